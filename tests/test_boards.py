@@ -21,16 +21,18 @@ from lab import CURRENT, PATIENCE, Lab, browser, server, web_pages
 from playwright.sync_api import Browser, Page
 
 from autograder.authoring import stills
-from ffnlab import boards, reading, world
-from ffnlab.boards import Flag, Goal, Play
-from ffnlab.boards.catalogue import PLAYS
-from ffnlab.experiments import twin
-from ffnlab.experiments import world as experiment
+from ffnlab import boards
+from ffnlab.boards import Board, Flag, Goal
+from ffnlab.course import toy_transformer, world
+from ffnlab.course.boards.catalogue import BOARDS
+from ffnlab.course.boards.creek import HERE
+from ffnlab.course.experiments import twin
+from ffnlab.course.experiments import world as experiment
 
 pytestmark = needs_chromium
 AXE = Path(sys.prefix) / "hub" / "node_modules" / "axe-core" / "axe.min.js"
 EVERY = world.scenes(held_out=False) + world.scenes(held_out=True)
-DEMONSTRATION = Play(
+DEMONSTRATION = Board(
     Path(__file__).parent / "data" / "demonstration.js",
     "demonstration",
     "A number that can be moved.",
@@ -92,15 +94,17 @@ def put(page: Page, *texts: str, dark: bool = False) -> None:
 @pytest.mark.parametrize("ffn", [True, False])
 def test_the_creek_computes_what_pytorch_computes(page: Page, tmp_path: Path, which: str, ffn: bool) -> None:
     """All 4,096 scenes, the probability of every word at the place of over or into, and of the right word at every place."""
-    model = reading.load() if which == "shipped" else twin.load()
-    words = reading.tensor([world.wish(scene) for scene in EVERY])
+    model = toy_transformer.load() if which == "shipped" else twin.load()
+    words = toy_transformer.tensor([world.wish(scene) for scene in EVERY])
     chances = model(words[:, :-1], ffn).softmax(-1)
     right = chances.gather(2, words[:, 1:, None])[..., 0]
     at = chances[:, world.WAY - 1]
-    data = {"vocabulary": world.WORDS, "weights": PLAYS["creek_twin"]().data["models"][which]}
-    (tmp_path / "creek.js").write_text(boards.script("creek") + "\nexport { CreekModel, wish };\n", encoding="utf-8")
+    data = {"vocabulary": world.WORDS, "weights": BOARDS["creek_twin"]().data["models"][which]}
+    (tmp_path / "creek.js").write_text(
+        boards.script(HERE / "creek.js") + "\nexport { CreekModel, wish };\n", encoding="utf-8"
+    )
     (tmp_path / "data.json").write_text(
-        json.dumps({"model": data, "kinds": PLAYS["creek_switch"]().data["kinds"], "scenes": EVERY})
+        json.dumps({"model": data, "kinds": BOARDS["creek_switch"]().data["kinds"], "scenes": EVERY})
     )
     (tmp_path / "index.html").write_text("<!doctype html>")
     with web_pages(tmp_path) as address:
@@ -129,12 +133,12 @@ def test_the_creek_computes_what_pytorch_computes(page: Page, tmp_path: Path, wh
 
 
 def test_the_votes_of_words_add_up_to_what_relu_gets(page: Page) -> None:
-    model = reading.load()
+    model = toy_transformer.load()
     assert model.linear1 is not None
     scene = world.Scene("pond", "mild", "meek", "hen")
     said = world.wish(scene)[: world.WAY]
-    wanted = model.linear1(model.gather(reading.tensor([said])))[0, -1]
-    data = PLAYS["creek_lamps"]().data
+    wanted = model.linear1(model.gather(toy_transformer.tensor([said])))[0, -1]
+    data = BOARDS["creek_lamps"]().data
     found = page.evaluate(
         """async ([script, data, said]) => {
           const module = await import(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
@@ -144,7 +148,7 @@ def test_the_votes_of_words_add_up_to_what_relu_gets(page: Page) -> None:
             return votes.reduce((sum, { vote }) => sum + vote, common);
           });
         }""",
-        [boards.script("creek") + "\nexport { CreekModel, votesOf };", dict(data), said],
+        [boards.script(HERE / "creek.js") + "\nexport { CreekModel, votesOf };", dict(data), said],
     )
     assert np.abs(np.array(found) - wanted.detach().numpy()).max() < 1e-5
 
@@ -224,9 +228,9 @@ def test_no_key_on_a_board_reaches_jupyterlab_and_the_sentence_is_spoken_once_th
     page.wait_for_function("() => document.querySelectorAll('.ffp > .ffp-aloud')[0].textContent === 'The height is 3.'")
 
 
-@pytest.mark.parametrize("name", PLAYS)
+@pytest.mark.parametrize("name", BOARDS)
 def test_a_board_begins_with_no_goal_reached_and_with_its_still(page: Page, name: str) -> None:
-    play = PLAYS[name]()
+    play = BOARDS[name]()
     assert play.name == name, "what was reached is kept under it"
     put(page, boards.html(play))
     assert page.locator(".ffp-done").count() == 0 and page.locator(".ffp-after").count() == 0
@@ -242,11 +246,11 @@ SMALL_MARKS = """() => [...document.querySelectorAll(".ffp button, .ffp select, 
   .map((part) => part.textContent || part.ariaLabel)"""
 
 
-@pytest.mark.parametrize("name", PLAYS)
+@pytest.mark.parametrize("name", BOARDS)
 def test_a_board_fits_a_phone_in_the_dark_and_everybody_can_use_it(page: Page, name: str) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     for dark in (False, True):
-        put(page, boards.html(PLAYS[name]()), dark=dark)
+        put(page, boards.html(BOARDS[name]()), dark=dark)
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
         assert not page.evaluate(SMALL_WORDS)
         assert not page.evaluate(SMALL_MARKS)
@@ -258,10 +262,10 @@ def test_a_board_fits_a_phone_in_the_dark_and_everybody_can_use_it(page: Page, n
             assert [f"{one['id']}: {one['nodes'][0]['html'][:160]}" for one in found["violations"]] == []
 
 
-@pytest.mark.parametrize("name", PLAYS)
+@pytest.mark.parametrize("name", BOARDS)
 def test_a_still_is_what_its_board_shows_at_the_start(chromium: Browser, name: str) -> None:
     svg = stills.draw(name, chromium)
-    assert (stills.FOLDER / f"{name}.svg").read_text(encoding="utf-8") == svg, "draw them again: autograder stills"
+    assert (HERE / "stills" / f"{name}.svg").read_text(encoding="utf-8") == svg, "draw them again: autograder stills"
 
 
 def test_a_bad_flag_is_refused() -> None:
@@ -272,9 +276,9 @@ def test_a_bad_flag_is_refused() -> None:
 # Wherever a notebook is opened
 
 CELLS = (
-    "import sys\nsys.path.insert(0, TESTS)\nfrom test_boards import DEMONSTRATION\nfrom ffnlab import boards\nboards.show(DEMONSTRATION)",
-    "boards.veil('demonstration.high', 'It is **five**.', 'What is high?')",
-    "from ffnlab.boards import creek\nboards.show(creek.switch())",
+    "import sys\nsys.path.insert(0, TESTS)\nfrom test_boards import DEMONSTRATION\nfrom ffnlab import play, veil\nplay(DEMONSTRATION)",
+    "veil('demonstration.high', 'It is **five**.', 'What is high?')",
+    "from ffnlab.course.boards import creek\nplay(creek.switch())",
 )
 
 

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 
 from autograder.errors import UserError
 from ffnlab import boards
-from ffnlab.boards.catalogue import PLAYS
+from ffnlab.course.boards.catalogue import BOARDS
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-FOLDER = boards.HERE / "stills"
 WIDTH = 720  # CSS pixels
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
 # The board as it is, for an image: what a control shows as text or attributes, no goals, and nothing that only a script needs.
@@ -46,10 +45,11 @@ STILL = """(css) => {
 
 def draw(name: str, browser: Browser) -> str:
     """The still of a board, as SVG."""
+    board = BOARDS[name]()
     page = browser.new_page(viewport={"width": WIDTH + 40, "height": 900}, reduced_motion="reduce")
-    page.set_content(f"<!doctype html><html><body>{boards.html(PLAYS[name]())}</body></html>")
+    page.set_content(f"<!doctype html><html><body>{boards.html(board)}</body></html>")
     page.locator("section.ffp").wait_for()
-    svg: str = page.evaluate(STILL, boards.css())
+    svg: str = page.evaluate(STILL, boards.css(board.module))
     page.close()
     return svg
 
@@ -60,14 +60,15 @@ def write(names: list[str]) -> list[str]:
     Raises:
         UserError: there is no such board, or no Chromium.
     """
-    unknown = [name for name in names if name not in PLAYS]
+    unknown = [name for name in names if name not in BOARDS]
     if unknown:
-        raise UserError(f"there is no board called {unknown[0]!r}; there are {', '.join(PLAYS)}")
-    FOLDER.mkdir(exist_ok=True)
+        raise UserError(f"there is no board called {unknown[0]!r}; there are {', '.join(BOARDS)}")
     changed = []
     with _browser() as browser:
         for name in names:
-            svg, file = draw(name, browser), FOLDER / f"{name}.svg"
+            svg, file = draw(name, browser), BOARDS[name]().still
+            if file is None:
+                continue
             if not file.is_file() or file.read_text(encoding="utf-8") != svg:
                 file.write_text(svg, encoding="utf-8")
                 changed.append(name)

@@ -69,9 +69,9 @@ def stills(
 ) -> None:
     """Draw what is seen of a board where no script runs."""
     from autograder.authoring import stills as drawing
-    from ffnlab.boards.catalogue import PLAYS
+    from ffnlab.course.boards.catalogue import BOARDS
 
-    changed = drawing.write(board or list(PLAYS))
+    changed = drawing.write(board or list(BOARDS))
     typer.echo("\n".join(f"{name}: drawn" for name in changed) or "nothing has changed")
 
 

@@ -1,10 +1,8 @@
 """Boards: pictures that a reader plays. Each is a module in JavaScript that computes everything itself, so it needs no kernel.
 
-`show` displays one as plain HTML with its script inside. So it plays in JupyterLab and Notebook 7, in a notebook that was saved and opened
-again, and in what nbconvert or the site make of it. Where no script runs, as in a notebook that is not trusted, its still picture is seen. In a live notebook a
-second, invisible output connects it with Python, which keeps what was reached and answers questions that only the reader's own code can answer.
-
-docs/boards.md says how an author makes one.
+`html` gives one as plain HTML with its script inside. So it plays in JupyterLab and Notebook 7, in a notebook that was saved and opened again, and in what
+nbconvert or the site make of it. Where no script runs, as in a notebook that is not trusted, its still picture is seen. `ffnlab.play` displays it in a
+notebook, with what was reached on it before. docs/boards.md says how an author makes one.
 """
 
 from __future__ import annotations
@@ -12,7 +10,6 @@ from __future__ import annotations
 import base64
 import json
 import re
-import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache
@@ -24,9 +21,6 @@ HERE = Path(__file__).parent
 IMPORT = re.compile(r'^import \{[^}]*\} from "\./(\w+)\.js";\n', re.MULTILINE)
 EXPORT = re.compile(r"^export (?=(?:const|class|function) )", re.MULTILINE)
 EXPORTS = re.compile(r"export\{([^}]*)\};\s*$")  # as a bundler writes them
-STYLE = """<style>
-.jp-OutputArea-child:has(> * .ffn-play) + .jp-OutputArea-child, .ffn-link { display: none }
-</style>"""  # what connects a board with Python is not to be seen
 
 
 @dataclass(frozen=True)
@@ -64,39 +58,38 @@ class Goal:
 
 
 @dataclass(frozen=True)
-class Play:
-    """A board with what it shows. board: its module, as `script` takes it. name: unique in the course, as what was reached is kept by it.
+class Board:
+    """A board with what it shows.
 
-    title: what it is, for who can't see it. data: JSON data for the module.
+    module: its file, NAME.js; a NAME.css beside it belongs to it. name: unique in the course, as what was reached is kept by it.
+    title: what it is, for who can't see it. data: JSON data for the module. still: the SVG file of its picture at the start.
     answers: by name, what Python answers to a question of the board: a function from JSON data to JSON data.
     """
 
-    board: str | Path
+    module: Path
     name: str
     title: str
     data: Mapping[str, Any]
     goals: Sequence[Goal] = ()
+    still: Path | None = None
     answers: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
 
-    def spec(self, token: str = "", kept: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """What the script gets, as JSON data. kept: by goal, what was reached before."""
+    def spec(self, token: str = "", results: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """What the script gets, as JSON data. results: by goal, what was reached before."""
         goals = [{key: value for key, value in asdict(goal).items() if value is not None} for goal in self.goals]
         return {
             "name": self.name,
             "title": self.title,
             "data": dict(self.data),
             "goals": goals,
-            "kept": dict(kept or {}),
+            "results": dict(results or {}),
             "token": token or self.name,
         }
 
 
 @cache
-def script(board: str | Path) -> str:
-    """A board's module with all that it imports, as one text without imports that defines `board` and `mount`.
-
-    board: the name of a module here, or the file of one elsewhere, which may import the modules here.
-    """
+def script(module: Path) -> str:
+    """A board's module with all that it imports from beside it or from here, as one text without imports that defines `board` and `mount`."""
     texts: dict[str, str] = {}
 
     def add(file: Path) -> None:
@@ -108,7 +101,7 @@ def script(board: str | Path) -> str:
         texts[file.stem] = text
 
     add(HERE / "runtime.js")
-    add(board if isinstance(board, Path) else HERE / f"{board}.js")
+    add(module)
     return "\n".join(_linked(text) for text in texts.values())
 
 
@@ -129,66 +122,29 @@ def _linked(text: str) -> str:
 
 
 @cache
-def css() -> str:
-    return (HERE / "boards.css").read_text(encoding="utf-8")
+def css(module: Path) -> str:
+    """The sheet of all boards, and that of one."""
+    sheets = [HERE / "boards.css", module.with_suffix(".css")]
+    return "".join(sheet.read_text(encoding="utf-8") for sheet in sheets if sheet.is_file())
 
 
-def still(name: str, title: str) -> str:
+def still(board: Board) -> str:
     """The picture of a board at its start, as an image that needs no script; before it is drawn, its title."""
-    file = HERE / "stills" / f"{name}.svg"
-    if not file.is_file():
-        return f'<p class="ffp-still">{escape(title)}</p>'
-    source = base64.b64encode(file.read_bytes()).decode()
-    return (
-        f'<img class="ffp-still" src="data:image/svg+xml;base64,{source}" alt="{escape(title)}" style="max-width:100%">'
-    )
+    if board.still is None or not board.still.is_file():
+        return f'<p class="ffp-still">{escape(board.title)}</p>'
+    source = base64.b64encode(board.still.read_bytes()).decode()
+    return f'<img class="ffp-still" src="data:image/svg+xml;base64,{source}" alt="{escape(board.title)}" style="max-width:100%">'
 
 
-def html(play: Play, token: str = "", kept: Mapping[str, Any] | None = None) -> str:
-    """A board as HTML that stands alone. token: names this output, so that its script finds it and the browser remembers it."""
-    name = token or play.name
-    spec = json.dumps(play.spec(name, kept), ensure_ascii=False).replace("</", "<\\/")
+def html(board: Board, token: str = "", results: Mapping[str, Any] | None = None) -> str:
+    """A board as HTML that stands alone.
+
+    token: names this output, so that its script finds it and the browser remembers it. results: by goal, what was reached before.
+    """
+    name = token or board.name
+    spec = json.dumps(board.spec(name, results), ensure_ascii=False).replace("</", "<\\/")
     return (
-        f'<style>{css()}</style>{STYLE}<div class="ffn-play" data-token="{name}">{still(play.name, play.title)}</div>\n'
-        f'<script type="module">\n{script(play.board)}\nconst spec = {spec};\n'
+        f'<style>{css(board.module)}</style><div class="ffn-play" data-token="{name}">{still(board)}</div>\n'
+        f'<script type="module">\n{script(board.module)}\nconst spec = {spec};\n'
         f"for (const place of document.querySelectorAll('[data-token=\"{name}\"]')) mount(place, spec, board);\n</script>"
     )
-
-
-def show(play: Play) -> None:
-    """Displays a board in a notebook, with what was reached on it before."""
-    from IPython.display import display
-
-    from ffnlab import record
-
-    token = secrets.token_hex(6)
-    display({"text/html": html(play, token, record.goals(play.name)), "text/plain": play.title}, raw=True)
-    from ffnlab.boards.link import Link
-
-    live, metadata = Link(play, token)._repr_mimebundle_() or ({}, {})
-    view = "application/vnd.jupyter.widget-view+json"
-    display({view: live[view]}, raw=True, metadata=metadata)
-
-
-def veil(of: str, text: str, title: str = "") -> None:
-    """Displays text that opens once a goal of a board ("board.goal") or a guess ("guess") is settled, and stays closed before that, also after Run All.
-
-    text: Markdown. title: what is seen before; it must not give the text away.
-    """
-    from IPython.display import display
-
-    from ffnlab import record
-    from ffnlab.guessing import markdown
-
-    board, _, goal = of.partition(".")
-    done = bool(record.goals(board).get(goal, {}).get("how")) if goal else record.guess(of) is not None
-    token = secrets.token_hex(6)
-    shown = title or "This opens when you have settled it."
-    html_text = (
-        f'<style>{css()}</style><details class="ffp ffn-veil" data-token="{token}" {"open" if done else ""}>'
-        f"<summary>{escape(shown)}</summary>{markdown(text)}</details>"
-        f'<script type="module">\nfor (const place of document.querySelectorAll("[data-token=\\"{token}\\"]"))\n'
-        f"  if (globalThis.ffnSettled?.has({json.dumps(of)})) place.open = true;\n"
-        f"  else document.addEventListener('ffn-settled', (event) => {{ if (event.detail.name === {json.dumps(of)}) place.open = true; }});\n</script>"
-    )
-    display({"text/html": html_text, "text/plain": shown}, raw=True)

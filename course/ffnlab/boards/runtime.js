@@ -7,7 +7,7 @@
  * @typedef {{reasons: string[], right: number, why: string, nudge: string}} Flag  why a goal can't be reached; right is -1 where it can
  * @typedef {{name: string, text: string, after: string, record?: number, unit?: string, flag?: Flag}} Goal
  * @typedef {{how: "reached" | "flag", score?: number, wrong?: number}} Result
- * @typedef {{name: string, title: string, data: any, goals: Goal[], kept: Record<string, Result>, token: string}} Spec
+ * @typedef {{name: string, title: string, data: any, goals: Goal[], results: Record<string, Result>, token: string}} Spec
  * @typedef {{draw: (state: State, before: State | null) => void, words: (state: State) => string, stop?: () => void}} Stage
  * @typedef {{start: (data: any) => State, goals: Record<string, (state: State, data: any) => boolean | number>, stage: (place: HTMLElement, play: Play) => Stage}} Board
  * @typedef {{data: any, state: () => State, move: (patch: State) => void, calm: () => boolean, ask: (name: string, value: any) => Promise<any>}} Play
@@ -46,9 +46,9 @@ export function floats(text) {
 /** What has been reached before: Python says it when the cell runs, and the browser remembers what came afterwards. @param {Spec} spec */
 function remembered(spec) {
   try {
-    return { ...spec.kept, ...JSON.parse(localStorage.getItem(`ffn-board ${spec.token}`) ?? "{}") };
+    return { ...spec.results, ...JSON.parse(localStorage.getItem(`ffn-board ${spec.token}`) ?? "{}") };
   } catch {
-    return { ...spec.kept };
+    return { ...spec.results };
   }
 }
 
@@ -58,7 +58,7 @@ export function mount(place, spec, board) {
   place.dataset.mounted = "true";
 
   /** @type {Record<string, Result>} */
-  const kept = remembered(spec);
+  const results = remembered(spec);
   const moves = { all: 0, flagged: -MOVES };
   let state = board.start(spec.data);
   let speaking = 0;
@@ -115,9 +115,9 @@ export function mount(place, spec, board) {
 
   /** Keeps a result if it is the first, or better. @param {Goal} goal @param {Result} result */
   function settle(goal, result) {
-    const old = kept[goal.name];
+    const old = results[goal.name];
     if (old && old.how && !(result.score !== undefined && result.score < (old.score ?? Infinity))) return;
-    kept[goal.name] = { ...(old?.wrong && { wrong: old.wrong }), ...result };
+    results[goal.name] = { ...(old?.wrong && { wrong: old.wrong }), ...result };
     keep();
     list(goal.name);
     announce(goal.name);
@@ -132,9 +132,9 @@ export function mount(place, spec, board) {
 
   function keep() {
     try {
-      localStorage.setItem(`ffn-board ${spec.token}`, JSON.stringify(kept));
+      localStorage.setItem(`ffn-board ${spec.token}`, JSON.stringify(results));
     } catch {} // a private window keeps nothing
-    place.dispatchEvent(new CustomEvent("ffn-kept", { detail: kept }));
+    place.dispatchEvent(new CustomEvent("ffn-results", { detail: results }));
   }
 
   /** @param {Goal} goal */
@@ -144,7 +144,7 @@ export function mount(place, spec, board) {
   function list(fresh) {
     goals.replaceChildren(
       ...spec.goals.map((goal) => {
-        const result = kept[goal.name];
+        const result = results[goal.name];
         const done = Boolean(result?.how);
         const item = element("li", { class: `ffp-goal ${done ? "ffp-done" : ""} ${fresh === goal.name ? "ffp-fresh" : ""}` });
         const mark = element("span", { class: "ffp-mark", "aria-hidden": "true" }, done ? (result.how === "flag" ? "⚑" : "✓") : "");
@@ -181,7 +181,7 @@ export function mount(place, spec, board) {
           settle(goal, { how: "flag" });
         } else {
           moves.flagged = moves.all;
-          kept[goal.name] = { .../** @type {any} */ (kept[goal.name]), wrong: (kept[goal.name]?.wrong ?? 0) + 1 };
+          results[goal.name] = { .../** @type {any} */ (results[goal.name]), wrong: (results[goal.name]?.wrong ?? 0) + 1 };
           keep();
           note.textContent = flag.right < 0 ? `It can be done. ${flag.nudge}` : `That is not why. ${flag.nudge}`;
         }
@@ -212,7 +212,7 @@ export function mount(place, spec, board) {
   for (const still of place.querySelectorAll(".ffp-still")) still.remove();
   place.append(whole);
   list();
-  for (const [goal, result] of Object.entries(kept)) if (result.how) announce(goal);
+  for (const [goal, result] of Object.entries(results)) if (result.how) announce(goal);
   show(null);
   // The width decides how a board is laid out.
   let wide = body.clientWidth;

@@ -71,15 +71,15 @@ def save_guess(name: str, guessed: str | float, right: bool) -> None:
         _keep(GUESSES, name, {"guess": guessed, "right": right})
 
 
-def goals(board: str) -> dict[str, Any]:
+def read_goals(board: str) -> dict[str, Any]:
     """What was reached on a board: by goal, {"how", …} as its script keeps it."""
-    kept: dict[str, Any] = _read(GOALS).get(board, {})
-    return kept
+    results: dict[str, Any] = _read(GOALS).get(board, {})
+    return results
 
 
-def save_goals(board: str, kept: dict[str, Any]) -> None:
+def save_goals(board: str, results: dict[str, Any]) -> None:
     """Keep what has been reached on a board, beside what was reached on it before."""
-    _keep(GOALS, board, {**goals(board), **kept})
+    _keep(GOALS, board, {**read_goals(board), **results})
 
 
 def count_right_guesses() -> tuple[int, int]:

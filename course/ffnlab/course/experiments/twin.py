@@ -1,7 +1,7 @@
 """The shipped model's twin: the same Transformer, trained on the little world as any other would be, with nothing asked of it beside the next word.
 
 The shipped model was also trained to speak with its FFN switched off (`experiments.world`), so what is left without the FFN can be read. Its twin was not.
-`python -m ffnlab.experiments.twin` trains twins from seeds that nothing was chosen on, and writes twin.json and the weights of the first one,
+`python -m ffnlab.course.experiments.twin` trains twins from seeds that nothing was chosen on, and writes twin.json and the weights of the first one,
 twin.safetensors: about five minutes of one core.
 """
 
@@ -15,8 +15,8 @@ from typing import Any
 import torch
 from safetensors.torch import load_file, save_file
 
-from ffnlab import reading
-from ffnlab.experiments import read, world
+from ffnlab.course import toy_transformer
+from ffnlab.course.experiments import read, world
 
 STORED = Path(__file__).with_suffix(".json")
 WEIGHTS = Path(__file__).with_suffix(".safetensors")
@@ -25,7 +25,7 @@ SHIPPED = 0
 FRESH = tuple(range(101, 117))  # sixteen seeds that no choice was made on
 
 
-def run(seed: int) -> tuple[reading.Speaker, dict[str, Any]]:
+def run(seed: int) -> tuple[toy_transformer.ToyTransformer, dict[str, Any]]:
     """One twin, and what it gets right of the held-out scenes, with its FFN and with the FFN switched off."""
     model = world.train(SETTING, seed)
     task = world.TASKS[SETTING.task]
@@ -33,9 +33,9 @@ def run(seed: int) -> tuple[reading.Speaker, dict[str, Any]]:
 
 
 @cache
-def load() -> reading.Speaker:
+def load() -> toy_transformer.ToyTransformer:
     """The twin that is shipped."""
-    model = reading.Speaker()
+    model = toy_transformer.ToyTransformer()
     model.load_state_dict(load_file(WEIGHTS))
     return model.requires_grad_(False).eval()
 
@@ -54,7 +54,7 @@ def main() -> None:
         if seed == SHIPPED:
             save_file(model.state_dict(), WEIGHTS)
     about = {
-        "made by": "python -m ffnlab.experiments.twin",
+        "made by": "python -m ffnlab.course.experiments.twin",
         "shipped": SHIPPED,
         "fresh": FRESH,
         "torch": torch.__version__.partition("+")[0],

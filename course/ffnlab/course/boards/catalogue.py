@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ffnlab.boards import Play, creek
+from ffnlab.boards import Board
+from ffnlab.course.boards import creek
 
-PLAYS: dict[str, Callable[[], Play]] = {
+BOARDS: dict[str, Callable[[], Board]] = {
     "creek_switch": creek.switch,
     "creek_twin": creek.twins,
     "creek_lamps": creek.lamps,

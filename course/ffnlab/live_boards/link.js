@@ -8,8 +8,8 @@ function render({ model, el }) {
     waiting.get(answer.number)?.(answer);
     waiting.delete(answer.number);
   };
-  const kept = (event) => {
-    model.set("kept", event.detail);
+  const settled = (event) => {
+    model.set("results", event.detail);
     model.save_changes();
   };
   const ask = (event) => {
@@ -20,13 +20,13 @@ function render({ model, el }) {
   };
   const places = document.querySelectorAll(`[data-token="${model.get("token")}"]`);
   for (const place of places) {
-    place.addEventListener("ffn-kept", kept);
+    place.addEventListener("ffn-results", settled);
     place.addEventListener("ffn-ask", ask);
   }
   model.on("change:answered", answered);
   return () => {
     for (const place of places) {
-      place.removeEventListener("ffn-kept", kept);
+      place.removeEventListener("ffn-results", settled);
       place.removeEventListener("ffn-ask", ask);
     }
     model.off("change:answered", answered);

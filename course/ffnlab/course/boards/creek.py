@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import base64
 from functools import cache
+from pathlib import Path
 from typing import Any
 
-from ffnlab import reading, world
-from ffnlab.boards import Goal, Play
-from ffnlab.experiments import twin
+from ffnlab.boards import Board, Goal
+from ffnlab.course import toy_transformer, world
+from ffnlab.course.experiments import twin
 
+HERE = Path(__file__).parent
 NAMES = {  # of the board's module, by those of PyTorch's
     "words": "words.weight",
     "places": "places.weight",
@@ -23,7 +25,7 @@ NAMES = {  # of the board's module, by those of PyTorch's
 }
 
 
-def packed(model: reading.Speaker) -> dict[str, str]:
+def packed(model: toy_transformer.ToyTransformer) -> dict[str, str]:
     """A model's weights for creek_model.js: little-endian float32 in base64, by name, each in rows."""
     state = model.state_dict()
     return {
@@ -34,10 +36,10 @@ def packed(model: reading.Speaker) -> dict[str, str]:
 
 @cache
 def _groups() -> tuple[list[dict[str, Any]], dict[str, str]]:
-    named = {name.neuron: name for name in reading.names(reading.load()) if name.good}
+    named = {name.neuron: name for name in toy_transformer.names(toy_transformer.load()) if name.good}
     first = [n for n, name in named.items() if name.moment == world.WAY]
     second = [n for n, name in named.items() if name.moment == world.FEELING]
-    rest = [n for n in range(reading.D_FF) if n not in named]
+    rest = [n for n in range(toy_transformer.D_FF) if n not in named]
     groups = [
         {"title": "over or into", "neurons": sorted(first)},
         {"title": "glad or sorry", "neurons": sorted(second)},
@@ -47,7 +49,7 @@ def _groups() -> tuple[list[dict[str, Any]], dict[str, str]]:
 
 
 def _data(guise: str, twin_too: bool, **start: Any) -> dict[str, Any]:
-    models = {"shipped": packed(reading.load())}
+    models = {"shipped": packed(toy_transformer.load())}
     if twin_too:
         models["twin"] = packed(twin.load())
     groups, names = _groups() if guise == "lamps" else ([], {})
@@ -63,23 +65,27 @@ def _data(guise: str, twin_too: bool, **start: Any) -> dict[str, Any]:
     }
 
 
+def _board(name: str, title: str, data: dict[str, Any], goals: tuple[Goal, ...]) -> Board:
+    return Board(HERE / "creek.js", name, title, data, goals, HERE / "stills" / f"{name}.svg")
+
+
 SWITCH_GOALS = (
     Goal("into", "Choose other words until somebody jumps into it."),
     Goal("off", "Switch the FFN off. Which words does the model lose?"),
 )
 
 
-def switch(name: str = "creek_switch") -> Play:
+def switch(name: str = "creek_switch") -> Board:
     """The sentence with the switch of the FFN."""
     title = "A small Transformer goes on with a sentence about a creek and a dog. Its feed-forward network can be switched off."
-    return Play("creek", name, title, _data("switch", twin_too=False), SWITCH_GOALS)
+    return _board(name, title, _data("switch", twin_too=False), SWITCH_GOALS)
 
 
-def twins(name: str = "creek_twin") -> Play:
+def twins(name: str = "creek_twin") -> Board:
     """The same with the plainly trained twin beside the shipped model, and the FFN off at the start."""
     title = "Two small Transformers go on with a sentence about a creek and a dog, without their feed-forward networks."
     goals = (Goal("twin_off", "Which of the two still speaks? Ask the twin with its FFN off."),)
-    return Play("creek", name, title, _data("switch", twin_too=True, ffn=False), goals)
+    return _board(name, title, _data("switch", twin_too=True, ffn=False), goals)
 
 
 LAMP_GOALS = (
@@ -92,9 +98,9 @@ LAMP_GOALS = (
 )
 
 
-def lamps(name: str = "creek_lamps") -> Play:
+def lamps(name: str = "creek_lamps") -> Board:
     """The sentence with the 64 neurons at “jump”, each of which can be silenced or made stronger."""
     title = (
         "The 64 neurons of a small Transformer's feed-forward network as lamps. Each can be silenced or made stronger."
     )
-    return Play("creek", name, title, _data("lamps", twin_too=False), LAMP_GOALS)
+    return _board(name, title, _data("lamps", twin_too=False), LAMP_GOALS)

@@ -1,0 +1,54 @@
+"""Boards in a notebook: `play` displays one with what was reached on it before, and `veil` displays a text that opens once something is settled.
+
+In a live notebook an output without a picture connects a board with Python, which keeps what was reached and answers what only the reader's code can answer.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from html import escape
+
+from IPython.display import display
+
+from ffnlab import boards
+from ffnlab.boards import Board
+from ffnlab.checking import record
+
+VIEW = "application/vnd.jupyter.widget-view+json"
+# What connects a board with Python is not to be seen. In a notebook that is opened again it would be an error message.
+STYLE = """<style>
+.jp-OutputArea-child:has(> * .ffn-play) + .jp-OutputArea-child, .ffn-link { display: none }
+</style>"""
+
+
+def play(board: Board) -> None:
+    """Display a board with what was reached on it before."""
+    from ffnlab.live_boards.link import Link
+
+    token = secrets.token_hex(6)
+    html = STYLE + boards.html(board, token, record.read_goals(board.name))
+    display({"text/html": html, "text/plain": board.title}, raw=True)
+    live, metadata = Link(board, token)._repr_mimebundle_() or ({}, {})
+    display({VIEW: live[VIEW]}, raw=True, metadata=metadata)
+
+
+def veil(of: str, text: str, title: str = "") -> None:
+    """Display a text that opens once a goal of a board ("board.goal") or a guess ("guess") is settled, and stays closed before that, also after Run All.
+
+    text: Markdown. title: what is seen before; it must not give the text away.
+    """
+    from ffnlab.prediction.prediction_widget import markdown_to_html
+
+    board, _, goal = of.partition(".")
+    is_settled = bool(record.read_goals(board).get(goal, {}).get("how")) if goal else record.read_guess(of) is not None
+    token = secrets.token_hex(6)
+    summary = title or "This opens when you have settled it."
+    html = (
+        f'<style>{boards.css(boards.HERE / "boards.js")}</style><details class="ffp ffn-veil" data-token="{token}" {"open" if is_settled else ""}>'
+        f"<summary>{escape(summary)}</summary>{markdown_to_html(text)}</details>"
+        f'<script type="module">\nfor (const place of document.querySelectorAll("[data-token=\\"{token}\\"]"))\n'
+        f"  if (globalThis.ffnSettled?.has({json.dumps(of)})) place.open = true;\n"
+        f"  else document.addEventListener('ffn-settled', (event) => {{ if (event.detail.name === {json.dumps(of)}) place.open = true; }});\n</script>"
+    )
+    display({"text/html": html, "text/plain": summary}, raw=True)
