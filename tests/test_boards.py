@@ -17,7 +17,7 @@ import pytest
 pytest.importorskip("playwright", reason="playwright is not installed")
 
 from conftest import needs_chromium
-from lab import CURRENT, PATIENCE, Lab, browser, server, web_pages
+from lab import CURRENT, IDLE, PATIENCE, Lab, browser, server, web_pages
 from playwright.sync_api import Browser, Page
 
 from autograder.authoring import stills
@@ -282,6 +282,10 @@ CELLS = (
 )
 
 
+# A server that is to end while a page lets go of its kernel waits for ever.
+SHUT_DOWN = f"() => {CURRENT}.sessionContext.shutdown().then(() => null)"
+
+
 @pytest.mark.slow
 def test_a_board_plays_in_a_live_notebook_in_one_that_is_opened_again_and_shows_its_still_where_no_script_runs(
     chromium: Browser, tmp_path: Path
@@ -309,9 +313,8 @@ def test_a_board_plays_in_a_live_notebook_in_one_that_is_opened_again_and_shows_
         live.get_by_text("It is five.").wait_for(timeout=PATIENCE)  # in sight
         kept = json.loads((tmp_path / "course" / ".boards.json").read_text(encoding="utf-8"))
         assert kept["demonstration"]["high"] == {"how": "reached"}
-        live.evaluate(
-            f"() => {CURRENT}.context.save().then(() => {CURRENT}.sessionContext.shutdown()).then(() => null)"
-        )
+        live.evaluate(f"() => {CURRENT}.context.save().then(() => null)")
+        live.evaluate(SHUT_DOWN)
         live.wait_for_function(f"() => !{CURRENT}.context.model.dirty")
         live.close()
         assert file.stat().st_size - empty < 1_000_000
@@ -326,6 +329,7 @@ def test_a_board_plays_in_a_live_notebook_in_one_that_is_opened_again_and_shows_
         assert switch.get_attribute("aria-checked") == "false" and again.locator(".ck-tug").screenshot() != before
         assert again.locator(".ffp-done").count() == 3, "what was reached, and the switch"
         assert again.get_by_text("It is five.").is_visible()
+        again.evaluate(SHUT_DOWN)
         again.close()
 
         changed = json.loads(file.read_text(encoding="utf-8"))
@@ -338,6 +342,8 @@ def test_a_board_plays_in_a_live_notebook_in_one_that_is_opened_again_and_shows_
         picture = foreign.locator("img.ffp-still")
         assert picture.evaluate("image => image.naturalWidth") == stills.WIDTH, "it is drawn"
         assert "feed-forward network can be switched off" in (picture.get_attribute("alt") or "")
+        foreign.evaluate(SHUT_DOWN)
+        context.close()
 
     subprocess.run([sys.executable, "-m", "nbconvert", "--to", "html", file], check=True, capture_output=True)
     exported = chromium.new_page()
@@ -352,6 +358,9 @@ def _opened(page: Page, address: str) -> Page:
     page.goto(address.format(path=f"lab/workspaces/{id(page)}/tree/00_start_here/boards.ipynb"))
     page.wait_for_selector(".jp-Notebook", timeout=PATIENCE)
     page.wait_for_selector("#jupyterlab-splash", state="detached", timeout=PATIENCE)
+    page.wait_for_function(
+        IDLE, timeout=PATIENCE
+    )  # a server waits for a kernel that is still starting when it is to end
     return page
 
 
