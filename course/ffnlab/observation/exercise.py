@@ -185,11 +185,16 @@ def _observe(aspect: Aspect, answer: object, inputs: dict[str, Any]) -> Plain:
     try:
         copy = {name: _fresh(value) for name, value in inputs.items()}
         with _own_seed(), torch.enable_grad():
-            return plain_data.of(aspect.probe(answer, **copy))
+            return _call_probe(aspect.probe, answer, copy)
     except (KeyboardInterrupt, Stop):
         raise
     except BaseException as error:
         return failure(error)
+
+
+def _call_probe(probe: Probe, answer: object, inputs: dict[str, Any]) -> Plain:
+    """What a probe sees. While this runs, `containment.limited` may end it; what is before and after it tidies up."""
+    return plain_data.of(probe(answer, **inputs))
 
 
 def _fresh(value: Any) -> Any:
