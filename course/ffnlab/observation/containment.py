@@ -242,9 +242,9 @@ EXERCISE = str(Path(__file__).with_name("exercise.py"))
 
 def _is_an_answers(frame: FrameType | None) -> bool:
     """Whether an exception that is raised in this frame ends a probe and the answer in it, and not what tidies up after them."""
-    while frame:
-        code = frame.f_code
-        if code.co_filename == EXERCISE and code.co_name in ("_call_probe", "_observe"):
-            return code.co_name == "_call_probe"
+    while frame and frame.f_back:
+        code = frame.f_back.f_code
+        if (code.co_filename, code.co_name) == (EXERCISE, "_observe"):
+            return frame.f_code.co_filename == EXERCISE  # what calls the probe, and what reads its exception
         frame = frame.f_back
     return False

@@ -193,7 +193,7 @@ def _observe(aspect: Aspect, answer: object, inputs: dict[str, Any]) -> Plain:
 
 
 def _call_probe(probe: Probe, answer: object, inputs: dict[str, Any]) -> Plain:
-    """What a probe sees. While this runs, `containment.limited` may end it; what is before and after it tidies up."""
+    """What a probe sees. In a function of its own, by which `containment.limited` knows that it may end what runs."""
     return plain_data.of(probe(answer, **inputs))
 
 
