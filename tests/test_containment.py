@@ -217,6 +217,15 @@ def endless_and_stubborn(x: Any) -> Any:
             pass
 
 
+class NeverSaid(Exception):
+    def __str__(self) -> str:
+        return str(endless(0))
+
+
+def raises_what_is_never_said(x: Any) -> Any:
+    raise NeverSaid
+
+
 def asleep(x: Any) -> Any:
     time.sleep(600)
 
@@ -232,6 +241,7 @@ def printing(x: Any) -> Any:
         (endless, "stopped after 0.3 seconds"),
         (endless_and_stubborn, "stopped after 0.3 seconds"),
         (asleep, "stopped after 0.3 seconds"),
+        (raises_what_is_never_said, "stopped after 0.3 seconds"),
         (printing, f"printed more than {CHARACTERS:,} characters"),
     ],
 )
