@@ -71,7 +71,7 @@ soak: setup ## kill graders at random, many times over, and grade a large class 
 	@AUTOGRADER_SOAK=25 $(BIN)/pytest -q tests/test_survival.py tests/test_soak.py $(ARGS)
 
 bench: setup $(OTTER) ## measure how fast grading is here, beside nbgrader and otter-grader
-	@$(BIN)/autograder bench --otter $(OTTER) $(ARGS)
+	@$(BIN)/autograder bench --otter $(OTTER) $(or $(ARGS),02_feed_forward)
 
 # otter-grader in an environment of its own, which sees all that is installed in .venv.
 $(OTTER): $(INSTALLED)

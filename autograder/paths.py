@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from autograder.errors import UserError, did_you_mean
+from ffnlab.registry import active_course
 from ffnlab.untrusted_text import in_a_line
 
 
@@ -34,9 +35,7 @@ def source(assignment: str) -> Path:
 
 def assignments() -> list[str]:
     """The notebooks of the course that exist."""
-    from ffnlab.course import exercises  # brings torch: `--help` needs neither
-
-    return [name for name in exercises.NOTEBOOKS if source(name).is_file()]
+    return [name for name in active_course().notebooks if source(name).is_file()]
 
 
 def unknown_assignment(text: str) -> str:

@@ -27,10 +27,10 @@ from autograder.gradebook import gradebook
 from autograder.grading import feedback
 from autograder.paths import release
 from ffnlab.checking.verdict import AspectVerdict, Outcome, Verdict, not_earned
-from ffnlab.course import exercises
+from ffnlab.registry import active_course
 
 FFN, NEXT = "02_feed_forward", "03_activations"
-LISTED = exercises.of_notebook(FFN)
+LISTED = active_course().exercises_of(FFN)
 FULL = sum(e.points for e in LISTED)
 
 
@@ -43,7 +43,7 @@ def notebook(answer: str = "", assignment: str = FFN) -> bytes:
     """A notebook as somebody hands it in, with an answer of their own."""
     found: dict[str, Any] = json.loads(_release(assignment))
     if answer:
-        exercise = "ffn_forward" if assignment == FFN else exercises.of_notebook(assignment)[0].name
+        exercise = "ffn_forward" if assignment == FFN else active_course().exercises_of(assignment)[0].name
         found["cells"][place(found, exercise)]["source"] = f"answer = {answer!r}"
     return json.dumps(found).encode()
 

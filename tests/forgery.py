@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from autograder import keys
 from autograder.marking import draws, reference
 from ffnlab.checking.comparison import compare, reference_outputs_of
-from ffnlab.course import exercises
+from ffnlab.registry import active_course
 
 CLASS, ELSEWHERE = b"the class that is graded", b"a class of the forger's own"
 
@@ -51,7 +51,7 @@ def earned(name: str) -> Iterator[Forged]:
 
 def questions() -> set[str]:
     """The multiple-choice questions: formative, and their letters can always be found by whoever looks."""
-    return {name for name in exercises.every() if name.startswith("quiz_")}
+    return {name for name in active_course().exercises if name.startswith("quiz_")}
 
 
 def table(names: list[str]) -> list[Forged]:
@@ -59,7 +59,10 @@ def table(names: list[str]) -> list[Forged]:
 
 
 if __name__ == "__main__":
-    found = table(sys.argv[1:] or sorted(exercises.every().keys() - questions(), key=list(exercises.every()).index))
+    found = table(
+        sys.argv[1:]
+        or sorted(active_course().exercises.keys() - questions(), key=list(active_course().exercises).index)
+    )
     for forged in found:
         print(f"{forged.points:5g}  {forged.exercise}: {forged.aspect} ({forged.replayed})")
     print(f"{sum(forged.points for forged in found):5g}  in all")

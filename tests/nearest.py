@@ -15,7 +15,7 @@ import pytest
 
 from autograder.marking import source_hash
 from autograder.paths import root
-from ffnlab.course import exercises
+from ffnlab.registry import active_course
 
 FAR = 99
 
@@ -61,15 +61,17 @@ def exercises_of(changed: Iterable[Path]) -> list[str]:
     stems = {path.stem for path in changed}
     return [
         exercise.name
-        for notebook, module in exercises.NOTEBOOKS.items()
+        for notebook, module in active_course().notebooks.items()
         if {notebook, module} & stems
-        for exercise in exercises.of_notebook(notebook)
+        for exercise in active_course().exercises_of(notebook)
     ]
 
 
 def distances(changed: set[Path], tests: Iterable[Path]) -> dict[Path, int]:
     """For each test file, over how many imports it reaches something that changed; FAR where it reaches nothing."""
-    written = {root() / "solutions" / f"{name}.py": exercises.source(name) for name in exercises.NOTEBOOKS}
+    written = {
+        root() / "solutions" / f"{name}.py": active_course().exercises_file(name) for name in active_course().notebooks
+    }
     modules = {written.get(path, path) for path in changed}
     stems = {path.stem for path in modules}
     return {

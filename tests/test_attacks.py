@@ -31,11 +31,11 @@ from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Jail
 from autograder.marking.draws import hidden_seeds
 from ffnlab.checking.verdict import Outcome
-from ffnlab.course import exercises
+from ffnlab.registry import active_course
 
 pytestmark = needs_bubblewrap
-SEEDS = {name: hidden_seeds(exercise, b"a test's secret") for name, exercise in exercises.every().items()}
-FULL = exercises.find(EXERCISE).points
+SEEDS = {name: hidden_seeds(exercise, b"a test's secret") for name, exercise in active_course().exercises.items()}
+FULL = active_course().exercise(EXERCISE).points
 ALL = attacks.every()
 CONDUCTOR_SECONDS, CONDUCTOR_BYTES = 3.0, 3 * 2**20  # what an attack may take of the one that writes for everybody
 

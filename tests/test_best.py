@@ -20,7 +20,7 @@ from autograder.grading import feedback, grade_class
 from autograder.reports import explain
 from autograder.transfer import collect
 from ffnlab.checking.verdict import not_earned
-from ffnlab.course import exercises
+from ffnlab.registry import active_course
 
 WHO = CLASS[1]
 
@@ -31,9 +31,9 @@ def class_folder(tmp_path: Path, graded_here: dict[bytes, GradedSubmission]) -> 
     found = ClassFolder(tmp_path / "grading")
     found.path.mkdir()
     worse = json.dumps(answered(f"{ANSWER}  # once more")).encode()
-    zero = not_earned(exercises.find("hello_shape"), "It is not right.")
+    zero = not_earned(active_course().exercise("hello_shape"), "It is not right.")
     graded_here[worse] = rebuilt(
-        worse, {"hello_shape": zero, "quiz_hidden": not_earned(exercises.find("quiz_hidden"), "No.")}
+        worse, {"hello_shape": zero, "quiz_hidden": not_earned(active_course().exercise("quiz_hidden"), "No.")}
     )
     sheet = worksheet(tmp_path / "sheet.csv", CLASS)
     for number, data in enumerate((json.dumps(answered()).encode(), worse)):

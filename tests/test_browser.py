@@ -21,7 +21,7 @@ from playwright.sync_api import Locator
 
 from autograder.authoring.build import solution_answer
 from autograder.paths import assignments, release
-from ffnlab.course.exercises import of_notebook
+from ffnlab.registry import active_course
 
 pytestmark = [needs_chromium, pytest.mark.slow]
 ROOT = Path(__file__).resolve().parent.parent
@@ -77,7 +77,7 @@ def test_the_untouched_notebook_runs_from_top_to_bottom(jupyter: Callable[[str],
     lab = jupyter(name)
     assert lab.errors == []
     assert lab.page.evaluate(RED) == [], "red before anything is solved"
-    first = next(exercise.name for exercise in of_notebook(name))
+    first = next(exercise.name for exercise in active_course().exercises_of(name))
     assert "not attempted" in lab.cell(f"check-{first}").locator(".jp-Cell-outputArea").inner_text()
 
 

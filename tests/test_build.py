@@ -21,9 +21,9 @@ from autograder.authoring import build, minutes
 from autograder.errors import UserError
 from autograder.marking import outline, source_hash
 from ffnlab.checking import shipped_answers
-from ffnlab.course import exercises
 from ffnlab.course.figures.start_here import STEPS
 from ffnlab.observation.exercise import Exercise
+from ffnlab.registry import Course, active_course
 
 ROOT = Path(__file__).resolve().parent.parent
 NAMES = paths.assignments()
@@ -55,8 +55,8 @@ def test_the_generated_notebooks_equal_their_source(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_answers_are_shipped_for_every_exercise_and_no_other(name: str) -> None:
-    assert set(shipped_answers.read(shipped_answers.path(name).read_bytes())) == {
-        e.name for e in exercises.of_notebook(name)
+    assert set(shipped_answers.read(active_course().answers_file(name).read_bytes())) == {
+        e.name for e in active_course().exercises_of(name)
     }
 
 
@@ -65,14 +65,14 @@ def test_points_in_notebooks_equal_those_of_the_exercises(name: str) -> None:
     notebook = nbformat.read(paths.release(name), as_version=4)
     graded = [c.metadata.nbgrader for c in notebook.cells if c.metadata.get("nbgrader", {}).get("grade")]
     points = {g.grade_id.removeprefix("check-"): g.points for g in graded if not g.solution}
-    assert points == {e.name: e.points for e in exercises.of_notebook(name)}
+    assert points == {e.name: e.points for e in active_course().exercises_of(name)}
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_exercise_has_its_cell_and_its_check(name: str) -> None:
     notebook = nbformat.read(paths.release(name), as_version=4)
     found = {c.metadata.get("nbgrader", {}).get("grade_id"): c for c in notebook.cells}
-    for exercise in exercises.of_notebook(name):
+    for exercise in active_course().exercises_of(name):
         assert "# YOUR CODE HERE" in found[exercise.name].source
         check = found[f"check-{exercise.name}"].source
         assert re.fullmatch(rf'(check|quiz)\("{exercise.name}", {exercise.name}\)', check.strip())
@@ -136,20 +136,20 @@ def test_a_planted_wrong_solution_turns_the_build_red(tmp_path: Path, monkeypatc
         build.execute("00_start_here")
 
 
-@pytest.mark.parametrize("name", exercises.NOTEBOOKS)
+@pytest.mark.parametrize("name", active_course().notebooks)
 def test_what_graders_know_of_exercises_is_what_these_are(name: str) -> None:
     assert outline.built_from(name) == build.answers_made(name), (
         "run `make build`: the answers are those of another key"
     )
     assert not outline.write(name, outline.built_from(name)), "run `make build`"
-    for known, exercise in zip(outline.of_notebook(name), exercises.of_notebook(name), strict=True):
+    for known, exercise in zip(outline.of_notebook(name), active_course().exercises_of(name), strict=True):
         assert (known.name, known.points, known.cases) == (exercise.name, exercise.points, exercise.cases)
         assert [part.name for part in known.aspects] == [aspect.name for aspect in exercise.aspects]
 
 
 def test_exercises_that_have_changed_are_looked_at_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outline, "version", lambda notebook: "another")
-    monkeypatch.setattr(exercises, "of_notebook", lambda notebook: [Exercise("new", cases=3)])
+    monkeypatch.setattr(Course, "exercises_of", lambda self, notebook: [Exercise("new", cases=3)])
     outline.of_notebook.cache_clear()
     assert [(one.name, one.cases) for one in outline.of_notebook("00_start_here")] == [("new", 3)]
     outline.of_notebook.cache_clear()
@@ -205,7 +205,7 @@ def test_a_version_is_that_of_all_files_and_of_no_place(tmp_path: Path, monkeypa
 
 def test_the_parts_handed_out_in_the_capstone_belong_to_its_key_alone() -> None:
     parts = ROOT / "autograder" / "keys" / "parts.py"
-    made_of = {name: source_hash.files(Path(str(keys.module(name).__file__))) for name in exercises.NOTEBOOKS}
+    made_of = {name: source_hash.files(active_course().key_file(name)) for name in active_course().notebooks}
     assert [name for name in NAMES if parts in made_of[name]] == ["10_capstone"]
 
 
@@ -231,7 +231,7 @@ def test_a_handout_of_some_notebooks_holds_no_other_and_unpacks_beside_the_whole
 
 
 def test_a_check_has_the_points_that_its_exercise_gives(monkeypatch: pytest.MonkeyPatch) -> None:
-    exercise = exercises.find("hello_shape")
+    exercise = active_course().exercise("hello_shape")
     monkeypatch.setattr(exercise, "aspects", [replace(aspect, points=3.0) for aspect in exercise.aspects])
     (check,) = [
         c for c in build.notebook_of("00_start_here").cells if c.metadata.nbgrader.grade_id == "check-hello_shape"
@@ -316,7 +316,7 @@ def test_minutes_follow_the_marks_of_what_is_deeper(monkeypatch: pytest.MonkeyPa
             )
         ]
         monkeypatch.setattr(build, "notebook_of", lambda assignment: nbformat.v4.new_notebook(cells=cells))
-        monkeypatch.setattr(exercises, "of_notebook", lambda assignment: [])
+        monkeypatch.setattr(Course, "exercises_of", lambda self, notebook: [])
         return minutes.estimate("02_feed_forward")
 
     plain, marked = counted(""), counted("*deeper: the core path goes on with section 2*")

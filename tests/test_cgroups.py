@@ -32,10 +32,10 @@ from autograder.jail.limits import MIB, Limits
 from autograder.jail.sandbox import Jail, Mode, Overrun
 from autograder.marking import draws
 from ffnlab.checking.verdict import Outcome
-from ffnlab.course import exercises
+from ffnlab.registry import active_course
 
 pytestmark = needs_bubblewrap
-SEEDS = {exercise.name: draws.development(exercise.name) for exercise in exercises.of_notebook(START)}
+SEEDS = {exercise.name: draws.development(exercise.name) for exercise in active_course().exercises_of(START)}
 
 
 def holds_soon(condition: Callable[[], bool]) -> bool:

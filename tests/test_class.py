@@ -48,9 +48,9 @@ from autograder.marking import draws
 from autograder.paths import release
 from autograder.reports import terminal
 from ffnlab.checking.verdict import AspectVerdict, Outcome, Verdict, not_earned, not_graded
-from ffnlab.course import exercises
+from ffnlab.registry import active_course
 
-LISTED = exercises.of_notebook(START)
+LISTED = active_course().exercises_of(START)
 
 
 def hand_in(class_folder: ClassFolder, student: str, data: bytes | None = None) -> Path:
@@ -230,7 +230,7 @@ def test_a_file_that_is_no_notebook_has_a_page_in_formgrader_and_waits_for_nobod
     class_folder = ClassFolder(tmp_path)
     folder = class_folder.submitted / "eve" / "01_attention"
     folder.mkdir(parents=True)
-    listed = exercises.of_notebook("01_attention")
+    listed = active_course().exercises_of("01_attention")
     one = GradedSubmission(
         "01_attention", {e.name: not_earned(e, "It could not be read.") for e in listed}, remarks=["not a notebook"]
     )
@@ -653,7 +653,7 @@ def test_a_dry_run_tells_whose_points_would_change_and_writes_nothing(
         hand_in(class_folder, student, data)
     grade(class_folder)
     hand_in(class_folder, "new")
-    less = earned() | {"hello_shape": not_earned(exercises.find("hello_shape"), "It is not right.")}
+    less = earned() | {"hello_shape": not_earned(active_course().exercise("hello_shape"), "It is not right.")}
     graded_here[worse] = rebuilt(worse, less)
     before = {path: path.read_bytes() for path in sorted(tmp_path.rglob("*")) if path.is_file()}
     found: list[grade_class.PointsChange] = []

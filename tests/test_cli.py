@@ -23,7 +23,7 @@ from typer.testing import CliRunner
 from autograder import cli
 from autograder.gradebook.gradebook import Grading
 from autograder.reports import terminal
-from ffnlab.course import exercises
+from ffnlab.registry import active_course
 
 START = "00_start_here"
 
@@ -204,15 +204,15 @@ def test_a_new_sample_class_knows_nobody_of_the_one_before(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("width", [80, 200])
 def test_the_table_shows_every_total_in_full(width: int) -> None:
-    longest = max(exercises.NOTEBOOKS, key=lambda name: len(exercises.of_notebook(name)))
-    verdicts = {e.name: {"outcome": "not earned", "points": 1.5} for e in exercises.of_notebook(longest)}
+    longest = max(active_course().notebooks, key=lambda name: len(active_course().exercises_of(name)))
+    verdicts = {e.name: {"outcome": "not earned", "points": 1.5} for e in active_course().exercises_of(longest)}
     attempt = Grading(1, "student01", "", "", "", 0.2, 12.5, 30.0, verdicts, ["deleted: quiz_rank"])
     console = Console(width=width, file=io.StringIO())
     terminal.print_class(console, longest, [attempt], {})
     said = console.file.getvalue()  # type: ignore[attr-defined]
     assert "12.5/30" in said and "…" not in said and "deleted: quiz_rank" in said, said
     assert all(name in said or width == 200 for name in verdicts)
-    assert said.count("1.5") == len([e for e in exercises.of_notebook(longest) if e.points])
+    assert said.count("1.5") == len([e for e in active_course().exercises_of(longest) if e.points])
 
 
 @needs_bubblewrap

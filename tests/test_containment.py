@@ -25,8 +25,8 @@ from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
 
 from ffnlab import check, hint, predict, progress, quiz
 from ffnlab.checking import record
-from ffnlab.course import predictions
 from ffnlab.observation.containment import CHARACTERS, limited
+from ffnlab.registry import active_course
 
 
 def raises(error: BaseException) -> Callable[..., Any]:
@@ -149,7 +149,7 @@ def test_what_a_cell_has_left_behind_costs_no_points(
         tmp_path.rmdir()
         assert check("ffn_forward", right) == 4.0
         progress()
-        predict(next(iter(predictions.every())))
+        predict(next(iter(active_course().predictions)))
         return
     with {"meta": torch.device("meta"), "mode": Odd(), "inference mode": torch.inference_mode()}[what]:  # type: ignore[attr-defined]
         assert check("ffn_forward", right) == 4.0
@@ -193,10 +193,10 @@ def test_progress_reads_any_file(
     monkeypatch.chdir(notebook)
     (tmp_path / record.FILE).write_text(f'{{"hello_shape": {{"outcome": [], "points": {points}}}}}')
     (tmp_path / record.GUESSES).write_text(
-        json.dumps({name: {"guess": [], "right": 1} for name in predictions.every()})
+        json.dumps({name: {"guess": [], "right": 1} for name in active_course().predictions})
     )
     progress()
-    predict(next(iter(predictions.every())))
+    predict(next(iter(active_course().predictions)))
     assert "Your progress: " in capsys.readouterr().out
 
 
@@ -217,6 +217,15 @@ def endless_and_stubborn(x: Any) -> Any:
             pass
 
 
+class NeverSaid(Exception):
+    def __str__(self) -> str:
+        return str(endless(0))
+
+
+def raises_what_is_never_said(x: Any) -> Any:
+    raise NeverSaid
+
+
 def asleep(x: Any) -> Any:
     time.sleep(600)
 
@@ -232,6 +241,7 @@ def printing(x: Any) -> Any:
         (endless, "stopped after 0.3 seconds"),
         (endless_and_stubborn, "stopped after 0.3 seconds"),
         (asleep, "stopped after 0.3 seconds"),
+        (raises_what_is_never_said, "stopped after 0.3 seconds"),
         (printing, f"printed more than {CHARACTERS:,} characters"),
     ],
 )

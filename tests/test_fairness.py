@@ -17,9 +17,9 @@ from autograder.engine.grade_submission import grade_submission
 from autograder.jail.sandbox import Jail
 from autograder.marking.draws import hidden_seeds
 from ffnlab.checking.verdict import Outcome
-from ffnlab.course import exercises
+from ffnlab.registry import active_course
 
-SEEDS = {e.name: hidden_seeds(e, b"a test's secret") for e in exercises.of_notebook(START)}
+SEEDS = {e.name: hidden_seeds(e, b"a test's secret") for e in active_course().exercises_of(START)}
 CORPUS: dict[str, Callable[[], bytes | Notebook]] = {}
 
 
@@ -228,4 +228,6 @@ def data(what: str) -> bytes:
 @pytest.mark.parametrize("what", CORPUS)
 def test_an_unusual_but_right_submission_earns_full_marks(what: str, jail: Jail) -> None:
     verdict = grade_submission(START, data(what), jail, SEEDS).verdicts[EXERCISE]
-    assert (verdict.outcome, verdict.points) == (Outcome.EARNED, exercises.find(EXERCISE).points), verdict.message
+    assert (verdict.outcome, verdict.points) == (Outcome.EARNED, active_course().exercise(EXERCISE).points), (
+        verdict.message
+    )

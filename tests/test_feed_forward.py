@@ -18,11 +18,11 @@ from autograder.marking import draws, reference
 from ffnlab.checking import shipped_answers
 from ffnlab.checking.checks import examine
 from ffnlab.checking.verdict import Verdict
-from ffnlab.course import exercises
 from ffnlab.course.figures import anatomy, feed_forward, shared, start_here
 from ffnlab.drawing import style
 from ffnlab.drawing.picture import Picture
 from ffnlab.observation.exercise import public_seed
+from ffnlab.registry import active_course
 
 RATIOS = [value for _, value in feed_forward.RATIOS]
 
@@ -327,7 +327,7 @@ def test_the_map_names_every_notebook_and_lights_one() -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_only_large_tokens_reach_the_place_where_relu6_is_cut_off(seed: int) -> None:
-    drawn = exercises.find("ffn_forward").inputs(seed, 0)
+    drawn = active_course().exercise("ffn_forward").inputs(seed, 0)
     usual, far = (drawn[name] @ drawn["W1"] + drawn["b1"] for name in ("x", "far"))
     assert float(usual.abs().max()) < 5.6 and float(far.max()) > 20
     assert 0 < float(drawn["x"][0, 0, 0, 0].abs()) < 1e-3 and not drawn["x"][0, -1, -1].any()
@@ -380,7 +380,7 @@ def test_a_gradient_that_arrives_is_not_said_to_be_missing() -> None:
     def ffn_forward(x: Any, W1: Any, b1: Any, W2: Any, b2: Any, act: Any = torch.relu) -> Any:
         return act(x @ W1 + b1).detach() @ W2 + b2
 
-    exercise = exercises.find("ffn_forward")
+    exercise = active_course().exercise("ffn_forward")
     seeds = [public_seed(exercise.name, case) for case in range(exercise.cases)]
     verdict, _ = examine(exercise, shipped_answers.load(exercise.name), ffn_forward, seeds)
     (said,) = (aspect.seen for aspect in verdict.aspects if aspect.name == "gradients")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import forgery
 import pytest
 
-from ffnlab.course import exercises
+from ffnlab.registry import active_course
 
 
-@pytest.mark.parametrize("name", [name for name in exercises.every() if name not in forgery.questions()])
+@pytest.mark.parametrize("name", [name for name in active_course().exercises if name not in forgery.questions()])
 def test_what_was_seen_on_other_draws_earns_nothing(name: str) -> None:
     assert [f"{forged.aspect}: {forged.points:g} from {forged.replayed}" for forged in forgery.earned(name)] == []
 
@@ -16,4 +16,6 @@ def test_what_was_seen_on_other_draws_earns_nothing(name: str) -> None:
 def test_what_was_seen_on_the_same_draws_earns_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     """The measure itself can show something: a forger who knew the class's secret would earn all."""
     monkeypatch.setattr(forgery, "ELSEWHERE", forgery.CLASS)
-    assert sum(forged.points for forged in forgery.earned("ffn_forward")) == exercises.find("ffn_forward").points
+    assert (
+        sum(forged.points for forged in forgery.earned("ffn_forward")) == active_course().exercise("ffn_forward").points
+    )

@@ -29,7 +29,7 @@ from autograder.gradebook.scores import Score
 from autograder.grading import feedback
 from autograder.paths import release
 from ffnlab.checking.verdict import not_earned
-from ffnlab.course import exercises
+from ffnlab.registry import active_course
 
 pytestmark = [needs_chromium, pytest.mark.slow]
 NOTEBOOK = "10_capstone"  # has two questions that a person reads
@@ -85,7 +85,8 @@ def hostile(answer: str = ANSWER) -> GradedSubmission:
     notebook["cells"].insert(2, extra)
     rebuilt = rebuild.rebuild(NOTEBOOK, json.dumps(notebook).encode(), 10 * 2**20)
     verdicts = {
-        e.name: not_earned(e, f"Your code raised ValueError: {EVIL}", EVIL) for e in exercises.of_notebook(NOTEBOOK)
+        e.name: not_earned(e, f"Your code raised ValueError: {EVIL}", EVIL)
+        for e in active_course().exercises_of(NOTEBOOK)
     }
     ours = {cell.id: OUTPUTS for cell in rebuilt.cells if cell.kind is rebuild.Kind.EXTRA}
     printed = dict.fromkeys(verdicts, EVIL)

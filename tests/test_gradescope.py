@@ -40,7 +40,7 @@ from autograder.keys.key import Answer
 from autograder.marking import draws, outline
 from autograder.paths import release
 from ffnlab.checking.verdict import not_attempted, not_earned
-from ffnlab.course import exercises
+from ffnlab.registry import active_course
 
 START, OTHER = "00_start_here", "02_feed_forward"
 SECRET = "5ec4e7" * 10 + "abcd"  # of a class, which no zip may hold
@@ -236,7 +236,7 @@ def test_the_zip_holds_one_key_and_nothing_that_grading_does_not_need(content: d
     assert not [name for name in course if "/answers/" in name and not name.endswith(".py")], "no shipped answer"
     notebooks = {name: data for name, data in content.items() if name.endswith(".ipynb")}
     assert notebooks == {
-        f"project/course/{name}/{name}.ipynb": release(name).read_bytes() for name in exercises.NOTEBOOKS
+        f"project/course/{name}/{name}.ipynb": release(name).read_bytes() for name in active_course().notebooks
     }
 
 
@@ -263,7 +263,7 @@ def imported(source: bytes) -> Iterator[str]:
 
 
 def test_what_is_installed_there_is_what_the_zips_files_import() -> None:
-    files = {name: data for assignment in exercises.NOTEBOOKS for name, data in zips.files(assignment)}
+    files = {name: data for assignment in active_course().notebooks for name, data in zips.files(assignment)}
     ours = {"autograder", "ffnlab"} | sys.stdlib_module_names
     names = {name for file, data in files.items() if file.endswith(".py") for name in imported(data)} - ours
     assert names >= NOT_ASKED_FOR, "the list above is out of date"
@@ -339,8 +339,9 @@ def test_a_python_that_other_users_could_take_over_is_replaced_by_a_newer_one(tm
         f'echo apt-get "$@" >> {tmp_path}/calls; case "$*" in *python3.1[23]*|*"python3 "*) exit 1;; esac',
     )
     program(tools, "add-apt-repository", f'echo add "$@" >> {tmp_path}/calls; : > {tmp_path}/newer')
+    (tmp_path / "setup.sh").write_bytes(zips._template("setup.sh"))
     done = subprocess.run(
-        ["bash", zips_template("setup.sh")],
+        ["bash", tmp_path / "setup.sh"],
         env={"PATH": str(tools), "AUTOGRADER_HOME": str(home)},
         capture_output=True,
         text=True,
@@ -351,10 +352,6 @@ def test_a_python_that_other_users_could_take_over_is_replaced_by_a_newer_one(tm
     assert calls.index("apt-get -qq install -y python3.11 python3.11-venv") < calls.index("add -y ppa:deadsnakes/ppa")
     assert [call for call in calls if call.startswith("-m pip install")]
     assert calls[-1] == "check --check"
-
-
-def zips_template(name: str) -> Path:
-    return Path(zips.__file__).parent / "templates" / name
 
 
 def test_other_users_can_read_the_jail_and_the_course_and_nothing_else(container: Container) -> None:
@@ -566,7 +563,7 @@ def test_a_folder_full_of_notebooks_is_not_read_through(tmp_path: Path) -> None:
 
 def test_extra_credit_comes_on_top_practice_has_no_points_and_a_person_reads_the_rest() -> None:
     settings = zips.settings_of(OTHER, Policy.read('extra_credit = ["NormFFN"]'), {}, "after_due_date", "html")
-    verdicts = {one.name: not_attempted(exercises.find(one.name)) for one in outline.of_notebook(OTHER)}
+    verdicts = {one.name: not_attempted(active_course().exercise(one.name)) for one in outline.of_notebook(OTHER)}
     told = in_container.results(settings, in_container.HandedIn("a.ipynb", b"x"), GradedSubmission(OTHER, verdicts))
     tests = {test["name"]: test for test in told["tests"]}
     assert (tests["NormFFN"]["score"], tests["NormFFN"]["max_score"]) == (0.0, 0.0)
@@ -582,7 +579,7 @@ def test_extra_credit_comes_on_top_practice_has_no_points_and_a_person_reads_the
 def test_numbers_of_hidden_inputs_are_rounded_and_markup_stays_text() -> None:
     settings = zips.settings_of(START, Policy(), {}, output_format="html")
     seen = "It returned 3.14159265 <script>alert(1)</script>"
-    verdicts = {one.name: not_earned(exercises.find(one.name), seen) for one in outline.of_notebook(START)}
+    verdicts = {one.name: not_earned(active_course().exercise(one.name), seen) for one in outline.of_notebook(START)}
     told = in_container.results(settings, in_container.HandedIn(), GradedSubmission(START, verdicts))
     output = told["tests"][0]["output"]
     assert "3.1 " in output and "3.14" not in output and "<script" not in output

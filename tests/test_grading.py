@@ -31,12 +31,12 @@ from autograder.paths import release
 from ffnlab.checking import shipped_answers
 from ffnlab.checking.checks import examine
 from ffnlab.checking.verdict import Outcome
-from ffnlab.course import exercises
 from ffnlab.observation.exercise import Exercise
+from ffnlab.registry import active_course
 
 pytestmark = needs_bubblewrap
 START, FFN = "00_start_here", "02_feed_forward"
-SEEDS = {name: hidden_seeds(exercise, b"a test's secret") for name, exercise in exercises.every().items()}
+SEEDS = {name: hidden_seeds(exercise, b"a test's secret") for name, exercise in active_course().exercises.items()}
 KEPT = [
     (key, answer) for name in (START, FFN) for key in keys.of_notebook(name) for answer in key.rights + key.mistakes
 ]
@@ -61,7 +61,7 @@ def test_every_kept_answer_as_typed_gets_its_verdict_in_the_jail(key: Key, answe
 
 def stub(name: str) -> str:
     """The cell of an exercise as it is handed out."""
-    notebook = json.loads(release(exercises.notebook_of(name)).read_text(encoding="utf-8"))
+    notebook = json.loads(release(active_course().notebook_of(name)).read_text(encoding="utf-8"))
     return "".join(notebook["cells"][place(notebook, name)]["source"])
 
 
@@ -70,16 +70,16 @@ def is_code(exercise: Exercise) -> bool:
 
 
 @pytest.mark.parametrize(
-    "name", [e.name for each in (START, FFN) for e in filter(is_code, exercises.of_notebook(each))]
+    "name", [e.name for each in (START, FFN) for e in filter(is_code, active_course().exercises_of(each))]
 )
 def test_the_untouched_stub_is_not_attempted(name: str, jail: Jail) -> None:
     assert grade_answer(name, stub(name), jail)["outcome"] == "not attempted"
 
 
-@pytest.mark.parametrize("name", [e.name for e in filter(is_code, exercises.every().values())])
+@pytest.mark.parametrize("name", [e.name for e in filter(is_code, active_course().exercises.values())])
 def test_the_untouched_stub_is_not_attempted_for_a_student(name: str) -> None:
     """On the public draws, whose markings are made: outside of the jail, where nothing else is decided."""
-    exercise, cells = exercises.find(name), build.cells_of(exercises.notebook_of(name))
+    exercise, cells = active_course().exercise(name), build.cells_of(active_course().notebook_of(name))
     namespace: dict[str, Any] = {"__name__": "student"}
     exec(cells["imports"] + "\n" + stub(name), namespace)
     verdict, _ = examine(exercise, shipped_answers.load(name), namespace[name], list(public_seeds(exercise)))
@@ -230,7 +230,7 @@ def done(class_folder: ClassFolder, team: pool.GradingPool) -> dict[str, grade_c
 
 def test_every_submission_of_a_class_is_graded_whatever_is_wrong_with_it(done: dict[str, grade_class.Done]) -> None:
     assert len(done) == 12 and all(one.graded for one in done.values())
-    assert done["ada"].graded and done["ada"].graded.points == sum(e.points for e in exercises.of_notebook(FFN))
+    assert done["ada"].graded and done["ada"].graded.points == sum(e.points for e in active_course().exercises_of(FFN))
     assert done["ben"].graded
     assert {v.outcome for v in done["ben"].graded.verdicts.values()} == {Outcome.NOT_ATTEMPTED}
     assert done["chloe"].graded and all(v.mistake for v in done["chloe"].graded.verdicts.values())
@@ -286,9 +286,9 @@ def test_every_student_gets_a_page_with_the_named_mistakes(
     class_folder: ClassFolder, done: dict[str, grade_class.Done]
 ) -> None:
     page = (class_folder.feedback / "chloe" / FFN / f"{FFN}.html").read_text(encoding="utf-8")
-    for exercise in exercises.of_notebook(FFN):
+    for exercise in active_course().exercises_of(FFN):
         assert f'id="{exercise.name}"' in page
-    assert page.count("Likely cause") + page.count("Why not") >= len(exercises.of_notebook(FFN))
+    assert page.count("Likely cause") + page.count("Why not") >= len(active_course().exercises_of(FFN))
 
 
 @pytest.fixture(scope="module")
@@ -314,7 +314,10 @@ def test_under_plain_nbgrader_markings_that_a_class_has_kept_are_not_computed_ag
     with pytest.raises(AssertionError, match="ffn_forward was computed"):
         recheck("ffn_forward", build.solution_answer("ffn_forward").answer)
     monkeypatch.chdir(class_folder.autograded / "ada" / FFN)
-    assert recheck("ffn_forward", build.solution_answer("ffn_forward").answer) == exercises.find("ffn_forward").points
+    assert (
+        recheck("ffn_forward", build.solution_answer("ffn_forward").answer)
+        == active_course().exercise("ffn_forward").points
+    )
 
 
 def test_plain_nbgrader_gives_the_same_scores_where_it_gives_one(

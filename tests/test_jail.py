@@ -25,9 +25,9 @@ from autograder.jail.errors import JailBroken, JailRefuses, OutsideKill
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Budget, Jail, JailWontStart, Mode, Overrun, question
 from autograder.paths import release
-from ffnlab.course import exercises
 from ffnlab.observation.exercise import probe_inputs
 from ffnlab.observation.plain_data import Failure, Malformed
+from ffnlab.registry import active_course
 
 
 def said(jail: Jail, source: str) -> str:
@@ -102,10 +102,10 @@ LOADED = (
 )
 
 
-@pytest.mark.parametrize("notebook", exercises.NOTEBOOKS)
+@pytest.mark.parametrize("notebook", active_course().notebooks)
 def test_a_fork_imports_nothing_that_its_warm_process_could(jail: Jail, notebook: str) -> None:
     (imports,) = [cell.source for cell in rebuild.template(release(notebook)) if cell.name == "imports"]
-    first = exercises.of_notebook(notebook)[0]
+    first = active_course().exercises_of(notebook)[0]
     with jail.worker() as worker:
         before = worker.run(LOADED)["outputs"][0]["text"].split()
         assert worker.run(imports)["error"] is None
@@ -459,7 +459,7 @@ def test_what_is_ours_is_covered_where_it_lies_in_a_mounted_folder(monkeypatch: 
             f"import os\nprint([bool(os.path.isdir(p) and os.listdir(p) or os.path.isfile(p)) for p in {places!r}])"
         )
     assert shown["outputs"][0]["text"] == "[False, False, False, False, True]\n"
-    monkeypatch.setattr(mounts, "covers", lambda private: {mounts.ANSWERS})
+    monkeypatch.setattr(mounts, "covers", lambda private: {active_course().answers_folder})
     with pytest.raises(JailWontStart, match="keys"):
         Jail()
 

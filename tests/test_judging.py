@@ -29,11 +29,11 @@ from autograder.marking import draws, reference
 from ffnlab.checking import comparison
 from ffnlab.checking.comparison import allowed, compare, reference_outputs_of
 from ffnlab.checking.verdict import Outcome, Verdict
-from ffnlab.course import exercises
 from ffnlab.diagnosis.differences import normalise_message
 from ffnlab.observation import plain_data
 from ffnlab.observation.exercise import Exercise
 from ffnlab.observation.plain_data import Failure, Malformed, Opaque, Size
+from ffnlab.registry import active_course
 
 NAME = "PositionwiseFeedForward"
 QUICK = Limits(judge_seconds=2.0, judge_memory=256 * MIB)
@@ -47,7 +47,7 @@ def observed(name: str) -> list[dict[str, Any]]:
     """What the right answer does, which a test may then change."""
     from autograder import keys
 
-    return reference.observe(exercises.find(name), keys.find(name).the_truth.answer, draws.development(name))
+    return reference.observe(active_course().exercise(name), keys.find(name).the_truth.answer, draws.development(name))
 
 
 @pytest.fixture(scope="module")
@@ -69,10 +69,10 @@ def test_a_judge_says_what_comparing_here_says(free: judging.Judge, right: list[
     said = judged(free, frame(right, printed="hello"))
     assert said.verdict and said.verdict.outcome is Outcome.EARNED and said.printed == "hello"
     assert said.verdict == compare(
-        exercises.find(NAME),
+        active_course().exercise(NAME),
         reference.reference_outputs(NAME, draws.development(NAME)),
         right,
-        reference.inputs(exercises.find(NAME), draws.development(NAME)),
+        reference.inputs(active_course().exercise(NAME), draws.development(NAME)),
     )
 
 

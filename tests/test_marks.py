@@ -24,10 +24,10 @@ from autograder.grading import feedback
 from autograder.paths import release, solution
 from autograder.reports import terminal
 from ffnlab.checking.verdict import AspectVerdict, Outcome, Verdict, not_earned
-from ffnlab.course import exercises
+from ffnlab.registry import active_course
 
 FFN = "02_feed_forward"
-LISTED = exercises.of_notebook(FFN)
+LISTED = active_course().exercises_of(FFN)
 QUESTION, EXERCISE = "M2", "ffn_forward"
 
 

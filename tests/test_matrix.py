@@ -6,7 +6,6 @@ import inspect
 import re
 import traceback
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,19 +20,19 @@ from autograder.marking import draws, matrix, reference
 from ffnlab.checking import shipped_answers
 from ffnlab.checking.comparison import compare
 from ffnlab.checking.verdict import Outcome
-from ffnlab.course import exercises
 from ffnlab.diagnosis.recognition import is_question, without_claims
 from ffnlab.observation.exercise import Exercise, public_seed
+from ffnlab.registry import active_course
 
-NAMES = list(exercises.every())
+NAMES = list(active_course().exercises)
 # Of each notebook one exercise that asks for code: the one with the fewest kept answers.
 RECORDED = stability.recorded()
 FIRST = [
     min(
-        (exercise.name for exercise in exercises.of_notebook(notebook) if not is_question(exercise)),
+        (exercise.name for exercise in active_course().exercises_of(notebook) if not is_question(exercise)),
         key=lambda name: len(RECORDED.get(name, {}).get("answers", ())),
     )
-    for notebook in exercises.NOTEBOOKS
+    for notebook in active_course().notebooks
 ]
 
 
@@ -61,11 +60,11 @@ def test_what_was_found_on_twenty_secrets_was_found_for_the_exercises_as_they_ar
 
 def test_an_exercise_has_a_version_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is said about one exercise changes no other; what they share changes all."""
-    notebook = exercises.notebook_of("ffn_forward")
-    names = [exercise.name for exercise in exercises.of_notebook(notebook)]
+    notebook = active_course().notebook_of("ffn_forward")
+    names = [exercise.name for exercise in active_course().exercises_of(notebook)]
     before = {name: stability.version(name) for name in names}
     assert len(set(before.values())) == len(names)
-    key_file = Path(str(keys.module(notebook).__file__)).read_text(encoding="utf-8")
+    key_file = active_course().key_file(notebook).read_text(encoding="utf-8")
 
     def changed(old: str, new: str) -> set[str]:
         assert key_file.count(old) >= 1
@@ -145,10 +144,10 @@ def test_every_mistake_has_a_message_of_its_own(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_exercise_says_where_to_look_and_what_was_understood(name: str) -> None:
-    exercise = exercises.find(name)
+    exercise = active_course().exercise(name)
     assert exercise.where and exercise.understood
     assert len(exercise.hints) >= 2 or name.startswith("quiz_")
-    text = paths.source(exercises.notebook_of(name)).read_text(encoding="utf-8")
+    text = paths.source(active_course().notebook_of(name)).read_text(encoding="utf-8")
     headings = re.findall(r"^# (?:##+ (?:\d+ · )?(.+)$|\*\*(.+?)\.\*\*)", text, re.M)
     named = {within(title or lead) for title, lead in headings}
     for section in re.findall(r"“(.*?)”", exercise.where):
@@ -162,18 +161,18 @@ def within(quoted: str) -> str:
 
 def test_the_development_draws_are_those_of_a_fixed_secret() -> None:
     assert draws.development("ffn_forward") == draws.development("ffn_forward")
-    assert draws.development("ffn_forward") != draws.hidden_seeds(exercises.find("ffn_forward"), b"another")
+    assert draws.development("ffn_forward") != draws.hidden_seeds(active_course().exercise("ffn_forward"), b"another")
 
 
 def test_hidden_inputs_differ_from_public_ones_and_between_secrets() -> None:
-    exercise = exercises.find("ffn_forward")
+    exercise = active_course().exercise("ffn_forward")
     seeds = [public_seed("ffn_forward", 0), *draws.hidden_seeds(exercise, b"a"), *draws.hidden_seeds(exercise, b"b")]
     drawn = [exercise.inputs(seed, 0)["W1"].flatten()[:6] for seed in seeds]
     assert all(not torch.equal(one, other) for i, one in enumerate(drawn) for other in drawn[:i])
 
 
 def test_sizes_are_pairwise_distinct_in_many_draws() -> None:
-    exercise = exercises.find("ffn_forward")
+    exercise = active_course().exercise("ffn_forward")
     for seed in range(100):
         x, W1 = (exercise.inputs(seed, 0)[name] for name in ("x", "W1"))
         sizes = [*x.shape, W1.shape[1]]
@@ -346,7 +345,7 @@ def test_a_line_of_an_answer_kept_as_source_is_shown_where_it_raises() -> None:
     assert traceback.extract_tb(raised.value.__traceback__)[-1].line == "return 1 / 0"
 
 
-@pytest.mark.parametrize("notebook", exercises.NOTEBOOKS)
+@pytest.mark.parametrize("notebook", active_course().notebooks)
 def test_the_base_of_slips_is_right(notebook: str) -> None:
     for key in keys.of_notebook(notebook):
         if key.plain:

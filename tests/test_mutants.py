@@ -10,14 +10,14 @@ from conftest import often
 from autograder.authoring import mutants
 from autograder.authoring.build import cells_of
 from autograder.authoring.mutants import Mutant
-from ffnlab.course import exercises
+from ffnlab.registry import active_course
 
 EXERCISES = 5  # each fifth exercise that asks for code, and each so many-th mutant of it; `make mutants` runs all
 
 
 @pytest.fixture(scope="module")
 def every() -> list[Mutant]:
-    return mutants.all_of(exercises.every())
+    return mutants.all_of(active_course().exercises)
 
 
 @pytest.mark.parametrize("step", often([9, 36], [36]))

@@ -14,7 +14,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autograder.marking import draws, source_hash
+from autograder.marking import source_hash
 from autograder.marking.redact import redact
 from ffnlab.checking import comparison
 from ffnlab.checking.comparison import compare, reference_outputs_of
@@ -31,6 +31,7 @@ from ffnlab.diagnosis.mistake import KnownMistake
 from ffnlab.observation import plain_data
 from ffnlab.observation.exercise import Draw, Exercise, attempt, gradients, on_each, unfinished
 from ffnlab.observation.plain_data import Failure
+from ffnlab.registry import active_course
 
 Mistakes = dict[str, Callable[..., Any]]
 
@@ -767,7 +768,7 @@ def test_what_a_page_says_of_hidden_inputs_has_no_value_to_read_off() -> None:
 
 
 def test_a_change_of_how_mistakes_are_named_is_a_change_of_every_key() -> None:
-    version = source_hash.files(draws.KEYS / "gated.py", *[Path(comparison.__file__)])
+    version = source_hash.files(active_course().key_file("07_gated"), *[Path(comparison.__file__)])
     rooms = {
         Path(str(room.__file__)).resolve()
         for room in (

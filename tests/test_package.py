@@ -25,10 +25,10 @@ import ffnlab
 from ffnlab.checking import shipped_answers
 from ffnlab.checking.checks import examine
 from ffnlab.checking.comparison import ReferenceOutputs, facts
-from ffnlab.course import exercises
 from ffnlab.diagnosis import differences
 from ffnlab.observation.exercise import Aspect, Exercise, public_seed
 from ffnlab.observation.plain_data import Failure
+from ffnlab.registry import active_course
 
 SECONDS = 0.2  # for one call; an answer that takes longer counts as one that fails
 ITEMS = 4  # of what a function returns, each of the first ones is tried as the answer
@@ -213,7 +213,9 @@ def hits(tried: dict[str, Callable[..., Any]], names: Sequence[str]) -> dict[str
     """By exercise, of those named, the points of each candidate that earns any."""
     found: dict[str, dict[str, float]] = {}
     # Copies, as some functions that are tried add an aspect to an exercise.
-    copies = {name: replace(exercise, aspects=[*exercise.aspects]) for name, exercise in exercises.every().items()}
+    copies = {
+        name: replace(exercise, aspects=[*exercise.aspects]) for name, exercise in active_course().exercises.items()
+    }
     for name, exercise in copies.items():
         recorded = calls(exercise) if name in names else []
         if not recorded:
@@ -223,12 +225,12 @@ def hits(tried: dict[str, Callable[..., Any]], names: Sequence[str]) -> dict[str
             for suffix, form in forms(answer, recorded).items():
                 if earned := points(exercise, marking, form):
                     found.setdefault(name, {})[where + suffix] = earned
-    for name, exercise in exercises.every().items():
+    for name, exercise in active_course().exercises.items():
         exercise.aspects[:] = copies[name].aspects
     return found
 
 
-EVERY = list(exercises.every())
+EVERY = list(active_course().exercises)
 ONCE_THERE = [
     "Block",
     "route",
@@ -249,10 +251,10 @@ def test_no_function_of_the_package_is_an_answer(
     found = hits(candidates(), names)
     best = {name: max(earned.items(), key=lambda one: one[1]) for name, earned in found.items()}
     for name, (where, earned) in best.items():
-        print(f"{name:26} {earned:g} of {exercises.find(name).points:g}  {where}")
+        print(f"{name:26} {earned:g} of {active_course().exercise(name).points:g}  {where}")
     total = sum(earned for _, earned in best.values())
     print(f"{total:g} points in all")
     assert total <= 12
     assert {
-        name for name, (_, earned) in best.items() if earned == exercises.find(name).points and earned >= 3
+        name for name, (_, earned) in best.items() if earned == active_course().exercise(name).points and earned >= 3
     } == set()

@@ -18,8 +18,8 @@ from torch import nn
 from ffnlab.checking import panel, shipped_answers
 from ffnlab.checking.checks import examine
 from ffnlab.checking.verdict import Outcome, Verdict
-from ffnlab.course import exercises
 from ffnlab.observation.exercise import public_seed
+from ffnlab.registry import active_course
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def typed(exercise: str, what: str, code: str) -> Any:
 
 def checked(attempt: Attempt) -> Verdict:
     """The verdict that `check` shows."""
-    exercise = exercises.find(attempt.exercise)
+    exercise = active_course().exercise(attempt.exercise)
     answer = typed(attempt.exercise, attempt.what, attempt.code)
     seeds = [public_seed(attempt.exercise, case) for case in range(exercise.cases)]
     return examine(exercise, shipped_answers.load(attempt.exercise), answer, seeds)[0]

@@ -26,7 +26,7 @@ from autograder.errors import UserError
 from autograder.gradebook.gradebook import Book
 from autograder.grading import grade_class
 from ffnlab.checking.verdict import not_earned
-from ffnlab.course import exercises
+from ffnlab.registry import active_course
 
 PROGRAMS = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
 AS_POSTGRES = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []  # its server refuses to run as root
@@ -82,7 +82,7 @@ def test_a_server_that_does_not_answer_is_one_clear_line(tmp_path: Path) -> None
 
 def test_what_no_database_can_hold_is_entered_all_the_same(server: str, tmp_path: Path) -> None:
     said = "NUL \x00, half a character \ud800, \x1b[31mred"
-    verdicts = {exercise.name: not_earned(exercise, said, said) for exercise in exercises.of_notebook(START)}
+    verdicts = {exercise.name: not_earned(exercise, said, said) for exercise in active_course().exercises_of(START)}
     with Book(ClassFolder(tmp_path, server)) as book:
         book.sync_assignment(START)
         book.save_attempt("eve", GradedSubmission(START, verdicts, remarks=[said]), "0" * 64, None)

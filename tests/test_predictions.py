@@ -20,20 +20,21 @@ from torch import nn
 
 from autograder.authoring.build import notebook_of
 from ffnlab.checking import record
-from ffnlab.course import atlas, predictions, toy_transformer, world
+from ffnlab.course import atlas, toy_transformer, world
 from ffnlab.course.experiments import capstone as stored_capstone
 from ffnlab.course.experiments import creek as stored_creek
 from ffnlab.course.experiments import english as stored_english
 from ffnlab.course.figures import activations, balance, every_position, experts, feed_forward, little_world, memory
-from ffnlab.course.predictions import Prediction
 from ffnlab.drawing import widget_output
 from ffnlab.prediction import prediction_widget
+from ffnlab.prediction.prediction import Prediction
+from ffnlab.registry import active_course
 
-NOTEBOOKS = list(predictions.NOTEBOOKS)
+NOTEBOOKS = list(active_course().notebooks)
 ASKED = re.compile(r'^predict\("(\w+)"\)$', re.M)
 GPT3 = atlas.find("GPT-3 175B")
 FIRST_PLAY = 150  # words of text before something to play with
-EVERY = [(notebook, name) for notebook in NOTEBOOKS for name in predictions.of_notebook(notebook)]
+EVERY = [(notebook, name) for notebook in NOTEBOOKS for name in active_course().predictions_of(notebook)]
 
 
 def words_of(text: str) -> str:
@@ -71,17 +72,17 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 def test_every_prediction_of_a_notebook_is_asked_once_and_in_its_order(notebook: str) -> None:
     cells = [cell for cell in notebook_of(notebook).cells if cell.cell_type == "code"]
     asked = [name for cell in cells for name in ASKED.findall(cell.source)]
-    assert asked == list(predictions.of_notebook(notebook))
+    assert asked == list(active_course().predictions_of(notebook))
     assert all("demo" in cell.metadata["tags"] for cell in cells if ASKED.search(cell.source)), "grading asks nothing"
 
 
 def test_no_two_notebooks_ask_by_the_same_name() -> None:
-    assert len(EVERY) == len(predictions.every()) > 60
+    assert len(EVERY) == len(active_course().predictions) > 60
 
 
 @pytest.mark.parametrize(("notebook", "name"), EVERY)
 def test_a_prediction_can_be_missed_and_says_enough_afterwards(notebook: str, name: str) -> None:
-    asked = predictions.find(name)
+    asked = active_course().prediction(name)
     assert "$" not in asked.question + asked.explanation, "a widget sets no formulas"
     assert len(asked.explanation.split()) >= 12
     assert asked.is_right(asked.right) and asked.takes(asked.right)
@@ -92,7 +93,7 @@ def test_a_prediction_can_be_missed_and_says_enough_afterwards(notebook: str, na
 @pytest.mark.parametrize("notebook", NOTEBOOKS)
 def test_no_text_cell_gives_an_explanation_away(notebook: str) -> None:
     text = said(notebook)
-    for name, asked in predictions.of_notebook(notebook).items():
+    for name, asked in active_course().predictions_of(notebook).items():
         for sentence in re.split(r"(?<=[.!?])\s+", asked.explanation):
             told = words_of(sentence)
             assert len(told.split()) < 6 or told not in text, f"{name}: {sentence}"
@@ -157,7 +158,7 @@ def test_the_right_answers_are_what_the_figures_say() -> None:
         "below_one": (balance.products(6, 0.34).title, "The balance loss is 0.850, below 1"),
         "partner_changes": (balance.selection(0.1).title, "Chosen: 0 and 4, weights 0.62 and 0.38"),
     }
-    assert set(says) <= set(predictions.every())
+    assert set(says) <= set(active_course().predictions)
     assert {name: said for name, (said, _) in says.items()} == {name: right for name, (_, right) in says.items()}
 
 
@@ -165,14 +166,14 @@ def test_the_right_answers_about_models_are_what_the_atlas_counts() -> None:
     llama = atlas.find("LLaMA-2 70B")
     assert atlas.attention_per_layer(llama) / (4 * llama.d_model**2) == 0.5625  # llama_70b
     shares = {name: atlas.active(atlas.find(name)) / atlas.total(atlas.find(name)) for name in experts.MODELS}
-    assert min(shares, key=lambda name: shares[name]) == predictions.find("smallest_active").right
-    assert set(predictions.find("smallest_active").options) <= set(shares)
+    assert min(shares, key=lambda name: shares[name]) == active_course().prediction("smallest_active").right
+    assert set(active_course().prediction("smallest_active").options) <= set(shares)
 
 
 def test_the_right_answers_about_pairs_are_what_the_stored_runs_say() -> None:
     runs = stored_capstone.stored()["runs"]
     known = {name: {size: 100 * mean(run["accuracy"]) for size, run in sizes.items()} for name, sizes in runs.items()}
-    assert predictions.find("without_ffn").is_right(known["none"]["24"]) and round(known["none"]["24"]) == 80
+    assert active_course().prediction("without_ffn").is_right(known["none"]["24"]) and round(known["none"]["24"]) == 80
     equal_total = {name: known[name]["40"] for name in ("none, 3 blocks", "relu", "swiglu", "moe, equal total")}
     assert max(equal_total, key=lambda name: equal_total[name]) == "swiglu"  # best_at_1600
 
@@ -225,17 +226,17 @@ def test_without_its_neurons_one_rule_is_lost_and_no_other() -> None:
 def test_the_right_answers_that_are_arithmetic_are_computed() -> None:
     torch.manual_seed(0)
     two = nn.Sequential(nn.Linear(512, 2048), nn.ReLU(), nn.Linear(2048, 512))
-    assert f"{sum(p.numel() for p in two.parameters()):,}" == predictions.find("parameter_count").right
+    assert f"{sum(p.numel() for p in two.parameters()):,}" == active_course().prediction("parameter_count").right
     holder = nn.Module()
     holder.layers = [nn.Linear(10, 10) for _ in range(3)]  # type: ignore[assignment]
-    assert str(sum(p.numel() for p in holder.parameters())) == predictions.find("plain_list").right
+    assert str(sum(p.numel() for p in holder.parameters())) == active_course().prediction("plain_list").right
     assert set(nn.Dropout(0.5)(torch.ones(64)).tolist()) == {0.0, 2.0}  # dropout_ones
     assert list(nn.Conv1d(6, 24, 1)(torch.zeros(2, 6, 5)).shape) == [2, 24, 5]  # conv_shape
     assert list((torch.zeros(2, 5, 8) + torch.zeros(2, 5, 1)).shape) == [2, 5, 8]  # width_of_one
     assert F.glu(torch.tensor([2.0, 0.0])).item() == 1.0  # torch_glu
-    assert f"{100_000 * 11_008 * 2 / 1e9:.1f} GB" == predictions.find("hidden_memory").right
+    assert f"{100_000 * 11_008 * 2 / 1e9:.1f} GB" == active_course().prediction("hidden_memory").right
     speeds = [1e11 / (8e9 * size) for size in (2, 0.5)]  # bytes per second, and bytes of one token
-    assert f"about {speeds[0]:.0f}, and {speeds[1]:.0f}" == predictions.find("laptop_speed").right
+    assert f"about {speeds[0]:.0f}, and {speeds[1]:.0f}" == active_course().prediction("laptop_speed").right
     assert F.gelu(torch.tensor(-10.0)).item() == 0.0  # gelu_at_minus_ten
     assert torch.softmax(torch.tensor([-1.0, 0.0, -2.0]), 0).argmax() == 1  # filled_with_zero
     logits = torch.randn(100, 8).softmax(-1)
@@ -250,7 +251,7 @@ def test_the_right_answers_that_are_arithmetic_are_computed() -> None:
 def test_a_saved_notebook_holds_the_explanation_in_a_fold(notebook: str, name: str, shown: list[Any]) -> None:
     prediction_widget.predict(name)
     view, live = shown
-    asked = predictions.find(name)
+    asked = active_course().prediction(name)
     before, _, fold = view["text/html"].partition("<details>")
     first = words_of(asked.explanation)[:60]
     assert first in words_of(unescape(re.sub("<[^>]+>", " ", fold))) and first not in words_of(
@@ -282,7 +283,7 @@ def test_importing_the_package_does_not_load_anywidget() -> None:
 
 def guessed(name: str, guess: str | float) -> None:
     """A guess, as the browser sends it."""
-    widget = prediction_widget._widget()(name, predictions.find(name))
+    widget = prediction_widget._widget()(name, active_course().prediction(name))
     widget.guess = guess
 
 
@@ -290,7 +291,7 @@ def test_the_first_guess_is_kept_and_is_there_when_the_cell_runs_again(course: P
     guessed("relu_zeros", "90 %")
     kept = json.loads((course / record.GUESSES).read_text(encoding="utf-8"))
     assert kept == {"relu_zeros": {"guess": "90 %", "right": False}}
-    assert prediction_widget._widget()("relu_zeros", predictions.find("relu_zeros")).guess == "90 %"
+    assert prediction_widget._widget()("relu_zeros", active_course().prediction("relu_zeros")).guess == "90 %"
     record.save_guess("relu_zeros", "50 %", True)
     assert record.read_guess("relu_zeros") == "90 %"
 
@@ -299,7 +300,7 @@ def test_what_cannot_be_a_guess_is_not_kept(course: Path) -> None:
     guessed("relu_zeros", "51 %")
     assert not (course / record.GUESSES).exists()
     record.save_guess("relu_zeros", "an option of an earlier edition", False)
-    assert prediction_widget._widget()("relu_zeros", predictions.find("relu_zeros")).guess is None
+    assert prediction_widget._widget()("relu_zeros", active_course().prediction("relu_zeros")).guess is None
 
 
 @pytest.mark.parametrize("broken", ["{broken", "[1, 2]", '{"relu_zeros": 3}', ""])

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 from conftest import ROOT
 
-from ffnlab.course import exercises, predictions
+from ffnlab.registry import active_course
 
 DATA = Path(__file__).parent / "data" / "quotations"
-NOTEBOOKS = list(exercises.NOTEBOOKS)
+NOTEBOOKS = list(active_course().notebooks)
 WORDS = 4  # fewer in quotation marks are a term or a title
 
 
@@ -31,7 +31,7 @@ def prose(notebook: str) -> str:
     """The text cells of a notebook, and what its predictions say."""
     cells = (ROOT / "solutions" / f"{notebook}.py").read_text(encoding="utf-8").split("\n# %%")
     texts = [cell.partition("\n")[2] for cell in cells if cell.startswith(" [markdown]")]
-    asked = [f"{one.question}\n{one.explanation}" for one in predictions.of_notebook(notebook).values()]
+    asked = [f"{one.question}\n{one.explanation}" for one in active_course().predictions_of(notebook).values()]
     return plain("\n".join([re.sub(r"(?m)^# ?", "", text) for text in texts] + asked))
 
 

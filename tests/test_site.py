@@ -26,11 +26,11 @@ from autograder.errors import UserError
 from autograder.marking import reference
 from autograder.paths import release
 from autograder.site import frames, make, pages
-from ffnlab.course import predictions
 from ffnlab.course.figures.start_here import STEPS
 from ffnlab.drawing import controls, svg
 from ffnlab.drawing.picture import Picture
 from ffnlab.prediction import prediction_widget
+from ffnlab.registry import Course, active_course
 
 SUBSET = ("00_start_here", "02_feed_forward")
 WIDTHS = (1280, 390)
@@ -280,7 +280,7 @@ OPTIONS, NUMBER = "nothing_in", "gpt3_ffn_share"  # predictions of notebooks 02 
 
 def last_words(name: str) -> str:
     """The end of what is said after the guess: in sight, all of it is."""
-    return words_in(prediction_widget.markdown_to_html(predictions.find(name).explanation))[-50:]
+    return words_in(prediction_widget.markdown_to_html(active_course().prediction(name).explanation))[-50:]
 
 
 @needs_chromium
@@ -291,7 +291,7 @@ def test_a_prediction_is_answered_with_a_click_and_remembered(address: str, chro
     page.goto(f"{address}/course/02_feed_forward.html")
     place = page.locator(f".ffn-predict[data-name={OPTIONS}]")
     answers = place.get_by_role("group", name="Your prediction").get_by_role("button")
-    assert tuple(answers.all_inner_texts()) == predictions.find(OPTIONS).options
+    assert tuple(answers.all_inner_texts()) == active_course().prediction(OPTIONS).options
     assert "You said" not in place.inner_text() and last_words(OPTIONS) not in place.inner_text()
     answers.first.click()
     said = "You said “0 and 0”; it is “more inviting than unpleasant”."
@@ -465,8 +465,8 @@ def test_only_what_has_changed_is_drawn_again(
 def test_a_changed_prediction_draws_its_page_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = make.stamp(SUBSET[0])
     changed = tmp_path / "start_here.py"
-    changed.write_bytes(predictions.source(SUBSET[0]).read_bytes() + b"\n# another word\n")
-    monkeypatch.setattr(predictions, "source", lambda name: changed)
+    changed.write_bytes(active_course().predictions_file(SUBSET[0]).read_bytes() + b"\n# another word\n")
+    monkeypatch.setattr(Course, "predictions_file", lambda self, notebook: changed)
     assert make.stamp(SUBSET[0]) != before
 
 

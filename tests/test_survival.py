@@ -37,12 +37,12 @@ from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Mode
 from autograder.marking import draws
 from ffnlab.checking.verdict import Outcome
-from ffnlab.course import exercises
+from ffnlab.registry import active_course
 
 pytestmark = needs_bubblewrap
 ROUNDS = int(os.environ.get("AUTOGRADER_SOAK", "1"))
 PROGRAM = [sys.executable, "-m", "autograder"]
-SEEDS = {exercise.name: draws.development(exercise.name) for exercise in exercises.of_notebook(START)}
+SEEDS = {exercise.name: draws.development(exercise.name) for exercise in active_course().exercises_of(START)}
 WRONG = "def hello_shape(x):\n    B, T, d = x.shape\n    return B, d, T"
 
 

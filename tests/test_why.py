@@ -31,7 +31,7 @@ from autograder.jail.sandbox import Jail
 from autograder.marking import draws
 from autograder.paths import release
 from autograder.reports import explain
-from ffnlab.course import exercises
+from ffnlab.registry import active_course
 
 RIGHT = "def ffn_forward(x, W1, b1, W2, b2, act):\n    return act(x @ W1 + b1) @ W2 + b2"
 NO_B1 = "def ffn_forward(x, W1, b1, W2, b2, act):\n    return act(x @ W1) @ W2 + b2"
@@ -144,7 +144,7 @@ def test_a_mistake_at_the_keyboard_is_one_clear_line(
 
 def with_secret(class_folder: ClassFolder) -> ClassFolder:
     """The class's hidden inputs, as grading would have drawn them, without the minutes that this takes."""
-    attempts = {exercise.name: 0 for exercise in exercises.of_notebook(FFN)}
+    attempts = {exercise.name: 0 for exercise in active_course().exercises_of(FFN)}
     entry = {"secret": "ab" * 32, "attempts": attempts, "holds_for": draws.key_version(FFN)}
     class_folder.draws.write_text(json.dumps({FFN: entry}), encoding="utf-8")
     return class_folder
@@ -169,7 +169,7 @@ def test_the_script_gives_the_same_verdict_alone(
     (tmp_path / "class").mkdir()
     class_folder = with_secret(ClassFolder(tmp_path / "class"))
     data = handed_in(RIGHT.replace("x @ W1 + b1", "helper(x @ W1, b1)"), "helper = lambda h, b: h")
-    seeds = {NAME: draws.hidden_seeds(exercises.find(NAME), bytes.fromhex("ab" * 32), 0)}
+    seeds = {NAME: draws.hidden_seeds(active_course().exercise(NAME), bytes.fromhex("ab" * 32), 0)}
     graded = grade_submission(FFN, data, jail, seeds, (NAME,))
     assert graded.verdicts[NAME].mistake == "b1_missing"
     with gradebook.Book(class_folder) as book:
@@ -208,7 +208,7 @@ def in_this_process(file: Path, capsys: pytest.CaptureFixture[str]) -> str:
 @pytest.mark.parametrize("name", ["ffn_forward", "PositionwiseFeedForward", "is_position_wise", "layer_share", "Block"])
 def test_the_inputs_in_a_script_are_those_that_were_drawn(name: str, tmp_path: Path) -> None:
     """Tensors of all kinds, small ones to read and large ones packed, numbers, texts and None."""
-    exercise, seeds = exercises.find(name), draws.development(name)
+    exercise, seeds = active_course().exercise(name), draws.development(name)
     inputs = [exercise.inputs(seed, case) for case, seed in enumerate(seeds)]
     source = "from math import inf, nan\nimport torch\nfrom autograder.reports.explain import unpacked\n"
     (tmp_path / "found.py").write_text(f"{source}INPUTS = {explain._in_python(inputs)}\n", encoding="utf-8")

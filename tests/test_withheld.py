@@ -23,8 +23,8 @@ from autograder.marking import draws, panels, quotations
 from autograder.marking.redact import redact, round_numbers
 from autograder.marking.reference import verdict_of
 from ffnlab.checking.verdict import not_earned
-from ffnlab.course import exercises
 from ffnlab.phrases import quoted
+from ffnlab.registry import active_course
 
 NUMBER = re.compile(r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)\.?\d*(?:[eE][+-]?\d+)?")  # 10,10 are two
 SEVERAL = ("hello_shape", "softmax", "ffn_forward", "gelu_tanh", "silu", "collapse_linear", "swiglu")
@@ -35,7 +35,7 @@ def digits(number: str) -> int:
     return 0 if re.fullmatch(r"\d{1,3}", number) else len(re.sub(r"[eE].*|\D", "", number).strip("0"))
 
 
-@pytest.mark.parametrize("name", [name for name in SEVERAL if name in exercises.every()])
+@pytest.mark.parametrize("name", [name for name in SEVERAL if name in active_course().exercises])
 def test_no_kept_mistake_is_told_more_than_two_digits(name: str) -> None:
     key = keys.find(name)
     for kept in key.mistakes:
@@ -129,7 +129,7 @@ def test_no_returned_text_or_type_is_on_a_page(returned: object) -> None:
         verdict = quotations.strip_unquoted(verdict, ["zqtwo"])
         assert (
             verdict.seen
-            and "zq" not in panels.panel_for(exercises.notebook_of(name), verdict).text + redact(verdict).message
+            and "zq" not in panels.panel_for(active_course().notebook_of(name), verdict).text + redact(verdict).message
         )
 
 

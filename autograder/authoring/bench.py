@@ -31,7 +31,7 @@ from autograder.errors import UserError
 from autograder.gradebook import gradebook
 from autograder.jail.limits import MIB
 from autograder.marking import draws, reference_cache
-from ffnlab.course import exercises
+from ffnlab.registry import active_course
 
 SAMPLE_SECONDS = 0.5
 
@@ -225,7 +225,7 @@ def _otter(program: Path) -> Grade:
         with tempfile.TemporaryDirectory() as folder:
             tests, config = Path(folder, "tests"), Path(folder, "autograder.zip")
             tests.mkdir()
-            for exercise in exercises.of_notebook(assignment):
+            for exercise in active_course().exercises_of(assignment):
                 (tests / f"{exercise.name}.py").write_text(
                     OTTER_TEST.format(name=exercise.name, points=exercise.points)
                 )

@@ -24,7 +24,6 @@ from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
-from autograder import keys
 from autograder.authoring import markers
 from autograder.errors import UserError
 from autograder.files import replace
@@ -32,9 +31,9 @@ from autograder.keys.key import Answer
 from autograder.marking import draws, outline, reference, source_hash
 from autograder.paths import release, root, solution, source
 from ffnlab.checking import shipped_answers
-from ffnlab.course import exercises, predictions
 from ffnlab.diagnosis.differences import difference
 from ffnlab.observation import plain_data
+from ffnlab.registry import active_course
 
 CELL_SECONDS = 300
 STAMP = "ffnlab"  # the key in a generated notebook's metadata
@@ -56,12 +55,18 @@ def notebook_of(assignment: str) -> Any:
             STAMP: {"generated": f"from solutions/{path.name} by make build; edit that file"},
         }
     )
-    points = {exercise.name: exercise.points for exercise in exercises.of_notebook(assignment)}
-    notebook.cells = markers.with_nbgraders_metadata(notebook.cells, points, f"solutions/{path.name}")
+    points = {exercise.name: exercise.points for exercise in active_course().exercises_of(assignment)}
+    notebook.cells = markers.with_nbgraders_metadata(
+        notebook.cells, points, f"solutions/{path.name}", _from_root(active_course().exercises_file(assignment))
+    )
     for cell in notebook.cells:
         cell.id = hashlib.sha256(f"{assignment}/{cell.metadata.nbgrader.grade_id}".encode()).hexdigest()[:12]
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     return notebook
+
+
+def _from_root(file: Path) -> str:
+    return file.relative_to(root()).as_posix() if root() in file.parents else str(file)
 
 
 @cache
@@ -75,7 +80,7 @@ def cells_of(assignment: str) -> dict[str, str]:
 @cache
 def solution_answer(exercise: str) -> Answer:
     """The solution notebook's own answer to an exercise: the first right answer, read from there."""
-    notebook = exercises.notebook_of(exercise)
+    notebook = active_course().notebook_of(exercise)
     cells = cells_of(notebook)
     if exercise not in cells:
         raise UserError(f"solutions/{notebook}.py has no cell with the grade_id {exercise!r}")
@@ -88,8 +93,10 @@ def solution_answer(exercise: str) -> Answer:
 
 def stamp(assignment: str) -> str:
     """A hash of all that the executed notebook depends on: its cells, what its source imports, its predictions, and the key that `recheck` asks."""
+    course = active_course()
+    predictions = course.predictions_file(assignment)
     made_of = source_hash.version(
-        source(assignment), predictions.source(assignment), Path(str(keys.module(assignment).__file__))
+        source(assignment), course.key_file(assignment), *([predictions] if predictions.is_file() else [])
     )
     return hashlib.sha256(f"{made_of} {nbformat.writes(notebook_of(assignment))}".encode()).hexdigest()[:16]
 
@@ -125,7 +132,7 @@ def build(assignment: str, force: bool = False, tell: Callable[[str], None] = la
 
 def answers_made(assignment: str) -> str:
     """A hash of the shipped answers and of all that they are made by."""
-    path = shipped_answers.path(assignment)
+    path = active_course().answers_file(assignment)
     content = path.read_bytes() if path.is_file() else b""
     made_by = f"{draws.key_version(assignment)} {metadata.version('torch').partition('+')[0]}".encode()
     return hashlib.sha256(made_by + content).hexdigest()[:16]
@@ -134,9 +141,10 @@ def answers_made(assignment: str) -> str:
 def build_answers(assignment: str, tell: Callable[[str], None] = lambda text: None) -> bool:
     """Make the shipped answers of an assignment again, if they say something else than those that lie there."""
     markings = {
-        e.name: reference.reference_outputs(e.name, draws.public_seeds(e)) for e in exercises.of_notebook(assignment)
+        e.name: reference.reference_outputs(e.name, draws.public_seeds(e))
+        for e in active_course().exercises_of(assignment)
     }
-    path = shipped_answers.path(assignment)
+    path = active_course().answers_file(assignment)
     data = shipped_answers.dump(markings)
     if path.is_file() and same_answers(path.read_bytes(), data):
         return False
@@ -159,7 +167,7 @@ def execute(assignment: str) -> Any:
     notebook = notebook_of(assignment)
     with tempfile.TemporaryDirectory() as course:
         folder = Path(course) / assignment
-        for name in exercises.NOTEBOOKS:  # so that it looks like a course to progress() and the doctor
+        for name in active_course().notebooks:  # so that it looks like a course to progress() and the doctor
             (Path(course) / name).mkdir()
         old = {name: os.environ.get(name) for name in ("FFNLAB_STRICT", "PYTHONHASHSEED")}
         os.environ.update(FFNLAB_STRICT="1", PYTHONHASHSEED="0")
@@ -244,7 +252,7 @@ def handout(target: Path, notebooks: Sequence[str] = ()) -> Path:
     student's work in an earlier one.
     """
     folder = root() / "course"
-    others = set(exercises.NOTEBOOKS) - set(notebooks) if notebooks else set()
+    others = set(active_course().notebooks) - set(notebooks) if notebooks else set()
     files = {
         path.relative_to(folder): path.read_bytes()
         for path in sorted(folder.rglob("*"))

@@ -48,10 +48,10 @@ recheck("{name}", {name})
 ### END HIDDEN TESTS"""
 
 
-def with_nbgraders_metadata(cells: list[Any], points: Mapping[str, float], file: str) -> list[Any]:
+def with_nbgraders_metadata(cells: list[Any], points: Mapping[str, float], file: str, exercises: str) -> list[Any]:
     """The cells with nbgrader's metadata in the place of their markers, and the check behind each exercise.
 
-    points: of the notebook's exercises, by name. file: names the source in an error.
+    points: of the notebook's exercises, by name. file, exercises: name the source, and the file with the exercises, in an error.
 
     Raises:
         UserError: a marker says something that means nothing, or an exercise is not among those of the notebook.
@@ -61,9 +61,7 @@ def with_nbgraders_metadata(cells: list[Any], points: Mapping[str, float], file:
         kind, name = _marker(cell, file)
         options = {key: value for key, value in cell.metadata.items() if key != kind}
         if kind in CHECKED and name not in points:
-            raise UserError(
-                f"{file}: {kind}={name!r} is not among the notebook's exercises in course/ffnlab/course/exercises/"
-            )
+            raise UserError(f"{file}: {kind}={name!r} is not among the notebook's exercises in {exercises}")
         _mark(cell, name, KINDS[kind], options.get("points"))
         if options.get("output") == "fixed":
             cell.metadata.tags.append("nbval-check-output")

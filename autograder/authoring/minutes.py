@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from autograder.authoring import build
 from autograder.errors import UserError
-from ffnlab.course import exercises
 from ffnlab.diagnosis.recognition import is_question
+from ffnlab.registry import active_course
 
 WORDS = 200  # read in a minute
 FIGURE, GUESS, DEMO, LETTERS = 2.0, 0.5, 0.5, 1.0
@@ -51,7 +51,7 @@ def estimate(assignment: str) -> Minutes:
     Raises:
         UserError: an exercise announces no minutes.
     """
-    asked = {exercise.name: is_question(exercise) for exercise in exercises.of_notebook(assignment)}
+    asked = {exercise.name: is_question(exercise) for exercise in active_course().exercises_of(assignment)}
     spent = {"core": 0.0, "deeper": 0.0, "words": 0.0}
     section, path, announcing = "core", "core", 0
     for cell in build.notebook_of(assignment).cells:

@@ -26,11 +26,11 @@ from autograder.engine import forkserver
 from autograder.marking import draws, reference
 from ffnlab.checking.comparison import compare
 from ffnlab.checking.verdict import Outcome, Verdict
-from ffnlab.course import exercises
 from ffnlab.observation.containment import TimeUp, contained, limited
 from ffnlab.observation.exercise import Exercise
+from ffnlab.registry import active_course
 
-SURVIVORS = Path(__file__).parents[1] / "keys" / "survivors.json"
+SURVIVORS = "survivors.json"  # in the folder of the keys
 SECONDS = 20.0  # for one mutant: one that never ends is no survivor
 TOGETHER = 20  # mutants that a process grades at a time
 
@@ -80,7 +80,7 @@ IN_PLACE = {ast.Add: "add_", ast.Sub: "sub_", ast.Mult: "mul_", ast.Div: "div_"}
 
 def mutants(exercise: str) -> list[Mutant]:
     """All mutants of the solution's answer to an exercise, in the order of its lines. A change that two places share is numbered."""
-    source = SOLUTION.sub(r"\1", cells_of(exercises.notebook_of(exercise))[exercise])
+    source = SOLUTION.sub(r"\1", cells_of(active_course().notebook_of(exercise))[exercise])
     tree = ast.parse(source)
     found: list[Mutant] = []
     seen: Counter[str] = Counter()
@@ -260,7 +260,7 @@ def _grade(mutant: Mutant, seeds: tuple[int, ...]) -> GradedMutant:
 
 
 def _answer(mutant: Mutant, exercise: Exercise) -> object:
-    namespace = dict(_imported(exercises.notebook_of(exercise.name)))
+    namespace = dict(_imported(active_course().notebook_of(exercise.name)))
     try:
         exec(compile(mutant.source, f"<answer: {exercise.name}>", "exec"), namespace)
     except Exception as error:
@@ -305,9 +305,13 @@ def run(
 # Survivors
 
 
+def _survivors_file() -> Path:
+    return active_course().key_file(next(iter(active_course().notebooks))).with_name(SURVIVORS)
+
+
 def allowed() -> dict[tuple[str, str], str]:
     """By exercise and change, why a mutant may survive. The file lists them below their reasons."""
-    by_reason: dict[str, dict[str, list[str]]] = json.loads(SURVIVORS.read_text(encoding="utf-8"))
+    by_reason: dict[str, dict[str, list[str]]] = json.loads(_survivors_file().read_text(encoding="utf-8"))
     return {
         (exercise, change): reason
         for reason, listed in by_reason.items()

@@ -26,11 +26,11 @@ from autograder.engine import forkserver
 from autograder.files import replace
 from autograder.keys.key import Key
 from autograder.marking import draws, matrix, reference, source_hash
-from ffnlab.course import exercises
 from ffnlab.observation.exercise import Exercise
+from ffnlab.registry import active_course
 
 SECRETS = 20
-RECORD = Path(__file__).parents[1] / "keys" / "twenty_secrets.json"
+RECORD = "twenty_secrets.json"  # in the folder of the keys
 
 Scores = dict[str, tuple[float, str]]  # by kept answer: its points, and the mistake that it is named as
 
@@ -104,18 +104,22 @@ def grade_on_all(
     return found
 
 
+def _record_file() -> Path:
+    return active_course().key_file(next(iter(active_course().notebooks))).with_name(RECORD)
+
+
 def recorded() -> dict[str, dict[str, Any]]:
     """By exercise, the version that was tried and what its kept answers got; empty where nothing was."""
     try:
-        return dict(json.loads(RECORD.read_text(encoding="utf-8")))
+        return dict(json.loads(_record_file().read_text(encoding="utf-8")))
     except FileNotFoundError:
         return {}
 
 
-def outdated(notebooks: Iterable[str] = exercises.NOTEBOOKS) -> Iterator[str]:
-    """The exercises of these notebooks that are not as they were when they were tried, and those that never were."""
+def outdated(notebooks: Iterable[str] | None = None) -> Iterator[str]:
+    """The exercises of these notebooks (of all, if none are given) that are not as they were when they were tried, and those that never were."""
     record = recorded()
-    for exercise in chain.from_iterable(map(exercises.of_notebook, notebooks)):
+    for exercise in chain.from_iterable(map(active_course().exercises_of, notebooks or active_course().notebooks)):
         if record.get(exercise.name, {}).get("version") != version(exercise.name):
             yield exercise.name
 
@@ -126,8 +130,8 @@ def save(found: Mapping[str, Mapping[int, Scores]]) -> None:
     for name, by_secret in found.items():
         answers = {answer: list(got) for answer, got in by_secret[0].items()}
         record[name] = {"version": version(name), "secrets": SECRETS, "answers": answers}
-    ordered = {name: record[name] for name in exercises.every() if name in record}
-    replace(RECORD, json.dumps(ordered, indent=1, ensure_ascii=False) + "\n", mode=0o644)
+    ordered = {name: record[name] for name in active_course().exercises if name in record}
+    replace(_record_file(), json.dumps(ordered, indent=1, ensure_ascii=False) + "\n", mode=0o644)
 
 
 MAKERS = (Exercise.__name__, Key.__name__, "question")  # what an exercise and its key begin with
@@ -135,8 +139,8 @@ MAKERS = (Exercise.__name__, Key.__name__, "question")  # what an exercise and i
 
 def version(name: str) -> str:
     """A hash of all that decides what the kept answers of one exercise get: of its key's file and its exercises' without what is another exercise's alone."""
-    notebook = exercises.notebook_of(name)
-    module, key_file = exercises.source(notebook), Path(str(keys.module(notebook).__file__))
+    notebook = active_course().notebook_of(name)
+    module, key_file = active_course().exercises_file(notebook), active_course().key_file(notebook)
     files = source_hash.files(key_file, module, source_hash.COMPARISON) - {module, key_file}
     parts = [hashlib.sha256(file.read_bytes()).digest() for file in files]
     parts += [hashlib.sha256(_text_of(path, name).encode()).digest() for path in (module, key_file)]

@@ -55,7 +55,7 @@ def draw(name: str, browser: Browser) -> str:
 
 
 def write(names: list[str]) -> list[str]:
-    """Draw stills and keep them; returns the names of those that have changed.
+    """Draw stills and keep them; returns the names of those that have changed. Without names, all.
 
     Raises:
         UserError: there is no such board, or no Chromium.
@@ -65,7 +65,7 @@ def write(names: list[str]) -> list[str]:
         raise UserError(f"there is no board called {unknown[0]!r}; there are {', '.join(BOARDS)}")
     changed = []
     with _browser() as browser:
-        for name in names:
+        for name in names or BOARDS:
             svg, file = draw(name, browser), BOARDS[name]().still
             if file is None:
                 continue

@@ -315,7 +315,7 @@ def _at(place: Sequence[str | int]) -> tuple[type[_Table], str]:
         if part in table.model_fields:
             expected = table.model_fields[str(part)].description or ""
             if part == "extensions":
-                return table, expected if len(place) > 2 else 'a table such as { 02_feed_forward = "3 days" }'
+                return table, expected if len(place) > 2 else 'a table such as { ASSIGNMENT = "3 days" }'
             table = _TABLES.get(part, table)
     return table, expected
 

@@ -21,6 +21,7 @@ from autograder.cli import (
 from autograder import files
 from autograder.cli.shared import app, shown
 from autograder.errors import UserError
+from ffnlab.registry import CourseNotFound, active_course
 
 __all__ = ["app", "authors", "exporting", "grading", "main", "reading", "serving", "transfer"]
 
@@ -60,9 +61,14 @@ def _mendable(error: Exception) -> str:
     from autograder.jail.sandbox import JailBroken
     from autograder.keys.problem import KeyProblem
 
-    return str(error) if isinstance(error, (JailBroken, KeyProblem)) else ""
+    return str(error) if isinstance(error, (JailBroken, KeyProblem, CourseNotFound)) else ""
 
 
 def _is_authors(filename: str) -> bool:
     """Whether a file is one that authors write: a key or an exercise."""
-    return Path(filename).parent.name in ("keys", "exercises") and Path(filename).name != "__init__.py"
+    try:
+        course = active_course()
+        folders = (course.folder / "exercises", course.keys_folder)
+    except CourseNotFound:
+        return False
+    return Path(filename).resolve().parent in folders and Path(filename).name != "__init__.py"

@@ -69,9 +69,8 @@ def stills(
 ) -> None:
     """Draw what is seen of a board where no script runs."""
     from autograder.authoring import stills as drawing
-    from ffnlab.course.boards.catalogue import BOARDS
 
-    changed = drawing.write(board or list(BOARDS))
+    changed = drawing.write(board or [])
     typer.echo("\n".join(f"{name}: drawn" for name in changed) or "nothing has changed")
 
 
@@ -88,11 +87,11 @@ def matrix(
     from autograder.marking import draws
     from autograder.marking import matrix as matrices
     from autograder.reports import terminal
-    from ffnlab.course import exercises
+    from ffnlab.registry import active_course
 
     torch.set_num_threads(1)  # the tensors are small
     console = console_of()
-    names = exercise or list(exercises.every())
+    names = exercise or list(active_course().exercises)
     found: list[matrices.MatrixRow] = []
     for name in names:
         try:
@@ -128,14 +127,14 @@ def stability(
 ) -> None:
     """Grade every kept answer on twenty secrets, and record what it gets. The exit status is 1 if that depends on the secret; then it is not recorded."""
     from autograder.authoring import stability as trials
-    from ffnlab.course import exercises
+    from ffnlab.registry import active_course
 
     chosen = list(trials.outdated())
     if exercise:
         chosen = [
             name
             for one in exercise
-            for name in ([e.name for e in exercises.of_notebook(one)] if one in assignments() else [one])
+            for name in ([e.name for e in active_course().exercises_of(one)] if one in assignments() else [one])
         ]
     for name in chosen:
         notebook_of(name)
@@ -145,11 +144,11 @@ def stability(
 def _try_on_twenty_secrets(names: list[str], workers: int | None = None) -> None:
     with gc_paused():
         from autograder.authoring import stability as trials
-        from ffnlab.course import exercises
+        from ffnlab.registry import active_course
 
     console, unstable = console_of(), list[trials.Unstable]()
-    for notebook in dict.fromkeys(map(exercises.notebook_of, names)):
-        here = [name for name in names if exercises.notebook_of(name) == notebook]
+    for notebook in dict.fromkeys(map(active_course().notebook_of, names)):
+        here = [name for name in names if active_course().notebook_of(name) == notebook]
         with bar(console) as progress:
             task = progress.add_task(
                 f"{notebook} on {trials.SECRETS} secrets", total=len(here) * trials.SECRETS, rate=""
@@ -180,11 +179,11 @@ def mutants(
     """Grade every solution with one small change in it. Exit status 1 where one earns full marks and keys/survivors.json has no reason for it."""
     with gc_paused():
         from autograder.authoring import mutants as mutations
-        from ffnlab.course import exercises
+        from ffnlab.registry import active_course
 
     for name in exercise or []:
         notebook_of(name)
-    chosen = mutations.all_of(exercise or exercises.every())[::every]
+    chosen = mutations.all_of(exercise or active_course().exercises)[::every]
     console = console_of()
     with bar(console) as progress:
         task = progress.add_task("mutants", total=len(chosen), rate="")
@@ -279,7 +278,7 @@ def site(
 
 @app.command()
 def bench(
-    assignment: Annotated[str, typer.Argument(help="The assignment.")] = "02_feed_forward",
+    assignment: Annotated[str, typer.Argument(help="The assignment.")],
     students: Annotated[int, typer.Option(min=1, help="How many our engine grades.")] = 100,
     plain: Annotated[int, typer.Option(min=1, help="How many nbgrader and otter-grader grade.")] = 10,
     growth: Annotated[list[int] | None, typer.Option(min=1, help="Also a class of this size; may be repeated.")] = None,

@@ -37,7 +37,7 @@ from autograder.errors import UserError
 from autograder.jail.limits import Limits
 from autograder.paths import require_assignment, root
 from autograder.startup import gc_paused
-from ffnlab.course import exercises
+from ffnlab.registry import active_course
 
 if TYPE_CHECKING:
     from autograder.grading import grade_class
@@ -174,7 +174,7 @@ def grade(
     with nullcontext() if shard else alone(class_folder):
         reader: ShardReader | None = None
         opened: AbstractContextManager[grade_class.Grader]
-        late = [module for name in names for module in exercises.LATE.get(name, ())]
+        late = [module for name in names for module in active_course().late_imports.get(name, ())]
         if scheduler:
             from autograder.engine import cluster
 
@@ -398,7 +398,7 @@ Secret = Annotated[
 
 @app.command()
 def answer(
-    exercise: Annotated[str, typer.Argument(help="The exercise's name, e.g. ffn_forward.")],
+    exercise: Annotated[str, typer.Argument(help="The exercise's name in the notebook.")],
     file: Annotated[Path, typer.Argument(help="What a student would type in the exercise's cell.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     secret: Secret = None,
@@ -425,14 +425,14 @@ def answers(
     """Grade every FOLDER/<exercise>/*.py, in the jail."""
     from autograder.engine.grade_submission import grade_answer
     from autograder.jail.sandbox import Jail
-    from ffnlab.course import exercises
+    from ffnlab.registry import active_course
 
     if not folder.is_dir():
         raise UserError(f"{folder} is not a folder")
     files = sorted(folder.glob("*/*.py"))
     if not files:
         raise UserError(f"{folder} holds no <exercise>/*.py")
-    unknown = sorted({file.parent.name for file in files} - set(exercises.every()))
+    unknown = sorted({file.parent.name for file in files} - set(active_course().exercises))
     if unknown:
         raise UserError(f"{folder}: there is no exercise called {', '.join(unknown)}")
     sources = [source_of(file) for file in files]

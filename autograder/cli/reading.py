@@ -149,7 +149,7 @@ def why(
     student: Annotated[
         str, typer.Argument(help="The student: the folder in submitted/, a name, an e-mail address or an id.")
     ],
-    exercise: Annotated[str, typer.Argument(help="The exercise or question, e.g. ffn_forward or M2.")],
+    exercise: Annotated[str, typer.Argument(help="The exercise or question, by its name in the notebook.")],
     attempt: Annotated[
         int | None, typer.Option(min=1, help="Only this submission; the first is 1. [default: all]")
     ] = None,

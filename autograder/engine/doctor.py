@@ -22,7 +22,7 @@ from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Jail
 from autograder.paths import assignments, release, root
 from ffnlab.checking import shipped_answers
-from ffnlab.course import exercises
+from ffnlab.registry import active_course
 
 CONFIGURATION = "nbgrader_config.py"
 
@@ -108,7 +108,7 @@ PROVE = "from autograder.jail import proofs\nproofs.of_mode({mode!r}, {private!r
 def _course() -> Finding:
     try:
         missing = [name for name in assignments() if not release(name).is_file()]
-        for exercise in exercises.every():
+        for exercise in active_course().exercises:
             shipped_answers.load(exercise)
     except (UserError, LookupError) as error:
         return Finding(False, "course", str(error), "make build")
@@ -117,7 +117,7 @@ def _course() -> Finding:
         "course",
         f"missing: {', '.join(missing)}"
         if missing
-        else f"{len(assignments())} notebooks, {len(exercises.every())} exercises",
+        else f"{len(assignments())} notebooks, {len(active_course().exercises)} exercises",
         "make build",
     )
 

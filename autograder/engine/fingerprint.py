@@ -9,14 +9,14 @@ from functools import cache
 from importlib import metadata
 
 from autograder.engine import rebuild
-from autograder.marking.source_hash import PACKAGES
+from autograder.marking.source_hash import packages
 from autograder.paths import release
 
 
 def code_on_disk() -> str:
-    """A hash of every .py and .json of both packages, in 12 hexadecimal digits: the same wherever they are installed."""
+    """A hash of every .py and .json of both packages and of the course's, in 12 hexadecimal digits: the same wherever they are installed."""
     digest = hashlib.sha256()
-    for name, folder in sorted(PACKAGES.items()):
+    for name, folder in sorted(packages().items()):
         for file in sorted(folder.rglob("*")):
             if file.suffix in {".py", ".json"}:
                 content = hashlib.sha256(file.read_bytes()).hexdigest()

@@ -20,9 +20,9 @@ from autograder.marking import draws, quotations, reference
 from autograder.paths import release
 from ffnlab.checking.comparison import Inputs
 from ffnlab.checking.verdict import Outcome, Verdict, not_attempted, not_earned, not_graded
-from ffnlab.course import exercises
 from ffnlab.diagnosis import differences
 from ffnlab.observation.exercise import Exercise, probe_inputs
+from ffnlab.registry import active_course
 
 
 def grade_submission(
@@ -43,7 +43,7 @@ def grade_submission(
         JailBroken: our fault; nothing can be graded.
     """
     start = time.monotonic()
-    listed = [e for e in exercises.of_notebook(assignment) if not only or e.name in only]
+    listed = [e for e in active_course().exercises_of(assignment) if not only or e.name in only]
     names = {exercise.name for exercise in listed}
     try:
         rebuilt = rebuild.rebuild(assignment, data, jail.limits.notebook)
@@ -57,7 +57,7 @@ def grade_submission(
             if cell.kind is Kind.CHECK:
                 if cell.name not in names:
                     continue
-                verdict, printed = session.judge(exercises.find(cell.name), seeds[cell.name])
+                verdict, printed = session.judge(active_course().exercise(cell.name), seeds[cell.name])
                 graded.verdicts[cell.name] = verdict
                 graded.printed[cell.name] = printed
             elif cell.kind in (Kind.OURS, Kind.EXTRA) or (cell.kind is Kind.SOLUTION and not cell.missing):
@@ -178,7 +178,7 @@ class _Session:
 
 @cache
 def _inputs(name: str, seeds: tuple[int, ...]) -> list[Inputs]:
-    return reference.inputs(exercises.find(name), seeds)
+    return reference.inputs(active_course().exercise(name), seeds)
 
 
 @cache
@@ -203,10 +203,10 @@ def grade_answer(exercise: str, source: str, jail: Jail | None = None, secret: s
         what runs in it was ended from outside.
     """
     try:
-        found = exercises.find(exercise)
+        found = active_course().exercise(exercise)
     except LookupError as error:
         raise UserError(str(error.args[0])) from None
-    notebook = exercises.notebook_of(exercise)
+    notebook = active_course().notebook_of(exercise)
     imports = next(cell for cell in rebuild.template(release(notebook)) if cell.name == "imports")
     untouched = any(
         rebuild.squeezed(cell.source) == rebuild.squeezed(source)

@@ -44,10 +44,10 @@ from autograder.marking import draws, reference, reference_cache
 from ffnlab.checking import comparison, verdict
 from ffnlab.checking.comparison import Inputs
 from ffnlab.checking.verdict import Verdict
-from ffnlab.course import exercises
 from ffnlab.observation import plain_data
 from ffnlab.observation.exercise import Aspect
 from ffnlab.observation.plain_data import Failure
+from ffnlab.registry import active_course
 from ffnlab.untrusted_text import clean
 
 Seeds = tuple[int, ...]
@@ -262,9 +262,11 @@ class Judges:
                 if os.fork() == 0:
                     _fork_server(inside)
             else:
-                roots = [str(Path(__file__).resolve().parents[2]), str(Path(ffnlab.__file__).resolve().parents[1])]
+                course = active_course()
+                roots = (Path(__file__).resolve().parents[2], Path(ffnlab.__file__).resolve().parents[1])
+                places = [*map(str, (*roots, course.import_folder, course.keys_import_folder))]
                 self._process = subprocess.Popen(
-                    [sys.executable, "-I", "-c", PROGRAM, *roots, str(inside.fileno())],
+                    [sys.executable, "-I", "-c", PROGRAM, json.dumps(places), str(inside.fileno())],
                     pass_fds=[inside.fileno()],
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
@@ -344,7 +346,8 @@ def borrow_judge(limits: Limits) -> Iterator[Judge]:
 # The warm process, and the judges that it forks.
 
 PROGRAM = (
-    "import sys; sys.path[:0] = sys.argv[1:3]; from autograder.engine import judging; judging.main(int(sys.argv[3]))"
+    "import json, sys; sys.path[:0] = dict.fromkeys(json.loads(sys.argv[1])); "
+    "from autograder.engine import judging; judging.main(int(sys.argv[2]))"
 )
 
 
@@ -435,7 +438,7 @@ def _load_reference(request: dict[str, Any]) -> tuple[comparison.ReferenceOutput
 
 @cache
 def _inputs(name: str, seeds: Seeds) -> list[Inputs]:
-    return reference.inputs(exercises.find(name), seeds)
+    return reference.inputs(active_course().exercise(name), seeds)
 
 
 def _compare(
@@ -443,7 +446,7 @@ def _compare(
 ) -> dict[str, Any]:
     if prepared is None:
         return outputs.read(body, request["most"])
-    exercise = exercises.find(request["exercise"])
+    exercise = active_course().exercise(request["exercise"])
     marking, inputs = prepared
     aspects = len(inputs) * len(exercise.aspects)
     most = plain_data.Size(

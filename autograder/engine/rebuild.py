@@ -22,7 +22,7 @@ from typing import Any
 
 from autograder.errors import UserError
 from autograder.paths import release
-from ffnlab.course import exercises
+from ffnlab.registry import active_course
 from ffnlab.untrusted_text import SIGN, in_a_line
 
 MAX_CELLS = 2000
@@ -150,7 +150,7 @@ FEWEST = 3  # cells of ours by which a notebook is known
 def signs() -> dict[str, str]:
     """By the name or the id of a cell that is in one notebook of the course alone: which one that is."""
     found: dict[str, set[str]] = {}
-    for assignment in exercises.NOTEBOOKS:
+    for assignment in active_course().notebooks:
         if release(assignment).is_file():
             for cell in template(release(assignment)):
                 for sign in {cell.metadata.get("nbgrader", {}).get("grade_id"), cell.id} - {None}:

@@ -23,7 +23,7 @@ from autograder.gradebook.policy import Policy
 from autograder.gradescope import in_container
 from autograder.marking import draws, outline, reference_cache, source_hash
 from autograder.paths import release, root
-from ffnlab.course import exercises
+from ffnlab.registry import active_course
 
 VISIBILITIES = ("visible", "after_due_date", "after_published", "hidden")
 FORMATS = ("text", "html")
@@ -145,7 +145,8 @@ def _add(archive: zipfile.ZipFile, name: str, content: bytes, mode: int) -> None
 
 
 def _template(name: str) -> bytes:
-    return resources.files("autograder.gradescope").joinpath("templates", name).read_bytes()
+    text = resources.files("autograder.gradescope").joinpath("templates", name).read_text(encoding="utf-8")
+    return text.replace("{course}", active_course().package).encode()
 
 
 def files(assignment: str) -> Iterator[tuple[str, bytes]]:
@@ -155,17 +156,24 @@ def files(assignment: str) -> Iterator[tuple[str, bytes]]:
         UserError: a notebook has not been built.
     """
     here = Path(in_container.__file__)
-    module = exercises.source(assignment)
-    ours = source_hash.files(here, draws.KEYS / module.name) | set((PACKAGE / "jail").glob("*.py"))
+    course = active_course()
+    ours = (
+        source_hash.files(here, course.key_file(assignment)) | set((PACKAGE / "jail").glob("*.py")) | {outline.file()}
+    )
     inits = {folder / "__init__.py" for file in ours for folder in file.parents}
-    for path in ours | {init for init in inits if init.is_file()}:
-        if PACKAGE in path.parents:
-            yield f"project/autograder/{path.relative_to(PACKAGE).as_posix()}", path.read_bytes()
-    for path in FFNLAB.rglob("*"):
-        read = path.suffix in (".py", ".json", ".js", ".css") or path.match("experiments/*.safetensors")
-        if read:  # but not the answers to public inputs
-            yield f"project/course/ffnlab/{path.relative_to(FFNLAB).as_posix()}", path.read_bytes()
-    for name in exercises.NOTEBOOKS:  # all of them, by which a wrong one is known
+    for folder, home in {
+        PACKAGE: PACKAGE.parent,
+        course.key_file(assignment).parent: course.keys_import_folder,
+    }.items():
+        for path in ours | {init for init in inits if init.is_file()}:
+            if folder in path.parents:
+                yield f"project/{path.relative_to(home).as_posix()}", path.read_bytes()
+    for folder, home in {FFNLAB: FFNLAB.parent, course.folder: course.import_folder}.items():
+        for path in folder.rglob("*"):
+            read = path.suffix in (".py", ".json", ".js", ".css") or path.match("experiments/*.safetensors")
+            if read:  # but not the answers to public inputs
+                yield f"project/course/{path.relative_to(home).as_posix()}", path.read_bytes()
+    for name in course.notebooks:  # all of them, by which a wrong one is known
         yield f"project/course/{name}/{name}.ipynb", _released(name)
     yield "project/constraints.txt", (root() / "constraints.txt").read_bytes()
     yield "project/requirements.txt", "".join(f"{name}\n" for name in NEEDED).encode()

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import ffnlab
+from ffnlab.registry import active_course
 
 JAIL = Path(__file__).resolve().parent  # …/autograder/jail
 FFNLAB = Path(ffnlab.__file__).resolve().parent
-ANSWERS = FFNLAB / "course" / "answers"  # the shipped ones
 SYSTEM = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 DEVICES = ("null", "full", "random", "urandom", "tty")  # not zero: memory mapped from it would belong to no process
 
@@ -68,7 +68,8 @@ def private(more: Sequence[Path] = ()) -> list[Path]:
     places = {JAIL.parents[1], Path.cwd(), *Path.cwd().parents}
     projects = [place for place in places if (place / "solutions").is_dir() and (place / "course").is_dir()]
     inside = [project / name for project in projects for name in ("solutions", "grading", "tests", ".git")]
-    return [part for path in (JAIL.parent / "keys", *inside, *more) if path.exists() for part in _apart(path.resolve())]
+    keys = {JAIL.parent / "keys", active_course().keys_folder or JAIL.parent / "keys"}
+    return [part for path in (*keys, *inside, *more) if path.exists() for part in _apart(path.resolve())]
 
 
 def _apart(path: Path) -> list[Path]:
@@ -84,12 +85,22 @@ def shown() -> set[Path]:
     """What is mounted."""
     system = {Path("/", name) for name in SYSTEM if Path("/", name).is_dir() and not Path("/", name).is_symlink()}
     python = {Path(prefix).resolve() for prefix in (sys.base_prefix, sys.prefix)}
-    return system | python | {Path("/usr"), FFNLAB, ANSWERS / "__init__.py", JAIL}
+    return (
+        system
+        | python
+        | {Path("/usr"), FFNLAB, active_course().folder, JAIL, *active_course().answers_folder.glob("__init__.py")}
+    )
 
 
 def covers(private: Sequence[Path]) -> set[Path]:
     """What is covered: of what is private, and of this package, all that lies in something mounted."""
-    wanted = {ANSWERS, JAIL.parent, *(path.resolve() for path in private)}
+    keys = active_course().keys_folder
+    wanted = {
+        active_course().answers_folder,
+        JAIL.parent,
+        *(path.resolve() for path in private),
+        *([keys] if keys else []),
+    }
     known = wanted | shown()
 
     def in_sight(path: Path) -> bool:

@@ -50,11 +50,13 @@ def a_user_id_of_its_own() -> None:
 
 
 def no_answers() -> None:
-    """Nothing of the autograder but the jail, and no shipped answer."""
-    import ffnlab.course.answers
+    """Nothing of the autograder but the jail, no keys, and no shipped answer."""
+    from ffnlab.registry import active_course
 
+    course = active_course()
     assert importlib.util.find_spec("autograder.keys") is None, "the keys can be imported"
-    shipped = [name for name in os.listdir(ffnlab.course.answers.__path__[0]) if name.endswith(".safetensors")]
+    assert course.keys_folder is None, "the course's keys can be imported"
+    shipped = [file.name for file in course.answers_folder.glob("*.safetensors")]
     assert not shipped, f"{shipped[0]} is there"
 
 

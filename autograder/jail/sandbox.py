@@ -23,6 +23,7 @@ from autograder.jail import cgroups, mounts, resources, seccomp, users, wire
 from autograder.jail.errors import JailBroken, JailRefuses, JailWontStart, OutsideKill, Overrun
 from autograder.jail.limits import MIB, Limits
 from autograder.jail.watch import PATIENCE, Budget, Watch
+from ffnlab.registry import VARIABLE, active_course
 
 START_SECONDS = 120.0
 CREDENTIALS = struct.Struct(
@@ -42,22 +43,26 @@ class Mode(StrEnum):
 
 
 PROGRAM = (
-    "import gc, sys; gc.disable(); sys.path[:0] = [sys.argv.pop(1), sys.argv.pop(1)]; import json; "
+    "import gc, json, sys; gc.disable(); sys.path[:0] = json.loads(sys.argv.pop(1)); "
     "from autograder.jail import zygote; from autograder.jail.limits import Limits; "
     "control, mode, limits, *rest = map(json.loads, sys.argv[1:]); zygote.main(control, mode, Limits(**limits), *rest)"
 )
-SETTINGS = {
+SETTINGS = {  # of the environment; beside them the course
     "PATH": f"{Path(sys.prefix).resolve()}/bin:/usr/bin:/bin", "HOME": "/tmp", "USER": "student", "LANG": "C.UTF-8",
     "MPLCONFIGDIR": "/tmp/matplotlib", "IPYTHONDIR": "/tmp/ipython", "MPLBACKEND": "agg", "TORCHINDUCTOR_CACHE_DIR": "/tmp",
     "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1",
 }  # fmt: skip
 
 
+def _settings() -> dict[str, str]:
+    return SETTINGS | {VARIABLE: active_course().package}
+
+
 def _program(*arguments: object) -> list[str]:
     """The command line of the warm process. The arguments are zygote.main's."""
     python = str(Path(sys.prefix) / "bin" / "python")
-    places = [str(mounts.JAIL.parent.parent), str(mounts.FFNLAB.parent)]
-    return [python, "-I", "-B", "-c", PROGRAM, *places, *(json.dumps(argument) for argument in arguments)]
+    places = dict.fromkeys(map(str, (mounts.JAIL.parents[1], mounts.FFNLAB.parent, active_course().import_folder)))
+    return [python, "-I", "-B", "-c", PROGRAM, *(json.dumps(argument) for argument in ([*places], *arguments))]
 
 
 def _in_bubblewrap(program: list[str], namespace: int, limits: Limits, private: Sequence[Path]) -> list[str]:
@@ -65,7 +70,7 @@ def _in_bubblewrap(program: list[str], namespace: int, limits: Limits, private: 
     bwrap = shutil.which("bwrap")
     if bwrap is None:
         raise JailWontStart("bubblewrap is not installed: `apt-get install bubblewrap` (or your system's package)")
-    settings = [part for name, value in SETTINGS.items() for part in ("--setenv", name, value)]
+    settings = [part for name, value in _settings().items() for part in ("--setenv", name, value)]
     capabilities = ("CAP_SYS_ADMIN", "CAP_SETPCAP", "CAP_SETUID", "CAP_SETGID")
     return [
         bwrap, "--userns", str(namespace), "--uid", "0", "--gid", "0", "--unshare-ipc", "--unshare-pid", "--unshare-net",
@@ -216,7 +221,7 @@ class Jail(JailClient):
             command = _in_bubblewrap(command, self._users.namespace, self.limits, private)
         return subprocess.Popen(
             command,
-            env=SETTINGS,
+            env=_settings(),
             pass_fds=passed,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

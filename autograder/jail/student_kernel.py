@@ -13,9 +13,9 @@ from IPython.utils.capture import capture_output
 from traitlets.config import Config
 
 from autograder.jail import wire
-from ffnlab.course import exercises
 from ffnlab.observation import plain_data
 from ffnlab.observation.exercise import failure, unfinished
+from ffnlab.registry import active_course
 
 
 class Shell(InteractiveShell):
@@ -109,7 +109,7 @@ def probe(name: str, inputs: list[dict[str, Any]], max_output: int) -> dict[str,
     ip = Shell.instance()
     if name not in ip.user_ns:
         return {"defined": False, "observations": [], "printed": ""}
-    exercise = exercises.find(name)
+    exercise = active_course().exercise(name)
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed), warnings.catch_warnings():
         warnings.simplefilter("always")

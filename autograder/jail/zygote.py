@@ -34,11 +34,10 @@ def warm_up(also: Sequence[str] = ()) -> None:
 
     import ffnlab
     from autograder.jail import student_kernel
-    from ffnlab.course import exercises
+    from ffnlab.registry import DEFAULT, active_course
 
-    for module in pkgutil.walk_packages(ffnlab.__path__, f"{ffnlab.__name__}."):
-        importlib.import_module(module.name)
-    exercises.every()
+    _import_all(ffnlab.__name__, leave_out=DEFAULT)
+    _import_all(active_course().package)
     for name in also:
         importlib.import_module(name)
     if seccomp.supported():
@@ -51,6 +50,13 @@ def warm_up(also: Sequence[str] = ()) -> None:
     figure.savefig(io.BytesIO())
     plt.close(figure)
     student_kernel.shell().run_cell("None")
+
+
+def _import_all(package: str, leave_out: str = "") -> None:
+    """Import a package with all its modules, but for the package `leave_out` in it."""
+    for found in pkgutil.iter_modules(importlib.import_module(package).__path__, f"{package}."):
+        if found.name != leave_out:
+            _import_all(found.name) if found.ispkg else importlib.import_module(found.name)
 
 
 def main(

@@ -1,21 +1,17 @@
-"""The marking guide: for every exercise the truth, other right answers and the known mistakes, one module per notebook. Never given to students."""
+"""The marking guide: for every exercise the truth, other right answers and the known mistakes, one module per notebook. Never given to students.
+
+The modules here are those of `ffnlab.course`; another course has its own, made of the same `Key`.
+"""
 
 from __future__ import annotations
 
-import importlib
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 from autograder.keys.problem import KeyProblem
-from ffnlab.course import exercises
+from ffnlab.registry import active_course
 
 if TYPE_CHECKING:
     from autograder.keys.key import Key
-
-
-def module(notebook: str) -> ModuleType:
-    """The module with the keys of a notebook, called as the one with its exercises; imported when it is first asked for."""
-    return importlib.import_module(f"{__name__}.{exercises.NOTEBOOKS[notebook]}")
 
 
 def of_notebook(notebook: str) -> list[Key]:
@@ -26,9 +22,9 @@ def of_notebook(notebook: str) -> list[Key]:
     """
     from autograder.keys.key import Key
 
-    keys = [value for value in vars(module(notebook)).values() if isinstance(value, Key)]
+    keys = [value for value in vars(active_course().key_module(notebook)).values() if isinstance(value, Key)]
     found = {key.exercise.name: key for key in keys}
-    listed = exercises.of_notebook(notebook)
+    listed = active_course().exercises_of(notebook)
     missing = [exercise.name for exercise in listed if exercise.name not in found]
     if missing or len(keys) != len(listed):
         raise KeyProblem(f"{notebook}: every exercise needs exactly one key; missing: {', '.join(missing) or 'none'}")
@@ -39,7 +35,7 @@ def find(exercise: str) -> Key:
     """The key of the exercise called `exercise`.
 
     Raises:
-        ffnlab.course.exercises.UnknownExercise: there is no such exercise.
+        ffnlab.registry.UnknownExercise: there is no such exercise.
     """
-    notebook = exercises.notebook_of(exercise)
+    notebook = active_course().notebook_of(exercise)
     return next(key for key in of_notebook(notebook) if key.exercise.name == exercise)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from autograder.errors import UserError
 from autograder.files import write_private
 from autograder.marking import outline, source_hash
-from ffnlab.course import exercises
+from ffnlab.registry import active_course
 
 if TYPE_CHECKING:
     from autograder.keys.key import Key
@@ -24,15 +24,16 @@ Seeds = dict[str, tuple[int, ...]]
 FILE = "hidden_draws.json"
 ATTEMPTS = 20
 HIDDEN_CASES = 3
-KEYS = Path(__file__).parents[1] / "keys"  # one module a notebook, each called as the one with its exercises
 DEVELOPMENT = b"draws for building and validating, where no class is graded"
 
 
 @cache
 def key_version(assignment: str) -> str:
     """A short hash of all that a verdict on this assignment depends on: its key, its exercises, and how they are compared."""
-    module = exercises.source(assignment)
-    return source_hash.version(KEYS / module.name, module, source_hash.COMPARISON)[:12]
+    course = active_course()
+    return source_hash.version(course.key_file(assignment), course.exercises_file(assignment), source_hash.COMPARISON)[
+        :12
+    ]
 
 
 class HasCases(Protocol):
@@ -126,7 +127,7 @@ def _holding_attempt(key: Key, secret: bytes, first: int) -> int:
 
 def development(name: str) -> tuple[int, ...]:
     """Hidden draws where no class is graded: when the solution notebooks are built and validated."""
-    return hidden_seeds(exercises.find(name), DEVELOPMENT)
+    return hidden_seeds(active_course().exercise(name), DEVELOPMENT)
 
 
 def trial(exercise: HasCases, secret: str | None = None) -> tuple[int, ...]:
@@ -137,7 +138,7 @@ def trial(exercise: HasCases, secret: str | None = None) -> tuple[int, ...]:
 def for_recheck(name: str) -> tuple[int, ...]:
     """The hidden draws of the class in whose folder this process works; else those of development."""
     folder = class_here()
-    return ensure_hidden_seeds(exercises.notebook_of(name), folder / FILE)[name] if folder else development(name)
+    return ensure_hidden_seeds(active_course().notebook_of(name), folder / FILE)[name] if folder else development(name)
 
 
 def class_here() -> Path | None:

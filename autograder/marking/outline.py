@@ -1,7 +1,7 @@
 """What is known of exercises without importing them: names, points, what a page says of them. Whoever only reads verdicts needs no torch.
 
-`make build` writes it into outline.json, with the version of the exercises that it was read from. Where they have another one now, they are
-imported after all.
+`make build` writes it into outline.json, in the folder of the keys, with the version of the exercises that it was read from. Where they have another
+one now, they are imported after all.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import Any
 
 from autograder.files import replace
 from autograder.marking import source_hash
-from ffnlab.course import exercises
+from ffnlab.registry import CourseNotFound, active_course
 
-FILE = Path(__file__).with_suffix(".json")
+FILE = "outline.json"
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def of_notebook(notebook: str) -> Sequence[Outline]:
     """The exercises of a notebook, in its order."""
     written = _read_file().get(notebook, {})
     if written.get("version") != version(notebook):
-        return tuple(map(_of, exercises.of_notebook(notebook)))
+        return tuple(map(_of, active_course().exercises_of(notebook)))
     return tuple(_from_json(entry) for entry in written["exercises"])
 
 
@@ -62,17 +62,17 @@ def notebook_of(name: str) -> str:
     """The notebook in which the exercise `name` stands.
 
     Raises:
-        ffnlab.course.exercises.UnknownExercise: there is none; the message suggests the nearest.
+        ffnlab.registry.UnknownExercise: there is none; the message suggests the nearest.
     """
-    for notebook in exercises.NOTEBOOKS:
+    for notebook in active_course().notebooks:
         if any(exercise.name == name for exercise in of_notebook(notebook)):
             return notebook
-    return exercises.notebook_of(name)
+    return active_course().notebook_of(name)
 
 
 def version(notebook: str) -> str:
     """A hash of a notebook's exercises and of all that they are made of."""
-    return source_hash.version(exercises.source(notebook))[:16]
+    return source_hash.version(active_course().exercises_file(notebook))[:16]
 
 
 def built_from(notebook: str) -> str:
@@ -82,13 +82,17 @@ def built_from(notebook: str) -> str:
 
 def write(notebook: str, answers: str) -> bool:
     """Write what is known of a notebook, if that is not there already. Returns whether it was not. `answers`: what `made` shall return."""
-    listed = [asdict(_of(one)) for one in exercises.of_notebook(notebook)]
+    listed = [asdict(_of(one)) for one in active_course().exercises_of(notebook)]
     read = {"version": version(notebook), "answers": answers, "exercises": listed}
     kept = _read_file()
     if json.loads(json.dumps(read)) == kept.get(notebook):
         return False
-    kept = {name: read if name == notebook else kept[name] for name in exercises.NOTEBOOKS if name in {notebook, *kept}}
-    replace(FILE, json.dumps(kept, indent=1, ensure_ascii=False) + "\n", mode=0o644)
+    kept = {
+        name: read if name == notebook else kept[name]
+        for name in active_course().notebooks
+        if name in {notebook, *kept}
+    }
+    replace(file(), json.dumps(kept, indent=1, ensure_ascii=False) + "\n", mode=0o644)
     _read_file.cache_clear()
     of_notebook.cache_clear()
     return True
@@ -103,9 +107,18 @@ def _from_json(entry: Mapping[str, Any]) -> Outline:
     return Outline(**{**entry, "aspects": tuple(AspectOutline(**part) for part in entry["aspects"])})
 
 
+def file() -> Path:
+    """Where it is written.
+
+    Raises:
+        CourseNotFound: the keys are not here.
+    """
+    return active_course().keys_import_folder.joinpath(*active_course().keys.split("."), FILE)
+
+
 @cache
 def _read_file() -> dict[str, Any]:
     try:
-        return dict(json.loads(FILE.read_text(encoding="utf-8")))
-    except (OSError, ValueError):
+        return dict(json.loads(file().read_text(encoding="utf-8")))
+    except (OSError, ValueError, CourseNotFound):
         return {}

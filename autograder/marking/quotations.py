@@ -15,10 +15,14 @@ from pathlib import Path
 
 import torch
 
-import ffnlab
+from autograder.marking import source_hash
+from ffnlab.checking import comparison
 from ffnlab.checking.verdict import AspectVerdict, Verdict
+from ffnlab.observation import exercise as observation_exercise
+from ffnlab.observation import plain_data
 from ffnlab.observation.exercise import COMMON_NAMES
 from ffnlab.phrases import LINE, QUOTATION, TYPE
+from ffnlab.registry import active_course
 
 LOOKED_THROUGH = 64 * 1024  # characters of a submission's code: who hands in more words can choose among more
 LONGEST = 200  # characters of a text that is compared with our own sentences
@@ -144,12 +148,10 @@ def _sentences() -> frozenset[str]:
 
 @cache
 def _nodes() -> list[ast.AST]:
-    package = Path(ffnlab.__file__).parent
-    files = [
-        *package.joinpath("course", "exercises").glob("*.py"),
-        package / "course" / "ffn_probes.py",
-        package / "observation" / "exercise.py",
-        package / "observation" / "plain_data.py",
-        package / "checking" / "comparison.py",
-    ]
+    course = active_course()
+    probes = source_hash.files(*map(course.exercises_file, course.notebooks))
+    files = {
+        *(file for file in probes if course.folder in file.parents and file.suffix == ".py"),
+        *(Path(str(module.__file__)) for module in (observation_exercise, plain_data, comparison)),
+    }
     return [node for file in sorted(files) for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))]

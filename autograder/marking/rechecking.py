@@ -14,7 +14,7 @@ from autograder.marking.redact import redact
 from ffnlab.checking import panel
 from ffnlab.checking.checks import NotEarned, Points, examine
 from ffnlab.checking.verdict import Outcome
-from ffnlab.course import exercises
+from ffnlab.registry import active_course
 
 
 def recheck(name: str, answer: object) -> Points:
@@ -23,8 +23,8 @@ def recheck(name: str, answer: object) -> Points:
     Raises:
         NotEarned: below full marks, only where the environment says FFNLAB_STRICT=1.
     """
-    exercise = exercises.find(name)
-    reference_cache.load_for_class_here(exercises.notebook_of(name))
+    exercise = active_course().exercise(name)
+    reference_cache.load_for_class_here(active_course().notebook_of(name))
     seeds = draws.for_recheck(name)
     verdict, _ = examine(exercise, reference.reference_outputs(name, seeds), answer, list(seeds))
     verdict = redact(quotations.strip_unquoted(verdict, ()))

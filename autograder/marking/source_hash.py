@@ -9,9 +9,23 @@ from functools import cache
 from pathlib import Path
 
 import ffnlab
+from ffnlab.registry import active_course
 
-PACKAGES = {"ffnlab": Path(ffnlab.__file__).resolve().parent, "autograder": Path(__file__).resolve().parents[1]}
+PACKAGES = {  # ours, with their folders
+    "ffnlab": Path(ffnlab.__file__).resolve().parent,
+    "autograder": Path(__file__).resolve().parents[1],
+}
 COMPARISON = PACKAGES["ffnlab"] / "checking" / "comparison.py"  # how an answer is compared: every verdict depends on it
+
+
+def packages() -> dict[str, Path]:
+    """By name, the folders of the packages that are ours, and of those that the course consists of."""
+    course = active_course()
+    its = {course.package: course.import_folder}
+    if course.keys_folder:
+        its[course.keys] = course.keys_import_folder
+    tops = {name.partition(".")[0]: folder for name, folder in its.items()}
+    return {top: folder / top for top, folder in tops.items()} | PACKAGES
 
 
 def version(*starts: Path) -> str:
@@ -59,9 +73,9 @@ def _names(node: ast.AST) -> Iterator[str]:
 
 def _module(name: str) -> Path | None:
     top, *rest = name.split(".")
-    if top not in PACKAGES or not rest:
+    if top not in packages() or not rest:
         return None
     if top == "ffnlab" and len(rest) == 1:  # what notebooks import of the package itself is defined in a module of it
         rest = ffnlab.MODULES.get(rest[0], rest[0]).split(".")
-    path = PACKAGES[top].joinpath(*rest).with_suffix(".py")
+    path = packages()[top].joinpath(*rest).with_suffix(".py")
     return path if path.is_file() else None

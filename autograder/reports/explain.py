@@ -176,7 +176,7 @@ def script(class_folder: ClassFolder, why: Explanation, hand_in: int | None = No
     Raises:
         UserError: there is nothing that could be run, or the class's hidden inputs are not there.
     """
-    from ffnlab.course import exercises
+    from ffnlab.registry import active_course
 
     if why.question:
         raise UserError(f"{why.exercise} is a question that a person reads: there is nothing to run")
@@ -185,7 +185,7 @@ def script(class_folder: ClassFolder, why: Explanation, hand_in: int | None = No
         raise UserError(f"{why.exercise} was not in the notebook when this was graded")
     cells, exact = _cells(class_folder, why, grading)
     seeds = _seeds(class_folder, why)
-    exercise = exercises.find(why.exercise)
+    exercise = active_course().exercise(why.exercise)
     inputs = [exercise.inputs(seed, case) for case, seed in enumerate(seeds)]
     remarks = []
     if not exact:
@@ -319,9 +319,9 @@ def again(assignment: str, exercise: str, seeds: Sequence[int], cells: Sequence[
 
 def is_same_draw(exercise: str, seeds: Sequence[int], inputs: Sequence[Mapping[str, Any]]) -> bool:
     """Whether the course still draws these inputs from these seeds. Called by scripts."""
-    from ffnlab.course import exercises
+    from ffnlab.registry import active_course
 
-    found = exercises.find(exercise)
+    found = active_course().exercise(exercise)
     return len(seeds) == len(inputs) and all(
         _same(found.inputs(seed, case), inputs[case]) for case, seed in enumerate(seeds)
     )

@@ -20,8 +20,7 @@ from autograder.files import replace
 from autograder.marking import source_hash
 from autograder.paths import root, source
 from autograder.site import documents
-from ffnlab.checking import shipped_answers
-from ffnlab.course import exercises, predictions
+from ffnlab.registry import active_course
 
 HERE = Path(__file__).parent
 MADE_BY = [HERE / name for name in ("running.py", "frames.py", "pages.py")]
@@ -97,11 +96,14 @@ def build(
 def stamp(assignment: str) -> str:
     """A hash of all that a notebook's page is made of: source, imports, exercises, predictions, shipped answers, what makes it, and torch."""
     code = source_hash.version(
-        source(assignment), exercises.source(assignment), predictions.source(assignment), *MADE_BY
+        source(assignment),
+        active_course().exercises_file(assignment),
+        active_course().predictions_file(assignment),
+        *MADE_BY,
     )
     others = [
         path.read_bytes()
-        for path in (shipped_answers.path(assignment), root() / "nbgrader_config.py")
+        for path in (active_course().answers_file(assignment), root() / "nbgrader_config.py")
         if path.is_file()
     ]
     return hashlib.sha256(b"\0".join([code.encode(), metadata.version("torch").encode(), *others])).hexdigest()[:16]

@@ -19,12 +19,12 @@ from autograder.errors import UserError
 from autograder.site.frames import DrawnFigure
 from autograder.site.running import FIGURE, PREDICTION, ExecutedNotebook, Output, cell_name, is_check
 from ffnlab.checking import checks, panel, shipped_answers
-from ffnlab.course import exercises, predictions
 from ffnlab.diagnosis.recognition import is_question
 from ffnlab.drawing.picture import framed
 from ffnlab.observation.exercise import Exercise, public_seed
 from ffnlab.observation.plain_data import Failure
 from ffnlab.prediction import prediction_widget
+from ffnlab.registry import active_course
 
 
 def students(assignment: str) -> Any:
@@ -42,7 +42,7 @@ def page(assignment: str, ran: ExecutedNotebook) -> str:
         UserError: the shipped answers to a question are not there.
     """
     notebook = students(assignment)
-    asked = {exercise.name: exercise for exercise in exercises.of_notebook(assignment)}
+    asked = {exercise.name: exercise for exercise in active_course().exercises_of(assignment)}
     cells = [made for cell in notebook.cells for made in _cells(assignment, cell, asked, ran)]
     title = next(index for index, cell in enumerate(cells) if cell.cell_type == "markdown")
     cells.insert(title + 1, _html(_opening(assignment)))
@@ -127,7 +127,7 @@ def prediction(name: str) -> str:
     Raises:
         LookupError: there is none of that name.
     """
-    asked = predictions.find(name)
+    asked = active_course().prediction(name)
     return (
         f'<div class="ffn-predict" data-name="{name}">{_data(prediction_widget.as_json(asked))}'
         f'<div class="ffn-here">{prediction_widget.saved_html(asked)}</div></div>'

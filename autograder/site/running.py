@@ -25,9 +25,9 @@ from autograder.errors import UserError
 from autograder.site import frames
 from ffnlab import doctor
 from ffnlab.checking import panel, record
-from ffnlab.course import exercises, predictions
 from ffnlab.drawing import controls
 from ffnlab.prediction import prediction_widget
+from ffnlab.registry import active_course
 
 FIGURE = "application/x-ffnlab-figure"  # stands in an output for the figure of that number
 PREDICTION = "application/x-ffnlab-prediction"  # and this for the prediction of that name
@@ -71,7 +71,7 @@ def run(assignment: str) -> ExecutedNotebook:
         display({FIGURE: len(ran.figures) - 1}, raw=True)
 
     def predict(name: str) -> None:
-        predictions.find(name)  # a name that is not there ends the build with its cell
+        active_course().prediction(name)  # a name that is not there ends the build with its cell
         display({PREDICTION: name}, raw=True)
 
     def elsewhere(notebook: str | None = None) -> Any:
@@ -80,7 +80,7 @@ def run(assignment: str) -> ExecutedNotebook:
     controls.show, prediction_widget.predict, doctor.doctor, record.progress = show, predict, elsewhere, elsewhere
     home = os.getcwd()
     with tempfile.TemporaryDirectory() as name:
-        for other in exercises.NOTEBOOKS:  # so that it looks like a course
+        for other in active_course().notebooks:  # so that it looks like a course
             (Path(name) / other).mkdir()
         os.chdir(Path(name) / assignment)
         os.environ["IPYTHONDIR"] = name

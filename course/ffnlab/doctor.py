@@ -172,11 +172,11 @@ def kernel_is_found() -> str:
 
 
 def answers_are_there() -> str:
-    from ffnlab.checking import shipped_answers
-    from ffnlab.course import exercises
+    from ffnlab.registry import active_course
 
-    course = [notebook for notebook in exercises.NOTEBOOKS if (COURSE / notebook).is_dir()] or list(exercises.NOTEBOOKS)
-    missing = [notebook for notebook in course if not shipped_answers.path(notebook).is_file()]
+    course = active_course()
+    there = [notebook for notebook in course.notebooks if (COURSE / notebook).is_dir()] or list(course.notebooks)
+    missing = [notebook for notebook in there if not course.answers_file(notebook).is_file()]
     if missing:
         raise Unwell(
             f"the shipped answers of {', '.join(missing)} are missing: no check can be made",
@@ -186,8 +186,11 @@ def answers_are_there() -> str:
 
 
 def folder_is_a_course() -> str:
+    from ffnlab.registry import active_course
+
     here = Path.cwd()
-    if not any((place / "00_start_here").is_dir() for place in (here, *here.parents)):
+    notebooks = active_course().notebooks
+    if not any((place / name).is_dir() for place in (here, *here.parents) for name in notebooks):
         raise Unwell(
             "this folder is not in the course: progress would not be kept",
             "change to the folder with start.py in it, or open JupyterLab with `python start.py`",

@@ -53,7 +53,8 @@ chmod 755 "$home" "$source"
 find "$home" -maxdepth 2 -name '*.zip' -exec chmod go-rwx {} + # what this was unpacked from, if it is still there
 chmod -R go-rwx "$project"
 chmod go+x "$project" "$project/autograder" "$project/course"
-chmod -R go+rX "$project/autograder/jail" "$project/course/ffnlab"
+course={course}
+chmod -R go+rX "$project/autograder/jail" "$project/course/ffnlab" "$project/course/${course%%.*}"
 
 # Whether grading works here: what fails now would fail for every student.
 bash "$source/run_autograder" --check

@@ -14,10 +14,10 @@ from IPython.display import display
 from ffnlab.checking import panel, record, shipped_answers
 from ffnlab.checking.comparison import ReferenceOutputs, compare
 from ffnlab.checking.verdict import Outcome, Verdict, not_earned
-from ffnlab.course import exercises
 from ffnlab.observation.containment import CHARACTERS, Output, Stop, TimeUp, contained, limited
 from ffnlab.observation.exercise import Exercise, failure, public_seed, unfinished
 from ffnlab.phrases import sentence
+from ffnlab.registry import active_course
 
 LINES, LENGTH = 10, 4000  # of what a student's code prints, as much as a panel shows
 
@@ -63,7 +63,7 @@ def check(
         NotEarned: only where the environment says FFNLAB_STRICT=1.
     """
     try:
-        exercise = exercises.find(name)
+        exercise = active_course().exercise(name)
         marking = shipped_answers.load(name)
     except LookupError as error:
         return _finish(panel.message(f"? {name}: not checked", sentence(str(error.args[0])), Outcome.NOT_GRADED), name)
@@ -151,7 +151,7 @@ _shown: Counter[str] = Counter()  # how many hints of each exercise this session
 def hint(name: str) -> None:
     """Show the next hint for the exercise called `name`; after the last one, all of them again from the first."""
     try:
-        hints = exercises.find(name).hints
+        hints = active_course().exercise(name).hints
     except LookupError as error:
         display(panel.message(f"? {name}", sentence(str(error.args[0]))))
         return

@@ -14,8 +14,8 @@ from IPython.display import display
 
 from ffnlab.checking.panel import MARKS, Panel, box, message
 from ffnlab.checking.verdict import Outcome, Verdict
-from ffnlab.course import exercises, predictions
 from ffnlab.observation.exercise import Exercise
+from ffnlab.registry import active_course
 
 FILE = ".progress.json"
 GUESSES = ".predictions.json"
@@ -24,7 +24,7 @@ GOALS = ".boards.json"
 
 TRIES, PAUSE = 10, 0.05  # seconds between two tries: other kernels and virus scanners hold a file for less than that
 
-NO_COURSE = "This is not saved, because the notebook is not in a folder with its name, such as 02_feed_forward: put it into one, and run its checks again."
+NO_COURSE = "This is not saved, because the notebook is not in a folder with its name, such as {}: put it into one, and run its checks again."
 NOT_SAVED = (
     "{}, in {}. What you have earned is kept until this kernel stops, and each check tries again to save it. "
     "Save the notebook: if that fails as well, delete files that you no longer need."
@@ -37,7 +37,7 @@ def folder() -> Path | None:
     """The course's folder: the nearest one, from here upwards, that holds the folder of any notebook; None outside a course."""
     here = _here()
     for place in (here, *here.parents):
-        if any(os.path.isdir(place / name) for name in exercises.NOTEBOOKS):
+        if any(os.path.isdir(place / name) for name in active_course().notebooks):
             return place
     return None
 
@@ -84,7 +84,7 @@ def save_goals(board: str, results: dict[str, Any]) -> None:
 
 def count_right_guesses() -> tuple[int, int]:
     """How many predictions of the course were right, and how many were made."""
-    known = predictions.every()
+    known = active_course().predictions
     made = [entry for name, entry in _read(GUESSES).items() if name in known]
     return sum(entry.get("right") is True for entry in made), len(made)
 
@@ -122,14 +122,14 @@ def _keep(name: str, key: str, entry: dict[str, Any]) -> None:
     is_first = file not in _unsaved
     _unsaved.setdefault(file, {})[key] = entry
     trouble = _save(file)
-    if trouble and trouble != NO_COURSE and is_first:
+    if trouble and folder() is not None and is_first:
         display(message("Your progress could not be saved", trouble))
 
 
 def _save(file: Path) -> str:
     """Write what is not in the file yet; returns why that can't be done, or ""."""
     if folder() is None:
-        return NO_COURSE
+        return NO_COURSE.format(list(active_course().notebooks)[-1])
     try:
         _write(file, _unsaved.get(file, {}))
     except Exception as error:  # likewise
@@ -178,17 +178,17 @@ def progress(notebook: str | None = None) -> None:
     Raises:
         ValueError: there is no such notebook.
     """
-    if notebook is not None and notebook not in exercises.NOTEBOOKS:
-        raise ValueError(f"there is no notebook called {notebook!r}; there are: {', '.join(exercises.NOTEBOOKS)}")
+    if notebook is not None and notebook not in active_course().notebooks:
+        raise ValueError(f"there is no notebook called {notebook!r}; there are: {', '.join(active_course().notebooks)}")
     course = folder()
     trouble = _save(_file(FILE))
     kept = read_verdicts()
     opened = notebook or _here().name
     text, rows = [], []
     earned_all = points_all = 0.0
-    there = [name for name in exercises.NOTEBOOKS if course is None or (course / name).is_dir()]
+    there = [name for name in active_course().notebooks if course is None or (course / name).is_dir()]
     for name in there:
-        listed = exercises.of_notebook(name)
+        listed = active_course().exercises_of(name)
         earned = sum(_points(kept, e) for e in listed)
         points = sum(e.points for e in listed)
         earned_all, points_all = earned_all + earned, points_all + points

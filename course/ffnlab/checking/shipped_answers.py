@@ -7,16 +7,13 @@ from __future__ import annotations
 
 from dataclasses import astuple
 from functools import cache
-from pathlib import Path
 from typing import Any, cast
 
 from ffnlab.checking.comparison import ReferenceOutputs
-from ffnlab.course import exercises
 from ffnlab.diagnosis.mistake import KnownMistake
 from ffnlab.observation import plain_data
 from ffnlab.observation.plain_data import Size
-
-FOLDER = Path(__file__).parents[1] / "course" / "answers"
+from ffnlab.registry import active_course
 
 
 class NoAnswers(LookupError):
@@ -29,7 +26,7 @@ def load(name: str) -> ReferenceOutputs:
     Raises:
         NoAnswers: the file of its notebook is missing or lacks it.
     """
-    found = _file(exercises.notebook_of(name))
+    found = _file(active_course().notebook_of(name))
     if name not in found:
         raise NoAnswers(f"the shipped answers of {name} are missing; install the course again")
     return found[name]
@@ -65,15 +62,10 @@ def read(data: bytes) -> dict[str, ReferenceOutputs]:
     }
 
 
-def path(notebook: str, folder: Path = FOLDER) -> Path:
-    """Where a notebook's answers lie."""
-    return folder / f"{notebook}.safetensors"
-
-
 @cache
 def _file(notebook: str) -> dict[str, ReferenceOutputs]:
     try:
-        data = path(notebook).read_bytes()
+        data = active_course().answers_file(notebook).read_bytes()
     except OSError:
         raise NoAnswers(f"the shipped answers of {notebook} are missing; install the course again") from None
     return read(data)

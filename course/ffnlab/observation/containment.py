@@ -246,7 +246,6 @@ def _by_thread(seconds: float) -> Iterator[None]:
             interrupt(whose, None)  # one that is on its way
 
 
-PACKAGE = Path(__file__).parents[1]
 EXERCISE = str(Path(__file__).with_name("exercise.py"))
 
 
@@ -264,6 +263,6 @@ def _is_an_answers(frame: FrameType | None) -> bool:
     while frame and frame.f_back:
         code = frame.f_back.f_code
         if (code.co_filename, code.co_name) == (EXERCISE, "_observe"):
-            return PACKAGE in Path(frame.f_code.co_filename).parents
+            return frame.f_code.co_filename == EXERCISE  # what calls the probe, and what reads its exception
         frame = frame.f_back
     return False

@@ -11,10 +11,10 @@ from typing import Any
 from IPython.display import display
 
 from ffnlab.checking import panel, record
-from ffnlab.course import predictions
-from ffnlab.course.predictions.prediction import Prediction
 from ffnlab.drawing import widget_output
 from ffnlab.phrases import sentence
+from ffnlab.prediction.prediction import Prediction
+from ffnlab.registry import active_course
 
 INK, PAPER = "#1f4e8c", "#f3f6fb"
 
@@ -22,7 +22,7 @@ INK, PAPER = "#1f4e8c", "#f3f6fb"
 def predict(name: str) -> None:
     """Ask the prediction called `name`; after the guess, or where there is one already, say what is so and why."""
     try:
-        asked = predictions.find(name)
+        asked = active_course().prediction(name)
     except LookupError as error:
         display(panel.message(f"? {name}", sentence(str(error.args[0]))))
         return

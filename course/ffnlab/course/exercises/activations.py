@@ -24,6 +24,8 @@ from ffnlab.observation.exercise import (
     type_with_article,
 )
 
+NOTEBOOK = "03_activations"
+
 # Functions of one number, applied to each entry.
 
 

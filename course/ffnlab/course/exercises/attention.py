@@ -22,6 +22,8 @@ from ffnlab.observation.exercise import (
     type_with_article,
 )
 
+NOTEBOOK = "01_attention"
+
 Map = Callable[[torch.Tensor], torch.Tensor]
 
 

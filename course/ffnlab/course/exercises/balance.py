@@ -27,6 +27,8 @@ from ffnlab.observation.exercise import (
 )
 from ffnlab.observation.plain_data import Failure
 
+NOTEBOOK = "09_balance"
+
 
 def _choices(rng: Draw, T: int, E: int, k: int, first: int = 0) -> torch.Tensor:
     """idx [T, k]: random experts from `first` to E - 1, different within each row; low numbers are chosen more often."""

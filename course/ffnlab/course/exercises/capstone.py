@@ -30,6 +30,8 @@ from ffnlab.observation.exercise import (
 )
 from ffnlab.observation.plain_data import Failure
 
+NOTEBOOK = "10_capstone"
+
 T = TypeVar("T")
 Arguments = tuple[str | None, int]  # kind and n_heads
 

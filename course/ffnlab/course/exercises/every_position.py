@@ -30,6 +30,8 @@ from ffnlab.observation.exercise import (
     zeros_of_shape,
 )
 
+NOTEBOOK = "04_every_position"
+
 
 def _draw(rng: Draw, case: int) -> dict[str, Any]:
     """x [A, B, T, d_model] and the weights of an FFN."""

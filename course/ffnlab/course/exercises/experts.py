@@ -16,6 +16,8 @@ from torch import nn
 from ffnlab.course.ffn_probes import TwoLayerFFN, Weights, draw_weights, make_ffn
 from ffnlab.observation.exercise import Draw, Exercise, NotAsAsked, attempt, backpropagate, describe_result, question
 
+NOTEBOOK = "08_experts"
+
 NORMS = ("softmax_topk", "softmax_topk_renorm", "topk_softmax", "sigmoid_norm")
 
 

@@ -32,6 +32,8 @@ from ffnlab.observation.exercise import (
     zeros_of_shape,
 )
 
+NOTEBOOK = "02_feed_forward"
+
 SIGMAS = 7  # how far chance may lead us
 USUAL = 5.5  # what neurons add up for usual tokens is below that, and so below 6, where ReLU6 is cut off
 

@@ -29,6 +29,8 @@ from ffnlab.observation.exercise import (
     zeros_of_shape,
 )
 
+NOTEBOOK = "07_gated"
+
 SIGMAS = 7  # how far chance may lead us
 KINDS = ("glu", "bilinear", "reglu", "geglu", "swiglu")
 

@@ -21,6 +21,8 @@ from ffnlab.observation.exercise import Draw, Exercise, NotAsAsked, attempt, des
 from ffnlab.observation.plain_data import Failure, describe
 from ffnlab.phrases import counted
 
+NOTEBOOK = "06_memory"
+
 ENOUGH = 0.99  # the share of the facts that a trained FFN has to know
 
 

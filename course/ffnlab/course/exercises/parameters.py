@@ -12,6 +12,8 @@ from typing import Any
 
 from ffnlab.observation.exercise import Draw, Exercise, NotAsAsked, attempt, describe_result, question
 
+NOTEBOOK = "05_parameters"
+
 
 def _entry(found: Any, *keys: str) -> dict[str, Any]:
     """The named entries of a dict that a student returned; others are not looked at."""

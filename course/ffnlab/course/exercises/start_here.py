@@ -7,6 +7,8 @@ from typing import Any
 from ffnlab.observation.exercise import Draw, Exercise, attempt, question
 from ffnlab.observation.plain_data import Failure
 
+NOTEBOOK = "00_start_here"
+
 
 def _draw(rng: Draw, case: int) -> dict[str, Any]:
     """x [B, T, d] with three sizes that differ, and cuts of it in which one of the sizes is 1."""

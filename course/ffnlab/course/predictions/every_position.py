@@ -1,6 +1,6 @@
 """The predictions of notebook 04."""
 
-from ffnlab.course.predictions.prediction import Prediction
+from ffnlab.prediction.prediction import Prediction
 
 PREDICTIONS = {
     "edited_word": Prediction(

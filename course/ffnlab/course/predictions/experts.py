@@ -1,6 +1,6 @@
 """The predictions of notebook 08."""
 
-from ffnlab.course.predictions.prediction import Prediction
+from ffnlab.prediction.prediction import Prediction
 
 PREDICTIONS = {
     "work_of_eight": Prediction(

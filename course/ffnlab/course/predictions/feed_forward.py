@@ -1,6 +1,6 @@
 """The predictions of notebook 02."""
 
-from ffnlab.course.predictions.prediction import Prediction
+from ffnlab.prediction.prediction import Prediction
 
 PREDICTIONS = {
     "nothing_in": Prediction(

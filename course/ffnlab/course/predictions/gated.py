@@ -1,6 +1,6 @@
 """The predictions of notebook 07."""
 
-from ffnlab.course.predictions.prediction import Prediction
+from ffnlab.prediction.prediction import Prediction
 
 PREDICTIONS = {
     "product_of_lines": Prediction(

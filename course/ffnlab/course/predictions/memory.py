@@ -1,6 +1,6 @@
 """The predictions of notebook 06."""
 
-from ffnlab.course.predictions.prediction import Prediction
+from ffnlab.prediction.prediction import Prediction
 
 PREDICTIONS = {
     "neuron_fires": Prediction(

@@ -1,6 +1,6 @@
 """The predictions of notebook 05."""
 
-from ffnlab.course.predictions.prediction import Prediction
+from ffnlab.prediction.prediction import Prediction
 
 PREDICTIONS = {
     "ffn_or_attention": Prediction(

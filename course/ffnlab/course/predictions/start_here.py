@@ -1,6 +1,6 @@
 """The predictions of notebook 00."""
 
-from ffnlab.course.predictions.prediction import Prediction
+from ffnlab.prediction.prediction import Prediction
 
 PREDICTIONS = {
     "gpt3_ffn_share": Prediction(

@@ -1,0 +1,1 @@
+"""The shipped answers; `autograder build` makes them."""

@@ -1,0 +1,1 @@
+"""The exercises, one module for each notebook."""
