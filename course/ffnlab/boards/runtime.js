@@ -106,7 +106,8 @@ export function mount(place, spec, board) {
   /** @param {State | null} before */
   function show(before) {
     stage.draw(state, before);
-    sentence.textContent = stage.words(state);
+    const words = stage.words(state);
+    if (sentence.textContent !== words) sentence.textContent = words; // a motion with the same sentence lays out no text
     again.hidden = JSON.stringify(state) === JSON.stringify(board.start(spec.data));
     if (!before) return;
     clearTimeout(speaking);
