@@ -241,6 +241,36 @@ def test_the_javascript_computes_what_torch_computes(chromium: Browser) -> None:
 
 
 @needs_chromium
+def test_the_boards_goals_hold_what_their_words_say(chromium: Browser) -> None:
+    """In JavaScript: none at the start, none before the cut, and the impossible one never, with 60,000 networks drawn at random."""
+    slope = {"W1": [[1.0, 1.0], [1.0, 1.0]], "b1": [0.3, -1.0], "W2": [1.0, -2.0], "b2": -0.7}
+    with web_pages(BOARDS) as address:
+        page = chromium.new_page()
+        page.goto(f"{address}/fold_model.js")
+        found = page.evaluate(
+            """async ([data, solved, slope]) => {
+              const { board } = await import("/fold.js");
+              const reached = (state) => Object.keys(board.goals).filter((name) => board.goals[name](state, data));
+              const start = board.start(data);
+              let seed = 1;
+              const random = () => (seed = (seed * 48271) % 2147483647) / 2147483647;
+              const one = () => 4 * random() - 2;
+              let most = 0;
+              for (let n = 0; n < 60000; n++) {
+                const way = [[random() < 0.5 ? one() : 0, 0], [0, random() < 0.5 ? one() : 0]];
+                const W1 = n % 2 ? [[one(), 0], [0, one()]] : [[0, one()], [one(), 0]];
+                most = Math.max(most, reached({ ...start, at: 4, W1: n % 5 ? W1 : way, b1: [one(), one()], W2: [one(), one()], b2: one() }).length);
+              }
+              return { start: [0, 1, 2, 3, 4, 5].flatMap((at) => reached({ ...start, at })), early: reached({ ...start, ...solved, at: 2 }),
+                solved: reached({ ...start, ...solved, at: 4 }), slope: reached({ ...start, ...slope, at: 5 }), most };
+            }""",
+            [{"net": START}, fold.network(*SOLVED), slope],
+        )
+        page.close()
+    assert found == {"start": [], "early": [], "solved": ["four"], "slope": ["four", "away"], "most": 0}
+
+
+@needs_chromium
 def test_folded_balls_lie_where_the_hidden_layer_puts_them(chromium: Browser) -> None:
     for seed in range(12):
         net = drawn(seed, 2)
@@ -395,6 +425,8 @@ def test_another_number_of_units_shows_the_plane_alone(chromium: Browser, units:
     assert page.locator(".fd-hinge").count() == units
     assert page.get_by_role("slider").count() == (2 * units if units <= 3 else 0)
     assert f"{right(net)} of 4 are right" in sentence(page)
+    if AXE.is_file():
+        assert violations(page) == []
     page.close()
 
 

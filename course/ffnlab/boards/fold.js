@@ -127,6 +127,9 @@ function knobs(net) {
   return { hinges, knife: seat(v, [0.7 - height * v[0], 0.7 - height * v[1]], balls, [0.05, 0.05], [REACH - 0.3, REACH - 0.3]) };
 }
 
+/** Whether the sheet has been cut, so that it is seen, and all four balls are right. @param {any} state */
+const solved = (state) => state.at > CUT - 0.1 && right(netOf(state)) === 4;
+
 /** @type {WeakMap<any, any>} */
 const starts = new WeakMap();
 
@@ -138,9 +141,9 @@ export const board = {
   },
 
   goals: {
-    four: (state) => right(netOf(state)) === 4,
-    away: (state) => right(netOf(state)) === 4 && state.b1.some((/** @type {number} */ _, /** @type {number} */ unit) => away(netOf(state), unit)),
-    single: (state) => right(netOf(state)) === 4 && state.b1.every((/** @type {number} */ _, /** @type {number} */ unit) => single(netOf(state), unit)),
+    four: (state) => solved(state),
+    away: (state) => solved(state) && state.b1.some((/** @type {number} */ _, /** @type {number} */ unit) => away(netOf(state), unit)),
+    single: (state) => solved(state) && state.b1.every((/** @type {number} */ _, /** @type {number} */ unit) => single(netOf(state), unit)),
   },
 
   stage: (place, play) => (play.data.net.b1.length === 2 ? folding(place, play) : flat(place, play)),
@@ -199,8 +202,9 @@ function handle(hand) {
   keys(knob, (by, far) => hand.step(by * (far ? 0.25 : 0.05)));
   keys(tip, (by, far) => hand.turn(hand.angle() + by * (far ? 45 : 5)));
 
-  /** @param {Point} at @param {Point} way in pixels, of length 1 @param {{value: number, least: number, most: number, says: string}} about @param {string} turned */
-  function put(at, way, about, turned) {
+  /** @param {Point} at @param {Point} way in pixels, of length 1 @param {{value: number, least: number, most: number, says: string}} about @param {string} turned @param {number} off how far the line is from the knob, because it is off the sheet */
+  function put(at, way, about, turned, off) {
+    whole.classList.toggle("fd-off", off > 0.01);
     const length = 52;
     const end = [at[0] + length * way[0], at[1] + length * way[1]];
     set(knob, { transform: `translate(${px(at[0])} ${px(at[1])})`, "aria-valuenow": about.value, "aria-valuemin": about.least, "aria-valuemax": about.most, "aria-valuetext": about.says });
@@ -375,7 +379,7 @@ function plane(play, id, dots) {
       taken.push(at, [at[0] + 52 * way[0], at[1] + 52 * way[1]]);
       const far = sums(net, [0.5, 0.5])[k] / (length || 1);
       const fires = POINTS.filter((point) => sums(net, point)[k] > 0).length;
-      one.put(at, way, { value: Math.round(-100 * far), least: -200, most: 200, says: `${number(Math.abs(far))} ${far < 0 ? "ahead of" : "behind"} the middle, unit ${k + 1} fires at ${fires} of 4 balls` }, `${degrees(w)} degrees`);
+      one.put(at, way, { value: Math.round(-100 * far), least: -200, most: 200, says: `${number(Math.abs(far))} ${far < 0 ? "ahead of" : "behind"} the middle, unit ${k + 1} fires at ${fires} of 4 balls` }, `${degrees(w)} degrees`, Math.abs(sums(net, state.hinges[k])[k]) / (length || 1));
     }
     four.put(POINTS.map(to), seen > 0.5 ? now.ok : null, side, taken, now.hinges.filter((/** @type {Point[]} */ ends) => ends.length).map((/** @type {Point[]} */ ends) => ends.map(to)));
   }
@@ -485,7 +489,7 @@ function folding(place, play) {
   const stops = STOPS.map((name, stop) => element("button", { type: "button", class: "fd-stop", onclick: () => run(stop, HASTE) }, name));
   place.append(
     element("div", { class: "fd-panels" }, left.whole, whole),
-    legend(element("span", {}, element("i", { class: "fd-grey" }), "grey: a unit is silent")),
+    legend(element("span", {}, element("i", { class: "fd-grey" }), "grey: a unit is silent; its arrow points to where it fires")),
     element("div", { class: "fd-controls" }, button, count),
     scrubber, element("div", { class: "fd-stops" }, ...stops),
   );
@@ -626,7 +630,7 @@ function folding(place, play) {
     const handy = at > CUT - 0.3 && at < CUT + 0.1 && length > 0;
     knife.whole.style.visibility = handy ? "visible" : "hidden";
     const height = (v[0] * 0.7 + v[1] * 0.7 + net.b2 - HALF) / (length || 1);
-    knife.put([x, y], way, { value: Math.round(-100 * height), least: -300, most: 300, says: `${known.right} of 4 right` }, `${degrees(v)} degrees, ${known.right} of 4 right`);
+    knife.put([x, y], way, { value: Math.round(-100 * height), least: -300, most: 300, says: `${known.right} of 4 right` }, `${degrees(v)} degrees, ${known.right} of 4 right`, Math.abs(v[0] * state.knife[0] + v[1] * state.knife[1] + net.b2 - HALF) / (length || 1));
     const taken = handy ? [[x, y], [x + 52 * way[0], y + 52 * way[1]]] : [];
     four.put(POINTS.map(put), seen > 0.5 ? known.ok : null, side, taken, laid && gone ? [ends] : []);
 
@@ -731,7 +735,7 @@ function flat(place, play) {
   let side = 440;
   title.textContent = units > MOST ? "The plane with the hinges of all units" : "The plane: drag a hinge, turn its arrow";
   whole.classList.add("fd-alone");
-  place.append(whole, legend(element("span", {}, "black: the output is ½")));
+  place.append(whole, legend(element("span", {}, element("i", { class: "fd-line" }), "the output is ½")));
   return {
     draw(state, before) {
       if (!before) side = Math.min(place.clientWidth || 440, 440);

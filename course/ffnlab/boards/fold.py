@@ -19,12 +19,12 @@ Numbers = torch.Tensor | Sequence[Any]
 GOALS = (
     Goal(
         "four",
-        "Get 4 of 4 right: move the hinges, then the knife.",
+        "Fold the sheet and cut it. Then move the hinges and the knife until 4 of 4 are right.",
         after="No line in the plane does this. One line in the folded plane does.",
     ),
     Goal(
         "away",
-        "Now move one hinge away, until all four balls are on the same side of it, and get 4 of 4 again.",
+        "Now move one hinge well away, so that all four balls are on the same side of it. Get 4 of 4 again.",
         after="That unit fires at all four balls, so it folds nothing between them. It still adds a slope, and then one fold is enough.",
         flag=Flag(
             (
@@ -38,7 +38,7 @@ GOALS = (
     ),
     Goal(
         "single",
-        "Now turn one hinge upright and the other level, and get 4 of 4 again.",
+        "Now turn one hinge upright and the other level. Get 4 of 4 again.",
         flag=Flag(
             (
                 "Hinges at a right angle cut the sheet into four pieces, and two units can make only three.",
