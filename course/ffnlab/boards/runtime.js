@@ -15,6 +15,7 @@
 
 const REST = 600; // milliseconds that a state stays before its sentence is spoken
 const ANSWER = 2000; // milliseconds until Python is missed
+const GESTURE = 300; // milliseconds: what follows sooner is the same move, as while a slider is drawn
 const MOVES = 3; // a wrong flag can be raised again after so many moves
 
 /** An HTML element. Attributes that begin with "on" are listeners. @param {string} tag @param {Record<string, any>} [attributes] @param {...(Node | string)} children */
@@ -26,6 +27,13 @@ export function element(tag, attributes = {}, ...children) {
   }
   made.append(...children);
   return made;
+}
+
+/** A name for an element that no other board of the page has. @param {string} kind */
+export function unique(kind) {
+  const page = /** @type {any} */ (globalThis);
+  page.ffnNames = (page.ffnNames ?? 0) + 1;
+  return `${kind}-${page.ffnNames}`;
 }
 
 /** A number for people: a real minus sign, no zeros at the end. @param {number} value @param {number} [digits] */
@@ -59,7 +67,7 @@ export function mount(place, spec, board) {
 
   /** @type {Record<string, Result>} */
   const results = remembered(spec);
-  const moves = { all: 0, flagged: -MOVES };
+  const moves = { all: 0, last: -GESTURE, flagged: -MOVES };
   let state = board.start(spec.data);
   let speaking = 0;
 
@@ -68,12 +76,13 @@ export function mount(place, spec, board) {
   const aloud = element("p", { class: "ffp-aloud", role: "status" });
   const note = element("p", { class: "ffp-note", role: "status" });
   const goals = element("ol", { class: "ffp-goals", "aria-label": "Goals" });
+  const after = element("div", { class: "ffp-afters" }); // below the picture, so that nothing moves under a hand
   const again = element("button", { type: "button", class: "ffp-again", onclick: restart }, "Start again");
   const foot = element("div", { class: "ffp-foot" }, again);
   const whole = element(
     "section",
     { class: "ffp", role: "group", "aria-label": spec.title, "data-lm-suppress-shortcuts": "true" },
-    note, goals, body, sentence, foot, aloud,
+    note, goals, body, sentence, after, foot, aloud,
   );
   // JupyterLab takes arrow keys, Enter and letters for its own unless they stop here.
   whole.addEventListener("keydown", (event) => event.stopPropagation());
@@ -86,7 +95,8 @@ export function mount(place, spec, board) {
   function move(patch) {
     const before = state;
     state = { ...state, ...patch };
-    moves.all++;
+    if (performance.now() - moves.last > GESTURE) moves.all++;
+    moves.last = performance.now();
     note.textContent = "";
     show(before);
     for (const goal of spec.goals) {
@@ -106,7 +116,8 @@ export function mount(place, spec, board) {
   /** @param {State | null} before */
   function show(before) {
     stage.draw(state, before);
-    sentence.textContent = stage.words(state);
+    const words = stage.words(state);
+    if (sentence.textContent !== words) sentence.textContent = words; // a motion with the same sentence lays out no text
     again.hidden = JSON.stringify(state) === JSON.stringify(board.start(spec.data));
     if (!before) return;
     clearTimeout(speaking);
@@ -151,13 +162,12 @@ export function mount(place, spec, board) {
         item.append(mark, element("span", {}, goal.text, element("span", { class: "ffp-aloud" }, done ? ", settled" : ", open")));
         if (result?.score !== undefined && goal.record !== undefined) item.append(element("span", { class: "ffp-record" }, record(goal, result.score)));
         if (goal.flag && !done) item.append(raise(goal));
-        if (done && (goal.after || result.how === "flag")) {
-          item.append(element("p", { class: "ffp-after" }, result.how === "flag" ? goal.flag?.why ?? "" : goal.after));
-        }
         return item;
       }),
     );
     goals.hidden = !spec.goals.length;
+    const said = spec.goals.filter(({ name }) => results[name]?.how).map((goal) => (results[goal.name].how === "flag" ? goal.flag?.why : goal.after));
+    after.replaceChildren(...said.filter(Boolean).map((text) => element("p", { class: "ffp-after" }, /** @type {string} */ (text))));
   }
 
   /** @param {Goal} goal @param {number} score */
