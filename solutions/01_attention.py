@@ -27,8 +27,9 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from ffnlab import check, hint, predict, progress, quiz
-from ffnlab.course.figures import anatomy, folded_plane
+from ffnlab import check, hint, play, predict, progress, quiz
+from ffnlab.course.boards import fold
+from ffnlab.course.figures import anatomy
 from ffnlab.course.figures import attention as figures
 from ffnlab.drawing import controls, style
 
@@ -333,7 +334,19 @@ print(f"always saying “one half” costs ln 2 = {math.log(2):.4f}")
 # three.) For AND the loss falls towards 0: the threshold a + b > 1.5 parts the points, though the **value** of AND is no
 # affine function either.
 #
-# So something must bend. Two ReLUs are enough, and you can find them by hand.
+# So something must bend.
+#
+# ## Fold the plane
+#
+# Where a neuron does not fire, its ReLU presses everything flat. So it folds the plane along its **hinge**, the line where it begins to fire, as you would fold a
+# sheet of paper. Two neurons fold the sheet below. Press *Play*: it is folded, cut once, straight, and unfolded again. Two of the four balls come out right. Drag the
+# hinges and the knife until all four do.
+
+# %% figure="fold-by-hand"
+play(fold.xor())
+
+# %% [markdown] text="fold-by-hand-after"
+# You have found six numbers by hand. Now write them down.
 
 # %% [markdown] text="xor_weights-text"
 # ### Exercise `xor_weights`
@@ -364,20 +377,12 @@ def xor_weights(low, high):
     raise NotImplementedError
 
 # %% [markdown] text="fold-text"
-# **Your network, folded.** Where a neuron does not fire, its ReLU presses everything flat. So each neuron folds the plane of (a, b) along its **hinge**, the line where
-# it begins to fire, as you would fold a sheet of paper. Press ▶ and watch your own weights do it. (A direction that no neuron sees is drawn as depth; at the end you look nearly along
-# it.) In the folded sheet one straight line parts the points. Unfold it, as children do with paper stars: where has the one cut gone?
-#
-# Then drag a hinge. How far can it go before the cut loses a point? And the next answer to `xor_weights` that you think of will fold another way: run its cell, then this one again.
+# **Your network, folded.** Here your own four tensors fold the sheet. Press *Play*, then drag a hinge: how far can it go before the cut loses a ball? If both of your
+# neurons read a + b, the sheet becomes a line, because such a network never looks at anything else. Another answer to `xor_weights` folds another way: run its cell, then
+# this one again.
 
 # %% figure="fold"
-controls.show(
-    folded_plane.fold,
-    net=lambda low, high: xor_weights(low, high),
-    stage=controls.steps("fold", folded_plane.STAGES, folded_plane.CUT, interval=700),
-    first=controls.free("hinge 1", folded_plane.MOVES, 0.0),
-    second=controls.free("hinge 2", folded_plane.MOVES, 0.0),
-)
+play(lambda: fold.network_board(*xor_weights(0.0, 1.0)))
 
 # %% [markdown] text="search-text"
 # Two neurons are enough **by hand**. Does training find them, too? The cell trains 200 networks of each width from random starts, all at once, with the same

@@ -29,7 +29,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from ffnlab import check, hint, predict, progress, quiz
+from ffnlab import check, hint, play, predict, progress, quiz
+from ffnlab.course.boards import creek
 from ffnlab.course.figures import anatomy
 from ffnlab.course.figures import feed_forward as figures
 from ffnlab.drawing import controls, style
@@ -344,7 +345,8 @@ for layer in (nn.Linear(512, 2048), nn.ReLU(), nn.Dropout(0.1), nn.Linear(2048, 
 # %% [markdown] text="words-text"
 # ### Real words, real neurons
 #
-# Random neurons look for nothing in particular. What do trained ones look for? Here is the small Transformer of notebook 00, with 64 hidden neurons. It also learned to
+# Random neurons look for nothing in particular. What do trained ones look for? Here are the 64 hidden neurons of the small Transformer of notebook 00, as lamps at the word *jump*. Press
+# one to silence it. Its bars show how much each word of the sentence raises it, and ReLU gets their sum. It also learned to
 # speak with its FFN switched off, so the FFN is left with what nothing else can do. And each activation cost a little, so a neuron stays silent unless it is needed.
 #
 # Names come from counting. A neuron is called “cold water” if at least 90 % of the scenes for which it fires have cold water, and if it fires for at least 90 % of those
@@ -354,18 +356,11 @@ for layer in (nn.Linear(512, 2048), nn.ReLU(), nn.Dropout(0.1), nn.Linear(2048, 
 predict("creek_gets_warm")
 
 # %% figure="words"
-from ffnlab.course.figures import little_world
-
-controls.show(
-    little_world.neurons,
-    place=controls.choice("place", little_world.PLACES, "creek"),
-    weather=controls.choice("weather", little_world.WEATHERS, "cold"),
-    creature=controls.choice("creature", little_world.CREATURES, "spunky dog"),
-)
+play(creek.lamps())
 
 # %% [markdown] text="words-after"
-# **What you saw.** A small table of rules, learned from sentences alone. Each row of the figure is one neuron: it looks for a **combination** (its column of `W1`, with a
-# threshold in `b1`), and when it finds it, it pushes one word (its row of `W2`). Nobody wrote these rules down, and nobody told the model that creeks are water.
+# **What you saw.** A small set of rules, learned from sentences alone. Each lamp is one neuron. It looks for a **combination**, with its column of `W1` and a threshold in
+# `b1`. When it finds it, it pushes one word, with its row of `W2`. Nobody wrote these rules down, and nobody told the model that creeks are water.
 #
 # The cell has the numbers: how strongly the neurons of *over or into* fire at some words of one sentence.
 

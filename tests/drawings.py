@@ -27,7 +27,6 @@ from ffnlab.course.figures import (
     every_position,
     experts,
     feed_forward,
-    folded_plane,
     gated,
     little_world,
     memory,
@@ -92,7 +91,6 @@ def a_contest() -> gated.Contest:
     return gated.Contest([0, 40, 80], known, ("GLU", "SwiGLU"))
 
 
-fold = partial(folded_plane.fold, two_sums)
 through = partial(activations.through, parabola)
 race = partial(activations.race, a_race())
 contest = partial(gated.contest, a_contest())
@@ -107,11 +105,6 @@ VIEWS = list(product(capstone.MEASURES, capstone.EQUAL, [words for _, words in c
 
 PARAMETERS: dict[Draw, Iterable[tuple[Any, ...]]] = {
     start_here.bars: [(0, 0), (13, 1)],
-    little_world.next_word: [
-        *(("creek", "cold", "spunky dog", question, ffn) for question in little_world.QUESTIONS for ffn in (True, False)),
-        ("hedge", "frosty", "sleepy mouse", "about the …?", False),
-    ],
-    little_world.neurons: [("hedge", "mild", "meek hare"), ("river", "sunny", "brave cat")],
     little_world.rule: [
         ("any", "any", "any", "into", 0), ("water", "warm", "timid", "about", 30, True), ("land", "cold", "spunky", "about", 14),
         ("water", "cold", "any", "into", 8),
@@ -124,10 +117,6 @@ PARAMETERS: dict[Draw, Iterable[tuple[Any, ...]]] = {
     attention.collapse: [
         *product((0, 96), (False, True), (False, True), (False, True), (False, True)),
         (1,), (1, True), (2,), (12, True, True, True, False),
-    ],
-    fold: [
-        *product((0, 2, folded_plane.LAID, 5, folded_plane.BENT, folded_plane.FOLDED, folded_plane.SIDEWAYS), (0.0, 0.4)),
-        *product((folded_plane.CUT,), folded_plane.MOVES, (-0.4, 0.0, 0.4)),
     ],
     feed_forward.trace: [(0, 1.0, "identity"), (13, 8.0, "SiLU", True), (5, 8 / 3, "GELU"), (8, 8.0, "GELU", True)],
     feed_forward.by_hand: [(-2.0, -2.0), (2.0, 2.0), (-1.5, -0.5), (0.0, 0.0), (1.0, 1.0, 0), (1.0, 0.5, 11)],
@@ -247,9 +236,6 @@ def shown() -> dict[str, controls.Figure]:
 
 REFUSED: list[tuple[Draw, tuple[Any, ...], str]] = [
     (start_here.bars, (0, 2), "must be"),
-    (little_world.next_word, ("sea",), "there is no place"),
-    (little_world.next_word, ("creek", "cold", "spunky dog", "why?"), "there is no question"),
-    (little_world.neurons, ("creek", "cold", "spunky cat"), "there is no creature"),
     (little_world.rule, ("cold",), "a rule asks for water, land or any"),
     (little_world.rule, ("any", "cold", "timid", "home"), "the word must be"),
     (little_world.rule, ("any", "cold", "timid", "into", 31), "the strength one of"),
@@ -260,8 +246,6 @@ REFUSED: list[tuple[Draw, tuple[Any, ...], str]] = [
     (attention.line, (0, 0.0, "NAND"), "no target"),
     (attention.line, (0, 1.5), "must be from"),
     (attention.collapse, (5,), "must be"),
-    (fold, (folded_plane.CUT + 1,), "must be"),
-    (fold, (0, 0.3), "must be one of"),
     (feed_forward.trace, (14,), "must be"),
     (feed_forward.trace, (-1,), "must be"),
     (feed_forward.trace, (0, 3.1), "whole number"),

@@ -9,14 +9,14 @@ from itertools import pairwise
 import numpy
 import pytest
 import torch
-from drawings import Net, fold, numbers, tips, two_sums
+from drawings import numbers, tips
 
 from autograder import keys
 from autograder.authoring.experiments import collapse as making
 from autograder.marking import draws, reference
 from ffnlab.course.exercises import attention as exercises
 from ffnlab.course.experiments import collapse
-from ffnlab.course.figures import attention, folded_plane, shared
+from ffnlab.course.figures import attention, shared
 
 
 @pytest.mark.parametrize("scores", [(0.3, 0.0, 0.0), (-6.0, 6.0, 0.0), (6.0, 6.0, 6.0), (2.0, -1.0, -6.0)])
@@ -74,97 +74,6 @@ def test_no_line_solves_xor_and_some_line_solves_and() -> None:
                 drawn = attention.line(angle, step / 20, target)
                 best[target] = max(best[target], int(re.findall(r"gets (\d) of 4", drawn.title)[0]))
     assert best == {"XOR": 3, "AND": 4}
-
-
-# The fold
-
-
-def difference(low: float, high: float) -> Net:
-    return (
-        torch.tensor([[1.0, -1.0], [-1.0, 1.0]]),
-        torch.zeros(2),
-        (high - low) * torch.ones(2, 1),
-        torch.tensor([low]),
-    )
-
-
-def slanted(low: float, high: float) -> Net:
-    return (
-        torch.tensor([[1.0, -2.0], [-2.0, 1.0]]),
-        torch.zeros(2),
-        (high - low) * torch.ones(2, 1),
-        torch.tensor([low]),
-    )
-
-
-def and_or(low: float, high: float) -> Net:
-    """Three units: a, b and both."""
-    W1, W2 = torch.tensor([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]]), torch.tensor([[1.0], [1.0], [-2.0]])
-    return W1, torch.tensor([0.0, 0.0, -1.0]), (high - low) * W2, torch.tensor([low])
-
-
-SOLVED = [two_sums, difference, slanted, and_or]
-SHEET = torch.rand(200, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64) * 1.8 - 0.4
-
-
-@pytest.mark.parametrize("net", SOLVED)
-def test_the_folded_sheet_is_the_hidden_layer_and_its_cut_the_output(net: folded_plane.Net) -> None:
-    W1, b1, W2, b2 = (part.double() for part in net(0.0, 1.0))
-    hidden = torch.relu(SHEET @ W1 + b1)
-    sheet, x = folded_plane._sheet(net), SHEET.numpy()
-    depth = numpy.outer((x - 0.5) @ sheet.unseen, sheet.depth)
-    assert sheet.place(x, folded_plane.FOLDED) - depth == pytest.approx(
-        (hidden @ torch.from_numpy(sheet.axes)).numpy(), abs=1e-9
-    )
-    assert sheet.out(x) == pytest.approx((hidden @ W2 + b2)[:, 0].numpy(), abs=1e-6)
-    slope = sheet.W2 @ sheet.axes
-    assert (hidden @ torch.from_numpy(sheet.axes)).numpy() @ slope + sheet.b2 == pytest.approx(sheet.out(x), abs=1e-6)
-    assert folded_plane.fold(net).title.endswith("4 of 4 right")
-
-
-@pytest.mark.parametrize("net", SOLVED)
-def test_the_pieces_between_the_hinges_are_the_whole_sheet_and_each_is_flat(net: folded_plane.Net) -> None:
-    sheet = folded_plane._sheet(net)
-    area = 0.0
-    for corners, fires in sheet.faces:
-        x, y = corners.T
-        area += abs(x @ numpy.roll(y, 1) - y @ numpy.roll(x, 1)) / 2
-        assert all(((sheet.pre(corners) > -1e-6) | ~fires).flat) and all(((sheet.pre(corners) < 1e-6) | fires).flat)
-    assert area == pytest.approx(1.8**2)
-    assert all(sheet.out(ends) == pytest.approx([0.5, 0.5]) for ends in sheet.cuts)
-
-
-def test_nothing_is_folded_at_the_start_and_a_moved_hinge_is_where_the_hand_left_it() -> None:
-    sheet, x = folded_plane._sheet(two_sums), SHEET.numpy()
-    assert sheet.place(x, 0) == pytest.approx(x)
-    moved = sheet.moved(0.4, 0.0)
-    assert moved.hinge(0).sum(axis=1) == pytest.approx(0.4 * math.sqrt(2)) and moved.hinge(1).sum(
-        axis=1
-    ) == pytest.approx(1)
-    assert numbers(fold(folded_plane.CUT, 0.4).sentence)[8:12] == pytest.approx([0, 0.43, 0.43, -0.57], abs=0.01)
-
-
-@pytest.mark.parametrize("H", range(1, 9))
-def test_any_network_can_be_folded_whatever_its_weights(H: int) -> None:
-    g = torch.Generator().manual_seed(H)
-    for scale in (0, 0.01, 1, 100):
-        weights = [scale * torch.randn(*shape, generator=g) for shape in ((2, H), (H,), (H, 1), (1,))]
-        for stage in (folded_plane.LAID, folded_plane.FOLDED, folded_plane.CUT):
-            drawn = folded_plane.fold(lambda low, high, weights=weights: weights, stage, 0.4, -0.2)  # type: ignore[misc]
-            assert "nan" not in drawn.svg and len(drawn.title) <= 57 and len(drawn.sentence) <= 215
-
-
-@pytest.mark.parametrize(
-    "unfinished",
-    [
-        lambda low, high: None,
-        lambda low, high: (torch.ones(2, 2),) * 4,
-        lambda low, high: [part * math.nan for part in two_sums(0, 1)],
-    ],
-)
-def test_a_network_that_is_none_folds_nothing(unfinished: folded_plane.Net) -> None:
-    with pytest.raises(NotImplementedError, match="solve xor_weights first"):
-        folded_plane.fold(unfinished)
 
 
 SEEDS = range(5)

@@ -24,7 +24,7 @@ from ffnlab.course import atlas, toy_transformer, world
 from ffnlab.course.experiments import capstone as stored_capstone
 from ffnlab.course.experiments import creek as stored_creek
 from ffnlab.course.experiments import english as stored_english
-from ffnlab.course.figures import activations, balance, every_position, experts, feed_forward, little_world, memory
+from ffnlab.course.figures import activations, balance, every_position, experts, feed_forward, memory
 from ffnlab.drawing import widget_output
 from ffnlab.prediction import prediction_widget
 from ffnlab.prediction.prediction import Prediction
@@ -103,7 +103,7 @@ def test_no_text_cell_gives_an_explanation_away(notebook: str) -> None:
 def test_there_is_something_to_play_with_within_150_words(notebook: str) -> None:
     count = 0
     for cell in notebook_of(notebook).cells:
-        if cell.cell_type == "code" and re.search(r"^(predict|controls\.show)\(", cell.source, re.M):
+        if cell.cell_type == "code" and re.search(r"^(predict|controls\.show|play)\(", cell.source, re.M):
             break
         count += len(re.findall(r"\w+", cell.source)) if cell.cell_type == "markdown" else 0
     assert count <= FIRST_PLAY
@@ -195,14 +195,19 @@ def test_the_right_answers_about_text_are_what_the_stored_runs_say() -> None:
 
 
 def test_the_right_answers_about_the_little_world_are_what_its_model_does() -> None:
-    def fire(*scene: str) -> set[str]:
-        return set(re.findall("“(.+?)”", little_world.neurons(*scene).sentence))
+    model = toy_transformer.load()
+    named = [name for name in toy_transformer.names(model) if name.good]
+
+    def fire(place: str, weather: str, creature: str) -> set[str]:
+        active = toy_transformer.activations(model, world.wish(world.Scene(place, weather, *creature.split()))[:-1])
+        return {
+            name.words for name in named if active[name.moment - 1, name.neuron] > toy_transformer.FIRES * name.largest
+        }
 
     cold, warm = fire("creek", "cold", "spunky dog"), fire("creek", "warm", "spunky dog")
     assert cold == {"cold water", "spunky in the cold"} and not cold & warm  # creek_gets_warm
     assert warm == {"warm water", "spunky in the warm water"}
     assert fire("creek", "cold", "timid goat") == {"cold water", "timid in the cold"}
-    model = toy_transformer.load()
     heard = toy_transformer.key_scores(model, 10)
     speak_for = set()
     for group in (world.PLACES, world.WEATHERS, world.MOODS):

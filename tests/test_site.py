@@ -84,7 +84,6 @@ def test_every_notebook_and_every_document_has_a_page(built: tuple[Path, make.Bu
         "fold",
         "trace",
         "wider",
-        "words",
         "flatten",
     ]
     found = {path.relative_to(target).as_posix() for path in html_files(target)}

@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 import torch
-from drawings import numbers, tips
+from drawings import numbers
 from safetensors.torch import load_file
 
 from ffnlab.course import toy_transformer, world
@@ -220,25 +220,6 @@ def test_a_word_that_this_world_does_not_have_is_refused() -> None:
 
 
 # The figures
-
-
-def test_the_figure_of_the_next_word_says_what_the_model_says() -> None:
-    for ffn in (True, False):
-        drawn = figures.next_word("river", "hot", "shy duck", "glad or sorry?", ffn)
-        scene = world.Scene("river", "hot", "shy", "duck")
-        found = toy_transformer.next_words(toy_transformer.load(), world.wish(scene)[: world.FEELING], ffn)
-        best = [round(100 * p, 1) for p in found.topk(2).values.tolist()]
-        assert numbers(drawn.sentence) == best and f"FFN {'on' if ffn else 'off'}" in drawn.title
-    assert "coin toss" in figures.next_word(ffn=False).title and "over" in figures.next_word().title
-
-
-def test_the_figure_of_the_neurons_has_a_mean_for_each_kind_of_scene() -> None:
-    drawn = figures.neurons()
-    named = [name for name in toy_transformer.names(toy_transformer.load()) if name.good]
-    assert len(tips(drawn)) == 8 * len(named) and numbers(drawn.title) == [3, len(named)]
-    assert "“cold water”" in drawn.sentence and "“spunky in the cold”" in drawn.sentence
-    warm, timid = figures.neurons(weather="hot"), figures.neurons(creature="timid goat")
-    assert "“warm water”" in warm.sentence and "“timid in the cold”" in timid.sentence
 
 
 def said_with(

@@ -3,7 +3,7 @@
 # %% [markdown] text="intro"                  what students read
 # %% [markdown] question="M1" points=2        what they answer in words, and a person reads
 # %% setup="imports"                          what every run needs first
-# %% figure="bends"                           a figure or a guess; not run when grading
+# %% figure="bends"                           a figure, a board or a guess; not run when grading
 # %% code="numbers"                           code that students may change; not run when grading
 # %% code="numbers" output="fixed"            the same; nbval compares what it prints
 # %% exercise="relu"                          what they write; its check follows by itself
@@ -21,20 +21,24 @@ from autograder.errors import UserError
 
 
 class CellKind(NamedTuple):
-    """How a kind of cell is marked for nbgrader. tags: of the cell. options: what else its marker may hold."""
+    """How a kind of cell is marked for nbgrader.
+
+    tags: of the cell. options: what else its marker may hold. is_closed: a notebook opens with its source hidden.
+    """
 
     cell_type: str
     locked: bool
     solution: bool = False
     tags: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
+    is_closed: bool = False
 
 
 KINDS = {
     "text": CellKind("markdown", locked=True),
     "question": CellKind("markdown", locked=False, solution=True, options=("points",)),
-    "setup": CellKind("code", locked=True),
-    "figure": CellKind("code", locked=True, tags=("demo",)),
+    "setup": CellKind("code", locked=True, is_closed=True),
+    "figure": CellKind("code", locked=True, tags=("demo",), is_closed=True),
     "code": CellKind("code", locked=False, tags=("demo",), options=("output",)),
     "exercise": CellKind("code", locked=False, solution=True),
     "quiz": CellKind("code", locked=False, solution=True),
@@ -104,4 +108,7 @@ def _mark(cell: Any, name: str, kind: CellKind, points: float | None) -> None:
     }
     if points is not None:
         nbgraders["points"] = int(points) if float(points).is_integer() else points
-    cell.metadata = nbformat.from_dict({"nbgrader": nbgraders} | ({"tags": [*kind.tags]} if kind.tags else {}))
+    others: dict[str, Any] = {"tags": [*kind.tags]} if kind.tags else {}
+    if kind.is_closed:
+        others |= {"jupyter": {"source_hidden": True}}
+    cell.metadata = nbformat.from_dict({"nbgrader": nbgraders} | others)

@@ -74,11 +74,20 @@ def estimate(assignment: str) -> Minutes:
         elif asked.get(name):
             spent[path] += LETTERS
         elif "demo" in cell.metadata.get("tags", []):
-            spent[path] += FIGURE if "controls.show(" in cell.source else GUESS if "predict(" in cell.source else DEMO
+            spent[path] += _showing(cell.source)
     exercised = list(asked.values()).count(False)
     if announcing != exercised:
         raise UserError(f"solutions/{assignment}.py: {announcing} of {exercised} exercises announce their minutes")
     return Minutes(**spent)
+
+
+def _showing(source: str) -> float:
+    """The minutes of a cell that shows something."""
+    if source.startswith("veil("):
+        return _reading(source)
+    if "controls.show(" in source or source.startswith("play("):
+        return FIGURE
+    return GUESS if "predict(" in source else DEMO
 
 
 def _reading(text: str) -> float:

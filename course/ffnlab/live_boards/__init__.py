@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import secrets
+from collections.abc import Callable
 from html import escape
 
 from IPython.display import display
@@ -14,6 +15,7 @@ from IPython.display import display
 from ffnlab import boards
 from ffnlab.boards import Board
 from ffnlab.checking import record
+from ffnlab.checking.panel import message
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 # What connects a board with Python is not to be seen. In a notebook that is opened again it would be an error message.
@@ -22,10 +24,27 @@ STYLE = """<style>
 </style>"""
 
 
-def play(board: Board) -> None:
-    """Display a board with what was reached on it before."""
+def play(board: Board | Callable[[], Board]) -> None:
+    """Display a board with what was reached on it before.
+
+    board: a function that makes one calls the reader's own code. Where that is not written yet, or raises, this says so in place of the board.
+    """
     from ffnlab.live_boards.link import Link
 
+    if callable(board):
+        try:
+            board = board()
+        except NotImplementedError:
+            display(
+                message(
+                    "Not yet", "This board plays your own code. Write it, run its cell, and then run this one again."
+                )
+            )
+            return
+        except Exception as error:  # the reader's own code may do anything
+            first = str(error).strip().partition("\n")[0]
+            display(message("This board can't be made of your code", f"{type(error).__name__}: {first}"))
+            return
     token = secrets.token_hex(6)
     html = STYLE + boards.html(board, token, record.read_goals(board.name))
     display({"text/html": html, "text/plain": board.title}, raw=True)
