@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
+from typing import Any
 
 import nbformat
 
 from autograder.errors import UserError
 from autograder.paths import root
+from ffnlab import boards
+from ffnlab.course.boards import creek
 
 DOCS = ("first_week", "grading", "attacks", "gradescope", "jupyterhub", "clusters")
 FOR_AUTHORS = ("architecture", "lms")
-SUBJECT = "02_feed_forward"
+PROMISE = "The other half of the Transformer"
+LOST = """---
+orphan: true
+---
+# This page is not here
+
+It may have moved with a newer edition. [The front page](index.md) has all notebooks.
+"""
+INVITATION = (
+    "Attention is the famous half. The other half is the **feed-forward network**, and it holds two thirds of GPT-3. What does it know? "
+    "Below, a very small Transformer writes a story. Switch its feed-forward network off."
+)
 LINK = re.compile(r"!?\[((?:[^\[\]`]|`[^`]*`)*)\]\(([^)\s]+)\)")
 
 
@@ -31,6 +46,7 @@ def write(source: Path, notebooks: Sequence[str]) -> None:
             source / f"{part.lower()}.md",
             _document(f"# For {part.lower()}s\n{_part(readme, part)}", root(), source, source),
         )
+    keep(source / "404.md", LOST)
     pages = ["CONTRIBUTING.md", "course/README.md", *(f"docs/{name}.md" for name in DOCS + FOR_AUTHORS)]
     for page in pages:
         text = (root() / page).read_text(encoding="utf-8")
@@ -86,8 +102,8 @@ def _one_title(text: str) -> str:
 
 
 def _front(readme: str, notebooks: Sequence[Path]) -> str:
-    """The front page: what README.md says first, a figure to touch, and a card for each notebook."""
-    title, _, words = readme.partition("\n## ")[0].partition("\n")
+    """The front page: a promise, the creek to play with, the way in, a card for each notebook; and for those who teach, what README.md says first."""
+    _, _, words = readme.partition("\n## ")[0].partition("\n")
     words = re.split(r"^(?=\||Two commands)", words, maxsplit=1, flags=re.M)[0].strip()
     cards = "".join(_card(path) for path in notebooks)
     trees = [
@@ -97,31 +113,41 @@ def _front(readme: str, notebooks: Sequence[Path]) -> str:
         _tree("Authors", ["author", "CONTRIBUTING", *(f"docs/{name}" for name in FOR_AUTHORS)]),
     ]
     return (
-        f"{title}\n\n{words}\n\n{_figure(notebooks)}\n\n"
-        "These pages are the course to be read: every figure moves, and every question can be answered here. "
-        "To write code and have it checked, [open it on your machine](student.md).\n\n"
-        f'<ol class="ffn-cards">{cards}</ol>\n\n' + "\n\n".join(trees) + "\n"
+        f"# {PROMISE}\n\n{INVITATION}\n\n~~~~~{{raw}} html\n{boards.html(creek.switch())}\n~~~~~\n\n"
+        f'<p class="ffn-enter"><a class="ffn-start" href="course/{notebooks[0].stem}.html">Start</a> <span>twenty minutes, nothing to install</span></p>\n\n'
+        f'<ol class="ffn-cards">{cards}</ol>\n\n'
+        "These pages are for reading and playing. To write code and have it checked, [open the course on your machine](student.md).\n\n"
+        f"## You teach?\n\n{words}\n\n[For instructors](instructor.md)\n\n" + "\n\n".join(trees) + "\n"
     )
 
 
-def _figure(notebooks: Sequence[Path]) -> str:
-    """The first figure of the notebook that is most about the course's subject, where it is on the site."""
-    for path in notebooks:
-        if path.stem != SUBJECT:
+def _thumbnail(path: Path, cells: Sequence[Any]) -> str:
+    """The first board or figure of a notebook as a small picture, kept beside the front page; nothing where there is none."""
+    outputs = [output.get("data", {}).get("text/html", "") for cell in cells for output in cell.get("outputs", [])]
+    for html in outputs:
+        still = re.search(r'<img class="ffp-still" src="data:image/svg\+xml;base64,([^"]+)"', html)
+        drawn = re.search(r"<svg\b.*?</svg>", html, re.S)
+        if not still and not ("ffn-figure" in html and drawn):
             continue
-        outputs = [output for cell in nbformat.read(path, as_version=4).cells for output in cell.get("outputs", [])]
-        found = [html for output in outputs if "ffn-figure" in (html := output.get("data", {}).get("text/html", ""))]
-        return str(found[0]).replace('data-frames="../', 'data-frames="') if found else ""
+        svg = base64.b64decode(still[1]) if still else _standing_alone(drawn[0] if drawn else "").encode()
+        keep(path.parents[1] / "thumbnails" / f"{path.stem}.svg", svg)
+        return f'<img src="thumbnails/{path.stem}.svg" alt="" loading="lazy">'
     return ""
 
 
+def _standing_alone(svg: str) -> str:
+    """An SVG of a page as a file of its own."""
+    return svg if "xmlns=" in svg else svg.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"', 1)
+
+
 def _card(path: Path) -> str:
-    text = "\n".join(cell.source for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "markdown")
+    cells = nbformat.read(path, as_version=4).cells
+    text = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
     title = re.search(r"^# (?:\d+ · )?(.*)$", text, re.M)
     minutes = re.search(r"^\| \*\*Time\*\* \| (\d+ minutes)", text, re.M)
     number = path.stem.partition("_")[0]
     return (
-        f'<li><a href="course/{path.stem}.html"><span class="ffn-number">{number}</span> '
+        f'<li><a href="course/{path.stem}.html"><span class="ffn-thumbnail">{_thumbnail(path, cells)}</span><span class="ffn-number">{number}</span> '
         f'<span class="ffn-title">{escape(title[1] if title else path.stem)}</span>'
         f'<span class="ffn-minutes">{minutes[1] if minutes else ""}</span></a></li>'
     )

@@ -82,8 +82,9 @@ def build(
             shutil.rmtree(path) if path.is_dir() else path.unlink()
     documents.write(inside, notebooks)
     _sphinx(inside, target, work / "doctrees")
-    shutil.rmtree(target / "frames", ignore_errors=True)
-    shutil.copytree(work / "frames", target / "frames")
+    for made_before in (work / "frames", inside / "thumbnails"):
+        shutil.rmtree(target / made_before.name, ignore_errors=True)
+        shutil.copytree(made_before, target / made_before.name)
     wires = {one.name: _weigh(target, one) for one in made}
     files = [path for path in target.rglob("*") if path.is_file()]
     pages = sum(path.suffix == ".html" for path in files)

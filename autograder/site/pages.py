@@ -17,7 +17,7 @@ from nbgrader.preprocessors import ClearHiddenTests, ClearSolutions
 from autograder.authoring import build
 from autograder.errors import UserError
 from autograder.site.frames import DrawnFigure
-from autograder.site.running import FIGURE, PREDICTION, ExecutedNotebook, Output, cell_name, is_check
+from autograder.site.running import BOARD, FIGURE, PREDICTION, ExecutedNotebook, Output, cell_name, is_check
 from ffnlab.checking import checks, panel, shipped_answers
 from ffnlab.diagnosis.recognition import is_question
 from ffnlab.drawing.picture import framed
@@ -72,8 +72,8 @@ def _cells(assignment: str, cell: Any, asked: dict[str, Exercise], ran: Executed
     elif name in asked:
         yield _code(cell.source, [], "exercise")
         yield _html(_below(asked[name]))
-    elif FIGURE in kinds or PREDICTION in kinds:
-        if FIGURE in kinds:
+    elif kinds & {FIGURE, BOARD, PREDICTION} or cell.source.startswith("veil("):
+        if kinds & {FIGURE, BOARD}:
             yield _code(cell.source, [], "hide-input")
         for output in ran.outputs[name]:
             yield _html(_output(assignment, output, ran))
@@ -97,6 +97,8 @@ def _output(assignment: str, output: Output, ran: ExecutedNotebook) -> str:
     data = output["data"]
     if FIGURE in data:
         return figure(assignment, ran.figures[data[FIGURE]])
+    if BOARD in data:
+        return str(data[BOARD])
     if PREDICTION in data:
         return prediction(data[PREDICTION])
     if "image/svg+xml" in data:

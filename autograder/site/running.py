@@ -9,6 +9,7 @@ import io
 import os
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -23,13 +24,15 @@ from traitlets.config import Config
 from autograder.authoring import build
 from autograder.errors import UserError
 from autograder.site import frames
-from ffnlab import doctor
+from ffnlab import boards, doctor, live_boards
+from ffnlab.boards import Board
 from ffnlab.checking import panel, record
 from ffnlab.drawing import controls
 from ffnlab.prediction import prediction_widget
 from ffnlab.registry import active_course
 
 FIGURE = "application/x-ffnlab-figure"  # stands in an output for the figure of that number
+BOARD = "application/x-ffnlab-board"  # the HTML of a board
 PREDICTION = "application/x-ffnlab-prediction"  # and this for the prediction of that name
 ELSEWHERE = "This looks at your own machine and your own work: run the cell in JupyterLab."
 Output = dict[str, Any]
@@ -74,10 +77,15 @@ def run(assignment: str) -> ExecutedNotebook:
         active_course().prediction(name)  # a name that is not there ends the build with its cell
         display({PREDICTION: name}, raw=True)
 
+    def play(board: Board | Callable[[], Board]) -> None:
+        shown = board() if callable(board) else board
+        display({BOARD: boards.html(shown)}, raw=True)
+
     def elsewhere(notebook: str | None = None) -> Any:
         display(panel.message("Yours", ELSEWHERE))
 
-    controls.show, prediction_widget.predict, doctor.doctor, record.progress = show, predict, elsewhere, elsewhere
+    controls.show, prediction_widget.predict, live_boards.play = show, predict, play
+    doctor.doctor = record.progress = elsewhere
     home = os.getcwd()
     with tempfile.TemporaryDirectory() as name:
         for other in active_course().notebooks:  # so that it looks like a course
