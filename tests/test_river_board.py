@@ -59,7 +59,7 @@ def test_a_run_can_be_repeated() -> None:
     assert run.tokens.numpy() == pytest.approx(river.tokens(), abs=1e-4)
     for b, branch in enumerate(river.BRANCHES):
         for n, look in enumerate(run.looks):
-            assert making.scaled(look.routers[b]) == pytest.approx(stored[branch].routers[n][:, :-1], abs=0.01)
+            assert making.scale(look.routers[b]) == pytest.approx(stored[branch].routers[n][:, :-1], abs=0.01)
             assert look.errors[b].item() == pytest.approx(stored[branch].errors[n], abs=0.005)
     assert len(run.looks) == 1 + until // 6
 
@@ -118,7 +118,7 @@ def computing(chromium: Browser) -> Page:
     page = chromium.new_page()
     page.set_content(
         f"<script type=module>{boards.script('river')}\nconst spec = {json.dumps(board.play().spec())};\n"
-        "window.runs = new Runs(spec.data); window.say = { expertAt, regionOf, effective };</script>"
+        "window.runs = new Runs(spec.data); window.say = { expertAt, regionOf, countEffective };</script>"
     )
     page.wait_for_function("window.say")
     return page
@@ -132,14 +132,14 @@ def test_javascript_and_python_agree_on_every_token_at_every_stored_state(chromi
         for branch, run in river.runs(head_start).items():
             found = page.evaluate(
                 "([head, key]) => { const run = runs.run(head, key);"
-                " return { loads: run.loads, errors: run.errors, effective: run.loads.map(say.effective),"
+                " return { loads: run.loads, errors: run.errors, effective: run.loads.map(say.countEffective),"
                 "  experts: run.routers.map((router) => runs.points.map(([x, y]) => say.expertAt(router, x, y)).join('')) }; }",
                 [head_start, branch.key()],
             )
             assert np.allclose(found["errors"], run.errors)
             assert np.allclose(found["effective"], [river.effective(load) for load in run.loads])
             for n, router in enumerate(run.routers):
-                goes = "".join(map(str, river.assigned(router, river.tokens())))
+                goes = "".join(map(str, river.assign(router, river.tokens())))
                 different += sum(a != b for a, b in zip(goes, found["experts"][n], strict=True))
                 assert np.allclose(found["loads"][n], run.loads[n], atol=2 / making.NEW)
     assert different == 0
@@ -247,6 +247,16 @@ def test_it_plays_stops_and_a_cure_that_comes_in_the_middle_begins_where_it_next
     assert page.locator(".rv-scrub").input_value() == stopped
     scrub(page, 240)
     assert "has been on since step 120" in sentence(page)
+
+
+@needs_chromium
+def test_start_again_stops_it(page: Page) -> None:
+    page.locator(".rv-play").click()
+    page.wait_for_function("document.querySelector('.rv-scrub').value > 5")
+    page.locator(".ffp-again").click()
+    page.wait_for_timeout(400)
+    assert page.locator(".rv-scrub").input_value() == "0"
+    expect(page.locator(".rv-play")).to_have_text("▶ Play")
 
 
 @needs_chromium

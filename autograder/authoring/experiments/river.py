@@ -129,7 +129,7 @@ def train(seed: int, head_start: float, branches: Sequence[Branch] = BRANCHES, s
     return Trained(x_new, looks, new_target.square().mean().item())
 
 
-def scaled(router: torch.Tensor) -> NDArray[np.float64]:
+def scale(router: torch.Tensor) -> NDArray[np.float64]:
     """A router [3, E] as it is stored: [3, E − 1], the largest number 1, before it is rounded."""
     columns = router.double().numpy()
     difference: NDArray[np.float64] = columns[:, :-1] - columns[:, -1:]
@@ -137,30 +137,30 @@ def scaled(router: torch.Tensor) -> NDArray[np.float64]:
     return found
 
 
-def shown(run: Trained) -> dict[str, str]:
+def pack_branches(run: Trained) -> dict[str, str]:
     """The branches of a run as they are stored: of each, only what comes after its cure has begun."""
     places = [(b, n) for b, branch in enumerate(BRANCHES) for n in river.after(branch)]
-    routers = np.stack([scaled(run.looks[n].routers[b]) for b, n in places])
+    routers = np.stack([scale(run.looks[n].routers[b]) for b, n in places])
     errors = np.array([run.looks[n].errors[b].item() for b, n in places])
     return {
-        "routers": river.packed(routers, river.ROUTER_UNIT, "<i2"),
-        "errors": river.packed(errors, river.ERROR_UNIT, "<u2"),
+        "routers": river.pack(routers, river.ROUTER_UNIT, "<i2"),
+        "errors": river.pack(errors, river.ERROR_UNIT, "<u2"),
     }
 
 
-def moved(run: Trained) -> int:
-    """How many of the new tokens go elsewhere at most, at any step of any branch, by the rounding of what is stored."""
+def count_moved(run: Trained) -> int:
+    """The largest number of new tokens that go elsewhere by the rounding of what is stored, over all steps and branches."""
     points = np.rint(run.tokens.double().numpy() / river.TOKEN_UNIT) * river.TOKEN_UNIT
     found = 0
     for look in run.looks:
         for b in range(len(BRANCHES)):
-            router = np.rint(scaled(look.routers[b]) / river.ROUTER_UNIT) * river.ROUTER_UNIT
-            goes = river.assigned(np.pad(router, ((0, 0), (0, 1))), points)
+            router = np.rint(scale(look.routers[b]) / river.ROUTER_UNIT) * river.ROUTER_UNIT
+            goes = river.assign(np.pad(router, ((0, 0), (0, 1))), points)
             found = max(found, int((goes != look.chosen[b].numpy()).sum()))
     return found
 
 
-def summary(run: Trained, b: int) -> dict[str, Any]:
+def summarise(run: Trained, b: int) -> dict[str, Any]:
     """Numbers of one branch: the first stored step, after the cure has begun, at which every expert works; and after 240 and 3,000 steps how many
     experts are effective, the smallest share, the first expert's share and the error."""
     loads = [np.bincount(look.chosen[b].numpy(), minlength=N_EXPERTS) / NEW for look in run.looks]
@@ -195,21 +195,21 @@ def main() -> None:
         "torch": torch.__version__.partition("+")[0],
     }
     runs = {head_start: train(SHOWN, head_start) for head_start in HEAD_STARTS}
-    tokens = river.packed(runs[PLANTED].tokens.double().numpy(), river.TOKEN_UNIT, "<i2")
-    parts = {str(head_start): shown(run) for head_start, run in runs.items()}
-    about["tokens that rounding moves, at most"] = max(map(moved, runs.values()))
+    tokens = river.pack(runs[PLANTED].tokens.double().numpy(), river.TOKEN_UNIT, "<i2")
+    parts = {str(head_start): pack_branches(run) for head_start, run in runs.items()}
+    about["tokens that rounding moves, at most"] = max(map(count_moved, runs.values()))
     others: dict[str, list[Any]] = {branch.key(): [] for branch in BRANCHES}
     about["error of an output of 0"] = []
     for seed in FRESH:
-        store(about, tokens, parts, others)
+        write(about, tokens, parts, others)
         run = train(seed, PLANTED)
         about["error of an output of 0"].append(round(run.nothing, 3))
         for b, branch in enumerate(BRANCHES):
-            others[branch.key()].append(summary(run, b))
-    store(about, tokens, parts, others)
+            others[branch.key()].append(summarise(run, b))
+    write(about, tokens, parts, others)
 
 
-def store(about: dict[str, Any], tokens: str, parts: dict[str, Any], others: dict[str, list[Any]]) -> None:
+def write(about: dict[str, Any], tokens: str, parts: dict[str, Any], others: dict[str, list[Any]]) -> None:
     """Write what was found so far."""
     runs = ",\n".join(f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in parts.items())
     rows = ",\n".join(

@@ -15,7 +15,7 @@ const ERRORS = 0.6; // the error's axis ends here
 /** @typedef {{routers: Float64Array[], loads: number[][], errors: number[]}} Run  what is known of a branch at every stored step */
 
 /** Whole numbers of 16 bits in base64, little-endian. @param {string} text @param {boolean} signed */
-export function whole(text, signed) {
+export function unpack(text, signed) {
   const view = new DataView(Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer);
   return Array.from({ length: view.byteLength / 2 }, (_, n) => (signed ? view.getInt16(2 * n, true) : view.getUint16(2 * n, true)));
 }
@@ -71,7 +71,7 @@ function middleOf(corners) {
 }
 
 /** How many experts an uneven load amounts to: the exponential of its entropy. @param {number[]} load */
-export const effective = (load) => Math.exp(-load.reduce((sum, share) => sum + (share ? share * Math.log(share) : 0), 0));
+export const countEffective = (load) => Math.exp(-load.reduce((sum, share) => sum + (share ? share * Math.log(share) : 0), 0));
 
 /** The name of a branch of training. @param {any} state */
 const keyOf = (state) => (state.cure === "none" ? "none" : `${state.cure} ${state.when}`);
@@ -81,12 +81,12 @@ export class Runs {
   /** @param {any} data */
   constructor(data) {
     this.data = data;
-    const tokens = whole(data.tokens, true).map((value) => value * data.units.token);
+    const tokens = unpack(data.tokens, true).map((value) => value * data.units.token);
     this.points = Array.from({ length: tokens.length / 2 }, (_, n) => [tokens[2 * n], tokens[2 * n + 1]]);
     /** @type {Map<string, Run>} */
     this.known = new Map();
     this.packed = Object.fromEntries(
-      Object.entries(data.runs).map(([head, run]) => [head, { routers: whole(run.routers, true), errors: whole(run.errors, false) }]),
+      Object.entries(data.runs).map(([head, run]) => [head, { routers: unpack(run.routers, true), errors: unpack(run.errors, false) }]),
     );
   }
 
@@ -160,7 +160,7 @@ function lookAt(data, state) {
 }
 
 /** @param {number} step */
-const grouped = (step) => (step < 1000 ? String(step) : `${Math.floor(step / 1000)},${String(step % 1000).padStart(3, "0")}`);
+const group = (step) => (step < 1000 ? String(step) : `${Math.floor(step / 1000)},${String(step % 1000).padStart(3, "0")}`);
 
 /** @type {import("./runtime.js").Board} */
 export const board = {
@@ -194,29 +194,36 @@ export const board = {
     const left = element("div", { class: "rv-left" }, caption("Each dot is a token. Its colour is the expert that the router sends it to."));
     const right = element("div", { class: "rv-right" }, caption("The river: how large a share of the tokens each expert gets, step by step of training."));
     place.append(element("div", { class: "rv-top" }, left, right));
-    const plane = select(left).append("svg").attr("class", "rv-plane").attr("role", "img");
-    const regions = plane.append("g").selectAll("path").data(numbers).join("path")
+    // What moves and what stays lies in layers of its own, so that a frame paints no more than it must.
+    const layers = (/** @type {Element} */ into, /** @type {string} */ name, /** @type {number} */ count) => {
+      const stack = into.appendChild(element("div", { class: `rv-stack ${name}` }));
+      return { stack, svgs: Array.from({ length: count }, (_, n) => select(stack).append("svg").attr(n ? "aria-hidden" : "role", n ? "true" : "img")) };
+    };
+    const plane = layers(left, "rv-plane", 3);
+    const [ground, middle, above] = plane.svgs;
+    const regions = ground.append("g").selectAll("path").data(numbers).join("path")
       .attr("class", (/** @type {number} */ e) => `rv-region rv-e${e + 1}`)
       .on("click", (/** @type {Event} */ _, /** @type {number} */ e) => follow(e));
-    const dots = plane.append("g").attr("class", "rv-dots").selectAll("circle").data(points).join("circle").attr("r", 3.2);
-    const badges = plane.append("g").attr("class", "rv-badges").selectAll("g").data(numbers).join("g").attr("class", (/** @type {number} */ e) => `rv-badge rv-e${e + 1}`);
+    const dots = middle.append("g").attr("class", "rv-dots").selectAll("circle").data(points).join("circle").attr("r", 3.2);
+    const badges = above.append("g").attr("class", "rv-badges").selectAll("g").data(numbers).join("g").attr("class", (/** @type {number} */ e) => `rv-badge rv-e${e + 1}`);
     badges.append("circle").attr("r", 10);
     badges.append("text").attr("dy", "0.36em").text((/** @type {number} */ e) => e + 1);
 
-    // The river.
-    const river = select(right).append("svg").attr("class", "rv-river").attr("role", "img");
-    const clip = `rv-clip-${Math.random().toString(36).slice(2)}`;
-    const window_ = river.append("clipPath").attr("id", clip).append("rect");
-    const ground = river.append("rect").attr("class", "rv-ground");
-    const bands = river.append("g").attr("clip-path", `url(#${clip})`).selectAll("path").data(numbers).join("path")
+    // The river: all of it is drawn, and a cover hides what has not yet been.
+    const river = layers(right, "rv-river", 2);
+    const [bed, surface] = river.svgs;
+    const cover = element("div", { class: "rv-cover" });
+    /** @type {Element} */ (bed.node()).after(cover);
+    const unique = `rv-${Math.random().toString(36).slice(2)}`;
+    const bands = bed.append("g").selectAll("path").data(numbers).join("path")
       .attr("class", (/** @type {number} */ e) => `rv-band rv-e${e + 1}`)
       .on("click", (/** @type {Event} */ _, /** @type {number} */ e) => follow(e));
-    const marks = river.append("g").attr("class", "rv-marks");
-    const axis = river.append("g").attr("class", "rv-axis");
-    const ends = river.append("g").attr("class", "rv-ends").selectAll("text").data(numbers).join("text")
+    const marks = surface.append("g").attr("class", "rv-marks");
+    const axis = bed.append("g").attr("class", "rv-axis");
+    const ends = surface.append("g").attr("class", "rv-ends").selectAll("text").data(numbers).join("text")
       .attr("class", (/** @type {number} */ e) => `rv-end rv-e${e + 1}`).attr("dy", "0.36em").text((/** @type {number} */ e) => e + 1);
-    const head = river.append("line").attr("class", "rv-head");
-    const empty = river.append("text").attr("class", "rv-empty").text("Press Play");
+    const head = surface.append("line").attr("class", "rv-head");
+    const empty = surface.append("text").attr("class", "rv-empty").text("Press Play");
 
     const scrub = /** @type {HTMLInputElement} */ (element("input", {
       type: "range", class: "rv-scrub", min: 0, max: last, step: 1, "aria-label": "step of training",
@@ -244,9 +251,8 @@ export const board = {
       play.move(state.playing ? { playing: false } : { playing: true, at: state.at === last ? 0 : state.at });
     } });
     const radios = (/** @type {string} */ name, /** @type {string} */ label, /** @type {[any, string][]} */ options, /** @type {(value: any) => void} */ chosen) => {
-      const group = `rv-${name}-${clip}`;
       const inputs = options.map(([value, text]) => {
-        const input = /** @type {HTMLInputElement} */ (element("input", { type: "radio", name: group, onchange: () => chosen(value) }));
+        const input = /** @type {HTMLInputElement} */ (element("input", { type: "radio", name: `${unique}-${name}`, onchange: () => chosen(value) }));
         return { value, input, label: element("label", { class: "rv-option" }, input, element("span", {}, text)) };
       });
       return { inputs, place: element("div", { class: `rv-choice rv-choose-${name}`, role: "radiogroup", "aria-label": label }, element("span", { class: "rv-title", "aria-hidden": "true" }, label), ...inputs.map((made) => made.label)) };
@@ -257,7 +263,7 @@ export const board = {
       const next = data.whens.find((/** @type {number} */ begin) => begin >= data.steps[at]) ?? when;
       play.move({ cure, when: before === "none" && at && at < last ? next : when });
     });
-    const whens = radios("when", "from step", data.whens.map((/** @type {number} */ when) => [when, grouped(when)]), (when) => play.move({ when }));
+    const whens = radios("when", "from step", data.whens.map((/** @type {number} */ when) => [when, group(when)]), (when) => play.move({ when }));
     const starts = /** @type {HTMLInputElement} */ (element("input", {
       type: "range", class: "rv-start", min: 0, max: Math.max(...Object.keys(data.runs).map(Number)), step: 1, "aria-label": "head start of expert 1",
       oninput: () => play.move({ head: Number(starts.value) }),
@@ -299,12 +305,11 @@ export const board = {
       const width = narrow ? wide : wide - side - 14;
       const height = narrow ? 210 : side - 26;
       size = { plane: side, width, height, left: 38, bottom: height - 22 };
-      plane.attr("width", side).attr("height", side).attr("viewBox", `0 0 ${side} ${side}`);
-      river.attr("width", width).attr("height", height).attr("viewBox", `0 0 ${width} ${height}`);
+      for (const svg of plane.svgs) svg.attr("width", side).attr("height", side).attr("viewBox", `0 0 ${side} ${side}`);
+      for (const svg of river.svgs) svg.attr("width", width).attr("height", height).attr("viewBox", `0 0 ${width} ${height}`);
       dots.attr("cx", (/** @type {number[]} */ [x]) => inPlane(x)).attr("cy", (/** @type {number[]} */ [, y]) => size.plane - inPlane(y));
-      ground.attr("x", size.left).attr("y", down(1)).attr("width", across(last) - size.left).attr("height", down(0) - down(1));
-      window_.attr("x", size.left).attr("y", 0).attr("height", height);
-      empty.attr("x", (across(0) + across(last)) / 2).attr("y", down(0.5) + 5);
+      cover.style.cssText = `left:${size.left}px;top:${down(1)}px;width:${across(last) - size.left}px;height:${down(0) - down(1)}px`;
+      empty.attr("x", across(data.steps.indexOf(data.fold) / 2)).attr("y", down(0.5) + 5);
       left.style.width = `${side}px`;
       right.style.width = `${width}px`;
       head.attr("y1", down(1) - 6).attr("y2", down(0) + 4);
@@ -319,10 +324,10 @@ export const board = {
       });
       const place_ = (/** @type {any} */ step) => across(data.steps.indexOf(step));
       tick.select("line").attr("x1", place_).attr("x2", place_).attr("y1", down(0)).attr("y2", down(0) + 4);
-      tick.select("text").attr("x", place_).attr("y", down(0) + 17).text((/** @type {number} */ step) => grouped(step));
+      tick.select("text").attr("x", place_).attr("y", down(0) + 17).text((/** @type {number} */ step) => group(step));
       axis.selectAll("text.rv-share").data([0, 0.5, 1]).join("text").attr("class", "rv-share").attr("x", size.left - 5).attr("y", (/** @type {number} */ share) => down(share) + 4).text((/** @type {number} */ share) => `${100 * share}%`);
       const fold = across(data.steps.indexOf(data.fold));
-      axis.selectAll("line.rv-fold").data([0]).join("line").attr("class", "rv-fold").attr("x1", fold).attr("x2", fold).attr("y1", down(1) - 4).attr("y2", down(0));
+      surface.selectAll("line.rv-fold").data([0]).join("line").attr("class", "rv-fold").attr("x1", fold).attr("x2", fold).attr("y1", down(1) - 4).attr("y2", down(0));
       axis.selectAll("text.rv-faster").data([0]).join("text").attr("class", "rv-faster").attr("x", across(last)).attr("y", 11).text(narrow ? "time runs 20 × as fast →" : "from step 240 on, time runs 20 times as fast →");
     }
 
@@ -339,7 +344,7 @@ export const board = {
         if (large) this.setAttribute("transform", `translate(${inPlane(x).toFixed(1)},${(size.plane - inPlane(y)).toFixed(1)})`);
       });
       const x = across(at);
-      window_.attr("width", Math.max(x - size.left, 0));
+      cover.style.transform = `scaleX(${Math.max(1 - at / last, 0)})`;
       head.attr("x1", x).attr("x2", x);
       const { loads } = lookAt(data, play.state()).run;
       const low = Math.floor(at);
@@ -437,8 +442,8 @@ export const board = {
         input.checked = value === state.when;
         input.disabled = state.cure === "none";
       }
-      plane.attr("aria-label", `${DOTS} tokens in a plane, by the expert that the router sends them to`);
-      river.attr("aria-label", `shares of the tokens: ${now.load.map((share, e) => `expert ${e + 1} ${percent(share)}`).join(", ")}`);
+      ground.attr("aria-label", `${DOTS} tokens in a plane, by the expert that the router sends them to`);
+      bed.attr("aria-label", `shares of the tokens: ${now.load.map((share, e) => `expert ${e + 1} ${percent(share)}`).join(", ")}`);
       measure(state, now);
     }
 
@@ -446,8 +451,8 @@ export const board = {
     function measure(state, now) {
       const wide = size.plane + (place.classList.contains("rv-narrow") ? place.clientWidth - size.plane : 0);
       const known = state.head === data.start ? data.ends[keyOf(state)] : { effective: [], errors: [] };
-      const many = effective(now.load);
-      fair.words.replaceChildren(element("b", {}, "How fair? "), `Like ${number(many, 1)} equal experts of 8`);
+      const many = countEffective(now.load);
+      fair.words.replaceChildren(element("b", {}, "How fair? "), `Like ${many.toFixed(1)} equal experts of 8`);
       useful.words.replaceChildren(element("b", {}, "How useful? "), `Mean squared error ${now.error.toFixed(3)}`);
       const draws = /** @type {const} */ ([[fair, (many - 1) / 7, known.effective.map((/** @type {number} */ value) => (value - 1) / 7)], [useful, now.error / ERRORS, known.errors.map((/** @type {number} */ value) => value / ERRORS)]]);
       for (const [made, part, others] of draws) {
@@ -460,15 +465,15 @@ export const board = {
         const line = full * Math.min(now.without / ERRORS, 1);
         made.mark.style("display", made === useful && now.cured ? null : "none").attr("x1", line).attr("x2", line).attr("y1", -1).attr("y2", 13);
       }
-      const strokes = state.head === data.start ? `Small strokes: ${data.fresh} other runs with these settings, at step ${grouped(data.steps[last])}. ` : "";
+      const strokes = state.head === data.start ? `Small strokes: ${data.fresh} other runs with these settings, at step ${group(data.steps[last])}. ` : "";
       hint.textContent = `${strokes}${now.cured ? "Dashed line: the error without a cure, at the same step." : ""}`;
     }
 
     /** @param {any} state */
-    const words = (state) => told(state).replaceAll(" %", "\u00a0%");
+    const words = (state) => tell(state).replaceAll(" %", "\u00a0%");
 
     /** @param {any} state */
-    function told(state) {
+    function tell(state) {
       const now = lookAt(data, state);
       const { long } = data.cures[state.cure];
       const cure = long[0].toUpperCase() + long.slice(1);
@@ -478,15 +483,15 @@ export const board = {
       const error = `The error is ${now.error.toFixed(3)}`;
       const followed = state.expert ? ` Expert ${state.expert}, whose tokens are shown, gets ${percent(now.load[state.expert - 1])}.` : "";
       if (now.cured) {
-        return `${cure} has been on since step ${grouped(state.when)}. At step ${grouped(now.step)} ${who}. ${error}; without a cure it is ${now.without.toFixed(3)} at this step.${atEnd(state)}${followed}`;
+        return `${cure} has been on since step ${group(state.when)}. At step ${group(now.step)} ${who}. ${error}; without a cure it is ${now.without.toFixed(3)} at this step.${tellOthers(state)}${followed}`;
       }
-      const begins = state.cure === "none" ? "" : ` ${cure} begins at step ${grouped(state.when)}.`;
+      const begins = state.cure === "none" ? "" : ` ${cure} begins at step ${group(state.when)}.`;
       if (state.at === 0) return `${state.head ? `With a head start of ${state.head}, ` : "Without a head start, "}${who}, before training has begun. ${error}.${begins}${followed}`;
-      return `${state.cure === "none" ? "Without a cure, at" : "At"} step ${grouped(now.step)}, ${who}. ${error}.${begins}${atEnd(state)}${followed}`;
+      return `${state.cure === "none" ? "Without a cure, at" : "At"} step ${group(now.step)}, ${who}. ${error}.${begins}${tellOthers(state)}${followed}`;
     }
 
     /** What other seeds say, once the end is reached. @param {any} state */
-    function atEnd(state) {
+    function tellOthers(state) {
       if (state.at !== last || state.head !== data.start) return "";
       const found = data.ends[keyOf(state)];
       const plain = data.ends.none;

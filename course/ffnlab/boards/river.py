@@ -98,8 +98,8 @@ def play(name: str = "river") -> Play:
             "even",
             "With a head start of 3, expert 1 begins with every token. Bring all eight to work, each with at least 5 % of the tokens.",
             after=f"A strong hand is quick. We trained {many} other runs with a cure from step 60. With α = 10 all eight had work at step {FOLD} "
-            f"in {quick} of them, with α = 0.1 in {slow}. Without a cure they had it in {count(river.BRANCHES[0], last, _all_work)} of {many}, "
-            f"at step {last:,}.",
+            f"in {quick} of them, with α = 0.1 in {slow}. Without a cure it was {count(river.BRANCHES[0], last, _all_work)} of {many}, even at "
+            f"step {last:,}.",
             record=earliest(),
             unit="steps",
         ),

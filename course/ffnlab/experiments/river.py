@@ -48,7 +48,7 @@ class Branch(NamedTuple):
 BRANCHES = (Branch(), *(Branch(cure, when) for cure in CURES if cure != "none" for when in WHENS))
 
 
-def packed(values: NDArray[np.float64], unit: float, kind: str) -> str:
+def pack(values: NDArray[np.float64], unit: float, kind: str) -> str:
     """Numbers as multiples of a unit: little-endian integers of 16 bits in base64. kind: "<i2" or "<u2"."""
     whole = np.rint(values / unit)
     limits = np.iinfo(np.dtype(kind))
@@ -57,8 +57,8 @@ def packed(values: NDArray[np.float64], unit: float, kind: str) -> str:
     return base64.b64encode(whole.astype(kind).tobytes()).decode()
 
 
-def unpacked(text: str, unit: float, kind: str) -> NDArray[np.float64]:
-    """The numbers of `packed`."""
+def unpack(text: str, unit: float, kind: str) -> NDArray[np.float64]:
+    """The numbers of `pack`."""
     return np.frombuffer(base64.b64decode(text), dtype=kind) * unit
 
 
@@ -86,10 +86,10 @@ def stored() -> dict[str, Any]:
 @cache
 def tokens() -> NDArray[np.float64]:
     """New tokens [T, 2], on which all is measured; training has not seen them."""
-    return unpacked(stored()["tokens"], TOKEN_UNIT, "<i2").reshape(-1, 2)
+    return unpack(stored()["tokens"], TOKEN_UNIT, "<i2").reshape(-1, 2)
 
 
-def assigned(router: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.intp]:
+def assign(router: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.intp]:
     """The expert that a router sends each point to."""
     goes: NDArray[np.intp] = (points @ router[:2] + router[2]).argmax(-1)
     return goes
@@ -99,9 +99,9 @@ def assigned(router: NDArray[np.float64], points: NDArray[np.float64]) -> NDArra
 def runs(head_start: int) -> dict[Branch, Run]:
     """The branches of the shown run with a head start."""
     part = stored()["runs"][str(head_start)]
-    columns = unpacked(part["routers"], ROUTER_UNIT, "<i2").reshape(-1, 3, N_EXPERTS - 1)
+    columns = unpack(part["routers"], ROUTER_UNIT, "<i2").reshape(-1, 3, N_EXPERTS - 1)
     routers = np.concatenate([columns, np.zeros((len(columns), 3, 1))], axis=2)
-    errors = unpacked(part["errors"], ERROR_UNIT, "<u2")
+    errors = unpack(part["errors"], ERROR_UNIT, "<u2")
     found: dict[Branch, Run] = {}
     begin = 0
     for branch in BRANCHES:
@@ -116,7 +116,7 @@ def runs(head_start: int) -> dict[Branch, Run]:
                 np.concatenate([plain.routers[:before], whole[0]]),
                 np.concatenate([plain.errors[:before], whole[1]]),
             ]
-        loads = [np.bincount(assigned(router, tokens()), minlength=N_EXPERTS) / len(tokens()) for router in whole[0]]
+        loads = [np.bincount(assign(router, tokens()), minlength=N_EXPERTS) / len(tokens()) for router in whole[0]]
         found[branch] = Run(whole[0], np.stack(loads), whole[1])
     return found
 
