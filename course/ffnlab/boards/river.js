@@ -218,6 +218,7 @@ export const board = {
     const bands = bed.append("g").selectAll("path").data(numbers).join("path")
       .attr("class", (/** @type {number} */ e) => `rv-band rv-e${e + 1}`)
       .on("click", (/** @type {Event} */ _, /** @type {number} */ e) => follow(e));
+    const behind = surface.append("g");
     const marks = surface.append("g").attr("class", "rv-marks");
     const axis = bed.append("g").attr("class", "rv-axis");
     const ends = surface.append("g").attr("class", "rv-ends").selectAll("text").data(numbers).join("text")
@@ -327,7 +328,7 @@ export const board = {
       tick.select("text").attr("x", place_).attr("y", down(0) + 17).text((/** @type {number} */ step) => group(step));
       axis.selectAll("text.rv-share").data([0, 0.5, 1]).join("text").attr("class", "rv-share").attr("x", size.left - 5).attr("y", (/** @type {number} */ share) => down(share) + 4).text((/** @type {number} */ share) => `${100 * share}%`);
       const fold = across(data.steps.indexOf(data.fold));
-      surface.selectAll("line.rv-fold").data([0]).join("line").attr("class", "rv-fold").attr("x1", fold).attr("x2", fold).attr("y1", down(1) - 4).attr("y2", down(0));
+      behind.selectAll("line.rv-fold").data([0]).join("line").attr("class", "rv-fold").attr("x1", fold).attr("x2", fold).attr("y1", down(1) - 4).attr("y2", down(0));
       axis.selectAll("text.rv-faster").data([0]).join("text").attr("class", "rv-faster").attr("x", across(last)).attr("y", 11).text(narrow ? "time runs 20 × as fast →" : "from step 240 on, time runs 20 times as fast →");
     }
 
@@ -412,12 +413,17 @@ export const board = {
         marks.selectAll("g").data(state.cure === "none" ? [] : [cure.short]).join((/** @type {any} */ entering) => {
           const made = entering.append("g");
           made.append("line");
+          made.append("rect");
           made.append("text");
           return made;
         });
         marks.select("line").attr("x1", begin).attr("x2", begin).attr("y1", down(1)).attr("y2", down(0));
-        const behind = begin > (size.width * 2) / 3;
-        marks.select("text").attr("x", begin + (behind ? -5 : 5)).attr("y", down(1) + 15).attr("text-anchor", behind ? "end" : "start").text(cure.short);
+        const leftwards = begin > (size.width * 2) / 3;
+        marks.select("text").attr("x", begin + (leftwards ? -9 : 9)).attr("y", down(1) + 18).attr("text-anchor", leftwards ? "end" : "start").text(cure.short);
+        marks.selectAll("g").each(/** @this {SVGGElement} */ function () {
+          const box = /** @type {SVGTextElement} */ (this.lastChild).getBBox();
+          select(this).select("rect").attr("x", box.x - 5).attr("y", box.y - 1).attr("width", box.width + 10).attr("height", box.height + 2).attr("rx", 4);
+        });
       }
 
       const goes = points.map(([x, y]) => expertAt(now.run.routers[state.at], x, y));
