@@ -47,7 +47,7 @@ def draw(name: str, browser: Browser) -> str:
     """The still of a board, as SVG."""
     board = BOARDS[name]()
     page = browser.new_page(viewport={"width": WIDTH + 40, "height": 900}, reduced_motion="reduce")
-    page.set_content(f"<!doctype html><html><body>{boards.html(board)}</body></html>")
+    page.set_content(f"<!doctype html><html><body>{boards.html(board, state=board.still_state)}</body></html>")
     page.locator("section.ffp").wait_for()
     svg: str = page.evaluate(STILL, boards.css(board.module))
     page.close()

@@ -62,7 +62,8 @@ class Board:
     """A board with what it shows.
 
     module: its file, NAME.js; a NAME.css beside it belongs to it. name: unique in the course, as what was reached is kept by it.
-    title: what it is, for who can't see it. data: JSON data for the module. still: the SVG file of its picture at the start.
+    title: what it is, for who can't see it. data: JSON data for the module.
+    still: the SVG file of its picture, at the start or where `still_state` differs from it.
     answers: by name, what Python answers to a question of the board: a function from JSON data to JSON data.
     """
 
@@ -72,6 +73,7 @@ class Board:
     data: Mapping[str, Any]
     goals: Sequence[Goal] = ()
     still: Path | None = None
+    still_state: Mapping[str, Any] = field(default_factory=dict)
     answers: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
 
     def spec(self, token: str = "", results: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -136,13 +138,18 @@ def still(board: Board) -> str:
     return f'<img class="ffp-still" src="data:image/svg+xml;base64,{source}" alt="{escape(board.title)}" style="max-width:100%">'
 
 
-def html(board: Board, token: str = "", results: Mapping[str, Any] | None = None) -> str:
+def html(
+    board: Board, token: str = "", results: Mapping[str, Any] | None = None, state: Mapping[str, Any] | None = None
+) -> str:
     """A board as HTML that stands alone.
 
     token: names this output, so that its script finds it and the browser remembers it. results: by goal, what was reached before.
+    state: what differs from the start when it is shown.
     """
     name = token or board.name
-    spec = json.dumps(board.spec(name, results), ensure_ascii=False).replace("</", "<\\/")
+    spec = json.dumps(board.spec(name, results) | {"state": dict(state or {})}, ensure_ascii=False).replace(
+        "</", "<\\/"
+    )
     return (
         f'<style>{css(board.module)}</style><div class="ffn-play" data-token="{name}">{still(board)}</div>\n'
         f'<script type="module">\n{script(board.module)}\nconst spec = {spec};\n'

@@ -7,7 +7,7 @@
  * @typedef {{reasons: string[], right: number, why: string, nudge: string}} Flag  why a goal can't be reached; right is -1 where it can
  * @typedef {{name: string, text: string, after: string, record?: number, unit?: string, flag?: Flag}} Goal
  * @typedef {{how: "reached" | "flag", score?: number, wrong?: number}} Result
- * @typedef {{name: string, title: string, data: any, goals: Goal[], results: Record<string, Result>, token: string}} Spec
+ * @typedef {{name: string, title: string, data: any, goals: Goal[], results: Record<string, Result>, token: string, state?: State}} Spec
  * @typedef {{draw: (state: State, before: State | null) => void, words: (state: State) => string, stop?: () => void}} Stage
  * @typedef {{start: (data: any) => State, goals: Record<string, (state: State, data: any) => boolean | number>, stage: (place: HTMLElement, play: Play) => Stage}} Board
  * @typedef {{data: any, state: () => State, move: (patch: State) => void, calm: () => boolean, ask: (name: string, value: any) => Promise<any>}} Play
@@ -68,7 +68,7 @@ export function mount(place, spec, board) {
   /** @type {Record<string, Result>} */
   const results = remembered(spec);
   const moves = { all: 0, last: -GESTURE, flagged: -MOVES };
-  let state = board.start(spec.data);
+  let state = { ...board.start(spec.data), ...spec.state };
   let speaking = 0;
 
   const body = element("div", { class: "ffp-stage" });

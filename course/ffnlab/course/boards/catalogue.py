@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ffnlab.boards import Board
-from ffnlab.course.boards import creek, fold
+from ffnlab.course.boards import creek, fold, river
 
 BOARDS: dict[str, Callable[[], Board]] = {
     "creek_switch": creek.switch,
     "creek_twin": creek.twins,
     "creek_lamps": creek.lamps,
     "fold_xor": fold.xor,
+    "river": river.experts,
 }

@@ -1,0 +1,234 @@
+"""Notebook 09's river: its runs, all branches of a seed side by side.
+
+`python -m autograder.authoring.experiments.river` writes ffnlab's experiments/river.json: about a quarter of an hour of one core.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ffnlab.course.experiments import river
+from ffnlab.course.experiments.river import (
+    BRANCHES,
+    CURES,
+    FRESH,
+    HEAD_STARTS,
+    N_EXPERTS,
+    PLANTED,
+    SHOWN,
+    STEPS,
+    Branch,
+)
+
+D_FF = 8
+TOKENS, LEARNING_RATE = 256, 0.02  # tokens: a step
+NEW = 2000  # tokens on which a run is looked at
+SIDE, APART, SPREAD = 1.9, 1.15, 0.28  # the clusters' centres lie in a square, so far from each other at least
+ROUTER = 0.3  # how large the router's weights are at the start
+
+
+class Task:
+    """Points around eight centres, equally frequent; in each cluster the right output is another linear map of the way from its centre, plus a
+    constant."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = torch.Generator().manual_seed(seed)
+        self.centres = self._centres()
+        self.maps, self.constants = 0.5 * self.normal(N_EXPERTS, 2, 2), 0.7 * self.normal(N_EXPERTS, 2)
+
+    def normal(self, *shape: int) -> torch.Tensor:
+        return torch.randn(*shape, generator=self.rng)
+
+    def _centres(self) -> torch.Tensor:
+        """Draws a point after the other, keeps those far enough from all before, and begins anew where there is no room for the last."""
+        while True:
+            kept: list[torch.Tensor] = []
+            for _ in range(400):
+                point = SIDE * (2 * torch.rand(2, generator=self.rng) - 1)
+                if all((point - other).norm() > APART for other in kept):
+                    kept.append(point)
+                if len(kept) == N_EXPERTS:
+                    return torch.stack(kept)
+
+    def tokens(self, count: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """Points [T, 2], and what should come out for them, [T, 2]."""
+        cluster = torch.randint(N_EXPERTS, (count,), generator=self.rng)
+        way = self.normal(count, 2)
+        target = torch.einsum("td,tdo->to", way, self.maps[cluster]) + self.constants[cluster]
+        return self.centres[cluster] + SPREAD * way, target
+
+
+class Look(NamedTuple):
+    """All branches of a run at some step. routers [B, 3, E]: weights of x and y, biases, with the selection bias added to these.
+    chosen [B, T], errors [B]: on the new tokens."""
+
+    routers: torch.Tensor
+    chosen: torch.Tensor
+    errors: torch.Tensor
+
+
+class Trained(NamedTuple):
+    """A seed's run with all its branches. tokens [T, 2]: the new tokens. nothing: the mean squared error of an output of 0 on them."""
+
+    tokens: torch.Tensor
+    looks: list[Look]
+    nothing: float
+
+
+def train(seed: int, head_start: float, branches: Sequence[Branch] = BRANCHES, steps: int = STEPS[-1]) -> Trained:
+    """One run: top-1 routing, the gate value not divided by itself, Adam. All branches see the same tokens and begin with the same weights.
+
+    head_start is planted: it is added to the first expert's router logit at the start, as a bias that is then trained like all else.
+    The selection bias is added to the logits, not to the scores as in `balance`, so that the borders between experts stay straight.
+    """
+    task, B = Task(seed), len(branches)
+    new = Task(seed)
+    new.rng.manual_seed(1000 + seed)
+    x_new, new_target = new.tokens(NEW)
+    bias = torch.zeros(1, N_EXPERTS)
+    bias[0, 0] = head_start
+    first = {
+        "router": ROUTER * task.normal(2, N_EXPERTS),
+        "router bias": bias,
+        "W1": task.normal(N_EXPERTS, 2, D_FF) / 2**0.5,
+        "b1": torch.zeros(N_EXPERTS, 1, D_FF),
+        "W2": task.normal(N_EXPERTS, D_FF, 2) / D_FF**0.5,
+        "b2": torch.zeros(N_EXPERTS, 1, 2),
+    }
+    own = {name: value.repeat(B, *[1] * value.dim()).requires_grad_() for name, value in first.items()}
+    optimiser = torch.optim.Adam(own.values(), lr=LEARNING_RATE)
+    selection = torch.zeros(B, 1, N_EXPERTS)
+
+    def layer(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Outputs [B, T, 2], probabilities [B, T, E] and chosen experts [B, T]."""
+        logits = x @ own["router"] + own["router bias"]
+        p, chosen = logits.softmax(-1), (logits + selection).argmax(-1)
+        hidden = torch.relu(x @ own["W1"] + own["b1"])  # [B, E, T, d_ff]
+        outputs = hidden @ own["W2"] + own["b2"]  # [B, E, T, 2]
+        picked = outputs.gather(1, chosen[:, None, :, None].expand(-1, 1, -1, 2))[:, 0]
+        return p.gather(2, chosen[..., None]) * picked, p, chosen
+
+    def share(chosen: torch.Tensor) -> torch.Tensor:
+        """The share of the tokens that each expert got: [B, E]."""
+        return torch.zeros(B, N_EXPERTS).scatter_add(1, chosen, torch.ones(chosen.shape)) / chosen.shape[1]
+
+    looks = []
+    for step in range(steps + 1):
+        if step in STEPS:
+            with torch.no_grad():
+                y, _, chosen = layer(x_new)
+                routers = torch.cat([own["router"], own["router bias"] + selection], dim=1)
+                looks.append(Look(routers.clone(), chosen, (y - new_target).square().mean((1, 2))))
+        on = [CURES[branch.cure] if step >= branch.when else CURES["none"] for branch in branches]
+        x, target = task.tokens(TOKENS)
+        y, p, chosen = layer(x)
+        load = share(chosen)
+        balance = torch.tensor([cure.alpha for cure in on]) * N_EXPERTS * (load * p.mean(1)).sum(1)
+        loss = ((y - target).square().mean((1, 2)) + balance).sum()  # a sum of losses that share nothing
+        optimiser.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimiser.step()
+        less = (load < 1 / N_EXPERTS).float() - (load > 1 / N_EXPERTS).float()
+        selection = selection + torch.tensor([cure.u for cure in on])[:, None, None] * less[:, None]
+    return Trained(x_new, looks, new_target.square().mean().item())
+
+
+def scale(router: torch.Tensor) -> NDArray[np.float64]:
+    """A router [3, E] as it is stored: [3, E − 1], the largest number 1, before it is rounded."""
+    columns = router.double().numpy()
+    difference: NDArray[np.float64] = columns[:, :-1] - columns[:, -1:]
+    found: NDArray[np.float64] = difference / np.abs(difference).max()
+    return found
+
+
+def pack_branches(run: Trained) -> dict[str, str]:
+    """The branches of a run as they are stored: of each, only what comes after its cure has begun."""
+    places = [(b, n) for b, branch in enumerate(BRANCHES) for n in river.after(branch)]
+    routers = np.stack([scale(run.looks[n].routers[b]) for b, n in places])
+    errors = np.array([run.looks[n].errors[b].item() for b, n in places])
+    return {
+        "routers": river.pack(routers, river.ROUTER_UNIT, "<i2"),
+        "errors": river.pack(errors, river.ERROR_UNIT, "<u2"),
+    }
+
+
+def count_moved(run: Trained) -> int:
+    """The largest number of new tokens that go elsewhere by the rounding of what is stored, over all steps and branches."""
+    points = np.rint(run.tokens.double().numpy() / river.TOKEN_UNIT) * river.TOKEN_UNIT
+    found = 0
+    for look in run.looks:
+        for b in range(len(BRANCHES)):
+            router = np.rint(scale(look.routers[b]) / river.ROUTER_UNIT) * river.ROUTER_UNIT
+            goes = river.assign(np.pad(router, ((0, 0), (0, 1))), points)
+            found = max(found, int((goes != look.chosen[b].numpy()).sum()))
+    return found
+
+
+def summarise(run: Trained, b: int) -> dict[str, Any]:
+    """Numbers of one branch: the first stored step, after the cure has begun, at which every expert works; and after 240 and 3,000 steps how many
+    experts are effective, the smallest share, the first expert's share and the error."""
+    loads = [np.bincount(look.chosen[b].numpy(), minlength=N_EXPERTS) / NEW for look in run.looks]
+    working = [STEPS[n] for n in river.after(BRANCHES[b]) if loads[n].min() >= river.WORKING]
+    found: dict[str, Any] = {"works": working[0] if working else None}
+    for step in river.LOOKS:
+        n = STEPS.index(step)
+        found[str(step)] = {
+            "effective": round(river.effective(loads[n]), 2),
+            "smallest": round(float(loads[n].min()), 3),
+            "first": round(float(loads[n][0]), 3),
+            "error": round(run.looks[n].errors[b].item(), 4),
+        }
+    return found
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    about: dict[str, Any] = {
+        "made by": "python -m autograder.authoring.experiments.river",
+        "shown": SHOWN,
+        "fresh": FRESH,
+        "head start of the fresh": PLANTED,
+        "new tokens": NEW,
+        "settings": {
+            "d_ff": D_FF,
+            "tokens": TOKENS,
+            "learning rate": LEARNING_RATE,
+            "spread": SPREAD,
+            "router": ROUTER,
+        },
+        "torch": torch.__version__.partition("+")[0],
+    }
+    runs = {head_start: train(SHOWN, head_start) for head_start in HEAD_STARTS}
+    tokens = river.pack(runs[PLANTED].tokens.double().numpy(), river.TOKEN_UNIT, "<i2")
+    parts = {str(head_start): pack_branches(run) for head_start, run in runs.items()}
+    about["tokens that rounding moves, at most"] = max(map(count_moved, runs.values()))
+    others: dict[str, list[Any]] = {branch.key(): [] for branch in BRANCHES}
+    about["error of an output of 0"] = []
+    for seed in FRESH:
+        write(about, tokens, parts, others)
+        run = train(seed, PLANTED)
+        about["error of an output of 0"].append(round(run.nothing, 3))
+        for b, branch in enumerate(BRANCHES):
+            others[branch.key()].append(summarise(run, b))
+    write(about, tokens, parts, others)
+
+
+def write(about: dict[str, Any], tokens: str, parts: dict[str, Any], others: dict[str, list[Any]]) -> None:
+    """Write what was found so far."""
+    runs = ",\n".join(f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in parts.items())
+    rows = ",\n".join(
+        f"  {json.dumps(key)}: {json.dumps(found, separators=(',', ':'))}" for key, found in others.items()
+    )
+    text = f'{{"about": {json.dumps(about)},\n"tokens": "{tokens}",\n"runs": {{\n{runs}}},\n"others": {{\n{rows}}}}}\n'
+    river.STORED.write_text(text, encoding="utf-8")
+    print(f"{len(others['none'])} of {len(FRESH)} fresh seeds, {len(text):,} bytes", flush=True)
+
+
+if __name__ == "__main__":
+    main()
