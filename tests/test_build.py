@@ -247,7 +247,10 @@ def test_a_check_has_the_points_that_its_exercise_gives(monkeypatch: pytest.Monk
         ('code="a" figure="b"', "names no kind, or several"),
         ('code="a" outputs="fixed"', "has 'outputs', which a cell of the kind 'code' can't have"),
         ('text="a"', "is of the kind 'text', so it has to be markdown"),
-        ('exercise="relu"', "exercise='relu' is not among the notebook's exercises in course/ffnlab/course/exercises/"),
+        (
+            'exercise="relu"',
+            f"exercise='relu' is not among the notebook's exercises in {active_course().exercises_file('00_start_here')}",
+        ),
     ],
 )
 def test_a_marker_that_means_nothing_is_one_clear_line(

@@ -223,8 +223,8 @@ def test_the_zip_holds_one_key_and_nothing_that_grading_does_not_need(content: d
     assert {name for name in ours if name.startswith("gradescope/")} == {
         "gradescope/__init__.py", "gradescope/in_container.py",
     }  # fmt: skip
-    assert {name for name in ours if name.startswith("keys/")} == {
-        "keys/__init__.py", "keys/key.py", "keys/problem.py", "keys/start_here.py",
+    assert {name for name in ours if name.startswith("keys/")} == {  # the outline says names and points, and no answer
+        "keys/__init__.py", "keys/key.py", "keys/outline.json", "keys/problem.py", "keys/start_here.py",
     }  # fmt: skip
     beside = {name for name in content if not name.startswith(("project/autograder/", "project/course/"))}
     assert beside == {

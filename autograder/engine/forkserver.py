@@ -8,15 +8,18 @@ from multiprocessing.context import ForkServerContext
 
 from autograder.errors import UserError
 from autograder.jail import resources
+from ffnlab.registry import active_course
 
 
 def start() -> ForkServerContext:
     """Start it, if it does not run yet, and return at once. It ends with this process.
 
     Raises:
-        UserError: there are no forks here. JailWontStart: there is too little memory here, or too few files may be open.
+        UserError: there are no forks here. CourseNotFound: there is no such course.
+        JailWontStart: there is too little memory here, or too few files may be open.
     """
     resources.look()
+    active_course()  # here it is one line, and not a traceback of the process that is started
     try:
         context = multiprocessing.get_context("forkserver")
     except ValueError:
