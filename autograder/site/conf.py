@@ -20,10 +20,13 @@ html_theme = "furo"
 html_theme_options: dict[str, list[str]] = {"top_of_page_buttons": []}
 html_static_path = [
     "static",
-    *(str(FFNLAB / name) for name in ("drawing/board.js", "drawing/board.css", "prediction/prediction_widget.js")),
+    *(
+        str(FFNLAB / name)
+        for name in ("drawing/board.js", "drawing/board.css", "drawing/dark.css", "prediction/prediction_widget.js")
+    ),
 ]
 html_favicon = "static/favicon.svg"
-html_css_files = ["board.css", "site.css"]
+html_css_files = ["board.css", "dark.css", "site.css"]
 html_js_files = [("site.js", {"type": "module"})]
 html_math_renderer = "mathml"
 html_copy_source = html_show_sphinx = html_show_copyright = html_use_index = False

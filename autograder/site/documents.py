@@ -17,7 +17,7 @@ from ffnlab import boards
 from ffnlab.course.boards import creek
 
 DOCS = ("first_week", "grading", "attacks", "gradescope", "jupyterhub", "clusters")
-FOR_AUTHORS = ("architecture", "lms")
+FOR_AUTHORS = ("architecture", "boards", "lms")
 PROMISE = "The other half of the Transformer"
 LOST = """---
 orphan: true
@@ -131,7 +131,8 @@ def _thumbnail(path: Path, cells: Sequence[Any]) -> str:
             continue
         svg = base64.b64decode(still[1]) if still else _standing_alone(drawn[0] if drawn else "").encode()
         keep(path.parents[1] / "thumbnails" / f"{path.stem}.svg", svg)
-        return f'<img src="thumbnails/{path.stem}.svg" alt="" loading="lazy">'
+        kind = "" if still else ' class="ffn-paper"'
+        return f'<img{kind} src="thumbnails/{path.stem}.svg" alt="" loading="lazy">'
     return ""
 
 

@@ -75,6 +75,7 @@ def build(
     made = tuple(_read(work, name) for name in notebooks)
     for path in [
         *(inside / "course").glob("*.ipynb"),
+        *(inside / "thumbnails").glob("*"),
         *(work / "frames").glob("*"),
         *(target / "course").glob("*.html"),
     ]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from html import escape
 
 from ffnlab.checking.verdict import AspectVerdict, Outcome, Verdict
+from ffnlab.drawing import style
 from ffnlab.phrases import RAISED, sentence
 
 MARKS = {
@@ -41,7 +42,7 @@ class Panel:
         return self.text
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        return {"text/html": self.html, "text/plain": self.text}
+        return {"text/html": style.dark_sheet() + self.html, "text/plain": self.text}
 
 
 def box(outcome: Outcome, title: str, body: str) -> str:
@@ -109,25 +110,27 @@ def message(title: str, body: str, outcome: Outcome = Outcome.NOT_ATTEMPTED) -> 
 
 
 def _reasons_text(verdict: Verdict) -> list[str]:
-    lines = [f"  {'✘' if aspect.seen else '✔'} {_aspect(aspect)}" for aspect in _shown(verdict)]
-    if verdict.cause:
-        lines.append(f"  {_cause_title(verdict)}: {verdict.cause}")
-    if verdict.where:
-        lines.append(f"  Where to look: {_capital(verdict.where)}")
-    return lines
+    """The cause comes first where it is known, then where to look, then what was seen."""
+    lines = [f"  {_cause_title(verdict)}: {verdict.cause}"] if verdict.cause else []
+    seen = [f"  {'✘' if aspect.seen else '✔'} {_aspect(aspect)}" for aspect in _shown(verdict)]
+    where = [f"  Where to look: {_capital(verdict.where)}"] if verdict.where else []
+    return lines + (where + seen if verdict.cause else seen + where)
 
 
 def _reasons_html(verdict: Verdict) -> str:
+    """The same. What was seen is folded where the cause is known."""
     rows = "".join(
         f'<li style="margin:.1em 0">{"✘" if aspect.seen else "✔"} {_text(_aspect(aspect))}</li>'
         for aspect in _shown(verdict)
     )
-    html = f'<ul style="list-style:none;margin:.25em 0 .35em;padding:0">{rows}</ul>' if rows else ""
-    if verdict.cause:
-        html += f'<div style="margin:.35em 0"><b>{_cause_title(verdict)}.</b> {_text(verdict.cause)}</div>'
-    if verdict.where:
-        html += f"<div><b>Where to look.</b> {_text(_capital(verdict.where))}</div>"
-    return html
+    seen = f'<ul style="list-style:none;margin:.25em 0 .35em;padding:0">{rows}</ul>' if rows else ""
+    where = f"<div><b>Where to look.</b> {_text(_capital(verdict.where))}</div>" if verdict.where else ""
+    if not verdict.cause:
+        return seen + where
+    cause = f'<div style="margin:.35em 0"><b>{_cause_title(verdict)}.</b> {_text(verdict.cause)}</div>'
+    if seen:
+        seen = f'<details style="margin-top:.3em"><summary>What the check saw</summary>{seen}</details>'
+    return cause + where + seen
 
 
 def _shown(verdict: Verdict) -> list[AspectVerdict]:

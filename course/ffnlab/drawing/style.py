@@ -14,6 +14,8 @@ Direction, label, dash or marker always says it a second time. Fillings are `pal
 
 from __future__ import annotations
 
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 POSITIVE = "#0072B2"
@@ -85,6 +87,12 @@ SETTINGS: dict[str, Any] = {  # of matplotlib; the colours of lines are set in `
     "ytick.color": MUTED,
     "ytick.labelcolor": INK,
 }
+
+
+@cache
+def dark_sheet() -> str:
+    """A style sheet, as HTML, for what is drawn on paper when the page around it is dark. One of them serves a whole page."""
+    return f"<style>{Path(__file__).with_name('dark.css').read_text(encoding='utf-8')}</style>"
 
 
 def use() -> None:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 from IPython.display import display
 from traitlets import Unicode
 
+from ffnlab.drawing import style
+
 if TYPE_CHECKING:
     from anywidget import AnyWidget
 
@@ -32,7 +34,7 @@ def show(widget: AnyWidget, still: str, words: str) -> None:
     """
     name = secrets.token_hex(8)
     widget.add_traits(still=Unicode(name).tag(sync=True))
-    html = f'{STYLE}<div class="ffn-still" data-still="{name}">{still}</div>'
+    html = f'{STYLE}{style.dark_sheet()}<div class="ffn-still" data-still="{name}">{still}</div>'
     display({"text/html": html, "text/plain": words}, raw=True)
     live, metadata = widget._repr_mimebundle_() or ({}, {})  # the metadata tell Colab how to load the widget again
     display({VIEW: live[VIEW]}, raw=True, metadata=metadata)

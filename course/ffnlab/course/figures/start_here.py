@@ -22,7 +22,7 @@ class Step(NamedTuple):
 
 
 STEPS = (
-    Step("Start here", 20, 0),
+    Step("Over or into?", 20, 0),
     Step("What attention can and cannot do", 50, 30),
     Step("The FFN, from formula to module", 60, 45),
     Step("Bends: activations and approximation", 50, 50),
@@ -31,7 +31,7 @@ STEPS = (
     Step("What the FFN stores", 45, 45),
     Step("Gated FFNs", 45, 45),
     Step("Mixture of Experts I: route and dispatch", 55, 60),
-    Step("Mixture of Experts II: balance and capacity", 40, 45),
+    Step("Mixture of Experts II: balance and capacity", 45, 45),
     Step("Capstone: one block, four kinds of feed-forward", 30, 55),
 )  # notebook 00, 01, …; `autograder minutes` counts them
 SENTENCES = (TOKENS, OTHER_TOKENS)
