@@ -24,7 +24,7 @@ needs_bubblewrap = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bub
 LONGEST = (
     "test_browser", "test_setup", "test_contributing", "test_grading", "test_matrix", "test_attacks", "test_hub",
     "test_first_week", "test_formgrader", "test_survival", "test_cluster", "test_site", "test_cli", "test_build",
-    "test_gradescope", "test_desk", "test_board", "test_fold_board", "test_class_report",
+    "test_gradescope", "test_desk", "test_boards", "test_river_board", "test_fold_board", "test_figure_widget", "test_class_report",
 )  # fmt: skip
 needs_chromium = pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
 

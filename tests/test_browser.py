@@ -243,7 +243,7 @@ def test_a_restarted_kernel_is_told_within_two_seconds(lab: Lab) -> None:
     assert slider.input_value() != before, "the slider does not move"
     cell.get_by_text("If the kernel was restarted or shut down, run this cell again.").wait_for()
     patience = re.search(
-        r"PATIENCE = (\d+)", (ROOT / "course" / "ffnlab" / "drawing" / "board.js").read_text(encoding="utf-8")
+        r"PATIENCE = (\d+)", (ROOT / "course" / "ffnlab" / "drawing" / "figure_widget.js").read_text(encoding="utf-8")
     )
     assert patience and int(patience[1]) <= 2000, "milliseconds, by the page's own clock"
     lab.picture("kernel_restarted")

@@ -26,7 +26,7 @@ from matplotlib.figure import Figure
 from ffnlab.course import figures
 from ffnlab.course.figures import activations, feed_forward, memory, start_here
 from ffnlab.drawing import controls, style, svg, widget_output
-from ffnlab.drawing.board import Board
+from ffnlab.drawing.figure_widget import FigureWidget
 from ffnlab.drawing.picture import Picture
 from ffnlab.prediction import prediction_widget
 
@@ -220,7 +220,7 @@ def test_colab_is_told_how_to_load_a_figure_and_a_question_again(monkeypatch: py
     assert displayed == [None, {view: {"colab": {"custom_widget_manager": {"url": "https://colab/manager.js"}}}}] * 2
 
 
-def move(board: Board, name: str, value: Any) -> str:
+def move(board: FigureWidget, name: str, value: Any) -> str:
     """What the board shows when a hand has moved a parameter to a value."""
     (stops,) = [control["stops"] for control in board.controls if control["name"] == name]
     (index,) = [index for index, stop in enumerate(stops) if value in (stop["value"], stop["label"])]
@@ -319,7 +319,7 @@ def test_what_a_hand_can_ask_of_a_figure_it_can_draw(name: str) -> None:
 
 
 def held(picture: Picture) -> list[tuple[str, float]]:
-    """Each parameter that a handle drags, and its value where the handle lies, as board.js has it. Not of blends: they are not one by one."""
+    """Each parameter that a handle drags, and its value where the handle lies, as figure_widget.js has it. Not of blends: they are not one by one."""
     found = []
     for element in ET.fromstring(picture.svg or "<svg/>").iter():
         scales = json.loads(element.attrib.get("data-drags", "{}"))
@@ -341,7 +341,7 @@ def held(picture: Picture) -> list[tuple[str, float]]:
 def covers(scale: dict[str, Any], stops: list[float]) -> bool:
     """A hand can drag a parameter to all of its stops; in the triangle, where the corners are infinitely far, to all but the last."""
     if scale["kind"] == "blend":
-        least = math.log(1e-3)  # the weight at which board.js stops
+        least = math.log(1e-3)  # the weight at which figure_widget.js stops
         return min(stops) <= least * 2 / 3 and max(stops) >= -least * 2 / 3
     if scale["kind"] == "turn":
         return min(stops) >= 0 and max(stops) < 360

@@ -65,16 +65,16 @@ def test_a_run_can_be_repeated() -> None:
     stored = river.runs(river.PLANTED)
     assert run.tokens.numpy() == pytest.approx(river.tokens(), abs=1e-4)
     for b, branch in enumerate(river.BRANCHES):
-        for n, look in enumerate(run.looks):
+        for n, look in enumerate(run.snapshots):
             assert making.scale(look.routers[b]) == pytest.approx(stored[branch].routers[n][:, :-1], abs=0.01)
             assert look.errors[b].item() == pytest.approx(stored[branch].errors[n], abs=0.005)
-    assert len(run.looks) == 1 + until // 6
+    assert len(run.snapshots) == 1 + until // 6
 
 
 def test_a_branch_is_the_run_without_a_cure_until_its_cure_begins() -> None:
     run = making.train(river.SHOWN, 1, steps=72)
     for b, branch in enumerate(river.BRANCHES[1:], 1):
-        same = [bool((look.routers[b] == look.routers[0]).all()) for look in run.looks]
+        same = [bool((look.routers[b] == look.routers[0]).all()) for look in run.snapshots]
         assert same == [step <= branch.when for step in river.STEPS if step <= 72]
 
 

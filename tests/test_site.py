@@ -576,7 +576,11 @@ def test_where_not_all_is_drawn_the_rest_goes_back_to_its_start(
     drawn = frames.drawn("plane", controls.Figure(plane, {**moved, "word": words}))
     assert "no more than 2 controls away from their start" in drawn.about["note"]
     static = Path(make.__file__).parent / "static"
-    for file in (static / "site.js", COURSE / "drawing" / "board.js", COURSE / "prediction" / "prediction_widget.js"):
+    for file in (
+        static / "site.js",
+        COURSE / "drawing" / "figure_widget.js",
+        COURSE / "prediction" / "prediction_widget.js",
+    ):
         (tmp_path / file.name).write_bytes(file.read_bytes())
     (tmp_path / "frames" / "one").mkdir(parents=True)
     (tmp_path / "frames" / "one" / "plane.json").write_text(drawn.packed, encoding="utf-8")

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 # By who uses them, and within that in the order in which they come in a term.
 USERS = {
     "For instructors": ("handout", "collect", "grade", "feedback", "report", "why", "give-back", "desk", "gradescope", "sample", "doctor"),
-    "For authors": ("build", "matrix", "answer", "answers", "minutes", "site"),
+    "For authors": ("build", "matrix", "answer", "answers", "minutes", "stills", "site"),
     "For maintainers": ("stability", "mutants", "bench"),
 }  # fmt: skip
 

@@ -22,11 +22,16 @@ html_static_path = [
     "static",
     *(
         str(FFNLAB / name)
-        for name in ("drawing/board.js", "drawing/board.css", "drawing/dark.css", "prediction/prediction_widget.js")
+        for name in (
+            "drawing/figure_widget.js",
+            "drawing/figure_widget.css",
+            "drawing/dark.css",
+            "prediction/prediction_widget.js",
+        )
     ),
 ]
 html_favicon = "static/favicon.svg"
-html_css_files = ["board.css", "dark.css", "site.css"]
+html_css_files = ["figure_widget.css", "dark.css", "site.css"]
 html_js_files = [("site.js", {"type": "module"})]
 html_math_renderer = "mathml"
 html_copy_source = html_show_sphinx = html_show_copyright = html_use_index = False

@@ -64,7 +64,7 @@ class Task:
         return self.centres[cluster] + SPREAD * way, target
 
 
-class Look(NamedTuple):
+class Snapshot(NamedTuple):
     """All branches of a run at some step. routers [B, 3, E]: weights of x and y, biases, with the selection bias added to these.
     chosen [B, T], errors [B]: on the new tokens."""
 
@@ -73,15 +73,15 @@ class Look(NamedTuple):
     errors: torch.Tensor
 
 
-class Trained(NamedTuple):
+class RiverRun(NamedTuple):
     """A seed's run with all its branches. tokens [T, 2]: the new tokens. nothing: the mean squared error of an output of 0 on them."""
 
     tokens: torch.Tensor
-    looks: list[Look]
+    snapshots: list[Snapshot]
     nothing: float
 
 
-def train(seed: int, head_start: float, branches: Sequence[Branch] = BRANCHES, steps: int = STEPS[-1]) -> Trained:
+def train(seed: int, head_start: float, branches: Sequence[Branch] = BRANCHES, steps: int = STEPS[-1]) -> RiverRun:
     """One run: top-1 routing, the gate value not divided by itself, Adam. All branches see the same tokens and begin with the same weights.
 
     head_start is planted: it is added to the first expert's router logit at the start, as a bias that is then trained like all else.
@@ -118,13 +118,13 @@ def train(seed: int, head_start: float, branches: Sequence[Branch] = BRANCHES, s
         """The share of the tokens that each expert got: [B, E]."""
         return torch.zeros(B, N_EXPERTS).scatter_add(1, chosen, torch.ones(chosen.shape)) / chosen.shape[1]
 
-    looks = []
+    snapshots = []
     for step in range(steps + 1):
         if step in STEPS:
             with torch.no_grad():
                 y, _, chosen = layer(x_new)
                 routers = torch.cat([own["router"], own["router bias"] + selection], dim=1)
-                looks.append(Look(routers.clone(), chosen, (y - new_target).square().mean((1, 2))))
+                snapshots.append(Snapshot(routers.clone(), chosen, (y - new_target).square().mean((1, 2))))
         on = [CURES[branch.cure] if step >= branch.when else CURES["none"] for branch in branches]
         x, target = task.tokens(TOKENS)
         y, p, chosen = layer(x)
@@ -136,7 +136,7 @@ def train(seed: int, head_start: float, branches: Sequence[Branch] = BRANCHES, s
         optimiser.step()
         less = (load < 1 / N_EXPERTS).float() - (load > 1 / N_EXPERTS).float()
         selection = selection + torch.tensor([cure.u for cure in on])[:, None, None] * less[:, None]
-    return Trained(x_new, looks, new_target.square().mean().item())
+    return RiverRun(x_new, snapshots, new_target.square().mean().item())
 
 
 def scale(router: torch.Tensor) -> NDArray[np.float64]:
@@ -147,22 +147,22 @@ def scale(router: torch.Tensor) -> NDArray[np.float64]:
     return found
 
 
-def pack_branches(run: Trained) -> dict[str, str]:
+def pack_branches(run: RiverRun) -> dict[str, str]:
     """The branches of a run as they are stored: of each, only what comes after its cure has begun."""
     places = [(b, n) for b, branch in enumerate(BRANCHES) for n in river.after(branch)]
-    routers = np.stack([scale(run.looks[n].routers[b]) for b, n in places])
-    errors = np.array([run.looks[n].errors[b].item() for b, n in places])
+    routers = np.stack([scale(run.snapshots[n].routers[b]) for b, n in places])
+    errors = np.array([run.snapshots[n].errors[b].item() for b, n in places])
     return {
         "routers": river.pack(routers, river.ROUTER_UNIT, "<i2"),
         "errors": river.pack(errors, river.ERROR_UNIT, "<u2"),
     }
 
 
-def count_moved(run: Trained) -> int:
+def count_moved(run: RiverRun) -> int:
     """The largest number of new tokens that go elsewhere by the rounding of what is stored, over all steps and branches."""
     points = np.rint(run.tokens.double().numpy() / river.TOKEN_UNIT) * river.TOKEN_UNIT
     found = 0
-    for look in run.looks:
+    for look in run.snapshots:
         for b in range(len(BRANCHES)):
             router = np.rint(scale(look.routers[b]) / river.ROUTER_UNIT) * river.ROUTER_UNIT
             goes = river.assign(np.pad(router, ((0, 0), (0, 1))), points)
@@ -170,10 +170,10 @@ def count_moved(run: Trained) -> int:
     return found
 
 
-def summarise(run: Trained, b: int) -> dict[str, Any]:
+def summarise(run: RiverRun, b: int) -> dict[str, Any]:
     """Numbers of one branch: the first stored step, after the cure has begun, at which every expert works; and after 240 and 3,000 steps how many
     experts are effective, the smallest share, the first expert's share and the error."""
-    loads = [np.bincount(look.chosen[b].numpy(), minlength=N_EXPERTS) / NEW for look in run.looks]
+    loads = [np.bincount(look.chosen[b].numpy(), minlength=N_EXPERTS) / NEW for look in run.snapshots]
     working = [STEPS[n] for n in river.after(BRANCHES[b]) if loads[n].min() >= river.WORKING]
     found: dict[str, Any] = {"works": working[0] if working else None}
     for step in river.LOOKS:
@@ -182,7 +182,7 @@ def summarise(run: Trained, b: int) -> dict[str, Any]:
             "effective": round(river.effective(loads[n]), 2),
             "smallest": round(float(loads[n].min()), 3),
             "first": round(float(loads[n][0]), 3),
-            "error": round(run.looks[n].errors[b].item(), 4),
+            "error": round(run.snapshots[n].errors[b].item(), 4),
         }
     return found
 

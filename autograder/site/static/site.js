@@ -1,6 +1,6 @@
 // The course on a page: the board of the notebooks plays pictures that were drawn when the site was built, and a prediction keeps its guess
 // in the reader's browser. Without this script a page still has every figure's first picture and its sentence, and every question.
-import board from "./board.js";
+import board from "./figure_widget.js";
 import guess from "./prediction_widget.js";
 
 const MARGIN = "600px"; // how far below the screen a figure is when its pictures are fetched

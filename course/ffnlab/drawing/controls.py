@@ -18,7 +18,7 @@ from ffnlab.drawing import style, widget_output
 from ffnlab.drawing.picture import Picture, framed
 
 if TYPE_CHECKING:
-    from ffnlab.drawing.board import Board
+    from ffnlab.drawing.figure_widget import FigureWidget
 
 Draw = Callable[..., Picture]
 ASLEEP = "<em>This is a saved picture. Run the cell to move it.</em>"
@@ -112,14 +112,14 @@ def show(draw: Draw, /, **parameters: Any) -> None:
         widget_output.show(board, board.shown["html"], first)
 
 
-def panel(draw: Draw, /, **parameters: Any) -> tuple[Board, Picture | str]:
+def panel(draw: Draw, /, **parameters: Any) -> tuple[FigureWidget, Picture | str]:
     """The board that `show` displays, and the first picture (or why there is none yet)."""
-    from ffnlab.drawing.board import Board
+    from ffnlab.drawing.figure_widget import FigureWidget
 
     figure = Figure(draw, parameters)
     first = figure.first()
     shown = first.html() if isinstance(first, Picture) else figure.html(figure.start)
-    return Board(figure.described(), figure.start, shown, figure.html), first
+    return FigureWidget(figure.described(), figure.start, shown, figure.html), first
 
 
 class Figure:
@@ -158,7 +158,7 @@ class Figure:
             return _instead(*_in_words(error), self._size)
 
     def described(self) -> list[dict[str, Any]]:
-        """The controls as JSON data, for board.js. A value that JSON lacks stays here: nothing in a picture sets it."""
+        """The controls as JSON data, for figure_widget.js. A value that JSON lacks stays here: nothing in a picture sets it."""
         return [
             {
                 "name": name,

@@ -3,7 +3,7 @@
 Every shape is a string, so a figure is a sum of strings. There are no ids: figures can share a page.
 
 A mark that is touched sets parameters of its figure: `button` sets them, `handle` drags them along a `Scale`. What a hand does with
-them is in board.js; in a saved picture they are drawn like everything else.
+them is in figure_widget.js; in a saved picture they are drawn like everything else.
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ class Scale:
     which: int = 0
 
     def described(self) -> dict[str, Any]:
-        """The scale as JSON data, for board.js."""
+        """The scale as JSON data, for figure_widget.js."""
         if self.kind == "turn":
             return {"kind": self.kind, "centre": self.centre}
         if self.kind == "blend":

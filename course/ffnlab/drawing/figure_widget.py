@@ -1,6 +1,6 @@
-"""The board: one widget that shows a picture under its controls, and lets its marks be pressed and dragged. Made by `controls.show` alone.
+"""One widget that shows a picture under its controls, and lets its marks be pressed and dragged. Made by `controls.show` alone.
 
-The hand is in board.js, which plays the same figures on a web page without Python. A notebook that only grades never pays for this import.
+The hand is in figure_widget.js, which plays the same figures on a web page without Python. A notebook that only grades never pays for this import.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ import traitlets
 HERE = Path(__file__).parent
 
 
-class Board(anywidget.AnyWidget):
+class FigureWidget(anywidget.AnyWidget):
     """Controls over a picture.
 
     controls: as `controls.described` tells them. at: {parameter: index of its stop}, moved by a hand. shown: {"at", "html"}, the last
     picture and what it was drawn for; a hand that is quicker than the drawing skips the pictures between.
     """
 
-    _esm = HERE / "board.js"
-    _css = HERE / "board.css"
+    _esm = HERE / "figure_widget.js"
+    _css = HERE / "figure_widget.css"
     controls: traitlets.List[dict[str, Any]] = traitlets.List().tag(sync=True)
     at: traitlets.Dict[str, int] = traitlets.Dict().tag(sync=True)
     shown: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)

@@ -27,9 +27,9 @@ FAR = "a plane too far"
 DRAWING = Path(__file__).resolve().parent.parent / "course" / "ffnlab" / "drawing"
 # What stands in for a kernel: `answer` is Python's, and slow or dead when a test says so. The model has what anywidget hands to `render`, and no more.
 PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>boards</title><link rel="stylesheet" href="/board.css"><div class="board"></div><div class="board"></div>
+<title>boards</title><link rel="stylesheet" href="/figure_widget.css"><div class="board"></div><div class="board"></div>
 <script type="module">
-import board from "/board.js";
+import board from "/figure_widget.js";
 window.asked = []; window.slow = 0; window.dead = false; window.models = [];
 for (const [index, el] of document.querySelectorAll(".board").entries()) {
   const data = structuredClone(window.data[index]), heard = {};
@@ -121,7 +121,7 @@ def opened(chromium: Browser, **options: Any) -> Page:
 
     def answer(route: Route) -> None:
         name = route.request.url.removeprefix(f"{HERE}/")
-        if name in ("board.js", "board.css"):
+        if name in ("figure_widget.js", "figure_widget.css"):
             route.fulfill(path=DRAWING / name)
         else:
             route.fulfill(body=PAGE, content_type="text/html")
@@ -342,7 +342,7 @@ def test_a_kernel_that_does_not_answer_is_told_within_two_seconds_above_the_pict
 def test_a_live_board_hides_its_still_alone(page: Page) -> None:
     page.evaluate("""() => { for (const name of ["a", "b"]) document.body.insertAdjacentHTML("afterbegin", `<p data-still="${name}">${name}</p>`);
       const model = { ...window.models[0], get: (name) => (name === "still" ? "a" : window.models[0].get(name)) };
-      return import("/board.js").then((board) => board.default.render({ model, el: document.querySelector(".board") })) }""")
+      return import("/figure_widget.js").then((board) => board.default.render({ model, el: document.querySelector(".board") })) }""")
     expect(page.locator("[data-still=a]")).to_be_hidden()
     expect(page.locator("[data-still=b]")).to_be_visible()
 
