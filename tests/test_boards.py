@@ -281,6 +281,8 @@ def test_a_bad_flag_is_refused() -> None:
 CELLS = (
     "import sys\nsys.path.insert(0, TESTS)\nfrom test_boards import DEMONSTRATION\nfrom ffnlab import play, veil\nplay(DEMONSTRATION)",
     "veil('demonstration.high', 'It is **five**.', 'What is high?')",
+    "from ffnlab import predict\npredict('same_word')",
+    "veil('same_word', 'It is **equal**.', 'Are they equal?')",
     "from ffnlab.course.boards import creek\nplay(creek.switch())",
 )
 
@@ -314,6 +316,9 @@ def test_a_board_plays_in_a_live_notebook_in_one_that_is_opened_again_and_shows_
         live.get_by_role("button", name="Ask Python").click()
         live.locator("output", has_text="12").wait_for(timeout=PATIENCE)
         live.get_by_text("It is five.").wait_for(timeout=PATIENCE)  # in sight
+        assert not live.get_by_text("It is equal.").is_visible()
+        live.get_by_role("button", name="Six other numbers").click()
+        live.get_by_text("It is equal.").wait_for(timeout=PATIENCE)
         kept = json.loads((tmp_path / "course" / ".boards.json").read_text(encoding="utf-8"))
         assert kept["demonstration"]["high"] == {"how": "reached"}
         live.evaluate(f"() => {CURRENT}.context.save().then(() => null)")
@@ -337,7 +342,7 @@ def test_a_board_plays_in_a_live_notebook_in_one_that_is_opened_again_and_shows_
 
         changed = json.loads(file.read_text(encoding="utf-8"))
         changed["cells"][0]["source"] = "1 + 1"
-        changed["cells"][2]["source"] = "2 + 2"  # cells that this user has not run are not trusted
+        changed["cells"][4]["source"] = "2 + 2"  # cells that this user has not run are not trusted
         file.write_text(json.dumps(changed), encoding="utf-8")
         foreign = _opened(context.new_page(), address)
         foreign.locator("img.ffp-still").wait_for(timeout=PATIENCE)

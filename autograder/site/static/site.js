@@ -96,6 +96,7 @@ function asking(place) {
   const key = `ffn-guess-${place.dataset.name}`;
   const { low, high } = data.slider;
   const takes = (kept) => (low === undefined ? data.options.includes(kept) : typeof kept === "number" && low <= kept && kept <= high);
+  data.name = place.dataset.name;
   data.guess = null;
   try {
     const kept = JSON.parse(localStorage.getItem(key));

@@ -124,6 +124,9 @@ function render({ model, el }) {
       range.disabled = true;
       buttons[0].hidden = true;
     }
+    // Texts that wait for this guess open now; see ffnlab/live_boards.
+    (globalThis.ffnSettled ??= new Set()).add(model.get("name"));
+    document.dispatchEvent(new CustomEvent("ffn-settled", { detail: { name: model.get("name") } }));
     const close = hit && guess !== right;
     const quoted = (value) => (isNumber ? words(value) : `“${value}”`);
     const said = hit && !close ? `✔ You said ${quoted(guess)}, and so it is.`

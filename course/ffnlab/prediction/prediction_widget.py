@@ -45,11 +45,12 @@ def _widget() -> Any:
         right = traitlets.Any().tag(sync=True)
         within = traitlets.Float().tag(sync=True)
         explanation = traitlets.Unicode().tag(sync=True)
+        name = traitlets.Unicode().tag(sync=True)
         guess = traitlets.Any(None, allow_none=True).tag(sync=True)
 
         def __init__(self, name: str, asked: Prediction) -> None:
             kept = record.read_guess(name)
-            super().__init__(**as_json(asked), guess=kept if asked.takes(kept) else None)
+            super().__init__(**as_json(asked), name=name, guess=kept if asked.takes(kept) else None)
             self.observe(lambda change: self.keep(name, asked, change["new"]), names="guess")
 
         def keep(self, name: str, asked: Prediction, guess: Any) -> None:
