@@ -16,7 +16,7 @@
 # A very small Transformer knows 56 words. Below, you begin a sentence and it goes on. Change the words in the boxes. Then switch its **FFN** off, in the middle
 # of the sentence.
 #
-# *To wake it up, press **Shift + Enter** three times.*
+# <span class="ffn-notebook-only">To wake it up, press <b>Shift + Enter</b> three times.</span>
 
 # %% setup="imports"
 import torch
@@ -37,14 +37,15 @@ play(creek.switch())
 
 # %% figure="creek-after"
 veil("creek_switch.off", """
-It still speaks. It writes a proper sentence to the end, and it has no idea about the one word that matters.
+It still speaks. It writes a proper sentence to the end, and it tosses a coin for the two words that matter.
 
-Why that word? In this world everybody goes **over** cold water and **into** warm water. On land it is the other way round, because cold land is under soft
+Why *over or into*? In this world everybody goes **over** cold water and **into** warm water. On land it is the other way round, because cold land is under soft
 snow. So *creek* alone tells you nothing about over or into, and *cold* alone tells you nothing either. You need both. Putting two things together is what
-this FFN does, and you have just switched it off. *Glad or sorry* needs two words as well, so there is a second coin to toss.
+this FFN does, and you have just switched it off. *Glad or sorry* needs two words as well, so that is the second coin.
 
-*Ice* is easier. *Creek* suggests ice or waves, *cold* suggests ice or snow; add the two suggestions, and ice wins. Adding needs no FFN.
-""", "What does it lose? Opens when you have switched the FFN off.")
+And the ice? It follows from the first coin. If the coin falls well, the sentence ends with the right sight. If it falls badly, the model goes on from its own wrong
+word, sees snow on a creek, and is sure of it.
+""", "What does it lose?", "when you have switched the FFN off")
 
 # %% [markdown] text="scenes-text"
 # One sentence may be luck. The next cell lets the model write all 1,792 sentences about scenes that it has never read. A sentence counts as *proper* if only
@@ -74,7 +75,7 @@ We trained sixteen more twins from other random starts. Without their FFNs they 
 
 Which of the two is more like a model in the wild? The twin. The first one is more like a dissection: it was grown so that its parts come apart cleanly. Notebooks
 02 and 06 open it up and read it, neuron by neuron.
-""", "Which of them still speaks? Opens when you have asked the twin.")
+""", "Which of them still speaks?", "when you have asked the twin")
 
 # %% [markdown] text="about-text"
 # The course is about that switch. One half of the machine inside a language model is famous: **attention**. The other half is the **feed-forward network**, FFN
@@ -239,5 +240,5 @@ progress()
 # %% [markdown] text="end-text"
 # ## And now?
 #
-# You have seen a model lose the one word that needs two things put together. Can attention do that by itself? Notebook `01_attention` is about what attention can and
+# You have seen a model lose the words that need two things put together. Can attention do that by itself? Notebook `01_attention` is about what attention can and
 # cannot do. In a hurry to meet the FFN? Go to `02_feed_forward`.

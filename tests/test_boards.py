@@ -189,6 +189,11 @@ def test_a_flag_asks_for_its_reason_and_a_wrong_one_costs_three_moves(page: Page
     put(page, boards.html(DEMONSTRATION, "b"))
     slider = page.get_by_label("height")
     page.get_by_text("It can’t be done").click()
+    page.get_by_role("button", name="It ends at 0.").click()
+    assert "Try it first." in page.inner_text("body"), "nothing is settled by pressing alone"
+    slider.fill("1")
+    page.wait_for_timeout(350)  # what follows at once is the same move
+    page.get_by_text("It can’t be done").click()
     page.get_by_role("button", name="It is red.").click()
     assert "That is not why. Look again." in page.inner_text("body")
     page.get_by_role("button", name="It ends at 0.").click()
@@ -280,7 +285,7 @@ def test_a_bad_flag_is_refused() -> None:
 
 CELLS = (
     "import sys\nsys.path.insert(0, TESTS)\nfrom test_boards import DEMONSTRATION\nfrom ffnlab import play, veil\nplay(DEMONSTRATION)",
-    "veil('demonstration.high', 'It is **five**.', 'What is high?')",
+    "veil('demonstration.high', 'It is **five**.', 'What is high?', 'when you have moved it')",
     "from ffnlab import predict\npredict('same_word')",
     "veil('same_word', 'It is **equal**.', 'Are they equal?')",
     "from ffnlab.course.boards import creek\nplay(creek.switch())",

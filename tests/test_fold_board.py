@@ -340,6 +340,7 @@ def test_at_the_start_nothing_is_solved_and_goals_are_reached_by_hand(chromium: 
 @needs_chromium
 def test_a_flag_is_right_where_a_theorem_is_and_wrong_where_none_is(chromium: Browser) -> None:
     page = opened(chromium, fold.xor())
+    go(page, 1)
     away, single = page.locator(".ffp-flag").all()
     away.locator("summary").click()
     away.get_by_role("button").nth(1).click()

@@ -19,6 +19,10 @@ from ffnlab.course.boards import creek
 DOCS = ("first_week", "grading", "attacks", "gradescope", "jupyterhub", "clusters")
 FOR_AUTHORS = ("architecture", "boards", "lms")
 PROMISE = "The other half of the Transformer"
+FOR_WHOM = (
+    "Twenty minutes, for everybody who has met attention once. This model was trained so that it can be opened. "
+    "The first page also shows its twin, which was not."
+)
 LOST = """---
 orphan: true
 ---
@@ -27,8 +31,8 @@ orphan: true
 It may have moved with a newer edition. [The front page](index.md) has all notebooks.
 """
 INVITATION = (
-    "Attention is the famous half. The other half is the **feed-forward network**, and it holds two thirds of GPT-3. What does it know? "
-    "Below, a very small Transformer writes a story. Switch its feed-forward network off."
+    "Attention is the famous half of a language model. The other half is the **feed-forward network**, FFN for short. What does it know? "
+    "Below, a very small Transformer goes on with your sentence. Switch its FFN off."
 )
 LINK = re.compile(r"!?\[((?:[^\[\]`]|`[^`]*`)*)\]\(([^)\s]+)\)")
 
@@ -114,7 +118,7 @@ def _front(readme: str, notebooks: Sequence[Path]) -> str:
     ]
     return (
         f"# {PROMISE}\n\n{INVITATION}\n\n~~~~~{{raw}} html\n{boards.html(creek.switch())}\n~~~~~\n\n"
-        f'<p class="ffn-enter"><a class="ffn-start" href="course/{notebooks[0].stem}.html">Start</a> <span>twenty minutes, nothing to install</span></p>\n\n'
+        f'<p class="ffn-enter"><a class="ffn-start" href="course/{notebooks[0].stem}.html">Start</a> <span>{FOR_WHOM}</span></p>\n\n'
         f'<ol class="ffn-cards">{cards}</ol>\n\n'
         "These pages are for reading and playing. To write code and have it checked, [open the course on your machine](student.md).\n\n"
         f"## You teach?\n\n{words}\n\n[For instructors](instructor.md)\n\n" + "\n\n".join(trees) + "\n"

@@ -174,8 +174,9 @@ export function mount(place, spec, board) {
   function record(goal, score) {
     const best = goal.record ?? score;
     const unit = goal.unit ?? "";
-    if (score > best) return `You used ${number(score)} ${unit}. It can be done with ${number(best)}.`;
-    return score < best ? `You used ${number(score)} ${unit}: fewer than anybody before you.` : `${number(score)} ${unit}, and that is the record.`;
+    const used = score.toLocaleString("en-US");
+    if (score > best) return `You used ${used} ${unit}. It can be done with ${best.toLocaleString("en-US")}.`;
+    return score < best ? `You used ${used} ${unit}: fewer than anybody before you.` : `${used} ${unit}, and that is the record.`;
   }
 
   /** The flag: that a goal can't be reached is said with its reason, and a wrong reason costs three moves. @param {Goal} goal */
@@ -185,7 +186,9 @@ export function mount(place, spec, board) {
     const details = element("details", { class: "ffp-flag" }, summary, element("p", {}, "Because …"));
     flag.reasons.forEach((reason, index) => {
       const press = () => {
-        if (moves.all - moves.flagged < MOVES) {
+        if (!moves.all) {
+          note.textContent = "Try it first.";
+        } else if (moves.all - moves.flagged < MOVES) {
           note.textContent = `Play on: you can raise the flag again after ${MOVES - (moves.all - moves.flagged)} more moves.`;
         } else if (index === flag.right) {
           settle(goal, { how: "flag" });

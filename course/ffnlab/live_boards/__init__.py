@@ -52,22 +52,21 @@ def play(board: Board | Callable[[], Board]) -> None:
     display({VIEW: live[VIEW]}, raw=True, metadata=metadata)
 
 
-def veil(of: str, text: str, title: str = "") -> None:
+def veil(of: str, text: str, title: str, when: str = "when it is settled") -> None:
     """Display a text that opens once a goal of a board ("board.goal") or a guess ("guess") is settled, and stays closed before that, also after Run All.
 
-    text: Markdown. title: what is seen before; it must not give the text away.
+    text: Markdown. title: what is seen before, with `when` it opens; neither may give the text away.
     """
     from ffnlab.prediction.prediction_widget import markdown_to_html
 
     board, _, goal = of.partition(".")
     is_settled = bool(record.read_goals(board).get(goal, {}).get("how")) if goal else record.read_guess(of) is not None
     token = secrets.token_hex(6)
-    summary = title or "This opens when you have settled it."
     html = (
         f'<style>{boards.css(boards.HERE / "boards.js")}</style><details class="ffp ffn-veil" data-token="{token}" {"open" if is_settled else ""}>'
-        f"<summary>{escape(summary)}</summary>{markdown_to_html(text)}</details>"
+        f'<summary>{escape(title)} <span class="ffn-wait">Opens {escape(when)}.</span></summary>{markdown_to_html(text)}</details>'
         f'<script type="module">\nfor (const place of document.querySelectorAll("[data-token=\\"{token}\\"]"))\n'
         f"  if (globalThis.ffnSettled?.has({json.dumps(of)})) place.open = true;\n"
         f"  else document.addEventListener('ffn-settled', (event) => {{ if (event.detail.name === {json.dumps(of)}) place.open = true; }});\n</script>"
     )
-    display({"text/html": html, "text/plain": summary}, raw=True)
+    display({"text/html": html, "text/plain": f"{title} Opens {when}."}, raw=True)

@@ -46,6 +46,9 @@ function modelOf(data, state) {
   return models.get(data)[state.model];
 }
 
+/** @param {string[]} words */
+const list = (words) => (words.length > 4 ? `${words.length} words` : words.length > 1 ? `${words.slice(0, -1).join(", ")} and ${words[words.length - 1]}` : words[0] ?? "");
+
 /** The strengths that differ from 1. @param {Record<string, number>} gains */
 const changed = (gains) => Object.entries(gains).filter(([, gain]) => gain !== 1);
 
@@ -79,6 +82,7 @@ export const board = {
     const given = element("span", { class: "ck-prompt" }, word("The"), thing, word("was"), weather, word("and the"), mood, creature);
     const written = element("span", { class: "ck-written" });
     const sentence = element("div", { class: "ck-sentence" }, given, written);
+    const legend = element("p", { class: "ck-legend" }, "The line under a word: how probable the model finds it. ", element("span", { class: "ck-no" }, "Pink"), ": not what this world would say.");
 
     const knob = element("button", { type: "button", role: "switch", class: "ck-switch", "aria-label": "FFN", onclick: () => play.move({ ffn: !play.state().ffn }) });
     const says = element("span", { class: "ck-says", "aria-hidden": "true" });
@@ -97,10 +101,10 @@ export const board = {
     if (kinds.length) machine.append(element("form", { class: "ck-models", role: "radiogroup", "aria-label": "Which model" }, ...kinds.map(({ label }) => label)));
 
     const question = element("span", { class: "ck-question" });
-    const sides = ["over", "into"].map((name) => ({ name, label: element("span", { class: `ck-label ck-${name}` }), side: element("span", { class: "ck-side" }) }));
+    const sides = ["over", "into"].map((name) => ({ name, label: element("span", { class: `ck-label ck-${name}` }), side: element("span", { class: `ck-side ck-side-${name}` }) }));
     const [over, into] = sides;
     const tug = element("div", { class: "ck-tug", "aria-hidden": "true" }, over.side, element("span", { class: "ck-middle" }), into.side);
-    place.append(sentence, element("div", { class: "ck-ask" }, question, over.label, tug, into.label), machine);
+    place.append(sentence, legend, element("div", { class: "ck-ask" }, question, over.label, tug, into.label), machine);
     if (lamps) place.append(lamps.place);
 
     /** @param {any} state @param {any} before */
@@ -142,8 +146,8 @@ export const board = {
       for (const { name, label, side } of sides) {
         const share = name === "over" ? now.over : now.into;
         side.style.flexGrow = String(Math.max(share, 0.002));
-        for (const part of [side, label]) part.classList.toggle("ck-right", now.right === name);
-        label.replaceChildren(element("b", {}, name), ` ${percent(share)}`);
+        const mark = now.right === name ? element("span", { class: "ck-tick", title: "what this world would say" }, " ✓") : "";
+        label.replaceChildren(element("i", {}), element("b", {}, name), ` ${percent(share)}`, mark);
       }
       const rest = 1 - now.over - now.into;
       tug.style.setProperty("--rest", String(Math.max(rest, 0)));
@@ -155,13 +159,14 @@ export const board = {
       const now = way(data, state);
       const steps = modelOf(data, state).write(opening(state), state.ffn, state.gains);
       const right = wish(data.kinds, state);
-      const wavering = steps.filter(({ share }) => share < SURE).length;
-      const wrong = steps.filter(({ word: said }, n) => said !== right[8 + n]).length;
-      const who = state.model === "twin" ? "The twin" : "The model";
+      const wavering = steps.filter(({ share }) => share < SURE).map(({ word: said }) => `“${said}”`);
+      const wrong = steps.filter(({ word: said }, n) => said !== right[8 + n]).map(({ word: said }) => `“${said}”`);
+      const who = state.model === "twin" ? "the twin" : "the model";
       const off = state.ffn ? "" : " Its FFN is off.";
-      const lead = `${who} finds “over” ${percent(now.over)} probable here and “into” ${percent(now.into)}.`;
-      const rest = wavering ? `It wavers at ${wavering} of its ${steps.length} words` : `It is sure of its ${steps.length} words`;
-      return `${lead}${off} ${rest}${wrong ? `, and ${wrong === 1 ? "one is" : `${wrong} are`} not what this world would say` : ""}.`;
+      const lead = `After “wanted to ${right[VERB]}” ${who} finds “over” ${percent(now.over)} probable and “into” ${percent(now.into)}.`;
+      const rest = wavering.length ? `It is less than ${percent(SURE)} sure of ${list(wavering)}` : `It is at least ${percent(SURE)} sure of each of its ${steps.length} words`;
+      const not = wrong.length > 4 ? `${wrong.length} of its ${steps.length} words are` : `${list(wrong)} ${wrong.length === 1 ? "is" : "are"}`;
+      return `${lead}${off} ${rest}${wrong.length ? `, and ${not} not what this world would say` : ""}.`;
     }
 
     return { draw, words };
@@ -240,7 +245,7 @@ function lampsOf(data, play) {
     const raw = model.hidden(x);
     const hidden = amplified(raw, state.gains);
     const lit = state.ffn ? [...hidden].filter((h) => h > ACTIVE).length : 0;
-    head.textContent = `${lit} of 64 neurons are active at “${sentence[state.at]}”. Press one to silence it.`;
+    head.textContent = `${lit} of 64 neurons ${lit === 1 ? "is" : "are"} active at “${sentence[state.at]}”. Press one to silence it.`;
     for (const button of buttons) {
       const neuron = Number(button.dataset.neuron);
       const gain = state.gains[neuron] ?? 1;
@@ -264,8 +269,12 @@ function lampsOf(data, play) {
     reads.replaceChildren(...columns.map(({ word, vote }) => column(word, vote, largest)));
     reads.setAttribute("aria-label", `What neuron ${neuron} reads: ${columns.map(({ word, vote }) => `${word} ${number(vote)}`).join(", ")}`);
     const total = columns.reduce((before, { vote }) => before + vote, 0);
-    sum.textContent = total > 0 ? `Together they are ${number(total)}, so the neuron is active.` : `Together they are ${number(total)}, and ReLU makes that 0.`;
-    const pair = state.at === VERB ? ["over", "into"] : ["glad", "sorry"];
+    const together = `Together they are ${number(total)}`;
+    if (total <= 0) sum.textContent = `${together}, and ReLU makes that 0.`;
+    else if (!state.ffn) sum.textContent = `${together}, but the FFN is off.`;
+    else if (gain === 0) sum.textContent = `${together}, but you have silenced the neuron.`;
+    else sum.textContent = `${together}, so the neuron is active.`;
+    const pair = data.groups[1].neurons.includes(neuron) ? ["glad", "sorry"] : ["over", "into"];
     const pushes = model.writes(neuron);
     const push = (/** @type {string} */ word) => pushes[model.number.get(word) ?? 0];
     const [up, down] = push(pair[0]) > push(pair[1]) ? pair : [pair[1], pair[0]];

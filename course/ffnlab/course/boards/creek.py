@@ -91,7 +91,7 @@ def twins(name: str = "creek_twin") -> Board:
 LAMP_GOALS = (
     Goal(
         "unsure",
-        "Silence as few neurons as you can, until the model no longer knows whether the spunky dog jumps over the cold creek or into it.",
+        "Silence as few neurons as you can, until the model gives neither “over” nor “into” as much as 75 %.",
         record=2,
         unit="neurons",
     ),

@@ -459,7 +459,7 @@ export const board = {
       const known = state.head === data.start ? data.ends[keyOf(state)] : { effective: [], errors: [] };
       const many = countEffective(now.load);
       fair.words.replaceChildren(element("b", {}, "How fair? "), `Like ${many.toFixed(1)} equal experts of 8`);
-      useful.words.replaceChildren(element("b", {}, "How useful? "), `Mean squared error ${now.error.toFixed(3)}`);
+      useful.words.replaceChildren(element("b", {}, "How wrong? "), `Mean squared error ${now.error.toFixed(3)}`);
       const draws = /** @type {const} */ ([[fair, (many - 1) / 7, known.effective.map((/** @type {number} */ value) => (value - 1) / 7)], [useful, now.error / ERRORS, known.errors.map((/** @type {number} */ value) => value / ERRORS)]]);
       for (const [made, part, others] of draws) {
         const full = Math.min(wide, made.place.clientWidth || wide);

@@ -107,8 +107,9 @@ def experts(name: str = "river") -> Board:
         Goal(
             "useful",
             "Now make it worth while: at step 3,000 all eight work, with less than half the error that there is without a cure.",
-            after=f"This run is luckier than most. In {many} others, α = 0.1 from step 60 made the error smaller in {count(gentle, last, _less)}, "
-            f"but less than half in only {count(gentle, last, _half)}. With α = 10 it was smaller in {count(strong, last, _less)}.",
+            after=f"The gentle run that you see here is luckier than most. In {many} others, α = 0.1 from step 60 made the error "
+            f"smaller in {count(gentle, last, _less)}, but less than half in only {count(gentle, last, _half)}. "
+            f"With α = 10 it was smaller in {count(strong, last, _less)}.",
         ),
         Goal(
             "useless",
