@@ -87,8 +87,10 @@ class Lab:
         self.page.keyboard.insert_text(source)
 
     def run(self, grade_id: str) -> str:
-        """Run one cell with Shift+Enter and return the text of its outputs."""
+        """Run one cell with Shift+Enter and return the text of its outputs. A closed cell opens when its bar is pressed."""
         cell = self.cell(grade_id)
+        if not cell.locator(".cm-content").count():
+            cell.locator(".jp-InputPlaceholder").click()
         cell.locator(".cm-content").click()
         self.page.keyboard.press("Shift+Enter")
         self.page.wait_for_function(IDLE, timeout=PATIENCE)
