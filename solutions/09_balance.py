@@ -66,7 +66,7 @@ controls.show(
 # | | |
 # |---|---|
 # | **Difficulty** | advanced |
-# | **Time** | 45 minutes on the core path; 45 more for what is marked *deeper* and for question M11, which can wait for another day |
+# | **Time** | 40 minutes on the core path; 50 more for what is marked *deeper* and for question M11, which can wait for another day |
 # | **You need** | `08_experts` |
 # | **Points** | 23 for code, 3 for the quiz, 3 for an answer in your own words |
 #
@@ -547,7 +547,11 @@ for head_start in (3, 0):
 #
 # </details>
 #
-# What does much or little `information` look like? The figure shows which share of each cluster's tokens goes to which expert, before training and on the way:
+# ### What `information` looks like
+#
+# *deeper: the core path goes on with “What the cures do”*
+#
+# What does much or little of it look like? The figure shows which share of each cluster's tokens goes to which expert, before training and on the way:
 # without a loss, with α = 0.01,
 # and with α = 1.
 
@@ -562,6 +566,8 @@ controls.show(
 )
 
 # %% [markdown] text="shared-text"
+# ### What the cures do
+#
 # All four cures of the table repair the planted collapse (of the others in the figure's menu the loss with α = 0.001 and the bias with u = 0.001 are too weak,
 # and u = 0.1 is too coarse); the loss at α = 0.01 and the bias at u = 0.01 are level, for their ranges overlap. And:
 #

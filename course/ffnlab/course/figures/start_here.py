@@ -31,7 +31,7 @@ STEPS = (
     Step("What the FFN stores", 45, 45),
     Step("Gated FFNs", 45, 45),
     Step("Mixture of Experts I: route and dispatch", 55, 60),
-    Step("Mixture of Experts II: balance and capacity", 45, 45),
+    Step("Mixture of Experts II: balance and capacity", 40, 50),
     Step("Capstone: one block, four kinds of feed-forward", 30, 55),
 )  # notebook 00, 01, …; `autograder minutes` counts them
 SENTENCES = (TOKENS, OTHER_TOKENS)
