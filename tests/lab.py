@@ -139,7 +139,10 @@ def server(folder: Path, home: Path) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}/{{path}}?reset&token={token}"
     finally:
         process.terminate()
-        process.wait(30)
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:  # a server that is to end while a page lets go of its kernel waits for ever
+            process.kill()
         log.close()
 
 

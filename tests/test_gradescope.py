@@ -367,6 +367,7 @@ def test_other_users_can_read_the_jail_and_the_course_and_nothing_else(container
     models = {
         experiments / "world.safetensors",
         experiments / "fact_stores.safetensors",
+        experiments / "twin.safetensors",
     }  # which the notebooks look into
     assert not [path for path in open_to_all - models if path.suffix in (".safetensors", ".zip")]
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from html import escape
 
 from ffnlab.checking.verdict import AspectVerdict, Outcome, Verdict
-from ffnlab.drawing import style
 from ffnlab.phrases import RAISED, sentence
 
 MARKS = {
@@ -42,7 +41,7 @@ class Panel:
         return self.text
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        return {"text/html": style.dark_sheet() + self.html, "text/plain": self.text}
+        return {"text/html": self.html, "text/plain": self.text}
 
 
 def box(outcome: Outcome, title: str, body: str) -> str:

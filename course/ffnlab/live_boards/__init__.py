@@ -16,6 +16,7 @@ from ffnlab import boards
 from ffnlab.boards import Board
 from ffnlab.checking import record
 from ffnlab.checking.panel import message
+from ffnlab.drawing import style
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 # What connects a board with Python is not to be seen. In a notebook that is opened again it would be an error message.
@@ -46,7 +47,7 @@ def play(board: Board | Callable[[], Board]) -> None:
             display(message("This board can't be made of your code", f"{type(error).__name__}: {first}"))
             return
     token = secrets.token_hex(6)
-    html = STYLE + boards.html(board, token, record.read_goals(board.name))
+    html = STYLE + style.dark_sheet() + boards.html(board, token, record.read_goals(board.name))
     display({"text/html": html, "text/plain": board.title}, raw=True)
     live, metadata = Link(board, token)._repr_mimebundle_() or ({}, {})
     display({VIEW: live[VIEW]}, raw=True, metadata=metadata)

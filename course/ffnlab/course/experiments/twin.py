@@ -1,19 +1,17 @@
 """The shipped model's twin: the same Transformer, trained on the little world as any other would be, with nothing asked of it beside the next word.
 
 The shipped model was also trained to speak with its FFN switched off (`experiments.world`), so what is left without the FFN can be read. Its twin was not.
-`python -m ffnlab.course.experiments.twin` trains twins from seeds that nothing was chosen on, and writes twin.json and the weights of the first one,
-twin.safetensors: about five minutes of one core.
+`python -m autograder.authoring.experiments.twin` trains twins from seeds that nothing was chosen on; this module reads what it has stored.
 """
 
 from __future__ import annotations
 
-import json
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 
 from ffnlab.course import toy_transformer
 from ffnlab.course import world as world_words
@@ -25,13 +23,6 @@ SETTING = world.Setting("two attributes", learned=False, ffn=True, steps=4000)
 SHIPPED = 0
 GIVEN = 8  # the words up to the creature
 FRESH = tuple(range(101, 117))  # sixteen seeds that no choice was made on
-
-
-def run(seed: int) -> tuple[toy_transformer.ToyTransformer, dict[str, Any]]:
-    """One twin, and what it gets right of the held-out scenes, with its FFN and with the FFN switched off."""
-    model = world.train(SETTING, seed)
-    task = world.TASKS[SETTING.task]
-    return model, {"on": world.judged(model, task), "off": world.judged(model, task, ffn=False)}
 
 
 @cache
@@ -61,25 +52,3 @@ def score_sentences(model: toy_transformer.ToyTransformer, ffn: bool = True) -> 
 def stored() -> dict[str, Any]:
     """What the last run of this module wrote: {"about": …, "runs": {seed: {"on": …, "off": …}}}."""
     return read(STORED)
-
-
-def main() -> None:
-    torch.set_num_threads(1)
-    runs = {}
-    for seed in (SHIPPED, *FRESH):
-        model, runs[str(seed)] = run(seed)
-        print(f"seed {seed}: {runs[str(seed)]}", flush=True)
-        if seed == SHIPPED:
-            save_file(model.state_dict(), WEIGHTS)
-    about = {
-        "made by": "python -m ffnlab.course.experiments.twin",
-        "shipped": SHIPPED,
-        "fresh": FRESH,
-        "torch": torch.__version__.partition("+")[0],
-    }
-    lines = ",\n".join(f'  "{seed}": {json.dumps(found)}' for seed, found in runs.items())
-    STORED.write_text(f'{{"about": {json.dumps(about)},\n"runs": {{\n{lines}\n}}}}\n', encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()
