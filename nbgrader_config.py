@@ -35,6 +35,7 @@ c.CourseDirectory.ignore = [
     "*.pyc",
     ".progress.json*",
     ".predictions.json*",
+    ".boards.json*",
     "feedback",
 ]
 make_folder(root / grading)  # SQLite makes its file, not the folder

@@ -92,7 +92,8 @@ def test_answers_and_own_cells_come_into_the_new_notebook_at_their_places(new: P
     earlier["cells"].insert(at + 1, own("print('my own trial')"))
     earlier["cells"].insert(at + 2, own("print('and another')"))
     write(old, earlier)
-    for kept in (".progress.json", ".predictions.json"):
+    records = (".progress.json", ".predictions.json", ".boards.json")
+    for kept in records:
         (old / kept).write_text("{}", encoding="utf-8")
     before = blank()
     before["cells"][0]["source"] = "# A new title"
@@ -103,7 +104,7 @@ def test_answers_and_own_cells_come_into_the_new_notebook_at_their_places(new: P
     assert texts(found)[at : at + 3] == [ANSWER, "print('my own trial')", "print('and another')"]
     assert texts(found)[0] == "# A new title", "what is new stays new"
     assert found["cells"][at + 1]["outputs"] == []
-    assert (new / ".progress.json").is_file() and (new / ".predictions.json").is_file()
+    assert all((new / kept).is_file() for kept in records)
     assert read(old) == earlier, "the old folder is left alone"
     assert read(new, f"{NAME}.before.ipynb") == before
     nbformat.validate(found)

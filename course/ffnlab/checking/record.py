@@ -1,4 +1,4 @@
-"""What a student has earned and guessed so far: two small files beside the notebooks, never part of a submission, and the table `progress()` makes of them."""
+"""What a student has earned, guessed and reached on boards: small files beside the notebooks, never part of a submission; and the table of `progress()`."""
 
 from __future__ import annotations
 
