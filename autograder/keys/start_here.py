@@ -44,6 +44,17 @@ def length_only(x):
     return len(x)
 
 
+@hello_shape.mistake("Only two numbers come back. x has three sizes: B, T and d.")
+def without_d(x):
+    return x.shape[0], x.shape[1]
+
+
+hello_shape.slip(
+    "without_b", of=without_d, replace={"x.shape[0], x.shape[1]": "x.shape[1], x.shape[2]"}, form_of=without_d
+)
+hello_shape.slip("without_t", of=without_d, replace={"x.shape[1]": "x.shape[2]"}, form_of=without_d)
+
+
 @hello_shape.mistake(
     "These numbers are the sizes of one particular x. Other inputs have other sizes: read them from the x that you are handed."
 )
