@@ -16,7 +16,7 @@
 # A very small Transformer knows 56 words. Below, you begin a sentence and it goes on. Change the words in the boxes. Then switch its **FFN** off, in the middle
 # of the sentence.
 #
-# <span class="ffn-notebook-only">To wake it up, press <b>Shift + Enter</b> three times.</span>
+# <span class="ffn-notebook-only">To wake it up, press <b>Shift + Enter</b> four times.</span>
 
 # %% setup="imports"
 import torch
@@ -36,7 +36,7 @@ style.use()
 play(creek.switch())
 
 # %% figure="creek-after"
-veil("creek_switch.off", """
+veil("What does it lose?", "when you have switched the FFN off", of="creek_switch.off", text="""
 It still speaks. It writes a proper sentence to the end, and it tosses a coin for the two words that matter.
 
 Why *over or into*? In this world everybody goes **over** cold water and **into** warm water. On land it is the other way round, because cold land is under soft
@@ -45,7 +45,7 @@ this FFN does, and you have just switched it off. *Glad or sorry* needs two word
 
 And the ice? It follows from the first coin. If the coin falls well, the sentence ends with the right sight. If it falls badly, the model goes on from its own wrong
 word, sees snow on a creek, and is sure of it.
-""", "What does it lose?", "when you have switched the FFN off")
+""")
 
 # %% [markdown] text="scenes-text"
 # One sentence may be luck. The next cell lets the model write all 1,792 sentences about scenes that it has never read. A sentence counts as *proper* if only
@@ -69,13 +69,13 @@ for label, ffn in (("with its FFN", True), ("FFN off", False)):
 play(creek.twins())
 
 # %% figure="creek-twin-after"
-veil("creek_twin.twin_off", """
+veil("Which of them still speaks?", "when you have asked the twin", of="creek_twin.twin_off", text="""
 The twin stammers. In a model that was trained like any other, every part leans on the others: take one away, and what is left was never meant to work alone.
 We trained sixteen more twins from other random starts. Without their FFNs they got between 19 and 71 % of the other words right, and with them all of them.
 
 Which of the two is more like a model in the wild? The twin. The first one is more like a dissection: it was grown so that its parts come apart cleanly. Notebooks
 02 and 06 open it up and read it, neuron by neuron.
-""", "Which of them still speaks?", "when you have asked the twin")
+""")
 
 # %% [markdown] text="about-text"
 # The course is about that switch. One half of the machine inside a language model is famous: **attention**. The other half is the **feed-forward network**, FFN

@@ -19,9 +19,10 @@ pytest.importorskip("playwright", reason="playwright is not installed")
 from conftest import needs_chromium
 from lab import CURRENT, IDLE, PATIENCE, Lab, browser, server, web_pages
 from playwright.sync_api import Browser, Page
+from test_desk import AXE, violations
 
 from autograder.authoring import stills
-from ffnlab import boards
+from ffnlab import boards, play
 from ffnlab.boards import Board, Flag, Goal
 from ffnlab.course import toy_transformer, world
 from ffnlab.course.boards.catalogue import BOARDS
@@ -30,7 +31,6 @@ from ffnlab.course.experiments import twin
 from ffnlab.course.experiments import world as experiment
 
 pytestmark = needs_chromium
-AXE = Path(sys.prefix) / "hub" / "node_modules" / "axe-core" / "axe.min.js"
 EVERY = world.scenes(held_out=False) + world.scenes(held_out=True)
 DEMONSTRATION = Board(
     Path(__file__).parent / "data" / "demonstration.js",
@@ -265,15 +265,26 @@ def test_a_board_fits_a_phone_in_the_dark_and_everybody_can_use_it(page: Page, n
         paper = page.evaluate("getComputedStyle(document.querySelector('.ffp')).backgroundColor")
         assert (sum(map(int, paper[4:-1].split(","))) < 200) is dark
         if AXE.is_file():
-            page.evaluate(AXE.read_text(encoding="utf-8"))
-            found = page.evaluate("() => axe.run('.ffp', {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa']})")
-            assert [f"{one['id']}: {one['nodes'][0]['html'][:160]}" for one in found["violations"]] == []
+            assert violations(page, ".ffp") == []
 
 
 @pytest.mark.parametrize("name", BOARDS)
 def test_a_still_is_what_its_board_shows_at_the_start(chromium: Browser, name: str) -> None:
-    svg = stills.draw(name, chromium)
+    svg = stills.draw(BOARDS[name](), chromium)
     assert (HERE / "stills" / f"{name}.svg").read_text(encoding="utf-8") == svg, "draw them again: autograder stills"
+
+
+def test_a_board_of_the_readers_own_code_says_so_where_it_is_not_written_or_raises(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def unwritten() -> Board:
+        raise NotImplementedError
+
+    play(unwritten)
+    play(lambda: Board(*[None] * 9))  # type: ignore[arg-type]
+    said = capsys.readouterr().out
+    assert "This board lights up when the code it shows is written." in said
+    assert "This board could not be drawn: " in said and said.count("Then run this cell again.") == 2
 
 
 def test_a_bad_flag_is_refused() -> None:
@@ -285,9 +296,9 @@ def test_a_bad_flag_is_refused() -> None:
 
 CELLS = (
     "import sys\nsys.path.insert(0, TESTS)\nfrom test_boards import DEMONSTRATION\nfrom ffnlab import play, veil\nplay(DEMONSTRATION)",
-    "veil('demonstration.high', 'It is **five**.', 'What is high?', 'when you have moved it')",
+    "veil('What is high?', 'when you have moved it', of='demonstration.high', text='It is **five**.')",
     "from ffnlab import predict\npredict('same_word')",
-    "veil('same_word', 'It is **equal**.', 'Are they equal?')",
+    "veil('Are they equal?', 'when you have guessed', of='same_word', text='It is **equal**.')",
     "from ffnlab.course.boards import creek\nplay(creek.switch())",
 )
 
@@ -325,7 +336,7 @@ def test_a_board_plays_in_a_live_notebook_in_one_that_is_opened_again_and_shows_
         live.get_by_role("button", name="Six other numbers").click()
         live.get_by_text("It is equal.").wait_for(timeout=PATIENCE)
         kept = json.loads((tmp_path / "course" / ".boards.json").read_text(encoding="utf-8"))
-        assert kept["demonstration"]["high"] == {"how": "reached"}
+        assert kept["demonstration"] == {"few": {"how": "reached", "score": 6}, "high": {"how": "reached"}}
         live.evaluate(f"() => {CURRENT}.context.save().then(() => null)")
         live.evaluate(SHUT_DOWN)
         live.wait_for_function(f"() => !{CURRENT}.context.model.dirty")

@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -305,13 +304,11 @@ def run(
 # Survivors
 
 
-def _survivors_file() -> Path:
-    return active_course().key_file(next(iter(active_course().notebooks))).with_name(SURVIVORS)
-
-
 def allowed() -> dict[tuple[str, str], str]:
     """By exercise and change, why a mutant may survive. The file lists them below their reasons."""
-    by_reason: dict[str, dict[str, list[str]]] = json.loads(_survivors_file().read_text(encoding="utf-8"))
+    by_reason: dict[str, dict[str, list[str]]] = json.loads(
+        active_course().beside_keys(SURVIVORS).read_text(encoding="utf-8")
+    )
     return {
         (exercise, change): reason
         for reason, listed in by_reason.items()

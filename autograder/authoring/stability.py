@@ -104,14 +104,10 @@ def grade_on_all(
     return found
 
 
-def _record_file() -> Path:
-    return active_course().key_file(next(iter(active_course().notebooks))).with_name(RECORD)
-
-
 def recorded() -> dict[str, dict[str, Any]]:
     """By exercise, the version that was tried and what its kept answers got; empty where nothing was."""
     try:
-        return dict(json.loads(_record_file().read_text(encoding="utf-8")))
+        return dict(json.loads(active_course().beside_keys(RECORD).read_text(encoding="utf-8")))
     except FileNotFoundError:
         return {}
 
@@ -131,7 +127,7 @@ def save(found: Mapping[str, Mapping[int, Scores]]) -> None:
         answers = {answer: list(got) for answer, got in by_secret[0].items()}
         record[name] = {"version": version(name), "secrets": SECRETS, "answers": answers}
     ordered = {name: record[name] for name in active_course().exercises if name in record}
-    replace(_record_file(), json.dumps(ordered, indent=1, ensure_ascii=False) + "\n", mode=0o644)
+    replace(active_course().beside_keys(RECORD), json.dumps(ordered, indent=1, ensure_ascii=False) + "\n", mode=0o644)
 
 
 MAKERS = (Exercise.__name__, Key.__name__, "question")  # what an exercise and its key begin with

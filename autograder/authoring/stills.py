@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from autograder.errors import UserError
 from ffnlab import boards
+from ffnlab.boards import Board
 from ffnlab.course.boards.catalogue import BOARDS
 
 if TYPE_CHECKING:
@@ -43,9 +44,8 @@ STILL = """(css) => {
 }"""
 
 
-def draw(name: str, browser: Browser) -> str:
+def draw(board: Board, browser: Browser) -> str:
     """The still of a board, as SVG."""
-    board = BOARDS[name]()
     page = browser.new_page(viewport={"width": WIDTH + 40, "height": 900}, reduced_motion="reduce")
     page.set_content(f"<!doctype html><html><body>{boards.html(board, state=board.still_state)}</body></html>")
     page.locator("section.ffp").wait_for()
@@ -66,9 +66,10 @@ def write(names: list[str]) -> list[str]:
     changed = []
     with _browser() as browser:
         for name in names or BOARDS:
-            svg, file = draw(name, browser), BOARDS[name]().still
-            if file is None:
+            board = BOARDS[name]()
+            if not (file := board.still):
                 continue
+            svg = draw(board, browser)
             if not file.is_file() or file.read_text(encoding="utf-8") != svg:
                 file.write_text(svg, encoding="utf-8")
                 changed.append(name)

@@ -113,7 +113,7 @@ def file() -> Path:
     Raises:
         CourseNotFound: the keys are not here.
     """
-    return active_course().keys_import_folder.joinpath(*active_course().keys.split("."), FILE)
+    return active_course().beside_keys(FILE)
 
 
 @cache

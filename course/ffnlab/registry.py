@@ -121,7 +121,15 @@ class Course:
         Raises:
             CourseNotFound: the keys are not here.
         """
-        return _folder(self.keys) / f"{self.notebooks[notebook]}.py"
+        return self.beside_keys(f"{self.notebooks[notebook]}.py")
+
+    def beside_keys(self, name: str) -> Path:
+        """A file in the folder of the keys, such as what building writes about them.
+
+        Raises:
+            CourseNotFound: the keys are not here.
+        """
+        return _folder(self.keys) / name
 
     def exercises_module(self, notebook: str) -> ModuleType:
         """The module with a notebook's exercises, imported when it is first asked for: it brings torch."""

@@ -19,7 +19,8 @@ from typing import Any
 
 HERE = Path(__file__).parent
 IMPORT = re.compile(r'^import \{[^}]*\} from "\./(\w+)\.js";\n', re.MULTILINE)
-EXPORT = re.compile(r"^export (?=(?:const|class|function) )", re.MULTILINE)
+EXPORT = re.compile(r"^export (?:const|class|function) (\w+)", re.MULTILINE)
+COMMENT = re.compile(r"^\s*//.*\n", re.MULTILINE)
 EXPORTS = re.compile(r"export\{([^}]*)\};\s*$")  # as a bundler writes them
 
 
@@ -76,8 +77,13 @@ class Board:
     still_state: Mapping[str, Any] = field(default_factory=dict)
     answers: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
 
-    def spec(self, token: str = "", results: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """What the script gets, as JSON data. results: by goal, what was reached before."""
+    def spec(
+        self,
+        token: str = "",
+        results: Mapping[str, Any] | None = None,
+        state: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """What the script gets, as JSON data. The parameters are those of `html`."""
         goals = [{key: value for key, value in asdict(goal).items() if value is not None} for goal in self.goals]
         return {
             "name": self.name,
@@ -85,6 +91,7 @@ class Board:
             "data": dict(self.data),
             "goals": goals,
             "results": dict(results or {}),
+            "state": dict(state or {}),
             "token": token or self.name,
         }
 
@@ -110,23 +117,21 @@ def script(module: Path) -> str:
 def _linked(text: str) -> str:
     """One file as a function of its own, so that no name of it meets another file's: its exports become constants."""
     body = IMPORT.sub("", text)
-    bundled = EXPORTS.search(body)
-    if bundled:
+    if bundled := EXPORTS.search(body):
         pairs = [pair.split(" as ") for pair in bundled[1].split(",")]
         exported = {pair[-1]: pair[0] for pair in pairs}
         body = body[: bundled.start()]
     else:
-        exported = {found: found for found in re.findall(r"^export (?:const|class|function) (\w+)", body, re.MULTILINE)}
-        body = EXPORT.sub("", body)
-    body = re.sub(r"^\s*//.*\n", "", body, flags=re.MULTILINE) if not bundled else body
-    pairs_text = ", ".join(f"{public}: {private}" for public, private in exported.items())
-    return f"const {{ {', '.join(exported)} }} = (() => {{\n{body}\nreturn {{ {pairs_text} }};\n}})();"
+        exported = {found: found for found in EXPORT.findall(body)}
+        body = COMMENT.sub("", body.replace("\nexport ", "\n"))
+    returned = ", ".join(f"{public}: {private}" for public, private in exported.items())
+    return f"const {{ {', '.join(exported)} }} = (() => {{\n{body}\nreturn {{ {returned} }};\n}})();"
 
 
 @cache
-def css(module: Path) -> str:
+def css(module: Path | None = None) -> str:
     """The sheet of all boards, and that of one."""
-    sheets = [HERE / "boards.css", module.with_suffix(".css")]
+    sheets = [HERE / "boards.css", *([module.with_suffix(".css")] if module else [])]
     return "".join(sheet.read_text(encoding="utf-8") for sheet in sheets if sheet.is_file())
 
 
@@ -146,12 +151,11 @@ def html(
     token: names this output, so that its script finds it and the browser remembers it. results: by goal, what was reached before.
     state: what differs from the start when it is shown.
     """
-    name = token or board.name
-    spec = json.dumps(board.spec(name, results) | {"state": dict(state or {})}, ensure_ascii=False).replace(
-        "</", "<\\/"
-    )
+    spec = board.spec(token, results, state)
+    data = json.dumps(spec, ensure_ascii=False).replace("</", "<\\/")
+    name = spec["token"]
     return (
         f'<style>{css(board.module)}</style><div class="ffn-play" data-token="{name}">{still(board)}</div>\n'
-        f'<script type="module">\n{script(board.module)}\nconst spec = {spec};\n'
+        f'<script type="module">\n{script(board.module)}\nconst spec = {data};\n'
         f"for (const place of document.querySelectorAll('[data-token=\"{name}\"]')) mount(place, spec, board);\n</script>"
     )

@@ -45,11 +45,11 @@ export function number(value, digits = 2) {
 /** @param {number} share */
 export const percent = (share) => `${share > 0.9995 && share < 1 ? "99.9" : number(100 * share, share > 0.99 || share < 0.01 ? 1 : 0)} %`;
 
-/** Numbers in base64, as Python's little-endian float32. @param {string} text */
-export function floats(text) {
-  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-  return new Float32Array(bytes.buffer);
-}
+/** A whole number for people, with a comma at the thousands. @param {number} value */
+export const wholeNumber = (value) => value.toLocaleString("en-US");
+
+/** What base64 stands for. @param {string} text @returns {ArrayBuffer} */
+export const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer;
 
 /** What has been reached before: Python says it when the cell runs, and the browser remembers what came afterwards. @param {Spec} spec */
 function remembered(spec) {
@@ -68,7 +68,9 @@ export function mount(place, spec, board) {
   /** @type {Record<string, Result>} */
   const results = remembered(spec);
   const moves = { all: 0, last: -GESTURE, flagged: -MOVES };
-  let state = { ...board.start(spec.data), ...spec.state };
+  const start = board.start(spec.data);
+  const atStart = JSON.stringify(start);
+  let state = { ...start, ...spec.state };
   let speaking = 0;
 
   const body = element("div", { class: "ffp-stage" });
@@ -108,7 +110,7 @@ export function mount(place, spec, board) {
 
   function restart() {
     const before = state;
-    state = board.start(spec.data);
+    state = start;
     note.textContent = "";
     show(before);
   }
@@ -118,7 +120,7 @@ export function mount(place, spec, board) {
     stage.draw(state, before);
     const words = stage.words(state);
     if (sentence.textContent !== words) sentence.textContent = words; // a motion with the same sentence lays out no text
-    again.hidden = JSON.stringify(state) === JSON.stringify(board.start(spec.data));
+    again.hidden = JSON.stringify(state) === atStart;
     if (!before) return;
     clearTimeout(speaking);
     speaking = window.setTimeout(() => (aloud.textContent = sentence.textContent), REST);
@@ -145,7 +147,7 @@ export function mount(place, spec, board) {
     try {
       localStorage.setItem(`ffn-board ${spec.token}`, JSON.stringify(results));
     } catch {} // a private window keeps nothing
-    place.dispatchEvent(new CustomEvent("ffn-results", { detail: results }));
+    place.dispatchEvent(new CustomEvent("ffn-results", { detail: { ...results } })); // a copy: a widget hands on only what differs from what it has
   }
 
   /** @param {Goal} goal */
@@ -174,8 +176,8 @@ export function mount(place, spec, board) {
   function record(goal, score) {
     const best = goal.record ?? score;
     const unit = goal.unit ?? "";
-    const used = score.toLocaleString("en-US");
-    if (score > best) return `You used ${used} ${unit}. It can be done with ${best.toLocaleString("en-US")}.`;
+    const used = wholeNumber(score);
+    if (score > best) return `You used ${used} ${unit}. It can be done with ${wholeNumber(best)}.`;
     return score < best ? `You used ${used} ${unit}: fewer than anybody before you.` : `${used} ${unit}, and that is the record.`;
   }
 

@@ -94,10 +94,10 @@ class ToyTransformer(nn.Module):
 
 
 @cache
-def load() -> ToyTransformer:
-    """The shipped model: attention that averages, an FFN of 64 neurons, no norm."""
+def load(weights: Path = WEIGHTS) -> ToyTransformer:
+    """The shipped model, or one with other weights: attention that averages, an FFN of 64 neurons, no norm."""
     model = ToyTransformer()
-    model.load_state_dict(load_file(WEIGHTS))
+    model.load_state_dict(load_file(weights))
     return model.requires_grad_(False).eval()
 
 

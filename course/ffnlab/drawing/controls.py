@@ -148,14 +148,14 @@ class Figure:
         try:
             return self.picture(self.start)
         except NotImplementedError as error:
-            return _in_words(error)[0]
+            return describe_failure(error)[0]
 
     def html(self, at: dict[str, int]) -> str:
         """The picture at a state with its sentence, or in its place what happened."""
         try:
             return self.picture(at).html()
         except Exception as error:
-            return _instead(*_in_words(error), self._size)
+            return _instead(*describe_failure(error), self._size)
 
     def described(self) -> list[dict[str, Any]]:
         """The controls as JSON data, for figure_widget.js. A value that JSON lacks stays here: nothing in a picture sets it."""
@@ -211,14 +211,14 @@ def _accepts(draw: Draw, parameters: dict[str, Any]) -> None:
             raise ValueError(f"{name} needs a value or a control for {needed!r}")
 
 
-def _in_words(error: Exception) -> tuple[str, str]:
-    """What happened, and what to do."""
+def describe_failure(error: Exception, what: str = "figure") -> tuple[str, str]:
+    """What happened to a figure, or to a board, of the reader's own code, and what to do."""
     reason = str(error).strip().splitlines()
     if isinstance(error, NotImplementedError):
-        what = f": {reason[0].rstrip('.')}" if reason else ""
-        return f"This figure lights up when the code it shows is written{what}.", "Then run this cell again."
-    what = reason[0].rstrip(".") if reason else type(error).__name__
-    return f"This figure could not be drawn: {what}.", "Move a control to try other values."
+        first = f": {reason[0].rstrip('.')}" if reason else ""
+        return f"This {what} lights up when the code it shows is written{first}.", "Then run this cell again."
+    first = reason[0].rstrip(".") if reason else type(error).__name__
+    return f"This {what} could not be drawn: {first}.", "Move a control to try other values."
 
 
 def _instead(words: str, then: str, size: tuple[float, float]) -> str:

@@ -36,5 +36,10 @@ def show(widget: AnyWidget, still: str, words: str) -> None:
     widget.add_traits(still=Unicode(name).tag(sync=True))
     html = f'{STYLE}{style.dark_sheet()}<div class="ffn-still" data-still="{name}">{still}</div>'
     display({"text/html": html, "text/plain": words}, raw=True)
+    show_view(widget)
+
+
+def show_view(widget: AnyWidget) -> None:
+    """Displays a widget alone, without the text that would stand for it."""
     live, metadata = widget._repr_mimebundle_() or ({}, {})  # the metadata tell Colab how to load the widget again
     display({VIEW: live[VIEW]}, raw=True, metadata=metadata)

@@ -17,8 +17,9 @@ from ffnlab.boards import Board
 from ffnlab.checking import record
 from ffnlab.checking.panel import message
 from ffnlab.drawing import style
+from ffnlab.drawing.controls import describe_failure
+from ffnlab.drawing.widget_output import show_view
 
-VIEW = "application/vnd.jupyter.widget-view+json"
 # What connects a board with Python is not to be seen. In a notebook that is opened again it would be an error message.
 STYLE = """<style>
 .jp-OutputArea-child:has(> * .ffn-play) + .jp-OutputArea-child, .ffn-link { display: none }
@@ -35,28 +36,19 @@ def play(board: Board | Callable[[], Board]) -> None:
     if callable(board):
         try:
             board = board()
-        except NotImplementedError:
-            display(
-                message(
-                    "Not yet", "This board plays your own code. Write it, run its cell, and then run this one again."
-                )
-            )
-            return
         except Exception as error:  # the reader's own code may do anything
-            first = str(error).strip().partition("\n")[0]
-            display(message("This board can't be made of your code", f"{type(error).__name__}: {first}"))
+            display(message(describe_failure(error, "board")[0], "Then run this cell again."))
             return
     token = secrets.token_hex(6)
     html = STYLE + style.dark_sheet() + boards.html(board, token, record.read_goals(board.name))
     display({"text/html": html, "text/plain": board.title}, raw=True)
-    live, metadata = Link(board, token)._repr_mimebundle_() or ({}, {})
-    display({VIEW: live[VIEW]}, raw=True, metadata=metadata)
+    show_view(Link(board, token))
 
 
-def veil(of: str, text: str, title: str, when: str = "when it is settled") -> None:
-    """Display a text that opens once a goal of a board ("board.goal") or a guess ("guess") is settled, and stays closed before that, also after Run All.
+def veil(title: str, when: str, of: str, text: str) -> None:
+    """Display a text that opens once a goal of a board or a guess is settled, and stays closed before that, also after Run All.
 
-    text: Markdown. title: what is seen before, with `when` it opens; neither may give the text away.
+    title: what is seen before, with `when` it opens; neither may give the text away. of: "board.goal", or the name of a guess. text: Markdown.
     """
     from ffnlab.prediction.prediction_widget import markdown_to_html
 
@@ -64,7 +56,7 @@ def veil(of: str, text: str, title: str, when: str = "when it is settled") -> No
     is_settled = bool(record.read_goals(board).get(goal, {}).get("how")) if goal else record.read_guess(of) is not None
     token = secrets.token_hex(6)
     html = (
-        f'<style>{boards.css(boards.HERE / "boards.js")}</style><details class="ffp ffn-veil" data-token="{token}" {"open" if is_settled else ""}>'
+        f'<style>{boards.css()}</style><details class="ffp ffn-veil" data-token="{token}" {"open" if is_settled else ""}>'
         f'<summary>{escape(title)} <span class="ffn-wait">Opens {escape(when)}.</span></summary>{markdown_to_html(text)}</details>'
         f'<script type="module">\nfor (const place of document.querySelectorAll("[data-token=\\"{token}\\"]"))\n'
         f"  if (globalThis.ffnSettled?.has({json.dumps(of)})) place.open = true;\n"

@@ -27,14 +27,6 @@ export function wish(kinds, scene) {
 /** @param {Record<string, any>} scene */
 const opening = (scene) => ["the", scene.place, "was", scene.weather, "and", "the", scene.mood, scene.creature];
 
-/** The way that a model gives in a state, and how probable it finds both. @param {any} data @param {any} state */
-function way(data, state) {
-  const model = modelOf(data, state);
-  const chances = /** @type {Float64Array} */ (model.read(wish(data.kinds, state).slice(0, VERB + 1), state.ffn, state.gains).pop());
-  const share = (/** @type {string} */ word) => chances[model.number.get(word) ?? 0];
-  return { over: share("over"), into: share("into"), right: wish(data.kinds, state)[VERB + 1] };
-}
-
 const models = new WeakMap();
 
 /** @param {any} data @param {any} state @returns {CreekModel} */
@@ -46,6 +38,25 @@ function modelOf(data, state) {
   return models.get(data)[state.model];
 }
 
+/** @type {WeakMap<any, {right: string[], steps: {word: string, share: number, other: string, otherShare: number}[], over: number, into: number}>} */
+const looks = new WeakMap();
+
+/**
+ * What there is to know of a state, computed once: the sentence as this world would have it, what the model writes, and how probable it finds
+ * over and into. @param {any} data @param {any} state
+ */
+function lookAt(data, state) {
+  const known = looks.get(state);
+  if (known) return known;
+  const model = modelOf(data, state);
+  const right = wish(data.kinds, state);
+  const chances = model.after(right.slice(0, VERB + 1), state.ffn, state.gains);
+  const share = (/** @type {string} */ word) => chances[model.number.get(word) ?? 0];
+  const made = { right, steps: model.write(opening(state), state.ffn, state.gains), over: share("over"), into: share("into") };
+  looks.set(state, made);
+  return made;
+}
+
 /** @param {string[]} words */
 const list = (words) => (words.length > 4 ? `${words.length} words` : words.length > 1 ? `${words.slice(0, -1).join(", ")} and ${words[words.length - 1]}` : words[0] ?? "");
 
@@ -54,18 +65,16 @@ const changed = (gains) => Object.entries(gains).filter(([, gain]) => gain !== 1
 
 /** @type {import("./runtime.js").Board} */
 export const board = {
-  start: (data) => ({ place: "creek", weather: "cold", mood: "spunky", creature: "dog", ffn: true, model: "shipped", gains: {}, lamp: 10, at: VERB, ...data.start }),
+  start: (data) => ({ place: "creek", weather: "cold", mood: "spunky", creature: "dog", ffn: true, model: "shipped", gains: {}, lamp: 10, ...data.start }),
 
   goals: {
-    into: (state, data) => state.ffn && way(data, state).into > SURE,
-    // Half of the machine is off, and a word that wavers is in sight.
+    into: (state, data) => state.ffn && lookAt(data, state).into > SURE,
     off: (state) => !state.ffn,
     twin_off: (state) => !state.ffn && state.model === "twin",
-    unsure: (state, data) => state.ffn && changed(state.gains).length > 0 && Math.max(way(data, state).over, way(data, state).into) < SURE && changed(state.gains).length,
-    turned: (state, data) => {
-      const now = way(data, state);
-      const wrong = now.right === "over" ? now.into : now.over;
-      return state.ffn && wrong > SURE && changed(state.gains).length;
+    unsure(state, data) {
+      const { over, into } = lookAt(data, state);
+      const silent = changed(state.gains).length;
+      return state.ffn && Math.max(over, into) < SURE && silent > 0 && silent;
     },
   },
 
@@ -109,9 +118,7 @@ export const board = {
 
     /** @param {any} state @param {any} before */
     function draw(state, before) {
-      const model = modelOf(data, state);
-      const steps = model.write(opening(state), state.ffn, state.gains);
-      const right = wish(data.kinds, state);
+      const { right, steps, over: overShare, into: intoShare } = lookAt(data, state);
       selects.forEach((made, n) => (/** @type {HTMLSelectElement} */ (made).value = state[KINDS[n]]));
       knob.setAttribute("aria-checked", String(state.ffn));
       says.textContent = state.ffn ? "on" : "off";
@@ -141,29 +148,26 @@ export const board = {
           here.select(".ck-other").text(wavers ? `${step.other} ${percent(step.otherShare)}` : "");
         });
 
-      const now = way(data, state);
       question.textContent = `… wanted to ${right[VERB]} …`;
       for (const { name, label, side } of sides) {
-        const share = name === "over" ? now.over : now.into;
+        const share = name === "over" ? overShare : intoShare;
         side.style.flexGrow = String(Math.max(share, 0.002));
-        const mark = now.right === name ? element("span", { class: "ck-tick", title: "what this world would say" }, " ✓") : "";
+        const mark = right[VERB + 1] === name ? element("span", { class: "ck-tick", title: "what this world would say" }, " ✓") : "";
         label.replaceChildren(element("i", {}), element("b", {}, name), ` ${percent(share)}`, mark);
       }
-      const rest = 1 - now.over - now.into;
+      const rest = 1 - overShare - intoShare;
       tug.style.setProperty("--rest", String(Math.max(rest, 0)));
       lamps?.draw(state);
     }
 
     /** @param {any} state */
     function words(state) {
-      const now = way(data, state);
-      const steps = modelOf(data, state).write(opening(state), state.ffn, state.gains);
-      const right = wish(data.kinds, state);
+      const { right, steps, over, into } = lookAt(data, state);
       const wavering = steps.filter(({ share }) => share < SURE).map(({ word: said }) => `“${said}”`);
       const wrong = steps.filter(({ word: said }, n) => said !== right[8 + n]).map(({ word: said }) => `“${said}”`);
       const who = state.model === "twin" ? "the twin" : "the model";
       const off = state.ffn ? "" : " Its FFN is off.";
-      const lead = `After “wanted to ${right[VERB]}” ${who} finds “over” ${percent(now.over)} probable and “into” ${percent(now.into)}.`;
+      const lead = `After “wanted to ${right[VERB]}” ${who} finds “over” ${percent(over)} probable and “into” ${percent(into)}.`;
       const rest = wavering.length ? `It is less than ${percent(SURE)} sure of ${list(wavering)}` : `It is at least ${percent(SURE)} sure of each of its ${steps.length} words`;
       const not = wrong.length > 4 ? `${wrong.length} of its ${steps.length} words are` : `${list(wrong)} ${wrong.length === 1 ? "is" : "are"}`;
       return `${lead}${off} ${rest}${wrong.length ? `, and ${not} not what this world would say` : ""}.`;
@@ -179,10 +183,10 @@ export const board = {
  * @param {CreekModel} model @param {Record<string, string[]>} kinds @param {string[]} sentence @param {number} neuron
  */
 export function votesOf(model, kinds, sentence, neuron) {
-  const choices = /** @type {[number, string[]][]} */ ([[1, kinds.place], [3, kinds.weather], [6, kinds.mood], [7, kinds.creature], [VERB, ["jump", "creep"]], [VERB + 1, ["over", "into"]]]);
+  const choices = /** @type {[number, string[]][]} */ ([[1, kinds.place], [3, kinds.weather], [6, kinds.mood], [7, kinds.creature], [VERB, ["jump", "creep"]]]);
   const read = (/** @type {string[]} */ words) => words.map((_, place) => model.reads(model.parts(words)[place], false)[neuron]);
   const parts = read(sentence);
-  const votes = choices.filter(([place]) => place < sentence.length).map(([place, words]) => {
+  const votes = choices.map(([place, words]) => {
     const other = words.map((word) => read(sentence.map((before, n) => (n === place ? word : before)))[place]);
     return { word: sentence[place], vote: parts[place] - other.reduce((a, b) => a + b) / other.length };
   });
@@ -240,12 +244,12 @@ function lampsOf(data, play) {
   /** @param {any} state */
   function draw(state) {
     const model = modelOf(data, state);
-    const sentence = wish(data.kinds, state).slice(0, state.at + 1);
+    const sentence = lookAt(data, state).right.slice(0, VERB + 1);
     const x = /** @type {Float64Array} */ (model.gather(sentence).pop());
     const raw = model.hidden(x);
     const hidden = amplified(raw, state.gains);
     const lit = state.ffn ? [...hidden].filter((h) => h > ACTIVE).length : 0;
-    head.textContent = `${lit} of 64 neurons ${lit === 1 ? "is" : "are"} active at “${sentence[state.at]}”. Press one to silence it.`;
+    head.textContent = `${lit} of 64 neurons ${lit === 1 ? "is" : "are"} active at “${sentence[VERB]}”. Press one to silence it.`;
     for (const button of buttons) {
       const neuron = Number(button.dataset.neuron);
       const gain = state.gains[neuron] ?? 1;

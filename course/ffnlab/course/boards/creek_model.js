@@ -1,7 +1,7 @@
 // @ts-check
 // The small Transformer of the little world, as `ffnlab.reading.Speaker` computes it: attention that averages, an FFN of 64 neurons, no norm.
 // A sentence is a list of T words. Tests hold every number to PyTorch's, 1e-5.
-import { floats } from "./runtime.js";
+import { bytes } from "./runtime.js";
 
 const D_MODEL = 32;
 const D_FF = 64;
@@ -17,7 +17,7 @@ export class CreekModel {
   constructor({ vocabulary, weights }) {
     this.vocabulary = vocabulary;
     this.number = new Map(vocabulary.map((word, n) => [word, n]));
-    this.weights = Object.fromEntries(Object.entries(weights).map(([name, text]) => [name, floats(text)]));
+    this.weights = Object.fromEntries(Object.entries(weights).map(([name, text]) => [name, new Float32Array(bytes(text))]));
     this.longest = this.weights.places.length / D_MODEL;
   }
 
@@ -80,7 +80,17 @@ export class CreekModel {
    * @param {string[]} sentence @param {boolean} ffn @param {Record<string, number>} [gains]
    */
   read(sentence, ffn, gains = {}) {
-    return this.gather(sentence).map((x) => this.next(x, ffn ? amplified(this.hidden(x), gains) : null));
+    return this.gather(sentence).map((x) => this.answer(x, ffn, gains));
+  }
+
+  /** The probabilities [V] after the last word of a sentence. @param {string[]} sentence @param {boolean} ffn @param {Record<string, number>} [gains] */
+  after(sentence, ffn, gains = {}) {
+    return this.answer(/** @type {Float64Array} */ (this.gather(sentence).pop()), ffn, gains);
+  }
+
+  /** The probabilities [V] at one place, from the stream after attention. @param {Float64Array} x @param {boolean} ffn @param {Record<string, number>} gains */
+  answer(x, ffn, gains) {
+    return this.next(x, ffn ? amplified(this.hidden(x), gains) : null);
   }
 
   /**
@@ -91,9 +101,8 @@ export class CreekModel {
     const words = [...sentence];
     const steps = [];
     while (words.length <= this.longest && words[words.length - 1] !== ".") {
-      const chances = /** @type {Float64Array} */ (this.read(words, ffn, gains).pop());
-      const [best, second] = this.likely(chances, 2);
-      steps.push({ word: best.word, share: best.share, other: second.word, otherShare: second.share, chances });
+      const [best, second] = this.likely(this.after(words, ffn, gains), 2);
+      steps.push({ word: best.word, share: best.share, other: second.word, otherShare: second.share });
       words.push(best.word);
     }
     return steps;

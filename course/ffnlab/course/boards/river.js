@@ -1,7 +1,7 @@
 // @ts-check
 // The river of experts: tokens in a plane with the borders of the router, and beside it the share of the tokens that each expert gets, step by step.
 import { select } from "./d3.js";
-import { element, number, percent, unique } from "./runtime.js";
+import { bytes, element, number, percent, unique, wholeNumber } from "./runtime.js";
 
 const EXPERTS = 8;
 const DOTS = 240; // tokens that are drawn; loads are counted on all
@@ -16,7 +16,7 @@ const ERRORS = 0.6; // the error's axis ends here
 
 /** Whole numbers of 16 bits in base64, little-endian. @param {string} text @param {boolean} signed */
 export function unpack(text, signed) {
-  const view = new DataView(Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer);
+  const view = new DataView(bytes(text));
   return Array.from({ length: view.byteLength / 2 }, (_, n) => (signed ? view.getInt16(2 * n, true) : view.getUint16(2 * n, true)));
 }
 
@@ -159,9 +159,6 @@ function lookAt(data, state) {
   };
 }
 
-/** @param {number} step */
-const group = (step) => (step < 1000 ? String(step) : `${Math.floor(step / 1000)},${String(step % 1000).padStart(3, "0")}`);
-
 /** @type {import("./runtime.js").Board} */
 export const board = {
   start: (data) => ({ head: data.start, cure: "none", when: data.whens[0], at: 0, expert: 0, playing: false }),
@@ -264,7 +261,7 @@ export const board = {
       const next = data.whens.find((/** @type {number} */ begin) => begin >= data.steps[at]) ?? when;
       play.move({ cure, when: before === "none" && at && at < last ? next : when });
     });
-    const whens = radios("when", "from step", data.whens.map((/** @type {number} */ when) => [when, group(when)]), (when) => play.move({ when }));
+    const whens = radios("when", "from step", data.whens.map((/** @type {number} */ when) => [when, wholeNumber(when)]), (when) => play.move({ when }));
     const starts = /** @type {HTMLInputElement} */ (element("input", {
       type: "range", class: "rv-start", min: 0, max: Math.max(...Object.keys(data.runs).map(Number)), step: 1, "aria-label": "head start of expert 1",
       oninput: () => play.move({ head: Number(starts.value) }),
@@ -325,7 +322,7 @@ export const board = {
       });
       const place_ = (/** @type {any} */ step) => across(data.steps.indexOf(step));
       tick.select("line").attr("x1", place_).attr("x2", place_).attr("y1", down(0)).attr("y2", down(0) + 4);
-      tick.select("text").attr("x", place_).attr("y", down(0) + 17).text((/** @type {number} */ step) => group(step));
+      tick.select("text").attr("x", place_).attr("y", down(0) + 17).text((/** @type {number} */ step) => wholeNumber(step));
       axis.selectAll("text.rv-share").data([0, 0.5, 1]).join("text").attr("class", "rv-share").attr("x", size.left - 5).attr("y", (/** @type {number} */ share) => down(share) + 4).text((/** @type {number} */ share) => `${100 * share}%`);
       const fold = across(data.steps.indexOf(data.fold));
       behind.selectAll("line.rv-fold").data([0]).join("line").attr("class", "rv-fold").attr("x1", fold).attr("x2", fold).attr("y1", down(1) - 4).attr("y2", down(0));
@@ -471,7 +468,7 @@ export const board = {
         const line = full * Math.min(now.without / ERRORS, 1);
         made.mark.style("display", made === useful && now.cured ? null : "none").attr("x1", line).attr("x2", line).attr("y1", -1).attr("y2", 13);
       }
-      const strokes = state.head === data.start ? `Small strokes: ${data.fresh} other runs with these settings, at step ${group(data.steps[last])}. ` : "";
+      const strokes = state.head === data.start ? `Small strokes: ${data.fresh} other runs with these settings, at step ${wholeNumber(data.steps[last])}. ` : "";
       hint.textContent = `${strokes}${now.cured ? "Dashed line: the error without a cure, at the same step." : ""}`;
     }
 
@@ -489,11 +486,11 @@ export const board = {
       const error = `The error is ${now.error.toFixed(3)}`;
       const followed = state.expert ? ` Expert ${state.expert}, whose tokens are shown, gets ${percent(now.load[state.expert - 1])}.` : "";
       if (now.cured) {
-        return `${cure} has been on since step ${group(state.when)}. At step ${group(now.step)} ${who}. ${error}; without a cure it is ${now.without.toFixed(3)} at this step.${tellOthers(state)}${followed}`;
+        return `${cure} has been on since step ${wholeNumber(state.when)}. At step ${wholeNumber(now.step)} ${who}. ${error}; without a cure it is ${now.without.toFixed(3)} at this step.${tellOthers(state)}${followed}`;
       }
-      const begins = state.cure === "none" ? "" : ` ${cure} begins at step ${group(state.when)}.`;
+      const begins = state.cure === "none" ? "" : ` ${cure} begins at step ${wholeNumber(state.when)}.`;
       if (state.at === 0) return `${state.head ? `With a head start of ${state.head}, ` : "Without a head start, "}${who}, before training has begun. ${error}.${begins}${followed}`;
-      return `${state.cure === "none" ? "Without a cure, at" : "At"} step ${group(now.step)}, ${who}. ${error}.${begins}${tellOthers(state)}${followed}`;
+      return `${state.cure === "none" ? "Without a cure, at" : "At"} step ${wholeNumber(now.step)}, ${who}. ${error}.${begins}${tellOthers(state)}${followed}`;
     }
 
     /** What other seeds say, once the end is reached. @param {any} state */

@@ -6,31 +6,26 @@ The shipped model was also trained to speak with its FFN switched off (`experime
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import load_file
 
-from ffnlab.course import toy_transformer
-from ffnlab.course import world as world_words
-from ffnlab.course.experiments import read, world
+from ffnlab.course import toy_transformer, world
+from ffnlab.course.experiments import read
+from ffnlab.course.experiments.world import Setting
 
 STORED = Path(__file__).with_suffix(".json")
 WEIGHTS = Path(__file__).with_suffix(".safetensors")
-SETTING = world.Setting("two attributes", learned=False, ffn=True, steps=4000)
+SETTING = Setting("two attributes", learned=False, ffn=True, steps=4000)
 SHIPPED = 0
 GIVEN = 8  # the words up to the creature
 FRESH = tuple(range(101, 117))  # sixteen seeds that no choice was made on
 
 
-@cache
 def load() -> toy_transformer.ToyTransformer:
     """The twin that is shipped."""
-    model = toy_transformer.ToyTransformer()
-    model.load_state_dict(load_file(WEIGHTS))
-    return model.requires_grad_(False).eval()
+    return toy_transformer.load(WEIGHTS)
 
 
 def score_sentences(model: toy_transformer.ToyTransformer, ffn: bool = True) -> dict[str, float]:
@@ -38,13 +33,13 @@ def score_sentences(model: toy_transformer.ToyTransformer, ffn: bool = True) -> 
 
     "proper": the share of scenes in which all words are right but for those that name a way, a feeling or a sight. "right": in which all words are.
     """
-    sentences = toy_transformer.tensor([world_words.wish(scene) for scene in world_words.scenes(held_out=True)])
+    sentences = toy_transformer.tensor([world.wish(scene) for scene in world.scenes(held_out=True)])
     written = sentences[:, :GIVEN]
     while written.shape[1] < sentences.shape[1]:
         best = model(written, ffn)[:, -1].argmax(-1)
         written = torch.cat([written, best[:, None]], dim=1)
     same = written == sentences
-    free = [world_words.WAY, world_words.FEELING, world_words.SIGHT]
+    free = [world.WAY, world.FEELING, world.SIGHT]
     fixed = [place for place in range(sentences.shape[1]) if place not in free]
     return {"proper": same[:, fixed].all(1).float().mean().item(), "right": same.all(1).float().mean().item()}
 
