@@ -50,7 +50,7 @@ controls.show(
 # | | |
 # |---|---|
 # | **Difficulty** | intermediate |
-# | **Time** | 50 minutes on the core path; 30 more for what is marked *deeper* and for question M1, which can wait for another day |
+# | **Time** | 50 minutes on the core path; 25 more for what is marked *deeper* and for question M1, which can wait for another day |
 # | **You need** | softmax, matrix products, multi-head attention, ReLU and LayerNorm seen once, and `00_start_here` |
 # | **Points** | 20 for code, 3 for the quiz, 3 for an answer in your own words |
 #

@@ -75,7 +75,7 @@ print(f"multiplications, 2 of 8:   {k * one + d_model * E:>11,}  ({(k * one + d_
 # | | |
 # |---|---|
 # | **Difficulty** | advanced |
-# | **Time** | 55 minutes on the core path; 60 more for what is marked *deeper* and for question M8, which can wait for another day |
+# | **Time** | 55 minutes on the core path; 55 more for what is marked *deeper* and for question M8, which can wait for another day |
 # | **You need** | `02_feed_forward`, `05_parameters`; `07_gated` helps |
 # | **Points** | 26 for code, 3 for the quiz, 3 for an answer in your own words |
 #

@@ -17,7 +17,7 @@ import nbformat
 import pytest
 
 from autograder import keys, paths
-from autograder.authoring import build, minutes
+from autograder.authoring import build, minutes, size
 from autograder.errors import UserError
 from autograder.marking import outline, source_hash
 from ffnlab.checking import shipped_answers
@@ -300,6 +300,36 @@ def test_a_header_announces_the_minutes_that_are_counted_and_the_map_says_the_sa
     step, counted = STEPS[int(name[:2])], minutes.estimate(name)
     assert said and (int(said[1]), int(said[2] or 0)) == (step.core, step.more)
     assert (step.core, step.more) == minutes.announced(counted)
+
+
+THIRD_EDITION = ("00_start_here",)  # the notebooks that were written anew, within a budget
+
+
+@pytest.mark.parametrize("name", THIRD_EDITION)
+def test_a_notebook_of_the_third_edition_keeps_its_budget(name: str) -> None:
+    assert size.beyond(size.measure(name)) == []
+
+
+def test_what_is_beyond_the_budget_is_named() -> None:
+    assert size.beyond(size.BUDGET) == []
+    assert size.beyond(size.BUDGET._replace(words=2801, brackets=13.2)) == ["2801 words (2800)", "13 brackets (12)"]
+
+
+def test_a_size_counts_what_a_student_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither code, formulas nor a full answer; what is deeper is not on the core path."""
+    texts = (
+        "# Two words\n\nOne (*two*) $f(x)$ `f(x)` [four](https://a.b/c(d)).\n\n```\nno(words)\n```",
+        "## Later\n\n*deeper: the core path goes on with section 2*\n\nFive words are on it.",
+        "<!-- ### BEGIN SOLUTION -->\nA full answer.\n<!-- ### END SOLUTION -->",
+    )
+    shown = ("play(wire)", "controls.show(draw)", 'predict("one")', "print(1)")
+    cells = [nbformat.v4.new_markdown_cell(text) for text in texts]
+    cells += [nbformat.v4.new_code_cell(source, metadata={"tags": ["demo"]}) for source in shown]
+    monkeypatch.setattr(build, "notebook_of", lambda assignment: nbformat.v4.new_notebook(cells=cells))
+    monkeypatch.setattr(Course, "exercises_of", lambda self, notebook: [])
+    found = size.measure("02_feed_forward")
+    assert found[:5] == (7, 7 + 1 + 9 + 5, 7, 1, 2)
+    assert found.brackets == pytest.approx(1000 / found.words)
 
 
 def test_the_core_path_is_for_a_day() -> None:

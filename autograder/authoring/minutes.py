@@ -8,6 +8,7 @@ Nobody was timed: it is a rule, and the course says so.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from autograder.authoring import build
@@ -25,6 +26,7 @@ ANNOUNCED = re.compile(
 )  # the line below the heading of an exercise, or of a question answered in words
 AFTERWARDS = "## Going further"
 FOLDED = re.compile(r"<details>.*?</details>", re.S)  # read by whoever opens it
+FULL_ANSWER = re.compile(r"<!-- ### BEGIN SOLUTION -->.*?<!-- ### END SOLUTION -->", re.S)  # no student has it
 CODE = re.compile(r"```.*?```|<[^>]+>|[|#*_`]", re.S)  # what is looked at rather than read
 
 
@@ -52,42 +54,74 @@ def estimate(assignment: str) -> Minutes:
         UserError: an exercise announces no minutes.
     """
     asked = {exercise.name: is_question(exercise) for exercise in active_course().exercises_of(assignment)}
-    spent = {"core": 0.0, "deeper": 0.0, "words": 0.0}
-    section, path, announcing = "core", "core", 0
-    for cell in build.notebook_of(assignment).cells:
-        name = cell.metadata.get("nbgrader", {}).get("grade_id")
-        if cell.cell_type == "markdown":
-            for part in HEADING.split(cell.source):
-                skipped = SKIPPED.search(part) is not None or part.startswith(AFTERWARDS)
-                if part.startswith("## "):
-                    section = path = "deeper" if skipped else "core"
-                elif part.startswith("### "):
-                    path = "deeper" if skipped else section
-                if announced := ANNOUNCED.search(part):
-                    own = "words" if announced["question"] else "deeper" if announced["deeper"] else path
-                    spent[own] += float(announced["minutes"])
-                    announcing += own != "words"
-                else:
-                    folded = " ".join(FOLDED.findall(part))
-                    spent["deeper"] += _reading(folded)
-                    spent[path] += _reading(FOLDED.sub(" ", part))
-        elif asked.get(name):
-            spent[path] += LETTERS
-        elif "demo" in cell.metadata.get("tags", []):
-            spent[path] += _showing(cell.source)
+    spent, announcing = {"core": 0.0, "deeper": 0.0, "words": 0.0}, 0
+    for part in parts(assignment):
+        if announced := part.announced:
+            spent["words" if announced["question"] else part.path] += float(announced["minutes"])
+            announcing += not announced["question"]
+        elif part.is_text:
+            folded = " ".join(FOLDED.findall(part.source))
+            spent["deeper"] += _reading(folded)
+            spent[part.path] += _reading(FOLDED.sub(" ", part.source))
+        elif asked.get(part.name):
+            spent[part.path] += LETTERS
+        elif part.is_demo:
+            spent[part.path] += _showing(part.source)
     exercised = list(asked.values()).count(False)
     if announcing != exercised:
         raise UserError(f"solutions/{assignment}.py: {announcing} of {exercised} exercises announce their minutes")
     return Minutes(**spent)
 
 
+class Part(NamedTuple):
+    """A cell that is code, or what a text cell has below one heading.
+
+    path: "core" or "deeper". name: nbgrader's, of the cell.
+    """
+
+    source: str
+    path: str
+    name: str
+    is_text: bool
+    is_demo: bool
+
+    @property
+    def announced(self) -> re.Match[str] | None:
+        """The line that says how many minutes an exercise, or a question answered in words, takes."""
+        return ANNOUNCED.search(self.source) if self.is_text else None
+
+
+def parts(assignment: str) -> Iterator[Part]:
+    """The parts of a notebook in their order."""
+    section = path = "core"
+    for cell in build.notebook_of(assignment).cells:
+        name = cell.metadata.get("nbgrader", {}).get("grade_id", "")
+        if cell.cell_type != "markdown":
+            yield Part(cell.source, path, name, is_text=False, is_demo="demo" in cell.metadata.get("tags", []))
+            continue
+        for source in HEADING.split(FULL_ANSWER.sub("", cell.source)):
+            skipped = SKIPPED.search(source) is not None or source.startswith(AFTERWARDS)
+            if source.startswith("## "):
+                section = path = "deeper" if skipped else "core"
+            elif source.startswith("### "):
+                path = "deeper" if skipped else section
+            part = Part(source, path, name, is_text=True, is_demo=False)
+            announced = part.announced
+            yield part._replace(path="deeper") if announced and announced["deeper"] else part
+
+
 def _showing(source: str) -> float:
     """The minutes of a cell that shows something."""
     if source.startswith("veil("):
         return _reading(source)
-    if "controls.show(" in source or source.startswith("play("):
+    if is_figure(source):
         return FIGURE
     return GUESS if "predict(" in source else DEMO
+
+
+def is_figure(source: str) -> bool:
+    """Whether a cell shows a figure or a board."""
+    return "controls.show(" in source or source.startswith("play(")
 
 
 def _reading(text: str) -> float:

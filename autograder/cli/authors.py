@@ -48,19 +48,33 @@ def build(
 
 @app.command()
 def minutes() -> None:
-    """Count how long each notebook takes: on the core path, in what is marked as deeper, and for questions in one's own words."""
+    """Count what is in each notebook: its minutes on the core path, deeper and for questions in one's own words; its cells, words, figures and exercises."""
     from autograder.authoring import minutes as counting
+    from autograder.authoring import size
 
     table = Table("notebook", *counting.Minutes._fields, "its header says", box=box.SIMPLE_HEAD, pad_edge=False)
+    sizes = Table(
+        "notebook", *(field.replace("_", " ") for field in size.Size._fields), box=box.SIMPLE_HEAD, pad_edge=False
+    )
     counted = {name: counting.estimate(name) for name in assignments()}
     for name, found in counted.items():
         core, more = counting.announced(found)
         table.add_row(
             name, *(f"{spent:.0f}" for spent in found), f"{core} minutes" + (f"; {more} more" if more else "")
         )
+        sizes.add_row(
+            name,
+            *(
+                f"[bold red]{value:.0f}[/]" if value > most else f"{value:.0f}"
+                for value, most in zip(size.measure(name), size.BUDGET, strict=True)
+            ),
+        )
     table.add_section()
     table.add_row("all", *(f"{sum(spent):.0f}" for spent in zip(*counted.values(), strict=True)), "")
-    console_of().print(table)
+    sizes.add_section()
+    sizes.add_row("at most", *(f"{most:.0f}" for most in size.BUDGET))
+    console = console_of()
+    console.print(table, sizes)
 
 
 @app.command()

@@ -23,14 +23,14 @@ class Step(NamedTuple):
 
 STEPS = (
     Step("Over or into?", 20, 0),
-    Step("What attention can and cannot do", 50, 30),
+    Step("What attention can and cannot do", 50, 25),
     Step("The FFN, from formula to module", 60, 45),
     Step("Bends: activations and approximation", 50, 50),
     Step("One network, every position", 45, 45),
     Step("Where the parameters live", 40, 40),
     Step("What the FFN stores", 45, 45),
     Step("Gated FFNs", 45, 45),
-    Step("Mixture of Experts I: route and dispatch", 55, 60),
+    Step("Mixture of Experts I: route and dispatch", 55, 55),
     Step("Mixture of Experts II: balance and capacity", 40, 50),
     Step("Capstone: one block, four kinds of feed-forward", 30, 55),
 )  # notebook 00, 01, …; `autograder minutes` counts them

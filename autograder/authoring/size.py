@@ -1,0 +1,80 @@
+"""How much is in a notebook, and the budget that a notebook of the third edition keeps."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from autograder.authoring import build, minutes
+from ffnlab.diagnosis.recognition import is_question
+from ffnlab.registry import active_course
+
+SHOWN = re.compile(r"```.*?```|<[^>]+>", re.S)  # blocks of code, tags
+NOT_READ = re.compile(
+    r"```.*?```|`[^`\n]*`|\$\$.*?\$\$|\$[^$\n]*\$|\]\([^)\s]*\)|<[^>]+>", re.S
+)  # code, formulas, addresses, tags
+
+
+class Size(NamedTuple):
+    """What one can count in a notebook.
+
+    words: of all text. core_words: of those, on the core path. exercises: with points, without questions. questions: with letters.
+    brackets: pairs of round brackets per thousand words, outside of code and formulas.
+    """
+
+    cells: int
+    words: int
+    core_words: int
+    guesses: int
+    figures: int
+    core_exercises: int
+    exercises: int
+    questions: int
+    brackets: float
+
+
+BUDGET = Size(
+    cells=60,
+    words=2800,
+    core_words=2200,
+    guesses=5,
+    figures=4,
+    core_exercises=5,
+    exercises=7,
+    questions=3,
+    brackets=12.0,
+)
+
+
+def measure(assignment: str) -> Size:
+    """What is in a notebook."""
+    asked = {exercise.name: is_question(exercise) for exercise in active_course().exercises_of(assignment)}
+    parts = list(minutes.parts(assignment))
+    texts = [part for part in parts if part.is_text]
+    words = sum(_words(part) for part in texts)
+    shown = [part.source for part in parts if part.is_demo]
+    announced = [part.path for part in texts if part.announced and not part.announced["question"]]
+    return Size(
+        cells=len(build.notebook_of(assignment).cells),
+        words=words,
+        core_words=sum(_words(part) for part in texts if part.path == "core"),
+        guesses=sum("predict(" in source for source in shown),
+        figures=sum(minutes.is_figure(source) for source in shown),
+        core_exercises=announced.count("core"),
+        exercises=len(announced),
+        questions=list(asked.values()).count(True),
+        brackets=sum(NOT_READ.sub(" ", part.source).count("(") for part in texts) / max(words, 1) * 1000,
+    )
+
+
+def _words(part: minutes.Part) -> int:
+    return sum(any(map(str.isalnum, word)) for word in SHOWN.sub(" ", part.source).split())
+
+
+def beyond(size: Size) -> list[str]:
+    """What exceeds the budget, each in a few words: "4576 words (2800)"."""
+    return [
+        f"{found:.0f} {field.replace('_', ' ')} ({most:.0f})"
+        for field, found, most in zip(Size._fields, size, BUDGET, strict=True)
+        if found > most
+    ]
