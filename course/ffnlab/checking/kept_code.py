@@ -10,6 +10,7 @@ import ast
 import contextlib
 import dis
 import hashlib
+import inspect
 import linecache
 import math
 import re
@@ -19,7 +20,7 @@ from datetime import date
 from functools import cache
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from IPython.core.getipython import get_ipython
 
@@ -242,13 +243,12 @@ def _namespace(answer: object) -> dict[str, Any]:
 
 
 def _functions(value: object) -> Iterator[FunctionType]:
-    """A function, or the functions of a class."""
-    if isinstance(value, type):
-        for member in vars(value).values():
-            if isinstance(member := getattr(member, "__func__", member), FunctionType):
-                yield member
-    elif isinstance(value, FunctionType):
-        yield value
+    """A function, or the functions of a class, each without its decorators where they say what they decorate."""
+    for member in vars(value).values() if isinstance(value, type) else [value]:
+        with contextlib.suppress(ValueError):  # one that decorates itself
+            function: Any = inspect.unwrap(cast("Any", getattr(member, "__func__", member)))
+            if isinstance(function, FunctionType):
+                yield function
 
 
 class _Copied:
@@ -262,10 +262,11 @@ class _Copied:
 
     def text(self) -> str:
         imports = "\n".join(sorted(self.imports, key=lambda line: (line.startswith("from"), line)))
-        text = imports
+        text, gap = imports, 2  # newlines between this and a short one
         for definition in self.definitions:
-            is_short = "\n" not in definition and "\n" not in text.rpartition("\n\n")[2]
-            text += "\n" * (0 if not text else 2 if text == imports and is_short else 1 if is_short else 3) + definition
+            is_short = "\n" not in definition
+            text += "\n" * ((gap if is_short else 3) if text else 0) + definition
+            gap = 1 if is_short else 3
         return text
 
     def add(self, name: str, is_answer: bool = False) -> None:
@@ -288,14 +289,9 @@ class _Copied:
             self.imports.add(imported + (f" as {name}" if imported.rpartition(" ")[2] != name else ""))
         else:
             package = str(getattr(value, "__module__", "") or "").partition(".")[0]
-            known = package not in ("", "__main__", "builtins") and package in sys.modules
-            raise NotKept(
-                FOREIGN.format(name=name, package=package)
-                if known
-                else NO_ANSWER
-                if is_answer
-                else NO_SOURCE.format(name=name)
-            )
+            if package in sys.modules and package not in {"__main__", "builtins", *self._packages}:
+                raise NotKept(FOREIGN.format(name=name, package=package))
+            raise NotKept(NO_ANSWER if is_answer else NO_SOURCE.format(name=name))
 
     def _add_statement(self, name: str, statement: ast.stmt, source: str) -> None:
         if isinstance(statement, ast.ImportFrom):
