@@ -31,7 +31,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from ffnlab import check, hint, predict, progress, quiz
+from ffnlab import check, hint, machine, predict, progress, quiz
 from ffnlab.course.experiments import capstone as experiment
 from ffnlab.course.figures import anatomy
 from ffnlab.course.figures import capstone as figures
@@ -669,6 +669,13 @@ except NotImplementedError:
 # %% [markdown] text="english-after"
 # Try prompts and temperatures of your own in a cell below.
 #
+# **Your own part.** Your `generate` can also finish the sentence of the creek, with the model of notebook 00. It now has your parts wherever you have earned
+# them.
+
+# %% figure="machine"
+machine()
+
+# %% [markdown] text="best-text"
 # ## 11 · Which reads best?
 #
 # *deeper: the core path goes on with section 13*
