@@ -132,7 +132,7 @@ def test_each_right_answer_runs_in_a_model_that_is_torchs_otherwise(name: str) -
 
 
 def test_the_model_reads_all_scenes_without_any_answer() -> None:
-    assert machine.run({}) == machine.Run((), SCENES, ("over",), ())
+    assert machine.run({}) == machine.MachineRun((), SCENES, ("over",), ())
     assert SCENES == len(world.scenes(held_out=True)) == 1792
 
 
@@ -170,15 +170,18 @@ def test_a_part_that_does_not_run_is_named_and_replaced(name: str, wrong: Callab
     assert said.startswith(f"{name} ") and said.endswith(", so torch's own part runs in its place.")
 
 
-def test_a_part_that_catches_everything_does_not_hide_another_ones_failure() -> None:
-    def residual_sublayer(x: Any, ffn: Any, norm: Any, mode: str) -> Any:
-        try:
-            return x + ffn(norm(x))
-        except Exception:
-            return x
-
-    ran = machine.run({"residual_sublayer": residual_sublayer, "relu": raises})
-    assert ran.parts == ("residual_sublayer",) and ran.replaced[0].startswith("relu raises a RuntimeError")
+@pytest.mark.parametrize("after", ["return x", "raise KeyError"])
+def test_a_part_that_catches_everything_does_not_hide_another_ones_failure(after: str) -> None:
+    source = f"""
+def residual_sublayer(x, ffn, norm, mode):
+    try:
+        return x + ffn(norm(x))
+    except Exception:
+        {after}
+"""
+    ran = machine.run({"residual_sublayer": typed("residual_sublayer", source), "relu": raises})
+    assert ran.parts == ("residual_sublayer",) and ran.right == SCENES
+    assert ran.replaced == ("relu raises a RuntimeError, so torch's own part runs in its place.",)
 
 
 def test_a_wrong_value_is_shown_in_what_the_model_reads_and_a_changed_weight_is_forgotten() -> None:

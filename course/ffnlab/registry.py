@@ -36,7 +36,7 @@ class UnknownExercise(LookupError):
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptCode:
     """Of which exercises a check keeps the code of an earned answer: all of it in one file that runs alone.
 
     file: its name; it is beside the notebooks' folders. exercises: their names, in the order of the file's sections. packages: what the code may import
@@ -199,11 +199,11 @@ class Course:
         return asked
 
     @cached_property
-    def kept(self) -> Kept | None:
+    def kept(self) -> KeptCode | None:
         """What the module `parts` of the students' package says in KEPT; None where there is no such module."""
         if not self.folder.joinpath("parts.py").is_file():
             return None
-        said: Kept = importlib.import_module(f"{self.package}.parts").KEPT
+        said: KeptCode = importlib.import_module(f"{self.package}.parts").KEPT
         return said
 
     @cached_property

@@ -26,7 +26,7 @@ from IPython.core.getipython import get_ipython
 
 from ffnlab.checking import record
 from ffnlab.observation.containment import CHARACTERS, Stop, contained
-from ffnlab.registry import Kept, active_course
+from ffnlab.registry import KeptCode, active_course
 
 HEADING = re.compile(r"^# === (\w+), (\S+), (\d{4}-\d\d-\d\d) ===$", re.MULTILINE)
 HEAD = """\
@@ -139,7 +139,7 @@ def _sections(text: str) -> dict[str, Section]:
     }
 
 
-def _text(kept: Kept, sections: Mapping[str, Section]) -> str:
+def _text(kept: KeptCode, sections: Mapping[str, Section]) -> str:
     """The whole file."""
     order = [*kept.exercises, *sections]  # what the course no longer has comes last
     parts = [
@@ -161,7 +161,7 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def _revised(text: str, kept: Kept, name: str, answer: object, earns: Callable[[object], bool]) -> str | None:
+def _revised(text: str, kept: KeptCode, name: str, answer: object, earns: Callable[[object], bool]) -> str | None:
     """The file's text with an answer's code in it; None where it is in it already.
 
     Raises:
@@ -211,7 +211,7 @@ def _run(text: str, file: str) -> tuple[dict[str, Any], dict[str, str]]:
 # An answer's code
 
 
-def _code(name: str, answer: object, kept: Kept, others: Iterable[str]) -> str:
+def _code(name: str, answer: object, kept: KeptCode, others: Iterable[str]) -> str:
     """The code of an answer with all that it refers to.
 
     others: exercises that the file has sections of; they are not copied.

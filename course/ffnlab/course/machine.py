@@ -15,7 +15,7 @@ from ffnlab.phrases import sentence
 WRITTEN = 9  # words after the prompt, as far as the end of the sentence
 
 
-class Run(NamedTuple):
+class MachineRun(NamedTuple):
     """What the model did on a learner's parts.
 
     parts: the exercises whose answers ran. right: how many held-out scenes it read rightly. written: its next words. replaced: what was wrong with the
@@ -50,7 +50,7 @@ def machine() -> None:
     display(bundle, raw=True)
 
 
-def run(answers: Mapping[str, Any]) -> Run:
+def run(answers: Mapping[str, Any]) -> MachineRun:
     """Run the model on answers, by exercise. One that raises or gives what has a wrong shape is left out, and the model runs again."""
     import torch
 
@@ -68,8 +68,12 @@ def run(answers: Mapping[str, Any]) -> Run:
                 model = Assembly(copy.deepcopy(toy_transformer.load()), parts)  # a copy: an answer can change weights
                 stream = model.gather(words[:, : world.FEELING])[:, [moment - 1 for moment in moments]]
                 said = model.scores(stream).argmax(-1)  # [scenes, 2]
-                right = int((said == words[:, moments]).all(-1).sum())
-                return Run(tuple(parts), right, tuple(model.write(PROMPT, WRITTEN)), tuple(replaced))
+                written = model.write(PROMPT, WRITTEN)
+            if model.failed:
+                raise model.failed[0]
         except PartFailed as failed:
             del parts[failed.exercise]
             replaced.append(f"{failed.exercise} {failed.what}, so torch's own part runs in its place.")
+        else:
+            right = int((said == words[:, moments]).all(-1).sum())
+            return MachineRun(tuple(parts), right, tuple(written), tuple(replaced))

@@ -14,7 +14,7 @@ from ffnlab.course import toy_transformer, world
 from ffnlab.course.ffn_probes import TwoLayerFFN
 from ffnlab.observation.containment import Stop
 from ffnlab.observation.exercise import describe_result, type_with_article
-from ffnlab.registry import Kept
+from ffnlab.registry import KeptCode
 
 D_MODEL, D_FF = toy_transformer.D_MODEL, toy_transformer.D_FF
 CHUNK = 16  # tokens at a time, for `ffn_chunked`
@@ -35,13 +35,13 @@ PARTS = {
 }
 """What an exercise's answer is in the model, in the order of the notebooks; `Assembly` says how it is called."""
 
-KEPT = Kept("my_transformer.py", (*PARTS, "Block"), packages=("torch",))  # a Block is trained in notebook 10
+KEPT = KeptCode("my_transformer.py", (*PARTS, "Block"), packages=("torch",))  # a Block is trained in notebook 10
 
 FFN = Callable[[torch.Tensor], torch.Tensor]  # [..., d_model] -> [..., d_model]
 
 
-class PartFailed(BaseException):
-    """A part raises, or gives what has another shape. No Exception, because the parts around it may catch those.
+class PartFailed(Exception):
+    """A part raises, or gives what has another shape.
 
     exercise: whose answer it is. what: what it does, in words that follow its name.
     """
@@ -68,6 +68,7 @@ class Assembly:
         attention, linear1, linear2 = model.attention, model.linear1, model.linear2
         assert isinstance(attention, toy_transformer.Average) and linear1 is not None and linear2 is not None
         self._model, self._parts = model, parts
+        self.failed: list[PartFailed] = []  # also what a part around the one that failed has caught
         self._Wv, self._Wo = attention.value.weight.T, 4 * attention.output.weight.T
         self._W1, self._b1 = linear1.weight.T, linear1.bias
         self._W2, self._b2 = linear2.weight.T, linear2.bias
@@ -92,8 +93,8 @@ class Assembly:
         def one(X: torch.Tensor) -> torch.Tensor:
             pair = self._call("self_attention", X, nothing, nothing, self._Wv, self._Wo, A=pattern)
             if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-                raise PartFailed("self_attention", f"should give a pair (out, A), and {describe_result(pair)}")
-            return _shaped("self_attention", pair[0], X.shape)
+                raise self._failure("self_attention", f"should give a pair (out, A), and {describe_result(pair)}")
+            return self._shaped("self_attention", pair[0], X.shape)
 
         return x + torch.stack([one(X) for X in x])
 
@@ -114,14 +115,14 @@ class Assembly:
         written = self._call("generate", model, ids, [0.5] * count, toy_transformer.LONGEST, 0.0)
         is_list = isinstance(written, (list, tuple)) and len(written) == count
         if not is_list or not all(isinstance(n, int) and 0 <= n < len(world.WORDS) for n in written):
-            raise PartFailed("generate", f"should give {count} numbers of words, and {describe_result(written)}")
+            raise self._failure("generate", f"should give {count} numbers of words, and {describe_result(written)}")
         return [world.WORDS[n] for n in written]
 
     def _with_ffn(self, x: torch.Tensor) -> torch.Tensor:
         """The stream after the FFN: [B, T, d_model]."""
         if "residual_sublayer" not in self._parts:
             return torch.add(x, self._ffn(x))
-        return _shaped(
+        return self._shaped(
             "residual_sublayer", self._call("residual_sublayer", x, self._ffn, self._model.before, "pre"), x.shape
         )
 
@@ -134,9 +135,9 @@ class Assembly:
         logits = tokens @ self._router  # [N, experts]
         gates = torch.full_like(logits, 1 / len(self._experts))
         if "route" in self._parts:
-            gates = _shaped("route", self._call("route", logits, CHOSEN, "topk_softmax"), logits.shape)
+            gates = self._shaped("route", self._call("route", logits, CHOSEN, "topk_softmax"), logits.shape)
         if "moe_loop" in self._parts:
-            return _shaped("moe_loop", self._call("moe_loop", tokens, gates, self._experts), tokens.shape)
+            return self._shaped("moe_loop", self._call("moe_loop", tokens, gates, self._experts), tokens.shape)
         if "route" in self._parts:
             favourites = gates.argmax(-1).tolist()
             return torch.cat([self._experts[n](tokens[i : i + 1]) for i, n in enumerate(favourites)])
@@ -160,11 +161,11 @@ class Assembly:
     def _activation(self, x: torch.Tensor) -> torch.Tensor:
         if "relu" not in self._parts:
             return torch.relu(x)
-        return _shaped("relu", self._call("relu", x), x.shape)
+        return self._shaped("relu", self._call("relu", x), x.shape)
 
     def _forward(self, x: torch.Tensor) -> torch.Tensor:
         weights = (self._W1, self._b1, self._W2, self._b2)
-        return _shaped("ffn_forward", self._call("ffn_forward", x, *weights, self._activation), x.shape)
+        return self._shaped("ffn_forward", self._call("ffn_forward", x, *weights, self._activation), x.shape)
 
     def _made_module(self) -> FFN:
         name = "PositionwiseFeedForward"
@@ -172,17 +173,19 @@ class Assembly:
         try:
             _fill(module.eval(), self._model)
         except Exception as error:
-            raise PartFailed(name, _raises(error)) from None
-        return lambda x: _shaped(name, self._call(name, x, of=module), x.shape)
+            raise self._failure(name, _raises(error)) from None
+        return lambda x: self._shaped(name, self._call(name, x, of=module), x.shape)
 
     def _chunked(self, x: torch.Tensor) -> torch.Tensor:
-        return _shaped("ffn_chunked", self._call("ffn_chunked", x, self._module, CHUNK), x.shape)
+        return self._shaped("ffn_chunked", self._call("ffn_chunked", x, self._module, CHUNK), x.shape)
 
     def _neuron_by_neuron(self, x: torch.Tensor) -> torch.Tensor:
         """The sum of what the neurons write, and b2. One token at a time."""
 
         def one(token: torch.Tensor) -> torch.Tensor:
-            return _shaped("decompose_output", self._call("decompose_output", self._module, token), (D_FF, D_MODEL))
+            return self._shaped(
+                "decompose_output", self._call("decompose_output", self._module, token), (D_FF, D_MODEL)
+            )
 
         return torch.stack([one(token).sum(0) + self._b2 for token in x])
 
@@ -198,14 +201,28 @@ class Assembly:
         down[:-1, :-1], down[-1, :-1] = self._W2, self._b2
         with_one = torch.cat([x, torch.ones_like(x[..., :1])], -1)
         out = self._call("glu_variant", with_one, gate, up, down, "reglu")
-        return _shaped("glu_variant", out, with_one.shape)[..., :-1]
+        return self._shaped("glu_variant", out, with_one.shape)[..., :-1]
 
     def _call(self, exercise: str, *arguments: Any, of: Any = None, **named: Any) -> Any:
         """What an answer, or something `of` its making, returns."""
+        before = len(self.failed)
         try:
             return (of or self._parts[exercise])(*arguments, **named)
         except (Exception, Stop) as error:
-            raise PartFailed(exercise, _raises(error)) from None
+            inside = self.failed[before:]  # of a part that this one calls
+            raise inside[0] if inside else self._failure(exercise, _raises(error)) from None
+
+    def _shaped(self, exercise: str, result: Any, shape: Sequence[int]) -> torch.Tensor:
+        """A result that has to be a tensor of a certain shape."""
+        if not isinstance(result, torch.Tensor):
+            raise self._failure(exercise, f"should give a tensor, and {describe_result(result)}")
+        if result.shape != torch.Size(shape):
+            raise self._failure(exercise, f"gives the shape {list(result.shape)} in place of {list(shape)}")
+        return result
+
+    def _failure(self, exercise: str, what: str) -> PartFailed:
+        self.failed.append(PartFailed(exercise, what))
+        return self.failed[-1]
 
 
 def _fill(module: Any, model: toy_transformer.ToyTransformer) -> None:
@@ -220,15 +237,6 @@ def _fill(module: Any, model: toy_transformer.ToyTransformer) -> None:
 def _also_of_nothing(ffn: FFN) -> FFN:
     """An FFN that is not called where there are no tokens: a mixture may call an expert that nobody has chosen."""
     return lambda x: ffn(x) if len(x) else x
-
-
-def _shaped(exercise: str, result: Any, shape: Sequence[int]) -> torch.Tensor:
-    """A result that has to be a tensor of a certain shape."""
-    if not isinstance(result, torch.Tensor):
-        raise PartFailed(exercise, f"should give a tensor, and {describe_result(result)}")
-    if result.shape != torch.Size(shape):
-        raise PartFailed(exercise, f"gives the shape {list(result.shape)} in place of {list(shape)}")
-    return result
 
 
 def _raises(error: BaseException) -> str:
