@@ -144,6 +144,15 @@ def test_a_block_comes_with_the_classes_of_its_notebook(nth: int, course: Path) 
     assert alone(course, f"print({{tuple({block}) for kind in ('none', 'relu', 'swiglu', 'moe')}})") == "{(2, 5, 16)}"
 
 
+def test_the_model_runs_whatever_the_notebook_has_set_for_torch() -> None:
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert machine.run({"ffn_chunked": typed("ffn_chunked", styles("ffn_chunked")[0])}).right == SCENES
+        assert torch.get_default_dtype() == torch.float64
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
 # Wrong answers
 
 

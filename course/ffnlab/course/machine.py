@@ -65,6 +65,7 @@ def run(answers: Mapping[str, Any]) -> MachineRun:
     while True:
         try:
             with contained(CHARACTERS), torch.no_grad():
+                torch.set_default_dtype(torch.float32)  # the weights'; afterwards it is what it was
                 model = Assembly(copy.deepcopy(toy_transformer.load()), parts)  # a copy: an answer can change weights
                 stream = model.gather(words[:, : world.FEELING])[:, [moment - 1 for moment in moments]]
                 said = model.scores(stream).argmax(-1)  # [scenes, 2]
