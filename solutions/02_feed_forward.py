@@ -29,7 +29,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from ffnlab import check, hint, play, predict, progress, quiz
+from ffnlab import check, hint, machine, play, predict, progress, quiz
 from ffnlab.course.boards import creek
 from ffnlab.course.figures import anatomy
 from ffnlab.course.figures import feed_forward as figures
@@ -857,6 +857,15 @@ quiz_dropout = ...  # "A", "B" or "C"
 ### BEGIN SOLUTION
 quiz_dropout = "A"
 ### END SOLUTION
+
+# %% [markdown] text="machine-text"
+# ## Your own part
+#
+# Each earned answer that is a part of a Transformer is kept in `my_transformer.py`, in the course's folder. Open it: it is your own code. The cell below runs the
+# creek model of notebook 00 on it. Does the dog still jump over the cold creek, by your `ffn_forward` and your module?
+
+# %% figure="machine"
+machine()
 
 # %% [markdown] text="M2-text"
 # ## 9 · In your own words

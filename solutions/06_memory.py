@@ -30,7 +30,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from ffnlab import check, hint, predict, progress, quiz
+from ffnlab import check, hint, machine, predict, progress, quiz
 from ffnlab.course.experiments import fact_stores
 from ffnlab.course.figures import anatomy, little_world
 from ffnlab.course.figures import memory as figures
@@ -862,6 +862,14 @@ quiz_width = ...  # "A", "B" or "C"
 ### BEGIN SOLUTION
 quiz_width = "B"
 ### END SOLUTION
+
+# %% [markdown] text="machine-text"
+# ## Your own part
+#
+# The rows of your `decompose_output`, added up, and b2: that is the FFN again. The creek model takes it, one token at a time.
+
+# %% figure="machine"
+machine()
 
 # %% [markdown] text="M6-text"
 # ## 11 · In your own words

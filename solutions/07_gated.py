@@ -30,7 +30,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from ffnlab import check, hint, predict, progress, quiz
+from ffnlab import check, hint, machine, predict, progress, quiz
 from ffnlab.course import atlas
 from ffnlab.course.figures import anatomy
 from ffnlab.course.figures import gated as figures
@@ -791,6 +791,15 @@ quiz_table = ...  # "A", "B" or "C"
 ### BEGIN SOLUTION
 quiz_table = "B"
 ### END SOLUTION
+
+# %% [markdown] text="machine-text"
+# ## Your own part
+#
+# The creek model was trained with ReLU, and has no gate. Your `glu_variant` can run it all the same. Give every token a 1 at its end. `Wu` hands this 1 to
+# all neurons, so `"reglu"` multiplies each of them by 1. `Wg` holds the old W1, with b1 in its last row.
+
+# %% figure="machine"
+machine()
 
 # %% [markdown] text="M7-text"
 # ## 11 · In your own words

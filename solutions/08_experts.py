@@ -29,7 +29,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from ffnlab import check, hint, predict, progress, quiz
+from ffnlab import check, hint, machine, predict, progress, quiz
 from ffnlab.course import atlas, progress_bar
 from ffnlab.course.figures import anatomy
 from ffnlab.course.figures import experts as figures
@@ -872,6 +872,16 @@ quiz_active = ...  # "A", "B" or "C"
 ### BEGIN SOLUTION
 quiz_active = "A"
 ### END SOLUTION
+
+# %% [markdown] text="machine-text"
+# ## Your own part
+#
+# Your `route` and your `moe_loop` make a mixture of the FFNs that you have written so far. They all compute the same, and the gates of a token add up to 1. So
+# the mixture has to say what one FFN says. Komatsuzaki et al. 2023 (*Sparse Upcycling*, arXiv 2212.05055) begin like this: with copies of a trained FFN, which
+# then learn to differ.
+
+# %% figure="machine"
+machine()
 
 # %% [markdown] text="M8-text"
 # ## 11 · In your own words

@@ -31,7 +31,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from ffnlab import check, hint, predict, progress, quiz
+from ffnlab import check, hint, machine, predict, progress, quiz
 from ffnlab.course.experiments import capstone as experiment
 from ffnlab.course.figures import anatomy
 from ffnlab.course.figures import capstone as figures
@@ -91,9 +91,9 @@ predict("without_ffn")
 # | | |
 # |---|---|
 # | **Difficulty** | advanced |
-# | **Time** | 30 minutes on the core path; 55 more for what is marked *deeper* and for questions M9 and M10, which can wait for another day |
+# | **Time** | 55 minutes on the core path; 55 more for what is marked *deeper* and for questions M9 and M10, which can wait for another day |
 # | **You need** | `01_attention`, `02_feed_forward`, `04_every_position`, `05_parameters`; for the kinds `07_gated`, `08_experts` and `09_balance` |
-# | **Points** | 9 for code, 3 for the quiz, 6 for two answers in your own words |
+# | **Points** | 14 for code, 3 for the quiz, 6 for two answers in your own words |
 #
 # Comparing four kinds of block sounds easy. The comparison is the harder half: equal in what? over how many seeds? and what does it not tell you?
 #
@@ -103,6 +103,7 @@ predict("without_ffn")
 # |---|---|
 # | assemble a pre-norm block around any kind of feed-forward | `Block` |
 # | let a model write, at a temperature of your choice | `generate` |
+# | write the few neurons that make over and into right | `wire_by_hand` |
 # | say what a block loses, and keeps, without its FFN | question M9 |
 # | compare kinds honestly: equal what, how many seeds, which error bar, and what it cannot show | question M10 |
 #
@@ -669,9 +670,16 @@ except NotImplementedError:
 # %% [markdown] text="english-after"
 # Try prompts and temperatures of your own in a cell below.
 #
+# **Your own part.** Your `generate` can also finish the sentence of the creek, with the model of notebook 00. It now has your parts wherever you have earned
+# them.
+
+# %% figure="machine"
+machine()
+
+# %% [markdown] text="best-text"
 # ## 11 · Which reads best?
 #
-# *deeper: the core path goes on with section 13*
+# *deeper: the core path goes on with section 12*
 #
 # Which kind of feed-forward reads best? The stored runs put this question to the same text, from five seeds each.
 
@@ -689,36 +697,77 @@ for name, costs in stored_english["bits per character"].items():
 # runs. Four more blocks of attention do not buy that, and one of their seeds went badly at this learning rate. Which FFN is best? There is no answer until
 # somebody says: best at what?
 
-# %% [markdown] text="summary-text"
-# ## 12 · The summary, and a checklist
+# %% [markdown] text="wire_by_hand-text"
+# ## 12 · Wire it by hand
 #
-# *deeper: the core path goes on with section 13*
+# Your block *learned* to say over and into. What did its neurons have to find? Find it yourself, without training. Take the model of notebook 00 and pull its FFN
+# out. All that is left before the scores is linear, so over or into is a coin toss. Now write an FFN of a few neurons, number by number.
 #
-# ```
-#     x ──┬──────────────────────────────► + ──┬────────────────────────────────► + ──► out    [B, T, d_model]
-#         └─► norm1 ─► attention (causal) ─┘   └─► norm2 ─► FFN ──────────────────┘
-#                      global: tokens meet                   local: each token alone
+# Where is the word decided? At *jump*. Attention has brought the creek and the cold to that position, as two directions in one vector. In notebook 01 you have
+# written two neurons that make an XOR of such a sum.
 #
-#     plain FFN:  [B, T, d_model] ─ Linear1 ─► [B, T, d_ff] ─ activation (─ dropout) ─►
-#                 [B, T, d_ff] ─ Linear2 ─► [B, T, d_model]
-# ```
+# ### Exercise `wire_by_hand`
 #
-# | | |
-# |---|---|
-# | d_ff | often 4 · d_model; 8/3 · d_model for a gated one of equal size; from 2 to 64 · d_model in published models without experts |
-# | activation | ReLU (2017), GELU (GPT-2, BERT), SiLU as a gate (LLaMA, PaLM) |
-# | parameters | 2/3 of a layer for d_ff = 4 · d_model and full attention; a half in a decoder block with two attentions; more with fewer key and value heads; far more in a mixture |
-# | positions | one network for all of them; each layer has its own |
+# *5 points · difficulty ●●● · 20 minutes*
 #
-# A plain FFN as in notebook 02 is right when you can tick all of these; the check there tested each of them. (A gated one has three layers, and the paper of 2017
-# has its dropout behind the FFN.)
+# - **Takes** `x` [N, T, d_model], what attention leaves at each of the T positions of N sentences, in float64. `first` and `second` [N] say for each sentence
+#   whether its place is water, and whether it is cold: True or False. `at` is the position of *jump*. `same` and `different` [d_model] are rows of the matrix
+#   of scores: the score of a word is the product of the final vector with its row.
+# - **Returns** `(W1, b1, W2)`, of the shapes [d_model, n], [n] and [n, d_model], with at most 16 neurons. The model goes on with
+#   x + relu(x @ W1 + b1) @ W2.
+# - **At `at`** the word of `same` is to be said where `first` and `second` are equal, and that of `different` where they differ. This is tested on the 1,792
+#   sentences that are held out, of which `x` has none: at least 95 % of each of the four kinds have to be right.
+# - **Elsewhere** the model speaks rightly already. Let your neurons be silent there: 99 % of the other words have to stay right.
+# - The test asks for a second habit as well, glad or sorry. There `first` is cold, `second` is spunky, and `at` is the position of *was*. Its axes are in
+#   another order than the model's.
 #
-# - two linear layers, d_model → d_ff → d_model;
-# - an activation between them;
-# - dropout, if any, on the hidden layer, and only in training;
-# - the shape of the input comes out again, whatever its leading dimensions.
-#
-# And a pre-norm block, when: two norms, each before its part; two residuals, from what was not normed; a causal mask before the softmax; a mixture's second loss handed out.
+# Par is three neurons. Stuck? Run `hint("wire_by_hand")` in a cell of your own.
+
+
+# %% exercise="wire_by_hand"
+def wire_by_hand(x, first, second, at, same, different):
+    """Neurons (W1 [d_model, n], b1 [n], W2 [n, d_model]) that say one word where `first` and `second` are equal, another where they differ."""
+    ### BEGIN SOLUTION
+    N, T, d = x.shape
+    wanted = torch.full((N, T), -3.0, dtype=x.dtype)  # far below every kink at the other positions
+    wanted[:, at] = first.to(x.dtype) + second.to(x.dtype)  # 0, 1 or 2
+    weight = torch.ones(T, dtype=x.dtype)
+    weight[at] = 30
+    rows = torch.cat([x, torch.ones(N, T, 1, dtype=x.dtype)], dim=-1) * weight[:, None]
+    found = torch.linalg.lstsq(rows.reshape(-1, d + 1), (wanted * weight).reshape(-1, 1)).solution[:, 0]
+    key, offset = found[:-1], found[-1]
+    push = 10 * (different - same) / (different - same).square().sum()
+    W1 = torch.stack([key, key, key], dim=1)
+    b1 = torch.stack([offset + 1, offset, offset - 1])  # at 0, 1 and 2 they give 1, 2, 3; 0, 1, 2; and 0, 0, 1
+    W2 = torch.stack([-push, 3 * push, -4 * push])  # so -1, 1 and -1 times push
+    return W1, b1, W2
+    ### END SOLUTION
+    raise NotImplementedError
+
+# %% [markdown] text="wired-text"
+# Does it jump over the cold creek? The cell puts your neurons into the model of notebook 00.
+
+# %% code="wired"
+from ffnlab.course import toy_transformer, world
+
+scenes, at = world.scenes(held_out=False), world.WAY - 1
+shipped = toy_transformer.load()
+stream = shipped.gather(toy_transformer.tensor([world.wish(scene) for scene in scenes])[:, :-1]).double()
+water, cold = (torch.tensor([getattr(scene, name) for scene in scenes]) for name in ("water", "cold"))
+over, into = (shipped.scores.weight[world.NUMBER[word]].double() for word in world.WAYS)
+try:
+    W1, b1, W2 = (part.float() for part in wire_by_hand(stream, water, cold, at, over, into))
+    words = ["the", "creek", "was", "cold", "and", "the", "spunky", "dog", "wanted", "to", "jump"]
+    x = shipped.gather(toy_transformer.tensor([words]))
+    for name, hidden in (("without an FFN", 0 * torch.relu(x @ W1 + b1)), ("with yours", torch.relu(x @ W1 + b1))):
+        said = shipped.scores(x + hidden @ W2)[0, at].softmax(-1)
+        print(f"{name}: over {said[world.NUMBER['over']]:.0%}, into {said[world.NUMBER['into']]:.0%}")
+    print(f"{len(b1)} neurons; par is 3")
+except NotImplementedError:
+    print("This cell lights up when wire_by_hand is written.")
+
+# %% [markdown] text="map-text"
+# A few neurons put two things together that attention had only brought to one place. You know how, because you have built them.
 #
 # ## 13 · The map
 #
@@ -734,7 +783,7 @@ for name, costs in stored_english["bits per character"].items():
 # | 07 | gate, match widths, fuse | `glu_variant`, `GatedFFN`, `fuse_gate_up`, `find_the_gate`, `swiglu_width`, `bilinear_square` |
 # | 08 | route and dispatch | `route`, `moe_reference`, `moe_loop`, `moe_sorted`, `moe_counts`, `router_gradient` |
 # | 09 | balance, capacity, shared experts | `load_balance_loss`, `z_loss`, `drop_mask`, `bias_update`, `diagnose_load`, `SharedExpertMoE` |
-# | 10 | put it all together, and compare honestly | `Block`, `generate` |
+# | 10 | put it all together, and compare honestly | `Block`, `generate`, `wire_by_hand` |
 #
 # `progress()` below says which of them you have earned.
 #
@@ -742,6 +791,7 @@ for name, costs in stored_english["bits per character"].items():
 #
 # - assemble a pre-norm block around any kind of feed-forward: `Block`;
 # - let a model write, at a temperature of your choice: `generate`;
+# - write the few neurons that make over and into right: `wire_by_hand`;
 # - say what a block loses, and keeps, without its FFN: M9;
 # - compare kinds honestly, and say what the comparison can't show: M10.
 #

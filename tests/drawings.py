@@ -29,6 +29,7 @@ from ffnlab.course.figures import (
     feed_forward,
     gated,
     little_world,
+    machine,
     memory,
     parameters,
     start_here,
@@ -111,6 +112,7 @@ PARAMETERS: dict[Draw, Iterable[tuple[Any, ...]]] = {
     ],
 
     anatomy.block: [(part,) for part in anatomy.PARTS],
+    machine.lit: [(tuple(machine.in_course())[:count], 0, ("over", "it", "and", "was", "glad", "about", "the", "ice", ".")) for count in range(1, 13)],
     attention.blend: [(-6.0, -6.0, -6.0), (6.0, 6.0, 6.0), (6.0, -6.0, -6.0), (-6.0, 6.0, 5.9)],
     attention.scaled: product((-2.0, -1.0, 0.0, 0.5, 4.0), (False, True), (0, 3, 7, 13)),
     attention.line: [(0, -1.0), (345, 1.0), (45, 0.35, "AND"), (45, 0.0), (225, -0.35)],
@@ -241,6 +243,7 @@ REFUSED: list[tuple[Draw, tuple[Any, ...], str]] = [
     (little_world.rule, ("any", "cold", "timid", "into", 31), "the strength one of"),
 
     (anatomy.block, ("11",), "must be"),
+    (machine.lit, (("hello_shape",),), "is not a part"),
     (attention.scaled, (9.0,), "must be"),
     (attention.scaled, (1.0, False, 14), "must be"),
     (attention.line, (0, 0.0, "NAND"), "no target"),

@@ -273,7 +273,7 @@ def handout(target: Path, notebooks: Sequence[str] = ()) -> Path:
 def _left_out(part: str) -> bool:
     return (
         part in LEFT_OUT
-        or part.startswith((".progress", ".predictions", ".boards"))
+        or part.startswith((".progress", ".predictions", ".boards", "my_transformer."))
         or part.endswith((".egg-info", "_cache", ".draft"))
         or re.search(r"\.before(-\d+)?\.ipynb$", part) is not None
     )

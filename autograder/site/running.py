@@ -27,6 +27,7 @@ from autograder.site import frames
 from ffnlab import boards, doctor, live_boards
 from ffnlab.boards import Board
 from ffnlab.checking import panel, record
+from ffnlab.course import machine
 from ffnlab.drawing import controls
 from ffnlab.prediction import prediction_widget
 from ffnlab.registry import active_course
@@ -85,7 +86,7 @@ def run(assignment: str) -> ExecutedNotebook:
         display(panel.message("Yours", ELSEWHERE))
 
     controls.show, prediction_widget.predict, live_boards.play = show, predict, play
-    doctor.doctor = record.progress = elsewhere
+    doctor.doctor = record.progress = machine.machine = elsewhere
     home = os.getcwd()
     with tempfile.TemporaryDirectory() as name:
         for other in active_course().notebooks:  # so that it looks like a course

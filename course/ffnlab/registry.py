@@ -36,11 +36,24 @@ class UnknownExercise(LookupError):
 
 
 @dataclass(frozen=True)
+class KeptCode:
+    """Of which exercises a check keeps the code of an earned answer: all of it in one file that runs alone.
+
+    file: its name; it is beside the notebooks' folders. exercises: their names, in the order of the file's sections. packages: what the code may import
+    besides Python's own modules.
+    """
+
+    file: str
+    exercises: tuple[str, ...]
+    packages: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Course:
     """A course. Its package says `COURSE = Course(__name__, keys=…)`.
 
-    package: what students have, with `exercises/` and `answers/` in it, and `predictions/` where there are any. Each module in `exercises/` says
-    `NOTEBOOK = "01_name"`; that of its predictions and that of its keys have the same name as the module.
+    package: what students have, with `exercises/` and `answers/` in it, `predictions/` where there are any, and `parts.py` where code is kept. Each
+    module in `exercises/` says `NOTEBOOK = "01_name"`; that of its predictions and that of its keys have the same name as the module.
     keys: the instructor's package, which students do not have.
     late_imports: by notebook, modules that its exercises make torch import when they are first run. Whoever grades many imports them once.
     """
@@ -184,6 +197,14 @@ class Course:
         module = importlib.import_module(f"{self.package}.predictions.{self.notebooks[notebook]}")
         asked: Mapping[str, Prediction] = module.PREDICTIONS
         return asked
+
+    @cached_property
+    def kept(self) -> KeptCode | None:
+        """What the module `parts` of the students' package says in KEPT; None where there is no such module."""
+        if not self.folder.joinpath("parts.py").is_file():
+            return None
+        said: KeptCode = importlib.import_module(f"{self.package}.parts").KEPT
+        return said
 
     @cached_property
     def predictions(self) -> Mapping[str, Prediction]:

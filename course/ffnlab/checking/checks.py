@@ -11,7 +11,7 @@ from collections import Counter
 from IPython.core.getipython import get_ipython
 from IPython.display import display
 
-from ffnlab.checking import panel, record, shipped_answers
+from ffnlab.checking import kept_code, panel, record, shipped_answers
 from ffnlab.checking.comparison import ReferenceOutputs, compare
 from ffnlab.checking.verdict import Outcome, Verdict, not_earned
 from ffnlab.observation.containment import CHARACTERS, Output, Stop, TimeUp, contained, limited
@@ -71,17 +71,24 @@ def check(
         seeds = [public_seed(name, case) for case in range(exercise.cases)]
         verdict, output = examine(exercise, marking, answer, seeds, seconds or exercise.seconds, characters)
         printed, note = output.console.text(LINES, LENGTH), earlier_version_note(name)
+        kept = ""
+        if verdict.outcome is Outcome.EARNED and not on_purpose:
+            kept = kept_code.keep(name, answer, lambda other: _earns(exercise, marking, other, seeds))
     except BaseException as error:
         kind = type(error).__name__
         said = INTERRUPTED.format(_at(error)) if kind == "KeyboardInterrupt" else BROKEN.format(kind)
         return _finish(panel.message(f"? {name}: not checked", said, Outcome.NOT_GRADED), name)
     more = f'Stuck? `hint("{name}")` in a cell of your own.' if exercise.hints else ""
-    shown = panel.of_verdict(verdict, exercise.understood, printed, more, warned=output.warnings, note=note)
+    shown = panel.of_verdict(verdict, exercise.understood, printed, more, warned=output.warnings, note=note, kept=kept)
     if on_purpose:
         display(shown)
         return Points(verdict.points)
     record.save_verdict(verdict)
     return _finish(shown, name, verdict)
+
+
+def _earns(exercise: Exercise, marking: ReferenceOutputs, answer: object, seeds: list[int]) -> bool:
+    return examine(exercise, marking, answer, seeds, exercise.seconds, CHARACTERS)[0].outcome is Outcome.EARNED
 
 
 def quiz(name: str, answer: object) -> Points:

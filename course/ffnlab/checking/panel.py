@@ -63,11 +63,13 @@ def of_verdict(
     inputs: str = "",
     warned: Sequence[str] = (),
     note: str = "",
+    kept: str = "",
 ) -> Panel:
     """The panel of a verdict.
 
     understood: shown where it is earned. printed: what the student's code printed. more: one more line, e.g. on hints.
     inputs: on which inputs, where that must be said. warned: what Python and torch warned of meanwhile. note: what is to be read before all else.
+    kept: what has become of an earned answer's code.
     """
     mark, word = MARKS[verdict.outcome]
     score = f"{verdict.points:g} of {_points(verdict.max_points)}" if verdict.max_points else ""
@@ -80,9 +82,9 @@ def of_verdict(
         lines.append(f"  {note}")
         parts.append(f'<div style="margin-top:.2em"><b>{_text(note)}</b></div>')
     if verdict.outcome is Outcome.EARNED:
-        if understood:
-            lines.append(f"  {understood}")
-            parts.append(f'<div style="margin-top:.2em">{_text(understood)}</div>')
+        for said in filter(None, (understood, kept)):
+            lines.append(f"  {said}")
+            parts.append(f'<div style="margin-top:.2em">{_text(said)}</div>')
     elif verdict.outcome is Outcome.NOT_ATTEMPTED:
         what_to_do = NOT_ANSWERED if _is_question(verdict) else NOT_ATTEMPTED
         lines.append(f"  {what_to_do}")

@@ -10,13 +10,15 @@ drawn: what it means can only be told by who knows the draw.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import partial
-from typing import Any, TypeVar
+from functools import cache, partial
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
+from ffnlab.course import toy_transformer, world
+from ffnlab.course.experiments.world import TASKS
 from ffnlab.observation.exercise import (
     Draw,
     Exercise,
@@ -883,6 +885,132 @@ def generate_small_temperatures_u_0_nothing_changed(
         "prompt is left as it was": given == prompt,
         "numbers are left as they were": kept == chance,
     }
+
+
+# wire_by_hand
+
+SEEN = 384  # sentences of training that the answer sees; it is judged on all that are held out
+MOST_NEURONS = 16
+ENOUGH = 0.95  # of the new sentences of a kind, how many have to be said rightly
+SILENT = 0.99  # of all other words in them, how many have to stay right
+
+
+class Habit(NamedTuple):
+    """A word of a wish that hangs on two attributes: where it stands, and what it is where they are equal and where they differ."""
+
+    first: str
+    second: str
+    place: int
+    same: str
+    different: str
+
+
+HABITS = (Habit("water", "cold", world.WAY, *world.WAYS), Habit("cold", "spunky", world.FEELING, "glad", "sorry"))
+
+
+@cache
+def _wishes(held_out: bool) -> tuple[torch.Tensor, torch.Tensor]:
+    """The creek model's stream after attention [scenes, T, d_model], float64, and the next words [scenes, T]."""
+    sentences = toy_transformer.tensor([world.wish(scene) for scene in world.scenes(held_out)])
+    with torch.inference_mode(False), torch.no_grad():
+        return toy_transformer.load().gather(sentences[:, :-1]).double(), sentences[:, 1:]
+
+
+def _draw_wires(rng: Draw, case: int) -> dict[str, Any]:
+    """The stream on some sentences of training, for one habit, its d_model axes in an order and with signs that are drawn."""
+    habit, scenes = HABITS[case % len(HABITS)], world.scenes(held_out=False)
+    order = torch.tensor(rng.distinct(toy_transformer.D_MODEL, 0, toy_transformer.D_MODEL - 1))
+    signs = torch.tensor([float(rng.one_of((-1, 1))) for _ in order], dtype=torch.float64)
+    chosen = rng.distinct(SEEN, 0, len(scenes) - 1)
+    outputs = toy_transformer.load().scores.weight.detach().double()[:, order] * signs  # [V, d_model]
+    return {
+        "x": _wishes(held_out=False)[0][chosen][..., order] * signs,
+        "first": torch.tensor([getattr(scenes[n], habit.first) for n in chosen]),
+        "second": torch.tensor([getattr(scenes[n], habit.second) for n in chosen]),
+        "at": habit.place - 1,
+        "same": outputs[world.NUMBER[habit.same]],
+        "different": outputs[world.NUMBER[habit.different]],
+        "_order": order,
+        "_signs": signs,
+        "_habit": case % len(HABITS),
+    }
+
+
+wire_by_hand = Exercise(
+    "wire_by_hand",
+    draw=_draw_wires,
+    where="the section “Wire it by hand”.",
+    understood="Attention brings two things to one place, and a few neurons put them together. You know how, because you have built them.",
+    hints=(
+        "Look for a direction along which x[:, at] is 0, 1 or 2: how many of the two hold. `torch.linalg.lstsq` finds it, with a column of ones beside x "
+        "for the offset.",
+        "0, 1, 2 should become same, different, same. In `xor_weights` two kinks did that and b2 said what comes out at 0. There is no b2 here: "
+        "a neuron that is on for all of 0, 1 and 2 can write it.",
+        "To be silent at the other positions, ask there for a number far below zero while you look for the direction. Position `at` is one of many, so "
+        "give its rows more weight.",
+    ),
+)
+
+
+def _wires(answer: Any, x: torch.Tensor, **given: Any) -> dict[str, torch.Tensor]:
+    """The three arrays that a student's function returns, float64."""
+    result = answer(x, *given.values())
+    if not isinstance(result, (tuple, list)) or len(result) != 3:
+        raise NotAsAsked(f"three tensors (W1, b1, W2) were expected, and {describe_result(result)}")
+    if not all(isinstance(part, torch.Tensor) and part.is_floating_point() for part in result):
+        raise NotAsAsked("W1, b1 and W2 should be tensors of floats")
+    W1, b1, W2 = (part.detach().double() for part in result)
+    d, n = x.shape[-1], b1.numel()
+    if (W1.shape, b1.shape, W2.shape) != ((d, n), (n,), (n, d)):
+        shapes = ", ".join(str(list(part.shape)) for part in (W1, b1, W2))
+        raise NotAsAsked(f"the shapes [d_model, n], [n] and [n, d_model] were expected, not {shapes}; d_model is {d}")
+    if not 1 <= n <= MOST_NEURONS:
+        raise NotAsAsked(f"from 1 to {MOST_NEURONS} neurons were asked for, not {n}")
+    return {"W1": W1, "b1": b1, "W2": W2}
+
+
+def _right(seen: Any, inputs: dict[str, Any]) -> torch.Tensor:
+    """Which words are said rightly in the held-out sentences with these neurons: [scenes, T]."""
+    x, words = _wishes(held_out=True)
+    W1, b1, W2 = (seen[name] for name in ("W1", "b1", "W2"))
+    if not all(bool(part.isfinite().all()) for part in (W1, b1, W2)):
+        raise NotAsAsked("W1, b1 and W2 should be finite numbers")
+    turned = x[..., inputs["_order"]] * inputs["_signs"]
+    written = torch.empty_like(x)
+    written[..., inputs["_order"]] = (turned @ W1 + b1).relu() @ W2 * inputs["_signs"]
+    said = ((x + written) @ toy_transformer.load().scores.weight.detach().double().T).argmax(-1)
+    return said == words
+
+
+def _kinds_of_sentences(seen: Any, inputs: dict[str, Any]) -> dict[str, bool]:
+    habit, scenes = HABITS[inputs["_habit"]], world.scenes(held_out=True)
+    right = _right(seen, inputs)[:, habit.place - 1]
+    first, second = (torch.tensor([getattr(scene, name) for scene in scenes]) for name in (habit.first, habit.second))
+    kinds = {
+        f"{habit.first} and {habit.second}": first & second,
+        f"{habit.first} alone": first & ~second,
+        f"{habit.second} alone": ~first & second,
+        f"neither {habit.first} nor {habit.second}": ~first & ~second,
+    }
+    return {
+        f"right in new sentences with {kind}": right[which].double().mean().item() >= ENOUGH
+        for kind, which in kinds.items()
+    }
+
+
+def _other_words(seen: Any, inputs: dict[str, Any]) -> dict[str, bool]:
+    share = _right(seen, inputs)[:, [place - 1 for place in TASKS["two attributes"].plain]].double().mean().item()
+    return {"the other words stay right": share >= SILENT}
+
+
+@wire_by_hand.aspect("the word that matters", points=3, facts=_kinds_of_sentences)
+def wire_by_hand_the_word_that_matters(answer: Any, **inputs: Any) -> Any:
+    return _wires(answer, **inputs)
+
+
+@wire_by_hand.aspect("the other words", points=2, facts=_other_words, needs="the word that matters")
+def wire_by_hand_the_other_words(answer: Any, **inputs: Any) -> Any:
+    return _wires(answer, **inputs)
 
 
 # Questions. Their texts are in the notebook.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from ffnlab.course.figures.start_here import STEPS
 from ffnlab.drawing import style, svg
 from ffnlab.drawing.picture import Picture
 
-__all__ = ["PARTS", "block"]
+__all__ = ["PARTS", "block", "shapes"]
 
 
 @dataclass(frozen=True)
@@ -51,30 +52,33 @@ def block(lit: str = "") -> Picture:
         title = "One Transformer block, opened in ten notebooks"
         core, more = sum(step.core for step in STEPS), sum(step.more for step in STEPS)
         words = f"{halves}; each notebook opens one part. The core path takes {core} minutes, all else {more}."
-    return Picture(
-        title, words, svg.card(HEIGHT, title, words, *_tokens(lit), *_attention(lit), *_ffn(lit), *_list(lit))
-    )
+    return Picture(title, words, svg.card(HEIGHT, title, words, *shapes((lit,)), *_list(lit)))
 
 
-def _ink(part: str, lit: str) -> tuple[str, str, float]:
+def shapes(lit: Collection[str]) -> list[str]:
+    """The block alone, in the left half of a card, with what the notebooks `lit` open lit."""
+    return [*_tokens(lit), *_attention(lit), *_ffn(lit)]
+
+
+def _ink(part: str, lit: Collection[str]) -> tuple[str, str, float]:
     """The fill, the edge and its width for what belongs to a notebook."""
-    return (GLOW, LIT, 2.4) if part == lit else (style.PAPER, style.MUTED, 1.2)
+    return (GLOW, LIT, 2.4) if part in lit else (style.PAPER, style.MUTED, 1.2)
 
 
 def _box(
-    part: str, lit: str, x: float, y: float, width: float, height: float, words: str = "", radius: float = 5
+    part: str, lit: Collection[str], x: float, y: float, width: float, height: float, words: str = "", radius: float = 5
 ) -> str:
     fill, edge, line = _ink(part, lit)
     shape = svg.rect(x, y, width, height, fill=fill, stroke=edge, stroke_width=line, radius=radius)
     return shape + (
-        svg.text(x + width / 2, y + height / 2 + 4.5, words, size=13, anchor="middle", bold=part == lit)
+        svg.text(x + width / 2, y + height / 2 + 4.5, words, size=13, anchor="middle", bold=part in lit)
         if words
         else ""
     )
 
 
-def _number(part: str, lit: str, x: float, y: float) -> str:
-    now = part == lit
+def _number(part: str, lit: Collection[str], x: float, y: float) -> str:
+    now = part in lit
     return svg.circle(x, y, 10, fill=LIT if now else style.TINT, stroke=LIT if now else style.RULE) + svg.text(
         x, y + 4, part, size=11, anchor="middle", bold=True, fill=style.PAPER if now else style.MUTED
     )
@@ -95,16 +99,16 @@ def _path(*points: tuple[float, float], lit: bool = False) -> str:
 STREAM, LEFT, MIDDLE = 46.0, 92.0, 186.0  # where the stream runs, where the frames begin, and their middle
 
 
-def _tokens(lit: str) -> list[str]:
+def _tokens(lit: Collection[str]) -> list[str]:
     """The tokens below and above, the stream that carries them past both halves, and the frame of the whole block."""
-    whole = lit == "10"
+    whole = "10" in lit
     parts = [
         svg.rect(
             26, 70, 292, 302, fill=GLOW if whole else "none", stroke=LIT if whole else style.RULE,
             stroke_width=2.4 if whole else 1, radius=10, dash="" if whole else "4 4",
         ),
         _number("10", lit, 318, 70),
-        _path((STREAM, 384), (STREAM, 56), lit=lit == "04"),
+        _path((STREAM, 384), (STREAM, 56), lit="04" in lit),
         svg.text(LEFT + 4, 60, "to the next block", size=12, fill=style.MUTED),
         svg.text(LEFT + 4, 396, "one vector for each token", size=12, fill=style.MUTED),
     ]  # fmt: skip
@@ -114,7 +118,7 @@ def _tokens(lit: str) -> list[str]:
     return [*parts, _number("04", lit, 80, 392.5)]
 
 
-def _attention(lit: str) -> list[str]:
+def _attention(lit: Collection[str]) -> list[str]:
     return [
         _path((STREAM, 360), (MIDDLE, 360), (MIDDLE, 346)),
         _box("01", lit, LEFT, 312, 188, 34, "attention"),
@@ -124,36 +128,36 @@ def _attention(lit: str) -> list[str]:
     ]
 
 
-def _ffn(lit: str) -> list[str]:
+def _ffn(lit: Collection[str]) -> list[str]:
     """The FFN as a frame with its two matrices, the neurons and the bend; the gate beside them, the experts behind."""
     top, bottom = 98.0, 262.0
-    several, fill, edge = lit in ("08", "09"), *_ink("02", lit)[:2]
+    several, fill, edge = "08" in lit or "09" in lit, *_ink("02", lit)[:2]
     behind = [
         svg.rect(
-            LEFT + step, top - step, 188, bottom - top, fill=GLOW if lit == "08" else style.PAPER,
-            stroke=LIT if lit == "08" else style.RULE, stroke_width=1.6 if several else 1, radius=6, dash="" if several else "3 3",
+            LEFT + step, top - step, 188, bottom - top, fill=GLOW if "08" in lit else style.PAPER,
+            stroke=LIT if "08" in lit else style.RULE, stroke_width=1.6 if several else 1, radius=6, dash="" if several else "3 3",
         )
         for step in (14.0, 7.0)
     ]  # fmt: skip
-    matrices = "05" if lit == "05" else ""
+    matrices = "05" if "05" in lit else "-"
     low, high, wide = bottom - 36, top + 12, 112.0
     hidden = (low + high + 24) / 2
     neurons = [
         svg.circle(
-            LEFT + 20 + 12.8 * n, hidden + 17, 4.2, fill=LIT if lit == "06" else style.PAPER,
-            stroke=LIT if lit == "06" else style.MUTED, stroke_width=1.2,
+            LEFT + 20 + 12.8 * n, hidden + 17, 4.2, fill=LIT if "06" in lit else style.PAPER,
+            stroke=LIT if "06" in lit else style.MUTED, stroke_width=1.2,
         )
         for n in range(9)
     ]  # fmt: skip
-    gate = lit == "07"
+    gate = "07" in lit
     return [
         *behind,
         _path((STREAM, 280), (MIDDLE, 280), (MIDDLE, bottom)),
-        svg.rect(LEFT, top, 188, bottom - top, fill=fill, stroke=edge, stroke_width=2.4 if lit == "02" else 1.2, radius=6),
+        svg.rect(LEFT, top, 188, bottom - top, fill=fill, stroke=edge, stroke_width=2.4 if "02" in lit else 1.2, radius=6),
         _path((MIDDLE, top), (MIDDLE, 82), (STREAM, 82)),
         _plus(STREAM, 82),
-        _box(matrices or "-", "05" if matrices else lit, LEFT + 32, low, wide - 24, 24, "W₁"),
-        _box(matrices or "-", "05" if matrices else lit, LEFT + 32, high, wide - 24, 24, "W₂"),
+        _box(matrices, lit, LEFT + 32, low, wide - 24, 24, "W₁"),
+        _box(matrices, lit, LEFT + 32, high, wide - 24, 24, "W₂"),
         *neurons,
         _box("03", lit, LEFT + 14, hidden - 25, wide + 12, 26, "bend"),
         _path((LEFT + 76, low), (LEFT + 76, hidden + 25)),
@@ -164,7 +168,7 @@ def _ffn(lit: str) -> list[str]:
         ),
         svg.text(LEFT + 163, low + 16.5, "gate", size=11, anchor="middle", bold=gate, fill=style.INK if gate else style.MUTED),
         _path((LEFT + 163, low), (LEFT + 163, hidden - 12), (LEFT + 140, hidden - 12), lit=gate),
-        svg.circle(MIDDLE, 280, 6, fill=LIT if lit == "09" else style.PAPER, stroke=LIT if lit == "09" else style.MUTED, stroke_width=1.4),
+        svg.circle(MIDDLE, 280, 6, fill=LIT if "09" in lit else style.PAPER, stroke=LIT if "09" in lit else style.MUTED, stroke_width=1.4),
         _number("02", lit, LEFT, top),
         _number("05", lit, LEFT + 32, low + 12),
         _number("03", lit, LEFT + 14, hidden - 12),
@@ -182,7 +186,7 @@ def _list(lit: str) -> list[str]:
         y, part = 88 + 28.5 * n, f"{n:02d}"
         now = part == lit
         parts += [
-            _number(part, lit, 346, y - 4.5),
+            _number(part, (lit,), 346, y - 4.5),
             svg.text(364, y, name.partition(":")[0], size=13, fill=LIT if now else style.INK),
             svg.text(620, y, str(minutes), size=11, fill=style.MUTED, anchor="end"),
         ]

@@ -1,0 +1,88 @@
+"""The picture of `machine()`: the block with the parts that are the learner's lit, and what the little Transformer says with them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ffnlab.course import toy_transformer
+from ffnlab.course.figures import anatomy
+from ffnlab.course.parts import PARTS
+from ffnlab.drawing import style, svg
+from ffnlab.drawing.picture import Picture
+from ffnlab.registry import active_course
+
+__all__ = ["PROMPT", "in_course", "lit"]
+
+PROMPT = ["the", "creek", "was", "cold", "and", "the", "spunky", "dog", "wanted", "to", "jump"]
+SCENES = sum(scene.held_out for scene in toy_transformer.ALL_SCENES)
+HEIGHT = 470.0
+
+
+def in_course() -> dict[str, str]:
+    """The parts that are exercises of this course, in its order; by exercise, its notebook."""
+    exercises = active_course().exercises
+    found = {exercise: active_course().notebook_of(exercise) for exercise in PARTS if exercise in exercises}
+    return dict(sorted(found.items(), key=lambda part: part[1]))
+
+
+def lit(yours: Sequence[str] = (), right: int = SCENES, written: Sequence[str] = ("over",)) -> Picture:
+    """The block and the list of its parts. yours: exercises whose answers run. right: held-out scenes read rightly. written: what follows PROMPT.
+
+    Raises:
+        ValueError: something in `yours` is not a part.
+    """
+    parts = in_course()
+    unknown = [name for name in yours if name not in parts]
+    if unknown:
+        raise ValueError(f"{unknown[0]} is not a part; the parts are {', '.join(parts)}")
+    mine = [name for name in parts if name in yours]
+    missing = [name for name in parts if name not in yours]
+    title = _title(len(mine), len(parts))
+    reads = f"the creek model reads {right:,} of {SCENES:,} new scenes."
+    words = f"Yours: {_names(mine, missing)}. With them {reads}" if mine else f"On torch's own parts {reads}"
+    if missing:
+        words += f" Next: {missing[0]}, in notebook {parts[missing[0]][:2]}."
+    shapes = [*anatomy.shapes({parts[name][:2] for name in mine}), *_list(parts, mine), *_sentence(written)]
+    return Picture(title, words, svg.card(HEIGHT, title, words, *shapes))
+
+
+def _title(mine: int, count: int) -> str:
+    if mine == count:
+        return "Every part is yours"
+    return f"{mine} of {count} parts {'is' if mine == 1 else 'are'} yours" if mine else "No part is yours yet"
+
+
+def _names(mine: Sequence[str], missing: Sequence[str]) -> str:
+    """The learner's parts, or where these are the fewer, the others."""
+    if len(mine) <= len(missing):
+        return ", ".join(mine)
+    return f"all but {', '.join(missing)}" if missing else "all"
+
+
+def _list(parts: dict[str, str], mine: Sequence[str]) -> list[str]:
+    """The parts by name, what each of them is, and whose."""
+    shapes = []
+    step = min(32.0, 320 / len(parts))
+    for n, (name, notebook) in enumerate(parts.items()):
+        y, is_mine = 78 + step * n, name in mine
+        ink = style.CHOSEN if is_mine else style.MUTED
+        shapes += [
+            svg.circle(346, y - 4.5, 10, fill=ink if is_mine else style.TINT, stroke=ink if is_mine else style.RULE),
+            svg.text(
+                346, y - 0.5, notebook[:2], size=11, anchor="middle", bold=True, fill=style.PAPER if is_mine else ink
+            ),
+            svg.text(364, y - 3, name, size=13, bold=is_mine, fill=ink if is_mine else style.INK),
+            svg.text(364, y + 9, PARTS[name], size=10.5, fill=style.MUTED),
+            svg.text(620, y, "yours" if is_mine else "not yet", size=12, anchor="end", bold=is_mine, fill=ink),
+        ]
+    return shapes
+
+
+def _sentence(written: Sequence[str]) -> list[str]:
+    """The sentence below the block, and what the model goes on with."""
+    prompt = " ".join(PROMPT)
+    return [
+        svg.line(svg.MARGIN, 412, svg.WIDTH - svg.MARGIN, 412),
+        svg.text(svg.MARGIN, 434, f"{prompt[:1].upper()}{prompt[1:]} …", size=13),
+        svg.text(svg.MARGIN, 456, f"… {' '.join(written)}", size=15, bold=True),
+    ]

@@ -1,0 +1,437 @@
+"""What a learner has earned runs the creek model: the file with the learner's code, and `machine()`."""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import nbformat
+import pytest
+import torch
+from conftest import often
+from nbclient import NotebookClient
+
+from autograder.authoring.build import cells_of, solution_answer
+from autograder.keys.key import Key
+from ffnlab import check
+from ffnlab.checking import kept_code
+from ffnlab.course import machine, toy_transformer, world
+from ffnlab.course.figures.machine import SCENES, in_course
+from ffnlab.course.parts import KEPT, PARTS
+from ffnlab.registry import Course, active_course
+
+BASIC = ("self_attention", "ffn_forward", "relu", "residual_sublayer")  # of which the plain model is made
+SETUP = "import math\nimport torch\nimport torch.nn.functional as F\nfrom torch import nn\n"
+NOTED = "Your code is in `my_transformer.py` now."
+KERNEL = SimpleNamespace(user_ns={}, history_manager=SimpleNamespace(input_hist_parsed=[]))  # that has run the cells
+_numbers = itertools.count()
+
+
+@pytest.fixture
+def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A course's folder with one notebook's folder, worked in from there."""
+    (tmp_path / "02_feed_forward").mkdir()
+    monkeypatch.chdir(tmp_path / "02_feed_forward")
+    monkeypatch.setattr(kept_code, "get_ipython", lambda: KERNEL)
+    return tmp_path
+
+
+def run_cell(source: str, namespace: dict[str, Any]) -> None:
+    """Run a cell as a kernel does: what it defines knows its source."""
+    file = f"<cell {next(_numbers)}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    exec(compile(source, file, "exec", dont_inherit=True), namespace)
+    KERNEL.user_ns = namespace
+    KERNEL.history_manager.input_hist_parsed.append(source)
+
+
+def typed(name: str, source: str, before: str = "") -> Any:
+    """What a notebook's cell defines under a name, behind the first cell and what is defined `before`."""
+    namespace: dict[str, Any] = {}
+    KERNEL.history_manager.input_hist_parsed.clear()
+    for cell in (SETUP, before, source):
+        run_cell(cell, namespace)
+    return namespace[name]
+
+
+def styles(name: str) -> list[str]:
+    """The sources of all answers to an exercise that are kept as right, the notebook's solution first."""
+    module = active_course().key_module(active_course().notebook_of(name))
+    (key,) = [key for key in vars(module).values() if isinstance(key, Key) and key.exercise.name == name]
+    return [solution_answer(name).source, *(answer.source for answer in key.rights)]
+
+
+def written(course: Path) -> str:
+    return (course / KEPT.file).read_text(encoding="utf-8")
+
+
+def alone(course: Path, code: str, *arguments: Path) -> str:
+    """What some lines print in a fresh Python that has torch and neither the course nor the notebook; `mine` is what the file defines."""
+    start = "import runpy, sys, torch\nsys.modules['ffnlab'] = sys.modules['autograder'] = None\nmine = runpy.run_path(sys.argv[1])\n"
+    command = [sys.executable, "-I", "-c", start + code, str(course / KEPT.file), *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+READ = """
+weights, ids = torch.load(sys.argv[2]), torch.load(sys.argv[3])
+x = weights["words.weight"][ids[:, :15]] + weights["places.weight"][:15]
+pattern = torch.ones(15, 15).tril()
+pattern /= pattern.sum(-1, keepdim=True)
+Q, V, O = torch.zeros(32, 32), weights["attention.value.weight"].T, 4 * weights["attention.output.weight"].T
+x = x + torch.stack([mine["self_attention"](X, Q, Q, V, O, pattern)[0] for X in x])
+W1, b1, W2, b2 = (weights[f"linear{n}.{kind}"].T for n in (1, 2) for kind in ("weight", "bias"))
+x = mine["residual_sublayer"](x[:, [10, 14]], lambda x: mine["ffn_forward"](x, W1, b1, W2, b2, mine["relu"]), lambda x: x, "pre")
+said = (x @ weights["scores.weight"].T).argmax(-1)
+print(int((said == ids[:, [11, 15]]).all(-1).sum()))
+"""
+
+
+def read_alone(course: Path, tmp_path: Path) -> int:
+    """How many held-out scenes the file reads in a fresh Python, put together there anew."""
+    torch.save(dict(toy_transformer.load().state_dict()), tmp_path / "weights.pt")
+    sentences = [world.wish(scene) for scene in world.scenes(held_out=True)]
+    torch.save(toy_transformer.tensor(sentences), tmp_path / "ids.pt")
+    return int(alone(course, READ, tmp_path / "weights.pt", tmp_path / "ids.pt"))
+
+
+# Right answers
+
+
+MOST = max(len(styles(name)) for name in PARTS)
+
+
+@pytest.mark.filterwarnings("ignore:.*weights_only")
+@pytest.mark.parametrize("nth", often(range(MOST), [0, 3]))
+def test_right_answers_in_every_style_read_all_scenes_from_the_file(nth: int, course: Path, tmp_path: Path) -> None:
+    for name in PARTS:
+        check(name, typed(name, styles(name)[nth % len(styles(name))]))
+        assert f"# === {name}, {active_course().notebook_of(name)}, " in written(course), name
+    found, failed = kept_code.load()
+    assert set(found) == set(PARTS) and failed == {}
+    for parts in (tuple(PARTS), BASIC):
+        ran = machine.run({name: found[name] for name in parts})
+        assert ran[:2] == (parts, SCENES) and ran.replaced == (), ran
+    assert " ".join(machine.run(found).written) == "over it and was glad about the ice ."
+    assert read_alone(course, tmp_path) == SCENES
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_each_right_answer_runs_in_a_model_that_is_torchs_otherwise(name: str) -> None:
+    for source in styles(name):
+        ran = machine.run({name: typed(name, source)})
+        assert (ran.parts, ran.right, ran.replaced) == ((name,), SCENES, ()), source
+
+
+def test_the_model_reads_all_scenes_without_any_answer() -> None:
+    assert machine.run({}) == machine.MachineRun((), SCENES, ("over",), ())
+    assert SCENES == len(world.scenes(held_out=True)) == 1792
+
+
+@pytest.mark.parametrize("nth", often(range(len(styles("Block"))), [0, 1]))
+def test_a_block_comes_with_the_classes_of_its_notebook(nth: int, course: Path) -> None:
+    classes = cells_of("10_capstone")["imports"]
+    check("Block", typed("Block", styles("Block")[nth], classes[classes.index("class FFN") :]))
+    block = "mine['Block'](kind, 16, 4, 8)(torch.zeros(2, 5, 16)).shape"
+    assert alone(course, f"print({{tuple({block}) for kind in ('none', 'relu', 'swiglu', 'moe')}})") == "{(2, 5, 16)}"
+
+
+def test_the_model_runs_whatever_the_notebook_has_set_for_torch() -> None:
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert machine.run({"ffn_chunked": typed("ffn_chunked", styles("ffn_chunked")[0])}).right == SCENES
+        assert torch.get_default_dtype() == torch.float64
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+# Wrong answers
+
+
+def raises(*arguments: Any, **named: Any) -> Any:
+    raise RuntimeError("no")
+
+
+def floods(*arguments: Any, **named: Any) -> Any:
+    while True:
+        print("again" * 1000)
+
+
+def small(*arguments: Any, **named: Any) -> Any:
+    return torch.zeros(1, 2, 3)
+
+
+@pytest.mark.parametrize("wrong", [raises, floods, small, lambda *given, **named: None], ids=lambda one: one.__name__)
+@pytest.mark.parametrize("name", PARTS)
+def test_a_part_that_does_not_run_is_named_and_replaced(name: str, wrong: Callable[..., Any]) -> None:
+    others = {other: typed(other, styles(other)[0]) for other in BASIC if other != name}
+    ran = machine.run(others | {name: wrong})
+    assert set(ran.parts) == set(others) and ran.right == SCENES
+    (said,) = ran.replaced
+    assert said.startswith(f"{name} ") and said.endswith(", so torch's own part runs in its place.")
+
+
+@pytest.mark.parametrize("after", ["return x", "raise KeyError"])
+def test_a_part_that_catches_everything_does_not_hide_another_ones_failure(after: str) -> None:
+    source = f"""
+def residual_sublayer(x, ffn, norm, mode):
+    try:
+        return x + ffn(norm(x))
+    except Exception:
+        {after}
+"""
+    ran = machine.run({"residual_sublayer": typed("residual_sublayer", source), "relu": raises})
+    assert ran.parts == ("residual_sublayer",) and ran.right == SCENES
+    assert ran.replaced == ("relu raises a RuntimeError, so torch's own part runs in its place.",)
+
+
+def test_a_wrong_value_is_shown_in_what_the_model_reads_and_a_changed_weight_is_forgotten() -> None:
+    def ffn_forward(x: Any, W1: Any, b1: Any, W2: Any, b2: Any, act: Any) -> Any:
+        return W1.zero_()[:1, :1] * x
+
+    ran = machine.run({"ffn_forward": ffn_forward})
+    assert ran.parts == ("ffn_forward",) and ran.replaced == () and ran.right < SCENES
+    assert machine.run({}).right == SCENES
+
+
+# The file
+
+
+def relu(constant: str, before: str = "") -> Any:
+    return typed("relu", f"def relu(x):\n    return x.clamp(min={constant})\n", before)
+
+
+def test_an_answer_takes_along_what_it_needs_and_nothing_else(course: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = """from math import sqrt as root
+import numpy as np
+x = torch.randn(1000)
+FOUR = 4.0
+half = lambda: root(FOUR) / 4
+
+def unused(x):
+    return np.zeros(x)
+
+@torch.no_grad()
+def zero():
+    # nothing
+    return half() - 0.5
+"""
+    check("relu", typed("relu", "def relu(x, other=FOUR):\n    return torch.clamp(x, min=zero())", before))
+    assert NOTED in capsys.readouterr().out
+    code = written(course).partition(" ===\n\n")[2]
+    assert code == (
+        "import torch\nfrom math import sqrt as root\n\nFOUR = 4.0\nhalf = lambda: root(FOUR) / 4\n\n\n@torch.no_grad()\ndef zero():\n    # nothing\n"
+        "    return half() - 0.5\n\n\ndef relu(x, other=FOUR):\n    return torch.clamp(x, min=zero())\n"
+    )
+    assert alone(course, "print(mine['relu'](torch.tensor([-2.0, 3.0])).tolist())") == "[0.0, 3.0]"
+
+
+@pytest.mark.parametrize(
+    ("before", "constant", "said"),
+    [
+        ("import numpy as np", "np.float64(0)", "it needs `np` from numpy"),
+        ("from ffnlab.course import world", "len(world.WORDS) - 56", "it needs `world` from ffnlab"),
+        ("for zero in [torch.zeros(())]: pass", "float(zero)", "it needs `zero`, whose source can't be found"),
+        ("seen = []\ndef zero():\n    return [seen.append(1), 0, 1][min(1, len(seen))]\nseen += [1]", "zero()", ""),
+        ("class Zero:\n    value = 5\nsetattr(Zero, 'value', 0)", "Zero.value", "outside of this notebook it does not do the same"),
+    ],
+    ids=["numpy", "the course", "no source", "a list as it is now", "changed from outside"],
+)  # fmt: skip
+def test_what_cannot_be_had_is_said_and_no_section_is_written(
+    before: str, constant: str, said: str, course: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert float(check("relu", relu(constant, before))) == 2
+    shown = capsys.readouterr().out
+    assert (f"This code is not in `my_transformer.py`: {said}" if said else NOTED) in shown
+    assert (course / KEPT.file).exists() == (not said)
+
+
+def test_earned_again_it_is_replaced_and_nothing_else_is_said_or_written(
+    course: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    check("ffn_forward", typed("ffn_forward", styles("ffn_forward")[0]))
+    check("relu", relu("0"))
+    check("relu", relu("0.0"))
+    assert capsys.readouterr().out.count(NOTED) == 3
+    assert written(course).count("# === relu, ") == 1 and "clamp(min=0.0)" in written(course)
+    before = (course / KEPT.file).stat().st_mtime_ns
+    check("relu", relu("0.0"))
+    check("relu", relu("1"))
+    check("relu", relu("0"), on_purpose=True)
+    check("hello_shape", lambda x: tuple(x.shape))
+    assert NOTED not in capsys.readouterr().out and (course / KEPT.file).stat().st_mtime_ns == before
+    assert [name for name, *_ in kept_code.HEADING.findall(written(course))] == ["ffn_forward", "relu"]
+
+
+@pytest.mark.parametrize("damage", [b"\n1/0\n", b"\ndef broken(:\n", b"\xff\xfe\x00", b"# my own note\n"])
+def test_a_file_that_the_learner_has_changed_is_left_alone(
+    damage: bytes, course: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    check("ffn_forward", typed("ffn_forward", styles("ffn_forward")[0]))
+    file = course / KEPT.file
+    file.write_bytes(file.read_bytes() + damage)
+    changed = file.read_bytes()
+    capsys.readouterr()
+    assert float(check("relu", relu("0"))) == 2
+    shown = capsys.readouterr().out
+    assert "You have changed `my_transformer.py`, so it stays as it is, without this answer." in shown
+    assert file.read_bytes() == changed
+    file.unlink()
+    check("relu", relu("0"))
+    assert NOTED in capsys.readouterr().out
+
+
+def test_a_helper_that_is_something_else_in_another_section_is_named(
+    course: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    check("relu", relu("zero()", "def zero():\n    return 0"))
+    source = "def ffn_forward(x, W1, b1, W2, b2, act):\n    return act(x @ W1 + b1) @ W2 + b2 + zero()"
+    check("ffn_forward", typed("ffn_forward", source, "def zero():\n    return 0.0"))
+    assert "`zero` is something else in the section of `relu`" in capsys.readouterr().out
+    check("ffn_forward", typed("ffn_forward", source, "def zero():\n    return 0"))
+    assert NOTED in capsys.readouterr().out
+
+
+def test_a_part_that_calls_another_part_calls_the_one_that_was_earned_last(course: Path) -> None:
+    source = "def residual_sublayer(x, ffn, norm, mode):\n    return x + ffn(norm(x)) if mode == 'pre' else norm(x + ffn(x)) + relu(-1e-300)"
+    before = "def relu(x):\n    return max(x, 0)"
+    check("residual_sublayer", typed("residual_sublayer", source, before))
+    assert "max(x, 0)" in written(course)
+    check("relu", relu("0"))
+    assert "max(x, 0)" not in written(course) and len(re.findall(r"^def relu", written(course), re.MULTILINE)) == 1
+    check("residual_sublayer", typed("residual_sublayer", source.replace("1e-300", "1e-301"), before))
+    assert "1e-301" not in written(course), "torch's relu takes no number, so this answer does not run on it"
+
+
+def test_a_power_cut_leaves_the_old_file_or_the_new_one(
+    course: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    check("ffn_forward", typed("ffn_forward", styles("ffn_forward")[0]))
+    before = written(course)
+
+    def full(path: Path, target: Path) -> Path:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "replace", full)
+        assert float(check("relu", relu("0"))) == 2
+    assert "`my_transformer.py` could not be written: No space left on device." in capsys.readouterr().out
+    assert written(course) == before and not list(course.glob("*.draft"))
+    (course / f"{KEPT.file}.draft").write_text("half of a", encoding="utf-8")  # of a kernel that was killed
+    monkeypatch.setattr("ffnlab.checking.record.PAUSE", 0.0)
+    check("relu", relu("0"))
+    assert "# === relu, " in written(course) and not list(course.glob("*.draft"))
+    for lost in (b"", b"\0" * 4096):  # what some file systems leave of a file that was just replaced
+        (course / KEPT.file).write_bytes(lost)
+        check("relu", relu("0"))
+        assert "# === relu, " in written(course)
+
+
+def test_kernels_that_write_at_the_same_time_lose_no_section(course: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, others = kept_code._revised, [("ffn_forward", styles("ffn_forward")[0])]
+
+    def meanwhile(*given: Any) -> Any:
+        revised = real(*given)
+        if others:
+            name, source = others.pop()
+            before = KERNEL.user_ns
+            check(name, typed(name, source))
+            KERNEL.user_ns = before
+        return revised
+
+    monkeypatch.setattr(kept_code, "_revised", meanwhile)
+    check("relu", relu("0"))
+    assert [name for name, *_ in kept_code.HEADING.findall(written(course))] == ["ffn_forward", "relu"]
+
+
+def test_outside_of_a_course_and_in_a_course_without_parts_nothing_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert float(check("relu", relu("0"))) == 2
+    assert [file for file in tmp_path.iterdir() if file.name == KEPT.file] == []
+    assert Course("ffnlab.boards", keys="none").kept is None
+    assert kept_code.load() == ({}, {})
+
+
+# The cell
+
+
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
+    found: list[dict[str, str]] = []
+    monkeypatch.setattr(machine, "display", lambda bundle, raw: found.append(bundle))
+    return found
+
+
+def test_machine_says_what_is_the_learners_what_it_reads_and_what_is_next(
+    course: Path, shown: list[dict[str, str]]
+) -> None:
+    machine.machine()
+    check("self_attention", typed("self_attention", styles("self_attention")[0]))
+    machine.machine()
+    (course / KEPT.file).write_text(
+        written(course) + "\n1/0\n\n# === relu, 03_activations, 2027-01-01 ===\n\ndef relu(x:\n", encoding="utf-8"
+    )
+    machine.machine()
+    first, second, third = (bundle["text/plain"].splitlines() for bundle in shown)
+    assert first == [
+        "No part is yours yet. On torch's own parts the creek model reads 1,792 of 1,792 new scenes. Next: self_attention, in notebook 01."
+    ]
+    assert second == [
+        "1 of 11 parts is yours. Yours: self_attention. With them the creek model reads 1,792 of 1,792 new scenes. Next: ffn_forward, in notebook 02."
+    ]
+    assert third[0] == second[0], "what was defined before a section ended is there"
+    assert (
+        third[1] == "In my_transformer.py, the section of self_attention ends in ZeroDivisionError: division by zero."
+    )
+    assert third[2].startswith("In my_transformer.py, the section of relu ends in SyntaxError: ")
+    for bundle, lines in zip(shown, (first, second, third), strict=True):
+        assert f'alt="{lines[0]}"'.replace("'", "&#x27;") in bundle["text/html"]
+        assert "prefers-color-scheme: dark" in bundle["text/html"] and "<script" not in bundle["text/html"]
+
+
+def test_a_part_that_the_course_does_not_have_is_not_spoken_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(PARTS, "a_part_of_another_edition", "nothing")
+    assert "a_part_of_another_edition" not in in_course()
+    assert set(in_course()) == set(PARTS) - {"a_part_of_another_edition"}
+
+
+@pytest.mark.parametrize("variable", [("FFNLAB_STRICT", "1"), ("NBGRADER_EXECUTION", "autograde")], ids=lambda v: v[0])
+def test_where_a_notebook_is_tested_or_graded_nothing_is_written_and_nothing_is_run(
+    variable: tuple[str, str], course: Path, shown: list[dict[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(*variable)
+    monkeypatch.setattr(machine, "run", raises)
+    assert float(check("relu", relu("0"))) == 2
+    machine.machine()
+    assert shown == [] and not (course / KEPT.file).exists()
+
+
+def test_in_a_kernel_whatever_a_cell_defines_is_found(course: Path) -> None:
+    cells = [
+        SETUP + "from ffnlab import check, machine",
+        "relu = torch.relu\ncheck('relu', relu)",
+        "%%time\nmine = nn.ReLU()\n",
+        "mine = nn.ReLU()\n!true\ncheck('relu', mine)",
+        "def made(power):\n    return lambda x, W1, b1, W2, b2, act: (act(x @ W1 + b1) @ W2 + b2) ** power\n",
+        "ffn_forward = made(1)\ncheck('ffn_forward', ffn_forward)",
+        "machine()",
+    ]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in cells])
+    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(course / "02_feed_forward")}}).execute()
+    said = [output.data["text/plain"] for cell in notebook.cells for output in cell.outputs if "data" in output]
+    assert sum(NOTED in text for text in said) == 3
+    assert said[-1].startswith(
+        "2 of 11 parts are yours. Yours: ffn_forward, relu. With them the creek model reads 1,792 of 1,792"
+    )
+    assert written(course).endswith("from torch import nn\n\nmine = nn.ReLU()\nrelu = mine\n")
+    assert alone(course, "print(mine['relu'](torch.tensor([-2.0, 3.0])).tolist())") == "[0.0, 3.0]"
