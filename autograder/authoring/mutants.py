@@ -22,7 +22,7 @@ import torch
 from autograder import keys
 from autograder.authoring.build import SOLUTION, cells_of
 from autograder.engine import forkserver
-from autograder.marking import draws, reference
+from autograder.marking import draws, reference, reference_cache
 from ffnlab.checking.comparison import compare
 from ffnlab.checking.verdict import Outcome, Verdict
 from ffnlab.observation.containment import TimeUp, contained, limited
@@ -244,6 +244,7 @@ def graded(exercise: str, chosen: list[Mutant]) -> list[GradedMutant]:
     """Each of the mutants of one exercise with its verdict, on hidden draws of development."""
     torch.set_num_threads(1)
     seeds = draws.development(exercise)
+    reference_cache.load_for_development(exercise)
     return [_grade(mutant, seeds) for mutant in chosen]
 
 
