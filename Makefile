@@ -157,7 +157,7 @@ step() { name=$$1; shift; echo "── $$name"; \
 step "ruff check" $(BIN)/ruff check; \
 step "ruff format" $(BIN)/ruff format --check; \
 step "mypy" $(BIN)/mypy; \
-step "pytest" env OMP_NUM_THREADS=1 $(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS); \
+step "pytest" env OMP_NUM_THREADS=1 $(BIN)/pytest -p no:nbval -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS); \
 step "nbval on the solutions" env FFNLAB_STRICT=1 OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --nbval-lax $(SOLUTIONS); \
 echo "── run"; printf '%s' "$$summary"; \
 echo "── left for make sweep: nine notebooks in a browser, kept answers on draws for which the record is up to date, and a few long tests"; \

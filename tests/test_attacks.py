@@ -9,6 +9,7 @@ import re
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 
 import attacks
@@ -47,6 +48,17 @@ def narrow_jail() -> Iterator[Jail]:
         yield warm
 
 
+def _version(about: os.stat_result) -> tuple[int, ...]:
+    """What is another whenever a file has been written to: nobody but root can set the last of it."""
+    return about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns
+
+
+@cache
+def digest(path: Path, *version: int) -> str:
+    """A hash of a file's content, read again in each of its versions."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
 def host() -> dict[str, object]:
     """What must be the same afterwards: what an attack would want to change, and who is running."""
     watched = [
@@ -54,11 +66,9 @@ def host() -> dict[str, object]:
         *(ROOT / "course" / "ffnlab").rglob("*"),
         *(ROOT / "solutions").glob("*.py"),
     ]
-    content = hashlib.sha256()
-    for path in sorted(path for path in watched if path.is_file() and "__pycache__" not in path.parts):
-        content.update(path.read_bytes())
+    files = [path for path in watched if "__pycache__" not in path.parts and path.is_file()]
     return {
-        "files": content.hexdigest(),
+        "files": {path: digest(path, *_version(path.stat())) for path in files},
         "left in the environment": [str(path) for path in Path(os.__file__).parent.glob("an_attack*")],
         "processes": outliving("3333"),
         "names": os.uname().nodename,

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -43,7 +44,7 @@ def autograder(*arguments: str, cwd: Path = ROOT, **environment: str) -> tuple[i
 
 @pytest.fixture
 def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
-    """The same in this process, which has everything imported: for what is said before any work begins."""
+    """The same in this process, which has everything imported already."""
 
     def run(*arguments: str) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["autograder", *arguments])
@@ -111,16 +112,21 @@ def test_every_command_has_help(name: str, command: Callable[..., tuple[int, str
     assert status == 0 and "Usage" in said
 
 
-@pytest.mark.parametrize("fault", ["def broken(:\n", "undefined_name\n", "1 / 0\n"])
-def test_a_fault_in_a_key_is_one_line_with_its_place(fault: str, tmp_path: Path) -> None:
-    import shutil
-
+@pytest.fixture(scope="module")
+def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the project, which compiles its own modules once."""
+    project = tmp_path_factory.mktemp("project")
     for part in ("autograder", "course", "solutions"):
-        shutil.copytree(ROOT / part, tmp_path / part, ignore=shutil.ignore_patterns("__pycache__", ".venv"))
-    key = tmp_path / "autograder" / "keys" / "start_here.py"
-    key.write_text(key.read_text(encoding="utf-8") + fault, encoding="utf-8")
-    path = os.pathsep.join([str(tmp_path), str(tmp_path / "course")])
-    status, _, said = autograder("matrix", "hello_shape", cwd=tmp_path, PYTHONPATH=path)
+        shutil.copytree(ROOT / part, project / part, ignore=shutil.ignore_patterns("__pycache__", ".venv"))
+    return project
+
+
+@pytest.mark.parametrize("fault", ["def broken(:\n", "undefined_name\n", "1 / 0\n"])
+def test_a_fault_in_a_key_is_one_line_with_its_place(fault: str, copied: Path) -> None:
+    name = "autograder/keys/start_here.py"
+    (copied / name).write_text((ROOT / name).read_text(encoding="utf-8") + fault, encoding="utf-8")
+    path = os.pathsep.join([str(copied), str(copied / "course")])
+    status, _, said = autograder("matrix", "hello_shape", cwd=copied, PYTHONPATH=path)
     assert status == 2 and said.count("\n") == 1 and "keys/start_here.py, line" in said, said
 
 
@@ -138,13 +144,15 @@ def test_one_answer_is_one_json_object(tmp_path: Path) -> None:
 
 
 @needs_bubblewrap
-def test_many_answers_are_one_json_line_each_with_the_files_name(tmp_path: Path) -> None:
+def test_many_answers_are_one_json_line_each_with_the_files_name(
+    tmp_path: Path, command: Callable[..., tuple[int, str, str]]
+) -> None:
     (tmp_path / "hello_shape").mkdir()
     (tmp_path / "quiz_rank").mkdir()
     (tmp_path / "hello_shape" / "a.py").write_text(ANSWER, encoding="utf-8")
     (tmp_path / "hello_shape" / "b.py").write_text("", encoding="utf-8")
     (tmp_path / "quiz_rank" / "c.py").write_text("quiz_rank = 'A'", encoding="utf-8")
-    status, said, _ = autograder("answers", str(tmp_path), "--json")
+    status, said, _ = command("answers", str(tmp_path), "--json")
     results = [json.loads(line) for line in said.splitlines()]
     assert status == 0
     assert [(r["file"], r["outcome"], r["mistake"]) for r in results] == [
@@ -155,14 +163,18 @@ def test_many_answers_are_one_json_line_each_with_the_files_name(tmp_path: Path)
 
 
 @needs_bubblewrap
-def test_answers_are_graded_on_the_draws_of_any_secret_with_what_was_seen_in_each_aspect(tmp_path: Path) -> None:
+def test_answers_are_graded_on_the_draws_of_any_secret_with_what_was_seen_in_each_aspect(
+    tmp_path: Path, command: Callable[..., tuple[int, str, str]]
+) -> None:
+    """The same secret gives the same in another process."""
     (tmp_path / "ffn_forward").mkdir()
     (tmp_path / "ffn_forward" / "a.py").write_text(
         "def ffn_forward(x, W1, b1, W2, b2, act):\n    return act(x @ W1 + b1) @ W2 - 3 * b2", encoding="utf-8"
     )
     told: list[dict[str, Any]] = []
-    for secret in (("--secret", "one"), ("--secret", "one"), ("--secret", "another"), ()):
-        status, said, _ = autograder("answers", str(tmp_path), "--json", *secret)
+    secrets = (("--secret", "one"), ("--secret", "one"), ("--secret", "another"), ())
+    for run, secret in zip((autograder, command, command, command), secrets, strict=True):
+        status, said, _ = run("answers", str(tmp_path), "--json", *secret)
         assert status == 0
         told.append(json.loads(said))
     assert told[0] == told[1] and told[0]["where"]
@@ -188,16 +200,19 @@ def test_a_sample_class_never_takes_the_place_of_submissions(tmp_path: Path) -> 
     assert status == 2 and "is not empty" in said and folder.is_dir()
 
 
-def test_a_new_sample_class_knows_nobody_of_the_one_before(tmp_path: Path) -> None:
+def test_a_new_sample_class_knows_nobody_of_the_one_before(
+    tmp_path: Path, command: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     for folder in ("course", "solutions"):
         (tmp_path / folder).symlink_to(ROOT / folder)
-    assert autograder("sample", "3", cwd=tmp_path)[0] == 0
+    assert command("sample", "3")[0] == 0
     place = tmp_path / "grading" / "sample"
     made = ["gradebook.db", "grading.log", f"feedback/chloe/{START}/page.html", f"autograded/chloe/{START}/n.ipynb"]
     for file in (*made, "hidden_draws.json"):
         (place / file).parent.mkdir(parents=True, exist_ok=True)
         (place / file).touch()
-    assert autograder("sample", "2", cwd=tmp_path)[0] == 0
+    assert command("sample", "2")[0] == 0
     assert sorted(path.name for path in (place / "submitted").iterdir()) == ["ada", "ben"]
     assert (place / "hidden_draws.json").exists() and not any((place / file).exists() for file in made)
 

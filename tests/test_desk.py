@@ -33,19 +33,28 @@ TOKEN = "a token of sixteen"
 
 @pytest.fixture
 def class_folder(tmp_path: Path) -> ClassFolder:
-    """Five students, collected from Moodle and graded: number i has i exercises right."""
+    """A class where nothing is yet."""
     found = ClassFolder(tmp_path / "grading")
     found.path.mkdir()
     return found
 
 
-@pytest.fixture
-def graded(class_folder: ClassFolder) -> ClassFolder:
+@pytest.fixture(scope="module")
+def graded_once(tmp_path_factory: pytest.TempPathFactory) -> ClassFolder:
+    """Five students, collected from Moodle and graded: number i has i exercises right."""
+    found = ClassFolder(tmp_path_factory.mktemp("graded") / "grading")
     for who in CLASS:
-        folder = class_folder.submitted / f"user{who.i}" / FFN
+        folder = found.submitted / f"user{who.i}" / FFN
         folder.mkdir(parents=True)
         (folder / f"{FFN}.ipynb").write_bytes(who.data)
-    exports.grade(class_folder, {who.i: f"user{who.i}" for who in CLASS})
+    exports.grade(found, {who.i: f"user{who.i}" for who in CLASS})
+    return found
+
+
+@pytest.fixture
+def graded(class_folder: ClassFolder, graded_once: ClassFolder) -> ClassFolder:
+    """A copy of that class."""
+    shutil.copytree(graded_once.path, class_folder.path, dirs_exist_ok=True)
     return class_folder
 
 

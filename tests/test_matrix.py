@@ -6,6 +6,7 @@ import inspect
 import re
 import traceback
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,9 +17,9 @@ from autograder import keys, paths
 from autograder.authoring import build, stability
 from autograder.keys.key import Key
 from autograder.keys.problem import KeyProblem
-from autograder.marking import draws, matrix, reference
+from autograder.marking import draws, matrix, reference, reference_cache, source_hash
 from ffnlab.checking import shipped_answers
-from ffnlab.checking.comparison import compare
+from ffnlab.checking.comparison import ReferenceOutputs, compare
 from ffnlab.checking.verdict import Outcome
 from ffnlab.diagnosis.recognition import is_question, without_claims
 from ffnlab.observation.exercise import Exercise, public_seed
@@ -162,6 +163,35 @@ def within(quoted: str) -> str:
 def test_the_development_draws_are_those_of_a_fixed_secret() -> None:
     assert draws.development("ffn_forward") == draws.development("ffn_forward")
     assert draws.development("ffn_forward") != draws.hidden_seeds(active_course().exercise("ffn_forward"), b"another")
+
+
+def test_what_is_kept_for_development_is_of_the_sources_as_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, seeds, computed = "hello_shape", draws.development("hello_shape"), list[str]()
+    compute = reference._compute
+
+    def counted(name: str, seeds: tuple[int, ...]) -> ReferenceOutputs:
+        computed.append(name)
+        return compute(name, seeds)
+
+    def loaded() -> bytes:
+        reference.clear_cache()
+        reference_cache.load_for_development(name)
+        return shipped_answers.dump({name: reference.reference_outputs(name, seeds)})
+
+    monkeypatch.setattr(reference_cache, "root", lambda: tmp_path)
+    monkeypatch.setattr(reference, "_compute", counted)
+    first = loaded()
+    assert loaded() == first and computed == [name], "read, and not computed again"
+    (file,) = (tmp_path / reference_cache.FOLDER).iterdir()
+    file.write_bytes(b"")
+    assert loaded() == loaded() == first and computed == 2 * [name], "a broken file is made again"
+    monkeypatch.setattr(source_hash, "version", lambda *files: "of other sources")
+    assert loaded() == first and computed == 3 * [name]
+    (other,) = (tmp_path / reference_cache.FOLDER).iterdir()
+    assert other.name != file.name
+    reference.clear_cache()
 
 
 def test_hidden_inputs_differ_from_public_ones_and_between_secrets() -> None:

@@ -27,6 +27,7 @@ from traitlets.config.loader import PyFileConfigLoader
 from autograder.authoring import markers
 from autograder.errors import UserError
 from autograder.files import replace
+from autograder.gradebook import database
 from autograder.keys.key import Answer
 from autograder.marking import draws, outline, reference, source_hash
 from autograder.paths import release, root, solution, source
@@ -208,6 +209,9 @@ def student_notebook(assignment: str) -> Any:
         config.CourseDirectory.update(root=name, source_directory="solutions", release_directory="course")
         config.CourseDirectory.assignment_id = assignment
         config.CourseDirectory.db_url = f"sqlite:///{folder / 'gradebook.db'}"
+        new = database.engine(config.CourseDirectory.db_url)
+        database.make(new)  # nbgrader would start a process to ask which version a new gradebook has
+        new.dispose()
         converter = GenerateAssignment(coursedir=CourseDirectory(config=config), config=config)
         said = _listen(converter)
         try:

@@ -22,7 +22,7 @@ import torch
 from autograder import keys
 from autograder.authoring.build import SOLUTION, cells_of
 from autograder.engine import forkserver
-from autograder.marking import draws, reference
+from autograder.marking import draws, reference, reference_cache
 from ffnlab.checking.comparison import compare
 from ffnlab.checking.verdict import Outcome, Verdict
 from ffnlab.observation.containment import TimeUp, contained, limited
@@ -85,7 +85,7 @@ def mutants(exercise: str) -> list[Mutant]:
     seen: Counter[str] = Counter()
     sources = {ast.unparse(tree)}
     for changed, change in _changed(tree):
-        text = ast.unparse(ast.fix_missing_locations(changed))
+        text = ast.unparse(changed)
         if text in sources:
             continue
         sources.add(text)
@@ -96,27 +96,39 @@ def mutants(exercise: str) -> list[Mutant]:
 
 
 def _changed(tree: ast.Module) -> Iterator[tuple[ast.Module, str]]:
-    """The tree with each of its nodes replaced in turn by what it could have been."""
-    for place, node in enumerate(ast.walk(tree)):
+    """The tree with each of its nodes replaced in turn by what it could have been. It is the same tree each time, as it was again after the last."""
+    places = {child: place for parent in ast.walk(tree) for child, place in _children(parent)}
+    for node in list(ast.walk(tree)):
         for instead in _instead(node, tree):
-            whole = copy.deepcopy(tree)
-            old = next(found for index, found in enumerate(ast.walk(whole)) if index == place)
-            _replace(whole, old, instead)
-            yield whole, f"{_short(node)} → {_short(instead)}"
+            _put(places[node], instead)
+            yield tree, f"{_short(node)} → {_short(instead)}"
+            _put(places[node], node)
+
+
+Place = tuple[
+    Node, str, int | None
+]  # a node's parent, the field in which it stands there, and where the field is a list, its index
+
+
+def _children(parent: Node) -> Iterator[tuple[Node, Place]]:
+    """What can be changed among a node's children, each with its place."""
+    for field, value in ast.iter_fields(parent):
+        for index, item in enumerate(value) if isinstance(value, list) else [(None, value)]:
+            if isinstance(item, (ast.stmt, ast.expr)):
+                yield item, (parent, field, index)
+
+
+def _put(place: Place, node: Node) -> None:
+    parent, field, index = place
+    if index is None:
+        setattr(parent, field, node)
+    else:
+        getattr(parent, field)[index] = node
 
 
 def _short(node: Node) -> str:
     text = " ".join(ast.unparse(node).split())
     return text if len(text) <= 120 else f"{text[:117]}…"
-
-
-def _replace(tree: Node, old: Node, new: Node) -> None:
-    for parent in ast.walk(tree):
-        for field, value in ast.iter_fields(parent):
-            if value is old:
-                setattr(parent, field, new)
-            elif isinstance(value, list) and any(item is old for item in value):
-                value[:] = [new if item is old else item for item in value]
 
 
 def _instead(node: Node, tree: ast.Module) -> Iterator[Node]:
@@ -244,6 +256,7 @@ def graded(exercise: str, chosen: list[Mutant]) -> list[GradedMutant]:
     """Each of the mutants of one exercise with its verdict, on hidden draws of development."""
     torch.set_num_threads(1)
     seeds = draws.development(exercise)
+    reference_cache.load_for_development(exercise)
     return [_grade(mutant, seeds) for mutant in chosen]
 
 

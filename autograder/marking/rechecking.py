@@ -24,7 +24,7 @@ def recheck(name: str, answer: object) -> Points:
         NotEarned: below full marks, only where the environment says FFNLAB_STRICT=1.
     """
     exercise = active_course().exercise(name)
-    reference_cache.load_for_class_here(active_course().notebook_of(name))
+    reference_cache.load_for_recheck(name)
     seeds = draws.for_recheck(name)
     verdict, _ = examine(exercise, reference.reference_outputs(name, seeds), answer, list(seeds))
     verdict = redact(quotations.strip_unquoted(verdict, ()))

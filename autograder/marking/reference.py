@@ -34,6 +34,11 @@ def cache_reference(name: str, seeds: tuple[int, ...], outputs: ReferenceOutputs
     _cache[name, seeds] = outputs
 
 
+def is_cached(name: str, seeds: tuple[int, ...]) -> bool:
+    """Whether these reference outputs are at hand and need not be computed."""
+    return (name, seeds) in _cache
+
+
 def clear_cache() -> None:
     """Compute all reference outputs anew when it is next needed."""
     _cache.clear()

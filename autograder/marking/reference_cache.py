@@ -1,14 +1,19 @@
-"""The reference outputs on a class's hidden draws, in its folder: computed once, then read by every worker."""
+"""Reference outputs in files, computed once and read by every process: on a class's hidden draws in its folder, on those of development in the project's."""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import os
+import tempfile
 from functools import cache
 from importlib import metadata
 from pathlib import Path
 
 from autograder.files import make_folder, write_private
-from autograder.marking import draws
+from autograder.marking import draws, source_hash
+from autograder.paths import root
+from ffnlab.registry import active_course
 
 FOLDER = ".markings"
 
@@ -28,12 +33,54 @@ def ensure_file(folder: Path, assignment: str, seeds: draws.Seeds) -> Path:
     return path.resolve()
 
 
-def load_for_class_here(assignment: str) -> None:
-    """Take the reference outputs that the class in whose folder this process works has kept of an assignment, if there are any."""
+def load_for_recheck(name: str) -> None:
+    """Take the reference outputs that `recheck` needs of an exercise: what the class in whose folder this process works has kept of its notebook, if it
+    has; without a class, those on the draws of development.
+    """
     folder = draws.class_here()
     if folder:
+        assignment = active_course().notebook_of(name)
         seeds = draws.ensure_hidden_seeds(assignment, folder / draws.FILE)
         load(file_for(folder, assignment, seeds), tuple(seeds.items()))
+    else:
+        load_for_development(name)
+
+
+def load_for_development(name: str) -> None:
+    """Take an exercise's reference outputs on the draws of development, from the project's folder. Where it does not have them as the sources are now,
+    they are computed, and kept there if it can be written to.
+    """
+    from autograder.marking import reference
+    from ffnlab.checking import shipped_answers
+    from ffnlab.observation import plain_data
+
+    seeds = draws.development(name)
+    if reference.is_cached(name, seeds):
+        return
+    path = _file_for_development(name, seeds)
+    with contextlib.suppress(OSError, plain_data.Malformed, KeyError):
+        reference.cache_reference(name, seeds, shipped_answers.read(path.read_bytes())[name])
+        return
+    data = shipped_answers.dump({name: reference.reference_outputs(name, seeds)})
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(exist_ok=True)
+        for old in path.parent.glob(f"{name}.*"):
+            old.unlink(missing_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as draft:
+            draft.write(data)
+        os.replace(draft.name, path)
+
+
+def _file_for_development(name: str, seeds: tuple[int, ...]) -> Path:
+    """Where the project's folder has an exercise's reference outputs on the draws of development: made by these sources, and by this torch."""
+    from autograder.marking import reference
+
+    course, notebook = active_course(), active_course().notebook_of(name)
+    made_by = source_hash.version(
+        course.key_file(notebook), course.exercises_file(notebook), source_hash.COMPARISON, Path(reference.__file__)
+    )
+    identity = hashlib.sha256(str((made_by, metadata.version("torch"), seeds)).encode()).hexdigest()[:16]
+    return root() / FOLDER / f"{name}.{identity}.safetensors"
 
 
 def file_for(folder: Path, assignment: str, seeds: draws.Seeds) -> Path:
