@@ -24,6 +24,7 @@ from autograder.jail import cgroups, mounts, users, watch, wire
 from autograder.jail.errors import JailBroken, JailRefuses, OutsideKill
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Budget, Jail, JailWontStart, Mode, Overrun, question
+from autograder.marking import reference_cache
 from autograder.paths import release
 from ffnlab.observation.exercise import probe_inputs
 from ffnlab.observation.plain_data import Failure, Malformed
@@ -448,17 +449,26 @@ def test_a_submission_is_not_started_again_without_end(jail: Jail) -> None:
 
 def test_what_is_ours_is_covered_where_it_lies_in_a_mounted_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     root = Path(__file__).resolve().parent.parent
+    reference_cache.load_for_development("hello_shape")
+    assert list((root / reference_cache.FOLDER).iterdir())
     mounted = mounts.shown() | {root}
     monkeypatch.setattr(mounts, "shown", lambda: mounted)
     with Jail() as inside, inside.worker() as worker:
         places = [
             str(root / place)
-            for place in ("solutions", "tests", "autograder/keys", "autograder/marking/reference.py", "README.md")
+            for place in (
+                "solutions",
+                "tests",
+                reference_cache.FOLDER,
+                "autograder/keys",
+                "autograder/marking/reference.py",
+                "README.md",
+            )
         ]
         shown = worker.run(
             f"import os\nprint([bool(os.path.isdir(p) and os.listdir(p) or os.path.isfile(p)) for p in {places!r}])"
         )
-    assert shown["outputs"][0]["text"] == "[False, False, False, False, True]\n"
+    assert shown["outputs"][0]["text"] == "[False, False, False, False, False, True]\n"
     monkeypatch.setattr(mounts, "covers", lambda private: {active_course().answers_folder})
     with pytest.raises(JailWontStart, match="keys"):
         Jail()

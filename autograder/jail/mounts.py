@@ -67,7 +67,7 @@ def private(more: Sequence[Path] = ()) -> list[Path]:
     """What no submission may read: of the project, this copy and the one that the command was called in; and `more`."""
     places = {JAIL.parents[1], Path.cwd(), *Path.cwd().parents}
     projects = [place for place in places if (place / "solutions").is_dir() and (place / "course").is_dir()]
-    inside = [project / name for project in projects for name in ("solutions", "grading", "tests", ".git")]
+    inside = [project / name for project in projects for name in ("solutions", "grading", "tests", ".markings", ".git")]
     keys = {JAIL.parent / "keys", active_course().keys_folder or JAIL.parent / "keys"}
     return [part for path in (*keys, *inside, *more) if path.exists() for part in _apart(path.resolve())]
 
