@@ -525,6 +525,23 @@ def test_what_is_said_of_the_buried_unit() -> None:
         assert float(of_w) == pytest.approx(size, rel=0.01) and float(of_b) > 0
 
 
+def test_the_buried_unit_does_not_come_back() -> None:
+    """In 1,000 steps, at any learning rate of the board."""
+    source = (wire.HERE / "descent.js").read_text(encoding="utf-8")
+    found = re.search(r"const RATES = \[(.*)\];", source)
+    assert found
+    rates = torch.tensor([float(rate) for rate in found[1].split(",")], dtype=torch.float64)
+    for name in ("GELU", "SiLU"):
+        w, b = torch.full_like(rates, 0.3), torch.full_like(rates, -9.0)
+        for _ in range(1000):
+            leaves = [part.clone().requires_grad_() for part in (w, b)]
+            z = leaves[0][:, None] * DOTS + leaves[1][:, None]
+            loss = (ACTS[name](z) - (DOTS - 0.5).relu()).square().mean(1).sum()
+            of_w, of_b = torch.autograd.grad(loss, leaves)
+            w, b = w - rates * of_w, b - rates * of_b
+        assert bool((w[:, None] * DOTS + b[:, None] < 0).all()) and bool((b <= -9).all())
+
+
 # For everybody
 
 
