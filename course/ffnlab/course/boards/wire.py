@@ -131,8 +131,8 @@ def straight(name: str = "wire_straight") -> Board:
             "The ribbon is too narrow. In a wider one a straight wire could follow it.",
         ),
         right=1,
-        why="A line plus a line is a line, and a line has no valley. At x = −2 and at x = 2 the ribbon is above 1.8. So a line is above 1.8 "
-        "at x = 0 as well, and there the ribbon ends at 0.2.",
+        why="A line plus a line is a line, and a line has no valley. At both ends the ribbon asks for 1.8 or more. A line that is so high at both ends is as "
+        "high at x = 0, and there the ribbon ends at 0.2.",
         nudge="Imagine thirty lines instead of three. What is their sum?",
     )
     goal = Goal("straight", "Keep the wire inside the ribbon, from end to end.", flag=flag)
@@ -152,7 +152,7 @@ def kinks(name: str = "wire_kinks") -> Board:
         ),
         right=1,
         why="Inside this ribbon every wire goes up, down, up, down and up. It turns back four times, and it can turn only at a kink. "
-        "Three units have three kinks. (That the picture has five pieces is not a reason: in a wider ribbon fewer would do.)",
+        "Three units have three kinks. The five pieces of the picture are no reason by themselves: in a wider ribbon fewer would do.",
         nudge="Follow the ribbon with a finger, from left to right. What does the finger do at each corner?",
     )
     goals = (
