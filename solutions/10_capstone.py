@@ -776,7 +776,7 @@ except NotImplementedError:
 # | 00 | open, check, hand in | `hello_shape` |
 # | 01 | say what attention can and can't do: hulls, linear in what, XOR, rank collapse | `attention_output`, `self_attention`, `superposition_error`, `xor_weights`, `rank1_residual`, `attention_only_collapse` |
 # | 02 | write the FFN as function and module, take its non-linearity away, go deeper | `ffn_forward`, `ffn_trace`, `ffn_backward`, `PositionwiseFeedForward`, `collapse_linear`, `DeepFFN`, `NormFFN` |
-# | 03 | non-linearities: activations, dead units, kinks, the 1/n² law | `relu`, `gelu_exact`, `gelu_tanh`, `bend_and_slope`, `silu`, `dead_units`, `activation_sparsity`, `relu_interpolant`, `count_pieces` |
+# | 03 | count kinks, build any curve, write four activations with their slopes | `count_pieces`, `steepest_counterexample`, `relu_interpolant`, `curve_interpolant`, `activation` |
 # | 04 | one network, every position | `ffn_loop`, `ffn_chunked`, `ffn_as_conv1d`, `is_position_wise`, `residual_sublayer`, `bottleneck_rank` |
 # | 05 | count parameters and FLOPs, audit a published number | `count_ffn`, `count_attention`, `layer_share`, `audit_published`, `flops_per_token`, `cost_of_a_step` |
 # | 06 | read keys and values, train and knock out facts | `memory_view`, `decompose_output`, `top_neurons`, `knockout`, `train_fact_ffn`, `write_fact`, `activation_patterns` |

@@ -47,14 +47,6 @@ Draw = Callable[..., Picture]
 Net = tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]
 
 
-def parabola(n: int, low: float, high: float) -> Net:
-    """What a student's relu_interpolant does for x²."""
-    nodes = torch.linspace(low, high, n + 1)
-    slopes = nodes[:-1] + nodes[1:]
-    changes = torch.diff(slopes, prepend=torch.zeros(1))
-    return torch.ones(1, n), -nodes[:-1], changes[:, None], nodes[:1] ** 2
-
-
 def two_sums(low: float, high: float) -> Net:
     """What a student's xor_weights does: both units read a + b."""
     return (
@@ -63,14 +55,6 @@ def two_sums(low: float, high: float) -> Net:
         torch.tensor([[1.0], [-2.0]]) * (high - low),
         torch.tensor([low]),
     )
-
-
-def a_race() -> activations.Race:
-    """All activations, two seeds, three steps."""
-    steps = [0, 20, 40]
-    loss = {name: [[4.0, 4.5], [2.0, 2.25], [0.2 + 0.1 * i, 0.4]] for i, name in enumerate(activations.NAMES)}
-    accuracy = {name: [[0.0, 0.02], [0.5, 0.6], [0.9, 1.0]] for name in activations.NAMES}
-    return activations.Race(steps, loss, accuracy)
 
 
 GATES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
@@ -92,8 +76,6 @@ def a_contest() -> gated.Contest:
     return gated.Contest([0, 40, 80], known, ("GLU", "SwiGLU"))
 
 
-through = partial(activations.through, parabola)
-race = partial(activations.race, a_race())
 contest = partial(gated.contest, a_contest())
 
 
@@ -125,19 +107,10 @@ PARAMETERS: dict[Draw, Iterable[tuple[Any, ...]]] = {
     feed_forward.folded: [(0.0, 0.0), (2.0, 2.0, 1), (0.25, 1.75), (1.75, 1.25, 1), (0.0, 2.0, 1, False), (2.0, 0.75, 0, False)],
     feed_forward.expand_contract: [(0, False), (3, True, "GELU"), (2, True, "identity")],
     feed_forward.bend: [(0.0,), (0.05,), (0.5,)],
-    activations.bends: [(-6.0,), (3.0, False, True), (-6.0, True), (3.0, True, True), (0.0, True)],
-    activations.kinks: [(0,), (1,), (4,), (4, -0.7, 0.2, 0.7), (3, -0.3, -0.2, 0.3), (4, -0.3, 0.2, 0.3)],
-    activations.square: [
-        (1,), (64,), (1, (-3.0, 1.0)), (64, (-3.0, 1.0), 9.0), (1, (0.0, 2.0), 9.0), (8, (-1.0, 1.0), 0.5), (8, (-1.0, 1.0), 0.0),
-    ],
-    through: [(-2.0,) * 7, (2.0,) * 7, (-2.0, 2.0) * 3 + (-2.0,), (-1.5,) * 7, (0.0,) * 7],
     activations.polygons: [
         *((units, step, x, y) for units, x, y in ((4, -1.75, 1.75), (8, 0.0, 0.0), (16, 1.75, -1.75)) for step in polygons.STEPS),
         (16, 1000, 0.5, 0.25),
     ],
-    activations.sums: [(10,), (33,), (5,), (63,)],
-    activations.firing: [(-3.0, 0.5), (3.0, 2.0), (-3.0, 2.0), (3.0, 0.5)],
-    race: [(0,), (20,)],
     every_position.edit: product(every_position.WORDS, range(4), (every_position.EVERYWHERE, 0, 10, every_position.PLACES[-1])),
     every_position.jacobian: [
         *product(every_position.LAYERS, (2, every_position.LONGEST)),
@@ -196,11 +169,6 @@ PARAMETERS: dict[Draw, Iterable[tuple[Any, ...]]] = {
 
 HANDED: dict[str, dict[str, Any]] = {
     "01_attention": {"xor_weights": two_sums},
-    "03_activations": {
-        "relu_interpolant": parabola,
-        "steps": [0, 20, 400],
-        "results": a_race()._replace(steps=[0, 20, 400]),
-    },
     "07_gated": {
         "results": a_contest()._replace(steps=[0, 40, 400]),
         "runs": a_contest().known,
@@ -258,19 +226,9 @@ REFUSED: list[tuple[Draw, tuple[Any, ...], str]] = [
     (feed_forward.folded, (1.0, 1.0, 2), "must be"),
     (feed_forward.expand_contract, (4,), "must be"),
     (feed_forward.bend, (1.1,), "must be"),
-    (activations.bends, (-7.0,), "must be"),
-    (activations.kinks, (5,), "must be"),
-    (activations.kinks, (4, 0.0), "must be from"),
-    (activations.square, (0,), "must be"),
-    (activations.square, (4, (1.0, 1.0)), "must be"),
-    (through, (3.0,), "must be"),
     (activations.polygons, (5, 0), "must be"),
     (activations.polygons, (8, 7), "must be"),
     (activations.polygons, (8, 0, 2.0), "must be"),
-    (activations.sums, (64,), "must be"),
-    (activations.sums, (-2,), "must be"),
-    (activations.firing, (0.0, 0.0), "must be"),
-    (race, (7,), "must be"),
     (every_position.edit, (0,), "must be one of"),
     (every_position.edit, (1, 4), "must be from"),
     (every_position.edit, (1, 2, 15), "must be from"),

@@ -101,14 +101,9 @@ def test_words_fit_wherever_a_slider_stands() -> None:
     drawn = [
         feed_forward.trace(t, 8, act, on) for t in range(14) for act in feed_forward.ACTIVATIONS for on in switches
     ]
-    drawn += [activations.bends(quarter / 4, slope) for quarter in range(-24, 13) for slope in switches]
-    drawn += [activations.square(n, ends) for n in range(1, 65) for _, ends in activations.INTERVALS]
-    drawn += [activations.square(n, reach=reach / 2) for n in (1, 7, 64) for reach in range(19)]
     drawn += [
         activations.polygons(n, step, x, -x) for n in (4, 8, 16) for step in (0, 30, 1000) for x in activations.SPOTS
     ]
-    drawn += [activations.sums(neuron) for neuron in range(-1, 64)]
-    drawn += [activations.firing(bias / 4, spread / 4) for bias in range(-12, 13) for spread in range(2, 9)]
     drawn += [memory.growing(fact, count) for _, fact in memory.PEOPLE for count in range(0, memory.NEURONS + 1, 8)]
     drawn += [memory.knocked(fact, m, on, m) for _, fact in memory.PEOPLE for m in (0, 1, 2, 8, 15) for on in switches]
     assert [(picture.title, picture.sentence) for picture in drawn if not _fits(picture)] == []

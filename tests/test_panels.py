@@ -368,11 +368,22 @@ def generate(model, prompt, numbers, window, temperature):
         ("NaN",),
     ),
     Attempt(
-        "gelu_tanh",
+        "activation",
         "the cube of both terms",
         """
-def gelu_tanh(x):
-    return 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x) ** 3))
+def activation(name, x, beta=1.0):
+    if name == "relu":
+        return x.clamp(min=0), (x > 0).to(x.dtype)
+    if name == "gelu":
+        share, growth = torch.special.ndtr(x), torch.exp(-(x**2) / 2) / math.sqrt(2 * math.pi)
+    if name == "gelu_tanh":
+        k = math.sqrt(2 / math.pi)
+        t = torch.tanh(k * (x + 0.044715 * x) ** 3)
+        share, growth = 0.5 * (1 + t), 0.5 * (1 - t**2) * k * (1 + 3 * 0.044715 * x**2)
+    if name == "silu":
+        share = torch.sigmoid(beta * x)
+        growth = beta * share * (1 - share)
+    return x * share, share + x * growth
 """,
         ("cube",),
     ),
@@ -580,13 +591,13 @@ def ffn_forward(x, W1, b1, W2, b2):
         ("`def`", "arguments"),
     ),
     Attempt(
-        "relu",
+        "activation",
         "no return",
-        "def relu(x):\n    y = x.clamp(min=0)",
+        "def activation(name, x, beta=1.0):\n    y = x.clamp(min=0)",
         ("Likely cause: Nothing comes back", "Is it finished?"),
         ("is computed", "One way"),
     ),
-    Attempt("relu", "called already", "relu = torch.relu(torch.ones(2))", ("without calling it",)),
+    Attempt("activation", "called already", "activation = torch.relu(torch.ones(2))", ("without calling it",)),
 ]
 
 

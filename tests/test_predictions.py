@@ -24,7 +24,7 @@ from ffnlab.course import atlas, toy_transformer, world
 from ffnlab.course.experiments import capstone as stored_capstone
 from ffnlab.course.experiments import creek as stored_creek
 from ffnlab.course.experiments import english as stored_english
-from ffnlab.course.figures import activations, balance, every_position, experts, feed_forward, memory
+from ffnlab.course.figures import balance, every_position, experts, feed_forward, memory
 from ffnlab.drawing import widget_output
 from ffnlab.prediction import prediction_widget
 from ffnlab.prediction.prediction import Prediction
@@ -140,12 +140,6 @@ def test_the_right_answers_are_what_the_figures_say() -> None:
         "nothing_in": (feed_forward.by_hand(0, 0).title, "No neuron fires: unpleasant −1 and inviting 1"),
         "flat_pieces": (feed_forward.folded(1, 1).title, "Unpleasant: 4 flat pieces, 1 high at the point"),
         "tenth_of_relu": (feed_forward.bend(0.1).title, "10 % ReLU bends the line at 22 points"),
-        "at_three": (activations.square(8, reach=2.0).title, "At x = 3 the net says 4.5, and x² is 9"),
-        "polygons_after_training": (
-            activations.polygons(8, 1000).title,
-            "Step 1000: 8 units, 21 of at most 37 polygons in sight",
-        ),
-        "world_fires": (activations.sums().title, "All neurons: 53 % of sums above 0 before, 0.3 % after"),
         "edited_word": (every_position.edit(1, 2).title, "14 of 15 inputs of the FFN change, and 2 of its outputs"),
         "jacobian_blocks": (every_position.jacobian(layer="FFN", length=4).title, "FFN: 4 of 16 blocks are not zero"),
         "two_neurons": (every_position.bottleneck(2).title, "2 neurons: the 14 points lie on a plane"),
@@ -242,7 +236,6 @@ def test_the_right_answers_that_are_arithmetic_are_computed() -> None:
     assert f"{100_000 * 11_008 * 2 / 1e9:.1f} GB" == active_course().prediction("hidden_memory").right
     speeds = [1e11 / (8e9 * size) for size in (2, 0.5)]  # bytes per second, and bytes of one token
     assert f"about {speeds[0]:.0f}, and {speeds[1]:.0f}" == active_course().prediction("laptop_speed").right
-    assert F.gelu(torch.tensor(-10.0)).item() == 0.0  # gelu_at_minus_ten
     assert torch.softmax(torch.tensor([-1.0, 0.0, -2.0]), 0).argmax() == 1  # filled_with_zero
     logits = torch.randn(100, 8).softmax(-1)
     kept = logits.topk(2).values

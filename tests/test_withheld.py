@@ -27,7 +27,7 @@ from ffnlab.phrases import quoted
 from ffnlab.registry import active_course
 
 NUMBER = re.compile(r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)\.?\d*(?:[eE][+-]?\d+)?")  # 10,10 are two
-SEVERAL = ("hello_shape", "softmax", "ffn_forward", "gelu_tanh", "silu", "collapse_linear", "swiglu")
+SEVERAL = ("hello_shape", "softmax", "ffn_forward", "activation", "collapse_linear", "swiglu")
 
 
 def digits(number: str) -> int:
@@ -124,7 +124,7 @@ def test_no_hidden_input_is_spelled_on_a_page(way: str, jail: Jail) -> None:
 
 @pytest.mark.parametrize("returned", ["zqone", type("zqone", (), {})(), {"zqone": 1}, ["zqone"]])
 def test_no_returned_text_or_type_is_on_a_page(returned: object) -> None:
-    for name in ("relu", "superposition_error", "ffn_trace", "count_ffn"):
+    for name in ("activation", "superposition_error", "ffn_trace", "count_ffn"):
         verdict = verdict_of(keys.find(name), lambda *_, **__: returned, draws.development(name))
         verdict = quotations.strip_unquoted(verdict, ["zqtwo"])
         assert (

@@ -3,10 +3,10 @@
 # %% [markdown] text="intro"                  what students read
 # %% [markdown] question="M1" points=2        what they answer in words, and a person reads
 # %% setup="imports"                          what every run needs first
-# %% figure="bends"                           a figure, a board or a guess; not run when grading
+# %% figure="arch"                            a figure, a board or a guess; not run when grading
 # %% code="numbers"                           code that students may change; not run when grading
 # %% code="numbers" output="fixed"            the same; nbval compares what it prints
-# %% exercise="relu"                          what they write; its check follows by itself
+# %% exercise="activation"                    what they write; its check follows by itself
 # %% quiz="where_is_it"                       a question with letters; its check follows by itself
 """
 

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from ffnlab.boards import Board
-from ffnlab.course.boards import creek, fold, river
+from ffnlab.course.boards import creek, fold, river, wire
+
+
+def _unwritten(*_: Any) -> Any:
+    """In place of a function that a reader is to write."""
+    raise NotImplementedError
+
 
 BOARDS: dict[str, Callable[[], Board]] = {
     "creek_switch": creek.switch,
@@ -13,4 +20,12 @@ BOARDS: dict[str, Callable[[], Board]] = {
     "creek_lamps": creek.lamps,
     "fold_xor": fold.xor,
     "river": river.experts,
+    "wire_straight": wire.straight,
+    "wire_kinks": wire.kinks,
+    "wire_arch": wire.arch,
+    "wire_thousandth": lambda: wire.thousandth(_unwritten),
+    "wire_beat": lambda: wire.beat(_unwritten),
+    "wire_ever": wire.ever,
+    "wire_learn": wire.learn,
+    "wire_wake": wire.wake,
 }

@@ -25,7 +25,7 @@ STEPS = (
     Step("Over or into?", 20, 0),
     Step("What attention can and cannot do", 50, 25),
     Step("The FFN, from formula to module", 60, 45),
-    Step("Bends: activations and approximation", 50, 50),
+    Step("A wire and a ribbon", 50, 45),
     Step("One network, every position", 45, 45),
     Step("Where the parameters live", 40, 40),
     Step("What the FFN stores", 45, 45),

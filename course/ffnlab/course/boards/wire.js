@@ -1,0 +1,16 @@
+// @ts-check
+// The levels of notebook 03. Each is one of three kinds: a hand sets the units, a network follows a curve, gradient descent moves one unit.
+import { follow } from "./follow.js";
+import { descent } from "./descent.js";
+import { hand } from "./ribbon.js";
+
+const KINDS = { hand, follow, descent };
+/** @param {any} data */
+const kindOf = (data) => KINDS[/** @type {keyof typeof KINDS} */ (data.kind)];
+
+/** @type {import("./runtime.js").Board} */
+export const board = {
+  start: (data) => kindOf(data).start(data),
+  goals: { ...hand.goals, ...follow.goals, ...descent.goals },
+  stage: (place, play) => kindOf(play.data).stage(place, play),
+};

@@ -1,0 +1,345 @@
+"""The levels of notebook 03: a wire that should stay inside a ribbon, or the reason why it can't.
+
+A hand sets the units in `straight`, `kinks` and `arch`. The reader's own functions play in `thousandth` and `beat`. `ever` has no end, and in `learn` and
+`wake` gradient descent moves one unit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ffnlab.boards import Board, Flag, Goal
+
+Build = Callable[..., Sequence[torch.Tensor]]
+
+HERE = Path(__file__).parent
+
+
+def _units(*units: tuple[float, float, int]) -> list[dict[str, float]]:
+    """Units from their kink, their strength and the side on which they slope."""
+    return [{"k": kink, "v": strength, "s": side} for kink, strength, side in units]
+
+
+def _level(
+    name: str,
+    title: str,
+    target: Any,
+    half: float,
+    units: list[dict[str, float]],
+    *,
+    c: float,
+    x: tuple[float, float] = (-2.0, 2.0),
+    y: tuple[float, float] = (-0.6, 2.6),
+    snap: float = 0.25,
+    most: float = 3.0,
+    reach: float = 0.55,
+    bend: bool = True,
+    counts: bool = False,
+) -> dict[str, Any]:
+    """One level as data for wire.js.
+
+    target: the corners of a line, or "square". half: of the ribbon's width. c: the height of the wire at the start. snap: what a hand's numbers are
+    multiples of. most: the largest strength. reach: how far from its kink a unit's knob is. counts: whether the goal says how many units were used.
+    """
+    return {
+        "name": name,
+        "title": title,
+        "target": target,
+        "half": half,
+        "x": x,
+        "y": y,
+        "snap": snap,
+        "most": most,
+        "reach": reach,
+        "bend": bend,
+        "counts": counts,
+        "start": {"c": c, "units": units},
+    }
+
+
+VALLEY = {"x": [-2, 0, 2], "y": [2, 0, 2]}
+TENT = {"x": [-2, -1, 0, 1, 2], "y": [0, 0, 1.5, 0, 0]}
+ZIGZAG = {"x": [-2, -1.2, -0.4, 0.4, 1.2, 2], "y": [0, 1.5, 0, 1.5, 0, 1.5]}
+
+STRAIGHT = _level(
+    "straight",
+    "The valley",
+    VALLEY,
+    0.2,
+    _units((-1, 0.5, 1), (0, -0.75, 1), (1, 0.75, 1)),
+    c=0.75,
+    bend=False,
+)
+KINKS = (
+    _level("valley", "1 · The valley", VALLEY, 0.2, _units((-1.5, 0.5, 1), (0.75, 0.75, 1)), c=0.5),
+    _level(
+        "tent",
+        "2 · The tent",
+        TENT,
+        0.15,
+        _units((-1.5, 1, 1), (-0.5, -0.5, 1), (0.5, -0.5, 1)),
+        c=0.25,
+        y=(-0.6, 2.2),
+        most=3.5,
+        reach=0.45,
+    ),
+    _level(
+        "zigzag",
+        "3 · The zigzag",
+        ZIGZAG,
+        0.25,
+        _units((-2, 1.5, 1), (-1.2, -3, 1), (-0.4, 2.5, 1)),
+        c=0.0,
+        y=(-0.6, 2.2),
+        snap=0.1,
+        most=4.0,
+        reach=0.4,
+    ),
+)
+ARCH = _level(
+    "arch",
+    "The arch",
+    "square",
+    0.075,
+    _units((-1, -1, 1), (-0.6, 0.5, 1), (0.2, 0.5, 1), (0.6, 0.5, 1)),
+    c=1.0,
+    x=(-1.0, 1.0),
+    y=(-0.25, 1.25),
+    snap=0.05,
+    reach=0.25,
+    counts=True,
+)
+
+
+def _board(
+    kind: str, name: str, title: str, data: dict[str, Any], *goals: Goal, **answers: Callable[[Any], Any]
+) -> Board:
+    still = HERE / "stills" / f"{name}.svg"
+    return Board(HERE / "wire.js", name, title, {"kind": kind, **data}, goals, still, answers=answers)
+
+
+def straight(name: str = "wire_straight") -> Board:
+    """The valley with three units and no activation."""
+    flag = Flag(
+        (
+            "Three lines are too few. With more of them it could be done.",
+            "However many lines you add up, the sum is a line.",
+            "The ribbon is too narrow. In a wider one a straight wire could follow it.",
+        ),
+        right=1,
+        why="A line plus a line is a line, and a line has no valley. At both ends the ribbon asks for 1.8 or more. A line that is so high at both ends is as "
+        "high at x = 0, and there the ribbon ends at 0.2.",
+        nudge="Imagine thirty lines instead of three. What is their sum?",
+    )
+    goal = Goal("straight", "Keep the wire inside the ribbon, from end to end.", flag=flag)
+    title = (
+        "Three straight lines are added up to a wire, which should stay inside a ribbon that has the shape of a valley."
+    )
+    return _board("hand", name, title, {"levels": (STRAIGHT,)}, goal)
+
+
+def kinks(name: str = "wire_kinks") -> Board:
+    """Valley, tent and zigzag, with two and three ReLU units."""
+    flag = Flag(
+        (
+            "The zigzag has five pieces, and three units make four pieces at most.",
+            "The wire has to turn back four times, and three units give it three kinks at most.",
+            "The steepest part of the ribbon is steeper than any unit here.",
+        ),
+        right=1,
+        why="Inside this ribbon every wire goes up, down, up, down and up. It turns back four times, and it can turn only at a kink. "
+        "Three units have three kinks. The five pieces of the picture are no reason by themselves: in a wider ribbon fewer would do.",
+        nudge="Follow the ribbon with a finger, from left to right. What does the finger do at each corner?",
+    )
+    goals = (
+        Goal(
+            "valley",
+            "1 · The valley: two units are enough.",
+            after="One unit slopes on the left and one on the right, and each is flat where the other slopes.",
+        ),
+        Goal(
+            "tent",
+            "2 · The tent: three units.",
+            after="From left to right the slopes are 0, 1.5, −1.5 and 0. The units hold the differences.",
+        ),
+        Goal("zigzag", "3 · The zigzag: three units again.", flag=flag),
+    )
+    title = (
+        "Two or three ReLU units are added up to a wire, which should stay inside a ribbon: a valley, a tent, a zigzag."
+    )
+    return _board("hand", name, title, {"levels": KINKS}, *goals)
+
+
+def arch(name: str = "wire_arch") -> Board:
+    """x² from -1 to 1, with up to four ReLU units."""
+    goal = Goal(
+        "arch",
+        "The arch: stay inside. You have four units. A unit of strength 0 is not used.",
+        after="Two units make three straight pieces. One unit makes two, and no two straight pieces come nearer to this arch than 0.125.",
+        record=2,
+        unit="units",
+    )
+    title = "Up to four ReLU units are added up to a wire, which should stay inside a ribbon around x²."
+    return _board("hand", name, title, {"levels": (ARCH,)}, goal)
+
+
+# The reader's own functions
+
+
+def network(result: Any) -> dict[str, Any]:
+    """What a reader's function returned, as data for wire_model.js.
+
+    result: W1 [1, m], b1 [m], W2 [m, 1], b2 [1].
+
+    Raises:
+        ValueError: it is something else.
+    """
+    try:
+        parts = [torch.as_tensor(part).detach().double() for part in result]
+    except Exception:
+        raise ValueError("It should return four tensors.") from None
+    if len(parts) != 4:
+        raise ValueError(f"It should return four tensors, not {len(parts)}.")
+    m = parts[1].numel()
+    for name, part, shape in zip(("W1", "b1", "W2", "b2"), parts, ([1, m], [m], [m, 1], [1]), strict=True):
+        if list(part.shape) != shape:
+            raise ValueError(f"{name} has shape {list(part.shape)}. With {m} units it should be {shape}.")
+        if not bool(torch.isfinite(part).all()):
+            raise ValueError(f"{name} has a number that is not finite.")
+    w, b, v, c = (part.flatten().tolist() for part in parts)
+    kept = [j for j in range(m) if w[j]]  # a unit with w = 0 is a constant
+    constant = c[0] + sum(v[j] * max(b[j], 0.0) for j in range(m) if not w[j])
+    return {"w": [w[j] for j in kept], "b": [b[j] for j in kept], "v": [v[j] for j in kept], "c": constant}
+
+
+def _is_written(build: Build, *example: Any) -> bool:
+    """Whether a reader's function has been written; one that raises something else has."""
+    try:
+        build(*example)
+    except NotImplementedError:
+        return False
+    except Exception:
+        return True
+    return True
+
+
+def thousandth(relu_interpolant: Build, name: str = "wire_thousandth") -> Board:
+    """x² within a thousandth, played by the reader's function; by the board, until that is written."""
+    goal = Goal(
+        "thousandth",
+        "Stay within 0.001 of x², with as few pieces as you can.",
+        after="With 32 pieces the wire is off by 1/1024.",
+        record=32,
+        unit="pieces",
+    )
+    title = "A network with n equal pieces follows x², and below it is how far it is off."
+
+    def answer(question: Any) -> dict[str, Any]:
+        return network(relu_interpolant(question["n"], -1.0, 1.0))
+
+    data: dict[str, Any] = {"mode": "square", "half": 0.001, "asks": _is_written(relu_interpolant, 2, -1.0, 1.0)}
+    if data["asks"]:
+        try:
+            data["first"] = {"net": answer({"n": 4})}
+        except Exception as error:  # the reader's own function may do anything
+            data["first"] = {"error": f"{type(error).__name__}: {error}"}
+    return _board("follow", name, title, data, goal, network=answer)
+
+
+BILL = 100  # units
+
+
+def beat(curve_interpolant: Build, name: str = "wire_beat") -> Board:
+    """A hand draws a curve, and the reader's function follows; the board does, until that is written."""
+    flag = Flag(
+        (
+            "The board draws a curve as 240 dots, so it is no curve at all.",
+            "A unit can be as strong as you like, so the wire can jump.",
+            "Cut finely enough, the curve hardly changes within a piece, and so the wire can't be far from it.",
+        ),
+        right=2,
+        why="You have lost, and your defeat is a theorem.",
+        nudge="Choose a wide ribbon and look at a single piece. Where are its two ends, and what does the curve do between them?",
+    )
+    goals = (
+        Goal(
+            "bill",
+            f"Draw a curve that costs it {BILL} units or more.",
+            after="It cuts evenly, so one steep place makes it cut finely everywhere. A better buyer would put a few kinks where they are needed.",
+        ),
+        Goal("beat", "Draw a curve that no number of units can follow. Do not lift the pen.", flag=flag),
+    )
+    title = "A curve that a hand draws, and a ReLU network that follows it with as many pieces as it needs."
+    data = {"mode": "draw", "bill": BILL, "asks": _is_written(curve_interpolant, torch.zeros(3), -1.0, 1.0)}
+
+    def answer(question: Any) -> dict[str, Any]:
+        return network(curve_interpolant(torch.tensor(question["heights"], dtype=torch.float64), -1.0, 1.0))
+
+    return _board("follow", name, title, data, *goals, network=answer)
+
+
+def ever(name: str = "wire_ever") -> Board:
+    """x² within 1, from end to end of the whole line."""
+    flag = Flag(
+        (
+            "It would take weights that are larger than a computer can hold.",
+            "ReLU is flat on one side, so the wire has to be flat on one side, too.",
+            "After its last kink the wire is straight, and x² leaves every straight line.",
+        ),
+        right=2,
+        why="However many units there are, one kink is the last. Right of it the wire is one straight line, and x² bends away from it.",
+        nudge="Widen the view. Then move the kinks outwards, and look at the same place again.",
+    )
+    goal = Goal(
+        "ever",
+        "Stay within 1 of x², for every x there is. The sliders end somewhere; imagine that they do not.",
+        flag=flag,
+    )
+    title = "A network follows x² between its first and its last kink. The view can be widened."
+    return _board("follow", name, title, {"mode": "ever"}, goal)
+
+
+# Gradient descent
+
+FIRST, BURIED = {"w": 0.6, "b": 1.2}, ({"w": 0.3, "b": -1.2}, {"w": 0.3, "b": -9.0})
+
+
+def learn(name: str = "wire_learn") -> Board:
+    """One ReLU unit that learns, dies and is not woken."""
+    flag = Flag(
+        (
+            "Even the largest learning rate here is too small to bring it back.",
+            "Its sum is below zero at every dot. There ReLU has slope 0, so the gradient is 0, and any rate times 0 is 0.",
+            "Its weight w has become 0, so it no longer reads x.",
+        ),
+        right=1,
+        why="The step that was too large has killed it. ReLU's slope of 0 keeps it dead.",
+        nudge="Look at both gradients while you press.",
+    )
+    goals = (
+        Goal("fit", "Bring all 17 dots inside the ribbon.", after="Small steps have carried the kink to its place."),
+        Goal(
+            "kill",
+            "Take a new unit. Kill it with a single step: its sum is above zero at no dot.",
+            after="One large step has thrown its kink beyond the dots.",
+        ),
+        Goal("wake", "Wake the dead unit. Use any learning rate, and as many steps as you like.", flag=flag),
+    )
+    title = "One ReLU unit learns seventeen dots by gradient descent, with a learning rate that can be chosen."
+    return _board("descent", name, title, {"acts": ["ReLU"], "rate": 0.4, "starts": [FIRST]}, *goals)
+
+
+def wake(name: str = "wire_wake") -> Board:
+    """A unit whose sum is below zero at every dot, with three activations."""
+    goal = Goal(
+        "soft",
+        "This unit's sum is below zero at every dot. Bring all 17 dots inside the ribbon.",
+        after="A small slope on the left was enough.",
+    )
+    title = "A unit whose sum is below zero at every dot learns by gradient descent, with ReLU, GELU or SiLU."
+    data = {"acts": ["ReLU", "GELU", "SiLU"], "rate": 0.4, "starts": list(BURIED)}
+    return _board("descent", name, title, data, goal)

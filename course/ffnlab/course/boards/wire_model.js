@@ -1,0 +1,76 @@
+// @ts-check
+// The mathematics of a wire: a ReLU network of one input as a line of straight pieces, and how far it is from a target.
+
+/** @typedef {{w: number[], b: number[], v: number[], c: number}} Net  it computes the sum of v·relu(w·x + b), plus c */
+/** @typedef {{x: number[], y: number[]}} Wire  its corners from left to right, the two ends included */
+/** @typedef {{x: number[], y: number[]} | "square"} Target  corners of a line, or x² */
+/** @typedef {{x: number, gap: number}} Gap  where, and how much too high; below 0 it is too low */
+
+const NEAR = 1e-9; // what is rounding
+
+/** What the network computes; without its activation, the sum of straight lines. @param {Net} net @param {number} x @param {boolean} [bend] */
+export function output(net, x, bend = true) {
+  return net.w.reduce((sum, w, j) => {
+    const z = w * x + net.b[j];
+    return sum + net.v[j] * (bend ? Math.max(z, 0) : z);
+  }, net.c);
+}
+
+/** The network as a wire from low to high. @param {Net} net @param {number} low @param {number} high @param {boolean} [bend] @returns {Wire} */
+export function wireOf(net, low, high, bend = true) {
+  const kinks = bend ? net.w.map((w, j) => -net.b[j] / w).filter((x) => x > low && x < high) : [];
+  const x = [low, ...new Set(kinks.sort((a, b) => a - b)), high];
+  return { x, y: x.map((at) => output(net, at, bend)) };
+}
+
+/** The height of a line of straight pieces; beyond its ends the last piece goes on. @param {Wire} wire @param {number} x */
+export function heightAt({ x: xs, y: ys }, x) {
+  let [low, high] = [0, xs.length - 1];
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (xs[middle] <= x) low = middle;
+    else high = middle;
+  }
+  return ys[low] + ((ys[high] - ys[low]) * (x - xs[low])) / (xs[high] - xs[low]);
+}
+
+/** @param {Target} target @param {number} x */
+export const targetAt = (target, x) => (target === "square" ? x * x : heightAt(target, x));
+
+/** Where a wire is furthest from its target, between two ends. It is exact: both are looked at wherever one of them can be furthest. @param {Wire} wire @param {Target} target @param {number} low @param {number} high @returns {Gap} */
+export function furthest(wire, target, low, high) {
+  const inside = (/** @type {number} */ x) => x > low && x < high;
+  const stops = [low, ...wire.x.filter(inside), ...(target === "square" ? [] : target.x.filter(inside)), high].sort((a, b) => a - b);
+  const places = [...stops];
+  if (target === "square") {
+    // Within a straight piece the gap is largest where the curve is as steep as the piece.
+    for (let n = 0; n < stops.length - 1; n++) {
+      const [a, b] = [stops[n], stops[n + 1]];
+      if (b - a < NEAR) continue;
+      const x = (heightAt(wire, b) - heightAt(wire, a)) / (b - a) / 2;
+      if (x > a && x < b) places.push(x);
+    }
+  }
+  let worst = { x: low, gap: 0 };
+  for (const x of places) {
+    const gap = heightAt(wire, x) - targetAt(target, x);
+    if (Math.abs(gap) > Math.abs(worst.gap)) worst = { x, gap };
+  }
+  return worst;
+}
+
+/** Whether a gap is within the ribbon, edges included. @param {Gap} gap @param {number} half */
+export const fits = (gap, half) => Math.abs(gap.gap) <= half + NEAR;
+
+/** A line that meets the target at the ends of n equal pieces. @param {Target} target @param {number} n @param {number} low @param {number} high @returns {Wire} */
+export function chords(target, n, low, high) {
+  const x = Array.from({ length: n + 1 }, (_, i) => (i === n ? high : low + ((high - low) * i) / n));
+  return { x, y: x.map((at) => targetAt(target, at)) };
+}
+
+/** The smallest number of equal pieces with which `chords` stays in the ribbon; most + 1 if none does. @param {Target} target @param {number} half @param {number} low @param {number} high @param {number} most */
+export function fewest(target, half, low, high, most) {
+  let n = 1;
+  while (n <= most && !fits(furthest(chords(target, n, low, high), target, low, high), half)) n++;
+  return n;
+}

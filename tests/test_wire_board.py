@@ -1,0 +1,589 @@
+"""The levels of notebook 03: their mathematics in JavaScript is torch's, flags have a proof, and hands, keys and the reader's own functions move them."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from shutil import copy
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+from autograder.authoring import build
+from ffnlab import boards
+from ffnlab.boards import Board
+from ffnlab.course.boards import wire
+from ffnlab.course.exercises import activations as exercises
+
+pytest.importorskip("playwright", reason="playwright is not installed")
+
+from conftest import needs_chromium
+from lab import browser, web_pages
+from playwright.sync_api import Browser, Locator, Page, expect
+
+LEVELS = {level["name"]: level for level in (wire.STRAIGHT, *wire.KINKS, wire.ARCH)}
+DOTS = torch.linspace(-2, 2, 17, dtype=torch.float64)
+ACTS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "ReLU": torch.relu,
+    "GELU": lambda z: z * torch.erfc(-z / 2**0.5) / 2,  # F.gelu loses digits far out
+    "SiLU": F.silu,
+}
+PAUSE = 330  # milliseconds, after which a move is another one
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with browser() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def computing(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    """A page that imports the boards' modules."""
+    folder = tmp_path_factory.mktemp("modules")
+    for file in [*boards.HERE.glob("*.js"), *wire.HERE.glob("*.js")]:
+        copy(file, folder)
+    (folder / "index.html").write_text("<!doctype html>", encoding="utf-8")
+    with web_pages(Path(folder)) as address:
+        page = chromium.new_page()
+        page.goto(f"{address}/index.html")
+        page.evaluate(
+            "async () => { for (const name of ['wire_model', 'ribbon', 'follow', 'descent']) Object.assign(window, await import(`./${name}.js`)); }"
+        )
+        yield page
+        page.close()
+
+
+def opened(chromium: Browser, board: Board, **options: Any) -> Page:
+    page = chromium.new_page(viewport={"width": 760, "height": 900}, **options)
+    failures: list[str] = []
+    page.on("pageerror", lambda error: failures.append(str(error)))
+    page.set_content(
+        f'<!doctype html><html lang="en"><title>wire</title><body style="margin:8px"><main>{boards.html(board)}</main></body>'
+    )
+    page.locator("section.ffp").wait_for()
+    assert not failures
+    return page
+
+
+def done(page: Page) -> list[bool]:
+    return ["ffp-done" in (goal.get_attribute("class") or "") for goal in page.locator(".ffp-goal").all()]
+
+
+def sentence(page: Page) -> str:
+    return page.locator(".ffp-sentence").inner_text()
+
+
+def press(knob: Locator, key: str, times: int) -> None:
+    knob.focus()
+    for _ in range(times):
+        knob.press(key)
+
+
+def drawn(seed: int) -> dict[str, Any]:
+    """A random network as JSON data."""
+    rng = random.Random(seed)
+    units = rng.randint(1, 9)
+    return {**{name: [rng.gauss(0, 1) for _ in range(units)] for name in "wbv"}, "c": rng.gauss(0, 1)}
+
+
+def output(net: dict[str, Any], x: torch.Tensor, bend: bool = True) -> torch.Tensor:
+    w, b, v = (torch.tensor(net[name], dtype=torch.float64) for name in "wbv")
+    z = x[:, None] * w + b
+    return (z.relu() if bend else z) @ v + float(net["c"])
+
+
+def as_network(hand: dict[str, Any]) -> dict[str, Any]:
+    units = hand["units"]
+    return {
+        "w": [u["s"] for u in units],
+        "b": [-u["s"] * u["k"] for u in units],
+        "v": [u["v"] for u in units],
+        "c": hand["c"],
+    }
+
+
+def targets(level: dict[str, Any], x: torch.Tensor) -> torch.Tensor:
+    if level["target"] == "square":
+        return x * x
+    return torch.from_numpy(np.interp(x.numpy(), level["target"]["x"], level["target"]["y"]))
+
+
+def off(level: dict[str, Any], hand: dict[str, Any]) -> float:
+    x = torch.linspace(level["x"][0], level["x"][1], 4001, dtype=torch.float64)
+    return float((output(as_network(hand), x, level["bend"]) - targets(level, x)).abs().max())
+
+
+# What JavaScript computes
+
+
+@needs_chromium
+def test_a_network_is_the_same_line_in_javascript_and_in_torch(computing: Page) -> None:
+    nets = [drawn(seed) for seed in range(60)]
+    found = computing.evaluate(
+        """(nets) => nets.map((net) => {
+          const wire = wireOf(net, -3, 3);
+          return [-3, -1.7, 0, 0.4, 2.9].map((x) => [output(net, x), heightAt(wire, x), output(net, x, false)]);
+        })""",
+        nets,
+    )
+    x = torch.tensor([-3, -1.7, 0, 0.4, 2.9], dtype=torch.float64)
+    for net, rows in zip(nets, found, strict=True):
+        right = output(net, x)
+        assert np.allclose(rows, torch.stack([right, right, output(net, x, False)], 1).numpy())
+
+
+@needs_chromium
+def test_where_a_wire_is_furthest_out_is_found_exactly(computing: Page) -> None:
+    nets = [drawn(seed) for seed in range(40)]
+    zigzag = LEVELS["zigzag"]["target"]
+    found = computing.evaluate(
+        "([nets, zigzag]) => nets.map((net) => [furthest(wireOf(net, -1, 1), 'square', -1, 1).gap, furthest(wireOf(net, -2, 2), zigzag, -2, 2).gap])",
+        [nets, zigzag],
+    )
+    for net, gaps in zip(nets, found, strict=True):
+        for gap, name, ends in zip(gaps, ("arch", "zigzag"), ((-1, 1), (-2, 2)), strict=True):
+            x = torch.linspace(*ends, 40_001, dtype=torch.float64)
+            missed = output(net, x) - targets(LEVELS[name], x)
+            assert abs(gap) == pytest.approx(float(missed.abs().max()), abs=1e-3)
+            assert abs(gap) >= float(missed.abs().max()) - 1e-9
+
+
+@needs_chromium
+def test_chords_are_the_readers_network_and_their_gap_is_one_over_n_squared(computing: Page) -> None:
+    gaps = computing.evaluate(
+        "() => Array.from({ length: 40 }, (_, n) => furthest(chords('square', n + 1, -1, 1), 'square', -1, 1).gap)"
+    )
+    assert gaps == pytest.approx([1 / n**2 for n in range(1, 41)])
+    assert computing.evaluate("() => fewest('square', 0.001, -1, 1, 64)") == 32
+    answer: Callable[..., Any] = build.solution_answer("curve_interpolant").answer
+    y = torch.randn(8, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    net = wire.network(answer(y, -1.0, 1.0))
+    found = computing.evaluate("(net) => [-1, -0.3, 0.21, 1].map((x) => output(net, x))", net)
+    assert found == pytest.approx(np.interp([-1, -0.3, 0.21, 1], np.linspace(-1, 1, 8), y.numpy()).tolist())
+
+
+@needs_chromium
+def test_where_the_wire_leaves_for_good(computing: Page) -> None:
+    for n, reach in ((4, 1.0), (20, 5.0), (64, 20.0)):
+        x = computing.evaluate("([n, reach]) => leaves(n, reach)", [n, reach])
+        last = reach - 2 * reach / n
+        wire_there = last**2 + (reach + last) * (x - last)
+        assert x > reach and x * x - wire_there == pytest.approx(1)
+
+
+@needs_chromium
+@pytest.mark.parametrize("name", ACTS)
+def test_gradient_descent_is_torchs(computing: Page, name: str) -> None:
+    rng = random.Random(1)
+    for w, b in [(rng.gauss(0, 1), rng.gauss(0, 2)) for _ in range(40)] + [(0.3, -1.2), (0.3, -9.0), (0.6, 1.2)]:
+        leaves = [torch.tensor(part, dtype=torch.float64, requires_grad=True) for part in (w, b)]
+        loss = (ACTS[name](leaves[0] * DOTS + leaves[1]) - (DOTS - 0.5).relu()).square().mean()
+        right = [part.item() for part in torch.autograd.grad(loss, leaves)]
+        found = computing.evaluate("([name, w, b]) => gradient(name, { w, b })", [name, w, b])
+        assert [found["w"], found["b"], found["loss"]] == pytest.approx([*right, loss.item()], rel=1e-5, abs=1e-18)
+        stepped = computing.evaluate("([name, w, b]) => descend(name, { w, b }, 0.4, 1)", [name, w, b])
+        assert [stepped["w"], stepped["b"]] == pytest.approx([w - 0.4 * right[0], b - 0.4 * right[1]], rel=1e-6)
+
+
+# What can't be done, and why
+
+
+def test_a_line_leaves_the_valley() -> None:
+    """At −2 and at 2 the ribbon is above 1.8; a line at 0 is the mean of its values there, and the ribbon ends at 0.2."""
+    level = wire.STRAIGHT
+    assert (
+        not level["bend"] and min(level["target"]["y"][::2]) - level["half"] > level["target"]["y"][1] + level["half"]
+    )
+    assert level["target"]["x"] == [-2, 0, 2]
+
+
+def test_the_zigzag_turns_back_more_often_than_its_units_have_kinks() -> None:
+    """Whatever the wire is, inside the ribbon it goes up, down, up, down, up: the ribbon's ends at the corners do not overlap."""
+    level = LEVELS["zigzag"]
+    heights = level["target"]["y"]
+    ways = [
+        1
+        if after - level["half"] > before + level["half"]
+        else -1
+        if after + level["half"] < before - level["half"]
+        else 0
+        for before, after in itertools.pairwise(heights)
+    ]
+    assert ways == [1, -1, 1, -1, 1]
+    assert sum(one != other for one, other in itertools.pairwise(ways)) > len(level["start"]["units"])
+
+
+def test_the_record_on_the_arch_is_the_smallest_there_is() -> None:
+    two = {"c": 0.05, "units": [{"k": -0.35, "v": 1.35, "s": -1}, {"k": 0.35, "v": 1.35, "s": 1}]}
+    assert off(wire.ARCH, two) <= wire.ARCH["half"] and wire.arch().goals[0].record == 2
+    assert wire.ARCH["half"] < 1 / (2 * 2**2), "no line of two pieces comes nearer than 1/(2n²)"
+
+
+def test_the_levels_that_can_be_won_can_be_won_with_what_a_hand_can_set() -> None:
+    wins = {
+        "valley": {"c": 0.0, "units": [{"k": 0.0, "v": 1.0, "s": -1}, {"k": 0.0, "v": 1.0, "s": 1}]},
+        "tent": {
+            "c": 0.0,
+            "units": [{"k": -1.0, "v": 1.5, "s": 1}, {"k": 0.0, "v": -3.0, "s": 1}, {"k": 1.0, "v": 1.5, "s": 1}],
+        },
+    }
+    for name, hand in wins.items():
+        level = LEVELS[name]
+        assert off(level, hand) <= level["half"] and len(hand["units"]) == len(level["start"]["units"])  # type: ignore[arg-type]
+        assert all(abs(unit["v"]) <= level["most"] and unit["k"] % level["snap"] == 0 for unit in hand["units"])  # type: ignore[attr-defined]
+    assert all(off(level, level["start"]) > level["half"] for level in LEVELS.values()), "nothing is won at the start"
+
+
+@needs_chromium
+def test_a_drawn_curve_is_always_followed(computing: Page) -> None:
+    """Its corners are at 241 places, so 240 pieces follow even a curve that jumps up and down at each of them."""
+    rng = random.Random(2)
+    heights = [rng.uniform(-1, 1) for _ in range(241)]
+    assert computing.evaluate("(heights) => needed(heights, 0.01)", heights) == 240
+    assert computing.evaluate("(heights) => needed(heights, 2)", heights) == 1
+
+
+# Under the hand
+
+
+@needs_chromium
+def test_the_valley_is_won_with_keys(chromium: Browser) -> None:
+    page = opened(chromium, wire.kinks())
+    page.get_by_role("button", name="unit 1").click()  # turned round
+    press(page.get_by_label("kink of unit 1"), "ArrowRight", 6)
+    press(page.get_by_label("kink of unit 2"), "ArrowLeft", 3)
+    press(page.get_by_label("strength of unit 1"), "ArrowUp", 2)
+    press(page.get_by_label("strength of unit 2"), "ArrowUp", 1)
+    assert done(page) == [False, False, False]
+    press(page.get_by_label("height of the whole wire"), "ArrowDown", 2)
+    assert sentence(page) == "The wire is inside the ribbon all the way." and done(page) == [True, False, False]
+    page.get_by_role("button", name="2 · The tent").click()
+    assert "furthest out" in sentence(page) and page.locator(".wr-kink").count() == 3
+    knob = page.get_by_label("kink of unit 1")
+    assert knob.get_attribute("aria-valuenow") == "-1.5" and knob.get_attribute("aria-valuetext") == "x = minus 1.5"
+    page.close()
+
+
+@needs_chromium
+def test_the_tent_is_won_with_the_mouse(chromium: Browser) -> None:
+    page = opened(chromium, wire.kinks())
+    page.get_by_role("button", name="2 · The tent").click()
+
+    def drag(label: str, x: float, y: float) -> None:
+        box = page.get_by_label(label).bounding_box()
+        assert box
+        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        page.mouse.down()
+        page.mouse.move(box["x"] + box["width"] / 2 + x, box["y"] + box["height"] / 2 + y, steps=4)
+        page.mouse.up()
+
+    def value(label: str) -> float:
+        return float(page.get_by_label(label).get_attribute("aria-valuenow") or "nan")
+
+    for unit, (kink, strength) in enumerate(((-1, 1.5), (0, -3), (1, 1.5)), 1):
+        for label, wanted, across in (
+            (f"kink of unit {unit}", kink, True),
+            (f"strength of unit {unit}", strength, False),
+        ):
+            for _ in range(12):
+                before = value(label)
+                if before == wanted:
+                    break
+                sign = 1 if wanted > before else -1
+                drag(label, 30 * sign if across else 0, 0 if across else -8 * sign)
+                for _ in range(40):
+                    if (value(label) - wanted) * sign <= 0:
+                        break
+                    drag(label, 8 * sign if across else 0, 0 if across else -3 * sign)
+                while (value(label) - wanted) * sign > 0:  # a little too far: back with a key
+                    press(page.get_by_label(label), "ArrowLeft" if sign > 0 else "ArrowRight", 1)
+            assert value(label) == wanted
+    press(page.get_by_label("height of the whole wire"), "ArrowDown", 1)
+    assert done(page) == [False, True, False]
+    page.close()
+
+
+@needs_chromium
+def test_a_flag_wants_its_reason(chromium: Browser) -> None:
+    page = opened(chromium, wire.straight())
+    press(page.get_by_label("slope of line 1"), "ArrowUp", 1)
+    page.get_by_text("It can’t be done").click()
+    page.get_by_role("button", name="Three lines are too few").click()
+    assert "That is not why." in page.inner_text("body") and done(page) == [False]
+    for _ in range(3):
+        page.wait_for_timeout(PAUSE)
+        press(page.get_by_label("slope of line 2"), "ArrowUp", 1)
+    page.get_by_role("button", name="However many lines you add up").click()
+    assert done(page) == [True]
+    page.close()
+
+
+@needs_chromium
+def test_the_arch_keeps_the_smallest_number_of_units(chromium: Browser) -> None:
+    page = opened(chromium, wire.arch())
+    press(page.get_by_label("strength of unit 3"), "ArrowDown", 10)  # 0.5 to 0
+    press(page.get_by_label("strength of unit 2"), "ArrowDown", 10)
+    page.get_by_role("button", name="unit 1").click()
+    press(page.get_by_label("kink of unit 1"), "ArrowRight", 13)  # −1 to −0.35
+    press(page.get_by_label("strength of unit 1"), "ArrowUp", 47)  # −1 to 1.35
+    press(page.get_by_label("kink of unit 4"), "ArrowLeft", 5)
+    press(page.get_by_label("strength of unit 4"), "ArrowUp", 17)
+    press(page.get_by_label("height of the whole wire"), "ArrowDown", 19)
+    assert done(page) == [True], sentence(page)
+    assert page.locator(".ffp-record").inner_text() == "2 units, and that is the record."
+    page.close()
+
+
+# The reader's own functions
+
+
+def answered(page: Page, board: Board) -> None:
+    """Python answers, as it does in a notebook."""
+
+    def answer(name: str, value: Any) -> dict[str, Any]:
+        try:
+            return {"value": board.answers[name](value)}
+        except Exception as error:
+            return {"error": f"{type(error).__name__}: {error}"}
+
+    page.expose_function("python", answer)
+    page.evaluate(
+        """() => document.querySelector('.ffn-play').addEventListener('ffn-ask', (event) => {
+          const { name, value, done } = event.detail;
+          window.python(name, value).then(done);
+        })"""
+    )
+
+
+def right(name: str) -> Callable[..., Any]:
+    answer: Callable[..., Any] = build.solution_answer(name).answer
+    return answer
+
+
+def slider(page: Page, name: str, value: int) -> None:
+    page.get_by_role("slider", name=name).evaluate(
+        "(made, value) => { made.value = value; made.dispatchEvent(new Event('input')); }", value
+    )
+
+
+@needs_chromium
+def test_the_readers_network_plays_the_arch_and_a_wrong_one_does_not_look_right(chromium: Browser) -> None:
+    board = wire.thousandth(right("relu_interpolant"))
+    page = opened(chromium, board)
+    answered(page, board)
+    slider(page, "pieces", 32)
+    expect(page.locator(".ffp-sentence")).to_contain_text("Your function uses 32 units. The wire stays inside.")
+    assert done(page) == [True] and page.locator(".ffp-record").inner_text() == "32 pieces, and that is the record."
+    page.close()
+
+    def slopes_for_changes(n: int, A: float, B: float) -> Any:
+        W1, b1, W2, b2 = right("relu_interpolant")(n, A, B)
+        return W1, b1, W2.cumsum(0), b2
+
+    board = wire.thousandth(slopes_for_changes)
+    page = opened(chromium, board)
+    answered(page, board)
+    slider(page, "pieces", 32)
+    expect(page.locator(".ffp-sentence")).to_contain_text("Your function uses 32 units. The wire is out")
+    assert done(page) == [False]
+    page.close()
+
+
+@needs_chromium
+def test_an_unwritten_function_leaves_the_game_to_the_board_and_a_failing_one_says_so(chromium: Browser) -> None:
+    def unwritten(*_: Any) -> Any:
+        raise NotImplementedError
+
+    page = opened(chromium, wire.beat(unwritten))
+    assert sentence(page).startswith("The board uses 3 units.")
+    page.close()
+
+    def failing(y: torch.Tensor, A: float, B: float) -> Any:
+        return y.nonsense  # type: ignore[attr-defined]
+
+    board = wire.beat(failing)
+    page = opened(chromium, board)
+    answered(page, board)
+    slider(page, "pieces", 5)
+    expect(page.locator(".ffp-sentence")).to_contain_text("Your function ended with an error. AttributeError")
+    page.close()
+
+
+@needs_chromium
+def test_whatever_is_drawn_the_readers_function_follows(chromium: Browser) -> None:
+    board = wire.beat(right("curve_interpolant"))
+    page = opened(chromium, board)
+    answered(page, board)
+    box = page.locator(".wr-paper").bounding_box()
+    assert box
+    page.mouse.move(box["x"] + 30, box["y"] + 200)
+    page.mouse.down()
+    for x, y in ((120, 40), (125, 220), (300, 60), (305, 200), (600, 120)):
+        page.mouse.move(box["x"] + x, box["y"] + y, steps=3)
+    page.mouse.up()
+    expect(page.locator(".ffp-sentence")).to_contain_text("The wire stays inside.")
+    assert int(page.get_by_role("slider", name="pieces").input_value()) > 3
+    page.get_by_role("button", name="± 0.01").click()
+    expect(page.locator(".ffp-sentence")).to_contain_text("The wire stays inside.")
+    page.get_by_role("button", name="cliff").click()
+    expect(page.locator(".ffp-sentence")).to_contain_text("The wire stays inside.")
+    assert done(page)[0], "the cliff costs more than 100 units"
+    pen = page.locator(".wr-pen")
+    before = pen.get_attribute("aria-valuenow")
+    press(pen, "ArrowDown", 2)
+    assert pen.get_attribute("aria-valuenow") != before
+    expect(page.locator(".ffp-sentence")).to_contain_text("The wire stays inside.")
+    page.close()
+
+
+@pytest.mark.parametrize(
+    ("result", "says"),
+    [
+        (None, "four tensors"),
+        ((1, 2), "four tensors, not 2"),
+        (
+            (torch.ones(2, 1), torch.ones(2), torch.ones(2, 1), torch.ones(1)),
+            "W1 has shape [2, 1]. With 2 units it should be [1, 2].",
+        ),
+        (
+            (torch.ones(1, 2), torch.ones(2), torch.ones(2, 1), torch.tensor([float("nan")])),
+            "b2 has a number that is not finite",
+        ),
+    ],
+)
+def test_what_is_no_network_is_said_so(result: Any, says: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(says)):
+        wire.network(result)
+
+
+def test_a_unit_that_does_not_read_is_a_constant() -> None:
+    net = wire.network(
+        (
+            torch.tensor([[0.0, 0.0, 2.0]]),
+            torch.tensor([3.0, -1.0, 1.0]),
+            torch.tensor([[2.0], [5.0], [1.0]]),
+            torch.tensor([1.0]),
+        )
+    )
+    assert net == {"w": [2.0], "b": [1.0], "v": [1.0], "c": 7.0}
+
+
+# One unit that learns
+
+
+@needs_chromium
+def test_a_unit_learns_dies_of_one_step_and_is_not_woken(chromium: Browser) -> None:
+    page = opened(chromium, wire.learn())
+    for _ in range(4):
+        page.get_by_role("button", name="10 steps").click()
+    assert done(page) == [True, False, False], sentence(page)
+    page.get_by_role("button", name="New unit").click()
+    slider(page, "learning rate", 6)  # 1
+    page.wait_for_timeout(PAUSE)
+    page.get_by_role("button", name="1 step", exact=True).click()
+    assert done(page)[1] and "Both gradients are exactly 0." in sentence(page)
+    slider(page, "learning rate", 9)
+    after = page.locator(".wr-gauge").first.inner_text()
+    page.get_by_role("button", name="100 steps").click()
+    assert page.locator(".wr-gauge").first.inner_text() == after and not done(page)[2]
+    page.get_by_text("It can’t be done").click()
+    page.get_by_role("button", name="Its sum is below zero at every dot").click()
+    assert done(page) == [True, True, True]
+    page.close()
+
+
+@needs_chromium
+@pytest.mark.parametrize("name", ["ReLU", "GELU", "SiLU"])
+def test_a_slope_on_the_left_wakes_it_and_buried_deep_nothing_does(chromium: Browser, name: str) -> None:
+    page = opened(chromium, wire.wake())
+    page.get_by_role("button", name=name).click()
+    page.get_by_role("button", name="10 steps").click()
+    assert done(page) == [name != "ReLU"]
+    page.get_by_role("button", name="start at b = −9").click()
+    for _ in range(3):
+        page.get_by_role("button", name="100 steps").click()
+    assert "at no dot" in sentence(page)
+    gauge = page.locator(".wr-gauge").nth(1).inner_text()
+    says = {"ReLU": "gradient exactly 0", "GELU": "10⁻¹⁶", "SiLU": "b = −9."}[name]
+    assert says in gauge
+    page.close()
+
+
+def test_what_is_said_of_the_buried_unit() -> None:
+    """SiLU's gradient at b = −9 is 0.0015, and its steps push b down; GELU's is about 10⁻¹⁵."""
+    for name, size in (("GELU", 8.87e-16), ("SiLU", 0.0015)):
+        w, b = (torch.tensor(part, dtype=torch.float64, requires_grad=True) for part in (0.3, -9.0))
+        loss = (ACTS[name](w * DOTS + b) - (DOTS - 0.5).relu()).square().mean()
+        of_w, of_b = torch.autograd.grad(loss, (w, b))
+        assert float(of_w) == pytest.approx(size, rel=0.01) and float(of_b) > 0
+
+
+def test_the_buried_unit_does_not_come_back() -> None:
+    """In 1,000 steps, at any learning rate of the board."""
+    source = (wire.HERE / "descent.js").read_text(encoding="utf-8")
+    found = re.search(r"const RATES = \[(.*)\];", source)
+    assert found
+    rates = torch.tensor([float(rate) for rate in found[1].split(",")], dtype=torch.float64)
+    for name in ("GELU", "SiLU"):
+        w, b = torch.full_like(rates, 0.3), torch.full_like(rates, -9.0)
+        for _ in range(1000):
+            leaves = [part.clone().requires_grad_() for part in (w, b)]
+            z = leaves[0][:, None] * DOTS + leaves[1][:, None]
+            loss = (ACTS[name](z) - (DOTS - 0.5).relu()).square().mean(1).sum()
+            of_w, of_b = torch.autograd.grad(loss, leaves)
+            w, b = w - rates * of_w, b - rates * of_b
+        assert bool((w[:, None] * DOTS + b[:, None] < 0).all()) and bool((b <= -9).all())
+
+
+# For everybody
+
+
+@needs_chromium
+def test_with_reduced_motion_nothing_slides(chromium: Browser) -> None:
+    page = opened(chromium, wire.learn(), reduced_motion="reduce")
+    assert page.locator(".wr-moves").evaluate("(made) => getComputedStyle(made).transitionDuration") == "0s"
+    page.close()
+
+
+@needs_chromium
+def test_marks_stay_when_the_state_changes(chromium: Browser) -> None:
+    page = opened(chromium, wire.kinks())
+    page.evaluate("window.marks = [...document.querySelectorAll('.wr-picture *')]")
+    press(page.get_by_label("kink of unit 1"), "ArrowRight", 3)
+    page.get_by_role("button", name="unit 2").click()
+    assert page.evaluate("marks.every((mark) => mark.isConnected)")
+    page.close()
+
+
+@needs_chromium
+def test_every_knob_can_be_told_apart_wherever_it_is(chromium: Browser) -> None:
+    """All kinks in one place and all strengths equal: no two knobs hide each other."""
+    page = opened(chromium, wire.kinks())
+    page.get_by_role("button", name="2 · The tent").click()
+    for unit, (kink, strength) in enumerate(((6, 2), (2, 8), (2, 8)), 1):
+        press(page.get_by_label(f"kink of unit {unit}"), "ArrowRight" if unit < 3 else "ArrowLeft", kink)
+        press(page.get_by_label(f"strength of unit {unit}"), "ArrowUp", strength)
+    centres = page.evaluate(
+        """() => [...document.querySelectorAll('.wr-knob .wr-dot')].map((dot) => {
+          const { x, y, width, height } = dot.getBoundingClientRect();
+          return [x + width / 2, y + height / 2];
+        })"""
+    )
+    apart = [np.hypot(a[0] - b[0], a[1] - b[1]) for a, b in itertools.combinations(centres, 2)]
+    assert min(apart) >= 14
+    page.close()
+
+
+def test_the_exercise_and_the_board_mean_the_same_kinks() -> None:
+    """The tent of the board is the network whose steepest slope the notebook prints."""
+    tent = as_network(
+        {"c": 0, "units": [{"k": -1, "v": 1.5, "s": 1}, {"k": 0, "v": -3, "s": 1}, {"k": 1, "v": 1.5, "s": 1}]}
+    )
+    assert exercises.steepest(tent["w"], tent["b"], tent["v"]) == 1.5
