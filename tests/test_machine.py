@@ -27,7 +27,7 @@ from ffnlab.course.figures.machine import SCENES, in_course
 from ffnlab.course.parts import KEPT, PARTS
 from ffnlab.registry import Course, active_course
 
-BASIC = ("self_attention", "ffn_forward", "relu", "residual_sublayer")  # of which the plain model is made
+BASIC = ("self_attention", "ffn_forward", "activation", "residual_sublayer")  # of which the plain model is made
 SETUP = "import math\nimport torch\nimport torch.nn.functional as F\nfrom torch import nn\n"
 NOTED = "Your code is in `my_transformer.py` now."
 KERNEL = SimpleNamespace(user_ns={}, history_manager=SimpleNamespace(input_hist_parsed=[]))  # that has run the cells
@@ -89,7 +89,8 @@ pattern /= pattern.sum(-1, keepdim=True)
 Q, V, O = torch.zeros(32, 32), weights["attention.value.weight"].T, 4 * weights["attention.output.weight"].T
 x = x + torch.stack([mine["self_attention"](X, Q, Q, V, O, pattern)[0] for X in x])
 W1, b1, W2, b2 = (weights[f"linear{n}.{kind}"].T for n in (1, 2) for kind in ("weight", "bias"))
-x = mine["residual_sublayer"](x[:, [10, 14]], lambda x: mine["ffn_forward"](x, W1, b1, W2, b2, mine["relu"]), lambda x: x, "pre")
+relu = lambda x: mine["activation"]("relu", x)[0]
+x = mine["residual_sublayer"](x[:, [10, 14]], lambda x: mine["ffn_forward"](x, W1, b1, W2, b2, relu), lambda x: x, "pre")
 said = (x @ weights["scores.weight"].T).argmax(-1)
 print(int((said == ids[:, [11, 15]]).all(-1).sum()))
 """
@@ -188,9 +189,9 @@ def residual_sublayer(x, ffn, norm, mode):
     except Exception:
         {after}
 """
-    ran = machine.run({"residual_sublayer": typed("residual_sublayer", source), "relu": raises})
+    ran = machine.run({"residual_sublayer": typed("residual_sublayer", source), "activation": raises})
     assert ran.parts == ("residual_sublayer",) and ran.right == SCENES
-    assert ran.replaced == ("relu raises a RuntimeError, so torch's own part runs in its place.",)
+    assert ran.replaced == ("activation raises a RuntimeError, so torch's own part runs in its place.",)
 
 
 def test_a_wrong_value_is_shown_in_what_the_model_reads_and_a_changed_weight_is_forgotten() -> None:
@@ -205,8 +206,11 @@ def test_a_wrong_value_is_shown_in_what_the_model_reads_and_a_changed_weight_is_
 # The file
 
 
-def relu(constant: str, before: str = "") -> Any:
-    return typed("relu", f"def relu(x):\n    return x.clamp(min={constant})\n", before)
+def activation(constant: str, before: str = "") -> Any:
+    """A right answer if the constant is 0."""
+    right = styles("activation")[0]
+    assert right.count("x.clamp(min=0)") == 1
+    return typed("activation", right.replace("x.clamp(min=0)", f"x.clamp(min={constant})"), before)
 
 
 def test_an_answer_takes_along_what_it_needs_and_nothing_else(course: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -224,14 +228,20 @@ def zero():
     # nothing
     return half() - 0.5
 """
-    check("relu", typed("relu", "def relu(x, other=FOUR):\n    return torch.clamp(x, min=zero())", before))
+    source = (
+        styles("activation")[0]
+        .replace("x.clamp(min=0)", "x.clamp(min=zero())")
+        .replace("beta=1.0", "beta=1.0, other=FOUR")
+    )
+    check("activation", typed("activation", source, before))
     assert NOTED in capsys.readouterr().out
     code = written(course).partition(" ===\n\n")[2]
     assert code == (
-        "import torch\nfrom math import sqrt as root\n\nFOUR = 4.0\nhalf = lambda: root(FOUR) / 4\n\n\n@torch.no_grad()\ndef zero():\n    # nothing\n"
-        "    return half() - 0.5\n\n\ndef relu(x, other=FOUR):\n    return torch.clamp(x, min=zero())\n"
+        "import math\nimport torch\nfrom math import sqrt as root\n\nFOUR = 4.0\nhalf = lambda: root(FOUR) / 4\n\n\n"
+        "@torch.no_grad()\ndef zero():\n    # nothing\n"
+        f"    return half() - 0.5\n\n\n{source.strip()}\n"
     )
-    assert alone(course, "print(mine['relu'](torch.tensor([-2.0, 3.0])).tolist())") == "[0.0, 3.0]"
+    assert alone(course, "print(mine['activation']('relu', torch.tensor([-2.0, 3.0]))[0].tolist())") == "[0.0, 3.0]"
 
 
 @pytest.mark.parametrize(
@@ -248,7 +258,7 @@ def zero():
 def test_what_cannot_be_had_is_said_and_no_section_is_written(
     before: str, constant: str, said: str, course: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert float(check("relu", relu(constant, before))) == 2
+    assert float(check("activation", activation(constant, before))) == 11
     shown = capsys.readouterr().out
     assert (f"This code is not in `my_transformer.py`: {said}" if said else NOTED) in shown
     assert (course / KEPT.file).exists() == (not said)
@@ -258,17 +268,17 @@ def test_earned_again_it_is_replaced_and_nothing_else_is_said_or_written(
     course: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     check("ffn_forward", typed("ffn_forward", styles("ffn_forward")[0]))
-    check("relu", relu("0"))
-    check("relu", relu("0.0"))
+    check("activation", activation("0"))
+    check("activation", activation("0.0"))
     assert capsys.readouterr().out.count(NOTED) == 3
-    assert written(course).count("# === relu, ") == 1 and "clamp(min=0.0)" in written(course)
+    assert written(course).count("# === activation, ") == 1 and "clamp(min=0.0)" in written(course)
     before = (course / KEPT.file).stat().st_mtime_ns
-    check("relu", relu("0.0"))
-    check("relu", relu("1"))
-    check("relu", relu("0"), on_purpose=True)
+    check("activation", activation("0.0"))
+    check("activation", activation("1"))
+    check("activation", activation("0"), on_purpose=True)
     check("hello_shape", lambda x: tuple(x.shape))
     assert NOTED not in capsys.readouterr().out and (course / KEPT.file).stat().st_mtime_ns == before
-    assert [name for name, *_ in kept_code.HEADING.findall(written(course))] == ["ffn_forward", "relu"]
+    assert [name for name, *_ in kept_code.HEADING.findall(written(course))] == ["ffn_forward", "activation"]
 
 
 @pytest.mark.parametrize("damage", [b"\n1/0\n", b"\ndef broken(:\n", b"\xff\xfe\x00", b"# my own note\n"])
@@ -280,35 +290,37 @@ def test_a_file_that_the_learner_has_changed_is_left_alone(
     file.write_bytes(file.read_bytes() + damage)
     changed = file.read_bytes()
     capsys.readouterr()
-    assert float(check("relu", relu("0"))) == 2
+    assert float(check("activation", activation("0"))) == 11
     shown = capsys.readouterr().out
     assert "You have changed `my_transformer.py`, so it stays as it is, without this answer." in shown
     assert file.read_bytes() == changed
     file.unlink()
-    check("relu", relu("0"))
+    check("activation", activation("0"))
     assert NOTED in capsys.readouterr().out
 
 
 def test_a_helper_that_is_something_else_in_another_section_is_named(
     course: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    check("relu", relu("zero()", "def zero():\n    return 0"))
+    check("activation", activation("zero()", "def zero():\n    return 0"))
     source = "def ffn_forward(x, W1, b1, W2, b2, act):\n    return act(x @ W1 + b1) @ W2 + b2 + zero()"
     check("ffn_forward", typed("ffn_forward", source, "def zero():\n    return 0.0"))
-    assert "`zero` is something else in the section of `relu`" in capsys.readouterr().out
+    assert "`zero` is something else in the section of `activation`" in capsys.readouterr().out
     check("ffn_forward", typed("ffn_forward", source, "def zero():\n    return 0"))
     assert NOTED in capsys.readouterr().out
 
 
 def test_a_part_that_calls_another_part_calls_the_one_that_was_earned_last(course: Path) -> None:
-    source = "def residual_sublayer(x, ffn, norm, mode):\n    return x + ffn(norm(x)) if mode == 'pre' else norm(x + ffn(x)) + relu(-1e-300)"
-    before = "def relu(x):\n    return max(x, 0)"
+    source = "def residual_sublayer(x, ffn, norm, mode):\n    return x + ffn(norm(x)) if mode == 'pre' else norm(x + ffn(x)) + activation('relu', -1e-300)[0]"
+    before = "def activation(name, x):\n    return max(x, 0), 0"
     check("residual_sublayer", typed("residual_sublayer", source, before))
     assert "max(x, 0)" in written(course)
-    check("relu", relu("0"))
-    assert "max(x, 0)" not in written(course) and len(re.findall(r"^def relu", written(course), re.MULTILINE)) == 1
+    check("activation", activation("0"))
+    assert (
+        "max(x, 0)" not in written(course) and len(re.findall(r"^def activation", written(course), re.MULTILINE)) == 1
+    )
     check("residual_sublayer", typed("residual_sublayer", source.replace("1e-300", "1e-301"), before))
-    assert "1e-301" not in written(course), "torch's relu takes no number, so this answer does not run on it"
+    assert "1e-301" not in written(course), "a number has no clamp, so this answer does not run on it"
 
 
 def test_a_power_cut_leaves_the_old_file_or_the_new_one(
@@ -322,17 +334,17 @@ def test_a_power_cut_leaves_the_old_file_or_the_new_one(
 
     with monkeypatch.context() as patched:
         patched.setattr(Path, "replace", full)
-        assert float(check("relu", relu("0"))) == 2
+        assert float(check("activation", activation("0"))) == 11
     assert "`my_transformer.py` could not be written: No space left on device." in capsys.readouterr().out
     assert written(course) == before and not list(course.glob("*.draft"))
     (course / f"{KEPT.file}.draft").write_text("half of a", encoding="utf-8")  # of a kernel that was killed
     monkeypatch.setattr("ffnlab.checking.record.PAUSE", 0.0)
-    check("relu", relu("0"))
-    assert "# === relu, " in written(course) and not list(course.glob("*.draft"))
+    check("activation", activation("0"))
+    assert "# === activation, " in written(course) and not list(course.glob("*.draft"))
     for lost in (b"", b"\0" * 4096):  # what some file systems leave of a file that was just replaced
         (course / KEPT.file).write_bytes(lost)
-        check("relu", relu("0"))
-        assert "# === relu, " in written(course)
+        check("activation", activation("0"))
+        assert "# === activation, " in written(course)
 
 
 def test_kernels_that_write_at_the_same_time_lose_no_section(course: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -348,15 +360,15 @@ def test_kernels_that_write_at_the_same_time_lose_no_section(course: Path, monke
         return revised
 
     monkeypatch.setattr(kept_code, "_revised", meanwhile)
-    check("relu", relu("0"))
-    assert [name for name, *_ in kept_code.HEADING.findall(written(course))] == ["ffn_forward", "relu"]
+    check("activation", activation("0"))
+    assert [name for name, *_ in kept_code.HEADING.findall(written(course))] == ["ffn_forward", "activation"]
 
 
 def test_outside_of_a_course_and_in_a_course_without_parts_nothing_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert float(check("relu", relu("0"))) == 2
+    assert float(check("activation", activation("0"))) == 11
     assert [file for file in tmp_path.iterdir() if file.name == KEPT.file] == []
     assert Course("ffnlab.boards", keys="none").kept is None
     assert kept_code.load() == ({}, {})
@@ -379,7 +391,8 @@ def test_machine_says_what_is_the_learners_what_it_reads_and_what_is_next(
     check("self_attention", typed("self_attention", styles("self_attention")[0]))
     machine.machine()
     (course / KEPT.file).write_text(
-        written(course) + "\n1/0\n\n# === relu, 03_activations, 2027-01-01 ===\n\ndef relu(x:\n", encoding="utf-8"
+        written(course) + "\n1/0\n\n# === activation, 03_activations, 2027-01-01 ===\n\ndef activation(x:\n",
+        encoding="utf-8",
     )
     machine.machine()
     first, second, third = (bundle["text/plain"].splitlines() for bundle in shown)
@@ -393,7 +406,7 @@ def test_machine_says_what_is_the_learners_what_it_reads_and_what_is_next(
     assert (
         third[1] == "In my_transformer.py, the section of self_attention ends in ZeroDivisionError: division by zero."
     )
-    assert third[2].startswith("In my_transformer.py, the section of relu ends in SyntaxError: ")
+    assert third[2].startswith("In my_transformer.py, the section of activation ends in SyntaxError: ")
     for bundle, lines in zip(shown, (first, second, third), strict=True):
         assert f'alt="{lines[0]}"'.replace("'", "&#x27;") in bundle["text/html"]
         assert "prefers-color-scheme: dark" in bundle["text/html"] and "<script" not in bundle["text/html"]
@@ -411,7 +424,7 @@ def test_where_a_notebook_is_tested_or_graded_nothing_is_written_and_nothing_is_
 ) -> None:
     monkeypatch.setenv(*variable)
     monkeypatch.setattr(machine, "run", raises)
-    assert float(check("relu", relu("0"))) == 2
+    assert float(check("activation", activation("0"))) == 11
     machine.machine()
     assert shown == [] and not (course / KEPT.file).exists()
 
@@ -419,9 +432,9 @@ def test_where_a_notebook_is_tested_or_graded_nothing_is_written_and_nothing_is_
 def test_in_a_kernel_whatever_a_cell_defines_is_found(course: Path) -> None:
     cells = [
         SETUP + "from ffnlab import check, machine",
-        "relu = torch.relu\ncheck('relu', relu)",
-        "%%time\nmine = nn.ReLU()\n",
-        "mine = nn.ReLU()\n!true\ncheck('relu', mine)",
+        "%%time\nadd = torch.add\ndef mine(x, ffn, norm, mode):\n    return x\n",
+        "def mine(x, ffn, norm, mode):\n    return add(x, ffn(norm(x))) if mode == 'pre' else norm(add(x, ffn(x)))\n"
+        "!true\ncheck('residual_sublayer', mine)",
         "def made(power):\n    return lambda x, W1, b1, W2, b2, act: (act(x @ W1 + b1) @ W2 + b2) ** power\n",
         "ffn_forward = made(1)\ncheck('ffn_forward', ffn_forward)",
         "machine()",
@@ -429,9 +442,10 @@ def test_in_a_kernel_whatever_a_cell_defines_is_found(course: Path) -> None:
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in cells])
     NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(course / "02_feed_forward")}}).execute()
     said = [output.data["text/plain"] for cell in notebook.cells for output in cell.outputs if "data" in output]
-    assert sum(NOTED in text for text in said) == 3
+    assert sum(NOTED in text for text in said) == 2
     assert said[-1].startswith(
-        "2 of 11 parts are yours. Yours: ffn_forward, relu. With them the creek model reads 1,792 of 1,792"
+        "2 of 11 parts are yours. Yours: ffn_forward, residual_sublayer. With them the creek model reads 1,792 of 1,792"
     )
-    assert written(course).endswith("from torch import nn\n\nmine = nn.ReLU()\nrelu = mine\n")
-    assert alone(course, "print(mine['relu'](torch.tensor([-2.0, 3.0])).tolist())") == "[0.0, 3.0]"
+    assert written(course).endswith("\n\nresidual_sublayer = mine\n") and "    return x\n" not in written(course)
+    called = "mine['residual_sublayer'](torch.ones(1), lambda x: 2 * x, lambda x: 3 * x, 'pre')"
+    assert alone(course, f"print({called}.tolist())") == "[7.0]"

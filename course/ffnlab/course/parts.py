@@ -24,7 +24,7 @@ PARTS = {
     "self_attention": "attention",
     "ffn_forward": "the FFN",
     "PositionwiseFeedForward": "the FFN as a module",
-    "relu": "the activation",
+    "activation": "the activation",
     "residual_sublayer": "the residual connection",
     "ffn_chunked": "the FFN, 16 tokens at a time",
     "decompose_output": "the FFN, neuron by neuron",
@@ -92,9 +92,7 @@ class Assembly:
 
         def one(X: torch.Tensor) -> torch.Tensor:
             pair = self._call("self_attention", X, nothing, nothing, self._Wv, self._Wo, A=pattern)
-            if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-                raise self._failure("self_attention", f"should give a pair (out, A), and {describe_result(pair)}")
-            return self._shaped("self_attention", pair[0], X.shape)
+            return self._first_of_pair("self_attention", pair, "(out, A)", X.shape)
 
         return x + torch.stack([one(X) for X in x])
 
@@ -159,9 +157,9 @@ class Assembly:
         return [_also_of_nothing(ffn) for ffn in ffns]
 
     def _activation(self, x: torch.Tensor) -> torch.Tensor:
-        if "relu" not in self._parts:
+        if "activation" not in self._parts:
             return torch.relu(x)
-        return self._shaped("relu", self._call("relu", x), x.shape)
+        return self._first_of_pair("activation", self._call("activation", "relu", x), "(value, slope)", x.shape)
 
     def _forward(self, x: torch.Tensor) -> torch.Tensor:
         weights = (self._W1, self._b1, self._W2, self._b2)
@@ -211,6 +209,12 @@ class Assembly:
         except (Exception, Stop) as error:
             inside = self.failed[before:]  # of a part that this one calls
             raise inside[0] if inside else self._failure(exercise, _raises(error)) from None
+
+    def _first_of_pair(self, exercise: str, pair: Any, names: str, shape: Sequence[int]) -> torch.Tensor:
+        """The first of two results, which has to be a tensor of a certain shape."""
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise self._failure(exercise, f"should give a pair {names}, and {describe_result(pair)}")
+        return self._shaped(exercise, pair[0], shape)
 
     def _shaped(self, exercise: str, result: Any, shape: Sequence[int]) -> torch.Tensor:
         """A result that has to be a tensor of a certain shape."""
