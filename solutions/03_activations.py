@@ -26,7 +26,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from ffnlab import check, hint, play, predict, progress, quiz, veil
+from ffnlab import check, hint, machine, play, predict, progress, quiz, veil
 from ffnlab.course import toy_transformer
 from ffnlab.course.boards import wire
 from ffnlab.course.experiments import firing, square
@@ -454,9 +454,12 @@ quiz_proof = "A"
 # - With enough kinks it follows any continuous curve on an interval with both its ends.
 # - A ReLU unit that is silent for every input is dead on that data. GELU and SiLU keep a slope on the left, which fades.
 #
+# **Your own part.** The creek model of notebook 00 has 64 units with a kink each. Once `activation` is earned, these kinks are yours.
+#
 # Next: `04_every_position`, where one network meets a whole sentence.
 
 # %% figure="progress"
+machine()
 progress()
 
 # %% [markdown] text="lamps-text"

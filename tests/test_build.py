@@ -340,13 +340,14 @@ def test_a_size_counts_what_a_student_reads(monkeypatch: pytest.MonkeyPatch) -> 
         "## Later\n\n*deeper: the core path goes on with section 2*\n\nFive words are on it.",
         "<!-- ### BEGIN SOLUTION -->\nA full answer.\n<!-- ### END SOLUTION -->",
     )
-    shown = ("play(wire)", "controls.show(draw)", 'predict("one")', "print(1)")
+    shown = ("play(wire.low())", "play(lambda: wire.high(answer))", "controls.show(draw)", 'predict("one")', "print(1)")
+    shown += ('veil("Why?", "when it is done", text="""\nNo.\n""")',)
     cells = [nbformat.v4.new_markdown_cell(text) for text in texts]
     cells += [nbformat.v4.new_code_cell(source, metadata={"tags": ["demo"]}) for source in shown]
     monkeypatch.setattr(build, "notebook_of", lambda assignment: nbformat.v4.new_notebook(cells=cells))
     monkeypatch.setattr(Course, "exercises_of", lambda self, notebook: [])
     found = size.measure("02_feed_forward")
-    assert found[:5] == (7, 7 + 1 + 9 + 5, 7, 1, 2)
+    assert found[:5] == (9, 7 + 1 + 9 + 5 + 7, 7, 1, 2)
     assert found.brackets == pytest.approx(1000 / found.words)
 
 

@@ -10,6 +10,7 @@ from ffnlab.diagnosis.recognition import is_question
 from ffnlab.registry import active_course
 
 SHOWN = re.compile(r"```.*?```|<[^>]+>", re.S)  # blocks of code, tags
+BOARD = re.compile(r"play\((?:lambda: )?(\w+)\.")
 NOT_READ = re.compile(
     r"```.*?```|`[^`\n]*`|\$\$.*?\$\$|\$[^$\n]*\$|\]\([^)\s]*\)|<[^>]+>", re.S
 )  # code, formulas, addresses, tags
@@ -18,7 +19,8 @@ NOT_READ = re.compile(
 class Size(NamedTuple):
     """What one can count in a notebook.
 
-    words: of all text. core_words: of those, on the core path. exercises: with points, without questions. questions: with letters.
+    words: of all text, veils included. core_words: of those, on the core path. figures: a board that is shown in several places counts once.
+    exercises: with points, without questions. questions: with letters.
     brackets: pairs of round brackets per thousand words, outside of code and formulas.
     """
 
@@ -51,20 +53,27 @@ def measure(assignment: str) -> Size:
     asked = {exercise.name: is_question(exercise) for exercise in active_course().exercises_of(assignment)}
     parts = list(minutes.parts(assignment))
     texts = [part for part in parts if part.is_text]
-    words = sum(_words(part) for part in texts)
+    read = [*texts, *(part for part in parts if part.source.startswith("veil("))]
+    words = sum(map(_words, read))
     shown = [part.source for part in parts if part.is_demo]
     announced = [part.path for part in texts if part.announced and not part.announced["question"]]
     return Size(
         cells=len(build.notebook_of(assignment).cells),
         words=words,
-        core_words=sum(_words(part) for part in texts if part.path == "core"),
+        core_words=sum(_words(part) for part in read if part.path == "core"),
         guesses=sum("predict(" in source for source in shown),
-        figures=sum(minutes.is_figure(source) for source in shown),
+        figures=len({_shown_by(source) for source in shown if minutes.is_figure(source)}),
         core_exercises=announced.count("core"),
         exercises=len(announced),
         questions=list(asked.values()).count(True),
         brackets=sum(NOT_READ.sub(" ", part.source).count("(") for part in texts) / max(words, 1) * 1000,
     )
+
+
+def _shown_by(source: str) -> str:
+    """The module of a board; of a figure, the whole call."""
+    board = BOARD.match(source)
+    return board[1] if board else source
 
 
 def _words(part: minutes.Part) -> int:
