@@ -341,9 +341,9 @@ def test_a_size_counts_what_a_student_reads(monkeypatch: pytest.MonkeyPatch) -> 
         "<!-- ### BEGIN SOLUTION -->\nA full answer.\n<!-- ### END SOLUTION -->",
     )
     shown = ("play(wire.low())", "play(lambda: wire.high(answer))", "controls.show(draw)", 'predict("one")', "print(1)")
-    shown += ('veil("Why?", "when it is done", text="""\nNo.\n""")',)
+    veils = ('veil("Why?", "when it is done", text="""\nNo.\n""")',)
     cells = [nbformat.v4.new_markdown_cell(text) for text in texts]
-    cells += [nbformat.v4.new_code_cell(source, metadata={"tags": ["demo"]}) for source in shown]
+    cells += [nbformat.v4.new_code_cell(source, metadata={"tags": ["demo"]}) for source in (*shown, *veils)]
     monkeypatch.setattr(build, "notebook_of", lambda assignment: nbformat.v4.new_notebook(cells=cells))
     monkeypatch.setattr(Course, "exercises_of", lambda self, notebook: [])
     found = size.measure("02_feed_forward")
