@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -19,7 +18,7 @@ class TwoLayerFFN(nn.Module):
     def __init__(self, d_model: int, d_ff: int) -> None:
         super().__init__()
         self.linear1, self.linear2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
-        self.activation: Callable[[torch.Tensor], torch.Tensor] = torch.relu
+        self.activation = torch.relu
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         hidden: torch.Tensor = self.linear2(self.activation(self.linear1(x)))

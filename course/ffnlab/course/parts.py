@@ -73,7 +73,7 @@ class Assembly:
         self._W1, self._b1 = linear1.weight.T, linear1.bias
         self._W2, self._b2 = linear2.weight.T, linear2.bias
         self._module = TwoLayerFFN(D_MODEL, D_FF).eval()  # what functions of an FFN are handed
-        self._module.activation = self._activation
+        self._module.activation = self._activation  # type: ignore[assignment]  # any activation
         _fill(self._module, model)
         self._ffns = self._all_ffns()
         count = max(EXPERTS, len(self._ffns))
