@@ -280,7 +280,7 @@ class _Copied:
         self._seen.add(name)
         value = self._namespace[name]
         if isinstance(value, ModuleType):
-            self._add_import(name, value.__name__, *_module_import(name, value.__name__))
+            self._add_import(name, value.__name__, _module_import(name, value.__name__))
         elif _is_plain(value) and not is_answer:
             self.definitions.append(f"{name} = {value!r}")
         elif statement := _statement(name, value):
@@ -313,11 +313,11 @@ class _Copied:
         self.imports.add(line)
 
 
-def _module_import(name: str, module: str) -> tuple[str]:
+def _module_import(name: str, module: str) -> str:
     parent, _, last = module.rpartition(".")
-    if last == name:
-        return (f"from {parent} import {last}" if parent else f"import {module}",)
-    return (f"import {module} as {name}",)
+    if last != name:
+        return f"import {module} as {name}"
+    return f"from {parent} import {last}" if parent else f"import {module}"
 
 
 def _is_plain(value: object) -> bool:
