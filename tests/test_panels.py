@@ -377,15 +377,6 @@ def gelu_tanh(x):
         ("cube",),
     ),
     Attempt(
-        "rank1_residual",
-        "the quotient of variances",
-        """
-def rank1_residual(X):
-    return ((X - X.mean(0)).var() / X.var()).item()
-""",
-        ("variances", "norm"),
-    ),
-    Attempt(
         "write_fact",
         "a third answer wins",
         """
