@@ -725,7 +725,7 @@ for name, costs in stored_english["bits per character"].items():
 # | notebook | what you can do | your proof |
 # |---|---|---|
 # | 00 | open, check, hand in | `hello_shape` |
-# | 01 | say what attention can and can't do: hulls, linear in what, XOR | `attention_output`, `self_attention`, `superposition_error`, `xor_weights` |
+# | 01 | say what attention can and can't do: hulls and walls, linear in what, XOR | `self_attention`, `reach_star`, `superposition_error`, `xor_weights` |
 # | 02 | write the FFN as function and module, take its non-linearity away, go deeper | `ffn_forward`, `ffn_trace`, `ffn_backward`, `PositionwiseFeedForward`, `collapse_linear`, `DeepFFN`, `NormFFN` |
 # | 03 | non-linearities: activations, dead units, kinks, the 1/n² law | `relu`, `gelu_exact`, `gelu_tanh`, `bend_and_slope`, `silu`, `dead_units`, `activation_sparsity`, `relu_interpolant`, `count_pieces` |
 # | 04 | one network, every position | `ffn_loop`, `ffn_chunked`, `ffn_as_conv1d`, `is_position_wise`, `residual_sublayer`, `bottleneck_rank` |

@@ -21,7 +21,6 @@ from ffnlab.course.experiments import polygons
 from ffnlab.course.figures import (
     activations,
     anatomy,
-    attention,
     balance,
     capstone,
     every_position,
@@ -111,9 +110,6 @@ PARAMETERS: dict[Draw, Iterable[tuple[Any, ...]]] = {
     ],
 
     anatomy.block: [(part,) for part in anatomy.PARTS],
-    attention.blend: [(-6.0, -6.0, -6.0), (6.0, 6.0, 6.0), (6.0, -6.0, -6.0), (-6.0, 6.0, 5.9)],
-    attention.scaled: product((-2.0, -1.0, 0.0, 0.5, 4.0), (False, True), (0, 3, 7, 13)),
-    attention.line: [(0, -1.0), (345, 1.0), (45, 0.35, "AND"), (45, 0.0), (225, -0.35)],
     feed_forward.trace: [(0, 1.0, "identity"), (13, 8.0, "SiLU", True), (5, 8 / 3, "GELU"), (8, 8.0, "GELU", True)],
     feed_forward.by_hand: [(-2.0, -2.0), (2.0, 2.0), (-1.5, -0.5), (0.0, 0.0), (1.0, 1.0, 0), (1.0, 0.5, 11)],
     feed_forward.folded: [(0.0, 0.0), (2.0, 2.0, 1), (0.25, 1.75), (1.75, 1.25, 1), (0.0, 2.0, 1, False), (2.0, 0.75, 0, False)],
@@ -237,10 +233,6 @@ REFUSED: list[tuple[Draw, tuple[Any, ...], str]] = [
     (little_world.rule, ("any", "cold", "timid", "into", 31), "the strength one of"),
 
     (anatomy.block, ("11",), "must be"),
-    (attention.scaled, (9.0,), "must be"),
-    (attention.scaled, (1.0, False, 14), "must be"),
-    (attention.line, (0, 0.0, "NAND"), "no target"),
-    (attention.line, (0, 1.5), "must be from"),
     (feed_forward.trace, (14,), "must be"),
     (feed_forward.trace, (-1,), "must be"),
     (feed_forward.trace, (0, 3.1), "whole number"),

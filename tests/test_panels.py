@@ -492,20 +492,26 @@ def collapse_linear(W1, b1, W2, b2):
         ("x = 0",),
     ),
     Attempt(
-        "attention_output",
-        "divided by the root of d",
+        "self_attention",
+        "the mix divided by the root of h",
         """
-def attention_output(A, V):
-    return A @ V / math.sqrt(V.shape[-1])
+def self_attention(X, Wq, Wk, Wv, Wo, A=None):
+    if A is None:
+        A = torch.softmax(X @ Wq @ Wk.T @ X.T / Wq.shape[1] ** 0.5, dim=1)
+    V = X @ Wv
+    return A @ V / math.sqrt(V.shape[-1]) @ Wo, A
 """,
-        ("√d",),
+        ("√h",),
     ),
     Attempt(
-        "attention_output",
+        "self_attention",
         "entry by entry",
         """
-def attention_output(A, V):
-    return A[:, : V.shape[1]] * V
+def self_attention(X, Wq, Wk, Wv, Wo, A=None):
+    if A is None:
+        A = torch.softmax(X @ Wq @ Wk.T @ X.T / Wq.shape[1] ** 0.5, dim=1)
+    V = X @ Wv
+    return (A[:, : V.shape[1]] * V) @ Wo, A
 """,
         ("entry by entry",),
     ),

@@ -19,7 +19,6 @@ from drawings import FIGURES, SVG
 from ffnlab.course import figures
 from ffnlab.course.figures import (
     activations,
-    attention,
     balance,
     capstone,
     experts,
@@ -38,7 +37,7 @@ FRAMES = {"linear": LINEAR, "log": LOG, "rows": ROWS, "layers": LAYERS}
 
 PLOTTED: list[Callable[..., object]] = [
     activations.bends, activations.kinks, activations.square, drawings.through, activations.polygons, activations.sums,
-    activations.firing, drawings.race, attention.blend, attention.scaled, attention.line, balance.load,
+    activations.firing, drawings.race, balance.load,
     capstone.dashboard, experts.becoming, feed_forward.bend, gated.gate, gated.lights, gated.table, drawings.contest, memory.growing,
     parameters.flops,
 ]  # fmt: skip

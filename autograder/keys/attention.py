@@ -1,4 +1,4 @@
-"""The marking guide of notebook 01, What attention can and cannot do.
+"""The marking guide of notebook 01, Can a mix of words say over or into?
 
 Each answer is typed as a student would type it in the exercise's cell, with the notebook's imports: math, torch, F and nn.
 """
@@ -13,171 +13,6 @@ from torch import nn
 
 from autograder.keys.key import NO_RETURN, Key, question
 from ffnlab.course.exercises import attention as exercises
-
-# attention_output
-
-attention_output = Key(exercises.attention_output)
-
-
-@attention_output.truth
-def one_weight_at_a_time(A, V):
-    """Adds up weight times value, number by number; no matrix product."""
-    rows = []
-    for t in range(A.shape[0]):
-        row = 0 * A[t, 0] * V[0]
-        for s in range(A.shape[1]):
-            row = row + A[t, s] * V[s]
-        rows.append(row)
-    return torch.stack(rows)
-
-
-@attention_output.right("einsum")
-def with_einsum(A, V):
-    return torch.einsum("ts,sd->td", A, V)
-
-
-@attention_output.right("broadcasting, then a sum")
-def broadcast_and_sum(A, V):
-    return (A.unsqueeze(-1) * V).sum(dim=1)
-
-
-@attention_output.right("a loop that fills a fresh tensor")
-def loop_that_fills(A, V):
-    T, S = A.shape
-    out = torch.zeros(T, V.shape[1], dtype=V.dtype)
-    for t in range(T):
-        for s in range(S):
-            out[t] += A[t, s] * V[s]
-    return out
-
-
-@attention_output.right("a non-contiguous result")
-def transposed_product(A, V):
-    return torch.mm(V.t(), A.t()).t()
-
-
-@attention_output.mistake(
-    "A is transposed. Row t of A holds the weights of output t; A.T would let output t collect what the others gave to token t."
-)
-def A_transposed(A, V):
-    return A.T @ V
-
-
-@attention_output.mistake(
-    "The rows of A are weights already: they sum to 1. A softmax over them makes another, flatter set of weights."
-)
-def softmax_again(A, V):
-    return torch.softmax(A, dim=-1) @ V
-
-
-@attention_output.mistake(
-    "`*` multiplies entry by entry. A weighted sum over s is asked for, which is what the product `@` computes."
-)
-def entry_by_entry(A, V):
-    return A * V
-
-
-@attention_output.mistake(
-    "The two are in the wrong order, or V is transposed, so the shapes do not fit: [T, S] times [S, d] gives [T, d]."
-)
-def wrong_order(A, V):
-    return V @ A
-
-
-@attention_output.form(wrong_order)
-def V_transposed(A, V):
-    return A @ V.T
-
-
-@attention_output.mistake(
-    "The weights are not used: every token counts the same. Output t weighs value s with A[t, s]."
-)
-def plain_mean(A, V):
-    return V.mean(dim=0).expand(A.shape[0], -1)
-
-
-@attention_output.mistake(
-    "The outputs are averaged over the tokens. Each of the T outputs keeps a row of its own: [T, d]."
-)
-def averaged_over_tokens(A, V):
-    return (A @ V).mean(dim=0)
-
-
-@attention_output.mistake(
-    "The values are normalised first. They go into the average as they are; only the weights sum to 1."
-)
-def values_normalised(A, V):
-    return A @ F.normalize(V, dim=-1)
-
-
-@attention_output.mistake("The values went through a softmax. It belongs to the scores, and A has had it already.")
-def softmax_of_the_values(A, V):
-    return A @ torch.softmax(V, dim=-1)
-
-
-@attention_output.mistake(
-    "The columns of A are made to sum to 1. It is the rows that are weights, and they sum to 1 already."
-)
-def columns_normalised(A, V):
-    return (A / A.sum(dim=0, keepdim=True)) @ V
-
-
-@attention_output.mistake(
-    "Only the value with the largest weight is taken. Attention blends: all values count, each with its weight."
-)
-def the_largest_only(A, V):
-    return V[A.argmax(dim=-1)]
-
-
-@attention_output.mistake(
-    "The sum over s is missing: one number per pair and feature came back, [T, S, d]. Which dimension should disappear?"
-)
-def not_summed(A, V):
-    return A.unsqueeze(-1) * V
-
-
-@attention_output.mistake(
-    "The products are averaged over s, which divides by S once more. The weights sum to 1 already: add the products up."
-)
-def averaged_over_the_values(A, V):
-    return (A.unsqueeze(-1) * V).mean(dim=1)
-
-
-@attention_output.mistake(
-    "The result is float32: `torch.zeros(...)` makes float32 unless told otherwise. Give it the dtype of V, or use a product."
-)
-def filled_in_float32(A, V):
-    out = torch.zeros(A.shape[0], V.shape[1])
-    for t in range(A.shape[0]):
-        for s in range(A.shape[1]):
-            out[t] += A[t, s] * V[s]
-    return out
-
-
-@attention_output.mistake(
-    "The values are right, but what comes back is cut off from the graph (by `torch.no_grad()`, `.detach()` or `.data`), so nothing could learn through it."
-)
-def cut_off_from_the_graph(A, V):
-    with torch.no_grad():
-        return A @ V
-
-
-@attention_output.mistake(NO_RETURN)
-def no_return(A, V):
-    A @ V
-
-
-@attention_output.mistake(
-    "The blend is divided by √d. That belongs to the scores before the softmax, and the rows of A are weights already."
-)
-def divided_by_the_root_of_d(A, V):
-    return A @ V / math.sqrt(V.shape[-1])
-
-
-@attention_output.form(entry_by_entry)
-def cut_and_entry_by_entry(A, V):
-    return A[:, : V.shape[1]] * V
-
 
 # self_attention
 
@@ -201,7 +36,7 @@ def pair_by_pair(X, Wq, Wk, Wv, Wo, A=None):
             rows.append(torch.stack([torch.exp(score) / total for score in scores]))
         A = torch.stack(rows)
     values = [times(X[s], Wv) for s in range(T)]
-    outputs = [times(sum(A[t, s] * values[s] for s in range(T)), Wo) for t in range(T)]
+    outputs = [times(sum(A[t, s] * values[s] for s in range(T)), Wo) for t in range(len(A))]
     return torch.stack(outputs), A
 
 
@@ -236,11 +71,23 @@ def softmax_by_hand(X, Wq, Wk, Wv, Wo, A=None):
 def token_by_token(X, Wq, Wk, Wv, Wo, A=None):
     Q, K, V = F.linear(X, Wq.T), F.linear(X, Wk.T), F.linear(X, Wv.T)
     weights, outputs = [], []
-    for t in range(len(X)):
+    for t in range(len(X if A is None else A)):
         a = torch.softmax(K @ Q[t] / math.sqrt(K.shape[1]), dim=0) if A is None else A[t]
         weights.append(a)
         outputs.append((a @ V) @ Wo)
     return [torch.stack(outputs), torch.stack(weights)]
+
+
+@self_attention.right("a loop that fills a fresh tensor, entry by entry")
+def loop_that_fills(X, Wq, Wk, Wv, Wo, A=None):
+    if A is None:
+        A = ((X @ Wq) @ (X @ Wk).T).div(math.sqrt(Wq.shape[1])).softmax(-1)
+    V = X @ Wv
+    mix = torch.zeros(len(A), V.shape[1], dtype=V.dtype)
+    for t in range(A.shape[0]):
+        for s in range(A.shape[1]):
+            mix[t] += A[t, s] * V[s]
+    return mix @ Wo, A
 
 
 @self_attention.base
@@ -427,7 +274,324 @@ self_attention.slip(
     "A is detached, so no gradient reaches Wq and Wk: the head could never learn where to look.",
     replace={".softmax(scores, dim=-1)": ".softmax(scores, dim=-1).detach()"},
 )
+self_attention.slip(
+    "softmax_again",
+    "A has been through a softmax already: its rows are weights and sum to 1. Another softmax makes a flatter set of weights.",
+    replace={"A @ V": "torch.softmax(A, dim=-1) @ V"},
+)
+self_attention.slip(
+    "entry_by_entry",
+    "`*` multiplies entry by entry. A weighted sum over s is asked for, which is what the product `@` computes.",
+    replace={"A @ V": "A * V"},
+)
+self_attention.slip("cut_and_entry_by_entry", replace={"A @ V": "A[:, : V.shape[1]] * V"}, form_of="entry_by_entry")
+self_attention.slip(
+    "wrong_order",
+    "The two are in the wrong order, or V is transposed, so the shapes do not fit: A [T, T] times V [T, h] gives the mix [T, h].",
+    replace={"A @ V": "V @ A"},
+)
+self_attention.slip("V_transposed", replace={"A @ V": "A @ V.T"}, form_of="wrong_order")
+self_attention.slip(
+    "plain_mean",
+    "The weights are not used in the mix: every token counts the same. Output t weighs value s with A[t, s].",
+    replace={"A @ V": "V.mean(dim=0).expand(A.shape[0], -1)"},
+)
+self_attention.slip(
+    "values_normalised",
+    "The values are normalised first. They go into the average as they are; only the weights sum to 1.",
+    replace={"A @ V": "A @ F.normalize(V, dim=-1)"},
+)
+self_attention.slip(
+    "softmax_of_the_values",
+    "The values went through a softmax. It belongs to the scores, and A has had it already.",
+    replace={"A @ V": "A @ torch.softmax(V, dim=-1)"},
+)
+self_attention.slip(
+    "columns_normalised",
+    "The columns of A are made to sum to 1. It is the rows that are weights, and they sum to 1 already.",
+    replace={"A @ V": "(A / A.sum(dim=0, keepdim=True)) @ V"},
+)
+self_attention.slip(
+    "the_largest_only",
+    "Only the value with the largest weight is taken. Attention blends: all values count, each with its weight.",
+    replace={"A @ V": "V[A.argmax(dim=-1)]"},
+)
+self_attention.slip(
+    "not_summed",
+    "The sum over s is missing: one vector per pair of tokens came back, [T, T, d]. Which dimension should disappear?",
+    replace={"A @ V": "(A.unsqueeze(-1) * V)"},
+)
+self_attention.slip(
+    "averaged_over_the_values",
+    "The products are averaged over s, which divides by T once more. The weights sum to 1 already: add the products up.",
+    replace={"A @ V": "(A.unsqueeze(-1) * V).mean(dim=1)"},
+)
+self_attention.slip(
+    "divided_by_the_root_of_the_width",
+    "The mix is divided by √h. That belongs to the scores before the softmax, and the rows of A are weights already.",
+    replace={"A @ V": "A @ V / math.sqrt(V.shape[-1])"},
+)
+self_attention.slip(
+    "averaged_over_tokens",
+    "The outputs are averaged over the tokens. Each of the T outputs keeps a row of its own: [T, d].",
+    replace={"A @ V @ Wo": "(A @ V @ Wo).mean(dim=0)"},
+)
+self_attention.slip(
+    "filled_in_float32",
+    "The result is float32: `torch.zeros(...)` makes float32 unless told otherwise. Give it the dtype of X, or use a product.",
+    replace={
+        "out = A @ V @ Wo": "out = torch.zeros(A.shape[0], Wo.shape[1])\n"
+        "for t in range(A.shape[0]):\n    for s in range(A.shape[1]):\n        out[t] += A[t, s] * (V[s] @ Wo)"
+    },
+)
 self_attention.slip("not_returned", NO_RETURN, replace={"return out, A": ""})
+
+
+# reach_star: many weights and many directions are right, so the truth is one of them and the facts say what all have in common.
+
+reach_star = Key(exercises.reach_star)
+
+
+@reach_star.truth
+def nearest_mix_of_any_few_words(V, star):
+    """The nearest mix to the star among those of each subset of words (Carathéodory: few words are enough), then the arrow from it to the star."""
+    S, d = V.shape
+    best, weights = math.inf, None
+    for chosen in range(1, 2**S):
+        few = [s for s in range(S) if chosen >> s & 1]
+        if len(few) > d + 1:
+            continue
+        # the affine combination of these words that is nearest: the last weight is 1 minus the others
+        base, ways = V[few[-1]], (V[few[:-1]] - V[few[-1]]).T
+        part = (
+            torch.linalg.lstsq(ways, (star - base)[:, None], driver="gelsd").solution[:, 0]
+            if len(few) > 1
+            else V.new_zeros(0)
+        )
+        mixed = torch.cat([part, 1 - part.sum().reshape(1)])
+        far = (mixed @ V[few] - star).norm().item()
+        if mixed.min() >= -1e-9 and far < best:
+            best = far
+            weights = V.new_zeros(S)
+            weights[few] = mixed.clamp(min=0)
+    if best < 1e-3:
+        return weights / weights.sum(), None
+    return None, star - weights @ V
+
+
+@reach_star.base
+def from_the_last_to_the_first(V, star):
+    weights = torch.full((len(V),), 1 / len(V), dtype=V.dtype)
+    for _ in range(300):
+        arrow = star - weights @ V
+        along = V @ arrow
+        best = along.argmax()
+        worst = along.masked_fill(weights <= 0, math.inf).argmin()
+        way = V[best] - V[worst]
+        if arrow.norm() < 1e-3 or arrow @ way < 1e-9:
+            break
+        share = torch.minimum(arrow @ way / (way @ way), weights[worst])
+        weights[best] += share
+        weights[worst] -= share
+    arrow = star - weights @ V
+    if arrow.norm() < 0.05:
+        return weights, None
+    return None, arrow
+
+
+@reach_star.right("the scores of a softmax, moved along the gradient: words that are ahead get more")
+def more_for_those_ahead(V, star):
+    w = torch.full((len(V),), 1 / len(V), dtype=V.dtype)
+    for _ in range(1500):
+        w = w * torch.exp(0.2 * V @ (star - w @ V))
+        w = w / w.sum()
+    left = star - w @ V
+    return (w, None) if left.norm() < 0.05 else (None, left)
+
+
+@reach_star.right("gradient descent on weights that are put back to sum 1 and not below 0")
+def projected_descent(V, star):
+    def allowed(w):
+        ordered = torch.sort(w, descending=True).values
+        over = (torch.cumsum(ordered, 0) - 1) / torch.arange(1, len(w) + 1)
+        k = int((ordered > over).sum())
+        return torch.clamp(w - over[k - 1], min=0)
+
+    w = torch.full((len(V),), 1 / len(V), dtype=V.dtype)
+    step = 1 / (torch.linalg.matrix_norm(V, 2) ** 2 + 1e-9)
+    for _ in range(500):
+        w = allowed(w + step * (V @ (star - w @ V)))
+    left = star - w @ V
+    if left.norm() < 0.05:
+        return w.tolist(), None
+    return None, left.tolist()
+
+
+@reach_star.right("a perceptron: it looks for a direction, and the words on which it stumbles are the weights")
+def wall_by_perceptron(V, star):
+    """A perceptron looks for a direction; the words on which it stumbles, counted, are the weights."""
+    ways = star - V
+    counts = torch.zeros(len(V), dtype=V.dtype)
+    counts[0] = 1
+    for _ in range(5000):
+        u = counts @ ways / counts.sum()
+        if u.norm() < 0.04:
+            return counts / counts.sum(), None
+        if (ways @ u).min() > 0:
+            return None, u
+        counts[(ways @ u).argmin()] += 1
+    return counts / counts.sum(), None
+
+
+reach_star.slip(
+    "arrow_from_the_mean",
+    "The direction is the arrow from the mean of the words to the star. Where the words lie in a long row, a word can be as far along that arrow as the "
+    "star. From which mix must the arrow start, so that no word is ahead?",
+    replace={"return None, arrow": "return None, star - V.mean(dim=0)"},
+)
+reach_star.slip(
+    "arrow_from_the_nearest_word",
+    "The direction is the arrow from the nearest word to the star. A mix of several words can be nearer than any of them: the arrow has to start there.",
+    replace={"return None, arrow": "return None, star - V[(V - star).norm(dim=1).argmin()]"},
+)
+reach_star.slip(
+    "arrow_turned_round",
+    "The direction points from the star to the words, so the star is behind all of them. Turn it round.",
+    replace={"return None, arrow": "return None, -arrow"},
+)
+reach_star.slip(
+    "pair_the_wrong_way_round",
+    "The pair is the wrong way round: first the weights, then the direction.",
+    replace={"return weights, None": "return None, weights", "return None, arrow": "return arrow, None"},
+)
+reach_star.slip(
+    "only_one_comes_back",
+    "Only one of the two came back. Return a pair: `(weights, None)` for a star that can be reached, `(None, direction)` for another.",
+    replace={"return weights, None": "return weights", "return None, arrow": "return arrow"},
+)
+reach_star.slip(
+    "None_without_a_reason",
+    "A star that can't be reached asks for its reason: a direction in which it is ahead of every word. `None` alone proves nothing.",
+    replace={"return None, arrow": "return None, None"},
+)
+reach_star.slip(
+    "always_both",
+    "Weights and a direction came back together. For each star one of them is true: return `None` for the other.",
+    replace={"return weights, None": "return weights, arrow", "return None, arrow": "return weights, arrow"},
+)
+reach_star.slip(
+    "the_nearest_weights_for_every_star",
+    "Weights come back for every star, the nearest there are. Where they miss the star, say so: `None` in their place, and a direction.",
+    replace={"if arrow.norm() < 0.05:": "if True:"},
+)
+reach_star.slip(
+    "given_up_too_early",
+    "The mix is still on its way when you stop, so stars that can be reached count as out of reach. Take more steps, or better ones.",
+    replace={"range(300)": "range(2)"},
+)
+
+
+@reach_star.mistake(
+    "Solved without the rule that no weight is below 0: a star outside of the words gets a negative weight. Nothing in attention can subtract a word."
+)
+def negative_weights_allowed(V, star):
+    table = torch.cat([V.T, torch.ones(1, len(V), dtype=V.dtype)])
+    goal = torch.cat([star, torch.ones(1, dtype=V.dtype)])
+    weights = torch.linalg.lstsq(table, goal[:, None], driver="gelsd").solution[:, 0]
+    if (weights @ V - star).norm() < 0.05:
+        return weights, None
+    return None, star - weights @ V
+
+
+@reach_star.mistake(
+    "Weights below 0 are cut off after the fact, and the rest is stretched. That gives weights, but not the nearest ones: a star that other weights "
+    "reach counts as out of reach, or the direction is not ahead of every word."
+)
+def cut_off_and_stretched(V, star):
+    table = torch.cat([V.T, torch.ones(1, len(V), dtype=V.dtype)])
+    goal = torch.cat([star, torch.ones(1, dtype=V.dtype)])
+    weights = torch.linalg.lstsq(table, goal[:, None], driver="gelsd").solution[:, 0].clamp(min=0)
+    weights = weights / weights.sum()
+    if (weights @ V - star).norm() < 0.05:
+        return weights, None
+    return None, star - weights @ V
+
+
+@reach_star.mistake(
+    "Three words in general position are taken for granted. `torch.linalg.solve` needs exactly three words of two numbers each that do not lie on one line; "
+    "there may be one word or seven, and two may be at the same place."
+)
+def exactly_three_words(V, star):
+    table = torch.cat([V.T, torch.ones(1, len(V), dtype=V.dtype)])
+    weights = torch.linalg.solve(table, torch.cat([star, torch.ones(1, dtype=V.dtype)]))
+    if weights.min() >= -1e-9:
+        return weights.clamp(min=0), None
+    clipped = weights.clamp(min=0) / weights.clamp(min=0).sum()
+    return None, star - clipped @ V
+
+
+@reach_star.mistake(
+    "All triples of words are tried, and triples on one line are skipped. Words that all lie on one line, or fewer than three of them, have mixes as well."
+)
+def triples_in_general_position(V, star):
+    for i in range(len(V)):
+        for j in range(i):
+            for k in range(j):
+                three = [i, j, k]
+                table = torch.cat([V[three].T, torch.ones(1, 3, dtype=V.dtype)])
+                if len(table) == 3 and torch.linalg.det(table).abs() > 1e-9:
+                    part = torch.linalg.solve(table, torch.cat([star, torch.ones(1, dtype=V.dtype)]))
+                    if part.min() > -1e-9:
+                        weights = torch.zeros(len(V), dtype=V.dtype)
+                        weights[three] = part.clamp(min=0)
+                        return weights, None
+    w = torch.full((len(V),), 1 / len(V), dtype=V.dtype)
+    for _ in range(300):
+        along = V @ (star - w @ V)
+        best, worst = along.argmax(), along.masked_fill(w <= 0, math.inf).argmin()
+        way = V[best] - V[worst]
+        if along[best] - along[worst] < 1e-9:
+            break
+        share = torch.minimum((along[best] - along[worst]) / (way @ way), w[worst])
+        w[best] += share
+        w[worst] -= share
+    return None, star - w @ V
+
+
+@reach_star.mistake(
+    "The box around the words is asked, coordinate by coordinate. A star can be in the box and still outside of the triangle."
+)
+def inside_the_box(V, star):
+    low, high = V.min(dim=0).values, V.max(dim=0).values
+    if (star < low - 1e-9).any() or (star > high + 1e-9).any():
+        return None, (star > high).to(V.dtype) - (star < low).to(V.dtype)
+    w = torch.full((len(V),), 1 / len(V), dtype=V.dtype)
+    for _ in range(300):
+        along = V @ (star - w @ V)
+        best, worst = along.argmax(), along.masked_fill(w <= 0, math.inf).argmin()
+        way = V[best] - V[worst]
+        if along[best] - along[worst] < 1e-9:
+            break
+        share = torch.minimum((along[best] - along[worst]) / (way @ way), w[worst])
+        w[best] += share
+        w[worst] -= share
+    return w, None
+
+
+@reach_star.mistake(
+    "Words that are near the star get more weight. That is a mix, but nothing makes it land on the star: the weights have to be solved for, or learned."
+)
+def softmax_of_nearness(V, star):
+    weights = torch.softmax(-(V - star).norm(dim=1), dim=0)
+    left = star - weights @ V
+    return (weights, None) if left.norm() < 0.05 else (None, left)
+
+
+reach_star.slip(
+    "star_not_returned",
+    NO_RETURN,
+    replace={"return weights, None": "weights, None", "return None, arrow": "None, arrow"},
+)
 
 
 # superposition_error
