@@ -65,7 +65,7 @@ anatomy.block("01")
 # %% [markdown] text="five-steps"
 # ## 1 · The desk that pulls its own faders
 #
-# Attention is such a desk. “40 % cat, 30 % sat, 30 % down”, it says, and makes one new vector of three. In a formula, output t is
+# Attention is such a desk. It takes 40 % of *cat*, 30 % of *sat* and 30 % of *down*, say, and makes one new vector of three. In a formula, output t is
 #
 # $$\mathrm{out}_t = \sum_s A_{ts}\, V_s$$
 #
@@ -130,7 +130,7 @@ def self_attention(X, Wq, Wk, Wv, Wo, A=None):
 # - **Returns** a pair. If some weights reach the star, it is `(weights, None)`. If none do, it is `(None, direction)`.
 # - `weights` [S]: none below 0, with sum 1. The mix may be 1/20 away from the star.
 # - `direction` [d], of any length: `star @ direction` is larger than `V[s] @ direction` for every word s.
-# - S may be one or seven, d may be two or five, words may be on one line or at the same place. The coordinates are about as large as on the desk. A star that can't be reached
+# - S may be one or six, d may be two or five, words may be on one line or at the same place. The coordinates are about as large as on the desk. A star that can't be reached
 #   is at least 1/4 away from every mix.
 #
 # An example: for the words (0, 0) and (2, 0), the star (1, 0) gives `([0.5, 0.5], None)`, and the star (1, 1) gives `(None, [0.0, 1.0])`, as tensors.
@@ -160,12 +160,12 @@ def reach_star(V, star):
     raise NotImplementedError
 
 # %% [markdown] text="walls-text"
-# Your function plays fourteen stars at once. A star that it reaches is green. For every other star it draws the wall that your direction puts between the star and all
+# Your function plays forty stars at once. A star that it reaches is green. For every other star it draws the wall that your direction puts between the star and all
 # words. Look at what the walls draw together. Then change the seed.
 
 # %% code="walls"
 torch.manual_seed(0)
-V, stars = torch.randn(9, 2).double(), 1.7 * torch.randn(14, 2).double()
+V, stars = torch.randn(9, 2).double(), 1.3 * torch.randn(40, 2).double()
 try:
     for star in stars:
         weights, direction = reach_star(V, star)
@@ -174,7 +174,7 @@ try:
             ahead = star @ direction - (V @ direction).max()
             foot, along = star - ahead * direction / (direction @ direction), direction.flip(0) * torch.tensor([-1, 1])
             ends = torch.stack([foot - along / along.norm(), foot + along / along.norm()])
-            plt.plot(*ends.T, color="tab:red", lw=1)
+            plt.plot(*ends.T, "-", color="tab:red", lw=1)
     plt.plot(*V.T, "o", color="tab:blue")
     plt.axis("equal")
     plt.show()
@@ -194,7 +194,7 @@ except NotImplementedError:
 #
 # ## 3 · Linear in what?
 #
-# “Attention only mixes, so it is linear.” One reads this often. A map f is **linear** if f(sX) = s·f(X) for every number s, and f(X + Y) = f(X) + f(Y). The second
+# Attention only mixes, so is it linear? A map f is **linear** if f(sX) = s·f(X) for every number s, and f(X + Y) = f(X) + f(Y). The second
 # is called **superposition**. Let us test the first: multiply all vectors of a sentence by s, and see how far f(sX) is from s·f(X).
 
 # %% figure="predict-scaled-zero"
@@ -204,7 +204,7 @@ predict("scaled_zero")
 torch.manual_seed(0)
 X = embeddings(dtype=torch.float64)  # [14, 6]: “The creek was cold and the spunky dog wanted to jump over it.”
 W = [torch.randn(6, 4).double() / 2 for _ in range(3)] + [torch.randn(4, 6).double() / 2]
-steps = [n / 8 for n in range(-16, 33) if n]
+steps = [n / 8 for n in range(-16, 33)]
 try:
     out, A = self_attention(X, *W)
     for label, frozen in (("A free", None), ("A frozen at s = 1", A)):
@@ -288,7 +288,7 @@ Write a = 1 for water and b = 1 for cold. *Into* is right when exactly one of th
 two” is called **XOR**, exclusive or. It is the smallest rule that no adding up of votes can follow. A rule such as “water **and** cold” is no problem: give *creek* 2,
 *cold* 2, and the two others −3.
 
-The same happens wherever a token has to put two features together, say “subject” and “plural”. A matrix gives it 2a + 3b or a − b, but never “one, but not both”.
+The same happens wherever a token has to put two features together, say “subject” and “plural”. A matrix gives it 2a + 3b or a − b, but never *one, but not both*.
 """)
 
 # %% [markdown] text="creek-text"
@@ -321,8 +321,8 @@ for ffn in (False, True):
 #
 # ## 5 · Fold the plane
 #
-# The mix at *jump* holds a and b, so each scene is a corner of a square. The blue balls should say 1, the orange ones 0. One straight cut leaves one ball on the wrong side, because that is the
-# desk with four votes again.
+# The mix at *jump* holds a and b, so each scene is a corner of a square. The blue balls should say 1, the orange ones 0. One straight cut leaves at least one ball on the wrong side, because that
+# is the desk with four votes again.
 #
 # Now give the token two neurons. Where a neuron's sum is below 0, ReLU makes it 0, so everything on that side of a line is pressed flat onto it. The line
 # is the neuron's **hinge**, and the neuron has a kink there. Press *Play*: two neurons fold the sheet, one knife cuts it, and it is unfolded again. Two balls come out right. Move the
@@ -374,7 +374,7 @@ play(lambda: fold.network_board(*xor_weights(0.0, 1.0)))
 # argument shows that two neurons both have to read both features: if the second one does not read b, only the first one moves the output with b. That makes four
 # numbers in W1 and two in W2. With three neurons it takes at least four in W1 and three in W2.
 #
-# And six is enough: one neuron for “a, but not b”, one for “b, but not a”. Then no bias is needed.
+# And six is enough: one neuron for *a, but not b*, one for *b, but not a*. Then no bias is needed.
 #
 # </details>
 #
@@ -447,8 +447,8 @@ quiz_linear = "A"
 #
 # ### One head does XOR
 #
-# “Attention cannot learn XOR-like patterns” is a sentence that one can read. You have shown it for weights that don't move. Now let them move. Give the token a
-# second one to look at, a marker at the start of the sentence, BOS. Remember that a score is a **product** of features.
+# Attention can't do XOR as long as its weights don't move: that you have shown. Now let them move. Give the token a second one to look at, a marker at the start of the
+# sentence, BOS. Remember that a score is a **product** of features.
 #
 # Here the features a and b are −1 or +1. The token's score with itself is 50·a·b, and with BOS it is 0. The values are 0 for the token and 1 for BOS. There is no FFN.
 
@@ -541,11 +541,11 @@ quiz_xor = "B"
 # <!-- ### BEGIN SOLUTION -->
 # **A full answer.** (1) With the attention matrix A **held fixed**, the head is X ↦ A X W_V W_O: a product of constant matrices, linear in X, and always linear in
 # the values V for given weights. Before W_O each output is then a weighted average of the values and stays in their convex hull. (2) As a map of **X** it is not linear, since
-# A = softmax(X W_Q W_Kᵀ Xᵀ / √h) is made from X: scores are products of features, and softmax bends. Double all vectors of a sentence: f(2X) is not 2·f(X); or
+# A = softmax(X W_Q W_Kᵀ Xᵀ / √h) is made from X: scores are products of features, and softmax is not linear. Double all vectors of a sentence: f(2X) is not 2·f(X); or
 # compute the superposition error for two sentences, which is 0 with A frozen and clearly not with A free. One head with two tokens even computes XOR. (3) For
 # **T = 1** the softmax of a single score is 1, whatever it is: A is constant, and attention is exactly linear (affine with biases), so it can't do XOR of the
-# token's features. The FFN is needed where a token must be changed by itself, on the basis of its own features, with many bends. That attention is “linear” is not
-# the reason in general: it can multiply, and LayerNorm bends, too.
+# token's features. The FFN is needed where a token must be changed by itself, on the basis of its own features, with many kinks. That attention is “linear” is not
+# the reason in general: it can multiply, and LayerNorm is not linear, either.
 #
 # **Rubric.** One point each:
 #

@@ -484,11 +484,6 @@ reach_star.slip(
     "Weights come back for every star, the nearest there are. Where they miss the star, say so: `None` in their place, and a direction.",
     replace={"if arrow.norm() < 0.05:": "if True:"},
 )
-reach_star.slip(
-    "given_up_too_early",
-    "The mix is still on its way when you stop, so stars that can be reached count as out of reach. Take more steps, or better ones.",
-    replace={"range(300)": "range(2)"},
-)
 
 
 @reach_star.mistake(
@@ -514,12 +509,12 @@ def cut_off_and_stretched(V, star):
     weights = weights / weights.sum()
     if (weights @ V - star).norm() < 0.05:
         return weights, None
-    return None, star - weights @ V
+    return None, star - V.mean(dim=0)
 
 
 @reach_star.mistake(
     "Three words in general position are taken for granted. `torch.linalg.solve` needs exactly three words of two numbers each that do not lie on one line; "
-    "there may be one word or seven, and two may be at the same place."
+    "there may be one word or six, and two may be at the same place."
 )
 def exactly_three_words(V, star):
     table = torch.cat([V.T, torch.ones(1, len(V), dtype=V.dtype)])

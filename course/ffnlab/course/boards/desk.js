@@ -5,6 +5,7 @@ import { distance, mix, places, pulled, used } from "./desk_model.js";
 import { element, number, unique } from "./runtime.js";
 
 const REACH = 2.3; // how far the plane goes from the origin
+const SIDE = 310; // the largest side of the plane, in pixels
 const TRAIL = 900; // places of the dot that are remembered
 const STAR = [...Array(10).keys()].map((n) => [(n % 2 ? 5.5 : 13) * Math.sin((n * Math.PI) / 5), -(n % 2 ? 5.5 : 13) * Math.cos((n * Math.PI) / 5)]);
 
@@ -82,7 +83,7 @@ export const board = {
     /** @param {any} state @param {any} before */
     function draw(state, before) {
       const level = data.levels[state.level];
-      if (!before || !side) side = Math.min(place.clientWidth >= 560 ? 340 : place.clientWidth, 340) || 340;
+      if (!before || !side) side = Math.min(place.clientWidth || SIDE, SIDE);
       const to = (/** @type {number[]} */ [x, y]) => [((x + REACH) * side) / (2 * REACH), ((REACH - y) * side) / (2 * REACH)].map((value) => Math.round(10 * value) / 10);
       const at = places(state, level);
       const here = to(mix(at, state.weights));

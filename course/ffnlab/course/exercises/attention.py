@@ -54,7 +54,8 @@ def _draw_head(rng: Draw, case: int) -> dict[str, Any]:
 
     In one case h = d.
     """
-    T, d, h = rng.distinct(3, 3, 6)
+    d, h = rng.distinct(2, 3, 5)
+    T = rng.integer(6, 7)
     h = d if case == 1 else h
     scales = {"Wq": 0.7, "Wk": 0.7, "Wv": 0.6}
     return {
@@ -70,7 +71,7 @@ def _draw_head(rng: Draw, case: int) -> dict[str, Any]:
 self_attention = Exercise(
     "self_attention",
     draw=_draw_head,
-    where="the section “Where the weights come from”.",
+    where="the section “The desk that pulls its own faders”.",
     understood="Scores and mix multiply X by itself, the softmax turns scores into weights, and the two other steps are plain matrix products.",
     hints=(
         "One line per step: queries, keys and values; scores; weights; mix; output. Write the shape at the end of each line.",
@@ -165,6 +166,13 @@ def _turned(points: list[list[float]], angle: float) -> torch.Tensor:
     return turned
 
 
+def _around(rng: Draw, S: int) -> torch.Tensor:
+    """Words in the plane, each of them a corner of their hull, in the order in which one goes around it."""
+    first, length = rng.uniform(0, 2 * math.pi), rng.uniform(1.5, 2.2)
+    angles = [first + 2 * math.pi * (s + rng.uniform(-0.2, 0.2)) / S for s in range(S)]
+    return torch.tensor([[length * math.cos(a), length * math.sin(a)] for a in angles], dtype=torch.float64)
+
+
 def _beyond(rng: Draw, V: torch.Tensor) -> torch.Tensor:
     """A point that is ahead of the furthest word in some direction."""
     way = rng.normal(V.shape[1])
@@ -175,18 +183,17 @@ def _beyond(rng: Draw, V: torch.Tensor) -> torch.Tensor:
 
 def _draw_stars(rng: Draw, case: int) -> dict[str, Any]:
     """Words V [S, d] and a star [d] in a dozen situations: within, stars that some weights reach; without, stars that none do."""
-    S, angle = rng.integer(5, 7), rng.uniform(0.3, 1.2)
-    three, many, space = rng.normal(3, 2, scale=1.5), rng.normal(S, 2, scale=1.5), rng.normal(4, 5)
+    S, angle = rng.integer(5, 6), rng.uniform(0.3, 1.2)
+    three, many, space = _around(rng, 3), _around(rng, S), rng.normal(4, 5)
     alone = rng.normal(1, 3)
     line = _turned([[-2.0, 0.4], [0.3, 0.4], [1.0, 0.4], [2.2, 0.4]], angle)
     twins = torch.cat([three[:1], three])
-    few, edge = torch.zeros(S, dtype=torch.float64), torch.zeros(3, dtype=torch.float64)
-    few[rng.distinct(3, 0, S - 1)], edge[1:] = _some_weights(rng, 3), _some_weights(rng, 2)
+    inside, edge, side = _some_weights(rng, 3), _some_weights(rng, 2), rng.integer(0, S - 2)
     within: Asked = {
-        "inside of three words": {"V": three, "star": _some_weights(rng, 3) @ three},
-        "between two of three words": {"V": three, "star": edge @ three},
+        "inside of three words": {"V": three, "star": inside @ three},
+        "between two of three words": {"V": three, "star": edge @ three[1:]},
         "on a word": {"V": three, "star": three[rng.integer(0, 2)]},
-        "inside of many words": {"V": many, "star": few @ many},
+        "between two of many words": {"V": many, "star": edge @ many[side : side + 2]},
         "words on one line": {"V": line, "star": _some_weights(rng, 4) @ line},
         "two words at one place": {"V": twins, "star": _some_weights(rng, 4) @ twins},
         "one word alone": {"V": alone, "star": alone[0]},
@@ -399,7 +406,7 @@ def _draw_heights(rng: Draw, case: int) -> dict[str, Any]:
 xor_weights = Exercise(
     "xor_weights",
     draw=_draw_heights,
-    where="the section “What one token can't do”.",
+    where="the section “Fold the plane”.",
     understood="Each hidden neuron draws one line and is silent on one side of it. Together they do what no single line can.",
     hints=(
         "Look at a + b for the four inputs: 0, 1, 1, 2. You need a function of that one number which is low, high, low.",
@@ -523,7 +530,7 @@ def xor_weights_low_and_high(answer: Any, heights: Any) -> Any:
 quiz_hull = question(
     "quiz_hull",
     options="ABCD",
-    where="the section “A blend”.",
+    where="the section “The desk that pulls its own faders”.",
     understood="Weights that are not negative and sum to 1 make an average, and an average never leaves the convex hull.",
 )
 
@@ -535,6 +542,6 @@ quiz_linear = question(
 
 quiz_xor = question(
     "quiz_xor",
-    where="the section “Two surprises”.",
+    where="“A norm bends, too”.",
     understood="A norm divides by a number that depends on the token: that is not linear, though it was not put there to compute.",
 )

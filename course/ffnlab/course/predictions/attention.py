@@ -20,7 +20,7 @@ PREDICTIONS = {
             "nearly, for small X",
         ),
         right="yes, exactly",
-        explanation="""A single token has one score, and the softmax of one number is always 1. What is left are products with matrices. So a token
+        explanation="""A single token has one score, and the softmax of one number is always 1. All other steps are products with matrices. So a token
         that looks only at itself gets nothing from attention that a matrix could not do.""",
     ),
     "creek_totals": Prediction(
