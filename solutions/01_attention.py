@@ -11,13 +11,12 @@
 # ---
 
 # %% [markdown] text="title"
-# # 01 · What attention can and cannot do
+# # 01 · Can a mix of words say over or into?
 #
-# `●○○○○○○○○○` step 1 of 10
+# This is a mixing desk. Each word has a fader, and the dot is the mix of the words. Pull the faders until the dot is on the star. There are four levels. Win each of
+# them, or raise its flag and say why it can't be won.
 #
-# *The cat sat down.* For the last word, attention makes a new vector out of three **values**, one each for `cat`, `sat` and `down`. How much of each?
-# Every word gets a **score**, and **softmax** turns the scores into **weights**: 40 % cat, 30 % sat, 30 % down. The figure draws the three values as
-# points of a plane, and the blend as a fourth point. Run the next three cells, guess, and move the scores, or drag the blend. Can you get the blend to the circle?
+# <span class="ffn-notebook-only">To wake it up, press <b>Shift + Enter</b> three times.</span>
 
 # %% setup="imports"
 import math
@@ -27,111 +26,53 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from ffnlab import check, hint, play, predict, progress, quiz
-from ffnlab.course.boards import fold
+from ffnlab import check, hint, play, predict, progress, quiz, veil
+from ffnlab.course import toy_transformer, world
+from ffnlab.course.boards import desk, fold
+from ffnlab.course.experiments import twin
 from ffnlab.course.figures import anatomy
-from ffnlab.course.figures import attention as figures
-from ffnlab.drawing import controls, style
+from ffnlab.course.figures.shared import embeddings
+from ffnlab.drawing import style
 
 style.use()
 
-# %% figure="predict-blend-reach"
-predict("blend_reach")
+# %% figure="desk"
+play(desk.stars())
 
-# %% figure="blend"
-controls.show(
-    figures.blend,
-    cat=controls.slider("score of cat", -6.0, 6.0, 0.1, 0.3),
-    sat=controls.slider("score of sat", -6.0, 6.0, 0.1, 0.0),
-    down=controls.slider("score of down", -6.0, 6.0, 0.1, 0.0),
-)
+# %% figure="desk-after"
+veil("Two pulls, and two words?", "when you have won level 3", of="desk_stars.few", text="""
+**Level 1 in two pulls.** When you pull one fader, the two others keep their proportion. So first pull *cold* or *dog* until these two are in the right proportion.
+Then pull *creek*. Any star inside of the triangle takes two pulls at most.
+
+**Level 3 with two words.** The star is on the straight line from *cold* to *jump*. Usually you need three words. In the plane three are always enough, however many
+words there are. In d numbers it takes at most d + 1 of them, and that is Carathéodory's theorem.
+""")
 
 # %% [markdown] text="header"
 # | | |
 # |---|---|
 # | **Difficulty** | intermediate |
-# | **Time** | 50 minutes on the core path; 25 more for what is marked *deeper* and for question M1, which can wait for another day |
-# | **You need** | softmax, matrix products, multi-head attention, ReLU and LayerNorm seen once, and `00_start_here` |
-# | **Points** | 20 for code, 3 for the quiz, 3 for an answer in your own words |
+# | **Time** | 55 minutes on the core path; 15 more for what is marked *deeper* and for question M1 |
+# | **You need** | softmax, matrix products and multi-head attention seen once, and `00_start_here` |
+# | **Points** | 17 for code, 3 for the quiz, 3 for an answer in your own words |
 #
-# A Transformer block has two parts: attention, which lets tokens look at each other, and the feed-forward network, FFN, which works on each token
-# alone. Why are there two? Attention is linear, many pages say, so something must bend. You will measure how much of that is true, make attention
-# fail, see it succeed where it should not, and watch a stack of it forget what it was told.
-#
-# <details><summary>At the end, you will be able to … (open to see what, and what tests it; some of it is <em>deeper</em>)</summary>
-#
-# | | tested by |
-# |---|---|
-# | compute attention, and say where its outputs can lie | `attention_output`, `self_attention`, `quiz_hull` |
-# | say for each of the five steps of attention whether it is linear, and in what | `quiz_linear`, question M1 |
-# | measure superposition, with the attention weights frozen and free | `superposition_error` |
-# | solve XOR by hand with ReLU, and name what else could do it | `xor_weights`, `quiz_xor` |
-# | measure how tokens become one in a deep stack, and name what slows it down | `rank1_residual`, `attention_only_collapse` |
-#
-# </details>
+# In notebook 00 you switched an FFN off, and the model lost exactly one thing: *over or into*. What was left was attention. So here is the question of this notebook.
+# Attention mixes words. **Can a mix of words say over or into?**
 
 # %% figure="anatomy"
 anatomy.block("01")
 
-# %% [markdown] text="blend-text"
-# ## 1 · A blend
-#
-# Attention averages. In the figure at the top it averages three points, and so it stays in their triangle. With more words, or longer vectors, the
-# triangle becomes the **convex hull** of the values: all averages of them. That is what “attention only mixes” means.
-#
-# In a formula, for T outputs and S values: $\mathrm{out}_t = \sum_s A_{ts}\, V_s$. Row t of the **attention matrix** A holds the weights of output t.
-
-# %% [markdown] text="attention_output-text"
-# ### Exercise `attention_output`
-#
-# *2 points · difficulty ●○○ · 2 minutes*
-#
-# Mix the values.
-#
-# - **Takes** `A` [T, S], whose rows are weights already: positive, and each row sums to 1; and `V` [S, d], one value per row.
-# - **Returns** a tensor [T, d]: row t is the sum over s of `A[t, s] * V[s]`, in the dtype of `V`.
-# - Both have exactly two dimensions. T and S may differ.
-# - Gradients reach `A` and `V`, and these stay as they were. Values are compared in float64, to nine digits.
-#
-# Stuck? Run `hint("attention_output")` in a cell of your own.
-
-
-# %% exercise="attention_output"
-def attention_output(A, V):
-    """The blends of V [S, d] with the weights A [T, S]: a tensor [T, d]."""
-    ### BEGIN SOLUTION
-    return A @ V
-    ### END SOLUTION
-    raise NotImplementedError
-
-# %% [markdown] text="hull-text"
-# **Does no blend ever leave the hull?** The cell blends the 14 tokens of the sentence below, 13 words and the full stop, with random weights, a thousand
-# times. Their hull has flat faces, each through six tokens, with all the others on one side. A blend is outside if it is beyond one of them. So the cell finds
-# all faces and tries them all. (Read its output; its code can wait.) Then it does the same with weights that may be negative.
-#
-# *The creek was cold and the spunky dog wanted to jump over it.*
-
-# %% code="hull" output="fixed"
-torch.manual_seed(0)
-V = figures.embeddings(dtype=torch.float64)  # [14, 6]: the sentence, 6 numbers per token
-scores = 4 * torch.randn(1000, 14, dtype=torch.float64)
-middle = V.mean(dim=0)
-points = (V - middle).unique(dim=0)  # [13, 6]: seen from their middle; `The` and `the` are one point
-six = points[torch.combinations(torch.arange(len(points)), 6)]  # [1716, 6, 6]: six tokens at a time
-planes = torch.linalg.solve(six, torch.ones(len(six), 6, dtype=torch.float64))  # plane · point = 1 for these six
-faces = planes[(planes @ points.T < 1 + 1e-9).all(dim=1)]  # those that no token is beyond
-print(f"the hull has {len(faces)} faces")
-for name, A in (
-    ("softmax", torch.softmax(scores, dim=-1)),
-    ("scores / sum", scores / scores.sum(dim=-1, keepdim=True)),
-):
-    beyond = ((A @ V - middle) @ faces.T > 1 + 1e-9).any(dim=1)
-    print(f"{name:13} {beyond.double().mean():4.0%} of 1000 outputs are outside of the hull")
-
 # %% [markdown] text="five-steps"
-# ## 2 · Where the weights come from
+# ## 1 · The desk that pulls its own faders
 #
-# In **self-attention** the tokens themselves say who looks at whom. One **head**, in five steps, for T tokens X [T, d]:
+# Attention is such a desk. It takes 40 % of *cat*, 30 % of *sat* and 30 % of *down*, say, and makes one new vector of three. In a formula, output t is
+#
+# $$\mathrm{out}_t = \sum_s A_{ts}\, V_s$$
+#
+# Row t of the **attention matrix** A holds the weights of output t. The $V_s$ are the words as the mix gets them, their **values**. No weight is below 0, and each row
+# sums to 1. So level 2 is a law of attention: a mix never leaves the **convex hull** of its values.
+#
+# On a real desk nobody pulls the faders. The words do it themselves, in five steps. This is one **head** for T tokens X of shape [T, d]:
 #
 # | | step | formula | shape |
 # |---|---|---|---|
@@ -141,33 +82,22 @@ for name, A in (
 # | 4 | mix | $A V$ | [T, h] |
 # | 5 | output | $(A V)\, W_O$ | [T, d] |
 #
-# A blend is a mix, step 4: the hull is that of the values V. Step 5 sends all blends, and with them their hull, through one matrix. With several heads the
-# outputs of all
-# of them are added up. (Usually it is written as one step: the mixes are side by side, and a larger $W_O$ holds the matrices of the heads one below the
-# other.) Here is one head for our sentence.
-
-# %% code="shapes" output="fixed"
-X = figures.embeddings(dtype=torch.float64)
-stages = figures.stages(X)  # what comes out of each step
-for name, part in stages.items():
-    print(f"{name:8} {list(part.shape)}")
-rows = stages["A"].sum(dim=1)
-print(f"the rows of A sum to {rows.min():.6f} … {rows.max():.6f}; its smallest entry is {stages['A'].min():.1e}")
+# Steps 1 and 5 are level 4: a matrix moves all values, and their hull goes along. With several heads, the outputs of all heads are added up.
 
 # %% [markdown] text="self_attention-text"
 # ### Exercise `self_attention`
 #
-# *4 points · difficulty ●●○ · 5 minutes*
+# *5 points · difficulty ●●○ · 7 minutes*
 #
 # Write the five steps.
 #
-# - **Takes** `X` [T, d], `Wq`, `Wk`, `Wv` [d, h], `Wo` [h, d], and optionally `A` [T, T].
-# - **Returns** the pair `(out, A)`: the output [T, d] and the attention weights [T, T].
-# - Without `A`, the weights are computed from `X`: scores divided by √h, where h is the number of columns of `Wq`; no mask.
-# - **With `A`**, steps 2 and 3 are skipped: this `A` is used as it is, whatever its numbers, and returned. We will need that to *freeze* the weights.
-# - One head, no batch dimension, no residual connection. Gradients reach X and all four matrices, through `out`; through `A` they
-#   reach X, `Wq` and `Wk`, for A is made of these alone.
-# - Everything comes back in the dtype of `X`; nothing that was handed in is changed.
+# - **Takes** `X` [T, d], `Wq`, `Wk`, `Wv` [d, h], `Wo` [h, d], and perhaps a matrix `A`.
+# - **Returns** the pair `(out, A)`: the output [T, d] and the weights [T, T].
+# - Without `A`, compute the weights from `X`. Here h is the number of columns of `Wq`. There is no mask.
+# - **With `A`**, skip steps 2 and 3. Use this `A` as it is, whatever its numbers, and return it. It has T columns and any number of rows, one for each output.
+# - One head, no batch, no residual connection. Everything stays in the dtype of `X`, and gradients flow.
+#
+# An example: with `A = torch.full((1, T), 1 / T)` there is one output, made of the plain mean of all values.
 #
 # Stuck? Run `hint("self_attention")` in a cell of your own.
 
@@ -183,32 +113,114 @@ def self_attention(X, Wq, Wk, Wv, Wo, A=None):
     ### END SOLUTION
     raise NotImplementedError
 
-# %% [markdown] text="scale-text"
+# %% [markdown] text="reach_star-text"
+# ## 2 · The desk by code
+#
+# Three faders by hand are fun. Thirty words with a thousand numbers each are not, and no picture will tell you whether the star is inside. So let code settle each
+# star for ever, one way or the other.
+#
+# What would *settle* mean for a star that can't be reached? Look for a direction in which the star is **ahead of every word**. A mix is an average, so it is never
+# ahead of all its words. One such direction is the whole proof.
+#
+# ### Exercise `reach_star`
+#
+# *4 points · difficulty ●●● · 15 minutes*
+#
+# - **Takes** `V` [S, d], one word in each row, and `star` [d], both in float64.
+# - **Returns** a pair. If some weights reach the star, it is `(weights, None)`. If none do, it is `(None, direction)`.
+# - `weights` [S]: none below 0, with sum 1. The mix may be 1/20 away from the star.
+# - `direction` [d], of any length: `star @ direction` is larger than `V[s] @ direction` for every word s.
+# - S may be one or six, d may be two or five, words may be on one line or at the same place. The coordinates are about as large as on the desk. A star that can't be reached
+#   is at least 1/4 away from every mix.
+#
+# An example: for the words (0, 0) and (2, 0), the star (1, 0) gives `([0.5, 0.5], None)`, and the star (1, 1) gives `(None, [0.0, 1.0])`, as tensors.
+#
+# A language model will write you the triangle in a minute. Ask it about the other cases.
+#
+# Stuck? Run `hint("reach_star")` in a cell of your own.
+
+
+# %% exercise="reach_star"
+def reach_star(V, star):
+    """Words V [S, d] and a star [d]: (weights [S], None) if a mix reaches it, else (None, direction [d]) in which it is ahead of every word."""
+    ### BEGIN SOLUTION
+    weights = torch.full((len(V),), 1 / len(V), dtype=V.dtype)
+    for _ in range(1000):
+        arrow = star - weights @ V  # from the mix to the star
+        along = V @ arrow  # how far ahead each word is
+        best, worst = along.argmax(), along.masked_fill(weights <= 0, math.inf).argmin()
+        way = V[best] - V[worst]
+        if arrow.norm() < 1e-3 or arrow @ way < 1e-9:  # we are there, or no word is ahead of the others
+            break
+        share = torch.minimum(arrow @ way / (way @ way), weights[worst])  # as near to the star as that way leads
+        weights[best] += share
+        weights[worst] -= share
+    return (weights, None) if arrow.norm() < 0.05 else (None, arrow)
+    ### END SOLUTION
+    raise NotImplementedError
+
+# %% [markdown] text="walls-text"
+# Your function plays forty stars at once. A star that it reaches is green. For every other star it draws the wall that your direction puts between the star and all
+# words. Look at what the walls draw together. Then change the seed.
+
+# %% code="walls"
+torch.manual_seed(0)
+V, stars = torch.randn(9, 2).double(), 1.3 * torch.randn(40, 2).double()
+try:
+    for star in stars:
+        weights, direction = reach_star(V, star)
+        plt.plot(*star, "*" if direction is None else "x", color="tab:green" if direction is None else "tab:red", ms=10)
+        if direction is not None:
+            ahead = star @ direction - (V @ direction).max()
+            foot, along = star - ahead * direction / (direction @ direction), direction.flip(0) * torch.tensor([-1, 1])
+            ends = torch.stack([foot - along / along.norm(), foot + along / along.norm()])
+            plt.plot(*ends.T, "-", color="tab:red", lw=1)
+    plt.plot(*V.T, "o", color="tab:blue")
+    plt.axis("equal")
+    plt.show()
+except NotImplementedError:
+    print("This picture appears when reach_star is written.")
+
+# %% [markdown] text="walls-after"
+# <details><summary>Why is there no third case? Open this when you have tried.</summary>
+#
+# Take the nearest mix to the star. If it is on the star, you have the weights. If not, draw the arrow from it to the star. No word can be ahead of that mix along
+# the arrow, because a little more of such a word would bring the mix nearer. So every word is level with the mix or behind it, and the star is ahead of them all.
+# The arrow is your direction. This is the theorem of the **separating hyperplane**.
+#
+# It has to be the *nearest mix*. The arrow from the mean of the words, or from the nearest word, fails when the words lie in a long row.
+#
+# </details>
+#
 # ## 3 · Linear in what?
 #
-# A map f is **linear** if f(sX) = s·f(X) for every number s, and f(X + Y) = f(X) + f(Y) for all X and Y. The second is called **superposition**: what it makes
-# of a sum is the sum of what it makes of the parts.
-#
-# The figure multiplies all vectors of the sentence by s, and compares f(sX) with s·f(X), which a linear map would give: below for the whole sentence, and on the right for
-# one token (press a row of A to choose it). The tick “freeze A” keeps the weights of s = 1.
+# Attention only mixes, so is it linear? A map f is **linear** if f(sX) = s·f(X) for every number s, and f(X + Y) = f(X) + f(Y). The second
+# is called **superposition**. Let us test the first: multiply all vectors of a sentence by s, and see how far f(sX) is from s·f(X).
 
 # %% figure="predict-scaled-zero"
 predict("scaled_zero")
 
-# %% figure="scale"
-controls.show(
-    figures.scaled,
-    s=controls.slider("s", -2.0, 4.0, 0.5, 2.0),
-    frozen=controls.toggle("freeze A", False),
-    token=controls.free("token", [(word, t) for t, word in enumerate(figures.TOKENS)], 7),
-)
-
-# %% [markdown] text="scale-after"
-# Now freeze A. **With A frozen the distance is 0 for all s**: what remains are products with matrices that do not depend on X.
-#
-# So “attention is linear” is true of one map, with A frozen, and false of another, with A free. Don't argue: measure.
+# %% code="scaled"
+torch.manual_seed(0)
+X = embeddings(dtype=torch.float64)  # [14, 6]: “The creek was cold and the spunky dog wanted to jump over it.”
+W = [torch.randn(6, 4).double() / 2 for _ in range(3)] + [torch.randn(4, 6).double() / 2]
+steps = [n / 8 for n in range(-16, 33)]
+try:
+    out, A = self_attention(X, *W)
+    for label, frozen in (("A free", None), ("A frozen at s = 1", A)):
+        off = [(self_attention(s * X, *W, frozen)[0] - s * out).norm() / (s * out).norm() for s in steps]
+        plt.plot(steps, off, label=label)
+    plt.xlabel("s")
+    plt.ylabel("distance of f(sX) from s·f(X), in lengths of s·f(X)")
+    plt.legend()
+    plt.show()
+except NotImplementedError:
+    print("This curve appears when self_attention is written.")
 
 # %% [markdown] text="superposition_error-text"
+# **With A frozen the distance is 0 for every s.** What is left are products with matrices that do not depend on X. With A free it is not. So “attention is
+# linear” is true of one map and false of another, and a test with s = −1 alone would never have told you.
+#
 # ### Exercise `superposition_error`
 #
 # *3 points · difficulty ●●○ · 4 minutes*
@@ -217,10 +229,11 @@ controls.show(
 #
 # $$\frac{\lVert f(X+Y) - f(X) - f(Y) \rVert}{\lVert f(X+Y) \rVert}$$
 #
-# - **Takes** a function `f` from a tensor to a tensor, and two tensors `X` and `Y` of one shape. That shape, and the shape of what f returns, may be any.
+# - **Takes** a function `f` from a tensor to a tensor, and two tensors `X` and `Y` of the same shape, which may be any.
 # - **Returns** the quotient as a Python float. Both norms are **Frobenius norms**: the root of the sum of the squares of all entries.
-# - f may have weights that are being trained. Return a plain float, say with `.item()`, cut off from their graph.
-# - f(X + Y) is never all zero. `X` and `Y` stay as they were. Numbers are compared to six digits.
+# - f may have weights that are being trained. Return a number that is cut off from their graph.
+#
+# An example: for f(x) = x² and X = Y = 1 it is (4 − 1 − 1) / 4, which is 0.5.
 #
 # Stuck? Run `hint("superposition_error")` in a cell of your own.
 
@@ -235,131 +248,102 @@ def superposition_error(f, X, Y):
     raise NotImplementedError
 
 # %% [markdown] text="linear-in-what"
-# Now the five steps, one after the other. The cell measures each with your function: 0 means linear.
+# Now take the head apart. The cell measures its steps with your two functions, and 0 means linear. The last line gives it a sentence of a single token.
 
 # %% figure="predict-one-token"
 predict("one_token")
 
-# %% code="linear-in-what-cell" output="fixed"
-X, Y = figures.embeddings(dtype=torch.float64)[:4], figures.embeddings(dtype=torch.float64)[6:10]
-Wq, Wk, Wv, Wo = figures.head(torch.float64)
-frozen, K = figures.stages(X)["A"], figures.stages(X)["K"]
-maps = {
-    "1    projection, in X": lambda X: X @ Wq,
-    "2    scores, in X": lambda X: figures.stages(X)["scores"],
-    "2    scores, in Q, with K frozen": lambda X: X @ Wq @ K.T,
-    "3    weights, in the scores": lambda X: torch.softmax(X, dim=1),
-    "4    mix, in V, with A frozen": lambda X: frozen @ X,
-    "5    output, in the mix": lambda X: X[:, :4] @ Wo,
-    "1-5  all, in X, with A frozen": lambda X: figures.stages(X, A=frozen)["out"],
-    "1-5  all, in X": lambda X: figures.stages(X)["out"],
-    "1-5  all, in X, for one token": lambda X: figures.stages(X[:1])["out"],
-}
+# %% code="linear-in-what-cell"
+one, two = embeddings(dtype=torch.float64)[:4], embeddings(dtype=torch.float64)[6:10]
 try:
+    _, A = self_attention(one, *W)
+    maps = {
+        "2    the scores, in X": lambda X: (X @ W[0]) @ (X @ W[1]).T,
+        "3    the weights, in the scores": lambda X: torch.softmax(X, dim=1),
+        "4    the mix, in V, with A frozen": lambda X: A @ X,
+        "1-5  the head, in X, with A frozen": lambda X: self_attention(X, *W, A)[0],
+        "1-5  the head, in X": lambda X: self_attention(X, *W)[0],
+        "1-5  the head, in X, for one token": lambda X: self_attention(X[:1], *W)[0],
+    }
     for name, f in maps.items():
-        print(f"{name:34} {superposition_error(f, X, Y):.2f}")
+        print(f"{name:36} {superposition_error(f, one, two):.2f}")
 except NotImplementedError:
-    print("This table fills when superposition_error is written.")
+    print("This table fills when self_attention and superposition_error are written.")
 
 # %% [markdown] text="linear-in-what-after"
-# Steps 2 and 4 multiply two things that both come from X: queries with keys, and weights with values. So:
+# Attention is linear in the **values**, as long as the weights stay as they are. It is not linear in X, because the weights move with X. Keep both halves of that
+# sentence. The first one decides the next section, and the second one comes back under *Deeper*.
 #
-# | the head, as a map of … | is |
-# |---|---|
-# | the values V, with A held fixed | linear: this is the true core of “attention only mixes” |
-# | X, with A held fixed | linear |
-# | X, for a single token | linear: one score, and the softmax of one number is always 1 |
-# | X | **not** linear |
+# ## 4 · Over or into?
 #
-# Four things in a block are not linear (this course says that they *bend*): attention's products of X with X, softmax, normalisation, and the activation of the
-# FFN. Norm and activation work on each token alone; only the activation comes in any number: once for each hidden neuron of the FFN, and there may be as many
-# as you like.
+# Back to the creek. Its attention has no scores: it averages, so all weights are equal, whatever the words are. Then each word has one number to give to the
+# question, its **vote**, and a sentence says what the mix of its votes says. Above 0 is *over*, below 0 is *into*. Choose the votes.
 
-# %% [markdown] text="spot-linear"
-# **Spot the error.** A blog walks through multi-head attention, step by step, and closes: “It is a strictly linear operation.” What is wrong with
-# that? Decide, then run the cell; f is our head on the whole sentence.
+# %% figure="votes"
+play(desk.votes())
 
-# %% code="spot-linear-cell" output="fixed"
-X = figures.embeddings(dtype=torch.float64)
+# %% figure="votes-after"
+veil("What rule is this?", "when you have settled all four", of="desk_votes.four", text="""
+Write a = 1 for water and b = 1 for cold. *Into* is right when exactly one of the two holds: a warm creek, or a cold lawn. A rule that says “exactly one of the
+two” is called **XOR**, exclusive or. It is the smallest rule that no adding up of votes can follow. A rule such as “water **and** cold” is no problem: give *creek* 2,
+*cold* 2, and the two others −3.
+
+The same happens wherever a token has to put two features together, say “subject” and “plural”. A matrix gives it 2a + 3b or a − b, but never *one, but not both*.
+""")
+
+# %% [markdown] text="creek-text"
+# Does a *trained* model obey this? Take the plainly trained twin from notebook 00, with 6,240 numbers left when its FFN is off. The cell asks how far it puts *over* ahead of *into* in
+# each of the four sentences, and adds up the two pairs.
+
+# %% figure="predict-creek-totals"
+predict("creek_totals")
+
+# %% code="creek" output="fixed"
+model = twin.load()
 
 
-def head(X):
-    return figures.stages(X)["out"]
+def lead(weather, place, ffn):
+    """How far the score of over is ahead of that of into."""
+    words = f"the {place} was {weather} and the spunky dog wanted to jump".split()
+    scores = model(toy_transformer.tensor([words]), ffn)[0, -1]
+    return (scores[world.NUMBER["over"]] - scores[world.NUMBER["into"]]).item()
 
 
-for s in (2, -1):
-    print(f"s = {s:2}: f(sX) and s·f(X) differ by {(head(s * X) - s * head(X)).norm() / (s * head(X)).norm():.0%}")
+for ffn in (False, True):
+    right = [lead("cold", "creek", ffn), lead("warm", "lawn", ffn)]
+    wrong = [lead("warm", "creek", ffn), lead("cold", "lawn", ffn)]
+    print(f"FFN {'on' if ffn else 'off':3}  cold creek {right[0]:6.2f}   warm lawn  {right[1]:6.2f}   together {sum(right):8.4f}")
+    print(f"         warm creek {wrong[0]:6.2f}   cold lawn  {wrong[1]:6.2f}   together {sum(wrong):8.4f}")
 
-# %% [markdown] text="spot-linear-after"
-# The blending is linear in the values, for weights that do not move. But the weights move with X. (And whoever tests with s = −1 alone will never know.)
-
-# %% [markdown] text="xor-text"
-# ## 4 · What one token can't do
+# %% [markdown] text="creek-after"
+# So here is the answer. **A mix with weights that don't depend on the words can't say over or into.** All it can do is bring the two features, water and cold, to one
+# place. Somebody else has to put them together.
 #
-# Suppose a token's vector holds two features: a = 1 if it is the **subject** of the sentence, b = 1 if it is **plural**. A network may want to know $2a + 3b$ or
-# $a - b$. A matrix can do that. It may also want to know “subject **and** plural”, or “exactly one of the two”, which is **XOR**.
+# ## 5 · Fold the plane
 #
-# For a token that looks only at itself, attention is one matrix after the other, as you have just measured. Add biases, and it is an **affine** map. Its output
-# crosses a threshold along a straight line through the plane of (a, b). In the figure the black knob turns the line, and the green one moves it.
-
-# %% figure="predict-xor-line"
-predict("xor_line")
-
-# %% figure="line"
-controls.show(
-    figures.line,
-    angle=controls.slider("direction in degrees", 0, 345, 15, 45),
-    offset=controls.slider("distance", -1.0, 1.0, 0.05, 0.35),
-    target=controls.choice("filled", ["XOR", "AND"], "XOR"),
-)
-
-# %% [markdown] text="line-after"
-# The cell lets gradient descent try: it looks for the affine map with the smallest logistic loss (the cross-entropy of a yes-or-no answer), from three random
-# starts.
-
-# %% code="affine" output="fixed"
-corners = torch.tensor([[0, 0], [0, 1], [1, 0], [1, 1]], dtype=torch.float64)
-inputs = torch.cat([corners, torch.ones(4, 1, dtype=torch.float64)], dim=1)  # a, b, and 1 for the bias
-targets = {"XOR": torch.tensor([0, 1, 1, 0]).double(), "AND": torch.tensor([0, 0, 0, 1]).double()}
-for name, target in targets.items():
-    w = torch.randn(3, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)  # one start per column
-    for _ in range(1000):
-        w -= inputs.T @ (torch.sigmoid(inputs @ w) - target[:, None])
-    losses = [F.binary_cross_entropy_with_logits(inputs @ start, target).item() for start in w.T]
-    print(f"{name}: smallest loss found {', '.join(f'{loss:.4f}' for loss in losses)}")
-print(f"always saying “one half” costs ln 2 = {math.log(2):.4f}")
-
-# %% [markdown] text="affine-after"
-# For XOR no affine map has a smaller loss than a shrug. (A line gets three of four right, but the loss makes it pay more for the fourth than it gains with the
-# three.) For AND the loss falls towards 0: the threshold a + b > 1.5 parts the points, though the **value** of AND is no
-# affine function either.
+# The mix at *jump* holds a and b, so each scene is a corner of a square. The blue balls should say 1, the orange ones 0. One straight cut leaves at least one ball on the wrong side, because that
+# is the desk with four votes again.
 #
-# So something must bend.
-#
-# ## Fold the plane
-#
-# Where a neuron does not fire, its ReLU presses everything flat. So it folds the plane along its **hinge**, the line where it begins to fire, as you would fold a
-# sheet of paper. Two neurons fold the sheet below. Press *Play*: it is folded, cut once, straight, and unfolded again. Two of the four balls come out right. Drag the
-# hinges and the knife until all four do.
+# Now give the token two neurons. Where a neuron's sum is below 0, ReLU makes it 0, so everything on that side of a line is pressed flat onto it. The line
+# is the neuron's **hinge**, and the neuron has a kink there. Press *Play*: two neurons fold the sheet, one knife cuts it, and it is unfolded again. Two balls come out right. Move the
+# hinges and the knife.
 
 # %% figure="fold-by-hand"
 play(fold.xor())
 
-# %% [markdown] text="fold-by-hand-after"
-# You have found six numbers by hand. Now write them down.
-
 # %% [markdown] text="xor_weights-text"
+# No slider leaves the triangle. Two kinks do more: one straight cut has become a bent one. You have found the numbers by hand. Now write them down.
+#
 # ### Exercise `xor_weights`
 #
 # *5 points · difficulty ●●○ · 8 minutes*
 #
-# Write down a small network with ReLU that computes XOR (each column of `W1` with its entry of `b1` is one hidden neuron): `out = relu(x @ W1 + b1) @ W2 + b2`.
+# Write down a small network that computes XOR: `out = relu(x @ W1 + b1) @ W2 + b2`. Each column of `W1` with its entry of `b1` is one neuron.
 #
 # - **Takes** two different numbers, `low` and `high`. Either may be the larger one, and either may be negative.
 # - **Returns** four tensors of floating-point numbers: `W1` [2, H], `b1` [H], `W2` [H, 1], `b2` [1]. You choose H, from 1 to 8.
-# - The four inputs are x = (0, 0), (0, 1), (1, 0) and (1, 1). The output must be `high` for (0, 1) and (1, 0), and `low` for (0, 0) and (1, 1). It may be off
-#   by a hundredth of the distance between the two. There is more than one right answer.
-# - No training is needed. Paper helps: first find weights for `low` = 0 and `high` = 1.
+# - For the inputs (0, 1) and (1, 0) the output is `high`, for (0, 0) and (1, 1) it is `low`. It may be off by a hundredth of the distance between the two.
+# - No training is needed. Find weights for `low` = 0 and `high` = 1 on paper first.
 #
 # Stuck? Run `hint("xor_weights")` in a cell of your own.
 
@@ -377,330 +361,51 @@ def xor_weights(low, high):
     raise NotImplementedError
 
 # %% [markdown] text="fold-text"
-# **Your network, folded.** Here your own four tensors fold the sheet. Press *Play*, then drag a hinge: how far can it go before the cut loses a ball? If both of your
-# neurons read a + b, the sheet becomes a line, because such a network never looks at anything else. Another answer to `xor_weights` folds another way: run its cell, then
-# this one again.
+# **Your network, folded.** With two neurons, your own four tensors fold this sheet, and the board counts how many of your numbers are not 0. Can you find a network with fewer? Run the cell of
+# `xor_weights` again, then this one.
 
 # %% figure="fold"
 play(lambda: fold.network_board(*xor_weights(0.0, 1.0)))
 
-# %% [markdown] text="search-text"
-# Two neurons are enough **by hand**. Does training find them, too? The cell trains 200 networks of each width from random starts, all at once, with the same
-# recipe (Adam, learning rate 0.05, 500 steps). It needs up to ten seconds.
-
-# %% figure="predict-xor-two-neurons"
-predict("xor_two_neurons")
-
-# %% code="search"
-torch.set_num_threads(1)  # in networks as small as these, threads only wait for each other
-
-
-def trained(parameters, network, steps=500):
-    """Trains many networks at once on XOR; says for each whether it has learned all four."""
-    x, y = corners.float(), targets["XOR"].float()[:, None]
-    optimiser = torch.optim.Adam([p.requires_grad_() for p in parameters], lr=0.05)
-    for _ in range(steps):
-        out = network(x, *parameters)  # [networks, 4, 1]
-        loss = F.binary_cross_entropy_with_logits(out, y.expand_as(out), reduction="sum")
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
-    return ((out > 0) == (y > 0.5)).all(dim=1).flatten()
-
-
-def uniform(*shape, fan_in):
-    return (2 * torch.rand(*shape) - 1) / math.sqrt(fan_in)
-
-
-def relu_network(x, W1, b1, W2, b2):
-    return torch.relu(x @ W1 + b1) @ W2 + b2
-
-
-torch.manual_seed(0)
-widths = (1, 2, 4, 8, 16)
-for n, H in enumerate(widths):
-    start = [uniform(200, 2, H, fan_in=2), uniform(200, 1, H, fan_in=2)]
-    start += [uniform(200, H, 1, fan_in=H), uniform(200, 1, 1, fan_in=H)]
-    learned = trained(start, relu_network)
-    groups = learned.view(4, 50).float().mean(dim=1)
-    done = "█" * (n + 1) + "░" * (len(widths) - n - 1)
-    print(
-        f"{done}  H = {H:2}: {learned.float().mean():4.0%} learn XOR   (in four groups of 50: {groups.min():.0%} to {groups.max():.0%})"
-    )
-
-# %% [markdown] text="surprise-text"
-# ## 5 · Two surprises
+# %% [markdown] text="fold-after"
+# <details><summary>Why is six the record? Open this when you have tried.</summary>
 #
-# *deeper: the core path goes on with section 6*
+# One neuron is not enough. As b goes from 0 to 1, a ReLU moves its output in one direction only, for a = 0 as for a = 1, and XOR has to go up once and down once. The same
+# argument shows that two neurons both have to read both features: if the second one does not read b, only the first one moves the output with b. That makes four
+# numbers in W1 and two in W2. With three neurons it takes at least four in W1 and three in W2.
 #
-# A published lesson lists XOR-like patterns among the things that attention cannot learn, and also a rule such as: one word is a noun *and* another is in the
-# past tense. With one token that is so: its output is affine in the features, and no
-# threshold makes XOR of it. Give it a second token, a fixed marker at the start of the sentence (BOS), and look again at step 2: a score is
-# a **product** of features.
+# And six is enough: one neuron for *a, but not b*, one for *b, but not a*. Then no bias is needed.
 #
-# Below, one head as in section 2, no FFN, no norm. The features a and b are −1 or +1. The token's score with itself is 50·a·b, with BOS it is 0. The
-# values are 0 for the token and 1 for BOS.
-
-# %% figure="predict-one-head"
-predict("one_head")
-
-# %% code="scores-multiply" output="fixed"
-Wq, Wk, Wv = (torch.tensor(column, dtype=torch.float64)[:, None] for column in ([50, 0, 0], [0, 1, 0], [0, 0, 1]))
-
-
-def xor_head(a, b):
-    """The weight of the token on itself, and its output."""
-    X = torch.tensor([[0, 0, 1], [a, b, 0]], dtype=torch.float64)  # BOS, and the token: features a, b, “I am BOS”
-    query = X[1] @ Wq  # asks for a ...
-    weights = torch.softmax((X @ Wk) @ query, dim=0)  # ... and the key holds b; h = 1
-    return weights[1].item(), (weights @ (X @ Wv)).item()
-
-
-print(" a   b   weight on itself   output")
-for a, b in ((-1, -1), (-1, 1), (1, -1), (1, 1)):
-    on_itself, output = xor_head(a, b)
-    print(f"{a:2}  {b:2}   {on_itself:16.2f}   {output:6.2f}")
-
-# %% [markdown] text="surprise-after"
-# So what can be claimed of attention and XOR? **With one token, or with attention weights that do not depend on the features, attention is affine and
-# can't do XOR.** In general it can multiply, and it is used that way.
-
-# %% [markdown] text="spot-local"
-# **Spot the error.** The lesson from the head of this section has it in a table: because of “No non-linearity”, attention “Cannot learn XOR-like patterns”.
-# Find the error, then ask
-# the head from above, where the only thing that changes between the four lines is the token's features.
-
-# %% code="spot-local-cell" output="fixed"
-outputs = {(a, b): xor_head(a, b)[1] for a in (-1, 1) for b in (-1, 1)}
-print("outputs:", {corner: round(out, 2) for corner, out in outputs.items()})
-print("f(-1,-1) + f(1,1) =", round(outputs[-1, -1] + outputs[1, 1], 2))
-print("f(-1,1) + f(1,-1) =", round(outputs[-1, 1] + outputs[1, -1], 2))
-
-# %% [markdown] text="spot-local-after"
-# An output of attention is a linear combination of values, but its coefficients are made from the features. An affine map would give the same sum on both
-# diagonals. For a single token the table is right.
-
-# %% [markdown] text="layernorm-text"
-# **The second surprise.** Take two linear layers, and put nothing between them but a **LayerNorm**: no activation, no attention. Is that linear? The cell trains
-# 3 × 20 such networks on XOR, with three hidden numbers.
-
-
-# %% code="layernorm-bends"
-def norm_network(x, W1, b1, gain, shift, W2, b2):
-    return (F.layer_norm(x @ W1 + b1, (3,)) * gain + shift) @ W2 + b2
-
-
-torch.manual_seed(0)
-start = [uniform(60, 2, 3, fan_in=2), uniform(60, 1, 3, fan_in=2), torch.ones(60, 1, 3), torch.zeros(60, 1, 3)]
-start += [uniform(60, 3, 1, fan_in=3), uniform(60, 1, 1, fan_in=3)]
-learned = trained(start, norm_network).view(3, 20).sum(dim=1)
-print(f"Linear → LayerNorm → Linear: {', '.join(map(str, learned.tolist()))} of 20 learn XOR")
-
-# %% [markdown] text="layernorm-after"
-# Most of them do, whichever twenty you take. LayerNorm divides by the spread of the token's own numbers, and a division by something that depends on x is
-# not linear. So never put a LayerNorm into a demonstration that linear models fail. What the FFN has, and these two do not, is width: as many bends as you
-# give it neurons, wherever learning needs them.
-
-# %% [markdown] text="deep-text"
-# ## 6 · Deep stacks of attention alone
+# </details>
 #
-# Each layer of attention replaces every token by an average (of values, seen through one matrix). What happens to averages of averages of averages?
-#
-# The figure sends 14 random tokens through up to 96 random layers of attention with 4 heads. On the left each token is a dot, seen from the mean of all. The curve is
-# r(X), how far the dots are from that mean, in proportion to X: 1 is “nothing in common”, 0 is “all the same”. Each of the five green lines has its own random tokens
-# and weights; the dots are those of the thick one. The grey lines are its tokens and weights with four settings of the boxes: attention alone, skip, skip and
-# norm, all three.
-#
-# Press ▶. Then tick one part at a time, and go all the way to 96 layers: GPT-3 has as many. What looks alike on the logarithmic scale may not on the other.
+# Now put the two halves together. Attention mixes half of each word, and your neurons read the mix.
 
-# %% figure="predict-what-stops-it"
-predict("what_stops_it")
-
-# %% figure="collapse"
-controls.show(
-    figures.collapse,
-    depth=controls.steps("layers", figures.DEPTHS, 1, interval=700),
-    skip=controls.toggle("skip", False),
-    ffn=controls.toggle("FFN", False),
-    norm=controls.toggle("norm", False),
-    log=controls.toggle("logarithmic", True),
-)
-
-# %% [markdown] text="deep-after"
-# Without a skip, an FFN makes the crash worse. How can it pull together tokens that it never sees side by side? Its ReLU cuts off what is negative,
-# so all tokens get a common part. Here are FFNs alone, one after the other, without attention and without skips:
-
-# %% code="ffn-alone" output="fixed"
-for seed in range(5):
-    rng = torch.Generator().manual_seed(seed)
-    X = torch.randn(14, 64, generator=rng, dtype=torch.float64)
-    apart = []
-    for _ in range(13):
-        apart.append((X - X.mean(dim=0)).norm() / X.norm())
-        W1, W2 = torch.randn(64, 256, generator=rng).double() / 8, torch.randn(256, 64, generator=rng).double() / 16
-        X = torch.relu(X @ W1) @ W2
-    print("   ".join(f"FFNs: {n:2}, r(X) = {apart[n]:.2f}" for n in (0, 1, 4, 12)))
-
-# %% [markdown] text="ffn-alone-after"
-# So what happens when you take the FFN out of a Transformer? Nothing dramatic happens to this fall: with skip and norm it is a crawl, with the FFN or
-# without. What is lost is something else. Notebook 10 takes it out, and looks.
-
-# %% [markdown] text="cube-text"
-# ## 7 · Measure the fall
-#
-# *deeper: the core path goes on with section 8*
-#
-# **Why does the crash get steeper?** Suppose that tokens share a large part and differ by a small rest. Their queries then give nearly the same weights: what
-# changes these weights is a product of two remainders, one in the query and one in the key. What these weights then mix is a remainder, too: three small factors in
-# all. So each layer of bare attention about **cubes**
-# r(X), and the exponent triples: 10⁻², 10⁻⁶, 10⁻¹⁸ … Such a fall is called **doubly exponential**. float64 loses sight of it at 10⁻¹⁶; the cell computes with the
-# rests alone, and can go on.
-
-# %% code="cubed" output="fixed"
-runs = [figures.cubed(layers=6, seed=seed) for seed in range(5)]
-for layer, exponents in enumerate(zip(*runs, strict=True)):
-    print(f"after layer {layer}: 10^{max(exponents):z.1f} to 10^{min(exponents):z.1f}", end="")
-    ratios = [run[layer] / run[layer - 1] for run in runs]
-    print(f"   {min(ratios):.2f} to {max(ratios):.2f} times the exponent before" if layer > 2 else "")
-
-# %% [markdown] text="cubed-after"
-# Let us measure it with your own code. What we call **rank one** here means: every row of X is the same vector.
-
-# %% [markdown] text="rank1_residual-text"
-# ### Exercise `rank1_residual`
-#
-# *2 points · difficulty ●○○ · 3 minutes*
-#
-# Measure how far the tokens are from being one:
-#
-# $$r(X) = \frac{\lVert X - \bar X \rVert_F}{\lVert X \rVert_F}$$
-#
-# where every row of $\bar X$ is the mean of all tokens. (A *residual* is what is left. A residual *connection* is another thing: this notebook calls it a skip.)
-#
-# - **Takes** `X` [T, d], one token per row. It is never all zero.
-# - **Returns** a Python float, from 0 to 1, computed in the precision of `X`. Both norms are Frobenius norms.
-# - `X` stays as it was.
-#
-# Stuck? Run `hint("rank1_residual")` in a cell of your own.
-
-
-# %% exercise="rank1_residual"
-def rank1_residual(X):
-    """The share of X [T, d] that is left when the mean token is subtracted: a float."""
-    ### BEGIN SOLUTION
-    return ((X - X.mean(dim=0)).norm() / X.norm()).item()
-    ### END SOLUTION
-    raise NotImplementedError
-
-# %% [markdown] text="attention_only_collapse-text"
-# ### Exercise `attention_only_collapse`
-#
-# *4 points · difficulty ●●○ · 7 minutes*
-#
-# Send tokens through a stack of attention, and record r(X) after each layer.
-#
-# - **Takes** `X0` [T, d]; `weights`, a list with one tuple `(Wq, Wk, Wv, Wo)` per layer, with shapes as in `self_attention`; and `skip`, True or False.
-# - In each layer, X becomes attention(X), or with `skip` X + attention(X). One head, scores divided by √h, no mask, no norm, no FFN.
-# - **Returns** a list of L + 1 numbers: r(X) of `X0`, and then the one after each of the L layers.
-# - Everything is computed in **float64**, also when `X0` and the weights come in float32. Nothing that was handed in is changed.
-# - You may call what you wrote before.
-#
-# Stuck? Run `hint("attention_only_collapse")` in a cell of your own.
-
-
-# %% exercise="attention_only_collapse"
-def attention_only_collapse(X0, weights, skip):
-    """The residuals of X0 [T, d] and after each layer of attention: a list of L + 1 floats."""
-
-    ### BEGIN SOLUTION
-    def residual(X):
-        return ((X - X.mean(dim=0)).norm() / X.norm()).item()
-
-    X = X0.double()
-    residuals = [residual(X)]
-    for layer in weights:
-        Wq, Wk, Wv, Wo = (W.double() for W in layer)
-        scores = (X @ Wq) @ (X @ Wk).T / math.sqrt(Wq.shape[1])
-        out = torch.softmax(scores, dim=-1) @ (X @ Wv) @ Wo
-        X = X + out if skip else out
-        residuals.append(residual(X))
-    return residuals
-    ### END SOLUTION
-    raise NotImplementedError
-
-# %% [markdown] text="float32-text"
-# **Why float64?** The same stack as in the figure, in both precisions.
-
-# %% figure="predict-float32-floor"
-predict("float32_floor")
-
-# %% code="float32"
-for dtype in (torch.float64, torch.float32):
-    found = figures.residuals(depth=6, dtype=dtype)
-    print(f"{dtype!s:13}", "  ".join(f"{value:.0e}" for value in found))
-
-# %% [markdown] text="float32-after"
-# **Is it the seed?** Five stacks each, with other random tokens and weights: the smallest and the largest number after each layer.
-
-# %% code="seeds" output="fixed"
-for name, parts in {
-    "attention only": {},
-    "with FFN": {"ffn": True},
-    "with skip": {"skip": True},
-    "with skip, FFN, norm": {"skip": True, "ffn": True, "norm": True},
-}.items():
-    runs = [figures.residuals(depth=3, seed=seed, **parts) for seed in range(5)]
-    spans = [f"{min(layer):.1e} to {max(layer):.1e}" for layer in zip(*runs, strict=True)]
-    print(f"{name:21}", "   ".join(f"{n}: {span}" for n, span in enumerate(spans)))
-
-# %% [markdown] text="seeds-after"
-# **Does the skip save it?** Ask your own function, and plot what it says. Then halve all weights: change `/ 8` to `/ 16`. Which line falls sooner now, and
-# which later? By how many layers?
-
-# %% code="plot-collapse"
-rng = torch.Generator().manual_seed(0)  # another number: other tokens, other weights
-X0 = torch.randn(14, 64, generator=rng)
-layers = [tuple(torch.randn(64, 64, generator=rng) / 8 for _ in range(4)) for _ in range(96)]
+# %% code="block"
+vectors = {"creek": [2.0, 0.0], "lawn": [0.0, 0.0], "cold": [0.0, 2.0], "warm": [0.0, 0.0]}  # how much water, how much cold
 try:
-    plt.semilogy(attention_only_collapse(X0, layers, skip=False), label="attention alone")
-    plt.semilogy(attention_only_collapse(X0, layers, skip=True), label="with skip")
-    plt.title("14 tokens become one")
-    plt.xlabel("layers")
-    plt.ylabel("r(X)")
-    plt.legend()
-    plt.show()
+    W1, b1, W2, b2 = (part.double() for part in xor_weights(-1.0, 1.0))
+    for weather, place in (("cold", "creek"), ("warm", "creek"), ("cold", "lawn"), ("warm", "lawn")):
+        mix = 0.5 * torch.tensor(vectors[weather]).double() + 0.5 * torch.tensor(vectors[place]).double()
+        said = (torch.relu(mix @ W1 + b1) @ W2 + b2).item()
+        print(f"{weather} {place}: the mix is {mix.tolist()}, the network says {'into' if said > 0 else 'over'}")
 except NotImplementedError:
-    print("This plot appears when attention_only_collapse is written.")
-
-# %% [markdown] text="slide-after"
-# Dong, Cordonnier and Loukas (2021, arXiv 2103.03404) proved the crash: without skip connections or MLPs, the output of a stack of self-attention converges doubly
-# exponentially to a matrix of rank one. With skips, they show, there **exist** weights for which it does not. That is not a promise for all weights: your own
-# function has just seen tokens with a skip become one, only later: below a millionth after 52 layers instead of 4. With halved weights it is 3 layers without
-# the skip, for the averages are more even, and with it 0.2 is left after 96, for each layer adds less. Noci et al. (2022, arXiv 2206.03126) find the same in
-# Transformers with skips: tokens align
-# more and more with depth, unless what each layer adds is made smaller the deeper the network is.
+    print("This speaks when xor_weights is written.")
 
 # %% [markdown] text="table-text"
-# ## 8 · Attention and FFN, side by side
+# That is a Transformer block in small: attention brings features together, and the FFN makes something new of them.
 #
 # | | attention | FFN |
 # |---|---|---|
-# | looks at | all tokens | one token, and never another |
-# | does | averages values; who counts how much is decided by products of features | bends each token's vector, with as many bends as it has neurons |
+# | looks at | all tokens: who talks to whom | one token: what each position thinks |
+# | does | averages values | bends, with one kink for each neuron |
 # | linear? | in the values, yes; in X, no | no |
-# | its parameters | four matrices, $W_Q, W_K, W_V, W_O$: 4·d² numbers | two matrices and two biases, $W_1, b_1, W_2, b_2$: often 8·d² |
-# | in one picture | reading: who talks to whom | reasoning: what each position makes of it |
-# | in another picture | feature engineering | a simple model on top of the features |
+# | parameters | $W_Q, W_K, W_V, W_O$: 4·d² | $W_1, b_1, W_2, b_2$: often about 8·d² |
+# | pictures | reading; feature engineering | reasoning; a simple model on top of the features |
 #
-# The last two lines are pictures, not mechanisms: attention computes too, and an FFN can simply copy. The block holds the two together with the skip, which
-# kept the tokens apart for longer in section 6:
-#
-# > z = x + attention(norm(x))
-# >
-# > out = z + FFN(norm(z))
+# The pictures are only pictures. Attention can compute too, as you will see under *Deeper*, and an FFN can simply copy.
 
 # %% [markdown] text="quiz_hull-text"
-# ## 9 · Quiz
+# ## 6 · Quiz
 #
 # One point each. Put the letter in quotes.
 #
@@ -735,10 +440,76 @@ quiz_linear = ...  # "A", "B" or "C"
 quiz_linear = "A"
 ### END SOLUTION
 
+# %% [markdown] text="surprise-text"
+# ## 7 · Deeper
+#
+# *deeper: the core path ends here*
+#
+# ### One head does XOR
+#
+# Attention can't do XOR as long as its weights don't move: that you have shown. Now let them move. Give the token a second one to look at, a marker at the start of the
+# sentence, BOS. Remember that a score is a **product** of features.
+#
+# Here the features a and b are −1 or +1. The token's score with itself is 50·a·b, and with BOS it is 0. The values are 0 for the token and 1 for BOS. There is no FFN.
+
+# %% figure="predict-one-head"
+predict("one_head")
+
+# %% code="scores-multiply" output="fixed"
+Wq, Wk, Wv = (torch.tensor(column, dtype=torch.float64)[:, None] for column in ([50, 0, 0], [0, 1, 0], [0, 0, 1]))
+print(" a   b   weight on itself   output")
+for a, b in ((-1, -1), (-1, 1), (1, -1), (1, 1)):
+    X = torch.tensor([[0, 0, 1], [a, b, 0]], dtype=torch.float64)  # BOS, and the token: features a, b, “I am BOS”
+    query = X[1] @ Wq  # asks for a ...
+    weights = torch.softmax((X @ Wk) @ query, dim=0)  # ... and the key holds b; h = 1
+    print(f"{a:2}  {b:2}   {weights[1]:16.2f}   {(weights @ (X @ Wv)).item():6.2f}")
+
+# %% [markdown] text="surprise-after"
+# So what can be claimed? **With a single token, or with weights that don't depend on the features, attention is affine and can't do XOR.** In general it multiplies, and it
+# is used that way. Affine means linear plus a constant. The mix is still in the hull of its values here. It is the faders that do the thinking.
+#
+# ### A norm bends, too
+#
+# Take two linear layers with nothing between them but a **LayerNorm**: no activation, no attention. Is that linear? The next cell trains networks with
+# ReLU on XOR, a thousand of each width, and then a thousand with LayerNorm in its place. It takes about ten seconds.
+
+# %% figure="predict-xor-two-neurons"
+predict("xor_two_neurons")
+
+# %% code="search"
+torch.set_num_threads(1)  # in networks as small as these, threads only wait for each other
+corners = torch.tensor([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+wanted = torch.tensor([[0.0], [1.0], [1.0], [0.0]])
+
+
+def learned(count, H, middle):
+    """The share of so many networks with H hidden numbers that learn XOR from random starts, with Adam in 500 steps."""
+    shapes = [(2, H, 2), (1, H, 2), (H, 1, H), (1, 1, H)]  # of W1, b1, W2, b2; and the fan-in
+    parameters = [((2 * torch.rand(count, a, b) - 1) / fan_in**0.5).requires_grad_() for a, b, fan_in in shapes]
+    optimiser = torch.optim.Adam(parameters, lr=0.05)
+    for _ in range(500):
+        W1, b1, W2, b2 = parameters
+        out = middle(corners @ W1 + b1) @ W2 + b2  # [count, 4, 1]
+        optimiser.zero_grad()
+        F.binary_cross_entropy_with_logits(out, wanted.expand_as(out), reduction="sum").backward()
+        optimiser.step()
+    return ((out > 0) == (wanted > 0.5)).all(dim=1).double().mean().item()
+
+
+torch.manual_seed(0)
+for H in (1, 2, 4, 8):
+    print(f"Linear → ReLU → Linear, {H} hidden: {learned(1000, H, torch.relu):4.0%} of 1,000 learn XOR")
+print(f"Linear → LayerNorm → Linear, 3 hidden: {learned(1000, 3, lambda x: F.layer_norm(x, (3,))):4.0%}")
+
+# %% [markdown] text="layernorm-after"
+# LayerNorm divides by the spread of the token's own numbers, and a division by something that depends on x is not linear. So four things in a block are not linear:
+# attention's products of X with X, the softmax, the norm, and the activation of the FFN. Heads, too, come in any number. What is special about the FFN is that it works on one token alone, with as
+# many kinks as it has neurons.
+
 # %% [markdown] text="quiz_xor-text"
 # ### Question `quiz_xor`
 #
-# *deeper: it needs section 5*
+# *deeper*
 #
 # A token with two features goes through Linear → RMSNorm → Linear, with biases. RMSNorm divides the numbers of a token by the root of their mean square, and
 # subtracts nothing. There is no attention, no FFN and no activation. Can this compute XOR of the two features, for a threshold on the output?
@@ -754,9 +525,7 @@ quiz_xor = "B"
 ### END SOLUTION
 
 # %% [markdown] text="M1-text"
-# ## 10 · In your own words
-#
-# *deeper: the core path ends with the quiz*
+# ### In your own words
 #
 # *question M1 · 3 points, graded by your instructor · 6 minutes*
 #
@@ -772,11 +541,11 @@ quiz_xor = "B"
 # <!-- ### BEGIN SOLUTION -->
 # **A full answer.** (1) With the attention matrix A **held fixed**, the head is X ↦ A X W_V W_O: a product of constant matrices, linear in X, and always linear in
 # the values V for given weights. Before W_O each output is then a weighted average of the values and stays in their convex hull. (2) As a map of **X** it is not linear, since
-# A = softmax(X W_Q W_Kᵀ Xᵀ / √h) is made from X: scores are products of features, and softmax bends. Double all vectors of a sentence: f(2X) is not 2·f(X); or
+# A = softmax(X W_Q W_Kᵀ Xᵀ / √h) is made from X: scores are products of features, and softmax is not linear. Double all vectors of a sentence: f(2X) is not 2·f(X); or
 # compute the superposition error for two sentences, which is 0 with A frozen and clearly not with A free. One head with two tokens even computes XOR. (3) For
 # **T = 1** the softmax of a single score is 1, whatever it is: A is constant, and attention is exactly linear (affine with biases), so it can't do XOR of the
-# token's features. The FFN is needed where a token must be changed by itself, on the basis of its own features, with many bends. That attention is “linear” is not
-# the reason in general: it can multiply, and LayerNorm bends, too.
+# token's features. The FFN is needed where a token must be changed by itself, on the basis of its own features, with many kinks. That attention is “linear” is not
+# the reason in general: it can multiply, and LayerNorm is not linear, either.
 #
 # **Rubric.** One point each:
 #
@@ -789,20 +558,16 @@ quiz_xor = "B"
 # %% [markdown] text="end-text"
 # ## You can now …
 #
-# - compute attention, with the weights given and with the weights made from X, and say where its outputs lie: `attention_output`, `self_attention`;
-# - say which of its five steps are linear, and in what: `quiz_linear`, M1;
-# - measure superposition: `superposition_error`;
-# - solve XOR with two ReLUs, and name two other things that can do it: `xor_weights`;
-# - measure how the tokens of a deep stack become one, and say what slows it down: `rank1_residual`, `attention_only_collapse`.
+# - compute attention, with its own weights or with yours, and say where a mix can lie: `self_attention`, `reach_star`;
+# - say of attention in what it is linear and in what not, and measure it: `superposition_error`;
+# - say why no adding up of votes decides *over or into*, and write down two neurons that do: `xor_weights`.
 #
 # ## Going further
 #
 # - Vaswani et al. 2017, *Attention Is All You Need* (arXiv 1706.03762), section 3.2.
-# - Dong, Cordonnier and Loukas 2021, *Attention is not all you need: pure attention loses rank doubly exponentially with depth* (arXiv 2103.03404).
-# - Noci et al. 2022, *Signal Propagation in Transformers: Theoretical Perspectives and the Role of Rank Collapse* (arXiv 2206.03126): with skips.
 # - Yun et al. 2020, *Are Transformers universal approximators of sequence-to-sequence functions?* (arXiv 1912.10077). What attention and FFN contribute, with proofs.
 #
-# Next: `02_feed_forward`, where the FFN itself is built.
+# Next: `02_feed_forward`, where you wire neurons by hand, and find the same ones in a trained model.
 
 # %% figure="progress"
 progress()

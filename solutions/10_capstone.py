@@ -774,7 +774,7 @@ except NotImplementedError:
 # | notebook | what you can do | your proof |
 # |---|---|---|
 # | 00 | open, check, hand in | `hello_shape` |
-# | 01 | say what attention can and can't do: hulls, linear in what, XOR, rank collapse | `attention_output`, `self_attention`, `superposition_error`, `xor_weights`, `rank1_residual`, `attention_only_collapse` |
+# | 01 | say what attention can and can't do: hulls and walls, linear in what, XOR | `self_attention`, `reach_star`, `superposition_error`, `xor_weights` |
 # | 02 | write the FFN as function and module, take its non-linearity away, go deeper | `ffn_forward`, `ffn_trace`, `ffn_backward`, `PositionwiseFeedForward`, `collapse_linear`, `DeepFFN`, `NormFFN` |
 # | 03 | count kinks, build any curve, write four activations with their slopes | `count_pieces`, `steepest_counterexample`, `relu_interpolant`, `curve_interpolant`, `activation` |
 # | 04 | one network, every position | `ffn_loop`, `ffn_chunked`, `ffn_as_conv1d`, `is_position_wise`, `residual_sublayer`, `bottleneck_rank` |

@@ -1,171 +1,117 @@
-"""Notebook 01: every number in its figures computed a second time."""
+"""Notebook 01: what its text says of mixes, of the creek and of six numbers, and what its exercises ask, computed a second time."""
 
 from __future__ import annotations
 
+import itertools
 import math
-import re
-from itertools import pairwise
+from typing import Any
 
-import numpy
 import pytest
 import torch
-from drawings import numbers, tips
+import torch.nn.functional as F
 
 from autograder import keys
-from autograder.authoring.experiments import collapse as making
+from autograder.authoring.build import notebook_of, solution_answer
 from autograder.marking import draws, reference
+from ffnlab.course import toy_transformer, world
 from ffnlab.course.exercises import attention as exercises
-from ffnlab.course.experiments import collapse
-from ffnlab.course.figures import attention, shared
+from ffnlab.course.experiments import twin
+from ffnlab.course.figures import shared
 
 
-@pytest.mark.parametrize("scores", [(0.3, 0.0, 0.0), (-6.0, 6.0, 0.0), (6.0, 6.0, 6.0), (2.0, -1.0, -6.0)])
-def test_the_blend_is_the_softmax_average_and_stays_in_the_triangle(scores: tuple[float, ...]) -> None:
-    total = sum(map(math.exp, scores))
-    weights = [math.exp(score) / total for score in scores]
-    x, y = (sum(w * v[axis] for w, v in zip(weights, attention.VALUES, strict=True)) for axis in (0, 1))
-    drawn = attention.blend(*scores)
-    assert numbers(drawn.title) == [round(100 * w) for w in weights]
-    assert numbers(drawn.sentence)[6:8] == pytest.approx([x, y], abs=0.005)
-    (ax, ay), (bx, by), (cx, cy) = attention.VALUES
-    sides = [
-        (qx - px) * (y - py) - (qy - py) * (x - px)
-        for (px, py), (qx, qy) in (((ax, ay), (bx, by)), ((bx, by), (cx, cy)), ((cx, cy), (ax, ay)))
-    ]
-    assert all(side <= 1e-12 for side in sides)
+def demonstration(name: str) -> str:
+    """The code of a cell of the notebook."""
+    cells = notebook_of("01_attention").cells
+    source: str = next(cell.source for cell in cells if cell.metadata.get("nbgrader", {}).get("grade_id") == name)
+    return source
 
 
-def off(s: float, frozen: bool) -> float:
-    """‖f(sX) − s·f(X)‖ in proportion to ‖s·f(X)‖, one row at a time; 0 where both are zero."""
-    X = attention.embeddings(dtype=torch.float64)
-    Wq, Wk, Wv, Wo = attention.head(torch.float64)
+def test_attention_of_scaled_vectors_is_scaled_for_three_factors_only_and_for_all_with_frozen_weights() -> None:
+    """The plot of “Linear in what?”, row by row."""
+    torch.manual_seed(0)
+    X = shared.embeddings(dtype=torch.float64)
+    Wq, Wk, Wv, Wo = [torch.randn(6, 4).double() / 2 for _ in range(3)] + [torch.randn(4, 6).double() / 2]
 
-    def f(Z: torch.Tensor, seen: torch.Tensor) -> torch.Tensor:
-        rows = [torch.softmax((seen @ Wk) @ (token @ Wq) / 2, dim=0) @ (Z @ Wv) @ Wo for token in seen]
-        return torch.stack(rows)
+    def rows(Z: torch.Tensor, seen: torch.Tensor) -> torch.Tensor:
+        return torch.stack([torch.softmax((seen @ Wk) @ (token @ Wq) / 2, dim=0) @ (Z @ Wv) @ Wo for token in seen])
 
-    right = s * f(X, X)
-    return float((f(s * X, X if frozen else s * X) - right).norm() / right.norm()) if s else 0.0
-
-
-@pytest.mark.parametrize("s", [-2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 4.0])
-def test_only_frozen_weights_make_the_head_linear(s: float) -> None:
-    free, frozen = attention.scaled(s), attention.scaled(s, True)
-    assert numbers(free.sentence)[1] == pytest.approx(100 * off(s, False), abs=0.5)
-    assert off(s, True) < 1e-9 and frozen.title.endswith("f(sX) is s·f(X)")
-    assert free.title.endswith("f(sX) is s·f(X)") == (s in (-1, 0, 1))
+    for eighths in range(-16, 33):
+        s = eighths / 8
+        free = rows(s * X, s * X) - s * rows(X, X)
+        frozen = rows(s * X, X) - s * rows(X, X)
+        assert frozen.norm() < 1e-9
+        assert (free.norm() < 1e-9) == (s in (-1, 0, 1))
 
 
-def test_the_stages_of_the_head_are_those_of_the_formula() -> None:
-    X = attention.embeddings(dtype=torch.float64)
-    Wq, Wk, Wv, Wo = attention.head(torch.float64)
-    found = attention.stages(X)
-    assert torch.allclose(found["A"], torch.softmax((X @ Wq) @ (X @ Wk).T / 2, dim=1))
-    assert torch.allclose(found["out"], found["A"] @ (X @ Wv) @ Wo)
-    assert torch.allclose(attention.stages(2 * X, A=found["A"])["out"], 2 * found["out"])
-    assert attention.stages(X.float())["out"].dtype == torch.float32
+def test_without_an_ffn_the_totals_of_both_pairs_are_equal_in_every_model_that_averages() -> None:
+    """Any two places and any two weathers, in the shipped model, in its twin, and in one that has learned nothing."""
+
+    def lead(model: toy_transformer.ToyTransformer, weather: str, place: str) -> float:
+        words = f"the {place} was {weather} and the spunky dog wanted to jump".split()
+        scores = model(toy_transformer.tensor([words]), ffn=False)[0, -1].detach().double()
+        return float(scores[world.NUMBER["over"]] - scores[world.NUMBER["into"]])
+
+    torch.manual_seed(1)
+    for model in (toy_transformer.load(), twin.load(), toy_transformer.ToyTransformer().eval()):
+        for places in zip(world.WATER, world.LAND, strict=True):
+            for weathers in zip(world.COLD, world.WARM, strict=True):
+                cold, warm = weathers
+                wet, dry = places
+                over = lead(model, cold, wet) + lead(model, warm, dry)
+                into = lead(model, warm, wet) + lead(model, cold, dry)
+                assert over == pytest.approx(into, abs=1e-4)
+    assert sum(p.numel() for name, p in twin.load().named_parameters() if "linear" not in name) == 6240
 
 
-def test_no_line_solves_xor_and_some_line_solves_and() -> None:
-    best = {"XOR": 0, "AND": 0}
-    for target in best:
-        for angle in range(0, 360, 15):
-            for step in range(-20, 21):
-                drawn = attention.line(angle, step / 20, target)
-                best[target] = max(best[target], int(re.findall(r"gets (\d) of 4", drawn.title)[0]))
-    assert best == {"XOR": 3, "AND": 4}
+def test_into_is_the_exclusive_or_of_water_and_cold() -> None:
+    for scene in world.scenes(held_out=False):
+        assert (scene.way == "into") == (scene.water != scene.cold)
 
 
-SEEDS = range(5)
+def test_no_votes_get_four_sentences_right_and_those_of_the_veil_get_and() -> None:
+    most = 0
+    for creek, lawn, cold, warm in itertools.product(range(-4, 5), repeat=4):
+        mixes = [(creek + cold, True), (creek + warm, False), (lawn + cold, False), (lawn + warm, True)]
+        most = max(most, sum(mix > 0 if over else mix < 0 for mix, over in mixes))
+    assert most == 3
+    creek, cold, rest = 2, 2, -3
+    assert creek + cold > 0 and creek + rest < 0 and rest + cold < 0 and rest + rest < 0
 
 
-def test_without_a_skip_tokens_become_one_and_an_ffn_hastens_it() -> None:
-    for seed in SEEDS:
-        alone, ffn = attention.residuals(4, seed=seed), attention.residuals(4, ffn=True, seed=seed)
-        assert ffn[3] < alone[3] < 1e-5 and alone[4] < 1e-12 and ffn[4] < 1e-12
-    assert 1e-9 < attention.residuals(6, dtype=torch.float32)[-1] < 1e-6
+def test_six_numbers_are_enough_and_no_two_neurons_do_it_with_a_zero_in_w1() -> None:
+    corners = torch.tensor([(0, 0), (0, 1), (1, 0), (1, 1)], dtype=torch.float64)
+    few = torch.tensor([[1.0, -1.0], [-1.0, 1.0]], dtype=torch.float64)
+    assert (torch.relu(corners @ few).sum(1) - torch.tensor([0, 1, 1, 0])).abs().max() == 0
+    numbers = [-2.0, -1.0, -0.5, 0.5, 1.0, 2.0]
+    biases = torch.tensor([-2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0], dtype=torch.float64)
+    for one, two, alone in itertools.product(numbers, repeat=3):
+        first = torch.relu((corners @ torch.tensor([one, two]).double())[:, None] + biases)  # [4, biases]
+        second = torch.relu(alone * corners[:, :1] + biases)
+        for v, w in itertools.product(numbers, repeat=2):
+            out = v * first[:, :, None] + w * second[:, None, :]
+            assert not bool((torch.minimum(out[1], out[2]) > torch.maximum(out[0], out[3])).any())
 
 
-def test_the_skip_slows_the_collapse_and_does_not_stop_it() -> None:
-    """What section 6 says of 12, 24, 48 and 96 layers, from five seeds."""
-    between = {
-        (True, False, False): [(0.07, 0.2), (1e-3, 5e-3), (3e-7, 2e-6), (1e-14, 3e-13)],
-        (True, False, True): [(0.35, 0.45), (0.23, 0.32), (0.15, 0.22), (0.11, 0.16)],
-        (True, True, True): [(0.44, 0.54), (0.3, 0.44), (0.23, 0.33), (0.2, 0.27)],
-    }
-    for (skip, ffn, norm), ranges in between.items():
-        for seed in SEEDS:
-            found = attention.residuals(96, skip, ffn, norm, seed)
-            for layers, (low, high) in zip((12, 24, 48, 96), ranges, strict=True):
-                assert low < found[layers] < high, (skip, ffn, norm, seed, layers)
+def test_one_head_computes_xor_as_the_guess_says(capsys: pytest.CaptureFixture[str]) -> None:
+    exec(demonstration("scores-multiply"), {"torch": torch})
+    assert [line.split()[-1] for line in capsys.readouterr().out.splitlines()[1:]] == ["0.00", "1.00", "1.00", "0.00"]
+    assert 1 - 1 / (1 + math.exp(-50)) < 1e-16 and math.exp(-50) == pytest.approx(2e-22, rel=0.05)
 
 
-def test_each_layer_of_bare_attention_cubes_the_residual() -> None:
-    for seed in SEEDS:
-        found = attention.cubed(6, seed)
-        ratios = [later / earlier for earlier, later in pairwise(found[3:])]
-        assert ratios == pytest.approx([3.2, 3.07, 3.03], rel=0.05)
-
-
-def test_the_cube_law_is_that_of_attention_in_80_digits() -> None:
-    mpmath = pytest.importorskip("mpmath", reason="comes with torch's own dependencies")
-    rng = numpy.random.default_rng([shared.SEED, 0, 3])
-    with mpmath.workdps(80):
-        X = mpmath.matrix(rng.standard_normal((14, 64)).tolist())
-        for expected in attention.cubed(4)[1:]:
-            Wq, Wk, Wv, Wo = (mpmath.matrix((rng.standard_normal((64, 64)) / 8).tolist()) for _ in range(4))
-            rng.standard_normal((2, 256, 64))
-            A = ((X * Wq) * (X * Wk).T / 8).apply(mpmath.exp)
-            for t in range(14):
-                A[t, :] = A[t, :] / mpmath.fsum(A[t, :])
-            X = A * (X * Wv) * Wo
-            mean = mpmath.matrix([[mpmath.fsum(X[:, i]) / 14 for i in range(64)]] * 14)
-            assert float(mpmath.log10(mpmath.norm(X - mean) / mpmath.norm(X))) == pytest.approx(expected, abs=1e-6)
-
-
-def test_collapse_draws_the_residuals_it_exports() -> None:
-    for setting in attention.SETTINGS:
-        drawn = attention.collapse(96, *setting)
-        found = [float(tip.split(": ")[1]) for tip in tips(drawn) if tip.startswith("layer")]
-        right = attention.residuals(96, *setting)
-        assert found == pytest.approx([right[n] for n in attention.DEPTHS], rel=0.02, abs=2e-14)
-
-
-def test_collapse_says_how_far_five_seeds_are_apart() -> None:
-    for depth, setting in ((3, (False, True, False)), (24, (True, False, False)), (96, (True, True, True))):
-        drawn = attention.collapse(depth, *setting)
-        ends = [attention.residuals(depth, *setting, seed=seed)[-1] for seed in SEEDS]
-        assert numbers(drawn.title.split(": ")[1])[:2] == pytest.approx([min(ends), max(ends)], rel=0.05)
-        assert "(logarithmic, 5 seeds)" in drawn.sentence
-
-
-def test_what_was_stored_of_the_collapse_is_computed_again() -> None:
-    for setting, stack in making.stacks(attention.SETTINGS, 12, 1, numpy.dtype("float64")).items():
-        again = [float(numpy.linalg.norm(x - x.mean(axis=0)) / numpy.linalg.norm(x)) for x in stack]
-        assert collapse.stored(setting)["residuals"][1][:13] == pytest.approx(again, rel=0.01, abs=1e-14)
-
-
-def test_the_dots_are_as_far_apart_as_the_tokens() -> None:
-    """Their mean is the middle, the root of their mean square is r(X), and they lie as the tokens do in the plane where these differ most."""
-    for setting, stack in making.stacks(
-        [(True, False, False), (False, False, False)], 3, 0, numpy.dtype("float64")
-    ).items():
-        stored = collapse.stored(setting)
-        for n, x in enumerate(stack):
-            dots = numpy.array(stored["dots"][collapse.DEPTHS.index(n)])
-            assert dots.mean(axis=0) == pytest.approx([0, 0], abs=1e-4)
-            assert math.sqrt((dots**2).sum() / len(dots)) == pytest.approx(
-                stored["residuals"][0][n], rel=6e-3, abs=1e-4
-            )
-            if stored["residuals"][0][n] > 1e-3:  # below, four decimals are too few
-                u, s, _ = numpy.linalg.svd(x - x.mean(axis=0))
-                plane = u[:, :2] * s[:2]
-                assert numpy.corrcoef(numpy.ravel(dots @ dots.T), numpy.ravel(plane @ plane.T))[0, 1] > 0.999
-
-
-def test_a_depth_that_was_not_trained_is_refused() -> None:
-    with pytest.raises(ValueError, match="must be"):
-        attention.residuals(97)
+@pytest.mark.slow
+def test_training_finds_two_neurons_as_often_as_the_guess_says() -> None:
+    """With other seeds than the notebook's."""
+    parts = demonstration("search").split("torch.manual_seed(0)")[0]
+    scope: dict[str, Any] = {"torch": torch, "F": F}
+    exec(parts, scope)
+    learned = scope["learned"]
+    for seed in (11, 12):
+        torch.manual_seed(seed)
+        assert learned(1000, 1, torch.relu) == 0
+        assert 0.19 < learned(1000, 2, torch.relu) < 0.26
+        assert 0.6 < learned(1000, 4, torch.relu) < 0.72
+        assert learned(1000, 8, torch.relu) > 0.93
+        assert 0.68 < learned(1000, 3, lambda x: F.layer_norm(x, (3,))) < 0.8
 
 
 def test_a_network_for_one_pair_of_heights_earns_nothing() -> None:
@@ -180,14 +126,41 @@ def test_a_network_for_one_pair_of_heights_earns_nothing() -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_every_rounding_of_the_residual_shows(seed: int) -> None:
-    for case in range(3):
-        X = exercises.rank1_residual.inputs(seed, case)["X"]
-        residual = float((X - X.mean(0)).norm() / X.norm())
-        assert all(abs(round(residual, digits) - residual) > 3e-5 for digits in (2, 3, 4))
-
-
-@pytest.mark.parametrize("seed", range(20))
 def test_what_bends_has_a_bias_in_all_cases_but_one(seed: int) -> None:
     bends = [exercises.superposition_error.inputs(seed, case)["bend"] for case in range(3)]
     assert [bend in exercises.LAYERS for bend in bends] == [True, False, True] and bends[1] == exercises.SQUARE
+
+
+def nearest(V: torch.Tensor, star: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """A mix of words that no pull of weight brings nearer to the star, and the arrow from it to the star."""
+    weights, arrow = solution_answer("reach_star").answer(V, star)
+    if arrow is None:
+        arrow = star - weights @ V
+    return star - arrow, arrow
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_star_is_on_a_mix_or_well_away_from_all(seed: int) -> None:
+    for case in range(3):
+        drawn = exercises.reach_star.inputs(seed, case)
+        for given in drawn["within"].values():
+            assert nearest(**given)[1].norm() < exercises.AT
+        for label, given in drawn["without"].items():
+            arrow = nearest(**given)[1]
+            ahead = ((given["star"] - given["V"]) @ arrow / arrow.norm()).min()  # no mix is nearer than this
+            assert ahead > exercises.APART - 1e-3, label
+
+
+def test_no_reason_no_points_and_a_guessed_direction_is_seldom_one() -> None:
+    """None, the same direction for all, or weights that reach nothing."""
+    key = keys.find("reach_star")
+    seeds = draws.public_seeds(key.exercise)
+
+    def always(which: str) -> Any:
+        def answer(V: torch.Tensor, star: torch.Tensor) -> Any:
+            return (None, torch.ones_like(star)) if which == "a direction" else (torch.ones(len(V)) / len(V), None)
+
+        return answer
+
+    for which in ("a direction", "weights"):
+        assert reference.verdict_of(key, always(which), seeds).points == 0

@@ -388,15 +388,6 @@ def activation(name, x, beta=1.0):
         ("cube",),
     ),
     Attempt(
-        "rank1_residual",
-        "the quotient of variances",
-        """
-def rank1_residual(X):
-    return ((X - X.mean(0)).var() / X.var()).item()
-""",
-        ("variances", "norm"),
-    ),
-    Attempt(
         "write_fact",
         "a third answer wins",
         """
@@ -512,20 +503,26 @@ def collapse_linear(W1, b1, W2, b2):
         ("x = 0",),
     ),
     Attempt(
-        "attention_output",
-        "divided by the root of d",
+        "self_attention",
+        "the mix divided by the root of h",
         """
-def attention_output(A, V):
-    return A @ V / math.sqrt(V.shape[-1])
+def self_attention(X, Wq, Wk, Wv, Wo, A=None):
+    if A is None:
+        A = torch.softmax(X @ Wq @ Wk.T @ X.T / Wq.shape[1] ** 0.5, dim=1)
+    V = X @ Wv
+    return A @ V / math.sqrt(V.shape[-1]) @ Wo, A
 """,
-        ("√d",),
+        ("√h",),
     ),
     Attempt(
-        "attention_output",
+        "self_attention",
         "entry by entry",
         """
-def attention_output(A, V):
-    return A[:, : V.shape[1]] * V
+def self_attention(X, Wq, Wk, Wv, Wo, A=None):
+    if A is None:
+        A = torch.softmax(X @ Wq @ Wk.T @ X.T / Wq.shape[1] ** 0.5, dim=1)
+    V = X @ Wv
+    return (A[:, : V.shape[1]] * V) @ Wo, A
 """,
         ("entry by entry",),
     ),

@@ -19,7 +19,6 @@ from drawings import FIGURES, SVG
 from ffnlab.course import figures
 from ffnlab.course.figures import (
     activations,
-    attention,
     balance,
     capstone,
     experts,
@@ -37,7 +36,7 @@ LAYERS = plot.Frame((0, 96), (1e-17, 1), xticks=(0, 1, 8, 96), yticks=(), xscale
 FRAMES = {"linear": LINEAR, "log": LOG, "rows": ROWS, "layers": LAYERS}
 
 PLOTTED: list[Callable[..., object]] = [
-    activations.polygons, attention.blend, attention.scaled, attention.line, attention.collapse, balance.load,
+    activations.polygons, balance.load,
     capstone.dashboard, experts.becoming, feed_forward.bend, gated.gate, gated.lights, gated.table, drawings.contest, memory.growing,
     parameters.flops,
 ]  # fmt: skip

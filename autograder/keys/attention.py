@@ -1,4 +1,4 @@
-"""The marking guide of notebook 01, What attention can and cannot do.
+"""The marking guide of notebook 01, Can a mix of words say over or into?
 
 Each answer is typed as a student would type it in the exercise's cell, with the notebook's imports: math, torch, F and nn.
 """
@@ -13,171 +13,6 @@ from torch import nn
 
 from autograder.keys.key import NO_RETURN, Key, question
 from ffnlab.course.exercises import attention as exercises
-
-# attention_output
-
-attention_output = Key(exercises.attention_output)
-
-
-@attention_output.truth
-def one_weight_at_a_time(A, V):
-    """Adds up weight times value, number by number; no matrix product."""
-    rows = []
-    for t in range(A.shape[0]):
-        row = 0 * A[t, 0] * V[0]
-        for s in range(A.shape[1]):
-            row = row + A[t, s] * V[s]
-        rows.append(row)
-    return torch.stack(rows)
-
-
-@attention_output.right("einsum")
-def with_einsum(A, V):
-    return torch.einsum("ts,sd->td", A, V)
-
-
-@attention_output.right("broadcasting, then a sum")
-def broadcast_and_sum(A, V):
-    return (A.unsqueeze(-1) * V).sum(dim=1)
-
-
-@attention_output.right("a loop that fills a fresh tensor")
-def loop_that_fills(A, V):
-    T, S = A.shape
-    out = torch.zeros(T, V.shape[1], dtype=V.dtype)
-    for t in range(T):
-        for s in range(S):
-            out[t] += A[t, s] * V[s]
-    return out
-
-
-@attention_output.right("a non-contiguous result")
-def transposed_product(A, V):
-    return torch.mm(V.t(), A.t()).t()
-
-
-@attention_output.mistake(
-    "A is transposed. Row t of A holds the weights of output t; A.T would let output t collect what the others gave to token t."
-)
-def A_transposed(A, V):
-    return A.T @ V
-
-
-@attention_output.mistake(
-    "The rows of A are weights already: they sum to 1. A softmax over them makes another, flatter set of weights."
-)
-def softmax_again(A, V):
-    return torch.softmax(A, dim=-1) @ V
-
-
-@attention_output.mistake(
-    "`*` multiplies entry by entry. A weighted sum over s is asked for, which is what the product `@` computes."
-)
-def entry_by_entry(A, V):
-    return A * V
-
-
-@attention_output.mistake(
-    "The two are in the wrong order, or V is transposed, so the shapes do not fit: [T, S] times [S, d] gives [T, d]."
-)
-def wrong_order(A, V):
-    return V @ A
-
-
-@attention_output.form(wrong_order)
-def V_transposed(A, V):
-    return A @ V.T
-
-
-@attention_output.mistake(
-    "The weights are not used: every token counts the same. Output t weighs value s with A[t, s]."
-)
-def plain_mean(A, V):
-    return V.mean(dim=0).expand(A.shape[0], -1)
-
-
-@attention_output.mistake(
-    "The outputs are averaged over the tokens. Each of the T outputs keeps a row of its own: [T, d]."
-)
-def averaged_over_tokens(A, V):
-    return (A @ V).mean(dim=0)
-
-
-@attention_output.mistake(
-    "The values are normalised first. They go into the average as they are; only the weights sum to 1."
-)
-def values_normalised(A, V):
-    return A @ F.normalize(V, dim=-1)
-
-
-@attention_output.mistake("The values went through a softmax. It belongs to the scores, and A has had it already.")
-def softmax_of_the_values(A, V):
-    return A @ torch.softmax(V, dim=-1)
-
-
-@attention_output.mistake(
-    "The columns of A are made to sum to 1. It is the rows that are weights, and they sum to 1 already."
-)
-def columns_normalised(A, V):
-    return (A / A.sum(dim=0, keepdim=True)) @ V
-
-
-@attention_output.mistake(
-    "Only the value with the largest weight is taken. Attention blends: all values count, each with its weight."
-)
-def the_largest_only(A, V):
-    return V[A.argmax(dim=-1)]
-
-
-@attention_output.mistake(
-    "The sum over s is missing: one number per pair and feature came back, [T, S, d]. Which dimension should disappear?"
-)
-def not_summed(A, V):
-    return A.unsqueeze(-1) * V
-
-
-@attention_output.mistake(
-    "The products are averaged over s, which divides by S once more. The weights sum to 1 already: add the products up."
-)
-def averaged_over_the_values(A, V):
-    return (A.unsqueeze(-1) * V).mean(dim=1)
-
-
-@attention_output.mistake(
-    "The result is float32: `torch.zeros(...)` makes float32 unless told otherwise. Give it the dtype of V, or use a product."
-)
-def filled_in_float32(A, V):
-    out = torch.zeros(A.shape[0], V.shape[1])
-    for t in range(A.shape[0]):
-        for s in range(A.shape[1]):
-            out[t] += A[t, s] * V[s]
-    return out
-
-
-@attention_output.mistake(
-    "The values are right, but what comes back is cut off from the graph (by `torch.no_grad()`, `.detach()` or `.data`), so nothing could learn through it."
-)
-def cut_off_from_the_graph(A, V):
-    with torch.no_grad():
-        return A @ V
-
-
-@attention_output.mistake(NO_RETURN)
-def no_return(A, V):
-    A @ V
-
-
-@attention_output.mistake(
-    "The blend is divided by √d. That belongs to the scores before the softmax, and the rows of A are weights already."
-)
-def divided_by_the_root_of_d(A, V):
-    return A @ V / math.sqrt(V.shape[-1])
-
-
-@attention_output.form(entry_by_entry)
-def cut_and_entry_by_entry(A, V):
-    return A[:, : V.shape[1]] * V
-
 
 # self_attention
 
@@ -201,7 +36,7 @@ def pair_by_pair(X, Wq, Wk, Wv, Wo, A=None):
             rows.append(torch.stack([torch.exp(score) / total for score in scores]))
         A = torch.stack(rows)
     values = [times(X[s], Wv) for s in range(T)]
-    outputs = [times(sum(A[t, s] * values[s] for s in range(T)), Wo) for t in range(T)]
+    outputs = [times(sum(A[t, s] * values[s] for s in range(T)), Wo) for t in range(len(A))]
     return torch.stack(outputs), A
 
 
@@ -236,11 +71,23 @@ def softmax_by_hand(X, Wq, Wk, Wv, Wo, A=None):
 def token_by_token(X, Wq, Wk, Wv, Wo, A=None):
     Q, K, V = F.linear(X, Wq.T), F.linear(X, Wk.T), F.linear(X, Wv.T)
     weights, outputs = [], []
-    for t in range(len(X)):
+    for t in range(len(X if A is None else A)):
         a = torch.softmax(K @ Q[t] / math.sqrt(K.shape[1]), dim=0) if A is None else A[t]
         weights.append(a)
         outputs.append((a @ V) @ Wo)
     return [torch.stack(outputs), torch.stack(weights)]
+
+
+@self_attention.right("a loop that fills a fresh tensor, entry by entry")
+def loop_that_fills(X, Wq, Wk, Wv, Wo, A=None):
+    if A is None:
+        A = ((X @ Wq) @ (X @ Wk).T).div(math.sqrt(Wq.shape[1])).softmax(-1)
+    V = X @ Wv
+    mix = torch.zeros(len(A), V.shape[1], dtype=V.dtype)
+    for t in range(A.shape[0]):
+        for s in range(A.shape[1]):
+            mix[t] += A[t, s] * V[s]
+    return mix @ Wo, A
 
 
 @self_attention.base
@@ -427,7 +274,319 @@ self_attention.slip(
     "A is detached, so no gradient reaches Wq and Wk: the head could never learn where to look.",
     replace={".softmax(scores, dim=-1)": ".softmax(scores, dim=-1).detach()"},
 )
+self_attention.slip(
+    "softmax_again",
+    "A has been through a softmax already: its rows are weights and sum to 1. Another softmax makes a flatter set of weights.",
+    replace={"A @ V": "torch.softmax(A, dim=-1) @ V"},
+)
+self_attention.slip(
+    "entry_by_entry",
+    "`*` multiplies entry by entry. A weighted sum over s is asked for, which is what the product `@` computes.",
+    replace={"A @ V": "A * V"},
+)
+self_attention.slip("cut_and_entry_by_entry", replace={"A @ V": "A[:, : V.shape[1]] * V"}, form_of="entry_by_entry")
+self_attention.slip(
+    "wrong_order",
+    "The two are in the wrong order, or V is transposed, so the shapes do not fit: A [T, T] times V [T, h] gives the mix [T, h].",
+    replace={"A @ V": "V @ A"},
+)
+self_attention.slip("V_transposed", replace={"A @ V": "A @ V.T"}, form_of="wrong_order")
+self_attention.slip(
+    "plain_mean",
+    "The weights are not used in the mix: every token counts the same. Output t weighs value s with A[t, s].",
+    replace={"A @ V": "V.mean(dim=0).expand(A.shape[0], -1)"},
+)
+self_attention.slip(
+    "values_normalised",
+    "The values are normalised first. They go into the average as they are; only the weights sum to 1.",
+    replace={"A @ V": "A @ F.normalize(V, dim=-1)"},
+)
+self_attention.slip(
+    "softmax_of_the_values",
+    "The values went through a softmax. It belongs to the scores, and A has had it already.",
+    replace={"A @ V": "A @ torch.softmax(V, dim=-1)"},
+)
+self_attention.slip(
+    "columns_normalised",
+    "The columns of A are made to sum to 1. It is the rows that are weights, and they sum to 1 already.",
+    replace={"A @ V": "(A / A.sum(dim=0, keepdim=True)) @ V"},
+)
+self_attention.slip(
+    "the_largest_only",
+    "Only the value with the largest weight is taken. Attention blends: all values count, each with its weight.",
+    replace={"A @ V": "V[A.argmax(dim=-1)]"},
+)
+self_attention.slip(
+    "not_summed",
+    "The sum over s is missing: one vector per pair of tokens came back, [T, T, d]. Which dimension should disappear?",
+    replace={"A @ V": "(A.unsqueeze(-1) * V)"},
+)
+self_attention.slip(
+    "averaged_over_the_values",
+    "The products are averaged over s, which divides by T once more. The weights sum to 1 already: add the products up.",
+    replace={"A @ V": "(A.unsqueeze(-1) * V).mean(dim=1)"},
+)
+self_attention.slip(
+    "divided_by_the_root_of_the_width",
+    "The mix is divided by √h. That belongs to the scores before the softmax, and the rows of A are weights already.",
+    replace={"A @ V": "A @ V / math.sqrt(V.shape[-1])"},
+)
+self_attention.slip(
+    "averaged_over_tokens",
+    "The outputs are averaged over the tokens. Each of the T outputs keeps a row of its own: [T, d].",
+    replace={"A @ V @ Wo": "(A @ V @ Wo).mean(dim=0)"},
+)
+self_attention.slip(
+    "filled_in_float32",
+    "The result is float32: `torch.zeros(...)` makes float32 unless told otherwise. Give it the dtype of X, or use a product.",
+    replace={
+        "out = A @ V @ Wo": "out = torch.zeros(A.shape[0], Wo.shape[1])\n"
+        "for t in range(A.shape[0]):\n    for s in range(A.shape[1]):\n        out[t] += A[t, s] * (V[s] @ Wo)"
+    },
+)
 self_attention.slip("not_returned", NO_RETURN, replace={"return out, A": ""})
+
+
+# reach_star: many weights and many directions are right, so the truth is one of them and the facts say what all have in common.
+
+reach_star = Key(exercises.reach_star)
+
+
+@reach_star.truth
+def nearest_mix_of_any_few_words(V, star):
+    """The nearest mix to the star among those of each subset of words (Carathéodory: few words are enough), then the arrow from it to the star."""
+    S, d = V.shape
+    best, weights = math.inf, None
+    for chosen in range(1, 2**S):
+        few = [s for s in range(S) if chosen >> s & 1]
+        if len(few) > d + 1:
+            continue
+        # the affine combination of these words that is nearest: the last weight is 1 minus the others
+        base, ways = V[few[-1]], (V[few[:-1]] - V[few[-1]]).T
+        part = (
+            torch.linalg.lstsq(ways, (star - base)[:, None], driver="gelsd").solution[:, 0]
+            if len(few) > 1
+            else V.new_zeros(0)
+        )
+        mixed = torch.cat([part, 1 - part.sum().reshape(1)])
+        far = (mixed @ V[few] - star).norm().item()
+        if mixed.min() >= -1e-9 and far < best:
+            best = far
+            weights = V.new_zeros(S)
+            weights[few] = mixed.clamp(min=0)
+    if best < 1e-3:
+        return weights / weights.sum(), None
+    return None, star - weights @ V
+
+
+@reach_star.base
+def from_the_last_to_the_first(V, star):
+    weights = torch.full((len(V),), 1 / len(V), dtype=V.dtype)
+    for _ in range(300):
+        arrow = star - weights @ V
+        along = V @ arrow
+        best = along.argmax()
+        worst = along.masked_fill(weights <= 0, math.inf).argmin()
+        way = V[best] - V[worst]
+        if arrow.norm() < 1e-3 or arrow @ way < 1e-9:
+            break
+        share = torch.minimum(arrow @ way / (way @ way), weights[worst])
+        weights[best] += share
+        weights[worst] -= share
+    arrow = star - weights @ V
+    if arrow.norm() < 0.05:
+        return weights, None
+    return None, arrow
+
+
+@reach_star.right("the scores of a softmax, moved along the gradient: words that are ahead get more")
+def more_for_those_ahead(V, star):
+    w = torch.full((len(V),), 1 / len(V), dtype=V.dtype)
+    for _ in range(1500):
+        w = w * torch.exp(0.2 * V @ (star - w @ V))
+        w = w / w.sum()
+    left = star - w @ V
+    return (w, None) if left.norm() < 0.05 else (None, left)
+
+
+@reach_star.right("gradient descent on weights that are put back to sum 1 and not below 0")
+def projected_descent(V, star):
+    def allowed(w):
+        ordered = torch.sort(w, descending=True).values
+        over = (torch.cumsum(ordered, 0) - 1) / torch.arange(1, len(w) + 1)
+        k = int((ordered > over).sum())
+        return torch.clamp(w - over[k - 1], min=0)
+
+    w = torch.full((len(V),), 1 / len(V), dtype=V.dtype)
+    step = 1 / (torch.linalg.matrix_norm(V, 2) ** 2 + 1e-9)
+    for _ in range(500):
+        w = allowed(w + step * (V @ (star - w @ V)))
+    left = star - w @ V
+    if left.norm() < 0.05:
+        return w.tolist(), None
+    return None, left.tolist()
+
+
+@reach_star.right("a perceptron: it looks for a direction, and the words on which it stumbles are the weights")
+def wall_by_perceptron(V, star):
+    """A perceptron looks for a direction; the words on which it stumbles, counted, are the weights."""
+    ways = star - V
+    counts = torch.zeros(len(V), dtype=V.dtype)
+    counts[0] = 1
+    for _ in range(5000):
+        u = counts @ ways / counts.sum()
+        if u.norm() < 0.04:
+            return counts / counts.sum(), None
+        if (ways @ u).min() > 0:
+            return None, u
+        counts[(ways @ u).argmin()] += 1
+    return counts / counts.sum(), None
+
+
+reach_star.slip(
+    "arrow_from_the_mean",
+    "The direction is the arrow from the mean of the words to the star. Where the words lie in a long row, a word can be as far along that arrow as the "
+    "star. From which mix must the arrow start, so that no word is ahead?",
+    replace={"return None, arrow": "return None, star - V.mean(dim=0)"},
+)
+reach_star.slip(
+    "arrow_from_the_nearest_word",
+    "The direction is the arrow from the nearest word to the star. A mix of several words can be nearer than any of them: the arrow has to start there.",
+    replace={"return None, arrow": "return None, star - V[(V - star).norm(dim=1).argmin()]"},
+)
+reach_star.slip(
+    "arrow_turned_round",
+    "The direction points from the star to the words, so the star is behind all of them. Turn it round.",
+    replace={"return None, arrow": "return None, -arrow"},
+)
+reach_star.slip(
+    "pair_the_wrong_way_round",
+    "The pair is the wrong way round: first the weights, then the direction.",
+    replace={"return weights, None": "return None, weights", "return None, arrow": "return arrow, None"},
+)
+reach_star.slip(
+    "only_one_comes_back",
+    "Only one of the two came back. Return a pair: `(weights, None)` for a star that can be reached, `(None, direction)` for another.",
+    replace={"return weights, None": "return weights", "return None, arrow": "return arrow"},
+)
+reach_star.slip(
+    "None_without_a_reason",
+    "A star that can't be reached asks for its reason: a direction in which it is ahead of every word. `None` alone proves nothing.",
+    replace={"return None, arrow": "return None, None"},
+)
+reach_star.slip(
+    "always_both",
+    "Weights and a direction came back together. For each star one of them is true: return `None` for the other.",
+    replace={"return weights, None": "return weights, arrow", "return None, arrow": "return weights, arrow"},
+)
+reach_star.slip(
+    "the_nearest_weights_for_every_star",
+    "Weights come back for every star, the nearest there are. Where they miss the star, say so: `None` in their place, and a direction.",
+    replace={"if arrow.norm() < 0.05:": "if True:"},
+)
+
+
+@reach_star.mistake(
+    "Solved without the rule that no weight is below 0: a star outside of the words gets a negative weight. Nothing in attention can subtract a word."
+)
+def negative_weights_allowed(V, star):
+    table = torch.cat([V.T, torch.ones(1, len(V), dtype=V.dtype)])
+    goal = torch.cat([star, torch.ones(1, dtype=V.dtype)])
+    weights = torch.linalg.lstsq(table, goal[:, None], driver="gelsd").solution[:, 0]
+    if (weights @ V - star).norm() < 0.05:
+        return weights, None
+    return None, star - weights @ V
+
+
+@reach_star.mistake(
+    "Weights below 0 are cut off after the fact, and the rest is stretched. That gives weights, but not the nearest ones: a star that other weights "
+    "reach counts as out of reach, or the direction is not ahead of every word."
+)
+def cut_off_and_stretched(V, star):
+    table = torch.cat([V.T, torch.ones(1, len(V), dtype=V.dtype)])
+    goal = torch.cat([star, torch.ones(1, dtype=V.dtype)])
+    weights = torch.linalg.lstsq(table, goal[:, None], driver="gelsd").solution[:, 0].clamp(min=0)
+    weights = weights / weights.sum()
+    if (weights @ V - star).norm() < 0.05:
+        return weights, None
+    return None, star - V.mean(dim=0)
+
+
+@reach_star.mistake(
+    "Three words in general position are taken for granted. `torch.linalg.solve` needs exactly three words of two numbers each that do not lie on one line; "
+    "there may be one word or six, and two may be at the same place."
+)
+def exactly_three_words(V, star):
+    table = torch.cat([V.T, torch.ones(1, len(V), dtype=V.dtype)])
+    weights = torch.linalg.solve(table, torch.cat([star, torch.ones(1, dtype=V.dtype)]))
+    if weights.min() >= -1e-9:
+        return weights.clamp(min=0), None
+    clipped = weights.clamp(min=0) / weights.clamp(min=0).sum()
+    return None, star - clipped @ V
+
+
+@reach_star.mistake(
+    "All triples of words are tried, and triples on one line are skipped. Words that all lie on one line, or fewer than three of them, have mixes as well."
+)
+def triples_in_general_position(V, star):
+    for i in range(len(V)):
+        for j in range(i):
+            for k in range(j):
+                three = [i, j, k]
+                table = torch.cat([V[three].T, torch.ones(1, 3, dtype=V.dtype)])
+                if len(table) == 3 and torch.linalg.det(table).abs() > 1e-9:
+                    part = torch.linalg.solve(table, torch.cat([star, torch.ones(1, dtype=V.dtype)]))
+                    if part.min() > -1e-9:
+                        weights = torch.zeros(len(V), dtype=V.dtype)
+                        weights[three] = part.clamp(min=0)
+                        return weights, None
+    w = torch.full((len(V),), 1 / len(V), dtype=V.dtype)
+    for _ in range(300):
+        along = V @ (star - w @ V)
+        best, worst = along.argmax(), along.masked_fill(w <= 0, math.inf).argmin()
+        way = V[best] - V[worst]
+        if along[best] - along[worst] < 1e-9:
+            break
+        share = torch.minimum((along[best] - along[worst]) / (way @ way), w[worst])
+        w[best] += share
+        w[worst] -= share
+    return None, star - w @ V
+
+
+@reach_star.mistake(
+    "The box around the words is asked, coordinate by coordinate. A star can be in the box and still outside of the triangle."
+)
+def inside_the_box(V, star):
+    low, high = V.min(dim=0).values, V.max(dim=0).values
+    if (star < low - 1e-9).any() or (star > high + 1e-9).any():
+        return None, (star > high).to(V.dtype) - (star < low).to(V.dtype)
+    w = torch.full((len(V),), 1 / len(V), dtype=V.dtype)
+    for _ in range(300):
+        along = V @ (star - w @ V)
+        best, worst = along.argmax(), along.masked_fill(w <= 0, math.inf).argmin()
+        way = V[best] - V[worst]
+        if along[best] - along[worst] < 1e-9:
+            break
+        share = torch.minimum((along[best] - along[worst]) / (way @ way), w[worst])
+        w[best] += share
+        w[worst] -= share
+    return w, None
+
+
+@reach_star.mistake(
+    "Words that are near the star get more weight. That is a mix, but nothing makes it land on the star: the weights have to be solved for, or learned."
+)
+def softmax_of_nearness(V, star):
+    weights = torch.softmax(-(V - star).norm(dim=1), dim=0)
+    left = star - weights @ V
+    return (weights, None) if left.norm() < 0.05 else (None, left)
+
+
+reach_star.slip(
+    "star_not_returned",
+    NO_RETURN,
+    replace={"return weights, None": "weights, None", "return None, arrow": "None, arrow"},
+)
 
 
 # superposition_error
@@ -1003,662 +1162,6 @@ xor_weights.slip(
     replace={"W1, b1, W2, b2": "torch.tensor([[low], [high], [high], [low]])"},
 )
 xor_weights.slip("weights_not_returned", NO_RETURN, replace={"return W1, b1, W2, b2": ""})
-
-
-# rank1_residual
-
-rank1_residual = Key(exercises.rank1_residual)
-
-
-@rank1_residual.truth
-def feature_by_feature(X):
-    """The mean of each feature and both sums of squares in Python floats."""
-    rows = X.double().tolist()
-    off = 0.0
-    for feature in zip(*rows, strict=True):
-        mean = math.fsum(feature) / len(feature)
-        off += math.fsum((value - mean) ** 2 for value in feature)
-    return math.sqrt(off) / math.sqrt(math.fsum(value**2 for row in rows for value in row))
-
-
-@rank1_residual.right("torch.linalg.norm, keepdim")
-def with_linalg(X):
-    centred = X - X.mean(dim=0, keepdim=True)
-    return float(torch.linalg.norm(centred) / torch.linalg.norm(X))
-
-
-@rank1_residual.right("squares and a root")
-def with_squares(X):
-    mean = X.sum(0) / X.shape[0]
-    return (((X - mean) ** 2).sum().sqrt() / (X**2).sum().sqrt()).item()
-
-
-@rank1_residual.right("the mean as a product with a constant matrix; a 0-d tensor")
-def centring_matrix(X):
-    T = len(X)
-    H = torch.eye(T, dtype=X.dtype) - torch.ones(T, T, dtype=X.dtype) / T
-    return (H @ X).norm() / X.norm()
-
-
-@rank1_residual.right("the population variance: the numbers of entries cancel")
-def with_variance(X):
-    return math.sqrt(X.var(dim=0, unbiased=False).sum() / X.square().mean(dim=0).sum())
-
-
-@rank1_residual.mistake(
-    "The mean runs over the features of each token. Here tokens are compared with each other: the mean token is the mean of the rows, `dim=0`."
-)
-def mean_over_features(X):
-    return ((X - X.mean(dim=1, keepdim=True)).norm() / X.norm()).item()
-
-
-@rank1_residual.mistake(
-    "`X.mean(dim=1)` has one number per token and can't be subtracted from the rows. The mean over the tokens has one number per feature: `dim=0`."
-)
-def mean_over_features_without_keepdim(X):
-    return ((X - X.mean(dim=1)).norm() / X.norm()).item()
-
-
-@rank1_residual.mistake("One mean of all numbers is subtracted. The mean token has d numbers, one for each feature.")
-def mean_over_everything(X):
-    return ((X - X.mean()).norm() / X.norm()).item()
-
-
-@rank1_residual.mistake(
-    "This is the spectral norm (`ord=2`), the largest singular value. The Frobenius norm is the root of the sum of all squares: `.norm()`."
-)
-def spectral(X):
-    return (torch.linalg.matrix_norm(X - X.mean(dim=0), 2) / torch.linalg.matrix_norm(X, 2)).item()
-
-
-@rank1_residual.mistake("The squares are not undone: this is the square of the quotient. A norm ends with a root.")
-def without_the_root(X):
-    return (((X - X.mean(dim=0)) ** 2).sum() / (X**2).sum()).item()
-
-
-@rank1_residual.mistake("The division is by the size of the mean token. Divide by the norm of X, all tokens together.")
-def divided_by_the_mean(X):
-    mean = X.mean(dim=0)
-    return ((X - mean).norm() / mean.norm()).item()
-
-
-@rank1_residual.form(divided_by_the_mean)
-def divided_by_the_repeated_mean(X):
-    mean = X.mean(dim=0).expand_as(X)
-    return ((X - mean).norm() / mean.norm()).item()
-
-
-@rank1_residual.mistake(
-    "The norms are subtracted, not the tensors. Subtract the mean token from each token first, and take the norm of what is left."
-)
-def norms_subtracted(X):
-    mean = X.mean(dim=0).expand_as(X)
-    return ((X.norm() - mean.norm()) / X.norm()).item()
-
-
-@rank1_residual.form(norms_subtracted)
-def norms_subtracted_of_one_mean(X):
-    return ((X.norm() - X.mean(dim=0).norm()) / X.norm()).item()
-
-
-@rank1_residual.mistake(
-    "This is how large the mean token is beside X. What is asked is how large the rest is, when the mean token is subtracted."
-)
-def size_of_the_mean(X):
-    return (X.mean(dim=0).expand_as(X).norm() / X.norm()).item()
-
-
-@rank1_residual.form(size_of_the_mean)
-def size_of_one_mean(X):
-    return (X.mean(dim=0).norm() / X.norm()).item()
-
-
-@rank1_residual.mistake("This is 1 minus the residual: it is 1 where all tokens agree, and should be 0 there.")
-def one_minus(X):
-    return 1 - ((X - X.mean(dim=0)).norm() / X.norm()).item()
-
-
-@rank1_residual.mistake("The sum of the tokens is subtracted, T times as large as their mean.")
-def sum_subtracted(X):
-    return ((X - X.sum(dim=0)).norm() / X.norm()).item()
-
-
-@rank1_residual.mistake("The first token is subtracted from each. The tokens are compared with their mean.")
-def first_token_subtracted(X):
-    return ((X - X[0]).norm() / X.norm()).item()
-
-
-@rank1_residual.mistake(
-    "A bracket is missing: `/` comes before `-`, so that only the mean is divided by the norm of X. First subtract, then take both norms."
-)
-def bracket_missing(X):
-    return (X - X.mean(dim=0) / X.norm()).norm().item()
-
-
-@rank1_residual.mistake(
-    "The quotient is taken entry by entry, and only then a norm: small entries of X rule. Two norms are asked for, and one quotient."
-)
-def residual_of_entries(X):
-    return ((X - X.mean(dim=0)) / X).norm().item()
-
-
-@rank1_residual.mistake("The largest entry is taken. The Frobenius norm counts all of them.")
-def largest_entries_only(X):
-    return ((X - X.mean(dim=0)).abs().max() / X.abs().max()).item()
-
-
-@rank1_residual.mistake(
-    "This was computed in float32, which keeps about seven digits. Stay in the precision of X: `.float()` is float32."
-)
-def in_float32(X):
-    X = X.float()
-    return ((X - X.mean(dim=0)).norm() / X.norm()).item()
-
-
-@rank1_residual.mistake("The number is rounded. Return it as it is, and round where it is printed.")
-def residual_rounded(X):
-    return round(((X - X.mean(dim=0)).norm() / X.norm()).item(), 2)
-
-
-@rank1_residual.form(residual_rounded)
-def residual_rounded_to_three(X):
-    return round(((X - X.mean(dim=0)).norm() / X.norm()).item(), 3)
-
-
-@rank1_residual.form(residual_rounded)
-def residual_rounded_to_four(X):
-    return round(((X - X.mean(dim=0)).norm() / X.norm()).item(), 4)
-
-
-@rank1_residual.mistake(
-    "Nothing is divided: the number grows with the size of X, and can't be compared between layers."
-)
-def not_divided(X):
-    return (X - X.mean(dim=0)).norm().item()
-
-
-@rank1_residual.mistake(
-    "The mean is not subtracted, so the quotient is always 1. What is asked is how far X is from its mean token."
-)
-def mean_not_subtracted(X):
-    return (X.norm() / X.norm()).item()
-
-
-@rank1_residual.mistake(
-    "These are singular values: they tell how far the nearest matrix of rank one is. Here the comparison is with the mean token, repeated: "
-    "tokens that are multiples of each other are of rank one, too, but they do not agree."
-)
-def nearest_rank_one(X):
-    s = torch.linalg.svdvals(X)
-    return (s[1:].norm() / s.norm()).item()
-
-
-@rank1_residual.form(nearest_rank_one)
-def second_singular_value(X):
-    s = torch.linalg.svdvals(X)
-    return (s[1] / s[0]).item()
-
-
-@rank1_residual.mistake(
-    "The sample variance divides by T − 1, so the numbers of entries no longer cancel. Use norms, or `unbiased=False`."
-)
-def sample_variance(X):
-    return math.sqrt(X.var(dim=0).sum() / X.square().mean(dim=0).sum())
-
-
-@rank1_residual.mistake(
-    "The norms are taken token by token or feature by feature, so there are several numbers, or their mean. "
-    "Both norms run over all entries of the matrix: one number."
-)
-def token_by_token_mean(X):
-    return ((X - X.mean(dim=0)).norm(dim=-1) / X.norm(dim=-1)).mean().item()
-
-
-@rank1_residual.form(token_by_token_mean)
-def one_per_token(X):
-    return (X - X.mean(dim=0)).norm(dim=-1) / X.norm(dim=-1)
-
-
-@rank1_residual.form(token_by_token_mean)
-def feature_by_feature_mean(X):
-    return ((X - X.mean(dim=0)).norm(dim=0) / X.norm(dim=0)).mean().item()
-
-
-@rank1_residual.mistake(
-    "Absolute values are added up instead of squares. The Frobenius norm is the root of the sum of squares."
-)
-def sum_of_absolute_values(X):
-    return ((X - X.mean(dim=0)).abs().sum() / X.abs().sum()).item()
-
-
-@rank1_residual.mistake("The quotient is upside down: the norm of X belongs below the line.")
-def upside_down(X):
-    return (X.norm() / (X - X.mean(dim=0)).norm()).item()
-
-
-@rank1_residual.mistake("X itself was changed: `-=` works in place. Write `X - X.mean(...)`, a new tensor.")
-def X_centred_in_place(X):
-    size = X.norm()
-    X -= X.mean(dim=0)
-    return (X.norm() / size).item()
-
-
-@rank1_residual.mistake(NO_RETURN)
-def residual_not_returned(X):
-    ((X - X.mean(dim=0)).norm() / X.norm()).item()
-
-
-@rank1_residual.mistake(
-    "This is a quotient of variances. A norm is the root of a sum of squares; a variance has no root, and subtracts a mean of its own."
-)
-def quotient_of_variances(X):
-    return ((X - X.mean(dim=0)).var() / X.var()).item()
-
-
-# attention_only_collapse
-
-attention_only_collapse = Key(exercises.attention_only_collapse)
-
-
-@attention_only_collapse.truth
-def one_query_at_a_time(X0, weights, skip):
-    """Every query on its own, softmax by its definition, the residual from sums of squares; float64 throughout (Dong et al. 2021)."""
-
-    def residual(tokens):
-        off = total = 0.0
-        for feature in zip(*[token.tolist() for token in tokens], strict=True):
-            mean = math.fsum(feature) / len(feature)
-            off += math.fsum((value - mean) ** 2 for value in feature)
-            total += math.fsum(value**2 for value in feature)
-        return math.sqrt(off / total)
-
-    tokens = [token.double() for token in X0]
-    found = [residual(tokens)]
-    for layer in weights:
-        Wq, Wk, Wv, Wo = (matrix.double() for matrix in layer)
-        keys, values = [token @ Wk for token in tokens], [token @ Wv for token in tokens]
-        outputs = []
-        for token in tokens:
-            scores = [float((token @ Wq) @ key) / math.sqrt(len(Wq[0])) for key in keys]
-            shares = [math.exp(score) / math.fsum(map(math.exp, scores)) for score in scores]
-            mixed = sum(share * value for share, value in zip(shares, values, strict=True))
-            outputs.append(mixed @ Wo + (token if skip else 0))
-        tokens = outputs
-        found.append(residual(tokens))
-    return found
-
-
-@attention_only_collapse.right("a helper for attention, and one for the residual")
-def with_helpers(X0, weights, skip):
-    def attend(X, Wq, Wk, Wv, Wo):
-        scores = torch.einsum("th,sh->ts", X @ Wq, X @ Wk) / Wq.shape[1] ** 0.5
-        return scores.softmax(-1) @ (X @ Wv) @ Wo
-
-    def residual(X):
-        return float(torch.linalg.norm(X - X.mean(0, keepdim=True)) / torch.linalg.norm(X))
-
-    X = X0.to(torch.float64)
-    stages = [X]
-    for matrices in weights:
-        out = attend(X, *(m.to(torch.float64) for m in matrices))
-        X = X + out if skip else out
-        stages.append(X)
-    return [residual(X) for X in stages]
-
-
-@attention_only_collapse.right("torch's own attention")
-def with_torch_attention(X0, weights, skip):
-    x = X0.double()
-    residuals = torch.zeros(len(weights) + 1, dtype=torch.float64)
-    residuals[0] = (x - x.mean(dim=0)).norm() / x.norm()
-    for i, (Wq, Wk, Wv, Wo) in enumerate(weights):
-        q, k, v = (x @ W.double() for W in (Wq, Wk, Wv))
-        out = F.scaled_dot_product_attention(q[None], k[None], v[None])[0] @ Wo.double()
-        x = int(skip) * x + out
-        residuals[i + 1] = (x - x.mean(dim=0)).norm() / x.norm()
-    return residuals.tolist()
-
-
-@attention_only_collapse.right("a list of 0-d tensors; the skip in place, on a fresh tensor")
-def zero_dimensional(X0, weights, skip):
-    X = X0.type(torch.double).clone()
-    found = []
-    for layer in [None, *weights]:
-        if layer is not None:
-            Wq, Wk, Wv, Wo = [W.double() for W in layer]
-            out = torch.softmax(X @ (Wq @ Wk.T) @ X.T / math.sqrt(Wk.shape[1]), dim=1) @ X @ (Wv @ Wo)
-            if skip:
-                X += out
-            else:
-                X = out
-        found.append(torch.sqrt(((X - X.mean(0)) ** 2).sum() / (X**2).sum()))
-    return found
-
-
-@attention_only_collapse.base
-def plain_attention_only_collapse(X0, weights, skip):
-    def residual(X):
-        return ((X - X.mean(dim=0)).norm() / X.norm()).item()
-
-    X = X0.double()
-    found = [residual(X)]
-    for layer in weights:
-        Wq, Wk, Wv, Wo = (W.double() for W in layer)
-        scores = (X @ Wq) @ (X @ Wk).T / math.sqrt(Wq.shape[1])
-        A = torch.softmax(scores, dim=-1)
-        out = A @ (X @ Wv) @ Wo
-        X = X + out if skip else out
-        found.append(residual(X))
-    return found
-
-
-attention_only_collapse.slip(
-    "in_float32",
-    "This was computed in float32: it keeps about seven digits, so the numbers stop falling near 1e-7. Turn X0 and the weights into float64 first.",
-    replace={"X0.double": "X0.float", "W.double": "W.float"},
-)
-attention_only_collapse.slip(
-    "dtype_of_the_input",
-    "The dtype of X0 is kept. Where it is float32, the numbers stop falling near 1e-7: turn X0 and the weights into float64 yourself.",
-    replace={"X0.double()": "X0", "(W.double() for W in layer)": "layer"},
-)
-attention_only_collapse.slip(
-    "residual_in_float32",
-    "The layers are computed in float64, but the residual in float32: take its norms before rounding anything.",
-    replace={"def residual(X):": "def residual(X):\n    X = X.float()"},
-)
-attention_only_collapse.slip(
-    "weights_left_in_float32",
-    "X is float64 and the weights are not, and torch does not multiply two dtypes. Turn the weights into float64 as well.",
-    replace={"(W.double() for W in layer)": "layer"},
-)
-attention_only_collapse.slip(
-    "X0_left_in_float32",
-    "The weights are float64 and X0 is not, and torch does not multiply two dtypes. Turn X0 into float64 as well.",
-    replace={"X0.double()": "X0"},
-)
-_LATE_FLOAT64 = "Only the residual is taken in float64; the layers before it are not. What float32 has rounded away does not come back: begin with float64."
-attention_only_collapse.slip(
-    "only_the_residual_in_float64",
-    _LATE_FLOAT64,
-    replace={
-        "def residual(X):": "def residual(X):\n    X = X.double()",
-        "X0.double()": "X0",
-        "(W.double() for W in layer)": "layer",
-    },
-)
-attention_only_collapse.slip(
-    "float32_and_the_residual_in_float64",
-    replace={
-        "def residual(X):": "def residual(X):\n    X = X.double()",
-        "X0.double": "X0.float",
-        "W.double": "W.float",
-    },
-    form_of="only_the_residual_in_float64",
-)
-attention_only_collapse.slip(
-    "X0_changed_in_place",
-    "The numbers are right, but X0 was changed: `.double()` of a tensor that is float64 already makes no copy, and `+=` works in place. "
-    "Write `X = X + …`.",
-    replace={"X = X + out if skip else out": "if skip:\n    X += out\nelse:\n    X = out"},
-)
-attention_only_collapse.slip(
-    "weights_replaced",
-    "The numbers are right, but the list `weights` was changed on the way. Keep what you turn into float64 under a name of its own.",
-    replace={
-        "X = X0.double()": (
-            "X = X0.double()\nfor i, layer in enumerate(weights):\n    weights[i] = tuple(W.double() for W in layer)"
-        )
-    },
-)
-attention_only_collapse.slip(
-    "weights_used_up",
-    "The list `weights` is emptied by `pop`: whoever calls the function a second time has no layers left. Walk through it with a `for`.",
-    replace={"for layer in weights:": "while weights:", " in layer": " in weights.pop(0)"},
-)
-attention_only_collapse.slip(
-    "the_first_layers_weights_again",
-    "Every layer uses the matrices of the first. Each has its own four: take them anew in every turn of the loop.",
-    replace={" in layer": " in weights[0]"},
-)
-attention_only_collapse.slip(
-    "only_the_last_value",
-    "Only the last number came back. The whole list is asked for, from X0 to the last layer.",
-    replace={"return found": "return found[-1]"},
-)
-attention_only_collapse.slip(
-    "only_the_last_value_in_a_list",
-    "The list holds only the last number. One per layer is asked for, and that of X0 first.",
-    replace={"return found": "return found[-1:]"},
-)
-attention_only_collapse.slip(
-    "returned_inside_the_loop",
-    "The `return` is inside the loop, so only one layer is run. Move it to the left, below the loop.",
-    replace={"return found": "    return found"},
-)
-_NOT_A_LIST = "The residuals came back as one tensor, or array. A list is asked for: `.tolist()` makes one."
-attention_only_collapse.slip(
-    "a_tensor_of_residuals", _NOT_A_LIST, replace={"return found": "return torch.tensor(found, dtype=torch.float64)"}
-)
-attention_only_collapse.slip(
-    "an_array_of_residuals",
-    replace={"return found": "return torch.tensor(found, dtype=torch.float64).numpy()"},
-    form_of="a_tensor_of_residuals",
-)
-attention_only_collapse.slip(
-    "the_last_tokens",
-    "The tokens after the last layer came back. The residuals on the way are asked for, a list of L + 1 numbers.",
-    replace={"return found": "return X"},
-)
-attention_only_collapse.slip(
-    "layer_0_missing",
-    "The first number is missing: the residual of X0 itself, before any layer. L layers give L + 1 numbers.",
-    replace={"[residual(X)]": "[]"},
-)
-attention_only_collapse.slip(
-    "last_layer_missing",
-    "The last number is missing: the residual is taken before each layer, and once more after the last.",
-    replace={
-        "[residual(X)]": "[]",
-        "for layer in weights:": "for layer in weights:\n    found.append(residual(X))",
-        "found.append(residual(X))": "",
-    },
-)
-attention_only_collapse.slip(
-    "skip_from_X0",
-    "The skip adds X0 in every layer. It adds the input of the same layer, which is the output of the one before.",
-    replace={"X + out": "X0.double() + out"},
-)
-attention_only_collapse.slip(
-    "skip_doubles_the_output",
-    "The skip adds the layer's output to itself. It is the layer's input, as it was before attention, that is added.",
-    replace={"X = X + out if skip else out": "X = out\nX = X + out if skip else X"},
-)
-attention_only_collapse.slip(
-    "skip_around_a_second_pass",
-    "With `skip` each layer runs twice: X is replaced by the output first, and the output of a second pass is added. "
-    "Keep the layer's input until the sum is made.",
-    replace={
-        "X = X + out if skip else out": (
-            "X = out\n"
-            "if skip:\n"
-            "    X = X + torch.softmax((X @ Wq) @ (X @ Wk).T / math.sqrt(Wq.shape[1]), dim=-1) @ (X @ Wv) @ Wo"
-        )
-    },
-)
-attention_only_collapse.slip(
-    "skip_added_twice",
-    "With `skip` the input is added twice. Is it in your attention already?",
-    replace={" if skip else out": " + X if skip else out"},
-)
-attention_only_collapse.slip(
-    "skip_at_the_end",
-    "The skip is added once, after the last layer. Each layer has its own: its input is added to its output.",
-    replace={
-        "X + out if skip else out": "out",
-        "return found": "if skip:\n    X = X + X0.double()\n    found[-1] = residual(X)\nreturn found",
-    },
-)
-attention_only_collapse.slip(
-    "skip_averaged", "Input and output are averaged. The skip adds them.", replace={"X + out": "(X + out) / 2"}
-)
-attention_only_collapse.slip(
-    "skip_ignored",
-    "`skip` has no effect: the layer's input is never added.",
-    replace={"X + out if skip else out": "out"},
-)
-attention_only_collapse.slip(
-    "skip_always",
-    "The layer's input is always added. Only with `skip` it should be; without, X becomes the layer's output alone.",
-    replace={" if skip else out": ""},
-)
-attention_only_collapse.slip(
-    "skip_the_wrong_way_round",
-    "`skip` works the wrong way round: the input is added when it is False.",
-    replace={"X + out if skip else out": "out if skip else X + out"},
-)
-attention_only_collapse.slip(
-    "X_never_replaced",
-    "Every layer starts from X0 again. The output of one layer is the input of the next: X must be replaced in each turn.",
-    replace={
-        "X = X + out if skip else out": "new = X + out if skip else out",
-        ".append(residual(X))": ".append(residual(new))",
-    },
-)
-attention_only_collapse.slip(
-    "attention_of_X0_only",
-    "Attention is computed from X0 in every layer; only the skip hands anything on. The output of one layer is the input of the next.",
-    replace={
-        "scores = …": "start = X0.double()\nscores = (start @ Wq) @ (start @ Wk).T / math.sqrt(Wq.shape[1])",
-        "X @ Wv": "start @ Wv",
-    },
-)
-attention_only_collapse.slip(
-    "residual_of_the_output",
-    "With `skip` the residual is that of the layer's output alone. Measure the sum, which is what the next layer gets.",
-    replace={".append(residual(X))": ".append(residual(out))"},
-)
-attention_only_collapse.slip(
-    "softmax_over_the_wrong_dimension",
-    "The softmax runs over the queries. Each token shares out its attention among the tokens it looks at: the last dimension.",
-    replace={"dim=-1": "dim=0"},
-)
-attention_only_collapse.slip(
-    "softmax_forgotten",
-    "The softmax is missing: without weights that sum to 1, nothing is averaged.",
-    replace={"torch.softmax(scores, dim=-1)": "scores"},
-)
-attention_only_collapse.slip(
-    "causal_mask",
-    "A causal mask hides the later tokens. Here there is no mask: every token looks at all of them.",
-    replace={
-        ".softmax(scores, dim=-1)": ".softmax(scores.masked_fill(torch.ones_like(scores).triu(1) > 0, float('-inf')), dim=-1)"
-    },
-)
-attention_only_collapse.slip(
-    "norm_added",
-    "There is a LayerNorm before each attention. Here none is asked for: X goes in as it is.",
-    replace={
-        "scores = …": "Z = F.layer_norm(X, X.shape[-1:])\nscores = (Z @ Wq) @ (Z @ Wk).T / math.sqrt(Wq.shape[1])",
-        "X @ Wv": "Z @ Wv",
-    },
-)
-attention_only_collapse.slip(
-    "A_of_the_first_layer",
-    "The attention weights of the first layer are used in all of them (`self_attention`, given an A, freezes it). "
-    "Each layer computes its own, from its own input.",
-    replace={
-        "X = X0.double()": "X = X0.double()\nA = None",
-        ".softmax(scores, dim=-1)": ".softmax(scores, dim=-1) if A is None else A",
-    },
-)
-attention_only_collapse.slip(
-    "not_scaled", "The scores are not divided by √h.", replace={" / math.sqrt(Wq.shape[1])": ""}
-)
-attention_only_collapse.slip(
-    "scaled_by_d_model",
-    "The scores are divided by the root of d, the width of X. It is the head's width, Wq.shape[1], that counts.",
-    replace={"Wq.shape": "X.shape"},
-)
-attention_only_collapse.slip(
-    "A_from_X0",
-    "The attention weights are computed from X0 in every layer. Each layer computes them from its own input.",
-    replace={"(X @ Wq) @ (X @ Wk)": "(X0.double() @ Wq) @ (X0.double() @ Wk)"},
-)
-attention_only_collapse.slip(
-    "Wo_left_out",
-    "Wo is left out: the output has width h, and the next layer can't take it. Wo [h, d] brings it back to width d.",
-    replace={" @ Wo": ""},
-)
-attention_only_collapse.slip(
-    "mean_over_the_features",
-    "The residual subtracts the mean over the features. Tokens are compared with each other: the mean of the rows, `dim=0`.",
-    replace={"dim=0": "dim=1, keepdim=True"},
-)
-attention_only_collapse.slip(
-    "residual_not_divided",
-    "The residual is not divided by the norm of X, so it also follows how large X has become.",
-    replace={"((X - X.mean(dim=0)).norm() / X.norm())": "(X - X.mean(dim=0)).norm()"},
-)
-attention_only_collapse.slip(
-    "residual_without_the_root",
-    "The residuals are squared: a norm ends with a root.",
-    replace={"(X - X.mean(dim=0)).norm() / X.norm()": "((X - X.mean(dim=0)) ** 2).sum() / (X**2).sum()"},
-)
-attention_only_collapse.slip(
-    "divided_by_the_norm_of_X0",
-    "Each residual is divided by the norm of X0. What belongs below the line is the norm of the same X, after that layer.",
-    replace={" / X": " / X0.double()"},
-)
-attention_only_collapse.slip(
-    "mean_of_X0_subtracted",
-    "The mean of X0 is subtracted in every layer. Each X is compared with its own mean token.",
-    replace={" - X": " - X0.double()"},
-)
-attention_only_collapse.slip(
-    "tensors_instead_of_residuals",
-    "The list holds the tokens of each layer. Its residuals are asked for, one number a layer.",
-    replace={"[residual(X)]": "[X]", ".append(residual(X))": ".append(X)"},
-)
-attention_only_collapse.slip("list_not_returned", NO_RETURN, replace={"return found": ""})
-
-
-attention_only_collapse.typed(
-    "mistake",
-    "pair_not_taken_apart",
-    "`self_attention` returns a pair, (out, A), and here the pair is used as if it were out. Write `out, A = …`.",
-    """def self_attention(X, Wq, Wk, Wv, Wo, A=None):
-    if A is None:
-        A = torch.softmax((X @ Wq) @ (X @ Wk).T / math.sqrt(Wq.shape[1]), dim=-1)
-    return A @ (X @ Wv) @ Wo, A
-
-
-def attention_only_collapse(X0, weights, skip):
-    def residual(X):
-        return ((X - X.mean(dim=0)).norm() / X.norm()).item()
-
-    X = X0.double()
-    found = [residual(X)]
-    for layer in weights:
-        layer = [W.double() for W in layer]
-        out = self_attention(X, *layer)
-        X = X + out if skip else out
-        found.append(residual(X))
-    return found
-""",
-)
-attention_only_collapse.slip(
-    "pair_taken_apart_the_wrong_way_round",
-    "`self_attention` returns (out, A), in this order. Here X becomes A, the weights [T, T], and no longer fits the next layer.",
-    of="pair_not_taken_apart",
-    replace={"out = self_attention(X, *layer)": "A, out = self_attention(X, *layer)"},
-)
-attention_only_collapse.slip(
-    "layer_not_taken_apart",
-    "A layer is one tuple of four matrices, and `self_attention` wants four arguments. A star takes the tuple apart: `self_attention(X, *layer)`.",
-    of="pair_not_taken_apart",
-    replace={"out = self_attention(X, *layer)": "out, A = self_attention(X, layer)"},
-)
 
 
 # Questions

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ffnlab.boards import Board
-from ffnlab.course.boards import creek, fold, river, wire
+from ffnlab.course.boards import creek, desk, fold, river, wire
 
 
 def _unwritten(*_: Any) -> Any:
@@ -18,6 +18,8 @@ BOARDS: dict[str, Callable[[], Board]] = {
     "creek_switch": creek.switch,
     "creek_twin": creek.twins,
     "creek_lamps": creek.lamps,
+    "desk_stars": desk.stars,
+    "desk_votes": desk.votes,
     "fold_xor": fold.xor,
     "river": river.experts,
     "wire_straight": wire.straight,

@@ -1,7 +1,7 @@
 // @ts-check
 // The fold: a ReLU layer of two units folds the plane of two inputs, one straight knife cuts it, and unfolded the cut is bent.
 import { easeCubicInOut, select } from "./d3.js";
-import { HALF, HIGH, LOW, POINTS, XOR, apart, away, bent, between, boundary, hidden, hits, lines, output, part, parted, pieces, right, single, size, sums, weights } from "./fold_model.js";
+import { HALF, HIGH, LOW, POINTS, XOR, apart, away, bent, between, boundary, hidden, hits, lines, nonzero, output, part, parted, pieces, right, single, size, sums, weights } from "./fold_model.js";
 import { element, number, unique } from "./runtime.js";
 
 /** @typedef {import("./fold_model.js").Point} Point */
@@ -143,6 +143,7 @@ export const board = {
   goals: {
     four: (state) => solved(state),
     away: (state) => solved(state) && state.b1.some((/** @type {number} */ _, /** @type {number} */ unit) => away(netOf(state), unit)),
+    few: (state, data) => solved(state) && JSON.stringify(netOf(state)) === JSON.stringify(data.net) && nonzero(data.net),
     single: (state) => solved(state) && state.b1.every((/** @type {number} */ _, /** @type {number} */ unit) => single(netOf(state), unit)),
   },
 

@@ -56,6 +56,15 @@ GOALS = (
     ),
 )
 
+OWN_GOALS = (
+    Goal(
+        "few",
+        "Cut your own sheet, with the hinges where you wrote them. How few numbers that are not 0 does it take?",
+        record=6,
+        unit="numbers",
+    ),
+)
+
 # A network that gets XOR wrong: no straight cut helps before a hinge is moved.
 START = ([[0.87, 0.17], [0.5, -0.98]], [-0.26, 0.65], [0.8, 0.5], [-0.13])
 
@@ -112,4 +121,4 @@ def network_board(W1: Numbers, b1: Numbers, W2: Numbers, b2: Numbers | float, na
     net = network(W1, b1, W2, b2)
     units = len(net["b1"])
     title = f"The plane of two inputs, and what a network with {units} ReLU unit{'s' * (units != 1)} makes of it."
-    return Board(HERE / "fold.js", name, title, {"net": net})
+    return Board(HERE / "fold.js", name, title, {"net": net}, OWN_GOALS if units == 2 else ())

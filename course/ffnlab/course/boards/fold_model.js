@@ -24,6 +24,9 @@ export const output = (net, x) => hidden(net, x).reduce((total, h, k) => total +
 /** Which of the four points get the right side. @param {Net} net */
 export const hits = (net) => POINTS.map((point, n) => output(net, point) > HALF === (XOR[n] === 1));
 
+/** How many numbers of a network are not 0. @param {Net} net */
+export const nonzero = ({ W1, b1, W2, b2 }) => [...W1.flat(), ...b1, ...W2, b2].filter((value) => value !== 0).length;
+
 /** @param {Net} net */
 export const right = (net) => hits(net).filter(Boolean).length;
 

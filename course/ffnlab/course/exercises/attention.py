@@ -1,4 +1,4 @@
-"""Notebook 01, What attention can and cannot do: how each exercise is called, and on what inputs. No answers.
+"""Notebook 01, Can a mix of words say over or into?: how each exercise is called, and on what inputs. No answers.
 
 Sizes differ pairwise, so that a transposed matrix or a wrong axis can't pass by accident.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -21,6 +22,7 @@ from ffnlab.observation.exercise import (
     question,
     type_with_article,
 )
+from ffnlab.observation.plain_data import Failure
 
 NOTEBOOK = "01_attention"
 
@@ -34,63 +36,11 @@ def _stochastic(rng: Draw, T: int, S: int) -> torch.Tensor:
     return torch.softmax(scores, dim=1)
 
 
-def _with_extremes(rng: Draw, numbers: torch.Tensor) -> torch.Tensor:
-    """The matrix with a small and two large numbers in its last row."""
-    numbers[-1, :3] = torch.tensor([rng.uniform(2e-4, 8e-4), rng.uniform(60, 90), -rng.uniform(60, 90)])
-    return numbers
-
-
 def _kept(given: dict[str, torch.Tensor], call: Callable[..., Any]) -> tuple[Any, bool]:
     """What `call` makes of copies of the tensors, and whether it leaves them as they were."""
     copies = {name: value.clone() for name, value in given.items()}
     output = attempt(lambda: call(**copies))
     return output, all(torch.equal(copies[name], given[name]) for name in given)
-
-
-# attention_output
-
-
-def _draw_mixed(rng: Draw, case: int) -> dict[str, Any]:
-    """A [T, S] and V [S, d]; in every second case as many queries as values, as in self-attention."""
-    T, S, d = rng.distinct(3, 3, 8)
-    S = T if case else S
-    return {"A": _stochastic(rng, T, S), "V": _with_extremes(rng, rng.normal(S, d))}
-
-
-attention_output = Exercise(
-    "attention_output",
-    draw=_draw_mixed,
-    where="the section “A blend”.",
-    understood="Mixing is one matrix product: each output is a weighted average of the values.",
-    hints=(
-        "Do one output first: which row of A belongs to token t, and what does each of its entries multiply?",
-        "Output t is a sum over s. A product of two matrices does such a sum for all t at once; which dimension do A and V share?",
-        "The shapes [T, S] and [S, d] give [T, d] in one way only. The rows of A sum to 1 already.",
-    ),
-)
-
-
-@attention_output.aspect("values", points=1)
-def attention_output_values(answer: Any, A: Any, V: Any) -> Any:
-    return answer(A, V)
-
-
-@attention_output.aspect("gradients", points=0.5)
-def attention_output_gradients(answer: Any, A: Any, V: Any) -> Any:
-    return gradients(answer, A=A, V=V)
-
-
-@attention_output.aspect("float32, sizes of 1, inputs kept", points=0.5)
-def attention_output_float32_sizes_of_1_inputs_kept(answer: Any, A: Any, V: Any) -> Any:
-    given = {
-        "one query, in float32": {"A": A[:1].float(), "V": V.float()},
-        "one feature": {"A": A, "V": V[:, :1]},
-        "one value": {"A": torch.ones_like(A[:, :1]), "V": V[:1]},
-        "non-contiguous V": {"A": A, "V": V.T.clone().T},
-    }
-    found = {label: _kept(tensors, answer) for label, tensors in given.items()}
-    outputs = {label: output for label, (output, _) in found.items()}
-    return outputs | {"A and V are left as they were": all(kept for _, kept in found.values())}
 
 
 # self_attention
@@ -99,11 +49,13 @@ WEIGHTS = ("Wq", "Wk", "Wv", "Wo")
 
 
 def _draw_head(rng: Draw, case: int) -> dict[str, Any]:
-    """X [T, d], the weights of one head of width h, and two matrices A [T, T] to be handed in: attention weights, and any numbers.
+    """X [T, d], the weights of one head of width h, and three matrices A to be handed in: attention weights [T, T], those of two outputs
+    [2, T], and any numbers [T, T].
 
     In one case h = d.
     """
-    T, d, h = rng.distinct(3, 3, 6)
+    d, h = rng.distinct(2, 3, 5)
+    T = rng.integer(6, 7)
     h = d if case == 1 else h
     scales = {"Wq": 0.7, "Wk": 0.7, "Wv": 0.6}
     return {
@@ -111,6 +63,7 @@ def _draw_head(rng: Draw, case: int) -> dict[str, Any]:
         **{name: rng.normal(d, h, scale=scale) for name, scale in scales.items()},
         "Wo": rng.normal(h, d, scale=0.6),
         "A": _stochastic(rng, T, T),
+        "two": _stochastic(rng, 2, T),
         "numbers": rng.normal(T, T),
     }
 
@@ -118,13 +71,14 @@ def _draw_head(rng: Draw, case: int) -> dict[str, Any]:
 self_attention = Exercise(
     "self_attention",
     draw=_draw_head,
-    where="the section “Where the weights come from”.",
-    understood="Five steps: two multiply what X gives by what X gives, the scores and the mix; softmax compares; the two others are matrix products.",
+    where="the section “The desk that pulls its own faders”.",
+    understood="Scores and mix multiply X by itself, the softmax turns scores into weights, and the two other steps are plain matrix products.",
     hints=(
         "One line per step: queries, keys and values; scores; weights; mix; output. Write the shape at the end of each line.",
         "The scores are all products of a query with a key: [T, h] and [T, h] become [T, T] when one of them is transposed. "
         "By the root of which size are they divided?",
         "Each token's weights sum to 1 over the tokens that it looks at: which dimension of A is that?",
+        "The mix is a sum over s of A[t, s] times value s. A product of two matrices does this for all t at once: which dimension do A and V share?",
         "`if A is None:` is the question to ask. When A is handed in, steps 2 and 3 are skipped, and that A is returned.",
     ),
 )
@@ -146,32 +100,33 @@ def _parts(result: Any) -> dict[str, torch.Tensor]:
 
 
 @self_attention.aspect("A", points=1)
-def self_attention_a(answer: Any, A: Any, numbers: Any, **inputs: Any) -> Any:
+def self_attention_a(answer: Any, A: Any, two: Any, numbers: Any, **inputs: Any) -> Any:
     return _both(answer(**inputs))[1]
 
 
-@self_attention.aspect("out", points=1)
-def self_attention_out(answer: Any, A: Any, numbers: Any, **inputs: Any) -> Any:
+@self_attention.aspect("out", points=1.5)
+def self_attention_out(answer: Any, A: Any, two: Any, numbers: Any, **inputs: Any) -> Any:
     return _both(answer(**inputs))[0]
 
 
-@self_attention.aspect("A given", points=1)
-def self_attention_a_given(answer: Any, A: Any, numbers: Any, **inputs: Any) -> Any:
+@self_attention.aspect("A given", points=1.5)
+def self_attention_a_given(answer: Any, A: Any, two: Any, numbers: Any, **inputs: Any) -> Any:
     out, returned = _both(answer(*inputs.values(), A))
     return {
         "out": out,
         "the returned A": returned,
+        "A with two rows": _both(answer(*inputs.values(), two))[0],
         "rows of A that do not sum to 1": _both(answer(*inputs.values(), numbers))[0],
     }
 
 
 @self_attention.aspect("gradients", points=0.5)
-def self_attention_gradients(answer: Any, A: Any, numbers: Any, **inputs: Any) -> Any:
+def self_attention_gradients(answer: Any, A: Any, two: Any, numbers: Any, **inputs: Any) -> Any:
     return gradients(lambda **leaves: torch.cat([part.flatten() for part in _both(answer(**leaves))]), **inputs)
 
 
 @self_attention.aspect("float32, one token, inputs kept", points=0.5)
-def self_attention_float32_one_token_inputs_kept(answer: Any, A: Any, numbers: Any, **inputs: Any) -> Any:
+def self_attention_float32_one_token_inputs_kept(answer: Any, A: Any, two: Any, numbers: Any, **inputs: Any) -> Any:
     def thin(name: str, value: torch.Tensor) -> torch.Tensor:
         """The head cut down to a width of 1."""
         return value if name == "X" else value[:1] if name == "Wo" else value[:, :1]
@@ -186,6 +141,174 @@ def self_attention_float32_one_token_inputs_kept(answer: Any, A: Any, numbers: A
     outputs = {label: output for label, (output, _) in found.items()}
     kept = kept and all(same for _, same in found.values())
     return outputs | {"what was handed in is left as it was": kept}
+
+
+# reach_star
+
+AT = 0.05  # a mix that is no further from the star is on it
+APART = 0.25  # how far from every mix a star is, at least, that no weights reach
+Asked = dict[str, dict[str, torch.Tensor]]
+
+
+def _some_weights(rng: Draw, S: int) -> torch.Tensor:
+    """Weights [S], none of them small."""
+    parts = torch.tensor([rng.uniform(0.5, 1.5) for _ in range(S)], dtype=torch.float64)
+    shares: torch.Tensor = parts / parts.sum()
+    return shares
+
+
+def _turned(points: list[list[float]], angle: float) -> torch.Tensor:
+    """Points of the plane [n, 2], turned around the origin."""
+    c, s = math.cos(angle), math.sin(angle)
+    turned: torch.Tensor = torch.tensor(points, dtype=torch.float64) @ torch.tensor(
+        [[c, s], [-s, c]], dtype=torch.float64
+    )
+    return turned
+
+
+def _around(rng: Draw, S: int) -> torch.Tensor:
+    """Words in the plane, each of them a corner of their hull, in the order in which one goes around it."""
+    first, length = rng.uniform(0, 2 * math.pi), rng.uniform(1.5, 2.2)
+    angles = [first + 2 * math.pi * (s + rng.uniform(-0.2, 0.2)) / S for s in range(S)]
+    return torch.tensor([[length * math.cos(a), length * math.sin(a)] for a in angles], dtype=torch.float64)
+
+
+def _beyond(rng: Draw, V: torch.Tensor) -> torch.Tensor:
+    """A point that is ahead of the furthest word in some direction."""
+    way = rng.normal(V.shape[1])
+    way = way / way.norm()
+    beyond: torch.Tensor = V[(V @ way).argmax()] + rng.uniform(1.2 * APART, 1.0) * way
+    return beyond
+
+
+def _draw_stars(rng: Draw, case: int) -> dict[str, Any]:
+    """Words V [S, d] and a star [d] in a dozen situations: within, stars that some weights reach; without, stars that none do."""
+    S, angle = rng.integer(5, 6), rng.uniform(0.3, 1.2)
+    three, many, space = _around(rng, 3), _around(rng, S), rng.normal(4, 5)
+    alone = rng.normal(1, 3)
+    line = _turned([[-2.0, 0.4], [0.3, 0.4], [1.0, 0.4], [2.2, 0.4]], angle)
+    twins = torch.cat([three[:1], three])
+    inside, edge, side = _some_weights(rng, 3), _some_weights(rng, 2), rng.integer(0, S - 2)
+    within: Asked = {
+        "inside of three words": {"V": three, "star": inside @ three},
+        "between two of three words": {"V": three, "star": edge @ three[1:]},
+        "on a word": {"V": three, "star": three[rng.integer(0, 2)]},
+        "between two of many words": {"V": many, "star": edge @ many[side : side + 2]},
+        "words on one line": {"V": line, "star": _some_weights(rng, 4) @ line},
+        "two words at one place": {"V": twins, "star": _some_weights(rng, 4) @ twins},
+        "one word alone": {"V": alone, "star": alone[0]},
+        "four words of five numbers": {"V": space, "star": _some_weights(rng, 4) @ space},
+    }
+    row = [[-4.0, 0.0], [rng.uniform(-2.0, -1.0), 0.0], [rng.uniform(-0.5, 0.5), 0.0], [4.0, 0.0]]
+    row = [
+        *row,
+        [rng.uniform(2.5, 3.0), rng.uniform(2 * APART, 3 * APART)],
+    ]  # the last one is the star, beside the far end
+    even = [
+        [-4.0, 0.0],
+        [-1.5, 0.0],
+        [1.5, 0.0],
+        [4.0, 0.0],
+        [0.0, rng.uniform(1.2 * APART, 1.8 * APART)],
+    ]  # and so is it here
+    flat = torch.cat([rng.normal(4, 4), torch.zeros(4, 1, dtype=torch.float64)], dim=1)
+    aside = torch.tensor([0.0, 0.0, 0.0, 0.0, 1.2 * APART], dtype=torch.float64)
+    without: Asked = {
+        "outside of three words": {"V": three, "star": _beyond(rng, three)},
+        "outside of many words": {"V": many, "star": _beyond(rng, many)},
+        "beside a long row of words": {"V": _turned(row[:4], angle), "star": _turned(row[4:], angle)[0]},
+        "above the middle of a long row": {"V": _turned(even[:4], angle), "star": _turned(even[4:], angle)[0]},
+        "on the line, beyond its end": {"V": line, "star": line[3] + 0.2 * (line[3] - line[0])},
+        "away from the only word": {"V": alone, "star": _beyond(rng, alone)},
+        "beside four words of five numbers": {"V": flat, "star": 0.8 * flat[0] + 0.2 * flat[1] + aside},
+    }
+    return {"within": within, "without": without}
+
+
+reach_star = Exercise(
+    "reach_star",
+    draw=_draw_stars,
+    where="the section “The desk by code”.",
+    understood="Either some weights reach a star, or some direction proves that none do. There is no third case, and the nearest mix gives you both.",
+    hints=(
+        "What is the nearest mix to the star? If it is on the star, you have the weights. If not, look at the arrow from it to the star.",
+        "Could a word be ahead of the nearest mix, in the direction of that arrow? Then a little more of that word would bring the mix nearer.",
+        "So start with any mix. Again and again, find the word that is furthest ahead along the arrow, and among the words in the mix the one "
+        "that is furthest behind. Let the second give some of its weight to the first.",
+        "Or learn the weights: start with scores of zero, take their softmax, and let gradient descent make the distance small.",
+        "How much is some? Moving a share of weight moves the mix by share · (V[ahead] − V[behind]). Choose the share that comes nearest to the star, and "
+        "never more than the second word has.",
+    ),
+    seconds=60.0,
+)
+
+
+def _given_back(answer: Any, V: torch.Tensor, star: torch.Tensor) -> dict[str, Any]:
+    """What an answer returns for one star: weights and direction, one of them None."""
+    result = answer(V.clone(), star.clone())
+    if not isinstance(result, (tuple, list)):
+        raise NotAsAsked(f"{describe_result(result)}; a pair (weights, direction) was expected")
+    if len(result) != 2:
+        raise NotAsAsked(
+            f"{type_with_article(result)} of {len(result)} came back; a pair (weights, direction) was expected"
+        )
+    found: dict[str, Any] = {}
+    for name, part, size in zip(("weights", "direction"), result, V.shape, strict=True):
+        numbers = part if part is None or isinstance(part, torch.Tensor) else torch.tensor(part, dtype=torch.float64)
+        if numbers is not None and list(numbers.shape) != [size]:
+            raise NotAsAsked(f"{name} has shape {list(numbers.shape)}; here it should be [{size}]")
+        found[name] = numbers if numbers is None else numbers.detach().double()
+    return found
+
+
+def _came_of(found: Any, V: torch.Tensor, star: torch.Tensor) -> Any:
+    """What the weights or the direction do."""
+    if isinstance(found, Failure):
+        return found
+    weights, direction = found["weights"], found["direction"]
+    if (weights is None) == (direction is None):
+        return "neither weights nor a direction" if weights is None else "weights and a direction"
+    if weights is not None:
+        if not bool(weights.isfinite().all()):
+            return "weights that are not finite"
+        if float(weights.min()) < -1e-6:
+            return "a weight below 0"
+        if abs(float(weights.sum()) - 1) > 1e-4:
+            return "weights that do not sum to 1"
+        return (
+            "weights that reach the star" if float((weights @ V - star).norm()) <= AT else "weights that miss the star"
+        )
+    ahead = (star - V) @ direction  # [S]: how far the star is ahead of each word
+    if not bool(ahead.isfinite().all()):
+        return "a direction that is not finite"
+    if bool((ahead > 0).all()):
+        return "a direction in which the star is ahead of every word"
+    return (
+        "a direction in which it is behind every word"
+        if bool((ahead < 0).all())
+        else "a direction in which a word is as far"
+    )
+
+
+def _came_of_each(drawn: str) -> Callable[[Any, dict[str, Any]], dict[str, Any]]:
+    def facts(seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+        return {label: _came_of(seen[label], **asked) for label, asked in inputs[drawn].items()}
+
+    return facts
+
+
+def _asked_of(answer: Any, asked: Asked) -> dict[str, Any]:
+    return {label: attempt(partial(_given_back, answer, **given)) for label, given in asked.items()}
+
+
+@reach_star.aspect("stars that can be reached", points=2, facts=_came_of_each("within"))
+def reach_star_stars_that_can_be_reached(answer: Any, within: Asked, without: Asked) -> Any:
+    return _asked_of(answer, within)
+
+
+@reach_star.aspect("stars that can't be reached", points=2, facts=_came_of_each("without"))
+def reach_star_stars_that_cannot_be_reached(answer: Any, within: Asked, without: Asked) -> Any:
+    return _asked_of(answer, without)
 
 
 # superposition_error
@@ -283,7 +406,7 @@ def _draw_heights(rng: Draw, case: int) -> dict[str, Any]:
 xor_weights = Exercise(
     "xor_weights",
     draw=_draw_heights,
-    where="the section “What one token can't do”.",
+    where="the section “Fold the plane”.",
     understood="Each hidden neuron draws one line and is silent on one side of it. Together they do what no single line can.",
     hints=(
         "Look at a + b for the four inputs: 0, 1, 1, 2. You need a function of that one number which is low, high, low.",
@@ -402,129 +525,12 @@ def xor_weights_low_and_high(answer: Any, heights: Any) -> Any:
     return _networks(answer, heights)
 
 
-# rank1_residual
-
-
-def _draw_tokens(rng: Draw, case: int) -> dict[str, Any]:
-    """X [T, d] with a common part; wider than long in one case, longer than wide in the other.
-
-    The common part is as large as it takes for a quotient that lies between two numbers of four digits, so that every rounding shows.
-    """
-    small, large = rng.integer(3, 5), rng.integer(6, 9)
-    T, d = (small, large) if case else (large, small)
-    own, common = rng.normal(T, d), rng.normal(d)
-    own = own - own.mean(0)
-    quotient = rng.integer(3500, 8000) / 1e4 + rng.uniform(4e-5, 6e-5)  # |own| / √(|own|² + T·|common|²)
-    return {"X": own + common * own.norm() / common.norm() * math.sqrt((quotient**-2 - 1) / T)}
-
-
-rank1_residual = Exercise(
-    "rank1_residual",
-    draw=_draw_tokens,
-    where="the sections “Deep stacks of attention alone” and “Measure the fall”.",
-    understood="0 means that all tokens have become the same vector; near 1, that they have next to nothing in common.",
-    hints=(
-        "If all tokens were the same vector, which one would be nearest to them? Subtract it from each.",
-        "The mean runs over the tokens, the rows of X, and has d numbers. `X.mean(dim=...)` needs the dimension that disappears.",
-        "`.norm()` of a matrix is the Frobenius norm: the root of the sum of all squares. Divide the norm of what is left by the norm of X.",
-    ),
-)
-
-
-@rank1_residual.aspect("value", points=1)
-def rank1_residual_value(answer: Any, X: Any) -> Any:
-    return answer(X)
-
-
-@rank1_residual.aspect("tokens that agree", points=0.5, needs="value")
-def rank1_residual_tokens_that_agree(answer: Any, X: Any) -> Any:
-    alike = {
-        "all tokens equal": X[:1].expand(len(X), -1),
-        "one token alone": X[:1],
-        "two tokens, x and −x": torch.stack([X[0], -X[0]]),
-        "all but one equal": torch.cat([X[:1].expand(len(X), -1), X[1:2]]),
-        "one number per token": X[:, :1],
-    }
-    return {label: attempt(lambda Z=Z: answer(Z.clone())) for label, Z in alike.items()}  # type: ignore[misc]
-
-
-@rank1_residual.aspect("float32, X kept", points=0.5, atol=1e-5, rtol=1e-5)
-def rank1_residual_float32_x_kept(answer: Any, X: Any) -> Any:
-    single, kept = _kept({"X": X.float()}, lambda X: answer(X))
-    return {"in float32": single, "X is left as it was": kept}
-
-
-# attention_only_collapse
-
-
-def _draw_stack(rng: Draw, case: int) -> dict[str, Any]:
-    """X0 [T, d] and the weights of three to five layers of one head; in float32 in every second case."""
-    T, d, h = rng.distinct(3, 5, 9)
-    dtype = torch.float32 if case else torch.float64
-    shapes = {"Wq": (d, h), "Wk": (d, h), "Wv": (d, h), "Wo": (h, d)}
-    weights = [
-        tuple(rng.normal(*shape, scale=shape[0] ** -0.5, dtype=dtype) for shape in shapes.values())
-        for _ in range(rng.integer(3, 5))
-    ]
-    return {"X0": rng.normal(T, d, dtype=dtype), "weights": weights}
-
-
-attention_only_collapse = Exercise(
-    "attention_only_collapse",
-    draw=_draw_stack,
-    where="the sections “Deep stacks of attention alone” and “Measure the fall”.",
-    understood=(
-        "Each layer averages what is averaged already, so bare attention makes all tokens one in a few layers. "
-        "With the skip each keeps a part of its own, and it takes dozens of layers instead."
-    ),
-    hints=(
-        "Before the loop, the list holds one number: the residual of X0. Each turn of the loop appends one more.",
-        "A layer is what you wrote in `self_attention`, with that layer's own four matrices. What you wrote may be called here.",
-        "With `skip`, the layer's output is added to that same layer's input, and the next layer gets the sum.",
-        "`.double()` on X0 and on each matrix makes everything float64. In float32 the numbers stop falling at about 1e-7.",
-    ),
-)
-
-
-def _residuals(answer: Any, X0: Any, weights: Any, skip: bool) -> list[Any]:
-    result = answer(X0, weights, skip)
-    if isinstance(result, torch.Tensor) and result.ndim == 1:
-        raise NotAsAsked(f"a tensor of {len(result)} numbers came back; a list of numbers was expected")
-    if not isinstance(result, (list, tuple)):
-        raise NotAsAsked(f"{describe_result(result)}; a list of numbers was expected")
-    return list(result)
-
-
-@attention_only_collapse.aspect("without skip", points=1.5, atol=1e-5, rtol=1e-5)
-def attention_only_collapse_without_skip(answer: Any, X0: Any, weights: Any) -> Any:
-    return _residuals(answer, X0, weights, False)
-
-
-@attention_only_collapse.aspect("with skip", points=1.5, atol=1e-5, rtol=1e-5)
-def attention_only_collapse_with_skip(answer: Any, X0: Any, weights: Any) -> Any:
-    return _residuals(answer, X0, weights, True)
-
-
-@attention_only_collapse.aspect("in float64, inputs kept", points=1, atol=1e-10, rtol=1e-10)
-def attention_only_collapse_in_float64_inputs_kept(answer: Any, X0: Any, weights: Any) -> Any:
-    given = [X0.clone(), *(matrix.clone() for layer in weights for matrix in layer)]
-    layers = list(weights)
-    outputs = {
-        "with skip" if skip else "without skip": attempt(lambda skip=skip: _residuals(answer, X0, weights, skip))  # type: ignore[misc]
-        for skip in (False, True)
-    }
-    outputs["one layer"] = attempt(lambda: _residuals(answer, X0, weights[:1], True))
-    kept = all(torch.equal(a, b) for a, b in zip(given, [X0, *(m for layer in layers for m in layer)], strict=True))
-    same = len(weights) == len(layers) and all(now is before for now, before in zip(weights, layers, strict=True))
-    return outputs | {"X0 and the weights are left as they were": kept and same}
-
-
 # Questions. Their texts are in the notebook.
 
 quiz_hull = question(
     "quiz_hull",
     options="ABCD",
-    where="the section “A blend”.",
+    where="the section “The desk that pulls its own faders”.",
     understood="Weights that are not negative and sum to 1 make an average, and an average never leaves the convex hull.",
 )
 
@@ -536,6 +542,6 @@ quiz_linear = question(
 
 quiz_xor = question(
     "quiz_xor",
-    where="the section “Two surprises”.",
+    where="“A norm bends, too”.",
     understood="A norm divides by a number that depends on the token: that is not linear, though it was not put there to compute.",
 )

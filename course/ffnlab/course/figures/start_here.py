@@ -23,7 +23,7 @@ class Step(NamedTuple):
 
 STEPS = (
     Step("Over or into?", 20, 0),
-    Step("What attention can and cannot do", 50, 25),
+    Step("Can a mix of words say over or into?", 55, 15),
     Step("The FFN, from formula to module", 60, 45),
     Step("A wire and a ribbon", 50, 45),
     Step("One network, every position", 45, 45),

@@ -3,93 +3,58 @@
 from ffnlab.prediction.prediction import Prediction
 
 PREDICTIONS = {
-    "blend_reach": Prediction(
-        question="""The three values are three points of a plane. You may choose any three scores. Which points of the plane can the blend
-        reach?""",
-        options=(
-            "every point of the plane",
-            "the inside of the triangle of the three points",
-            "only the three lines between the points",
-            "everything nearer to the middle than the furthest point",
-        ),
-        right="the inside of the triangle of the three points",
-        explanation="""Softmax makes weights that are positive and sum to 1, whatever the scores are. So the blend is an average, and an average of
-        three points can't leave their triangle. The circle below, which is the sum cat + down, lies outside: no scores will take
-        you there. Try it.""",
-    ),
     "scaled_zero": Prediction(
-        question="""With A free: for which values of s is attention of the scaled sentence exactly s times attention of the sentence, so that
-        the distance is 0?""",
+        question="""The weights A may move with X. For which values of s is f(sX) exactly s·f(X), so that the distance is 0?""",
         options=("for s = 1 only", "for s = 0 and s = 1", "for s = −1, 0 and 1", "for every s"),
         right="for s = −1, 0 and 1",
-        explanation="""At s = 1 there is nothing to see, and at s = 0 both sides are zero. The surprise is s = −1: there both factors of a score
-        change their sign, so the scores and A stay the same. Everywhere else attention is not linear in X, because larger vectors
-        have larger scores, and A becomes sharper.""",
+        explanation="""At s = 1 nothing has changed, and at s = 0 both sides are zero, so the plot has a gap there. The surprise is s = −1. A score
+        is a product of two factors, and both change their sign. So the scores stay the same, and A as well. Everywhere else larger vectors
+        have larger scores, and the softmax gives more of its weight to the largest one.""",
     ),
     "one_token": Prediction(
         question="The last line of the table takes the whole head, all five steps, but only a **single** token. Is it linear in X?",
         options=(
-            "no, for softmax is still in it",
-            "no, for queries still meet keys",
+            "no, because the softmax is still in it",
+            "no, because queries still meet keys",
             "yes, exactly",
             "nearly, for small X",
         ),
         right="yes, exactly",
-        explanation="""A single token has one score, and the softmax of one number is always 1. What is left are products with matrices. The table
-        says the same of each step: steps 1 and 5 are linear, and steps 2 and 4 are linear in each of their two factors while the
-        other is held fixed, but not in X. Step 3 is not linear at all.""",
+        explanation="""A single token has one score, and the softmax of one number is always 1. All other steps are products with matrices. So a token
+        that looks only at itself gets nothing from attention that a matrix could not do.""",
     ),
-    "xor_line": Prediction(
-        question="""A straight line parts the plane of (a, b). It should have the two points with XOR = 1 on one side and the two with XOR = 0
-        on the other. How many of the four can it get right?""",
-        options=("2", "3", "4"),
-        right="3",
-        explanation="""Three of four is the best that a line can do for XOR; for AND there is a line that gets all four. You need no trial to see
-        it: an affine f has f(0, 1) + f(1, 0) = f(0, 0) + f(1, 1), so the first two can't both be above a threshold that the others
-        are below.""",
-    ),
-    "xor_two_neurons": Prediction(
-        question="""Two ReLU neurons can hold XOR. We train 200 networks with two hidden neurons, from random starts. How many of the 200 will
-        learn it?""",
-        low=0,
-        high=200,
-        step=2,
-        right=32,
-        within=25,
-        explanation="""Only 16 %, which is 32 of them. Two neurons could do it, and mostly don't: they start on the wrong side, or fall
-        silent. One neuron never does it, for one ReLU rises or falls but can't come back. From eight neurons on, training finds XOR
-        nearly always. Extra width helps **learning**, here, long after it has stopped helping what can be **written down**. The
-        percentages depend on the recipe; the order does not.""",
+    "creek_totals": Prediction(
+        question="""With its FFN off, how does the total of *cold creek* and *warm lawn*, where over is right, compare with the total of *warm creek* and
+        *cold lawn*, where into is right?""",
+        options=(
+            "it is larger, because training has pushed over up where it is right",
+            "the two are equal, up to rounding",
+            "it depends on chance: training never saw the model like this",
+        ),
+        right="the two are equal, up to rounding",
+        explanation="""They are equal, and training has no say in it. Attention with equal weights is linear in the words, and so are the scores. Both
+        pairs are made of the same four words. The single leads are far from 0, and still the totals agree in all digits that are printed. With the
+        FFN on, one total is 16 and the other is −17.""",
     ),
     "one_head": Prediction(
-        question="""The cell feeds this head the four corners (a, b) = (−1, −1), (−1, 1), (1, −1) and (1, 1). What will the four outputs be?""",
+        question="""The cell gives this head the four corners (a, b) = (−1, −1), (−1, 1), (1, −1) and (1, 1). What will the four outputs be?""",
         options=("0, 0, 0, 1", "0, 1, 1, 0", "0, 1, 1, 2", "½, ½, ½, ½"),
         right="0, 1, 1, 0",
-        explanation="""One head computes XOR, to 21 digits: the output is 1 where a and b differ, and 2·10⁻²² where they do not. Where they agree,
-        the score is 50 and the token looks at itself, whose value is 0. Where they differ, the score is −50 and the token looks at
-        BOS, whose value is 1. The score is a product of a and b, and that is what an affine map lacks.""",
+        explanation="""One head computes XOR. Its output is 1 where a and b differ, and 2·10⁻²² where they do not. Where they agree, the score is 50 and
+        the token looks at itself, whose value is 0. Where they differ, the score is −50 and the token looks at BOS, whose value is 1. The score is
+        a product of a and b, and no adding up can replace it.""",
     ),
-    "what_stops_it": Prediction(
-        question="""What stops the fall: a **skip** connection (X + attention), an **FFN** after each attention, or a **norm** before each of
-        them?""",
-        options=("the skip", "the FFN", "the norm", "none of the three"),
-        right="none of the three",
-        explanation="""Nothing stops it.
-
-        - **Without a skip it is a crash.** Attention alone melts all tokens into one within four layers. An FFN makes it worse:
-          5·10⁻⁹ to 3·10⁻⁸ after three layers, where attention alone has 10⁻⁷ to 3·10⁻⁶ (five seeds). A norm buys one layer.
-        - **The skip turns the crash into a slide.** Each token hands its own vector on. But each layer adds more of what all share:
-          what is left is about 0.1 to 0.2 after 12 layers, a few thousandths after 24, about a millionth after 48, and less than
-          10⁻¹² after 96.
-        - **Skip and norm together turn the slide into a crawl**: about 0.4, 0.3, 0.2 and 0.13. The stream of vectors grows, the
-          norm keeps what each layer adds from growing with it, and so each layer's push counts for less. With the FFN as well it is
-          0.5, 0.4, 0.3 and 0.2: slowest of all, and still falling.""",
-    ),
-    "float32_floor": Prediction(
-        question="""After the third layer the number is two millionths. float64 shows 2·10⁻¹⁶ after the fourth. What will float32 show there?""",
-        options=("2·10⁻¹⁶ as well", "about 10⁻⁷", "exactly 0", "about 10⁻³⁸"),
-        right="about 10⁻⁷",
-        explanation="""float32 keeps about seven digits. Below 10⁻⁷ it shows its own rounding, and no longer the tokens. float64 does the same
-        below 10⁻¹⁶.""",
+    "xor_two_neurons": Prediction(
+        question="""Two ReLU neurons can hold XOR, as you know. We train a thousand networks with two neurons, each from a random start of its own. How many
+        per cent of them will learn it?""",
+        low=0,
+        high=100,
+        step=1,
+        right=22,
+        within=8,
+        unit=" %",
+        explanation="""Between a fifth and a quarter of them. Two neurons can do it, and most pairs get stuck on the way. In four of five networks that fail,
+        one neuron ends up silent at all four inputs. With four neurons two thirds learn it, and with eight nearly all. So width helps **learning**
+        long after it has stopped helping what can be **written down**. One neuron never learns it, because one ReLU can't do it.""",
     ),
 }
