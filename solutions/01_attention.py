@@ -22,7 +22,6 @@
 # %% setup="imports"
 import math
 
-import matplotlib.pyplot as plt
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -50,13 +49,13 @@ controls.show(
 # | | |
 # |---|---|
 # | **Difficulty** | intermediate |
-# | **Time** | 50 minutes on the core path; 30 more for what is marked *deeper* and for question M1, which can wait for another day |
+# | **Time** | 45 minutes on the core path; 15 more for what is marked *deeper* and for question M1, which can wait for another day |
 # | **You need** | softmax, matrix products, multi-head attention, ReLU and LayerNorm seen once, and `00_start_here` |
-# | **Points** | 20 for code, 3 for the quiz, 3 for an answer in your own words |
+# | **Points** | 14 for code, 3 for the quiz, 3 for an answer in your own words |
 #
 # A Transformer block has two parts: attention, which lets tokens look at each other, and the feed-forward network, FFN, which works on each token
 # alone. Why are there two? Attention is linear, many pages say, so something must bend. You will measure how much of that is true, make attention
-# fail, see it succeed where it should not, and watch a stack of it forget what it was told.
+# fail, and see it succeed where it should not.
 #
 # <details><summary>At the end, you will be able to … (open to see what, and what tests it; some of it is <em>deeper</em>)</summary>
 #
@@ -66,7 +65,6 @@ controls.show(
 # | say for each of the five steps of attention whether it is linear, and in what | `quiz_linear`, question M1 |
 # | measure superposition, with the attention weights frozen and free | `superposition_error` |
 # | solve XOR by hand with ReLU, and name what else could do it | `xor_weights`, `quiz_xor` |
-# | measure how tokens become one in a deep stack, and name what slows it down | `rank1_residual`, `attention_only_collapse` |
 #
 # </details>
 
@@ -501,187 +499,8 @@ print(f"Linear → LayerNorm → Linear: {', '.join(map(str, learned.tolist()))}
 # not linear. So never put a LayerNorm into a demonstration that linear models fail. What the FFN has, and these two do not, is width: as many bends as you
 # give it neurons, wherever learning needs them.
 
-# %% [markdown] text="deep-text"
-# ## 6 · Deep stacks of attention alone
-#
-# Each layer of attention replaces every token by an average (of values, seen through one matrix). What happens to averages of averages of averages?
-#
-# The figure sends 14 random tokens through up to 96 random layers of attention with 4 heads. On the left each token is a dot, seen from the mean of all. The curve is
-# r(X), how far the dots are from that mean, in proportion to X: 1 is “nothing in common”, 0 is “all the same”. Each of the five green lines has its own random tokens
-# and weights; the dots are those of the thick one. The grey lines are its tokens and weights with four settings of the boxes: attention alone, skip, skip and
-# norm, all three.
-#
-# Press ▶. Then tick one part at a time, and go all the way to 96 layers: GPT-3 has as many. What looks alike on the logarithmic scale may not on the other.
-
-# %% figure="predict-what-stops-it"
-predict("what_stops_it")
-
-# %% figure="collapse"
-controls.show(
-    figures.collapse,
-    depth=controls.steps("layers", figures.DEPTHS, 1, interval=700),
-    skip=controls.toggle("skip", False),
-    ffn=controls.toggle("FFN", False),
-    norm=controls.toggle("norm", False),
-    log=controls.toggle("logarithmic", True),
-)
-
-# %% [markdown] text="deep-after"
-# Without a skip, an FFN makes the crash worse. How can it pull together tokens that it never sees side by side? Its ReLU cuts off what is negative,
-# so all tokens get a common part. Here are FFNs alone, one after the other, without attention and without skips:
-
-# %% code="ffn-alone" output="fixed"
-for seed in range(5):
-    rng = torch.Generator().manual_seed(seed)
-    X = torch.randn(14, 64, generator=rng, dtype=torch.float64)
-    apart = []
-    for _ in range(13):
-        apart.append((X - X.mean(dim=0)).norm() / X.norm())
-        W1, W2 = torch.randn(64, 256, generator=rng).double() / 8, torch.randn(256, 64, generator=rng).double() / 16
-        X = torch.relu(X @ W1) @ W2
-    print("   ".join(f"FFNs: {n:2}, r(X) = {apart[n]:.2f}" for n in (0, 1, 4, 12)))
-
-# %% [markdown] text="ffn-alone-after"
-# So what happens when you take the FFN out of a Transformer? Nothing dramatic happens to this fall: with skip and norm it is a crawl, with the FFN or
-# without. What is lost is something else. Notebook 10 takes it out, and looks.
-
-# %% [markdown] text="cube-text"
-# ## 7 · Measure the fall
-#
-# *deeper: the core path goes on with section 8*
-#
-# **Why does the crash get steeper?** Suppose that tokens share a large part and differ by a small rest. Their queries then give nearly the same weights: what
-# changes these weights is a product of two remainders, one in the query and one in the key. What these weights then mix is a remainder, too: three small factors in
-# all. So each layer of bare attention about **cubes**
-# r(X), and the exponent triples: 10⁻², 10⁻⁶, 10⁻¹⁸ … Such a fall is called **doubly exponential**. float64 loses sight of it at 10⁻¹⁶; the cell computes with the
-# rests alone, and can go on.
-
-# %% code="cubed" output="fixed"
-runs = [figures.cubed(layers=6, seed=seed) for seed in range(5)]
-for layer, exponents in enumerate(zip(*runs, strict=True)):
-    print(f"after layer {layer}: 10^{max(exponents):z.1f} to 10^{min(exponents):z.1f}", end="")
-    ratios = [run[layer] / run[layer - 1] for run in runs]
-    print(f"   {min(ratios):.2f} to {max(ratios):.2f} times the exponent before" if layer > 2 else "")
-
-# %% [markdown] text="cubed-after"
-# Let us measure it with your own code. What we call **rank one** here means: every row of X is the same vector.
-
-# %% [markdown] text="rank1_residual-text"
-# ### Exercise `rank1_residual`
-#
-# *2 points · difficulty ●○○ · 3 minutes*
-#
-# Measure how far the tokens are from being one:
-#
-# $$r(X) = \frac{\lVert X - \bar X \rVert_F}{\lVert X \rVert_F}$$
-#
-# where every row of $\bar X$ is the mean of all tokens. (A *residual* is what is left. A residual *connection* is another thing: this notebook calls it a skip.)
-#
-# - **Takes** `X` [T, d], one token per row. It is never all zero.
-# - **Returns** a Python float, from 0 to 1, computed in the precision of `X`. Both norms are Frobenius norms.
-# - `X` stays as it was.
-#
-# Stuck? Run `hint("rank1_residual")` in a cell of your own.
-
-
-# %% exercise="rank1_residual"
-def rank1_residual(X):
-    """The share of X [T, d] that is left when the mean token is subtracted: a float."""
-    ### BEGIN SOLUTION
-    return ((X - X.mean(dim=0)).norm() / X.norm()).item()
-    ### END SOLUTION
-    raise NotImplementedError
-
-# %% [markdown] text="attention_only_collapse-text"
-# ### Exercise `attention_only_collapse`
-#
-# *4 points · difficulty ●●○ · 7 minutes*
-#
-# Send tokens through a stack of attention, and record r(X) after each layer.
-#
-# - **Takes** `X0` [T, d]; `weights`, a list with one tuple `(Wq, Wk, Wv, Wo)` per layer, with shapes as in `self_attention`; and `skip`, True or False.
-# - In each layer, X becomes attention(X), or with `skip` X + attention(X). One head, scores divided by √h, no mask, no norm, no FFN.
-# - **Returns** a list of L + 1 numbers: r(X) of `X0`, and then the one after each of the L layers.
-# - Everything is computed in **float64**, also when `X0` and the weights come in float32. Nothing that was handed in is changed.
-# - You may call what you wrote before.
-#
-# Stuck? Run `hint("attention_only_collapse")` in a cell of your own.
-
-
-# %% exercise="attention_only_collapse"
-def attention_only_collapse(X0, weights, skip):
-    """The residuals of X0 [T, d] and after each layer of attention: a list of L + 1 floats."""
-
-    ### BEGIN SOLUTION
-    def residual(X):
-        return ((X - X.mean(dim=0)).norm() / X.norm()).item()
-
-    X = X0.double()
-    residuals = [residual(X)]
-    for layer in weights:
-        Wq, Wk, Wv, Wo = (W.double() for W in layer)
-        scores = (X @ Wq) @ (X @ Wk).T / math.sqrt(Wq.shape[1])
-        out = torch.softmax(scores, dim=-1) @ (X @ Wv) @ Wo
-        X = X + out if skip else out
-        residuals.append(residual(X))
-    return residuals
-    ### END SOLUTION
-    raise NotImplementedError
-
-# %% [markdown] text="float32-text"
-# **Why float64?** The same stack as in the figure, in both precisions.
-
-# %% figure="predict-float32-floor"
-predict("float32_floor")
-
-# %% code="float32"
-for dtype in (torch.float64, torch.float32):
-    found = figures.residuals(depth=6, dtype=dtype)
-    print(f"{dtype!s:13}", "  ".join(f"{value:.0e}" for value in found))
-
-# %% [markdown] text="float32-after"
-# **Is it the seed?** Five stacks each, with other random tokens and weights: the smallest and the largest number after each layer.
-
-# %% code="seeds" output="fixed"
-for name, parts in {
-    "attention only": {},
-    "with FFN": {"ffn": True},
-    "with skip": {"skip": True},
-    "with skip, FFN, norm": {"skip": True, "ffn": True, "norm": True},
-}.items():
-    runs = [figures.residuals(depth=3, seed=seed, **parts) for seed in range(5)]
-    spans = [f"{min(layer):.1e} to {max(layer):.1e}" for layer in zip(*runs, strict=True)]
-    print(f"{name:21}", "   ".join(f"{n}: {span}" for n, span in enumerate(spans)))
-
-# %% [markdown] text="seeds-after"
-# **Does the skip save it?** Ask your own function, and plot what it says. Then halve all weights: change `/ 8` to `/ 16`. Which line falls sooner now, and
-# which later? By how many layers?
-
-# %% code="plot-collapse"
-rng = torch.Generator().manual_seed(0)  # another number: other tokens, other weights
-X0 = torch.randn(14, 64, generator=rng)
-layers = [tuple(torch.randn(64, 64, generator=rng) / 8 for _ in range(4)) for _ in range(96)]
-try:
-    plt.semilogy(attention_only_collapse(X0, layers, skip=False), label="attention alone")
-    plt.semilogy(attention_only_collapse(X0, layers, skip=True), label="with skip")
-    plt.title("14 tokens become one")
-    plt.xlabel("layers")
-    plt.ylabel("r(X)")
-    plt.legend()
-    plt.show()
-except NotImplementedError:
-    print("This plot appears when attention_only_collapse is written.")
-
-# %% [markdown] text="slide-after"
-# Dong, Cordonnier and Loukas (2021, arXiv 2103.03404) proved the crash: without skip connections or MLPs, the output of a stack of self-attention converges doubly
-# exponentially to a matrix of rank one. With skips, they show, there **exist** weights for which it does not. That is not a promise for all weights: your own
-# function has just seen tokens with a skip become one, only later: below a millionth after 52 layers instead of 4. With halved weights it is 3 layers without
-# the skip, for the averages are more even, and with it 0.2 is left after 96, for each layer adds less. Noci et al. (2022, arXiv 2206.03126) find the same in
-# Transformers with skips: tokens align
-# more and more with depth, unless what each layer adds is made smaller the deeper the network is.
-
 # %% [markdown] text="table-text"
-# ## 8 · Attention and FFN, side by side
+# ## 6 · Attention and FFN, side by side
 #
 # | | attention | FFN |
 # |---|---|---|
@@ -692,15 +511,14 @@ except NotImplementedError:
 # | in one picture | reading: who talks to whom | reasoning: what each position makes of it |
 # | in another picture | feature engineering | a simple model on top of the features |
 #
-# The last two lines are pictures, not mechanisms: attention computes too, and an FFN can simply copy. The block holds the two together with the skip, which
-# kept the tokens apart for longer in section 6:
+# The last two lines are pictures, not mechanisms: attention computes too, and an FFN can simply copy. The block holds the two together with skips, as notebook 04 shows:
 #
 # > z = x + attention(norm(x))
 # >
 # > out = z + FFN(norm(z))
 
 # %% [markdown] text="quiz_hull-text"
-# ## 9 · Quiz
+# ## 7 · Quiz
 #
 # One point each. Put the letter in quotes.
 #
@@ -754,7 +572,7 @@ quiz_xor = "B"
 ### END SOLUTION
 
 # %% [markdown] text="M1-text"
-# ## 10 · In your own words
+# ## 8 · In your own words
 #
 # *deeper: the core path ends with the quiz*
 #
@@ -792,14 +610,11 @@ quiz_xor = "B"
 # - compute attention, with the weights given and with the weights made from X, and say where its outputs lie: `attention_output`, `self_attention`;
 # - say which of its five steps are linear, and in what: `quiz_linear`, M1;
 # - measure superposition: `superposition_error`;
-# - solve XOR with two ReLUs, and name two other things that can do it: `xor_weights`;
-# - measure how the tokens of a deep stack become one, and say what slows it down: `rank1_residual`, `attention_only_collapse`.
+# - solve XOR with two ReLUs, and name two other things that can do it: `xor_weights`.
 #
 # ## Going further
 #
 # - Vaswani et al. 2017, *Attention Is All You Need* (arXiv 1706.03762), section 3.2.
-# - Dong, Cordonnier and Loukas 2021, *Attention is not all you need: pure attention loses rank doubly exponentially with depth* (arXiv 2103.03404).
-# - Noci et al. 2022, *Signal Propagation in Transformers: Theoretical Perspectives and the Role of Rank Collapse* (arXiv 2206.03126): with skips.
 # - Yun et al. 2020, *Are Transformers universal approximators of sequence-to-sequence functions?* (arXiv 1912.10077). What attention and FFN contribute, with proofs.
 #
 # Next: `02_feed_forward`, where the FFN itself is built.

@@ -114,10 +114,6 @@ PARAMETERS: dict[Draw, Iterable[tuple[Any, ...]]] = {
     attention.blend: [(-6.0, -6.0, -6.0), (6.0, 6.0, 6.0), (6.0, -6.0, -6.0), (-6.0, 6.0, 5.9)],
     attention.scaled: product((-2.0, -1.0, 0.0, 0.5, 4.0), (False, True), (0, 3, 7, 13)),
     attention.line: [(0, -1.0), (345, 1.0), (45, 0.35, "AND"), (45, 0.0), (225, -0.35)],
-    attention.collapse: [
-        *product((0, 96), (False, True), (False, True), (False, True), (False, True)),
-        (1,), (1, True), (2,), (12, True, True, True, False),
-    ],
     feed_forward.trace: [(0, 1.0, "identity"), (13, 8.0, "SiLU", True), (5, 8 / 3, "GELU"), (8, 8.0, "GELU", True)],
     feed_forward.by_hand: [(-2.0, -2.0), (2.0, 2.0), (-1.5, -0.5), (0.0, 0.0), (1.0, 1.0, 0), (1.0, 0.5, 11)],
     feed_forward.folded: [(0.0, 0.0), (2.0, 2.0, 1), (0.25, 1.75), (1.75, 1.25, 1), (0.0, 2.0, 1, False), (2.0, 0.75, 0, False)],
@@ -245,7 +241,6 @@ REFUSED: list[tuple[Draw, tuple[Any, ...], str]] = [
     (attention.scaled, (1.0, False, 14), "must be"),
     (attention.line, (0, 0.0, "NAND"), "no target"),
     (attention.line, (0, 1.5), "must be from"),
-    (attention.collapse, (5,), "must be"),
     (feed_forward.trace, (14,), "must be"),
     (feed_forward.trace, (-1,), "must be"),
     (feed_forward.trace, (0, 3.1), "whole number"),

@@ -38,7 +38,7 @@ FRAMES = {"linear": LINEAR, "log": LOG, "rows": ROWS, "layers": LAYERS}
 
 PLOTTED: list[Callable[..., object]] = [
     activations.bends, activations.kinks, activations.square, drawings.through, activations.polygons, activations.sums,
-    activations.firing, drawings.race, attention.blend, attention.scaled, attention.line, attention.collapse, balance.load,
+    activations.firing, drawings.race, attention.blend, attention.scaled, attention.line, balance.load,
     capstone.dashboard, experts.becoming, feed_forward.bend, gated.gate, gated.lights, gated.table, drawings.contest, memory.growing,
     parameters.flops,
 ]  # fmt: skip

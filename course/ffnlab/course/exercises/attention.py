@@ -5,7 +5,6 @@ Sizes differ pairwise, so that a transposed matrix or a wrong axis can't pass by
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -400,123 +399,6 @@ def xor_weights_shapes(answer: Any, heights: Any) -> Any:
 @xor_weights.aspect("low and high", points=1, facts=_height)
 def xor_weights_low_and_high(answer: Any, heights: Any) -> Any:
     return _networks(answer, heights)
-
-
-# rank1_residual
-
-
-def _draw_tokens(rng: Draw, case: int) -> dict[str, Any]:
-    """X [T, d] with a common part; wider than long in one case, longer than wide in the other.
-
-    The common part is as large as it takes for a quotient that lies between two numbers of four digits, so that every rounding shows.
-    """
-    small, large = rng.integer(3, 5), rng.integer(6, 9)
-    T, d = (small, large) if case else (large, small)
-    own, common = rng.normal(T, d), rng.normal(d)
-    own = own - own.mean(0)
-    quotient = rng.integer(3500, 8000) / 1e4 + rng.uniform(4e-5, 6e-5)  # |own| / √(|own|² + T·|common|²)
-    return {"X": own + common * own.norm() / common.norm() * math.sqrt((quotient**-2 - 1) / T)}
-
-
-rank1_residual = Exercise(
-    "rank1_residual",
-    draw=_draw_tokens,
-    where="the sections “Deep stacks of attention alone” and “Measure the fall”.",
-    understood="0 means that all tokens have become the same vector; near 1, that they have next to nothing in common.",
-    hints=(
-        "If all tokens were the same vector, which one would be nearest to them? Subtract it from each.",
-        "The mean runs over the tokens, the rows of X, and has d numbers. `X.mean(dim=...)` needs the dimension that disappears.",
-        "`.norm()` of a matrix is the Frobenius norm: the root of the sum of all squares. Divide the norm of what is left by the norm of X.",
-    ),
-)
-
-
-@rank1_residual.aspect("value", points=1)
-def rank1_residual_value(answer: Any, X: Any) -> Any:
-    return answer(X)
-
-
-@rank1_residual.aspect("tokens that agree", points=0.5, needs="value")
-def rank1_residual_tokens_that_agree(answer: Any, X: Any) -> Any:
-    alike = {
-        "all tokens equal": X[:1].expand(len(X), -1),
-        "one token alone": X[:1],
-        "two tokens, x and −x": torch.stack([X[0], -X[0]]),
-        "all but one equal": torch.cat([X[:1].expand(len(X), -1), X[1:2]]),
-        "one number per token": X[:, :1],
-    }
-    return {label: attempt(lambda Z=Z: answer(Z.clone())) for label, Z in alike.items()}  # type: ignore[misc]
-
-
-@rank1_residual.aspect("float32, X kept", points=0.5, atol=1e-5, rtol=1e-5)
-def rank1_residual_float32_x_kept(answer: Any, X: Any) -> Any:
-    single, kept = _kept({"X": X.float()}, lambda X: answer(X))
-    return {"in float32": single, "X is left as it was": kept}
-
-
-# attention_only_collapse
-
-
-def _draw_stack(rng: Draw, case: int) -> dict[str, Any]:
-    """X0 [T, d] and the weights of three to five layers of one head; in float32 in every second case."""
-    T, d, h = rng.distinct(3, 5, 9)
-    dtype = torch.float32 if case else torch.float64
-    shapes = {"Wq": (d, h), "Wk": (d, h), "Wv": (d, h), "Wo": (h, d)}
-    weights = [
-        tuple(rng.normal(*shape, scale=shape[0] ** -0.5, dtype=dtype) for shape in shapes.values())
-        for _ in range(rng.integer(3, 5))
-    ]
-    return {"X0": rng.normal(T, d, dtype=dtype), "weights": weights}
-
-
-attention_only_collapse = Exercise(
-    "attention_only_collapse",
-    draw=_draw_stack,
-    where="the sections “Deep stacks of attention alone” and “Measure the fall”.",
-    understood=(
-        "Each layer averages what is averaged already, so bare attention makes all tokens one in a few layers. "
-        "With the skip each keeps a part of its own, and it takes dozens of layers instead."
-    ),
-    hints=(
-        "Before the loop, the list holds one number: the residual of X0. Each turn of the loop appends one more.",
-        "A layer is what you wrote in `self_attention`, with that layer's own four matrices. What you wrote may be called here.",
-        "With `skip`, the layer's output is added to that same layer's input, and the next layer gets the sum.",
-        "`.double()` on X0 and on each matrix makes everything float64. In float32 the numbers stop falling at about 1e-7.",
-    ),
-)
-
-
-def _residuals(answer: Any, X0: Any, weights: Any, skip: bool) -> list[Any]:
-    result = answer(X0, weights, skip)
-    if isinstance(result, torch.Tensor) and result.ndim == 1:
-        raise NotAsAsked(f"a tensor of {len(result)} numbers came back; a list of numbers was expected")
-    if not isinstance(result, (list, tuple)):
-        raise NotAsAsked(f"{describe_result(result)}; a list of numbers was expected")
-    return list(result)
-
-
-@attention_only_collapse.aspect("without skip", points=1.5, atol=1e-5, rtol=1e-5)
-def attention_only_collapse_without_skip(answer: Any, X0: Any, weights: Any) -> Any:
-    return _residuals(answer, X0, weights, False)
-
-
-@attention_only_collapse.aspect("with skip", points=1.5, atol=1e-5, rtol=1e-5)
-def attention_only_collapse_with_skip(answer: Any, X0: Any, weights: Any) -> Any:
-    return _residuals(answer, X0, weights, True)
-
-
-@attention_only_collapse.aspect("in float64, inputs kept", points=1, atol=1e-10, rtol=1e-10)
-def attention_only_collapse_in_float64_inputs_kept(answer: Any, X0: Any, weights: Any) -> Any:
-    given = [X0.clone(), *(matrix.clone() for layer in weights for matrix in layer)]
-    layers = list(weights)
-    outputs = {
-        "with skip" if skip else "without skip": attempt(lambda skip=skip: _residuals(answer, X0, weights, skip))  # type: ignore[misc]
-        for skip in (False, True)
-    }
-    outputs["one layer"] = attempt(lambda: _residuals(answer, X0, weights[:1], True))
-    kept = all(torch.equal(a, b) for a, b in zip(given, [X0, *(m for layer in layers for m in layer)], strict=True))
-    same = len(weights) == len(layers) and all(now is before for now, before in zip(weights, layers, strict=True))
-    return outputs | {"X0 and the weights are left as they were": kept and same}
 
 
 # Questions. Their texts are in the notebook.

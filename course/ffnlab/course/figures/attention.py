@@ -1,4 +1,4 @@
-"""The figures of notebook 01: a blend of three values, a head on scaled vectors, a line among four points, and tokens that become one."""
+"""The figures of notebook 01: a blend of three values, a head on scaled vectors, and a line among four points."""
 
 from __future__ import annotations
 
@@ -11,24 +11,17 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from ffnlab.course.experiments import collapse as experiment
-from ffnlab.course.experiments.collapse import DEPTH, DEPTHS, LENGTH, SETTINGS, Setting, cubed, residuals
 from ffnlab.course.figures.shared import D_MODEL, SEED, TOKENS, embeddings
 from ffnlab.drawing import plot, style, svg
 from ffnlab.drawing.picture import Picture
 
 __all__ = [
-    "DEPTHS",
-    "SETTINGS",
     "TOKENS",
     "HeadWeights",
     "blend",
-    "collapse",
-    "cubed",
     "embeddings",
     "head",
     "line",
-    "residuals",
     "scaled",
     "stages",
 ]
@@ -425,134 +418,3 @@ def _listed(ones: Sequence[int]) -> str:
     """The points with a 1, as words."""
     *most, last = [f"({a}, {b})" for (a, b), one in zip(POINTS, ones, strict=True) if one] or ["no point"]
     return f"{', '.join(most)} and {last}" if most else last
-
-
-# Tokens that become one
-
-FLOOR = -17  # the lowest power of ten drawn
-
-NAMED: dict[Setting, tuple[str, tuple[int, float, str], tuple[int, float, str]]] = {
-    # label, and where it is written on each scale, logarithmic and linear: at which layer, how much lower, its anchor
-    (False, False, False): ("attention alone", (4, -70, "start"), (2, -5, "start")),
-    (True, False, False): ("skip", (40, 18, "end"), (6, 18, "end")),
-    (True, False, True): ("skip, norm", (96, 18, "end"), (96, 24, "end")),
-    (True, True, True): ("all three", (96, -9, "end"), (96, -30, "end")),
-}
-CENTRE = (148.0, 208.0)  # of the dots
-UNIT = 72.0  # how far from the middle a dot is that has nothing in common with the others
-TAIL = 3  # stops that a dot leaves a trace of
-
-
-def collapse(depth: int = 6, skip: bool = False, ffn: bool = False, norm: bool = False, log: bool = True) -> Picture:
-    """The tokens of the first seed as dots after `depth` layers, and r(X) on the way there, of five seeds, the first with its points;
-    four settings of the first seed are drawn pale behind. `log`: with a logarithmic scale.
-    """
-    if depth not in DEPTHS:
-        raise ValueError(f"depth must be one of {', '.join(map(str, DEPTHS))}, not {depth}")
-    found = experiment.stored((skip, ffn, norm))
-    runs = [run[: depth + 1] for run in found["residuals"]]
-    values = runs[0]
-    last = _range([run[-1] for run in runs])
-    parts = [name for name, on in (("skip", skip), ("FFN", ffn), ("norm", norm)) if on]
-    listed = f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else "".join(parts)
-    named = f"Attention with {listed}" if parts else "Attention alone"
-    short = f"With {listed}" if parts else named  # a title has one line
-    layers = f"after {depth} layer{'s' * (depth > 1)}" if depth else "at the start"
-    title = f"{short}: {last} {layers}"
-    fates = [next((layer for layer, value in enumerate(run) if value < 1e-6), None) for run in runs]
-    fallen = sorted(fate for fate in fates if fate is not None)
-    scale = "logarithmic" if log else "linear"
-    together = "the 14 dots are one" if values[-1] < 0.01 else f"the dots are {_power(values[-1])} from their middle"
-    sentence = f"{named}, {layers}: {together}, and r(X), the tokens' distance from being one, is {last} ({scale}, {len(runs)} seeds); "
-    if not fallen:
-        sentence += "it has not fallen below a millionth."
-    elif len(fallen) < len(runs):
-        sentence += f"it has fallen below a millionth in {len(fallen)} of them."
-    elif fallen[0] == fallen[-1]:
-        sentence += f"it is below a millionth from layer {fallen[0]} on."
-    else:
-        sentence += f"it falls below a millionth at layer {fallen[0]} to {fallen[-1]}."
-    shapes = [*_dots(found["dots"], depth), *_fall(runs, (skip, ffn, norm), depth, log)]
-    return Picture(title, sentence, svg.card(406, title, sentence, *shapes))
-
-
-def _dots(places: list[list[list[float]]], depth: int) -> list[str]:
-    """The tokens around their mean, with the way they came from the last stops; a circle where nothing is in common."""
-    x, y = CENTRE
-    stop = DEPTHS.index(depth)
-    last = max(stop - TAIL, 0)
-    shapes = [
-        svg.text(svg.MARGIN + 6, 66, "14 tokens, seen from their mean", size=13, bold=True),
-        svg.circle(x, y, UNIT, stroke=style.NEUTRAL, stroke_width=1),
-        svg.text(x, 346, "circle: r(X) = 1, nothing in common", size=12, fill=style.MUTED, anchor="middle"),
-    ]
-    ways = [
-        [(x + UNIT * places[n][t][0], y - UNIT * places[n][t][1]) for n in range(last, stop + 1)] for t in range(LENGTH)
-    ]
-    for way in ways:
-        for n in range(len(way) - 1):
-            shapes.append(
-                svg.path(
-                    way[n : n + 2], stroke=style.pale(style.CHOSEN, (0.7, 0.45, 0.25)[len(way) - 2 - n]), width=1.6
-                )
-            )
-    for token, way in enumerate(ways):
-        shapes.append(
-            svg.circle(*way[-1], 5.5, fill=style.CHOSEN, stroke=style.PAPER, stroke_width=1.4, tip=f"token {token + 1}")
-        )
-    return shapes
-
-
-def _fall(runs: list[list[float]], chosen: Setting, depth: int, log: bool) -> list[str]:
-    """r(X) against depth."""
-    powers = tuple((10.0**power, _tick(power)) for power in range(0, FLOOR, -4))
-    frame = plot.Frame(
-        (0, DEPTH), (10.0**FLOOR, 1) if log else (0, 1), "layers", "r(X) = ‖X − mean token‖ / ‖X‖", (0, 1, 2, 4, 8, 16, 32, 96),
-        powers if log else (0, 0.25, 0.5, 0.75, 1), "symlog", "log" if log else "linear", left=338, right=RIGHT - 4, top=78, bottom=356,
-    )  # fmt: skip
-    layers, lowest = range(DEPTH + 1), 10.0**FLOOR if log else 0.0
-    behind = plot.Look(style.RULE, width=1.6)
-    look = plot.Look(style.CHOSEN, () if chosen[0] else (6, 4), 2.8)
-    first = {setting: experiment.stored(setting)["residuals"][0] for setting in NAMED}
-    shapes = [frame.axes(), *(frame.curve(layers, run, behind) for run in first.values())]
-    shapes += [frame.curve(layers[: depth + 1], run, look._replace(dash=(), width=0.9)) for run in runs[1:]]
-    values = runs[0]
-    marked = [n for n in DEPTHS if n <= depth]
-    tips = [f"layer {n}: {values[n]:.2e}" for n in marked]
-    shapes += [
-        frame.curve(layers[: depth + 1], values, look),
-        frame.dots(marked, [max(values[n], lowest) for n in marked], style.PAPER, 4, style.CHOSEN, tips),
-    ]
-    for setting, (words, *places) in NAMED.items():
-        layer, lower, anchor = places[0 if log else 1]
-        x, y = frame.at(layer, max(first[setting][layer], lowest))
-        mine = setting == chosen
-        shapes.append(
-            svg.text(
-                x + (3 if anchor == "start" else -2), y + lower, words,
-                size=12.5, bold=mine, fill=style.CHOSEN if mine else style.MUTED, anchor=anchor, halo=True,
-            )
-        )  # fmt: skip
-    if log:
-        note = "near 1e−16: rounding of float64"
-        shapes.append(svg.text(frame.right, frame.bottom - 8, note, size=12, fill=style.MUTED, anchor="end", halo=True))
-    return shapes
-
-
-def _tick(power: int) -> str:
-    return "1" if power == 0 else f"1e−{-power}"
-
-
-def _range(values: list[float]) -> str:
-    low, high = _power(min(values)), _power(max(values))
-    return low if low == high else f"{low} to {high}"
-
-
-def _power(value: float) -> str:
-    """A number from 0 to 1 in two digits: 0.98, or 1.5e−7; what only rounding decides is called 0."""
-    if value >= 0.01:
-        return f"{value:.2f}"
-    if value < 1e-14:
-        return "0"
-    digits, _, power = f"{value:.1e}".partition("e")
-    return f"{digits}e−{-int(power)}"

@@ -23,7 +23,7 @@ class Step(NamedTuple):
 
 STEPS = (
     Step("Over or into?", 20, 0),
-    Step("What attention can and cannot do", 50, 30),
+    Step("What attention can and cannot do", 45, 15),
     Step("The FFN, from formula to module", 60, 45),
     Step("Bends: activations and approximation", 50, 50),
     Step("One network, every position", 45, 45),

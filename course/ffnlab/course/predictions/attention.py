@@ -69,27 +69,4 @@ PREDICTIONS = {
         the score is 50 and the token looks at itself, whose value is 0. Where they differ, the score is −50 and the token looks at
         BOS, whose value is 1. The score is a product of a and b, and that is what an affine map lacks.""",
     ),
-    "what_stops_it": Prediction(
-        question="""What stops the fall: a **skip** connection (X + attention), an **FFN** after each attention, or a **norm** before each of
-        them?""",
-        options=("the skip", "the FFN", "the norm", "none of the three"),
-        right="none of the three",
-        explanation="""Nothing stops it.
-
-        - **Without a skip it is a crash.** Attention alone melts all tokens into one within four layers. An FFN makes it worse:
-          5·10⁻⁹ to 3·10⁻⁸ after three layers, where attention alone has 10⁻⁷ to 3·10⁻⁶ (five seeds). A norm buys one layer.
-        - **The skip turns the crash into a slide.** Each token hands its own vector on. But each layer adds more of what all share:
-          what is left is about 0.1 to 0.2 after 12 layers, a few thousandths after 24, about a millionth after 48, and less than
-          10⁻¹² after 96.
-        - **Skip and norm together turn the slide into a crawl**: about 0.4, 0.3, 0.2 and 0.13. The stream of vectors grows, the
-          norm keeps what each layer adds from growing with it, and so each layer's push counts for less. With the FFN as well it is
-          0.5, 0.4, 0.3 and 0.2: slowest of all, and still falling.""",
-    ),
-    "float32_floor": Prediction(
-        question="""After the third layer the number is two millionths. float64 shows 2·10⁻¹⁶ after the fourth. What will float32 show there?""",
-        options=("2·10⁻¹⁶ as well", "about 10⁻⁷", "exactly 0", "about 10⁻³⁸"),
-        right="about 10⁻⁷",
-        explanation="""float32 keeps about seven digits. Below 10⁻⁷ it shows its own rounding, and no longer the tokens. float64 does the same
-        below 10⁻¹⁶.""",
-    ),
 }
