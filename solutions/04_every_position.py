@@ -79,7 +79,7 @@ Width and activation differ among the real ones, and one of them has a norm and 
 # | | |
 # |---|---|
 # | **Difficulty** | intermediate |
-# | **Time** | 45 minutes on the core path; 30 more for the part *Deeper* |
+# | **Time** | 50 minutes on the core path; 25 more for the part *Deeper* |
 # | **You need** | `02_feed_forward`, and `self_attention` of `01_attention` |
 # | **Points** | 21 for code, 3 for the quiz, 3 for an answer in your own words |
 

@@ -26,7 +26,7 @@ STEPS = (
     Step("What attention can and cannot do", 45, 15),
     Step("The FFN, from formula to module", 60, 45),
     Step("Bends: activations and approximation", 50, 50),
-    Step("One network, every position", 45, 45),
+    Step("Which of these eight is an FFN?", 50, 25),
     Step("Where the parameters live", 40, 40),
     Step("What the FFN stores", 45, 45),
     Step("Gated FFNs", 45, 45),
