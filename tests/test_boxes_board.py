@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from shutil import copy
 from typing import Any
@@ -46,7 +46,7 @@ def moved(box: boxes.Box, place: int, word: str) -> list[int]:
 
 
 def test_a_changed_word_moves_its_own_output_and_shows_every_cheat() -> None:
-    around = {
+    around: dict[int, Callable[[int], set[int]]] = {
         1: lambda s: set(range(T)),
         2: lambda s: set(range(s, T)),
         3: lambda s: {s, boxes.LAST} if s == boxes.PEEKS_AT else {s},
