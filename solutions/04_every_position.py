@@ -15,7 +15,9 @@
 #
 # Eight closed boxes read the same sentence. Each takes one vector per word and gives one vector back. Some of them are feed-forward networks. The others pretend.
 #
-# You can't open a box, but you can change the words. Run the next two cells and press *creek*. It becomes *ditch*, and a lamp lights wherever an output has moved.
+# You can't open a box, but you can change the words. Press *creek*. It becomes *ditch*, and a lamp lights wherever an output has moved.
+#
+# <span class="ffn-notebook-only">To wake the boxes up, press <b>Shift + Enter</b> three times.</span>
 
 # %% setup="imports"
 import math
@@ -113,7 +115,7 @@ anatomy.block("04")
 #
 # ## Write the inspector
 #
-# By hand this takes minutes. So write a function that does it, for any box. First, a test that looks good. The book *Dive into Deep Learning* shows that
+# By hand this takes minutes. So write a function that does it for any box. Here is a test that looks good. The book *Dive into Deep Learning* shows that
 # [its FFN](https://d2l.ai/chapter_attention-mechanisms-and-transformers/transformer.html) does the same at every position. It feeds in the same vector everywhere, and
 # all outputs are equal.
 
@@ -248,7 +250,7 @@ predict("pre_norm_size")
 def attention_with_weights(d):
     """An attention layer with random weights: [T, d] -> [T, d]."""
     Wq, Wk, Wv, Wo = torch.randn(4, d, d) / d**0.5
-    return lambda x: torch.softmax((x @ Wq) @ (x @ Wk).T / d**0.5, dim=-1) @ (x @ Wv) @ Wo
+    return lambda x: F.scaled_dot_product_attention(*((x @ W)[None] for W in (Wq, Wk, Wv)))[0] @ Wo
 
 
 def stack(mode, seed, depth=24, shrink=1.0, T=14, d=32):
@@ -285,8 +287,8 @@ except NotImplementedError:
 #
 # ## Fourteen tokens become one
 #
-# What are these parts good for? Take some away and look. Four stacks of random layers get the same fourteen tokens. If a layer averages, and the next one averages the averages, all
-# tokens should end as one.
+# What are these parts good for? Take some away and look. Fourteen tokens go through a stack of random layers. Attention averages them, and the next layer averages the averages. In the end all tokens
+# should be one. Here are four such stacks.
 
 # %% figure="predict-first-to-fall"
 predict("first_to_fall")
@@ -492,7 +494,8 @@ with torch.no_grad():
         print(f"{name:9} {1000 * (time.perf_counter() - started):6.1f} ms for 1,024 tokens")
 
 # %% [markdown] text="chunks-text"
-# A matrix with blocks on its diagonal only is called *block-diagonal*. The blocks differ, because each token's own numbers decide which neurons are active. One call takes a fraction of the loop's
+# A matrix with blocks on its diagonal only is called *block-diagonal*. The blocks differ, because each token's own numbers decide which neurons are active. Equal tokens have equal blocks and equal
+# outputs. So if an FFN got nothing but the vectors of single words, it could as well be a table with one row for each word. One call takes a fraction of the loop's
 # time for the same products, because there is far less to organise.
 #
 # ### In portions

@@ -10,6 +10,7 @@ import numpy
 import pytest
 import torch
 import torch.nn.functional as F
+from torch import nn
 
 from autograder import keys
 from autograder.authoring.build import solution_answer
@@ -267,3 +268,37 @@ def test_every_rounding_of_r_shows(seed: int) -> None:
         X = exercises.attention_only_collapse.inputs(seed, case)["X"]
         residual = float((X - X.mean(0)).norm() / X.norm())
         assert all(abs(round(residual, digits) - residual) > 3e-5 for digits in (2, 3, 4))
+
+
+# The stream of 24 blocks
+
+
+def root_mean_squares(mode: str, depth: int, shrink: float = 1.0) -> list[float]:
+    """That of all numbers after `depth` random blocks, as the notebook stacks them, for twenty seeds that it does not show."""
+    sublayer, found, d = solution_answer("residual_sublayer").answer, [], 32
+    for seed in range(5, 25):
+        torch.manual_seed(seed)
+        x = torch.randn(14, d)
+        for _ in range(depth):
+            q, k, v, o = torch.randn(4, d, d) / d**0.5
+            up, down = nn.Linear(d, 4 * d), nn.Linear(4 * d, d)
+
+            def attention(h: torch.Tensor, q: Any = q, k: Any = k, v: Any = v, o: Any = o) -> Any:
+                return shrink * torch.softmax((h @ q) @ (h @ k).T / d**0.5, -1) @ (h @ v) @ o
+
+            def ffn(h: torch.Tensor, up: Any = up, down: Any = down) -> Any:
+                return shrink * down(torch.relu(up(h)))
+
+            for layer in (attention, ffn):
+                x = sublayer(x, layer, nn.LayerNorm(d), mode)
+        found.append(x.square().mean().sqrt().item())
+    return found
+
+
+@torch.no_grad()
+def test_the_stream_grows_in_pre_norm_alone_and_as_the_text_says() -> None:
+    pre = root_mean_squares("pre", 24)
+    assert sum(3 <= size <= 5 for size in pre) >= 16 and sorted(pre)[10] == pytest.approx(4.2, abs=0.2)
+    assert root_mean_squares("post", 24) == pytest.approx([1.0] * 20, abs=1e-3)
+    for depth in (24, 96):
+        assert root_mean_squares("pre", depth, (2 * depth) ** -0.5) == pytest.approx([1.0] * 20, abs=0.15)

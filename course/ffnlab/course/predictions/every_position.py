@@ -29,7 +29,7 @@ PREDICTIONS = {
         question="""The numbers that go in have a root mean square of 1. What is it after 24 blocks with **pre-norm**?""",
         options=("about 1", "3 to 5", "about 24", "more than 1,000"),
         right="3 to 5",
-        explanation="""Every layer adds to the stream, and in pre-norm nothing brings the stream back to size. So it grows, to three to five times its
+        explanation="""Every layer adds to the stream, and in pre-norm nothing brings the stream back to size. So it grows, typically to four times its
         size. Post-norm resets the size after every sum. In pre-norm each layer reads a normed x, so what it adds does not grow, and counts for less
         and less beside a stream that does.""",
     ),
