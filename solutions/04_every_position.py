@@ -238,7 +238,7 @@ def residual_sublayer(x, ffn, norm, mode):
     raise NotImplementedError
 
 # %% [markdown] text="block-text"
-# There are more wirings. Gemma 2 has a norm on either side of the FFN, both on the branch. PaLM and GPT-NeoX run attention and FFN in *parallel*, on the same normed x, and add both.
+# There are more wirings. Gemma 2 has a norm on either side of the FFN, both on the branch. PaLM and GPT-J run attention and FFN in *parallel*, on the same normed x, and add both.
 #
 # With your function a whole block is two lines. The next cell stacks 24 blocks with random weights, attention included.
 
@@ -327,8 +327,8 @@ explains most of it.
 
 And an FFN whose output is four times as long slows the fall by more than four orders of magnitude. So “an FFN speeds up the collapse” and “an FFN slows it” are both true, and what decides is its scale.
 
-Dong, Cordonnier and Loukas ([2021](https://arxiv.org/abs/2103.03404)) proved the crash: attention without skips and MLPs goes to a single token *doubly exponentially*. They add that skips *and MLPs* counteract it. Our
-small FFNs don't contradict them. In their bound, what counts is how strongly the MLP can stretch, and ours shrink.
+Dong, Cordonnier and Loukas ([2021](https://arxiv.org/abs/2103.03404)) proved the crash: attention without skips and MLPs goes to a single token *doubly exponentially*. They add that skips *and MLPs* counteract it: the more
+an MLP can stretch its input, the more slowly their bound falls. A bound from above does not forbid a faster fall, which is what you saw first. At four times the length you saw what they mean.
 
 **Skips** turn the crash into a slide, and a norm turns the slide into a crawl. The stream grows, and the norm keeps what each layer adds from growing with it. Nothing here stops the fall
 for good. Noci et al. ([2022](https://arxiv.org/abs/2206.03126)) find the same in Transformers with skips, unless each layer adds less the deeper the network is. All of this is about random weights. Training can do better.
@@ -531,7 +531,7 @@ def ffn_chunked(x, ffn, c):
 #
 # Usually d_ff is larger than d_model. What if it is smaller? Neuron j writes row j of W2, stronger or weaker or not at all. So whatever comes in, the neurons write a weighted sum of d_ff vectors. How many independent
 # directions are in use is the *rank* of what they write. Is such a bottleneck of any use? In a block, x is added to it, so x itself passes by, and only the *change* is narrow. *Adapters* (Houlsby et al.
-# [2019](https://arxiv.org/abs/1902.00751)) are such narrow FFNs inside a trained model. Only they learn, and the layer norms, while the other weights stay frozen.
+# [2019](https://arxiv.org/abs/1902.00751)) are such narrow FFNs inside a trained model. Only they learn, with the layer norms and a new output layer, while all other weights stay frozen.
 #
 # ### Exercise `bottleneck_rank`
 #

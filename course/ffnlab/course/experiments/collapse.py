@@ -19,7 +19,6 @@ DEPTHS = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96)  # the layers after w
 TOKENS = 14
 SHOWN = 0  # the seed of the stack whose dots are kept
 FRESH = range(5, 25)  # those that all statements come from; 0 to 4 were looked at before
-MILLIONTH = 1e-6
 
 
 class Setting(NamedTuple):
