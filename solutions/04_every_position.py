@@ -11,16 +11,16 @@
 # ---
 
 # %% [markdown] text="title"
-# # 04 · One network, every position
+# # 04 · Which of these eight is an FFN?
 #
-# `●●●●○○○○○○` step 4 of 10
+# Eight closed boxes read the same sentence. Each takes one vector per word and gives one vector back. Some of them are feed-forward networks. The others pretend.
 #
-# The little world of notebook 00: 15 words pass through attention, and then through the FFN. Now one word is replaced by another, and the model runs
-# again. At which positions does the FFN get other numbers? And at which does it give other numbers?
+# You can't open a box, but you can change the words. Press *creek*. It becomes *ditch*, and a lamp lights wherever an output has moved.
 #
-# Run the next three cells, and guess. Then press a word, and choose another.
+# <span class="ffn-notebook-only">To wake the boxes up, press <b>Shift + Enter</b> three times.</span>
 
 # %% setup="imports"
+import math
 import time
 
 import matplotlib.pyplot as plt
@@ -28,10 +28,11 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from ffnlab import check, hint, predict, progress, quiz
+from ffnlab import check, hint, play, predict, progress, quiz, veil
+from ffnlab.course.boards import boxes, clouds
+from ffnlab.course.experiments import collapse
 from ffnlab.course.figures import anatomy
-from ffnlab.course.figures import every_position as figures
-from ffnlab.drawing import controls, style
+from ffnlab.drawing import style
 
 style.use()
 
@@ -48,386 +49,104 @@ class FFN(nn.Module):
         return self.linear2(self.activation(self.linear1(x)))
 
 
-# %% figure="predict-edited-word"
-predict("edited_word")
+# %% figure="boxes"
+play(boxes.line_up)
 
-# %% figure="edit"
-controls.show(
-    figures.edit,
-    place=controls.free("the word to edit", figures.WORDS, 1),
-    word=controls.free("what it becomes", range(4), 0),
-    only=controls.free("the only position that is told", figures.PLACES, figures.EVERYWHERE),
-)
+# %% figure="predict-eight-boxes"
+predict("eight_boxes")
+
+# %% figure="boxes-evidence"
+veil("What does ≠ prove?", "when you have caught your first box", of="boxes.charge", text="""
+A lamp under an untouched word is proof that the box looks sideways. The sign ≠ is weaker. It says that a word was answered in two ways, and there can be two reasons:
+the box treats places differently, or it has looked at what stands around them. Rule out the second reason before you say “favourite”. Box 4 punishes those who don't.
+""")
+
+# %% figure="boxes-after"
+veil("What was in the boxes?", "when all eight are settled", of="boxes.all", text="""
+| box | inside | verdict |
+|---|---|---|
+| 1 | an FFN with ReLU and 24 neurons | real |
+| 2 | a norm over the whole sequence, then an FFN | sideways: every word moves the mean and the spread |
+| 3 | attention that looks back, then an FFN | sideways: from the new word to the end |
+| 4 | an FFN; at the last word it also looks at *spunky* | sideways, at one place, at one word |
+| 5 | an FFN with GELU and only 10 neurons | real |
+| 6 | an FFN; at the tenth word it has another W2 | a favourite |
+| 7 | a convolution over three words | sideways: the word and its two neighbours |
+| 8 | x + FFN(norm(x)), where the norm sees one word alone | real |
+
+Width and activation differ among the real ones, and one of them has a norm and a residual connection. None of that breaks a rule.
+""")
 
 # %% [markdown] text="header"
 # | | |
 # |---|---|
 # | **Difficulty** | intermediate |
-# | **Time** | 45 minutes on the core path; 45 more for what is marked *deeper* and for question M4, which can wait for another day |
-# | **You need** | `02_feed_forward`; `01_attention` helps |
+# | **Time** | 50 minutes on the core path; 25 more for the part *Deeper* |
+# | **You need** | `02_feed_forward`, and `self_attention` of `01_attention` |
 # | **Points** | 21 for code, 3 for the quiz, 3 for an answer in your own words |
-#
-# Attention lets tokens exchange what they know. After it, the FFN works on every token **alone**, and on every token **in the same way**: it is
-# *position-wise*. You will edit one word and watch who notices, write the FFN in three ways that look different and are the same, test whether any layer
-# is position-wise, and put a residual connection and a norm around it.
-#
-# <details><summary>At the end, you will be able to … (open to see what, and what tests it; some of it is <em>deeper</em>)</summary>
-#
-# | | tested by |
-# |---|---|
-# | apply an FFN token by token, and say why one call does the same | `ffn_loop` |
-# | run an FFN in chunks of tokens, and say why it needs no cache | `ffn_chunked` |
-# | test whether a layer is position-wise, without looking inside | `is_position_wise` |
-# | write an FFN as two convolutions with kernel size 1 | `ffn_as_conv1d` |
-# | place residual and norm, before and after | `residual_sublayer` |
-# | bound and measure the rank of a bottleneck | `bottleneck_rank` |
-# | say why the FFN is position-wise, and what would be lost otherwise | question M4 |
-#
-# </details>
 
 # %% figure="anatomy"
 anatomy.block("04")
 
-# %% [markdown] text="edit-text"
-# ## 1 · Edit one word
+# %% [markdown] text="rules-text"
+# ## Two rules
 #
-# Attention passes the new word on, to its own position and to each one after it (this one looks back only), and fainter and fainter: it is one word among more
-# and more. Then every
-# position asks the FFN, and asks it alone. To see that, press a row: only this position gets its new numbers, the others keep their old ones. One input
-# changes, and no output but its own: press “jump”. Press another row, and often no output changes at all: no neuron fires there, before or after.
+# Attention is where the words talk to each other. The FFN is where each word thinks for itself:
 #
-# Instead of an edited sentence, let us now pass on only a piece of one.
+# $$y_t = \mathrm{FFN}(x_t)$$
+#
+# There is only one x on the right, and one FFN for every position t. These are two rules, and a box can break either of them.
+#
+# **No looking sideways.** Output t depends on input t and on nothing else.
+#
+# **No favourites.** The same vector gives the same output at every position.
+#
+# A layer that keeps both rules is called *position-wise*. The paper of 2017 ([Vaswani et al.](https://arxiv.org/abs/1706.03762), section 3.3) says that its FFN is “applied to each position separately and
+# identically”. To such a layer a token is one sample, and four sentences of fourteen tokens are 56 samples. What does a Transformer gain from it?
+#
+# - **Parameters.** An FFN that takes 512 numbers to 2,048 and back has 2.1 million. With an FFN for each of 1,024 positions, one layer would have 2.15 billion.
+# - **Any length.** A fifteenth word finds all it needs. No token waits for another one, so all can be computed at once.
+# - **Learning.** What is learned at one position holds at every other. If you move a token, its output moves along, unchanged. This is called *equivariance*.
+#
+# The price is that an FFN can't exchange anything between tokens. In a Transformer block, attention is the only part that can.
+#
+# One set of weights serves all positions of a layer. Each layer has its own: `[FFN(512, 2048) for _ in range(6)]` makes six. `[FFN(512, 2048)] * 6` holds the same one
+# six times, and no error warns you.
+#
+# ## Write the inspector
+#
+# By hand this takes minutes. So write a function that does it for any box. Here is a test that looks good. The book *Dive into Deep Learning* shows that
+# [its FFN](https://d2l.ai/chapter_attention-mechanisms-and-transformers/transformer.html) does the same at every position. It feeds in the same vector everywhere, and
+# all outputs are equal.
 
-# %% figure="predict-piece-of-sentence"
-predict("piece_of_sentence")
+# %% figure="predict-equal-vectors"
+predict("equal_vectors")
 
-# %% [markdown] text="local-text"
-# People say that attention is where tokens *communicate* and the FFN where each *thinks*. A fine picture, if it means this: attention is the only
-# part of a Transformer's block that moves anything from one position to another. What the FFN does is **local**. The cell gives an FFN and an attention a
-# piece of the sentence. This attention is bare (queries, keys and values are x itself), and it mixes all the same.
-
-# %% code="local" output="fixed"
-x = torch.randn(14, 8, generator=torch.Generator().manual_seed(0))
+# %% code="equal-vectors" output="fixed"
+ones = torch.ones(5, 6)
 torch.manual_seed(0)
-ffn = FFN(8, 32)
 
 
 def attention(x):
-    return torch.softmax(x @ x.transpose(-1, -2) / x.shape[-1] ** 0.5, dim=-1) @ x
+    """Bare attention: queries, keys and values are x itself."""
+    return torch.softmax(x @ x.T / x.shape[-1] ** 0.5, dim=-1) @ x
 
 
-for name, layer in (("FFN", ffn), ("attention", attention)):
-    same = torch.allclose(layer(x[3:6]), layer(x)[3:6], atol=1e-6)
-    print(f"{name}: tokens 3 to 5 alone give what they give in the whole sentence: {same}")
-
-# %% [markdown] text="jacobian-text"
-# ## 2 · Every pair at once
-#
-# *deeper: the core path goes on with section 3*
-#
-# Editing words one after the other takes many runs. The **Jacobian** asks about all of them in one picture. It holds the derivative of every output number
-# by every input number. With 4 tokens of 4 numbers each there are 16 × 16 derivatives, in 4 × 4 blocks. The block in row t and column s says how token t's
-# output reacts to token s. Press a block to read it.
-#
-# The figure knows four layers, with random weights: an FFN; attention; causal attention, which looks back only; and a convolution with kernel size 3,
-# which looks at a token and its two neighbours.
-
-# %% figure="predict-jacobian-blocks"
-predict("jacobian_blocks")
-
-# %% figure="jacobian"
-controls.show(
-    figures.jacobian,
-    layer=controls.choice("layer", figures.LAYERS, "FFN"),
-    length=controls.slider("tokens", 2, figures.LONGEST, 1, 4),
-    block=controls.free("a block", figures.BLOCKS, figures.NO_BLOCK),
-)
-
-# %% [markdown] text="jacobian-after"
-# A matrix with blocks on its diagonal alone, as the FFN has, is called **block-diagonal**. No token waits for another, so all can be computed at the
-# same time.
-#
-# The blocks on the diagonal differ, although every token meets the same weights: a token's own numbers decide which neurons fire, and so the derivative.
-# Equal tokens have equal blocks, and equal outputs. Given nothing but the words' own vectors, the FFN could as well be a table with one row for each
-# word. (In a real model attention has mixed something in before, and often each vector also holds its position.) The cell counts how many different rows
-# come out for the 14 tokens of a sentence.
-
-# %% figure="predict-different-rows"
-predict("different_rows")
-
-# %% code="lookup" output="fixed"
-words = [word.lower() for word in figures.TOKENS]
-vectors = {word: torch.randn(8, generator=torch.Generator().manual_seed(i)) for i, word in enumerate(words)}
-sentence = torch.stack([vectors[word] for word in words])  # [14, 8]
-print("different words:", len(set(words)))
-print("different rows out of the FFN:", len(ffn(sentence).round(decimals=4).unique(dim=0)))
-print("rows 0 and 5 are equal:", torch.allclose(ffn(sentence)[0], ffn(sentence)[5], atol=1e-6))
-
-# %% [markdown] text="shared-text"
-# ## 3 · One network for all positions
-#
-# $$y_t = \mathrm{FFN}(x_t), \qquad \text{with the same } W_1, b_1, W_2, b_2 \text{ for every } t$$
-#
-# Why the same? One could give every position an FFN of its own. Tick the box, and the figure does, for 8 positions. Then press play.
-
-# %% figure="predict-shared-for-14"
-predict("shared_for_14")
-
-# %% figure="shared"
-controls.show(
-    figures.boxes,
-    length=controls.play("tokens", 1, len(figures.TOKENS), 1, 4),
-    own=controls.toggle("an FFN for each position"),
-)
-
-# %% [markdown] text="shared-after"
-# There are three reasons for one set of weights:
-#
-# 1. **Parameters.** They don't grow with the length. The cell below says what an FFN for each position would cost in a real size.
-# 2. **Any length.** A ninth token finds all it needs. (Attention and position embeddings are another story.)
-# 3. **What is learned at one position holds at every other.** Move a token, and its output moves along. This is called **equivariance**.
-#
-# A token is one sample, as in any other network: for the FFN, 4 sentences of 14 tokens are 56 samples.
-
-
-# %% code="costs" output="fixed"
-def count(module):
-    return sum(p.numel() for p in module.parameters())
-
-
-one = count(FFN(512, 2048))
-print(f"one FFN, 512 -> 2048 -> 512: {one:>13,} parameters")
-print(f"one for each of 1024 places: {1024 * one:>13,}")
-
-x = torch.randn(4, 14, 8, generator=torch.Generator().manual_seed(1))  # 4 sentences, 14 tokens, d_model 8
-as_samples = ffn(x.reshape(56, 8)).reshape(4, 14, 8)
-print("56 samples give the same as 4 sentences of 14 tokens:", torch.allclose(as_samples, ffn(x), atol=1e-6))
-
-print(f"[FFN(…) for layer in range(6)]: {count(nn.ModuleList([FFN(512, 2048) for layer in range(6)])):>10,} parameters")
-print(f"[FFN(…)] * 6:                   {count(nn.ModuleList([FFN(512, 2048)] * 6)):>10,} parameters")
-
-# %% [markdown] text="trap-text"
-# The last two lines show a trap: all positions of a layer share one FFN, but the layers do **not**. A list with `* 6` shares by accident.
-
-# %% [markdown] text="ffn_loop-text"
-# ### Exercise `ffn_loop`
-#
-# *2 points · difficulty ●○○ · 3 minutes*
-#
-# Take the definition at its word: apply the FFN to one token after the other.
-#
-# - **Takes** `x` [B, T, d_model], B sentences of T tokens, and `ffn`, a module or function that maps [..., d_model] to [..., d_model].
-# - **Returns** a tensor [B, T, d_model], whose row (b, t) is `ffn(x[b, t])`, in the dtype of `x`.
-# - Write a loop. Whether it runs over single tokens or over positions is up to you; only values and gradients are checked.
-# - Gradients reach `x` and the weights of `ffn`; `x` stays as it was.
-#
-# Stuck? Run `hint("ffn_loop")` in a cell of your own.
-
-
-# %% exercise="ffn_loop"
-def ffn_loop(x, ffn):
-    """The FFN of each token in x [B, T, d_model], one after the other: [B, T, d_model]."""
-    ### BEGIN SOLUTION
-    sentences = [torch.stack([ffn(token) for token in sentence]) for sentence in x]
-    return torch.stack(sentences)
-    ### END SOLUTION
-    raise NotImplementedError
-
-# %% [markdown] text="timing-text"
-# No loop is needed: you have just shown that one call gives the same. Is it only more convenient, or also faster?
-
-# %% figure="predict-loop-or-call"
-predict("loop_or_call")
-
-
-# %% code="timing"
-def milliseconds(call, times=10):
-    took = []
-    for _ in range(times):
-        started = time.perf_counter()
-        call()
-        took.append(time.perf_counter() - started)
-    return 1000 * min(took)  # what else the machine does only makes it longer
-
-
-torch.set_num_threads(1)  # for matrices as small as these, threads would wait for each other
-torch.manual_seed(0)
-ffn = FFN(64, 256)
-x = torch.randn(8, 128, 64)
-with torch.no_grad():
-    try:
-        print("the loop gives what one call gives:", torch.allclose(ffn_loop(x, ffn), ffn(x), atol=1e-5))
-        print(f"loop:     {milliseconds(lambda: ffn_loop(x, ffn)):7.2f} ms")
-    except NotImplementedError:
-        print("The first lines appear when ffn_loop is written.")
-    print(f"one call: {milliseconds(lambda: ffn(x)):7.2f} ms")
-
-# %% [markdown] text="longer-text"
-# ### Long sequences, chunks, and no cache
-#
-# *deeper: the core path goes on with section 4*
-#
-# Does an FFN that was trained on short sequences work on long ones? Here it learns a function of single tokens, from sequences of 8 only.
-
-# %% figure="predict-longer-sequences"
-predict("longer_sequences")
-
-
-# %% code="longer"
-def target(x):
-    return torch.sin(2 * x) * x.roll(1, -1)  # what each token must become; it never looks at another one
-
-
-for seed in range(5):
-    torch.manual_seed(seed)
-    student = FFN(8, 64)
-    optimiser = torch.optim.Adam(student.parameters(), lr=0.01)
-    for _ in range(400):
-        x = torch.randn(32, 8, 8)  # sequences of 8 tokens
-        optimiser.zero_grad()
-        F.mse_loss(student(x), target(x)).backward()
-        optimiser.step()
-    errors = {}
-    for T in (8, 64, 512):
-        x = torch.randn(16384 // T, T, 8)  # as many tokens for every length
-        errors[T] = F.mse_loss(student(x), target(x)).item()
-    print(f"seed {seed}:", ", ".join(f"error {error:.2f} at T = {T}" for T, error in errors.items()))
-
-# %% [markdown] text="longer-after"
-# A linear layer **along** the positions has a weight for each pair of them, and exists for one length only. The token-mixing layer of MLP-Mixer is such
-# a design (question M4 comes back to it).
-
-# %% code="mixer" output="fixed"
-along_tokens = nn.Linear(8, 8)  # 8 positions to 8 positions, the same for each of the d_model numbers
-for T in (8, 9):
-    x = torch.randn(2, T, 5)
-    try:
-        print(f"T = {T}:", list(along_tokens(x.transpose(1, 2)).transpose(1, 2).shape))
-    except RuntimeError as error:
-        print(f"T = {T}: {error}")
-
-# %% [markdown] text="chunks-text"
-# Between its two matrices an FFN is wide. For a long prompt that is a lot of numbers, and they all have to be kept somewhere.
-
-# %% figure="predict-hidden-memory"
-predict("hidden_memory")
-
-# %% code="chunk-memory" output="fixed"
-T, d_model, d_ff = 100_000, 4096, 11_008  # LLaMA 7B (its gated FFN has two such hidden rows per token; one is counted here)
-print(f"what goes in, [T, d_model]:        {2 * T * d_model / 1e6:8,.2f} MB")
-for c in (T, 10_000, 1_000, 1):
-    print(f"hidden, {c:7,} tokens at a time:    {2 * c * d_ff / 1e6:8,.2f} MB")
-
-# %% [markdown] text="chunks-after"
-# No token waits for another one, so an FFN may work on a few, forget their hidden rows, and go on.
-#
-# The same holds while a model **writes**. For each new word attention looks back at all earlier ones, so it keeps their keys and values: the *KV cache*, which grows with
-# every word. The FFN looks at the new word alone, and needs no cache: what it said about earlier words has been used.
-
-# %% [markdown] text="ffn_chunked-text"
-# ### Exercise `ffn_chunked`
-#
-# *3 points · difficulty ●●○ · 5 minutes · deeper: you can come back to it later*
-#
-# Return what `ffn(x)` returns, with at most `c` tokens in the hidden layer at a time.
-#
-# - **Takes** `x` [..., d_model], a module `ffn` like `FFN` above, and a whole number `c` ≥ 1. `x` may be one token [d_model], or have any dimensions before the last.
-# - **Returns** `ffn(x)`, in the shape and dtype of `x`. Gradients flow as through one call.
-# - No call of `ffn` gets more than `c` tokens, counted over **all** dimensions before the last. Every token goes in once.
-# - `c` need not divide the number of tokens, and may be larger than it.
-# - Call `ffn` as a whole, or its `linear1`, `activation` and `linear2` one after the other. Then let the hidden rows go before you begin the next chunk.
-#
-# Stuck? Run `hint("ffn_chunked")` in a cell of your own.
-
-
-# %% exercise="ffn_chunked"
-def ffn_chunked(x, ffn, c):
-    """ffn(x) for x [..., d_model], of which at most c tokens are in the hidden layer at a time."""
-    ### BEGIN SOLUTION
-    tokens = x.reshape(-1, x.shape[-1])  # [N, d_model]
-    return torch.cat([ffn(chunk) for chunk in tokens.split(c)]).reshape(x.shape)
-    ### END SOLUTION
-    raise NotImplementedError
-
-# %% [markdown] text="chunk-timing-text"
-# Chunks save memory. What do they cost in time?
-
-# %% figure="predict-in-chunks"
-predict("in_chunks")
-
-# %% code="chunk-timing"
-torch.manual_seed(0)
-ffn, x = FFN(64, 256), torch.randn(8192, 64)
-with torch.no_grad():
-    whole = milliseconds(lambda: ffn(x))
-    print(f"one call:      {whole:7.2f} ms")
-    try:
-        for c in (4096, 1024, 256, 64, 16):
-            print(f"chunks of {c:4}: {milliseconds(lambda c=c: ffn_chunked(x, ffn, c), 3):7.2f} ms")
-    except NotImplementedError:
-        print("The other lines appear when ffn_chunked is written.")
-
-# %% [markdown] text="chunk-timing-after"
-# Where does it begin to cost something on your machine? A chunk only has to be large enough to keep the processor busy.
-
-# %% [markdown] text="test-text"
-# ## 4 · A test for “position-wise”
-#
-# You are handed a function f from [T, d] to [T, d]. You can call it, but not look inside. Is it position-wise? That is: is there **one** map g with
-#
-# $$f(X)_t = g(X_t) \quad \text{for all } X \text{ and all } t\;?$$
-#
-# The formula says two things. No token sees another: row t depends on $X_t$ alone. And all positions use the same g. There are many tests that look right
-# and check half of it. The cell runs three of them.
-
-# %% figure="predict-attention-fails"
-predict("attention_fails")
-
-# %% code="half-tests" output="fixed"
-T, d = 5, 4
-generator = torch.Generator().manual_seed(0)
-matrices = torch.randn(T, d, d, generator=generator, dtype=torch.float64)
-torch.manual_seed(0)
-small = FFN(d, 16).double()
-functions = {
-    "FFN": small,
-    "attention": attention,
-    "mean of all tokens, everywhere": lambda X: small(X.mean(-2, keepdim=True)).expand(X.shape),
-    "own weights at every position": lambda X: torch.einsum("...td,tde->...te", X, matrices),
-}
-X, changed = torch.randn(2, T, d, generator=generator, dtype=torch.float64)
-changed[0] = X[0]
-order = torch.tensor([4, 2, 0, 1, 3])
-print(" " * 32 + "equal rows  permuted    others changed")
-for name, f in functions.items():
-    rows = f(torch.ones(T, d, dtype=torch.float64))
-    tests = (
-        torch.allclose(rows, rows[0].expand(T, d), atol=1e-6),  # equal rows in, equal rows out
-        torch.allclose(f(X[order]), f(X)[order], atol=1e-6),  # permuted rows in, permuted rows out
-        torch.allclose(f(changed)[0], f(X)[0], atol=1e-6),  # the other tokens change, token 0 does not
-    )
-    print(f"{name:32}" + "".join(f"{'passes' if passed else '-':12}" for passed in tests))
-
-# %% [markdown] text="test-after"
-# No test alone is enough. The second says “equivariant”, which attention is. The third says “independent”, and looks at one position. You need the last
-# two **together**, or one test that does the work of both. And mind which positions a test reaches: a permutation says nothing about a token that it
-# leaves in its place.
+for name, layer in (("FFN", FFN(6, 24)), ("attention", attention)):
+    rows = layer(ones)
+    print(f"{name:9} equal vectors in, equal vectors out: {torch.allclose(rows, rows[:1].expand(5, 6), atol=1e-6)}")
 
 # %% [markdown] text="is_position_wise-text"
 # ### Exercise `is_position_wise`
 #
 # *5 points · difficulty ●●● · 12 minutes*
 #
-# Write the test.
+# You get a closed box `f`. Feed it whatever you like, as often as you like, and find out whether it keeps both rules.
 #
-# - **Takes** `f`, a function that maps [..., T, d] to [..., T, d], the numbers `T` and `d`, and a `seed` for your random inputs.
-# - **Returns** `True` if f(X)[t] = g(X[t]) with one map g for all t, otherwise `False`.
-# - `f` takes sequences of exactly T tokens, with or without dimensions before them, in float32 or float64. It is deterministic. T is at least 4.
-# - g may be any map, even a constant one.
-# - The output's **size** is its largest number, without the sign. It may be 10,000 or 1/10,000: compare with it.
-# - A difference of less than 1/10,000 of that size is rounding, and means nothing. If other tokens, or another position, change an output by more than
-#   1/50 of it, the answer is `False`, whichever positions are concerned. Nothing in between will be asked.
-# - If `f` is a module, leave it in the mode in which you got it.
+# - **Takes** `f`, a function that maps [..., T, d] to [..., T, d], the numbers `T` and `d`, and a `seed` for your random inputs. T is at least 4.
+# - **Returns** `True` if `f` is position-wise, otherwise `False`.
+# - Numbers are rounded. Ignore a difference smaller than 1/10,000 of the largest output, which may itself be tiny or huge.
+# - When a box cheats, the difference is larger than 1/50 of the largest output, for typical random inputs. Some cheat at one position only.
 #
 # Stuck? Run `hint("is_position_wise")` in a cell of your own.
 
@@ -451,130 +170,33 @@ def is_position_wise(f, T, d, seed=0):
     ### END SOLUTION
     raise NotImplementedError
 
-# %% code="test-layers"
-layers = functions | {
-    "layer norm": lambda X: F.layer_norm(X, (d,)),
-    "x + FFN(x)": lambda X: X + small(X),
-    "sum of the tokens so far": lambda X: X.cumsum(-2),
-}
-for name, f in layers.items():
-    try:
-        print(f"{name:32}", is_position_wise(lambda X, f=f: f(X.double()), T, d))
-    except NotImplementedError:
-        print(f"{name:32} lights up when is_position_wise is written")
+# %% [markdown] text="inspection-text"
+# Now send it in: into the eight boxes that you know, and into 34 others. Each box counts the sentences it is fed. **How few can you do with?** Change your function and
+# run both cells again. Then decide whether a single sentence can ever be enough.
 
-# %% [markdown] text="conv-text"
-# ## 5 · The same as a convolution
-#
-# A **convolution** slides a small window along a sequence and computes the same thing at every place. Its **kernel size** is the length of the window: with 3
-# it sees a token and its two neighbours.
-#
-# The paper of 2017 describes the FFN in one more way: “two convolutions with kernel size 1”. A window of one token, at every position, with the same
-# weights.
-#
-# In PyTorch, `nn.Conv1d` differs from `nn.Linear` in two ways.
+# %% figure="inspection"
+play(lambda: boxes.inspection(is_position_wise))
 
-# %% figure="predict-conv-shape"
-predict("conv_shape")
+# %% figure="inspection-after"
+veil("How can two sentences be enough?", "when your inspector is right about every box", of="boxes_inspection.right", text="""
+Take one vector v. In the first sentence put it at a random half of the positions, and in the second at the other half. All other positions get random vectors. Now every
+position has answered v once, in one sentence or the other. A position-wise layer has given the same answer everywhere.
 
-# %% code="conv-shapes" output="fixed"
-linear, conv = nn.Linear(6, 24), nn.Conv1d(6, 24, kernel_size=1)
-print("weight of nn.Linear(6, 24):   ", list(linear.weight.shape))
-print("weight of nn.Conv1d(6, 24, 1):", list(conv.weight.shape))
-x = torch.randn(2, 5, 6)  # [B, T, d_model]
-print("nn.Linear: ", list(x.shape), "->", list(linear(x).shape))
-x = x.transpose(1, 2)  # [B, d_model, T]
-print("nn.Conv1d: ", list(x.shape), "->", list(conv(x).shape))
+A favourite shows at once, because its position is among them. A box that looks sideways has seen v at some of the positions it looks at and random vectors at
+others, so its answers differ. To fool you, its victims and their neighbours would have to fall into your two halves in just the right way, and the halves are drawn by lot. We tried it
+on 840 boxes, and it was never wrong.
 
-# %% [markdown] text="ffn_as_conv1d-text"
-# ### Exercise `ffn_as_conv1d`
-#
-# *4 points · difficulty ●●○ · 8 minutes · deeper: you can come back to it later*
-#
-# Turn an FFN into two convolutions.
-#
-# - **Takes** `ffn`, a module like `FFN` above: attributes `linear1`, `linear2` (`nn.Linear`, in float32), and `activation`, a function, here ReLU.
-# - **Returns** an `nn.Module` that maps x [B, T, d_model] to [B, T, d_model], for any T, and computes what `ffn` computes, with two calls of a convolution
-#   (`nn.Conv1d` or `F.conv1d`).
-# - It owns as many trainable parameters as `ffn`, no more and no less. They may be copies, or share memory with those of `ffn`.
-# - `ffn` stays as it was. Values are compared to four digits.
-#
-# `reshape` can't exchange two dimensions. Stuck? Run `hint("ffn_as_conv1d")` in a cell of your own.
-
-
-# %% exercise="ffn_as_conv1d"
-def ffn_as_conv1d(ffn):
-    """A module that computes the same as ffn, [B, T, d_model] -> [B, T, d_model], with two convolutions."""
-
-    ### BEGIN SOLUTION
-    class ConvFFN(nn.Module):
-        def __init__(self):
-            super().__init__()
-            d_ff, d_model = ffn.linear1.weight.shape
-            self.conv1 = nn.Conv1d(d_model, d_ff, kernel_size=1)
-            self.conv2 = nn.Conv1d(d_ff, d_model, kernel_size=1)
-            self.activation = ffn.activation
-            with torch.no_grad():
-                self.conv1.weight.copy_(ffn.linear1.weight.unsqueeze(-1))  # [d_ff, d_model, 1]
-                self.conv1.bias.copy_(ffn.linear1.bias)
-                self.conv2.weight.copy_(ffn.linear2.weight.unsqueeze(-1))  # [d_model, d_ff, 1]
-                self.conv2.bias.copy_(ffn.linear2.bias)
-
-        def forward(self, x):
-            hidden = self.activation(self.conv1(x.transpose(1, 2)))  # [B, d_ff, T]
-            return self.conv2(hidden).transpose(1, 2)
-
-    return ConvFFN()
-    ### END SOLUTION
-    raise NotImplementedError
-
-# %% code="conv-timing"
-torch.manual_seed(0)
-ffn = FFN(64, 256)
-x = torch.randn(8, 128, 64)
-try:
-    converted = ffn_as_conv1d(ffn)
-except NotImplementedError:
-    converted = None
-ways = {"loop": lambda: ffn_loop(x, ffn), "one call": lambda: ffn(x), "convolutions": lambda: converted(x)}
-with torch.no_grad():
-    for name, way in ways.items():
-        try:
-            off = (way() - ffn(x)).abs().max()
-            print(f"{name:13} {milliseconds(way):7.2f} ms, the same as one call: {bool(off < 1e-5)}")
-        except (NotImplementedError, TypeError):
-            print(f"{name:13} lights up when its exercise is written")
+An innocent verdict is never a proof. A box could cheat on one sentence in a billion. That is why the exercise promises you that cheats are large and typical.
+""")
 
 # %% [markdown] text="residual-text"
-# Three ways to write it, one function.
+# ## Around the FFN
 #
-# ## 6 · Around the FFN: residual and norm
+# Box 8 was real although it held more than an FFN. In a Transformer an FFN never comes alone. Its output is *added* to its input, which is called the **residual connection**.
+# The sum that runs through all blocks is the *residual stream*. And somewhere a **norm** brings each token's numbers to one size. LayerNorm shifts and scales them to
+# mean 0 and variance 1, then applies a learned gain and bias.
 #
-# An FFN never comes alone. Its output is **added** to its input: that is the **residual connection**. And somewhere there is a **norm**, which brings the
-# numbers of each token to one size. The layer norm, for one, shifts and scales them so that they have mean 0 and variance 1. Two wirings are common: in
-# **pre-norm** the norm comes before the FFN, in
-# **post-norm** after the sum.
-
-# %% figure="predict-straight-path"
-predict("straight_path")
-
-# %% figure="sublayers"
-controls.show(figures.sublayers, mode=controls.choice("wiring", [("pre-norm", "pre"), ("post-norm", "post")], "pre"))
-
-# %% [markdown] text="residual-after"
-# In the figure, z is what attention's half hands on. Other models put a second norm on the branch, or let both halves read the same x:
-#
-# | wiring | formula | used by |
-# |---|---|---|
-# | post-norm | norm(x + FFN(x)) | the Transformer of 2017, BERT |
-# | pre-norm | x + FFN(norm(x)) | GPT-2, LLaMA, and most later ones |
-# | a norm before and after the FFN, both on the branch | x + norm(FFN(norm(x))) | Gemma 2 |
-# | parallel | x + attention(norm(x)) + FFN(norm(x)) | PaLM, GPT-NeoX |
-#
-# Even a well-known annotated version of the paper of 2017 prints the post-norm formula and implements pre-norm, “for code simplicity”.
-#
-# **Why d_model comes out again.** The sum `x + FFN(x)` is only defined if the FFN returns as many numbers as it got. And the next block expects the
-# same. The cell tries other widths.
+# Why does an FFN return as many numbers as it gets? Because of the sum. You can try to break it.
 
 # %% figure="predict-width-of-one"
 predict("width_of_one")
@@ -593,12 +215,12 @@ for width in (8, 6, 1):
 #
 # *4 points · difficulty ●○○ · 4 minutes*
 #
-# Write the FFN's half of a block, in both wirings.
+# Two wirings are common. The Transformer of 2017 and BERT use **post-norm**: the FFN reads x, its output is added to x, and the sum goes through the norm. GPT-2, LLaMA and
+# most later models use **pre-norm**: the FFN reads x after the norm, and its output is added to the x that came in. Write both.
 #
-# - **Takes** `x` [..., d_model], `ffn` and `norm`, two callables that map [..., d_model] to [..., d_model], and `mode`.
-# - **Returns**, in the shape and dtype of `x`: for `mode="pre"` x + ffn(norm(x)), for `mode="post"` norm(x + ffn(x)).
-# - Use the `norm` you are handed: its gain and bias are learned. `x` stays as it was; gradients reach everything.
-# - Another mode: `ValueError` would be good style. It is not graded.
+# - **Takes** `x` [..., d_model], two callables `ffn` and `norm` that map [..., d_model] to [..., d_model], and `mode`, which is `"pre"` or `"post"`.
+# - **Returns** the half block's output, in the shape and dtype of `x`.
+# - Use the `norm` you are given, because its gain and bias are learned. Leave `x` as it was.
 #
 # Stuck? Run `hint("residual_sublayer")` in a cell of your own.
 
@@ -616,38 +238,33 @@ def residual_sublayer(x, ffn, norm, mode):
     raise NotImplementedError
 
 # %% [markdown] text="block-text"
-# With your function, a whole block is two lines. What happens to the numbers when 24 blocks are stacked, all with random weights, those of attention as well?
+# There are more wirings. Gemma 2 has a norm on either side of the FFN, both on the branch. PaLM and GPT-J run attention and FFN in *parallel*, on the same normed x, and add both.
+#
+# With your function a whole block is two lines. The next cell stacks 24 blocks with random weights, attention included.
 
 # %% figure="predict-pre-norm-size"
 predict("pre_norm_size")
 
 
-# %% code="block"
-def attention_with_weights(d, dtype=torch.float32):
+# %% code="stream"
+def attention_with_weights(d):
     """An attention layer with random weights: [T, d] -> [T, d]."""
-    Wq, Wk, Wv, Wo = torch.randn(4, d, d, dtype=dtype) / d**0.5
-
-    def layer(x):
-        weights = torch.softmax((x @ Wq) @ (x @ Wk).mT / d**0.5, dim=-1)  # [T, T]
-        return weights @ (x @ Wv) @ Wo
-
-    return layer
+    Wq, Wk, Wv, Wo = torch.randn(4, d, d) / d**0.5
+    return lambda x: F.scaled_dot_product_attention(*((x @ W)[None] for W in (Wq, Wk, Wv)))[0] @ Wo
 
 
 def stack(mode, seed, depth=24, shrink=1.0, T=14, d=32):
-    """The root mean square of all numbers after 0, 1, … `depth` blocks, whose layers' outputs are multiplied by `shrink`."""
+    """The root mean square of all numbers after 0, 1, … `depth` blocks. What each layer adds is multiplied by `shrink`."""
     torch.manual_seed(seed)
     x = torch.randn(T, d)
     sizes = [x.square().mean().sqrt().item()]
     for _ in range(depth):
-        mix, ffn, norm = attention_with_weights(d), FFN(d, 4 * d), nn.LayerNorm(d)
-        for layer in (mix, ffn):  # tokens exchange; then each token alone
-            x = residual_sublayer(x, lambda h, layer=layer: shrink * layer(h), norm, mode)
+        for layer in (attention_with_weights(d), FFN(d, 4 * d)):  # tokens exchange; then each token alone
+            x = residual_sublayer(x, lambda h, layer=layer: shrink * layer(h), nn.LayerNorm(d), mode)
         sizes.append(x.square().mean().sqrt().item())
     return sizes
 
 
-# %% code="plot-stream"
 depth, shrink = 24, 1.0
 try:
     for mode in ("pre", "post"):
@@ -656,7 +273,7 @@ try:
         plt.plot(runs.mean(0), label=f"{mode}-norm")
         plt.fill_between(range(depth + 1), runs.amin(0), runs.amax(0), alpha=0.2)
     plt.plot([n**0.5 for n in range(depth + 1)], label="√depth")
-    plt.title("Your sublayers, stacked: five seeds")
+    plt.title("Your half blocks, stacked: five seeds")
     plt.xlabel("blocks")
     plt.ylabel("root mean square of x")
     plt.legend()
@@ -664,154 +281,123 @@ try:
 except NotImplementedError:
     print("This cell lights up when residual_sublayer is written.")
 
-# %% [markdown] text="bottleneck-text"
-# Why the root? A sum of n numbers of size 1 that know nothing of each other is about √n large. In the first blocks a layer adds less than 1, so the curve
-# begins below the root. Set `depth` to 96: does it come nearer? Then let every layer
-# whisper, with `shrink = (2 * depth)**-0.5`, one over the root of the number of layers, two in each block. Now the size stays near 1 at any depth. GPT-2
-# starts its training like that.
+# %% [markdown] text="stream-after"
+# Why the root? A sum of n unrelated numbers of size 1 is about √n large. Set `shrink = (2 * depth) ** -0.5`, and the size stays near 1 at any depth. GPT-2 starts its
+# training with that factor on the layers that write into the stream. And because the stream grows, pre-norm models have one more norm at their end.
 #
-# Models with pre-norm have one more norm at their end, because the numbers on the path of x have grown.
+# ## Fourteen tokens become one
 #
-# ## 7 · A bottleneck
-#
-# *deeper: the core path goes on with the quiz*
-#
-# Usually d_ff is larger than d_model. What if it is smaller? Each token has to pass through d_ff numbers.
-#
-# Neuron j writes row j of `W2` (in PyTorch a column of `linear2.weight`), stronger, weaker, or not at all. So whatever comes in, what the neurons write is a
-# weighted sum of d_ff arrows; `b2` is added at the end, and left out here. With d_model = 3, what they write for a token is a point in a room.
+# What are these parts good for? Take some away and look. Fourteen tokens go through a stack of random layers. Attention averages them, and the next layer averages the averages. In the end all tokens
+# should be one. Here are four such stacks.
 
-# %% figure="predict-two-neurons"
-predict("two_neurons")
+# %% figure="predict-first-to-fall"
+predict("first_to_fall")
 
-# %% figure="bottleneck"
-controls.show(
-    figures.bottleneck,
-    d_ff=controls.slider("d_ff", 1, 3, 1, 1),
-    plus_x=controls.toggle("+ x"),
-    azimuth=controls.play("turn", 0, 345, 15, 300, interval=200),
-)
+# %% figure="clouds"
+play(clouds.stacks)
 
-# %% [markdown] text="adapter-text"
-# What the neurons write for 14 tokens is 14 rows of numbers. How many independent directions there are in them is their **rank**, at most d_ff and at most
-# d_model. The bars say how far the points reach in each
-# direction: the **singular values**. One that is 0 is a direction nobody writes in.
+# %% [markdown] text="collapse-text"
+# One run is an anecdote. The next cell reads twenty other stacks. It also takes the FFN apart: what if we keep only its effect on the *length* of the vectors? What if its output is as long as its
+# input? And what if the ReLU goes as well?
+
+# %% code="collapse" output="fixed"
+print("typical r after 3 layers                      smaller than with attention alone")
+for name, words in (
+    ("attention", "attention alone"),
+    ("ffn", "with an FFN"),
+    ("only its length", "no FFN, only vectors as short as with it"),
+    ("ffn, same length", "FFN, output as long as its input"),
+    ("no relu, same length", "the same without its ReLU"),
+    ("ffn, four times", "FFN, output four times as long"),
+):
+    times = "" if name == "attention" else f"in {collapse.lower(name, 'attention', 3):2} of {len(collapse.FRESH)}"
+    print(f"{collapse.typical(name, 3):8.1e}   {words:42} {times}")
+print("\ntypical r after        12 layers   24 layers   48 layers   96 layers")
+for name, words in (("skip", "skip alone"), ("skip, norm", "skip and norm"), ("all", "skip, norm and FFN")):
+    print(f"{words:22}", "   ".join(f"{collapse.typical(name, n):9.1g}" for n in (12, 24, 48, 96)))
+
+# %% figure="collapse-after"
+veil("Who is to blame, and who helps?", "when you have made the FFN slow the fall", of="clouds.slower", text="""
+With its usual random weights the FFN makes the fall about a hundred times deeper. Two things do that.
+
+**It shortens the vectors.** Shorter vectors have smaller scores, smaller scores make more even averages, and even averages bring tokens together. The shorter length alone, with no FFN at all,
+explains most of it.
+
+**Its ReLU makes tokens a little more alike.** With the length put right, a factor of four is left. Take the ReLU out as well, and the difference is gone: 12 of 20 is a coin toss.
+
+And an FFN whose output is four times as long slows the fall by more than four orders of magnitude. So “an FFN speeds up the collapse” and “an FFN slows it” are both true, and what decides is its scale.
+
+Dong, Cordonnier and Loukas ([2021](https://arxiv.org/abs/2103.03404)) proved the crash: attention without skips and MLPs goes to a single token *doubly exponentially*. They add that skips *and MLPs* counteract it: the more
+an MLP can stretch its input, the more slowly their bound falls. A bound from above does not forbid a faster fall, which is what you saw first. At four times the length you saw what they mean.
+
+**Skips** turn the crash into a slide, and a norm turns the slide into a crawl. The stream grows, and the norm keeps what each layer adds from growing with it. Nothing here stops the fall
+for good. Noci et al. ([2022](https://arxiv.org/abs/2206.03126)) find the same in Transformers with skips, unless each layer adds less the deeper the network is. All of this is about random weights. Training can do better.
+""")
+
+# %% [markdown] text="attention_only_collapse-text"
+# ### Exercise `attention_only_collapse`
 #
-# Is a bottleneck of any use, if it throws so much away? In a block, x is added to what it writes. Guess first, then tick “+ x”.
-
-# %% figure="predict-adapter-rank"
-predict("adapter_rank")
-
-# %% [markdown] text="bottleneck_rank-text"
-# ### Exercise `bottleneck_rank`
+# *6 points · difficulty ●●○ · 10 minutes*
 #
-# *3 points · difficulty ●●○ · 5 minutes*
+# Measure the fall yourself, with attention alone and with a skip. First you need a measure. Subtract the mean token from each token, and compare what is left with what was there:
 #
-# Measure it.
+# $$r(X) = \frac{\lVert X - \bar X \rVert_F}{\lVert X \rVert_F}$$
 #
-# - **Takes** `ffn`, a module like `FFN` above, in eval mode, and inputs `X` [N, d_model], in float32 or float64.
-# - **Returns** the rank of `ffn(X)` without `b2`, that is of the [N, d_model] numbers that the neurons write: an int.
-# - Rounding is not rank: a singular value that is a millionth of the largest, or less, counts as zero, in float64 as well. How large the weights are does
-#   not matter. (`torch.linalg.matrix_rank` has an argument for that, `rtol`.)
-# - `b2` is about as large as what the neurons write, so that subtracting it leaves no more than rounding behind.
-# - If nothing is written at all, the rank is 0. `ffn` and `X` stay as they were.
+# Every row of $\bar X$ is the mean of all tokens. The norms are Frobenius norms: the root of the sum of all squares.
 #
-# Stuck? Run `hint("bottleneck_rank")` in a cell of your own.
+# Then send the tokens through the layers. In a layer, X becomes attention(X), or X + attention(X) with a skip. It is one head as in notebook 01, without a mask, a norm or an FFN:
+# softmax(Q Kᵀ / √h) V W_O, where h is the width of the head.
+#
+# - **Takes** `X0` [T, d], one token per row; `weights`, a list with a tuple `(Wq, Wk, Wv, Wo)` for each layer, of shapes [d, h], [d, h], [d, h] and [h, d]; and `skip`, True or False.
+# - **Returns** a list of L + 1 numbers: r of `X0`, and r after each of the L layers. The list of layers may be empty.
+# - Compute in **float64**, even if you get float32. Below 10⁻⁷, float32 shows its own rounding instead of the tokens. Change nothing that you are given.
+#
+# Stuck? Run `hint("attention_only_collapse")` in a cell of your own.
 
 
-# %% exercise="bottleneck_rank"
-def bottleneck_rank(ffn, X):
-    """How many independent directions the neurons write for X [N, d_model]: an int."""
+# %% exercise="attention_only_collapse"
+def attention_only_collapse(X0, weights, skip):
+    """How far the tokens X0 [T, d] are from being one, before and after each layer of attention: a list of L + 1 floats."""
+
     ### BEGIN SOLUTION
-    written = ffn(X) - ffn.linear2.bias  # [N, d_model]
-    return int(torch.linalg.matrix_rank(written, rtol=1e-6))
+    def residual(X):
+        return ((X - X.mean(dim=0)).norm() / X.norm()).item()
+
+    X = X0.double()
+    residuals = [residual(X)]
+    for layer in weights:
+        Wq, Wk, Wv, Wo = (W.double() for W in layer)
+        scores = (X @ Wq) @ (X @ Wk).T / math.sqrt(Wq.shape[1])
+        out = torch.softmax(scores, dim=-1) @ (X @ Wv) @ Wo
+        X = X + out if skip else out
+        residuals.append(residual(X))
+    return residuals
     ### END SOLUTION
     raise NotImplementedError
 
-# %% code="adapter"
-torch.manual_seed(0)
-X, narrow = torch.randn(100, 8), FFN(8, 3)
-with torch.no_grad():
-    try:
-        print("rank of what the FFN writes:", bottleneck_rank(narrow, X))
-    except NotImplementedError:
-        print("rank of what the FFN writes: write bottleneck_rank first")
-    print("rank of X + FFN(X):         ", torch.linalg.matrix_rank(X + narrow(X)).item())
+# %% code="plot-collapse"
+generator = torch.Generator().manual_seed(0)  # another number: other tokens, other weights
+X0 = torch.randn(14, 64, generator=generator)
+layers = [tuple(torch.randn(64, 64, generator=generator) / 8 for _ in range(4)) for _ in range(96)]
+try:
+    plt.semilogy(attention_only_collapse(X0, layers, skip=False), label="attention alone")
+    plt.semilogy(attention_only_collapse(X0, layers, skip=True), label="with skip")
+    plt.title("14 tokens become one")
+    plt.xlabel("layers")
+    plt.ylabel("r(X)")
+    plt.legend()
+    plt.show()
+except NotImplementedError:
+    print("This plot appears when attention_only_collapse is written.")
 
-# %% [markdown] text="adapter-after"
-# *Adapters* (Houlsby et al. 2019, arXiv 1902.00751) are such narrow FFNs, put into a trained model whose own weights stay frozen: a few parameters learn a
-# small change.
+# %% [markdown] text="plot-collapse-after"
+# Change `/ 8` to `/ 16`, which halves all weights. Which line falls sooner now, and which later? You know both reasons. Shorter vectors are averaged more evenly, so attention alone falls below a
+# millionth one layer earlier. But a layer that adds less changes less, so with the skip about a fifth is left after 96 layers, instead of nothing.
 #
-# ## 8 · Spot the error
-#
-# *deeper: the core path goes on with the quiz*
-#
-# Three claims from published pages. For each: find what is wrong, missing, or not shown, then run the cell.
-#
-# **A.** A tutorial lists, among the reasons for shared weights: “Translation invariance: Same transformation regardless of position”. Let the tokens move by
-# two places.
-
-# %% code="spot-invariant" output="fixed"
-x = torch.randn(14, 8, generator=torch.Generator().manual_seed(0))
-torch.manual_seed(0)
-ffn = FFN(8, 32)
-moved = x.roll(2, dims=0)
-print("outputs stay where they were:", torch.allclose(ffn(moved), ffn(x), atol=1e-6))
-print("outputs move by two places:  ", torch.allclose(ffn(moved), ffn(x).roll(2, dims=0), atol=1e-6))
-
-# %% [markdown] text="spot-diagram"
-# The outputs move with the tokens: that is **equi**variant. Invariant would be a single result that does not notice the order, such as the mean of all
-# tokens. What comes after the colon is right.
-#
-# **B.** A tutorial draws four boxes, one below the other: the input, attention (“Global mixing”), the FFN (“Local transformation”), the output. Two things
-# that nearly every Transformer has are not in the picture. What happens to 8 blocks built like this? The cell measures how different the tokens still are:
-# ‖X − mean over tokens‖ / ‖X‖, which is 0 when all tokens are equal. It does so for FFNs alone as well, without any attention.
-
-
-# %% code="spot-diagram-cell"
-def different(x):
-    return ((x - x.mean(0)).norm() / x.norm()).item()
-
-
-def after_8_blocks(seed, residual=0, normed=False, mixed=True):
-    torch.manual_seed(seed)
-    x = torch.randn(14, 16, dtype=torch.float64)
-    norm = nn.LayerNorm(16).double() if normed else nn.Identity()
-    for _ in range(8):
-        mix, ffn = attention_with_weights(16, torch.float64), FFN(16, 64).double()
-        for layer in (mix, ffn) if mixed else (ffn,):
-            x = x * residual + layer(norm(x))
-    return different(x)
-
-
-with torch.no_grad():
-    for seed in range(5):
-        print(
-            f"seed {seed}: as drawn {after_8_blocks(seed):.0e}, FFNs alone {after_8_blocks(seed, mixed=False):.0e},",
-            f"with norms {after_8_blocks(seed, normed=True):.0e}, with residuals {after_8_blocks(seed, residual=1):.2f},",
-            f"with both {after_8_blocks(seed, residual=1, normed=True):.2f}",
-        )
-
-# %% [markdown] text="spot-equal"
-# As drawn, the tokens become equal within a few blocks, up to rounding, and no later layer can tell them apart again. Norms alone do not save them. And
-# the FFN does its part: it sees one token at a time, and still 8 FFNs in a row leave about a ten-thousandth of the difference, or less: with its first random
-# weights an FFN shrinks what differs from token to token, and then adds the same biases to all. The residual
-# connections turn the crash into a slide; residual and norm together turn the slide into a crawl (notebook 01 follows it through 96 layers).
-#
-# **C.** A textbook shows that its FFN is position-wise: it feeds it ones, `torch.ones(2, 3, 4)`, and points out that all three rows of the output are equal.
-
-# %% code="spot-equal-cell" output="fixed"
-ones = torch.ones(2, 3, 4)
-torch.manual_seed(0)
-for name, layer in (("FFN", FFN(4, 8)), ("attention", attention)):
-    rows = layer(ones)[0]
-    print(f"{name}: rows 0, 1 and 2 are equal: {torch.allclose(rows, rows[0].expand(3, 4), atol=1e-6)}")
+# So is it the FFN that keeps a Transformer's tokens apart? No, it is the skip and the norm. What a Transformer loses without its FFNs is something else, and notebook 10 looks for it.
 
 # %% [markdown] text="quiz_equivariant-text"
-# The statement is true, the demonstration shows too little: attention gives equal rows as well. With equal rows one can't see whether they were mixed. Your
-# `is_position_wise` can.
-#
-# ## 9 · Quiz
+# ## Quiz
 #
 # One point each. Put the letter in quotes.
 #
@@ -832,8 +418,8 @@ quiz_equivariant = "B"
 # %% [markdown] text="quiz_kernel-text"
 # ### Question `quiz_kernel`
 #
-# Two convolutions over the sequence, with the activation between them, must compute what an FFN computes, whatever its weights. Choose the smallest
-# kernel that does.
+# A convolution slides a window along the sequence and does the same at every place. Its kernel size is the length of the window. Two convolutions, with the activation between
+# them, must compute what an FFN computes, whatever its weights. Choose the smallest kernel that does.
 #
 # - **A.** Two convolutions with kernel size 1.
 # - **B.** Two convolutions with kernel size 3.
@@ -860,10 +446,116 @@ quiz_shared = ...  # "A", "B" or "C"
 quiz_shared = "C"
 ### END SOLUTION
 
-# %% [markdown] text="M4-text"
-# ## 10 · In your own words
+# %% [markdown] text="end-text"
+# ## You can now …
+#
+# - test whether any layer is position-wise, without looking inside: `is_position_wise`;
+# - place residual and norm, before and after: `residual_sublayer`;
+# - measure how the tokens of a deep stack become one, and say what speeds it up and what slows it down: `attention_only_collapse`.
+#
+# Next: `05_parameters`, where the weights of all these layers are counted.
+
+# %% figure="progress"
+progress()
+
+# %% [markdown] text="deeper-text"
+# ## Deeper
 #
 # *deeper: the core path goes on with `05_parameters`*
+#
+# ### Three witnesses
+#
+# The cell calls three witnesses who say the same in other words. A **loop** asks the FFN about one token after the other. A **convolution** with kernel size 1 slides the same small network over
+# the tokens; the paper of 2017 describes its FFN like that, too. And the **Jacobian**, the derivative of every output number by every input number, shows at once who depends on whom. Each of its blocks
+# belongs to one output token and one input token. Where nothing depends, the block is zero.
+
+# %% code="witnesses"
+torch.manual_seed(0)
+ffn, x = FFN(6, 24), torch.randn(5, 6)
+conv1, conv2 = nn.Conv1d(6, 24, 1), nn.Conv1d(24, 6, 1)
+for conv, linear in ((conv1, ffn.linear1), (conv2, ffn.linear2)):
+    conv.weight.data, conv.bias.data = linear.weight.data[:, :, None], linear.bias.data  # [out, in, kernel]
+with torch.no_grad():
+    whole = ffn(x)
+    print("loop:       ", torch.allclose(torch.stack([ffn(token) for token in x]), whole, atol=1e-6))
+    print("convolution:", torch.allclose(conv2(torch.relu(conv1(x.T))).T, whole, atol=1e-6))  # channels come first
+for name, layer in (("FFN", ffn), ("attention", attention)):
+    blocks = torch.autograd.functional.jacobian(layer, x).abs().amax((1, 3))  # [5, 5]: output token, input token
+    print(f"\nJacobian of the {name}")
+    for row in blocks:
+        print("   ", " ".join("■" if value > 1e-9 else "·" for value in row))
+
+wide, x = FFN(64, 256), torch.randn(1024, 64)
+with torch.no_grad():
+    for name, call in (("loop", lambda: [wide(token) for token in x]), ("one call", lambda: wide(x))):
+        call()  # the first call is slower
+        started = time.perf_counter()
+        call()
+        print(f"{name:9} {1000 * (time.perf_counter() - started):6.1f} ms for 1,024 tokens")
+
+# %% [markdown] text="chunks-text"
+# A matrix with blocks on its diagonal only is called *block-diagonal*. The blocks differ, because each token's own numbers decide which neurons are active. Equal tokens have equal blocks and equal
+# outputs. So if an FFN got nothing but the vectors of single words, it could as well be a table with one row for each word. One call takes a fraction of the loop's
+# time for the same products, because there is far less to organise.
+#
+# ### In portions
+#
+# Between its two matrices an FFN is wide. For 100,000 tokens and 11,008 neurons, at two bytes a number, the hidden layer alone needs 2.2 GB. But no token waits for another one. So an FFN can take a few, forget their hidden rows
+# and go on. While a model writes, it even takes one word at a time: attention keeps the keys and values of all earlier words in its *KV cache*, and the FFN needs no cache at all.
+
+# %% [markdown] text="ffn_chunked-text"
+# ### Exercise `ffn_chunked`
+#
+# *3 points · difficulty ●●○ · 5 minutes · deeper: you can come back to it later*
+#
+# Return what `ffn(x)` returns, with at most `c` tokens in the hidden layer at a time.
+#
+# - **Takes** `x` [..., d_model], which may also be a single token [d_model]; a module `ffn` like `FFN` above; and a whole number `c` ≥ 1.
+# - **Returns** `ffn(x)`, in the shape and dtype of `x`. Gradients flow as through one call.
+# - No call gets more than `c` tokens, counted over **all** dimensions before the last. Every token goes in once. `c` need not divide their number.
+#
+# Stuck? Run `hint("ffn_chunked")` in a cell of your own.
+
+
+# %% exercise="ffn_chunked"
+def ffn_chunked(x, ffn, c):
+    """ffn(x) for x [..., d_model], of which at most c tokens are in the hidden layer at a time."""
+    ### BEGIN SOLUTION
+    tokens = x.reshape(-1, x.shape[-1])  # [N, d_model]
+    return torch.cat([ffn(chunk) for chunk in tokens.split(c)]).reshape(x.shape)
+    ### END SOLUTION
+    raise NotImplementedError
+
+# %% [markdown] text="bottleneck_rank-text"
+# ### A bottleneck
+#
+# Usually d_ff is larger than d_model. What if it is smaller? Neuron j writes row j of W2, stronger or weaker or not at all. So whatever comes in, the neurons write a weighted sum of d_ff vectors. How many independent
+# directions are in use is the *rank* of what they write. Is such a bottleneck of any use? In a block, x is added to it, so x itself passes by, and only the *change* is narrow. *Adapters* (Houlsby et al.
+# [2019](https://arxiv.org/abs/1902.00751)) are such narrow FFNs inside a trained model. Only they learn, with the layer norms and a new output layer, while all other weights stay frozen.
+#
+# ### Exercise `bottleneck_rank`
+#
+# *3 points · difficulty ●●○ · 5 minutes · deeper: you can come back to it later*
+#
+# - **Takes** `ffn`, a module like `FFN` above, in eval mode, and inputs `X` [N, d_model], in float32 or float64.
+# - **Returns** an int, the rank of what the neurons write for X: of `ffn(X)` without `b2`.
+# - Rounding is not rank. A singular value that is at most a millionth of the largest counts as zero, in either dtype.
+# - If nothing is written at all, the rank is 0. Leave `ffn` and `X` as they were.
+#
+# Stuck? Run `hint("bottleneck_rank")` in a cell of your own.
+
+
+# %% exercise="bottleneck_rank"
+def bottleneck_rank(ffn, X):
+    """How many independent directions the neurons write for X [N, d_model]: an int."""
+    ### BEGIN SOLUTION
+    written = ffn(X) - ffn.linear2.bias  # [N, d_model]
+    return int(torch.linalg.matrix_rank(written, rtol=1e-6))
+    ### END SOLUTION
+    raise NotImplementedError
+
+# %% [markdown] text="M4-text"
+# ### In your own words
 #
 # *question M4 · 3 points, graded by your instructor · 10 minutes*
 #
@@ -872,7 +564,8 @@ quiz_shared = "C"
 #
 # 1. What would it cost, and what could it no longer do? Give a number for d_model = 512, d_ff = 4 · T · d_model and T = 100, and say what happens at T = 101.
 # 2. What happens to the outputs when two tokens change places, in either design?
-# 3. The tokens have to exchange information somewhere. Where does it happen in a Transformer, and how does MLP-Mixer do it, which has no attention?
+# 3. The tokens have to exchange information somewhere. Where does it happen in a Transformer? And how could it happen in a model that has no attention, such as
+#    MLP-Mixer ([Tolstikhin et al. 2021](https://arxiv.org/abs/2105.01601))?
 #
 # Four to eight sentences are enough. Double-click the cell below to write.
 
@@ -892,25 +585,3 @@ quiz_shared = "C"
 # - (2) equivariant, in words or by name, for the position-wise FFN, and that the other design is not. Half a point for one. “Invariant” is wrong.
 # - (3) mixing is done by attention; Mixer mixes tokens by an MLP across positions. Half a point for one of the two.
 # <!-- ### END SOLUTION -->
-
-# %% [markdown] text="end-text"
-# ## You can now …
-#
-# - apply an FFN token by token, and say why one call does the same, faster: `ffn_loop`;
-# - run an FFN in chunks of tokens, and say why it needs no cache: `ffn_chunked`;
-# - test whether a layer is position-wise, without looking inside: `is_position_wise`;
-# - write an FFN as two convolutions with kernel size 1: `ffn_as_conv1d`;
-# - place residual and norm, before and after: `residual_sublayer`;
-# - bound and measure the rank of a bottleneck: `bottleneck_rank`;
-# - say why the FFN is position-wise: M4.
-#
-# ## Going further
-#
-# - Vaswani et al. 2017, *Attention Is All You Need* (arXiv 1706.03762). Section 3.3: “applied to each position separately and identically”.
-# - Tolstikhin et al. 2021, *MLP-Mixer* (arXiv 2105.01601): what becomes of a model in which an MLP mixes the positions.
-# - Houlsby et al. 2019, *Parameter-Efficient Transfer Learning for NLP* (arXiv 1902.00751): bottlenecks put to use.
-#
-# Next: `05_parameters`, where the weights of all these layers are counted.
-
-# %% figure="progress"
-progress()

@@ -23,7 +23,6 @@ from ffnlab.course.figures import (
     anatomy,
     balance,
     capstone,
-    every_position,
     experts,
     feed_forward,
     gated,
@@ -80,7 +79,7 @@ contest = partial(gated.contest, a_contest())
 
 # Every figure, and the parameters at which it is looked at besides its defaults: the smallest, the largest, and some between.
 
-LAST_TOKEN, LAST_FACT = len(every_position.TOKENS) - 1, memory.STORED - 1
+LAST_FACT = memory.STORED - 1
 LOW, HIGH, MIXED = (-3.0,) * 8, (3.0,) * 8, (3.0, -3.0, 2.5, -2.5, 0.0, -0.5, 1.5, -1.5)
 BALANCES = list(product(stored_balance.CURES, stored_balance.HEAD_STARTS))
 VIEWS = list(product(capstone.MEASURES, capstone.EQUAL, [words for _, words in capstone.PAIRS]))
@@ -103,14 +102,6 @@ PARAMETERS: dict[Draw, Iterable[tuple[Any, ...]]] = {
         *((units, step, x, y) for units, x, y in ((4, -1.75, 1.75), (8, 0.0, 0.0), (16, 1.75, -1.75)) for step in polygons.STEPS),
         (16, 1000, 0.5, 0.25),
     ],
-    every_position.edit: product(every_position.WORDS, range(4), (every_position.EVERYWHERE, 0, 10, every_position.PLACES[-1])),
-    every_position.jacobian: [
-        *product(every_position.LAYERS, (2, every_position.LONGEST)),
-        *product(every_position.LAYERS, (2, every_position.LONGEST), (0, 1, 5, every_position.BLOCKS[-1])),
-    ],
-    every_position.boxes: product((1, 8, 9, LAST_TOKEN + 1), (False, True)),
-    every_position.sublayers: [("post",)],
-    every_position.bottleneck: product((1, 2, 3), (False, True), (0, 120, 135, every_position.AZIMUTHS[-1])),
     parameters.areas: product(parameters.WIDTHS, [ratio for _, ratio in parameters.RATIOS]),
     parameters.explore: [
         (128, 1.0, 1, 1, 1, 1000),
@@ -216,17 +207,6 @@ REFUSED: list[tuple[Draw, tuple[Any, ...], str]] = [
     (activations.polygons, (5, 0), "must be"),
     (activations.polygons, (8, 7), "must be"),
     (activations.polygons, (8, 0, 2.0), "must be"),
-    (every_position.edit, (0,), "must be one of"),
-    (every_position.edit, (1, 4), "must be from"),
-    (every_position.edit, (1, 2, 15), "must be from"),
-    (every_position.jacobian, ("FFN", 1), "must be from"),
-    (every_position.jacobian, ("attention", 6), "must be from"),
-    (every_position.jacobian, ("FFN", 4, every_position.BLOCKS[-1] + 1), "must be from"),
-    (every_position.boxes, (0,), "must be from"),
-    (every_position.boxes, (15,), "must be from"),
-    (every_position.sublayers, ("both",), "there is no"),
-    (every_position.bottleneck, (4,), "must be from"),
-    (every_position.bottleneck, (2, False, 20), "must be one of"),
     (parameters.areas, (0,), "must be positive"),
     (partial(parameters.explore, d_model=100, heads=8), (), "can't share"),
     (parameters.models, ("GPT-5",), "not among the models shown"),

@@ -306,8 +306,9 @@ def test_generated_notebooks_say_that_they_are_generated() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_title_of_a_fold_is_html(name: str) -> None:
     """Markdown is not read there, so its marks would stand on the page."""
-    titles = re.findall(r"<summary>(.*?)</summary>", paths.source(name).read_text(encoding="utf-8"))
-    assert titles or name in ("00_start_here", "03_activations"), "where nothing is folded"
+    source = paths.source(name).read_text(encoding="utf-8")
+    titles = re.findall(r"<summary>(.*?)</summary>", source)
+    assert titles or "veil(" in source, "nothing is folded"
     assert not [title for title in titles if re.search(r"[*`_$]", re.sub(r"<[^>]*>", "", title))]
 
 

@@ -1,168 +1,28 @@
-"""Notebook 04: the numbers in its figures computed again by loops, and its probes' layers."""
+"""Notebook 04: the layers that its probes ask about, the stacks in which tokens become one, and what its text says of both."""
 
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Iterator
 from typing import Any
 
+import numpy
 import pytest
 import torch
-from drawings import LAST_TOKEN, numbers, texts, tips
+import torch.nn.functional as F
+from torch import nn
 
 from autograder import keys
+from autograder.authoring.build import solution_answer
+from autograder.authoring.experiments import collapse as making
 from autograder.engine import grade_submission
 from autograder.marking import draws, reference
 from ffnlab.checking.comparison import compare, reference_outputs_of
-from ffnlab.course import toy_transformer, world
 from ffnlab.course.exercises import every_position as exercises
+from ffnlab.course.experiments import collapse
 from ffnlab.course.ffn_probes import make_ffn
-from ffnlab.course.figures import every_position as figures
-from ffnlab.course.figures import shared
+from ffnlab.course.figures.shared import SEED
 from ffnlab.observation.exercise import Draw, probe_inputs
-
-# edit
-
-
-def loudest(place: int, new: str) -> tuple[list[float], list[float]]:
-    """How far what the FFN gets and gives moves at each position of the little world's sentence, computed from the model's matrices one position at a time."""
-    model = toy_transformer.load()
-    assert model.linear1 and model.linear2 and isinstance(model.attention, toy_transformer.Average)
-    gets, gives = [], []
-    for words in (figures.SAID, [*figures.SAID[:place], new, *figures.SAID[place + 1 :]]):
-        own = [model.words.weight[world.NUMBER[word]] + model.places.weight[t] for t, word in enumerate(words)]
-        sent = [4 * model.attention.output(model.attention.value(x)) for x in own]
-        gets.append([x + sum(sent[: t + 1]) / (t + 1) for t, x in enumerate(own)])
-        gives.append([model.linear2(torch.relu(model.linear1(x))) for x in gets[-1]])
-    return tuple([float((a - b).norm()) for a, b in zip(*both, strict=True)] for both in (gets, gives))  # type: ignore[return-value]
-
-
-@pytest.mark.parametrize("place", figures.WORDS)
-def test_an_edited_word_is_heard_from_its_position_on_and_answered_at_two(place: int) -> None:
-    assert figures.edit(place, 0).title == "0 of 15 inputs of the FFN change, and 0 of its outputs"
-    for n, word in enumerate(figures.WORDS[place][1:], 1):
-        drawn = figures.edit(place, n)
-        gets, gives = loudest(place, word)
-        assert [t for t, size in enumerate(gets) if size > 1e-4] == list(range(place, 15))
-        assert [figures.SAID[t] for t, size in enumerate(gives) if size > 1e-4] == ["jump", "was"]
-        assert drawn.title == f"{15 - place} of 15 inputs of the FFN change, and 2 of its outputs"
-        shown = [text for text in texts(drawn) if re.fullmatch(r"\d+\.\d\d", text)]
-        expected = [size for pair in zip(gets, gives, strict=True) for size in pair if size > 1e-4]
-        assert [float(text) for text in shown] == pytest.approx(expected, abs=6e-3)
-
-
-@pytest.mark.parametrize("only", figures.PLACES[1:])
-def test_a_position_that_is_told_alone_changes_its_own_output_at_most(only: int) -> None:
-    for place, words in figures.WORDS.items():
-        for n in range(1, len(words)):
-            into, out = int(only >= place), int(only >= place and only in (10, 14))
-            assert (
-                figures.edit(place, n, only).title == f"{into} of 15 inputs of the FFN change, and {out} of its outputs"
-            )
-
-
-def test_each_edit_has_its_own_reason() -> None:
-    ditch, warm = figures.edit(1, 2), figures.edit(3, 2)
-    assert "at “jump”: cold land, instead of cold water; at “was”: spunky in the cold, as before" in ditch.sentence
-    assert "over → into" in texts(ditch) and "glad → sorry" not in texts(ditch)
-    assert "over → into" in texts(warm) and "glad → sorry" in texts(warm)
-
-
-# jacobian
-
-
-def ffn_by_loops(x: list[float], d_model: int = 6) -> list[float]:
-    w1, b1, w2, b2 = (part.tolist() for part in shared.weights(4, d_model, torch.float64))
-    hidden = [max(0.0, sum(x[i] * w1[i][j] for i in range(d_model)) + b1[j]) for j in range(4 * d_model)]
-    return [sum(hidden[j] * w2[j][k] for j in range(4 * d_model)) + b2[k] for k in range(d_model)]
-
-
-@pytest.mark.parametrize("length", range(2, figures.LONGEST + 1))
-def test_the_jacobian_has_the_blocks_that_the_layer_lets_see(length: int) -> None:
-    expected = {
-        "FFN": length,
-        "attention": length**2,
-        "causal attention": length * (length + 1) // 2,
-        "convolution, kernel 3": 3 * length - 2,
-    }
-    for layer, blocks in expected.items():
-        drawn = figures.jacobian(layer, length)
-        assert numbers(drawn.title)[-2:] == [blocks, length**2]
-        assert len(tips(drawn)) == 16 * blocks
-        assert numbers(drawn.sentence)[:6] == [length, 4, 4 * length, 4 * length, length**2, blocks]
-        if blocks > length:
-            assert numbers(drawn.sentence)[6] == blocks - length
-
-
-def test_a_block_of_the_ffn_holds_its_derivatives() -> None:
-    x = shared.embeddings(figures.TOKENS[:2], 4, torch.float64)[1].tolist()
-    step = 1e-6
-    for i in range(4):
-        for j in range(4):
-            up, down = ([*x[:j], x[j] + sign * step, *x[j + 1 :]] for sign in (1, -1))
-            slope = (ffn_by_loops(up, 4)[i] - ffn_by_loops(down, 4)[i]) / (2 * step)
-            (tip,) = [tip for tip in tips(figures.jacobian("FFN", 2)) if tip.startswith(f"creek {i} by creek {j}:")]
-            assert numbers(tip)[-1] == pytest.approx(slope, abs=6e-4)
-
-
-# boxes
-
-
-def test_one_ffn_serves_any_length_and_own_ones_end_at_the_eighth_token() -> None:
-    one = 6 * 24 + 24 + 24 * 6 + 6
-    for length in range(1, LAST_TOKEN + 2):
-        shared_one, own = figures.boxes(length), figures.boxes(length, own=True)
-        assert numbers(shared_one.title) == [one, length]
-        missing = max(0, length - figures.TRAINED)
-        assert numbers(own.title) == ([8, missing, length] if missing else [8, 8 * one])
-        assert own.svg.count(">?<") == missing and own.svg.count(">FFN ") == 8, (
-            "a box for each position, and then a cliff"
-        )
-        assert shared_one.svg.count(">FFN<") == 1, "one box, whatever the length"
-
-
-# sublayers
-
-
-def test_the_norms_stand_beside_the_path_or_on_it() -> None:
-    pre, post = figures.sublayers("pre"), figures.sublayers("post")
-    assert "no norms on the path" in pre.title and "2 norms on the path" in post.title
-    assert "out = z + FFN(norm(z))" in pre.svg and "out = norm(z + FFN(z))" in post.svg
-
-
-# bottleneck
-
-
-def points_of(d_ff: int, plus_x: bool) -> torch.Tensor:
-    """The points of a picture as their tips say them, [14, 3], in the order of the sentence."""
-    said = sorted(tips(figures.bottleneck(d_ff, plus_x)), key=lambda tip: int(tip.split()[0]))
-    return torch.tensor([numbers(tip)[-3:] for tip in said], dtype=torch.float64)
-
-
-@pytest.mark.parametrize("d_ff", [1, 2, 3])
-def test_a_bottleneck_leaves_a_line_a_plane_or_the_room_and_x_fills_it_again(d_ff: int) -> None:
-    narrow, wide = points_of(d_ff, False), points_of(d_ff, True)
-    assert narrow.shape == wide.shape == (14, 3)
-    assert torch.linalg.matrix_rank(narrow, atol=0.2) == d_ff and torch.linalg.matrix_rank(wide, atol=0.5) == 3
-    weights = torch.tensor(figures.WRITES[:d_ff])
-    used = torch.linalg.lstsq(weights.T, narrow.T).solution
-    assert (used > -0.15).all(), "a neuron writes its arrow, or nothing, never the opposite"
-    for points, plus_x in ((narrow, False), (wide, True)):
-        drawn = figures.bottleneck(d_ff, plus_x)
-        expected = torch.linalg.svdvals(points).tolist()
-        *values, rank, _ = numbers(drawn.sentence)[2:]
-        assert rank == (3 if plus_x else d_ff) and values == pytest.approx(expected, abs=0.2)
-        assert values.count(0) == 3 - rank
-
-
-def test_the_plane_is_seen_from_its_edge_at_120_degrees_and_points_stay_in_the_cube() -> None:
-    edge_on = [azimuth for azimuth in figures.AZIMUTHS if "edge" in figures.bottleneck(2, False, azimuth).sentence]
-    assert edge_on == [120]
-    assert all(
-        float(points_of(d_ff, plus_x).abs().max()) < figures.ROOM for d_ff in (1, 2, 3) for plus_x in (False, True)
-    )
-
 
 # The layers that `is_position_wise` is asked about
 
@@ -284,3 +144,161 @@ def test_no_direction_is_weak_by_chance(given: str, seed: int) -> None:
     values = torch.linalg.svdvals(hidden @ weights["W2"])
     ratios = values / values[0]
     assert bool((ratios[:rank] > 0.99 * exercises.WEAKEST).all()) and bool((ratios[rank:] < 1e-12).all())
+
+
+# The tokens that become one
+
+
+def test_what_was_stored_of_the_stacks_is_computed_again() -> None:
+    seed = collapse.FRESH[3]
+    stops = [n for n in collapse.DEPTHS if n <= 12]
+    for name, stack in making.stacks(collapse.SETTINGS, 12, seed).items():
+        again = [making.residual(stack[n]) for n in stops]
+        assert collapse.stored(name)["residuals"][3][: len(stops)] == pytest.approx(again, rel=0.01, abs=1e-14), name
+
+
+def test_the_layers_of_the_stacks_are_torchs_attention_and_ffn() -> None:
+    """One layer of each kind, from the same random numbers, with torch's own functions."""
+    seed = collapse.SHOWN
+    rng = numpy.random.default_rng([SEED, seed, 3])
+    x = torch.from_numpy(rng.standard_normal((14, 64)))
+    q, k, v, o = (torch.from_numpy(rng.standard_normal((64, 64)) / 8) for _ in range(4))
+    into, back = (
+        torch.from_numpy(rng.standard_normal((64, 256)) / 8),
+        torch.from_numpy(rng.standard_normal((256, 64)) / 16),
+    )
+
+    def attention(x: torch.Tensor) -> torch.Tensor:
+        queries, keys, values = ((x @ w).view(14, 4, 16).transpose(0, 1) for w in (q, k, v))
+        return F.scaled_dot_product_attention(queries, keys, values).transpose(0, 1).reshape(14, 64) @ o
+
+    def ffn(x: torch.Tensor) -> torch.Tensor:
+        return torch.relu(x @ into) @ back
+
+    def norm(x: torch.Tensor) -> torch.Tensor:
+        return F.layer_norm(x, (64,))
+
+    z, mixed, skipped = x + attention(norm(x)), attention(x), x + attention(x)
+    sized = F.normalize(ffn(mixed), dim=1) * mixed.norm(dim=1, keepdim=True)
+    wanted = {
+        "attention": mixed, "ffn": ffn(mixed), "skip": skipped, "all": z + ffn(norm(z)), "skip, norm": z,
+        "ffn, same length": sized, "ffn, four times": 4 * sized,
+        "no relu, same length": F.normalize(mixed @ into @ back, dim=1) * mixed.norm(dim=1, keepdim=True),
+        "only its length": F.normalize(mixed, dim=1) * ffn(mixed).norm(dim=1, keepdim=True),
+    }  # fmt: skip
+    made = making.stacks(collapse.SETTINGS, 1, seed)
+    assert set(made) == set(wanted)
+    for name, output in wanted.items():
+        assert numpy.abs(made[name][1] - output.numpy()).max() < 1e-10, name
+
+
+def test_the_dots_are_as_far_apart_as_the_tokens() -> None:
+    """Their mean is the middle, the root of their mean square is r(X), and they lie as the tokens do in the plane where these differ most."""
+    for name, stack in making.stacks(
+        {name: collapse.SETTINGS[name] for name in ("skip", "ffn")}, 3, collapse.SHOWN
+    ).items():
+        stored = collapse.stored(name)
+        for n, x in enumerate(stack):
+            dots = numpy.array(stored["dots"][collapse.DEPTHS.index(n)])
+            assert dots.mean(axis=0) == pytest.approx([0, 0], abs=1e-4)
+            assert (dots**2).sum() / len(dots) == pytest.approx(stored["shown"][n] ** 2, rel=0.02, abs=1e-4)
+            if stored["shown"][n] > 1e-2:  # below, four decimals are too few
+                u, s, _ = numpy.linalg.svd(x - x.mean(axis=0))
+                plane = u[:, :2] * s[:2]
+                assert numpy.corrcoef(numpy.ravel(dots @ dots.T), numpy.ravel(plane @ plane.T))[0, 1] > 0.999
+
+
+def test_what_the_text_says_of_twenty_stacks_holds() -> None:
+    assert len(collapse.FRESH) == 20 and not set(collapse.FRESH) & {0, 1, 2, 3, 4}
+    alone, bare, short, same, straight, long = (
+        collapse.typical(name, 3)
+        for name in (
+            "attention",
+            "ffn",
+            "only its length",
+            "ffn, same length",
+            "no relu, same length",
+            "ffn, four times",
+        )
+    )
+    assert alone / bare == pytest.approx(100, rel=0.05)
+    assert alone / short > 4 * (alone / same) > 12, "length explains most, and a factor of four is left"
+    assert alone / same == pytest.approx(4, rel=0.05)
+    assert 0.8 < straight / alone < 1 and collapse.lower("no relu, same length", "attention", 3) == 12
+    assert long / alone > 1e4
+    lower = {
+        name: collapse.lower(name, "attention", 3)
+        for name in ("ffn", "only its length", "ffn, same length", "ffn, four times")
+    }
+    assert lower == {"ffn": 20, "only its length": 20, "ffn, same length": 17, "ffn, four times": 0}
+    for name in ("skip", "skip, norm", "all"):
+        fall = [collapse.typical(name, n) for n in collapse.DEPTHS]
+        assert fall == sorted(fall, reverse=True), "nothing stops it"
+    assert collapse.typical("skip", 96) < 1e-12 < 0.1 < collapse.typical("skip, norm", 96) < collapse.typical("all", 96)
+
+
+def test_an_ffn_with_random_weights_shortens_vectors_by_about_a_quarter() -> None:
+    rng = numpy.random.default_rng(0)
+    x, into, back = (
+        rng.standard_normal((500, 64)),
+        rng.standard_normal((64, 256)) / 8,
+        rng.standard_normal((256, 64)) / 16,
+    )
+    output = numpy.maximum(x @ into, 0) @ back
+    assert 0.2 < 1 - numpy.median(numpy.linalg.norm(output, axis=1) / numpy.linalg.norm(x, axis=1)) < 0.35
+
+
+def test_halved_weights_do_what_the_text_says() -> None:
+    answer = solution_answer("attention_only_collapse").answer
+    for seed in range(3):
+        found = {}
+        for divisor in (8, 16):
+            generator = torch.Generator().manual_seed(seed)
+            X0 = torch.randn(14, 64, generator=generator)
+            layers = [tuple(torch.randn(64, 64, generator=generator) / divisor for _ in range(4)) for _ in range(96)]
+            found[divisor] = [answer(X0, layers, skip) for skip in (False, True)]
+        first = {divisor: next(n for n, r in enumerate(alone) if r < 1e-6) for divisor, (alone, _) in found.items()}
+        assert first[16] == first[8] - 1
+        assert found[8][1][-1] < 1e-9 and found[16][1][-1] == pytest.approx(0.2, abs=0.06)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_every_rounding_of_r_shows(seed: int) -> None:
+    for case in range(3):
+        X = exercises.attention_only_collapse.inputs(seed, case)["X"]
+        residual = float((X - X.mean(0)).norm() / X.norm())
+        assert all(abs(round(residual, digits) - residual) > 3e-5 for digits in (2, 3, 4))
+
+
+# The stream of 24 blocks
+
+
+def root_mean_squares(mode: str, depth: int, shrink: float = 1.0) -> list[float]:
+    """That of all numbers after `depth` random blocks, as the notebook stacks them, for twenty seeds that it does not show."""
+    sublayer, found, d = solution_answer("residual_sublayer").answer, [], 32
+    for seed in range(5, 25):
+        torch.manual_seed(seed)
+        x = torch.randn(14, d)
+        for _ in range(depth):
+            q, k, v, o = torch.randn(4, d, d) / d**0.5
+            up, down = nn.Linear(d, 4 * d), nn.Linear(4 * d, d)
+
+            def attention(h: torch.Tensor, q: Any = q, k: Any = k, v: Any = v, o: Any = o) -> Any:
+                return shrink * torch.softmax((h @ q) @ (h @ k).T / d**0.5, -1) @ (h @ v) @ o
+
+            def ffn(h: torch.Tensor, up: Any = up, down: Any = down) -> Any:
+                return shrink * down(torch.relu(up(h)))
+
+            for layer in (attention, ffn):
+                x = sublayer(x, layer, nn.LayerNorm(d), mode)
+        found.append(x.square().mean().sqrt().item())
+    return found
+
+
+@torch.no_grad()
+def test_the_stream_grows_in_pre_norm_alone_and_as_the_text_says() -> None:
+    pre = root_mean_squares("pre", 24)
+    assert sum(3 <= size <= 5 for size in pre) >= 16 and sorted(pre)[10] == pytest.approx(4.2, abs=0.2)
+    assert root_mean_squares("post", 24) == pytest.approx([1.0] * 20, abs=1e-3)
+    for depth in (24, 96):
+        assert root_mean_squares("pre", depth, (2 * depth) ** -0.5) == pytest.approx([1.0] * 20, abs=0.15)

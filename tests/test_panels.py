@@ -83,33 +83,6 @@ def memory_view(ffn):
         ("What came back is what you were given", "x.add"),
     ),
     Attempt(
-        "ffn_as_conv1d",
-        "kernels of three, the neighbours random",
-        """
-def ffn_as_conv1d(ffn):
-    d_ff, d_model = ffn.linear1.weight.shape
-    torch.manual_seed(1)
-
-    class Conv(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.conv1 = nn.Conv1d(d_model, d_ff, 3, padding=1)
-            self.conv2 = nn.Conv1d(d_ff, d_model, 3, padding=1)
-            with torch.no_grad():
-                self.conv1.weight[:, :, 1] = ffn.linear1.weight
-                self.conv1.bias.copy_(ffn.linear1.bias)
-                self.conv2.weight[:, :, 1] = ffn.linear2.weight
-                self.conv2.bias.copy_(ffn.linear2.bias)
-
-        def forward(self, x):
-            return self.conv2(ffn.activation(self.conv1(x.transpose(1, 2)))).transpose(1, 2)
-
-    return Conv()
-""",
-        ("The kernel has size 3",),
-        ("The values are right", "are 0"),
-    ),
-    Attempt(
         "flops_per_token",
         "half of it, and T twice in the mix",
         """
@@ -386,6 +359,22 @@ def activation(name, x, beta=1.0):
     return x * share, share + x * growth
 """,
         ("cube",),
+    ),
+    Attempt(
+        "attention_only_collapse",
+        "the quotient of variances",
+        """
+def attention_only_collapse(X0, weights, skip):
+    X, found = X0.double(), []
+    for layer in [None, *weights]:
+        if layer is not None:
+            q, k, v, o = (W.double() for W in layer)
+            out = torch.softmax((X @ q) @ (X @ k).T / q.shape[1] ** 0.5, -1) @ (X @ v) @ o
+            X = X + out if skip else out
+        found.append(((X - X.mean(0)).var() / X.var()).item())
+    return found
+""",
+        ("variances", "norm"),
     ),
     Attempt(
         "write_fact",

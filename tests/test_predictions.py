@@ -21,10 +21,12 @@ from torch import nn
 from autograder.authoring.build import notebook_of
 from ffnlab.checking import record
 from ffnlab.course import atlas, toy_transformer, world
+from ffnlab.course.boards import boxes
 from ffnlab.course.experiments import capstone as stored_capstone
+from ffnlab.course.experiments import collapse
 from ffnlab.course.experiments import creek as stored_creek
 from ffnlab.course.experiments import english as stored_english
-from ffnlab.course.figures import balance, every_position, experts, feed_forward, memory
+from ffnlab.course.figures import balance, experts, feed_forward, memory
 from ffnlab.drawing import widget_output
 from ffnlab.prediction import prediction_widget
 from ffnlab.prediction.prediction import Prediction
@@ -140,9 +142,6 @@ def test_the_right_answers_are_what_the_figures_say() -> None:
         "nothing_in": (feed_forward.by_hand(0, 0).title, "No neuron fires: unpleasant −1 and inviting 1"),
         "flat_pieces": (feed_forward.folded(1, 1).title, "Unpleasant: 4 flat pieces, 1 high at the point"),
         "tenth_of_relu": (feed_forward.bend(0.1).title, "10 % ReLU bends the line at 22 points"),
-        "edited_word": (every_position.edit(1, 2).title, "14 of 15 inputs of the FFN change, and 2 of its outputs"),
-        "jacobian_blocks": (every_position.jacobian(layer="FFN", length=4).title, "FFN: 4 of 16 blocks are not zero"),
-        "two_neurons": (every_position.bottleneck(2).title, "2 neurons: the 14 points lie on a plane"),
         "neuron_fires": (memory.neuron(0).title, "Neuron 0 fires for 268 of 512 facts"),
         "logits_that_count": (
             experts.slopes(2, "topk_softmax").title,
@@ -154,6 +153,15 @@ def test_the_right_answers_are_what_the_figures_say() -> None:
     }
     assert set(says) <= set(active_course().predictions)
     assert {name: said for name, (said, _) in says.items()} == {name: right for name, (_, right) in says.items()}
+
+
+def test_the_right_answers_about_boxes_and_stacks_are_what_they_are() -> None:
+    truths = [box.truth for box in boxes.boxes()]
+    assert str(truths.count("real")) == active_course().prediction("eight_boxes").right
+    assert (truths.count("sideways"), truths.count("favourite")) == (4, 1)
+    fallen = {name: collapse.typical(name, 3) for name in ("attention", "ffn", "skip", "all")}
+    assert min(fallen, key=lambda name: fallen[name]) == "ffn"  # first_to_fall
+    assert collapse.lower("ffn", "attention", 3) == len(collapse.FRESH) >= 15
 
 
 def test_the_right_answers_about_models_are_what_the_atlas_counts() -> None:
@@ -230,10 +238,8 @@ def test_the_right_answers_that_are_arithmetic_are_computed() -> None:
     holder.layers = [nn.Linear(10, 10) for _ in range(3)]  # type: ignore[assignment]
     assert str(sum(p.numel() for p in holder.parameters())) == active_course().prediction("plain_list").right
     assert set(nn.Dropout(0.5)(torch.ones(64)).tolist()) == {0.0, 2.0}  # dropout_ones
-    assert list(nn.Conv1d(6, 24, 1)(torch.zeros(2, 6, 5)).shape) == [2, 24, 5]  # conv_shape
     assert list((torch.zeros(2, 5, 8) + torch.zeros(2, 5, 1)).shape) == [2, 5, 8]  # width_of_one
     assert F.glu(torch.tensor([2.0, 0.0])).item() == 1.0  # torch_glu
-    assert f"{100_000 * 11_008 * 2 / 1e9:.1f} GB" == active_course().prediction("hidden_memory").right
     speeds = [1e11 / (8e9 * size) for size in (2, 0.5)]  # bytes per second, and bytes of one token
     assert f"about {speeds[0]:.0f}, and {speeds[1]:.0f}" == active_course().prediction("laptop_speed").right
     assert torch.softmax(torch.tensor([-1.0, 0.0, -2.0]), 0).argmax() == 1  # filled_with_zero

@@ -1,4 +1,4 @@
-"""The marking guide of notebook 04, One network, every position.
+"""The marking guide of notebook 04, Which of these eight is an FFN?
 
 Each answer is typed as a student would type it in the exercise's cell, with the notebook's imports: torch, F and nn.
 """
@@ -13,459 +13,6 @@ from torch import nn
 
 from autograder.keys.key import NO_RETURN, Key, question
 from ffnlab.course.exercises import every_position as exercises
-
-# ffn_loop
-
-ffn_loop = Key(exercises.ffn_loop)
-
-
-@ffn_loop.truth
-def one_call_a_token(x, ffn):
-    """Each token alone, as a sequence of one, in a sentence of one; the rows are put together by concatenation."""
-    sentences = []
-    for b in range(x.shape[0]):
-        rows = [ffn(x[b : b + 1, t : t + 1, :]) for t in range(x.shape[1])]
-        sentences.append(torch.cat(rows, dim=1))
-    return torch.cat(sentences, dim=0)
-
-
-@ffn_loop.right("one loop over positions")
-def over_positions(x, ffn):
-    return torch.stack([ffn(x[:, t]) for t in range(x.shape[1])], dim=1)
-
-
-@ffn_loop.right("a buffer that is filled row by row")
-def filled_buffer(x, ffn):
-    out = torch.empty_like(x)
-    for b in range(x.shape[0]):
-        for t in range(x.shape[1]):
-            out[b, t] = ffn(x[b, t])
-    return out
-
-
-@ffn_loop.right("flattened, then looped, then folded back")
-def flattened(x, ffn):
-    rows = []
-    for token in x.reshape(-1, x.shape[-1]):
-        rows.append(ffn(token))
-    return torch.stack(rows).reshape(x.shape)
-
-
-@ffn_loop.right("unbind, and a non-contiguous result")
-def unbound(x, ffn):
-    return torch.stack([ffn(column) for column in x.unbind(1)]).transpose(0, 1)
-
-
-@ffn_loop.right("no loop at all: the values are what is asked")
-def one_call(x, ffn):
-    return ffn(x)
-
-
-@ffn_loop.mistake(
-    "The rows are stacked along the first dimension: [T, B, d_model]. The positions belong in dimension 1; `torch.stack` has an argument for that."
-)
-def stacked_in_front(x, ffn):
-    return torch.stack([ffn(x[:, t]) for t in range(x.shape[1])])
-
-
-@ffn_loop.mistake(
-    "The rows are stacked along the last dimension: [B, d_model, T]. A token's numbers stay together, in the last dimension."
-)
-def stacked_behind(x, ffn):
-    return torch.stack([ffn(x[:, t]) for t in range(x.shape[1])], dim=-1)
-
-
-@ffn_loop.mistake(
-    "`torch.cat` lengthens a dimension that is there, so tokens ran together into one long row. `torch.stack` makes a new dimension."
-)
-def concatenated(x, ffn):
-    return torch.cat([ffn(x[:, t]) for t in range(x.shape[1])], dim=1)
-
-
-@ffn_loop.form(concatenated)
-def all_concatenated(x, ffn):
-    return torch.cat([ffn(x[b, t]) for b in range(x.shape[0]) for t in range(x.shape[1])])
-
-
-@ffn_loop.mistake(
-    "All tokens of all sentences are in one long list: [B·T, d_model]. Fold it back into sentences: the result has the shape of x."
-)
-def sentences_lost(x, ffn):
-    rows = []
-    for b in range(x.shape[0]):
-        for t in range(x.shape[1]):
-            rows.append(ffn(x[b, t]))
-    return torch.stack(rows)
-
-
-@ffn_loop.mistake(
-    "The shape is right, but the tokens are in the wrong places: the outer loop runs over positions, but `reshape` reads the list sentence by sentence."
-)
-def folded_in_the_wrong_order(x, ffn):
-    B, T, d = x.shape
-    rows = []
-    for t in range(T):
-        for b in range(B):
-            rows.append(ffn(x[b, t]))
-    return torch.stack(rows).reshape(B, T, d)
-
-
-@ffn_loop.mistake(
-    "Every position gets the output of token 0: the loop's index is not used inside. Which token is it turn for?"
-)
-def token_0_for_all(x, ffn):
-    return torch.stack([ffn(x[:, 0]) for t in range(x.shape[1])], dim=1)
-
-
-@ffn_loop.mistake("Every sentence gets the outputs of sentence 0: both indices, b and t, choose a token.")
-def sentence_0_for_all(x, ffn):
-    rows = [torch.stack([ffn(x[0, t]) for t in range(x.shape[1])]) for b in range(x.shape[0])]
-    return torch.stack(rows)
-
-
-@ffn_loop.mistake(
-    "Only sentence 0 comes back, as [T, d_model]: `x[0, t]` is a token of the first sentence. Loop over all B of them, or take `x[:, t]`."
-)
-def sentence_0_alone(x, ffn):
-    return torch.stack([ffn(x[0, t]) for t in range(x.shape[1])])
-
-
-ffn_loop.slip(
-    "indices_exchanged",
-    "The two indices are exchanged: x is [B, T, d_model], so a token is `x[b, t]`, the sentence first.",
-    of=filled_buffer,
-    replace={"x[b, t]": "x[t, b]"},
-)
-ffn_loop.slip(
-    "without_the_last_token",
-    "The last token is left out: `range(n)` ends at n - 1 by itself, so the T positions are `range(T)`.",
-    of=filled_buffer,
-    replace={".empty_like(x)": ".zeros_like(x)", "x.shape[1]": "x.shape[1] - 1"},
-)
-ffn_loop.slip(
-    "without_the_first_token",
-    "The first token is left out: positions are counted from 0, and the loop begins at 1.",
-    of=filled_buffer,
-    replace={".empty_like(x)": ".zeros_like(x)", "range(x.shape[1])": "range(1, x.shape[1])"},
-)
-
-
-@ffn_loop.mistake(
-    "The FFN is put together from its layers, `ffn.linear1` and so on. `ffn` may be any function: call it, `ffn(…)`."
-)
-def ffn_by_its_layers(x, ffn):
-    rows = [ffn.linear2(torch.relu(ffn.linear1(x[:, t]))) for t in range(x.shape[1])]
-    return torch.stack(rows, dim=1)
-
-
-@ffn_loop.mistake(
-    "The outputs are averaged over the tokens. An FFN never mixes positions: every token keeps a row of its own."
-)
-def averaged(x, ffn):
-    return torch.stack([ffn(x[:, t]) for t in range(x.shape[1])], dim=1).mean(dim=1)
-
-
-@ffn_loop.mistake(
-    "The outputs are summed up over the tokens (`+=` in the loop). Keep each token's output as a row of its own."
-)
-def summed(x, ffn):
-    total = 0
-    for t in range(x.shape[1]):
-        total = total + ffn(x[:, t])
-    return total
-
-
-@ffn_loop.mistake(
-    "The result is cut off from the graph (by `.detach()`, `.data` or `torch.no_grad()`): nothing could be trained through the loop."
-)
-def detached(x, ffn):
-    return torch.stack([ffn(x[:, t]).detach() for t in range(x.shape[1])], dim=1)
-
-
-@ffn_loop.mistake(
-    "The rows went through Python lists (`.tolist()`, `torch.tensor(...)`): that makes a new tensor, in float32, that no gradient reaches."
-)
-def through_lists(x, ffn):
-    return torch.tensor([[ffn(token).tolist() for token in sentence] for sentence in x])
-
-
-ffn_loop.slip(
-    "buffer_in_float32",
-    "The buffer has torch's default dtype, float32, whatever x has. `torch.empty_like(x)` makes one of the same kind.",
-    of=filled_buffer,
-    replace={".empty_like(x)": ".zeros(x.shape)"},
-)
-
-
-@ffn_loop.mistake(
-    "x itself is overwritten, row by row. The caller still needs x, for the residual; collect the rows in a new tensor."
-)
-def x_overwritten(x, ffn):
-    for b in range(x.shape[0]):
-        for t in range(x.shape[1]):
-            x[b, t] = ffn(x[b, t])
-    return x
-
-
-ffn_loop.slip(
-    "copy_overwritten",
-    "`ffn` reads its tokens from the tensor that the loop writes into, and autograd finds them overwritten. Read from x, write into "
-    "a tensor of your own.",
-    of=filled_buffer,
-    replace={"torch.empty_like(x)": "x.clone()", "x[b, t]": "out[b, t]"},
-)
-
-
-@ffn_loop.mistake(
-    "The loop over positions runs over `x.shape[0]`, the number of sentences. Positions are counted by `x.shape[1]`."
-)
-def counts_the_sentences(x, ffn):
-    return torch.stack([ffn(x[:, t]) for t in range(x.shape[0])], dim=1)
-
-
-@ffn_loop.mistake(
-    "The loop runs over the d_model numbers of a token, and hands `ffn` slices that are not tokens. A token is `x[b, t]`, all of its numbers."
-)
-def over_features(x, ffn):
-    return torch.stack([ffn(x[:, :, i]) for i in range(x.shape[2])], dim=2)
-
-
-@ffn_loop.mistake(
-    "x is added to the output. The residual connection comes later in this notebook; here only FFN(x) is asked for."
-)
-def residual_added(x, ffn):
-    return torch.stack([x[:, t] + ffn(x[:, t]) for t in range(x.shape[1])], dim=1)
-
-
-@ffn_loop.mistake(
-    "Only the last token's output comes back: each turn of the loop replaces what was there. Collect the rows in a list."
-)
-def only_the_last(x, ffn):
-    for t in range(x.shape[1]):
-        out = ffn(x[:, t])
-    return out
-
-
-@ffn_loop.mistake(
-    "The `return` is inside the loop, so only the first token is computed. Move it to the left, behind the loop."
-)
-def returned_inside_the_loop(x, ffn):
-    for t in range(x.shape[1]):
-        out = ffn(x[:, t])
-        return out
-
-
-@ffn_loop.mistake("A list of tensors comes back. `torch.stack` makes one tensor of them.")
-def a_list(x, ffn):
-    return [ffn(x[:, t]) for t in range(x.shape[1])]
-
-
-@ffn_loop.mistake(NO_RETURN)
-def no_return(x, ffn):
-    torch.stack([ffn(x[:, t]) for t in range(x.shape[1])], dim=1)
-
-
-# ffn_chunked
-
-ffn_chunked = Key(exercises.ffn_chunked)
-
-
-@ffn_chunked.truth
-def a_token_at_a_time(x, ffn, c):
-    """The smallest chunks there are: each token alone, whatever c is."""
-    if x.ndim == 1:
-        return ffn(x)
-    return torch.stack([a_token_at_a_time(part, ffn, c) for part in x])
-
-
-@ffn_chunked.right("a buffer that is filled")
-def filled_in_chunks(x, ffn, c):
-    tokens = x.flatten(0, -2) if x.ndim > 1 else x.unsqueeze(0)
-    out = torch.empty_like(tokens)
-    for start in range(0, len(tokens), c):
-        out[start : start + c] = ffn(tokens[start : start + c])
-    return out.view(x.shape) if x.ndim > 1 else out.squeeze(0)
-
-
-@ffn_chunked.right("the three parts of ffn, one after the other")
-def part_by_part(x, ffn, c):
-    tokens, rows = x.reshape(-1, x.shape[-1]), []
-    for i in range(math.ceil(len(tokens) / c)):
-        hidden = ffn.activation(ffn.linear1(tokens[i * c : (i + 1) * c]))
-        rows += ffn.linear2(hidden)
-    return torch.stack(rows).reshape(*x.shape)
-
-
-@ffn_chunked.right("halved until it fits")
-def halved(x, ffn, c):
-    tokens = x.reshape(-1, x.shape[-1])
-    if len(tokens) <= c:
-        return ffn(x)
-    half = len(tokens) // 2
-    return torch.cat([halved(tokens[:half], ffn, c), halved(tokens[half:], ffn, c)]).reshape(x.shape)
-
-
-@ffn_chunked.right("filled up to a multiple of c, and cut again")
-def padded(x, ffn, c):
-    tokens = x.reshape(-1, x.shape[-1])
-    filled = F.pad(tokens, (0, 0, 0, -len(tokens) % c))
-    out = torch.cat([ffn(filled[i : i + c]) for i in range(0, len(filled), c)])
-    return out[: len(tokens)].reshape(x.shape)
-
-
-@ffn_chunked.mistake(
-    "Too many tokens go through at a time: all in one call, or in parts whose size is not `c`. No more than c of them may be in the hidden layer at a time."
-)
-def one_call_for_all(x, ffn, c):
-    return ffn(x)
-
-
-@ffn_chunked.mistake(
-    "Each chunk has c **positions**, of all sentences at once: with B sentences these are B·c tokens. Make one long list of tokens first, and cut that."
-)
-def c_positions_of_all_sentences(x, ffn, c):
-    if x.ndim == 1:
-        return ffn(x)
-    return torch.cat([ffn(chunk) for chunk in x.split(c, dim=-2)], dim=-2)
-
-
-@ffn_chunked.form(c_positions_of_all_sentences)
-def c_positions_sliced(x, ffn, c):
-    return torch.cat([ffn(x[..., i : i + c, :]) for i in range(0, x.shape[-2], c)], dim=-2)
-
-
-@ffn_chunked.mistake(
-    "There are c chunks, and each is larger than c. `chunk(c)` says how **many** pieces are made; `split(c)` says how **large** they are."
-)
-def c_chunks(x, ffn, c):
-    tokens = x.reshape(-1, x.shape[-1])
-    return torch.cat([ffn(chunk) for chunk in tokens.chunk(c)]).reshape(x.shape)
-
-
-@ffn_chunked.mistake(
-    "For each chunk the FFN works on all of x, and all but c tokens are thrown away. So the hidden layer is as large as ever, again and again: "
-    "cut first, then call."
-)
-def cut_after_the_call(x, ffn, c):
-    tokens = x.reshape(-1, x.shape[-1])
-    return torch.cat([ffn(tokens)[i : i + c] for i in range(0, len(tokens), c)]).reshape(x.shape)
-
-
-@ffn_chunked.mistake(
-    "The **neurons** are cut into chunks, and each chunk of them sees all tokens. That saves memory as well; asked for are chunks of tokens, with all d_ff "
-    "neurons at work."
-)
-def chunks_of_neurons(x, ffn, c):
-    out = ffn.linear2.bias
-    for j in range(0, ffn.linear1.out_features, c):
-        hidden = ffn.activation(F.linear(x, ffn.linear1.weight[j : j + c], ffn.linear1.bias[j : j + c]))
-        out = out + F.linear(hidden, ffn.linear2.weight[:, j : j + c])
-    return out
-
-
-@ffn_chunked.mistake(
-    "The hidden rows of all chunks are collected first, and `linear2` comes afterwards: so in the end all of them are there at once. "
-    "Finish each chunk before the next one begins."
-)
-def hidden_rows_collected(x, ffn, c):
-    tokens = x.reshape(-1, x.shape[-1])
-    hidden = [ffn.activation(ffn.linear1(chunk)) for chunk in tokens.split(c)]
-    return torch.cat([ffn.linear2(h) for h in hidden]).reshape(x.shape)
-
-
-@ffn_chunked.form(hidden_rows_collected)
-def hidden_rows_put_together(x, ffn, c):
-    hidden = []
-    for chunk in x.reshape(-1, x.shape[-1]).split(c):
-        hidden.append(ffn.activation(ffn.linear1(chunk)))
-    return ffn.linear2(torch.cat(hidden)).reshape(x.shape)
-
-
-@ffn_chunked.mistake(
-    "The last chunk is missing: c does not divide the number of tokens, and what is left over has to go in as well, as a shorter chunk."
-)
-def last_chunk_missing(x, ffn, c):
-    tokens = x.reshape(-1, x.shape[-1])
-    out = [ffn(tokens[i * c : (i + 1) * c]) for i in range(len(tokens) // c)]
-    return torch.cat(out).reshape(x.shape)
-
-
-@ffn_chunked.form(last_chunk_missing)
-def last_chunk_left_at_zero(x, ffn, c):
-    tokens = x.reshape(-1, x.shape[-1])
-    out = torch.zeros_like(tokens)
-    for i in range(len(tokens) // c):
-        out[i * c : (i + 1) * c] = ffn(tokens[i * c : (i + 1) * c])
-    return out.reshape(x.shape)
-
-
-@ffn_chunked.mistake(
-    "The last token of each chunk is lost. A slice `[i : i + c]` ends before i + c, so it has c entries as it is: nothing is to be subtracted."
-)
-def a_token_short(x, ffn, c):
-    tokens = x.reshape(-1, x.shape[-1])
-    out = [ffn(tokens[i : i + c - 1]) for i in range(0, len(tokens), c)]
-    return torch.cat(out).reshape(x.shape)
-
-
-@ffn_chunked.mistake(
-    "`torch.stack` wants pieces of one size, and the last chunk is shorter. `torch.cat` puts pieces of any length under each other."
-)
-def stacked(x, ffn, c):
-    tokens = x.reshape(-1, x.shape[-1])
-    return torch.stack([ffn(chunk) for chunk in tokens.split(c)]).reshape(x.shape)
-
-
-@ffn_chunked.mistake(
-    "The result is one long list of tokens, [N, d_model]. It should have the shape of x: `.reshape(x.shape)` folds it back."
-)
-def list_of_tokens(x, ffn, c):
-    tokens = x.reshape(-1, x.shape[-1])
-    return torch.cat([ffn(chunk) for chunk in tokens.split(c)])
-
-
-@ffn_chunked.mistake(
-    "A list of chunks comes back. Put them together, with `torch.cat`, and give the result the shape of x."
-)
-def list_of_chunks(x, ffn, c):
-    return [ffn(chunk) for chunk in x.reshape(-1, x.shape[-1]).split(c)]
-
-
-@ffn_chunked.mistake(
-    "The values are right, but what comes back is cut off from the graph, by `torch.no_grad()` or `.detach()`. Chunks save memory while a model "
-    "is used; here one must be able to train through them as well."
-)
-def chunks_cut_off(x, ffn, c):
-    tokens = x.reshape(-1, x.shape[-1])
-    with torch.no_grad():
-        return torch.cat([ffn(chunk) for chunk in tokens.split(c)]).reshape(x.shape)
-
-
-@ffn_chunked.mistake(
-    "The result is float32, whatever came in: a fresh `torch.zeros(...)` that is filled is. `torch.empty_like(x)` has the dtype of x."
-)
-def chunks_in_float32(x, ffn, c):
-    tokens = x.reshape(-1, x.shape[-1])
-    out = torch.zeros(tokens.shape)
-    for i in range(0, len(tokens), c):
-        out[i : i + c] = ffn(tokens[i : i + c])
-    return out.reshape(x.shape)
-
-
-@ffn_chunked.mistake(
-    "`.view` refuses an x whose memory is not in order, such as a transposed one. `.reshape` copies where it must."
-)
-def chunks_viewed(x, ffn, c):
-    tokens = x.view(-1, x.shape[-1])
-    return torch.cat([ffn(chunk) for chunk in tokens.split(c)]).view(x.shape)
-
-
-@ffn_chunked.mistake(
-    "x is cut along its first dimension. Of x [B, T, d_model] these are sentences, not tokens: it has B·T tokens. Lay them under each other first."
-)
-def sentences_cut(x, ffn, c):
-    return torch.cat([ffn(part) for part in x.split(c, dim=0)])
-
 
 # is_position_wise
 
@@ -1004,443 +551,6 @@ def nothing_when_right(f, T, d, seed=0):
             return False
 
 
-# ffn_as_conv1d
-
-ffn_as_conv1d = Key(exercises.ffn_as_conv1d)
-
-
-@ffn_as_conv1d.truth
-def window_by_window(ffn):
-    """Slides over the sequence with windows of one token, one output channel at a time; only the parameters are conv weights."""
-
-    class Sliding(nn.Module):
-        def __init__(self):
-            super().__init__()
-            first, second = ffn.linear1, ffn.linear2
-            self.W1 = nn.Parameter(first.weight.detach().clone())
-            self.b1 = nn.Parameter(first.bias.detach().clone())
-            self.W2 = nn.Parameter(second.weight.detach().clone())
-            self.b2 = nn.Parameter(second.bias.detach().clone())
-
-        def slide(self, x, weight, bias):  # x [B, channels, T]
-            windows = [F.conv1d(x[:, :, t : t + 1], weight.unsqueeze(2), bias) for t in range(x.shape[2])]
-            return torch.cat(windows, dim=2)
-
-        def forward(self, x):
-            hidden = torch.relu(self.slide(x.permute(0, 2, 1), self.W1, self.b1))
-            return self.slide(hidden, self.W2, self.b2).permute(0, 2, 1)
-
-    return Sliding()
-
-
-@ffn_as_conv1d.base
-@ffn_as_conv1d.right("nn.Conv1d, filled by copy_")
-def copied_into_conv1d(ffn):
-    d_ff, d_model = ffn.linear1.weight.shape
-
-    class Conv(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.conv1 = nn.Conv1d(d_model, d_ff, kernel_size=1)
-            self.conv2 = nn.Conv1d(d_ff, d_model, kernel_size=1)
-            self.activation = ffn.activation
-            with torch.no_grad():
-                self.conv1.weight.copy_(ffn.linear1.weight.unsqueeze(-1))
-                self.conv1.bias.copy_(ffn.linear1.bias)
-                self.conv2.weight.copy_(ffn.linear2.weight.unsqueeze(-1))
-                self.conv2.bias.copy_(ffn.linear2.bias)
-
-        def forward(self, x):
-            return self.conv2(self.activation(self.conv1(x.transpose(1, 2)))).transpose(1, 2)
-
-    return Conv()
-
-
-ffn_as_conv1d.slip(
-    "shared_parameters",
-    "weights that share memory with the FFN's",
-    replace={
-        (
-            "with torch.no_grad():\n"
-            "    self.conv1.weight.copy_(ffn.linear1.weight.unsqueeze(-1))\n"
-            "    self.conv1.bias.copy_(ffn.linear1.bias)\n"
-            "    self.conv2.weight.copy_(ffn.linear2.weight.unsqueeze(-1))\n"
-            "    self.conv2.bias.copy_(ffn.linear2.bias)"
-        ): (
-            "self.conv1.weight = nn.Parameter(ffn.linear1.weight[:, :, None])\n"
-            "self.conv2.weight = nn.Parameter(ffn.linear2.weight[:, :, None])\n"
-            "self.conv1.bias, self.conv2.bias = ffn.linear1.bias, ffn.linear2.bias"
-        )
-    },
-    kind="right",
-)
-ffn_as_conv1d.slip(
-    "conv_holds_the_ffn",
-    "F.conv1d with the FFN's own parameters",
-    of="shared_parameters",
-    replace={
-        (
-            "self.conv1 = nn.Conv1d(d_model, d_ff, kernel_size=1)\n"
-            "self.conv2 = nn.Conv1d(d_ff, d_model, kernel_size=1)\n"
-            "self.activation = ffn.activation\n"
-            "self.conv1.weight = nn.Parameter(ffn.linear1.weight[:, :, None])\n"
-            "self.conv2.weight = …"
-        ): "",
-        "self.conv1.bias, self.conv2.bias = …": "self.ffn = ffn",
-        "def forward(self, x):\n    return …": (
-            "def forward(self, x):\n"
-            "    f = self.ffn\n"
-            "    h = f.activation(F.conv1d(x.mT, f.linear1.weight.unsqueeze(2), f.linear1.bias))\n"
-            "    return F.conv1d(h, f.linear2.weight.unsqueeze(2), f.linear2.bias).mT"
-        ),
-    },
-    kind="right",
-)
-ffn_as_conv1d.slip(
-    "by_data_and_permute",
-    ".data, permute, nn.ReLU, a contiguous result",
-    of="conv_holds_the_ffn",
-    replace={
-        "self.ffn = ffn": (
-            "self.conv1, self.conv2 = nn.Conv1d(d_model, d_ff, 1), nn.Conv1d(d_ff, d_model, 1)\n"
-            "self.act = nn.ReLU()\n"
-            "self.conv1.weight.data = ffn.linear1.weight.data.unsqueeze(-1).clone()\n"
-            "self.conv1.bias.data = ffn.linear1.bias.data.clone()\n"
-            "self.conv2.weight.data = ffn.linear2.weight.data.reshape(d_model, d_ff, 1)\n"
-            "self.conv2.bias.data = ffn.linear2.bias.data.clone()"
-        ),
-        "f = self.ffn": "",
-        "h = …": "h = self.act(self.conv1(x.permute(0, 2, 1)))",
-        "F.conv1d(h, f.linear2.weight.unsqueeze(2), f.linear2.bias).mT": "self.conv2(h).permute(0, 2, 1).contiguous()",
-    },
-    kind="right",
-)
-ffn_as_conv1d.slip(
-    "sequential_between_transposes",
-    "one nn.Sequential inside",
-    of="conv_holds_the_ffn",
-    replace={
-        "self.ffn = ffn": (
-            "self.net = nn.Sequential(nn.Conv1d(d_model, d_ff, 1), nn.ReLU(), nn.Conv1d(d_ff, d_model, 1))\n"
-            "for conv, linear in ((self.net[0], ffn.linear1), (self.net[2], ffn.linear2)):\n"
-            '    conv.load_state_dict({"weight": linear.weight.unsqueeze(-1), "bias": linear.bias})'
-        ),
-        "f = self.ffn\nh = …": "",
-        "F.conv1d(h, f.linear2.weight.unsqueeze(2), f.linear2.bias).mT": "torch.transpose(self.net(torch.transpose(x, -1, -2)), -1, -2)",
-    },
-    kind="right",
-)
-ffn_as_conv1d.slip(
-    "no_transpose",
-    "The convolution gets x as it is, [B, T, d_model]. `nn.Conv1d` wants the channels in the middle, [B, d_model, T]: transpose first.",
-    replace={
-        ".conv2(self.activation(self.conv1(x.transpose(1, 2)))).transpose(1, 2)": ".conv2(self.activation(self.conv1(x)))"
-    },
-)
-ffn_as_conv1d.slip(
-    "not_transposed_back",
-    "The result comes out as [B, d_model, T], the way a convolution makes it. Transpose it back.",
-    of="no_transpose",
-    replace={".conv1(x)": ".conv1(x.transpose(1, 2))"},
-)
-ffn_as_conv1d.slip(
-    "reshape_for_transpose",
-    "`reshape` and `view` keep the numbers in their order in memory and cut them into other rows; here rows and "
-    "columns must change places. That is `transpose(1, 2)`.",
-    replace={
-        "def forward(self, x):\n    return …": (
-            "def forward(self, x):\n"
-            "    B, T, d = x.shape\n"
-            "    return self.conv2(self.activation(self.conv1(x.reshape(B, d, T)))).reshape(B, T, d)"
-        )
-    },
-)
-ffn_as_conv1d.slip(
-    "wrong_transpose",
-    "Sentences and positions were exchanged, `transpose(0, 1)`. The channels must come to the middle: `transpose(1, 2)`.",
-    replace={
-        ".conv2(self.activation(self.conv1(x.transpose(1, 2)))).transpose(1, 2)": ".conv2(self.activation(self.conv1(x.transpose(0, 1)))).transpose(0, 1)"
-    },
-)
-ffn_as_conv1d.slip(
-    "weight_without_kernel_dimension",
-    "A linear weight [out, in] does not fit a convolution's [out, in, 1]: the dimension of the kernel is missing. `unsqueeze(-1)` adds it.",
-    replace={".linear1.weight.unsqueeze(-1)": ".linear1.weight", ".linear2.weight.unsqueeze(-1)": ".linear2.weight"},
-)
-ffn_as_conv1d.slip(
-    "flat_weight_as_data",
-    "The convolution's weight was replaced by a linear one, [out, in]. It needs a third dimension, that of the kernel: [out, in, 1].",
-    of="shared_parameters",
-    replace={
-        (
-            "self.conv1.weight = nn.Parameter(ffn.linear1.weight[:, :, None])\n"
-            "self.conv2.weight = nn.Parameter(ffn.linear2.weight[:, :, None])\n"
-            "self.conv1.bias, self.conv2.bias = …"
-        ): (
-            "self.conv1.weight.data = ffn.linear1.weight.data.clone()\n"
-            "self.conv1.bias.data = ffn.linear1.bias.data.clone()\n"
-            "self.conv2.weight.data = ffn.linear2.weight.data.clone()\n"
-            "self.conv2.bias.data = ffn.linear2.bias.data.clone()"
-        )
-    },
-)
-ffn_as_conv1d.slip(
-    "tensor_assigned_as_parameter",
-    "A parameter can't be replaced by a plain tensor, and `unsqueeze` makes one. Copy under `torch.no_grad()`, or wrap it in `nn.Parameter`.",
-    of="shared_parameters",
-    replace={
-        (
-            "self.conv1.weight = nn.Parameter(ffn.linear1.weight[:, :, None])\n"
-            "self.conv2.weight = nn.Parameter(ffn.linear2.weight[:, :, None])\n"
-            "self.conv1.bias, self.conv2.bias = …"
-        ): (
-            "self.conv1.weight = ffn.linear1.weight.unsqueeze(-1)\n"
-            "self.conv1.bias = ffn.linear1.bias\n"
-            "self.conv2.weight = ffn.linear2.weight.unsqueeze(-1)\n"
-            "self.conv2.bias = ffn.linear2.bias"
-        )
-    },
-)
-ffn_as_conv1d.slip(
-    "copied_with_gradient",
-    "Copying into a parameter is an operation that autograd refuses. Do it under `torch.no_grad()`.",
-    of="shared_parameters",
-    replace={
-        (
-            "self.conv1.weight = nn.Parameter(ffn.linear1.weight[:, :, None])\n"
-            "self.conv2.weight = nn.Parameter(ffn.linear2.weight[:, :, None])\n"
-            "self.conv1.bias, self.conv2.bias = …"
-        ): (
-            "self.conv1.weight.copy_(ffn.linear1.weight.unsqueeze(-1))\n"
-            "self.conv1.bias.copy_(ffn.linear1.bias)\n"
-            "self.conv2.weight.copy_(ffn.linear2.weight.unsqueeze(-1))\n"
-            "self.conv2.bias.copy_(ffn.linear2.bias)"
-        )
-    },
-)
-ffn_as_conv1d.slip(
-    "channels_swapped",
-    "Channels in and out are exchanged: `nn.Conv1d` takes the number of input channels first. The first convolution goes from d_model to d_ff.",
-    replace={
-        ".Conv1d(d_model, d_ff, kernel_size=1)": ".Conv1d(d_ff, d_model, 1)",
-        ".Conv1d(d_ff, d_model, kernel_size=1)": ".Conv1d(d_model, d_ff, 1)",
-    },
-)
-ffn_as_conv1d.slip(
-    "weights_transposed",
-    "The weights are transposed. A linear layer and a convolution both store [out, in, …]: only a dimension is added.",
-    replace={
-        ".Conv1d(d_model, d_ff, kernel_size=1)": ".Conv1d(d_model, d_ff, 1)",
-        ".Conv1d(d_ff, d_model, kernel_size=1)": ".Conv1d(d_ff, d_model, 1)",
-        "ffn.linear1.weight.unsqueeze": "ffn.linear1.weight.T.unsqueeze",
-        "ffn.linear2.weight.unsqueeze": "ffn.linear2.weight.T.unsqueeze",
-    },
-)
-ffn_as_conv1d.slip(
-    "each_others_weights",
-    "Each convolution got the other one's weights, reshaped until they fitted. conv1 does what linear1 does, conv2 what linear2 does.",
-    replace={
-        ".linear1.weight.unsqueeze(-1)": ".linear2.weight.reshape(d_ff, d_model, 1)",
-        ".linear2.weight.unsqueeze(-1)": ".linear1.weight.reshape(d_model, d_ff, 1)",
-    },
-)
-KERNEL_3 = (
-    "The kernel has size 3: each output looks at a token and both of its neighbours. An FFN looks at one token alone."
-)
-ffn_as_conv1d.slip(
-    "kernel_3",
-    KERNEL_3,
-    replace={
-        ".Conv1d(d_model, d_ff, kernel_size=1)": ".Conv1d(d_model, d_ff, kernel_size=3, padding=1)",
-        ".Conv1d(d_ff, d_model, kernel_size=1)": ".Conv1d(d_ff, d_model, kernel_size=3, padding=1)",
-    },
-)
-ffn_as_conv1d.slip(
-    "kernel_3_without_padding",
-    replace={
-        ".Conv1d(d_model, d_ff, kernel_size=1)": ".Conv1d(d_model, d_ff, kernel_size=3)",
-        ".Conv1d(d_ff, d_model, kernel_size=1)": ".Conv1d(d_ff, d_model, kernel_size=3)",
-    },
-    form_of="kernel_3",
-)
-ffn_as_conv1d.slip(
-    "kernel_3_around_zeros",
-    "The kernel has size 3, and a window of one token is enough. The values are right because the weights of both neighbours are 0, but there are "
-    "three times as many weights.",
-    of="kernel_3",
-    replace={
-        (
-            "self.conv1.weight.copy_(ffn.linear1.weight.unsqueeze(-1))\n"
-            "self.conv1.bias.copy_(ffn.linear1.bias)\n"
-            "self.conv2.weight.copy_(ffn.linear2.weight.unsqueeze(-1))\n"
-            "self.conv2.bias.copy_(ffn.linear2.bias)"
-        ): (
-            "for conv, linear in ((self.conv1, ffn.linear1), (self.conv2, ffn.linear2)):\n"
-            "    conv.weight.zero_()\n"
-            "    conv.weight[:, :, 1] = linear.weight\n"
-            "    conv.bias.copy_(linear.bias)"
-        )
-    },
-)
-ffn_as_conv1d.slip(
-    "padded",
-    "With kernel size 1 there is nothing to pad: `padding=1` adds a token of zeros at either end of the sequence.",
-    replace={".Conv1d(d_model, d_ff, kernel_size=1)": ".Conv1d(d_model, d_ff, kernel_size=1, padding=1)"},
-)
-ffn_as_conv1d.slip(
-    "without_biases",
-    "The convolutions have no biases. The FFN has two, and `nn.Conv1d` has one unless told otherwise.",
-    replace={
-        ".Conv1d(d_model, d_ff, kernel_size=1)": ".Conv1d(d_model, d_ff, 1, bias=False)",
-        ".Conv1d(d_ff, d_model, kernel_size=1)": ".Conv1d(d_ff, d_model, 1, bias=False)",
-        "self.conv1.bias.copy_(ffn.linear1.bias)": "",
-        "self.conv2.bias.copy_(ffn.linear2.bias)": "",
-    },
-)
-ffn_as_conv1d.slip(
-    "without_first_bias",
-    "The first convolution has no bias. `linear1` has one, and it comes before the bend.",
-    replace={
-        ".Conv1d(d_model, d_ff, kernel_size=1)": ".Conv1d(d_model, d_ff, 1, bias=False)",
-        ".Conv1d(d_ff, d_model, kernel_size=1)": ".Conv1d(d_ff, d_model, 1)",
-        "self.conv1.bias.copy_(ffn.linear1.bias)": "",
-    },
-)
-ffn_as_conv1d.slip(
-    "without_second_bias",
-    "The second convolution has no bias. `linear2` has one: it is added to every token's output.",
-    replace={
-        ".Conv1d(d_model, d_ff, kernel_size=1)": ".Conv1d(d_model, d_ff, 1)",
-        ".Conv1d(d_ff, d_model, kernel_size=1)": ".Conv1d(d_ff, d_model, 1, bias=False)",
-        "self.conv2.bias.copy_(ffn.linear2.bias)": "",
-    },
-)
-ffn_as_conv1d.slip(
-    "biases_not_copied",
-    "The weights are those of the FFN, the biases are still the random ones of `nn.Conv1d`. Copy all four.",
-    replace={"self.conv1.bias.copy_(ffn.linear1.bias)": "", "self.conv2.bias.copy_(ffn.linear2.bias)": ""},
-)
-ffn_as_conv1d.slip(
-    "nothing_copied",
-    "The convolutions have the right shapes and random weights: nothing was copied from the FFN.",
-    of="shared_parameters",
-    replace={
-        (
-            "self.conv1.weight = nn.Parameter(ffn.linear1.weight[:, :, None])\n"
-            "self.conv2.weight = nn.Parameter(ffn.linear2.weight[:, :, None])\n"
-            "self.conv1.bias, self.conv2.bias = …"
-        ): ""
-    },
-)
-ffn_as_conv1d.slip(
-    "activation_missing",
-    "The activation is missing: two convolutions in a row are one. Where does the FFN bend?",
-    replace={".activation(self.conv1(x.transpose(1, 2)))": ".conv1(x.transpose(1, 2))"},
-)
-ffn_as_conv1d.slip(
-    "activation_too_late",
-    "The activation comes after the second convolution. It belongs between the two, on the d_ff channels.",
-    replace={
-        ".conv2(self.activation(self.conv1(x.transpose(1, 2))))": ".activation(self.conv2(self.conv1(x.transpose(1, 2))))"
-    },
-)
-ffn_as_conv1d.slip(
-    "residual",
-    "x is added to the output. The residual connection goes around the FFN, not inside; the module should equal ffn.",
-    replace={"return self.conv2": "return x + self.conv2"},
-)
-ffn_as_conv1d.slip(
-    "function_in_sequential",
-    "`nn.Sequential` takes modules only, and `ffn.activation` is a function. Call it in `forward`, or use `nn.ReLU()`.",
-    of="conv_holds_the_ffn",
-    replace={
-        "self.ffn = ffn": "self.net = nn.Sequential(nn.Conv1d(d_model, d_ff, 1), ffn.activation, nn.Conv1d(d_ff, d_model, 1))",
-        "f = self.ffn\nh = …": "",
-        "F.conv1d(h, f.linear2.weight.unsqueeze(2), f.linear2.bias).mT": "self.net(x.transpose(1, 2)).transpose(1, 2)",
-    },
-)
-ffn_as_conv1d.slip(
-    "the_ffn_itself",
-    "No convolution takes place: the FFN's own linear layers do the work. Build it from two `nn.Conv1d`.",
-    replace={"Conv()": "ffn"},
-)
-A_FUNCTION = "A function comes back. A module is asked for, which owns its parameters: an object of a class with `nn.Module` in brackets."
-ffn_as_conv1d.slip("a_function", A_FUNCTION, replace={"Conv()": "Conv().forward"})
-ffn_as_conv1d.slip("a_plain_function", replace={"Conv()": "lambda x: Conv()(x)"}, form_of="a_function")
-ffn_as_conv1d.slip(
-    "a_class", "The class comes back instead of an object of it: call it, with brackets.", replace={"Conv()": "Conv"}
-)
-ffn_as_conv1d.slip(
-    "parameters_twice",
-    "The module keeps the FFN besides its two convolutions, so every parameter is there twice. Copy what you need, and let go of ffn.",
-    of="nothing_copied",
-    replace={
-        "self.activation = ffn.activation": (
-            "self.activation = ffn.activation\n"
-            "with torch.no_grad():\n"
-            "    self.conv1.weight.copy_(ffn.linear1.weight.unsqueeze(-1))\n"
-            "    self.conv1.bias.copy_(ffn.linear1.bias)\n"
-            "    self.conv2.weight.copy_(ffn.linear2.weight.unsqueeze(-1))\n"
-            "    self.conv2.bias.copy_(ffn.linear2.bias)\n"
-            "self.ffn = ffn"
-        )
-    },
-)
-FROZEN = (
-    "The weights are no parameters of the module, or are frozen: an optimiser would find nothing to train. "
-    "Keep them as parameters, as `nn.Conv1d` makes them."
-)
-ffn_as_conv1d.slip("frozen", FROZEN, of="parameters_twice", replace={"self.ffn = ffn": "self.requires_grad_(False)"})
-ffn_as_conv1d.slip(
-    "plain_tensors",
-    of="conv_holds_the_ffn",
-    replace={
-        "self.ffn = ffn": (
-            "self.w1, self.b1 = ffn.linear1.weight.detach().unsqueeze(-1), ffn.linear1.bias.detach()\n"
-            "self.w2, self.b2 = ffn.linear2.weight.detach().unsqueeze(-1), ffn.linear2.bias.detach()"
-        ),
-        "f = self.ffn\nh = …": "",
-        "F.conv1d(h, f.linear2.weight.unsqueeze(2), f.linear2.bias)": "F.conv1d(torch.relu(F.conv1d(x.mT, self.w1, self.b1)), self.w2, self.b2)",
-    },
-    form_of="frozen",
-)
-ffn_as_conv1d.slip(
-    "no_grad_in_forward",
-    "`forward` computes under `torch.no_grad()`, or detaches: no gradient arrives. Copying needs that, computing must not.",
-    replace={
-        "return self.conv2(self.activation(self.conv1(x.transpose(1, 2)))).transpose(1, 2)": (
-            "with torch.no_grad():\n"
-            "    return self.conv2(self.activation(self.conv1(x.transpose(1, 2)))).transpose(1, 2)"
-        )
-    },
-)
-ffn_as_conv1d.slip(
-    "ffn_taken_apart",
-    "The FFN you were given is changed: its own weights got a third dimension. `.data =` on ffn works on the original; change your own layers only.",
-    of="nothing_copied",
-    replace={
-        "self.activation = ffn.activation": (
-            "self.activation = ffn.activation\n"
-            "ffn.linear1.weight.data = ffn.linear1.weight.data.unsqueeze(-1)\n"
-            "ffn.linear2.weight.data = ffn.linear2.weight.data.unsqueeze(-1)\n"
-            "self.conv1.weight, self.conv1.bias = ffn.linear1.weight, ffn.linear1.bias\n"
-            "self.conv2.weight, self.conv2.bias = ffn.linear2.weight, ffn.linear2.bias"
-        )
-    },
-)
-ffn_as_conv1d.slip(
-    "conv_returns_nothing",
-    "`forward` hands nothing back: it ends without a `return`. Is it finished?",
-    replace={"return self.conv2": "self.conv2"},
-)
-ffn_as_conv1d.slip(
-    "no_super_init",
-    "`super().__init__()` is missing: it has to come first in `__init__`, before any layer is assigned.",
-    replace={"super().__init__()": ""},
-)
-ffn_as_conv1d.slip("conv_not_handed_back", NO_RETURN, replace={"return Conv()": "Conv()"})
-
-
 # residual_sublayer
 
 residual_sublayer = Key(exercises.residual_sublayer)
@@ -1697,6 +807,792 @@ def both_at_once(x, ffn, norm, mode):
 @residual_sublayer.mistake("What the FFN says is multiplied with x. A residual is a sum.")
 def multiplied(x, ffn, norm, mode):
     return x * ffn(norm(x)) if mode == "pre" else norm(x * ffn(x))
+
+
+# attention_only_collapse
+
+attention_only_collapse = Key(exercises.attention_only_collapse)
+
+
+@attention_only_collapse.truth
+def one_query_at_a_time(X0, weights, skip):
+    """Every query on its own, softmax by its definition, the residual from sums of squares; float64 throughout (Dong et al. 2021)."""
+
+    def residual(tokens):
+        off = total = 0.0
+        for feature in zip(*[token.tolist() for token in tokens], strict=True):
+            mean = math.fsum(feature) / len(feature)
+            off += math.fsum((value - mean) ** 2 for value in feature)
+            total += math.fsum(value**2 for value in feature)
+        return math.sqrt(off / total)
+
+    tokens = [token.double() for token in X0]
+    found = [residual(tokens)]
+    for layer in weights:
+        Wq, Wk, Wv, Wo = (matrix.double() for matrix in layer)
+        keys, values = [token @ Wk for token in tokens], [token @ Wv for token in tokens]
+        outputs = []
+        for token in tokens:
+            scores = [float((token @ Wq) @ key) / math.sqrt(len(Wq[0])) for key in keys]
+            shares = [math.exp(score) / math.fsum(map(math.exp, scores)) for score in scores]
+            mixed = sum(share * value for share, value in zip(shares, values, strict=True))
+            outputs.append(mixed @ Wo + (token if skip else 0))
+        tokens = outputs
+        found.append(residual(tokens))
+    return found
+
+
+@attention_only_collapse.right("a helper for attention, and one for the residual")
+def with_helpers(X0, weights, skip):
+    def attend(X, Wq, Wk, Wv, Wo):
+        scores = torch.einsum("th,sh->ts", X @ Wq, X @ Wk) / Wq.shape[1] ** 0.5
+        return scores.softmax(-1) @ (X @ Wv) @ Wo
+
+    def residual(X):
+        return float(torch.linalg.norm(X - X.mean(0, keepdim=True)) / torch.linalg.norm(X))
+
+    X = X0.to(torch.float64)
+    stages = [X]
+    for matrices in weights:
+        out = attend(X, *(m.to(torch.float64) for m in matrices))
+        X = X + out if skip else out
+        stages.append(X)
+    return [residual(X) for X in stages]
+
+
+@attention_only_collapse.right("torch's own attention")
+def with_torch_attention(X0, weights, skip):
+    x = X0.double()
+    residuals = torch.zeros(len(weights) + 1, dtype=torch.float64)
+    residuals[0] = (x - x.mean(dim=0)).norm() / x.norm()
+    for i, (Wq, Wk, Wv, Wo) in enumerate(weights):
+        q, k, v = (x @ W.double() for W in (Wq, Wk, Wv))
+        out = F.scaled_dot_product_attention(q[None], k[None], v[None])[0] @ Wo.double()
+        x = int(skip) * x + out
+        residuals[i + 1] = (x - x.mean(dim=0)).norm() / x.norm()
+    return residuals.tolist()
+
+
+@attention_only_collapse.right("a list of 0-d tensors; the skip in place, on a fresh tensor")
+def zero_dimensional(X0, weights, skip):
+    X = X0.type(torch.double).clone()
+    found = []
+    for layer in [None, *weights]:
+        if layer is not None:
+            Wq, Wk, Wv, Wo = [W.double() for W in layer]
+            out = torch.softmax(X @ (Wq @ Wk.T) @ X.T / math.sqrt(Wk.shape[1]), dim=1) @ X @ (Wv @ Wo)
+            if skip:
+                X += out
+            else:
+                X = out
+        found.append(torch.sqrt(((X - X.mean(0)) ** 2).sum() / (X**2).sum()))
+    return found
+
+
+@attention_only_collapse.right("the mean as a product with a constant matrix, the layers by recursion")
+def by_recursion(X0, weights, skip):
+    X = X0.double()
+    T = len(X)
+    centre = torch.eye(T, dtype=X.dtype) - torch.ones(T, T, dtype=X.dtype) / T
+    here = ((centre @ X).norm() / X.norm()).item()
+    if not weights:
+        return [here]
+    Wq, Wk, Wv, Wo = (W.double() for W in weights[0])
+    out = F.softmax((X @ Wq) @ (X @ Wk).mT / Wq.shape[-1] ** 0.5, dim=-1) @ (X @ Wv) @ Wo
+    return [here, *by_recursion(skip * X + out, weights[1:], skip)]
+
+
+@attention_only_collapse.right("the population variance: the numbers of entries cancel")
+def with_variance(X0, weights, skip):
+    def r(X):
+        return math.sqrt(X.var(dim=0, unbiased=False).sum() / X.square().mean(dim=0).sum())
+
+    stream = [X0.double()]
+    for Wq, Wk, Wv, Wo in weights:
+        X = stream[-1]
+        A = torch.softmax((X @ Wq.double()) @ (X @ Wk.double()).T / math.sqrt(Wk.shape[1]), dim=1)
+        stream.append(A @ X @ Wv.double() @ Wo.double() + (X if skip else 0))
+    return list(map(r, stream))
+
+
+@attention_only_collapse.base
+def plain_attention_only_collapse(X0, weights, skip):
+    def residual(X):
+        return ((X - X.mean(dim=0)).norm() / X.norm()).item()
+
+    X = X0.double()
+    found = [residual(X)]
+    for layer in weights:
+        Wq, Wk, Wv, Wo = (W.double() for W in layer)
+        scores = (X @ Wq) @ (X @ Wk).T / math.sqrt(Wq.shape[1])
+        A = torch.softmax(scores, dim=-1)
+        out = A @ (X @ Wv) @ Wo
+        X = X + out if skip else out
+        found.append(residual(X))
+    return found
+
+
+attention_only_collapse.slip(
+    "in_float32",
+    "This was computed in float32: it keeps about seven digits, so the numbers stop falling near 1e-7. Turn X0 and the weights into float64 first.",
+    replace={"X0.double": "X0.float", "W.double": "W.float"},
+)
+attention_only_collapse.slip(
+    "dtype_of_the_input",
+    "The dtype of X0 is kept. Where it is float32, the numbers stop falling near 1e-7: turn X0 and the weights into float64 yourself.",
+    replace={"X0.double()": "X0", "(W.double() for W in layer)": "layer"},
+)
+attention_only_collapse.slip(
+    "residual_in_float32",
+    "The layers are computed in float64, but the residual in float32: take its norms before rounding anything.",
+    replace={"def residual(X):": "def residual(X):\n    X = X.float()"},
+)
+attention_only_collapse.slip(
+    "weights_left_in_float32",
+    "X is float64 and the weights are not, and torch does not multiply two dtypes. Turn the weights into float64 as well.",
+    replace={"(W.double() for W in layer)": "layer"},
+)
+attention_only_collapse.slip(
+    "X0_left_in_float32",
+    "The weights are float64 and X0 is not, and torch does not multiply two dtypes. Turn X0 into float64 as well.",
+    replace={"X0.double()": "X0"},
+)
+_LATE_FLOAT64 = "Only the residual is taken in float64; the layers before it are not. What float32 has rounded away does not come back: begin with float64."
+attention_only_collapse.slip(
+    "only_the_residual_in_float64",
+    _LATE_FLOAT64,
+    replace={
+        "def residual(X):": "def residual(X):\n    X = X.double()",
+        "X0.double()": "X0",
+        "(W.double() for W in layer)": "layer",
+    },
+)
+attention_only_collapse.slip(
+    "float32_and_the_residual_in_float64",
+    replace={
+        "def residual(X):": "def residual(X):\n    X = X.double()",
+        "X0.double": "X0.float",
+        "W.double": "W.float",
+    },
+    form_of="only_the_residual_in_float64",
+)
+attention_only_collapse.slip(
+    "X0_changed_in_place",
+    "The numbers are right, but X0 was changed: `.double()` of a tensor that is float64 already makes no copy, and `+=` works in place. "
+    "Write `X = X + …`.",
+    replace={"X = X + out if skip else out": "if skip:\n    X += out\nelse:\n    X = out"},
+)
+attention_only_collapse.slip(
+    "weights_replaced",
+    "The numbers are right, but the list `weights` was changed on the way. Keep what you turn into float64 under a name of its own.",
+    replace={
+        "X = X0.double()": (
+            "X = X0.double()\nfor i, layer in enumerate(weights):\n    weights[i] = tuple(W.double() for W in layer)"
+        )
+    },
+)
+attention_only_collapse.slip(
+    "weights_used_up",
+    "The list `weights` is emptied by `pop`: whoever calls the function a second time has no layers left. Walk through it with a `for`.",
+    replace={"for layer in weights:": "while weights:", " in layer": " in weights.pop(0)"},
+)
+attention_only_collapse.slip(
+    "the_first_layers_weights_again",
+    "Every layer uses the matrices of the first. Each has its own four: take them anew in every turn of the loop.",
+    replace={" in layer": " in weights[0]"},
+)
+attention_only_collapse.slip(
+    "only_the_last_value",
+    "Only the last number came back. The whole list is asked for, from X0 to the last layer.",
+    replace={"return found": "return found[-1]"},
+)
+attention_only_collapse.slip(
+    "only_the_last_value_in_a_list",
+    "The list holds only the last number. One per layer is asked for, and that of X0 first.",
+    replace={"return found": "return found[-1:]"},
+)
+attention_only_collapse.slip(
+    "returned_inside_the_loop",
+    "The `return` is inside the loop, so only one layer is run. Move it to the left, below the loop.",
+    replace={"return found": "    return found"},
+)
+_NOT_A_LIST = "The residuals came back as one tensor, or array. A list is asked for: `.tolist()` makes one."
+attention_only_collapse.slip(
+    "a_tensor_of_residuals", _NOT_A_LIST, replace={"return found": "return torch.tensor(found, dtype=torch.float64)"}
+)
+attention_only_collapse.slip(
+    "an_array_of_residuals",
+    replace={"return found": "return torch.tensor(found, dtype=torch.float64).numpy()"},
+    form_of="a_tensor_of_residuals",
+)
+attention_only_collapse.slip(
+    "the_last_tokens",
+    "The tokens after the last layer came back. The residuals on the way are asked for, a list of L + 1 numbers.",
+    replace={"return found": "return X"},
+)
+attention_only_collapse.slip(
+    "layer_0_missing",
+    "The first number is missing: the residual of X0 itself, before any layer. L layers give L + 1 numbers.",
+    replace={"[residual(X)]": "[]"},
+)
+attention_only_collapse.slip(
+    "last_layer_missing",
+    "The last number is missing: the residual is taken before each layer, and once more after the last.",
+    replace={
+        "[residual(X)]": "[]",
+        "for layer in weights:": "for layer in weights:\n    found.append(residual(X))",
+        "found.append(residual(X))": "",
+    },
+)
+attention_only_collapse.slip(
+    "skip_from_X0",
+    "The skip adds X0 in every layer. It adds the input of the same layer, which is the output of the one before.",
+    replace={"X + out": "X0.double() + out"},
+)
+attention_only_collapse.slip(
+    "skip_doubles_the_output",
+    "The skip adds the layer's output to itself. It is the layer's input, as it was before attention, that is added.",
+    replace={"X = X + out if skip else out": "X = out\nX = X + out if skip else X"},
+)
+attention_only_collapse.slip(
+    "skip_around_a_second_pass",
+    "With `skip` each layer runs twice: X is replaced by the output first, and the output of a second pass is added. "
+    "Keep the layer's input until the sum is made.",
+    replace={
+        "X = X + out if skip else out": (
+            "X = out\n"
+            "if skip:\n"
+            "    X = X + torch.softmax((X @ Wq) @ (X @ Wk).T / math.sqrt(Wq.shape[1]), dim=-1) @ (X @ Wv) @ Wo"
+        )
+    },
+)
+attention_only_collapse.slip(
+    "skip_added_twice",
+    "With `skip` the input is added twice. Is it in your attention already?",
+    replace={" if skip else out": " + X if skip else out"},
+)
+attention_only_collapse.slip(
+    "skip_at_the_end",
+    "The skip is added once, after the last layer. Each layer has its own: its input is added to its output.",
+    replace={
+        "X + out if skip else out": "out",
+        "return found": "if skip:\n    X = X + X0.double()\n    found[-1] = residual(X)\nreturn found",
+    },
+)
+attention_only_collapse.slip(
+    "skip_averaged", "Input and output are averaged. The skip adds them.", replace={"X + out": "(X + out) / 2"}
+)
+attention_only_collapse.slip(
+    "skip_ignored",
+    "`skip` has no effect: the layer's input is never added.",
+    replace={"X + out if skip else out": "out"},
+)
+attention_only_collapse.slip(
+    "skip_always",
+    "The layer's input is always added. Only with `skip` it should be; without, X becomes the layer's output alone.",
+    replace={" if skip else out": ""},
+)
+attention_only_collapse.slip(
+    "skip_the_wrong_way_round",
+    "`skip` works the wrong way round: the input is added when it is False.",
+    replace={"X + out if skip else out": "out if skip else X + out"},
+)
+attention_only_collapse.slip(
+    "X_never_replaced",
+    "Every layer starts from X0 again. The output of one layer is the input of the next: X must be replaced in each turn.",
+    replace={
+        "X = X + out if skip else out": "new = X + out if skip else out",
+        ".append(residual(X))": ".append(residual(new))",
+    },
+)
+attention_only_collapse.slip(
+    "attention_of_X0_only",
+    "Attention is computed from X0 in every layer; only the skip hands anything on. The output of one layer is the input of the next.",
+    replace={
+        "scores = …": "start = X0.double()\nscores = (start @ Wq) @ (start @ Wk).T / math.sqrt(Wq.shape[1])",
+        "X @ Wv": "start @ Wv",
+    },
+)
+attention_only_collapse.slip(
+    "residual_of_the_output",
+    "With `skip` the residual is that of the layer's output alone. Measure the sum, which is what the next layer gets.",
+    replace={".append(residual(X))": ".append(residual(out))"},
+)
+attention_only_collapse.slip(
+    "softmax_over_the_wrong_dimension",
+    "The softmax runs over the queries. Each token shares out its attention among the tokens it looks at: the last dimension.",
+    replace={"dim=-1": "dim=0"},
+)
+attention_only_collapse.slip(
+    "softmax_forgotten",
+    "The softmax is missing: without weights that sum to 1, nothing is averaged.",
+    replace={"torch.softmax(scores, dim=-1)": "scores"},
+)
+attention_only_collapse.slip(
+    "causal_mask",
+    "A causal mask hides the later tokens. Here there is no mask: every token looks at all of them.",
+    replace={
+        ".softmax(scores, dim=-1)": ".softmax(scores.masked_fill(torch.ones_like(scores).triu(1) > 0, float('-inf')), dim=-1)"
+    },
+)
+attention_only_collapse.slip(
+    "norm_added",
+    "There is a LayerNorm before each attention. Here none is asked for: X goes in as it is.",
+    replace={
+        "scores = …": "Z = F.layer_norm(X, X.shape[-1:])\nscores = (Z @ Wq) @ (Z @ Wk).T / math.sqrt(Wq.shape[1])",
+        "X @ Wv": "Z @ Wv",
+    },
+)
+attention_only_collapse.slip(
+    "A_of_the_first_layer",
+    "The attention weights of the first layer are used in all of them (`self_attention`, given an A, freezes it). "
+    "Each layer computes its own, from its own input.",
+    replace={
+        "X = X0.double()": "X = X0.double()\nA = None",
+        ".softmax(scores, dim=-1)": ".softmax(scores, dim=-1) if A is None else A",
+    },
+)
+attention_only_collapse.slip(
+    "not_scaled", "The scores are not divided by √h.", replace={" / math.sqrt(Wq.shape[1])": ""}
+)
+attention_only_collapse.slip(
+    "scaled_by_d_model",
+    "The scores are divided by the root of d, the width of X. It is the head's width, Wq.shape[1], that counts.",
+    replace={"Wq.shape": "X.shape"},
+)
+attention_only_collapse.slip(
+    "A_from_X0",
+    "The attention weights are computed from X0 in every layer. Each layer computes them from its own input.",
+    replace={"(X @ Wq) @ (X @ Wk)": "(X0.double() @ Wq) @ (X0.double() @ Wk)"},
+)
+attention_only_collapse.slip(
+    "Wo_left_out",
+    "Wo is left out: the output has width h, and the next layer can't take it. Wo [h, d] brings it back to width d.",
+    replace={" @ Wo": ""},
+)
+attention_only_collapse.slip(
+    "mean_over_the_features",
+    "The residual subtracts the mean over the features. Tokens are compared with each other: the mean of the rows, `dim=0`.",
+    replace={"dim=0": "dim=1, keepdim=True"},
+)
+attention_only_collapse.slip(
+    "residual_not_divided",
+    "The residual is not divided by the norm of X, so it also follows how large X has become.",
+    replace={"((X - X.mean(dim=0)).norm() / X.norm())": "(X - X.mean(dim=0)).norm()"},
+)
+attention_only_collapse.slip(
+    "residual_without_the_root",
+    "The residuals are squared: a norm ends with a root.",
+    replace={"(X - X.mean(dim=0)).norm() / X.norm()": "((X - X.mean(dim=0)) ** 2).sum() / (X**2).sum()"},
+)
+attention_only_collapse.slip(
+    "divided_by_the_norm_of_X0",
+    "Each residual is divided by the norm of X0. What belongs below the line is the norm of the same X, after that layer.",
+    replace={" / X": " / X0.double()"},
+)
+attention_only_collapse.slip(
+    "mean_of_X0_subtracted",
+    "The mean of X0 is subtracted in every layer. Each X is compared with its own mean token.",
+    replace={" - X": " - X0.double()"},
+)
+_R = "((X - X.mean(dim=0)).norm() / X.norm()).item()"  # r(X), as the answer above has it
+attention_only_collapse.slip(
+    "mean_over_features_without_keepdim",
+    "`X.mean(dim=1)` has one number per token and can't be subtracted from the rows. The mean over the tokens has one number per feature: `dim=0`.",
+    replace={_R: "((X - X.mean(dim=1)).norm() / X.norm()).item()"},
+)
+attention_only_collapse.slip(
+    "mean_over_everything",
+    "One mean of all numbers is subtracted. The mean token has d numbers, one for each feature.",
+    replace={_R: "((X - X.mean()).norm() / X.norm()).item()"},
+)
+attention_only_collapse.slip(
+    "spectral",
+    "This is the spectral norm (`ord=2`), the largest singular value. The Frobenius norm is the root of the sum of all squares: `.norm()`.",
+    replace={_R: "(torch.linalg.matrix_norm(X - X.mean(dim=0), 2) / torch.linalg.matrix_norm(X, 2)).item()"},
+)
+attention_only_collapse.slip(
+    "divided_by_the_mean",
+    "The division is by the size of the mean token. Divide by the norm of X, all tokens together.",
+    replace={_R: "((X - X.mean(dim=0)).norm() / X.mean(dim=0).norm()).item()"},
+)
+attention_only_collapse.slip(
+    "divided_by_the_repeated_mean",
+    replace={_R: "((X - X.mean(dim=0)).norm() / X.mean(dim=0).expand_as(X).norm()).item()"},
+    form_of="divided_by_the_mean",
+)
+attention_only_collapse.slip(
+    "norms_subtracted",
+    "The norms are subtracted, not the tensors. Subtract the mean token from each token first, and take the norm of what is left.",
+    replace={_R: "((X.norm() - X.mean(dim=0).expand_as(X).norm()) / X.norm()).item()"},
+)
+attention_only_collapse.slip(
+    "norms_subtracted_of_one_mean",
+    replace={_R: "((X.norm() - X.mean(dim=0).norm()) / X.norm()).item()"},
+    form_of="norms_subtracted",
+)
+attention_only_collapse.slip(
+    "size_of_the_mean",
+    "This is how large the mean token is beside X. What is asked is how large the rest is, when the mean token is subtracted.",
+    replace={_R: "(X.mean(dim=0).expand_as(X).norm() / X.norm()).item()"},
+)
+attention_only_collapse.slip(
+    "size_of_one_mean", replace={_R: "(X.mean(dim=0).norm() / X.norm()).item()"}, form_of="size_of_the_mean"
+)
+attention_only_collapse.slip(
+    "one_minus",
+    "This is 1 minus the residual: it is 1 where all tokens agree, and should be 0 there.",
+    replace={_R: "1 - ((X - X.mean(dim=0)).norm() / X.norm()).item()"},
+)
+attention_only_collapse.slip(
+    "sum_subtracted",
+    "The sum of the tokens is subtracted, T times as large as their mean.",
+    replace={_R: "((X - X.sum(dim=0)).norm() / X.norm()).item()"},
+)
+attention_only_collapse.slip(
+    "first_token_subtracted",
+    "The first token is subtracted from each. The tokens are compared with their mean.",
+    replace={_R: "((X - X[0]).norm() / X.norm()).item()"},
+)
+attention_only_collapse.slip(
+    "bracket_missing",
+    "A bracket is missing: `/` comes before `-`, so that only the mean is divided by the norm of X. First subtract, then take both norms.",
+    replace={_R: "(X - X.mean(dim=0) / X.norm()).norm().item()"},
+)
+attention_only_collapse.slip(
+    "residual_of_entries",
+    "The quotient is taken entry by entry, and only then a norm: small entries of X rule. Two norms are asked for, and one quotient.",
+    replace={_R: "((X - X.mean(dim=0)) / X).norm().item()"},
+)
+attention_only_collapse.slip(
+    "largest_entries_only",
+    "The largest entry is taken. The Frobenius norm counts all of them.",
+    replace={_R: "((X - X.mean(dim=0)).abs().max() / X.abs().max()).item()"},
+)
+attention_only_collapse.slip(
+    "residual_rounded",
+    "The number is rounded. Return it as it is, and round where it is printed.",
+    replace={_R: "round(((X - X.mean(dim=0)).norm() / X.norm()).item(), 2)"},
+)
+attention_only_collapse.slip(
+    "residual_rounded_to_three",
+    replace={_R: "round(((X - X.mean(dim=0)).norm() / X.norm()).item(), 3)"},
+    form_of="residual_rounded",
+)
+attention_only_collapse.slip(
+    "residual_rounded_to_four",
+    replace={_R: "round(((X - X.mean(dim=0)).norm() / X.norm()).item(), 4)"},
+    form_of="residual_rounded",
+)
+attention_only_collapse.slip(
+    "mean_not_subtracted",
+    "The mean is not subtracted, so the quotient is always 1. What is asked is how far X is from its mean token.",
+    replace={_R: "(X.norm() / X.norm()).item()"},
+)
+attention_only_collapse.slip(
+    "nearest_rank_one",
+    "These are singular values: they tell how far the nearest matrix of rank one is. Here the comparison is with the mean token, repeated: "
+    "tokens that are multiples of each other are of rank one, too, but they do not agree.",
+    replace={_R: "(torch.linalg.svdvals(X)[1:].norm() / X.norm()).item()"},
+)
+attention_only_collapse.slip(
+    "second_singular_value",
+    replace={_R: "(torch.linalg.svdvals(X)[1] / torch.linalg.svdvals(X)[0]).item()"},
+    form_of="nearest_rank_one",
+)
+attention_only_collapse.slip(
+    "sample_variance",
+    "The sample variance divides by T − 1, so the numbers of entries no longer cancel. Use norms, or `unbiased=False`.",
+    replace={_R: "math.sqrt(X.var(dim=0).sum() / X.square().mean(dim=0).sum())"},
+)
+attention_only_collapse.slip(
+    "token_by_token_mean",
+    "The norms are taken token by token or feature by feature, so there are several numbers, or their mean. "
+    "Both norms run over all entries of the matrix: one number.",
+    replace={_R: "((X - X.mean(dim=0)).norm(dim=-1) / X.norm(dim=-1)).mean().item()"},
+)
+attention_only_collapse.slip(
+    "one_per_token", replace={_R: "(X - X.mean(dim=0)).norm(dim=-1) / X.norm(dim=-1)"}, form_of="token_by_token_mean"
+)
+attention_only_collapse.slip(
+    "feature_by_feature_mean",
+    replace={_R: "((X - X.mean(dim=0)).norm(dim=0) / X.norm(dim=0)).mean().item()"},
+    form_of="token_by_token_mean",
+)
+attention_only_collapse.slip(
+    "sum_of_absolute_values",
+    "Absolute values are added up instead of squares. The Frobenius norm is the root of the sum of squares.",
+    replace={_R: "((X - X.mean(dim=0)).abs().sum() / X.abs().sum()).item()"},
+)
+attention_only_collapse.slip(
+    "upside_down",
+    "The quotient is upside down: the norm of X belongs below the line.",
+    replace={_R: "(X.norm() / (X - X.mean(dim=0)).norm()).item()"},
+)
+attention_only_collapse.slip(
+    "quotient_of_variances",
+    "This is a quotient of variances. A norm is the root of a sum of squares; a variance has no root, and subtracts a mean of its own.",
+    replace={_R: "((X - X.mean(dim=0)).var() / X.var()).item()"},
+)
+attention_only_collapse.slip(
+    "X_centred_in_place",
+    "X itself was changed where r(X) is measured: `-=` works in place. Write `X - X.mean(...)`, a new tensor.",
+    replace={
+        "def residual(X):": "def residual(X):\n    size = X.norm()\n    X -= X.mean(dim=0)",
+        _R: "(X.norm() / size).item()",
+    },
+)
+attention_only_collapse.slip(
+    "residual_not_returned",
+    "The list holds None instead of numbers. Does the function that measures r(X) end with a `return`?",
+    replace={f"return {_R}": _R},
+)
+attention_only_collapse.slip(
+    "tensors_instead_of_residuals",
+    "The list holds the tokens of each layer. Its residuals are asked for, one number a layer.",
+    replace={"[residual(X)]": "[X]", ".append(residual(X))": ".append(X)"},
+)
+attention_only_collapse.slip("list_not_returned", NO_RETURN, replace={"return found": ""})
+
+
+attention_only_collapse.typed(
+    "mistake",
+    "pair_not_taken_apart",
+    "`self_attention` returns a pair, (out, A), and here the pair is used as if it were out. Write `out, A = …`.",
+    """def self_attention(X, Wq, Wk, Wv, Wo, A=None):
+    if A is None:
+        A = torch.softmax((X @ Wq) @ (X @ Wk).T / math.sqrt(Wq.shape[1]), dim=-1)
+    return A @ (X @ Wv) @ Wo, A
+
+
+def attention_only_collapse(X0, weights, skip):
+    def residual(X):
+        return ((X - X.mean(dim=0)).norm() / X.norm()).item()
+
+    X = X0.double()
+    found = [residual(X)]
+    for layer in weights:
+        layer = [W.double() for W in layer]
+        out = self_attention(X, *layer)
+        X = X + out if skip else out
+        found.append(residual(X))
+    return found
+""",
+)
+attention_only_collapse.slip(
+    "pair_taken_apart_the_wrong_way_round",
+    "`self_attention` returns (out, A), in this order. Here X becomes A, the weights [T, T], and no longer fits the next layer.",
+    of="pair_not_taken_apart",
+    replace={"out = self_attention(X, *layer)": "A, out = self_attention(X, *layer)"},
+)
+attention_only_collapse.slip(
+    "layer_not_taken_apart",
+    "A layer is one tuple of four matrices, and `self_attention` wants four arguments. A star takes the tuple apart: `self_attention(X, *layer)`.",
+    of="pair_not_taken_apart",
+    replace={"out = self_attention(X, *layer)": "out, A = self_attention(X, layer)"},
+)
+
+
+# ffn_chunked
+
+ffn_chunked = Key(exercises.ffn_chunked)
+
+
+@ffn_chunked.truth
+def a_token_at_a_time(x, ffn, c):
+    """The smallest chunks there are: each token alone, whatever c is."""
+    if x.ndim == 1:
+        return ffn(x)
+    return torch.stack([a_token_at_a_time(part, ffn, c) for part in x])
+
+
+@ffn_chunked.right("a buffer that is filled")
+def filled_in_chunks(x, ffn, c):
+    tokens = x.flatten(0, -2) if x.ndim > 1 else x.unsqueeze(0)
+    out = torch.empty_like(tokens)
+    for start in range(0, len(tokens), c):
+        out[start : start + c] = ffn(tokens[start : start + c])
+    return out.view(x.shape) if x.ndim > 1 else out.squeeze(0)
+
+
+@ffn_chunked.right("the three parts of ffn, one after the other")
+def part_by_part(x, ffn, c):
+    tokens, rows = x.reshape(-1, x.shape[-1]), []
+    for i in range(math.ceil(len(tokens) / c)):
+        hidden = ffn.activation(ffn.linear1(tokens[i * c : (i + 1) * c]))
+        rows += ffn.linear2(hidden)
+    return torch.stack(rows).reshape(*x.shape)
+
+
+@ffn_chunked.right("halved until it fits")
+def halved(x, ffn, c):
+    tokens = x.reshape(-1, x.shape[-1])
+    if len(tokens) <= c:
+        return ffn(x)
+    half = len(tokens) // 2
+    return torch.cat([halved(tokens[:half], ffn, c), halved(tokens[half:], ffn, c)]).reshape(x.shape)
+
+
+@ffn_chunked.right("filled up to a multiple of c, and cut again")
+def padded(x, ffn, c):
+    tokens = x.reshape(-1, x.shape[-1])
+    filled = F.pad(tokens, (0, 0, 0, -len(tokens) % c))
+    out = torch.cat([ffn(filled[i : i + c]) for i in range(0, len(filled), c)])
+    return out[: len(tokens)].reshape(x.shape)
+
+
+@ffn_chunked.mistake(
+    "Too many tokens go through at a time: all in one call, or in parts whose size is not `c`. No more than c of them may be in the hidden layer at a time."
+)
+def one_call_for_all(x, ffn, c):
+    return ffn(x)
+
+
+@ffn_chunked.mistake(
+    "Each chunk has c **positions**, of all sentences at once: with B sentences these are B·c tokens. Make one long list of tokens first, and cut that."
+)
+def c_positions_of_all_sentences(x, ffn, c):
+    if x.ndim == 1:
+        return ffn(x)
+    return torch.cat([ffn(chunk) for chunk in x.split(c, dim=-2)], dim=-2)
+
+
+@ffn_chunked.form(c_positions_of_all_sentences)
+def c_positions_sliced(x, ffn, c):
+    return torch.cat([ffn(x[..., i : i + c, :]) for i in range(0, x.shape[-2], c)], dim=-2)
+
+
+@ffn_chunked.mistake(
+    "There are c chunks, and each is larger than c. `chunk(c)` says how **many** pieces are made; `split(c)` says how **large** they are."
+)
+def c_chunks(x, ffn, c):
+    tokens = x.reshape(-1, x.shape[-1])
+    return torch.cat([ffn(chunk) for chunk in tokens.chunk(c)]).reshape(x.shape)
+
+
+@ffn_chunked.mistake(
+    "For each chunk the FFN works on all of x, and all but c tokens are thrown away. So the hidden layer is as large as ever, again and again: "
+    "cut first, then call."
+)
+def cut_after_the_call(x, ffn, c):
+    tokens = x.reshape(-1, x.shape[-1])
+    return torch.cat([ffn(tokens)[i : i + c] for i in range(0, len(tokens), c)]).reshape(x.shape)
+
+
+@ffn_chunked.mistake(
+    "The **neurons** are cut into chunks, and each chunk of them sees all tokens. That saves memory as well; asked for are chunks of tokens, with all d_ff "
+    "neurons at work."
+)
+def chunks_of_neurons(x, ffn, c):
+    out = ffn.linear2.bias
+    for j in range(0, ffn.linear1.out_features, c):
+        hidden = ffn.activation(F.linear(x, ffn.linear1.weight[j : j + c], ffn.linear1.bias[j : j + c]))
+        out = out + F.linear(hidden, ffn.linear2.weight[:, j : j + c])
+    return out
+
+
+@ffn_chunked.mistake(
+    "The hidden rows of all chunks are collected first, and `linear2` comes afterwards: so in the end all of them are there at once. "
+    "Finish each chunk before the next one begins."
+)
+def hidden_rows_collected(x, ffn, c):
+    tokens = x.reshape(-1, x.shape[-1])
+    hidden = [ffn.activation(ffn.linear1(chunk)) for chunk in tokens.split(c)]
+    return torch.cat([ffn.linear2(h) for h in hidden]).reshape(x.shape)
+
+
+@ffn_chunked.form(hidden_rows_collected)
+def hidden_rows_put_together(x, ffn, c):
+    hidden = []
+    for chunk in x.reshape(-1, x.shape[-1]).split(c):
+        hidden.append(ffn.activation(ffn.linear1(chunk)))
+    return ffn.linear2(torch.cat(hidden)).reshape(x.shape)
+
+
+@ffn_chunked.mistake(
+    "The last chunk is missing: c does not divide the number of tokens, and what is left over has to go in as well, as a shorter chunk."
+)
+def last_chunk_missing(x, ffn, c):
+    tokens = x.reshape(-1, x.shape[-1])
+    out = [ffn(tokens[i * c : (i + 1) * c]) for i in range(len(tokens) // c)]
+    return torch.cat(out).reshape(x.shape)
+
+
+@ffn_chunked.form(last_chunk_missing)
+def last_chunk_left_at_zero(x, ffn, c):
+    tokens = x.reshape(-1, x.shape[-1])
+    out = torch.zeros_like(tokens)
+    for i in range(len(tokens) // c):
+        out[i * c : (i + 1) * c] = ffn(tokens[i * c : (i + 1) * c])
+    return out.reshape(x.shape)
+
+
+@ffn_chunked.mistake(
+    "The last token of each chunk is lost. A slice `[i : i + c]` ends before i + c, so it has c entries as it is: nothing is to be subtracted."
+)
+def a_token_short(x, ffn, c):
+    tokens = x.reshape(-1, x.shape[-1])
+    out = [ffn(tokens[i : i + c - 1]) for i in range(0, len(tokens), c)]
+    return torch.cat(out).reshape(x.shape)
+
+
+@ffn_chunked.mistake(
+    "`torch.stack` wants pieces of one size, and the last chunk is shorter. `torch.cat` puts pieces of any length under each other."
+)
+def stacked(x, ffn, c):
+    tokens = x.reshape(-1, x.shape[-1])
+    return torch.stack([ffn(chunk) for chunk in tokens.split(c)]).reshape(x.shape)
+
+
+@ffn_chunked.mistake(
+    "The result is one long list of tokens, [N, d_model]. It should have the shape of x: `.reshape(x.shape)` folds it back."
+)
+def list_of_tokens(x, ffn, c):
+    tokens = x.reshape(-1, x.shape[-1])
+    return torch.cat([ffn(chunk) for chunk in tokens.split(c)])
+
+
+@ffn_chunked.mistake(
+    "A list of chunks comes back. Put them together, with `torch.cat`, and give the result the shape of x."
+)
+def list_of_chunks(x, ffn, c):
+    return [ffn(chunk) for chunk in x.reshape(-1, x.shape[-1]).split(c)]
+
+
+@ffn_chunked.mistake(
+    "The values are right, but what comes back is cut off from the graph, by `torch.no_grad()` or `.detach()`. Chunks save memory while a model "
+    "is used; here one must be able to train through them as well."
+)
+def chunks_cut_off(x, ffn, c):
+    tokens = x.reshape(-1, x.shape[-1])
+    with torch.no_grad():
+        return torch.cat([ffn(chunk) for chunk in tokens.split(c)]).reshape(x.shape)
+
+
+@ffn_chunked.mistake(
+    "The result is float32, whatever came in: a fresh `torch.zeros(...)` that is filled is. `torch.empty_like(x)` has the dtype of x."
+)
+def chunks_in_float32(x, ffn, c):
+    tokens = x.reshape(-1, x.shape[-1])
+    out = torch.zeros(tokens.shape)
+    for i in range(0, len(tokens), c):
+        out[i : i + c] = ffn(tokens[i : i + c])
+    return out.reshape(x.shape)
+
+
+@ffn_chunked.mistake(
+    "`.view` refuses an x whose memory is not in order, such as a transposed one. `.reshape` copies where it must."
+)
+def chunks_viewed(x, ffn, c):
+    tokens = x.view(-1, x.shape[-1])
+    return torch.cat([ffn(chunk) for chunk in tokens.split(c)]).view(x.shape)
+
+
+@ffn_chunked.mistake(
+    "x is cut along its first dimension. Of x [B, T, d_model] these are sentences, not tokens: it has B·T tokens. Lay them under each other first."
+)
+def sentences_cut(x, ffn, c):
+    return torch.cat([ffn(part) for part in x.split(c, dim=0)])
 
 
 # bottleneck_rank

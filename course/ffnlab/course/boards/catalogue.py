@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ffnlab.boards import Board
-from ffnlab.course.boards import creek, desk, fold, river, wire
+from ffnlab.course.boards import boxes, clouds, creek, desk, fold, river, wire
 
 
 def _unwritten(*_: Any) -> Any:
@@ -15,6 +15,9 @@ def _unwritten(*_: Any) -> Any:
 
 
 BOARDS: dict[str, Callable[[], Board]] = {
+    "boxes": boxes.line_up,
+    "boxes_inspection": lambda: boxes.inspection(lambda *asked: True),
+    "clouds": clouds.stacks,
     "creek_switch": creek.switch,
     "creek_twin": creek.twins,
     "creek_lamps": creek.lamps,

@@ -1,10 +1,11 @@
-"""Notebook 04, One network, every position: how each exercise is called, and on what inputs. No answers.
+"""Notebook 04, Which of these eight is an FFN?: how each exercise is called, and on what inputs. No answers.
 
 Exercises that take a module or a function get one that is built here from the drawn numbers. Sizes differ pairwise.
 """
 
 from __future__ import annotations
 
+import math
 import weakref
 from collections.abc import Iterator
 from functools import partial
@@ -14,7 +15,6 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import nn
-from torch.overrides import TorchFunctionMode
 
 from ffnlab.course.ffn_probes import Weights, copy_parameters, draw_weights, leading_shapes, make_ffn, unchanged
 from ffnlab.observation.exercise import (
@@ -24,7 +24,6 @@ from ffnlab.observation.exercise import (
     attempt,
     backpropagate,
     describe_result,
-    gradients,
     on_each,
     question,
     zeros_of_shape,
@@ -38,132 +37,6 @@ def _draw(rng: Draw, case: int) -> dict[str, Any]:
     A, B, T = rng.distinct(3, 2, 4)
     d_model, d_ff = rng.distinct(2, 5, 9)
     return {"x": rng.normal(A, B, T, d_model), "weights": draw_weights(rng, d_model, d_ff)}
-
-
-# ffn_loop
-
-ffn_loop = Exercise(
-    "ffn_loop",
-    draw=_draw,
-    where="the section “One network for all positions”.",
-    understood="One FFN, called for one token after the other, gives what a single call gives for all of them.",
-    hints=(
-        "`x[b, t]` is one token, a vector of d_model numbers. `ffn` turns it into another one.",
-        "Two loops, over the sentences and over their tokens, or one over the tokens of all sentences: `x[:, t]` is [B, d_model].",
-        "Collect the rows in a list, and put them together with `torch.stack`. Its argument `dim` says where the new dimension goes.",
-        "A list of T tensors [B, d_model], stacked with `dim=1`, is [B, T, d_model].",
-    ),
-)
-
-
-@ffn_loop.aspect("values", points=1)
-def ffn_loop_values(answer: Any, x: Any, weights: Any) -> Any:
-    return answer(x[0], make_ffn(weights))
-
-
-@ffn_loop.aspect("gradients", points=0.5)
-def ffn_loop_gradients(answer: Any, x: Any, weights: Any) -> Any:
-    def compute(x: Any, W1: Any, b1: Any, W2: Any, b2: Any) -> Any:
-        return answer(x, lambda tokens: torch.relu(tokens @ W1 + b1) @ W2 + b2)
-
-    return gradients(compute, x=x[0], **weights)
-
-
-@ffn_loop.aspect("other inputs", points=0.5)
-def ffn_loop_other_inputs(answer: Any, x: Any, weights: Any) -> Any:
-    def call(given: Any) -> Any:
-        return answer(given, make_ffn(weights, given.dtype))
-
-    inputs = {
-        "x with T = 1": x[0, :, :1],
-        "x with B = 1": x[0, :1],
-        "non-contiguous x": x[0].transpose(0, 1),
-        "everything in float32": x[0].float(),
-    }
-    return on_each(call, inputs)
-
-
-# ffn_chunked
-
-
-class _Watched:
-    """An activation, ReLU, that counts what goes through it: rows and width of each call, and how many rows of earlier calls are still kept."""
-
-    def __init__(self) -> None:
-        self.calls: list[list[int]] = []  # rows, width, rows kept by then
-        self._given: list[tuple[int, weakref.ref[torch.Tensor]]] = []
-
-    def __call__(self, input: torch.Tensor) -> torch.Tensor:
-        rows = input[..., 0].numel()
-        self.calls.append([rows, input.shape[-1], sum(n for n, given in self._given if given() is not None)])
-        hidden = torch.relu(input)
-        self._given.append((rows, weakref.ref(hidden)))
-        return hidden
-
-
-def _draw_chunked(rng: Draw, case: int) -> dict[str, Any]:
-    """x [2, B, T, d_model], an odd number B·T of tokens, and an even c that is less than its root: so c does not divide it, and c chunks are larger than c."""
-    B, T, c = rng.one_of((3, 5)), rng.one_of((7, 9, 11)), rng.one_of((2, 4))
-    d_model, d_ff = 2 * rng.integer(3, 4), 2 * rng.integer(5, 7)
-    return {"x": rng.normal(2, B, T, d_model), "weights": draw_weights(rng, d_model, d_ff), "c": c}
-
-
-ffn_chunked = Exercise(
-    "ffn_chunked",
-    draw=_draw_chunked,
-    where="the section “One network for all positions”, where it speaks of chunks.",
-    understood="An FFN may take its tokens in any portions: no token waits for another one, and nothing has to be kept.",
-    hints=(
-        "First make one long list of tokens, [N, d_model], whatever the shape of x. How many are in the last chunk?",
-        "`tensor.split(c)` cuts the first dimension into pieces of c, and the last piece may be shorter. (`chunk(c)` makes c pieces.)",
-        "Call `ffn` on each piece, put the results under each other with `torch.cat`, and give them the shape of x.",
-    ),
-)
-
-
-@ffn_chunked.aspect("values", points=1)
-def ffn_chunked_values(answer: Any, x: Any, weights: Any, c: int) -> Any:
-    return answer(x[0], make_ffn(weights), c)
-
-
-def _chunk_facts(seen: Any, inputs: dict[str, Any]) -> dict[str, bool | int]:
-    """What holds for the calls, [rows, width, rows kept] of each. A variable may still hold the last chunk's rows, and a last chunk be filled up."""
-    c, (_, B, T, _), d_ff = inputs["c"], inputs["x"].shape, len(inputs["weights"]["b1"])
-    rows, widths, kept = ([int(number) for number in column] for column in zip(*seen, strict=True))
-    return {
-        "at most c tokens go in at a time": max(rows) <= c,
-        "every token goes through the activation of ffn once": B * T <= sum(rows) < B * T + c,
-        "all of its d_ff neurons work at the same time": set(widths) == {d_ff},
-        "the hidden rows of earlier chunks are let go": max(kept) <= max(rows),
-        "how many more than c go in at a time": max(0, max(rows) - c),
-    }
-
-
-@ffn_chunked.aspect("at most c at a time", points=1, facts=_chunk_facts, needs="values")
-def ffn_chunked_at_most_c_at_a_time(answer: Any, x: Any, weights: Any, c: int) -> Any:
-    ffn = make_ffn(weights)
-    ffn.activation = watched = _Watched()
-    with torch.no_grad():
-        answer(x[0], ffn, c)
-    if not watched.calls:
-        raise NotAsAsked("the activation of ffn was never called")
-    return watched.calls
-
-
-@ffn_chunked.aspect("gradients", points=0.5)
-def ffn_chunked_gradients(answer: Any, x: Any, weights: Any, c: int) -> Any:
-    ffn, x = make_ffn(weights), x[0].requires_grad_()
-    backpropagate(answer(x, ffn, c))
-    return {f"gradient of {name}": leaf.grad for name, leaf in {"x": x, **dict(ffn.named_parameters())}.items()}
-
-
-@ffn_chunked.aspect("any x, any c", points=0.5)
-def ffn_chunked_any_x_any_c(answer: Any, x: Any, weights: Any, c: int) -> Any:
-    inputs = leading_shapes(x) | {"everything in float32": x[0].float()}
-    found = on_each(lambda given: answer(given, make_ffn(weights, given.dtype), c), inputs)
-    for words, number in {"c = 1": 1, "c as large as x": x[0, ..., 0].numel(), "c larger than x": 1000}.items():
-        found[words] = attempt(lambda number=number: answer(x[0], make_ffn(weights), number))  # type: ignore[misc]
-    return found
 
 
 # is_position_wise
@@ -424,7 +297,7 @@ def _draw_layers(rng: Draw, case: int) -> dict[str, Any]:
 is_position_wise = Exercise(
     "is_position_wise",
     draw=_draw_layers,
-    where="the section “A test for ‘position-wise’”.",
+    where="the sections “Two rules” and “Write the inspector”.",
     understood="Position-wise means two things at once: no token sees another, and every token meets the same map. You can test both without looking inside.",
     hints=(
         "There are two ways to fail: a token's output depends on another token, or the same vector is treated differently at another position.",
@@ -432,7 +305,6 @@ is_position_wise = Exercise(
         "so on. What must be true of the outputs at those positions?",
         "If f is position-wise, all of them are g(v). If not, changing the other tokens or the position shows.",
         "Compare with a tolerance that is a part of the output's size, such as a thousandth of its largest number: outputs may be very small, or very large.",
-        "`X = torch.randn(T, d, generator=...)`, then `X[t] = v`, then keep `f(X)[t]`; stack them, and compare each with the first.",
     ),
 )
 
@@ -473,89 +345,6 @@ _asked_about("what only looks position-wise", 1, "looking", with_seed=True)
 _asked_about("what does not look position-wise", 0.5, "not looking")
 
 
-# ffn_as_conv1d
-
-
-def _draw_conv(rng: Draw, case: int) -> dict[str, Any]:
-    """As `_draw`, and a second FFN with d_ff = d_model for a sequence that is as long."""
-    n = rng.integer(5, 7)
-    B = rng.integer(2, 4)
-    return _draw(rng, case) | {"square": {"x": rng.normal(B, n, n), "weights": draw_weights(rng, n, n)}}
-
-
-ffn_as_conv1d = Exercise(
-    "ffn_as_conv1d",
-    draw=_draw_conv,
-    where="the section “The same as a convolution”.",
-    understood="An FFN is two convolutions with kernel size 1: the same small network slides over the sequence and looks at one token at a time.",
-    hints=(
-        "`nn.Conv1d(channels_in, channels_out, kernel_size)` works on [B, channels, T]. What are the channels of an FFN, and what does it bend in between?",
-        "`x.transpose(1, 2)` turns [B, T, d] into [B, d, T]. `reshape` would not: it keeps the numbers in their order in memory.",
-        "A linear layer's weight is [out, in], that of a convolution [out, in, kernel]. `unsqueeze(-1)` adds the missing dimension.",
-        "Copy under `torch.no_grad()`: `conv.weight.copy_(...)`, four times, with the biases. Everything is float32.",
-        "`forward` is: transpose, first convolution, activation, second convolution, transpose.",
-    ),
-)
-
-
-def _converted(answer: Any, weights: Weights) -> nn.Module:
-    made = answer(make_ffn(weights, torch.float32))
-    if not isinstance(made, nn.Module):
-        raise NotAsAsked(f"{describe_result(made)} instead of an nn.Module")
-    return made.eval()
-
-
-@ffn_as_conv1d.aspect("values", points=2, atol=1e-4, rtol=1e-4)
-def ffn_as_conv1d_values(answer: Any, x: Any, weights: Any, square: Any) -> Any:
-    x = x[0].float()
-    inputs = {"x of shape [B, T, d_model]": x, "x with T = 1": x[:, :1], "non-contiguous x": x.transpose(0, 1)}
-    same = attempt(lambda: _converted(answer, square["weights"])(square["x"].float()))
-    return on_each(lambda given: _converted(answer, weights)(given), inputs) | {"an FFN with d_ff = d_model = T": same}
-
-
-class _ConvolutionCount(TorchFunctionMode):
-    """Counts calls of a convolution, whoever makes them."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.convolutions = 0
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        self.convolutions += getattr(func, "__name__", "") in ("conv1d", "conv2d", "convolution")
-        return func(*args, **(kwargs or {}))
-
-
-@ffn_as_conv1d.aspect("two convolutions, and no more parameters", points=1, needs="values")
-def ffn_as_conv1d_two_convolutions_and_no_more_parameters(answer: Any, x: Any, weights: Any, square: Any) -> Any:
-    module = _converted(answer, weights)
-    with _ConvolutionCount() as calls:
-        module(x[0].float())
-    return {
-        "two convolutions are computed": calls.convolutions >= 2,
-        "trainable parameters": sum(p.numel() for p in module.parameters() if p.requires_grad),
-    }
-
-
-@ffn_as_conv1d.aspect("gradients", points=0.5, atol=1e-4, rtol=1e-4)
-def ffn_as_conv1d_gradients(answer: Any, x: Any, weights: Any, square: Any) -> Any:
-    module = _converted(answer, weights)
-    given = x[0].float().requires_grad_()
-    backpropagate(module(given))
-    learns = [p.grad is not None and bool(p.grad.any()) for p in module.parameters()]
-    return {"gradient of x": given.grad, "a gradient reaches every parameter": bool(learns) and all(learns)}
-
-
-@ffn_as_conv1d.aspect("ffn stays as it was", points=0.5, needs="values")
-def ffn_as_conv1d_ffn_stays_as_it_was(answer: Any, x: Any, weights: Any, square: Any) -> Any:
-    ffn = make_ffn(weights, torch.float32)
-    before = copy_parameters(ffn)
-    made = answer(ffn)
-    if not isinstance(made, nn.Module):
-        raise NotAsAsked(f"{describe_result(made)} instead of an nn.Module")
-    made(x[0].float())
-    return unchanged(ffn, before) | {"they can still be trained": all(p.requires_grad for p in ffn.parameters())}
-
-
 # residual_sublayer
 
 
@@ -569,7 +358,7 @@ def _draw_block(rng: Draw, case: int) -> dict[str, Any]:
 residual_sublayer = Exercise(
     "residual_sublayer",
     draw=_draw_block,
-    where="the section “Around the FFN: residual and norm”.",
+    where="the section “Around the FFN”.",
     understood="Pre-norm keeps norms off the path of x; post-norm, the form of 2017, normalises the sum.",
     hints=(
         "Both modes add what the FFN says to x. They differ in what the norm is applied to.",
@@ -626,6 +415,178 @@ def residual_sublayer_other_inputs(answer: Any, x: Any, weights: Any, gain: Any,
         return on_each(call, inputs)
 
     return {f"mode “{mode}”": of(mode) for mode in ("pre", "post")}
+
+
+# attention_only_collapse
+
+
+def _draw_tokens(rng: Draw) -> torch.Tensor:
+    """X [T, d] with a common part, which is as large as it takes for an r(X) that lies between two numbers of four digits: so every rounding shows."""
+    T, d = rng.distinct(2, 3, 9)
+    own, common = rng.normal(T, d), rng.normal(d)
+    own = own - own.mean(0)
+    quotient = rng.integer(3500, 8000) / 1e4 + rng.uniform(4e-5, 6e-5)  # |own| / √(|own|² + T·|common|²)
+    factor = math.sqrt((quotient**-2 - 1) / T)
+    return torch.add(own, factor * common * own.norm() / common.norm())
+
+
+def _draw_stack(rng: Draw, case: int) -> dict[str, Any]:
+    """X0 [T, d] and the weights of three to five layers of one head, in float32 in every second case; and tokens X that go through no layer."""
+    T, d, h = rng.distinct(3, 5, 9)
+    dtype = torch.float32 if case else torch.float64
+    shapes = {"Wq": (d, h), "Wk": (d, h), "Wv": (d, h), "Wo": (h, d)}
+    weights = [
+        tuple(rng.normal(*shape, scale=shape[0] ** -0.5, dtype=dtype) for shape in shapes.values())
+        for _ in range(rng.integer(3, 5))
+    ]
+    return {"X0": rng.normal(T, d, dtype=dtype), "weights": weights, "X": _draw_tokens(rng)}
+
+
+attention_only_collapse = Exercise(
+    "attention_only_collapse",
+    draw=_draw_stack,
+    where="the section “Fourteen tokens become one”.",
+    understood=(
+        "Each layer averages what is averaged already, so bare attention makes all tokens one in a few layers. "
+        "With the skip each keeps a part of its own, and it takes dozens of layers instead."
+    ),
+    hints=(
+        "Begin with r(X): the mean token is the mean of the rows of X. Subtract it from each row, and compare two Frobenius norms.",
+        "Before the loop, the list holds one number, r(X0). Each turn of the loop appends one more.",
+        "A layer is what you wrote in `self_attention` of notebook 01, with that layer's own four matrices.",
+        "With `skip`, the layer's output is added to that same layer's input, and the next layer gets the sum.",
+        "`.double()` on X0 and on each matrix makes everything float64. In float32 the numbers stop falling at about 1e-7.",
+    ),
+)
+
+
+def _residuals(answer: Any, X0: Any, weights: Any, skip: bool) -> list[Any]:
+    result = answer(X0, weights, skip)
+    if isinstance(result, torch.Tensor) and result.ndim == 1:
+        raise NotAsAsked(f"a tensor of {len(result)} numbers came back; a list of numbers was expected")
+    if not isinstance(result, (list, tuple)):
+        raise NotAsAsked(f"{describe_result(result)}; a list of numbers was expected")
+    return list(result)
+
+
+@attention_only_collapse.aspect("r(X), before any layer", points=2)
+def attention_only_collapse_before_any_layer(answer: Any, X0: Any, weights: Any, X: Any) -> Any:
+    tokens = {
+        "X as drawn": X,
+        "all tokens equal": X[:1].expand(len(X), -1),
+        "one token alone": X[:1],
+        "two tokens, x and −x": torch.stack([X[0], -X[0]]),
+        "all but one equal": torch.cat([X[:1].expand(len(X), -1), X[1:2]]),
+        "one number per token": X[:, :1],
+    }
+    return {label: attempt(lambda Z=Z: _residuals(answer, Z.clone(), [], False)) for label, Z in tokens.items()}  # type: ignore[misc]
+
+
+@attention_only_collapse.aspect("without skip", points=1.5, atol=1e-5, rtol=1e-5)
+def attention_only_collapse_without_skip(answer: Any, X0: Any, weights: Any, X: Any) -> Any:
+    return _residuals(answer, X0, weights, False)
+
+
+@attention_only_collapse.aspect("with skip", points=1.5, atol=1e-5, rtol=1e-5)
+def attention_only_collapse_with_skip(answer: Any, X0: Any, weights: Any, X: Any) -> Any:
+    return _residuals(answer, X0, weights, True)
+
+
+@attention_only_collapse.aspect("in float64, inputs kept", points=1, atol=1e-10, rtol=1e-10)
+def attention_only_collapse_in_float64_inputs_kept(answer: Any, X0: Any, weights: Any, X: Any) -> Any:
+    given = [X0.clone(), *(matrix.clone() for layer in weights for matrix in layer)]
+    layers = list(weights)
+    outputs = {
+        "with skip" if skip else "without skip": attempt(lambda skip=skip: _residuals(answer, X0, weights, skip))  # type: ignore[misc]
+        for skip in (False, True)
+    }
+    outputs["one layer"] = attempt(lambda: _residuals(answer, X0, weights[:1], True))
+    kept = all(torch.equal(a, b) for a, b in zip(given, [X0, *(m for layer in layers for m in layer)], strict=True))
+    same = len(weights) == len(layers) and all(now is before for now, before in zip(weights, layers, strict=True))
+    return outputs | {"X0 and the weights are left as they were": kept and same}
+
+
+# ffn_chunked
+
+
+class _Watched:
+    """An activation, ReLU, that counts what goes through it: rows and width of each call, and how many rows of earlier calls are still kept."""
+
+    def __init__(self) -> None:
+        self.calls: list[list[int]] = []  # rows, width, rows kept by then
+        self._given: list[tuple[int, weakref.ref[torch.Tensor]]] = []
+
+    def __call__(self, input: torch.Tensor) -> torch.Tensor:
+        rows = input[..., 0].numel()
+        self.calls.append([rows, input.shape[-1], sum(n for n, given in self._given if given() is not None)])
+        hidden = torch.relu(input)
+        self._given.append((rows, weakref.ref(hidden)))
+        return hidden
+
+
+def _draw_chunked(rng: Draw, case: int) -> dict[str, Any]:
+    """x [2, B, T, d_model], an odd number B·T of tokens, and an even c that is less than its root: so c does not divide it, and c chunks are larger than c."""
+    B, T, c = rng.one_of((3, 5)), rng.one_of((7, 9, 11)), rng.one_of((2, 4))
+    d_model, d_ff = 2 * rng.integer(3, 4), 2 * rng.integer(5, 7)
+    return {"x": rng.normal(2, B, T, d_model), "weights": draw_weights(rng, d_model, d_ff), "c": c}
+
+
+ffn_chunked = Exercise(
+    "ffn_chunked",
+    draw=_draw_chunked,
+    where="the part “Deeper”, where it speaks of chunks.",
+    understood="An FFN may take its tokens in any portions: no token waits for another one, and nothing has to be kept.",
+    hints=(
+        "First make one long list of tokens, [N, d_model], whatever the shape of x. How many are in the last chunk?",
+        "`tensor.split(c)` cuts the first dimension into pieces of c, and the last piece may be shorter. (`chunk(c)` makes c pieces.)",
+        "Call `ffn` on each piece, put the results under each other with `torch.cat`, and give them the shape of x.",
+    ),
+)
+
+
+@ffn_chunked.aspect("values", points=1)
+def ffn_chunked_values(answer: Any, x: Any, weights: Any, c: int) -> Any:
+    return answer(x[0], make_ffn(weights), c)
+
+
+def _chunk_facts(seen: Any, inputs: dict[str, Any]) -> dict[str, bool | int]:
+    """What holds for the calls, [rows, width, rows kept] of each. A variable may still hold the last chunk's rows, and a last chunk be filled up."""
+    c, (_, B, T, _), d_ff = inputs["c"], inputs["x"].shape, len(inputs["weights"]["b1"])
+    rows, widths, kept = ([int(number) for number in column] for column in zip(*seen, strict=True))
+    return {
+        "at most c tokens go in at a time": max(rows) <= c,
+        "every token goes through the activation of ffn once": B * T <= sum(rows) < B * T + c,
+        "all of its d_ff neurons work at the same time": set(widths) == {d_ff},
+        "the hidden rows of earlier chunks are let go": max(kept) <= max(rows),
+        "how many more than c go in at a time": max(0, max(rows) - c),
+    }
+
+
+@ffn_chunked.aspect("at most c at a time", points=1, facts=_chunk_facts, needs="values")
+def ffn_chunked_at_most_c_at_a_time(answer: Any, x: Any, weights: Any, c: int) -> Any:
+    ffn = make_ffn(weights)
+    ffn.activation = watched = _Watched()
+    with torch.no_grad():
+        answer(x[0], ffn, c)
+    if not watched.calls:
+        raise NotAsAsked("the activation of ffn was never called")
+    return watched.calls
+
+
+@ffn_chunked.aspect("gradients", points=0.5)
+def ffn_chunked_gradients(answer: Any, x: Any, weights: Any, c: int) -> Any:
+    ffn, x = make_ffn(weights), x[0].requires_grad_()
+    backpropagate(answer(x, ffn, c))
+    return {f"gradient of {name}": leaf.grad for name, leaf in {"x": x, **dict(ffn.named_parameters())}.items()}
+
+
+@ffn_chunked.aspect("any x, any c", points=0.5)
+def ffn_chunked_any_x_any_c(answer: Any, x: Any, weights: Any, c: int) -> Any:
+    inputs = leading_shapes(x) | {"everything in float32": x[0].float()}
+    found = on_each(lambda given: answer(given, make_ffn(weights, given.dtype), c), inputs)
+    for words, number in {"c = 1": 1, "c as large as x": x[0, ..., 0].numel(), "c larger than x": 1000}.items():
+        found[words] = attempt(lambda number=number: answer(x[0], make_ffn(weights), number))  # type: ignore[misc]
+    return found
 
 
 # bottleneck_rank
@@ -699,7 +660,7 @@ def _faint(rng: Draw, X: torch.Tensor, weights: Weights, strength: float) -> Wei
 bottleneck_rank = Exercise(
     "bottleneck_rank",
     draw=_draw_rank,
-    where="the section “A bottleneck”.",
+    where="the part “Deeper”, where it speaks of a bottleneck.",
     understood="Whatever comes in, what the neurons write lies in the span of at most d_ff vectors: the rank is the number of directions in use.",
     hints=(
         "b2 is added to every row, whatever the neurons do. What is left of the output without it?",
@@ -755,18 +716,18 @@ def bottleneck_rank_ffn_and_x_stay_as_they_were(answer: Any, narrow: Any, **_: A
 
 quiz_equivariant = question(
     "quiz_equivariant",
-    where="the section “A test for ‘position-wise’”.",
+    where="the section “Write the inspector”.",
     understood="Equivariant: permute the tokens that go in, and the outputs are permuted in the same way.",
 )
 
 quiz_kernel = question(
     "quiz_kernel",
-    where="the section “The same as a convolution”.",
+    where="the section “Two rules”.",
     understood="Kernel size 1: each output token is computed from exactly one input token.",
 )
 
 quiz_shared = question(
     "quiz_shared",
-    where="the section “One network for all positions”.",
+    where="the section “Two rules”.",
     understood="An FFN's weights are shared by all positions of one layer. Each layer has an FFN of its own.",
 )

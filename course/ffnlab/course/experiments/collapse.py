@@ -1,95 +1,71 @@
-"""Notebook 01's tokens that become one: random stacks of attention, with and without skip, FFN and norm, up to 96 layers deep.
+"""Notebook 04's tokens that become one: random stacks of attention, with skips, FFNs and norms around it, up to 96 layers deep.
 
-The runs of five seeds are stored.
+The last run of this module is stored: the dots of one stack, and how far the tokens of twenty others are apart.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from statistics import fmean
+from typing import Any, NamedTuple
 
-import torch
+import numpy as np
 
 from ffnlab.course.experiments import read
 
 STORED = Path(__file__).with_suffix(".json")
 
-DEPTHS = (
-    0,
-    1,
-    2,
-    3,
-    4,
-    6,
-    8,
-    12,
-    16,
-    24,
-    32,
-    48,
-    64,
-    96,
-)  # where the figure stops, and where the dots' places are kept
-DEPTH, LENGTH = DEPTHS[-1], 14
-SEEDS = range(5)
-LAYERS = 6  # of the runs in float32 and of those whose logarithms are kept
-
-Setting = tuple[bool, bool, bool]  # skip, FFN, norm
-SETTINGS: list[Setting] = [
-    (skip, ffn, norm) for skip in (False, True) for ffn in (False, True) for norm in (False, True)
-]
+DEPTHS = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96)  # the layers after which the tokens are measured
+TOKENS = 14
+SHOWN = 0  # the seed of the stack whose dots are kept
+FRESH = range(5, 25)  # those that all statements come from; 0 to 4 were looked at before
 
 
-def residuals(
-    depth: int = DEPTH,
-    skip: bool = False,
-    ffn: bool = False,
-    norm: bool = False,
-    seed: int = 0,
-    dtype: torch.dtype = torch.float64,
-) -> list[float]:
-    """How far 14 random tokens of 64 numbers are from being one, before and after each of `depth` random layers.
+class Setting(NamedTuple):
+    """What a layer has beside attention.
 
-    ‖X − mean over tokens‖ / ‖X‖, as a list of depth + 1 numbers, in four digits. A layer is attention with 4 heads and, with `ffn`, a ReLU
-    network of width 256; each has a norm before it with `norm`, and its input is added with `skip`. In float32 there is attention alone,
-    seed 0.
-
-    Raises:
-        ValueError: no such run is stored.
+    length: of the FFN's output, as a multiple of its input's, token by token; None: as it comes. relu: whether the FFN has its activation.
+    only_length: no FFN, but its input made as long as its output would be.
     """
-    single = dtype == torch.float32
-    if single and (skip or ffn or norm or seed):
-        raise ValueError("in float32 only attention alone was run, with seed 0")
-    most = LAYERS if single else DEPTH
-    if not 0 <= depth <= most:
-        raise ValueError(f"depth must be from 0 to {most}, not {depth}")
-    if seed not in SEEDS:
-        raise ValueError(f"seed must be from 0 to {SEEDS[-1]}, not {seed}")
-    found: list[float] = read(STORED)["float32"] if single else stored((skip, ffn, norm))["residuals"][seed]
-    return found[: depth + 1]
+
+    skip: bool = False
+    ffn: bool = False
+    norm: bool = False
+    length: float | None = None
+    relu: bool = True
+    only_length: bool = False
 
 
-def cubed(layers: int = LAYERS, seed: int = 0) -> list[float]:
-    """log₁₀ of the residuals of attention alone with one head of width 64, before and after each layer, far below what float64 can hold beside 1.
-
-    They were computed with the rests alone, what a token has beside the mean of all, so that nothing was rounded away.
-
-    Raises:
-        ValueError: no such run is stored.
-    """
-    if not 0 <= layers <= LAYERS:
-        raise ValueError(f"layers must be from 0 to {LAYERS}, not {layers}")
-    if seed not in SEEDS:
-        raise ValueError(f"seed must be from 0 to {SEEDS[-1]}, not {seed}")
-    found: list[float] = read(STORED)["cubed"][seed]
-    return found[: layers + 1]
+SETTINGS = {
+    "attention": Setting(),
+    "ffn": Setting(ffn=True),
+    "ffn, same length": Setting(ffn=True, length=1.0),
+    "ffn, four times": Setting(ffn=True, length=4.0),
+    "no relu, same length": Setting(ffn=True, length=1.0, relu=False),
+    "only its length": Setting(only_length=True),
+    "skip": Setting(skip=True),
+    "all": Setting(skip=True, ffn=True, norm=True),
+    "skip, norm": Setting(skip=True, norm=True),
+}
 
 
-def name(setting: Setting) -> str:
-    return ", ".join(part for part, on in zip(("skip", "FFN", "norm"), setting, strict=True) if on) or "attention alone"
-
-
-def stored(setting: Setting) -> dict[str, Any]:
-    """What the last run of this module wrote of a setting: residuals [5][97], dots [14][14][2]."""
-    found: dict[str, Any] = read(STORED)[name(setting)]
+def stored(name: str) -> dict[str, Any]:
+    """Of a setting: "residuals", r(X) at DEPTHS for each seed of FRESH; "shown", the same of SHOWN; "dots" [14][14][2] of SHOWN at DEPTHS."""
+    found: dict[str, Any] = read(STORED)[name]
     return found
+
+
+def residuals(name: str, depth: int) -> list[float]:
+    """r(X) after `depth` layers, by seed of FRESH."""
+    stop = DEPTHS.index(depth)
+    return [run[stop] for run in stored(name)["residuals"]]
+
+
+def typical(name: str, depth: int) -> float:
+    """The geometric mean of `residuals`."""
+    return float(np.exp(fmean(np.log(residuals(name, depth)))))
+
+
+def lower(first: str, second: str, depth: int) -> int:
+    """In how many of the stacks the tokens are nearer together with the first setting than with the second."""
+    return sum(a < b for a, b in zip(residuals(first, depth), residuals(second, depth), strict=True))

@@ -26,7 +26,7 @@ STEPS = (
     Step("Can a mix of words say over or into?", 55, 15),
     Step("The FFN, from formula to module", 60, 45),
     Step("A wire and a ribbon", 50, 45),
-    Step("One network, every position", 45, 45),
+    Step("Which of these eight is an FFN?", 50, 25),
     Step("Where the parameters live", 40, 40),
     Step("What the FFN stores", 45, 45),
     Step("Gated FFNs", 45, 45),

@@ -1,0 +1,260 @@
+"""Eight closed boxes that read one sentence, as boards for notebook 04.
+
+`boxes.line_up()` has them to be questioned by hand. `boxes.inspection(f)` sends the reader's own function into them, and into others that nobody has seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+import torch.nn.functional as F
+
+from ffnlab.boards import Board, Flag, Goal
+from ffnlab.course.exercises import every_position as exercises
+from ffnlab.course.figures.shared import TOKENS
+
+HERE = Path(__file__).parent
+
+SENTENCE = tuple(word.lower() for word in TOKENS)
+HAND = ("ditch", "warm", "cat", "the", "it")  # words that a reader can write
+D_MODEL = 6
+LAST, FAVOURITE, PEEKS_AT = len(SENTENCE) - 1, SENTENCE.index("to"), SENTENCE.index("spunky")
+FIRST_SEED = 4000  # of the boxes that nobody has seen; the check and the grading draw from others
+RECORD = 2  # sentences that suffice for every box
+
+Layer = dict[str, Any]
+Inspector = Callable[..., Any]
+
+
+class Box(NamedTuple):
+    """A box: what it is, its verdict, and the layer as data for boxes_model.js."""
+
+    what: str
+    truth: str
+    layer: Layer
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        """The layer in torch, in the dtype of x. x, output: [..., T, d]."""
+        return run(self.layer, x)
+
+
+def _random(seed: int, *shape: int, scale: float = 1.0) -> Any:
+    """Numbers that are the same in JavaScript: three decimals."""
+    values = torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64) * scale
+    return values.mul(1000).round().div(1000).tolist()
+
+
+def _layer(seed: int, width: int, activation: str = "relu", **parts: Any) -> Layer:
+    d = D_MODEL
+    plain = {
+        "W1": _random(seed, d, width, scale=d**-0.5),
+        "b1": _random(seed + 1, width, scale=0.3),
+        "W2": _random(seed + 2, width, d, scale=width**-0.5),
+        "b2": _random(seed + 3, d, scale=0.3),
+        "activation": activation,
+        "skip": False,
+        "norm": "none",
+        "mix": "none",
+        "q": [],
+        "k": [],
+        "v": [],
+        "window": [],
+        "peek": None,
+        "own": None,
+    }
+    return plain | parts
+
+
+@lru_cache(maxsize=1)
+def boxes() -> tuple[Box, ...]:
+    """The eight, in the order of the board."""
+    d, square = D_MODEL, D_MODEL**-0.5
+    attention = {name: _random(30 + n, d, d, scale=square) for n, name in enumerate("qk")}
+    window = [_random(60 + n, d, d, scale=square * (1 if n == 1 else 0.6)) for n in range(3)]
+    return (
+        Box("an FFN with ReLU and 24 neurons", "real", _layer(100, 24)),
+        Box("an FFN behind a norm over the sequence", "sideways", _layer(200, 24, norm="sequence")),
+        Box(
+            "attention that looks back, and an FFN",
+            "sideways",
+            _layer(300, 24, mix="attention", v=_random(32, d, d, scale=1.5 * square), **attention),
+        ),
+        Box(
+            "an FFN that looks at “spunky”, at the last word only",
+            "sideways",
+            _layer(400, 24, peek={"to": LAST, "from": PEEKS_AT, "matrix": _random(40, d, d, scale=0.5)}),
+        ),
+        Box("an FFN with GELU and 10 neurons", "real", _layer(500, 10, "gelu")),
+        Box(
+            "an FFN with another W2 at the word “to”",
+            "favourite",
+            _layer(600, 24, own={"place": FAVOURITE, "W2": _random(50, 24, d, scale=24**-0.5)}),
+        ),
+        Box("a convolution over three words", "sideways", _layer(700, 24, mix="window", window=window)),
+        Box(
+            "x + FFN(norm(x)), with the norm of each word alone",
+            "real",
+            _layer(800, 24, "gelu", norm="token", skip=True),
+        ),
+    )
+
+
+@lru_cache(maxsize=1)
+def vectors() -> dict[str, list[float]]:
+    """The vector [6] of each word."""
+    words = list(dict.fromkeys([*SENTENCE, *HAND]))
+    return {word: _random(1000 + n, D_MODEL) for n, word in enumerate(words)}
+
+
+def run(layer: Layer, x: torch.Tensor) -> torch.Tensor:
+    """What boxes_model.js computes, in torch. x, output: [..., T, d]."""
+
+    def part(value: Any) -> torch.Tensor:
+        return torch.tensor(value, dtype=x.dtype)
+
+    read = x
+    if layer["norm"] == "token":
+        read = F.layer_norm(x, x.shape[-1:])
+    if layer["norm"] == "sequence":
+        read = F.layer_norm(x.mT, x.shape[-2:-1]).mT
+    if layer["mix"] == "attention":
+        q, k, v = (read @ part(layer[name]) for name in "qkv")
+        read = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+    if layer["mix"] == "window":
+        padded = F.pad(read, (0, 0, 1, 1))
+        T = x.shape[-2]
+        read = sum(
+            (padded[..., n : n + T, :] @ part(matrix) for n, matrix in enumerate(layer["window"])), torch.zeros_like(x)
+        )
+    z = read @ part(layer["W1"]) + part(layer["b1"])
+    hidden = F.relu(z) if layer["activation"] == "relu" else F.gelu(z, approximate="tanh")
+    output = hidden @ part(layer["W2"]) + part(layer["b2"])
+    rows = torch.arange(x.shape[-2])[:, None]
+    if own := layer["own"]:
+        output = torch.where(rows == own["place"], hidden @ part(own["W2"]) + part(layer["b2"]), output)
+    if layer["skip"]:
+        output = output + x
+    if peek := layer["peek"]:
+        seen = (x[..., peek["from"], :] @ part(peek["matrix"])).abs().unsqueeze(-2)
+        output = torch.where(rows == peek["to"], output + seen, output)
+    return output
+
+
+LINE_UP_GOALS = (
+    Goal(
+        "light",
+        "Press a word. Make a lamp light under a word that you have left alone.",
+        after="That output moved, and its own word did not. So its box has looked at another word.",
+    ),
+    Goal("charge", "Catch a box that is no FFN, and say what is wrong with it."),
+    Goal(
+        "all",
+        f"Settle all eight. A wrong verdict costs 5 edits, and nobody is cleared before all {len(SENTENCE)} words have been changed.",
+        after="Two of them hid well. Box 4 cheats at the last word only: there it looks at “spunky”. Box 6 keeps other weights for the tenth word, "
+        "and for no other.",
+        record=len(SENTENCE),
+        unit="edits",
+    ),
+)
+
+
+def line_up(name: str = "boxes") -> Board:
+    """The eight boxes, to be questioned by hand."""
+    title = (
+        "Eight closed boxes read a sentence of fourteen words. Words can be changed, and lamps show which outputs move."
+    )
+    data = {
+        "guise": "line-up",
+        "sentence": SENTENCE,
+        "hand": HAND,
+        "vectors": vectors(),
+        "charges": {"real": "FFN", "sideways": "sideways", "favourite": "favourite"},
+        "boxes": [{"truth": box.truth, "layer": box.layer} for box in boxes()],
+    }
+    return Board(HERE / "boxes.js", name, title, data, LINE_UP_GOALS, HERE / "stills" / f"{name}.svg")
+
+
+HIDDEN = [label for known in exercises.ASKED.values() for label in known]
+
+INSPECTION_GOALS = (
+    Goal("right", "Be right about every box.", record=RECORD, unit="sentences for a box"),
+    Goal(
+        "one",
+        "Be right about every box, and feed each a single sentence.",
+        flag=Flag(
+            (
+                "Random vectors are never equal, so in one sentence there is nothing to compare.",
+                "Whatever the sentence, there is an FFN that answers it exactly as attention does.",
+                "One sentence gives 14 outputs, and there are 14 · 13 ways to look at another word.",
+            ),
+            right=1,
+            why="Attention without positions gives equal words of a sentence equal outputs. So for any one sentence, its answers are those of some map of "
+            "single words, and such a map is innocent. Only a second sentence can show that the same word is answered differently in other company.",
+            nudge="Think of attention, and of what it answers to a sentence in which some words are equal.",
+        ),
+    ),
+)
+
+
+def inspection(inspector: Inspector, name: str = "boxes_inspection") -> Board:
+    """The reader's function on the eight boxes and on others that are drawn anew each time.
+
+    inspector: takes f, T, d and returns True or False, as `is_position_wise` does.
+    """
+    known, (T, d) = boxes(), (len(SENTENCE), D_MODEL)
+    inspector(known[0], T, d)  # an answer that is not written yet says so in place of the board
+
+    @lru_cache(maxsize=1)
+    def hidden(round: int) -> tuple[dict[str, Any], dict[str, exercises.Layer], dict[str, bool]]:
+        drawn = exercises.is_position_wise.inputs(FIRST_SEED + round, 0)
+        layers: dict[str, exercises.Layer] = {}
+        truths: dict[str, bool] = {}
+        for aspect, labels in exercises.ASKED.items():
+            made = exercises.layers_of(drawn[aspect], drawn["shared"])
+            layers |= dict(zip(drawn["_labels"][aspect], made, strict=True))
+            truths |= labels
+        return drawn, layers, truths
+
+    def inspect(asked: dict[str, Any]) -> dict[str, Any]:
+        n = int(asked["box"])
+        if n < len(known):
+            box = known[n]
+            return _report(inspector, box.what, box.truth == "real", partial(run, box.layer), T, d)
+        drawn, layers, truths = hidden(int(asked["round"]))
+        what = HIDDEN[n - len(known)]
+        return _report(inspector, what, truths[what], layers[what], drawn["T"], drawn["d"])
+
+    title = "Eight boxes, and others that nobody has seen. An inspector is sent into each."
+    data = {"guise": "inspector", "known": len(known), "count": len(known) + len(HIDDEN)}
+    return Board(
+        HERE / "boxes.js",
+        name,
+        title,
+        data,
+        INSPECTION_GOALS,
+        HERE / "stills" / f"{name}.svg",
+        answers={"inspect": inspect},
+    )
+
+
+def _report(
+    inspector: Inspector, what: str, truth: bool, layer: Callable[[torch.Tensor], torch.Tensor], T: int, d: int
+) -> dict[str, Any]:
+    """What an inspector says of a box, and how many sentences it fed it."""
+    sentences = 0
+
+    def counted(x: torch.Tensor) -> torch.Tensor:
+        nonlocal sentences
+        output = layer(x)
+        sentences += x.numel() // (T * d)
+        return output.detach()
+
+    try:
+        says, error = bool(inspector(counted, T, d)), ""
+    except Exception as failure:  # the reader's own function may do anything
+        says, error = None, f"{type(failure).__name__}: {failure}"
+    return {"what": what, "truth": truth, "says": says, "sentences": sentences, "error": error}

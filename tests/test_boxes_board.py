@@ -1,0 +1,380 @@
+"""The eight boxes: JavaScript computes what torch does, every cheat can be seen, a verdict needs evidence, and two sentences are enough where one is not."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from shutil import copy
+from typing import Any
+
+import pytest
+import torch
+
+from autograder.marking import draws
+from ffnlab import boards
+from ffnlab.course.boards import boxes
+from ffnlab.course.exercises import every_position as exercises
+
+pytest.importorskip("playwright", reason="playwright is not installed")
+
+from conftest import needs_chromium
+from lab import browser, web_pages
+from playwright.sync_api import Browser, Page, expect
+from test_desk import AXE, violations
+
+T, D = len(boxes.SENTENCE), boxes.D_MODEL
+WORDS = list(boxes.vectors())
+MOVED = 1e-4  # as in boxes_model.js
+REAL, SIDEWAYS = (0, 4, 7), (1, 2, 3, 6)
+
+
+def tokens(words: list[str] | tuple[str, ...]) -> torch.Tensor:
+    return torch.tensor([boxes.vectors()[word] for word in words], dtype=torch.float64)
+
+
+def moved(box: boxes.Box, place: int, word: str) -> list[int]:
+    """The places of the outputs that move when one word of the sentence is changed."""
+    edited = list(boxes.SENTENCE)
+    edited[place] = word
+    before, after = box(tokens(boxes.SENTENCE)), box(tokens(edited))
+    size = float(torch.maximum(before.abs(), after.abs()).max())
+    return [t for t in range(T) if float((after - before)[t].abs().max()) > MOVED * size]
+
+
+# What the boxes are
+
+
+def test_a_changed_word_moves_its_own_output_and_shows_every_cheat() -> None:
+    around: dict[int, Callable[[int], set[int]]] = {
+        1: lambda s: set(range(T)),
+        2: lambda s: set(range(s, T)),
+        3: lambda s: {s, boxes.LAST} if s == boxes.PEEKS_AT else {s},
+        6: lambda s: {s - 1, s, s + 1} & set(range(T)),
+    }
+    for n, box in enumerate(boxes.boxes()):
+        for place, word in itertools.product(range(T), WORDS):
+            if word != boxes.SENTENCE[place]:
+                expected = around[n](place) if n in around else {place}
+                assert set(moved(box, place, word)) == expected, (n, place, word)
+
+
+def test_verdicts_are_those_of_the_two_rules() -> None:
+    for n, box in enumerate(boxes.boxes()):
+        truth = "real" if n in REAL else "sideways" if n in SIDEWAYS else "favourite"
+        assert box.truth == truth
+        for word in WORDS:
+            same = box(tokens([word] * T))
+            equal = (same - same[0]).abs().amax(1) < 1e-9 * same.abs().max()
+            if n in REAL:
+                assert bool(equal.all())
+            if truth == "favourite":
+                assert [t for t in range(T) if not equal[t]] == [boxes.FAVOURITE]
+
+
+def test_a_box_takes_any_leading_dimensions_and_both_dtypes() -> None:
+    x = torch.randn(3, T, D, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    for box in boxes.boxes():
+        together = box(x)
+        assert torch.allclose(together, torch.stack([box(one) for one in x]), atol=1e-12)
+        assert box(x.float()).dtype == torch.float32
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with browser() as opened:
+        yield opened
+
+
+@needs_chromium
+def test_the_javascript_computes_what_torch_computes(chromium: Browser, tmp_path: Path) -> None:
+    for file in [*boards.HERE.glob("*.js"), *boxes.HERE.glob("*.js")]:
+        copy(file, tmp_path)
+    random = torch.Generator().manual_seed(1)
+    sentences = [list(boxes.SENTENCE), ["the"] * T]
+    sentences += [[WORDS[int(n)] for n in torch.randint(len(WORDS), (T,), generator=random)] for _ in range(30)]
+    (tmp_path / "index.html").write_text("<!doctype html>")
+    with web_pages(tmp_path) as address:
+        page = chromium.new_page()
+        page.goto(f"{address}/index.html")
+        found = page.evaluate(
+            """async ([layers, vectors, sentences]) => {
+              const { run } = await import("/boxes_model.js");
+              return layers.map((layer) => sentences.map((words) => run(layer, words.map((word) => vectors[word]))));
+            }""",
+            [[box.layer for box in boxes.boxes()], boxes.vectors(), sentences],
+        )
+        page.close()
+    far = 0.0
+    for box, outputs in zip(boxes.boxes(), found, strict=True):
+        for words, output in zip(sentences, outputs, strict=True):
+            far = max(far, float((torch.tensor(output, dtype=torch.float64) - box(tokens(words))).abs().max()))
+    print(f"the largest difference from torch is {far:.1e}")
+    assert far < 1e-9
+
+
+# The line-up
+
+
+def opened(chromium: Browser, html: str, width: int = 800, dark: bool = False) -> Page:
+    page = chromium.new_page(viewport={"width": width, "height": 900}, reduced_motion="reduce")
+    theme = "false" if dark else "true"
+    page.set_content(
+        f'<!doctype html><html lang="en"><title>x</title><body data-jp-theme-light="{theme}"><main>{html}</main></body></html>'
+    )
+    page.locator("section.ffp").wait_for()
+    return page
+
+
+def press(page: Page, place: int, word: str) -> None:
+    page.get_by_role("radio", name=word, exact=True).check(force=True)
+    page.locator(".bx-word").nth(place).click()
+
+
+def say(page: Page, box: int, verdict: str) -> None:
+    page.locator(".bx-row:not(.bx-head)").nth(box).locator(".bx-charge", has_text=verdict).click()
+
+
+def done(page: Page) -> int:
+    return page.locator(".ffp-done").count()
+
+
+def note(page: Page) -> str:
+    return page.locator(".bx-note").inner_text()
+
+
+@needs_chromium
+def test_nothing_is_settled_by_pressing_alone(chromium: Browser) -> None:
+    page = opened(chromium, boards.html(boxes.line_up()))
+    for box, verdict in itertools.product(range(8), ("FFN", "sideways", "favourite")):
+        say(page, box, verdict)
+        assert ("can’t clear" if verdict == "FFN" else "No evidence") in note(page)
+    assert done(page) == 0 and page.locator(".bx-done").count() == 0
+    assert page.locator(".bx-count").inner_text().startswith("0 edits.")
+    page.close()
+
+
+@needs_chromium
+def test_a_wrong_verdict_costs_and_evidence_alone_may_mislead(chromium: Browser) -> None:
+    page = opened(chromium, boards.html(boxes.line_up()))
+    press(page, boxes.LAST, "the")
+    say(page, 3, "favourite")  # it does answer “the” differently there
+    assert "looks sideways" in note(page) and "costs 5 edits" in note(page)
+    assert page.locator(".bx-count").inner_text().startswith("6 edits, 5 of them for a wrong verdict.")
+    say(page, 3, "sideways")
+    assert "No evidence" in note(page)
+    press(page, boxes.LAST, "the")  # as it was
+    press(page, boxes.PEEKS_AT, "cat")
+    say(page, 3, "sideways")
+    assert "That is right" in note(page) and done(page) == 2
+    page.get_by_role("button", name="Start again").click()
+    assert page.locator(".bx-count").inner_text().startswith("0 edits.") and page.locator(".bx-done").count() == 0
+    page.close()
+
+
+@needs_chromium
+def test_fourteen_edits_settle_all_eight_and_fewer_cannot(chromium: Browser) -> None:
+    """Nobody is cleared before every word was changed, and an edit changes one: so the record can't be beaten."""
+    page = opened(chromium, boards.html(boxes.line_up()))
+    press(page, boxes.PEEKS_AT, "ditch")
+    assert done(page) == 1
+    press(page, boxes.FAVOURITE, "it")
+    for box in SIDEWAYS:
+        say(page, box, "sideways")
+    say(page, 5, "favourite")
+    say(page, 0, "FFN")
+    assert "12 words" in note(page)
+    for place in sorted(set(range(T)) - {boxes.PEEKS_AT, boxes.FAVOURITE}):
+        press(page, place, "ditch")
+    assert done(page) == 2
+    for box in REAL:
+        say(page, box, "FFN")
+    assert done(page) == 3
+    expect(page.locator(".ffp-record")).to_have_text("14 edits, and that is the record.")
+    assert boxes.LINE_UP_GOALS[2].record == T == 14
+    assert "cheats at the last word only" in page.locator(".ffp-after").last.inner_text()
+    page.close()
+
+
+@needs_chromium
+def test_a_guilty_box_is_not_cleared(chromium: Browser) -> None:
+    page = opened(chromium, boards.html(boxes.line_up()))
+    for place in range(T):
+        press(page, place, "cat")
+    for box in (*SIDEWAYS, 5):
+        say(page, box, "FFN")
+        assert "is no FFN" in note(page)
+    assert page.locator(".bx-count").inner_text().startswith("39 edits, 25 of them for 5 wrong verdicts")
+    page.close()
+
+
+@needs_chromium
+def test_lamps_and_signs_show_what_torch_computes(chromium: Browser) -> None:
+    page = opened(chromium, boards.html(boxes.line_up()))
+    press(page, 1, "the")
+    press(page, 9, "the")
+    words = list(boxes.SENTENCE)
+    words[1] = words[9] = "the"
+    for n, box in enumerate(boxes.boxes()):
+        before, after = box(tokens(boxes.SENTENCE)), box(tokens(words))
+        size = float(torch.maximum(before.abs(), after.abs()).max())
+        row = page.locator(".bx-row:not(.bx-head)").nth(n).locator(".bx-lamp")
+        lit = row.evaluate_all("lamps => lamps.map((lamp) => lamp.classList.contains('bx-lit'))")
+        assert lit == [float((after - before)[t].abs().max()) > MOVED * size for t in range(T)]
+        signs = {t: "≠" if float((after[t] - after[0]).abs().max()) > MOVED * size else "=" for t in (1, 5, 9)}
+        assert row.all_inner_texts() == [signs.get(t, "") for t in range(T)]
+    page.close()
+
+
+@needs_chromium
+@pytest.mark.parametrize(("width", "dark"), [(760, False), (390, True)])
+def test_everybody_can_use_it(chromium: Browser, width: int, dark: bool) -> None:
+    for board in (boxes.line_up(), boxes.inspection(lambda *asked: True)):
+        page = opened(chromium, boards.html(board), width, dark)
+        if board.name == "boxes":
+            press(page, 1, "the")
+            say(page, 2, "sideways")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        small = page.evaluate(
+            """() => [...document.querySelectorAll(".ffp *")].filter((one) => one.children.length === 0 && one.textContent.trim()
+              && one.getClientRects().length && parseFloat(getComputedStyle(one).fontSize) < 11).map((one) => one.textContent)"""
+        )
+        assert small == []
+        for one in page.locator(".ffp button:visible, .bx-chip:visible").all():
+            box = one.bounding_box()
+            assert box and min(box["width"], box["height"]) >= 24
+        if AXE.is_file():
+            assert violations(page) == []
+        page.close()
+
+
+@needs_chromium
+def test_keys_go_along_the_sentence_and_write(chromium: Browser) -> None:
+    page = opened(chromium, boards.html(boxes.line_up()))
+    words = page.locator(".bx-word")
+    words.nth(1).focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    assert words.all_inner_texts() == [*boxes.SENTENCE[:3], "ditch", *boxes.SENTENCE[4:]]
+    expect(words.nth(3)).to_be_focused()
+    page.keyboard.press("Enter")
+    assert words.all_inner_texts() == list(boxes.SENTENCE), "the second time it is as it was"
+    assert words.evaluate_all("all => all.map((one) => one.tabIndex)").count(0) == 1
+    page.close()
+
+
+# The inspection
+
+
+def two_sentences(f: Any, T: int, d: int, seed: int = 0) -> bool:
+    """One vector at a random half of the places, then at the other half, among random vectors."""
+    random = torch.Generator().manual_seed(seed)
+    vector = torch.randn(d, generator=random, dtype=torch.float64)
+    half = torch.zeros(T, dtype=torch.bool)
+    half[torch.randperm(T, generator=random)[: T // 2]] = True
+    X = torch.randn(2, T, d, generator=random, dtype=torch.float64)
+    X[0, half] = X[1, ~half] = vector
+    Y = f(X)
+    answers = torch.where(half[:, None], Y[0], Y[1])
+    return bool((answers - answers[0]).abs().max() < 1e-3 * Y.abs().max())
+
+
+def reports(inspector: Any, rounds: range) -> list[dict[str, Any]]:
+    board = boxes.inspection(inspector)
+    return [board.answers["inspect"]({"box": n, "round": r}) for r in rounds for n in range(board.data["count"])]
+
+
+def test_two_sentences_are_enough_for_840_boxes() -> None:
+    found = reports(two_sentences, range(1, 21))
+    assert len(found) == 840 and all(report["says"] == report["truth"] for report in found)
+    assert {report["sentences"] for report in found} == {2} == {boxes.RECORD}
+
+
+def test_in_one_sentence_attention_answers_as_some_map_of_single_words_does() -> None:
+    """The reason that the flag asks for: equal tokens get equal outputs, whatever the sentence."""
+    random = torch.Generator().manual_seed(0)
+    vectors = torch.randn(4, 6, generator=random, dtype=torch.float64)
+    for _ in range(50):
+        which = torch.randint(4, (10,), generator=random)
+        x = vectors[which]
+        q, k, v = torch.randn(3, 6, 6, generator=random, dtype=torch.float64)
+        output = torch.softmax((x @ q) @ (x @ k).T, -1) @ x @ v
+        for word in range(4):
+            rows = output[which == word]
+            assert torch.allclose(rows, rows[:1].expand_as(rows), atol=1e-10)
+    assert boxes.INSPECTION_GOALS[1].flag is not None and boxes.INSPECTION_GOALS[1].flag.right == 1
+
+
+def test_an_inspector_that_checks_half_of_it_is_wrong_about_some() -> None:
+    def one_edit(f: Any, T: int, d: int) -> bool:
+        X = torch.randn(T, d, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+        edited = X.clone()
+        edited[0] += 1
+        return bool((f(edited) - f(X))[1:].abs().max() < 1e-3 * f(X).abs().max())
+
+    def permuted(f: Any, T: int, d: int) -> bool:
+        X = torch.randn(T, d, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+        order = torch.arange(T).roll(1)
+        return bool((f(X[order]) - f(X)[order]).abs().max() < 1e-3 * f(X).abs().max())
+
+    for inspector, missed in ((one_edit, boxes.boxes()[3].what), (permuted, boxes.boxes()[1].what)):
+        wrong = {report["what"] for report in reports(inspector, range(1, 2)) if report["says"] != report["truth"]}
+        assert missed in wrong and len(wrong) > 3
+
+
+def test_what_the_readers_function_raises_is_told() -> None:
+    def breaks(f: Any, T: int, d: int) -> bool:
+        if len(boxes.SENTENCE) != T:
+            raise KeyError("T")
+        return True
+
+    board = boxes.inspection(breaks)
+    report = board.answers["inspect"]({"box": 20, "round": 1})
+    assert report["says"] is None and report["error"] == "KeyError: 'T'"
+    with pytest.raises(NotImplementedError):
+        boxes.inspection(unwritten)
+
+
+def unwritten(*asked: object) -> bool:
+    raise NotImplementedError
+
+
+def test_the_boxes_that_nobody_has_seen_are_those_of_no_check() -> None:
+    assert len(boxes.HIDDEN) == len(set(boxes.HIDDEN)) == sum(map(len, exercises.ASKED.values())) == 34
+    drawn = exercises.is_position_wise
+    assert not set(range(boxes.FIRST_SEED + 1, boxes.FIRST_SEED + 1000)) & set(draws.public_seeds(drawn))
+
+
+@needs_chromium
+def test_the_readers_function_goes_from_box_to_box(chromium: Browser) -> None:
+    innocent = len(REAL) + sum(sum(known.values()) for known in exercises.ASKED.values())
+    for inspector, right, score in (
+        (two_sentences, 42, "2 sentences for a box, and that is the record."),
+        (lambda *asked: False, 42 - innocent, ""),
+    ):
+        board = boxes.inspection(inspector)
+        page = opened(chromium, boards.html(board))
+        page.expose_function("python", lambda name, value, board=board: board.answers[name](value))
+        page.evaluate(
+            """() => document.querySelector(".ffn-play").addEventListener("ffn-ask",
+              async ({ detail }) => detail.done(await window.python(detail.name, detail.value)))"""
+        )
+        page.get_by_role("button", name="Send in your inspector").click()
+        expect(page.locator(".ffp-sentence")).to_contain_text(f"is right about {right} of 42 boxes", timeout=30_000)
+        assert page.locator(".bx-miss").count() == 42 - right
+        assert done(page) == (right == 42)
+        if score:
+            expect(page.locator(".ffp-record")).to_have_text(score)
+            page.get_by_text("It can’t be done").click()
+            page.get_by_role("button", name="Whatever the sentence").click()
+            assert done(page) == 2 and "Only a second sentence" in page.inner_text("body")
+        page.close()
+
+
+@needs_chromium
+def test_without_python_the_board_says_so(chromium: Browser) -> None:
+    page = opened(chromium, boards.html(boxes.inspection(two_sentences)))
+    page.get_by_role("button", name="Send in your inspector").click()
+    expect(page.locator(".ffp-note")).to_contain_text("No answer from Python", timeout=5_000)
+    page.close()
