@@ -124,7 +124,7 @@ def self_attention(X, Wq, Wk, Wv, Wo, A=None):
 #
 # ### Exercise `reach_star`
 #
-# *4 points · difficulty ●●● · 15 minutes*
+# *4 points · difficulty ●●● · 15 minutes · deeper: you can come back to it later*
 #
 # - **Takes** `V` [S, d], one word in each row, and `star` [d], both in float64.
 # - **Returns** a pair. If some weights reach the star, it is `(weights, None)`. If none do, it is `(None, direction)`.

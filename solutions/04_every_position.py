@@ -21,7 +21,6 @@
 
 # %% setup="imports"
 import math
-import time
 
 import matplotlib.pyplot as plt
 import torch
@@ -102,7 +101,7 @@ anatomy.block("04")
 # **No favourites.** The same vector gives the same output at every position.
 #
 # A layer that keeps both rules is called *position-wise*. The paper of 2017 ([Vaswani et al.](https://arxiv.org/abs/1706.03762), section 3.3) says that its FFN is “applied to each position separately and
-# identically”. To such a layer a token is one sample, and four sentences of fourteen tokens are 56 samples. What does a Transformer gain from it?
+# identically”. What does a Transformer gain from it?
 #
 # - **Parameters.** An FFN that takes 512 numbers to 2,048 and back has 2.1 million. With an FFN for each of 1,024 positions, one layer would have 2.15 billion.
 # - **Any length.** A fifteenth word finds all it needs. No token waits for another one, so all can be computed at once.
@@ -337,7 +336,7 @@ for good. Noci et al. ([2022](https://arxiv.org/abs/2206.03126)) find the same i
 # %% [markdown] text="attention_only_collapse-text"
 # ### Exercise `attention_only_collapse`
 #
-# *6 points · difficulty ●●○ · 10 minutes*
+# *6 points · difficulty ●●○ · 10 minutes · deeper: you can come back to it later*
 #
 # Measure the fall yourself, with attention alone and with a skip. First you need a measure. Subtract the mean token from each token, and compare what is left with what was there:
 #
@@ -391,9 +390,6 @@ except NotImplementedError:
     print("This plot appears when attention_only_collapse is written.")
 
 # %% [markdown] text="plot-collapse-after"
-# Change `/ 8` to `/ 16`, which halves all weights. Which line falls sooner now, and which later? You know both reasons. Shorter vectors are averaged more evenly, so attention alone falls below a
-# millionth one layer earlier. But a layer that adds less changes less, so with the skip about a fifth is left after 96 layers, instead of nothing.
-#
 # So is it the FFN that keeps a Transformer's tokens apart? No, it is the skip and the norm. What a Transformer loses without its FFNs is something else, and notebook 10 looks for it.
 
 # %% [markdown] text="quiz_equivariant-text"
@@ -463,9 +459,9 @@ progress()
 #
 # *deeper: the core path goes on with `05_parameters`*
 #
-# ### Three witnesses
+# ### What else would show it?
 #
-# The cell calls three witnesses who say the same in other words. A **loop** asks the FFN about one token after the other. A **convolution** with kernel size 1 slides the same small network over
+# Three witnesses say the same in other words. A **loop** asks the FFN about one token after the other. A **convolution** with kernel size 1 slides the same small network over
 # the tokens; the paper of 2017 describes its FFN like that, too. And the **Jacobian**, the derivative of every output number by every input number, shows at once who depends on whom. Each of its blocks
 # belongs to one output token and one input token. Where nothing depends, the block is zero.
 
@@ -485,18 +481,9 @@ for name, layer in (("FFN", ffn), ("attention", attention)):
     for row in blocks:
         print("   ", " ".join("■" if value > 1e-9 else "·" for value in row))
 
-wide, x = FFN(64, 256), torch.randn(1024, 64)
-with torch.no_grad():
-    for name, call in (("loop", lambda: [wide(token) for token in x]), ("one call", lambda: wide(x))):
-        call()  # the first call is slower
-        started = time.perf_counter()
-        call()
-        print(f"{name:9} {1000 * (time.perf_counter() - started):6.1f} ms for 1,024 tokens")
-
 # %% [markdown] text="chunks-text"
 # A matrix with blocks on its diagonal only is called *block-diagonal*. The blocks differ, because each token's own numbers decide which neurons are active. Equal tokens have equal blocks and equal
-# outputs. So if an FFN got nothing but the vectors of single words, it could as well be a table with one row for each word. One call takes a fraction of the loop's
-# time for the same products, because there is far less to organise.
+# outputs. So if an FFN got nothing but the vectors of single words, it could as well be a table with one row for each word.
 #
 # ### In portions
 #

@@ -154,7 +154,7 @@ predict("sentence_or_numbers")
 # %% [markdown] text="audit_published-text"
 # ### Exercise `audit_published`
 #
-# *3 points · difficulty ●○○ · 4 minutes*
+# *3 points · difficulty ●○○ · 4 minutes · deeper: you can come back to it later*
 #
 # Write the audit as a function, so that it works for any page of this kind: an FFN with biases, and attention without.
 #

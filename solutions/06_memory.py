@@ -119,7 +119,7 @@ print(f"of 8 people, {right:.1f} on average have an answer that is among the 8; 
 # %% [markdown] text="memory_view-text"
 # ### Exercise `memory_view`
 #
-# *4 points · difficulty ●○○ · 4 minutes*
+# *4 points · difficulty ●○○ · 4 minutes · deeper: you can come back to it later*
 #
 # Read the keys and values of an FFN from its weights.
 #

@@ -112,7 +112,7 @@ anatomy.block("07")
 # %% [markdown] text="bilinear_square-text"
 # ### Exercise `bilinear_square`
 #
-# *2 points · difficulty ●○○ · 3 minutes*
+# *2 points · difficulty ●○○ · 3 minutes · deeper: you can come back to it later*
 #
 # Find the weights of a bilinear FFN that computes x². Here d_model = 1: x is a single number.
 #
