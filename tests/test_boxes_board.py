@@ -358,7 +358,7 @@ def test_the_readers_function_goes_from_box_to_box(chromium: Browser) -> None:
         page.expose_function("python", lambda name, value, board=board: board.answers[name](value))
         page.evaluate(
             """() => document.querySelector(".ffn-play").addEventListener("ffn-ask",
-              async ({ detail }) => detail.done(await window.python(detail.name, detail.value)))"""
+              async ({ detail }) => detail.done({ value: await window.python(detail.name, detail.value) }))"""
         )
         page.get_by_role("button", name="Send in your inspector").click()
         expect(page.locator(".ffp-sentence")).to_contain_text(f"is right about {right} of 42 boxes", timeout=30_000)

@@ -191,9 +191,10 @@ function inspector(place, play) {
     play.move({ round, reports: [] });
     try {
       for (let box = 0; box < data.count; box++) {
-        const report = await play.ask("inspect", { box, round });
+        const { value, error } = await play.ask("inspect", { box, round });
+        if (error) throw new Error(error);
         if (play.state().round !== round) break; // it was started again
-        play.move({ reports: [...play.state().reports, report] });
+        play.move({ reports: [...play.state().reports, value] });
       }
     } catch {} // the runtime says that Python does not answer
     isRunning = false;
