@@ -26,7 +26,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from ffnlab import check, hint, play, predict, progress, quiz, veil
+from ffnlab import check, hint, machine, play, predict, progress, quiz, veil
 from ffnlab.course import toy_transformer, world
 from ffnlab.course.boards import desk, fold
 from ffnlab.course.experiments import twin
@@ -52,7 +52,7 @@ words there are. In d numbers it takes at most d + 1 of them, and that is Carath
 # | | |
 # |---|---|
 # | **Difficulty** | intermediate |
-# | **Time** | 55 minutes on the core path; 15 more for what is marked *deeper* and for question M1 |
+# | **Time** | 40 minutes on the core path; 25 more for what is marked *deeper* and for question M1 |
 # | **You need** | softmax, matrix products and multi-head attention seen once, and `00_start_here` |
 # | **Points** | 17 for code, 3 for the quiz, 3 for an answer in your own words |
 #
@@ -72,7 +72,7 @@ anatomy.block("01")
 # Row t of the **attention matrix** A holds the weights of output t. The $V_s$ are the words as the mix gets them, their **values**. No weight is below 0, and each row
 # sums to 1. So level 2 is a law of attention: a mix never leaves the **convex hull** of its values.
 #
-# On a real desk nobody pulls the faders. The words do it themselves, in five steps. This is one **head** for T tokens X of shape [T, d]:
+# In attention the words pull the faders themselves, in five steps. This is one **head** for T tokens X of shape [T, d]:
 #
 # | | step | formula | shape |
 # |---|---|---|---|
@@ -99,7 +99,7 @@ anatomy.block("01")
 #
 # An example: with `A = torch.full((1, T), 1 / T)` there is one output, made of the plain mean of all values.
 #
-# Stuck? Run `hint("self_attention")` in a cell of your own.
+# Stuck? Run `hint("self_attention")` in a cell of your own. Every exercise has hints.
 
 
 # %% exercise="self_attention"
@@ -116,8 +116,7 @@ def self_attention(X, Wq, Wk, Wv, Wo, A=None):
 # %% [markdown] text="reach_star-text"
 # ## 2 · The desk by code
 #
-# Three faders by hand are fun. Thirty words with a thousand numbers each are not, and no picture will tell you whether the star is inside. So let code settle each
-# star for ever, one way or the other.
+# On the board you see whether a star is inside. For thirty words of a thousand numbers each there is nothing to see. So let code settle each star.
 #
 # What would *settle* mean for a star that can't be reached? Look for a direction in which the star is **ahead of every word**. A mix is an average, so it is never
 # ahead of all its words. One such direction is the whole proof.
@@ -134,10 +133,6 @@ def self_attention(X, Wq, Wk, Wv, Wo, A=None):
 #   is at least 1/4 away from every mix.
 #
 # An example: for the words (0, 0) and (2, 0), the star (1, 0) gives `([0.5, 0.5], None)`, and the star (1, 1) gives `(None, [0.0, 1.0])`, as tensors.
-#
-# A language model will write you the triangle in a minute. Ask it about the other cases.
-#
-# Stuck? Run `hint("reach_star")` in a cell of your own.
 
 
 # %% exercise="reach_star"
@@ -234,8 +229,6 @@ except NotImplementedError:
 # - f may have weights that are being trained. Return a number that is cut off from their graph.
 #
 # An example: for f(x) = x² and X = Y = 1 it is (4 − 1 − 1) / 4, which is 0.5.
-#
-# Stuck? Run `hint("superposition_error")` in a cell of your own.
 
 
 # %% exercise="superposition_error"
@@ -287,8 +280,6 @@ veil("What rule is this?", "when you have settled all four", of="desk_votes.four
 Write a = 1 for water and b = 1 for cold. *Into* is right when exactly one of the two holds: a warm creek, or a cold lawn. A rule that says “exactly one of the
 two” is called **XOR**, exclusive or. It is the smallest rule that no adding up of votes can follow. A rule such as “water **and** cold” is no problem: give *creek* 2,
 *cold* 2, and the two others −3.
-
-The same happens wherever a token has to put two features together, say “subject” and “plural”. A matrix gives it 2a + 3b or a − b, but never *one, but not both*.
 """)
 
 # %% [markdown] text="creek-text"
@@ -344,8 +335,6 @@ play(fold.xor())
 # - **Returns** four tensors of floating-point numbers: `W1` [2, H], `b1` [H], `W2` [H, 1], `b2` [1]. You choose H, from 1 to 8.
 # - For the inputs (0, 1) and (1, 0) the output is `high`, for (0, 0) and (1, 1) it is `low`. It may be off by a hundredth of the distance between the two.
 # - No training is needed. Find weights for `low` = 0 and `high` = 1 on paper first.
-#
-# Stuck? Run `hint("xor_weights")` in a cell of your own.
 
 
 # %% exercise="xor_weights"
@@ -503,7 +492,7 @@ print(f"Linear → LayerNorm → Linear, 3 hidden: {learned(1000, 3, lambda x: F
 
 # %% [markdown] text="layernorm-after"
 # LayerNorm divides by the spread of the token's own numbers, and a division by something that depends on x is not linear. So four things in a block are not linear:
-# attention's products of X with X, the softmax, the norm, and the activation of the FFN. Heads, too, come in any number. What is special about the FFN is that it works on one token alone, with as
+# attention's products of X with X, the softmax, the norm, and the activation of the FFN. What is special about the FFN is that it works on one token alone, with as
 # many kinks as it has neurons.
 
 # %% [markdown] text="quiz_xor-text"
@@ -562,12 +551,11 @@ quiz_xor = "B"
 # - say of attention in what it is linear and in what not, and measure it: `superposition_error`;
 # - say why no adding up of votes decides *over or into*, and write down two neurons that do: `xor_weights`.
 #
-# ## Going further
-#
-# - Vaswani et al. 2017, *Attention Is All You Need* (arXiv 1706.03762), section 3.2.
-# - Yun et al. 2020, *Are Transformers universal approximators of sequence-to-sequence functions?* (arXiv 1912.10077). What attention and FFN contribute, with proofs.
+# **Your own part.** Each earned answer that is a part of a Transformer is kept in `my_transformer.py`, in the course's folder. Open it: it is your own code. Your
+# `self_attention` now gathers the creek and the cold in the model of notebook 00.
 #
 # Next: `02_feed_forward`, where you wire neurons by hand, and find the same ones in a trained model.
 
 # %% figure="progress"
+machine()
 progress()

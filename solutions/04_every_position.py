@@ -27,7 +27,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from ffnlab import check, hint, play, predict, progress, quiz, veil
+from ffnlab import check, hint, machine, play, predict, progress, quiz, veil
 from ffnlab.course.boards import boxes, clouds
 from ffnlab.course.experiments import collapse
 from ffnlab.course.figures import anatomy
@@ -80,7 +80,7 @@ Width and activation differ among the real ones, and one of them has a norm and 
 # | | |
 # |---|---|
 # | **Difficulty** | intermediate |
-# | **Time** | 50 minutes on the core path; 25 more for the part *Deeper* |
+# | **Time** | 40 minutes on the core path; 30 more for the part *Deeper* |
 # | **You need** | `02_feed_forward`, and `self_attention` of `01_attention` |
 # | **Points** | 21 for code, 3 for the quiz, 3 for an answer in your own words |
 
@@ -147,7 +147,7 @@ for name, layer in (("FFN", FFN(6, 24)), ("attention", attention)):
 # - Numbers are rounded. Ignore a difference smaller than 1/10,000 of the largest output, which may itself be tiny or huge.
 # - When a box cheats, the difference is larger than 1/50 of the largest output, for typical random inputs. Some cheat at one position only.
 #
-# Stuck? Run `hint("is_position_wise")` in a cell of your own.
+# Stuck? Run `hint("is_position_wise")` in a cell of your own. Every exercise has hints.
 
 
 # %% exercise="is_position_wise"
@@ -182,7 +182,7 @@ Take one vector v. In the first sentence put it at a random half of the position
 position has answered v once, in one sentence or the other. A position-wise layer has given the same answer everywhere.
 
 A favourite shows at once, because its position is among them. A box that looks sideways has seen v at some of the positions it looks at and random vectors at
-others, so its answers differ. To fool you, its victims and their neighbours would have to fall into your two halves in just the right way, and the halves are drawn by lot. We tried it
+others, so its answers differ. We tried it
 on 840 boxes, and it was never wrong.
 
 An innocent verdict is never a proof. A box could cheat on one sentence in a billion. That is why the exercise promises you that cheats are large and typical.
@@ -220,8 +220,6 @@ for width in (8, 6, 1):
 # - **Takes** `x` [..., d_model], two callables `ffn` and `norm` that map [..., d_model] to [..., d_model], and `mode`, which is `"pre"` or `"post"`.
 # - **Returns** the half block's output, in the shape and dtype of `x`.
 # - Use the `norm` you are given, because its gain and bias are learned. Leave `x` as it was.
-#
-# Stuck? Run `hint("residual_sublayer")` in a cell of your own.
 
 
 # %% exercise="residual_sublayer"
@@ -286,7 +284,7 @@ except NotImplementedError:
 #
 # ## Fourteen tokens become one
 #
-# What are these parts good for? Take some away and look. Fourteen tokens go through a stack of random layers. Attention averages them, and the next layer averages the averages. In the end all tokens
+# Fourteen tokens go through a stack of random layers. Attention averages them, and the next layer averages the averages. In the end all tokens
 # should be one. Here are four such stacks.
 
 # %% figure="predict-first-to-fall"
@@ -296,7 +294,7 @@ predict("first_to_fall")
 play(clouds.stacks)
 
 # %% [markdown] text="collapse-text"
-# One run is an anecdote. The next cell reads twenty other stacks. It also takes the FFN apart: what if we keep only its effect on the *length* of the vectors? What if its output is as long as its
+# The next cell reads twenty other stacks. It also takes the FFN apart: what if we keep only its effect on the *length* of the vectors? What if its output is as long as its
 # input? And what if the ReLU goes as well?
 
 # %% code="collapse" output="fixed"
@@ -350,8 +348,6 @@ for good. Noci et al. ([2022](https://arxiv.org/abs/2206.03126)) find the same i
 # - **Takes** `X0` [T, d], one token per row; `weights`, a list with a tuple `(Wq, Wk, Wv, Wo)` for each layer, of shapes [d, h], [d, h], [d, h] and [h, d]; and `skip`, True or False.
 # - **Returns** a list of L + 1 numbers: r of `X0`, and r after each of the L layers. The list of layers may be empty.
 # - Compute in **float64**, even if you get float32. Below 10⁻⁷, float32 shows its own rounding instead of the tokens. Change nothing that you are given.
-#
-# Stuck? Run `hint("attention_only_collapse")` in a cell of your own.
 
 
 # %% exercise="attention_only_collapse"
@@ -414,7 +410,7 @@ quiz_equivariant = "B"
 # %% [markdown] text="quiz_kernel-text"
 # ### Question `quiz_kernel`
 #
-# A convolution slides a window along the sequence and does the same at every place. Its kernel size is the length of the window. Two convolutions, with the activation between
+# The kernel size of a convolution is the length of the window that it slides along the sequence. Two convolutions, with the activation between
 # them, must compute what an FFN computes, whatever its weights. Choose the smallest kernel that does.
 #
 # - **A.** Two convolutions with kernel size 1.
@@ -449,9 +445,12 @@ quiz_shared = "C"
 # - place residual and norm, before and after: `residual_sublayer`;
 # - measure how the tokens of a deep stack become one, and say what speeds it up and what slows it down: `attention_only_collapse`.
 #
+# **Your own part.** Your `residual_sublayer` carries the stream past the FFN of the creek model. `machine()` runs it.
+#
 # Next: `05_parameters`, where the weights of all these layers are counted.
 
 # %% figure="progress"
+machine()
 progress()
 
 # %% [markdown] text="deeper-text"
@@ -482,8 +481,7 @@ for name, layer in (("FFN", ffn), ("attention", attention)):
         print("   ", " ".join("■" if value > 1e-9 else "·" for value in row))
 
 # %% [markdown] text="chunks-text"
-# A matrix with blocks on its diagonal only is called *block-diagonal*. The blocks differ, because each token's own numbers decide which neurons are active. Equal tokens have equal blocks and equal
-# outputs. So if an FFN got nothing but the vectors of single words, it could as well be a table with one row for each word.
+# A matrix with blocks on its diagonal only is called *block-diagonal*. The blocks differ, because each token's own numbers decide which neurons are active. So if an FFN got nothing but the vectors of single words, it could as well be a table with one row for each word.
 #
 # ### In portions
 #
@@ -500,8 +498,6 @@ for name, layer in (("FFN", ffn), ("attention", attention)):
 # - **Takes** `x` [..., d_model], which may also be a single token [d_model]; a module `ffn` like `FFN` above; and a whole number `c` ≥ 1.
 # - **Returns** `ffn(x)`, in the shape and dtype of `x`. Gradients flow as through one call.
 # - No call gets more than `c` tokens, counted over **all** dimensions before the last. Every token goes in once. `c` need not divide their number.
-#
-# Stuck? Run `hint("ffn_chunked")` in a cell of your own.
 
 
 # %% exercise="ffn_chunked"
@@ -518,7 +514,7 @@ def ffn_chunked(x, ffn, c):
 #
 # Usually d_ff is larger than d_model. What if it is smaller? Neuron j writes row j of W2, stronger or weaker or not at all. So whatever comes in, the neurons write a weighted sum of d_ff vectors. How many independent
 # directions are in use is the *rank* of what they write. Is such a bottleneck of any use? In a block, x is added to it, so x itself passes by, and only the *change* is narrow. *Adapters* (Houlsby et al.
-# [2019](https://arxiv.org/abs/1902.00751)) are such narrow FFNs inside a trained model. Only they learn, with the layer norms and a new output layer, while all other weights stay frozen.
+# [2019](https://arxiv.org/abs/1902.00751)) are such narrow FFNs inside a trained model.
 #
 # ### Exercise `bottleneck_rank`
 #
@@ -528,8 +524,6 @@ def ffn_chunked(x, ffn, c):
 # - **Returns** an int, the rank of what the neurons write for X: of `ffn(X)` without `b2`.
 # - Rounding is not rank. A singular value that is at most a millionth of the largest counts as zero, in either dtype.
 # - If nothing is written at all, the rank is 0. Leave `ffn` and `X` as they were.
-#
-# Stuck? Run `hint("bottleneck_rank")` in a cell of your own.
 
 
 # %% exercise="bottleneck_rank"
@@ -554,7 +548,7 @@ def bottleneck_rank(ffn, X):
 # 3. The tokens have to exchange information somewhere. Where does it happen in a Transformer? And how could it happen in a model that has no attention, such as
 #    MLP-Mixer ([Tolstikhin et al. 2021](https://arxiv.org/abs/2105.01601))?
 #
-# Four to eight sentences are enough. Double-click the cell below to write.
+# Double-click the cell below to write.
 
 # %% [markdown] question="M4" points=3
 # <!-- ### BEGIN SOLUTION -->

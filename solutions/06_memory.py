@@ -63,7 +63,7 @@ controls.show(figures.neuron, j=controls.slider("neuron", 0, figures.NEURONS - 1
 # | | |
 # |---|---|
 # | **Difficulty** | intermediate |
-# | **Time** | 45 minutes on the core path; 45 more for what is marked *deeper* and for question M6, which can wait for another day |
+# | **Time** | 40 minutes on the core path; 50 more for what is marked *deeper* and for question M6, which can wait for another day |
 # | **You need** | `02_feed_forward`; a training loop seen once |
 # | **Points** | 26 for code, 4 for the quiz, 3 for an answer in your own words |
 #

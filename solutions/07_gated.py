@@ -57,7 +57,7 @@ controls.show(
 # | | |
 # |---|---|
 # | **Difficulty** | intermediate |
-# | **Time** | 45 minutes on the core path; 45 more for what is marked *deeper* and for question M7, which can wait for another day |
+# | **Time** | 40 minutes on the core path; 45 more for what is marked *deeper* and for question M7, which can wait for another day |
 # | **You need** | `02_feed_forward`; GELU and SiLU from `03_activations`; how an FFN's parameters are counted (`05_parameters` helps) |
 # | **Points** | 21 for code, 4 for the quiz, 3 for an answer in your own words |
 #

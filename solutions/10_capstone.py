@@ -91,7 +91,7 @@ predict("without_ffn")
 # | | |
 # |---|---|
 # | **Difficulty** | advanced |
-# | **Time** | 55 minutes on the core path; 55 more for what is marked *deeper* and for questions M9 and M10, which can wait for another day |
+# | **Time** | 55 minutes on the core path; 50 more for what is marked *deeper* and for questions M9 and M10, which can wait for another day |
 # | **You need** | `01_attention`, `02_feed_forward`, `04_every_position`, `05_parameters`; for the kinds `07_gated`, `08_experts` and `09_balance` |
 # | **Points** | 14 for code, 3 for the quiz, 6 for two answers in your own words |
 #
