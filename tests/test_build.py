@@ -321,7 +321,12 @@ def test_a_header_announces_the_minutes_that_are_counted_and_the_map_says_the_sa
     assert (step.core, step.more) == minutes.announced(counted)
 
 
-THIRD_EDITION = ("00_start_here", "01_attention", "03_activations", "04_every_position")  # the notebooks that were written anew, within a budget
+THIRD_EDITION = (
+    "00_start_here",
+    "01_attention",
+    "03_activations",
+    "04_every_position",
+)  # the notebooks that were written anew, within a budget
 
 
 @pytest.mark.parametrize("name", THIRD_EDITION)
