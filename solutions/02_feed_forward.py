@@ -922,7 +922,7 @@ machine()
 # - Shleifer, Weston and Ott 2021, *NormFormer* (arXiv 2110.09456): what a norm inside the FFN does for training.
 # - Li et al. 2023, *The Lazy Neuron Phenomenon* (arXiv 2210.06313): how few neurons fire in trained Transformers.
 #
-# Next: `03_activations`, all about the bend.
+# Next: `03_activations`, where you bend a wire.
 
 # %% figure="progress"
 progress()

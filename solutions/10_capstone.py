@@ -810,7 +810,7 @@ except NotImplementedError:
 # |---|---|
 # | position-wise: one network, applied to every token alone | 02, 04 |
 # | expansion and compression: d_model → d_ff → d_model | 02 |
-# | activation: ReLU, GELU, SiLU, and the bend that makes the difference | 03 |
+# | activation: ReLU, GELU, SiLU, and the kink that makes the difference | 03 |
 # | sparse activation: few neurons fire for a token | 03, 06 |
 # | where the parameters are | 05 |
 # | keys and values: what a neuron looks for, and what it writes | 06 |

@@ -22,8 +22,8 @@ class DiagramPart:
 
 PARTS = {
     "01": DiagramPart("attention", "lets the tokens look at each other"),
-    "02": DiagramPart("the feed-forward network", "works on each token alone, through two matrices and a bend"),
-    "03": DiagramPart("the bend", "makes the feed-forward network more than one matrix"),
+    "02": DiagramPart("the feed-forward network", "works on each token alone, through two matrices and an activation"),
+    "03": DiagramPart("the activation", "makes the feed-forward network more than one matrix"),
     "04": DiagramPart("one network for every token", "is the same at all positions, and sees one at a time"),
     "05": DiagramPart("the matrices", "hold nearly all of the parameters"),
     "06": DiagramPart("the hidden neurons", "look for something, and write something when they find it"),
@@ -129,7 +129,7 @@ def _attention(lit: Collection[str]) -> list[str]:
 
 
 def _ffn(lit: Collection[str]) -> list[str]:
-    """The FFN as a frame with its two matrices, the neurons and the bend; the gate beside them, the experts behind."""
+    """The FFN as a frame with its two matrices, the neurons and the activation; the gate beside them, the experts behind."""
     top, bottom = 98.0, 262.0
     several, fill, edge = "08" in lit or "09" in lit, *_ink("02", lit)[:2]
     behind = [
@@ -159,7 +159,7 @@ def _ffn(lit: Collection[str]) -> list[str]:
         _box(matrices, lit, LEFT + 32, low, wide - 24, 24, "W₁"),
         _box(matrices, lit, LEFT + 32, high, wide - 24, 24, "W₂"),
         *neurons,
-        _box("03", lit, LEFT + 14, hidden - 25, wide + 12, 26, "bend"),
+        _box("03", lit, LEFT + 14, hidden - 25, wide + 12, 26, "activation"),
         _path((LEFT + 76, low), (LEFT + 76, hidden + 25)),
         _path((LEFT + 76, hidden - 25), (LEFT + 76, high + 24)),
         svg.rect(
