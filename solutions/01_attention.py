@@ -16,7 +16,7 @@
 # This is a mixing desk. Each word has a fader, and the dot is the mix of the words. Pull the faders until the dot is on the star. There are four levels. Win each of
 # them, or raise its flag and say why it can't be won.
 #
-# <span class="ffn-notebook-only">To wake it up, press <b>Shift + Enter</b> three times.</span>
+# <span class="ffn-notebook-only">To wake the desk up, press <b>Shift + Enter</b> three times.</span>
 
 # %% setup="imports"
 import math
@@ -40,12 +40,12 @@ style.use()
 play(desk.stars())
 
 # %% figure="desk-after"
-veil("Two pulls, and two words?", "when you have won level 3", of="desk_stars.few", text="""
+veil("How few?", "when you have won level 3", of="desk_stars.few", text="""
 **Level 1 in two pulls.** When you pull one fader, the two others keep their proportion. So first pull *cold* or *dog* until these two are in the right proportion.
-Then pull *creek*. Any star inside of the triangle takes two pulls at most.
+Then pull *creek*. Any star inside the triangle takes two pulls at most.
 
 **Level 3 with two words.** The star is on the straight line from *cold* to *jump*. Usually you need three words. In the plane three are always enough, however many
-words there are. In d numbers it takes at most d + 1 of them, and that is Carathéodory's theorem.
+words there are. In d dimensions it takes at most d + 1 of them, and that is Carathéodory's theorem.
 """)
 
 # %% [markdown] text="header"
@@ -56,7 +56,7 @@ words there are. In d numbers it takes at most d + 1 of them, and that is Carath
 # | **You need** | softmax, matrix products and multi-head attention seen once, and `00_start_here` |
 # | **Points** | 17 for code, 3 for the quiz, 3 for an answer in your own words |
 #
-# In notebook 00 you switched an FFN off, and the model lost exactly one thing: *over or into*. What was left was attention. So here is the question of this notebook.
+# In notebook 00 you switched an FFN off, and the model tossed a coin wherever two things have to be put together. One of its coins was *over or into*. What was left was attention.
 # Attention mixes words. **Can a mix of words say over or into?**
 
 # %% figure="anatomy"
@@ -65,11 +65,11 @@ anatomy.block("01")
 # %% [markdown] text="five-steps"
 # ## 1 · The desk that pulls its own faders
 #
-# Attention is such a desk. It takes 40 % of *cat*, 30 % of *sat* and 30 % of *down*, say, and makes one new vector of three. In a formula, output t is
+# Attention is such a desk. It takes 40 % of *cat*, 30 % of *sat* and 30 % of *down*, say, and makes one new vector out of the three. In a formula, output t is
 #
 # $$\mathrm{out}_t = \sum_s A_{ts}\, V_s$$
 #
-# Row t of the **attention matrix** A holds the weights of output t. The $V_s$ are the words as the mix gets them, their **values**. No weight is below 0, and each row
+# Row t of the **attention matrix** A holds the weights of output t. The $V_s$ are the words as they enter the mix, their **values**. No weight is below 0, and each row
 # sums to 1. So level 2 is a law of attention: a mix never leaves the **convex hull** of its values.
 #
 # In attention the words pull the faders themselves, in five steps. This is one **head** for T tokens X of shape [T, d]:
@@ -156,7 +156,7 @@ def reach_star(V, star):
 
 # %% [markdown] text="walls-text"
 # Your function plays forty stars at once. A star that it reaches is green. For every other star it draws the wall that your direction puts between the star and all
-# words. Look at what the walls draw together. Then change the seed.
+# words.
 
 # %% code="walls"
 torch.manual_seed(0)
@@ -181,7 +181,7 @@ except NotImplementedError:
 #
 # Take the nearest mix to the star. If it is on the star, you have the weights. If not, draw the arrow from it to the star. No word can be ahead of that mix along
 # the arrow, because a little more of such a word would bring the mix nearer. So every word is level with the mix or behind it, and the star is ahead of them all.
-# The arrow is your direction. This is the theorem of the **separating hyperplane**.
+# The arrow is your direction. This is the theorem of the **separating hyperplane**. Together the walls outline the convex hull.
 #
 # It has to be the *nearest mix*. The arrow from the mean of the words, or from the nearest word, fails when the words lie in a long row.
 #
@@ -241,7 +241,7 @@ def superposition_error(f, X, Y):
     raise NotImplementedError
 
 # %% [markdown] text="linear-in-what"
-# Now take the head apart. The cell measures its steps with your two functions, and 0 means linear. The last line gives it a sentence of a single token.
+# Now take the head apart. The cell measures its steps with your two functions. 0 means linear, and above 1 the error is longer than the output. The last line gives it a sentence of a single token.
 
 # %% figure="predict-one-token"
 predict("one_token")
@@ -264,13 +264,12 @@ except NotImplementedError:
     print("This table fills when self_attention and superposition_error are written.")
 
 # %% [markdown] text="linear-in-what-after"
-# Attention is linear in the **values**, as long as the weights stay as they are. It is not linear in X, because the weights move with X. Keep both halves of that
-# sentence. The first one decides the next section, and the second one comes back under *Deeper*.
+# Attention is linear in the **values**, as long as the weights stay as they are. It is not linear in X, because the weights move with X.
 #
 # ## 4 · Over or into?
 #
 # Back to the creek. Its attention has no scores: it averages, so all weights are equal, whatever the words are. Then each word has one number to give to the
-# question, its **vote**, and a sentence says what the mix of its votes says. Above 0 is *over*, below 0 is *into*. Choose the votes.
+# question, its **vote**, and a sentence says what the average of its votes says. Above 0 is *over*, below 0 is *into*. Choose the votes.
 
 # %% figure="votes"
 play(desk.votes())
@@ -323,7 +322,7 @@ for ffn in (False, True):
 play(fold.xor())
 
 # %% [markdown] text="xor_weights-text"
-# No slider leaves the triangle. Two kinks do more: one straight cut has become a bent one. You have found the numbers by hand. Now write them down.
+# No fader leaves the triangle of section 1. Two kinks do more: one straight cut has become a bent one, or two. You have found the numbers by hand. Now write them down.
 #
 # ### Exercise `xor_weights`
 #
@@ -357,11 +356,11 @@ def xor_weights(low, high):
 play(lambda: fold.network_board(*xor_weights(0.0, 1.0)))
 
 # %% [markdown] text="fold-after"
-# <details><summary>Why is six the record? Open this when you have tried.</summary>
+# <details><summary>Why can't it be fewer? Open this when you have tried.</summary>
 #
 # One neuron is not enough. As b goes from 0 to 1, a ReLU moves its output in one direction only, for a = 0 as for a = 1, and XOR has to go up once and down once. The same
 # argument shows that two neurons both have to read both features: if the second one does not read b, only the first one moves the output with b. That makes four
-# numbers in W1 and two in W2. With three neurons it takes at least four in W1 and three in W2.
+# numbers in W1 and two in W2. With three neurons it takes at least four in W1 and three in W2, and more neurons only need more.
 #
 # And six is enough: one neuron for *a, but not b*, one for *b, but not a*. Then no bias is needed.
 #
@@ -381,7 +380,7 @@ except NotImplementedError:
     print("This speaks when xor_weights is written.")
 
 # %% [markdown] text="table-text"
-# That is a Transformer block in small: attention brings features together, and the FFN makes something new of them.
+# That is a Transformer block in miniature: attention brings features together, and the FFN makes something new of them.
 #
 # | | attention | FFN |
 # |---|---|---|
@@ -389,9 +388,9 @@ except NotImplementedError:
 # | does | averages values | bends, with one kink for each neuron |
 # | linear? | in the values, yes; in X, no | no |
 # | parameters | $W_Q, W_K, W_V, W_O$: 4·d² | $W_1, b_1, W_2, b_2$: often about 8·d² |
-# | pictures | reading; feature engineering | reasoning; a simple model on top of the features |
+# | people compare it to | reading; feature engineering | reasoning; a simple model on top of the features |
 #
-# The pictures are only pictures. Attention can compute too, as you will see under *Deeper*, and an FFN can simply copy.
+# Attention can compute too, as you will see under *Deeper*, and an FFN can simply copy.
 
 # %% [markdown] text="quiz_hull-text"
 # ## 6 · Quiz
@@ -434,9 +433,9 @@ quiz_linear = "A"
 #
 # *deeper: the core path ends here*
 #
-# ### One head does XOR
+# ### Let the weights move
 #
-# Attention can't do XOR as long as its weights don't move: that you have shown. Now let them move. Give the token a second one to look at, a marker at the start of the
+# Attention can't do XOR as long as its weights don't move, as you have shown. Now let them move. Give the token a second one to look at, a marker at the start of the
 # sentence, BOS. Remember that a score is a **product** of features.
 #
 # Here the features a and b are −1 or +1. The token's score with itself is 50·a·b, and with BOS it is 0. The values are 0 for the token and 1 for BOS. There is no FFN.
@@ -457,7 +456,7 @@ for a, b in ((-1, -1), (-1, 1), (1, -1), (1, 1)):
 # So what can be claimed? **With a single token, or with weights that don't depend on the features, attention is affine and can't do XOR.** In general it multiplies, and it
 # is used that way. Affine means linear plus a constant. The mix is still in the hull of its values here. It is the faders that do the thinking.
 #
-# ### A norm bends, too
+# ### And a norm?
 #
 # Take two linear layers with nothing between them but a **LayerNorm**: no activation, no attention. Is that linear? The next cell trains networks with
 # ReLU on XOR, a thousand of each width, and then a thousand with LayerNorm in its place. It takes about ten seconds.
@@ -501,7 +500,7 @@ print(f"Linear → LayerNorm → Linear, 3 hidden: {learned(1000, 3, lambda x: F
 # *deeper*
 #
 # A token with two features goes through Linear → RMSNorm → Linear, with biases. RMSNorm divides the numbers of a token by the root of their mean square, and
-# subtracts nothing. There is no attention, no FFN and no activation. Can this compute XOR of the two features, for a threshold on the output?
+# subtracts nothing. There is no attention, no FFN and no activation. Can this compute XOR of the two features, with a threshold on the output?
 #
 # - **A.** No: without an activation everything is linear.
 # - **B.** Yes: what it divides by depends on the token.
@@ -548,7 +547,7 @@ quiz_xor = "B"
 # ## You can now …
 #
 # - compute attention, with its own weights or with yours, and say where a mix can lie: `self_attention`, `reach_star`;
-# - say of attention in what it is linear and in what not, and measure it: `superposition_error`;
+# - say in what attention is linear and in what it is not, and measure it: `superposition_error`;
 # - say why no adding up of votes decides *over or into*, and write down two neurons that do: `xor_weights`.
 #
 # **Your own part.** Each earned answer that is a part of a Transformer is kept in `my_transformer.py`, in the course's folder. Open it: it is your own code. Your

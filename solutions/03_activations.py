@@ -16,7 +16,7 @@
 # Drag the rings. Each one tilts a straight line, and the black wire is the sum of the three. Bring the wire into the ribbon. If you are sure that nobody can,
 # say so with ⚑, and say why. Some levels of this notebook can be won, and some can't.
 #
-# <span class="ffn-notebook-only">To wake it up, press <b>Shift + Enter</b> three times. Keys work, too: Tab goes to a knob, and the arrows move it.</span>
+# <span class="ffn-notebook-only">To wake the board up, press <b>Shift + Enter</b> three times. Keys work, too: Tab goes to a knob, and the arrows move it.</span>
 
 # %% setup="imports"
 import math
@@ -83,36 +83,6 @@ Why |w|, and not w? Take w = −1 and v = 1. Left of the kink the slope is −1,
 The valley has one corner, and you needed two units. A single unit makes the corner, but it leaves one side flat. The second unit brings the slope of that side.
 """)
 
-# %% [markdown] text="count_pieces-text"
-# ### Exercise `count_pieces`
-#
-# *3 points · difficulty ●●● · 8 minutes · deeper: you can come back to it later*
-#
-# Each kink ends a piece and begins the next, so m units make m + 1 pieces at most. Often there are fewer. Write the referee who counts them.
-#
-# You get `W1` [1, m], `b1` [m] and `W2` [m, 1] of the network `relu(x @ W1 + b1) @ W2`, and two numbers `A` < `B`. Return how many straight pieces it has from A to B, as an
-# integer. That is 1 plus the number of places strictly between A and B where the slope changes.
-#
-# - Several units may share a kink. Then their changes of slope add up, and they may add up to 0.
-# - Weights may be 0. All numbers are chosen so that nothing is rounded: compare exactly.
-#
-# For example, `W1 = [[1., 1., 1.]]`, `b1 = [0., -1., -5.]` and `W2 = [[2.], [-1.], [4.]]` put kinks at 0, 1 and 5. From −2 to 2 there are three pieces.
-#
-# *Stuck? Run `hint("count_pieces")` in a cell of your own. Every exercise has hints.*
-
-
-# %% exercise="count_pieces"
-def count_pieces(W1, b1, W2, A, B):
-    """How many straight pieces relu(x @ W1 + b1) @ W2 has on [A, B], an integer."""
-    ### BEGIN SOLUTION
-    change = {}  # place of a kink -> change of slope there
-    for w, b, v in zip(W1[0].tolist(), b1.tolist(), W2[:, 0].tolist(), strict=True):
-        if w != 0 and A < -b / w < B:
-            change[-b / w] = change.get(-b / w, 0.0) + abs(w) * v
-    return 1 + sum(c != 0 for c in change.values())
-    ### END SOLUTION
-    raise NotImplementedError
-
 # %% [markdown] text="steepest_counterexample-text"
 # ## A classmate's code
 #
@@ -125,6 +95,8 @@ def count_pieces(W1, b1, W2, A, B):
 #
 # Find a network for which it returns a wrong number: three lists, one number for each unit, and no w is 0. Any such network earns most of the points. How few units can you do
 # it with?
+#
+# *Stuck? Run `hint("steepest_counterexample")` in a cell of your own. Every exercise has hints.*
 
 
 # %% code="steepest"
@@ -147,6 +119,36 @@ steepest_counterexample = ...  # ([w, …], [b, …], [v, …])
 steepest_counterexample = ([1.0, 1.0], [0.0, 0.0], [3.0, -2.0])  # one place, so the slope of 3 has no piece
 ### END SOLUTION
 
+# %% [markdown] text="count_pieces-text"
+# ## How many pieces?
+#
+# ### Exercise `count_pieces`
+#
+# *3 points · difficulty ●●● · 8 minutes · deeper: you can come back to it later*
+#
+# Each kink ends a piece and begins the next, so m units make m + 1 pieces at most. Often there are fewer. Write the referee who counts them.
+#
+# You get `W1` [1, m], `b1` [m] and `W2` [m, 1] of the network `relu(x @ W1 + b1) @ W2`, and two numbers `A` < `B`. Return how many straight pieces it has from A to B, as an
+# integer. That is 1 plus the number of places strictly between A and B where the slope changes.
+#
+# - Several units may share a kink. Then their changes of slope add up, and they may add up to 0.
+# - Weights may be 0. All numbers are chosen so that nothing is rounded: compare exactly.
+#
+# For example, `W1 = [[1., 1., 1.]]`, `b1 = [0., -1., -5.]` and `W2 = [[2.], [-1.], [4.]]` put kinks at 0, 1 and 5. From −2 to 2 there are three pieces.
+
+
+# %% exercise="count_pieces"
+def count_pieces(W1, b1, W2, A, B):
+    """How many straight pieces relu(x @ W1 + b1) @ W2 has on [A, B], an integer."""
+    ### BEGIN SOLUTION
+    change = {}  # place of a kink -> change of slope there
+    for w, b, v in zip(W1[0].tolist(), b1.tolist(), W2[:, 0].tolist(), strict=True):
+        if w != 0 and A < -b / w < B:
+            change[-b / w] = change.get(-b / w, 0.0) + abs(w) * v
+    return 1 + sum(c != 0 for c in change.values())
+    ### END SOLUTION
+    raise NotImplementedError
+
 # %% [markdown] text="arch-text"
 # ## The arch
 #
@@ -166,7 +168,7 @@ play(wire.arch())
 # should be straight. Return four tensors of floats, `W1` [1, m], `b1` [m], `W2` [m, 1] and `b2` [1], of the network `relu(x @ W1 + b1) @ W2 + b2`.
 #
 # - Use as many units m as you like. Par is n.
-# - Outside of the interval it may do what it wants.
+# - Outside the interval it may do anything.
 #
 # For example, `relu_interpolant(2, 0.0, 2.0)` gives 0 at 0, 1 at 1 and 4 at 2. Halfway between the last two it gives 2.5.
 
@@ -196,8 +198,8 @@ Look at one piece, from s to t. Halfway the wire is at the mean of s² and t², 
 
 With n pieces on [−1, 1] a piece has length 2/n, so the gap is 1/n². Half as long, a quarter of the gap.
 
-Can n pieces do better? Yes, by a factor of two. The wire is never below the curve. Lower it by half the gap, and it is off by half of 1/n², up and down alike. No line of n
-pieces beats that.
+Can n pieces do better? Yes, by a factor of two. The wire is never below the curve. Lower it by half the gap, and it is off by 1/(2n²), in both directions. No chain of n
+straight pieces beats that.
 """)
 
 # %% [markdown] text="curve_interpolant-text"
@@ -274,9 +276,6 @@ try:
 except NotImplementedError:
     print("The picture appears when relu_interpolant is written.")
 
-# %% figure="predict-at-three"
-predict("at_three")
-
 # %% [markdown] text="ever-text"
 # ## For ever
 #
@@ -284,6 +283,9 @@ predict("at_three")
 
 # %% figure="ever"
 play(wire.ever())
+
+# %% figure="predict-at-three"
+predict("at_three")
 
 # %% [markdown] text="learn-text"
 # ## Let it learn
@@ -298,7 +300,8 @@ veil("What is a dead unit?", "when you have tried to wake it", of="wire_learn.wa
 A unit is **silent** for an input if its sum there is not above zero. It passes 0 on, and on the way back its gradient is multiplied by ReLU's slope there, which is 0. A
 unit that is silent for every input of a data set is **dead** on it, and nothing tells its weights to move.
 
-Three things can still wake it: other inputs, layers below that change what it reads, and weight decay, which moves weights without any gradient.
+Two things can still wake it: other inputs, and layers below that change what it reads. Weight decay moves the weights without any gradient, but it shrinks w and b alike, so
+the kink stays where it is.
 """)
 
 # %% [markdown] text="activation-text"
@@ -311,7 +314,7 @@ Three things can still wake it: other inputs, layers below that change what it r
 # | `"relu"` | $\max(x, 0)$ | 0 or 1 | the first Transformer |
 # | `"gelu"` | $x\,\Phi(x)$ | $\Phi(x) = \frac12(1 + \mathrm{erf}(x/\sqrt2))$, the share of standard normal numbers below x | BERT at first |
 # | `"gelu_tanh"` | $\frac12 x\,(1 + \tanh u)$ | nearly $\Phi(x)$, with $u = \sqrt{2/\pi}\,(x + 0.044715\,x^3)$ | GPT-2 |
-# | `"silu"` | $x\,\sigma(\beta x)$ | the sigmoid $\sigma(z) = 1/(1 + e^{-z})$ at $z = \beta x$ | LLaMA, as the gate of notebook 07 |
+# | `"silu"` | $x\,\sigma(\beta x)$ | the sigmoid $\sigma(z) = 1/(1 + e^{-z})$ at $z = \beta x$ | LLaMA with β = 1, as the gate of notebook 07. With another β it is called Swish |
 #
 # The two forms of GELU differ by less than 0.0005. That is too little to matter in training, and enough to fail a comparison of two libraries. `F.gelu(x)` is the first form.
 #
@@ -366,16 +369,16 @@ except NotImplementedError:
     print("Your curves appear when activation is written.")
 
 # %% [markdown] text="wake-text"
-# One slope jumps. The smooth values fall somewhere while x rises, and their slopes are negative there. Can a slope on the left wake what ReLU could not? When you have
-# done it, start at b = −9 and try again.
+# ReLU's slope jumps. The three others fall somewhere while x rises, so their slopes are negative there. Can a slope on the left wake what ReLU could not? When you have
+# done it, start at b = −9 and take a thousand steps.
 
 # %% figure="wake"
 play(wire.wake())
 
 # %% figure="wake-after"
-veil("Do smooth units never die?", "when the unit is awake", of="wire_wake.soft", text="""
-So it is sometimes said. From b = −9 this one does not come back, in 1,000 steps at any of the board's learning rates. GELU's gradient there is about 10⁻¹⁵, so no step moves anything. In float32 GELU and its gradient are even
-exactly 0 that far out. SiLU's gradient is 0.0015, which is not nothing, but it points the wrong way: SiLU falls until x = −1.28 and rises only from there, as GELU does from
+veil("Do smooth units never die?", "when you have taken a thousand steps from b = −9", of="wire_wake.deep", text="""
+So it is sometimes said. From b = −9 this one does not come back, in 1,000 steps at any of the board's learning rates. GELU's gradient there is about 10⁻¹⁵, so no step moves anything. In PyTorch's float32 the GELU of such a tensor and its gradient are even
+exactly 0. SiLU's gradients are 0.0015 and 0.0009, which is not nothing, but they point the wrong way: SiLU falls until x = −1.28 and rises only from there, as GELU does from
 −0.75. Left of that the slope is negative, and each step pushes b further down.
 
 So say *when* a unit dies, and on which data.
@@ -426,7 +429,7 @@ quiz_proof = "A"
 # 1. What shape does the wire have, however many units there are? Why?
 # 2. Can you win? Look at the ribbon at x = −2, −1, 0, 1 and 2.
 # 3. At which of the proof's four lines does the strategy of “Beat the machine” break down here?
-# 4. Against ReLU, the valley is won. Name one thing that this victory does not promise.
+# 4. With ReLU the valley can be won. Name one thing that this victory does not promise.
 #
 # Half a page is enough. Double-click the cell below to write.
 
@@ -451,7 +454,7 @@ quiz_proof = "A"
 #
 # - Without an activation, a network is one straight line, however large it is.
 # - m ReLU units have m kinks at most, and the wire turns nowhere else. After the last kink it is straight.
-# - With enough kinks it follows any continuous curve on an interval with both its ends.
+# - With enough kinks it follows any continuous curve on a closed interval.
 # - A ReLU unit that is silent for every input is dead on that data. GELU and SiLU keep a slope on the left, which fades.
 #
 # **Your own part.** The creek model of notebook 00 has 64 units with a kink each. Once `activation` is earned, these kinks are yours.
@@ -493,7 +496,7 @@ the fifteen without it, none misses any.
 # The networks below learn to tell a disc from the ring around it. Drag the point from polygon to polygon, then train.
 #
 # N lines cut the plane into at most $1 + N + N(N - 1)/2$ polygons. In d dimensions the bound is $\binom N0 + \dots + \binom Nd$, where $\binom Nk$ counts the ways to choose k
-# of N, as Zaslavsky found in 1975. So 32 units make at most 33 pieces with one input, and at most 15,033,173 with eight. It is one reason for a wide hidden layer.
+# of N, a count that goes back to Schläfli. So 32 units make at most 33 pieces with one input, and at most 15,033,173 with eight. That is one reason for a wide hidden layer.
 #
 # **What the theorems ask.** Three theorems hold for any number of inputs, on sets that are closed and bounded. Each says: with enough units, as close as you like.
 #

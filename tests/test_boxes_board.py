@@ -306,6 +306,19 @@ def test_in_one_sentence_attention_answers_as_some_map_of_single_words_does() ->
     assert boxes.INSPECTION_GOALS[1].flag is not None and boxes.INSPECTION_GOALS[1].flag.right == 1
 
 
+def test_an_inspector_may_take_derivatives_as_the_exercise_allows() -> None:
+    def by_jacobian(f: Any, T: int, d: int) -> bool:
+        x = torch.randn(1, d, generator=torch.Generator().manual_seed(0), dtype=torch.float64).expand(T, d).contiguous()
+        found: torch.Tensor = torch.autograd.functional.jacobian(f, x)  # type: ignore[no-untyped-call]
+        blocks = found.abs().amax((1, 3))  # [T, T]
+        y = f(x)
+        alone = bool((blocks - blocks.diag().diag() <= 1e-9 * blocks.max()).all())
+        return alone and bool((y - y[0]).abs().max() < 1e-9 * y.abs().max())
+
+    wrong = [report["what"] for report in reports(by_jacobian, range(1, 2)) if report["says"] != report["truth"]]
+    assert len(wrong) <= 2, wrong
+
+
 def test_an_inspector_that_checks_half_of_it_is_wrong_about_some() -> None:
     def one_edit(f: Any, T: int, d: int) -> bool:
         X = torch.randn(T, d, generator=torch.Generator().manual_seed(0), dtype=torch.float64)

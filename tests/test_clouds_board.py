@@ -59,6 +59,14 @@ def test_goals_are_reached_by_what_they_ask_for(chromium: Browser) -> None:
     assert done(page) == 0, "as long as its input it falls no more slowly than attention alone"
     page.get_by_label("four times as long").check()
     assert done(page) == 1
+    page.close()
+    page = opened(chromium, boards.html(clouds.stacks()))
+    slider = page.get_by_role("slider", name="layers")
+    assert page.locator(".cl-ghost").count() == 0, "what is to come is not drawn before it is guessed"
+    slider.fill("13")
+    assert done(page) == 1 and page.locator(".cl-ghost").count() == 4
+    page.get_by_label("four times as long").check()
+    assert done(page) == 2, "at the end of the clock as well"
     slider.fill("4")
     assert done(page) == 2
     said = page.locator(".ffp-after").all_inner_texts()

@@ -19,6 +19,7 @@ from autograder.authoring import build
 from ffnlab import boards
 from ffnlab.boards import Board
 from ffnlab.course.boards import wire
+from ffnlab.course.boards.catalogue import BOARDS
 from ffnlab.course.exercises import activations as exercises
 
 pytest.importorskip("playwright", reason="playwright is not installed")
@@ -434,12 +435,23 @@ def test_whatever_is_drawn_the_readers_function_follows(chromium: Browser) -> No
     expect(page.locator(".ffp-sentence")).to_contain_text("The wire stays inside.")
     page.get_by_role("button", name="cliff").click()
     expect(page.locator(".ffp-sentence")).to_contain_text("The wire stays inside.")
-    assert done(page)[0], "the cliff costs more than 100 units"
     pen = page.locator(".wr-pen")
     before = pen.get_attribute("aria-valuenow")
     press(pen, "ArrowDown", 2)
     assert pen.get_attribute("aria-valuenow") != before
     expect(page.locator(".ffp-sentence")).to_contain_text("The wire stays inside.")
+    page.close()
+
+
+@needs_chromium
+def test_a_curve_of_the_boards_own_settles_nothing(chromium: Browser) -> None:
+    page = opened(chromium, BOARDS["wire_beat"]())
+    page.get_by_role("button", name="cliff").click()
+    expect(page.locator(".ffp-sentence")).to_contain_text("The wire stays inside.")
+    assert int(page.get_by_role("slider", name="pieces").input_value()) >= wire.BILL and not done(page)[0]
+    press(page.locator(".wr-pen"), "ArrowDown", 1)
+    expect(page.locator(".ffp-sentence")).to_contain_text("The wire stays inside.")
+    assert done(page)[0], "with a stroke of one's own it counts"
     page.close()
 
 
@@ -505,11 +517,12 @@ def test_a_slope_on_the_left_wakes_it_and_buried_deep_nothing_does(chromium: Bro
     page = opened(chromium, wire.wake())
     page.get_by_role("button", name=name).click()
     page.get_by_role("button", name="10 steps").click()
-    assert done(page) == [name != "ReLU"]
+    assert done(page) == [name != "ReLU", False]
     page.get_by_role("button", name="start at b = −9").click()
-    for _ in range(3):
+    for pressed in range(10):
+        assert not done(page)[1], f"after {100 * pressed} steps"
         page.get_by_role("button", name="100 steps").click()
-    assert "at no dot" in sentence(page)
+    assert done(page)[1] and "at no dot" in sentence(page)
     gauge = page.locator(".wr-gauge").nth(1).inner_text()
     says = {"ReLU": "gradient exactly 0", "GELU": "10⁻¹⁶", "SiLU": "b = −9."}[name]
     assert says in gauge

@@ -16,7 +16,7 @@ NOT_READ = re.compile(
 )  # code, formulas, addresses, tags
 
 
-class Size(NamedTuple):
+class NotebookSize(NamedTuple):
     """What one can count in a notebook.
 
     words: of all text, veils included. core_words: of those, on the core path. figures: a board that is shown in several places counts once.
@@ -35,7 +35,7 @@ class Size(NamedTuple):
     brackets: float
 
 
-BUDGET = Size(
+BUDGET = NotebookSize(
     cells=60,
     words=2800,
     core_words=2200,
@@ -48,7 +48,7 @@ BUDGET = Size(
 )
 
 
-def measure(assignment: str) -> Size:
+def measure(assignment: str) -> NotebookSize:
     """What is in a notebook."""
     asked = {exercise.name: is_question(exercise) for exercise in active_course().exercises_of(assignment)}
     parts = list(minutes.parts(assignment))
@@ -57,7 +57,7 @@ def measure(assignment: str) -> Size:
     words = sum(map(_words, read))
     shown = [part.source for part in parts if part.is_demo]
     announced = [part.path for part in texts if part.announced and not part.announced["question"]]
-    return Size(
+    return NotebookSize(
         cells=len(build.notebook_of(assignment).cells),
         words=words,
         core_words=sum(_words(part) for part in read if part.path == "core"),
@@ -80,10 +80,10 @@ def _words(part: minutes.Part) -> int:
     return sum(any(map(str.isalnum, word)) for word in SHOWN.sub(" ", part.source).split())
 
 
-def beyond(size: Size) -> list[str]:
+def beyond(size: NotebookSize) -> list[str]:
     """What exceeds the budget, each in a few words: "4576 words (2800)"."""
     return [
         f"{found:.0f} {field.replace('_', ' ')} ({most:.0f})"
-        for field, found, most in zip(Size._fields, size, BUDGET, strict=True)
+        for field, found, most in zip(NotebookSize._fields, size, BUDGET, strict=True)
         if found > most
     ]

@@ -54,7 +54,10 @@ def minutes() -> None:
 
     table = Table("notebook", *counting.Minutes._fields, "its header says", box=box.SIMPLE_HEAD, pad_edge=False)
     sizes = Table(
-        "notebook", *(field.replace("_", " ") for field in size.Size._fields), box=box.SIMPLE_HEAD, pad_edge=False
+        "notebook",
+        *(field.replace("_", " ") for field in size.NotebookSize._fields),
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
     )
     counted = {name: counting.estimate(name) for name in assignments()}
     for name, found in counted.items():

@@ -220,10 +220,7 @@ def pieces_without_return(W1, b1, W2, A, B):
     1 + len({float(-b / w) for w, b in zip(W1[0], b1, strict=True) if w != 0 and A < -b / w < B})
 
 
-@count_pieces.mistake(
-    "This counts the kinks inside, as the cell for random weights does. There no two share a place, and every unit is read: here kinks may share a "
-    "place, cancel, or belong to a unit with W2 = 0."
-)
+@count_pieces.mistake("This counts the kinks inside. Kinks may share a place, cancel, or belong to a unit with W2 = 0.")
 def kinks_inside_counted(W1, b1, W2, A, B):
     kinks = -b1 / W1[0]
     return len(kinks[(kinks > A) & (kinks < B)]) + 1
@@ -1231,6 +1228,16 @@ activation.slip(
         "slope = phi + x * torch.exp(-0.5 * x**2) / math.sqrt(2 * math.pi)": "slope = torch.where(x == 0, 0.5, value / x)"
     },
     form_of="share_for_slope",
+)
+activation.slip(
+    "shares_for_slopes",
+    "The slope of all three smooth functions is the share alone here, as if the share stood still. It grows with x: the rule for products has a second term, "
+    "x times the slope of the share.",
+    replace={
+        "slope = phi + x * torch.exp(-0.5 * x**2) / math.sqrt(2 * math.pi)": "slope = phi",
+        "slope = 0.5 * (1 + t) + 0.5 * x * (1 - t**2) * k * (1 + 3 * 0.044715 * x**2)": "slope = 0.5 * (1 + t)",
+        "slope = s + beta * x * s * (1 - s)": "slope = s",
+    },
 )
 activation.slip(
     "bell_term_only",

@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from ffnlab.course.experiments.collapse import DEPTHS, FRESH, SETTINGS, SHOWN, STORED, TOKENS, Setting
+from ffnlab.course.experiments.collapse import DEPTHS, FRESH, SETTINGS, SHOWN, STORED, TOKENS, StackSetting
 from ffnlab.course.figures.shared import SEED
 
 WIDTH, HEADS = 64, 4
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-def stacks(settings: Mapping[str, Setting], depth: int, seed: int) -> dict[str, list[Array]]:
+def stacks(settings: Mapping[str, StackSetting], depth: int, seed: int) -> dict[str, list[Array]]:
     """The tokens [14, 64] before and after each layer, for several settings of the same random layers."""
     rng = np.random.default_rng([SEED, seed, 3])
     x = rng.standard_normal((TOKENS, WIDTH))
@@ -34,7 +34,7 @@ def stacks(settings: Mapping[str, Setting], depth: int, seed: int) -> dict[str, 
     return made
 
 
-def _layer(x: Array, setting: Setting, square: Sequence[Array], into: Array, back: Array) -> Array:
+def _layer(x: Array, setting: StackSetting, square: Sequence[Array], into: Array, back: Array) -> Array:
     x = setting.skip * x + _heads(_normed(x) if setting.norm else x, *square)
     if not (setting.ffn or setting.only_length):
         return x

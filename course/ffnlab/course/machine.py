@@ -44,7 +44,7 @@ def machine() -> None:
     lines = [*broken, *ran.replaced]
     html = "".join(f"<p>{escape(line)}</p>" for line in lines)
     bundle = {
-        "text/html": f'{style.dark_sheet()}<div class="ffn-still">{picture.still()}{html}</div>',
+        "text/html": f'{style.dark_sheet()}<div class="ffnlab-panel">{picture.still()}{html}</div>',
         "text/plain": "\n".join([picture.words, *lines]),
     }
     display(bundle, raw=True)

@@ -47,10 +47,10 @@ export function judge(data, state, n, charge) {
   const open = data.sentence.filter((/** @type {string} */ _, /** @type {number} */ t) => !state.changed[t]);
   if (charge === "real" && open.length) {
     const which = open.length > 4 ? `${open.length} words` : open.map((/** @type {string} */ word) => `“${word}”`).join(", ");
-    return { note: `You can’t clear a box yet: you have never changed ${which}.` };
+    return { note: `You can’t clear a box yet: ${which} ${open.length === 1 ? "is" : "are"} still unchanged.` };
   }
   if (charge === "sideways" && !state.evidence[n].sideways) return { note: `No evidence: no lamp of box ${n + 1} was lit under a word that you had left alone.` };
-  if (charge === "favourite" && !state.evidence[n].favourite) return { note: `No evidence: box ${n + 1} has shown no ≠ since you began.` };
+  if (charge === "favourite" && !state.evidence[n].favourite) return { note: `No evidence: press a word first. Then look at box ${n + 1} for a ≠.` };
   if (charge === truth) return { verdicts: { ...state.verdicts, [n]: charge }, note: `${name}: ${SAYS[charge]}. That is right.` };
   const why =
     charge === "real" ? `${name} is no FFN. You have not caught it yet.` : `${name} does answer the same word differently. But it looks sideways, and that is enough to explain it.`;

@@ -184,7 +184,7 @@ INSPECTION_GOALS = (
     Goal("right", "Be right about every box.", record=RECORD, unit="sentences for a box"),
     Goal(
         "one",
-        "Be right about every box, and feed each a single sentence.",
+        "Be right about every box, feed each a single sentence, and take no derivatives.",
         flag=Flag(
             (
                 "Random vectors are never equal, so in one sentence there is nothing to compare.",
@@ -251,7 +251,7 @@ def _report(
         nonlocal sentences
         output = layer(x)
         sentences += x.numel() // (T * d)
-        return output.detach()
+        return output
 
     try:
         says, error = bool(inspector(counted, T, d)), ""

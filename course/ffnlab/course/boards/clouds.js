@@ -6,6 +6,7 @@ import { element, number } from "./runtime.js";
 const NAMES = /** @type {Record<string, string>} */ ({ attention: "attention alone", ffn: "attention, FFN", skip: "attention, skip", all: "all: skip, FFN, norm" });
 const LENGTHS = /** @type {Record<string, string>} */ ({ ffn: "as it comes", "ffn, same length": "as long as its input", "ffn, four times": "four times as long" });
 const STEP = 900; // milliseconds a layer while it plays
+const GUESSED = 4; // stops of the clock, after which what is to come is drawn as well
 const FLOOR = -8; // the lowest power of ten in the curve
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -34,7 +35,7 @@ export const board = {
 
   goals: {
     one: (state, data) => data.depths[state.at] >= 4,
-    slower: (state, data) => data.depths[state.at] >= 3 && data.runs[runOf("ffn", state)].shown[state.at] > 100 * data.runs.attention.shown[state.at],
+    slower: (state, data) => data.depths.some((/** @type {number} */ depth, /** @type {number} */ n) => depth >= 3 && n <= state.at && data.runs[runOf("ffn", state)].shown[n] > 100 * data.runs.attention.shown[n]),
   },
 
   stage(place, play) {
@@ -117,7 +118,8 @@ export const board = {
       const paths = clouds.map(({ cloud }) => {
         const values = data.runs[runOf(cloud, state)].shown;
         const path = (/** @type {number} */ to) => values.slice(0, to + 1).map((/** @type {number} */ r, /** @type {number} */ n) => `${n ? "L" : "M"}${x(n)},${y(r)}`).join("");
-        return [shape("path", { d: path(last), class: `cl-line cl-ghost cl-${cloud}` }), shape("path", { d: path(state.at), class: `cl-line cl-${cloud}` }), shape("circle", { cx: x(state.at), cy: y(values[state.at]), r: 5, class: `cl-end cl-${cloud}` })];
+        const ghost = state.at >= GUESSED ? [shape("path", { d: path(last), class: `cl-line cl-ghost cl-${cloud}` })] : [];
+        return [...ghost, shape("path", { d: path(state.at), class: `cl-line cl-${cloud}` }), shape("circle", { cx: x(state.at), cy: y(values[state.at]), r: 5, class: `cl-end cl-${cloud}` })];
       });
       chart.replaceChildren(...marks, ...ticks, ...paths.flat());
     }

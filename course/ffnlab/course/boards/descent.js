@@ -76,6 +76,7 @@ export const descent = {
     kill: (/** @type {any} */ state, /** @type {any} */ data) => state.steps === 1 && look(state, data).above === 0,
     wake: () => false,
     soft: (/** @type {any} */ state, /** @type {any} */ data) => state.steps > 0 && look(state, data).inside === DOTS.length,
+    deep: (/** @type {any} */ state) => state.from === 1 && state.steps >= 1000,
   },
 
   /** @param {HTMLElement} place @param {import("./runtime.js").Play} play @returns {import("./runtime.js").Stage} */

@@ -26,6 +26,9 @@ const SHAPES = {
 /** @param {string} name */
 const drawnAs = (name) => PLACES.map((x) => Math.round(1000 * SHAPES[name](x)) / 1000);
 
+/** Whether a curve is one of those that the board offers. @param {number[]} heights */
+const isPreset = (heights) => Object.keys(SHAPES).some((name) => drawnAs(name).join() === heights.join());
+
 /** @param {any} state @returns {Target} */
 const targetOf = (state) => (state.heights ? { x: PLACES, y: state.heights } : "square");
 
@@ -75,7 +78,7 @@ export const follow = {
   start: (/** @type {any} */ data) => STARTS[data.mode](data),
   goals: {
     thousandth: (/** @type {any} */ state, /** @type {any} */ data) => holds(state, data, data.half) && state.n,
-    bill: (/** @type {any} */ state, /** @type {any} */ data) => state.n >= data.bill && state.n === needed(state.heights, state.half) && holds(state, data, state.half),
+    bill: (/** @type {any} */ state, /** @type {any} */ data) => !isPreset(state.heights) && state.n >= data.bill && state.n === needed(state.heights, state.half) && holds(state, data, state.half),
     beat: () => false,
     ever: () => false,
   },
@@ -345,7 +348,7 @@ function ever(place, play) {
       const inside = (state.reach / state.n) ** 2;
       const last = `The last kink is at x = ${number(state.reach - (2 * state.reach) / state.n)}.`;
       if (inside > 1) return `${last} The wire leaves the ribbon before it: between two kinks it is up to ${number(inside)} too high, and the ribbon allows 1. More units would help there.`;
-      return `${last} From there on the wire is straight, and on the right it leaves the ribbon for good at x = ${number(leaves(state.n, state.reach))}.`;
+      return `${last} On the right the wire leaves the ribbon at x = ${number(leaves(state.n, state.reach))}.`;
     },
   };
 }

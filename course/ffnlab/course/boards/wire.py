@@ -128,7 +128,7 @@ def straight(name: str = "wire_straight") -> Board:
         (
             "Three lines are too few. With more of them it could be done.",
             "However many lines you add up, the sum is a line.",
-            "The ribbon is too narrow. In a wider one a straight wire could follow it.",
+            "The knobs move in steps that are too coarse. With finer numbers it could be done.",
         ),
         right=1,
         why="A line plus a line is a line, and a line has no valley. At both ends the ribbon asks for 1.8 or more. A line that is so high at both ends is as "
@@ -257,7 +257,7 @@ def beat(curve_interpolant: Build, name: str = "wire_beat") -> Board:
     """A hand draws a curve, and the reader's function follows; the board does, until that is written."""
     flag = Flag(
         (
-            "The board draws a curve as 240 dots, so it is no curve at all.",
+            "The function has seen the curve, so it can copy its formula.",
             "A unit can be as strong as you like, so the wire can jump.",
             "Cut finely enough, the curve hardly changes within a piece, and so the wire can't be far from it.",
         ),
@@ -268,7 +268,7 @@ def beat(curve_interpolant: Build, name: str = "wire_beat") -> Board:
     goals = (
         Goal(
             "bill",
-            f"Draw a curve that costs it {BILL} units or more.",
+            f"Draw a curve of your own that costs it {BILL} units or more.",
             after="It cuts evenly, so one steep place makes it cut finely everywhere. A better buyer would put a few kinks where they are needed.",
         ),
         Goal("beat", "Draw a curve that no number of units can follow. Do not lift the pen.", flag=flag),
@@ -317,14 +317,14 @@ def learn(name: str = "wire_learn") -> Board:
             "Its weight w has become 0, so it no longer reads x.",
         ),
         right=1,
-        why="The step that was too large has killed it. ReLU's slope of 0 keeps it dead.",
+        why="A step that is too large kills it, and ReLU's slope of 0 keeps it dead.",
         nudge="Look at both gradients while you press.",
     )
     goals = (
-        Goal("fit", "Bring all 17 dots inside the ribbon.", after="Small steps have carried the kink to its place."),
+        Goal("fit", "Bring all 17 dots inside the ribbon.", after="Small steps have brought the wire into the ribbon."),
         Goal(
             "kill",
-            "Take a new unit. Kill it with a single step: its sum is above zero at no dot.",
+            "Take a new unit. Kill it with a single step: its sum is not above zero at any dot.",
             after="One large step has thrown its kink beyond the dots.",
         ),
         Goal("wake", "Wake the dead unit. Use any learning rate, and as many steps as you like.", flag=flag),
@@ -335,11 +335,18 @@ def learn(name: str = "wire_learn") -> Board:
 
 def wake(name: str = "wire_wake") -> Board:
     """A unit whose sum is below zero at every dot, with three activations."""
-    goal = Goal(
-        "soft",
-        "This unit's sum is below zero at every dot. Bring all 17 dots inside the ribbon.",
-        after="A small slope on the left was enough.",
+    goals = (
+        Goal(
+            "soft",
+            "This unit's sum is below zero at every dot. Bring all 17 dots inside the ribbon.",
+            after="From b = −1.2 a small slope on the left was enough.",
+        ),
+        Goal(
+            "deep",
+            "Start at b = −9, and take a thousand steps.",
+            after="A thousand steps have not brought it back.",
+        ),
     )
     title = "A unit whose sum is below zero at every dot learns by gradient descent, with ReLU, GELU or SiLU."
     data = {"acts": ["ReLU", "GELU", "SiLU"], "rate": 0.4, "starts": list(BURIED)}
-    return _board("descent", name, title, data, goal)
+    return _board("descent", name, title, data, *goals)

@@ -1,4 +1,4 @@
-"""Notebook 04, Which of these eight is an FFN?: how each exercise is called, and on what inputs. No answers.
+"""Notebook 04, Which of these eight are FFNs?: how each exercise is called, and on what inputs. No answers.
 
 Exercises that take a module or a function get one that is built here from the drawn numbers. Sizes differ pairwise.
 """
@@ -534,7 +534,7 @@ def _draw_chunked(rng: Draw, case: int) -> dict[str, Any]:
 ffn_chunked = Exercise(
     "ffn_chunked",
     draw=_draw_chunked,
-    where="the part “Deeper”, where it speaks of chunks.",
+    where="“In portions” in the part “Deeper”.",
     understood="An FFN may take its tokens in any portions: no token waits for another one, and nothing has to be kept.",
     hints=(
         "First make one long list of tokens, [N, d_model], whatever the shape of x. How many are in the last chunk?",
@@ -716,13 +716,13 @@ def bottleneck_rank_ffn_and_x_stay_as_they_were(answer: Any, narrow: Any, **_: A
 
 quiz_equivariant = question(
     "quiz_equivariant",
-    where="the section “Write the inspector”.",
+    where="the section “Two rules”.",
     understood="Equivariant: permute the tokens that go in, and the outputs are permuted in the same way.",
 )
 
 quiz_kernel = question(
     "quiz_kernel",
-    where="the section “Two rules”.",
+    where="“What else would show it?” in the part “Deeper”.",
     understood="Kernel size 1: each output token is computed from exactly one input token.",
 )
 

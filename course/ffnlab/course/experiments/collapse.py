@@ -21,7 +21,7 @@ SHOWN = 0  # the seed of the stack whose dots are kept
 FRESH = range(5, 25)  # those that all statements come from; 0 to 4 were looked at before
 
 
-class Setting(NamedTuple):
+class StackSetting(NamedTuple):
     """What a layer has beside attention.
 
     length: of the FFN's output, as a multiple of its input's, token by token; None: as it comes. relu: whether the FFN has its activation.
@@ -37,15 +37,15 @@ class Setting(NamedTuple):
 
 
 SETTINGS = {
-    "attention": Setting(),
-    "ffn": Setting(ffn=True),
-    "ffn, same length": Setting(ffn=True, length=1.0),
-    "ffn, four times": Setting(ffn=True, length=4.0),
-    "no relu, same length": Setting(ffn=True, length=1.0, relu=False),
-    "only its length": Setting(only_length=True),
-    "skip": Setting(skip=True),
-    "all": Setting(skip=True, ffn=True, norm=True),
-    "skip, norm": Setting(skip=True, norm=True),
+    "attention": StackSetting(),
+    "ffn": StackSetting(ffn=True),
+    "ffn, same length": StackSetting(ffn=True, length=1.0),
+    "ffn, four times": StackSetting(ffn=True, length=4.0),
+    "no relu, same length": StackSetting(ffn=True, length=1.0, relu=False),
+    "only its length": StackSetting(only_length=True),
+    "skip": StackSetting(skip=True),
+    "all": StackSetting(skip=True, ffn=True, norm=True),
+    "skip, norm": StackSetting(skip=True, norm=True),
 }
 
 

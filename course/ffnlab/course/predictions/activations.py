@@ -19,14 +19,15 @@ PREDICTIONS = {
         good network does not mean that training finds it.""",
     ),
     "at_three": Prediction(
-        question="Your network of 8 pieces follows x² on [−1, 1]. What does it say at x = 3, where x² is 9?",
+        question="A network of 8 pieces follows x² on [−1, 1], and all its units slope to the right. What does it say at x = 3, where x² is 9?",
         options=("about 9", "about 4.5", "about 1"),
         right="about 4.5",
-        explanation="""Right of its last kink the network is one straight line. If all your units slope to the right, it goes through 1 at
+        explanation="""Right of its last kink the network is one straight line. It goes through 1 at
         x = 1 with slope 1.75. So it is 4.5 at x = 3, and 16.75 at x = 10. With other units it may be another line, but it is a line.""",
     ),
     "world_fires": Prediction(
-        question="Before training about half of all these sums are above zero, so that their unit fires. After training?",
+        question="""Before training about half of all these sums are above zero, so that their unit fires. Training then punished the mean of all hidden
+        numbers. After it?""",
         options=("about 90 %", "about 50 %", "about 10 %", "less than 1 %"),
         right="less than 1 %",
         explanation="""It is 0.3 %. Nearly all sums have moved to the left of zero, and 31 of the 64 units are dead on this world. Yet the

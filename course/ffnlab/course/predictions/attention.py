@@ -8,8 +8,8 @@ PREDICTIONS = {
         options=("for s = 1 only", "for s = 0 and s = 1", "for s = −1, 0 and 1", "for every s"),
         right="for s = −1, 0 and 1",
         explanation="""At s = 1 nothing has changed, and at s = 0 both sides are zero, so the plot has a gap there. The surprise is s = −1. A score
-        is a product of two factors, and both change their sign. So the scores stay the same, and A as well. Everywhere else larger vectors
-        have larger scores, and the softmax gives more of its weight to the largest one.""",
+        is a product of two factors, and both change their sign. So the scores stay the same, and A as well. If |s| is larger than 1, the scores
+        grow and the softmax gets sharper. If it is smaller, they shrink and the softmax gets flatter.""",
     ),
     "one_token": Prediction(
         question="The last line of the table takes the whole head, all five steps, but only a **single** token. Is it linear in X?",

@@ -7,8 +7,8 @@ PREDICTIONS = {
         question="How many of the eight boxes are real?",
         options=("2", "3", "4", "5"),
         right="3",
-        explanation="""Three. Four look at other words, and one treats a place differently. Which ones? Some gave themselves away at your first
-        press. The last two will cost you patience.""",
+        explanation="""Three of the eight are real. Which ones? Some of the others give themselves away at your first press. The last two will
+        cost you patience.""",
     ),
     "equal_vectors": Prediction(
         question="""Feed a layer the same vector at every position and look whether all outputs are equal. Which layer passes: an FFN, attention,
@@ -27,11 +27,11 @@ PREDICTIONS = {
     ),
     "pre_norm_size": Prediction(
         question="""The numbers that go in have a root mean square of 1. What is it after 24 blocks with **pre-norm**?""",
-        options=("about 1", "3 to 5", "about 24", "more than 1,000"),
-        right="3 to 5",
+        options=("about 1", "about 4", "about 24", "more than 1,000"),
+        right="about 4",
         explanation="""Every layer adds to the stream, and in pre-norm nothing brings the stream back to size. So it grows, typically to four times its
-        size. Post-norm resets the size after every sum. In pre-norm each layer reads a normed x, so what it adds does not grow, and counts for less
-        and less beside a stream that does.""",
+        size. Post-norm resets the size after every sum. In pre-norm each layer reads a normed x, so what it adds stays small, and counts for less
+        and less beside a stream that grows.""",
     ),
     "first_to_fall": Prediction(
         question="Which of four stacks of random layers makes the tokens one soonest?",
