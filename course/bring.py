@@ -14,7 +14,7 @@ from typing import Any
 
 Cell = dict[str, Any]
 STUB_LINE = re.compile(  # all that a cell holds in which nothing has been answered yet
-    r'def \w+\(.*\):|class \w+(\(.*\))?:|""".*"""|# YOUR CODE HERE|raise NotImplementedError|\w+ = \.\.\.( *# "A"[",A-Z or]*)?'
+    r'def \w+\(.*\):|class \w+(\(.*\))?:|""".*"""|# YOUR CODE HERE|raise NotImplementedError|\w+ = \.\.\.( *#.*)?'
     r"|\*Write your answer here, in your own words\.\*"
 )
 LABEL = "*Your earlier answer, to compare with the one above. It does not run.*"
