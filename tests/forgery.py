@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from autograder import keys
 from autograder.marking import draws, reference
 from ffnlab.checking.comparison import compare, reference_outputs_of
+from ffnlab.observation.exercise import Draw
 from ffnlab.registry import active_course
 
 CLASS, ELSEWHERE = b"the class that is graded", b"a class of the forger's own"
@@ -52,6 +53,11 @@ def earned(name: str) -> Iterator[Forged]:
 def questions() -> set[str]:
     """The multiple-choice questions: formative, and their letters can always be found by whoever looks."""
     return {name for name in active_course().exercises if name.startswith("quiz_")}
+
+
+def inputs_of_ones_own() -> set[str]:
+    """Exercises whose answer is itself an input, as a counterexample is: nothing is drawn, so what is right for one class is right for all."""
+    return {name for name, exercise in active_course().exercises.items() if not exercise.draw(Draw(0), 0)} - questions()
 
 
 def table(names: list[str]) -> list[Forged]:

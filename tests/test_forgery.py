@@ -7,8 +7,15 @@ import pytest
 
 from ffnlab.registry import active_course
 
+DRAWN = [name for name in active_course().exercises if name not in forgery.questions() | forgery.inputs_of_ones_own()]
 
-@pytest.mark.parametrize("name", [name for name in active_course().exercises if name not in forgery.questions()])
+
+def test_one_answer_alone_is_right_for_every_class() -> None:
+    """A counterexample can be copied, as `docs/grading.md` says. Whoever adds another such exercise says it there."""
+    assert forgery.inputs_of_ones_own() == {"steepest_counterexample"}
+
+
+@pytest.mark.parametrize("name", DRAWN)
 def test_what_was_seen_on_other_draws_earns_nothing(name: str) -> None:
     assert [f"{forged.aspect}: {forged.points:g} from {forged.replayed}" for forged in forgery.earned(name)] == []
 
