@@ -296,7 +296,7 @@ def test_a_term_adds_points_up_or_weighs_shares() -> None:
     before, after = datetime(2026, 11, 10, tzinfo=UTC), datetime(2026, 11, 17, tzinfo=UTC)
     assert Policy.read(text).term(grades, "zoe", before).share == 0.5
     whole = Policy.read(text).term(grades, "zoe", after)
-    assert whole.max_points == 20 + 10 + 28 and whole.points == 15, "what was due and is not there counts as nothing"
+    assert whole.max_points == 20 + 10 + 30 and whole.points == 15, "what was due and is not there counts as nothing"
     weighted = Policy.read(f"weight = 1\n{text}assignments.{FFN}.weight = 2")
     assert weighted.term(grades, "zoe", before).share == pytest.approx((0.25 + 2 * 1) / 3)
     assert weighted.term(grades, "zoe", after).share == pytest.approx((0.25 + 2 * 1 + 0) / 4)
