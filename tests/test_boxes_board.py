@@ -5,19 +5,18 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from shutil import copy
 from typing import Any
 
 import pytest
 import torch
 
 from autograder.marking import draws
-from ffnlab import boards
 from ffnlab.course.boards import boxes
 from ffnlab.course.exercises import every_position as exercises
 
 pytest.importorskip("playwright", reason="playwright is not installed")
 
+from board_page import copy_modules, opened, reached
 from conftest import needs_chromium
 from lab import browser, web_pages
 from playwright.sync_api import Browser, Page, expect
@@ -88,12 +87,10 @@ def chromium() -> Iterator[Browser]:
 
 @needs_chromium
 def test_the_javascript_computes_what_torch_computes(chromium: Browser, tmp_path: Path) -> None:
-    for file in [*boards.HERE.glob("*.js"), *boxes.HERE.glob("*.js")]:
-        copy(file, tmp_path)
+    copy_modules(tmp_path)
     random = torch.Generator().manual_seed(1)
     sentences = [list(boxes.SENTENCE), ["the"] * T]
     sentences += [[WORDS[int(n)] for n in torch.randint(len(WORDS), (T,), generator=random)] for _ in range(30)]
-    (tmp_path / "index.html").write_text("<!doctype html>")
     with web_pages(tmp_path) as address:
         page = chromium.new_page()
         page.goto(f"{address}/index.html")
@@ -116,16 +113,6 @@ def test_the_javascript_computes_what_torch_computes(chromium: Browser, tmp_path
 # The line-up
 
 
-def opened(chromium: Browser, html: str, width: int = 800, dark: bool = False) -> Page:
-    page = chromium.new_page(viewport={"width": width, "height": 900}, reduced_motion="reduce")
-    theme = "false" if dark else "true"
-    page.set_content(
-        f'<!doctype html><html lang="en"><title>x</title><body data-jp-theme-light="{theme}"><main>{html}</main></body></html>'
-    )
-    page.locator("section.ffp").wait_for()
-    return page
-
-
 def press(page: Page, place: int, word: str) -> None:
     page.get_by_role("radio", name=word, exact=True).check(force=True)
     page.locator(".bx-word").nth(place).click()
@@ -135,28 +122,24 @@ def say(page: Page, box: int, verdict: str) -> None:
     page.locator(".bx-row:not(.bx-head)").nth(box).locator(".bx-charge", has_text=verdict).click()
 
 
-def done(page: Page) -> int:
-    return page.locator(".ffp-done").count()
-
-
 def note(page: Page) -> str:
     return page.locator(".bx-note").inner_text()
 
 
 @needs_chromium
 def test_nothing_is_settled_by_pressing_alone(chromium: Browser) -> None:
-    page = opened(chromium, boards.html(boxes.line_up()))
+    page = opened(chromium, boxes.line_up(), reduced_motion="reduce")
     for box, verdict in itertools.product(range(8), ("FFN", "sideways", "favourite")):
         say(page, box, verdict)
         assert ("can’t clear" if verdict == "FFN" else "No evidence") in note(page)
-    assert done(page) == 0 and page.locator(".bx-done").count() == 0
+    assert sum(reached(page)) == 0 and page.locator(".bx-done").count() == 0
     assert page.locator(".bx-count").inner_text().startswith("0 edits.")
     page.close()
 
 
 @needs_chromium
 def test_a_wrong_verdict_costs_and_evidence_alone_may_mislead(chromium: Browser) -> None:
-    page = opened(chromium, boards.html(boxes.line_up()))
+    page = opened(chromium, boxes.line_up(), reduced_motion="reduce")
     press(page, boxes.LAST, "the")
     say(page, 3, "favourite")  # it does answer “the” differently there
     assert "looks sideways" in note(page) and "costs 5 edits" in note(page)
@@ -166,7 +149,7 @@ def test_a_wrong_verdict_costs_and_evidence_alone_may_mislead(chromium: Browser)
     press(page, boxes.LAST, "the")  # as it was
     press(page, boxes.PEEKS_AT, "cat")
     say(page, 3, "sideways")
-    assert "That is right" in note(page) and done(page) == 2
+    assert "That is right" in note(page) and sum(reached(page)) == 2
     page.get_by_role("button", name="Start again").click()
     assert page.locator(".bx-count").inner_text().startswith("0 edits.") and page.locator(".bx-done").count() == 0
     page.close()
@@ -175,9 +158,9 @@ def test_a_wrong_verdict_costs_and_evidence_alone_may_mislead(chromium: Browser)
 @needs_chromium
 def test_fourteen_edits_settle_all_eight_and_fewer_cannot(chromium: Browser) -> None:
     """Nobody is cleared before every word was changed, and an edit changes one: so the record can't be beaten."""
-    page = opened(chromium, boards.html(boxes.line_up()))
+    page = opened(chromium, boxes.line_up(), reduced_motion="reduce")
     press(page, boxes.PEEKS_AT, "ditch")
-    assert done(page) == 1
+    assert sum(reached(page)) == 1
     press(page, boxes.FAVOURITE, "it")
     for box in SIDEWAYS:
         say(page, box, "sideways")
@@ -186,10 +169,10 @@ def test_fourteen_edits_settle_all_eight_and_fewer_cannot(chromium: Browser) -> 
     assert "12 words" in note(page)
     for place in sorted(set(range(T)) - {boxes.PEEKS_AT, boxes.FAVOURITE}):
         press(page, place, "ditch")
-    assert done(page) == 2
+    assert sum(reached(page)) == 2
     for box in REAL:
         say(page, box, "FFN")
-    assert done(page) == 3
+    assert sum(reached(page)) == 3
     expect(page.locator(".ffp-record")).to_have_text("14 edits, and that is the record.")
     assert boxes.LINE_UP_GOALS[2].record == T == 14
     assert "cheats at the last word only" in page.locator(".ffp-after").last.inner_text()
@@ -198,7 +181,7 @@ def test_fourteen_edits_settle_all_eight_and_fewer_cannot(chromium: Browser) -> 
 
 @needs_chromium
 def test_a_guilty_box_is_not_cleared(chromium: Browser) -> None:
-    page = opened(chromium, boards.html(boxes.line_up()))
+    page = opened(chromium, boxes.line_up(), reduced_motion="reduce")
     for place in range(T):
         press(page, place, "cat")
     for box in (*SIDEWAYS, 5):
@@ -210,7 +193,7 @@ def test_a_guilty_box_is_not_cleared(chromium: Browser) -> None:
 
 @needs_chromium
 def test_lamps_and_signs_show_what_torch_computes(chromium: Browser) -> None:
-    page = opened(chromium, boards.html(boxes.line_up()))
+    page = opened(chromium, boxes.line_up(), reduced_motion="reduce")
     press(page, 1, "the")
     press(page, 9, "the")
     words = list(boxes.SENTENCE)
@@ -230,7 +213,7 @@ def test_lamps_and_signs_show_what_torch_computes(chromium: Browser) -> None:
 @pytest.mark.parametrize(("width", "dark"), [(760, False), (390, True)])
 def test_everybody_can_use_it(chromium: Browser, width: int, dark: bool) -> None:
     for board in (boxes.line_up(), boxes.inspection(lambda *asked: True)):
-        page = opened(chromium, boards.html(board), width, dark)
+        page = opened(chromium, board, width, dark, reduced_motion="reduce")
         if board.name == "boxes":
             press(page, 1, "the")
             say(page, 2, "sideways")
@@ -250,7 +233,7 @@ def test_everybody_can_use_it(chromium: Browser, width: int, dark: bool) -> None
 
 @needs_chromium
 def test_keys_go_along_the_sentence_and_write(chromium: Browser) -> None:
-    page = opened(chromium, boards.html(boxes.line_up()))
+    page = opened(chromium, boxes.line_up(), reduced_motion="reduce")
     words = page.locator(".bx-word")
     words.nth(1).focus()
     page.keyboard.press("ArrowRight")
@@ -367,7 +350,7 @@ def test_the_readers_function_goes_from_box_to_box(chromium: Browser) -> None:
         (lambda *asked: False, 42 - innocent, ""),
     ):
         board = boxes.inspection(inspector)
-        page = opened(chromium, boards.html(board))
+        page = opened(chromium, board, reduced_motion="reduce")
         page.expose_function("python", lambda name, value, board=board: board.answers[name](value))
         page.evaluate(
             """() => document.querySelector(".ffn-play").addEventListener("ffn-ask",
@@ -376,18 +359,18 @@ def test_the_readers_function_goes_from_box_to_box(chromium: Browser) -> None:
         page.get_by_role("button", name="Send in your inspector").click()
         expect(page.locator(".ffp-sentence")).to_contain_text(f"is right about {right} of 42 boxes", timeout=30_000)
         assert page.locator(".bx-miss").count() == 42 - right
-        assert done(page) == (right == 42)
+        assert sum(reached(page)) == (right == 42)
         if score:
             expect(page.locator(".ffp-record")).to_have_text(score)
             page.get_by_text("It can’t be done").click()
             page.get_by_role("button", name="Whatever the sentence").click()
-            assert done(page) == 2 and "Only a second sentence" in page.inner_text("body")
+            assert sum(reached(page)) == 2 and "Only a second sentence" in page.inner_text("body")
         page.close()
 
 
 @needs_chromium
 def test_without_python_the_board_says_so(chromium: Browser) -> None:
-    page = opened(chromium, boards.html(boxes.inspection(two_sentences)))
+    page = opened(chromium, boxes.inspection(two_sentences), reduced_motion="reduce")
     page.get_by_role("button", name="Send in your inspector").click()
     expect(page.locator(".ffp-note")).to_contain_text("No answer from Python", timeout=5_000)
     page.close()

@@ -6,16 +6,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from ffnlab import boards
 from ffnlab.course.boards import clouds
 from ffnlab.course.experiments import collapse
 
 pytest.importorskip("playwright", reason="playwright is not installed")
 
+from board_page import opened, reached
 from conftest import needs_chromium
 from lab import browser
 from playwright.sync_api import Browser, expect
-from test_boxes_board import done, opened
 from test_desk import AXE, violations
 
 pytestmark = needs_chromium
@@ -29,7 +28,7 @@ def chromium() -> Iterator[Browser]:
 
 
 def test_dots_and_values_are_those_that_were_stored(chromium: Browser) -> None:
-    page = opened(chromium, boards.html(clouds.stacks()))
+    page = opened(chromium, clouds.stacks(), reduced_motion="reduce")
     for stop, depth in enumerate(collapse.DEPTHS):
         page.get_by_role("slider", name="layers").fill(str(stop))
         for label, length in (
@@ -52,30 +51,30 @@ def test_dots_and_values_are_those_that_were_stored(chromium: Browser) -> None:
 
 
 def test_goals_are_reached_by_what_they_ask_for(chromium: Browser) -> None:
-    page = opened(chromium, boards.html(clouds.stacks()))
+    page = opened(chromium, clouds.stacks(), reduced_motion="reduce")
     slider = page.get_by_role("slider", name="layers")
     slider.fill("3")
     page.get_by_label("as long as its input").check()
-    assert done(page) == 0, "as long as its input it falls no more slowly than attention alone"
+    assert sum(reached(page)) == 0, "as long as its input it falls no more slowly than attention alone"
     page.get_by_label("four times as long").check()
-    assert done(page) == 1
+    assert sum(reached(page)) == 1
     page.close()
-    page = opened(chromium, boards.html(clouds.stacks()))
+    page = opened(chromium, clouds.stacks(), reduced_motion="reduce")
     slider = page.get_by_role("slider", name="layers")
     assert page.locator(".cl-ghost").count() == 0, "what is to come is not drawn before it is guessed"
     slider.fill("13")
-    assert done(page) == 1 and page.locator(".cl-ghost").count() == 4
+    assert sum(reached(page)) == 1 and page.locator(".cl-ghost").count() == 4
     page.get_by_label("four times as long").check()
-    assert done(page) == 2, "at the end of the clock as well"
+    assert sum(reached(page)) == 2, "at the end of the clock as well"
     slider.fill("4")
-    assert done(page) == 2
+    assert sum(reached(page)) == 2
     said = page.locator(".ffp-after").all_inner_texts()
     assert "It was smaller in 20 of 20." in said[0] and "1.4·10⁻⁶" in said[1]
     page.close()
 
 
 def test_the_clock_plays_to_the_end_and_stops(chromium: Browser) -> None:
-    page = opened(chromium, boards.html(clouds.stacks()))
+    page = opened(chromium, clouds.stacks(), reduced_motion="reduce")
     page.get_by_role("button", name="Play").click()
     expect(page.get_by_role("button", name="Stop")).to_be_visible()
     expect(page.locator(".cl-layers")).to_have_text("96 layers", timeout=20_000)
@@ -85,7 +84,7 @@ def test_the_clock_plays_to_the_end_and_stops(chromium: Browser) -> None:
 
 @pytest.mark.parametrize(("width", "dark"), [(760, False), (390, True)])
 def test_everybody_can_use_it(chromium: Browser, width: int, dark: bool) -> None:
-    page = opened(chromium, boards.html(clouds.stacks()), width, dark)
+    page = opened(chromium, clouds.stacks(), width, dark, reduced_motion="reduce")
     for stop in ("0", "3", "13"):
         page.get_by_role("slider", name="layers").fill(stop)
         assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -8,18 +8,16 @@ import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from shutil import copy
 from typing import Any
 
 import pytest
 import torch
 
-from ffnlab import boards
-from ffnlab.boards import Board
 from ffnlab.course.boards import fold
 
 pytest.importorskip("playwright", reason="playwright is not installed")
 
+from board_page import copy_modules, opened, reached, sentence
 from conftest import needs_chromium
 from lab import browser, web_pages
 from playwright.sync_api import Browser, Page, expect
@@ -34,10 +32,7 @@ START = fold.xor().data["net"]
 @pytest.fixture(scope="module")
 def modules(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The board's modules beside what they import."""
-    folder = tmp_path_factory.mktemp("modules")
-    for file in [*boards.HERE.glob("*.js"), *fold.HERE.glob("*.js")]:
-        copy(file, folder)
-    return folder
+    return copy_modules(tmp_path_factory.mktemp("modules"))
 
 
 def hidden(net: dict[str, Any], x: torch.Tensor) -> torch.Tensor:
@@ -132,21 +127,6 @@ def chromium() -> Iterator[Browser]:
         yield opened
 
 
-def opened(chromium: Browser, play: Board, width: int = 760, dark: bool = False, **options: Any) -> Page:
-    page = chromium.new_page(viewport={"width": width, "height": 900}, **options)
-    page.set_default_timeout(10_000)
-    faults: list[str] = []
-    page.on("pageerror", lambda error: faults.append(str(error)))
-    theme = ' data-jp-theme-light="false" style="background: #111; color: #eee"' if dark else ""
-    page.set_content(
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>fold</title>'
-        f"<body{theme}><main><h1>The fold</h1>{boards.html(play)}</main>"
-    )
-    page.locator(".fd-panel svg").first.wait_for()
-    assert faults == []
-    return page
-
-
 def go(page: Page, at: float) -> None:
     page.locator(".fd-scrub").evaluate(
         "(scrub, at) => { scrub.value = at; scrub.dispatchEvent(new Event('input')); }", at
@@ -198,14 +178,6 @@ def folded(page: Page, x: float, y: float) -> tuple[float, float]:
     scale = (box["width"] - 8) / (1.16 * 1.85)
     low = 0.16 * 1.85
     return box["x"] + (x + low) * scale, box["y"] + box["height"] - (y + low) * scale
-
-
-def sentence(page: Page) -> str:
-    return page.locator(".ffp-sentence").inner_text()
-
-
-def done(page: Page) -> int:
-    return page.locator(".ffp-done").count()
 
 
 @needs_chromium
@@ -317,21 +289,21 @@ def test_at_the_start_nothing_is_solved_and_goals_are_reached_by_hand(chromium: 
     assert right(START) < 4 and not separable(hidden(START, POINTS))
     go(page, 4)
     go(page, 5)
-    assert done(page) == 0 and "one bent line" in sentence(page) and "2 of 4" in sentence(page)
+    assert sum(reached(page)) == 0 and "one bent line" in sentence(page) and "2 of 4" in sentence(page)
     go(page, 4)
     # Both arrows along a + b, one hinge at (0, 0) and one in the middle: relu(s) − 2·relu(s − 1).
     turn(page, "hinge 1", 45)
     carry(page, "hinge 1", plane(page, 0.1, -0.1))
     turn(page, "hinge 2", 45)
     carry(page, "hinge 2", plane(page, 0.7, 0.3))
-    assert done(page) == 0 and "The folds are good" in sentence(page)
+    assert sum(reached(page)) == 0 and "The folds are good" in sentence(page)
     turn(page, "the knife", -63.4)
     carry(page, "the knife", folded(page, 0.7, 0.175))
-    assert done(page) == 1 and "4 of 4 are right. Now unfold it." in sentence(page)
+    assert sum(reached(page)) == 1 and "4 of 4 are right. Now unfold it." in sentence(page)
     # The first hinge leaves the balls, all of which keep its unit firing.
     carry(page, "hinge 1", plane(page, -0.25, -0.25))
     carry(page, "the knife", folded(page, 1.1, 0.2))
-    assert done(page) == 2
+    assert sum(reached(page)) == 2
     go(page, 5)
     assert "You cut once; unfolded it is two lines, and 4 of 4 are right." in sentence(page)
     page.close()
@@ -345,13 +317,13 @@ def test_a_flag_is_right_where_a_theorem_is_and_wrong_where_none_is(chromium: Br
     away.locator("summary").click()
     away.get_by_role("button").nth(1).click()
     expect(page.locator(".ffp-note")).to_contain_text("It can be done.")
-    assert done(page) == 0
+    assert sum(reached(page)) == 0
     for stop in (2, 3, 4):
         page.wait_for_timeout(350)  # what follows at once is the same move
         go(page, stop)
     single.locator("summary").click()
     single.get_by_role("button").nth(1).click()
-    assert done(page) == 1
+    assert sum(reached(page)) == 1
     expect(page.locator(".ffp-after")).to_contain_text("a unit has to mix the inputs")
     page.close()
 

@@ -5,19 +5,17 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
-from shutil import copy
 from typing import Any
 
 import numpy as np
 import pytest
 
-from ffnlab import boards
-from ffnlab.boards import Board
 from ffnlab.course import world
 from ffnlab.course.boards import desk, fold
 
 pytest.importorskip("playwright", reason="playwright is not installed")
 
+from board_page import copy_modules, opened, reached
 from conftest import needs_chromium
 from lab import browser, web_pages
 from playwright.sync_api import Browser, Page
@@ -116,28 +114,13 @@ def chromium() -> Iterator[Browser]:
         yield opened
 
 
-def opened(chromium: Browser, play: Board) -> Page:
-    page = chromium.new_page(viewport={"width": 800, "height": 900})
-    page.set_default_timeout(10_000)
-    page.set_content(
-        f"<!doctype html><html lang='en'><title>desk</title><body><main><h1>The desk</h1>{boards.html(play)}</main>"
-    )
-    page.locator("section.ffp").wait_for()
-    return page
-
-
 def fader(page: Page, name: str) -> Any:
     return page.get_by_role("slider", name=name, exact=True)
 
 
-def done(page: Page) -> int:
-    return page.locator(".ffp-done").count()
-
-
 @needs_chromium
 def test_the_javascript_computes_what_python_computes(chromium: Browser, tmp_path: Path) -> None:
-    for file in [*boards.HERE.glob("*.js"), *desk.HERE.glob("*.js")]:
-        copy(file, tmp_path)
+    copy_modules(tmp_path)
     rng = np.random.default_rng(0)
     cases = [
         {"weights": rng.dirichlet(np.ones(n)).tolist(), "fader": int(rng.integers(n)), "share": float(rng.random()), "points": rng.normal(size=(n, 2)).tolist(),
@@ -182,7 +165,7 @@ def test_the_levels_are_won_by_hand_and_by_keys_and_a_record_can_be_bettered(chr
     for name, share in (("creek", "50"), ("cold", "17"), ("creek", "64")):
         fader(page, name).fill(share)
     used = page.locator(".ffp-record").inner_text()
-    assert done(page) == 1 and used == "You used 3 pulls. It can be done with 2."
+    assert sum(reached(page)) == 1 and used == "You used 3 pulls. It can be done with 2."
     page.get_by_role("button", name="Level 1").click()
     assert "33 % creek" in page.locator(".ffp-sentence").inner_text()
     fader(page, "dog").focus()
@@ -199,7 +182,7 @@ def test_the_levels_are_won_by_hand_and_by_keys_and_a_record_can_be_bettered(chr
     assert not fader(page, "jump").is_visible()
     for name, value in (("turn", "-165"), ("stretch", "2"), ("creek", "18")):
         fader(page, name).fill(value)
-    assert done(page) == 3 and "their triangle" in page.locator(".ffp-after").inner_text()
+    assert sum(reached(page)) == 3 and "their triangle" in page.locator(".ffp-after").inner_text()
     page.close()
 
 
@@ -220,10 +203,10 @@ def test_votes_get_three_right_and_the_fourth_goes_by_a_flag(chromium: Browser) 
     page = opened(chromium, desk.votes())
     for name, vote in (("creek", "3"), ("cold", "1"), ("warm", "-5"), ("lawn", "-4")):
         fader(page, name).fill(vote)
-    assert page.locator(".ffp-sentence").inner_text() == "3 of 4 sentences are right." and done(page) == 1
+    assert page.locator(".ffp-sentence").inner_text() == "3 of 4 sentences are right." and sum(reached(page)) == 1
     page.get_by_text("It can’t be done").click()
     page.get_by_role("button", name="are made of the same four words").click()
-    assert done(page) == 2 and "same total" in page.inner_text("body")
+    assert sum(reached(page)) == 2 and "same total" in page.inner_text("body")
     page.close()
 
 
@@ -237,7 +220,7 @@ def test_the_readers_own_sheet_counts_numbers_that_are_not_zero_while_its_hinges
         scrub = page.locator(".fd-scrub")
         move = "(scrub, at) => { scrub.value = at; scrub.dispatchEvent(new Event('input')); }"
         scrub.evaluate(move, 3)
-        assert done(page) == 0
+        assert sum(reached(page)) == 0
         scrub.evaluate(move, 4)
         assert page.locator(".ffp-record").inner_text() == count
         page.close()

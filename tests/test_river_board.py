@@ -14,6 +14,7 @@ import pytest
 
 pytest.importorskip("playwright", reason="playwright is not installed")
 
+from board_page import reached, sentence
 from conftest import needs_chromium
 from lab import browser
 from playwright.sync_api import Browser, Page, expect
@@ -186,10 +187,6 @@ def test_the_regions_are_where_the_tokens_go(chromium: Browser) -> None:
 # the board under the hand
 
 
-def done(page: Page) -> list[bool]:
-    return [("ffp-done" in (goal.get_attribute("class") or "")) for goal in page.locator(".ffp-goal").all()]
-
-
 def scrub(page: Page, step: int) -> None:
     page.locator(".rv-scrub").evaluate(
         "(made, value) => { made.value = value; made.dispatchEvent(new Event('input')); }", at(step)
@@ -200,30 +197,26 @@ def cure(page: Page, words: str) -> None:
     page.get_by_role("radio", name=words, exact=True).check(force=True)
 
 
-def sentence(page: Page) -> str:
-    return page.locator(".ffp-sentence").inner_text()
-
-
 @needs_chromium
 def test_nothing_is_reached_at_the_start_nor_without_a_cure(page: Page) -> None:
-    assert done(page) == [False, False, False]
+    assert reached(page) == [False, False, False]
     for step in (60, 240, 3000):
         scrub(page, step)
         run = river.runs(river.PLANTED)[river.BRANCHES[0]]
         assert f"{run.errors[at(step)]:.3f}" in sentence(page)
-    assert done(page) == [False, False, False]
+    assert reached(page) == [False, False, False]
 
 
 @needs_chromium
 def test_the_goals_are_reached_by_what_they_ask_and_not_by_the_cure_that_is_too_strong(page: Page) -> None:
     cure(page, "balance loss, α = 10")
     scrub(page, 3000)
-    assert not done(page)[1]
+    assert not reached(page)[1]
     scrub(page, board.earliest())
     expect(page.locator(".ffp-record")).to_contain_text("and that is the record")
     cure(page, "balance loss, α = 0.1")
     scrub(page, 3000)
-    assert done(page)[:2] == [True, True]
+    assert reached(page)[:2] == [True, True]
     fair = [
         (branch, n)
         for branch, run in river.runs(river.PLANTED).items()
@@ -236,7 +229,7 @@ def test_the_goals_are_reached_by_what_they_ask_and_not_by_the_cure_that_is_too_
     cure(page, "balance loss, α = 10")
     cure(page, f"{branch.when:,}")
     scrub(page, river.STEPS[n])
-    assert done(page) == [True, True, True]
+    assert reached(page) == [True, True, True]
 
 
 @needs_chromium

@@ -6,8 +6,6 @@ import itertools
 import random
 import re
 from collections.abc import Callable, Iterator
-from pathlib import Path
-from shutil import copy
 from typing import Any
 
 import numpy as np
@@ -16,7 +14,6 @@ import torch
 import torch.nn.functional as F
 
 from autograder.authoring import build
-from ffnlab import boards
 from ffnlab.boards import Board
 from ffnlab.course.boards import wire
 from ffnlab.course.boards.catalogue import BOARDS
@@ -24,6 +21,7 @@ from ffnlab.course.exercises import activations as exercises
 
 pytest.importorskip("playwright", reason="playwright is not installed")
 
+from board_page import copy_modules, opened, reached, sentence
 from conftest import needs_chromium
 from lab import browser, web_pages
 from playwright.sync_api import Browser, Locator, Page, expect
@@ -47,11 +45,7 @@ def chromium() -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def computing(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
     """A page that imports the boards' modules."""
-    folder = tmp_path_factory.mktemp("modules")
-    for file in [*boards.HERE.glob("*.js"), *wire.HERE.glob("*.js")]:
-        copy(file, folder)
-    (folder / "index.html").write_text("<!doctype html>", encoding="utf-8")
-    with web_pages(Path(folder)) as address:
+    with web_pages(copy_modules(tmp_path_factory.mktemp("modules"))) as address:
         page = chromium.new_page()
         page.goto(f"{address}/index.html")
         page.evaluate(
@@ -59,26 +53,6 @@ def computing(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> It
         )
         yield page
         page.close()
-
-
-def opened(chromium: Browser, board: Board, **options: Any) -> Page:
-    page = chromium.new_page(viewport={"width": 760, "height": 900}, **options)
-    failures: list[str] = []
-    page.on("pageerror", lambda error: failures.append(str(error)))
-    page.set_content(
-        f'<!doctype html><html lang="en"><title>wire</title><body style="margin:8px"><main>{boards.html(board)}</main></body>'
-    )
-    page.locator("section.ffp").wait_for()
-    assert not failures
-    return page
-
-
-def done(page: Page) -> list[bool]:
-    return ["ffp-done" in (goal.get_attribute("class") or "") for goal in page.locator(".ffp-goal").all()]
-
-
-def sentence(page: Page) -> str:
-    return page.locator(".ffp-sentence").inner_text()
 
 
 def press(knob: Locator, key: str, times: int) -> None:
@@ -262,9 +236,9 @@ def test_the_valley_is_won_with_keys(chromium: Browser) -> None:
     press(page.get_by_label("kink of unit 2"), "ArrowLeft", 3)
     press(page.get_by_label("strength of unit 1"), "ArrowUp", 2)
     press(page.get_by_label("strength of unit 2"), "ArrowUp", 1)
-    assert done(page) == [False, False, False]
+    assert reached(page) == [False, False, False]
     press(page.get_by_label("height of the whole wire"), "ArrowDown", 2)
-    assert sentence(page) == "The wire is inside the ribbon all the way." and done(page) == [True, False, False]
+    assert sentence(page) == "The wire is inside the ribbon all the way." and reached(page) == [True, False, False]
     page.get_by_role("button", name="2 · The tent").click()
     assert "furthest out" in sentence(page) and page.locator(".wr-kink").count() == 3
     knob = page.get_by_label("kink of unit 1")
@@ -307,7 +281,7 @@ def test_the_tent_is_won_with_the_mouse(chromium: Browser) -> None:
                     press(page.get_by_label(label), "ArrowLeft" if sign > 0 else "ArrowRight", 1)
             assert value(label) == wanted
     press(page.get_by_label("height of the whole wire"), "ArrowDown", 1)
-    assert done(page) == [False, True, False]
+    assert reached(page) == [False, True, False]
     page.close()
 
 
@@ -317,12 +291,12 @@ def test_a_flag_wants_its_reason(chromium: Browser) -> None:
     press(page.get_by_label("slope of line 1"), "ArrowUp", 1)
     page.get_by_text("It can’t be done").click()
     page.get_by_role("button", name="Three lines are too few").click()
-    assert "That is not why." in page.inner_text("body") and done(page) == [False]
+    assert "That is not why." in page.inner_text("body") and reached(page) == [False]
     for _ in range(3):
         page.wait_for_timeout(PAUSE)
         press(page.get_by_label("slope of line 2"), "ArrowUp", 1)
     page.get_by_role("button", name="However many lines you add up").click()
-    assert done(page) == [True]
+    assert reached(page) == [True]
     page.close()
 
 
@@ -337,7 +311,7 @@ def test_the_arch_keeps_the_smallest_number_of_units(chromium: Browser) -> None:
     press(page.get_by_label("kink of unit 4"), "ArrowLeft", 5)
     press(page.get_by_label("strength of unit 4"), "ArrowUp", 17)
     press(page.get_by_label("height of the whole wire"), "ArrowDown", 19)
-    assert done(page) == [True], sentence(page)
+    assert reached(page) == [True], sentence(page)
     assert page.locator(".ffp-record").inner_text() == "2 units, and that is the record."
     page.close()
 
@@ -381,7 +355,7 @@ def test_the_readers_network_plays_the_arch_and_a_wrong_one_does_not_look_right(
     answered(page, board)
     slider(page, "pieces", 32)
     expect(page.locator(".ffp-sentence")).to_contain_text("Your function uses 32 units. The wire stays inside.")
-    assert done(page) == [True] and page.locator(".ffp-record").inner_text() == "32 pieces, and that is the record."
+    assert reached(page) == [True] and page.locator(".ffp-record").inner_text() == "32 pieces, and that is the record."
     page.close()
 
     def slopes_for_changes(n: int, A: float, B: float) -> Any:
@@ -393,7 +367,7 @@ def test_the_readers_network_plays_the_arch_and_a_wrong_one_does_not_look_right(
     answered(page, board)
     slider(page, "pieces", 32)
     expect(page.locator(".ffp-sentence")).to_contain_text("Your function uses 32 units. The wire is out")
-    assert done(page) == [False]
+    assert reached(page) == [False]
     page.close()
 
 
@@ -448,10 +422,10 @@ def test_a_curve_of_the_boards_own_settles_nothing(chromium: Browser) -> None:
     page = opened(chromium, BOARDS["wire_beat"]())
     page.get_by_role("button", name="cliff").click()
     expect(page.locator(".ffp-sentence")).to_contain_text("The wire stays inside.")
-    assert int(page.get_by_role("slider", name="pieces").input_value()) >= wire.BILL and not done(page)[0]
+    assert int(page.get_by_role("slider", name="pieces").input_value()) >= wire.BILL and not reached(page)[0]
     press(page.locator(".wr-pen"), "ArrowDown", 1)
     expect(page.locator(".ffp-sentence")).to_contain_text("The wire stays inside.")
-    assert done(page)[0], "with a stroke of one's own it counts"
+    assert reached(page)[0], "with a stroke of one's own it counts"
     page.close()
 
 
@@ -495,19 +469,19 @@ def test_a_unit_learns_dies_of_one_step_and_is_not_woken(chromium: Browser) -> N
     page = opened(chromium, wire.learn())
     for _ in range(4):
         page.get_by_role("button", name="10 steps").click()
-    assert done(page) == [True, False, False], sentence(page)
+    assert reached(page) == [True, False, False], sentence(page)
     page.get_by_role("button", name="New unit").click()
     slider(page, "learning rate", 6)  # 1
     page.wait_for_timeout(PAUSE)
     page.get_by_role("button", name="1 step", exact=True).click()
-    assert done(page)[1] and "Both gradients are exactly 0." in sentence(page)
+    assert reached(page)[1] and "Both gradients are exactly 0." in sentence(page)
     slider(page, "learning rate", 9)
     after = page.locator(".wr-gauge").first.inner_text()
     page.get_by_role("button", name="100 steps").click()
-    assert page.locator(".wr-gauge").first.inner_text() == after and not done(page)[2]
+    assert page.locator(".wr-gauge").first.inner_text() == after and not reached(page)[2]
     page.get_by_text("It can’t be done").click()
     page.get_by_role("button", name="Its sum is below zero at every dot").click()
-    assert done(page) == [True, True, True]
+    assert reached(page) == [True, True, True]
     page.close()
 
 
@@ -517,12 +491,12 @@ def test_a_slope_on_the_left_wakes_it_and_buried_deep_nothing_does(chromium: Bro
     page = opened(chromium, wire.wake())
     page.get_by_role("button", name=name).click()
     page.get_by_role("button", name="10 steps").click()
-    assert done(page) == [name != "ReLU", False]
+    assert reached(page) == [name != "ReLU", False]
     page.get_by_role("button", name="start at b = −9").click()
     for pressed in range(10):
-        assert not done(page)[1], f"after {100 * pressed} steps"
+        assert not reached(page)[1], f"after {100 * pressed} steps"
         page.get_by_role("button", name="100 steps").click()
-    assert done(page)[1] and "at no dot" in sentence(page)
+    assert reached(page)[1] and "at no dot" in sentence(page)
     gauge = page.locator(".wr-gauge").nth(1).inner_text()
     says = {"ReLU": "gradient exactly 0", "GELU": "10⁻¹⁶", "SiLU": "b = −9."}[name]
     assert says in gauge
