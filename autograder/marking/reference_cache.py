@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
-import tempfile
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -63,12 +61,9 @@ def load_for_development(name: str) -> None:
         return
     data = shipped_answers.dump({name: reference.reference_outputs(name, seeds)})
     with contextlib.suppress(OSError):
-        path.parent.mkdir(exist_ok=True)
         for old in path.parent.glob(f"{name}.*"):
             old.unlink(missing_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as draft:
-            draft.write(data)
-        os.replace(draft.name, path)
+        write_private(path, data)
 
 
 def _file_for_development(name: str, seeds: tuple[int, ...]) -> Path:
