@@ -45,6 +45,15 @@ export function number(value, digits = 2) {
 /** @param {number} share */
 export const percent = (share) => `${share > 0.9995 && share < 1 ? "99.9" : number(100 * share, share > 0.99 || share < 0.01 ? 1 : 0)} %`;
 
+/** A number for people as a multiple of a power of ten, with one digit: 2·10⁻⁶. @param {number} value */
+export function powerOfTen(value) {
+  const [digit, power] = value.toExponential(0).split("e");
+  return `${digit.replace("-", "−")}·10${raised(Number(power))}`;
+}
+
+/** A whole number as an exponent. @param {number} power */
+export const raised = (power) => [...String(power)].map((sign) => (sign === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(sign)])).join("");
+
 /** A whole number for people, with a comma at the thousands. @param {number} value */
 export const wholeNumber = (value) => value.toLocaleString("en-US");
 

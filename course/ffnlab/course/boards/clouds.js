@@ -1,7 +1,7 @@
 // @ts-check
 // Fourteen tokens on their way through random layers, four times on one clock: attention alone, with an FFN, with skips, with all.
 import { select } from "./d3.js";
-import { element, number } from "./runtime.js";
+import { element, number, powerOfTen, raised } from "./runtime.js";
 
 const NAMES = /** @type {Record<string, string>} */ ({ attention: "attention alone", ffn: "attention, FFN", skip: "attention, skip", all: "all: skip, FFN, norm" });
 const LENGTHS = /** @type {Record<string, string>} */ ({ ffn: "as it comes", "ffn, same length": "as long as its input", "ffn, four times": "four times as long" });
@@ -16,10 +16,7 @@ const runOf = (cloud, state) => (cloud === "ffn" ? state.length : cloud);
 /** How far the tokens are from their mean, in words. @param {number} r */
 export function spread(r) {
   if (r < 1e-12) return "0, as far as can be computed";
-  if (r >= 0.01) return number(r, 2);
-  const power = Math.floor(Math.log10(r));
-  const raised = [...String(-power)].map((digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(digit)]).join("");
-  return `${number(r / 10 ** power, 0)}·10⁻${raised}`;
+  return r >= 0.01 ? number(r, 2) : powerOfTen(r);
 }
 
 /** @param {string} tag @param {Record<string, any>} attributes */
@@ -106,7 +103,7 @@ export const board = {
       const few = wide < 500;
       const marks = [0, -2, -4, -6, -8].flatMap((power) => {
         const label = shape("text", { x: left - 6, y: y(10 ** power) + 4, "text-anchor": "end", class: "cl-tick" });
-        label.textContent = power ? `10⁻${"⁰¹²³⁴⁵⁶⁷⁸"[-power]}` : "1";
+        label.textContent = power ? `10${raised(power)}` : "1";
         return [shape("line", { x1: left, x2: wide - 14, y1: y(10 ** power), y2: y(10 ** power), class: "cl-rule" }), label];
       });
       const ticks = data.depths.flatMap((/** @type {number} */ depth, /** @type {number} */ n) => {

@@ -1,7 +1,7 @@
 // @ts-check
 // Gradient descent moves one unit, act(w·x + b), towards seventeen dots. A step that is too large kills it.
 import { choice, clipped, frame, path, ribbon, set, shape, slider, spread } from "./marks.js";
-import { element, number } from "./runtime.js";
+import { element, number, powerOfTen } from "./runtime.js";
 
 /** @typedef {{w: number, b: number}} Unit */
 
@@ -62,8 +62,7 @@ export function descend(name, unit, rate, steps) {
 function small(value) {
   if (value === 0) return "exactly 0";
   if (Math.abs(value) >= 0.001) return number(value, 3);
-  const [digits, power] = value.toExponential(0).split("e");
-  return `${digits.replace("-", "−")}·10${[...power].map((sign) => (sign === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(sign)])).join("")}`;
+  return powerOfTen(value);
 }
 
 /** @param {any} state @param {any} data */
