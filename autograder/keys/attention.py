@@ -525,52 +525,41 @@ def exactly_three_words(V, star):
     return None, star - clipped @ V
 
 
-@reach_star.mistake(
-    "All triples of words are tried, and triples on one line are skipped. Words that all lie on one line, or fewer than three of them, have mixes as well."
-)
-def triples_in_general_position(V, star):
-    for i in range(len(V)):
-        for j in range(i):
-            for k in range(j):
-                three = [i, j, k]
-                table = torch.cat([V[three].T, torch.ones(1, 3, dtype=V.dtype)])
-                if len(table) == 3 and torch.linalg.det(table).abs() > 1e-9:
-                    part = torch.linalg.solve(table, torch.cat([star, torch.ones(1, dtype=V.dtype)]))
-                    if part.min() > -1e-9:
-                        weights = torch.zeros(len(V), dtype=V.dtype)
-                        weights[three] = part.clamp(min=0)
-                        return weights, None
-    w = torch.full((len(V),), 1 / len(V), dtype=V.dtype)
-    for _ in range(300):
-        along = V @ (star - w @ V)
-        best, worst = along.argmax(), along.masked_fill(w <= 0, math.inf).argmin()
-        way = V[best] - V[worst]
-        if along[best] - along[worst] < 1e-9:
-            break
-        share = torch.minimum((along[best] - along[worst]) / (way @ way), w[worst])
-        w[best] += share
-        w[worst] -= share
-    return None, star - w @ V
+_EVEN = "weights = torch.full((len(V),), 1 / len(V), dtype=V.dtype)"
+_REACHED = "if arrow.norm() < 0.05:"
 
-
-@reach_star.mistake(
-    "The box around the words is asked, coordinate by coordinate. A star can be in the box and still outside of the triangle."
+reach_star.slip(
+    "triples_in_general_position",
+    "All triples of words are tried, and triples on one line are skipped. Words that all lie on one line, or fewer than three of them, have mixes as well.",
+    replace={
+        _EVEN: """for i in range(len(V)):
+    for j in range(i):
+        for k in range(j):
+            three = [i, j, k]
+            table = torch.cat([V[three].T, torch.ones(1, 3, dtype=V.dtype)])
+            if len(table) == 3 and torch.linalg.det(table).abs() > 1e-9:
+                part = torch.linalg.solve(table, torch.cat([star, torch.ones(1, dtype=V.dtype)]))
+                if part.min() > -1e-9:
+                    weights = torch.zeros(len(V), dtype=V.dtype)
+                    weights[three] = part.clamp(min=0)
+                    return weights, None
+"""
+        + _EVEN,
+        _REACHED: "if False:",
+    },
 )
-def inside_the_box(V, star):
-    low, high = V.min(dim=0).values, V.max(dim=0).values
-    if (star < low - 1e-9).any() or (star > high + 1e-9).any():
-        return None, (star > high).to(V.dtype) - (star < low).to(V.dtype)
-    w = torch.full((len(V),), 1 / len(V), dtype=V.dtype)
-    for _ in range(300):
-        along = V @ (star - w @ V)
-        best, worst = along.argmax(), along.masked_fill(w <= 0, math.inf).argmin()
-        way = V[best] - V[worst]
-        if along[best] - along[worst] < 1e-9:
-            break
-        share = torch.minimum((along[best] - along[worst]) / (way @ way), w[worst])
-        w[best] += share
-        w[worst] -= share
-    return w, None
+reach_star.slip(
+    "inside_the_box",
+    "The box around the words is asked, coordinate by coordinate. A star can be in the box and still outside of the triangle.",
+    replace={
+        _EVEN: """low, high = V.min(dim=0).values, V.max(dim=0).values
+if (star < low - 1e-9).any() or (star > high + 1e-9).any():
+    return None, (star > high).to(V.dtype) - (star < low).to(V.dtype)
+"""
+        + _EVEN,
+        _REACHED: "if True:",
+    },
+)
 
 
 @reach_star.mistake(
