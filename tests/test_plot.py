@@ -32,8 +32,7 @@ from ffnlab.drawing import plot, style, svg
 LINEAR = plot.Frame((-2, 4), (-1, 3), "x", "f(x)", (-2, 0, 2, 4), ((0, "none"), (3, "three")))
 LOG = plot.Frame((1, 1024), (1e-6, 1), xticks=(1, 32, 1024), yticks=(), xscale="log", yscale="log")
 ROWS = plot.Frame((0, 1), (4.5, -0.5), xticks=(0, 0.5, 1), yticks=())  # the first row on top
-LAYERS = plot.Frame((0, 96), (1e-17, 1), xticks=(0, 1, 8, 96), yticks=(), xscale="symlog", yscale="log")
-FRAMES = {"linear": LINEAR, "log": LOG, "rows": ROWS, "layers": LAYERS}
+FRAMES = {"linear": LINEAR, "log": LOG, "rows": ROWS}
 
 PLOTTED: list[Callable[..., object]] = [
     activations.polygons, balance.load,

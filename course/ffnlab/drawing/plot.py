@@ -62,7 +62,7 @@ class Look(NamedTuple):
 class Frame:
     """Axes on a card, from `left` to `right` and from `top` to `bottom`, which show the numbers `x` and `y` (from, to).
 
-    A scale is "linear", "log" or "symlog" (linear from 0 to 1). The name of the upright axis is written above it.
+    A scale is "linear" or "log". The name of the upright axis is written above it.
     """
 
     x: Point
@@ -254,7 +254,7 @@ def _kept(
     )
     for set_scale, scale in zip((axes.set_xscale, axes.set_yscale), scales, strict=True):
         if scale != "linear":
-            set_scale(scale, **({"base": 2, "linthresh": 1, "linscale": 1} if scale == "symlog" else {}))
+            set_scale(scale)
     for axis, along in ((axes.xaxis, "x"), (axes.yaxis, "y")):
         axis.set_minor_locator(NullLocator())
         axis.label.set(rotation=0, va="baseline", rotation_mode="anchor")

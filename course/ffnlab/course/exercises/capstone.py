@@ -38,7 +38,6 @@ T = TypeVar("T")
 Arguments = tuple[str | None, int]  # kind and n_heads
 
 KINDS = ("none", "relu", "swiglu", "moe")
-WITH_FFN = KINDS[1:]
 LARGE = 1000.0
 SCALES = (1.0, 10.0, 100.0, LARGE, 2 * LARGE)  # how many times x
 RAY = [1.0 + 0.2 * n for n in range(12)]  # how many times a norm's gain
