@@ -499,8 +499,8 @@ def negative_weights_allowed(V, star):
 
 
 @reach_star.mistake(
-    "Weights below 0 are cut off after the fact, and the rest is stretched. That gives weights, but not the nearest ones: a star that other weights "
-    "reach counts as out of reach, or the direction is not ahead of every word."
+    "The weights are solved for once, and what is below 0 is cut off, or taken as a star out of reach. But other weights may reach the star with none "
+    "below 0. And the arrow from the mean of the words to the star proves nothing."
 )
 def cut_off_and_stretched(V, star):
     table = torch.cat([V.T, torch.ones(1, len(V), dtype=V.dtype)])

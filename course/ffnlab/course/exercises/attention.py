@@ -283,11 +283,7 @@ def _came_of(found: Any, V: torch.Tensor, star: torch.Tensor) -> Any:
         return "a direction that is not finite"
     if bool((ahead > 0).all()):
         return "a direction in which the star is ahead of every word"
-    return (
-        "a direction in which it is behind every word"
-        if bool((ahead < 0).all())
-        else "a direction in which a word is as far"
-    )
+    return "a direction away from the star" if bool((ahead < 0).all()) else "a direction that proves nothing"
 
 
 def _came_of_each(drawn: str) -> Callable[[Any, dict[str, Any]], dict[str, Any]]:
