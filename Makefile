@@ -148,17 +148,22 @@ fi; \
 missing | while IFS='|' read -r package without; do echo "$$package is missing; skipped without it: $$without"; done
 endef
 
-# Runs all steps whatever the first ones say; ends with what was run and what was skipped, and why.
+# Runs all steps whatever the first ones say; ends with what was run and what was skipped, and why. Tests wait for browsers and
+# kernels much of the time, so mypy and nbval run beside them. What those print follows when both have ended.
 define run_tests
-set -o pipefail; log=$$(mktemp); trap 'rm -f "$$log"' EXIT; summary=; status=0; \
+set -o pipefail; log=$$(mktemp); beside=$$(mktemp -d); trap 'kill -- -$$! 2>/dev/null; rm -rf "$$log" "$$beside"' EXIT; \
+summary=; status=0; \
 step() { name=$$1; shift; echo "── $$name"; \
     if "$$@" 2>&1 | tee -a "$$log"; then summary+="  ok      $$name"$$'\n'; \
     else summary+="  FAILED  $$name"$$'\n'; status=1; fi; }; \
 step "ruff check" $(BIN)/ruff check; \
 step "ruff format" $(BIN)/ruff format --check; \
-step "mypy" $(BIN)/mypy; \
+set -m; { summary=; status=0; \
+    step "mypy" $(BIN)/mypy; \
+    step "nbval on the solutions" env FFNLAB_STRICT=1 OMP_NUM_THREADS=1 $(BIN)/pytest -n 1 --nbval-lax $(SOLUTIONS); \
+    printf '%s' "$$summary" > "$$beside/summary"; exit $$status; } > "$$beside/output" 2>&1 & set +m; \
 step "pytest" env OMP_NUM_THREADS=1 $(BIN)/pytest -p no:nbval -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS); \
-step "nbval on the solutions" env FFNLAB_STRICT=1 OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --nbval-lax $(SOLUTIONS); \
+wait $$! || status=1; cat "$$beside/output"; summary+=$$(cat "$$beside/summary")$$'\n'; \
 echo "── run"; printf '%s' "$$summary"; \
 echo "── left for make sweep: nine notebooks in a browser, kept answers on draws for which the record is up to date, and a few long tests"; \
 echo "── skipped"; sed -n 's/^SKIPPED/ /p' "$$log" | grep . || echo "  nothing"; \
