@@ -13,8 +13,8 @@
 # %% [markdown] text="title"
 # # 00 · Over or into?
 #
-# A very small Transformer knows 56 words. Below, you begin a sentence and it goes on. Change the words in the boxes. Then switch its **FFN** off, in the middle
-# of the sentence.
+# A very small Transformer knows 56 words. Below, you begin a sentence and it goes on. Change the words in the boxes. Then switch its **FFN** off, and see how the
+# sentence ends now.
 #
 # <span class="ffn-notebook-only">To wake it up, press <b>Shift + Enter</b> four times.</span>
 
@@ -37,19 +37,25 @@ play(creek.switch())
 
 # %% figure="creek-after"
 veil("What does it lose?", "when you have switched the FFN off", of="creek_switch.off", text="""
-It still speaks. It writes a proper sentence to the end, and it tosses a coin for the two words that matter.
+It still speaks. It writes a proper sentence to the end. But for two words it has no idea: it finds *over* and *into* nearly equally probable, between 46 and
+54 % in every scene of this world, and *glad* and *sorry* as well. It writes down the one that is ahead. That is as good as tossing a coin.
 
 Why *over or into*? In this world everybody goes **over** cold water and **into** warm water. On land it is the other way round, because cold land is under soft
 snow. So *creek* alone tells you nothing about over or into, and *cold* alone tells you nothing either. You need both. Putting two things together is what
-this FFN does, and you have just switched it off. *Glad or sorry* needs two words as well, so that is the second coin.
+this FFN does, and you have just switched it off. *Glad or sorry* needs two words as well, so that is the second coin. Which two? In a while you will find out.
 
 And the ice? It follows from the first coin. If the coin falls well, the sentence ends with the right sight. If it falls badly, the model goes on from its own wrong
 word, sees snow on a creek, and is sure of it.
 """)
 
 # %% [markdown] text="scenes-text"
-# One sentence may be luck. The next cell lets the model write all 1,792 sentences about scenes that it has never read. A sentence counts as *proper* if only
-# the way, the feeling and the sight may be wrong in it, and as *right* if no word is wrong.
+# One sentence may be luck. So count. The first sentence above was new to the model: in all that it has read, no creek was ever called cold.
+
+# %% figure="predict-right-without-ffn"
+predict("right_without_ffn")
+
+# %% [markdown] text="scenes-words"
+# A sentence counts as *right* if no word is wrong. It counts as *proper* if no word is wrong except perhaps the way, the feeling and the sight.
 
 # %% code="next-word-all" output="fixed"
 model = toy_transformer.load()
@@ -58,8 +64,6 @@ for label, ffn in (("with its FFN", True), ("FFN off", False)):
     print(f"{label:12}   proper: {scores['proper']:4.0%}   right: {scores['right']:4.0%}")
 
 # %% [markdown] text="confession-text"
-# Two coins have to fall well, so about one sentence in four is right.
-#
 # ## A confession
 #
 # You have seen a trick. This model was also trained to speak with its FFN off, so that you can see what is left. It has a twin: the same size, the same
@@ -70,8 +74,12 @@ play(creek.twins())
 
 # %% figure="creek-twin-after"
 veil("Which of them still speaks?", "when you have asked the twin", of="creek_twin.twin_off", text="""
-The twin stammers. In a model that was trained like any other, every part leans on the others: take one away, and what is left was never meant to work alone.
-We trained sixteen more twins from other random starts. Without their FFNs they got between 19 and 71 % of the other words right, and with them all of them.
+The twin stammers. Of its 1,792 sentences without the FFN not one is proper. In a model that was trained like any other, every part leans on the others: take one
+away, and what is left was never meant to work alone.
+
+Was this twin just unlucky? We trained sixteen more from other random starts, and made it easier for them: they read the right sentence up to each word and gave the
+next one only. Leave out the words where two things have to be put together. Of all the others, they still got only between 19 and 71 % right without their FFNs,
+and every one with them.
 
 Which of the two is more like a model in the wild? The twin. The first one is more like a dissection: it was grown so that its parts come apart cleanly. Notebooks
 02 and 06 open it up and read it, neuron by neuron.
@@ -90,7 +98,7 @@ predict("gpt3_ffn_share")
 # | | |
 # |---|---|
 # | **Difficulty** | none |
-# | **Time** | 20 minutes |
+# | **Time** | 25 minutes |
 # | **You need** | Python, and to have met a PyTorch tensor once |
 # | **Points** | 2 |
 #
@@ -104,8 +112,8 @@ predict("gpt3_ffn_share")
 # ## The course on one page
 #
 # A Transformer is a stack of blocks, and each block has two halves. Attention lets the words of a sentence look at each other. The FFN then works on each word alone.
-# You will build it, open it, and finally split it into experts. Before this course you should have met attention once. Every notebook begins with this drawing; the part
-# it is about is green.
+# You will build it, open it, and finally split it into experts. Before this course you should have met attention once. Every notebook has this drawing near
+# its beginning, with the part that it is about in green.
 #
 # Short of time? Stay on the **core path** and skip what is marked *deeper*. You can come back to it.
 
@@ -162,13 +170,12 @@ print("x[0, 3] ", list(x[0, 3].shape), "         one token")
 # ## Be wrong on purpose
 #
 # Below each exercise is a check. It runs your code on a few inputs and knows many of the mistakes that people make. Here is one: this function should return the three
-# sizes of `x`, in the order of the shape. Run the cell. Then change the last line of the function, and see what else the check has to say.
+# sizes of `x`, in the order of the shape, and for the `x` above it does. Run the cell. Then write other mistakes into its last line. How many does the check know by name?
 
 
 # %% code="wrong-on-purpose"
 def wrong_on_purpose(x):
-    B, T, d = x.shape
-    return B, d, T
+    return 2, 14, 6
 
 
 check("hello_shape", wrong_on_purpose, on_purpose=True)
@@ -197,6 +204,36 @@ def hello_shape(x):
     ### BEGIN SOLUTION
     B, T, d = x.shape
     return B, T, d
+    ### END SOLUTION
+    raise NotImplementedError
+
+# %% [markdown] text="feeling-text"
+# ## A rule to find
+#
+# *Over or into* needs the place and the weather. *Glad or sorry* needs two words as well. The model knows which, and it knows the rule. You don't, but you can ask it.
+# Change one word at a time.
+
+# %% figure="creek-rule"
+play(creek.rule())
+
+# %% [markdown] text="feeling-exercise-text"
+# ### Exercise `feeling`
+#
+# *no points: this one is for the detective in you · difficulty ●●○ · 5 minutes*
+#
+# Write down the rule of *glad or sorry*.
+#
+# - **Takes** three booleans. `water` is True for *creek, river, lake* and *pond*; `cold` for *cold, icy, frosty* and *chilly*; `spunky` for *spunky, brave, bold* and *lively*.
+# - **Returns** `"glad"` or `"sorry"`.
+#
+# No language model can tell you this rule. It holds in this world only.
+
+
+# %% exercise="feeling"
+def feeling(water, cold, spunky):
+    """Whether the creature is "glad" or "sorry", from three booleans."""
+    ### BEGIN SOLUTION
+    return "glad" if cold is spunky else "sorry"
     ### END SOLUTION
     raise NotImplementedError
 

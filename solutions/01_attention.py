@@ -104,7 +104,7 @@ anatomy.block("01")
 
 # %% exercise="self_attention"
 def self_attention(X, Wq, Wk, Wv, Wo, A=None):
-    """One head over X [T, d]: (out [T, d], A [T, T]). A given: used instead of the computed weights."""
+    """One head over X [T, d]: (out, A), each with a row for every output. A given: used in place of computed weights."""
     ### BEGIN SOLUTION
     if A is None:
         scores = (X @ Wq) @ (X @ Wk).T / math.sqrt(Wq.shape[1])  # [T, T]
@@ -172,6 +172,7 @@ try:
             plt.plot(*ends.T, "-", color="tab:red", lw=1)
     plt.plot(*V.T, "o", color="tab:blue")
     plt.axis("equal")
+    plt.ylim(-3, 3)
     plt.show()
 except NotImplementedError:
     print("This picture appears when reach_star is written.")
@@ -206,7 +207,7 @@ try:
         off = [(self_attention(s * X, *W, frozen)[0] - s * out).norm() / (s * out).norm() for s in steps]
         plt.plot(steps, off, label=label)
     plt.xlabel("s")
-    plt.ylabel("distance of f(sX) from s·f(X), in lengths of s·f(X)")
+    plt.title("How far f(sX) is from s·f(X), in lengths of s·f(X)")
     plt.legend()
     plt.show()
 except NotImplementedError:
@@ -268,8 +269,8 @@ except NotImplementedError:
 #
 # ## 4 · Over or into?
 #
-# Back to the creek. Its attention has no scores: it averages, so all weights are equal, whatever the words are. Then each word has one number to give to the
-# question, its **vote**, and a sentence says what the average of its votes says. Above 0 is *over*, below 0 is *into*. Choose the votes.
+# Back to the creek. Its attention is of the simplest kind: without queries and keys, it averages. The faders stay put, whatever the words are. Then each word has one
+# number to give to the question, its **vote**, and a sentence says what the average of its votes says. Above 0 is *over*, below 0 is *into*. Choose the votes.
 
 # %% figure="votes"
 play(desk.votes())
@@ -282,7 +283,7 @@ two” is called **XOR**, exclusive or. It is the smallest rule that no adding u
 """)
 
 # %% [markdown] text="creek-text"
-# Does a *trained* model obey this? Take the plainly trained twin from notebook 00, with 6,240 numbers left when its FFN is off. The cell asks how far it puts *over* ahead of *into* in
+# Can a *trained* model win where you could not? Take the plainly trained twin from notebook 00, with 6,240 numbers left when its FFN is off. The cell asks how far it puts *over* ahead of *into* in
 # each of the four sentences, and adds up the two pairs.
 
 # %% figure="predict-creek-totals"
@@ -307,7 +308,9 @@ for ffn in (False, True):
 
 # %% [markdown] text="creek-after"
 # So here is the answer. **A mix with weights that don't depend on the words can't say over or into.** All it can do is bring the two features, water and cold, to one
-# place. Somebody else has to put them together.
+# place. Then something else has to put them together.
+#
+# And if the faders move? Then it can be done, because a score is a product of features. *Deeper* has such a head.
 #
 # ## 5 · Fold the plane
 #
@@ -322,7 +325,7 @@ for ffn in (False, True):
 play(fold.xor())
 
 # %% [markdown] text="xor_weights-text"
-# No fader leaves the triangle of section 1. Two kinks do more: one straight cut has become a bent one, or two. You have found the numbers by hand. Now write them down.
+# Two kinks have turned one straight cut into a bent one, or two. Now write your numbers down.
 #
 # ### Exercise `xor_weights`
 #
@@ -389,8 +392,6 @@ except NotImplementedError:
 # | linear? | in the values, yes; in X, no | no |
 # | parameters | $W_Q, W_K, W_V, W_O$: 4·d² | $W_1, b_1, W_2, b_2$: often about 8·d² |
 # | people compare it to | reading; feature engineering | reasoning; a simple model on top of the features |
-#
-# Attention can compute too, as you will see under *Deeper*, and an FFN can simply copy.
 
 # %% [markdown] text="quiz_hull-text"
 # ## 6 · Quiz
@@ -551,7 +552,7 @@ quiz_xor = "B"
 # - say why no adding up of votes decides *over or into*, and write down two neurons that do: `xor_weights`.
 #
 # **Your own part.** Each earned answer that is a part of a Transformer is kept in `my_transformer.py`, in the course's folder. Open it: it is your own code. Your
-# `self_attention` now gathers the creek and the cold in the model of notebook 00.
+# `self_attention` now mixes the words in the model of notebook 00, which hands in its own A.
 #
 # Next: `02_feed_forward`, where you wire neurons by hand, and find the same ones in a trained model.
 

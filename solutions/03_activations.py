@@ -13,8 +13,8 @@
 # %% [markdown] text="title"
 # # 03 · A wire and a ribbon
 #
-# Drag the rings. Each one tilts a straight line, and the black wire is the sum of the three. Bring the wire into the ribbon. If you are sure that nobody can,
-# say so with ⚑, and say why. Some levels of this notebook can be won, and some can't.
+# Drag the rings. Each one tilts a straight line, and the black wire is the sum of the three. The coloured feet below move a line sideways, and the black knob lifts the whole
+# wire. Bring the wire into the ribbon. If you are sure that nobody can, say so with ⚑, and say why. Some levels of this notebook can be won, and some can't.
 #
 # <span class="ffn-notebook-only">To wake the board up, press <b>Shift + Enter</b> three times. Keys work, too: Tab goes to a knob, and the arrows move it.</span>
 
@@ -111,7 +111,7 @@ def steepest(w, b, v):
     return largest
 
 
-print(steepest([1, 1, 1], [1, 0, -1], [1.5, -3, 1.5]), "is the steepest slope of the tent")
+print(steepest([2.0], [1.0], [-3.0]), "for one unit with w = 2 and v = −3")
 
 # %% exercise="steepest_counterexample"
 steepest_counterexample = ...  # ([w, …], [b, …], [v, …])
@@ -377,9 +377,13 @@ play(wire.wake())
 
 # %% figure="wake-after"
 veil("Do smooth units never die?", "when you have taken a thousand steps from b = −9", of="wire_wake.deep", text="""
-So it is sometimes said. From b = −9 this one does not come back, in 1,000 steps at any of the board's learning rates. GELU's gradient there is about 10⁻¹⁵, so no step moves anything. In PyTorch's float32 the GELU of such a tensor and its gradient are even
-exactly 0. SiLU's gradients are 0.0015 and 0.0009, which is not nothing, but they point the wrong way: SiLU falls until x = −1.28 and rises only from there, as GELU does from
-−0.75. Left of that the slope is negative, and each step pushes b further down.
+So it is sometimes said. First, why does GELU come back from b = −1.2? It falls until −0.75, and from there it rises. At the three dots on the right the sum is right of
+that place, where the slope is positive, so these three pull w up. Without them the unit is not woken: in 1,000 steps at any of the board's learning rates its sum stays
+below zero at every dot.
+
+From b = −9 the sum is below −8 at every dot, so no dot pulls up. GELU's gradient there is about 10⁻¹⁵, and no step moves anything. In PyTorch's float32 the GELU of such a
+tensor and its gradient are even exactly 0. SiLU rises from −1.28 on, and its gradients are 0.0015 and 0.0009. That is not nothing, but they push w and b further down. In
+1,000 steps neither of the two comes back, at any of the board's learning rates.
 
 So say *when* a unit dies, and on which data.
 """)
@@ -428,7 +432,7 @@ quiz_proof = "A"
 #
 # 1. What shape does the wire have, however many units there are? Why?
 # 2. Can you win? Look at the ribbon at x = −2, −1, 0, 1 and 2.
-# 3. At which of the proof's four lines does the strategy of “Beat the machine” break down here?
+# 3. At which of the proof's four lines does the strategy of “Beat the machine” break down first?
 # 4. With ReLU the valley can be won. Name one thing that this victory does not promise.
 #
 # Half a page is enough. Double-click the cell below to write.
@@ -492,12 +496,6 @@ the fifteen without it, none misses any.
 """)
 
 # %% [markdown] text="polygons-text"
-# **Two inputs.** A kink becomes a straight line, the unit's **hinge**. All hinges together cut the plane into polygons, and inside one polygon the network is one affine map.
-# The networks below learn to tell a disc from the ring around it. Drag the point from polygon to polygon, then train.
-#
-# N lines cut the plane into at most $1 + N + N(N - 1)/2$ polygons. In d dimensions the bound is $\binom N0 + \dots + \binom Nd$, where $\binom Nk$ counts the ways to choose k
-# of N, a count that goes back to Schläfli. So 32 units make at most 33 pieces with one input, and at most 15,033,173 with eight. That is one reason for a wide hidden layer.
-#
 # **What the theorems ask.** Three theorems hold for any number of inputs, on sets that are closed and bounded. Each says: with enough units, as close as you like.
 #
 # | | the activation has to be | ReLU? |
@@ -506,7 +504,7 @@ the fifteen without it, none misses any.
 # | Hornik 1991 | continuous, bounded, not constant | the same two |
 # | [Leshno, Lin, Pinkus, Schocken 1993](https://doi.org/10.1016/S0893-6080(05)80131-5) | locally bounded, with few jumps, and **not a polynomial** | yes |
 #
-# The last condition is sharp, as your answer on paper shows. For whole Transformers there is a theorem as well: [Yun et al. 2020](https://arxiv.org/abs/1912.10077).
+# The last condition is sharp, and your answer on paper shows it for z². For whole Transformers there is a theorem as well: [Yun et al. 2020](https://arxiv.org/abs/1912.10077).
 #
 # **Outside of the interval.** Does it matter in a Transformer that the wire is straight out there? An FFN usually reads the output of a norm, which limits how long a vector can
 # be. But within that limit a vector can still be far from everything that the network has learned from, and there nobody has put a kink in the right place.
@@ -519,6 +517,12 @@ the fifteen without it, none misses any.
 # **Which activation learns faster?** [Shazeer 2020](https://arxiv.org/abs/2002.05202) trained the same Transformer with each. After 65,536 steps the log-perplexity was 1.997 with
 # ReLU, 1.983 with GELU and 1.994 with SiLU. After 524,288 steps it was 1.677, 1.679 and 1.683, so the early lead was gone. Notebook 07 shows a change that matters more. GELU and
 # SiLU were introduced by [Hendrycks and Gimpel 2016](https://arxiv.org/abs/1606.08415).
+#
+# **Two inputs.** A kink becomes a straight line, the unit's **hinge**. All hinges together cut the plane into polygons, and inside one polygon the network is one affine map.
+# N lines cut the plane into at most $1 + N + N(N - 1)/2$ polygons. In d dimensions the bound is $\binom N0 + \dots + \binom Nd$, where $\binom Nk$ counts the ways to choose k
+# of N, a count that goes back to Schläfli. So 32 units make at most 33 pieces with one input, and at most 15,033,173 with eight. That is one reason for a wide hidden layer.
+#
+# The networks below learn to tell a disc from the ring around it. Drag the point from polygon to polygon, then train.
 
 # %% figure="polygons"
 controls.show(

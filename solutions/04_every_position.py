@@ -13,7 +13,8 @@
 # %% [markdown] text="title"
 # # 04 · Which of these eight are FFNs?
 #
-# Eight closed boxes read the same sentence. Each takes one vector per word and gives one vector back. Some of them are feed-forward networks. The others pretend.
+# Eight closed boxes read the same sentence. Each takes one vector per word and gives one vector back. Some of them are feed-forward networks. These answer each word
+# alone, so they never look *sideways*. They answer it alike at every place, so they have no *favourites*. The other boxes pretend.
 #
 # You can't open a box, but you can change the words. Press *creek*. It becomes *ditch*, and a lamp lights wherever an output has moved.
 #
@@ -73,7 +74,7 @@ veil("What was in the boxes?", "when all eight are settled", of="boxes.all", tex
 | 7 | a convolution over three words | sideways: the word and its two neighbours |
 | 8 | x + FFN(norm(x)), where the norm sees one word alone | real |
 
-Width and activation differ among the real ones, and one of them has a norm and a residual connection. None of that breaks a rule.
+The real ones differ in width and activation, and one has a norm and a residual connection. That breaks no rule.
 """)
 
 # %% [markdown] text="header"
@@ -94,7 +95,7 @@ anatomy.block("04")
 #
 # $$y_t = \mathrm{FFN}(x_t)$$
 #
-# There is only one x on the right, and one FFN for every position t. These are two rules, and a box can break either of them.
+# There is one x on the right, and one FFN for every t. These are two rules.
 #
 # **No looking sideways.** Output t depends on input t and on nothing else.
 #
@@ -104,7 +105,7 @@ anatomy.block("04")
 # identically”. What does a Transformer gain from it?
 #
 # - **Parameters.** An FFN that takes 512 numbers to 2,048 and back has 2.1 million. With an FFN for each of 1,024 positions, one layer would have 2.15 billion.
-# - **Any length.** A fifteenth word needs nothing new. No token waits for another one, so all can be computed at once.
+# - **Any length.** It slides along like a convolution with a window of one word. A fifteenth word needs nothing new. No token waits for another, so all can be computed at once.
 # - **Learning.** What is learned at one position holds at every other. If you move a token, its output moves along, unchanged. This is called *equivariance*. Attention without positions has it, too.
 #
 # One set of weights serves all positions of a layer. Each layer has its own: `[FFN(512, 2048) for _ in range(6)]` makes six. `[FFN(512, 2048)] * 6` holds the same one
@@ -112,7 +113,7 @@ anatomy.block("04")
 #
 # ## Write the inspector
 #
-# By hand this takes minutes. So write a function that does it for any box. Here is a test that looks good. The book *Dive into Deep Learning* shows that
+# By hand this takes minutes. So write a function that does it. Here is a test that looks good. The book *Dive into Deep Learning* shows that
 # [its FFN](https://d2l.ai/chapter_attention-mechanisms-and-transformers/transformer.html) does the same at every position. It feeds in the same vector everywhere, and
 # all outputs are equal.
 
@@ -138,7 +139,7 @@ for name, layer in (("FFN", FFN(6, 24)), ("attention", attention)):
 #
 # *5 points · difficulty ●●● · 12 minutes*
 #
-# You get a closed box `f`. Feed it whatever you like, as often as you like, and find out whether it keeps both rules.
+# You get a closed box `f`. Feed it whatever you like, and find out whether it keeps both rules.
 #
 # - **Takes** `f`, a function that maps [..., T, d] to [..., T, d], the numbers `T` and `d`, and a `seed` for your random inputs. T is at least 4.
 # - **Returns** `True` if `f` is position-wise, otherwise `False`.
@@ -183,7 +184,7 @@ A favourite shows at once, because its position is among them. A box that looks 
 others, so its answers differ. We tried it
 on 840 boxes, and it was right about each. Rarely, two halves fall in a way that hides a cheat.
 
-A box could cheat on one sentence in a billion. That is why the exercise promises you that cheats are large and typical.
+A box could cheat on one sentence in a billion. So the exercise promises you that cheats are typical.
 """)
 
 # %% [markdown] text="residual-text"
@@ -235,7 +236,7 @@ def residual_sublayer(x, ffn, norm, mode):
 # %% [markdown] text="block-text"
 # There are more wirings. Gemma 2 has a norm on either side of the FFN, both on the branch. PaLM and GPT-J run attention and FFN in *parallel*, on the same normed x, and add both.
 #
-# With your function a whole block is two lines. The next cell stacks 24 blocks with random weights, attention included.
+# The next cell stacks 24 of your blocks with random weights, attention included.
 
 # %% figure="predict-pre-norm-size"
 predict("pre_norm_size")
@@ -278,7 +279,8 @@ except NotImplementedError:
     print("This cell lights up when residual_sublayer is written.")
 
 # %% [markdown] text="stream-after"
-# Why does it grow like a root? The sum of n unrelated numbers of one size s is about s·√n large, and each block adds twice. Set `shrink = (2 * depth) ** -0.5`, and the size stays near 1 at any depth. GPT-2 starts its
+# Why like a root? The sum of n unrelated numbers of one size s is about s·√n large. An FFN adds 0.25 here. Attention adds 0.4 in the first block and over 0.9 in the 24th, so
+# the curve begins below √depth and comes nearer to it. Set `shrink = (2 * depth) ** -0.5`, and the size stays near 1 at any depth. GPT-2 starts its
 # training with that factor on the layers that write into the stream. And because the stream grows, pre-norm models have one more norm at their end.
 #
 # ## Fourteen tokens become one
@@ -481,7 +483,7 @@ for name, layer in (("FFN", ffn), ("attention", attention)):
         print("   ", " ".join("■" if value > 1e-9 else "·" for value in row))
 
 # %% [markdown] text="chunks-text"
-# A matrix with blocks on its diagonal only is called *block-diagonal*. The blocks differ, because each token's own numbers decide which neurons are active.
+# A matrix with blocks on its diagonal only is called *block-diagonal*.
 #
 # ### In portions
 #

@@ -13,6 +13,7 @@ from typing import Any
 import nbformat
 import numpy as np
 import pytest
+import torch
 
 pytest.importorskip("playwright", reason="playwright is not installed")
 
@@ -165,6 +166,19 @@ def test_the_twin_reads_as_well_and_stammers_without_its_ffn() -> None:
     assert min(left) > 0.19 and max(left) < 0.71
     task = experiment.TASKS[twin.SETTING.task]
     assert experiment.judged(twin.load(), task, ffn=False) == runs[str(twin.SHIPPED)]["off"]
+    assert twin.score_sentences(twin.load(), ffn=False)["proper"] == 0
+
+
+def test_without_its_ffn_the_shipped_model_has_no_idea_about_two_words() -> None:
+    model = toy_transformer.load()
+    sentences = toy_transformer.tensor([world.wish(scene) for kind in (True, False) for scene in world.scenes(kind)])
+    for place, words in ((world.WAY, world.WAYS), (world.FEELING, world.FEELINGS)):
+        with torch.no_grad():
+            found = model(sentences[:, :place], False)[:, -1].softmax(-1)[:, [world.NUMBER[word] for word in words]]
+        assert found.min() > 0.455 and found.max() < 0.545  # from 46 to 54 %, as notebook 00 says
+    assert twin.score_sentences(model, ffn=False)["right"] == pytest.approx(0.24, abs=0.005)
+    feed_forward = sum(p.numel() for name, p in model.named_parameters() if name.startswith("linear"))
+    assert (feed_forward, sum(p.numel() for p in model.parameters())) == (4192, 10_432)
 
 
 # The runtime

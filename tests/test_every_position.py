@@ -273,12 +273,17 @@ def test_every_rounding_of_r_shows(seed: int) -> None:
 # The stream of 24 blocks
 
 
-def root_mean_squares(mode: str, depth: int, shrink: float = 1.0) -> list[float]:
-    """That of all numbers after `depth` random blocks, as the notebook stacks them, for twenty seeds that it does not show."""
+def root_mean_squares(
+    mode: str, depth: int, shrink: float = 1.0, additions: list[list[float]] | None = None
+) -> list[float]:
+    """That of all numbers after `depth` random blocks, as the notebook stacks them, for twenty seeds that it does not show.
+
+    additions: gets those of what each layer adds, layer by layer, for each seed.
+    """
     sublayer, found, d = solution_answer("residual_sublayer").answer, [], 32
     for seed in range(5, 25):
         torch.manual_seed(seed)
-        x = torch.randn(14, d)
+        x, added = torch.randn(14, d), list[float]()
         for _ in range(depth):
             q, k, v, o = torch.randn(4, d, d) / d**0.5
             up, down = nn.Linear(d, 4 * d), nn.Linear(4 * d, d)
@@ -290,7 +295,11 @@ def root_mean_squares(mode: str, depth: int, shrink: float = 1.0) -> list[float]
                 return shrink * down(torch.relu(up(h)))
 
             for layer in (attention, ffn):
+                before = x
                 x = sublayer(x, layer, nn.LayerNorm(d), mode)
+                added.append((x - before).square().mean().sqrt().item())
+        if additions is not None:
+            additions.append(added)
         found.append(x.square().mean().sqrt().item())
     return found
 
@@ -302,3 +311,8 @@ def test_the_stream_grows_in_pre_norm_alone_and_as_the_text_says() -> None:
     assert root_mean_squares("post", 24) == pytest.approx([1.0] * 20, abs=1e-3)
     for depth in (24, 96):
         assert root_mean_squares("pre", depth, (2 * depth) ** -0.5) == pytest.approx([1.0] * 20, abs=0.15)
+    additions = list[list[float]]()
+    root_mean_squares("pre", 24, additions=additions)
+    mean = torch.tensor(additions).mean(0)  # attention and FFN take turns
+    assert mean[0] == pytest.approx(0.4, abs=0.05) and mean[46] > 0.9
+    assert mean[1::2] == pytest.approx([0.25] * 24, abs=0.04)

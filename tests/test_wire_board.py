@@ -512,21 +512,42 @@ def test_what_is_said_of_the_buried_unit() -> None:
         assert float(of_w) == pytest.approx(size, rel=0.01) and float(of_b) > 0
 
 
-def test_the_buried_unit_does_not_come_back() -> None:
-    """In 1,000 steps, at any learning rate of the board."""
+def after_a_thousand_steps(name: str, b: float, dots: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """w and b [rates] of a unit that learned some of the dots, at each learning rate of the board."""
     source = (wire.HERE / "descent.js").read_text(encoding="utf-8")
     found = re.search(r"const RATES = \[(.*)\];", source)
     assert found
     rates = torch.tensor([float(rate) for rate in found[1].split(",")], dtype=torch.float64)
-    for name in ("GELU", "SiLU"):
-        w, b = torch.full_like(rates, 0.3), torch.full_like(rates, -9.0)
-        for _ in range(1000):
-            leaves = [part.clone().requires_grad_() for part in (w, b)]
-            z = leaves[0][:, None] * DOTS + leaves[1][:, None]
-            loss = (ACTS[name](z) - (DOTS - 0.5).relu()).square().mean(1).sum()
-            of_w, of_b = torch.autograd.grad(loss, leaves)
-            w, b = w - rates * of_w, b - rates * of_b
-        assert bool((w[:, None] * DOTS + b[:, None] < 0).all()) and bool((b <= -9).all())
+    unit = torch.full_like(rates, 0.3), torch.full_like(rates, b)
+    for _ in range(1000):
+        w, b_ = (part.clone().requires_grad_() for part in unit)
+        errors = ACTS[name](w[:, None] * dots + b_[:, None]) - (dots - 0.5).relu()
+        of_w, of_b = torch.autograd.grad(errors.square().sum() / len(DOTS), (w, b_))
+        unit = unit[0] - rates * of_w, unit[1] - rates * of_b
+    return unit
+
+
+def highest_sum(w: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """The highest w·x + b at any of the dots [rates]."""
+    found: torch.Tensor = (w[:, None] * DOTS + b[:, None]).max(1).values
+    return found
+
+
+@pytest.mark.parametrize("name", ["GELU", "SiLU"])
+def test_the_buried_unit_does_not_come_back(name: str) -> None:
+    assert bool((0.3 * DOTS - 9 < -8).all())
+    w, b = after_a_thousand_steps(name, -9.0, DOTS)
+    assert bool((highest_sum(w, b) < 0).all()) and bool((b <= -9).all())
+
+
+def test_three_dots_wake_the_unit_and_without_them_it_is_not_woken() -> None:
+    """Those at which its sum is right of GELU's lowest place, −0.75."""
+    places = torch.linspace(-2, 0, 20_001, dtype=torch.float64)
+    lowest = places[ACTS["GELU"](places).argmin()]
+    pulls = lowest < 0.3 * DOTS - 1.2
+    assert lowest == pytest.approx(-0.75, abs=0.005) and pulls.tolist() == [False] * 14 + [True] * 3
+    assert bool((highest_sum(*after_a_thousand_steps("GELU", -1.2, DOTS))[:4] > 0).all()), "up to the rate that is set"
+    assert bool((highest_sum(*after_a_thousand_steps("GELU", -1.2, DOTS[~pulls])) < 0).all())
 
 
 # For everybody

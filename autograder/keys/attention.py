@@ -572,6 +572,31 @@ def softmax_of_nearness(V, star):
 
 
 reach_star.slip(
+    "softmax_of_nearness_for_every_star",
+    of=softmax_of_nearness,
+    replace={"return (weights, None) if left.norm() < 0.05 else (None, left)": "return weights, None"},
+    form_of=softmax_of_nearness,
+)
+
+
+@reach_star.mistake(
+    "This is least squares, which only brings the mix near the star. Weights in attention have two rules more: none is below 0, and they sum to 1."
+)
+def plain_least_squares(V, star):
+    weights = torch.linalg.lstsq(V.T, star[:, None], driver="gelsd").solution[:, 0]
+    if (weights @ V - star).norm() < 0.05:
+        return weights, None
+    return None, star - weights @ V
+
+
+reach_star.slip(
+    "plain_least_squares_for_every_star",
+    of=plain_least_squares,
+    replace={"if (weights @ V - star).norm() < 0.05:": "if True:"},
+    form_of=plain_least_squares,
+)
+
+reach_star.slip(
     "star_not_returned",
     NO_RETURN,
     replace={"return weights, None": "weights, None", "return None, arrow": "None, arrow"},

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import torch
+
 from autograder.keys.key import NO_RETURN, Key, question
 from ffnlab.course.exercises import start_here as exercises
 
@@ -53,6 +55,18 @@ hello_shape.slip(
     "without_b", of=without_d, replace={"x.shape[0], x.shape[1]": "x.shape[1], x.shape[2]"}, form_of=without_d
 )
 hello_shape.slip("without_t", of=without_d, replace={"x.shape[1]": "x.shape[2]"}, form_of=without_d)
+hello_shape.slip(
+    "first_two_swapped",
+    "The first two are swapped: the order is batch, tokens, features, as in `x.shape`.",
+    of=swapped,
+    replace={"return B, d, T": "return T, B, d"},
+)
+hello_shape.slip(
+    "backwards",
+    "The three sizes come backwards: the order is batch, tokens, features, as in `x.shape`.",
+    of=swapped,
+    replace={"return B, d, T": "return d, T, B"},
+)
 
 
 @hello_shape.mistake(
@@ -70,6 +84,13 @@ def as_text(x):
 @hello_shape.mistake("A list comes back. A tuple is asked for: `x.shape` is one already, and `tuple(...)` makes one.")
 def as_list(x):
     return list(x.shape)
+
+
+@hello_shape.mistake(
+    "A tensor comes back. Three Python integers are asked for, in a tuple: `x.shape` has them already."
+)
+def as_tensor(x):
+    return torch.tensor(x.shape)
 
 
 @hello_shape.mistake(NO_RETURN)
@@ -92,6 +113,120 @@ def number_of_entries(x):
 @hello_shape.mistake("This is how many dimensions x has. Three sizes are asked for, one for each dimension.")
 def number_of_dimensions(x):
     return x.ndim
+
+
+feeling = Key(exercises.feeling)
+EITHER = "Neither word decides alone: two of the four pairs are glad, and the other two are sorry."
+
+
+@feeling.truth
+def alike(water, cold, spunky):
+    return ("glad", "sorry")[cold ^ spunky]
+
+
+@feeling.right("compares the two")
+def compares(water, cold, spunky):
+    return "glad" if cold == spunky else "sorry"
+
+
+@feeling.right("asks for one after the other")
+def one_after_the_other(water, cold, spunky):
+    if cold:
+        return "glad" if spunky else "sorry"
+    return "sorry" if spunky else "glad"
+
+
+@feeling.right("has a table")
+def table(water, cold, spunky):
+    return {(True, True): "glad", (True, False): "sorry", (False, True): "sorry", (False, False): "glad"}[cold, spunky]
+
+
+feeling.slip(
+    "reversed",
+    "Glad and sorry have changed places: in all eight kinds of scenes your answer is the other one.",
+    of=compares,
+    replace={"==": "!="},
+)
+feeling.slip(
+    "rule_of_the_way",
+    "You compare the place with the weather. That pair decides between over and into. For the feeling, keep the weather and change the other words one by one.",
+    of=compares,
+    replace={"spunky else": "water else"},
+)
+feeling.slip(
+    "rule_of_the_way_reversed", of=compares, replace={"cold == spunky": "cold != water"}, form_of="rule_of_the_way"
+)
+feeling.slip(
+    "place_and_mood",
+    "You compare the place with the mood. Change the place alone on the board, and look at the feeling: does it change?",
+    of=compares,
+    replace={"cold == spunky": "water == spunky"},
+)
+feeling.slip(
+    "place_and_mood_reversed", of=compares, replace={"cold == spunky": "water != spunky"}, form_of="place_and_mood"
+)
+feeling.slip(
+    "weather_alone",
+    f"You look at the weather alone. {EITHER}",
+    of=compares,
+    replace={"cold == spunky": "cold"},
+)
+feeling.slip("weather_alone_reversed", of=compares, replace={"cold == spunky": "not cold"}, form_of="weather_alone")
+feeling.slip(
+    "mood_alone",
+    f"You look at the mood alone. {EITHER}",
+    of=compares,
+    replace={"cold == spunky": "spunky"},
+)
+feeling.slip("mood_alone_reversed", of=compares, replace={"cold == spunky": "not spunky"}, form_of="mood_alone")
+feeling.slip(
+    "place_alone",
+    "You look at the place alone. Change it on the board, and leave the other words: the feeling stays.",
+    of=compares,
+    replace={"cold == spunky": "water"},
+)
+feeling.slip("place_alone_reversed", of=compares, replace={"cold == spunky": "not water"}, form_of="place_alone")
+feeling.slip(
+    "only_the_spunky",
+    "Only the spunky in the cold are glad in your rule. Somebody else is glad, too: try a timid creature.",
+    of=compares,
+    replace={"==": "and"},
+)
+feeling.slip(
+    "only_the_timid",
+    "Only the timid in the warmth are glad in your rule. Somebody else is glad, too: try a spunky creature.",
+    of=compares,
+    replace={"cold == spunky": "not cold and not spunky"},
+)
+feeling.slip(
+    "either_is_enough",
+    "One of the two is enough in your rule. On the board a spunky creature can be sorry, and so can one in the cold.",
+    of=compares,
+    replace={"==": "or"},
+)
+feeling.slip(
+    "all_three",
+    "Your rule asks for all three. Change the place alone on the board: does the feeling change?",
+    of=compares,
+    replace={"cold == spunky": "cold ^ spunky ^ water"},
+)
+feeling.slip(
+    "all_three_reversed", of=compares, replace={"cold == spunky": "not cold ^ spunky ^ water"}, form_of="all_three"
+)
+feeling.slip(
+    "true_or_false",
+    'True or False comes back. The words themselves are asked for: `"glad"` or `"sorry"`.',
+    of=compares,
+    replace={'"glad" if cold == spunky else "sorry"': "cold == spunky"},
+)
+
+
+@feeling.mistake("It is the same word for every scene. Make somebody sorry on the board first, then somebody glad.")
+def always_glad(water, cold, spunky):
+    return "glad"
+
+
+feeling.slip("always_sorry", of=always_glad, replace={'"glad"': '"sorry"'}, form_of=always_glad)
 
 
 quiz_hidden = question(

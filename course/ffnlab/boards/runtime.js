@@ -76,7 +76,7 @@ export function mount(place, spec, board) {
 
   /** @type {Record<string, Result>} */
   const results = remembered(spec);
-  const moves = { all: 0, last: -GESTURE, flagged: -MOVES };
+  const moves = { all: 0, last: -GESTURE, flagged: -MOVES, settled: 0 };
   const start = board.start(spec.data);
   const atStart = JSON.stringify(start);
   let state = { ...start, ...spec.state };
@@ -140,6 +140,7 @@ export function mount(place, spec, board) {
     const old = results[goal.name];
     if (old && old.how && !(result.score !== undefined && result.score < (old.score ?? Infinity))) return;
     results[goal.name] = { ...(old?.wrong && { wrong: old.wrong }), ...result };
+    moves.settled = moves.all;
     keep();
     list(goal.name);
     announce(goal.name);
@@ -177,8 +178,10 @@ export function mount(place, spec, board) {
       }),
     );
     goals.hidden = !spec.goals.length;
-    const said = spec.goals.filter(({ name }) => results[name]?.how).map((goal) => (results[goal.name].how === "flag" ? goal.flag?.why : goal.after));
-    after.replaceChildren(...said.filter(Boolean).map((text) => element("p", { class: "ffp-after" }, /** @type {string} */ (text))));
+    // What the last goal has shown. What was said of an earlier one does not fit the picture any more.
+    const said = spec.goals.filter(({ name }) => results[name]?.how).sort((a, b) => Number(a.name === fresh) - Number(b.name === fresh));
+    const texts = said.map((goal) => (results[goal.name].how === "flag" ? goal.flag?.why : goal.after)).filter(Boolean);
+    after.replaceChildren(...texts.slice(-1).map((text) => element("p", { class: "ffp-after" }, /** @type {string} */ (text))));
   }
 
   /** @param {Goal} goal @param {number} score */
@@ -197,10 +200,10 @@ export function mount(place, spec, board) {
     const details = element("details", { class: "ffp-flag" }, summary, element("p", {}, "Because …"));
     flag.reasons.forEach((reason, index) => {
       const press = () => {
-        if (!moves.all) {
+        if (moves.all === moves.settled) {
           note.textContent = "Try it first.";
         } else if (moves.all - moves.flagged < MOVES) {
-          note.textContent = `Play on: you can raise the flag again after ${MOVES - (moves.all - moves.flagged)} more moves.`;
+          note.textContent = `Play on first: after ${MOVES - (moves.all - moves.flagged)} more moves you can raise the flag again.`;
         } else if (index === flag.right) {
           settle(goal, { how: "flag" });
         } else {

@@ -31,6 +31,7 @@ PRINTS = (
     "One way to get this: a `print` in a loop that never ends. Another: you print large things to see what your code does. Print their shapes instead. "
     'To allow more, run `check("{}", …, characters=10_000_000)` in a cell of your own.'
 )
+ON_PURPOSE = "You are trying the check out: this earns nothing, and nothing is recorded."
 INTERRUPTED = "You have interrupted it{}. Nothing has been recorded."
 BROKEN = (
     "Checking your answer ended in {}, so this says nothing about whether it is right, and nothing has been recorded. Your code has probably changed something "
@@ -70,7 +71,8 @@ def check(
     try:
         seeds = [public_seed(name, case) for case in range(exercise.cases)]
         verdict, output = examine(exercise, marking, answer, seeds, seconds or exercise.seconds, characters)
-        printed, note = output.console.text(LINES, LENGTH), earlier_version_note(name)
+        printed = output.console.text(LINES, LENGTH)
+        note = ON_PURPOSE if on_purpose else earlier_version_note(name)
         kept = ""
         if verdict.outcome is Outcome.EARNED and not on_purpose:
             kept = kept_code.keep(name, answer, lambda other: _earns(exercise, marking, other, seeds))

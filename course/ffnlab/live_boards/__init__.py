@@ -24,6 +24,7 @@ from ffnlab.drawing.widget_output import show_view
 STYLE = """<style>
 .jp-OutputArea-child:has(> * .ffn-play) + .jp-OutputArea-child, .ffn-link { display: none }
 </style>"""
+NOT_DEFINED = "Run the cells above that define what is missing, then this one again."
 
 
 def play(board: Board | Callable[[], Board]) -> None:
@@ -37,7 +38,8 @@ def play(board: Board | Callable[[], Board]) -> None:
         try:
             board = board()
         except Exception as error:  # the reader's own code may do anything
-            display(message(describe_failure(error, "board")[0], "Then run this cell again."))
+            first, _ = describe_failure(error, "board")
+            display(message(first, NOT_DEFINED if isinstance(error, NameError) else "Then run this cell again."))
             return
     token = secrets.token_hex(6)
     html = STYLE + style.dark_sheet() + boards.html(board, token, record.read_goals(board.name))
@@ -57,9 +59,9 @@ def veil(title: str, when: str, of: str, text: str) -> None:
     token = secrets.token_hex(6)
     html = (
         f'<style>{boards.css()}</style><details class="ffp ffn-veil" data-token="{token}" {"open" if is_settled else ""}>'
-        f'<summary>{escape(title)} <span class="ffn-wait">Opens {escape(when)}.</span></summary>{markdown_to_html(text)}</details>'
+        f'<summary>{escape(title)} <span class="ffn-wait">It opens by itself {escape(when)}.</span></summary>{markdown_to_html(text)}</details>'
         f'<script type="module">\nfor (const place of document.querySelectorAll("[data-token=\\"{token}\\"]"))\n'
         f"  if (globalThis.ffnSettled?.has({json.dumps(of)})) place.open = true;\n"
         f"  else document.addEventListener('ffn-settled', (event) => {{ if (event.detail.name === {json.dumps(of)}) place.open = true; }});\n</script>"
     )
-    display({"text/html": html, "text/plain": f"{title} Opens {when}."}, raw=True)
+    display({"text/html": html, "text/plain": f"{title} It opens by itself {when}."}, raw=True)

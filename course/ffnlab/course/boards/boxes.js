@@ -50,7 +50,7 @@ export function judge(data, state, n, charge) {
     return { note: `You can’t clear a box yet: ${which} ${open.length === 1 ? "is" : "are"} still unchanged.` };
   }
   if (charge === "sideways" && !state.evidence[n].sideways) return { note: `No evidence: no lamp of box ${n + 1} was lit under a word that you had left alone.` };
-  if (charge === "favourite" && !state.evidence[n].favourite) return { note: `No evidence: press a word first. Then look at box ${n + 1} for a ≠.` };
+  if (charge === "favourite" && !state.evidence[n].favourite) return { note: `No evidence: there has been no ≠ in box ${n + 1} so far. Write the same word at two places.` };
   if (charge === truth) return { verdicts: { ...state.verdicts, [n]: charge }, note: `${name}: ${SAYS[charge]}. That is right.` };
   const why =
     charge === "real" ? `${name} is no FFN. You have not caught it yet.` : `${name} does answer the same word differently. But it looks sideways, and that is enough to explain it.`;

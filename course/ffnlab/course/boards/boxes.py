@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from functools import lru_cache, partial
 from pathlib import Path
@@ -209,7 +210,7 @@ def inspection(inspector: Inspector, name: str = "boxes_inspection") -> Board:
     inspector(known[0], T, d)  # an answer that is not written yet says so in place of the board
 
     @lru_cache(maxsize=1)
-    def hidden(round: int) -> tuple[dict[str, Any], dict[str, exercises.Layer], dict[str, bool]]:
+    def hidden(round: int) -> tuple[dict[str, Any], dict[str, exercises.Layer], dict[str, bool], list[str]]:
         drawn = exercises.is_position_wise.inputs(FIRST_SEED + round, 0)
         layers: dict[str, exercises.Layer] = {}
         truths: dict[str, bool] = {}
@@ -217,15 +218,15 @@ def inspection(inspector: Inspector, name: str = "boxes_inspection") -> Board:
             made = exercises.layers_of(drawn[aspect], drawn["shared"])
             layers |= dict(zip(drawn["_labels"][aspect], made, strict=True))
             truths |= labels
-        return drawn, layers, truths
+        return drawn, layers, truths, random.Random(round).sample(HIDDEN, len(HIDDEN))
 
     def inspect(asked: dict[str, Any]) -> dict[str, Any]:
         n = int(asked["box"])
         if n < len(known):
             box = known[n]
             return _report(inspector, box.what, box.truth == "real", partial(run, box.layer), T, d)
-        drawn, layers, truths = hidden(int(asked["round"]))
-        what = HIDDEN[n - len(known)]
+        drawn, layers, truths, order = hidden(int(asked["round"]))
+        what = order[n - len(known)]
         return _report(inspector, what, truths[what], layers[what], drawn["T"], drawn["d"])
 
     title = "Eight boxes, and others that nobody has seen. An inspector is sent into each."

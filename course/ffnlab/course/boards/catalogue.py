@@ -19,6 +19,7 @@ BOARDS: dict[str, Callable[[], Board]] = {
     "boxes_inspection": lambda: boxes.inspection(lambda *asked: True),
     "clouds": clouds.stacks,
     "creek_switch": creek.switch,
+    "creek_rule": creek.rule,
     "creek_twin": creek.twins,
     "creek_lamps": creek.lamps,
     "desk_stars": desk.stars,

@@ -7,7 +7,8 @@ const NAMES = /** @type {Record<string, string>} */ ({ attention: "attention alo
 const LENGTHS = /** @type {Record<string, string>} */ ({ ffn: "as it comes", "ffn, same length": "as long as its input", "ffn, four times": "four times as long" });
 const STEP = 900; // milliseconds a layer while it plays
 const GUESSED = 4; // stops of the clock, after which what is to come is drawn as well
-const FLOOR = -8; // the lowest power of ten in the curve
+const FLOOR = -16; // the lowest power of ten in the curve
+const LEAST = 1e-15; // in double precision, smaller ones are rounding
 const SVG = "http://www.w3.org/2000/svg";
 
 /** What is drawn for a cloud: one of the stored runs. @param {string} cloud @param {any} state */
@@ -15,7 +16,7 @@ const runOf = (cloud, state) => (cloud === "ffn" ? state.length : cloud);
 
 /** How far the tokens are from their mean, in words. @param {number} r */
 export function spread(r) {
-  if (r < 1e-12) return "0, as far as can be computed";
+  if (r < LEAST) return `below 10${raised(FLOOR + 1)}`;
   return r >= 0.01 ? number(r, 2) : powerOfTen(r);
 }
 
@@ -57,7 +58,7 @@ export const board = {
     place.append(
       element("div", { class: "cl-clock" }, run, slider, layers), form,
       element("div", { class: "cl-clouds" }, ...clouds.map((made) => made.place)), chart,
-      element("p", { class: "cl-legend" }, "Each dot is a token, seen from the mean of all fourteen. On the ring they would have nothing in common. The curve is r, their distance from the mean as a part of their size."),
+      element("p", { class: "cl-legend" }, "Each dot is a token, in two of 64 directions. The middle is the mean of all fourteen. The ring is r = 1, and r is the tokens’ distance from their mean, divided by their length. The lower axis leaves layers out as it goes on."),
     );
 
     function stop() {
@@ -101,7 +102,7 @@ export const board = {
       chart.setAttribute("width", String(wide));
       chart.setAttribute("height", String(high));
       const few = wide < 500;
-      const marks = [0, -2, -4, -6, -8].flatMap((power) => {
+      const marks = [0, -4, -8, -12, -16].flatMap((power) => {
         const label = shape("text", { x: left - 6, y: y(10 ** power) + 4, "text-anchor": "end", class: "cl-tick" });
         label.textContent = power ? `10${raised(power)}` : "1";
         return [shape("line", { x1: left, x2: wide - 14, y1: y(10 ** power), y2: y(10 ** power), class: "cl-rule" }), label];

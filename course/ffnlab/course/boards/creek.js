@@ -5,6 +5,7 @@ import { select } from "./d3.js";
 import { element, number, percent } from "./runtime.js";
 
 const KINDS = ["place", "weather", "mood", "creature"];
+const GIVEN = 8; // so many words open the sentence
 const VERB = 10; // the place of the word after which it is over or into
 const SURE = 0.75; // a word that is less probable wavers
 const ACTIVE = 0.05; // a smaller activation is not counted, nor shown
@@ -57,6 +58,9 @@ function lookAt(data, state) {
   return made;
 }
 
+/** Whether the words before over or into are those that this world would say. @param {{word: string}[]} steps @param {string[]} right */
+const asAsked = (steps, right) => steps.slice(0, VERB + 1 - GIVEN).every(({ word }, n) => word === right[GIVEN + n]);
+
 /** @param {string[]} words */
 const list = (words) => (words.length > 4 ? `${words.length} words` : words.length > 1 ? `${words.slice(0, -1).join(", ")} and ${words[words.length - 1]}` : words[0] ?? "");
 
@@ -70,6 +74,7 @@ export const board = {
   goals: {
     into: (state, data) => state.ffn && lookAt(data, state).into > SURE,
     off: (state) => !state.ffn,
+    sorry: (state, data) => state.ffn && lookAt(data, state).steps.some(({ word }) => word === "sorry"),
     twin_off: (state) => !state.ffn && state.model === "twin",
     unsure(state, data) {
       const { over, into } = lookAt(data, state);
@@ -143,12 +148,12 @@ export const board = {
             this.animate([{ opacity: 0.2, transform: "translateY(-4px)" }, { opacity: 1, transform: "none" }], { duration: 220, delay: 25 * n, fill: "backwards" });
           }
           text.text(step.word);
-          here.classed("ck-wavers", wavers).classed("ck-wrong", step.word !== right[8 + n]);
+          here.classed("ck-wavers", wavers).classed("ck-wrong", step.word !== right[GIVEN + n]);
           here.select("i").style("width", `${100 * step.share}%`);
           here.select(".ck-other").text(wavers ? `${step.other} ${percent(step.otherShare)}` : "");
         });
 
-      question.textContent = `… wanted to ${right[VERB]} …`;
+      question.textContent = asAsked(steps, right) ? `… wanted to ${right[VERB]} …` : `if it had said “wanted to ${right[VERB]}” …`;
       for (const { name, label, side } of sides) {
         const share = name === "over" ? overShare : intoShare;
         side.style.flexGrow = String(Math.max(share, 0.002));
@@ -164,10 +169,12 @@ export const board = {
     function words(state) {
       const { right, steps, over, into } = lookAt(data, state);
       const wavering = steps.filter(({ share }) => share < SURE).map(({ word: said }) => `“${said}”`);
-      const wrong = steps.filter(({ word: said }, n) => said !== right[8 + n]).map(({ word: said }) => `“${said}”`);
+      const wrong = steps.filter(({ word: said }, n) => said !== right[GIVEN + n]).map(({ word: said }) => `“${said}”`);
       const who = state.model === "twin" ? "the twin" : "the model";
       const off = state.ffn ? "" : " Its FFN is off.";
-      const lead = `After “wanted to ${right[VERB]}” ${who} finds “over” ${percent(over)} probable and “into” ${percent(into)}.`;
+      const lead = asAsked(steps, right)
+        ? `After “wanted to ${right[VERB]}” ${who} finds “over” ${percent(over)} probable and “into” ${percent(into)}.`
+        : `If it had said “wanted to ${right[VERB]}”, ${who} would find “over” ${percent(over)} probable and “into” ${percent(into)}.`;
       const rest = wavering.length ? `It is less than ${percent(SURE)} sure of ${list(wavering)}` : `It is at least ${percent(SURE)} sure of each of its ${steps.length} words`;
       const not = wrong.length > 4 ? `${wrong.length} of its ${steps.length} words are` : `${list(wrong)} ${wrong.length === 1 ? "is" : "are"}`;
       return `${lead}${off} ${rest}${wrong.length ? `, and ${not} not what this world would say` : ""}.`;

@@ -71,14 +71,21 @@ def _board(name: str, title: str, data: dict[str, Any], goals: tuple[Goal, ...])
 
 SWITCH_GOALS = (
     Goal("into", "Choose other words until somebody jumps into it."),
-    Goal("off", "Switch the FFN off. Which words does the model lose?"),
+    Goal("off", "Switch the FFN off, and read to the end."),
 )
+RULE_GOALS = (Goal("sorry", "Make the creature sorry by changing a single word."),)
 
 
 def switch(name: str = "creek_switch") -> Board:
     """The sentence with the switch of the FFN."""
     title = "A small Transformer goes on with a sentence about a creek and a dog. Its feed-forward network can be switched off."
     return _board(name, title, _data("switch", twin_too=False), SWITCH_GOALS)
+
+
+def rule(name: str = "creek_rule") -> Board:
+    """The sentence once more, for finding out what decides between glad and sorry."""
+    title = "A small Transformer goes on with a sentence about a creek and a dog."
+    return _board(name, title, _data("switch", twin_too=False), RULE_GOALS)
 
 
 def twins(name: str = "creek_twin") -> Board:

@@ -10,6 +10,7 @@ export const XOR = [0, 1, 1, 0];
 export const HALF = 0.5; // an output above it says 1
 export const LOW = -0.5; // the sheet, in both directions
 export const HIGH = 1.5;
+const CLEAR = 0.02; // a point that is nearer to the knife than this is on neither side
 const SMALL = 1e-9;
 
 /** The sums before ReLU. @param {Net} net @param {Point} x */
@@ -22,7 +23,7 @@ export const hidden = (net, x) => sums(net, x).map((z) => Math.max(z, 0));
 export const output = (net, x) => hidden(net, x).reduce((total, h, k) => total + h * net.W2[k], net.b2);
 
 /** Which of the four points get the right side. @param {Net} net */
-export const hits = (net) => POINTS.map((point, n) => output(net, point) > HALF === (XOR[n] === 1));
+export const hits = (net) => POINTS.map((point, n) => (XOR[n] ? output(net, point) - HALF : HALF - output(net, point)) > CLEAR);
 
 /** How many numbers of a network are not 0. @param {Net} net */
 export const nonzero = ({ W1, b1, W2, b2 }) => [...W1.flat(), ...b1, ...W2, b2].filter((value) => value !== 0).length;

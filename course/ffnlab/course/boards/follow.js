@@ -121,7 +121,8 @@ function described(state, data, half) {
   const gap = furthest(wire, targetOf(state), -1, 1);
   const units = data.asks ? state.net.w.length : state.n;
   const who = data.asks ? "Your function" : "The board";
-  const used = `${who} uses ${units} ${units === 1 ? "unit" : "units"}.`;
+  const enough = state.heights && state.n === SAMPLES ? ` Your pen leaves ${SAMPLES} straight bits here, so ${SAMPLES} pieces always do.` : "";
+  const used = `${who} uses ${units} ${units === 1 ? "unit" : "units"}.${enough}`;
   if (fits(gap, half)) return `${used} The wire stays inside. It is off by ${number(Math.abs(gap.gap), 5)} at most, and the ribbon allows ${number(half, 3)}.`;
   return `${used} The wire is out: at x = ${number(gap.x)} it is ${number(Math.abs(gap.gap), 5)} too ${gap.gap > 0 ? "high" : "low"}, and the ribbon allows ${number(half, 3)}.`;
 }
@@ -214,6 +215,7 @@ function drawing(place, play) {
     const height = (/** @type {number} */ pixel) => clamp(Math.round(1000 * at.atY(pixel)) / 1000, -1, 1);
     /** @type {{index: number, y: number} | null} */
     let last = null;
+    let [least, most] = [0, SAMPLES]; // from where to where this curve has been drawn: beyond, it goes on level
     /** From where the pen was to where it is, without a gap. @param {number} x @param {number} y */
     function stroke(x, y) {
       const here = { index: sample(x), y: height(y) };
@@ -225,13 +227,15 @@ function drawing(place, play) {
         heights[Math.round(from.index + share * (here.index - from.index))] = from.y + share * (here.y - from.y);
       }
       last = here;
-      play.move({ heights });
+      [least, most] = [Math.min(least, here.index), Math.max(most, here.index)];
+      play.move({ heights: heights.map((y, n) => (n < least ? heights[least] : n > most ? heights[most] : y)) });
     }
     svg.addEventListener("pointerdown", (event) => {
       if (/** @type {Element} */ (event.target).closest(".wr-knob")) return;
       svg.setPointerCapture(event.pointerId);
       event.preventDefault();
       last = null;
+      if (isPreset(play.state().heights)) least = most = sample(event.offsetX); // a curve of one's own begins on an empty sheet
       stroke(event.offsetX, event.offsetY);
     });
     svg.addEventListener("pointermove", (event) => {

@@ -36,7 +36,7 @@ function goal(name) {
 /** @param {Unit} unit @param {boolean} bend */
 function term({ k, v, s }, bend) {
   const shift = k ? ` ${k > 0 === s > 0 ? "−" : "+"} ${number(Math.abs(k))}` : "";
-  return bend || shift ? `${number(v)}·${bend ? "relu" : ""}(${s > 0 ? "x" : "−x"}${shift})` : `${number(v)}·x`;
+  return bend || shift ? `${number(Math.abs(v))}·${bend ? "relu" : ""}(${s > 0 ? "x" : "−x"}${shift})` : `${number(Math.abs(v))}·x`;
 }
 
 export const hand = {
@@ -126,7 +126,8 @@ export const hand = {
           : element("span", { class: `wr-term wr-u${j + 1}` }),
       );
       const constant = element("span");
-      formula.replaceChildren("y = ", constant, ...terms.flatMap((one) => [" + ", one]));
+      const signs = units.map(() => element("span"));
+      formula.replaceChildren("y = ", constant, ...terms.flatMap((one, j) => [signs[j], one]));
       picture.replaceChildren(svg);
 
       return (/** @type {any} */ state) => {
@@ -145,8 +146,10 @@ export const hand = {
           dots[j](above.x(unit.k), rail, unit.k, `x = ${number(unit.k)}`);
           const x = clamp(below.x(unit.k + unit.s * strength(j)), 14, width - 14);
           rings[j](x, below.y(unit.v * unit.s * (below.atX(x) - unit.k)), unit.v, number(unit.v));
+          const sign = unit.v < 0 ? "−" : "+";
+          signs[j].textContent = ` ${sign} `;
           terms[j].textContent = term(unit, bend);
-          if (bend) terms[j].setAttribute("aria-label", `unit ${j + 1}, ${term(unit, true).replaceAll("−", "minus ")}: turn it round`);
+          if (bend) terms[j].setAttribute("aria-label", `unit ${j + 1}, ${`${unit.v < 0 ? "−" : ""}${term(unit, true)}`.replaceAll("−", "minus ")}: turn it round`);
         });
         lift(LEFT - 12, above.y(hand.c), hand.c, number(hand.c));
         constant.textContent = number(hand.c);

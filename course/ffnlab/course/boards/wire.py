@@ -269,7 +269,7 @@ def beat(curve_interpolant: Build, name: str = "wire_beat") -> Board:
         Goal(
             "bill",
             f"Draw a curve of your own that costs it {BILL} units or more.",
-            after="It cuts evenly, so one steep place makes it cut finely everywhere. A better buyer would put a few kinks where they are needed.",
+            after="It cuts evenly, so one steep place makes it cut finely everywhere. A few kinks in the right places would do.",
         ),
         Goal("beat", "Draw a curve that no number of units can follow. Do not lift the pen.", flag=flag),
     )

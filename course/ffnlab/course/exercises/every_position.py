@@ -722,7 +722,7 @@ quiz_equivariant = question(
 
 quiz_kernel = question(
     "quiz_kernel",
-    where="“What else would show it?” in the part “Deeper”.",
+    where="the section “Two rules”.",
     understood="Kernel size 1: each output token is computed from exactly one input token.",
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from ffnlab.observation.exercise import Draw, Exercise, attempt, question
@@ -48,6 +49,30 @@ def _number_by_number(seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
 def _shape(answer: Any, given: Any) -> Any:
     found = {"x": answer(given.pop("x"))}
     return found | {label: attempt(lambda x=x: answer(x)) for label, x in given.items()}  # type: ignore[misc]
+
+
+feeling = Exercise(
+    "feeling",
+    where="the board above the exercise.",
+    understood="You have found a rule by experiment: two words decide, and neither of them alone tells you anything.",
+    hints=(
+        "Change one word and leave the others. Which boxes can change the feeling, and which can't?",
+        "Two boxes can. Each of them has two kinds of words, so write down what the model says for all four pairs of kinds.",
+        "In two of the four pairs the creature is glad. What have these two in common?",
+    ),
+    cases=1,
+)
+
+
+@feeling.aspect("all eight kinds of scenes", points=0)
+def _all_kinds(answer: Any) -> Any:
+    kinds = itertools.product((True, False), repeat=3)
+    names = (("water", "land"), ("cold", "warm"), ("spunky", "timid"))
+    found = {}
+    for kind in kinds:
+        label = ", ".join(name[not is_first] for name, is_first in zip(names, kind, strict=True))
+        found[label] = attempt(lambda kind=kind: answer(*kind)) if found else answer(*kind)  # type: ignore[misc]
+    return found
 
 
 quiz_hidden = question(

@@ -26,8 +26,7 @@ PREDICTIONS = {
         x = 1 with slope 1.75. So it is 4.5 at x = 3, and 16.75 at x = 10. With other units it may be another line, but it is a line.""",
     ),
     "world_fires": Prediction(
-        question="""Before training about half of all these sums are above zero, so that their unit fires. Training then punished the mean of all hidden
-        numbers. After it?""",
+        question="""Before training about half of all these sums are above zero, so that their unit fires. How many are after training?""",
         options=("about 90 %", "about 50 %", "about 10 %", "less than 1 %"),
         right="less than 1 %",
         explanation="""It is 0.3 %. Nearly all sums have moved to the left of zero, and 31 of the 64 units are dead on this world. Yet the

@@ -3,6 +3,18 @@
 from ffnlab.prediction.prediction import Prediction
 
 PREDICTIONS = {
+    "right_without_ffn": Prediction(
+        question="""The next cell lets the model write all 1,792 sentences about scenes that it has never read. With its FFN every sentence is right,
+        word for word. How many of 100 are right when the FFN is off?""",
+        low=0,
+        high=100,
+        step=1,
+        right=24,
+        within=5,
+        unit=" of 100",
+        explanation="""24 of 100. Two words are as good as a coin toss. Both have to fall well, and ½ · ½ is ¼. The third word that can go wrong, what
+        there is to see, follows from the first.""",
+    ),
     "gpt3_ffn_share": Prediction(
         question="""GPT-3 has 175 billion numbers that were learned, its parameters. What percentage of them is in its feed-forward networks?
         (The rest are attention's, and the table of word vectors.)""",
@@ -13,8 +25,8 @@ PREDICTIONS = {
         within=8,
         unit=" %",
         explanation="""About two thirds: 116 of 175 billion. Attention has a third, and all other things together have less than one percent. The
-        famous half of the machine is the smaller one. Notebook 05 counts, for this model and for 48 others, and finds out when it
-        is otherwise.""",
+        famous half of the machine is the smaller one. In the little model above it is otherwise: its FFN has 4,192 of 10,432 numbers, or 40 %.
+        Notebook 05 counts, for this model and for 48 others.""",
     ),
     "same_word": Prediction(
         question="`The` is at position 0 and `the` at position 5. Move the slider from one to the other: what will you see?",
