@@ -105,7 +105,7 @@ anatomy.block("04")
 # identically”. What does a Transformer gain from it?
 #
 # - **Parameters.** An FFN that takes 512 numbers to 2,048 and back has 2.1 million. With an FFN for each of 1,024 positions, one layer would have 2.15 billion.
-# - **Any length.** It slides along like a convolution with a window of one word. A fifteenth word needs nothing new. No token waits for another, so all can be computed at once.
+# - **Any length.** It slides along like a convolution with a window of one word. A fifteenth word needs nothing new. No token waits for another, so all are computed at once.
 # - **Learning.** What is learned at one position holds at every other. If you move a token, its output moves along, unchanged. This is called *equivariance*. Attention without positions has it, too.
 #
 # One set of weights serves all positions of a layer. Each layer has its own: `[FFN(512, 2048) for _ in range(6)]` makes six. `[FFN(512, 2048)] * 6` holds the same one
