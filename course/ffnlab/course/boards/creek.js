@@ -7,6 +7,7 @@ import { element, number, percent } from "./runtime.js";
 const KINDS = ["place", "weather", "mood", "creature"];
 const GIVEN = 8; // so many words open the sentence
 const VERB = 10; // the place of the word after which it is over or into
+const QUESTIONS = { way: { before: VERB, words: ["over", "into"], says: "wanted to " }, feeling: { before: 14, words: ["glad", "sorry"], says: "and " } };
 const SURE = 0.75; // a word that is less probable wavers
 const ACTIVE = 0.05; // a smaller activation is not counted, nor shown
 const STRONGEST = 4; // how many times as strong a lamp can be made
@@ -39,27 +40,30 @@ function modelOf(data, state) {
   return models.get(data)[state.model];
 }
 
-/** @type {WeakMap<any, {right: string[], steps: {word: string, share: number, other: string, otherShare: number}[], over: number, into: number}>} */
+/** @param {any} data */
+const questionOf = (data) => QUESTIONS[/** @type {"way" | "feeling"} */ (data.question)];
+
+/** @type {WeakMap<any, {right: string[], steps: {word: string, share: number, other: string, otherShare: number}[], shares: number[]}>} */
 const looks = new WeakMap();
 
 /**
  * What there is to know of a state, computed once: the sentence as this world would have it, what the model writes, and how probable it finds
- * over and into. @param {any} data @param {any} state
+ * the two words of the board's question. @param {any} data @param {any} state
  */
 function lookAt(data, state) {
   const known = looks.get(state);
   if (known) return known;
   const model = modelOf(data, state);
   const right = wish(data.kinds, state);
-  const chances = model.after(right.slice(0, VERB + 1), state.ffn, state.gains);
-  const share = (/** @type {string} */ word) => chances[model.number.get(word) ?? 0];
-  const made = { right, steps: model.write(opening(state), state.ffn, state.gains), over: share("over"), into: share("into") };
+  const { before, words } = questionOf(data);
+  const chances = model.after(right.slice(0, before + 1), state.ffn, state.gains);
+  const made = { right, steps: model.write(opening(state), state.ffn, state.gains), shares: words.map((word) => chances[model.number.get(word) ?? 0]) };
   looks.set(state, made);
   return made;
 }
 
-/** Whether the words before over or into are those that this world would say. @param {{word: string}[]} steps @param {string[]} right */
-const asAsked = (steps, right) => steps.slice(0, VERB + 1 - GIVEN).every(({ word }, n) => word === right[GIVEN + n]);
+/** Whether all that was written before a word is what this world would say. @param {number} before @param {{word: string}[]} steps @param {string[]} right */
+const asAsked = (before, steps, right) => steps.slice(0, before + 1 - GIVEN).every(({ word }, n) => word === right[GIVEN + n]);
 
 /** @param {string[]} words */
 const list = (words) => (words.length > 4 ? `${words.length} words` : words.length > 1 ? `${words.slice(0, -1).join(", ")} and ${words[words.length - 1]}` : words[0] ?? "");
@@ -72,14 +76,14 @@ export const board = {
   start: (data) => ({ place: "creek", weather: "cold", mood: "spunky", creature: "dog", ffn: true, model: "shipped", gains: {}, lamp: 10, ...data.start }),
 
   goals: {
-    into: (state, data) => state.ffn && lookAt(data, state).into > SURE,
+    into: (state, data) => state.ffn && lookAt(data, state).shares[1] > SURE,
     off: (state) => !state.ffn,
     sorry: (state, data) => state.ffn && lookAt(data, state).steps.some(({ word }) => word === "sorry"),
     twin_off: (state) => !state.ffn && state.model === "twin",
     unsure(state, data) {
-      const { over, into } = lookAt(data, state);
+      const { shares } = lookAt(data, state);
       const silent = changed(state.gains).length;
-      return state.ffn && Math.max(over, into) < SURE && silent > 0 && silent;
+      return state.ffn && Math.max(...shares) < SURE && silent > 0 && silent;
     },
   },
 
@@ -114,16 +118,20 @@ export const board = {
     });
     if (kinds.length) machine.append(element("form", { class: "ck-models", role: "radiogroup", "aria-label": "Which model" }, ...kinds.map(({ label }) => label)));
 
+    const asked = questionOf(data);
     const question = element("span", { class: "ck-question" });
-    const sides = ["over", "into"].map((name) => ({ name, label: element("span", { class: `ck-label ck-${name}` }), side: element("span", { class: `ck-side ck-side-${name}` }) }));
-    const [over, into] = sides;
-    const tug = element("div", { class: "ck-tug", "aria-hidden": "true" }, over.side, element("span", { class: "ck-middle" }), into.side);
-    place.append(sentence, legend, element("div", { class: "ck-ask" }, question, over.label, tug, into.label), machine);
+    const sides = asked.words.map((name, n) => {
+      const colour = ["over", "into"][n];
+      return { name, label: element("span", { class: `ck-label ck-${colour}` }), side: element("span", { class: `ck-side ck-side-${colour}` }) };
+    });
+    const [first, second] = sides;
+    const tug = element("div", { class: "ck-tug", "aria-hidden": "true" }, first.side, element("span", { class: "ck-middle" }), second.side);
+    place.append(sentence, legend, element("div", { class: "ck-ask" }, question, first.label, tug, second.label), machine);
     if (lamps) place.append(lamps.place);
 
     /** @param {any} state @param {any} before */
     function draw(state, before) {
-      const { right, steps, over: overShare, into: intoShare } = lookAt(data, state);
+      const { right, steps, shares } = lookAt(data, state);
       selects.forEach((made, n) => (/** @type {HTMLSelectElement} */ (made).value = state[KINDS[n]]));
       knob.setAttribute("aria-checked", String(state.ffn));
       says.textContent = state.ffn ? "on" : "off";
@@ -153,28 +161,29 @@ export const board = {
           here.select(".ck-other").text(wavers ? `${step.other} ${percent(step.otherShare)}` : "");
         });
 
-      question.textContent = asAsked(steps, right) ? `… wanted to ${right[VERB]} …` : `if it had said “wanted to ${right[VERB]}” …`;
-      for (const { name, label, side } of sides) {
-        const share = name === "over" ? overShare : intoShare;
+      const said = asked.says + right[asked.before];
+      question.textContent = asAsked(asked.before, steps, right) ? `… ${said} …` : `if it had said “${said}” …`;
+      for (const [n, { name, label, side }] of sides.entries()) {
+        const share = shares[n];
         side.style.flexGrow = String(Math.max(share, 0.002));
-        const mark = right[VERB + 1] === name ? element("span", { class: "ck-tick", title: "what this world would say" }, " ✓") : "";
+        const mark = right[asked.before + 1] === name ? element("span", { class: "ck-tick", title: "what this world would say" }, " ✓") : "";
         label.replaceChildren(element("i", {}), element("b", {}, name), ` ${percent(share)}`, mark);
       }
-      const rest = 1 - overShare - intoShare;
+      const rest = 1 - shares[0] - shares[1];
       tug.style.setProperty("--rest", String(Math.max(rest, 0)));
       lamps?.draw(state);
     }
 
     /** @param {any} state */
     function words(state) {
-      const { right, steps, over, into } = lookAt(data, state);
+      const { right, steps, shares } = lookAt(data, state);
       const wavering = steps.filter(({ share }) => share < SURE).map(({ word: said }) => `“${said}”`);
       const wrong = steps.filter(({ word: said }, n) => said !== right[GIVEN + n]).map(({ word: said }) => `“${said}”`);
       const who = state.model === "twin" ? "the twin" : "the model";
       const off = state.ffn ? "" : " Its FFN is off.";
-      const lead = asAsked(steps, right)
-        ? `After “wanted to ${right[VERB]}” ${who} finds “over” ${percent(over)} probable and “into” ${percent(into)}.`
-        : `If it had said “wanted to ${right[VERB]}”, ${who} would find “over” ${percent(over)} probable and “into” ${percent(into)}.`;
+      const said = asked.says + right[asked.before];
+      const chances = `“${asked.words[0]}” ${percent(shares[0])} probable and “${asked.words[1]}” ${percent(shares[1])}`;
+      const lead = asAsked(asked.before, steps, right) ? `After “${said}” ${who} finds ${chances}.` : `If it had said “${said}”, ${who} would find ${chances}.`;
       const rest = wavering.length ? `It is less than ${percent(SURE)} sure of ${list(wavering)}` : `It is at least ${percent(SURE)} sure of each of its ${steps.length} words`;
       const not = wrong.length > 4 ? `${wrong.length} of its ${steps.length} words are` : `${list(wrong)} ${wrong.length === 1 ? "is" : "are"}`;
       return `${lead}${off} ${rest}${wrong.length ? `, and ${not} not what this world would say` : ""}.`;

@@ -48,7 +48,7 @@ def _groups() -> tuple[list[dict[str, Any]], dict[str, str]]:
     return groups, {str(n): name.words for n, name in named.items()}
 
 
-def _data(guise: str, twin_too: bool, **start: Any) -> dict[str, Any]:
+def _data(guise: str, twin_too: bool, question: str = "way", **start: Any) -> dict[str, Any]:
     models = {"shipped": packed(toy_transformer.load())}
     if twin_too:
         models["twin"] = packed(twin.load())
@@ -56,6 +56,7 @@ def _data(guise: str, twin_too: bool, **start: Any) -> dict[str, Any]:
     kinds = {"place": world.PLACES, "weather": world.WEATHERS, "mood": world.MOODS, "creature": world.CREATURES}
     return {
         "guise": guise,
+        "question": question,
         "vocabulary": world.WORDS,
         "kinds": kinds,
         "models": models,
@@ -85,7 +86,7 @@ def switch(name: str = "creek_switch") -> Board:
 def rule(name: str = "creek_rule") -> Board:
     """The sentence once more, for finding out what decides between glad and sorry."""
     title = "A small Transformer goes on with a sentence about a creek and a dog."
-    return _board(name, title, _data("switch", twin_too=False), RULE_GOALS)
+    return _board(name, title, _data("switch", twin_too=False, question="feeling"), RULE_GOALS)
 
 
 def twins(name: str = "creek_twin") -> Board:
