@@ -479,9 +479,9 @@ def test_a_file_that_is_no_database_is_one_clear_line(tmp_path: Path) -> None:
 def test_a_gradebook_that_is_gone_is_not_replaced_unless_one_says_so(used: ClassFolder) -> None:
     (used.path / "gradebook.db").unlink()
     before = content(used)
-    with pytest.raises(UserError, match=f"is gone or empty, but .* holds results.*{preflight.ANEW}"):
+    with pytest.raises(UserError, match=f"is gone or empty, but .* has results.*{preflight.ANEW}"):
         grade(used)
-    with pytest.raises(UserError, match=r"is gone or empty, but .* holds results"):  # what only reads says the same
+    with pytest.raises(UserError, match=r"is gone or empty, but .* has results"):  # what only reads says the same
         book_of(used)
     assert content(used) == before
     assert grade(used, anew=True)[0].graded == 1
@@ -511,7 +511,7 @@ def test_a_secret_that_is_gone_is_not_replaced_unless_one_says_so(results: str, 
         shutil.rmtree(used.feedback)
         shutil.rmtree(used.autograded)
     before = content(used)
-    with pytest.raises(UserError, match=f"does not hold the secret.*{preflight.ANEW}"):
+    with pytest.raises(UserError, match=f"lacks the secret.*{preflight.ANEW}"):
         grade(used)
     assert content(used) == before
     grade(used, anew=True)

@@ -69,11 +69,11 @@ def test_shards_give_what_one_machine_gives_and_name_what_is_missing(tmp_path: P
     out, there = tmp_path / "out", ["--grading", parts.path, "--to", tmp_path / "out"]
     first = command("grade", *there, "--shard", "0/2")
     early = command("grade", "--grading", parts.path, "--from", out, expect=2)
-    assert "not graded in any file" in early and "shard 1/2" in early and "shard 0/2:" not in early
+    assert "no file has the results of" in early and "shard 1/2" in early and "shard 0/2:" not in early
     assert not (parts.path / "report.html").exists() and (out.stat().st_mode & 0o077) == 0
     command("grade", *there, "--shard", "1/2")
     again = command("grade", *there, "--shard", "0/2")
-    assert "0 graded" in again and f"{first.split(' graded')[0].split()[-1]} were there already" in again
+    assert "0 graded" in again and f"{first.split(' graded')[0].split()[-1]} were already there" in again
     assert "unchanged since last time" in command("grade", "--grading", parts.path, "--from", out)
     assert made(parts) == made(whole)
     with Book(whole) as one, Book(parts) as other:
@@ -107,7 +107,7 @@ def change(folder: Path, **content: object) -> None:
     [
         ({"version": "another"}, "was made by another version"),
         ({"seeds": "0"}, "on other hidden inputs"),
-        ({"submission": "0" * 64}, "of another submission than its name says"),
+        ({"submission": "0" * 64}, "about another submission than its name says"),
         ({"format": 2}, "can't be read"),
         ({"verdicts": 5}, "can't be read"),
     ],
