@@ -314,7 +314,7 @@ def test_a_roster_that_somebody_broke_is_one_clear_line(class_folder: ClassFolde
     class_folder.path.mkdir()
     for text, why in (
         ("student,canvas\nana,1\nAna,2\n", "line 3: there are two students"),
-        ("student,canvas\nana,1\nbob,1\n", "line 3: canvas 1 is ana's already"),
+        ("student,canvas\nana,1\nbob,1\n", "line 3: canvas 1 is already ana's"),
         ("student\nzoë\n", "line 2: .* can't be a folder"),
         ("name\nana\n", "must begin with the column student"),
     ):
@@ -506,7 +506,7 @@ def test_the_next_notebook_handed_in_as_this_one_is_reported_as_that(class_folde
     with pytest.raises(UserError, match=f"has 3 of {FFN}, 1 of {NEXT}: say with --assignment"):
         collect(class_folder, archive)
     found = collect(class_folder, archive, assignment=FFN)
-    assert asked(found)[name] == f"this is {NEXT}, handed in as {FFN}" and found.open[0].suggestion == NEXT
+    assert asked(found)[name] == f"this is {NEXT}, but it was handed in as {FFN}" and found.open[0].suggestion == NEXT
     assert set(handed_in_by(class_folder)) == {0, 1, 2} and not list(class_folder.submitted.glob(f"*/{NEXT}"))
     settle(class_folder, **{CLASS[3].canvas: f"assignment {NEXT}"})
     assert not collect(class_folder, archive, assignment=FFN).needs_somebody
@@ -676,7 +676,7 @@ def test_an_untouched_notebook_is_no_matter_for_a_person(class_folder: ClassFold
     inner = zipped(tmp_path / "inner.zip", course | {f"{NEXT}.ipynb": notebook("mine", NEXT)})
     files[moodle_name(CLASS[0], "course.zip")] = inner.read_bytes()
     found = collect(class_folder, export(tmp_path / "a.zip", files), assignment=FFN)
-    assert list(asked(found).values()) == [f"this is {NEXT}, handed in as {FFN}"]
+    assert list(asked(found).values()) == [f"this is {NEXT}, but it was handed in as {FFN}"]
 
 
 def test_what_an_export_is_of_is_asked_where_its_notebooks_do_not_agree(
@@ -687,7 +687,7 @@ def test_what_an_export_is_of_is_asked_where_its_notebooks_do_not_agree(
     with pytest.raises(UserError, match="say with --assignment which one was exported"):
         collect(class_folder, archive)
     assert asked(collect(class_folder, archive, assignment=NEXT, dry_run=True)) == {
-        canvas_name(CLASS[0]): f"this is {FFN}, handed in as {NEXT}"
+        canvas_name(CLASS[0]): f"this is {FFN}, but it was handed in as {NEXT}"
     }
 
 
@@ -819,7 +819,7 @@ def test_moodles_times_are_the_worksheets(german: bool, text: str, class_folder:
     assert {row.student: row.at for row in found.rows} == {
         who.sis: "2024-03-13 10:15" if who.i else "2024-03-13 22:15" for who in CLASS
     }
-    assert "its times are the worksheet's, read as times of Europe/Berlin" in found.notes
+    assert "its times come from the worksheet, read as times of Europe/Berlin" in found.notes
     told = (class_folder.submitted / CLASS[0].sis / FFN / "timestamp.txt").read_text(encoding="utf-8")
     assert told == "2024-03-13 21:15:00.000000 UTC"
 
@@ -893,7 +893,7 @@ def test_without_a_worksheet_moodles_times_are_missed_and_can_come_later(
         ],
     )
     found = collect(class_folder, archive, participants)
-    assert "Moodle exports no times: they stand on the grading worksheet, for --roster" in found.notes
+    assert "Moodle exports no times: they are on the grading worksheet, so give that with --roster" in found.notes
     settle(class_folder, **{CLASS[0].participant: f"student {CLASS[0].sis}"})
     collect(class_folder, archive)
     stamped = class_folder.submitted / CLASS[0].sis / FFN / "timestamp.txt"

@@ -348,7 +348,7 @@ def test_whoever_is_not_on_the_sheet_or_not_on_the_roster_is_told(class_folder: 
     path = canvas_gradebook(tmp_path / "g.csv", [*CLASS[1:], Somebody(7, "New", "Comer")])
     done, data = give(class_folder, "canvas", sheet=path, column=FFN)
     assert done.doubts == [f"{CLASS[0].name} ({CLASS[0].sis}) was graded here but is not on this sheet"]
-    assert "1 on the sheet is not on the roster, and stays as it is" in done.notes
+    assert "1 on the sheet is not on the roster and is not changed" in done.notes
     assert CANVAS.grades(data)[Somebody(7, "", "").canvas] == ""
 
 
@@ -382,7 +382,7 @@ def test_another_maximum_is_told(class_folder: ClassFolder, tmp_path: Path) -> N
         column=FFN,
         dry_run=True,
     )
-    assert any("the sheet's maximum is 100.00, the notebook is worth" in note for note in done.notes)
+    assert any("the sheet's maximum is 100.00, but the notebook is worth" in note for note in done.notes)
 
 
 def test_the_maximum_is_the_one_by_the_classs_rules(class_folder: ClassFolder, tmp_path: Path) -> None:
@@ -438,7 +438,7 @@ def test_without_a_sheet_or_a_grade_there_is_one_clear_line(class_folder: ClassF
     with pytest.raises(UserError, match="say where to write it with --to"):
         giving(class_folder, "canvas", FFN, sheet=path)
     grade(class_folder, {0: CLASS[0].sis})
-    with pytest.raises(UserError, match=r"the gradebook, exported as CSV is needed.* --sheet FILE"):
+    with pytest.raises(UserError, match=r"give Canvas's gradebook, exported as CSV, with --sheet FILE"):
         give(class_folder, "canvas")
     with pytest.raises(UserError, match=r"nothing of .* was collected from Moodle"):
         give(class_folder, "moodle", pages=True)
@@ -697,7 +697,7 @@ def test_a_moodle_team_that_a_person_has_settled_is_given_back_to_every_member(
     grades = MOODLE.grades((tmp_path / "back.csv").read_bytes())
     expected = {who.participant: points(first[who.i] + 1) for who in CLASS[:4]}
     assert {number: float(text) for number, text in grades.items() if text} == expected, out
-    assert "nothing shows whether w.csv is the one of" in out
+    assert "check yourself that w.csv is the one of" in out
     out, _ = run(*words, "--pages", "--to", tmp_path / "pages.zip", expect=0)
     with zipfile.ZipFile(tmp_path / "pages.zip") as opened:
         assert set(moodle_pages(opened)) == expected.keys(), out

@@ -86,7 +86,7 @@ def give_back(
     require_assignment(assignment)
     taker = lms.find(system)
     if taker.sheet and sheet is None and not pages:
-        raise UserError(f"give the {taker.sheet}, as downloaded from {taker.title}, with --sheet FILE")
+        raise UserError(f"give {taker.title}'s {taker.sheet}, with --sheet FILE")
     if to is None and not dry_run and taker.needs_file:
         raise UserError("say where to write it with --to FILE or FOLDER")
     with gc_paused():
