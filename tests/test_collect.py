@@ -238,7 +238,7 @@ def test_an_assignments_name_is_understood_and_a_file_that_is_no_notebook_is_sai
     collect(class_folder, archive, worksheet(tmp_path / "list.csv", CLASS), assignment=FFN)
     settle(class_folder, **{"a.rar": "assignment 02", "b.ipynb": "assignment 03 Activations"})
     found = collect(class_folder, archive, assignment=FFN)
-    assert [line for line in found.doubts if "a.rar is no notebook, so it can't count" in line]
+    assert [line for line in found.doubts if "a.rar is not a notebook, so it can't count" in line]
     assert handed_in_by(class_folder, NEXT) == {1: CLASS[1].sis}
 
 

@@ -230,7 +230,7 @@ def sample(
     grading: Annotated[Path | None, typer.Option(help="The folder to make. [default: grading/sample/]")] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same class.")] = 1,
 ) -> None:
-    """Make a sample class from the marking guide."""
+    """Make a sample class from the kept answers."""
     from autograder.authoring import sample as samples
 
     usual = root() / "grading" / "sample"

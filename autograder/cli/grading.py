@@ -355,7 +355,7 @@ def feedback(
     student: Annotated[str | None, typer.Option(help="Only this student.")] = None,
     db_url: GradebookUrl = None,
 ) -> None:
-    """Make the feedback pages again, with the scores and comments given since in formgrader."""
+    """Make the feedback pages again, with the latest scores and comments from formgrader."""
     with gc_paused():
         from autograder.gradebook import gradebook
         from autograder.gradebook.policy import Policy

@@ -177,7 +177,7 @@ def _lines(console: Console, lines: Sequence[str], style: str, most: int = MOST)
     name="give-back",
     help="Make the file that an LMS takes: its own sheet with the grades filled in, or a zip of the feedback pages. "
     "The exit status is 2 if a student was left out.\n\n"
-    + " ".join(f"For {one.name}: {one.instead}." for one in SYSTEMS if one.instead),
+    + " ".join(f"For {one.name}, this {one.instead}." for one in SYSTEMS if one.instead),
 )
 def give_back(
     system: Annotated[str, typer.Argument(help=f"{_either([one.name for one in SYSTEMS])}.")],
