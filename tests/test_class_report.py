@@ -205,10 +205,10 @@ def test_the_page_can_be_read_without_seeing_it(whole: ClassReport) -> None:
 def test_every_chart_says_in_words_what_it_shows(whole: ClassReport) -> None:
     page = report_page.page(whole)
     for sentence in (
-        "2 known mistakes were made. Most often, by 3 students, in ffn_forward: The mistake is b1_missing.",
-        "1 time a mistake was there in an earlier attempt and is gone in the latest.",
+        "The class made 2 known mistakes. The most frequent one, by 3 students, is in ffn_forward: The mistake is b1_missing.",
+        "1 mistake of an earlier attempt is gone in the latest.",
         "Half of the 6 students have 2.5 of 32 points or more; the middle half is between 0.5 and 3.",
-        "6 students handed in, 7 times in all; most on 2 November (5). 1 student handed in again: 1 ended with more points than at first",
+        "6 students handed in 7 attempts. The busiest day was 2 November, with 5. 1 student handed in again: 1 ended with more points than at first",
         "ffn_trace went best, with 50\N{NO-BREAK SPACE}% of its points earned",
     ):
         assert sentence in page, sentence

@@ -257,7 +257,7 @@ def test_canvas_and_a_mixed_export_can_be_finished_without_the_command_line(
     found = entered(graded)
     sent: list[Any] = [("export", ("e.zip", export.read_bytes())), ("roster", ("g.csv", gradebook.read_bytes()))]
     said = found.post("/collect", files=sent).text
-    assert "e.zip holds" in said and "in the field “Assignment”" in said and "--assignment" not in said
+    assert "e.zip has" in said and "in the field “Assignment”" in said and "--assignment" not in said
     preview = found.post("/collect", data={"assignment": FFN, "match_names": "on"}, files=sent).text
     assert "5 of 6 students have handed in. Not yet: Nora Nothing (S00005)." in preview
     fields = dict(re.findall(r'name="(\w+)" value="([^"]+)"', preview))

@@ -552,7 +552,7 @@ def test_a_notebook_that_lost_its_cells_is_graded_with_a_word_of_doubt(tmp_path:
     found = handed_in(tmp_path, mine_ipynb=as_bytes({"cells": [{"cell_type": "code", "source": ANSWER}]}))
     assert found.notices == (
         "Graded: mine.ipynb.",
-        f"It has hardly any cell of {START}.ipynb is in it: is this the file that you meant?",
+        f"It has hardly any cell of {START}.ipynb. Is it the file that you meant?",
     )
 
 
@@ -574,7 +574,7 @@ def test_extra_credit_comes_on_top_practice_has_no_points_and_a_person_reads_the
     lines = told["output"].splitlines()
     assert lines[0] == f"{OTHER}: 0 of 25 points."
     assert "Extra credit, on top of the maximum: NormFFN." in lines
-    assert "Not in this score, as your instructor reads it: M2." in lines
+    assert "Your instructor reads these, so they are not in this score: M2." in lines
 
 
 def test_numbers_of_hidden_inputs_are_rounded_and_markup_stays_text() -> None:

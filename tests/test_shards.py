@@ -127,7 +127,7 @@ def test_another_submission_than_was_graded_is_named(used: ClassFolder, files: P
     path = used.submitted / "ada" / START / f"{START}.ipynb"
     path.write_bytes(path.read_bytes() + b"\n")
     summary, reader = enter(used, files)
-    assert summary.graded == 0 and reader.missing == {"0/1": ["ada, of whom another submission was graded"]}
+    assert summary.graded == 0 and reader.missing == {"0/1": ["ada (graded on a different submission)"]}
 
 
 def test_a_shard_draws_no_hidden_inputs_of_its_own(tmp_path: Path, graded_here: dict[bytes, GradedSubmission]) -> None:

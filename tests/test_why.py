@@ -111,7 +111,7 @@ def test_what_another_of_the_group_handed_in_is_said_to_count(tmp_path: Path) ->
     class_folder = fabricate(tmp_path, {"zoe": [Handed([NAME])], "yan": [Handed([], days=-1)]})
     (class_folder.path / FILE).write_text('[[groups]]\nstudents = ["zoe", "yan", "xia"]\n', encoding="utf-8")
     _, said = run("yan", NAME, "--grading", class_folder.path)
-    assert "this one counts" not in said and "Handed in together: what zoe handed in counts." in said
+    assert "this one counts" not in said and "Of this group, zoe's submission counts." in said
     assert "this one counts" in run("zoe", NAME, "--grading", class_folder.path)[1]
     status, said = run("xia", NAME, "--grading", class_folder.path)
     assert status != 0 and "see `autograder why zoe ffn_forward`" in said
@@ -122,8 +122,8 @@ def test_what_another_of_the_group_handed_in_is_said_to_count(tmp_path: Path) ->
     [
         (["zoee", NAME], "there is no student called 'zoee'; did you mean zoe?"),
         (["zoe", "ffn_foward"], "no exercise or question called 'ffn_foward'; did you mean 'ffn_forward'?"),
-        (["zoe", "M1"], "nothing that zoe handed in for 01_attention has been graded"),
-        (["zoe", NAME, "--attempt", "3"], "zoe has handed in 02_feed_forward 2 times: there is no attempt 3"),
+        (["zoe", "M1"], "no submission of 01_attention by zoe has been graded"),
+        (["zoe", NAME, "--attempt", "3"], "zoe has handed in 02_feed_forward 2 times, so there is no attempt 3"),
         (["zoe", NAME, "--script", "{}/x.py"], "lacks the secret with which 02_feed_forward was graded"),
         (["zoe", "M2", "--script", "{}/x.py"], "a question that a person reads, so there is nothing to run"),
         (

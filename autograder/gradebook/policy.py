@@ -452,7 +452,7 @@ class Policy:
             handed_in = [found[one] for one in group.students if one in found]
             if handed_in and group.is_for(assignment):
                 chosen = max(handed_in, key=lambda one: _preferred(one, best))
-                note = f"You handed in as a group, and {chosen.by}'s submission counts."
+                note = f"Of this group, {chosen.by}'s submission counts."
                 theirs = replace(chosen, grade=replace(chosen.grade, note=note))
                 everybody |= {one: chosen if one == chosen.by else theirs for one in group.students}
         return everybody

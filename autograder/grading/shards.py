@@ -200,7 +200,7 @@ class ShardReader:
                     raise _damaged(path, error) from None
         others = any(any(folder.glob(f"{job.assignment}/{student}.*.json")) for folder in self._folders)
         shard = next(one for one in (Shard(number, self._count) for number in range(self._count)) if one.holds(student))
-        self.missing[str(shard)].append(f"{student}: a shard graded a different submission" if others else student)
+        self.missing[str(shard)].append(f"{student} (graded on a different submission)" if others else student)
         return None
 
 
