@@ -294,7 +294,7 @@ def test_a_class_says_what_counts() -> None:
             "visible",
             "text",
             'notebooks = ["01_attention"]',
-            "course.toml names the class's notebooks, and 00_start_here is none",
+            "course.toml names the class's notebooks, and 00_start_here is not among them",
         ),
     ],
 )
@@ -411,7 +411,7 @@ def test_a_mistake_is_named_and_what_lies_beside_the_notebook_is_said(container:
     told = run.test("hello_shape")
     assert (run.told["score"], told["status"], told["extra_data"]["mistake"]) == (0.0, "failed", "swapped")
     assert mistake.message in told["output"]
-    assert "Graded: work/mine.ipynb.\nNot looked at: notes.ipynb." in run.told["output"]
+    assert "Graded: work/mine.ipynb.\nIgnored: notes.ipynb." in run.told["output"]
     assert conforms(run.told)
 
 
@@ -526,7 +526,7 @@ def handed_in(folder: Path, **files: bytes) -> in_container.HandedIn:
 def test_of_two_notebooks_the_one_with_the_assignments_name_is_graded(tmp_path: Path) -> None:
     (tmp_path / f"{START}.ipynb").write_bytes(solved())
     found = handed_in(tmp_path, copy_ipynb=solved())
-    assert (found.name, found.notices) == (f"{START}.ipynb", ("Not looked at: copy.ipynb.",))
+    assert (found.name, found.notices) == (f"{START}.ipynb", ("Ignored: copy.ipynb.",))
 
 
 def test_between_two_notebooks_that_may_both_be_it_nothing_is_guessed(tmp_path: Path) -> None:

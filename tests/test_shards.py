@@ -48,7 +48,7 @@ def test_every_student_is_in_one_shard() -> None:
     counts = Counter(number for number in range(10) for student in students if Shard(number, 10).holds(student))
     assert counts.total() == 1000 and min(counts.values()) > 70 and max(counts.values()) < 130
     for text in ("10/10", "-1/3", "3", "a/b", "0/0", "1/2/3"):
-        with pytest.raises(UserError, match="from 0/10 to 9/10"):
+        with pytest.raises(UserError, match="such as 0/10 to 9/10"):
             Shard.of(text)
 
 
