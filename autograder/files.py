@@ -20,12 +20,12 @@ OF_THE_SYSTEM = {
     errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.EIO, errno.ENFILE, errno.ENOLCK, errno.EOPNOTSUPP,
     errno.ENOSYS, errno.ESTALE, errno.ENOMEM, errno.ELOOP, errno.ENAMETOOLONG, errno.ETIMEDOUT, errno.EAGAIN,
 }  # fmt: skip
-GOES_ON = "nothing is lost, and the same command goes on"
+GOES_ON = "nothing is lost, and the same command continues"
 LIMITS_MET = {
     errno.ENOSPC: f"the disk is full; {GOES_ON} once there is room",
     errno.EDQUOT: f"your quota on this disk is used up; {GOES_ON} once there is room",
-    errno.EFBIG: f"a limit on the size of files is met, see `ulimit -f`; {GOES_ON} without it",
-    errno.EMFILE: f"a limit on open files is met, see `ulimit -n`; {GOES_ON} with a higher one",
+    errno.EFBIG: f"a file has reached the size limit of `ulimit -f`; {GOES_ON} once that is higher",
+    errno.EMFILE: f"the limit on open files, `ulimit -n`, is reached; {GOES_ON} once that is higher",
 }
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -130,7 +130,7 @@ def explain(error: OSError) -> str:
     where = f"{error.filename}: " if error.filename else ""
     if error.errno in LIMITS_MET:
         return where + LIMITS_MET[error.errno]
-    return f"{where}{error.strerror}; {GOES_ON} once that is mended" if error.errno in OF_THE_SYSTEM else ""
+    return f"{where}{error.strerror}; {GOES_ON} once that is fixed" if error.errno in OF_THE_SYSTEM else ""
 
 
 def private_opener(path: str, flags: int) -> int:

@@ -15,7 +15,7 @@ def root() -> Path:
     for place in places:
         if (place / "solutions").is_dir() and (place / "course").is_dir():
             return place
-    raise UserError("this is not the project's folder: there is no solutions/ and course/ here or above")
+    raise UserError("this is not the project's folder: neither it nor a folder above has solutions/ and course/")
 
 
 def release(assignment: str) -> Path:

@@ -42,7 +42,7 @@ def bring(course: Path, old: Path) -> int:
             changed += bool(summary)
         found += 1
     if not found:
-        trouble = "is this edition's folder" if same else "holds no notebooks of an earlier edition"
+        trouble = "is this edition's folder" if same else "has no notebooks of an earlier edition"
         zipped = "unpack it first, and " * old.is_file()
         print(f"start.py: {old} {trouble}: {zipped}name the folder that the earlier start.py is in", file=sys.stderr)
         return 2
@@ -56,7 +56,7 @@ def bring(course: Path, old: Path) -> int:
             print(f"{name}: not brought over, {explain(error)}", file=sys.stderr)
             left_out += 1
     if changed:
-        print("Run the notebooks from top to bottom once more: then each check looks at your answers again.")
+        print("Run the notebooks from top to bottom again, so that each check sees your answers.")
     return 1 if left_out else 0
 
 
@@ -84,7 +84,7 @@ def bring_notebook(path: Path, earlier: Path) -> str:
     parts = [f"{over} cell{'s' * (over != 1)} brought over"] if over else []
     if below:
         parts.append(f"{below} earlier answer{'s' * (below != 1)} added below what you have written here")
-    return f"{', '.join(parts)}; as it was before: {copy.name}"
+    return f"{', '.join(parts)}; the earlier state is in {copy.name}"
 
 
 def merge(cells: list[Cell], earlier: list[Cell]) -> tuple[int, int]:

@@ -48,13 +48,13 @@ CAUSES = (  # what uv and pip say → why it failed, and what to do
     ("No space left|not enough space|[Qq]uota exceeded", "the disk is full. Free some space"),
     (
         "[Cc]ertificate|SSLError",
-        "this computer does not trust the package index's certificate. Where a university's or company's proxy reads "
-        "along, ask for its certificate and run `pip config set global.cert FILE`",
+        "this computer does not trust the package index's certificate. If a proxy of your university or company is in "
+        "between, ask for its certificate and run `pip config set global.cert FILE`",
     ),
     ("ProxyError|[Tt]unnel", "the proxy refused. Set HTTPS_PROXY as your university or company says"),
     (
         "dns error|NewConnectionError|[Cc]onnection (refused|reset|aborted)|error sending request|[Tt]imed out|unreachable",
-        "the package index can't be reached. Look whether this computer is online",
+        "the package index can't be reached. Is this computer online?",
     ),
 )
 
@@ -83,7 +83,7 @@ def install(order: Order) -> None:
 
 def not_installed(said: str) -> NotInstalled:
     reason = cause(said) or f"pip's last line is: {last_line(said)}"
-    return NotInstalled(f"could not install the course: {reason}. The same command goes on from here.")
+    return NotInstalled(f"could not install the course: {reason}. The same command continues from here.")
 
 
 def cause(said: str) -> str:
@@ -105,7 +105,7 @@ def no_torch_there(order: Order, said: str) -> None:
     if order.torch_must:
         raise NotInstalled(f"{reason}: {cause(said) or last_line(said)}.")
     print(
-        f"{reason}, so it comes from where everything else does. On Linux that may be a build for graphics cards, ten times as large. "
+        f"{reason}, so it comes from the usual index. On Linux that may be a build for graphics cards, ten times as large. "
         "To wait for the small one, press Ctrl-C and try again later.",
         flush=True,
     )

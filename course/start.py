@@ -68,7 +68,7 @@ def main() -> int:
             input("Press Enter to close this window.")
         return 2
     except KeyboardInterrupt:
-        print("\nstart.py: stopped; the same command goes on from here.", file=sys.stderr)
+        print("\nstart.py: stopped; the same command continues from here.", file=sys.stderr)
         return 130
 
 
@@ -77,15 +77,15 @@ def arguments() -> argparse.Namespace:
         description="Make the course's environment, install the course in it and open JupyterLab."
     )
     parser.add_argument("--no-browser", action="store_true", help="only print JupyterLab's address")
-    parser.add_argument("--port", type=int, help="where JupyterLab listens: 8888, or the next free port")
+    parser.add_argument("--port", type=int, help="the port of JupyterLab: 8888, or the next free one")
     parser.add_argument(
         "--venv", type=Path, metavar="FOLDER", help="where the environment is, or will be: .venv beside this file"
     )
     parser.add_argument(
         "--torch-index",
         metavar="URL",
-        help=f"take PyTorch from this package index: on Linux {PYTORCH_FOR_CPU}, the build without graphics cards; "
-        "`pypi` takes it from where everything else comes from",
+        help=f"take PyTorch from this package index; on Linux the default is {PYTORCH_FOR_CPU}, without graphics cards; "
+        "`pypi` means the usual index",
     )
     parser.add_argument("--package", default="", metavar="FOLDER[EXTRA]", help="install this package too")
     parser.add_argument(
@@ -102,7 +102,7 @@ def arguments() -> argparse.Namespace:
         "--bring",
         type=Path,
         metavar="FOLDER",
-        help="only bring your answers over from the folder of an earlier edition; nothing is lost in either",
+        help="only copy your answers from the folder of an earlier edition; nothing is lost in either folder",
     )
     return parser.parse_args()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
@@ -27,14 +28,15 @@ from autograder.jail.sandbox import Jail
 from autograder.marking import draws
 
 TARGET = ROOT / "docs" / "attacks.md"
+LENGTH = 80  # of a message in the table
 HEAD = """<!-- made by tests/attack_table.py -->
 # What must not work, and what must
 
-Each row was handed in for the exercise `{exercise}` (2 points) and graded twice: by `autograder grade`, and by plain `nbgrader autograde` {nbgrader}
-on the same notebook with the same hidden draws. “–” means that nbgrader gave no grade; “not tried”, that it could have harmed the machine.
+Each row is a submission for the exercise `{exercise}` (2 points), graded twice with the same hidden inputs: by `autograder grade`, and by plain
+`nbgrader autograde` {nbgrader}. “–” means that nbgrader gave no grade; “not tried” means that it could have harmed the machine.
 
-nbgrader runs tests, student code and answers in one process and was made for honest students. Most attacks here aim at our engine's own parts, so a 0 in
-nbgrader's column does not mean that nobody could do it there.
+nbgrader was made for honest students, and runs tests, student code and answers in one process. Most attacks here aim at parts of our engine, so a 0 in
+nbgrader's column does not mean that nobody could cheat there.
 
 """
 
@@ -76,7 +78,7 @@ def row(*cells: str) -> str:
 def told(message: str) -> str:
     """A message as it can stand in a table."""
     clean = "".join(character if character.isprintable() else "�" for character in message)
-    return f"`{clean[:110]}{'…' if len(clean) > 110 else ''}`".replace("``", "")
+    return f"`{clean[:LENGTH]}{'…' if len(clean) > LENGTH else ''}`".replace("``", "")
 
 
 def points(value: float | None) -> str:
@@ -97,15 +99,20 @@ def main() -> None:
         )
         theirs_good = plain(harmless, good, lambda name: {})
     page = HEAD.format(exercise=EXERCISE, nbgrader=version("nbgrader"))
-    page += f"## Attacks\n\n{len(every)} of them; each should earn 0.\n\n"
-    page += row("attack", "ours", "nbgrader", "what the student is told by ours") + row("---", "--:", "--:", "---")
+    usual = Counter(message for _, message in mine.values()).most_common(1)[0][0]
+    page += f"## Attacks\n\nThere are {len(every)}, and each should earn 0. Where the last column is empty, the student reads {told(usual)}.\n\n"
+    page += row("attack", "ours", "nbgrader", "what the student reads from ours") + row("---", "--:", "--:", "---")
     for name, (sentence, attack) in every.items():
         seen = points(theirs.get(name)) if attack.plain else "not tried"
-        page += row(f"[{sentence}](../tests/attacks/{name}.py)", points(mine[name][0]), seen, told(mine[name][1]))
-    page += f"\n## Unusual but right\n\n{len(good)} of them; each should earn 2.\n\n"
-    page += row("submission", "ours", "nbgrader") + row("---", "--:", "--:")
+        message = "" if mine[name][1] == usual else told(mine[name][1])
+        page += row(f"[{sentence}](../tests/attacks/{name}.py)", points(mine[name][0]), seen, message)
+    page += f"\n## Unusual but right\n\nThere are {len(good)}, and each should earn 2.\n\n"
+    page += row("submissions", "ours", "nbgrader") + row("---", "--:", "--:")
+    alike: dict[tuple[str, str], list[str]] = {}
     for what in good:
-        page += row(what, points(mine_good[what][0]), points(theirs_good[what]))
+        alike.setdefault((points(mine_good[what][0]), points(theirs_good[what])), []).append(what)
+    for (our, their), submissions in alike.items():
+        page += row("; ".join(submissions), our, their)
     TARGET.write_text(page, encoding="utf-8")
     sys.stdout.write(f"{TARGET.relative_to(ROOT)}: {len(bad)} attacks, {len(good)} unusual but right submissions\n")
 

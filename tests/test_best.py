@@ -65,7 +65,7 @@ def test_the_best_counts_where_the_class_says_so_and_the_page_tells_it(class_fol
     rule(class_folder, "best")
     summary, _ = grade(class_folder)
     assert summary.graded == 2 and counts(class_folder).grade.points == 2
-    assert "the best counts" in page(class_folder)
+    assert "The best of 2 attempts counts" in page(class_folder)
     with gradebook.Book(class_folder) as book:
         (latest,) = book.latest(START, [WHO.sis])
         assert latest.points == 0, "the latest is still the latest"
@@ -114,7 +114,7 @@ def test_what_was_never_graded_is_told_before_anything_goes_back(class_folder: C
     rule(class_folder, "best")
     with gradebook.Book(class_folder) as book:
         said = grade_class.not_yet_graded(class_folder, START, Policy.of(class_folder), book)
-    assert "one earlier hand-in has not been graded" in said
+    assert "one earlier attempt has not been graded" in said
     grade(class_folder)
     with gradebook.Book(class_folder) as book:
         assert grade_class.not_yet_graded(class_folder, START, Policy.of(class_folder), book) == ""

@@ -296,8 +296,8 @@ def test_start_brings_and_says_so(new: Path, old: Path, tmp_path: Path) -> None:
         )
         return done.returncode, done.stdout
 
-    assert start(tmp_path)[0] == 2 and "holds no notebooks of an earlier edition" in start(tmp_path)[1]
+    assert start(tmp_path)[0] == 2 and "has no notebooks of an earlier edition" in start(tmp_path)[1]
     assert start(new)[0] == 2, "not into itself"
     status, said = start(old)
     assert status == 0
-    assert said.splitlines()[0] == f"{NAME}: 1 cell brought over; as it was before: {NAME}.before.ipynb"
+    assert said.splitlines()[0] == f"{NAME}: 1 cell brought over; the earlier state is in {NAME}.before.ipynb"

@@ -416,7 +416,7 @@ def test_where_a_folder_knows_no_locks_commands_of_this_machine_are_kept_apart_a
             pass
         with class_lock(ClassFolder(tmp_path / "another")):
             pass
-    assert len(said) == 1 and "knows no locks" in said[0]
+    assert len(said) == 1 and "has no locks" in said[0]
     (place,) = tmp_path.glob("autograder-*")
     place.chmod(0o777)
     with pytest.raises(UserError, match="others can write there"), class_lock(class_folder):
@@ -465,7 +465,7 @@ def test_a_foreign_database_gets_no_table(used: ClassFolder, tmp_path: Path) -> 
     with sqlite3.connect(file) as database:
         database.execute("CREATE TABLE recipes (name TEXT)")
     before = file.read_bytes(), content(used)
-    with pytest.raises(UserError, match="is not a gradebook: it holds recipes"):
+    with pytest.raises(UserError, match="is not a gradebook: it has the tables recipes"):
         grade(ClassFolder(used.path, f"sqlite:///{file}"))
     assert (file.read_bytes(), content(used)) == before
 
@@ -479,9 +479,9 @@ def test_a_file_that_is_no_database_is_one_clear_line(tmp_path: Path) -> None:
 def test_a_gradebook_that_is_gone_is_not_replaced_unless_one_says_so(used: ClassFolder) -> None:
     (used.path / "gradebook.db").unlink()
     before = content(used)
-    with pytest.raises(UserError, match=f"is gone or empty, but .* holds results.*{preflight.ANEW}"):
+    with pytest.raises(UserError, match=f"is gone or empty, but .* has results.*{preflight.ANEW}"):
         grade(used)
-    with pytest.raises(UserError, match=r"is gone or empty, but .* holds results"):  # what only reads says the same
+    with pytest.raises(UserError, match=r"is gone or empty, but .* has results"):  # what only reads says the same
         book_of(used)
     assert content(used) == before
     assert grade(used, anew=True)[0].graded == 1
@@ -511,7 +511,7 @@ def test_a_secret_that_is_gone_is_not_replaced_unless_one_says_so(results: str, 
         shutil.rmtree(used.feedback)
         shutil.rmtree(used.autograded)
     before = content(used)
-    with pytest.raises(UserError, match=f"does not hold the secret.*{preflight.ANEW}"):
+    with pytest.raises(UserError, match=f"lacks the secret.*{preflight.ANEW}"):
         grade(used)
     assert content(used) == before
     grade(used, anew=True)
@@ -615,7 +615,7 @@ def test_what_belongs_to_no_assignment_is_told_with_the_nearest_name(tmp_path: P
     (class_folder.submitted / "grades.csv").touch()
     (class_folder.submitted / "dot" / ".ipynb_checkpoints").mkdir(parents=True)
     ben, cem, dot, file = submitted_files.strays(class_folder)
-    assert ben == "ben/00_start_hear: no notebook of the course is called so; did you mean 00_start_here?"
+    assert ben == "ben/00_start_hear: no notebook of the course has that name; did you mean 00_start_here?"
     assert cem == "cem: empty" and dot == "dot: empty" and file == "grades.csv: not a student's folder"
     assert not submitted_files.has_stray_work(class_folder)
     (class_folder.submitted / "ben" / "00_start_hear" / "00_start_hear.ipynb").touch()
@@ -632,7 +632,7 @@ def test_a_second_notebook_is_told_beside_the_one_that_counts(
     folder = hand_in(class_folder, "ada")
     (folder / "newer.ipynb").write_text("{}", encoding="utf-8")
     _, done = grade(class_folder)
-    assert done["ada"].points == 2.0 and done["ada"].remarks == ["not looked at: newer.ipynb, beside it"]
+    assert done["ada"].points == 2.0 and done["ada"].remarks == ["ignored beside it: newer.ipynb"]
 
 
 def test_another_notebook_of_the_course_is_called_by_its_name() -> None:

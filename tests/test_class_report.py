@@ -205,10 +205,10 @@ def test_the_page_can_be_read_without_seeing_it(whole: ClassReport) -> None:
 def test_every_chart_says_in_words_what_it_shows(whole: ClassReport) -> None:
     page = report_page.page(whole)
     for sentence in (
-        "2 known mistakes were made. Most often, by 3 students, in ffn_forward: The mistake is b1_missing.",
-        "1 time a mistake was there in an earlier attempt and is gone in the latest.",
-        "Half of the 6 students have 2.5 points or more, out of 32; the middle half is between 0.5 and 3.",
-        "6 students handed in, 7 times in all; most on 2 November (5). 1 student handed in again: 1 ended with more points than at first",
+        "The class made 2 known mistakes. The most frequent one, by 3 students, is in ffn_forward: The mistake is b1_missing.",
+        "1 mistake of an earlier attempt is gone in the latest.",
+        "Half of the 6 students have 2.5 of 32 points or more; the middle half is between 0.5 and 3.",
+        "6 students handed in 7 attempts. The busiest day was 2 November, with 5. 1 student handed in again: 1 ended with more points than at first",
         "ffn_trace went best, with 50\N{NO-BREAK SPACE}% of its points earned",
     ):
         assert sentence in page, sentence
@@ -386,7 +386,7 @@ def test_an_answer_of_megabytes_is_said_and_costs_no_more_than_others(tmp_path: 
     (found,) = report_of(fabricate(tmp_path, {"ada": [Handed(["DeepFFN"], code=code)]})).assignments
     assert (
         "ada",
-        "DeepFFN is of unusual length, 2.0 million characters: only its beginning is compared with others'",
+        "DeepFFN is unusually long, 2.0 million characters, so only its beginning is compared with others'",
     ) in found.to_look_at
 
 
@@ -413,13 +413,13 @@ def test_pairs_are_shown_as_a_place_to_look_and_groups_are_not(tmp_path: Path) -
     (found,) = report_of(class_folder, policy=Policy.read('[[groups]]\nstudents = ["ada", "ben", "cas"]')).assignments
     assert not found.alike and not found.alike_groups
     page = report_page.page(report_of(class_folder))
-    assert "This is a place to look, and no verdict" in page and "pairs of students" not in page
+    assert "This is a place to look, not a verdict" in page and "pairs of students" not in page
     assert "DeepFFN: 3 students, the same from beginning to end, also the names they chose: ada, ben, cas" in page
     class_folder = fabricate(
         tmp_path / "two", {who: [Handed(["DeepFFN"], code=code)] for who in ("ada", "ben", "cas")[:2]}
     )
     page = report_page.page(report_of(class_folder))
-    assert "This is a place to look, and no verdict" in page and "1 pair of students" in page
+    assert "This is a place to look, not a verdict" in page and "1 pair of students" in page
 
 
 # Going on
@@ -471,7 +471,7 @@ def test_the_command_writes_files_for_their_owner_and_says_what_waits(
         "report", FFN, "--grading", class_folder.path, "--to", files[0], "--csv", files[1], "--notebook", files[2]
     )
     assert status == 2 and f"{FFN}: 1 submission could not be graded in full" in said
-    assert "6 students, 2 known mistakes, 2 answers to be read, 2 submissions to look at" in " ".join(said.split())
+    assert "6 students, 2 known mistakes, 2 answers to read, 2 submissions to look at" in " ".join(said.split())
     assert all(stat.S_IMODE(file.stat().st_mode) == 0o600 for file in files)
     assert "rows.csv" in files[2].read_text(encoding="utf-8")
     assert not (class_folder.path / "report.html").exists()
@@ -488,7 +488,7 @@ def test_where_nothing_waits_the_command_ends_well_and_its_page_lies_in_the_clas
     [
         (["02_feed_foward"], "there is no assignment called '02_feed_foward'"),
         (["01_attention"], "01_attention has not been graded"),
-        ([FFN, "--to", str(ROOT)], "is a folder; the name of a file was expected"),
+        ([FFN, "--to", str(ROOT)], "is a folder; give the name of a file"),
     ],
 )
 def test_a_mistake_at_the_keyboard_is_one_clear_line(
@@ -511,7 +511,7 @@ def test_a_feedback_page_shows_what_counts_and_what_being_late_costs() -> None:
     policy = Policy.read(f"late.percent_a_day = 25\nassignments.{FFN}.due = 2026-11-02T22:59:59Z")
     grade = policy.grade(FFN, feedback.marks_of(paper), DUE.replace(day=4), "ben")
     page = feedback.feedback_page("ben", paper, grade=grade)
-    assert "2 of 29 points, 3 more to be read" in page
+    assert "2 of 29 points, 3 not read yet" in page
     assert "Late by 2 days: −50\N{NO-BREAK SPACE}%, −2 points. It was due 2 Nov 2026, 22:59 UTC" in page
     assert (
         "For practice, not for points: quiz_rank, quiz_bias, quiz_dropout." in page and "earned, for practice" in page

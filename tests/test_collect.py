@@ -209,7 +209,7 @@ def test_an_answer_is_understood_by_whatever_names_a_student(
         ("student S0003", "did you mean"),
         ("student S00001 nobody@x.edu", "line 2: nobody on the roster is called 'nobody@x.edu'"),
         ("assignment 02 feed foward", f"line 2: there is no assignment called '02 feed foward'; did you mean {FFN}?"),
-        ("leave no", "if it is a team's, write its members' ids"),
+        ("leave no", "if it is a team's, write the ids of its members"),
         ("system skype", "line 2: there is no system called 'skype'; there are: gradescope, moodle"),
     ],
 )
@@ -238,7 +238,7 @@ def test_an_assignments_name_is_understood_and_a_file_that_is_no_notebook_is_sai
     collect(class_folder, archive, worksheet(tmp_path / "list.csv", CLASS), assignment=FFN)
     settle(class_folder, **{"a.rar": "assignment 02", "b.ipynb": "assignment 03 Activations"})
     found = collect(class_folder, archive, assignment=FFN)
-    assert [line for line in found.doubts if "a.rar is no notebook, so it can't count" in line]
+    assert [line for line in found.doubts if "a.rar is not a notebook, so it can't count" in line]
     assert handed_in_by(class_folder, NEXT) == {1: CLASS[1].sis}
 
 
@@ -314,7 +314,7 @@ def test_a_roster_that_somebody_broke_is_one_clear_line(class_folder: ClassFolde
     class_folder.path.mkdir()
     for text, why in (
         ("student,canvas\nana,1\nAna,2\n", "line 3: there are two students"),
-        ("student,canvas\nana,1\nbob,1\n", "line 3: canvas 1 is ana's already"),
+        ("student,canvas\nana,1\nbob,1\n", "line 3: canvas 1 is already ana's"),
         ("student\nzoë\n", "line 2: .* can't be a folder"),
         ("name\nana\n", "must begin with the column student"),
     ):
@@ -342,7 +342,7 @@ def test_a_name_alone_decides_nothing_unless_somebody_says_so(class_folder: Clas
     assert set(handed_in_by(class_folder)) == {1, 2, 3, 4}, "of two with one name, neither is taken"
     name = f"{CLASS[0].first} {CLASS[0].last}"
     assert (
-        f"2 on the roster are called so: write whether it is {name} (S00000) or {name} (S00009)"
+        f"2 on the roster have this name: write whether it is {name} (S00000) or {name} (S00009)"
         in found.open[0].trouble
     )
 
@@ -355,7 +355,7 @@ def test_no_students_name_meets_a_name_of_ours(name: str, class_folder: ClassFol
     found = collect(class_folder, archive)
     assert (
         handed_in_by(class_folder) == {1: "user1"}
-        and "no id in it of which a folder could be made" in found.open[0].trouble
+        and "no id in it can be the name of a folder" in found.open[0].trouble
     )
     settle(class_folder, **{name: f"student {name}"})
     assert "a file or folder of the autograder has that name" in collect(class_folder, archive).open[0].trouble
@@ -430,7 +430,7 @@ def test_a_students_own_name_makes_nobody_else_in_canvas(
     archive = export(tmp_path / "a.zip", files)
     found = collect(class_folder, archive, *lists)
     assert set(handed_in_by(class_folder)) == ({1, 2} if jane_has_handed_in else {2})
-    assert "its name can be read as a file of " in asked(found)[forged] and len(found.open) == 1
+    assert "its name could mean " in asked(found)[forged] and len(found.open) == 1
     mine = "S00666" if is_listed else "canvas-12666"
     settle(class_folder, **{forged: f"student {mine}"})
     assert not collect(class_folder, archive, *lists).needs_somebody and handed_in_by(class_folder)[666] == mine
@@ -449,7 +449,7 @@ def test_a_teams_number_is_never_taken_for_a_participants(class_folder: ClassFol
     archive = export(tmp_path / "a.zip", {name: CLASS[4].data, moodle_name(CLASS[1]): CLASS[1].data})
     found = collect(class_folder, archive, worksheet(tmp_path / "b.csv", CLASS))
     assert handed_in_by(class_folder) == {1: CLASS[1].sis}
-    assert "if it is a team's, write its members' ids" in asked(found)[name]
+    assert "if it is a team's, write the ids of its members" in asked(found)[name]
     settle(class_folder, **{"Team": f"student {CLASS[2].sis}, {CLASS[3].sis}; {CLASS[2].sis}"})
     found = collect(class_folder, archive)
     placed = {path.parent.parent.name for path in class_folder.submitted.glob(f"*/{FFN}/{FFN}.ipynb")}
@@ -473,7 +473,7 @@ def test_a_team_that_a_list_has_is_its_members(class_folder: ClassFolder, tmp_pa
 def test_canvas_groups_name_is_seen_and_all_members_can_be_said(class_folder: ClassFolder, tmp_path: Path) -> None:
     archive = export(tmp_path / "a.zip", {f"group4_{CLASS[0].canvas}_1_a.ipynb": CLASS[0].data})
     found = collect(class_folder, archive, canvas_gradebook(tmp_path / "b.csv", CLASS))
-    assert "if that is a group, write all its members' ids" in found.open[0].trouble and found.placed == 1
+    assert "if that is a group, write the ids of all members" in found.open[0].trouble and found.placed == 1
     settle(class_folder, **{"group4": f"student {CLASS[0].sis}; {CLASS[1].sis}"})
     found = collect(class_folder, archive)
     assert {home.name for home in class_folder.submitted.iterdir()} == {CLASS[0].sis, CLASS[1].sis} and not found.open
@@ -503,10 +503,10 @@ def test_the_next_notebook_handed_in_as_this_one_is_reported_as_that(class_folde
     files = {canvas_name(who): who.data for who in CLASS[:3]}
     name = canvas_name(CLASS[3])
     archive = export(tmp_path / "a.zip", files | {name: notebook(CLASS[3].answer, NEXT)})
-    with pytest.raises(UserError, match=f"holds 3 of {FFN}, 1 of {NEXT}: say which"):
+    with pytest.raises(UserError, match=f"has 3 of {FFN}, 1 of {NEXT}: say with --assignment"):
         collect(class_folder, archive)
     found = collect(class_folder, archive, assignment=FFN)
-    assert asked(found)[name] == f"this is {NEXT}, handed in as {FFN}" and found.open[0].suggestion == NEXT
+    assert asked(found)[name] == f"this is {NEXT}, but it was handed in as {FFN}" and found.open[0].suggestion == NEXT
     assert set(handed_in_by(class_folder)) == {0, 1, 2} and not list(class_folder.submitted.glob(f"*/{NEXT}"))
     settle(class_folder, **{CLASS[3].canvas: f"assignment {NEXT}"})
     assert not collect(class_folder, archive, assignment=FFN).needs_somebody
@@ -564,7 +564,10 @@ def test_typed_text_is_a_line(class_folder: ClassFolder, tmp_path: Path) -> None
 def test_html_beside_a_notebook_is_kept_and_asks_for_nobody(class_folder: ClassFolder, tmp_path: Path) -> None:
     files = {moodle_name(CLASS[0]): CLASS[0].data, moodle_name(CLASS[0], f"{FFN}.html"): b"<p>exported"}
     found = collect(class_folder, export(tmp_path / "a.zip", files), worksheet(tmp_path / "b.csv", CLASS))
-    assert not found.needs_somebody and [row.what for row in found.rows] == ["new, to submitted/", "kept beside it"]
+    assert not found.needs_somebody and [row.what for row in found.rows] == [
+        "new, put into submitted/",
+        "kept beside it",
+    ]
     assert (class_folder.path / "collected" / FFN / "files" / CLASS[0].sis / "002.html").read_bytes() == b"<p>exported"
 
 
@@ -606,7 +609,7 @@ def test_a_notebook_in_a_students_zip_is_found_one_level_deep(class_folder: Clas
     found = collect(class_folder, export(tmp_path / "a.zip", files))
     assert handed_in_by(class_folder) == {0: f"brightspace-{CLASS[0].d2l}"}
     assert set(asked(found).values()) == {
-        "refused, ../x.ipynb in it, its name leads out of the folder",
+        "refused, ../x.ipynb in it, its name points outside the folder",
         f"no notebook: Hw.zip; ask for the file {FFN}.ipynb itself",
     }
 
@@ -669,11 +672,11 @@ def test_an_untouched_notebook_is_no_matter_for_a_person(class_folder: ClassFold
     files = {moodle_name(CLASS[0], "course.zip"): inner.read_bytes(), moodle_name(CLASS[1]): CLASS[1].data}
     found = collect(class_folder, export(tmp_path / "a.zip", files), worksheet(tmp_path / "b.csv", CLASS))
     assert handed_in_by(class_folder) == {0: CLASS[0].sis, 1: CLASS[1].sis} and not found.needs_somebody
-    assert any(row.what.startswith(f"{NEXT} as it was handed out") for row in found.rows)
+    assert any(row.what.startswith(f"{NEXT} as handed out, untouched") for row in found.rows)
     inner = zipped(tmp_path / "inner.zip", course | {f"{NEXT}.ipynb": notebook("mine", NEXT)})
     files[moodle_name(CLASS[0], "course.zip")] = inner.read_bytes()
     found = collect(class_folder, export(tmp_path / "a.zip", files), assignment=FFN)
-    assert list(asked(found).values()) == [f"this is {NEXT}, handed in as {FFN}"]
+    assert list(asked(found).values()) == [f"this is {NEXT}, but it was handed in as {FFN}"]
 
 
 def test_what_an_export_is_of_is_asked_where_its_notebooks_do_not_agree(
@@ -681,10 +684,10 @@ def test_what_an_export_is_of_is_asked_where_its_notebooks_do_not_agree(
 ) -> None:
     files = {canvas_name(CLASS[0]): notebook("", FFN), canvas_name(CLASS[1]): notebook("", NEXT)}
     archive = export(tmp_path / "a.zip", files)
-    with pytest.raises(UserError, match="say which it is an export of, with --assignment"):
+    with pytest.raises(UserError, match="say with --assignment which one was exported"):
         collect(class_folder, archive)
     assert asked(collect(class_folder, archive, assignment=NEXT, dry_run=True)) == {
-        canvas_name(CLASS[0]): f"this is {FFN}, handed in as {NEXT}"
+        canvas_name(CLASS[0]): f"this is {FFN}, but it was handed in as {NEXT}"
     }
 
 
@@ -724,7 +727,7 @@ def test_the_latest_attempt_by_its_time_counts_whatever_the_order(class_folder: 
         class_folder, export(tmp_path / "a.zip", {name: files[name] for name in others}), zone=ZoneInfo("UTC")
     )
     assert handed_in_by(class_folder) == {1: CLASS[0].username}
-    assert {row.what for row in found.rows} == {"new, kept: a later one counts"} or "later one counts" in found.rows[
+    assert {row.what for row in found.rows} == {"new, kept; a later one counts"} or "later one counts" in found.rows[
         0
     ].what
     text = (class_folder.submitted / CLASS[0].username / FFN / "timestamp.txt").read_text(encoding="utf-8")
@@ -758,7 +761,7 @@ def test_two_rows_of_a_list_are_never_one_student(spoilt: str, class_folder: Cla
     listed.write_text(text, encoding="utf-8-sig")
     found = collect(class_folder, export(tmp_path / "a.zip", {moodle_name(who): who.data for who in CLASS}), listed)
     assert set(handed_in_by(class_folder)) == {0} and len(found.open) == len(CLASS) - 1
-    lines = [line for line in found.doubts if "has a spreadsheet program changed it?" in line]
+    lines = [line for line in found.doubts if "Has a spreadsheet program changed the list?" in line]
     assert len(lines) == len(CLASS) - 1 and spoilt in lines[0] and CLASS[0].name in lines[0]
 
 
@@ -816,7 +819,7 @@ def test_moodles_times_are_the_worksheets(german: bool, text: str, class_folder:
     assert {row.student: row.at for row in found.rows} == {
         who.sis: "2024-03-13 10:15" if who.i else "2024-03-13 22:15" for who in CLASS
     }
-    assert "its times are the worksheet's, read as times of Europe/Berlin" in found.notes
+    assert "its times come from the worksheet, read as times of Europe/Berlin" in found.notes
     told = (class_folder.submitted / CLASS[0].sis / FFN / "timestamp.txt").read_text(encoding="utf-8")
     assert told == "2024-03-13 21:15:00.000000 UTC"
 
@@ -890,7 +893,7 @@ def test_without_a_worksheet_moodles_times_are_missed_and_can_come_later(
         ],
     )
     found = collect(class_folder, archive, participants)
-    assert "Moodle exports no times: they stand on the grading worksheet, for --roster" in found.notes
+    assert "Moodle exports no times: they are on the grading worksheet, so give that with --roster" in found.notes
     settle(class_folder, **{CLASS[0].participant: f"student {CLASS[0].sis}"})
     collect(class_folder, archive)
     stamped = class_folder.submitted / CLASS[0].sis / FFN / "timestamp.txt"
@@ -1009,7 +1012,7 @@ def test_the_exchange_names_the_assignment_by_a_token(class_folder: ClassFolder,
     place.mkdir()
     (place / "ps1.ipynb").write_bytes(CLASS[1].data)
     found = collect(class_folder, tmp_path / "inbound")
-    assert "handed in as ps1, and there is no such assignment" in found.open[0].trouble
+    assert "handed in as ps1, but there is no such assignment" in found.open[0].trouble
     assert handed_in_by(class_folder) == {0: CLASS[0].username}
 
 
@@ -1079,7 +1082,7 @@ def test_a_time_in_the_exchange_can_not_be_set_back_nor_made_up(class_folder: Cl
     assert at and abs(now - at) < timedelta(minutes=2)
     assert [line for line in found.doubts if "later than its name says; the later time counts" in line]
     asks = [matter.trouble.partition(" UTC, ")[2] for matter in found.open]
-    assert sorted(asks) == ["can't be read: does it count?", "is still to come: does it count?"]
+    assert sorted(asks) == ["can't be read: does it count?", "is in the future: does it count?"]
     settle(class_folder, **{"2026-99": f"assignment {FFN}", "2089": f"assignment {FFN}"})
     found = collect(class_folder, tmp_path / "inbound")
     assert set(handed_in_by(class_folder)) == {0, 1, 2} and not found.needs_somebody
@@ -1113,7 +1116,7 @@ def test_a_time_that_is_still_to_come_is_asked_about(system: str, class_folder: 
     archive = export(tmp_path / "a.zip", files)
     found = collect(class_folder, archive, people, match_names=True)
     ((_, trouble),) = asked(found).items()
-    assert "2089" in trouble and "is still to come: does it count?" in trouble and not handed_in_by(class_folder)
+    assert "2089" in trouble and "is in the future: does it count?" in trouble and not handed_in_by(class_folder)
     settle(class_folder, **{".ipynb": f"assignment {FFN}"})
     assert not collect(class_folder, archive, people, match_names=True).needs_somebody
     assert (
@@ -1291,11 +1294,11 @@ def test_the_command_shows_a_table_and_its_status_tells_whether_somebody_is_need
     assert "4 new attempts, 4 put into submitted/" in wet[0] and "settle.csv" in wet[0]
     with class_lock(ClassFolder(folder)):
         busy = run("collect", archive, "--grading", folder, expect=2)
-    assert "is being worked on already" in busy[1] and busy[1].count("\n") == 1
+    assert "is in use by process" in busy[1] and busy[1].count("\n") == 1
     full = run(
         "collect", archive, "--roster", canvas_gradebook(tmp_path / "b.csv", CLASS), "--grading", folder, expect=0
     )
-    assert "1 new attempt, 1 put into submitted/, 4 here already." in full[0]
+    assert "1 new attempt, 1 put into submitted/, 4 already here." in full[0]
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,7 @@ def test_the_address_with_the_token_opens_once_and_leaves_a_cookie_for_pages_tha
     assert "cookie" not in elsewhere.headers, "another server of this machine"
     assert "cookie" in found.build_request("GET", f"{home}collect").headers
     again = TestClient(found.app, base_url=ADDRESS, follow_redirects=False).get("/", params={"token": TOKEN})
-    assert again.status_code == 403 and "it opens once" in again.text
+    assert again.status_code == 403 and "it opens only once" in again.text
 
 
 @pytest.mark.parametrize(
@@ -257,7 +257,7 @@ def test_canvas_and_a_mixed_export_can_be_finished_without_the_command_line(
     found = entered(graded)
     sent: list[Any] = [("export", ("e.zip", export.read_bytes())), ("roster", ("g.csv", gradebook.read_bytes()))]
     said = found.post("/collect", files=sent).text
-    assert "e.zip holds" in said and "in the field “Assignment”" in said and "--assignment" not in said
+    assert "e.zip has" in said and "in the field “Assignment”" in said and "--assignment" not in said
     preview = found.post("/collect", data={"assignment": FFN, "match_names": "on"}, files=sent).text
     assert "5 of 6 students have handed in. Not yet: Nora Nothing (S00005)." in preview
     fields = dict(re.findall(r'name="(\w+)" value="([^"]+)"', preview))
@@ -334,7 +334,7 @@ def served(class_folder: ClassFolder) -> Iterator[str]:
 def test_a_port_that_is_in_use_is_one_clear_line(class_folder: ClassFolder) -> None:
     with served(class_folder) as address:
         port = int(re.findall(r":(\d+)/", address)[0])
-        with pytest.raises(UserError, match=f"port {port} can't be listened at"):
+        with pytest.raises(UserError, match=f"port {port} can't be used"):
             pages.serve(pages.make(class_folder), port, lambda address: None)
 
 

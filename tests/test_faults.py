@@ -59,7 +59,7 @@ def test_another_secret_than_the_gradebooks_is_refused(used: ClassFolder) -> Non
     kept = json.loads(used.draws.read_bytes())
     kept[START]["secret"] = "0" * 64
     used.draws.write_text(json.dumps(kept))
-    with pytest.raises(UserError, match="holds another secret"):
+    with pytest.raises(UserError, match="has a different secret"):
         grade(used)
     assert grade(used, anew=True)[0].unchanged == 1 and draw_secrets.look(used, START) == ""
 
@@ -123,7 +123,7 @@ def test_an_emptied_roster_and_manifest_are_made_again_by_the_same_command(tmp_p
     before, roster = len(Manifest.load(class_folder, FFN).records), (class_folder.path / "roster.csv").read_bytes()
     empty(class_folder.path / "roster.csv")
     empty(class_folder.path / "collected" / FFN / "manifest.json")
-    with pytest.raises(UserError, match="collect its exports once more"):
+    with pytest.raises(UserError, match="collect its exports again"):
         Manifest.load(class_folder, FFN)
     found = collect(class_folder, archive, list_of)
     assert sum("as after a power cut" in line for line in found.doubts) == 2
@@ -243,7 +243,7 @@ def test_a_full_disk_is_one_line_and_the_same_command_goes_on(used: ClassFolder,
                 file.write(bytes(4096))
         done = command(*words)
         assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
-        assert "the disk is full; nothing is lost, and the same command goes on" in done.stderr
+        assert "the disk is full; nothing is lost, and the same command continues" in done.stderr
         assert not list(class_folder.path.rglob(f"*{files.DRAFT}"))
         ballast.unlink()
         assert command(*words).returncode in (0, 2) and "full" not in command(*words).stderr

@@ -165,8 +165,8 @@ def test_the_handout_holds_what_the_class_works_on(week: Week) -> None:
 
 def test_what_was_handed_in_is_collected_and_what_only_a_person_knows_is_listed(week: Week) -> None:
     looked, did = (text for command, text in week.said.items() if command.startswith("autograder collect"))
-    assert "Nothing was written" in looked and f"no notebook: {FFN}.html" in looked
-    assert "4 new attempts, 4 put into submitted/" in did and "1 matter for a person" in did
+    assert "nothing was written" in looked and f"no notebook: {FFN}.html" in looked
+    assert "4 new attempts, 4 put into submitted/" in did and "1 matter for you to settle" in did
     assert (week.class_folder.path / "collected" / "settle.csv").is_file()
 
 
@@ -174,7 +174,7 @@ def test_the_class_is_graded_read_and_reported(week: Week) -> None:
     assert "3 to read" in week.said["autograder grade"] and "4 graded" in week.said["autograder grade"]
     assert (week.class_folder.path / "report.html").stat().st_size > 10_000
     page = (week.class_folder.feedback / "S00000" / FFN / f"{FFN}.html").read_text(encoding="utf-8")
-    assert "still to be read" not in page and "Late by 2 days" in page
+    assert "not read yet" not in page and "Late by 2 days" in page
     assert "4 pages" in week.said["autograder feedback"]
     assert "nobody's points would change" in week.said["autograder grade --dry-run"]
 

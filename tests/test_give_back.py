@@ -204,7 +204,9 @@ def test_what_came_from_an_lms_is_left_out_of_a_release(class_folder: ClassFolde
     of(CANVAS, class_folder)
     done, _ = give(class_folder, "nbgrader")
     assert done.written == 0 and len(done.changes) == len(CLASS)
-    assert all("not collected from the exchange, so nobody could fetch it there" in one.note for one in done.changes)
+    assert all(
+        "not collected from the exchange, so the student could not fetch it there" in one.note for one in done.changes
+    )
     excluded = done.notes[-1].rpartition("student_id_exclude=")[2].split(",")
     assert sorted(excluded) == sorted(handed_in_by(class_folder).values())
     assert not list(class_folder.feedback.rglob("submission_secret.txt"))
@@ -237,7 +239,7 @@ def test_a_page_is_released_under_the_secret_of_the_submission_that_it_is_of(
     (place / "submission_secret.txt").unlink()
     done, _ = give(class_folder, "nbgrader", counted=counted)
     (left,) = done.changes
-    assert "earlier submission, whose secret is not kept here" in left.note
+    assert "earlier submission, whose secret was not kept" in left.note
     assert not (place / "submission_secret.txt").exists()
 
 
@@ -290,7 +292,7 @@ def test_what_moodle_would_pass_over_is_told(class_folder: ClassFolder, tmp_path
     assert grades[CLASS[2].participant] == "" and done.unchanged == 1
     left = [change for change in done.changes if not change.is_written]
     assert [(change.student, change.note) for change in left] == [(CLASS[2].sis, "left out: is locked")]
-    assert "above the sheet's maximum" in done.doubts[0] and "Moodle passes it over" in done.doubts[0]
+    assert "above the sheet's maximum" in done.doubts[0] and "Moodle ignores it" in done.doubts[0]
 
 
 def test_a_dry_run_says_whose_grade_changes_from_what_to_what_and_writes_nothing(
@@ -318,12 +320,12 @@ def test_what_somebody_has_still_to_read_is_left_out_unless_it_is_said(
     for more in ({"sheet": path, "column": FFN}, {"pages": True}):
         done, _ = give(class_folder, "canvas", **more)
         (left,) = [change for change in done.changes if not change.is_written]
-        assert left.student == CLASS[3].sis and "3 points are still to be read by a person" in left.note
+        assert left.student == CLASS[3].sis and "3 points have not been read yet" in left.note
         done, _ = give(class_folder, "canvas", with_unread=True, **more)
         assert all(change.is_written for change in done.changes) and done.written == len(CLASS)
     done, _ = give(class_folder, "nbgrader")
     notes = {change.student: change.note for change in done.changes}
-    assert "still to be read" in notes[CLASS[3].sis] and CLASS[3].sis in done.notes[-1].rpartition("=")[2].split(",")
+    assert "not been read yet" in notes[CLASS[3].sis] and CLASS[3].sis in done.notes[-1].rpartition("=")[2].split(",")
 
 
 def test_what_a_person_gave_is_in_the_grade_and_on_the_page(class_folder: ClassFolder, tmp_path: Path) -> None:
@@ -345,14 +347,14 @@ def test_whoever_is_not_on_the_sheet_or_not_on_the_roster_is_told(class_folder: 
     of(CANVAS, class_folder)
     path = canvas_gradebook(tmp_path / "g.csv", [*CLASS[1:], Somebody(7, "New", "Comer")])
     done, data = give(class_folder, "canvas", sheet=path, column=FFN)
-    assert done.doubts == [f"{CLASS[0].name} ({CLASS[0].sis}) was graded here, and is not on this sheet"]
-    assert "1 on the sheet is not on the roster, and stays as it is" in done.notes
+    assert done.doubts == [f"{CLASS[0].name} ({CLASS[0].sis}) was graded here but is not on this sheet"]
+    assert "1 on the sheet is not on the roster and is not changed" in done.notes
     assert CANVAS.grades(data)[Somebody(7, "", "").canvas] == ""
 
 
 def test_a_sheet_of_strangers_is_one_clear_line(class_folder: ClassFolder, tmp_path: Path) -> None:
     grade(class_folder, {0: "somebody"})
-    with pytest.raises(UserError, match=r"nobody on .* is on the roster by an id, .* --roster"):
+    with pytest.raises(UserError, match=r"no id on .* is on the roster .* --roster"):
         give(class_folder, "canvas", sheet=canvas_gradebook(tmp_path / "g.csv", CLASS), column=FFN)
 
 
@@ -368,7 +370,7 @@ def test_a_row_that_stands_there_twice_is_left_as_it_is(class_folder: ClassFolde
     done, data = give(
         class_folder, "canvas", sheet=canvas_gradebook(tmp_path / "g.csv", [*CLASS, CLASS[1]]), column=FFN
     )
-    assert "stands there twice" in done.doubts[0] and CANVAS.grades(data)[CLASS[1].canvas] == ""
+    assert "is on the sheet twice" in done.doubts[0] and CANVAS.grades(data)[CLASS[1].canvas] == ""
 
 
 def test_another_maximum_is_told(class_folder: ClassFolder, tmp_path: Path) -> None:
@@ -380,7 +382,7 @@ def test_another_maximum_is_told(class_folder: ClassFolder, tmp_path: Path) -> N
         column=FFN,
         dry_run=True,
     )
-    assert any("the sheet's maximum is 100.00, the notebook is worth" in note for note in done.notes)
+    assert any("the sheet's maximum is 100.00, but the notebook is worth" in note for note in done.notes)
 
 
 def test_the_maximum_is_the_one_by_the_classs_rules(class_folder: ClassFolder, tmp_path: Path) -> None:
@@ -404,7 +406,9 @@ def test_a_policy_may_say_what_a_student_gets(class_folder: ClassFolder) -> None
     assert {CANVAS.grades(data)[who.canvas] for who in CLASS[1:]} == {"0.13"} and CANVAS.grades(data)[
         CLASS[0].canvas
     ] == ""
-    assert [change.note for change in done.changes if not change.is_written] == ["no score is to be given"]
+    assert [change.note for change in done.changes if not change.is_written] == [
+        "left out: there is no score for this student"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -431,10 +435,10 @@ def test_without_a_sheet_or_a_grade_there_is_one_clear_line(class_folder: ClassF
     path = canvas_gradebook(tmp_path / "g.csv", CLASS)
     with pytest.raises(UserError, match=f"nothing of {FFN} has been graded"):
         give(class_folder, "canvas", sheet=path)
-    with pytest.raises(UserError, match="say where it is to be written: --to"):
+    with pytest.raises(UserError, match="say where to write it with --to"):
         giving(class_folder, "canvas", FFN, sheet=path)
     grade(class_folder, {0: CLASS[0].sis})
-    with pytest.raises(UserError, match=r"the gradebook, exported as CSV is needed.* --sheet FILE"):
+    with pytest.raises(UserError, match=r"give Canvas's gradebook, exported as CSV, with --sheet FILE"):
         give(class_folder, "canvas")
     with pytest.raises(UserError, match=r"nothing of .* was collected from Moodle"):
         give(class_folder, "moodle", pages=True)
@@ -651,7 +655,7 @@ def test_a_name_in_the_rules_that_nobody_has_is_said_by_every_command_that_uses_
     back = ("give-back", "canvas", FFN, "--sheet", path, "--column", FFN, "--dry-run")
     for command in (("feedback",), ("report",), ("why", who.name, "ffn_forward"), back):
         out, _ = run(*command, "--grading", class_folder.path, expect=2)
-        assert 'names "Umit Agaoglou", and nobody in the class is called so' in out, command
+        assert 'names "Umit Agaoglou", but no student of the class has this name' in out, command
         assert out.count(" names ") == 1 and f"did you mean {CLASS[3].name}" in out, out
     (class_folder.path / "course.toml").write_text(rules, encoding="utf-8")
     run("why", who.username.upper(), "ffn_forward", "--grading", class_folder.path, expect=0)
@@ -693,7 +697,7 @@ def test_a_moodle_team_that_a_person_has_settled_is_given_back_to_every_member(
     grades = MOODLE.grades((tmp_path / "back.csv").read_bytes())
     expected = {who.participant: points(first[who.i] + 1) for who in CLASS[:4]}
     assert {number: float(text) for number, text in grades.items() if text} == expected, out
-    assert "nothing shows whether w.csv is the one of" in out
+    assert "check yourself that w.csv is the one of" in out
     out, _ = run(*words, "--pages", "--to", tmp_path / "pages.zip", expect=0)
     with zipfile.ZipFile(tmp_path / "pages.zip") as opened:
         assert set(moodle_pages(opened)) == expected.keys(), out

@@ -195,8 +195,8 @@ def container(folder: Path, made: tuple[Path, str]) -> Container:
 
 
 def test_making_it_says_what_the_form_on_gradescope_asks_for(made: tuple[Path, str]) -> None:
-    assert "Autograder points, for the form there: 2\n" in made[1]
-    assert "it holds answers" in made[1]
+    assert "Autograder points, for Gradescope's form: 2\n" in made[1]
+    assert "It contains answers" in made[1]
 
 
 def test_the_zip_is_for_its_owner_alone_and_small(made: tuple[Path, str]) -> None:
@@ -288,13 +288,13 @@ def test_a_class_says_what_counts() -> None:
 @pytest.mark.parametrize(
     ("visibility", "output_format", "toml", "says"),
     [
-        ("shown", "text", "", "'shown' is none of visible, after_due_date"),
-        ("visible", "pdf", "", "'pdf' is none of text, html"),
+        ("shown", "text", "", "'shown' is not one of visible, after_due_date"),
+        ("visible", "pdf", "", "'pdf' is not one of text, html"),
         (
             "visible",
             "text",
             'notebooks = ["01_attention"]',
-            "course.toml names the class's notebooks, and 00_start_here is none",
+            "course.toml names the class's notebooks, and 00_start_here is not among them",
         ),
     ],
 )
@@ -411,14 +411,14 @@ def test_a_mistake_is_named_and_what_lies_beside_the_notebook_is_said(container:
     told = run.test("hello_shape")
     assert (run.told["score"], told["status"], told["extra_data"]["mistake"]) == (0.0, "failed", "swapped")
     assert mistake.message in told["output"]
-    assert "Graded: work/mine.ipynb.\nNot looked at: notes.ipynb." in run.told["output"]
+    assert "Graded: work/mine.ipynb.\nIgnored: notes.ipynb." in run.told["output"]
     assert conforms(run.told)
 
 
 @pytest.mark.parametrize(
     ("files", "says"),
     [
-        ({}, f"There is no notebook in what you handed in. Hand in {START}.ipynb."),
+        ({}, f"Your submission has no notebook. Hand in {START}.ipynb."),
         ({f"{START}.ipynb": b'{"cells": ['}, f"{START}.ipynb can't be read: not a notebook: broken JSON"),
         ({f"{START}.ipynb": release(OTHER).read_bytes()}, f"{START}.ipynb is the notebook {OTHER}."),
     ],
@@ -498,7 +498,7 @@ def test_what_is_our_fault_is_no_grade(container: Container) -> None:
     with changed(container, torch="0.1"):
         run = container.grade({f"{START}.ipynb": solved()})
     assert (run.status, run.results) == (1, None)
-    assert "NOT GRADED, by no fault of the student's: torch " in run.printed
+    assert "NOT GRADED, and the student is not at fault: torch " in run.printed
 
 
 def test_without_isolation_nobody_is_graded(container: Container) -> None:
@@ -526,12 +526,12 @@ def handed_in(folder: Path, **files: bytes) -> in_container.HandedIn:
 def test_of_two_notebooks_the_one_with_the_assignments_name_is_graded(tmp_path: Path) -> None:
     (tmp_path / f"{START}.ipynb").write_bytes(solved())
     found = handed_in(tmp_path, copy_ipynb=solved())
-    assert (found.name, found.notices) == (f"{START}.ipynb", ("Not looked at: copy.ipynb.",))
+    assert (found.name, found.notices) == (f"{START}.ipynb", ("Ignored: copy.ipynb.",))
 
 
 def test_between_two_notebooks_that_may_both_be_it_nothing_is_guessed(tmp_path: Path) -> None:
     found = handed_in(tmp_path, a_ipynb=solved(), b_ipynb=solved())
-    assert found.trouble.startswith(f"Several files may be your {START}: a.ipynb, b.ipynb.")
+    assert found.trouble.startswith(f"Several files could be your {START}: a.ipynb, b.ipynb.")
 
 
 def test_html_alone_and_what_systems_leave_behind_is_no_notebook(tmp_path: Path) -> None:
@@ -540,7 +540,7 @@ def test_html_alone_and_what_systems_leave_behind_is_no_notebook(tmp_path: Path)
     (tmp_path / "__MACOSX" / f"._{START}.ipynb").write_bytes(b"x")
     (tmp_path / ".ipynb_checkpoints").mkdir()
     (tmp_path / ".ipynb_checkpoints" / f"{START}.ipynb").write_bytes(solved())
-    assert handed_in(tmp_path).trouble.startswith("There is no notebook")
+    assert handed_in(tmp_path).trouble.startswith("Your submission has no notebook")
 
 
 def test_a_link_is_not_followed(tmp_path: Path) -> None:
@@ -552,14 +552,14 @@ def test_a_notebook_that_lost_its_cells_is_graded_with_a_word_of_doubt(tmp_path:
     found = handed_in(tmp_path, mine_ipynb=as_bytes({"cells": [{"cell_type": "code", "source": ANSWER}]}))
     assert found.notices == (
         "Graded: mine.ipynb.",
-        f"Hardly a cell of {START}.ipynb is in it: is this the file that you meant?",
+        f"It has hardly any cell of {START}.ipynb. Is it the file that you meant?",
     )
 
 
 def test_a_folder_full_of_notebooks_is_not_read_through(tmp_path: Path) -> None:
     for number in range(in_container.MOST_FILES + 1):
         (tmp_path / f"{number}.ipynb").write_bytes(solved())
-    assert handed_in(tmp_path).trouble.startswith("There are more than 50 notebooks")
+    assert handed_in(tmp_path).trouble.startswith("Your submission has more than 50 notebooks")
 
 
 def test_extra_credit_comes_on_top_practice_has_no_points_and_a_person_reads_the_rest() -> None:
@@ -574,7 +574,7 @@ def test_extra_credit_comes_on_top_practice_has_no_points_and_a_person_reads_the
     lines = told["output"].splitlines()
     assert lines[0] == f"{OTHER}: 0 of 25 points."
     assert "Extra credit, on top of the maximum: NormFFN." in lines
-    assert "Not in this score, as your instructor reads it: M2." in lines
+    assert "Your instructor reads these, so they are not in this score: M2." in lines
 
 
 def test_numbers_of_hidden_inputs_are_rounded_and_markup_stays_text() -> None:

@@ -234,7 +234,7 @@ def test_a_flood_of_output_is_cut(strict_jail: Jail) -> None:
 
 
 def test_a_process_that_ends_itself_is_an_overrun_not_a_crash_of_ours(jail: Jail) -> None:
-    with jail.worker() as worker, pytest.raises(Overrun, match="ended without a word"):
+    with jail.worker() as worker, pytest.raises(Overrun, match="ended without an answer"):
         worker.run("import os; os._exit(3)")
 
 
@@ -259,7 +259,7 @@ time.sleep(60)
 """
     with jail.worker() as worker:
         start = time.monotonic()
-        with pytest.raises(Overrun, match="ended without a word"):
+        with pytest.raises(Overrun, match="ended without an answer"):
             worker.run(source)
         assert time.monotonic() - start < 5
 
@@ -440,7 +440,7 @@ def test_a_request_that_nobody_reads_ends_in_its_time() -> None:
 def test_a_submission_is_not_started_again_without_end(jail: Jail) -> None:
     budget = Budget(Limits(restarts=2))
     for _ in range(3):
-        with jail.fork(budget) as worker, pytest.raises(Overrun, match="ended without a word"):
+        with jail.fork(budget) as worker, pytest.raises(Overrun, match="ended without an answer"):
             worker.run("import os; os._exit(0)")
     with jail.fork(budget) as spent, pytest.raises(Overrun, match="more than 2 times"):
         spent.run("1")

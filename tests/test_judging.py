@@ -146,7 +146,7 @@ def harming(what: str) -> bytes:
 
 @pytest.mark.parametrize(
     ("harm", "words"),
-    [("spin", "longer than 2 s"), ("sleep", "longer than 2 s"), ("hoard", "256 MiB of memory"), ("die", "breaks down")],
+    [("spin", "longer than 2 s"), ("sleep", "longer than 2 s"), ("hoard", "256 MiB of memory"), ("die", "crashes")],
 )
 def test_what_ends_a_judge_twice_could_not_be_judged(harm: str, words: str, judges: judging.Judges) -> None:
     found = judging.Judge(judges, QUICK)

@@ -251,7 +251,7 @@ def zero():
         ("from ffnlab.course import world", "len(world.WORDS) - 56", "it needs `world` from ffnlab"),
         ("for zero in [torch.zeros(())]: pass", "float(zero)", "it needs `zero`, whose source can't be found"),
         ("seen = []\ndef zero():\n    return [seen.append(1), 0, 1][min(1, len(seen))]\nseen += [1]", "zero()", ""),
-        ("class Zero:\n    value = 5\nsetattr(Zero, 'value', 0)", "Zero.value", "outside of this notebook it does not do the same"),
+        ("class Zero:\n    value = 5\nsetattr(Zero, 'value', 0)", "Zero.value", "outside this notebook it does something else"),
     ],
     ids=["numpy", "the course", "no source", "a list as it is now", "changed from outside"],
 )  # fmt: skip
@@ -305,7 +305,7 @@ def test_a_helper_that_is_something_else_in_another_section_is_named(
     check("activation", activation("zero()", "def zero():\n    return 0"))
     source = "def ffn_forward(x, W1, b1, W2, b2, act):\n    return act(x @ W1 + b1) @ W2 + b2 + zero()"
     check("ffn_forward", typed("ffn_forward", source, "def zero():\n    return 0.0"))
-    assert "`zero` is something else in the section of `activation`" in capsys.readouterr().out
+    assert "`zero` means something else in the section of `activation`" in capsys.readouterr().out
     check("ffn_forward", typed("ffn_forward", source, "def zero():\n    return 0"))
     assert NOTED in capsys.readouterr().out
 

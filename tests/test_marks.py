@@ -94,7 +94,7 @@ def test_an_answer_waits_for_a_person_and_the_total_says_so(class_folder: ClassF
         terminal.print_class(console, FFN, book.latest(FFN), marks)
         said = console.file.getvalue()  # type: ignore[attr-defined]
     assert f"{FULL:g}/{FULL:g} + 3 to read" in said and "2 answers wait for a person" in said
-    assert f"{FULL:g} of {FULL:g} points, 3 more to be read" in page(class_folder)
+    assert f"{FULL:g} of {FULL:g} points, 3 not read yet" in page(class_folder)
 
 
 def test_what_a_person_gave_is_in_the_total_and_on_the_page(class_folder: ClassFolder) -> None:
@@ -103,7 +103,7 @@ def test_what_a_person_gave_is_in_the_total_and_on_the_page(class_folder: ClassF
     give(class_folder, "yan", QUESTION, manual_score=3.0, extra_credit=0.5)
     assert again(class_folder).written == 2
     points = next(e.points for e in LISTED if e.name == EXERCISE)
-    assert f"{FULL - points + 1.5 + 2:g} of {FULL + 3:g} points" in page(class_folder) and "to be read" not in page(
+    assert f"{FULL - points + 1.5 + 2:g} of {FULL + 3:g} points" in page(class_folder) and "not read yet" not in page(
         class_folder
     )
     assert "Nearly: &lt;b&gt;where&lt;/b&gt; is it?" in page(class_folder) and "scored by your instructor" in page(

@@ -88,7 +88,7 @@ def test_its_name_is_in_the_help_and_in_the_desk_once_it_is_registered() -> None
         "lms.SYSTEMS['sakai'] = Sakai(); from autograder.cli import main\n"
         "assert lms.by_rank()[-1].name == 'sakai'; sys.argv = ['autograder', sys.argv[1], '--help']; main()"
     )
-    for command, words in (("collect", "nbgrader's exchange or Sakai exported"), ("give-back", "nbgrader or sakai.")):
+    for command, words in (("collect", "nbgrader's exchange or Sakai."), ("give-back", "nbgrader or sakai.")):
         run = [sys.executable, "-c", program, command]
         done = subprocess.run(run, cwd=ROOT / "tests", capture_output=True, text=True, check=True)
         assert words in " ".join(re.sub(r"[│╭╮╰╯─]", " ", done.stdout).split())

@@ -53,7 +53,7 @@ def test_a_course_that_is_not_there_yet_is_made(exchange: Path) -> None:
         if name:
             (exchange / name).rmdir()
     (seen,) = run(permissions.open_exchange(exchange, "ffn"))
-    assert "whichever account makes it has the course" in seen
+    assert "the account that makes it owns the course" in seen
     assert list(permissions.open_exchange(exchange, "ffn")) == []
 
 

@@ -70,11 +70,11 @@ def test_the_documented_example_is_valid_and_every_rule_in_it_is_explained() -> 
         ("late.percent_a_day = 120", "late.percent_a_day is 120; a number from 0 to 100 was expected"),
         ("late.percent_a_day = true", "late.percent_a_day is true; a number from 0 to 100 was expected"),
         ("late.percent_aday = 2", 'late has no key "percent_aday"; did you mean "percent_a_day"?'),
-        ("[late]\npercent_a_day = 1\npoints_a_day = 2", "percent_a_day or points_a_day was expected, not both"),
+        ("[late]\npercent_a_day = 1\npoints_a_day = 2", "set percent_a_day or points_a_day, not both"),
         ("lates = 3", 'there is no key "lates"; did you mean "late"?'),
         ('time_zone = "Berlin"', 'was expected; did you mean "Europe/Berlin"?'),
         ('notebooks = ["02_feed_foward"]', 'did you mean "02_feed_forward"?'),
-        ('does_not_count = ["quiz_rnak"]', 'does_not_count holds "quiz_rnak"'),
+        ('does_not_count = ["quiz_rnak"]', 'does_not_count has "quiz_rnak"'),
         ('extra_credit = ["DeepFNN"]', 'did you mean "DeepFFN"?'),
         (f"assignments.{FFN}.due = 2026-11-02", "without a time zone: write time_zone"),
         (f'assignments.{FFN}.due = "soon"', f'assignments.{FFN}.due is "soon"; a date such as 2026-11-02'),
@@ -214,7 +214,7 @@ def test_a_penalty_is_visible_as_such() -> None:
     found = grade(rules("late.percent_a_day = 10"), MARKS, days=1, hours=3)
     assert found.late == "late by 2 days: −20\N{NO-BREAK SPACE}%, −1.4 points" and found.points == 5.6
     assert str(found) == "5.6/8 (−1.4 late) + 3 to read"
-    assert found.lines()[0].endswith("It was due 2 Nov 2026, 23:59 CET and came in 4 Nov 2026, 02:59 CET.")
+    assert found.lines()[0].endswith("It was due 2 Nov 2026, 23:59 CET and was handed in 4 Nov 2026, 02:59 CET.")
     assert grade(rules("late.points_a_day = 1"), MARKS, days=2).late == "late by 2 days: −2 points"
     gone = grade(rules("[late]\npercent_a_day = 10\nlast_day = 2"), MARKS, days=2, seconds=1)
     assert gone.points == 0 and gone.late == "late by 3 days: too late to count, −7 points"

@@ -48,7 +48,7 @@ def test_every_student_is_in_one_shard() -> None:
     counts = Counter(number for number in range(10) for student in students if Shard(number, 10).holds(student))
     assert counts.total() == 1000 and min(counts.values()) > 70 and max(counts.values()) < 130
     for text in ("10/10", "-1/3", "3", "a/b", "0/0", "1/2/3"):
-        with pytest.raises(UserError, match="from 0/10 to 9/10"):
+        with pytest.raises(UserError, match="such as 0/10 to 9/10"):
             Shard.of(text)
 
 
@@ -69,11 +69,11 @@ def test_shards_give_what_one_machine_gives_and_name_what_is_missing(tmp_path: P
     out, there = tmp_path / "out", ["--grading", parts.path, "--to", tmp_path / "out"]
     first = command("grade", *there, "--shard", "0/2")
     early = command("grade", "--grading", parts.path, "--from", out, expect=2)
-    assert "not graded in any file" in early and "shard 1/2" in early and "shard 0/2:" not in early
+    assert "no file has the results of" in early and "shard 1/2" in early and "shard 0/2:" not in early
     assert not (parts.path / "report.html").exists() and (out.stat().st_mode & 0o077) == 0
     command("grade", *there, "--shard", "1/2")
     again = command("grade", *there, "--shard", "0/2")
-    assert "0 graded" in again and f"{first.split(' graded')[0].split()[-1]} were there already" in again
+    assert "0 graded" in again and f"{first.split(' graded')[0].split()[-1]} were already there" in again
     assert "unchanged since last time" in command("grade", "--grading", parts.path, "--from", out)
     assert made(parts) == made(whole)
     with Book(whole) as one, Book(parts) as other:
@@ -107,7 +107,7 @@ def change(folder: Path, **content: object) -> None:
     [
         ({"version": "another"}, "was made by another version"),
         ({"seeds": "0"}, "on other hidden inputs"),
-        ({"submission": "0" * 64}, "of another submission than its name says"),
+        ({"submission": "0" * 64}, "about another submission than its name says"),
         ({"format": 2}, "can't be read"),
         ({"verdicts": 5}, "can't be read"),
     ],
@@ -127,7 +127,7 @@ def test_another_submission_than_was_graded_is_named(used: ClassFolder, files: P
     path = used.submitted / "ada" / START / f"{START}.ipynb"
     path.write_bytes(path.read_bytes() + b"\n")
     summary, reader = enter(used, files)
-    assert summary.graded == 0 and reader.missing == {"0/1": ["ada, of whom another submission was graded"]}
+    assert summary.graded == 0 and reader.missing == {"0/1": ["ada (graded on a different submission)"]}
 
 
 def test_a_shard_draws_no_hidden_inputs_of_its_own(tmp_path: Path, graded_here: dict[bytes, GradedSubmission]) -> None:

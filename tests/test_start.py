@@ -250,7 +250,7 @@ def test_a_failure_names_its_cause(said: str, installer: Any, tmp_path: Path, mo
     monkeypatch.setattr(installer, "install_with_pip", lambda order: said)
     with pytest.raises(installer.NotInstalled, match=re.escape(SAID[said])) as failure:
         installer.install(order(installer, tmp_path / "venv"))
-    assert "The same command goes on from here." in str(failure.value)
+    assert "The same command continues from here." in str(failure.value)
 
 
 def test_pins_that_fit_nowhere_are_left_out_and_uv_that_fails_is_replaced_by_pip(

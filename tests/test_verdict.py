@@ -299,6 +299,28 @@ def test_a_panel_tells_the_same_thing_once(seen: list[str], shown: list[str]) ->
     assert [re.sub(r"^  [✘✔] (aspect \d \([01] of 1 point\)(: )?)?", "", line) for line in lines] == shown
 
 
+@pytest.mark.parametrize(
+    ("seen", "shown"),
+    [
+        ("gradient of x, and in 3 other cases (right: “gradient of b2”): 64 of 64 entries differ, by -0.0221",
+         "gradient of x: 64 of 64 entries differ, by −0.0221. 3 other cases fail, too. “gradient of b2” is right."),
+        ("x [d], and in the other case: a number instead of a tensor", "x [d]: a number instead of a tensor. The other case fails, too."),
+        ("one token, also “h = 1”, “T = 1”: -3 is not right", "one token: −3 is not right. “h = 1” and “T = 1” fail, too."),
+        ("x (right: “a”, “b” and 3 more; right for 2 of 4 sets of inputs): 3 is not right",
+         "x: 3 is not right. “a”, “b” and 3 more are right. It is right for 2 of 4 sets of inputs."),
+        ("x, and in all 4 other cases: Your code raised IndexError: -1 (line 3: x[-1])",
+         "x: Your code raised IndexError: -1 (line 3: x[-1]). All 4 other cases fail, too."),
+        ("the text 'x -1' instead of `-1`, by -1", "the text 'x -1' instead of `-1`, by −1."),
+        ("x[3 -1]: 2-3, 1e-05 and shape [2, 3]", "x[3 −1]: 2-3, 1e-05 and shape [2, 3]."),
+    ],
+)  # fmt: skip
+def test_a_panel_speaks_in_sentences_with_a_minus_sign_outside_of_code(seen: str, shown: str) -> None:
+    told = Verdict(
+        "an_exercise", Outcome.NOT_EARNED, (AspectVerdict("values", 0.0, 1.0, seen), AspectVerdict("more", 1.0, 1.0))
+    )
+    assert f"✘ values (0 of 1 point): {shown}" in panel.of_verdict(told).text
+
+
 def test_a_message_that_ends_with_a_full_stop_gets_no_second_one() -> None:
     assert differs(Failure("ValueError", "No."), 1.0) == "Your code raised ValueError: No."
     assert differs(Failure("ValueError", "No"), 1.0) == "Your code raised ValueError: No."

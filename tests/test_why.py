@@ -90,7 +90,7 @@ def test_what_a_person_gave_is_said(class_folder: ClassFolder) -> None:
 
 def test_a_question_shows_its_answers_and_that_it_waits(class_folder: ClassFolder) -> None:
     status, said = run("zoe", "M2", "--grading", class_folder.path)
-    assert status == 2 and "It drops out." in said and "it waits for a person; 3 points" in said
+    assert status == 2 and "It drops out." in said and "not read yet; it is worth 3 points" in said
 
 
 def test_what_was_graded_again_is_the_same_attempt(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_what_another_of_the_group_handed_in_is_said_to_count(tmp_path: Path) ->
     class_folder = fabricate(tmp_path, {"zoe": [Handed([NAME])], "yan": [Handed([], days=-1)]})
     (class_folder.path / FILE).write_text('[[groups]]\nstudents = ["zoe", "yan", "xia"]\n', encoding="utf-8")
     _, said = run("yan", NAME, "--grading", class_folder.path)
-    assert "this one counts" not in said and "Handed in together: what zoe handed in counts." in said
+    assert "this one counts" not in said and "Of this group, zoe's submission counts." in said
     assert "this one counts" in run("zoe", NAME, "--grading", class_folder.path)[1]
     status, said = run("xia", NAME, "--grading", class_folder.path)
     assert status != 0 and "see `autograder why zoe ffn_forward`" in said
@@ -122,10 +122,10 @@ def test_what_another_of_the_group_handed_in_is_said_to_count(tmp_path: Path) ->
     [
         (["zoee", NAME], "there is no student called 'zoee'; did you mean zoe?"),
         (["zoe", "ffn_foward"], "no exercise or question called 'ffn_foward'; did you mean 'ffn_forward'?"),
-        (["zoe", "M1"], "nothing that zoe handed in for 01_attention has been graded"),
-        (["zoe", NAME, "--attempt", "3"], "zoe has handed in 02_feed_forward 2 times: there is no attempt 3"),
-        (["zoe", NAME, "--script", "{}/x.py"], "does not hold the secret with which 02_feed_forward was graded"),
-        (["zoe", "M2", "--script", "{}/x.py"], "a question that a person reads: there is nothing to run"),
+        (["zoe", "M1"], "no submission of 01_attention by zoe has been graded"),
+        (["zoe", NAME, "--attempt", "3"], "zoe has handed in 02_feed_forward 2 times, so there is no attempt 3"),
+        (["zoe", NAME, "--script", "{}/x.py"], "lacks the secret with which 02_feed_forward was graded"),
+        (["zoe", "M2", "--script", "{}/x.py"], "a question that a person reads, so there is nothing to run"),
         (
             ["eli", NAME, "--script", "{}/x.py"],
             "the file could not be read, so nothing of it ran; there is nothing to run",
@@ -182,7 +182,7 @@ def test_the_script_gives_the_same_verdict_alone(
     status, said = run("zoe", NAME, "--script", file, "--grading", class_folder.path)
     assert status == 0 and "run it with Python" in said and stat.S_IMODE(file.stat().st_mode) == 0o600
     text = file.read_text(encoding="utf-8")
-    assert "FOR THE INSTRUCTOR ONLY" in text[:600] and ("is not there any more" in text) != there
+    assert "FOR THE INSTRUCTOR ONLY" in text[:600] and ("file is gone" in text) != there
     away = tmp_path / "elsewhere"
     class_folder.path.rename(away)  # alone: neither the class nor its secret is needed
     said = as_a_program(file) if there else in_this_process(file, capsys)

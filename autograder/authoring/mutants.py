@@ -339,7 +339,9 @@ def problems(found: list[GradedMutant]) -> list[str]:
         if one.survived and not reason:
             listed.append(f"{one.mutant.exercise}: earns full marks with {one.mutant.change}")
         elif reason and not one.survived:
-            listed.append(f"{one.mutant.exercise}: is listed among the survivors, and is none: {one.mutant.change}")
+            listed.append(
+                f"{one.mutant.exercise}: is listed among the survivors but does not survive: {one.mutant.change}"
+            )
     return listed
 
 

@@ -92,8 +92,8 @@ def class_lock(class_folder: ClassFolder, tell: Callable[[str], None] = lambda t
                 raise
             file = stack.enter_context(_lock(_path_of_lock_elsewhere(class_folder), class_folder))
             tell(
-                f"The disk of {class_folder.path} knows no locks: "
-                "a command on another machine, or of another user, is not kept from working on it at the same time."
+                f"The disk of {class_folder.path} has no locks, "
+                "so a command on another machine or of another user could work on it at the same time."
             )
         with errors_of(Path(file.name)):
             file.truncate(0)
@@ -119,7 +119,7 @@ def _lock(path: Path, class_folder: ClassFolder) -> Iterator[io.FileIO]:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise UserError(
-                    f"{class_folder.path} is being worked on already, by process {_process_in(file) or '?'}: "
+                    f"{class_folder.path} is in use by process {_process_in(file) or '?'}: "
                     "wait until it has ended, or stop it"
                 ) from None
         yield file
@@ -137,6 +137,6 @@ def _path_of_lock_elsewhere(class_folder: ClassFolder) -> Path:
     place.mkdir(mode=0o700, exist_ok=True)
     found = place.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
-        raise UserError(f"{place} was to hold the lock of {class_folder.path}, but others can write there: remove it")
+        raise UserError(f"{place} should hold the lock of {class_folder.path}, but others can write there: remove it")
     name = hashlib.sha256(os.fsencode(os.path.realpath(class_folder.path))).hexdigest()[:32]
     return place / f"{name}.lock"

@@ -105,8 +105,8 @@ class Manifest:
             found.placing = data.placing
         except (OSError, ValueError) as error:  # pydantic's ValidationError is one
             raise UserError(
-                f"{path} can't be read ({type(error).__name__}): put back a copy of it, or remove {path.parent} and collect its exports once more. "
-                "Without it nothing finds its way back to the LMS"
+                f"{path} can't be read ({type(error).__name__}): put back a copy of it, or remove {path.parent} and collect its exports again. "
+                "Without it nothing can be given back to the LMS"
             ) from None
         return found
 

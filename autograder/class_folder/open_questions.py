@@ -66,7 +66,7 @@ class SettledQuestions:
         sheet = Sheet.read(path)
         titles = [title.strip().lower() for title in sheet.header]
         if missing := [title for title in COLUMNS if title not in titles]:
-            raise UserError(f"{path} lacks the column {missing[0]}: its columns are {sheet.titles}")
+            raise UserError(f"{path} has no column {missing[0]}: its columns are {sheet.titles}")
         for row in sheet.rows:
             cells = {title: bare(row[titles.index(title)]) for title in COLUMNS}
             cells |= {title: cells[title].strip() for title in ANSWERS}

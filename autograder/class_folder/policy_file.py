@@ -143,9 +143,9 @@ class LatePenalty(_Table):
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:
         if self.percent_a_day is not None and self.points_a_day is not None:
-            raise ValueError("percent_a_day or points_a_day was expected, not both")
+            raise ValueError("set percent_a_day or points_a_day, not both")
         if self.percent_a_day is None and self.points_a_day is None and self.last_day is None:
-            raise ValueError("percent_a_day, points_a_day or last_day was expected")
+            raise ValueError("set percent_a_day, points_a_day or last_day")
         return self
 
 
@@ -214,7 +214,7 @@ def _troubles(file: PolicyFile) -> Iterator[str]:
         if rules.due and _lacks_zone(file, rules.due):
             yield (
                 f"assignments.{name}.due is {as_written(rules.due)}, without a time zone: "
-                'write time_zone = "Europe/Berlin" (or yours) above everything, or the offset behind the time, as in 2026-11-02T18:00:00+01:00'
+                'write time_zone = "Europe/Berlin" at the top of the file, or the offset after the time, as in 2026-11-02T18:00:00+01:00'
             )
     for student, granted in file.extensions.items():
         for name, until in granted.items():
@@ -227,7 +227,7 @@ def _troubles(file: PolicyFile) -> Iterator[str]:
 def _unknown(key: str, name: str, notebooks: Sequence[str]) -> Iterator[str]:
     if name not in notebooks:
         meant = did_you_mean(name, notebooks, as_written) or f"; there are {', '.join(notebooks)}"
-        yield f"{key} names {as_written(name)}, and there is no notebook called so{meant}"
+        yield f"{key} names {as_written(name)}, but no notebook has this name{meant}"
 
 
 def _lacks_zone(file: PolicyFile, at: datetime) -> bool:
@@ -242,7 +242,7 @@ def _of_extension(
         if file.rules(name).due is None:
             yield f"{key} extends {name}, which has no due date: set assignments.{name}.due"
     elif isinstance(until, datetime):
-        yield f'{key} gives "{name}" one date; for several notebooks, a text such as "3 days" was expected'
+        yield f'{key} gives "{name}" one date; for several notebooks, write a text such as "3 days"'
     if isinstance(until, datetime) and _lacks_zone(file, until):
         yield f"{key}.{name} is {as_written(until)}, without a time zone: set time_zone, or write the offset"
 
@@ -257,7 +257,7 @@ def _of_patterns(file: PolicyFile) -> Iterator[str]:
     for key, pattern in given:
         if not any(fnmatchcase(one, pattern) for one in (*short, *full)):
             meant = did_you_mean(pattern, full if "/" in pattern else short, as_written)
-            yield f"{key} holds {as_written(pattern)}, and no exercise or question is called so{meant}"
+            yield f"{key} has {as_written(pattern)}, but no exercise or question has this name{meant}"
 
 
 def _of_groups(file: PolicyFile, every: Sequence[str]) -> Iterator[str]:
@@ -269,7 +269,7 @@ def _of_groups(file: PolicyFile, every: Sequence[str]) -> Iterator[str]:
             for notebook in group.notebooks or every:
                 first = seen.setdefault((student, notebook), number)
                 if first != number:
-                    yield f"{student} is in groups number {first} and {number} for {notebook}: one was expected"
+                    yield f"{student} is in groups number {first} and {number} for {notebook}: keep one of them"
 
 
 def _of_weights(file: PolicyFile, every: Sequence[str]) -> Iterator[str]:
@@ -279,10 +279,10 @@ def _of_weights(file: PolicyFile, every: Sequence[str]) -> Iterator[str]:
     if weighted and missing:
         yield (
             f"{weighted[0]} has a weight and {missing[0]} has none: give each notebook one, "
-            "or set `weight` above everything for the rest"
+            "or set `weight` at the top of the file for the rest"
         )
     elif weighted and not any(weights.values()):
-        yield "every notebook has the weight 0: give one that counts a larger one"
+        yield "every notebook has the weight 0: give at least one a larger weight"
 
 
 # Errors in words.

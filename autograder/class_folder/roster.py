@@ -113,7 +113,7 @@ class Roster:
         if student.casefold() in RESERVED_NAMES:
             return f"{student!r} can't be a student's folder: a file or folder of the autograder has that name"
         if not FOLDER_NAME.fullmatch(student) or len(student) > LONGEST:
-            return f"{in_a_line(student, 60)!r} can't be a folder: letters a to z, digits and _ . @ + - only, at most {LONGEST}"
+            return f"{in_a_line(student, 60)!r} can't be a folder: use at most {LONGEST} letters a to z, digits and _ . @ + -"
         return f"there are two students {student}" if self.with_id(student) else ""
 
     def _add(self, student: Student) -> None:
@@ -126,7 +126,7 @@ class Roster:
         wanted |= {(key, _plain(key, text)): student.id for key in keys() for text in student.ids(key)}
         for (key, text), owner in wanted.items():
             if self._index.get((key, text), owner) != owner:
-                raise Doubtful(f"{key} {in_a_line(text, 80)} is {self._index[key, text]}'s already, not {owner}'s")
+                raise Doubtful(f"{key} {in_a_line(text, 80)} is already {self._index[key, text]}'s, not {owner}'s")
         self._index |= wanted
 
     def find(self, ids: Mapping[str, str]) -> Student | None:
@@ -183,14 +183,14 @@ class Roster:
         except Doubtful as doubt:
             return None, f"{_who(person)}: {doubt}"
         if not student.id:
-            return None, f"{_who(person)}: there is no id in it of which a folder could be made"
+            return None, f"{_who(person)}: no id in it can be the name of a folder"
         changed = Student(student.id, dict(student.cells))
         for key, text in person.ids.items():
             there = changed.ids(key)
             if has_several(key):
                 changed.cells[key] = " ".join(dict.fromkeys((*there, *text.split())))
             elif (key == "sis_id" or key in SYSTEMS) and there and there != [text]:
-                return None, f"{_who(person)}: {student.id} has the {key} {in_a_line(there[0], 80)} already"
+                return None, f"{_who(person)}: {student.id} already has the {key} {in_a_line(there[0], 80)}"
             elif text and (listed or not there):
                 changed.cells[key] = text
         if listed:
@@ -224,7 +224,7 @@ class Roster:
         for person in people:
             student, doubt = self._of_two_rows(person, rows), ""
             if student:
-                doubt = f"{_who(person)} has an id of {_who(rows[student])}, so only the latter is on the roster: has a spreadsheet program changed it?"
+                doubt = f"{_who(person)} has an id of {_who(rows[student])}, so only the latter is on the roster. Has a spreadsheet program changed the list?"
             else:
                 one, doubt = self.take(person, listed=True)
                 if one:
@@ -263,7 +263,7 @@ def parse_list(sheet: Sheet) -> tuple[Lms, list[Person]]:
         if people is not None:
             return system, people
     raise UserError(
-        f"{sheet.name} is no list of participants, worksheet or gradebook that is known here: its columns are {sheet.titles}. "
+        f"{sheet.name} is not a list of participants, a worksheet or a gradebook of a supported LMS: its columns are {sheet.titles}. "
         "If the LMS made it in another language, set the LMS to English and download it again"
     )
 

@@ -52,7 +52,7 @@ def find(class_folder: ClassFolder, assignment: str, student: str | None = None)
     require_assignment(assignment)
     if not class_folder.submitted.is_dir():
         raise UserError(
-            f"there is no folder {class_folder.submitted}: submissions lie in submitted/STUDENT/ASSIGNMENT/"
+            f"there is no folder {class_folder.submitted}: submissions belong in submitted/STUDENT/ASSIGNMENT/"
         )
     found = []
     for home in sorted(home for home in class_folder.submitted.iterdir() if FOLDER_NAME.fullmatch(home.name)):
@@ -80,7 +80,7 @@ def overlooked_notebooks(class_folder: ClassFolder, assignment: str) -> tuple[st
             linked.append(home.name)
         elif not FOLDER_NAME.fullmatch(home.name) and untrusted_files.is_folder(home / assignment):
             named.append(home.name)
-    why = (("a name with other than the letters a to z, digits and _ . @ + -", named), ("a link", linked))
+    why = (("a name with other characters than a to z, digits and _ . @ + -", named), ("a link", linked))
     return tuple(f"{reason}: {', '.join(in_a_line(name, 60) for name in names)}" for reason, names in why if names)
 
 
@@ -121,7 +121,7 @@ def _strays(class_folder: ClassFolder, notebooks: Sequence[str]) -> Iterator[tup
             yield home.name, "empty"
         for name in inside:
             if name not in notebooks:
-                yield home.name, name, "no notebook of the course is called so"
+                yield home.name, name, "no notebook of the course has that name"
 
 
 def students(class_folder: ClassFolder) -> int:
@@ -141,9 +141,7 @@ def _submission(student: str, assignment: str, folder: Path) -> Submission:
     others = [path for path in notebooks if path != expected and untrusted_files.is_file(path)]
     if untrusted_files.is_file(expected):
         beside = in_a_line(", ".join(path.name for path in others), 200)
-        return Submission(
-            student, assignment, folder, expected, f"not looked at: {beside}, beside it" if beside else ""
-        )
+        return Submission(student, assignment, folder, expected, f"ignored beside it: {beside}" if beside else "")
     if len(others) == 1:
         return Submission(
             student, assignment, folder, others[0], f"the notebook is called {in_a_line(others[0].name, 100)}"

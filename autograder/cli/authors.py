@@ -24,9 +24,9 @@ TRIED_AT_ONCE = 6  # exercises that `build` tries on twenty secrets by itself: a
 @app.command()
 def build(
     assignment: Annotated[list[str] | None, typer.Argument(help="Assignments. [default: all]")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Also what has not changed.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Build what has not changed, too.")] = False,
 ) -> None:
-    """Make solution notebooks, student notebooks and shipped answers again: only what changed. A new exercise is tried on twenty secrets."""
+    """Build solution notebooks, student notebooks and shipped answers where something has changed. New exercises are tried on twenty secrets."""
     from autograder.authoring import build as builder
     from autograder.authoring import stability as trials
 
@@ -39,8 +39,8 @@ def build(
     outdated = list(trials.outdated(chosen))
     if len(outdated) > TRIED_AT_ONCE:
         typer.echo(
-            f"What {len(outdated)} exercises are made of has changed. Grade their kept answers on twenty secrets before you commit: "
-            "`make stability`, half an hour on two cores"
+            f"{len(outdated)} exercises have changed, or code that they use. Before you commit, grade their kept answers on twenty secrets "
+            "with `make stability`, which takes half an hour on two cores"
         )
     elif outdated:
         _try_on_twenty_secrets(outdated)
@@ -48,7 +48,7 @@ def build(
 
 @app.command()
 def minutes() -> None:
-    """Count what is in each notebook: its minutes on the core path, deeper and for questions in one's own words; its cells, words, figures and exercises."""
+    """Measure each notebook: minutes on the core path, in the deeper part and for questions that a person reads; cells, words, figures and exercises."""
     from autograder.authoring import minutes as counting
     from autograder.authoring import size
 
@@ -84,7 +84,7 @@ def minutes() -> None:
 def stills(
     board: Annotated[list[str] | None, typer.Argument(help="Boards. [default: all]")] = None,
 ) -> None:
-    """Draw what is seen of a board where no script runs."""
+    """Draw each board as a still picture, for pages that run no scripts."""
     from autograder.authoring import stills as drawing
 
     changed = drawing.write(board or [])
@@ -94,9 +94,9 @@ def stills(
 @app.command()
 def matrix(
     exercise: Annotated[list[str] | None, typer.Argument(help="Exercises. [default: all]")] = None,
-    problems: Annotated[bool, typer.Option("--problems", help="Only rows that are not as they must be.")] = False,
+    problems: Annotated[bool, typer.Option("--problems", help="Show only rows that are wrong.")] = False,
 ) -> None:
-    """Print exercise × kept answer → points and message, on public and on hidden draws. The exit status is 1 if one is not as it must be."""
+    """Print the points and the message of each kept answer, on public and on hidden inputs. The exit status is 1 if one is wrong."""
     import torch
 
     from autograder import keys
@@ -125,11 +125,7 @@ def matrix(
     kinds = list(kept.values())
     console.print(
         f"{len(names)} exercises, {kinds.count('right')} right answers, {kinds.count('mistake')} mistakes, {len(found)} verdicts: "
-        + (
-            f"{len(wrong)} not as they must be"
-            if wrong
-            else "all right answers earn full marks, all mistakes are named"
-        )
+        + (f"{len(wrong)} are wrong" if wrong else "all right answers earn full marks, all mistakes are named")
     )
     if wrong:
         raise typer.Exit(1)
@@ -140,9 +136,11 @@ def stability(
     exercise: Annotated[
         list[str] | None, typer.Argument(help="Exercises, or assignments. [default: all that have changed]")
     ] = None,
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes side by side. [default: the cores]")] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="How many processes run at once. [default: one per core]")
+    ] = None,
 ) -> None:
-    """Grade every kept answer on twenty secrets, and record what it gets. The exit status is 1 if that depends on the secret; then it is not recorded."""
+    """Grade every kept answer on twenty secrets, and record what it gets. If that depends on the secret, it is not recorded and the exit status is 1."""
     from autograder.authoring import stability as trials
     from ffnlab.registry import active_course
 
@@ -187,13 +185,15 @@ def _try_on_twenty_secrets(names: list[str], workers: int | None = None) -> None
 @app.command()
 def mutants(
     exercise: Annotated[list[str] | None, typer.Argument(help="Exercises. [default: all]")] = None,
-    every: Annotated[int, typer.Option(min=1, help="Only each so many-th mutant.")] = 1,
+    every: Annotated[int, typer.Option(min=1, help="Take only every Nth mutant.")] = 1,
     unnamed: Annotated[
-        bool, typer.Option("--unnamed", help="List what is told to those whose mistake has no name.")
+        bool, typer.Option("--unnamed", help="List the messages for mutants whose mistake has no name.")
     ] = False,
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes side by side. [default: the cores]")] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="How many processes run at once. [default: one per core]")
+    ] = None,
 ) -> None:
-    """Grade every solution with one small change in it. Exit status 1 where one earns full marks and keys/survivors.json has no reason for it."""
+    """Grade every solution with one small change in it. The exit status is 1 if one earns full marks and keys/survivors.json gives no reason."""
     with gc_paused():
         from autograder.authoring import mutants as mutations
         from ffnlab.registry import active_course
@@ -218,7 +218,7 @@ def mutants(
     named = sum(1 for verdict in verdicts if verdict.mistake)
     console.print(
         f"{len(found)} mutants: {len(verdicts)} lose marks, {named} of these are named; {sum(one.never_ended for one in found)} never end; "
-        f"{sum(one.survived for one in found)} earn full marks, {len(problems)} of them or of the listed ones are not as they must be"
+        f"{sum(one.survived for one in found)} earn full marks; problems: {len(problems)}"
     )
     if problems:
         raise typer.Exit(1)
@@ -226,11 +226,11 @@ def mutants(
 
 @app.command()
 def sample(
-    students: Annotated[int, typer.Argument(min=1, help="How many.")] = 16,
-    grading: Annotated[Path | None, typer.Option(help="Where. [default: grading/sample/]")] = None,
+    students: Annotated[int, typer.Argument(min=1, help="How many students it has.")] = 16,
+    grading: Annotated[Path | None, typer.Option(help="The folder to make. [default: grading/sample/]")] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same class.")] = 1,
 ) -> None:
-    """Make a sample class from the marking guide."""
+    """Make a sample class from the kept answers."""
     from autograder.authoring import sample as samples
 
     usual = root() / "grading" / "sample"
@@ -239,9 +239,7 @@ def sample(
         if class_folder.path.resolve() == usual.resolve():
             samples.forget(class_folder)
         elif not class_folder.is_empty():
-            raise UserError(
-                f"{class_folder.submitted} is not empty, and a sample class would take the place of what is there"
-            )
+            raise UserError(f"{class_folder.submitted} is not empty, and a sample class would replace its content")
         names = samples.make(class_folder, students, seed)
     typer.echo(f"{len(names)} students in {shown(class_folder.submitted)}")
 
@@ -251,7 +249,7 @@ def handout(
     target: Annotated[Path, typer.Argument(help="The zip file.")] = Path("dist/course.zip"),
     grading: Grading = None,
 ) -> None:
-    """Zip course/ for students: the notebooks that the class's course.toml names, or all."""
+    """Zip course/ for students, with the notebooks that course.toml names, or with all."""
     from autograder.authoring import build as builder
     from autograder.gradebook.policy import Policy
 
@@ -265,13 +263,15 @@ def handout(
 @app.command()
 def site(
     assignment: Annotated[list[str] | None, typer.Argument(help="Assignments. [default: all]")] = None,
-    to: Annotated[Path | None, typer.Option(help="Where. [default: dist/site/]")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Also what has not changed.")] = False,
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes side by side. [default: the cores]")] = None,
+    to: Annotated[Path | None, typer.Option(help="The folder to write. [default: dist/site/]")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Make what has not changed, too.")] = False,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="How many processes run at once. [default: one per core]")
+    ] = None,
 ) -> None:
-    """Make web pages of the course, with figures that answer without a kernel, and of the documentation: only what changed."""
+    """Make web pages of the course and its documentation. Their figures work without a kernel. Only what has changed is made again."""
     if importlib.util.find_spec("myst_nb") is None:
-        raise UserError("the site needs Sphinx and what it brings: pip install -e '.[site]'")
+        raise UserError("the site needs Sphinx: pip install -e '.[site]'")
     from autograder.site import make
 
     names = [require_assignment(name) for name in dict.fromkeys(assignment)] if assignment else assignments()
@@ -296,9 +296,11 @@ def site(
 @app.command()
 def bench(
     assignment: Annotated[str, typer.Argument(help="The assignment.")],
-    students: Annotated[int, typer.Option(min=1, help="How many our engine grades.")] = 100,
-    plain: Annotated[int, typer.Option(min=1, help="How many nbgrader and otter-grader grade.")] = 10,
-    growth: Annotated[list[int] | None, typer.Option(min=1, help="Also a class of this size; may be repeated.")] = None,
+    students: Annotated[int, typer.Option(min=1, help="How many submissions this engine grades.")] = 100,
+    plain: Annotated[int, typer.Option(min=1, help="How many submissions nbgrader and otter-grader grade.")] = 10,
+    growth: Annotated[
+        list[int] | None, typer.Option(min=1, help="Measure a class of this size, too. May be repeated.")
+    ] = None,
     picture: Annotated[Path | None, typer.Option(help="Draw how time and memory grow into this PNG file.")] = None,
     otter: Annotated[
         Path | None,

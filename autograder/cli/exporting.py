@@ -18,12 +18,10 @@ def gradescope(
     visibility: Annotated[
         str, typer.Option(help="When students see results: visible, after_due_date, after_published or hidden.")
     ] = "visible",
-    output_format: Annotated[str, typer.Option("--format", help="Of what an exercise's panel says: text or html.")] = (
-        "text"
-    ),
+    output_format: Annotated[str, typer.Option("--format", help="The format of the panels: text or html.")] = ("text"),
     grading: Grading = None,
 ) -> None:
-    """Make an autograder for Gradescope: the zip that a programming assignment there asks for. It holds answers; what counts is what course.toml says."""
+    """Make the autograder zip of a programming assignment on Gradescope. It contains answers, so upload it to Gradescope only. course.toml says what counts."""
     from autograder.gradebook.policy import Policy
     from autograder.gradescope import build_zip as zips
 
@@ -33,11 +31,11 @@ def gradescope(
     with console_of().status("") as status:
         made = zips.make(assignment, target, class_folder, visibility, output_format, status.update)
     size = target.stat().st_size / 2**20
-    typer.echo(f"{shown(target)}, {size:.1f} MiB: it holds answers, so it is for Gradescope alone")
-    typer.echo(f"Autograder points, for the form there: {made.max_points:g}")
+    typer.echo(f"{shown(target)}, {size:.1f} MiB. It contains answers, so upload it to Gradescope only")
+    typer.echo(f"Autograder points, for Gradescope's form: {made.max_points:g}")
     if made.by_hand:
         parts = ", ".join(f"{name} ({points:g} points)" for name, points in made.by_hand.items())
-        typer.echo(f"To be graded by hand there: {parts}")
+        typer.echo(f"To grade by hand on Gradescope: {parts}")
     if Policy.of(class_folder).due(assignment):
-        typer.echo("Due dates, and what being late costs, are not in it: they are set there")
-    typer.echo("docs/gradescope.md says how to go on")
+        typer.echo("Set due dates and late penalties on Gradescope; the zip has neither")
+    typer.echo("Next: docs/gradescope.md")

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from autograder.jail.sandbox import Mode
 
 TABLES = 3  # notebooks of which every student's points are shown; of more, a line each
-FINISHING = "finishing what is under way; Ctrl-C once more breaks it off"
+FINISHING = "finishing what is running; Ctrl-C again stops at once"
 LIMITS = [limit.name for limit in fields(Limits)]
 
 
@@ -60,19 +60,21 @@ def grade(
         str | None, typer.Option(help="Grade only this exercise again, and keep the other verdicts.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Grade again what has not changed.")] = False,
-    workers: Annotated[int | None, typer.Option(min=1, help="Submissions side by side. [default: the cores]")] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="How many submissions are graded at once. [default: one per core]")
+    ] = None,
     scheduler: Annotated[str | None, typer.Option(help="Grade on a Dask cluster: its scheduler's address.")] = None,
     db_url: GradebookUrl = None,
     jail: Annotated[
         str,
         typer.Option(
-            help="bubblewrap. If that can't be had: container, for one of your own around all of this, or none."
+            help="What confines student code: bubblewrap; container, if all of this runs in one of yours; or none."
         ),
     ] = "bubblewrap",
     limit: Annotated[
         list[str] | None,
         typer.Option(
-            help=f"A limit as NAME=NUMBER, in seconds, bytes or processes: {', '.join(LIMITS)}. May be given again."
+            help=f"A limit as NAME=NUMBER, in seconds, bytes or processes: {', '.join(LIMITS)}. May be repeated."
         ),
     ] = None,
     students: Annotated[
@@ -83,36 +85,40 @@ def grade(
         typer.Option("--start-anew", help="Make a new gradebook, or draw new hidden inputs, if the class's are gone."),
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Grade everything, write nothing, and tell whose points would change.")
+        bool, typer.Option("--dry-run", help="Grade everything, write nothing, and show whose points would change.")
     ] = False,
     forget_manual: Annotated[
         bool,
         typer.Option(
-            "--forget-manual", help="Take back scores, extra credit and comments given by hand; they stay otherwise."
+            "--forget-manual", help="Remove scores, extra credit and comments given by hand; otherwise they stay."
         ),
     ] = False,
     prepare: Annotated[
-        bool, typer.Option("--prepare", help="Only draw the hidden inputs, which shards need once.")
+        bool, typer.Option("--prepare", help="Only draw the hidden inputs; do this once, before you grade shards.")
     ] = False,
     shard: Annotated[
         str | None,
         typer.Option(
-            metavar="K/N", help="Grade part K of N, from 0/N on, into files: on any machine, without a gradebook."
+            metavar="K/N",
+            help="Grade part K of N into files, on any machine, without a gradebook; the first part is 0/N.",
         ),
     ] = None,
     to: Annotated[Path | None, typer.Option(help="The folder for a shard's files.")] = None,
     from_: Annotated[
         list[Path] | None,
-        typer.Option("--from", help="Enter what shards have written into this folder. May be given again."),
+        typer.Option("--from", help="Enter the results that shards wrote into this folder. May be repeated."),
     ] = None,
 ) -> None:
-    """Grade a class: gradebook, feedback pages, a table, grading.log. While grading/submitted/ is empty: a sample class in grading/sample/."""
+    """Grade a class: gradebook, feedback pages, a table, grading.log.
+
+    While grading/submitted/ is empty, this grades a sample class in grading/sample/.
+    """
     from autograder.engine import forkserver
 
     if shard and not to:
         raise UserError("--shard needs --to FOLDER, for its files")
     if sum(map(bool, (shard, from_, scheduler, prepare))) > 1:
-        raise UserError("--shard, --from, --prepare and --scheduler are four ways: give one of them")
+        raise UserError("give only one of --shard, --from, --prepare and --scheduler")
     if not (scheduler or from_ or prepare):
         forkserver.start()
     with gc_paused():
@@ -130,7 +136,7 @@ def grade(
     mode = _mode(jail)
     if mode is not Mode.BUBBLEWRAP:
         console.print(
-            f"--jail={jail}: student code is not kept in by this program; every grade says so.", style="bold red"
+            f"--jail={jail}: this program does not confine student code, and every grade says so.", style="bold red"
         )
     class_folder = class_of(grading, db_url)
     if class_folder.is_empty() and grading is None:
@@ -141,15 +147,15 @@ def grade(
             with alone(class_folder):
                 sample.make(class_folder, students or 16)
             console.print(
-                "grading/submitted/ is empty: made a sample class in grading/sample/ and grade that.",
+                "grading/submitted/ is empty, so this makes and grades a sample class in grading/sample/.",
                 style="dim",
             )
         else:
             there = submitted_files.students(class_folder)
             another = f"`autograder sample {students or 'NUMBER'}` makes a new one"
             console.print(
-                f"grading/submitted/ is empty: grading the sample class in grading/sample/, {there:,} students"
-                + (f", and not {students}: {another}." if students else f" ({another})."),
+                f"grading/submitted/ is empty, so this grades the sample class in grading/sample/, {there:,} students"
+                + (f", not {students}; {another}." if students else f" ({another})."),
                 style="dim",
             )
     if student:
@@ -164,9 +170,7 @@ def grade(
         if not names:
             raise UserError(f"no submission by {student} in {class_folder.submitted}")
     if not names:
-        raise UserError(
-            f"nothing to grade: {class_folder.submitted} holds no STUDENT/ASSIGNMENT/ folder of this course"
-        )
+        raise UserError(f"nothing to grade: {class_folder.submitted} has no STUDENT/ASSIGNMENT/ folder of this course")
     if prepare:
         sharding.prepare(console, class_folder, names)
         return
@@ -209,9 +213,7 @@ def grade(
     if not dry_run:
         _say_what_comes_next(console, class_folder, names, grading)
     for stray in () if student or exercise else submitted_files.strays(class_folder):
-        console.print(
-            Text(f"Not looked at in {shown(class_folder.submitted)}: {stray}", style="bold red"), soft_wrap=True
-        )
+        console.print(Text(f"Ignored in {shown(class_folder.submitted)}: {stray}", style="bold red"), soft_wrap=True)
     if not whole or (not (student or exercise) and submitted_files.has_stray_work(class_folder)):
         raise typer.Exit(2)
 
@@ -228,7 +230,7 @@ def _mode(name: str) -> Mode:
     try:
         return Mode(name)
     except ValueError:
-        raise UserError(f"--jail={name}: there are {', '.join(Mode)}") from None
+        raise UserError(f"--jail={name} is unknown: choose one of {', '.join(Mode)}") from None
 
 
 def _limits(given: list[str]) -> Limits:
@@ -243,8 +245,8 @@ def _limits(given: list[str]) -> Limits:
         seconds = name.endswith("seconds")
         if name not in LIMITS or not 0 < value < float("inf") or not (seconds or value.is_integer()):
             raise UserError(
-                f"--limit {text}: NAME=NUMBER was expected, with one of {', '.join(LIMITS)} and a positive number, "
-                "a whole one if it does not count seconds"
+                f"--limit {text} is not NAME=NUMBER: NAME is one of {', '.join(LIMITS)}, and NUMBER is positive "
+                "and, unless it counts seconds, whole"
             )
         changed[name] = value if seconds else int(value)
     return replace(Limits(), **changed)
@@ -297,7 +299,7 @@ def _grade(
     with gradebook.Book(class_folder, writing=True) as book:
         if forget_manual:
             count = book.forget_manual(assignment, asked.student)
-            console.print(f"Taken back: what was given by hand for {count} cell{'s' * (count != 1)}.")
+            console.print(f"Removed what was given by hand for {count} cell{'s' * (count != 1)}.")
         policy.enter_dates(book, assignment)
         counted = policy.read_book(book, assignment, asked.student)
         if forget_manual:
@@ -353,7 +355,7 @@ def feedback(
     student: Annotated[str | None, typer.Option(help="Only this student.")] = None,
     db_url: GradebookUrl = None,
 ) -> None:
-    """Make the feedback pages again, with what was scored and written by hand in formgrader since."""
+    """Make the feedback pages again, with the latest scores and comments from formgrader."""
     with gc_paused():
         from autograder.gradebook import gradebook
         from autograder.gradebook.policy import Policy
@@ -380,7 +382,7 @@ def feedback(
             if done.left:
                 console.print(
                     Text(
-                        f"left as they are, graded by an earlier version (`autograder grade --force` makes them): {', '.join(done.left)}"
+                        f"not made again, because an earlier version graded them: {', '.join(done.left)}; `autograder grade --force` makes them"
                     ),
                     soft_wrap=True,
                 )
@@ -391,7 +393,7 @@ def feedback(
 Secret = Annotated[
     str | None,
     typer.Option(
-        help="Draw the hidden inputs of a class with this secret, any text. [default: those that the solutions are validated on]"
+        help="Use the hidden inputs of the class with this secret, which may be any text. [default: those on which the solutions are validated]"
     ),
 ]
 
@@ -399,7 +401,7 @@ Secret = Annotated[
 @app.command()
 def answer(
     exercise: Annotated[str, typer.Argument(help="The exercise's name in the notebook.")],
-    file: Annotated[Path, typer.Argument(help="What a student would type in the exercise's cell.")],
+    file: Annotated[Path, typer.Argument(help="A file with what a student would type in the cell.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     secret: Secret = None,
 ) -> None:
@@ -412,15 +414,17 @@ def answer(
 
 @app.command()
 def answers(
-    folder: Annotated[Path, typer.Argument(help="A folder of FOLDER/<exercise>/*.py.")],
+    folder: Annotated[Path, typer.Argument(help="The folder that contains <exercise>/*.py.")],
     as_json: Annotated[
         bool,
         typer.Option(
-            "--json", help="Print one JSON line each: the file's name, the verdict, what was seen in each aspect."
+            "--json", help="Print a line of JSON for each file: its name, the verdict, and what each aspect saw."
         ),
     ] = False,
     secret: Secret = None,
-    workers: Annotated[int | None, typer.Option(min=1, help="Answers side by side. [default: the cores]")] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="How many answers are graded at once. [default: one per core]")
+    ] = None,
 ) -> None:
     """Grade every FOLDER/<exercise>/*.py, in the jail."""
     from autograder.engine.grade_submission import grade_answer
@@ -431,7 +435,7 @@ def answers(
         raise UserError(f"{folder} is not a folder")
     files = sorted(folder.glob("*/*.py"))
     if not files:
-        raise UserError(f"{folder} holds no <exercise>/*.py")
+        raise UserError(f"{folder} has no <exercise>/*.py")
     unknown = sorted({file.parent.name for file in files} - set(active_course().exercises))
     if unknown:
         raise UserError(f"{folder}: there is no exercise called {', '.join(unknown)}")
@@ -457,7 +461,7 @@ def _line(result: dict[str, object]) -> str:
 
 @app.command()
 def doctor() -> None:
-    """Try every layer that grading rests on. Exit status 1 where one is missing."""
+    """Check everything that grading needs. The exit status is 1 if something is missing."""
     from autograder.engine import doctor as doctors
 
     if not doctors.examine(typer.echo):

@@ -41,30 +41,28 @@ MOST_MISSING = 12  # in a line
 
 @app.command()
 def report(
-    assignment: Annotated[
-        list[str] | None, typer.Argument(help="Assignments. [default: all that were graded, as the term]")
-    ] = None,
+    assignment: Annotated[list[str] | None, typer.Argument(help="Assignments. [default: all that were graded]")] = None,
     grading: Grading = None,
     hide_names: Annotated[
-        bool, typer.Option("--hide-names", help="Replace names by numbers, in random order.")
+        bool, typer.Option("--hide-names", help="Replace names with numbers, in random order.")
     ] = False,
     to: Annotated[
-        Path | None, typer.Option(help="Where the page goes. [default: report.html in the class's folder]")
+        Path | None, typer.Option(help="The file to write. [default: report.html in the class folder]")
     ] = None,
     csv: Annotated[
         Path | None,
         typer.Option(
-            help="Also write the rows that it was counted from as CSV, and FILE-students.csv for mail merge: a line a student, with name and e-mail."
+            help="Write the report's data as CSV, too, and FILE-students.csv for mail merge: one line per student, with name and e-mail."
         ),
     ] = None,
     notebook: Annotated[
-        Path | None, typer.Option(help="Also write a notebook to go on with, and the CSV that it reads.")
+        Path | None, typer.Option(help="Write a notebook for your own analysis, too, and the CSV that it reads.")
     ] = None,
     db_url: GradebookUrl = None,
 ) -> None:
     """Write a report on a class: one HTML file.
 
-    The exit status is 2 if something waits for you, such as a submission that could not be graded, or a name in course.toml that nobody has.
+    The exit status is 2 if something needs you, such as a submission that could not be graded, or a name in course.toml that no student has.
     """
     with gc_paused():
         from autograder.gradebook.policy import Policy
@@ -78,7 +76,7 @@ def report(
         csv = notebook.with_suffix(".csv")
     for file in filter(None, (to, csv, notebook)):
         if file.is_dir():
-            raise UserError(f"{file} is a folder; the name of a file was expected")
+            raise UserError(f"{file} is a folder; give the name of a file")
     with book_of(class_folder) as book:
         names = _assignments(book, policy, assignment or [], class_folder)
         for missing in filter(None, (not_yet_graded(class_folder, name, policy, book) for name in names)):
@@ -101,18 +99,18 @@ def report(
         mail = csv.with_name(f"{csv.stem}-students.csv")
         write_private(mail, tables.for_mail(found.people))
         console.print(
-            Text(f"{shown(mail)}: a line for each student, with name and e-mail, for mail merge"), soft_wrap=True
+            Text(f"{shown(mail)}: one line per student, with name and e-mail, for mail merge"), soft_wrap=True
         )
     if csv and notebook:
         write_private(notebook, tables.as_notebook(os.path.relpath(csv, notebook.parent)))
-        console.print(Text(f"{shown(notebook)}: reads it"), soft_wrap=True)
+        console.print(Text(f"{shown(notebook)}: a notebook that reads it"), soft_wrap=True)
     waits = list(found.doubts)
     for one in found.assignments:
         waits += filter(None, [one.late_not_counted, one.ungraded])
         if one.not_graded:
             count = f"{one.not_graded:,} submission{'s' * (one.not_graded > 1)}"
             waits.append(
-                f"{one.name}: {count} could not be graded in full, by no fault of the student's; the report lists them"
+                f"{one.name}: {count} could not be graded in full, and the student is not at fault; the report lists them"
             )
     for line in waits:
         console.print(Text(line, style="bold"), soft_wrap=True)
@@ -137,7 +135,7 @@ def _in_short(found: class_report.ClassReport) -> str:
     parts = [of(len(students), "student"), of(sum(len(one.mistakes) for one in found.assignments), "known mistake")]
     waiting = sum(len(who) for one in found.assignments for who in one.waiting.values())
     if waiting:
-        parts.append(f"{of(waiting, 'answer')} to be read")
+        parts.append(f"{of(waiting, 'answer')} to read")
     looking = sum(len(one.to_look_at) for one in found.assignments)
     if looking:
         parts.append(f"{of(looking, 'submission')} to look at")
@@ -156,13 +154,13 @@ def why(
     script: Annotated[
         Path | None,
         typer.Option(
-            help="Also write a Python file that gives this verdict again, alone. It holds hidden inputs: for you only."
+            help="Write a Python file that repeats this verdict on its own. It contains hidden inputs, so share it with nobody."
         ),
     ] = None,
     grading: Grading = None,
     db_url: GradebookUrl = None,
 ) -> None:
-    """Say why an answer has its points: every attempt, the code, what was seen. The exit status is 2 if a person still has to read it."""
+    """Explain why an answer has its points: every attempt, its code, and what each aspect saw. The exit status is 2 if a person still has to read it."""
     with gc_paused():
         from autograder.gradebook.policy import Policy
         from autograder.reports import explain as whys
@@ -181,7 +179,7 @@ def why(
         _show_grading(console, found, one, policy)
     _show_result(console, found)
     if script:
-        said = f"{shown(script)}: run it with Python to have this verdict again. It holds hidden inputs: for you only."
+        said = f"{shown(script)}: run it with Python to repeat this verdict. It contains hidden inputs, so share it with nobody."
         console.print(Text(f"\n{said}"), soft_wrap=True)
     if unclear or (found.mark and found.mark.waits):
         raise typer.Exit(2)
@@ -224,18 +222,18 @@ def _show_result(console: Console, found: Explanation) -> None:
     if mark is None:
         said = "Not in the gradebook."
     elif mark.waits and mark.by_hand:
-        said = f"{where}: {mark.score:g} of {mark.max_score:g}, by hand, for an earlier version of it: it waits for a person to look again."
+        said = f"{where}: {mark.score:g} of {mark.max_score:g}, given by hand for an earlier answer. A person has to look again."
     elif mark.waits:
-        said = f"{where}: it waits for a person; {mark.max_score:g} point{'s' * (mark.max_score != 1)}."
+        said = f"{where}: not read yet; it is worth {mark.max_score:g} point{'s' * (mark.max_score != 1)}."
     else:
         said = f"{where}: {mark.score:g} of {mark.max_score:g}" + (", given by hand" if mark.by_hand else "")
-        said += f", {mark.extra:+g} extra credit in it." if mark.extra else "."
+        said += f", of which {mark.extra:+g} is extra credit." if mark.extra else "."
     if mark and mark.comment:
         said += f" Comment: “{in_a_line(mark.comment, 1_000)}”"
     console.print(Text("\n" + said), soft_wrap=True)
     if grade.note:
         console.print(Text(grade.note), soft_wrap=True)
     if not found.counts:
-        console.print(Text("By the class's rules it is for practice, and does not count."), soft_wrap=True)
+        console.print(Text("By the class's rules this is practice and does not count."), soft_wrap=True)
     if grade.late:
         console.print(Text(f"The whole submission is {grade.late}."), soft_wrap=True)

@@ -15,12 +15,12 @@ from autograder.startup import gc_paused
 def desk(
     grading: Grading = None,
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Where it listens, on this machine alone; 0: any free port.")
+        int, typer.Option(min=0, max=65535, help="The port, for this machine only; 0 means any free one.")
     ] = 8765,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open it in a browser.")] = True,
     db_url: GradebookUrl = None,
 ) -> None:
-    """Serve the class in a browser: collect, grade, read, give back. On this machine alone; Ctrl-C ends it."""
+    """Serve the class in a browser: collect, grade, read, give back. Only this machine can reach it. Ctrl-C ends it."""
     from autograder.engine import forkserver
 
     forkserver.start()  # while there is one thread

@@ -63,7 +63,7 @@ def grade_shard(
             except KeyboardInterrupt:
                 progress.stop()
                 interrupted("what was graded is saved", "grades the rest")
-        there = f", {summary.there} were there already" if summary.there else ""
+        there = f", {summary.there} were already there" if summary.there else ""
         console.print(
             Text(f"{name}, shard {shard}: {summary.graded} graded{there}; files in {shown(to / name)}"), soft_wrap=True
         )
@@ -82,7 +82,7 @@ def say_what_is_missing(console: Console, assignment: str, reader: ShardReader) 
     """Name the submissions for which no file was there. Returns whether there are any."""
     for shard, students in sorted(reader.missing.items(), key=lambda item: int(item[0].partition("/")[0])):
         listed = ", ".join(students[:MOST]) + (f" and {len(students) - MOST:,} more" if len(students) > MOST else "")
-        line = f"{assignment}: not graded in any file, {len(students):,} of shard {shard}: {listed}"
+        line = f"{assignment}: no file has the results of {len(students):,} of shard {shard}: {listed}"
         console.print(Text(line, style="bold red"), soft_wrap=True)
     missing = bool(reader.missing)
     reader.missing.clear()

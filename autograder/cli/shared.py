@@ -60,18 +60,18 @@ def _first_sentence(text: str | None) -> str:
 
 app = typer.Typer(
     cls=ByUser,
-    help="Names mistakes and grades the course's notebooks. Plain nbgrader works on the same folders.",
+    help="Grade the course's notebooks and name the mistakes in them. Plain nbgrader works on the same folders.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-Grading = Annotated[Path | None, typer.Option(help="The class's folder, with submitted/ in it. [default: grading/]")]
+Grading = Annotated[Path | None, typer.Option(help="The class folder, which contains submitted/. [default: grading/]")]
 
 
 GradebookUrl = Annotated[
     str | None,
-    typer.Option(envvar="AUTOGRADER_DB_URL", help="The gradebook. [default: gradebook.db in the class's folder]"),
+    typer.Option(envvar="AUTOGRADER_DB_URL", help="The gradebook. [default: gradebook.db in the class folder]"),
 ]
 
 
@@ -144,7 +144,7 @@ def say_doubts(console: Console, policy: Policy, book: Book) -> bool:
 
 def nothing_graded(class_folder: ClassFolder) -> UserError:
     sample = root() / "grading" / "sample"
-    or_else = ", or say `--grading grading/sample`" if sample.is_dir() and class_folder.is_empty() else " first"
+    or_else = ", or add `--grading grading/sample`" if sample.is_dir() and class_folder.is_empty() else " first"
     return UserError(f"nothing has been graded in {class_folder.path}: run `autograder grade`{or_else}")
 
 

@@ -46,36 +46,39 @@ def _either(names: Sequence[str]) -> str:
 
 
 @app.command(
-    help=f"Collect what {_either([one.title for one in SYSTEMS])} exported into submitted/. Every attempt is kept in collected/.\n\n"
+    help=f"Collect submissions from an export of {_either([one.title for one in SYSTEMS])}. "
+    "The latest go to submitted/, and every attempt is kept in collected/.\n\n"
     "The exit status is 2 if something needs you. It is listed, and you can settle it in collected/settle.csv, which the next run reads."
 )
 def collect(
     source: Annotated[
-        Path, typer.Argument(help="What the LMS exported, a zip or a folder. Of nbgrader's exchange: its inbound/.")
+        Path, typer.Argument(help="The LMS's export, a zip or a folder. For nbgrader's exchange, its inbound/.")
     ],
     roster: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Who is who, as the LMS exports it: participants, worksheet or gradebook. May be given again."
+            help="The list of students that the LMS exports: participants, worksheet or gradebook. May be repeated."
         ),
     ] = None,
     assignment: Annotated[
         str | None,
-        typer.Option(help="The assignment that was exported. [default: the one that nine in ten of its notebooks are]"),
+        typer.Option(
+            help="The assignment that was exported. [default: the one to which nine in ten of its notebooks belong]"
+        ),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would happen, and write nothing.")] = False,
     timezone: Annotated[
         str | None,
         typer.Option(
-            help="The zone of times that name none, e.g. Europe/Berlin. [default: time_zone in course.toml, or this computer's]"
+            help="The time zone of times that have none, such as Europe/Berlin. [default: time_zone in course.toml, or this computer's]"
         ),
     ] = None,
     match_names: Annotated[
         bool,
         typer.Option(
             "--match-names",
-            help="If the export has no id that the roster has "
-            f"({', '.join(one.title for one in SYSTEMS if not one.has_ids_on_lists)}), go by name if only one student has it.",
+            help="Match students by name, where only one has that name. For exports without the roster's ids, such as "
+            f"{', '.join(one.title for one in SYSTEMS if not one.has_ids_on_lists)}'s.",
         ),
     ] = False,
     grading: Grading = None,
@@ -101,7 +104,7 @@ def collect(
                 )
             except KeyboardInterrupt:
                 progress.stop()
-                sys.stderr.write("autograder: interrupted; nothing is lost. The same command goes on from there.\n")
+                sys.stderr.write("autograder: interrupted; nothing is lost. The same command continues from here.\n")
                 raise typer.Exit(130) from None
     _show_collected(console, found, dry_run)
     if found.needs_somebody:
@@ -113,7 +116,7 @@ def _zone(name: str | None) -> ZoneInfo | None:
         return ZoneInfo(name) if name else None
     except (ValueError, OSError, KeyError):
         raise UserError(
-            f"--timezone {in_a_line(str(name), 60)}: a name such as Europe/Berlin or UTC was expected"
+            f"--timezone {in_a_line(str(name), 60)}: no such time zone; write a name such as Europe/Berlin or UTC"
         ) from None
 
 
@@ -134,7 +137,7 @@ def _show_collected(console: Console, found: Collected, dry_run: bool) -> None:
         console.print(f"… and {len(found.rows) - MOST:,} more files", style="dim")
     _lines(console, [one.line(MOST_ASKED) for one in found.missing], "bold")
     _lines(console, found.doubts, "bold red", MOST_ASKED)
-    here = f", {found.known:,} here already" if found.known else ""
+    here = f", {found.known:,} already here" if found.known else ""
     placed = "" if dry_run else f", {found.placed:,} put into submitted/"
     console.print(Text(f"{found.new:,} new attempt{'s' * (found.new != 1)}{placed}{here}."), soft_wrap=True)
     if found.open:
@@ -143,14 +146,14 @@ def _show_collected(console: Console, found: Collected, dry_run: bool) -> None:
         where = f"would be listed in {shown(found.settle)}" if dry_run else f"listed in {shown(found.settle)}"
         console.print(
             Text(
-                f"{number:,} matter{'s' * (number > 1)} for a person, {where}: "
-                "fill in its column student, assignment or leave, and collect again."
+                f"{number:,} matter{'s' * (number > 1)} for you to settle, {where}: "
+                "fill in the column student, assignment or leave, and collect again."
             ),
             style="bold",
             soft_wrap=True,
         )
     if dry_run:
-        console.print("Nothing was written: this was a dry run.", style="dim")
+        console.print("This was a dry run, so nothing was written.", style="dim")
 
 
 def _often(found: Collected) -> list[tuple[str, int]]:
@@ -172,22 +175,20 @@ def _lines(console: Console, lines: Sequence[str], style: str, most: int = MOST)
 
 @app.command(
     name="give-back",
-    help="Make the file that an LMS takes: its own sheet with the grades in it, or a zip of the feedback pages. "
-    "The exit status is 2 if somebody was left out.\n\n"
-    + " ".join(f"For {one.name}: {one.instead}." for one in SYSTEMS if one.instead),
+    help="Make the file that an LMS takes: its own sheet with the grades filled in, or a zip of the feedback pages. "
+    "The exit status is 2 if a student was left out.\n\n"
+    + " ".join(f"For {one.name}, this {one.instead}." for one in SYSTEMS if one.instead),
 )
 def give_back(
     system: Annotated[str, typer.Argument(help=f"{_either([one.name for one in SYSTEMS])}.")],
     assignment: Annotated[str, typer.Argument(help="The assignment.")],
     sheet: Annotated[
         Path | None,
-        typer.Option(help="The worksheet, or the gradebook's CSV, as the LMS lets you download it. It stays as it is."),
+        typer.Option(help="The worksheet or the gradebook's CSV, as downloaded from the LMS. It is not changed."),
     ] = None,
-    pages: Annotated[bool, typer.Option("--pages", help="A zip of the feedback pages instead of the grades.")] = False,
+    pages: Annotated[bool, typer.Option("--pages", help="Zip the feedback pages instead of writing grades.")] = False,
     to: Annotated[Path | None, typer.Option(help="The file to write, or a folder for it.")] = None,
-    column: Annotated[
-        str, typer.Option(help="The sheet's column that takes the grades, where there are several.")
-    ] = "",
+    column: Annotated[str, typer.Option(help="The sheet's column for the grades, if there are several.")] = "",
     with_unread: Annotated[
         bool,
         typer.Option("--with-unread", help="Include students with unread answers."),
@@ -234,7 +235,7 @@ def give_back(
     _lines(console, done.notes, "dim")
     left = len(done.changes) - done.written
     said = f"{done.written:,} given back" if not dry_run else f"{done.written:,} would be given back"
-    said += f", {done.unchanged:,} as they were" if done.unchanged else ""
+    said += f", {done.unchanged:,} unchanged" if done.unchanged else ""
     said += f", {left:,} left out" if left else ""
     console.print(Text(said + (f": {shown(done.file)}" if done.file else ".")), soft_wrap=True)
     if left or done.doubts or unclear:

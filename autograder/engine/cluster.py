@@ -214,7 +214,7 @@ class Cluster(GradingPool):
         if self._client.status != "running" or stream is None or stream.comm.closed():
             raise UserError(
                 f"the Dask scheduler at {self._address} is gone: {self.count} submissions are graded{self._saved}. "
-                "Start it and its workers, then the same command"
+                "Start it and its workers, then run the same command"
             )
 
     # Who is there
@@ -271,7 +271,7 @@ class Cluster(GradingPool):
                 f"it has another version of this project, or none ({error}): install the same one on both machines"
             )
         elif isinstance(error, KilledWorker):
-            problem = "it ends when it is asked whether it can grade"
+            problem = "it crashes when it is asked whether it can grade"
         else:
             problem = _in_a_line(error)
         if problem:
@@ -322,12 +322,10 @@ class Cluster(GradingPool):
             if task.sent.cancelled() and task.losses <= TRIES:
                 self._waiting.append(task)
             elif task.sent.cancelled():
-                _settle(task.result, WorkerDied(self._address, "each time, all the workers that it was sent to ended"))
+                _settle(task.result, WorkerDied(self._address, "all workers that it was sent to ended, each time"))
             elif isinstance(error, KilledWorker):
                 host = self._hosts.get(error.last_worker.address, error.last_worker.address)
-                _settle(
-                    task.result, WorkerDied(host, "the worker ended while it was grading this, and others before it")
-                )
+                _settle(task.result, WorkerDied(host, "this worker and earlier ones ended while they graded it"))
             elif error:
                 _settle(task.result, WorkerDied(self._address, _in_a_line(error)))
             else:
@@ -376,7 +374,9 @@ class Cluster(GradingPool):
             if now > since + SILENT_SECONDS:
                 self._tell("no workers at the moment; waiting", since)
         elif now > since + FIRST_SECONDS:
-            raise UserError(f"no worker has come to {self._address} in {FIRST_SECONDS / 60:.0f} minutes: {start_one}")
+            raise UserError(
+                f"no worker has connected to {self._address} in {FIRST_SECONDS / 60:.0f} minutes: {start_one}"
+            )
         else:
             self._tell(f"no workers at {self._address} yet; waiting for the first: {start_one}")
 

@@ -101,9 +101,7 @@ def grade(build: Build, job: Job) -> Reply:
 
 def _notebook_problem(setup: Setup) -> str:
     if setup.assignment and fingerprint.of_notebook(setup.assignment) != setup.notebook:
-        return (
-            f"its copy of {setup.assignment}.ipynb in course/ is another one: install the same version, or `make build`"
-        )
+        return f"its copy of {setup.assignment}.ipynb in course/ is different: install the same version, or run `make build`"
     return ""
 
 

@@ -127,7 +127,7 @@ def _hub() -> Iterator[Finding]:
     try:
         config = _shared_configuration()
     except Exception as error:  # it is Python, and may do anything
-        yield Finding(False, "exchange", f"nbgrader's configuration can't be read: {error}", "mend that file")
+        yield Finding(False, "exchange", f"nbgrader's configuration can't be read: {error}", "fix that file")
         return
     exchange, course = config.Exchange.get("root"), config.CourseDirectory.get("course_id")
     if not exchange or not course:

@@ -132,7 +132,7 @@ class _Session:
             judged = self._judge.verdict(exercise.name, seeds, frame, self._marked)
         except judging.NotJudged as why:
             self._budget.left -= judging.TRIES * self._jail.limits.judge_seconds
-            return not_earned(exercise, f"What it returned could not be judged: {why}."), ""
+            return not_earned(exercise, f"Its result could not be judged: {why}."), ""
         self._budget.left -= (
             judged.seconds
         )  # so that no submission keeps the judges busy for longer than its cells may take
@@ -142,7 +142,7 @@ class _Session:
             limit = self._limit_met(*(aspect.seen for aspect in judged.verdict.aspects))
             return replace(judged.verdict, cause=judged.verdict.cause or limit), printed
         if judged.broken:
-            return not_earned(exercise, f"Looking at it raised {differences.raised(judged.broken)}."), printed
+            return not_earned(exercise, f"Checking it raised {differences.raised(judged.broken)}."), printed
         if judged.unreadable:
             return not_earned(exercise, f"What it sent back can't be read: {judged.unreadable}."), printed
         trouble = self._trouble.get(exercise.name)

@@ -31,5 +31,5 @@ class Job:
 def ungraded(job: Job, reason: str) -> GradedSubmission:
     """Our fault: every exercise waits for a person."""
     listed = [e for e in outline.of_notebook(job.assignment) if not job.only or e.name in job.only]
-    verdicts = {e.name: not_graded(e, f"Not graded, by no fault of yours: {reason}.") for e in listed}
+    verdicts = {e.name: not_graded(e, f"Not graded, and you are not at fault: {reason}.") for e in listed}
     return GradedSubmission(job.assignment, verdicts, remarks=[f"NOT GRADED: {reason}"])

@@ -223,7 +223,7 @@ class Judge:
             return self._late()
         if os.WIFEXITED(status) and os.WEXITSTATUS(status) == OUT_OF_MEMORY:
             return f"judging it takes more than {self.limits.judge_memory // MIB:,} MiB of memory"
-        return "the process that judges it breaks down"
+        return "the process that judges it crashes"
 
 
 class _BoundedCache(Generic[Sent, Said]):
@@ -496,7 +496,7 @@ def _reply(channel: socket.socket, answer: dict[str, Any], first: bytes = b"") -
 def _message(channel: socket.socket) -> dict[str, Any]:
     (length,) = struct.unpack(">I", _exactly(channel, 4))
     if length > MAX_ANSWER:
-        raise ConnectionError("too long an answer")
+        raise ConnectionError("the answer is too long")
     return json.loads(_exactly(channel, length))  # type: ignore[no-any-return]
 
 

@@ -26,7 +26,7 @@ class Opening:
 def takeovers(exchange: Path, course: str) -> Iterator[Opening]:
     """How another account can take the course's place in the exchange, or has done so."""
     if exchange.stat().st_mode & (stat.S_IWOTH | stat.S_ISVTX) == stat.S_IWOTH:
-        seen = f"in {exchange}, every account can put a folder of its own in the place of the course's"
+        seen = f"in {exchange}, every account can replace the course's folder with one of its own"
         yield Opening(seen, f"as root: {_command('chmod', '1777', exchange)}")
     me = os.geteuid()
     for folder in (exchange, *(exchange / course / name for name in MODES)):
@@ -48,7 +48,7 @@ def open_exchange(exchange: Path, course: str) -> Iterator[Opening]:
         me = pwd.getpwuid(os.geteuid()).pw_name
         make = _command("install", "-d", "-o", me, "-m", "755", exchange / course)
         yield Opening(
-            f"{exchange / course} is missing, and whichever account makes it has the course", f"as root: {make}"
+            f"{exchange / course} is missing, and the account that makes it owns the course", f"as root: {make}"
         )
     for name, mode in MODES.items():
         folder = exchange / course / name

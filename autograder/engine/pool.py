@@ -272,7 +272,7 @@ class _InFlight(Generic[Name]):
         elif len(self._given_up) == ALIKE:
             if len({_reason(one) for _, one in self._given_up}) == 1:
                 raise UserError(
-                    f"the first {ALIKE} submissions could not be graded, all for the same reason, so it is not theirs: "
+                    f"the first {ALIKE} submissions could not be graded, all for the same reason, so the students are not at fault: "
                     f"{_in_words(error)}. Nothing was written for them"
                 )
             yield from self.failed_jobs()

@@ -73,7 +73,7 @@ def one_writer(opened: sa.Engine) -> Iterator[None]:
                 {"lock": LOCK},
             )
             raise UserError(
-                f"the gradebook {preflight.redacted_url(str(opened.url))} is being written already, by {holder or 'another command'}: "
+                f"the gradebook {preflight.redacted_url(str(opened.url))} is being written by {holder or 'another command'}: "
                 "wait until it has ended, or stop it"
             )
         yield

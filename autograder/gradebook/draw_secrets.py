@@ -40,15 +40,15 @@ def look(class_folder: ClassFolder, assignment: str, anew: bool = False) -> str:
             raise
         aside = class_folder.draws.with_name(f"{class_folder.draws.name}.broken")
         class_folder.draws.replace(aside)
-        here, told = {}, f"{class_folder.draws} could not be read, and is called {aside.name} now"
+        here, told = {}, f"{class_folder.draws} could not be read and is now called {aside.name}"
     if lost := {name: entry for name, entry in kept.items() if name not in here}:
         draws.write(class_folder.draws, here | lost)
         told = f"{told or f'{class_folder.draws} was gone'}: restored from the gradebook"
     entry, its = here.get(assignment), kept.get(assignment)
     if entry and its and entry["secret"] != its["secret"] and not anew:
         raise UserError(
-            f"{class_folder.draws} holds another secret for {assignment} than the gradebook: if it is another class's, move it away, "
-            "and the same command restores the right one from the gradebook"
+            f"{class_folder.draws} has a different secret for {assignment} than the gradebook. If the file is another class's, move it away; "
+            "the same command restores the right one from the gradebook"
         )
     if not entry and not its and not anew:
         preflight.refuse_without_secret(class_folder, assignment)

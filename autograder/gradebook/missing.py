@@ -82,7 +82,7 @@ def ungraded_line(class_folder: ClassFolder, policy: Policy, assignment: str, gr
         return ""
     return (
         f"{assignment}: {len(students):,} student{'s' * (len(students) > 1)} handed in something and {'have' if len(students) > 1 else 'has'} no grade "
-        f"({name_list(students)}). What could not be used, or is not clear, waits in {class_folder.path.name}/{FOLDER}/{SETTLE}; then collect and grade again"
+        f"({name_list(students)}). Settle what could not be used in {class_folder.path.name}/{FOLDER}/{SETTLE}, then collect and grade again"
     )
 
 

@@ -68,7 +68,7 @@ class Grade:
     def late(self) -> str:
         """The penalty in words, "late by 2 days: −20 %, −3.4 points"; empty where it was handed in on time, as far as is known."""
         if not self.days_late:
-            return "marked late by the LMS, which gives no time: nothing was taken off" if self.marked_late else ""
+            return "marked late by the LMS, but without a time, so nothing was taken off" if self.marked_late else ""
         days = f"late by {self.days_late} day{'s' * (self.days_late > 1)}"
         if self.beyond:
             how = "too late to count, "
@@ -88,7 +88,7 @@ class Grade:
         found = [self.note] if self.note else []
         if self.late and self.due and self.submitted_at:
             found.append(
-                f"{self.late[0].upper()}{self.late[1:]}. It was due {format_time(self.due)} and came in {format_time(self.submitted_at)}."
+                f"{self.late[0].upper()}{self.late[1:]}. It was due {format_time(self.due)} and was handed in {format_time(self.submitted_at)}."
             )
         elif self.extended and self.due:
             found.append(f"The due date was extended to {format_time(self.due)}.")
@@ -127,13 +127,13 @@ def mean_share(grades: Iterable[Grade]) -> float | None:
 def marked_late(assignment: str, students: Sequence[str]) -> str:
     """What is to be said of those whom the LMS calls late without saying when they handed in."""
     are = "students are" if len(students) > 1 else "student is"
-    return f"{assignment}: {len(students):,} {are} marked late ({name_list(students)}), and the LMS exports no times, so nothing is taken off for it."
+    return f"{assignment}: {len(students):,} {are} marked late ({name_list(students)}), and the LMS exports no times, so nothing is taken off."
 
 
 def without_time(assignment: str, students: Sequence[str]) -> str:
     """What is to be said of those of whom nobody knows when they handed in."""
     have = "students have" if len(students) > 1 else "student has"
-    return f"{assignment}: {len(students):,} {have} no time of submission ({name_list(students)}), so nothing is taken off should it have been late."
+    return f"{assignment}: {len(students):,} {have} no time of submission ({name_list(students)}), so nothing is taken off even if it was late."
 
 
 def name_list(students: Sequence[str]) -> str:
@@ -192,7 +192,7 @@ class Policy:
         known, found = set(students), []
         directory = self._directory or StudentLookup(Roster(), dict.fromkeys(known, ""))
         known |= directory.folders()
-        who = "nobody in the class is" if directory.roster.is_listed else "nobody who has handed in anything yet is"
+        who = "no student of the class has" if directory.roster.is_listed else "no student who has handed in has"
         named = [(f"extensions.{quoted(student)}", student) for student in self._file.extensions]
         named += [
             (f"groups, number {n}", one) for n, group in enumerate(self._file.groups, 1) for one in group.students
@@ -200,7 +200,7 @@ class Policy:
         for key, student in named:
             if student not in known:
                 found.append(
-                    f"{self.where}: {key} names {as_written(student)}, and {who} called so, so it has no effect"
+                    f"{self.where}: {key} names {as_written(student)}, but {who} this name, so it has no effect"
                     f"{directory.near(student)}"
                 )
         for student, granted in self._file.extensions.items():
@@ -208,7 +208,7 @@ class Policy:
                 due = self._due(name)
                 if isinstance(until, datetime) and due and self._here(until) < due:
                     found.append(
-                        f"{self.where}: extensions.{quoted(student)}.{name} is {as_written(until)}, before the due date, which stands"
+                        f"{self.where}: extensions.{quoted(student)}.{name} is {as_written(until)}, before the due date, so it has no effect"
                     )
         return found
 
@@ -294,11 +294,7 @@ class Policy:
         )
         if due and late:
             said.append(_lateness(late))
-        said.append(
-            "Of several attempts the best counts."
-            if self.attempts(assignment) == "best"
-            else "Of several attempts the latest counts."
-        )
+        said.append("The best attempt counts." if self.attempts(assignment) == "best" else "The latest attempt counts.")
         names = [name for name, points in parts(assignment).items() if points]
         left_out = [name for name in names if not self.counts(assignment, name)]
         extra = [name for name in names if self.counts(assignment, name) and self.is_extra(assignment, name)]
@@ -335,12 +331,10 @@ class Policy:
             unknown = []
         said = [marked_late(assignment, late)] * bool(late) + [without_time(assignment, unknown)] * bool(unknown)
         lms = (
-            f"Either let the LMS take points off and set no penalty for {assignment} in {FILE}, or write"
-            if late
-            else "Write"
+            f"Let the LMS take points off and set no penalty for {assignment} in {FILE}, or write" if late else "Write"
         )
         return (said or "") and (
-            f"{' '.join(said)} {lms} when it came in into submitted/STUDENT/{assignment}/timestamp.txt, "
+            f"{' '.join(said)} {lms} the time into submitted/STUDENT/{assignment}/timestamp.txt, "
             f"such as 2026-11-21 18:30:00 UTC, and run `autograder grade {assignment}`"
         )
 
@@ -445,7 +439,7 @@ class Policy:
         if best.attempt is attempts[-1]:
             return best
         at = best.grade.submitted_at
-        note = f"Of {len(attempts)} attempts the best counts" + (
+        note = f"The best of {len(attempts)} attempts counts" + (
             f", handed in {format_time(at)}." if at else ", an earlier one."
         )
         return replace(best, grade=replace(best.grade, note=note))
@@ -458,7 +452,7 @@ class Policy:
             handed_in = [found[one] for one in group.students if one in found]
             if handed_in and group.is_for(assignment):
                 chosen = max(handed_in, key=lambda one: _preferred(one, best))
-                note = f"Handed in together: what {chosen.by} handed in counts."
+                note = f"Of this group, {chosen.by}'s submission counts."
                 theirs = replace(chosen, grade=replace(chosen.grade, note=note))
                 everybody |= {one: chosen if one == chosen.by else theirs for one in group.students}
         return everybody
@@ -573,17 +567,17 @@ def of_attempt(attempt: Grading, marks: Scores) -> dict[str, Score]:
 
 def _lateness(late: LatePenalty) -> str:
     """The penalty for lateness as a rule."""
-    floor = f", but at least {late.floor:g}\N{NO-BREAK SPACE}% of what was earned stays" if late.floor else ""
+    floor = f", but at least {late.floor:g}\N{NO-BREAK SPACE}% of what was earned remains" if late.floor else ""
     if late.points_a_day is not None:
         taken = f"Each day late takes {late.points_a_day:g} point{'s' * (late.points_a_day != 1)} off{floor}"
     elif late.percent_a_day:
         taken = f"Each day late takes {late.percent_a_day:g}\N{NO-BREAK SPACE}% of what was earned off{floor}"
     else:
-        taken = "Being late costs nothing"
+        taken = "Lateness costs nothing"
     if late.last_day is None:
         return taken + "."
     if not late.last_day:
-        return "What is late does not count."
+        return "Late submissions do not count."
     return f"{taken}; after {late.last_day} day{'s' * (late.last_day > 1)} nothing counts."
 
 

@@ -45,8 +45,8 @@ def error_for(class_folder: ClassFolder, error: Exception) -> UserError:
     """One line on why a gradebook can't be opened, without its password."""
     if isinstance(error, (sa.exc.ArgumentError, ValueError)) or redacted_url(class_folder.db_url).startswith("given"):
         return UserError(
-            f"the gradebook {redacted_url(class_folder.db_url)} can't be opened: DIALECT://USER:PASSWORD@HOST:PORT/DATABASE was expected, "
-            "where a password's @ : / are written %40 %3A %2F"
+            f"the gradebook {redacted_url(class_folder.db_url)} can't be opened: write DIALECT://USER:PASSWORD@HOST:PORT/DATABASE, "
+            "and in a password %40 for @, %3A for :, %2F for /"
         )
     password = sa.make_url(class_folder.db_url).password
     reason = re.sub(r"\s+", " ", str(getattr(error, "orig", None) or error).splitlines()[0])
@@ -69,13 +69,13 @@ def check_gradebook(class_folder: ClassFolder, anew: bool = False) -> None:
     if not tables:
         if not anew and _has_results(class_folder):
             raise UserError(
-                f"the gradebook {where} is gone or empty, but {class_folder.path} holds results: put it back where it was, "
-                f"or make a new one with {ANEW}, in which scores by hand and all history are missing"
+                f"the gradebook {where} is gone or empty, but {class_folder.path} has results: put it back where it was, "
+                f"or make a new one with {ANEW}, which will lack all history and scores given by hand"
             )
         return
     if not tables >= NBGRADERS:
         raise UserError(
-            f"{where} is not a gradebook: it holds {', '.join(sorted(tables)[:3])}; nothing was written into it"
+            f"{where} is not a gradebook: it has the tables {', '.join(sorted(tables)[:3])}; nothing was written"
         )
     known = {script.revision for script in _scripts().walk_revisions()}
     if version and version not in known:
@@ -153,8 +153,8 @@ def refuse_without_secret(class_folder: ClassFolder, assignment: str) -> None:
     if not of_ours and not _has_attempts(class_folder, assignment):
         return
     raise UserError(
-        f"{class_folder.draws} does not hold the secret with which {assignment} was graded here: put the file back, "
-        f"or draw new hidden inputs with {ANEW}, on which the same answers may get other points"
+        f"{class_folder.draws} lacks the secret with which {assignment} was graded here: put the file back, "
+        f"or draw new hidden inputs with {ANEW}, on which the same answers may get different points"
     )
 
 

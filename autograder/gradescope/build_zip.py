@@ -66,10 +66,10 @@ def make(
     """
     for given, known in ((visibility, VISIBILITIES), (output_format, FORMATS)):
         if given not in known:
-            raise UserError(f"{given!r} is none of {', '.join(known)}")
+            raise UserError(f"{given!r} is not one of {', '.join(known)}")
     policy = Policy.of(class_folder)
     if assignment not in policy.notebooks:
-        raise UserError(f"{policy.where} names the class's notebooks, and {assignment} is none of them")
+        raise UserError(f"{policy.where} names the class's notebooks, and {assignment} is not among them")
     seeds, marked = _drawn(assignment, tell)
     settings = settings_of(assignment, policy, seeds, visibility, output_format)
     tell("packing")
@@ -86,7 +86,7 @@ def _drawn(assignment: str, tell: Callable[[str], None]) -> tuple[draws.Seeds, b
         own = ClassFolder(Path(folder))
         tell("drawing hidden inputs")
         seeds = draws.ensure_hidden_seeds(assignment, own.draws)
-        tell("computing what answers do on them")
+        tell("running the kept answers on them")
         return seeds, reference_cache.ensure_file(own.path, assignment, seeds).read_bytes()
 
 
@@ -123,7 +123,7 @@ def _torch() -> str:
     """
     here = metadata.version("torch").split("+")[0]
     if f"torch=={here}" not in (root() / "constraints.txt").read_text(encoding="utf-8").splitlines():
-        raise UserError(f"torch {here} is installed here, and constraints.txt names another version: run `make setup`")
+        raise UserError(f"torch {here} is installed here, but constraints.txt names another version: run `make setup`")
     return here
 
 

@@ -104,8 +104,8 @@ def main() -> None:
 
 
 def _fail(why: str) -> None:
-    print(f"autograder: NOT GRADED, by no fault of the student's: {in_a_line(why, 1_000)}")
-    print("autograder: no results.json was written, so this is no grade: mend it, and run the autograder again.")
+    print(f"autograder: NOT GRADED, and the student is not at fault: {in_a_line(why, 1_000)}")
+    print("autograder: no results.json was written, so there is no grade. Fix the cause, and run the autograder again.")
     sys.exit(1)
 
 
@@ -118,7 +118,7 @@ def run(home: Path, checking: bool = False) -> None:
     settings = Settings.read(private / SETTINGS)
     installed = metadata.version("torch").split("+")[0]
     if installed != settings.torch:
-        raise NotGraded(f"torch {installed} is installed here, and {settings.torch} was where this was made")
+        raise NotGraded(f"torch {installed} is installed here, but this autograder was made with {settings.torch}")
     if checking:
         grade(settings, release(settings.assignment).read_bytes(), private)
         print(f"autograder: {settings.assignment} can be graded here, in {time.monotonic() - start:.0f} s")
@@ -176,11 +176,9 @@ def find(assignment: str, folder: Path) -> HandedIn:
     """The notebook of an assignment among what was handed in, whatever it is called: known by its cells, as in a class."""
     expected, paths = f"{assignment}.ipynb", _notebooks(folder)
     if not paths:
-        return HandedIn(trouble=f"There is no notebook in what you handed in. Hand in {expected}.")
+        return HandedIn(trouble=f"Your submission has no notebook. Hand in {expected}.")
     if len(paths) > MOST_FILES:
-        return HandedIn(
-            trouble=f"There are more than {MOST_FILES} notebooks in what you handed in. Hand in {expected}."
-        )
+        return HandedIn(trouble=f"Your submission has more than {MOST_FILES} notebooks. Hand in {expected}.")
     seen = {path: _looked_at(path) for path in paths}
     chosen = [path for path, (whose, _) in seen.items() if whose == assignment]
     chosen = chosen or [path for path, (whose, trouble) in seen.items() if not whose and not trouble]
@@ -188,7 +186,7 @@ def find(assignment: str, folder: Path) -> HandedIn:
         chosen = [path for path in chosen if path.name == expected] or chosen
     if len(chosen) > 1:
         names = ", ".join(_shown(path, folder) for path in chosen)
-        return HandedIn(trouble=f"Several files may be your {assignment}: {names}. Hand in one, without the others.")
+        return HandedIn(trouble=f"Several files could be your {assignment}: {names}. Hand in only one of them.")
     if not chosen:
         said = [
             f"{_shown(path, folder)} {trouble or f'is the notebook {whose}'}."
@@ -204,9 +202,9 @@ def _one(path: Path, others: Sequence[Path], folder: Path, expected: str, known:
     if name != expected:
         notices.append(f"Graded: {name}.")
     if not known:
-        notices.append(f"Hardly a cell of {expected} is in it: is this the file that you meant?")
+        notices.append(f"It has hardly any cell of {expected}. Is it the file that you meant?")
     if others:
-        notices.append(f"Not looked at: {', '.join(_shown(other, folder) for other in others)}.")
+        notices.append(f"Ignored: {', '.join(_shown(other, folder) for other in others)}.")
     return HandedIn(name, untrusted_files.read(path, Limits().notebook), notices=tuple(notices))
 
 
@@ -270,7 +268,7 @@ def grade(settings: Settings, data: bytes, private: Path, *more: Path) -> Graded
     with pool.on_this_machine(1, job.limits, job.mode, (private, *more)) as team:
         graded = next((found for _, found in pool.graded([("it", job)], team)), None)
     if graded is None:
-        raise NotGraded("the engine has ended without a grade")
+        raise NotGraded("the engine ended without a grade")
     if any(verdict.outcome is Outcome.NOT_GRADED for verdict in graded.verdicts.values()):
         raise NotGraded("; ".join(graded.remarks) or "an exercise could not be judged")
     return graded
@@ -338,8 +336,8 @@ def _lines(settings: Settings, found: HandedIn, graded: GradedSubmission | None,
         yield from (in_a_line(one) for one in graded.remarks if not one.startswith("graded with --jail"))
     yield from found.notices
     if settings.practice:
-        yield f"For practice, without points: {', '.join(settings.practice)}."
+        yield f"Practice, without points: {', '.join(settings.practice)}."
     if settings.extra:
         yield f"Extra credit, on top of the maximum: {', '.join(settings.extra)}."
     if settings.by_hand:
-        yield f"Not in this score, as your instructor reads it: {', '.join(settings.by_hand)}."
+        yield f"Your instructor reads these, so they are not in this score: {', '.join(settings.by_hand)}."

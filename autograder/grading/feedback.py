@@ -240,7 +240,7 @@ def _questions(graded: GradedSubmission, marks: Scores) -> Iterator[_PageRow]:
             word = "read by your instructor" if mark.by_hand else "not attempted"
             yield _PageRow(cell.name, word, replace(mark, waits=False))
         else:
-            yield _PageRow(cell.name, "your instructor reads it", replace(mark, waits=True))
+            yield _PageRow(cell.name, "not read yet", replace(mark, waits=True))
 
 
 def _head(verdict: Verdict) -> str:

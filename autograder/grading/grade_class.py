@@ -96,14 +96,14 @@ class GradingSummary:
 
     def problems(self) -> list[str]:
         """What decides a grade and could not be done, a line each."""
-        lines = [f"not looked at in submitted/, {folders}" for folders in self.passed_over]
+        lines = [f"ignored in submitted/, {folders}" for folders in self.passed_over]
         if self.not_graded:
             lines.append(
-                f"{_submissions(self.not_graded)} could not be graded in full, by no fault of theirs: the same command tries again"
+                f"{_submissions(self.not_graded)} could not be graded in full, and the students are not at fault; the same command tries again"
             )
         if self.unreadable:
             lines.append(
-                f"{_submissions(len(self.unreadable))} can't be read, and nothing of theirs was changed: the same command tries again"
+                f"{_submissions(len(self.unreadable))} can't be read, so their grades are unchanged; the same command tries again"
             )
             lines += self.unreadable[:MOST_LINES]
             if len(self.unreadable) > MOST_LINES:
@@ -333,7 +333,7 @@ def not_yet_graded(class_folder: ClassFolder, assignment: str, policy: Policy, b
     missing = sum((one.student, one.sha256) not in graded for one in records if one.bytes <= most)
     if not missing:
         return ""
-    said = f"{missing} earlier hand-ins have" if missing > 1 else "one earlier hand-in has"
+    said = f"{missing} earlier attempts have" if missing > 1 else "one earlier attempt has"
     return (
         f"{assignment}: the best attempt counts, and {said} not been graded: run `autograder grade {assignment}` first"
     )

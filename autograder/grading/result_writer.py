@@ -127,12 +127,12 @@ class ResultWriter:
 
 def _without_words(graded: GradedSubmission, error: Exception) -> GradedSubmission:
     """The points of a submission of which something can't be saved, without anything that came from it: it costs nobody else anything, and itself no point."""
-    seen = f"What was seen can't be shown: it could not be saved ({type(error).__name__})."
+    seen = f"What the checks saw could not be saved ({type(error).__name__})."
 
     def wordless(verdict: Verdict) -> Verdict:
         aspects = tuple(replace(aspect, seen=seen if aspect.seen else "", told="") for aspect in verdict.aspects)
         return replace(verdict, aspects=aspects)
 
     verdicts = {name: wordless(verdict) for name, verdict in graded.verdicts.items()}
-    remark = f"its texts could not be saved ({type(error).__name__}): look at the file"
+    remark = f"its texts could not be saved ({type(error).__name__}), so look at the file"
     return GradedSubmission(graded.assignment, verdicts, remarks=[remark], seconds=graded.seconds)

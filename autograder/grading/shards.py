@@ -50,7 +50,7 @@ class Shard:
         """The shard that is written as 3/10. Raises UserError."""
         found = re.fullmatch(r"(\d{1,5})/(\d{1,5})", text)
         if not found or not int(found[1]) < int(found[2]):
-            raise UserError(f"--shard {text}: NUMBER/COUNT was expected, from 0/10 to 9/10 where there are ten")
+            raise UserError(f"--shard {text}: write K/N, such as 0/10 to 9/10 for ten shards")
         return cls(int(found[1]), int(found[2]))
 
     def holds(self, student: str) -> bool:
@@ -134,7 +134,7 @@ def _prepared(class_folder: ClassFolder, assignment: str) -> tuple[draws.Seeds, 
         if (reference := reference_cache.file_for(class_folder.path, assignment, seeds)).is_file():
             return seeds, reference.resolve()
     raise UserError(
-        f"{class_folder.path} holds no hidden inputs of {assignment} for this version: run `autograder grade {assignment} --prepare` where the class is, "
+        f"{class_folder.path} has no hidden inputs of {assignment} for this version: run `autograder grade {assignment} --prepare` where the class is, "
         f"and copy {draws.FILE} and {reference_cache.FOLDER}/ from there"
     )
 
@@ -200,7 +200,7 @@ class ShardReader:
                     raise _damaged(path, error) from None
         others = any(any(folder.glob(f"{job.assignment}/{student}.*.json")) for folder in self._folders)
         shard = next(one for one in (Shard(number, self._count) for number in range(self._count)) if one.holds(student))
-        self.missing[str(shard)].append(f"{student}, of whom another submission was graded" if others else student)
+        self.missing[str(shard)].append(f"{student} (graded on a different submission)" if others else student)
         return None
 
 
@@ -237,11 +237,11 @@ def _damaged(path: Path, error: Exception) -> UserError:
 def _difference(content: dict[str, Any], student: str, digest: str, job: Job) -> str:
     """Why a file does not hold the grade of a job; empty where it does."""
     if (content["student"], content["submission"]) != (student, digest):
-        return "is of another submission than its name says"
+        return "is about another submission than its name says"
     if content["version"] != str(fingerprint.HERE):
         return f"was made by another version, {in_a_line(str(content['version']), 200)}, and this is {fingerprint.HERE}"
     if content["seeds"] != _hash(job.seeds):
-        return "was made on other hidden inputs than the class has"
+        return "was graded on other hidden inputs than the class has"
     return ""
 
 

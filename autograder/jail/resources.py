@@ -63,7 +63,7 @@ def advice(limits: Limits, workers: int) -> str:
     left = (room // workers - beside) // (100 * MIB) * 100 * MIB
     ways += [f"`--limit memory={left}`"] if left > 0 else []
     said = f"{workers} worker{'s' * (workers > 1)} may use {(OURS + workers * each) / GIB:.1f} GiB of memory, and {_here()}. "
-    said += "A submission that is ended because memory runs out is graded again, alone."
+    said += "If memory runs out, the submission that was stopped is graded again, alone."
     return said + (f" To avoid that: {' or '.join(ways)}." if ways else "")
 
 

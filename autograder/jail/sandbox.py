@@ -168,7 +168,7 @@ class JailClient:
 
 
 def _told(problem: bytes) -> str:
-    return f"the jail does not start: {problem.decode(errors='replace').strip()} (`autograder doctor` tells more)"
+    return f"the jail does not start: {problem.decode(errors='replace').strip()} (`autograder doctor` says more)"
 
 
 class Jail(JailClient):
@@ -330,10 +330,10 @@ class JailFork:
         except wire.WireTimeout:
             self._watch.why()
             self._look_whether_it_was_stopped()
-            raise Overrun("The process that ran it stood still and was stopped.") from None
+            raise Overrun("The process that ran it hung and was stopped.") from None
         except wire.Closed:
             self._look_who_ended_it()
-            raise Overrun("The process that ran it ended without a word.") from None
+            raise Overrun("The process that ran it ended without an answer.") from None
         except wire.TooLarge as error:
             raise Overrun(f"What it sent back can't be read: {error}.") from None
         except OSError as error:

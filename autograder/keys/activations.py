@@ -658,7 +658,7 @@ relu_interpolant.slip(
 relu_interpolant.slip("matrix_for_b2", replace={"nodes[:1]": "nodes[None, :1]"}, form_of="b2_without_dimension")
 relu_interpolant.slip(
     "weights_before_biases",
-    "The order is another: W1, b1, W2, b2 are asked for, the way the numbers go.",
+    "The order is wrong. Return W1, b1, W2, b2, in the order in which x meets them.",
     replace={".ones(1, n), -nodes[:-1], change[:, None]": ".ones(1, n), change[:, None], -nodes[:-1]"},
 )
 
@@ -1024,7 +1024,7 @@ activation.slip(
 activation.slip("mask_cast", replace={"x.clamp(min=0)": "(x > 0).to(x.dtype)"}, form_of="mask_returned")
 activation.slip(
     "absolute",
-    "`relu`: This is the absolute value: negative numbers are turned round. They should become 0.",
+    "`relu`: This is the absolute value: negative numbers lose their sign. They should become 0.",
     replace={"x.clamp(min=0)": "x.abs()"},
 )
 activation.slip(
@@ -1179,7 +1179,7 @@ activation.slip(
 )
 activation.slip(
     "math_erf",
-    "`gelu`: `math.erf` and its kin take one number, not a tensor. `torch.erf` does the same for every entry of a tensor.",
+    "`gelu`: `math.erf` takes one number, not a tensor. `torch.erf` does the same for every entry of a tensor.",
     replace={"0.5 * (1 + torch.erf(x / math.sqrt(2)))": "0.5 * (1 + math.erf(x / math.sqrt(2)))"},
 )
 activation.slip(
@@ -1330,7 +1330,7 @@ activation.slip(
 )
 activation.slip(
     "factor_cubed",
-    "`gelu_tanh`: The cube is taken of 0.044715·x: brackets. Only x is cubed.",
+    "`gelu_tanh`: This is the cube of 0.044715·x. Only x is cubed, so check the brackets.",
     replace={"torch.tanh(k * (x + 0.044715 * x**3))": "torch.tanh(k * (x + (0.044715 * x) ** 3))"},
 )
 activation.slip(
@@ -1350,7 +1350,7 @@ activation.slip(
 )
 activation.slip(
     "tanh_without_x",
-    "`gelu_tanh`: The factor x in front is missing: this is what takes the place of Φ(x), alone.",
+    "`gelu_tanh`: The factor x in front is missing: this is only the stand-in for Φ(x).",
     replace={"value = 0.5 * x * (1 + t)": "value = 0.5 * (1 + t)"},
 )
 activation.slip(
@@ -1503,7 +1503,7 @@ activation.slip(
 )
 activation.slip(
     "both_of_the_exact_form",
-    "`gelu_tanh`: These are value and slope of the exact GELU, with erf, which `F.gelu` computes unless it is told otherwise. Asked for is the tanh form.",
+    "`gelu_tanh`: These are value and slope of the exact GELU, with erf, which `F.gelu` computes by default. The exercise asks for the tanh form.",
     of="slope_of_the_exact_form",
     replace={"value = 0.5 * x * (1 + t)": "value = F.gelu(x)"},
 )
@@ -1548,7 +1548,7 @@ activation.slip(
 )
 activation.slip(
     "beta_divides",
-    "`silu`: The sigmoid of x/beta is taken. beta is a factor: beta·x; so larger beta, sharper bend.",
+    "`silu`: The sigmoid of x/beta is taken. beta is a factor, beta·x, so a larger beta makes a sharper curve.",
     replace={"s = torch.sigmoid(beta * x)": "s = torch.sigmoid(x / (beta if beta else 1e-12))"},
 )
 activation.slip(
@@ -1625,7 +1625,7 @@ activation.slip(
 )
 activation.slip(
     "zero_beta_lets_all_pass",
-    "`silu`: beta = 0 is treated apart, and wrongly: sigmoid(0) is ½, so x/2 is due. Without the special case it comes by itself.",
+    "`silu`: beta = 0 is a special case here, and a wrong one: sigmoid(0) is ½, so the result is x/2. You don't need the special case.",
     replace={"value = x * s": "value = x * s if beta else x * 1"},
 )
 activation.slip(
@@ -1645,7 +1645,7 @@ activation.slip(
 )
 activation.slip(
     "safe_for_one_beta_only",
-    "`silu`: beta = 1 is left to `F.silu`, and all is well there; for any other beta there is an overflow far out: e^10000 "
+    "`silu`: beta = 1 is left to `F.silu`, which is fine. Any other beta overflows far out: e^10000 "
     "is infinite, and infinity times zero is NaN in the gradient. `torch.sigmoid` needs no special case.",
     replace={"value = x * s": "value = F.silu(x) if beta == 1 else x / (1 + torch.exp(-beta * x))"},
 )
@@ -1684,7 +1684,7 @@ activation.slip(
 )
 activation.slip(
     "value_alone",
-    "One tensor comes back. Asked for is the pair (value, slope), with a comma between them; the value alone is half of the answer.",
+    "One tensor comes back. Return the pair (value, slope), with a comma between them.",
     replace={"return value, slope": "return value"},
 )
 activation.slip(

@@ -487,7 +487,8 @@ reach_star.slip(
 
 
 @reach_star.mistake(
-    "Solved without the rule that no weight is below 0: a star outside of the words gets a negative weight. Nothing in attention can subtract a word."
+    "You solved it without the rule that no weight may be negative, so a star outside of the words gets a negative weight. Nothing in attention can "
+    "subtract a word."
 )
 def negative_weights_allowed(V, star):
     table = torch.cat([V.T, torch.ones(1, len(V), dtype=V.dtype)])
@@ -550,7 +551,7 @@ reach_star.slip(
 )
 reach_star.slip(
     "inside_the_box",
-    "The box around the words is asked, coordinate by coordinate. A star can be in the box and still outside of the triangle.",
+    "This tests the box around the words, coordinate by coordinate. A star can be in the box and still outside of the triangle.",
     replace={
         _EVEN: """low, high = V.min(dim=0).values, V.max(dim=0).values
 if (star < low - 1e-9).any() or (star > high + 1e-9).any():
@@ -869,7 +870,7 @@ def through_numpy(f, X, Y):
     return float((off.norm() / whole.norm()).numpy())
 
 
-@superposition_error.mistake("The yes-or-no answer is not what is asked: return how large the error is, a number.")
+@superposition_error.mistake("Return how large the error is, as a number, and not yes or no.")
 def yes_or_no(f, X, Y):
     return torch.allclose(f(X + Y), f(X) + f(Y))
 
@@ -1142,7 +1143,7 @@ xor_weights.slip(
 xor_weights.slip("both_biases_missing", replace={"W1, b1, W2, b2": "W1, W2"}, form_of="one_missing")
 xor_weights.slip(
     "b2_a_plain_number",
-    "b2 is a plain number. It is a tensor as the others are, with one entry: shape [1].",
+    "b2 is a plain number. Make it a tensor like the others, with one entry: shape [1].",
     replace={"torch.tensor([low])": "low"},
 )
 xor_weights.slip(
@@ -1152,7 +1153,7 @@ xor_weights.slip(
 )
 xor_weights.slip(
     "takes_x",
-    "The function takes other things than it is given: it is called with the two numbers `low` and `high`, and returns the weights. "
+    "The function takes other arguments: it is called with the two numbers `low` and `high`, and returns the weights. "
     "The check computes the outputs from them.",
     replace={
         "def xor_weights(low, high):": "def xor_weights(x):",

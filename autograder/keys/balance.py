@@ -778,7 +778,7 @@ drop_mask.slip(
 )
 drop_mask.slip(
     "dropped_for_kept",
-    "The mask is turned round: True means kept, False dropped.",
+    "The mask is inverted: True means kept, False means dropped.",
     replace={" <= capacity": " > capacity"},
 )
 drop_mask.slip(
@@ -1169,7 +1169,7 @@ bias_update.slip(
 
 
 @bias_update.mistake(
-    "b itself is changed (`+=`, `add_`, `copy_`): whoever holds it gets a surprise. Make a new tensor."
+    "b itself is changed (`+=`, `add_`, `copy_`), and the caller may still need it. Make a new tensor."
 )
 def in_place(b, counts, u):
     with torch.no_grad():

@@ -1340,17 +1340,17 @@ wire_by_hand.slip(
 )
 wire_by_hand.slip(
     "words_swapped",
-    "The two words are exchanged: `same` is to be said where the two are equal, both or neither.",
+    "The two words are swapped: the model should say `same` if both hold or neither does.",
     replace={"push = …": "push = 10 * (same - different) / (different - same).square().sum()"},
 )
 wire_by_hand.slip(
     "an_or",
-    "This is an OR: where both hold, `different` is said. One more kink, between 1 and 2, takes it back.",
+    "This is an OR: if both hold, the model says `different`. One more kink, between 1 and 2, takes that back.",
     replace={"-4 * push": "0 * push"},
 )
 wire_by_hand.slip(
     "an_and",
-    "This is an AND: only where both hold is `different` said. It is to be said where exactly one of them holds.",
+    "This is an AND: the model says `different` only if both hold. It should say so if exactly one of them holds.",
     replace={"[-push, 3 * push, -4 * push]": "[-push, 0 * push, 6 * push]"},
 )
 wire_by_hand.slip(

@@ -361,7 +361,7 @@ is_position_wise.slip(
 )
 is_position_wise.slip(
     "switched_to_eval",
-    "`f.eval()` is called, and most of the functions here are no modules. Nothing has to be switched: a test looks at f as it was given.",
+    "`f.eval()` is called, but most functions here are not modules. Don't switch anything: a test looks at f as it was given.",
     replace={"torch.manual_seed(seed)": "f.eval()\ntorch.manual_seed(seed)"},
 )
 is_position_wise.slip(
@@ -430,7 +430,7 @@ def two_positions_only(f, T, d, seed=0):
 
 is_position_wise.slip(
     "one_answer_per_position",
-    "A tensor with one truth value per position comes back. One is asked for: `.all()` tells whether all of them hold.",
+    "A tensor with one truth value per position comes back. Return one: `.all()` tells you whether all of them hold.",
     replace={".max() <= 1e-3 * outs[0].abs().max()": ".amax(dim=1) < 1e-6"},
 )
 is_position_wise.slip(
@@ -529,7 +529,7 @@ is_position_wise.slip(
 )
 is_position_wise.slip(
     "mode_not_restored",
-    "A module comes back in another mode than it came: `f.eval()` is called and never undone. It is somebody else's module; look at it as it was given.",
+    "A module comes back in another mode than it came: `f.eval()` is called and never undone. It is the caller's module, so look at it as it was given.",
     of="in_training_mode",
     replace={"f.train": "f.eval"},
 )
@@ -804,7 +804,7 @@ def both_at_once(x, ffn, norm, mode):
     return x + ffn(norm(x)), norm(x + ffn(x))
 
 
-@residual_sublayer.mistake("What the FFN says is multiplied with x. A residual is a sum.")
+@residual_sublayer.mistake("The FFN's output is multiplied by x. A residual is a sum.")
 def multiplied(x, ffn, norm, mode):
     return x * ffn(norm(x)) if mode == "pre" else norm(x * ffn(x))
 
@@ -1233,7 +1233,7 @@ attention_only_collapse.slip(
 )
 attention_only_collapse.slip(
     "size_of_the_mean",
-    "This is how large the mean token is beside X. What is asked is how large the rest is, when the mean token is subtracted.",
+    "This is how large the mean token is beside X. The question is how large the rest is once the mean token is subtracted.",
     replace={_R: "(X.mean(dim=0).expand_as(X).norm() / X.norm()).item()"},
 )
 attention_only_collapse.slip(
@@ -1286,7 +1286,7 @@ attention_only_collapse.slip(
 )
 attention_only_collapse.slip(
     "mean_not_subtracted",
-    "The mean is not subtracted, so the quotient is always 1. What is asked is how far X is from its mean token.",
+    "The mean is not subtracted, so the quotient is always 1. The question is how far X is from its mean token.",
     replace={_R: "(X.norm() / X.norm()).item()"},
 )
 attention_only_collapse.slip(
@@ -1480,8 +1480,8 @@ def cut_after_the_call(x, ffn, c):
 
 
 @ffn_chunked.mistake(
-    "The **neurons** are cut into chunks, and each chunk of them sees all tokens. That saves memory as well; asked for are chunks of tokens, with all d_ff "
-    "neurons at work."
+    "The **neurons** are cut into chunks, and each chunk of them sees all tokens. That saves memory, too, but the exercise asks for chunks of "
+    "tokens, with all d_ff neurons at work."
 )
 def chunks_of_neurons(x, ffn, c):
     out = ffn.linear2.bias
@@ -1570,7 +1570,7 @@ def chunks_cut_off(x, ffn, c):
 
 
 @ffn_chunked.mistake(
-    "The result is float32, whatever came in: a fresh `torch.zeros(...)` that is filled is. `torch.empty_like(x)` has the dtype of x."
+    "The result is float32, whatever came in, because a fresh `torch.zeros(...)` is. `torch.empty_like(x)` has the dtype of x."
 )
 def chunks_in_float32(x, ffn, c):
     tokens = x.reshape(-1, x.shape[-1])
@@ -1707,7 +1707,7 @@ def smallest_size(ffn, X):
 
 
 @bottleneck_rank.mistake(
-    "This is the rank of X. The bottleneck can lower it, and the bend can raise it: look at the output."
+    "This is the rank of X. The bottleneck can lower it, and the activation can raise it: look at the output."
 )
 def rank_of_X(ffn, X):
     return int(torch.linalg.matrix_rank(X, rtol=1e-6))

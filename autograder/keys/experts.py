@@ -226,7 +226,7 @@ route.slip(
 )
 route.slip(
     "sigmoid_scaled",
-    "In 'sigmoid_norm' there is a factor of 2.5. DeepSeek-V3 has one behind it; asked for is the normalised form, with rows that sum to 1.",
+    "In 'sigmoid_norm' there is a factor of 2.5. DeepSeek-V3 has one, but the exercise asks for the normalised form, with rows that sum to 1.",
     replace={
         "torch.sigmoid(top) / torch.sigmoid(top).sum(-1, keepdim=True)": "2.5 * torch.sigmoid(top) / torch.sigmoid(top).sum(-1, keepdim=True)"
     },
@@ -974,7 +974,7 @@ moe_loop.slip(
 )
 moe_loop.slip(
     "threshold",
-    "Small gates are treated like zeros. Chosen is every expert whose gate is not zero, however small.",
+    "Small gates are treated like zeros. Every expert whose gate is not zero is chosen, however small the gate is.",
     replace={" != 0": " > 0.5"},
 )
 moe_loop.slip("low_threshold", replace={" != 0": " > 0.1"}, form_of="threshold")
@@ -1190,7 +1190,7 @@ moe_sorted.slip(
 )
 moe_sorted.slip(
     "sorted_by_weight",
-    "The slots are sorted by weight. What has to lie side by side is what goes to the same expert: sort by the expert's number.",
+    "The slots are sorted by weight. Slots of the same expert must be side by side: sort by the expert's number.",
     replace={"flat.argsort(stable=True)": "w.reshape(-1).argsort()"},
 )
 moe_sorted.slip(
@@ -1833,7 +1833,7 @@ router_gradient.slip(
 )
 router_gradient.slip(
     "downhill",
-    "The sign is turned round: this is the direction of a training step. The exercise asks for the gradient itself.",
+    "The sign is wrong: this is the direction of a training step. The exercise asks for the gradient itself.",
     replace={"W.grad": "-W.grad"},
 )
 router_gradient.slip(

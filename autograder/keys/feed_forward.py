@@ -67,14 +67,14 @@ def transposed_twice(x, W1, b1, W2, b2, act):
 
 
 @ffn_forward.mistake(
-    "The activation comes too late: it is applied to the output, after W2. The bend belongs between the two products, on the d_ff hidden numbers."
+    "The activation comes too late: it is applied to the output, after W2. It belongs between the two products, on the d_ff hidden numbers."
 )
 def activation_after_second_product(x, W1, b1, W2, b2, act):
     return act((x @ W1 + b1) @ W2 + b2)
 
 
 @ffn_forward.mistake(
-    "The activation is applied to x, before W1. A neuron bends what it has read: the weighted sum, with its bias."
+    "The activation is applied to x, before W1. A neuron applies it to what it has read: the weighted sum, with its bias."
 )
 def activation_on_the_input(x, W1, b1, W2, b2, act):
     return (act(x) @ W1 + b1) @ W2 + b2
@@ -103,7 +103,7 @@ def no_biases(x, W1, b1, W2, b2, act):
 
 
 @ffn_forward.mistake(
-    "b1 is added after the activation. It is the threshold at which a neuron bends, so it must be inside: before `act` looks."
+    "b1 is added after the activation. It is the neuron's threshold, so it must be added before `act`."
 )
 def b1_after_the_activation(x, W1, b1, W2, b2, act):
     return (act(x @ W1) + b1) @ W2 + b2
@@ -349,7 +349,8 @@ def clones(x, W1, b1, W2, b2):
 
 
 @ffn_trace.mistake(
-    "pre and act are the same: pre is taken after the activation, or was overwritten by it. The first stage is what the neurons have read, before the bend."
+    "pre and act are the same: pre is taken after the activation, or was overwritten by it. The first stage is what the neurons have read, before "
+    "the activation."
 )
 def pre_taken_after_the_activation(x, W1, b1, W2, b2):
     pre = F.gelu(x @ W1 + b1, approximate="tanh")
@@ -481,7 +482,7 @@ def trace_not_returned(x, W1, b1, W2, b2):
 
 
 @ffn_trace.mistake(
-    "This bends with tanh itself. “GELU in its tanh form” is GELU, in which tanh stands in for the Gaussian's Φ."
+    "The activation is tanh itself. “GELU in its tanh form” is GELU, in which tanh stands in for the Gaussian's Φ."
 )
 def plain_tanh(x, W1, b1, W2, b2):
     pre = x @ W1 + b1
@@ -496,7 +497,7 @@ def silu_instead_of_gelu(x, W1, b1, W2, b2):
     return {"pre": pre, "act": act, "out": act @ W2 + b2}
 
 
-@ffn_trace.mistake("pre and act have changed places: pre is before the bend, act after it.")
+@ffn_trace.mistake("pre and act have changed places: pre comes before the activation, act after it.")
 def pre_and_act_swapped(x, W1, b1, W2, b2):
     pre = x @ W1 + b1
     act = F.gelu(pre, approximate="tanh")
@@ -508,7 +509,7 @@ def only_out(x, W1, b1, W2, b2):
     return F.gelu(x @ W1 + b1, approximate="tanh") @ W2 + b2
 
 
-@ffn_trace.mistake("The output is bent too. The last stage is linear: act @ W2 + b2, as it is.")
+@ffn_trace.mistake("The output goes through an activation, too. The last stage is linear: act @ W2 + b2.")
 def out_bent(x, W1, b1, W2, b2):
     pre = x @ W1 + b1
     act = F.gelu(pre, approximate="tanh")
@@ -652,7 +653,7 @@ def plain_ffn_backward(x, W1, b1, W2, b2, dy):
 
 ffn_backward.slip(
     "no_bend_on_the_way_back",
-    "The bend is missing on the way back: also neurons that were silent pass something on. ReLU's slope is 0 for these, and 1 for those that fired.",
+    "The activation is missing on the way back: even silent neurons pass something on. ReLU's slope is 0 for these, and 1 for those that fired.",
     replace={" * (pre > 0)": ""},
 )
 ffn_backward.slip(
@@ -670,7 +671,8 @@ ffn_backward.slip(
 )
 ffn_backward.slip(
     "times_the_hidden_number",
-    "What comes back is multiplied by what the neuron gave out, relu(pre). The bend multiplies by its **slope**: 1 where the neuron fired, 0 where not.",
+    "What comes back is multiplied by what the neuron gave out, relu(pre). The activation multiplies by its **slope**: 1 where the neuron fired, 0 "
+    "where not.",
     replace={"(pre > 0)": "h"},
 )
 ffn_backward.slip(
@@ -680,12 +682,12 @@ ffn_backward.slip(
 )
 ffn_backward.slip(
     "pre_in_dW2",
-    "dW2 is made with what the neurons added up, before the bend. W2 carries what they gave out: relu(pre).",
+    "dW2 is made with what the neurons added up, before the activation. W2 carries what they gave out: relu(pre).",
     replace={"rows(h)": "rows(pre)"},
 )
 ffn_backward.slip(
     "dpre_before_the_bend",
-    "`dpre` is what comes back **to** the bend, not yet what comes through it. Multiply it by the slope as well.",
+    "`dpre` is what comes back **to** the activation, not yet what comes through it. Multiply it by the slope as well.",
     replace={
         " * (pre > 0)": "",
         " @ rows(dpre)": " @ (rows(dpre) * (rows(pre) > 0))",
@@ -732,8 +734,8 @@ ffn_backward.slip(
 )
 ffn_backward.slip(
     "matrices_transposed",
-    "dW1 and dW2 lie on their sides. A gradient has the shape of what it belongs to: W1 [d_model, d_ff], W2 [d_ff, d_model]. "
-    "(The weights of nn.Linear lie the other way.)",
+    "dW1 and dW2 are transposed. A gradient has the shape of what it belongs to: W1 [d_model, d_ff], W2 [d_ff, d_model]. "
+    "nn.Linear stores its weights the other way.",
     replace={"rows(h).T @ rows(dy)": "rows(dy).T @ rows(h)", "rows(x).T @ rows(dpre)": "rows(dpre).T @ rows(x)"},
 )
 ffn_backward.slip(
@@ -743,7 +745,7 @@ ffn_backward.slip(
 )
 ffn_backward.slip(
     "dx_without_the_bend",
-    "dx comes back past the bend, and every other gradient through it. x is heard of only by way of `dpre`.",
+    "dx skips the activation, and all other gradients go through it. x acts only through `pre`, so dx comes from `dpre`.",
     replace={"dpre @ W1.T": "dy @ W2.T @ W1.T"},
 )
 ffn_backward.slip(
@@ -1092,7 +1094,7 @@ PositionwiseFeedForward.slip(
 )
 PositionwiseFeedForward.slip(
     "tanh_gelu",
-    "'gelu' here gives the tanh approximation. Unless tanh is said, the name means the exact form with erf, which is what `F.gelu` computes by default.",
+    "'gelu' here gives the tanh approximation. Without “tanh”, the name means the exact form with erf, which is what `F.gelu` computes by default.",
     replace={
         'functions = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}': (
             'functions = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}\n'
@@ -1118,7 +1120,7 @@ PositionwiseFeedForward.slip(
 )
 PositionwiseFeedForward.slip(
     "error_too_late",
-    "The unknown name is noticed only when the module is called. Look it up in `__init__`: whoever makes the mistake should hear of it there.",
+    "The unknown name is noticed only when the module is called. Look it up in `__init__`, where the mistake is made.",
     of="key_error",
     replace={
         "self.activation = …": "self.name, self.functions = activation, functions",
@@ -1152,7 +1154,7 @@ PositionwiseFeedForward.slip(
 )
 PositionwiseFeedForward.slip(
     "only_texts_are_refused",
-    "A bad name is refused, but something that is no text and no function, such as 3, gets through. Anything that can't be called is a ValueError.",
+    "A bad name is refused, but something that is neither text nor function, such as 3, gets through. Anything that can't be called is a ValueError.",
     replace={
         "not callable(activation)": "isinstance(activation, str)",
         "activation if callable(activation) else functions[activation]": "functions[activation] if isinstance(activation, str) else activation",
@@ -1198,7 +1200,7 @@ PositionwiseFeedForward.slip(
 )
 PositionwiseFeedForward.slip(
     "dropout_before_the_activation",
-    "Dropout comes before the activation, so what remains is bent after it has been scaled up. Put it behind the activation.",
+    "Dropout comes before the activation, so the activation gets values that are scaled up already. Put it behind the activation.",
     replace={".dropout(self.activation(self.linear1(x)))": ".activation(self.dropout(self.linear1(x)))"},
 )
 PositionwiseFeedForward.slip(
@@ -1401,7 +1403,7 @@ def b1_forgotten(W1, b1, W2, b2):
 
 
 @collapse_linear.mistake(
-    "A ReLU is left in. The question is what remains when the activation is the identity; with a bend in it there is no single W."
+    "A ReLU is left in. The question is what remains when the activation is the identity; with an activation in it there is no single W."
 )
 def activation_kept(W1, b1, W2, b2):
     return torch.relu(W1) @ W2, torch.relu(b1) @ W2 + b2
@@ -1601,7 +1603,7 @@ DeepFFN.slip(
 )
 DeepFFN.slip(
     "activation_after_the_last_layer",
-    "The last layer is followed by an activation. The output of an FFN is linear in its last hidden layer: no bend at the end.",
+    "The last layer is followed by an activation. The output of an FFN is linear in its last hidden layer, so it needs no activation at the end.",
     replace={".last(x)": ".activation(self.last(x))"},
 )
 DeepFFN.slip(
@@ -1639,7 +1641,7 @@ DeepFFN.slip(
 )
 DeepFFN.slip(
     "activation_only_once",
-    "Only one of the hidden layers is followed by the activation. Without a bend between them, neighbouring layers collapse into one.",
+    "Only one of the hidden layers is followed by the activation. Without an activation between them, neighbouring layers collapse into one.",
     replace={"self.activation(layer(x))": "layer(x)", ".last(x)": ".last(self.activation(x))"},
 )
 DeepFFN.slip(
@@ -1713,7 +1715,7 @@ DeepFFN.slip(
 )
 DeepFFN.slip(
     "activation_after_the_first_only",
-    "Only the first hidden layer is followed by the activation. Without a bend between them, neighbouring layers collapse into one.",
+    "Only the first hidden layer is followed by the activation. Without an activation between them, neighbouring layers collapse into one.",
     of="skip_connections",
     replace={"x + self.activation(layer(x))": "layer(x)"},
 )
@@ -1965,7 +1967,7 @@ NormFFN.slip(
 )
 NormFFN.slip(
     "norm_without_activation",
-    "The activation is missing. A norm bends too, but it does not replace the activation: first act, then normalise.",
+    "The activation is missing. A norm is not linear either, but it does not replace the activation: first act, then normalise.",
     replace={".activation(self.linear1(x))": ".linear1(x)"},
 )
 NormFFN.slip(

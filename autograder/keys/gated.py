@@ -300,18 +300,18 @@ def plain_glu_variant(x, Wg, Wu, Wd, kind):
 
 glu_variant.slip(
     "activation_on_up",
-    "The activation sits on the wrong branch: on `x @ Wu`. The gate, `x @ Wg`, is the one that is bent. Only for 'bilinear' are both the same.",
+    "The activation sits on the wrong branch: on `x @ Wu`. It belongs on the gate, `x @ Wg`. Only for 'bilinear' are both the same.",
     replace={"act(gate) * up": "gate * act(up)"},
 )
 glu_variant.slip("weights_swapped", replace={"x @ Wg, x @ Wu": "x @ Wu, x @ Wg"}, form_of="activation_on_up")
 glu_variant.slip(
     "activation_on_the_product",
-    "The activation is applied to the product of the two branches. It bends the gate alone, before the two are multiplied.",
+    "The activation is applied to the product of the two branches. It belongs on the gate alone, before the two are multiplied.",
     replace={"(act(gate) * up)": "act(gate * up)"},
 )
 glu_variant.slip(
     "both_branches_bent",
-    "Both branches go through the activation. One of them has to stay a straight line: only the gate is bent.",
+    "Both branches go through the activation. Only the gate should; the other one stays linear.",
     replace={" * up": " * act(up)"},
 )
 glu_variant.slip(
@@ -319,7 +319,7 @@ glu_variant.slip(
 )
 glu_variant.slip(
     "gate_alone",
-    "The up branch is missing: this is a plain FFN of Wg and Wd. Multiply the bent gate with `x @ Wu`, entry by entry.",
+    "The up branch is missing: this is a plain FFN of Wg and Wd. Multiply the activated gate with `x @ Wu`, entry by entry.",
     replace={"(act(gate) * up)": "act(gate)"},
 )
 glu_variant.slip(
@@ -329,7 +329,7 @@ glu_variant.slip(
 )
 glu_variant.slip(
     "up_in_both",
-    "`x @ Wu` is in both branches, and Wg is never used. The bent branch reads x with Wg.",
+    "`x @ Wu` is in both branches, and Wg is never used. The gate reads x with Wg.",
     replace={"x @ Wg": "x @ Wu"},
 )
 glu_variant.slip(
@@ -364,17 +364,17 @@ glu_variant.slip(
 )
 glu_variant.slip(
     "swiglu_with_a_sigmoid",
-    "'swiglu' bends the gate with sigmoid alone, as 'glu' does. Swish, which is SiLU, is x·sigmoid(x).",
+    "'swiglu' uses the sigmoid alone, as 'glu' does. Swish, which is SiLU, is x·sigmoid(x).",
     replace={"F.silu": "torch.sigmoid"},
 )
 glu_variant.slip(
     "glu_with_silu",
-    "'glu' bends the gate with SiLU. The original gated linear unit has the sigmoid alone: a number from 0 to 1, as a valve.",
+    "'glu' uses SiLU for its gate. The original gated linear unit has the sigmoid alone: a number from 0 to 1, as a valve.",
     replace={"torch.sigmoid": "F.silu"},
 )
 glu_variant.slip(
     "glu_with_tanh",
-    "'glu' bends the gate with tanh. Its gate is a sigmoid: a number from 0 to 1, as a valve.",
+    "'glu' uses tanh. Its gate is a sigmoid: a number from 0 to 1, as a valve.",
     replace={"torch.sigmoid": "torch.tanh"},
 )
 glu_variant.slip(
@@ -384,7 +384,7 @@ glu_variant.slip(
 )
 glu_variant.slip(
     "bilinear_with_relu",
-    "'bilinear' bends the gate with ReLU. Bilinear means no activation at all: two straight branches, multiplied.",
+    "'bilinear' uses ReLU. Bilinear means no activation at all: two linear branches, multiplied.",
     replace={"lambda h: h": "torch.relu"},
 )
 glu_variant.slip(
@@ -437,12 +437,12 @@ glu_variant.slip(
 )
 glu_variant.slip(
     "activation_on_the_input",
-    "The activation is applied to x, before Wg. The gate is bent after it has read x.",
+    "The activation is applied to x, before Wg. The activation comes after the gate has read x.",
     replace={"x @ Wg": "act(x) @ Wg", "act(gate)": "gate"},
 )
 glu_variant.slip(
     "activation_on_the_output",
-    "The output is bent as well. The activation acts once, on the gate; the last step is linear.",
+    "The output goes through the activation as well. It acts once, on the gate; the last step is linear.",
     replace={"(act(gate) * up) @ Wd": "act((act(gate) * up) @ Wd)"},
 )
 glu_variant.slip(
@@ -481,17 +481,17 @@ glu_variant.slip(
 glu_variant.slip("nothing_returned", NO_RETURN, replace={"(act(gate) * up) @ Wd": "None"})
 glu_variant.slip(
     "geglu_with_silu",
-    "'geglu' bends the gate with SiLU. Its G is for GELU; SiLU belongs to 'swiglu'.",
+    "'geglu' uses SiLU. Its G is for GELU; SiLU belongs to 'swiglu'.",
     replace={"F.gelu": "F.silu"},
 )
 glu_variant.slip(
     "geglu_with_relu",
-    "'geglu' bends the gate with ReLU. Its G is for GELU; ReLU belongs to 'reglu'.",
+    "'geglu' uses ReLU. Its G is for GELU; ReLU belongs to 'reglu'.",
     replace={"F.gelu": "torch.relu"},
 )
 glu_variant.slip(
     "swiglu_with_gelu",
-    "'swiglu' bends the gate with GELU. Its Sw is for Swish, which is SiLU; GELU belongs to 'geglu'.",
+    "'swiglu' uses GELU. Its Sw is for Swish, which is SiLU; GELU belongs to 'geglu'.",
     replace={"F.silu": "F.gelu"},
 )
 glu_variant.slip(
@@ -501,12 +501,12 @@ glu_variant.slip(
 )
 glu_variant.slip(
     "reglu_with_a_sigmoid",
-    "'reglu' bends the gate with the sigmoid. Its Re is for ReLU; the sigmoid belongs to 'glu'.",
+    "'reglu' uses the sigmoid. Its Re is for ReLU; the sigmoid belongs to 'glu'.",
     replace={"torch.relu": "torch.sigmoid"},
 )
 glu_variant.slip(
     "bilinear_with_a_sigmoid",
-    "'bilinear' bends the gate with the sigmoid. Bilinear means no activation at all: the gate stays as it is.",
+    "'bilinear' uses the sigmoid. Bilinear means no activation at all: the gate stays as it is.",
     replace={"lambda h: h": "torch.sigmoid"},
 )
 glu_variant.slip(
@@ -526,7 +526,7 @@ glu_variant.slip(
 )
 glu_variant.slip(
     "gate_plus_one",
-    "1 is added to the bent gate, so that up passes even where the gate is closed. Multiply with the gate as it is.",
+    "1 is added to the activated gate, so that up passes even where the gate is closed. Multiply with the gate as it is.",
     replace={"act(gate)": "(1 + act(gate))"},
 )
 glu_variant.slip(
@@ -828,22 +828,22 @@ GatedFFN.slip(
 )
 GatedFFN.slip(
     "activation_on_up",
-    "The activation sits on the wrong branch: on up_proj. What gate_proj gives is bent, and up stays straight.",
+    "The activation sits on the wrong branch: on up_proj. It belongs on gate_proj's output; up stays linear.",
     replace={".activation(self.gate_proj(x)) * self.up_proj(x)": ".gate_proj(x) * self.activation(self.up_proj(x))"},
 )
 GatedFFN.slip(
     "activation_on_both",
-    "Both branches go through the activation. One of them has to stay straight: only the gate is bent.",
+    "Both branches go through the activation. Only the gate should; the other one stays linear.",
     replace={".up_proj(x)": ".activation(self.up_proj(x))"},
 )
 GatedFFN.slip(
     "activation_on_the_product",
-    "The activation is applied to the product of gate and up. It bends the gate alone, before the two are multiplied.",
+    "The activation is applied to the product of gate and up. It belongs on the gate alone, before the two are multiplied.",
     replace={".activation(self.gate_proj(x)) * self.up_proj(x)": ".activation(self.gate_proj(x) * self.up_proj(x))"},
 )
 GatedFFN.slip(
     "activation_forgotten",
-    "The activation is never called: this is the bilinear variant. Bend what gate_proj gives.",
+    "The activation is never called: this is the bilinear variant. Apply it to gate_proj's output.",
     replace={".activation(self.gate_proj(x))": ".gate_proj(x)"},
 )
 GatedFFN.slip(
@@ -853,7 +853,7 @@ GatedFFN.slip(
 )
 GatedFFN.slip(
     "up_forgotten",
-    "up_proj is made, but `forward` never calls it: this is a plain FFN. Multiply its output with the bent gate.",
+    "up_proj is made, but `forward` never calls it: this is a plain FFN. Multiply its output with the activated gate.",
     replace={" * self.up_proj(x)": ""},
 )
 GatedFFN.slip(
@@ -864,12 +864,12 @@ GatedFFN.slip(
 GatedFFN.slip("forward_returns_nothing", NO_RETURN, replace={"return self.down_proj": "self.down_proj"})
 GatedFFN.slip(
     "silu_is_sigmoid",
-    "'silu' bends the gate with the sigmoid alone. SiLU is x·sigmoid(x): F.silu.",
+    "'silu' uses the sigmoid alone. SiLU is x·sigmoid(x): F.silu.",
     replace={"F.silu": "torch.sigmoid"},
 )
 GatedFFN.slip(
     "tanh_gelu",
-    "'gelu' gives the tanh approximation. Unless tanh is said, the name means the exact form with erf, which F.gelu computes by default.",
+    "'gelu' gives the tanh approximation. Without “tanh”, the name means the exact form with erf, which F.gelu computes by default.",
     replace={"F.gelu": 'lambda h: F.gelu(h, approximate="tanh")'},
 )
 GatedFFN.slip(
@@ -919,7 +919,7 @@ GatedFFN.slip(
 )
 GatedFFN.slip(
     "error_too_late",
-    "The unknown name is noticed only when the module is called. Look it up in `__init__`: whoever makes the mistake should hear of it there.",
+    "The unknown name is noticed only when the module is called. Look it up in `__init__`, where the mistake is made.",
     of="unknown_becomes_gelu",
     replace={
         "self.activation = …": "self.name, self.functions = activation, functions",
@@ -951,7 +951,7 @@ GatedFFN.slip(
 )
 GatedFFN.slip(
     "dropout_before_the_activation",
-    "Dropout comes before the activation, so what remains is bent after it has been scaled up. Put it behind the product.",
+    "Dropout comes before the activation, so the activation gets values that are scaled up already. Put it behind the product.",
     replace={
         ".dropout(self.activation(self.gate_proj(x)) * self.up_proj(x))": ".activation(self.dropout(self.gate_proj(x))) * self.up_proj(x)"
     },
@@ -1642,7 +1642,7 @@ def plain_find_the_gate(fused, down, x, y):
 find_the_gate.slip(
     "always_the_first_half",
     "The first half is taken for the gate, whatever y says: nothing else was tried, or every candidate looked equally good and the first one won. "
-    "(For the first input, all zeros, every layout gives 0; and an error of 0/0 is NaN, than which nothing is smaller.)",
+    "(For the first input, all zeros, every layout gives 0; and an error of 0/0 is NaN, and nothing compares as smaller.)",
     replace={"return min(layouts, key=error)": "return (top, bottom)"},
 )
 find_the_gate.slip(
@@ -1675,7 +1675,7 @@ find_the_gate.slip(
 )
 find_the_gate.slip(
     "without_silu",
-    "The bend is missing when the candidates are tried. Without SiLU the two factors can change places and the product stays: so whichever order "
+    "The activation is missing when the candidates are tried. Without SiLU the two factors can change places and the product stays: so whichever order "
     "comes first wins.",
     replace={"F.silu(x @ gate.T)": "(x @ gate.T)"},
 )
@@ -1687,7 +1687,7 @@ find_the_gate.slip(
 )
 find_the_gate.slip(
     "number_of_the_layout",
-    "The number, or the name, of the layout comes back. Asked for are the two weights themselves: the pair (gate, up).",
+    "The number, or the name, of the layout comes back. Return the two weights themselves, as the pair (gate, up).",
     replace={"min(layouts, key=error)": "min(range(4), key=lambda i: error(layouts[i]))"},
 )
 find_the_gate.slip(

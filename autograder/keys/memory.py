@@ -897,7 +897,7 @@ def scaled_up(ffn, idx):
     return other
 
 
-@knockout.mistake("The neurons' values were turned round (their sign). They must write nothing, not the opposite.")
+@knockout.mistake("The neurons' values changed their sign. They must write nothing, not the opposite.")
 def sign_turned(ffn, idx):
     other = copy.deepcopy(ffn)
     other.linear2.weight.data[:, idx] *= -1
@@ -1384,7 +1384,7 @@ write_fact.slip(
 )
 write_fact.slip(
     "threshold_guessed",
-    "The threshold is a guess, such as half of the best match: somebody whose question is much like this one gets through as well. Look at how well "
+    "The threshold is a guess, such as half of the best match: a person whose question is much like this one gets through as well. Look at how well "
     "all the others match, "
     "and put it between the best and the second best.",
     replace={"-(match[n] + others.max())": "-match[n]"},
@@ -1407,9 +1407,8 @@ write_fact.slip(
 )
 write_fact.slip(
     "too_weak",
-    "The neuron listens to the right person, and pushes the new answer too weakly: the old one still leads. It writes h · value, and h is small here, "
-    "because somebody "
-    "matches nearly as well. Work out how much is needed.",
+    "The neuron listens to the right person, and pushes the new answer too weakly: the old one still leads. It writes h · value, and h is small "
+    "here, because another person matches nearly as well. Work out how much is needed.",
     replace={"(U[c] - now) / h": "U[c]"},
 )
 write_fact.slip("too_weak_for_its_h", replace={"(U[c] - now) / h": "U[c] - now"}, form_of="too_weak")
@@ -1480,9 +1479,7 @@ def question_overwritten(ffn, E, U, n, c):
     return key.clone(), bias, (U[c] - now) / h
 
 
-@write_fact.mistake(
-    "No neuron comes back. Asked for is the triple (key, bias, value); nobody needs a new module for it."
-)
+@write_fact.mistake("No neuron comes back. Return the triple (key, bias, value); it needs no new module.")
 def module_of_one_more(ffn, E, U, n, c):
     more = nn.Linear(E.shape[1], 1)
     return more

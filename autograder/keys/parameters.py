@@ -1474,9 +1474,9 @@ cost_of_a_step.slip(
 )
 cost_of_a_step.slip(
     "training_four",
-    "Training is counted with 4 operations per parameter and token. That is the way back alone; or it is there and back, the way back counted like "
-    "the way there. "
-    "The way back has two products for each one there: one for the gradient of the weight, one for that of what came in. And training goes both ways.",
+    "Training is counted with 4 operations per parameter and token. Perhaps you count the way back alone, or the way back like the way there. The "
+    "way back has two products for each one there: one for the gradient of the weight, and one for the gradient of the input. Training goes both "
+    "ways.",
     replace={"3 * work": "2 * work"},
 )
 cost_of_a_step.slip(
@@ -1509,7 +1509,7 @@ cost_of_a_step.slip(
 )
 cost_of_a_step.slip(
     "seconds_per_token",
-    "These are seconds per token: the time of the step is divided by the batch. Asked for is the step, in which everybody gets one token.",
+    "These are seconds per token: the time of the step is divided by the batch. The exercise asks for the whole step, in which everybody gets one token.",
     replace={"max(work / flops, load / bandwidth)": "max(work / flops, load / bandwidth) / batch"},
 )
 cost_of_a_step.slip(

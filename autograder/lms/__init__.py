@@ -83,11 +83,12 @@ def read(archive: Archive, zone: tzinfo | None = None) -> Export:
         if 2 * fitting[system] >= len(tops) and entries:
             found, unknown = SYSTEMS[system].hand_ins(entries, zone)
             return Export(system, tuple(found), tuple(unknown))
-    titles = ", ".join(one.title for one in SYSTEMS.values())
+    *first, last = (one.title for one in SYSTEMS.values())
+    titles = f"{', '.join(first)} or {last}"
     held = f"{len(archive.entries):,} files" if archive.entries else "nothing that can be read"
     refused = f"; refused: {archive.refused[0][0]} ({archive.refused[0][1]})" if archive.refused else ""
     advice = "if the LMS is in another language, set it to English and download it again"
-    raise UserError(f"{archive.name} holds {held}, and is no export that is known here: {titles}{refused}; {advice}")
+    raise UserError(f"{archive.name} has {held} and is not an export of {titles}{refused}; {advice}")
 
 
 def _below(entries: Sequence[ArchiveEntry], depth: int) -> list[ArchiveEntry] | None:

@@ -102,7 +102,7 @@ def open_archive(source: Path) -> Archive:
     if source.is_dir():
         return _folder(source)
     if not source.is_file():
-        raise UserError(f"there is no {source}: the zip that the LMS gave you, or a folder, was expected")
+        raise UserError(f"there is no {source}: give the zip that you downloaded from the LMS, or a folder")
     try:
         file = source.open("rb")
     except OSError as error:
@@ -139,7 +139,7 @@ def _zip(file: BinaryIO, size: int, bounds: Bounds, found: Archive) -> None:
         raise Refused(_reason(error)) from None
     listed = [(_decoded(info), info) for info in opened.infolist()]
     if len(listed) > bounds.entries:
-        raise Refused(f"it has {len(listed):,} entries, and {bounds.entries:,} are read at the most")
+        raise Refused(f"it has {len(listed):,} entries, and at most {bounds.entries:,} are read")
     names: dict[str, list[zipfile.ZipInfo]] = {}
     for name, info in listed:
         names.setdefault(name, []).append(info)
@@ -150,9 +150,9 @@ def _zip(file: BinaryIO, size: int, bounds: Bounds, found: Archive) -> None:
         info = infos[0]
         trouble = _misnamed(name) or _unreadable(info, bounds)
         if len({(other.CRC, other.file_size) for other in infos}) > 1:
-            trouble = f"there are {len(infos)} of this name, and they differ"
+            trouble = f"{len(infos)} different files have this name"
         elif not trouble and info.file_size > left:
-            trouble = f"all together it unpacks to more than {bounds.total / MIB:,.0f} MiB"
+            trouble = f"in all, it unpacks to more than {bounds.total / MIB:,.0f} MiB"
         if trouble:
             found.refuse(name, trouble)
             continue
@@ -218,7 +218,7 @@ def _misnamed(name: str) -> str:
     if name.startswith("/") or re.match(r"[A-Za-z]:/", name):
         return "its name is an absolute path"
     if ".." in name.split("/"):
-        return "its name leads out of the folder"
+        return "its name points outside the folder"
     return ""
 
 
@@ -228,7 +228,7 @@ def _unreadable(info: zipfile.ZipInfo, bounds: Bounds) -> str:
     if info.flag_bits & 0x1:
         return "encrypted"
     if info.compress_type not in METHODS:
-        return "compressed in a way that is not read here"
+        return "compressed in a way that can't be read here"
     if info.file_size > bounds.entry:
         return f"too large: {info.file_size / MIB:,.0f} MiB, at most {bounds.entry / MIB:,.0f}"
     if info.file_size > bounds.small and info.file_size > bounds.ratio * max(1, info.compress_size):
@@ -238,7 +238,7 @@ def _unreadable(info: zipfile.ZipInfo, bounds: Bounds) -> str:
 
 def _reason(error: Exception) -> str:
     if isinstance(error, zipfile.BadZipFile) and "not a zip" in str(error):
-        return "it is no zip, or its end is missing"
+        return "it is not a zip, or its end is missing"
     return in_a_line(f"broken ({error or type(error).__name__})", 120)
 
 
@@ -271,7 +271,7 @@ def _folder(top: Path) -> Archive:
         for name in kept:
             _add_file(found, top, here / name, states[here])
         if len(found.entries) > OF_AN_EXPORT.entries:
-            raise UserError(f"{top} holds more than {OF_AN_EXPORT.entries:,} files: is it an export?")
+            raise UserError(f"{top} has more than {OF_AN_EXPORT.entries:,} files: is it an export?")
     return found
 
 

@@ -56,10 +56,10 @@ def _is_blackboards(sheet: Sheet) -> bool:
 
 class Blackboard(Lms):
     name, title = NAME, "Blackboard"
-    sheet = "grade centre's sheet, to work offline"
+    sheet = "grade centre's sheet for working offline"
     is_local_time = True
     rank = 3
-    page_notes = ("Blackboard has no upload for pages: these are to be sent, or attached, one by one",)
+    page_notes = ("Blackboard has no upload for pages, so send them or attach them one by one",)
 
     def fits(self, path: str) -> bool:
         """Whether a path in an export is one of Blackboard's: all lie side by side."""

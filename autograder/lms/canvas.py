@@ -88,8 +88,8 @@ def _check_ids(sheet: Sheet) -> None:
         number = row[sheet.column(*ID)].strip()
         if number and not number.isdecimal():
             raise UserError(
-                f"{sheet.name}, line {row.line}: the ID {in_a_line(number, 40)!r} is none of Canvas's, as after saving it in a spreadsheet program: "
-                "download the gradebook again, and use it as it is"
+                f"{sheet.name}, line {row.line}: the ID {in_a_line(number, 40)!r} is not one of Canvas's; a spreadsheet program may have changed it: "
+                "download the gradebook again, and don't save it elsewhere"
             )
 
 
@@ -106,7 +106,7 @@ class Canvas(Lms):
     page_notes = (
         "Canvas gives each page the name of the notebook that was submitted, .ipynb and all, but it is a web page. "
         "Tell your students to open it in a browser and not in Jupyter",
-        "each upload adds its comments again: upload this once",
+        "each upload adds its comments again, so upload this only once",
     )
 
     def fits(self, path: str) -> bool:
@@ -159,7 +159,7 @@ class Canvas(Lms):
             maximum=lambda row: possible if number(possible) is not None else "",
             nobody=lambda row: row[0].strip().casefold() in OF_NOBODY or not row[sheet.column(*ID)],
             locked=lambda row: row[grade].strip().upper() in ("EX", "N/A"),
-            lock="is excused, or has not been given this assignment",
+            lock="is excused, or does not have this assignment",
             keep=(*range(section + 1), grade),
             over="Canvas takes it as it is",
         )
@@ -168,7 +168,7 @@ class Canvas(Lms):
         """By the name that Canvas gave the file which was handed in, or the zip in which it lay."""
         record = page.record
         is_shared = record.student != page.student or (record.members and record.who not in page.own)
-        trouble = "Canvas shows the group the page of whose number it is" if is_shared else ""
+        trouble = "Canvas shows the whole group one page, that of the member who handed in" if is_shared else ""
         return next(
             (part for part in record.entry.split("/") if _is_canvas(normalize_name(part))), record.entry
         ), trouble

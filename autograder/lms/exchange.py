@@ -48,7 +48,7 @@ def _of_folder(top: str, entries: Sequence[ArchiveEntry]) -> list[HandIn]:
     at, doubtful_time = named, ""
     if named is None or is_in_future(named):
         at = written
-        trouble = "is still to come" if named else "can't be read"
+        trouble = "is in the future" if named else "can't be read"
         doubtful_time = f"its time, {match['when']}, {trouble}"
     elif written and written > named:
         at = written
@@ -111,7 +111,7 @@ class Exchange(Lms):
     rank = 5
     has_folder_names = True
     needs_file = False
-    instead = "what its release_feedback needs beside the pages"
+    instead = "makes what its release_feedback needs beside the pages"
 
     def fits(self, path: str) -> bool:
         return "/" in path and bool(INBOUND.fullmatch(normalize_name(path.split("/")[0])))

@@ -49,7 +49,7 @@ def _metadata(entry: ArchiveEntry) -> dict[str, dict[str, Any]]:
     except (Refused, yaml.YAMLError, ValueError, RecursionError, TypeError) as error:
         raise UserError(f"{METADATA} can't be read: {' '.join(str(error).split())[:120]}") from None
     if not isinstance(found, dict):
-        raise UserError(f"{METADATA} can't be read: a submission a line was expected")
+        raise UserError(f"{METADATA} can't be read: it should have a submission on each line")
     return {str(name): about for name, about in found.items() if isinstance(about, dict)}
 
 
@@ -84,7 +84,7 @@ with open(os.path.join(home, "submission_metadata.json"), encoding="utf-8") as f
     number = str(json.load(file)["id"])
 kept = os.path.join(home, "source", "results", number + ".json")
 if not number.isdigit() or not os.path.isfile(kept):
-    sys.exit("submission " + number + " was handed in after the last collecting: it has not been graded yet")
+    sys.exit("submission " + number + " was handed in after the last collection, so it has not been graded yet")
 os.makedirs(os.path.join(home, "results"), exist_ok=True)
 draft = os.path.join(home, "results", "results.json.draft")
 shutil.copyfile(kept, draft)
@@ -100,7 +100,7 @@ def _results(score: float, marks: Iterable[Score], page: str) -> dict[str, Any]:
 
 def _test(mark: Score) -> dict[str, object]:
     shown = {"name": mark.name, "score": round(mark.score, 6), "max_score": mark.max_score}
-    said = mark.comment or ("still to be read by a person" if mark.waits else "")
+    said = mark.comment or ("not read yet" if mark.waits else "")
     return shown | {"output": said, "output_format": "text", "visibility": "after_published"}
 
 
@@ -114,7 +114,7 @@ class Gradescope(Lms):
     sheet = ""
     is_local_time = False
     rank = 4
-    instead = "an autograder that gives back what was found here"
+    instead = "makes an autograder that gives each submission the results found here"
 
     def fits(self, path: str) -> bool:
         return path == METADATA or bool(SUBMISSION.fullmatch(path.split("/")[0]))
@@ -123,7 +123,9 @@ class Gradescope(Lms):
         """Raises UserError: there is no metadata that can be read, without which nobody knows whose a submission is."""
         about = next((entry for entry in entries if entry.name == METADATA), None)
         if about is None:
-            raise UserError(f"{METADATA} is missing in this export of Gradescope: it says whose each submission is")
+            raise UserError(
+                f"{METADATA} is missing from this export of Gradescope, so nothing says whose each submission is"
+            )
         listed = _metadata(about)
         found, unknown = [], []
         for entry in entries:
@@ -175,15 +177,15 @@ class Gradescope(Lms):
         for student, record, page in work.to_send():
             points, place = work.score(student), f"results/{record.back['submission']}.json"
             if points is None:
-                work.leave(student, "", "no score is to be given")
+                work.leave(student, "", "left out: there is no score for this student")
                 continue
             results = _results(points, work.marks[student].values(), page.read_text(encoding="utf-8"))
             before, whose = found.setdefault(place, (results, student))
             if _scores(before) != _scores(results):
-                work.leave(student, "", f"left out: handed in together with {whose}, who has other points")
+                work.leave(student, "", f"left out: handed in together with {whose}, who has different points")
                 continue
             work.add(student, f"{points:g}")
-        work.done.notes.append("upload it as this assignment's autograder, then “Regrade All Submissions”")
+        work.done.notes.append("upload it as this assignment's autograder, then choose “Regrade All Submissions”")
         files = {place: json.dumps(results).encode() for place, (results, _) in found.items()}
         programs = {"setup.sh": SETUP.encode(), "run_autograder": RUN.encode()}
         return zip_files(programs | files, programs=tuple(programs))

@@ -195,7 +195,9 @@ class Moodle(Lms):
                 "Say which one takes the grades with --column, or set Moodle to English and download it again"
             )
         if not column and sheet.column(*GRADED) is None:
-            raise UserError(f"{sheet.name} lacks the column {GRADED[0]!r}, without which Moodle does not take it back")
+            raise UserError(
+                f"{sheet.name} has no column {GRADED[0]!r}, and without it Moodle does not take the sheet back"
+            )
         maximum, changeable, graded = sheet.column(*MAXIMUM), sheet.column(*CHANGEABLE), sheet.column(*GRADED)
         filled = [row for row in sheet.rows if not _is_blank(row)]
         people_of = {row.place: person for row, person in zip(filled, self.people(sheet) or (), strict=False)}
@@ -207,9 +209,9 @@ class Moodle(Lms):
             nobody=_is_blank,
             locked=lambda row: row[changeable].strip().casefold() in NOT_CHANGEABLE,
             graded=lambda row: "" if row[graded].strip() in ("", "-") else row[graded].strip(),
-            over="Moodle passes it over",
-            advice="Moodle passes over whoever was graded there after this sheet was downloaded; where its dates are not in English, "
-            f"over all who were graded before: tick “Update records that have been modified more recently”.{_as_saved(sheet)}",
+            over="Moodle ignores it",
+            advice="Moodle skips students who were graded there after this sheet was downloaded and, if its dates are not in English, "
+            f"all who were graded before. So tick “Update records that have been modified more recently”.{_as_saved(sheet)}",
         )
 
     def page_name(self, page: FeedbackPage) -> tuple[str, str]:
@@ -219,7 +221,7 @@ class Moodle(Lms):
         number = numbers.get(page.student) or (record.who if not numbers and is_own else "")
         trouble = "" if number else "not on the worksheet, by number or by id"
         if not number and not numbers:
-            trouble = "the number on this assignment's worksheet is needed: give it with --sheet"
+            trouble = "the page needs a number from this assignment's worksheet: give it with --sheet"
         name = (record.name if is_own and not record.members else page.name) or page.student
         return f"{name.replace('_', ' ')}_{number}_assignsubmission_file/{page.assignment}.html", trouble
 
@@ -260,11 +262,11 @@ class Moodle(Lms):
         if student:
             return (
                 [],
-                f"number {hand_in.who} is {student.name}'s, but Moodle calls this {shown}: if it is a team's, write its members' ids",
+                f"number {hand_in.who} is {student.name}'s, but Moodle calls this {shown}: if it is a team's, write the ids of its members",
             )
         if not hand_in.people:
-            return [], f"a team without a number, {shown}: write its members' ids"
+            return [], f"a team without a number, {shown}: write the ids of its members"
         return (
             [],
-            f"number {hand_in.who} is on no worksheet: give this assignment's with --roster, or write whose it is",
+            f"number {hand_in.who} is on no worksheet: give this assignment's worksheet with --roster, or write whose it is",
         )

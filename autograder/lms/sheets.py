@@ -76,7 +76,7 @@ class Sheet:
     def of(cls, data: bytes, name: str) -> Sheet:
         """The sheet in these bytes. Raises UserError: it is none."""
         if data.startswith(b"PK\3\4"):
-            raise UserError(f"{name} is a zip or a workbook: a sheet saved as CSV (UTF-8) was expected")
+            raise UserError(f"{name} is a zip or a workbook: save the sheet as CSV (UTF-8)")
         bom, encoding = next(((bom, code) for bom, code in BOMS if data.startswith(bom)), (b"", "utf-8"))
         try:
             text = data[len(bom) :].decode(encoding)
@@ -86,7 +86,7 @@ class Sheet:
             )
             text = data[len(bom) :].decode(encoding)
         if "\0" in text:
-            raise UserError(f"{name} is not a sheet of text")
+            raise UserError(f"{name} is not a text file")
         body = text.lstrip("\r\n")
         sheet = cls(name, SheetRow((), -1, 1), [], _delimiter(body), encoding, bom, text[: len(text) - len(body)])
         sheet._split(body)

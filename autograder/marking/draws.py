@@ -77,7 +77,7 @@ def entries(file: Path) -> dict[str, dict[str, Any]]:
     if not file.exists():
         return {}
     without = (
-        "without its secret earlier grades can't be repeated. `autograder grade` restores it if the gradebook holds it"
+        "without its secret earlier grades can't be repeated. `autograder grade` restores it if the gradebook has it"
     )
     try:
         kept = json.loads(file.read_text(encoding="utf-8"))
@@ -122,7 +122,7 @@ def _holding_attempt(key: Key, secret: bytes, first: int) -> int:
     for attempt in range(first, first + ATTEMPTS):
         if matrix.holds(key, hidden_seeds(key.exercise, secret, attempt)):
             return attempt
-    raise UserError(f"the key of {key.exercise.name} does not hold on hidden draws: `autograder matrix` shows where")
+    raise UserError(f"the key of {key.exercise.name} fails on hidden inputs: `autograder matrix` shows where")
 
 
 def development(name: str) -> tuple[int, ...]:

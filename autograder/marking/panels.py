@@ -10,8 +10,8 @@ from ffnlab.checking import panel
 from ffnlab.checking.verdict import Outcome, Verdict
 
 NOT_ATTEMPTED = (
-    "There is no answer here: the cell is as it was handed out, empty or deleted, "
-    "or a line `raise NotImplementedError` (or `...`) is still in it."
+    "There is no answer here: the cell is untouched, empty or deleted, "
+    "or it still has a line `raise NotImplementedError` or `...`."
 )
 
 

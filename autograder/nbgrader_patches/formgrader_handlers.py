@@ -17,8 +17,8 @@ from tornado import web
 
 HEADER = "X-Answers-Shown"
 STALE = (
-    "Not saved: this student has submitted again since you opened this page, and you have read an earlier answer. "
-    "Reload the page to read the latest one. That empties what you have typed, so copy a long comment first."
+    "Not saved, because this student has submitted again since you opened this page. "
+    "Reload the page to read the latest answer. Reloading loses what you have typed, so copy a long comment first."
 )
 # In the head of a submission's page, behind jQuery, which sends formgrader's requests. Formgrader itself shows nothing when one fails.
 HEAD = """<style>

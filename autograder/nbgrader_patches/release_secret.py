@@ -45,13 +45,13 @@ def _find(class_folder: ClassFolder, student: str, assignment: str) -> tuple[str
     folder = class_folder.submitted / student / assignment
     secret, at = exchange.secret(folder), untrusted_files.timestamp(folder)
     if not secret or not at:
-        raise UserError("this was not collected from the exchange, so nobody could fetch it there")
+        raise UserError("it was not collected from the exchange, so the student could not fetch it there")
     if untrusted_files.timestamp(class_folder.autograded / student / assignment) != at:
-        raise UserError("there is a newer submission than the one that was graded: `autograder grade` first")
+        raise UserError("there is a newer submission than the one that was graded: run `autograder grade` first")
     page = class_folder.feedback / student / assignment / f"{assignment}.html"
     match = SUBMISSION.search(untrusted_files.read(page, HEAD))
     if not match:
-        raise UserError("its page does not say of which submission it is: `autograder feedback` first")
+        raise UserError("its page does not say which submission it is about: run `autograder feedback` first")
     digest = match[1].decode()
     (submission,) = submitted_files.find(class_folder, assignment, student)
     if submitted_files.digest(submitted_files.read(submission, Limits().notebook)[0]) == digest:
@@ -59,4 +59,4 @@ def _find(class_folder: ClassFolder, student: str, assignment: str) -> tuple[str
     for record in reversed(manifest.Manifest.load(class_folder, assignment).records.get(student, [])):
         if record.attempt and record.sha256 == digest and record.when and record.back.get("secret"):
             return record.back["secret"], record.when
-    raise UserError("its page is of an earlier submission, whose secret is not kept here")
+    raise UserError("its page is about an earlier submission, whose secret was not kept")

@@ -105,8 +105,8 @@ class Alike:
         """In what they agree, in words."""
         comments = f"{self.pair.comments} comment{'s' * (self.pair.comments > 1)}, word for word"
         more = ["the names they chose"] * self.pair.names + [comments] * bool(self.pair.comments)
-        also = f", also in {' and in '.join(more)}" if more else ""
-        return f"agree in {100 * self.pair.share:.0f}\N{NO-BREAK SPACE}% of what is their own{also}"
+        also = f", and in {' and in '.join(more)}" if more else ""
+        return f"agree in {100 * self.pair.share:.0f}\N{NO-BREAK SPACE}% of their own code{also}"
 
 
 @dataclass(frozen=True)
@@ -204,7 +204,7 @@ class AssignmentReport:
             return "not known"
         late = sum(student.grade.days_late > 0 for student in self.students)
         unknown = sum(grade.marked_late is not False for grade in untimed)
-        return f"{late:,}, not known of {unknown:,}" if unknown else f"{late:,}"
+        return f"{late:,}, unknown for {unknown:,}" if unknown else f"{late:,}"
 
     @property
     def whole(self) -> float:
@@ -278,7 +278,7 @@ def build_report(
         gathering.read(rows if with_rows else None)
         if not gathering.papers:
             raise UserError(f"{name} has not been graded in {class_folder.path}: run `autograder grade {name}`")
-        tell(f"{name}: looking for answers that are alike")
+        tell(f"{name}: comparing answers")
         found.append(gathering.found())
         counted[name] = gathering.shared
         there = missing.submitters(class_folder, name) | gathering.shared.keys()
@@ -450,11 +450,11 @@ class _Gathering:
                 if len(broken) == len(newest.verdicts)
                 else f"not graded: {', '.join(broken)}"
             )
-            said.insert(0, f"{names}, by no fault of the student's; grade it again, or by hand")
+            said.insert(0, f"{names}, and the student is not at fault; grade it again, or by hand")
         elif not readable:
             said.insert(0, "could not be read")
         said += [
-            f"{cell.name} is of unusual length, {len(cell.source) / 1e6:.1f} million characters: only its beginning is compared with others'"
+            f"{cell.name} is unusually long, {len(cell.source) / 1e6:.1f} million characters, so only its beginning is compared with others'"
             for cell in written
             if len(cell.source) > similarity.MOST
         ]

@@ -84,7 +84,7 @@ class Explanation:
         found = [grading for grading in self.gradings if grading.hand_in == hand_in]
         if not found:
             raise UserError(
-                f"{self.student} has handed in {self.assignment} {_times(self.hand_ins)}: there is no attempt {hand_in}"
+                f"{self.student} has handed in {self.assignment} {_times(self.hand_ins)}, so there is no attempt {hand_in}"
             )
         return found[-1]
 
@@ -120,13 +120,13 @@ def find(book: Book, policy: Policy, student: str, exercise: str) -> Explanation
         known = book.students()
         if shared := policy.read_book(book, assignment, student).get(student):
             raise UserError(
-                f"{student} has handed in nothing for {assignment}: what {shared.by}, of the same group, handed in counts; "
+                f"{student} has handed in nothing for {assignment}. The submission of {shared.by}, who is in the same group, counts: "
                 f"see `autograder why {shared.by} {exercise}`"
             )
         if student in known:
-            raise UserError(f"nothing that {student} handed in for {assignment} has been graded")
+            raise UserError(f"no submission of {assignment} by {student} has been graded")
         raise UserError(
-            f"the gradebook knows no student called {in_a_line(student, 60)!r}{did_you_mean(student, known, repr)}"
+            f"the gradebook has no student called {in_a_line(student, 60)!r}{did_you_mean(student, known, repr)}"
         )
     marks = book.marks(assignment, [student]).get(student, {})
     submitted = book.submitted(assignment).get(student)
@@ -156,13 +156,13 @@ def find(book: Book, policy: Policy, student: str, exercise: str) -> Explanation
 def _typed(written: Sequence[SubmittedCell] | None, exercise: str) -> tuple[str | None, str]:
     """What stood in the exercise's cell, and what is to be said of it."""
     if written is None:
-        return None, "the code was not kept: it was graded by an earlier version"
+        return None, "the code was not kept, because an earlier version graded it"
     if not written:
         return None, "the file could not be read"
     cell = next((cell for cell in written if cell.name == exercise), None)
     if cell is None or cell.missing:
         return None, "the cell was deleted"
-    return cell.source, "as it was handed out" if cell.untouched else ""
+    return cell.source, "as handed out, untouched" if cell.untouched else ""
 
 
 # The script.
@@ -179,7 +179,7 @@ def script(class_folder: ClassFolder, why: Explanation, hand_in: int | None = No
     from ffnlab.registry import active_course
 
     if why.question:
-        raise UserError(f"{why.exercise} is a question that a person reads: there is nothing to run")
+        raise UserError(f"{why.exercise} is a question that a person reads, so there is nothing to run")
     grading = why.gradings[-1] if hand_in is None else why.last_of(hand_in)
     if grading.verdict is None:
         raise UserError(f"{why.exercise} was not in the notebook when this was graded")
@@ -189,13 +189,11 @@ def script(class_folder: ClassFolder, why: Explanation, hand_in: int | None = No
     inputs = [exercise.inputs(seed, case) for case, seed in enumerate(seeds)]
     remarks = []
     if not exact:
-        remarks.append(
-            "The file that was handed in is not there any more: this is what was kept of it, the cells in their order."
-        )
+        remarks.append("The submitted file is gone. These are the cells that were kept of it, in their order.")
     if grading.attempt.version != _version(why.assignment):
         remarks.append(
             f"It was graded by version {grading.attempt.version}; when this file was written, the course was "
-            f"{_version(why.assignment)}, which may judge otherwise."
+            f"{_version(why.assignment)}, which may judge differently."
         )
     verdict = grading.verdict
     return _SCRIPT.format(
@@ -223,7 +221,7 @@ def _seeds(class_folder: ClassFolder, why: Explanation) -> tuple[int, ...]:
     """The seeds of the hidden inputs of an exercise, as the class was graded last; nothing is drawn or written."""
     if why.assignment not in draws.entries(class_folder.draws):
         raise UserError(
-            f"{class_folder.draws} does not hold the secret with which {why.assignment} was graded: put the file back"
+            f"{class_folder.draws} lacks the secret with which {why.assignment} was graded: put the file back"
         )
     entry = json.loads(class_folder.draws.read_text(encoding="utf-8"))[why.assignment]
     exercise = next(one for one in outline.of_notebook(why.assignment) if one.name == why.exercise)
@@ -246,9 +244,7 @@ def _cells(class_folder: ClassFolder, why: Explanation, grading: GradedAttempt) 
                 break
     if not grading.written:
         why_not = (
-            "what was typed then was not kept"
-            if grading.written is None
-            else "the file could not be read, so nothing of it ran"
+            "the code was not kept" if grading.written is None else "the file could not be read, so nothing of it ran"
         )
         raise UserError(f"{why.student}, attempt {grading.hand_in}: {why_not}; there is nothing to run")
     return _until(why.exercise, _in_place(why.assignment, grading.written)), False
@@ -414,10 +410,10 @@ _SCRIPT = '''"""{title}.
 
 {which}
 {remarks}
-FOR THE INSTRUCTOR ONLY. This file holds hidden inputs of the exercise and a student's work: hand it to nobody, and delete it when it has served.
+FOR THE INSTRUCTOR ONLY. This file contains hidden inputs of the exercise and a student's work. Share it with nobody, and delete it when you are done.
 
-It grades this one answer again, alone, in the jail, on the inputs that the class was graded on, and says what was seen. Run it with the Python that the
-autograder is installed in, in the project's folder. It ends with status 1 where the points are not those that were given then.
+It grades this one answer again, in the jail, on the inputs that the class was graded on, and says what each aspect saw. Run it in the project's folder, with
+the Python in which the autograder is installed. It ends with status 1 if the points differ from those given then.
 """
 
 from math import inf, nan  # where an input holds one
@@ -429,18 +425,18 @@ from autograder.reports.explain import again, is_same_draw, unpacked, verdict_li
 ASSIGNMENT, EXERCISE = {assignment!r}, {exercise!r}
 POINTS = {points!r}  # when it was graded
 
-# What was handed in, as far as it ran before the exercise was looked at. Behind an empty name stands a cell of the student's own.
+# The submission, up to the exercise's check. An empty name marks a cell that the student added.
 CELLS = [
 {cells}]
 
-# The hidden inputs, one dict a case, and the seeds that they are drawn from. What begins with an underscore is for the judge alone.
+# The hidden inputs, a dict for each case, and their seeds. Only the judge sees what begins with an underscore.
 SEEDS = {seeds!r}
 INPUTS = [
 {inputs}]
 
 if __name__ == "__main__":
     if not is_same_draw(EXERCISE, SEEDS, INPUTS):
-        print("The course has changed since: from the same seeds it draws other inputs than those above, and may judge otherwise.")
+        print("The course has changed since. From the same seeds it draws other inputs than those above, and it may judge differently.")
     verdict = again(ASSIGNMENT, EXERCISE, SEEDS, CELLS)
     print("\\n".join(verdict_lines(verdict)))
     print(f"when it was graded: {{POINTS:g}} points")

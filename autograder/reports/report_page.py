@@ -117,14 +117,14 @@ def _mistakes(name: str, report: AssignmentReport) -> plots.Plot | None:
         return None
     first, gone = report.mistakes[0], sum(mistake.gone for mistake in report.mistakes)
     words = (
-        f"{of(len(report.mistakes), 'known mistake')} {'was' if len(report.mistakes) == 1 else 'were'} made. "
-        f"Most often, by {of(first.students, 'student')}, in {first.exercise}: {first.message}"
+        f"The class made {of(len(report.mistakes), 'known mistake')}. "
+        f"The most frequent one, by {of(first.students, 'student')}, is in {first.exercise}: {first.message}"
     )
     if gone:
-        words += f" {of(gone, 'time')} a mistake was there in an earlier attempt and is gone in the latest."
+        words += f" {of(gone, 'mistake')} of an earlier attempt {'is' if gone == 1 else 'are'} gone in the latest."
     shown = enumerate(report.mistakes[:MOST_IN_CHART], 1)
     rows = [(f"{number}  {one.exercise}: {one.message}", one.now, one.gone) for number, one in shown]
-    return plots.stacks(name, rows, ("in the latest attempt", "gone since an earlier one"), words)
+    return plots.stacks(name, rows, ("in the latest attempt", "only in an earlier one"), words)
 
 
 def _exercises(name: str, report: AssignmentReport) -> plots.Plot | None:
@@ -147,7 +147,7 @@ def _scores(name: str, report: AssignmentReport) -> plots.Plot | None:
     low, middle, high = quartiles(scores)
     most = sum(1 for one in scores if one >= whole)
     words = (
-        f"Half of the {of(len(scores), 'student')} have {points(middle)} points or more, out of {points(whole)}; "
+        f"Half of the {of(len(scores), 'student')} have {points(middle)} of {points(whole)} points or more; "
         f"the middle half is between {points(low)} and {points(high)}. "
         f"{of(most, 'student') if most else 'Nobody'} {'have' if most > 1 else 'has'} all points."
     )
@@ -165,8 +165,8 @@ def _over_time(report: AssignmentReport) -> str:
     busiest = max(report.days, key=lambda day: sum(report.days[day]))
     students = sum(new for new, _ in report.days.values())
     said = (
-        f"{of(students, 'student')} handed in, {of(report.hand_ins, 'time')} in all; "
-        f"most on {busiest.day} {busiest:%B} ({sum(report.days[busiest]):,})."
+        f"{of(students, 'student')} handed in {of(report.hand_ins, 'attempt')}. "
+        f"The busiest day was {busiest.day} {busiest:%B}, with {sum(report.days[busiest]):,}."
     )
     if report.again:
         same = report.again - report.better - report.worse
@@ -175,7 +175,7 @@ def _over_time(report: AssignmentReport) -> str:
             f"{same:,} with as many, {report.worse:,} with fewer."
         )
     if not report.times_known:
-        said += " Where it is not known when something was handed in, this is when it was graded."
+        said += " Where a time of submission is unknown, the chart shows when it was graded."
     return said
 
 

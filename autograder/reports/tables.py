@@ -73,10 +73,10 @@ def _cells(file: str) -> list[tuple[bool, str]]:
     return [
         (
             True,
-            "# Going on from the report\n\n"
-            "One row for each exercise of each hand-in. `attempt` counts a student's hand-ins from 1, `latest` is 1 for the last, `counts` is 1 where the "
-            "points are in the result. `waits` is 1 where a person still has to look, `readable` is 0 where the file could not be read. `mistake` is the "
-            "known mistake's name, `message` what the student was told. Points are as earned: penalties for lateness are in the report.",
+            "# Beyond the report\n\n"
+            "One row for each exercise of each attempt. `attempt` counts a student's attempts from 1, `latest` is 1 for the last, `counts` is 1 where the "
+            "points count. `waits` is 1 where a person still has to look, `readable` is 0 where the file could not be read. `mistake` is the "
+            "known mistake's name, `message` is what the student saw. Points are as earned: penalties for lateness are in the report.",
         ),
         (
             False,
@@ -95,7 +95,7 @@ for row in rows:
         row[name] = int(row[name])
 print(len(rows), "rows,", len({{row["student"] for row in rows}}), "students")""",
         ),
-        (True, "## Points of each student\n\nOf what counts and has been looked at, in each notebook."),
+        (True, "## Points of each student\n\nIn each notebook, only what counts and has been read."),
         (
             False,
             """points = defaultdict(float)
@@ -106,7 +106,7 @@ for assignment in sorted({assignment for assignment, _ in points}):
     scores = [score for (name, _), score in points.items() if name == assignment]
     print(f"{assignment}: {len(scores)} students, median {statistics.median(scores):g}")""",
         ),
-        (True, "## How hard each exercise was\n\nThe share of its points that were earned, in the latest attempts."),
+        (True, "## How hard each exercise was\n\nThe share of its points that the latest attempts earned."),
         (
             False,
             """earned, possible = defaultdict(float), defaultdict(float)
@@ -130,7 +130,7 @@ for (exercise, mistake), messages in sorted(told.items(), key=lambda pair: -len(
         ),
         (
             True,
-            "## In pandas\n\nThe same table, to go on from. If pandas is missing: `pip install pandas`, then run the cell again.",
+            "## In pandas\n\nThe same table in pandas. If pandas is missing: `pip install pandas`, then run the cell again.",
         ),
         (
             False,

@@ -68,8 +68,8 @@ def print_class(
     else:
         console.print(table)
     if count > most:
-        console.print(f"… and {count - most:,} more; all of them: grading.log, or `nbgrader export`", style="dim")
-    console.print("✔ earned   ✘ not earned, or in part   ○ not attempted   ? not graded: look at it\n", style="dim")
+        console.print(f"… and {count - most:,} more; grading.log and `nbgrader export` have all of them", style="dim")
+    console.print("✔ earned   ✘ not or partly earned   ○ not attempted   ? not graded: look at it\n", style="dim")
     one = next(iter(grades.values()), None)
     for title, names in (
         (("For practice, not for points", one.not_counted), ("Extra credit", one.on_top)) if one else ()

@@ -130,7 +130,7 @@ def _set_aside_empty_files(class_folder: ClassFolder) -> list[str]:
     found = []
     if _is_empty(class_folder.path / ROSTER):
         (class_folder.path / ROSTER).unlink()
-        found.append(f"{ROSTER} was empty, as after a power cut: name the lists of the class with --roster once more")
+        found.append(f"{ROSTER} was empty, as after a power cut: give the lists of the class with --roster again")
     for name in manifest.assignments(class_folder):
         folder = class_folder.path / manifest.FOLDER / name
         if not _is_empty(folder / manifest.FILE):
@@ -141,8 +141,8 @@ def _set_aside_empty_files(class_folder: ClassFolder) -> list[str]:
             number += 1
         folder.rename(aside / f"{name}-{number}")
         found.append(
-            f"the manifest of {name} was empty, as after a power cut: what had been collected is in damaged/{name}-{number} now; "
-            "collect each earlier export of it once more, the oldest first"
+            f"the manifest of {name} was empty, as after a power cut: what had been collected is now in damaged/{name}-{number}. "
+            "Collect each earlier export of it again, oldest first"
         )
     return found
 
@@ -178,7 +178,7 @@ class _Collection:
                 if nameless and one.number is IdScope.ASSIGNMENT:
                     self.found.notes.append(
                         f"{nameless:,} students have no ID number, login or address on a list: they are known by {one.title}'s number, "
-                        "which is another one for each assignment"
+                        "which changes with each assignment"
                     )
             if unread := system.unread_time(sheet):
                 self.unread.append(
@@ -189,14 +189,14 @@ class _Collection:
             self.export = replace(self.export, hand_ins=hand_ins)
             without = {one.who for one in hand_ins if not one.at}
             if len(without) < len({one.who for one in hand_ins}):
-                self.found.notes.append(f"its times are the {exporter.times_on}'s, read as {_clock(zone)}")
+                self.found.notes.append(f"its times come from the {exporter.times_on}, read as {_clock(zone)}")
                 if without:
                     self.unread.append(
-                        f"{len(without):,} of those who handed in have no time on a {exporter.times_on}, so none of them is late"
+                        f"{len(without):,} students who handed in have no time on a {exporter.times_on}, so none of them counts as late"
                     )
             elif not self.unread:
                 self.unread.append(
-                    f"{exporter.title} exports no times: they stand on the {exporter.sheet}, for --roster"
+                    f"{exporter.title} exports no times: they are on the {exporter.sheet}, so give that with --roster"
                 )
         self.export = replace(self.export, hand_ins=tuple(map(self._with_doubt, self.export.hand_ins)))
         self._look_at_the_export()
@@ -209,19 +209,19 @@ class _Collection:
         if remarks:
             first = in_a_line(next(iter(remarks.values())), 120)
             self.unread.append(
-                f"{len(remarks):,} times can't be read ({first}), so nobody is late by them: "
+                f"{len(remarks):,} times can't be read ({first}), so they make nobody late: "
                 f"if they are in another language, set {self.export.lms.title} to English and download it again"
             )
         exporter = self.export.lms
         if anonymous := {one.who for one in self.export.hand_ins if exporter.is_anonymous(one.who)}:
             (self.found.doubts if self.roster.is_listed else self.found.notes).append(
-                f"{exporter.title} exported it anonymously: {len(anonymous):,} names are {exporter.anonymous}…, which no gradebook has, "
+                f"{exporter.title} exported it anonymously: {len(anonymous):,} names begin with {exporter.anonymous}, and no gradebook has them, "
                 "so no grade can be given back. Switch off anonymous grading or show the names, and download it again"
             )
         claims = {one.attempt for one in self.export.hand_ins if not one.is_owned and not one.doubt}
         if claims:
             self.found.notes.append(
-                f"{len(claims):,} of its folders belong to no student's account, as in a zip or a copy: who handed in, and when, is what the folders say"
+                f"{len(claims):,} of its folders belong to no student's account, as in a zip or a copy, so the folders' names say who handed in, and when"
             )
 
     def _with_doubt(self, one: HandIn) -> HandIn:
@@ -229,7 +229,7 @@ class _Collection:
         one = by_roster(one, self.roster)
         if not one.at or not is_in_future(one.at):
             return one
-        return replace(one, at=None, doubtful_time=f"its time, {self._at(one.at)}, is still to come")
+        return replace(one, at=None, doubtful_time=f"its time, {self._at(one.at)}, is in the future")
 
     def read(self, assignment: str | None, zone: tzinfo | None) -> None:
         """Read all that was handed in, and find out what it was handed in for."""
@@ -242,13 +242,13 @@ class _Collection:
             votes = votes_of(self.submissions)
             if votes and max(votes.values()) < OF_ONE * votes.total():
                 held = ", ".join(f"{count:,} of {name}" for name, count in votes.most_common())
-                raise UserError(f"{self.opened.name} holds {held}: say which it is an export of, with --assignment")
+                raise UserError(f"{self.opened.name} has {held}: say with --assignment which one was exported")
             if votes:
                 expected = votes.most_common(1)[0][0]
-                self.found.notes.append(f"read as an export of {expected}, by what its notebooks hold")
+                self.found.notes.append(f"read as an export of {expected}, because of what its notebooks contain")
         self.label = f"{self.opened.name} ({expected})" if expected else self.opened.name
         if assignment and not self.submissions:
-            self.found.notes.append(f"nothing in it was handed in for {assignment}")
+            self.found.notes.append(f"it has no submission of {assignment}")
         for submission in self.submissions:
             submission.expected = submission.first.assignment or expected
         if self.export.lms.is_local_time:
@@ -292,7 +292,7 @@ class _Collection:
         for one in asked:
             hand_in, trouble = one.hand_in, one.trouble
             if self.settled.is_left(hand_in.system, hand_in.who, hand_in.entry):
-                self._line(hand_in, students, "", "", f"left, as somebody settled: {trouble}")
+                self._line(hand_in, students, "", "", f"left, as settled: {trouble}")
                 continue
             self._line(hand_in, students, "", "", trouble, asks=True)
             texts = (
@@ -338,7 +338,7 @@ class _Collection:
             if matter.assignment and not _assignment(matter.assignment, self.assignments):
                 self.found.doubts.append(f"{where}{unknown_assignment(matter.assignment)}")
             elif matter.assignment and normalize_name(matter.file) in entries - notebooks:
-                self.found.doubts.append(f"{where}{in_a_line(matter.file, 200)} is no notebook, so it can't count")
+                self.found.doubts.append(f"{where}{in_a_line(matter.file, 200)} is not a notebook, so it can't count")
             elif matter.assignment and matter.archive == self.label and normalize_name(matter.file) not in notebooks:
                 self.found.notes.append(f"{where}{in_a_line(matter.file, 200)} is not in this export")
 
@@ -363,7 +363,7 @@ class _Collection:
                 continue
             for submission, file in those:
                 if file.hand_in.entry not in self._said(submission):
-                    trouble = f"one of {len(those)} hand-ins, and not all of them say when: which one counts?"
+                    trouble = f"one of {len(those)} submissions, and not all have a time: which one counts?"
                     self._ask(submission, [UnresolvedFile(file.hand_in, trouble, submission.assignment)])
                     submission.chosen = None
 
@@ -408,9 +408,9 @@ class _Collection:
             if is_new:
                 self._write(kept, record, file.hand_in.read)
             if file.hand_in.entry not in self.asked:
-                untouched = f"{file.assignment} as it was handed out" if file.is_untouched else ""
+                untouched = f"{file.assignment} as handed out, untouched" if file.is_untouched else ""
                 why = f"{file.trouble or untouched}; " if file.trouble or untouched else ""
-                self._line(file.hand_in, student.id, "", "", why + ("kept beside it" if is_new else "here already"))
+                self._line(file.hand_in, student.id, "", "", why + ("kept beside it" if is_new else "already here"))
 
     def _number_attempt(self, kept: Manifest, submission: FileGroup, student: Student, file: NotebookFile) -> None:
         known_ones = {record.key: record for record in kept.records.get(student.id, ()) if record.attempt}
@@ -424,15 +424,15 @@ class _Collection:
         self.found.new += 1
         if kept.latest(student.id) == record:
             kept.placing[student.id] = record.number
-            what = "new, in the place of the one before" if record.attempt > 1 else "new, to submitted/"
+            what = "new, replaces the one before" if record.attempt > 1 else "new, put into submitted/"
         else:
-            what = "new, kept: a later one counts"
+            what = "new, kept; a later one counts"
         called = "" if file.called == f"{kept.assignment}.ipynb" else f"called {file.called}"
         notes = [file.hand_in.remark, "late" if file.hand_in.late else "", called, there]
         if file.hand_in.claimed and file.hand_in.at:
             self.found.doubts.append(
-                f"{in_a_line(file.hand_in.attempt, 200)}: written at {self._at(file.hand_in.at)}, later than its name says; the later time counts. Had "
-                "the whole exchange been copied, the names would be right: then collect a zip of it"
+                f"{in_a_line(file.hand_in.attempt, 200)}: written at {self._at(file.hand_in.at)}, later than its name says; the later time counts. If "
+                "the whole exchange was copied, the names are right: collect a zip of it instead"
             )
         what = "; ".join(note for note in (what, *notes) if note)
         self._line(file.hand_in, student.id, kept.assignment, str(record.attempt), what)
@@ -441,7 +441,7 @@ class _Collection:
         self, kept: Manifest, student: Student, file: NotebookFile, before: Record, record: Record
     ) -> None:
         """An attempt that is here already: its time may have come or changed since, and a power cut may have emptied its files."""
-        what = "here already"
+        what = "already here"
         if record.when and record.when != before.when:
             if before.when:
                 what += f"; handed in at {self._at(record.when)}, not at {self._at(before.when)} as read before"
@@ -450,7 +450,7 @@ class _Collection:
         if latest and latest.number != before.number:
             what += f"; attempt {latest.attempt} counts"
         if not kept.is_whole(self.class_folder, before):
-            what += "; its file was damaged, and is written again"
+            what += "; its file was damaged and is written again"
             self.writing.append((kept, before, file.hand_in.read))
         folder = self.class_folder.submitted / student.id / kept.assignment
         files = (f"{kept.assignment}.ipynb", untrusted_files.TIMESTAMP, SECRET)
@@ -467,7 +467,7 @@ class _Collection:
         folder = self.class_folder.submitted / student.id / kept.assignment
         path = folder / f"{kept.assignment}.ipynb"
         others = [other.name for other in sorted(folder.glob("*.ipynb")) if other != path]
-        beside = f"{in_a_line(', '.join(others), 80)} in submitted/ does not count any more" if others else ""
+        beside = f"{in_a_line(', '.join(others), 80)} in submitted/ no longer counts" if others else ""
         if not untrusted_files.is_file(path):
             return beside
         data = path.read_bytes()
@@ -560,7 +560,7 @@ class _Collection:
         except Refused as reason:
             raise UserError(f"{record.entry}: {reason}") from None
         if hashlib.sha256(data).hexdigest() != record.sha256:
-            raise UserError(f"{record.entry} has changed while it was collected: the same command goes on from here")
+            raise UserError(f"{record.entry} changed while it was collected: the same command continues from here")
         return data
 
     def _place(self, files: Batch, kept: Manifest, student: str, number: int) -> None:
@@ -572,11 +572,11 @@ class _Collection:
         if record is None and number != NOTHING:
             return
         if any(part.is_symlink() for part in (folder.parent, folder, path)) or (path.exists() and not path.is_file()):
-            self.found.doubts.append(f"{path} is a link, or not a regular file: nothing was put there")
+            self.found.doubts.append(f"{path} is a link or not a regular file, so nothing was put there")
             return
         there = hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else ""
         if there not in {"", EMPTIED, *(one.sha256 for one in records.values())}:
-            self.found.doubts.append(f"{path} was changed meanwhile: it is left as it is")
+            self.found.doubts.append(f"{path} was changed meanwhile, so it was left alone")
             return
         if record is None:
             for name in (path.name, untrusted_files.TIMESTAMP, SECRET):

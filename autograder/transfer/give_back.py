@@ -86,9 +86,9 @@ def give_back(
     require_assignment(assignment)
     taker = lms.find(system)
     if taker.sheet and sheet is None and not pages:
-        raise UserError(f"the {taker.sheet} is needed, as {taker.title} lets you download it: --sheet FILE")
+        raise UserError(f"give {taker.title}'s {taker.sheet}, with --sheet FILE")
     if to is None and not dry_run and taker.needs_file:
-        raise UserError("say where it is to be written: --to FILE or FOLDER")
+        raise UserError("say where to write it with --to FILE or FOLDER")
     with gc_paused():
         from autograder.gradebook import gradebook
 
@@ -163,18 +163,18 @@ class GradeExport:
     def is_unread(self, student: str, old: str = "") -> bool:
         """Whether a student is left out because something is still to be read; then that is noted."""
         if student in self.unread:
-            self.leave(student, old, f"left out: {self.unread[student]:g} points are still to be read by a person")
+            self.leave(student, old, f"left out: {self.unread[student]:g} points have not been read yet")
         return student in self.unread
 
     def write(self, data: bytes | None, to: Path | None, name: str, sheet: Path | None) -> None:
         if self.dry_run or to is None or data is None:
             return
         if not self.done.written:
-            self.done.notes.append("there is nothing to give back: no file was written")
+            self.done.notes.append("there is nothing to give back, so no file was written")
             return
         path = to / name if to.is_dir() else to
         if sheet is not None and path.resolve() == sheet.resolve():
-            raise UserError(f"{path} is the sheet itself, which stays as it is: write to another file")
+            raise UserError(f"{path} is the sheet itself, which is not changed: write to another file")
         write_private(path, data)
         self.done.file = path
 
@@ -192,7 +192,7 @@ class GradeExport:
             if student in self.marks and not self.is_unread(student, row[grades.column]):
                 self._put(grades, row, student, others)
         self.done.doubts += [
-            f"{in_a_line(self.name(student), 80)} ({student}) was graded here, and is not on this sheet".replace(
+            f"{in_a_line(self.name(student), 80)} ({student}) was graded here but is not on this sheet".replace(
                 "() ", ""
             )
             for student in self.marks
@@ -202,7 +202,7 @@ class GradeExport:
         worth = ", ".join(f"{one:g}" for one in sorted(most))
         for top in sorted(top for top in tops if number(top) is not None and number(top) not in most):
             self.done.notes.append(
-                f"the sheet's maximum is {top}, the notebook is worth {worth} points in this class: they are given back as they are"
+                f"the sheet's maximum is {top}, but the notebook is worth {worth} points in this class; points are given back unscaled"
             )
         if grades.advice:
             self.done.notes.append(grades.advice)
@@ -220,7 +220,7 @@ class GradeExport:
             try:
                 student = self.roster.find(ids)
             except Doubtful as doubt:
-                self.done.doubts.append(f"line {row.line}: {doubt}; left as it is")
+                self.done.doubts.append(f"line {row.line}: {doubt}; not changed")
                 continue
             student = student or next((Student(text) for text in ids.values() if text in self.marks), None)
             if student is None:
@@ -228,19 +228,19 @@ class GradeExport:
             elif student.id in found or student.id in twice:
                 twice.add(student.id)
                 found.pop(student.id, None)
-                self.done.doubts.append(f"line {row.line}: {student.id} stands there twice; left as it is")
+                self.done.doubts.append(f"line {row.line}: {student.id} is on the sheet twice; not changed")
             else:
                 found[student.id] = row
         if unknown and not found:
             raise UserError(
-                f"nobody on {grades.sheet.name} is on the roster by an id, or has a folder that is one: "
-                "give it to `autograder collect` with --roster first"
+                f"no id on {grades.sheet.name} is on the roster or the name of a student's folder: "
+                "first give this sheet to `autograder collect` with --roster"
             )
         if unknown:
             stay = (
-                "are not on the roster, and stay as they are"
+                "are not on the roster and are not changed"
                 if unknown > 1
-                else "is not on the roster, and stays as it is"
+                else "is not on the roster and is not changed"
             )
             self.done.notes.append(f"{unknown} on the sheet {stay}")
         return found
@@ -248,7 +248,7 @@ class GradeExport:
     def _put(self, grades: GradeSheet, row: SheetRow, student: str, others: list[str]) -> None:
         old, most, points = row[grades.column], grades.maximum(row), self.score(student)
         if points is None:
-            self.leave(student, old, "no score is to be given")
+            self.leave(student, old, "left out: there is no score for this student")
             return
         new = like(points, most, others)
         if number(old) is not None and number(old) == number(new):
@@ -277,7 +277,7 @@ class GradeExport:
             called, own = self.name(student), self._own_ids(student)
             name, trouble = self.taker.page_name(FeedbackPage(student, called, self.assignment, record, own, numbers))
             if not trouble and name in found:
-                trouble = "another one's page goes to the same place"
+                trouble = "another student's page has the same name there"
             if trouble:
                 self.leave(student, "", f"left out: {trouble}")
                 continue
@@ -298,7 +298,11 @@ class GradeExport:
             if record is None:
                 self.leave(student, "", f"left out: not collected from {self.done.title}")
             elif record.handed_in_for != self.assignment:
-                self.leave(student, "", f"left out: handed in for {record.handed_in_for}, where no page of this can go")
+                self.leave(
+                    student,
+                    "",
+                    f"left out: handed in for {record.handed_in_for}, which takes no page of this assignment",
+                )
             elif not untrusted_files.is_file(page):
                 self.leave(student, "", "left out: there is no feedback page")
             elif not self.is_unread(student):
@@ -348,7 +352,7 @@ class GradeExport:
             )
         if records and not known_here:
             self.done.notes.append(
-                f"Teams have no number on a worksheet, so nothing shows whether {sheet.name} is the one of {self.assignment}: please look"
+                f"Teams have no number on a worksheet, so please check yourself that {sheet.name} is the one of {self.assignment}"
             )
 
     def _own_ids(self, student: str) -> list[str]:

@@ -127,7 +127,7 @@ def _files(
         elif normalize_name(hand_in.entry) in zips.wanted or submission.may_look_at(len(data)):
             yield _inspect(file, data, assignments)
         else:
-            yield replace(file, trouble=f"not looked at: {AT_MOST}", is_broken=True)
+            yield replace(file, trouble=f"not read: {AT_MOST}", is_broken=True)
         if name.endswith(".zip"):
             yield from _in_zip(submission, hand_in, assignments, zips)
     except Refused as reason:
@@ -156,7 +156,7 @@ def _in_zip(submission: FileGroup, outer: HandIn, assignments: Sequence[str], zi
         else:
             yield _inspect(NotebookFile(hand_in, hashlib.sha256(data).hexdigest(), len(data)), data, assignments)
     if passed_over:
-        why = f"{passed_over:,} of the {len(notebooks):,} notebooks in it were not looked at: {AT_MOST}"
+        why = f"{passed_over:,} of the {len(notebooks):,} notebooks in it were not read: {AT_MOST}"
         submission.refused.append((outer, why))
 
 
@@ -170,7 +170,7 @@ def _inspect(file: NotebookFile, data: bytes, assignments: Sequence[str]) -> Not
     if not votes or votes[0][1] < FEWEST:
         return replace(file, trouble="not a notebook of this course")
     if len(votes) > 1 and votes[1][1] == votes[0][1]:
-        return replace(file, trouble=f"as much of {votes[0][0]} as of {votes[1][0]}")
+        return replace(file, trouble=f"it has as much of {votes[0][0]} as of {votes[1][0]}")
     name = votes[0][0]
     return replace(file, assignment=name, is_untouched=rebuild.is_untouched(name, cells))
 
@@ -197,9 +197,7 @@ def choose(submission: FileGroup, said: Mapping[str, str], assignments: Sequence
         return asked
     one = next((one for one in asked if one.suggestion), asked[0])
     first = one.trouble if one.trouble.endswith("?") else f"{one.trouble}."
-    more = (
-        f"{len(asked) - 1:,} more of its files need a look: where another one counts, write its name in the column file"
-    )
+    more = f"{len(asked) - 1:,} more of its files need a look; if another one counts, write its name in the column file"
     return [replace(one, trouble=f"{first} {more}")]
 
 
@@ -216,7 +214,7 @@ def _choose(submission: FileGroup, said: Mapping[str, str], assignments: Sequenc
         return [
             *asked,
             UnresolvedFile(
-                submission.first, f"handed in as {in_a_line(expected, 80)}, and there is no such assignment"
+                submission.first, f"handed in as {in_a_line(expected, 80)}, but there is no such assignment"
             ),
         ]
     fitting = _touched([file for file in submission.notebooks if file.assignment == expected])
@@ -234,7 +232,7 @@ def _choose(submission: FileGroup, said: Mapping[str, str], assignments: Sequenc
         elif file is not submission.chosen:
             asked.append(
                 UnresolvedFile(
-                    file.hand_in, f"a second notebook of {expected}, and {submission.chosen.called} counts", expected
+                    file.hand_in, f"a second notebook of {expected}; {submission.chosen.called} counts", expected
                 )
             )
     for file in submission.notebooks:
@@ -242,7 +240,9 @@ def _choose(submission: FileGroup, said: Mapping[str, str], assignments: Sequenc
             if submission.chosen and file.is_untouched:
                 continue
             asked.append(
-                UnresolvedFile(file.hand_in, f"this is {file.assignment}, handed in as {expected}", file.assignment)
+                UnresolvedFile(
+                    file.hand_in, f"this is {file.assignment}, but it was handed in as {expected}", file.assignment
+                )
             )
         elif file.trouble and (file.is_broken or submission.chosen is None):
             asked.append(UnresolvedFile(file.hand_in, file.trouble, expected))

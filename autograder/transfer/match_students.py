@@ -36,7 +36,7 @@ def by_roster(hand_in: HandIn, roster: Roster) -> HandIn:
     whose = " or ".join(
         in_a_line(f"{who.name} ({who.id})" if (who := owners[one.who]) else one.who, 100) for one in meant
     )
-    doubt = f"its name can be read as a file of {whose}: write whose it is"
+    doubt = f"its name could mean {whose}: write whose it is"
     return replace(first, who=" or ".join(one.who for one in meant), people=(), doubt=doubt)
 
 
@@ -81,7 +81,7 @@ class Finder:
         if trouble:
             called = self.roster.called(first.name)
             if not settled and len(called) > 1 and not system.has_ids_on_lists:
-                trouble = f"{len(called)} on the roster are called so: write whether it is {' or '.join(names_with_ids(called[:4]))}"
+                trouble = f"{len(called)} on the roster have this name: write whether it is {' or '.join(names_with_ids(called[:4]))}"
             suggestion = " ".join(student.id for student in called[:3])
             submission.students = []
             return [UnresolvedFile(first, trouble, suggestion)]
@@ -125,7 +125,7 @@ class Finder:
         may_add = system.is_anonymous(first.who) or (self.may_add and (not self.keys or not self.keys.isdisjoint(ids)))
         if student is None and not may_add:
             tokens = " or ".join(f"{key} {in_a_line(text, 80)}" for key, text in ids.items())
-            return f"nobody on the roster has {tokens}: give a list that does with --roster, or write who it is"
+            return f"nobody on the roster has {tokens}: give a list that has it with --roster, or write who it is"
         student, doubt = self.roster.take(person, listed=False, student=student)
         if student is None:
             return doubt
@@ -151,7 +151,7 @@ class Finder:
             return []
         shown = in_a_line(repr(first.name), 100)
         trouble = (
-            f"{system.title} calls this {shown}, not {student.name}: if that is a group, write all its members' ids"
+            f"{system.title} calls this {shown}, not {student.name}: if that is a group, write the ids of all members"
         )
         return [UnresolvedFile(first, trouble, student.id)]
 

@@ -53,7 +53,7 @@ COOKIE = "autograder_desk"
 HOSTS = ("127.0.0.1", "localhost", "[::1]")
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 NO_ENTRY = "Open the address that `autograder desk` printed, with its token."
-USED = "The address that `autograder desk` printed has been opened, and it opens once. Go on in that browser, or end the desk with Ctrl-C and start it again."
+USED = "The address that `autograder desk` printed has been opened, and it opens only once. Use that browser, or end the desk with Ctrl-C and start it again."
 MOST_ROWS = 2000  # of a table
 T = TypeVar("T")
 
@@ -158,7 +158,7 @@ class _Guard(BaseHTTPMiddleware):
     async def dispatch(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
         desk: WebApp = request.app.state.desk
         if not _is_here(request):
-            return _guarded(PlainTextResponse("This desk is for this machine alone.", 403))
+            return _guarded(PlainTextResponse("This desk is for this machine only.", 403))
         given = request.query_params.get("token")
         if given is not None and desk.token and hmac.compare_digest(given.encode(), desk.token.encode()):
             desk.token = ""
@@ -477,7 +477,7 @@ def _look_at_export(desk: WebApp, request: Request, sent: FormData) -> Response:
         for key in ("export", "roster")
     }
     if not files["export"]:
-        raise UserError("choose the zip that the LMS let you download")
+        raise UserError("choose the zip that you downloaded from the LMS")
     asked = str(sent.get("assignment") or "")
     clock = Policy.of(desk.class_folder).clock
     by_name = "match_names" in sent
@@ -600,7 +600,7 @@ def serve(app: Starlette, port: int, tell: Callable[[str], None]) -> None:
         try:
             listener.bind(("127.0.0.1", port))
         except OSError as error:
-            raise UserError(f"port {port} can't be listened at: {error.strerror}") from None
+            raise UserError(f"port {port} can't be used: {error.strerror}") from None
         address = f"http://127.0.0.1:{listener.getsockname()[1]}/?token={app.state.desk.token}"
         app.state.desk.looks_ahead = True
         server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off", ws="none"))

@@ -75,7 +75,7 @@ class GradingJob:
             if self.is_running:
                 return
             if not names:
-                raise UserError(f"nothing to grade: {self._class_folder.submitted} holds no submission of this course")
+                raise UserError(f"nothing to grade: {self._class_folder.submitted} has no submission of this course")
             self._stop.clear()
             self.progress = Progress(names)
             self._thread = threading.Thread(target=self._run, args=(self.progress, force), daemon=True)
@@ -95,7 +95,7 @@ class GradingJob:
             self._grade(progress, force)
             progress.ended = "Everything is graded."
         except KeyboardInterrupt:
-            progress.ended = "Stopped. What was graded is saved; grading again does the rest."
+            progress.ended = "Stopped. What was graded is saved; grade again to do the rest."
         except (UserError, JailBroken, KeyProblem, OSError) as error:
             progress.ended, progress.trouble = str(error), True
         except Exception as error:  # a fault of ours: the page must say so, since nobody sees this thread's traceback
@@ -124,4 +124,4 @@ class GradingJob:
                     self._class_folder, name, team, grade_class.GradeOptions(force=force), tell, self._stop
                 )
                 progress.remarks += [f"{name}: {line}" for line in summary.problems()]
-        progress.remarks += [f"Not looked at: {line}" for line in submitted_files.strays(self._class_folder)]
+        progress.remarks += [f"Ignored: {line}" for line in submitted_files.strays(self._class_folder)]

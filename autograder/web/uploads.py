@@ -94,5 +94,5 @@ class Uploads:
         """
         path = self._folder / key
         if not KEY.fullmatch(key) or not path.is_file():
-            raise UserError("the file that you handed in is not here any more: choose it again")
+            raise UserError("the file that you chose is gone: choose it again")
         return path

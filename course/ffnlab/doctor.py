@@ -152,7 +152,7 @@ def sliders_are_installed() -> str:
 
     extension = Path("labextensions", "@jupyter-widgets", "jupyterlab-manager", "package.json")
     if not any((Path(folder) / extension).is_file() for folder in jupyter_path()):
-        raise Unwell("JupyterLab's part of ipywidgets (jupyterlab_widgets) is missing: no sliders")
+        raise Unwell("JupyterLab's part of ipywidgets (jupyterlab_widgets) is missing, so there are no sliders")
     return "JupyterLab can show sliders"
 
 
@@ -162,13 +162,13 @@ def kernel_is_found() -> str:
     try:
         program = Path(KernelSpecManager().get_kernel_spec("python3").argv[0])
     except NoSuchKernel:
-        raise Unwell("no Python kernel is found for notebooks") from None
+        raise Unwell("there is no Python kernel for notebooks") from None
     if program.is_absolute() and program.parent != Path(sys.executable).parent:
         raise Unwell(
             f"notebooks would run in another Python, {program}",
             with_this_python("-m", "ipykernel", "install", "--sys-prefix"),
         )
-    return "a kernel for notebooks is found"
+    return "there is a kernel for notebooks"
 
 
 def answers_are_there() -> str:
@@ -179,8 +179,8 @@ def answers_are_there() -> str:
     missing = [notebook for notebook in there if not course.answers_file(notebook).is_file()]
     if missing:
         raise Unwell(
-            f"the shipped answers of {', '.join(missing)} are missing: no check can be made",
-            "get the course again; authors run `make build`",
+            f"the shipped answers of {', '.join(missing)} are missing, so no check works",
+            "download the course again; authors run `make build`",
         )
     return "the shipped answers are there"
 
@@ -192,7 +192,7 @@ def folder_is_a_course() -> str:
     notebooks = active_course().notebooks
     if not any((place / name).is_dir() for place in (here, *here.parents) for name in notebooks):
         raise Unwell(
-            "this folder is not in the course: progress would not be kept",
+            "this folder is not in the course, so progress would not be kept",
             "change to the folder with start.py in it, or open JupyterLab with `python start.py`",
         )
     try:
@@ -202,7 +202,7 @@ def folder_is_a_course() -> str:
             f"{here} can't be written: {error.strerror}",
             "copy the course to a folder of your own and run `python start.py` there",
         ) from None
-    return "this folder is the course's, and can be written"
+    return "this folder belongs to the course and can be written"
 
 
 if __name__ == "__main__":

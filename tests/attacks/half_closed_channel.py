@@ -15,7 +15,7 @@ def shutting(notebook: Notebook) -> Notebook:
 
 
 attack = Attack(
-    says="ended without a word",
+    says="ended without an answer",
     answer=CHANNEL
     + """
 import time

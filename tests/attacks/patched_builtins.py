@@ -3,7 +3,7 @@
 from attacks import Attack
 
 attack = Attack(
-    says="ended without a word|is not right",
+    says="ended without an answer|is not right",
     answer="""
 import builtins
 

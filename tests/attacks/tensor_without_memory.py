@@ -3,7 +3,7 @@
 from attacks import Attack
 
 attack = Attack(
-    says="ended without a word",
+    says="ended without an answer",
     answer="""
 import torch
 

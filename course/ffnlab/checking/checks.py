@@ -23,18 +23,18 @@ LINES, LENGTH = 10, 4000  # of what a student's code prints, as much as a panel 
 
 STOPPED = "Your code was stopped after {}{}"
 ENDLESS = (
-    "One way to get this: a loop that never ends, because its condition never becomes false. Another: the code is right and needs longer. "
+    "Perhaps a loop never ends, because its condition never becomes false. Or the code is right and needs longer. "
     'Then run `check("{}", …, seconds={:g})` in a cell of your own.'
 )
 FLOODED = "Your code was stopped because it printed more than {:,} characters{}"
 PRINTS = (
-    "One way to get this: a `print` in a loop that never ends. Another: you print large things to see what your code does. Print their shapes instead. "
+    "Perhaps a `print` is in a loop that never ends. Or you print large things to see what your code does; print their shapes instead. "
     'To allow more, run `check("{}", …, characters=10_000_000)` in a cell of your own.'
 )
 ON_PURPOSE = "You are trying the check out: this earns nothing, and nothing is recorded."
-INTERRUPTED = "You have interrupted it{}. Nothing has been recorded."
+INTERRUPTED = "You interrupted the check{}, so nothing was recorded."
 BROKEN = (
-    "Checking your answer ended in {}, so this says nothing about whether it is right, and nothing has been recorded. Your code has probably changed something "
+    "Checking your answer ended in {}, so nothing is known about it and nothing was recorded. Your code has probably changed something "
     "that Python or torch needs. Restart the kernel, run the cells above again, and look at what your code does besides computing its result."
 )
 
@@ -80,7 +80,7 @@ def check(
         kind = type(error).__name__
         said = INTERRUPTED.format(_at(error)) if kind == "KeyboardInterrupt" else BROKEN.format(kind)
         return _finish(panel.message(f"? {name}: not checked", said, Outcome.NOT_GRADED), name)
-    more = f'Stuck? `hint("{name}")` in a cell of your own.' if exercise.hints else ""
+    more = f'Stuck? Run `hint("{name}")` in a cell of your own.' if exercise.hints else ""
     shown = panel.of_verdict(verdict, exercise.understood, printed, more, warned=output.warnings, note=note, kept=kept)
     if on_purpose:
         display(shown)
@@ -170,5 +170,5 @@ def hint(name: str) -> None:
     index = _shown[name] % len(hints)
     _shown[name] += 1
     left = len(hints) - index - 1
-    rest = f"Run the cell again for the next ({left} left)." if left else "That was the last one."
+    rest = f"Run the cell again for the next one; {left} left." if left else "That was the last one."
     display(panel.message(f"Hint {index + 1} of {len(hints)}: {name}", f"{hints[index]} {rest}"))

@@ -30,7 +30,7 @@ from ffnlab.registry import KeptCode, active_course
 
 HEADING = re.compile(r"^# === (\w+), (\S+), (\d{4}-\d\d-\d\d) ===$", re.MULTILINE)
 HEAD = """\
-# {file}: the code with which you have earned exercises. It runs alone.
+# {file}: the code with which you earned exercises. It runs on its own.
 # Read it, run it, change it. Once you have changed it, no check touches it. Delete it, and the next check begins a new one.
 """
 DIGEST = "# As a check wrote it: "
@@ -40,11 +40,11 @@ WRITTEN = "Your code is in `{file}` now."
 EDITED = "You have changed `{file}`, so it stays as it is, without this answer."
 NOT_WRITTEN = "`{file}` could not be written: {reason}."
 NOT_KEPT = "This code is not in `{file}`: {reason}."
-FOREIGN = "it needs `{name}` from {package}, and the file has to do without"
+FOREIGN = "it needs `{name}` from {package}, which the file must not import"
 NO_SOURCE = "it needs `{name}`, whose source can't be found"
 NO_ANSWER = "its source can't be found"
-CLASH = "`{name}` is something else in the section of `{section}`"
-NOT_ALONE = "outside of this notebook it does not do the same"
+CLASH = "`{name}` means something else in the section of `{section}`"
+NOT_ALONE = "outside this notebook it does something else"
 
 
 class NotKept(Exception):

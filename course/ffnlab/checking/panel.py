@@ -25,9 +25,15 @@ COLOURS = {
 
 NOT_ATTEMPTED = (
     "Write your code in the cell above and run it, then run this cell again. "
-    "Your code is there already? Then a line `raise NotImplementedError` (or `...`) is still in it."
+    "If your code is there already, it still has a line `raise NotImplementedError` or `...`."
 )
-NOT_ANSWERED = 'Put the letter of your answer in place of `...`, in quotes as in `"A"`, and run this cell again.'
+NEGATIVE = re.compile(r"(?<![\w.)\]-])-(?=\d)")  # the hyphen of a negative number
+# How it is told where an answer is wrong: in the first case, in which others, and in which it is right.
+PLACE = re.compile(
+    r"(?P<first>[^:]+?)(?P<others>, and in [^:(]+|, also “[^:]+?)?(?: \((?P<notes>right[^()]*)\))?: (?P<what>.+)",
+    re.DOTALL,
+)
+NOT_ANSWERED = 'Replace `...` with the letter of your answer, in quotes as in `"A"`, and run this cell again.'
 
 
 @dataclass(frozen=True)
@@ -114,7 +120,7 @@ def _reasons_text(verdict: Verdict) -> list[str]:
     """The cause comes first where it is known, then where to look, then what was seen."""
     lines = [f"  {_cause_title(verdict)}: {verdict.cause}"] if verdict.cause else []
     seen = [f"  {'✘' if aspect.seen else '✔'} {_aspect(aspect)}" for aspect in _shown(verdict)]
-    where = [f"  Where to look: {_capital(verdict.where)}"] if verdict.where else []
+    where = [f"  {_where(verdict)}"] if verdict.where else []
     return lines + (where + seen if verdict.cause else seen + where)
 
 
@@ -125,7 +131,7 @@ def _reasons_html(verdict: Verdict) -> str:
         for aspect in _shown(verdict)
     )
     seen = f'<ul style="list-style:none;margin:.25em 0 .35em;padding:0">{rows}</ul>' if rows else ""
-    where = f"<div><b>Where to look.</b> {_text(_capital(verdict.where))}</div>" if verdict.where else ""
+    where = f"<div>{_text(_where(verdict))}</div>" if verdict.where else ""
     if not verdict.cause:
         return seen + where
     cause = f'<div style="margin:.35em 0"><b>{_cause_title(verdict)}.</b> {_text(verdict.cause)}</div>'
@@ -173,15 +179,44 @@ def _cause_title(verdict: Verdict) -> str:
     return "Why not" if _is_question(verdict) else "Likely cause"
 
 
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+def _where(verdict: Verdict) -> str:
+    return sentence(f"Look at {verdict.where}")
 
 
 def _aspect(aspect: AspectVerdict) -> str:
+    seen = _in_sentences(_with_minus(aspect.seen)) if aspect.seen else ""
     if not aspect.name:
-        return sentence(aspect.seen)
+        return seen
     score = f"{aspect.points:g} of {_points(aspect.max_points)}"
-    return f"{aspect.name} ({score})" + (f": {sentence(aspect.seen)}" if aspect.seen else "")
+    return f"{aspect.name} ({score})" + (f": {seen}" if seen else "")
+
+
+def _in_sentences(seen: str) -> str:
+    """The first wrong case; in sentences of their own, which other cases are wrong, and which are right."""
+    found = PLACE.fullmatch(seen)
+    if not found or not (found["others"] or found["notes"]):
+        return sentence(seen)
+    said = [f"{found['first']}: {found['what']}"]
+    if others := _joined((found["others"] or "").removeprefix(", and in ").removeprefix(", also ")):
+        one = others.startswith(("the other", "every")) or others.count("“") == 1
+        said.append(f"{others[:1].upper()}{others[1:]} {'fails' if one else 'fail'}, too")
+    for note in filter(None, (found["notes"] or "").split("; ")):
+        labels = _joined(note.removeprefix("right: "))
+        is_right = f"{labels} {'is' if labels.count('“') == 1 else 'are'} right"
+        said.append(is_right if note.startswith("right: ") else f"It is {note}")
+    return " ".join(map(sentence, said))
+
+
+def _joined(labels: str) -> str:
+    """Labels in quotation marks, the last one after an “and”."""
+    return re.sub(r", (“[^“]*”)$", r" and \1", labels)
+
+
+def _with_minus(seen: str) -> str:
+    """The text with a minus sign before its negative numbers, except in code, in quotations and in what an exception says."""
+    ours, *error = re.split(f"({RAISED})", seen, maxsplit=1)
+    parts = re.split(r"(`[^`]*`|“[^”]*”|'[^']*'|\([A-Z]\w*: .*)", ours)
+    return "".join([*(part if index % 2 else NEGATIVE.sub("−", part) for index, part in enumerate(parts)), *error])
 
 
 def _points(points: float) -> str:

@@ -114,7 +114,7 @@ ffn_forward = Exercise(
     "ffn_forward",
     draw=_draw,
     where="the section “One token by hand”.",
-    understood="Expand, bend, contract: the same two products and one activation for every token, whatever shape the tokens come in.",
+    understood="Every token goes through the same two products with one activation between them, whatever shape the tokens come in.",
     hints=(
         "Read the formula from the inside outwards. There are three steps: into the hidden layer, the activation, and back out.",
         "`x @ W1` turns the last dimension, d_model, into d_ff and leaves all the others alone. What is added before `act` sees it?",
@@ -158,7 +158,7 @@ ffn_trace = Exercise(
     "ffn_trace",
     draw=_draw_weights,
     where="the section “Trace one token”.",
-    understood="You can stop the FFN at each of its three stages and look: before the bend, after it, and at the output.",
+    understood="You can stop the FFN at each of its three stages and look: before the activation, after it, and at the output.",
     hints=(
         "It is `ffn_forward` with three named stages. Write one line per stage, each from the one before.",
         "`F.gelu` has an argument that chooses the tanh approximation. What does `F.gelu` do without it?",
@@ -239,7 +239,8 @@ ffn_backward = Exercise(
     "ffn_backward",
     draw=_draw_backward,
     where="the section “Trace one token”, where it goes back again.",
-    understood="A gradient walks back through the same three stages: the same two matrices, turned round, and the bend, which lets through only what fired.",
+    understood="A gradient walks back through the same three stages: the same two matrices, transposed, and the activation, which lets through only "
+    "what fired.",
     hints=(
         "Begin at the output, with one token. W2[j, k] carries the hidden number j to the output k: which two numbers make its gradient? "
         "Write them as a matrix [d_ff, d_model].",
@@ -555,7 +556,7 @@ collapse_linear = Exercise(
     "collapse_linear",
     draw=_draw_weights,
     where="the section “Take the bend away”.",
-    understood="Without the bend, two layers say no more than one: however wide the hidden layer, one matrix and one bias do it all.",
+    understood="Without the activation, two layers say no more than one: however wide the hidden layer, one matrix and one bias do it all.",
     hints=(
         "Write (x @ W1 + b1) @ W2 + b2 without brackets. Which terms contain x, and which do not?",
         "What multiplies x is W; everything that remains when x is zero is b.",
@@ -605,7 +606,7 @@ DeepFFN = Exercise(
     "DeepFFN",
     draw=_draw_deep,
     where="the section “Deeper, and normalised”.",
-    understood="Depth is a list of layers that PyTorch knows about, with a bend after each hidden layer and none at the end.",
+    understood="Depth is a list of layers that PyTorch knows about, with an activation after each hidden layer and none at the end.",
     hints=(
         "Count on paper for n_hidden = 1, 2 and 3: how many layers go from d_model to d_ff, from d_ff to d_ff, from d_ff to d_model?",
         "A Python list hides its layers from `parameters()`. Which container does not?",
@@ -702,7 +703,7 @@ NormFFN = Exercise(
     "NormFFN",
     draw=_draw_norm,
     where="the section “Deeper, and normalised”.",
-    understood="The norm comes after the bend, and each token is normalised over its own d_ff hidden values: tokens stay strangers.",
+    understood="The norm comes after the activation, and each token is normalised over its own d_ff hidden values: tokens stay strangers.",
     hints=(
         "Which tensor has d_ff numbers per token: x, the hidden layer, or the output? That is the one to be normalised.",
         "The order is linear1, activation, norm, linear2. The norm needs to know the width of what it normalises.",

@@ -115,7 +115,8 @@ glu_variant = Exercise(
     "glu_variant",
     draw=_draw,
     where="the section “The family”.",
-    understood="Five published FFNs are one formula: the gate is bent, the other branch stays straight, and the two are multiplied number by number.",
+    understood="Five published FFNs are one formula: the gate goes through an activation, the other branch stays linear, and the two are multiplied "
+    "number by number.",
     hints=(
         "Both branches read the same x. One is `x @ Wg`, the other `x @ Wu`: each has d_ff numbers per token.",
         "Only the gate goes through the activation. Then the two are multiplied, entry by entry, and Wd leads back to d_model.",
@@ -181,11 +182,11 @@ GatedFFN = Exercise(
     "GatedFFN",
     draw=_draw_module,
     where="the section “As LLaMA does it”.",
-    understood="Your class is the FFN of LLaMA: three matrices without biases, and it is always clear which branch is bent.",
+    understood="Your class is the FFN of LLaMA: three matrices without biases, and it is always clear which branch has the activation.",
     hints=(
         "Make three layers in `__init__`, after `super().__init__()`. Which of them lead from d_model to d_ff, and which leads back?",
         "`nn.Linear(a, b, bias=False)` has no bias. Choose the activation in `__init__`: two names are known, and every other is a ValueError.",
-        "`forward`: bend what gate_proj gives, multiply it with what up_proj gives, drop out, and send it through down_proj.",
+        "`forward`: apply the activation to gate_proj's output, multiply it with up_proj's, drop out, and send it through down_proj.",
     ),
 )
 
@@ -529,7 +530,7 @@ find_the_gate = Exercise(
     "find_the_gate",
     draw=_draw_checkpoints,
     where="the section “One product instead of two”.",
-    understood="Which half is the gate is not written in the numbers: only what the layer computes can tell, and only where the bend shows.",
+    understood="Which half is the gate is not written in the numbers: only what the layer computes can tell, and only where the activation shows.",
     hints=(
         "Write down the four candidates first, each as a pair (gate, up). `chunk(2)` gives the halves; `fused[0::2]` gives every second row.",
         "For each candidate, compute the layer's output for all three inputs: silu of the gate's part, times up's part, through `down`.",
@@ -572,7 +573,7 @@ def find_the_gate_other_sizes_float32_nothing_changed(answer: Any, found: Any, o
 quiz_branch = question(
     "quiz_branch",
     where="the section “The family”.",
-    understood="The gate is bent and the other branch stays straight. Libraries disagree on names, so look at which branch the activation touches.",
+    understood="The gate has the activation and the other branch stays linear. Libraries disagree on names, so look at which branch the activation touches.",
 )
 
 quiz_matched = question(
