@@ -37,6 +37,12 @@ def needed(cells: Sequence[tuple[str, str]], shown: Collection[str]) -> set[str]
     return {cells[n][0] for n in wanted}
 
 
+def shows(code: str, shown: Collection[str]) -> bool:
+    """Whether a cell itself may call one of these functions."""
+    found = _names(code)
+    return found is None or not found.read.isdisjoint(shown)
+
+
 def _with_needs(last: int, names: Sequence[_Names | None], data: Collection[str]) -> set[int]:
     """A cell and those before it that it needs, by their places."""
     found, new = set(), {last}

@@ -27,7 +27,7 @@ from autograder.authoring import build
 from autograder.errors import UserError
 from autograder.paths import solution
 from autograder.site import frames
-from autograder.site.needed import needed
+from autograder.site.needed import needed, shows
 from ffnlab import boards, doctor, live_boards
 from ffnlab.boards import Board
 from ffnlab.checking import panel, record
@@ -109,7 +109,9 @@ def run(assignment: str) -> ExecutedNotebook:
         for cell_now, code in cells:
             if cell_now in to_run:
                 ran.outputs[cell_now] = _run_cell(shell, f"solutions/{assignment}.py, cell {cell_now}", code)
-            else:
+            if built and not shows(
+                code, SHOWN
+            ):  # also of what was run: times that it measured anew would not be those of a plot below
                 ran.outputs[cell_now] = built[cell_now]
         os.chdir(home)
     return ran
