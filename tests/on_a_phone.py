@@ -25,7 +25,7 @@ class PhoneFigure:
 
     def __init__(self, page: Any, place: int) -> None:
         self.page, self.here = page, page.locator(".ffn-figure").nth(place)
-        self.name = str(self.here.get_attribute("data-frames")).removesuffix(".json").split("/")[-1]
+        self.name = str(self.here.get_attribute("data-frames")).removesuffix(".json.gz").split("/")[-1]
         self.silent: list[str] = []
         self.small: list[str] = []
         self.answered = {"controls": 0, "marks": 0, "handles": 0, "keys": 0}

@@ -17,10 +17,13 @@ import nbformat
 import pytest
 
 from autograder import keys, paths
-from autograder.authoring import build, minutes, size
+from autograder.authoring import build, minutes, size, stills
 from autograder.errors import UserError
 from autograder.marking import outline, source_hash
+from ffnlab import boards
+from ffnlab.boards import Board
 from ffnlab.checking import shipped_answers
+from ffnlab.course.boards.catalogue import BOARDS
 from ffnlab.course.figures.start_here import STEPS
 from ffnlab.observation.exercise import Exercise
 from ffnlab.registry import Course, active_course
@@ -219,6 +222,68 @@ def test_a_version_is_that_of_all_files_and_of_no_place(tmp_path: Path, monkeypa
         assert found == {"start.py", "course/figures/drawing.py", "course/atlas.py", "course/atlas.json"}
         versions.append(source_hash.version(folder / "start.py"))
     assert versions[0] == versions[1] != versions[2]
+
+
+def test_a_version_changes_with_what_a_board_is_made_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    versions: list[str] = []
+    changes = {"": "", "wire.js": "// moved", "bend.js": "// moved", "wire.css": "b {}", "stills/wire_long.svg": "<g/>"}
+    for number, (changed, more) in enumerate(changes.items()):
+        folder = tmp_path / str(number) / "boards"
+        (folder / "stills").mkdir(parents=True)
+        files = {
+            "wire.py": 'from ffnlab.boards import Board\n\nMODULE = "wire.js"\n',
+            "wire.js": 'import { bend } from "./bend.js";\n',
+            "bend.js": "export const bend = 1;\n",
+            "wire.css": "",
+            "stills/wire_long.svg": "<svg/>",
+            "stills/wires.svg": "<svg/>",
+        }
+        for name, text in files.items():
+            (folder / name).write_text(text + more * (name == changed), encoding="utf-8")
+        found = source_hash.files(folder / "wire.py")
+        assert {*files} - {file.relative_to(folder).as_posix() for file in found if folder in file.parents} == {
+            "stills/wires.svg"
+        }
+        assert {"runtime.js", "boards.css"} <= {file.name for file in found}
+        versions.append(source_hash.version(folder / "wire.py"))
+    assert len(set(versions)) == len(changes)
+
+
+def test_a_notebook_is_made_again_where_any_of_its_boards_changes() -> None:
+    made_of = {name: source_hash.files(paths.source(name)) for name in NAMES}
+    boards_of = set()
+    for make in BOARDS.values():
+        board = make()
+        assert board.still
+        files = {*boards.scripts(board.module), *boards.sheets(board.module), board.still}
+        holders = [name for name, found in made_of.items() if {file.resolve() for file in files} <= found]
+        assert holders, board.name
+        boards_of |= {*holders}
+    assert len(boards_of) > 3
+
+
+def test_what_grades_are_made_of_does_not_change_with_a_board() -> None:
+    for name in NAMES:
+        files = source_hash.files(active_course().key_file(name), active_course().exercises_file(name))
+        assert not [file for file in files if file.suffix in (".js", ".css", ".svg")], name
+
+
+def test_no_still_picture_is_older_than_its_board() -> None:
+    assert (stills.outdated(), stills.is_preview_outdated()) == ([], False), "draw them again: autograder stills"
+
+
+def test_a_still_is_outdated_once_its_script_sheet_or_data_has_changed(tmp_path: Path) -> None:
+    def board(name: str, script: str = "", sheet: str = "", wanted: int = 5) -> Board:
+        module = tmp_path / f"{name}.js"  # a file of its own: what was read is kept
+        module.write_text(f"export const board = 1;\n{script}", encoding="utf-8")
+        module.with_suffix(".css").write_text(sheet, encoding="utf-8")
+        return Board(module, "first", "A board.", {"wanted": wanted})
+
+    versions = [
+        stills.drawn_from(one)
+        for one in (board("a"), board("b", "1 + 1;\n"), board("c", sheet="b {}"), board("d", wanted=6), board("e"))
+    ]
+    assert versions[0] == versions[4] and len(set(versions)) == 4
 
 
 def test_the_parts_handed_out_in_the_capstone_belong_to_its_key_alone() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 import shutil
@@ -16,16 +17,18 @@ import nbformat
 import pytest
 from conftest import ROOT, needs_chromium
 from lab import web_pages
+from PIL import Image
 from test_desk import AXE, violations
 
 pytest.importorskip("sphinx", reason="Sphinx is not installed: pip install -e '.[site]'")
 
 from autograder import keys
-from autograder.authoring import build
+from autograder.authoring import build, stills
 from autograder.errors import UserError
 from autograder.marking import reference
-from autograder.paths import release
-from autograder.site import frames, make, pages
+from autograder.paths import release, solution
+from autograder.site import frames, make, pages, running
+from autograder.site.needed import needed
 from ffnlab.course.figures.start_here import STEPS
 from ffnlab.drawing import controls, svg
 from ffnlab.drawing.picture import Picture
@@ -94,6 +97,56 @@ def test_every_notebook_and_every_document_has_a_page(built: tuple[Path, make.Bu
     minutes = re.findall(r'<span class="ffn-minutes">(\d+) minutes</span>', front)
     assert minutes == [str(STEPS[int(name[:2])].core) for name in SUBSET]
     assert front.count('name="description"') == front.count('name="viewport"') == 1
+    assert re.findall(r'<img [^>]*src="(thumbnails/[^"]*)"', front) == [f"thumbnails/{name}.svg" for name in SUBSET]
+
+
+def properties(page: Path) -> dict[str, str]:
+    """What a page says of itself to whoever shows a link to it."""
+    found = re.findall(r'<meta property="([^"]+)" content="([^"]*)">', page.read_text(encoding="utf-8"))
+    assert len(dict(found)) == len(found)
+    return {name: unescape(value) for name, value in found}
+
+
+def test_a_link_to_any_page_shows_a_picture_a_title_and_words(site: Path) -> None:
+    for path in html_files(site):
+        said = properties(path)
+        assert said["og:title"] and "<" not in said["og:title"] and len(said["og:description"]) > 80
+        assert (path.parent / said["og:image"]).resolve() == site / "_static" / "preview.png"
+        assert "og:url" not in said and 'rel="canonical"' not in path.read_text(encoding="utf-8")
+    assert properties(site / "index.html")["og:title"] == stills.PROMISE
+    assert properties(site / "course" / "02_feed_forward.html")["og:title"].startswith("02 · The FFN")
+    picture = Image.open(site / "_static" / "preview.png")
+    said = properties(site / "index.html")
+    assert picture.size == (int(said["og:image:width"]), int(said["og:image:height"]))
+
+
+def test_where_its_address_is_known_the_site_says_it(
+    built: tuple[Path, make.BuiltSite], work: Path, tmp_path: Path
+) -> None:
+    whole, before = (shutil.copytree(folder, tmp_path / name) for folder, name in ((built[0], "site"), (work, "work")))
+    make.build(whole, before, SUBSET, url="https://example.org/ffn")
+    base = "https://example.org/ffn/"
+    said = properties(whole / "course" / "02_feed_forward.html")
+    assert (said["og:image"], said["og:url"]) == (f"{base}_static/preview.png", f"{base}course/02_feed_forward.html")
+    lost = Links((whole / "404.html").read_text(encoding="utf-8"))  # is shown for addresses in any folder
+    mine = [target for target in lost.links + lost.loads if not target.startswith("#")]
+    assert len(mine) > 20 and all(target.startswith(("https://", "data:")) for target in mine)
+    assert f"{base}index.html" in mine or base in mine
+    assert (whole / "404.html").read_text(encoding="utf-8").count(f'data-content_root="{base}"') == 1
+
+
+def test_the_site_is_small(built: tuple[Path, make.BuiltSite], work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same files have the same size everywhere. The whole course has 11 notebooks in 12 MB."""
+    target, known = built
+    assert known.size < 3_200_000
+    for notebook in known.notebooks:
+        for figure in notebook.figures:
+            file = target / "frames" / notebook.name / f"{figure.name}.json.gz"
+            packed = file.read_bytes()
+            assert len(packed) == figure.wire and len(packed) * 5 < len(gzip.decompress(packed))
+    monkeypatch.setattr(make, "WHOLE", known.size - 1)
+    with pytest.raises(UserError, match=r"the site has .* its heaviest file is"):
+        make.build(target, work, SUBSET)
 
 
 def test_a_page_says_how_to_open_its_notebook(site: Path) -> None:
@@ -104,8 +157,9 @@ def test_a_page_says_how_to_open_its_notebook(site: Path) -> None:
 
 def words_of(path: Path) -> str:
     """The text of a file without markup, blanks squeezed."""
-    text = path.read_text(encoding="utf-8")
-    if path.suffix in (".html", ".json"):
+    content = path.read_bytes()
+    text = (gzip.decompress(content) if path.suffix == ".gz" else content).decode()
+    if path.suffix in (".html", ".json", ".gz"):
         return words_in(text)
     return re.sub(r"\s+", " ", text)
 
@@ -133,7 +187,11 @@ def secret_lines(name: str) -> set[str]:
 def test_no_answer_is_in_any_file(site: Path) -> None:
     secret = {line for name in SUBSET for line in secret_lines(name)}
     assert len(secret) > 10 and "from autograder import recheck" in secret
-    files = [path for path in site.rglob("*") if path.suffix in (".html", ".js", ".json", ".css", ".txt", ".md")]
+    files = [
+        path
+        for path in site.rglob("*")
+        if path.suffix in (".html", ".js", ".json", ".gz", ".css", ".svg", ".txt", ".md")
+    ]
     for path in files:
         text = words_of(path)
         if path.relative_to(site).parts[0] == "CONTRIBUTING.html" or "searchindex" in path.name:
@@ -240,7 +298,7 @@ def test_a_figure_is_moved_and_its_picture_and_sentence_change(
 def test_a_mark_is_pressed_and_a_knob_is_dragged(address: str, chromium: Any) -> None:
     page = chromium.new_page(viewport={"width": 1280, "height": 1200})
     page.goto(f"{address}/course/02_feed_forward.html")
-    figure = page.locator(".ffn-figure[data-frames$='/trace.json']")
+    figure = page.locator(".ffn-figure[data-frames$='/trace.json.gz']")
     figure.scroll_into_view_if_needed()
     figure.locator("xpath=self::*[@data-ready]").wait_for()
     dog = figure.get_by_role("button", name=re.compile("dog")).first
@@ -359,7 +417,7 @@ def test_a_picture_can_be_read_on_a_phone_and_scrolls_in_its_own_box(width: int,
     page = chromium.new_page(viewport={"width": width, "height": 900})
     page.set_default_timeout(10_000)
     page.goto(f"{address}/course/02_feed_forward.html")
-    figure = page.locator(".ffn-figure[data-frames$='/wider.json']")
+    figure = page.locator(".ffn-figure[data-frames$='/wider.json.gz']")
     figure.scroll_into_view_if_needed()
     figure.locator("xpath=self::*[@data-ready]").wait_for()
     box = figure.locator(".ffn-picture")
@@ -437,11 +495,11 @@ def test_everybody_can_use_every_page(width: int, site: Path, address: str, chro
 
 def test_a_second_build_draws_nothing(built: tuple[Path, make.BuiltSite], work: Path) -> None:
     target, first = built
-    times = {path: path.stat().st_mtime_ns for path in (work / "frames").rglob("*.json")}
+    times = {path: path.stat().st_mtime_ns for path in (work / "frames").rglob("*.json.gz")}
     again = make.build(target, work, SUBSET)
     assert again.drawn == ()
     assert again.notebooks == first.notebooks
-    assert {path: path.stat().st_mtime_ns for path in (work / "frames").rglob("*.json")} == times
+    assert {path: path.stat().st_mtime_ns for path in (work / "frames").rglob("*.json.gz")} == times
 
 
 def test_only_what_has_changed_is_drawn_again(
@@ -497,6 +555,50 @@ def test_a_warning_ends_the_build(text: str, says: str, tmp_path: Path) -> None:
     (tmp_path / "source" / "index.md").write_text(text, encoding="utf-8")
     with pytest.raises(UserError, match=says):
         make._sphinx(tmp_path / "source", tmp_path / "out", tmp_path / "trees")
+
+
+# What is run again
+
+CELLS = {
+    "imports": "import torch\nfrom ffnlab.drawing import controls",
+    "facts": "facts = torch.ones(3)",
+    "train": "def train(steps):\n    return facts * steps",
+    "changed": "facts.add_(1)",
+    "long": "losses = [train(n) for n in range(9)]",
+    "figure": "controls.show(lambda n: train(n))",
+    "later": "facts = None",
+    "plot": "print(losses)",
+}
+
+
+def test_only_what_a_page_makes_itself_is_run_again_and_what_it_needs() -> None:
+    wanted = {"imports", "facts", "train", "changed", "long", "figure"}
+    assert needed(list(CELLS.items()), ("controls",)) == wanted  # the long one reads what could change by it
+    cells = CELLS | {"train": "def train(steps):\n    return steps"}
+    assert needed(list(cells.items()), ("controls",)) == {"imports", "train", "figure"}
+    assert needed(list(CELLS.items()), ("predict",)) == set()
+
+
+@pytest.mark.parametrize(
+    "figure",
+    ["%time controls.show(train)", "def f():\n    global losses\n    losses = 1\n    controls.show(losses)\nf()"],
+)
+def test_what_can_not_be_seen_from_names_is_run(figure: str) -> None:
+    assert needed(list((CELLS | {"figure": figure}).items()), ("controls",)) >= {"imports", "facts", "long", "figure"}
+
+
+def test_a_page_has_the_outputs_of_the_built_notebook() -> None:
+    name = next((one for one in SUBSET if build.is_current(one)), None)
+    if name is None:
+        pytest.skip("the solution notebooks are older than their sources: `make build`")
+    built = running._built_outputs(name)
+    cells = {running.cell_name(cell): cell for cell in nbformat.read(solution(name), as_version=4).cells}
+    assert {*built} == {*cells}
+    texts = {cell: "".join(output.get("text", "") for output in outputs) for cell, outputs in built.items()}
+    assert sum(len(text) for text in texts.values()) > 200
+    for cell, text in texts.items():
+        said = [one.text for one in cells[cell].get("outputs", []) if one.get("name") == "stdout"]
+        assert text == "".join(said)
 
 
 # Frames
@@ -583,7 +685,7 @@ def test_where_not_all_is_drawn_the_rest_goes_back_to_its_start(
     ):
         (tmp_path / file.name).write_bytes(file.read_bytes())
     (tmp_path / "frames" / "one").mkdir(parents=True)
-    (tmp_path / "frames" / "one" / "plane.json").write_text(drawn.packed, encoding="utf-8")
+    (tmp_path / "frames" / "one" / "plane.json.gz").write_bytes(drawn.packed)
     html = pages.figure("one", drawn).replace("../frames", "frames")
     (tmp_path / "index.html").write_text(
         f'<!doctype html><meta charset="utf-8"><body>{html}<script type="module" src="site.js"></script>',

@@ -1,13 +1,20 @@
-"""The still pictures of boards: what is seen of a board where no script runs. Each is drawn by the board itself, in Chromium, and kept as SVG."""
+"""The still pictures of boards: what is seen of a board where no script runs. Each is drawn by the board itself, in Chromium, and kept as SVG.
+
+`stills.json` has, by board, the hash of all that its picture was drawn from, so that a picture older than its board is found without a browser.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from autograder.errors import UserError
+from autograder.files import replace
 from ffnlab import boards
 from ffnlab.boards import Board
 from ffnlab.course.boards.catalogue import BOARDS
@@ -16,6 +23,13 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 WIDTH = 720  # CSS pixels
+DRAWN_FROM = Path(__file__).with_suffix(".json")
+PROMISE = "The other half of the Transformer"  # the title of the site's front page
+PREVIEWED = "creek_switch"  # the board of the front page
+PREVIEW_FILE = Path(__file__).parents[1] / "site" / "static" / "preview.png"
+PREVIEW_SIZE = (1200, 630)  # CSS pixels: what those who show links ask for
+PREVIEW = """<!doctype html><html><body style="margin: 0; padding: 32px 114px; background: #fff; font-family: system-ui, sans-serif">
+<h1 style="margin: 0 0 20px; font-size: 53px; line-height: 1.1; letter-spacing: -0.015em">{title}</h1><div style="zoom: 1.35">{board}</div></body></html>"""
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
 # The board as it is, for an image: what a control shows as text or attributes, no goals, and nothing that only a script needs.
 STILL = """(css) => {
@@ -54,8 +68,59 @@ def draw(board: Board, browser: Browser) -> str:
     return svg
 
 
+def draw_preview(browser: Browser) -> bytes:
+    """What a message with a link to the site shows: its promise over the board of the front page, as PNG."""
+    page = browser.new_page(viewport={"width": PREVIEW_SIZE[0], "height": PREVIEW_SIZE[1]}, reduced_motion="reduce")
+    page.set_content(PREVIEW.format(title=PROMISE, board=boards.html(BOARDS[PREVIEWED]())))
+    page.locator("section.ffp").wait_for()
+    picture = page.screenshot()
+    page.close()
+    return picture
+
+
+def drawn_from(board: Board) -> str:
+    """A hash of all that the still of a board shows: its script and sheet, its data, and how it is drawn."""
+    return _hash(
+        boards.script(board.module), boards.css(board.module), WIDTH, STILL, board.spec(state=board.still_state)
+    )
+
+
+def _hash(*said: Any) -> str:
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _preview_drawn_from() -> str:
+    return _hash(drawn_from(BOARDS[PREVIEWED]()), PREVIEW, PREVIEW_SIZE, PROMISE)
+
+
+def outdated(files: Collection[Path] | None = None) -> list[str]:
+    """The boards whose stills are not there or were drawn from something else; of those whose own script is among `files`, where some are given."""
+    known = _known()
+    return [
+        name
+        for name, board in _with_still().items()
+        if (files is None or board.module.resolve() in files)
+        and not (board.still and board.still.is_file() and known.get(name) == drawn_from(board))
+    ]
+
+
+def is_preview_outdated() -> bool:
+    """Whether the site's preview picture is not there or was drawn from something else."""
+    return not PREVIEW_FILE.is_file() or _known().get(PREVIEW_FILE.name) != _preview_drawn_from()
+
+
+def _with_still() -> dict[str, Board]:
+    made = {name: make() for name, make in BOARDS.items()}
+    return {name: board for name, board in made.items() if board.still}
+
+
+def _known() -> dict[str, str]:
+    """By board, what its still was drawn from."""
+    return dict(json.loads(DRAWN_FROM.read_text(encoding="utf-8"))) if DRAWN_FROM.is_file() else {}
+
+
 def write(names: list[str]) -> list[str]:
-    """Draw stills and keep them; returns the names of those that have changed. Without names, all.
+    """Draw stills and keep them; returns the names of those that have changed. Without names, those that are outdated.
 
     Raises:
         UserError: there is no such board, or no Chromium.
@@ -63,16 +128,25 @@ def write(names: list[str]) -> list[str]:
     unknown = [name for name in names if name not in BOARDS]
     if unknown:
         raise UserError(f"there is no board called {unknown[0]!r}; there are {', '.join(BOARDS)}")
-    changed = []
+    wanted, preview = names or outdated(), not names and is_preview_outdated()
+    if not wanted and not preview:
+        return []
+    changed, known, stills = [], _known(), _with_still()
     with _browser() as browser:
-        for name in names or BOARDS:
-            board = BOARDS[name]()
-            if not (file := board.still):
+        for name in wanted:
+            if not (board := stills.get(name)) or not (file := board.still):
                 continue
             svg = draw(board, browser)
+            known[name] = drawn_from(board)
             if not file.is_file() or file.read_text(encoding="utf-8") != svg:
                 file.write_text(svg, encoding="utf-8")
                 changed.append(name)
+        if preview:
+            replace(PREVIEW_FILE, draw_preview(browser))
+            known[PREVIEW_FILE.name] = _preview_drawn_from()
+            changed.append(PREVIEW_FILE.name)
+    kept = {name: known[name] for name in (*stills, PREVIEW_FILE.name) if name in known}
+    replace(DRAWN_FROM, json.dumps(kept, indent=1) + "\n")
     return changed
 
 

@@ -34,6 +34,7 @@ def build(
     for name in chosen:
         if name not in assignments():
             raise UserError(f"there is no solutions/{name}.py")
+        _draw_stills(name)
         if not builder.build(name, force, typer.echo):
             typer.echo(f"{name}: nothing has changed")
     outdated = list(trials.outdated(chosen))
@@ -44,6 +45,25 @@ def build(
         )
     elif outdated:
         _try_on_twenty_secrets(outdated)
+
+
+def _draw_stills(assignment: str) -> None:
+    """Draw the stills of a notebook's boards where those have changed, for they are in the notebook; without Chromium, say so."""
+    from autograder.marking import source_hash
+    from autograder.paths import source
+
+    scripts = {file for file in source_hash.files(source(assignment)) if file.suffix == ".js"}
+    if not scripts:
+        return
+    from autograder.authoring import stills as drawing
+
+    if not (names := drawing.outdated(scripts)):
+        return
+    try:
+        for name in drawing.write(names):
+            typer.echo(f"{assignment}: the still picture of the board {name} is drawn anew")
+    except UserError as error:
+        typer.echo(f"{assignment}: still pictures are older than their boards, {', '.join(names)}: {error}")
 
 
 @app.command()
@@ -268,6 +288,7 @@ def site(
     workers: Annotated[
         int | None, typer.Option(min=1, help="How many processes run at once. [default: one per core]")
     ] = None,
+    url: Annotated[str, typer.Option(help="The site's address, such as https://example.org/course/.")] = "",
 ) -> None:
     """Make web pages of the course and its documentation. Their figures work without a kernel. Only what has changed is made again."""
     if importlib.util.find_spec("myst_nb") is None:
@@ -281,7 +302,7 @@ def site(
         task = progress.add_task("notebooks", total=len(names), rate="")
         built = make.build(
             to or target, work if to is None else to.with_name(f"{to.name}.work"), names, force,
-            lambda name: progress.update(task, advance=1, rate=name), workers,
+            lambda name: progress.update(task, advance=1, rate=name), workers, url,
         )  # fmt: skip
     figures = [figure for notebook in built.notebooks for figure in notebook.figures]
     console.print(

@@ -1,4 +1,5 @@
-"""What a file of this project is made of: itself and every module of ours that it imports, directly or through others. One hash is said of them all."""
+"""What a file of this project is made of: itself, every module of ours that it imports, directly or through others, and what lies beside a module and
+belongs to it. One hash is said of them all."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 import ffnlab
+from ffnlab import boards, palette
 from ffnlab.registry import active_course
 
 PACKAGES = {  # ours, with their folders
@@ -34,7 +36,7 @@ def version(*starts: Path) -> str:
 
 
 def files(*starts: Path) -> set[Path]:
-    """These files, the modules that they import, and the stored results (.json) beside an experiment among them.
+    """These files, the modules that they import, the stored results (.json) beside an experiment among them, and all of a board but its Python.
 
     A package's own `__init__.py` is left out: it gathers what is in the package, and most of that is not used.
 
@@ -46,7 +48,32 @@ def files(*starts: Path) -> set[Path]:
     while new:
         found |= new
         new = {module for file in new for module in imports_of(file)} - found
-    return found | {stored for file in found if (stored := file.with_suffix(".json")).is_file()}
+    stored = {result for file in found if (result := file.with_suffix(".json")).is_file()}
+    return found.union(stored, *(_of_boards(file) for file in found))
+
+
+def _of_boards(file: Path) -> set[Path]:
+    """Of the boards that a module makes: scripts, sheets, still pictures, and what turns them into HTML."""
+    if "ffnlab.boards" not in imported_names_of(file):
+        return set()
+    scripts = [script for name in _script_names(file) if (script := file.with_name(name)).is_file()]
+    if not scripts:
+        return set()
+    stills = file.parent / "stills"
+    return {Path(str(module.__file__)).resolve() for module in (boards, palette)}.union(
+        *(boards.scripts(script) for script in scripts),
+        *(boards.sheets(script) for script in scripts),
+        stills.glob(f"{file.stem}.svg"),
+        stills.glob(f"{file.stem}_*.svg"),
+    )
+
+
+@cache
+def _script_names(file: Path) -> frozenset[str]:
+    """The names of JavaScript files in a module's code."""
+    tree = ast.parse(file.read_text(encoding="utf-8"), str(file))
+    texts = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
+    return frozenset(text for text in texts if isinstance(text, str) and text.endswith(".js"))
 
 
 @cache

@@ -1,12 +1,15 @@
 """How Sphinx makes the pages. Nothing of them asks another host: fonts are the reader's own, formulas are MathML."""
 
 import re
+from html import escape, unescape
 from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
 
 import ffnlab
+from autograder.authoring.stills import PREVIEW_SIZE, PROMISE
+from ffnlab import palette
 
 ABOUT = "The Transformer's feed-forward network in eleven notebooks: figures that move, and exercises whose check names the mistake."
 FFNLAB = Path(ffnlab.__file__).parent
@@ -34,6 +37,10 @@ html_favicon = "static/favicon.svg"
 html_css_files = ["figure_widget.css", "dark.css", "site.css"]
 html_js_files = [("site.js", {"type": "module"})]
 html_math_renderer = "mathml"
+COLOURS = palette.sheet(paper=".ffn-picture svg, .ffn-predict")
+html_context = {
+    "made_by": [COLOURS, Path(__file__).read_text(encoding="utf-8")]
+}  # where it changes, all pages are made anew
 html_copy_source = html_show_sphinx = html_show_copyright = html_use_index = False
 pygments_style = "a11y-high-contrast-light"
 pygments_dark_style = "a11y-high-contrast-dark"
@@ -59,10 +66,24 @@ def _captions(app: Sphinx, name: str, template: str, context: dict[str, Any], do
 
 
 def _head(app: Sphinx, name: str, template: str, context: dict[str, Any], doctree: object) -> None:
-    """What a search engine and a message with a link to the front page show; the viewport is furo's alone."""
+    """The colours; and what a search engine and a message with a link to a page show. The viewport is furo's alone."""
     tags = re.sub(r'\s*<meta name="viewport"[^>]*>', "", context.get("metatags", ""))
+    title = PROMISE if name == "index" else unescape(re.sub(r"<[^>]*>", "", context.get("title", project)))
+    base = app.config.html_baseurl
+    about = {
+        "og:type": "website",
+        "og:site_name": project,
+        "og:title": title,
+        "og:description": ABOUT,
+        "og:image": f"{base}_static/preview.png" if base else context["pathto"]("_static/preview.png", resource=True),
+        "og:image:width": str(PREVIEW_SIZE[0]),
+        "og:image:height": str(PREVIEW_SIZE[1]),
+        "og:image:alt": "A small Transformer goes on with a sentence; its feed-forward network has a switch.",
+    }
+    if base:
+        about["og:url"] = base + app.builder.get_target_uri(name)
+    lines = [f'<meta property="{attribute}" content="{escape(value)}">' for attribute, value in about.items()]
+    lines.append('<meta name="twitter:card" content="summary_large_image">')
     if name == "index":
-        for attribute, value in (("name", "description"), ("property", "og:description")):
-            tags += f'\n<meta {attribute}="{value}" content="{ABOUT}">'
-        tags += f'\n<meta property="og:title" content="{project}">'
-    context["metatags"] = tags
+        lines.append(f'<meta name="description" content="{ABOUT}">')
+    context["metatags"] = "\n".join([tags, *lines, f"<style>{COLOURS}</style>"])

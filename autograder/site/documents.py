@@ -11,6 +11,7 @@ from typing import Any
 
 import nbformat
 
+from autograder.authoring.stills import PROMISE
 from autograder.errors import UserError
 from autograder.paths import root
 from ffnlab import boards
@@ -18,7 +19,6 @@ from ffnlab.course.boards import creek
 
 DOCS = ("first_week", "grading", "attacks", "gradescope", "jupyterhub", "clusters")
 FOR_AUTHORS = ("architecture", "boards", "lms")
-PROMISE = "The other half of the Transformer"
 FOR_WHOM = (
     "Twenty minutes, for everybody who has met attention once. This model was trained so that it can be opened. "
     "The first page also shows its twin, which was not."

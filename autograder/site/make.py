@@ -6,6 +6,7 @@ import hashlib
 import json
 import multiprocessing
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from importlib import metadata
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 from autograder.errors import UserError
@@ -23,7 +25,16 @@ from autograder.site import documents
 from ffnlab.registry import active_course
 
 HERE = Path(__file__).parent
-MADE_BY = [HERE / name for name in ("running.py", "frames.py", "pages.py")]
+MADE_BY = [HERE / name for name in ("running.py", "needed.py", "frames.py", "pages.py")]
+# A process for each notebook, forked from one that has loaded what all of them need; elsewhere each loads it for itself.
+START = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
+PRELOADED = [
+    "autograder.site.pages",
+    "autograder.site.running",
+    "matplotlib.pyplot",
+    "matplotlib_inline.backend_inline",
+]
+WHOLE = 12_000_000  # bytes of the whole site on a disk
 PAGE = 1_500_000  # bytes that a page with all its figures may send, as a server packs them
 
 
@@ -64,11 +75,14 @@ def build(
     force: bool = False,
     tell: Callable[[str], None] = lambda name: None,
     workers: int | None = None,
+    url: str = "",
 ) -> BuiltSite:
     """Make the site in `target`; `work` keeps what saves time at the next build. `tell` hears of each notebook that is ready.
 
+    url: where the site will be, for what needs whole addresses: the picture that goes with a link, and the page for what is not there.
+
     Raises:
-        UserError: a notebook fails, a page is too heavy, or Sphinx warns.
+        UserError: a notebook fails, a page or the site is too heavy, or Sphinx warns.
     """
     inside = work / "source"
     drawn = _draw(inside, work, [name for name in notebooks if force or not _is_current(work, name)], tell, workers)
@@ -82,14 +96,22 @@ def build(
         if path.stem not in (*notebooks, "README"):  # a notebook that is no longer asked for
             shutil.rmtree(path) if path.is_dir() else path.unlink()
     documents.write(inside, notebooks)
-    _sphinx(inside, target, work / "doctrees")
+    base = url and f"{url.rstrip('/')}/"
+    _sphinx(inside, target, work / "doctrees", base)
+    if base:
+        _from_everywhere(target / "404.html", base)
     for made_before in (work / "frames", inside / "thumbnails"):
         shutil.rmtree(target / made_before.name, ignore_errors=True)
         shutil.copytree(made_before, target / made_before.name)
     wires = {one.name: _weigh(target, one) for one in made}
-    files = [path for path in target.rglob("*") if path.is_file()]
-    pages = sum(path.suffix == ".html" for path in files)
-    return BuiltSite(made, tuple(drawn), wires, pages, sum(path.stat().st_size for path in files))
+    sizes = {path: path.stat().st_size for path in target.rglob("*") if path.is_file()}
+    if (size := sum(sizes.values())) > WHOLE:
+        heaviest = max(sizes, key=lambda path: sizes[path])
+        raise UserError(
+            f"the site has {weight(size)}, more than {WHOLE / 1e6:g} MB; its heaviest file is "
+            f"{heaviest.relative_to(target).as_posix()}, with {weight(sizes[heaviest])}"
+        )
+    return BuiltSite(made, tuple(drawn), wires, sum(path.suffix == ".html" for path in sizes), size)
 
 
 # Notebooks
@@ -124,25 +146,59 @@ def _read(work: Path, name: str) -> Notebook:
 
 
 def _draw(inside: Path, work: Path, names: list[str], tell: Callable[[str], None], workers: int | None) -> list[str]:
+    """Draw these notebooks in a process that gives dictionaries and sets the same order each time; returns the names.
+
+    Raises:
+        UserError: a notebook fails.
+    """
     if not names:
         return []
     context = multiprocessing.get_context("spawn")
+    news, sent = context.Pipe(duplex=False)
+    count = min(workers or os.cpu_count() or 1, len(names))
     old = os.environ.get("PYTHONHASHSEED")
     os.environ["PYTHONHASHSEED"] = "0"
     try:
-        count = min(workers or os.cpu_count() or 1, len(names))
+        drawing = context.Process(target=_draw_all, args=(inside, work, names, count, sent))
+        drawing.start()
+    finally:
+        os.environ.pop("PYTHONHASHSEED") if old is None else os.environ.__setitem__("PYTHONHASHSEED", old)
+    sent.close()
+    left = set(names)
+    try:
+        while left:
+            found = news.recv()
+            if isinstance(found, BaseException):
+                raise found
+            tell(found)
+            left.remove(found)
+    except EOFError:
+        raise UserError(f"the process that draws notebooks has ended before {', '.join(sorted(left))}") from None
+    except KeyboardInterrupt:
+        drawing.terminate()
+        raise
+    finally:
+        drawing.join()
+    return names
+
+
+def _draw_all(inside: Path, work: Path, names: list[str], count: int, sent: Connection) -> None:
+    """Draw each notebook in a process of its own, and send the name of each that is ready, or the error that ended it."""
+    try:
+        context = multiprocessing.get_context(START)
+        if START == "forkserver":
+            context.set_forkserver_preload(PRELOADED)
         with ProcessPoolExecutor(count, mp_context=context, max_tasks_per_child=1) as pool:
             asked = {pool.submit(draw, inside, work, name): name for name in names}
             try:
                 for future in as_completed(asked):
                     future.result()
-                    tell(asked[future])
+                    sent.send(asked[future])
             except BaseException:
                 pool.shutdown(cancel_futures=True)
                 raise
-    finally:
-        os.environ.pop("PYTHONHASHSEED") if old is None else os.environ.__setitem__("PYTHONHASHSEED", old)
-    return names
+    except Exception as error:
+        sent.send(error)
 
 
 def draw(inside: Path, work: Path, name: str) -> None:
@@ -154,7 +210,7 @@ def draw(inside: Path, work: Path, name: str) -> None:
     folder = work / "frames" / name
     shutil.rmtree(folder, ignore_errors=True)
     for one in ran.figures:
-        replace(folder / f"{one.name}.json", one.packed)
+        replace(folder / f"{one.name}.json.gz", one.packed)
     documents.keep(inside / "course" / f"{name}.ipynb", pages.page(name, ran))
     figures = tuple(FigurePage(one.name, one.states, one.pictures, one.wire) for one in ran.figures)
     replace(work / f"{name}.json", json.dumps(asdict(Notebook(name, before, figures)), indent=1))
@@ -166,9 +222,9 @@ def _weigh(target: Path, notebook: Notebook) -> int:
     Raises:
         UserError: they are too many; the heaviest figure is named.
     """
-    from autograder.site.frames import wire
+    from autograder.site.frames import zipped
 
-    page = wire((target / "course" / f"{notebook.name}.html").read_text(encoding="utf-8"))
+    page = len(zipped((target / "course" / f"{notebook.name}.html").read_text(encoding="utf-8")))
     total = page + sum(figure.wire for figure in notebook.figures)
     if total > PAGE:
         most = max(notebook.figures, key=lambda figure: figure.wire)
@@ -182,13 +238,33 @@ def _weigh(target: Path, notebook: Notebook) -> int:
 # Sphinx
 
 
-def _sphinx(inside: Path, target: Path, doctrees: Path) -> None:
+def _from_everywhere(page: Path, base: str) -> None:
+    """Make the links of a page absolute: a server shows it for addresses in any folder."""
+    html = page.read_text(encoding="utf-8")
+    absolute = re.sub(r'(\b(?:href|src|action|data-content_root)=")(?!#|/|[a-z]+:)', rf"\g<1>{base}", html)
+    replace(page, absolute.replace(f"{base}./", base))
+
+
+def _sphinx(inside: Path, target: Path, doctrees: Path, base: str = "") -> None:
     """Make the pages, in a process of its own: Sphinx changes much of the one it is in.
 
     Raises:
         UserError: there is a warning.
     """
-    options = ["-b", "html", "-q", "-W", "--keep-going", "--no-color", "-c", str(HERE), "-d", str(doctrees)]
+    options = [
+        "-b",
+        "html",
+        "-q",
+        "-W",
+        "--keep-going",
+        "--no-color",
+        "-c",
+        str(HERE),
+        "-d",
+        str(doctrees),
+        "-D",
+        f"html_baseurl={base}",
+    ]
     done = subprocess.run(
         [sys.executable, "-m", "sphinx", *options, str(inside), str(target)],
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, encoding="utf-8", check=False,

@@ -118,7 +118,7 @@ def figure(assignment: str, drawn: DrawnFigure) -> str:
     """A figure: its still picture with its sentence, and, for site.js, its controls and where all its pictures are."""
     note = f'<p class="ffn-fewer">{escape(drawn.about["note"])}</p>' if drawn.about["note"] else ""
     return (
-        f'<div class="ffn-figure" data-frames="../frames/{assignment}/{drawn.name}.json">'
+        f'<div class="ffn-figure" data-frames="../frames/{assignment}/{drawn.name}.json.gz">'
         f'{_data(drawn.about)}<div class="ffn-here">{_wide(drawn.still)}</div>{note}</div>'
     )
 

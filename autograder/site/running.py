@@ -1,6 +1,7 @@
 """A notebook run for its page, in a process of its own: with the solution's code, so that figures of the reader's own code show something.
 
-What leaves this module are outputs, pictures and words, never code.
+What leaves this module are outputs, pictures and words, never code. Where the built solution notebook is up to date, its outputs are taken, and only
+those cells run that show what a page makes for itself, with what they need (`needed.py`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
+import nbformat
 import torch
 from IPython.core.displayhook import CapturingDisplayHook
 from IPython.core.displaypub import CapturingDisplayPublisher
@@ -23,7 +25,9 @@ from traitlets.config import Config
 
 from autograder.authoring import build
 from autograder.errors import UserError
+from autograder.paths import solution
 from autograder.site import frames
+from autograder.site.needed import needed, shows
 from ffnlab import boards, doctor, live_boards
 from ffnlab.boards import Board
 from ffnlab.checking import panel, record
@@ -35,6 +39,7 @@ from ffnlab.registry import active_course
 FIGURE = "application/x-ffnlab-figure"  # stands in an output for the figure of that number
 BOARD = "application/x-ffnlab-board"  # the HTML of a board
 PREDICTION = "application/x-ffnlab-prediction"  # and this for the prediction of that name
+SHOWN = ("controls", "doctor", "machine", "play", "predict", "progress", "veil")  # what a page makes for itself
 ELSEWHERE = "This looks at your own machine and your own work: run the cell in JupyterLab."
 Output = dict[str, Any]
 
@@ -59,7 +64,7 @@ def is_check(cell: Any) -> bool:
 
 
 def run(assignment: str) -> ExecutedNotebook:
-    """All cells but checks, from the top. Changes this process for good: call it in one that does nothing else.
+    """The outputs of all cells but checks. Changes this process for good: call it in one that does nothing else.
 
     Raises:
         UserError: a cell fails, or a figure can't be drawn.
@@ -94,12 +99,37 @@ def run(assignment: str) -> ExecutedNotebook:
         os.chdir(Path(name) / assignment)
         os.environ["IPYTHONDIR"] = name
         shell = _shell()
-        for cell in build.notebook_of(assignment).cells:
-            if cell.cell_type == "code" and not is_check(cell):
-                cell_now = cell_name(cell)
-                ran.outputs[cell_now] = _run_cell(shell, f"solutions/{assignment}.py, cell {cell_now}", cell.source)
+        cells = [
+            (cell_name(cell), cell.source)
+            for cell in build.notebook_of(assignment).cells
+            if cell.cell_type == "code" and not is_check(cell)
+        ]
+        built = _built_outputs(assignment) if build.is_current(assignment) else {}
+        to_run = needed(cells, SHOWN) if built else {name for name, _ in cells}
+        for cell_now, code in cells:
+            if cell_now in to_run:
+                ran.outputs[cell_now] = _run_cell(shell, f"solutions/{assignment}.py, cell {cell_now}", code)
+            if built and not shows(
+                code, SHOWN
+            ):  # also of what was run: times that it measured anew would not be those of a plot below
+                ran.outputs[cell_now] = built[cell_now]
         os.chdir(home)
     return ran
+
+
+def _built_outputs(assignment: str) -> dict[str, list[Output]]:
+    """By cell, the outputs in the built solution notebook, in the form of those of a run here."""
+    found: dict[str, list[Output]] = {}
+    for cell in nbformat.read(solution(assignment), as_version=4).cells:
+        outputs = found.setdefault(cell_name(cell), [])
+        for output in cell.get("outputs", []):
+            if any(output.get("data", {}).values()):  # a bar that is full leaves an empty one
+                outputs.append({"data": dict(output.data)})
+            elif output.get("name") == "stdout" and outputs and "text" in outputs[-1]:
+                outputs[-1]["text"] += output.text
+            elif output.get("name") == "stdout":
+                outputs.append({"text": output.text})
+    return found
 
 
 class _NotebookShell(InteractiveShell):

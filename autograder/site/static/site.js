@@ -6,6 +6,13 @@ import guess from "./prediction_widget.js";
 const MARGIN = "600px"; // how far below the screen a figure is when its pictures are fetched
 const SIDEWAYS = document.querySelector(".ffn-wide")?.getAttribute("aria-label"); // the words for a box that scrolls
 
+/** The JSON of a gzipped file, whether or not its server has said so and the browser has unpacked it. */
+async function unpacked(file) {
+  const [first, second] = new Uint8Array(await file.slice(0, 2).arrayBuffer());
+  const isPacked = first === 0x1f && second === 0x8b;
+  return new Response(isPacked ? file.stream().pipeThrough(new DecompressionStream("gzip")) : file).json();
+}
+
 /** What stands in for a kernel: it knows the picture of every state that was drawn, and brings the rest back to one. */
 function playing(figure) {
   const { controls, at } = JSON.parse(figure.querySelector("script").textContent);
@@ -44,7 +51,7 @@ function playing(figure) {
     try {
       const response = await fetch(figure.dataset.frames);
       if (!response.ok) throw new Error(response.statusText);
-      drawn = await response.json();
+      drawn = await unpacked(await response.blob());
       figure.dataset.ready = "";
       if (data.at !== data.shown.at) answer();
     } catch {

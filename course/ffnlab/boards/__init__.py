@@ -17,6 +17,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from ffnlab import palette
+
 HERE = Path(__file__).parent
 IMPORT = re.compile(r'^import \{[^}]*\} from "\./(\w+)\.js";\n', re.MULTILINE)
 EXPORT = re.compile(r"^export (?:const|class|function) (\w+)", re.MULTILINE)
@@ -97,21 +99,32 @@ class Board:
 
 
 @cache
-def script(module: Path) -> str:
-    """A board's module with all that it imports from beside it or from here, as one text without imports that defines `board` and `mount`."""
-    texts: dict[str, str] = {}
+def scripts(module: Path) -> tuple[Path, ...]:
+    """The files of a board's script, each behind those that it imports, from beside it or from here: the runtime's first, its own module last."""
+    found: dict[str, Path] = {}
 
     def add(file: Path) -> None:
-        text = file.read_text(encoding="utf-8")
-        for imported in IMPORT.findall(text):
+        for imported in IMPORT.findall(file.read_text(encoding="utf-8")):
             near = file.with_name(f"{imported}.js")
-            if imported not in texts:
+            if imported not in found:
                 add(near if near.is_file() else HERE / near.name)
-        texts[file.stem] = text
+        found[file.stem] = file
 
     add(HERE / "runtime.js")
     add(module)
-    return "\n".join(_linked(text) for text in texts.values())
+    return tuple(found.values())
+
+
+def sheets(module: Path | None = None) -> tuple[Path, ...]:
+    """The files of the sheet of all boards, and of that of one."""
+    own = [module.with_suffix(".css")] if module else []
+    return (HERE / "boards.css", *(sheet for sheet in own if sheet.is_file()))
+
+
+@cache
+def script(module: Path) -> str:
+    """A board's module with all that it imports, as one text without imports that defines `board` and `mount`."""
+    return "\n".join(_linked(file.read_text(encoding="utf-8")) for file in scripts(module))
 
 
 def _linked(text: str) -> str:
@@ -130,9 +143,10 @@ def _linked(text: str) -> str:
 
 @cache
 def css(module: Path | None = None) -> str:
-    """The sheet of all boards, and that of one."""
-    sheets = [HERE / "boards.css", *([module.with_suffix(".css")] if module else [])]
-    return "".join(sheet.read_text(encoding="utf-8") for sheet in sheets if sheet.is_file())
+    """The colours, the sheet of all boards, and that of one."""
+    return palette.sheet(" .ffp", still=".ffp.ffp-still") + "".join(
+        sheet.read_text(encoding="utf-8") for sheet in sheets(module)
+    )
 
 
 def still(board: Board) -> str:

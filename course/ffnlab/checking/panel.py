@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
+from ffnlab import palette
 from ffnlab.checking.verdict import AspectVerdict, Outcome, Verdict
 from ffnlab.phrases import RAISED, sentence
 
@@ -16,11 +17,12 @@ MARKS = {
     Outcome.NOT_ATTEMPTED: ("○", "not attempted"),
     Outcome.NOT_GRADED: ("?", "not graded"),
 }
+INK, MUTED = palette.LIGHT["ink"], palette.LIGHT["muted"]
 COLOURS = {
-    Outcome.EARNED: ("#0b7a53", "#eef8f3"),
-    Outcome.NOT_EARNED: ("#b3470b", "#fdf4ec"),
-    Outcome.NOT_ATTEMPTED: ("#5b6472", "#f4f5f7"),
-    Outcome.NOT_GRADED: ("#5b6472", "#f4f5f7"),
+    Outcome.EARNED: palette.LIGHT["right"],
+    Outcome.NOT_EARNED: palette.LIGHT["wrong"],
+    Outcome.NOT_ATTEMPTED: MUTED,
+    Outcome.NOT_GRADED: MUTED,
 }
 
 NOT_ATTEMPTED = (
@@ -52,10 +54,11 @@ class Panel:
 
 def box(outcome: Outcome, title: str, body: str) -> str:
     """A framed block: a heavy left edge, a title line, the body's HTML."""
-    ink, paper = COLOURS[outcome]
+    ink = COLOURS[outcome]
+    paper = palette.mix(palette.LIGHT["paper"], ink, 0.07)
     return (
         f'<div class="ffnlab-panel" role="status" style="border-left:5px solid {ink};background:{paper};'
-        "color:#1c2430;padding:.6em .95em .65em;margin:.35em 0;border-radius:0 6px 6px 0;max-width:46em;"
+        f"color:{INK};padding:.6em .95em .65em;margin:.35em 0;border-radius:0 6px 6px 0;max-width:46em;"
         'font-size:14px;line-height:1.5;font-family:system-ui,-apple-system,Segoe UI,sans-serif">'
         f'<div style="color:{ink};font-weight:600">{title}</div>{body}</div>'
     )
@@ -100,7 +103,7 @@ def of_verdict(
         parts.append(_reasons_html(verdict))
         if more:
             lines.append(f"  {more}")
-            parts.append(f'<div style="color:#5b6472;margin-top:.3em">{_text(more)}</div>')
+            parts.append(f'<div style="color:{MUTED};margin-top:.3em">{_text(more)}</div>')
     for title, said in (("Your code printed", printed), ("Python warned", "\n".join(warned))):
         if said:
             lines += [f"  {title}:", *(f"  | {line}" for line in said.splitlines())]

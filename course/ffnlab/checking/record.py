@@ -13,9 +13,10 @@ from typing import Any
 
 from IPython.display import display
 
-from ffnlab.checking.panel import MARKS, Panel, box, message
+from ffnlab.checking.panel import MARKS, MUTED, Panel, box, message
 from ffnlab.checking.verdict import Outcome, Verdict
 from ffnlab.observation.exercise import Exercise
+from ffnlab.palette import LIGHT
 from ffnlab.registry import active_course
 
 FILE = ".progress.json"
@@ -238,7 +239,7 @@ def progress(notebook: str | None = None) -> None:
         note += f" Your intuition was right in {right} of {made} prediction{'' if made == 1 else 's'}: no points, only for you."
     body = (
         f'<table style="border-collapse:collapse;font-size:13px;margin:0;color:inherit">{"".join(rows)}</table>'
-        f'<div style="color:#5b6472;margin-top:.3em">{escape(note)}</div>'
+        f'<div style="color:{MUTED};margin-top:.3em">{escape(note)}</div>'
     )
     outcome = Outcome.EARNED if earned_all == points_all else Outcome.NOT_ATTEMPTED
     display(Panel(box(outcome, head, body), "\n".join([head, *text, note])))
@@ -252,8 +253,8 @@ def _bar(earned: float, points: float, width: int = 12) -> str:
 def _stripe(earned: float, points: float) -> str:
     share = 100 * earned / points if points else 0
     return (
-        '<span style="display:inline-block;width:8em;height:.6em;margin-right:.5em;background:#dfe5ec;border-radius:.3em;overflow:hidden">'
-        f'<span style="display:block;width:{share:.0f}%;height:100%;background:#1f4e8c"></span></span>'
+        f'<span style="display:inline-block;width:8em;height:.6em;margin-right:.5em;background:{LIGHT["rule"]};border-radius:.3em;overflow:hidden">'
+        f'<span style="display:block;width:{share:.0f}%;height:100%;background:{LIGHT["press"]}"></span></span>'
     )
 
 

@@ -12,6 +12,8 @@ from typing import Any
 import anywidget
 import traitlets
 
+from ffnlab import palette
+
 HERE = Path(__file__).parent
 
 
@@ -23,7 +25,9 @@ class FigureWidget(anywidget.AnyWidget):
     """
 
     _esm = HERE / "figure_widget.js"
-    _css = HERE / "figure_widget.css"
+    _css = palette.sheet(" .ffn-board", paper=".ffn-picture svg") + (HERE / "figure_widget.css").read_text(
+        encoding="utf-8"
+    )
     controls: traitlets.List[dict[str, Any]] = traitlets.List().tag(sync=True)
     at: traitlets.Dict[str, int] = traitlets.Dict().tag(sync=True)
     shown: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)

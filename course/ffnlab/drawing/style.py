@@ -1,6 +1,6 @@
 """Colours and type of every figure, in SVG and in matplotlib. Notebooks call `style.use()` once.
 
-A colour means one thing (all are Okabe and Ito's, safe for the colour-blind, some darker so that words can be written in them):
+A colour means one thing, the same as everywhere in the course (`ffnlab/palette.py`):
 
 - blue and orange: the sign of a number. `signed` and `diverging` give them, and nothing else does;
 - green, CHOSEN: what this figure is about: what a control has chosen, what was kept, the curve that was computed;
@@ -18,35 +18,34 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-POSITIVE = "#0072B2"
-NEGATIVE = "#D55E00"
-NEUTRAL = "#9AA3AE"  # a value of exactly zero, a silent neuron
-INK = "#1F2933"
-MUTED = "#5B6673"  # second-rank text: 5.9 to 1 on paper
-RULE = "#CBD2D9"  # axes, grid, edges of boxes
-TINT = "#EDF0F3"  # backgrounds and grid inside a figure
-GHOST = "#DCE1E7"  # what was there before
-PAPER = "#FFFFFF"
+from ffnlab import palette
 
-CHOSEN = "#007F5B"
-LOST = "#A9457F"
+_COLOURS = {name: colour.upper() for name, colour in palette.LIGHT.items()}
+POSITIVE = _COLOURS["plus"]
+NEGATIVE = _COLOURS["minus"]
+NEUTRAL = "#9AA3AE"  # a value of exactly zero, a silent neuron
+INK = _COLOURS["ink"]
+MUTED = _COLOURS["muted"]  # second-rank text: 5.9 to 1 on paper
+RULE = _COLOURS["rule"]  # axes, grid, edges of boxes
+TINT = _COLOURS["tint"]  # backgrounds and grid inside a figure
+GHOST = "#DCE1E7"  # what was there before
+PAPER = _COLOURS["paper"]
+
+CHOSEN = _COLOURS["right"]
+LOST = _COLOURS["wrong"]
 REFERENCE = MUTED
-SERIES = ("#2E86C1", "#9A6A00", "#009E73", "#B14A88", "#56504A", "#7B5EA7")
-FFN, ATTENTION, AROUND = SERIES[0], SERIES[1], NEUTRAL
+EXPERTS = tuple(_COLOURS[f"s{number}"] for number in range(1, 9))  # expert 0 is everywhere of the same colour
+SERIES = EXPERTS[:6]
+FFN, ATTENTION, AROUND = _COLOURS["ffn"], _COLOURS["attention"], NEUTRAL
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
-
-
-def _mix(low: str, high: str, share: float) -> str:
-    ends = [(int(low[i : i + 2], 16), int(high[i : i + 2], 16)) for i in (1, 3, 5)]
-    return "#" + "".join(f"{round(a + (b - a) * share):02X}" for a, b in ends)
 
 
 def diverging(value: float, limit: float) -> str:
     """The colour of a value, from -limit (orange) over 0 (paper) to limit (blue), and no further."""
     if not limit > 0:
         raise ValueError(f"the limit of a colour scale must be positive, not {limit}")
-    return _mix(PAPER, POSITIVE if value >= 0 else NEGATIVE, min(abs(value) / limit, 1.0))
+    return palette.mix(PAPER, POSITIVE if value >= 0 else NEGATIVE, min(abs(value) / limit, 1.0)).upper()
 
 
 def signed(value: float) -> str:
@@ -56,7 +55,7 @@ def signed(value: float) -> str:
 
 def pale(colour: str, share: float = 0.2) -> str:
     """A colour as a filling, on which ink can be read: `share` of it on paper."""
-    return _mix(PAPER, colour, share)
+    return palette.mix(PAPER, colour, share).upper()
 
 
 SETTINGS: dict[str, Any] = {  # of matplotlib; the colours of lines are set in `use`

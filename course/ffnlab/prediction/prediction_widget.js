@@ -1,26 +1,27 @@
 // One prediction: a question, options as buttons or a slider, and what is so, which opens after the guess. No build step, nothing loaded from outside.
 
 const STYLE = `
-.ffnlab-guess{border-left:5px solid #1f4e8c;background:#f3f6fb;color:#1c2430;padding:.7em 1em .8em;margin:.35em 0;border-radius:0 6px 6px 0;
+.ffnlab-guess{--soft:color-mix(in srgb,var(--press) 6%,var(--paper));--edge:color-mix(in srgb,var(--press) 20%,var(--paper));
+  border-left:5px solid var(--press);background:var(--soft);color:var(--ink);padding:.7em 1em .8em;margin:.35em 0;border-radius:0 6px 6px 0;
   max-width:46em;font:14px/1.5 system-ui,-apple-system,"Segoe UI",sans-serif;box-sizing:border-box}
-.ffnlab-guess .head{color:#1f4e8c;font-weight:600;letter-spacing:.01em}
+.ffnlab-guess .head{color:var(--press);font-weight:600;letter-spacing:.01em}
 .ffnlab-guess p{margin:.3em 0}
 .ffnlab-guess code{background:rgba(0,0,0,.06);color:inherit;padding:0 .25em;border-radius:3px;font-size:.93em}
 .ffnlab-guess .options{display:flex;flex-wrap:wrap;gap:.45em;margin-top:.55em;align-items:center}
-.ffnlab-guess button{font:inherit;color:#1c2430;background:#fff;border:1.5px solid #8fa3bf;border-radius:6px;padding:.3em .85em;text-align:left;cursor:pointer}
-.ffnlab-guess button:hover:enabled{border-color:#1f4e8c;background:#e6eefa}
-.ffnlab-guess button:focus-visible,.ffnlab-guess input:focus-visible{outline:3px solid #f0a830;outline-offset:1px}
-.ffnlab-guess button:disabled{cursor:default;color:#4b5566;background:transparent;border-color:#c9d2de}
-.ffnlab-guess button.right{border-color:#0b7a53;color:#0b7a53;background:#eef8f3;font-weight:600}
-.ffnlab-guess button.missed{border-color:#b3470b;color:#b3470b;background:#fdf4ec}
-.ffnlab-guess input{flex:1 1 14em;max-width:24em;accent-color:#1f4e8c}
+.ffnlab-guess button{font:inherit;color:var(--ink);background:var(--paper);border:1.5px solid color-mix(in srgb,var(--press) 50%,var(--paper));border-radius:6px;padding:.3em .85em;text-align:left;cursor:pointer}
+.ffnlab-guess button:hover:enabled{border-color:var(--press);background:color-mix(in srgb,var(--press) 12%,var(--paper))}
+.ffnlab-guess button:focus-visible,.ffnlab-guess input:focus-visible{outline:3px solid var(--press);outline-offset:1px}
+.ffnlab-guess button:disabled{cursor:default;color:var(--muted);background:transparent;border-color:var(--rule)}
+.ffnlab-guess button.right{border-color:var(--right);color:var(--right);background:color-mix(in srgb,var(--right) 7%,var(--paper));font-weight:600}
+.ffnlab-guess button.missed{border-color:var(--wrong);color:var(--wrong);background:color-mix(in srgb,var(--wrong) 7%,var(--paper))}
+.ffnlab-guess input{flex:1 1 14em;max-width:24em;accent-color:var(--press)}
 .ffnlab-guess output{min-width:4.5em;font-weight:600;font-variant-numeric:tabular-nums}
-.ffnlab-guess .after{margin-top:.7em;padding-top:.55em;border-top:1px solid #cfd8e6;outline:none}
+.ffnlab-guess .after{margin-top:.7em;padding-top:.55em;border-top:1px solid var(--edge);outline:none}
 .ffnlab-guess .said{font-weight:600}
 .ffnlab-guess ul,.ffnlab-guess ol{margin:.3em 0;padding-left:1.4em}
 .ffnlab-guess table{border-collapse:collapse;margin:.5em 0}
 .ffnlab-guess th,.ffnlab-guess td{padding:.15em .8em .15em 0;text-align:left;color:inherit;background:none;border:0}
-.ffnlab-guess th{border-bottom:1px solid #cfd8e6;font-weight:600}
+.ffnlab-guess th{border-bottom:1px solid var(--edge);font-weight:600}
 `;
 const QUIET = "data-lm-suppress-shortcuts"; // JupyterLab leaves the keys to an element that says so
 
@@ -38,6 +39,7 @@ function render({ model, el }) {
   const words = (value) => (isNumber ? `${value}`.replace("-", "\u2212") + slider.unit : value);
 
   const box = element("div", "ffnlab-guess ffn-live");
+  box.style.cssText = model.get("colours"); // always the light ones: in the dark a filter turns them
   const question = element("div", "question");
   question.innerHTML = model.get("question"); // the course's own words
   const answers = element("div", "options");

@@ -10,13 +10,15 @@ from typing import Any
 
 from IPython.display import display
 
+from ffnlab import palette
 from ffnlab.checking import panel, record
 from ffnlab.drawing import widget_output
 from ffnlab.phrases import sentence
 from ffnlab.prediction.prediction import Prediction
 from ffnlab.registry import active_course
 
-INK, PAPER = "#1f4e8c", "#f3f6fb"
+EDGE = palette.LIGHT["press"]
+PAPER = palette.mix(palette.LIGHT["paper"], EDGE, 0.06)
 
 
 def predict(name: str) -> None:
@@ -45,6 +47,7 @@ def _widget() -> Any:
         right = traitlets.Any().tag(sync=True)
         within = traitlets.Float().tag(sync=True)
         explanation = traitlets.Unicode().tag(sync=True)
+        colours = traitlets.Unicode().tag(sync=True)
         name = traitlets.Unicode().tag(sync=True)
         guess = traitlets.Any(None, allow_none=True).tag(sync=True)
 
@@ -69,6 +72,7 @@ def as_json(asked: Prediction) -> dict[str, Any]:
         "right": asked.right,
         "within": asked.within,
         "explanation": markdown_to_html(asked.explanation),
+        "colours": palette.declarations(),
     }
 
 
@@ -84,7 +88,7 @@ def saved_html(asked: Prediction) -> str:
     answers = "".join(f"<li>{escape(option)}</li>" for option in asked.options)
     listed = f"<ul>{answers}</ul>" if asked.options else f"<p>{escape(_range(asked))}</p>"
     return (
-        f'<div style="border-left:5px solid {INK};background:{PAPER};color:#1c2430;padding:.6em .95em;border-radius:0 6px 6px 0;max-width:46em;'
+        f'<div style="border-left:5px solid {EDGE};background:{PAPER};color:{panel.INK};padding:.6em .95em;border-radius:0 6px 6px 0;max-width:46em;'
         'font-size:14px;line-height:1.5;font-family:system-ui,-apple-system,Segoe UI,sans-serif">'
         f"<strong>Predict</strong>{markdown_to_html(asked.question)}{listed}"
         f"<details><summary>Open this when you have made your guess</summary>"

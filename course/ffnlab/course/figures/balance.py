@@ -27,9 +27,7 @@ __all__ = [
 ]
 
 LEFT, RIGHT = svg.MARGIN, svg.WIDTH - svg.MARGIN
-BANDS = tuple(
-    colour for series in style.SERIES[:4] for colour in (series, style.pale(series, 0.45))
-)  # neighbours differ
+BANDS = style.EXPERTS
 FACTORS = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0)
 CONFIDENCES = (0.34, 0.5, 0.7, 0.9)
 FIRST, SECOND = style.pale(style.CHOSEN, 0.3), style.pale(style.CHOSEN, 0.1)  # slots by choice

@@ -479,7 +479,7 @@ def folded(x1: float = 1.0, x2: float = 1.0, output: int = 0, bent: bool = True)
     return Picture(title, sentence, svg.card(502, title, sentence, *shapes))
 
 
-_HUES = (style.SERIES[3], style.SERIES[1], style.SERIES[2])  # of the three neurons
+_HUES = (style.SERIES[4], style.SERIES[1], style.SERIES[2])  # of the three neurons
 
 
 @cache

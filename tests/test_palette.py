@@ -1,0 +1,162 @@
+"""One colour a meaning: boards, figures, panels, predictions and the site show the same one for the same thing, in light and in dark."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import math
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import needs_chromium
+from PIL import Image
+
+from ffnlab import boards, palette
+from ffnlab.checking import panel
+from ffnlab.checking.verdict import Outcome
+from ffnlab.drawing import style
+from ffnlab.prediction import prediction_widget
+from ffnlab.registry import active_course
+
+ROOT = Path(__file__).resolve().parent.parent
+COURSE = ROOT / "course" / "ffnlab"
+HEX = re.compile(r"#(?:[0-9a-fA-F]{8}|[0-9a-fA-F]{6}|[0-9a-fA-F]{3,4})\b(?![0-9a-zA-Z_-])")
+# What may name a colour that is in no table of meanings: by file, the colour and why.
+OWN = {
+    "palette.py": {*palette.LIGHT.values(), *palette.DARK.values()},
+    "drawing/style.py": {"#9aa3ae", "#dce1e7"},  # what is neither of two signs, and what was there before
+    "course/boards/boxes.css": {"#1a1400"},  # words on a lamp that is lit, which is light in the dark, too
+    "course/boards/creek.css": {"#1a1400"},
+}
+
+
+def sources() -> list[Path]:
+    """Everything that can name a colour a student sees."""
+    files = [path for kind in ("py", "js", "css") for path in COURSE.rglob(f"*.{kind}") if path.name != "d3.js"]
+    return files + [path for path in (ROOT / "autograder" / "site").rglob("*") if path.suffix in (".py", ".js", ".css")]
+
+
+def test_no_file_but_the_palette_names_a_colour() -> None:
+    assert len(sources()) > 100
+    for path in sources():
+        name = path.relative_to(COURSE).as_posix() if COURSE in path.parents else path.name
+        text = path.read_text(encoding="utf-8")
+        named = {found.lower() for found in HEX.findall(text)} - OWN.get(name, set())
+        assert not named, f"{name} names {', '.join(sorted(named))}: take a meaning from ffnlab/palette.py"
+
+
+def test_what_is_drawn_in_python_has_the_colours_of_the_palette() -> None:
+    meanings = {
+        "plus": style.POSITIVE, "minus": style.NEGATIVE, "right": style.CHOSEN, "wrong": style.LOST, "ink": style.INK, "muted": style.MUTED,
+        "rule": style.RULE, "tint": style.TINT, "paper": style.PAPER, "ffn": style.FFN, "attention": style.ATTENTION,
+        **{f"s{n}": colour for n, colour in enumerate(style.EXPERTS, 1)},
+    }  # fmt: skip
+    assert {name: colour.lower() for name, colour in meanings.items()} == {
+        name: palette.LIGHT[name] for name in meanings
+    }
+    assert {*palette.LIGHT} - {*meanings} == {"lamp", "press", "on-press"}  # of boards and controls alone
+    assert style.EXPERTS[: len(style.SERIES)] == style.SERIES
+    earned, missed = panel.COLOURS[Outcome.EARNED], panel.COLOURS[Outcome.NOT_EARNED]
+    assert (earned, missed) == (palette.LIGHT["right"], palette.LIGHT["wrong"])
+
+
+def test_every_variable_that_is_used_is_set_somewhere() -> None:
+    """A name that nobody sets would be no colour at all, and no error."""
+    texts = [path.read_text(encoding="utf-8") for path in sources()]
+    used = {name for text in texts for name in re.findall(r"var\((--[a-z0-9-]+)", text)}
+    given = {f"--{name}" for name in palette.LIGHT} | {
+        name for text in texts for name in re.findall(r"(--[a-z0-9-]+)(?=[\"'`]?\s*[:,\]])", text)
+    }
+    unset = {name for name in used - given if not name.startswith(("--jp-", "--color-"))}  # those are of others
+    assert len(used) > 25 and not unset
+
+
+def test_the_table_of_meanings_has_every_colour() -> None:
+    table = (ROOT / "docs" / "boards.md").read_text(encoding="utf-8").partition("## Colours")[2]
+    listed = set(re.findall(r"`--([a-z0-9-]+)`", table)) | {f"s{n}" for n in range(1, 9)}
+    assert {*palette.LIGHT} <= listed
+
+
+def distance(one: str, other: str) -> float:
+    """How far two colours are from one another in CIELAB; 2.3 can just be told apart."""
+
+    def lab(colour: str) -> tuple[float, float, float]:
+        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        r, g, b = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+        x, y, z = (
+            part ** (1 / 3) if part > 0.008856 else 7.787 * part + 16 / 116
+            for part in (
+                (0.4124564 * r + 0.3575761 * g + 0.1804375 * b) / 0.95047,
+                0.2126729 * r + 0.7151522 * g + 0.0721750 * b,
+                (0.0193339 * r + 0.1191920 * g + 0.9503041 * b) / 1.08883,
+            )
+        )
+        return 116 * y - 16, 500 * (x - y), 200 * (y - z)
+
+    return math.dist(lab(one), lab(other))
+
+
+def test_greys_are_nearly_those_of_the_filter_and_colours_are_exactly_those() -> None:
+    for name, light in palette.LIGHT.items():
+        if name in ("lamp", "on-press"):
+            continue
+        far = distance(palette.DARK[name], palette.in_the_dark(light))
+        assert far <= (5 if name in ("ink", "muted", "rule", "tint", "paper") else 0), name
+    assert f"filter: {palette.FILTER};" in (COURSE / "drawing" / "dark.css").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("colours", [palette.LIGHT, palette.DARK], ids=["light", "dark"])
+def test_what_is_opposite_is_told_apart(colours: dict[str, str]) -> None:
+    pairs = [("right", "wrong"), ("plus", "minus"), ("ffn", "attention"), ("right", "minus"), ("wrong", "plus")]
+    for one, other in [*pairs, *itertools.combinations([f"s{n}" for n in range(1, 9)], 2)]:
+        assert distance(colours[one], colours[other]) > 20, (one, other)
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    pytest.importorskip("playwright", reason="playwright is not installed")
+    from lab import browser
+
+    with browser() as opened:
+        yield opened
+
+
+def pixel(page: Any, selector: str) -> str:
+    """The colour near the left edge of an element, halfway down, as it is on the screen."""
+    image = Image.open(io.BytesIO(page.locator(selector).first.screenshot())).convert("RGB")
+    at: Any = image.getpixel((2, image.height // 2))
+    return "#" + "".join(f"{part:02x}" for part in at)
+
+
+@needs_chromium
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_page_shows_each_meaning_in_one_colour(theme: str, chromium: Any) -> None:
+    """On boards, in figures, panels and predictions, and on the site itself: by pixels."""
+    colours = palette.DARK if theme == "dark" else palette.LIGHT
+    neutral = ("lamp", "on-press", "ink", "muted", "rule", "tint", "paper")
+    shared = [name for name in palette.LIGHT if name not in neutral]
+    square = "display: inline-block; width: 20px; height: 20px"
+    variables = "".join(f'<i class="{name}" style="{square}; background: var(--{name})"></i>' for name in shared)
+    drawn = "".join(
+        f'<rect class="{name}" x="{24 * n}" width="20" height="20" fill="{palette.LIGHT[name]}"/>'
+        for n, name in enumerate(shared)
+    )
+    asked = active_course().prediction("gpt3_ffn_share")
+    page = chromium.new_page(viewport={"width": 900, "height": 900})
+    page.set_content(
+        f'<!doctype html><body data-theme="{theme}"><style>{boards.css()}{palette.sheet()}</style>{style.dark_sheet()}'
+        f'<div id="site">{variables}</div><div class="ffp" id="board">{variables}</div>'
+        f'<div class="ffn-wide"><figure><svg id="figure" width="800" height="20">{drawn}</svg></figure></div>'
+        f'<div id="right">{panel.box(Outcome.EARNED, "earned", "")}</div>'
+        f'<div id="wrong">{panel.box(Outcome.NOT_EARNED, "not yet", "")}</div>'
+        f'<div class="ffn-predict"><div class="ffn-here">{prediction_widget.saved_html(asked)}</div></div>'
+    )
+    places = {f"#{place} .{name}": name for place in ("site", "board", "figure") for name in shared}
+    places |= {f"#{name} > .ffnlab-panel": name for name in ("right", "wrong")} | {".ffn-here > div": "press"}
+    found = {place: pixel(page, place) for place in places}
+    page.close()
+    far = {place: found[place] for place, name in places.items() if distance(found[place], colours[name]) > 2}
+    assert not far
