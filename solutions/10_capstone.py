@@ -199,13 +199,13 @@ predict("own_creek")
 # %% code="creek"
 from ffnlab.course.experiments import creek
 
-seed, mine = 0, {}  # take another seed, and run the cell again
+seed, mine = 0, None  # take another seed, and run the cell again
 try:
     torch.manual_seed(seed)
     reader = creek.stack(Block, "relu", 128)
     creek.learn(reader, seed=seed, label="your block")
     known = creek.judged(reader)  # in the 1,792 scenes that it has not seen
-    mine["relu"] = known["way"]
+    mine = known["way"]
     print(f"over or into: right in {known['way']:.0%}; glad or sorry: right in {known['feeling']:.0%}")
     print(creek.tell(reader, "the creek was cold and the spunky dog wanted to jump"))
 except NotImplementedError:
@@ -373,7 +373,7 @@ except NotImplementedError:
     print("This cell lights up when Block is written.")
 
 # %% [markdown] text="alone-text"
-# The creature jumps twice. The first line is the model of notebook 00: its weights, and every part that you have earned. The second is your `Block`, with weights
+# The picture has two endings. The first is the model of notebook 00: its weights, and every part that you have earned. The second is your `Block`, with weights
 # that it has learned itself. Those of notebook 00 can't be poured into it. That model has no norm and no learned pattern of attention, and you were free to name
 # and shape your parameters as you liked.
 #

@@ -150,7 +150,7 @@ PARAMETERS: dict[Draw, Iterable[tuple[Any, ...]]] = {
     balance.selection: product((-0.3, 0.0, 0.05, 0.3), (False, True)),
     capstone.dashboard: VIEWS,
     capstone.block: product(capstone.KINDS),
-    capstone.cloud: [(), ({"relu": 0.0},), ({"relu": 1.0, "none": 0.5},)],
+    capstone.cloud: [(), (0.0,), (1.0, "none, 3 blocks"), (0.5, "relu, 2 blocks")],
 }  # fmt: skip
 
 
@@ -262,8 +262,8 @@ REFUSED: list[tuple[Draw, tuple[Any, ...], str]] = [
     (balance.selection, (0.5,), "must be"),
     (capstone.block, ("gelu",), "no kind"),
     (capstone.dashboard, ("speed",), "no "),
-    (capstone.cloud, ({"gelu": 1.0},), "no run"),
-    (capstone.cloud, ({"relu": 1.1},), "no run"),
+    (capstone.cloud, (1.0, "gelu"), "no run"),
+    (capstone.cloud, (1.1,), "no run"),
     (partial(capstone.dashboard, words=3), (), "no "),
 ]  # fmt: skip
 

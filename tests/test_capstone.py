@@ -124,14 +124,14 @@ def test_what_the_notebook_says_of_the_twenty_runs_holds_in_them() -> None:
 
 def test_the_learners_block_is_one_more_dot_wherever_it_falls() -> None:
     alone = figures.cloud()
-    assert "yours" not in alone.svg and "Your run" not in alone.sentence
+    assert "yours" not in alone.svg and "Yours" not in alone.sentence
     for share in (0.0, 0.5, 0.96, 1.0):
-        picture = figures.cloud({"relu": share})
+        picture = figures.cloud(share)
         assert picture.svg.count(">yours<") == 1 and picture.svg.count("<circle") == alone.svg.count("<circle") + 1
         assert picture.title.startswith(f"Yours is right in {100 * share:.0f} %")
         assert (
             picture.sentence.startswith(alone.sentence)
-            and f"ReLU FFN, 1 block, {100 * share:.1f} %" in picture.sentence
+            and f"ReLU FFN, 1 block: {100 * share:.1f} %" in picture.sentence
         )
     assert alone.svg.count("<circle") == 20 * len(creek.MODELS)
 

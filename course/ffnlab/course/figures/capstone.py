@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping
 
 from ffnlab.course.experiments import capstone as experiment
 from ffnlab.course.experiments import creek
@@ -208,27 +207,24 @@ def found(name: str) -> int:
     return sum(share >= FOUND for share in creek.stored()["right"][name]["way"])
 
 
-def cloud(yours: Mapping[str, float] | None = None) -> Picture:
+def cloud(yours: float | None = None, name: str = "relu") -> Picture:
     """How often over or into is right in new scenes: a dot for each stored run, and the learner's own.
 
-    yours: shares from 0 to 1, by models of the creek.
+    yours: the share, from 0 to 1, of the learner's run. name: of which model of the creek it is a run.
 
     Raises:
         ValueError: there is no such model, or no such share.
     """
-    stored, mine = creek.stored(), dict(yours or {})
-    for name, share in mine.items():
-        if name not in _READERS or not 0 <= share <= 1:
-            raise ValueError(
-                f"there is no run of {name!r} with a share of {share}; the models are {', '.join(_READERS)}"
-            )
+    if name not in _READERS or not (yours is None or 0 <= yours <= 1):
+        raise ValueError(f"there is no run of {name!r} with a share of {yours}; the models are {', '.join(_READERS)}")
+    stored = creek.stored()
     count = len(stored["settings"]["seeds"])
-    said = "; ".join(f"{words}: {found(name)}" for name, words in _READERS.items())
-    own = ", ".join(f"{100 * share:.0f} %" for share in mine.values())
-    title = f"Yours is right in {own} of the new scenes" if mine else "Twenty runs of one kind end in many places"
+    said = "; ".join(f"{words}: {found(model)}" for model, words in _READERS.items())
+    title = "Twenty runs of one kind end in many places"
     sentence = f"Over or into is right in at least 95 % of the new scenes in so many of {count} runs. {said}."
-    if mine:
-        sentence += f" Your run: {', '.join(f'{_READERS[name]}, {100 * share:.1f} %' for name, share in mine.items())}."
+    if yours is not None:
+        title = f"Yours is right in {100 * yours:.0f} % of the new scenes"
+        sentence += f" Yours, {_READERS[name]}: {100 * yours:.1f} %."
 
     tall, top = 58.0, 78.0  # of a row, and where the first begins
     frame = plot.Frame(
@@ -251,9 +247,9 @@ def cloud(yours: Mapping[str, float] | None = None) -> Picture:
         ),
         frame.axes(),
     ]
-    for n, (name, words) in enumerate(_READERS.items()):
-        colour, middle = style.MUTED if name.startswith("none") else style.SERIES[0], frame.upright(n)
-        shares = [100 * share for share in stored["right"][name]["way"]]
+    for n, (model, words) in enumerate(_READERS.items()):
+        colour, middle = style.MUTED if model.startswith("none") else style.SERIES[0], frame.upright(n)
+        shares = [100 * share for share in stored["right"][model]["way"]]
         heights = [
             n - 0.32 + 0.64 * (seed * 0.618 % 1) for seed in range(count)
         ]  # so that equal ones don't hide each other
@@ -263,16 +259,16 @@ def cloud(yours: Mapping[str, float] | None = None) -> Picture:
             svg.text(
                 frame.left - 12,
                 middle + 14,
-                f"{stored['parameters'][name]:,} parameters",
+                f"{stored['parameters'][model]:,} parameters",
                 size=11,
                 anchor="end",
                 fill=style.MUTED,
             ),
             frame.dots(shares, heights, style.pale(colour, 0.7), 4, tips=tips),
-            svg.text(frame.right + 14, middle + 5, f"{found(name)} of {count}", size=12.5),
+            svg.text(frame.right + 14, middle + 5, f"{found(model)} of {count}", size=12.5),
         ]
-        if name in mine:
-            share = max(100 * mine[name], 38.0)
+        if yours is not None and model == name:
+            share = max(100 * yours, 38.0)
             shapes += [
                 svg.circle(frame.across(share), middle, 8, fill=style.CHOSEN, stroke=style.PAPER, stroke_width=2),
                 svg.text(
