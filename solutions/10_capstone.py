@@ -87,7 +87,7 @@ predict("without_ffn")
 # | | |
 # |---|---|
 # | **Difficulty** | advanced |
-# | **Time** | 65 minutes on the core path; 30 more for what is marked *deeper* and for questions M9 and M10, which can wait for another day |
+# | **Time** | 55 minutes on the core path; 40 more for what is marked *deeper* and for questions M9 and M10, which can wait for another day |
 # | **You need** | `01_attention`, `02_feed_forward`, `04_every_position`, `05_parameters`; for the kinds `07_gated`, `08_experts` and `09_balance` |
 # | **Points** | 14 for code, 3 for the quiz, 6 for two answers in your own words |
 
@@ -237,7 +237,7 @@ figures.cloud(mine)
 #
 # ### Exercise `generate`
 #
-# *4 points · difficulty ●●○ · 10 minutes*
+# *4 points · difficulty ●●○ · 10 minutes · deeper, but the last cell needs it*
 #
 # - **Takes** `model`, which maps ids [1, t] to scores [1, t, vocabulary]: row i scores what comes after token i. Then `prompt`, a list of at least one id; `numbers`, a
 #   list of numbers u with 0 ≤ u < 1, one for each token to be written; `window`; and `temperature` ≥ 0.
@@ -563,9 +563,9 @@ quiz_seeds = "A"
 #
 # *question M9 · 3 points, graded by your instructor · 8 minutes*
 #
-# “Without its FFN a Transformer can't tell *over* from *into*.” What would happen if we removed the FFN entirely? Answer with numbers from this notebook.
+# Without its FFN a Transformer can't tell over from into: so somebody says. What would happen if we removed the FFN entirely? Answer with numbers from this notebook.
 #
-# 1. Of which model of this course is the sentence true, and why?
+# 1. Of which model of this course is that true, and why?
 # 2. What do the twenty runs of each kind in section 2 say about it? Your own block is one dot among them. Why did it not settle the question, and what would?
 # 3. What is lost, then, and could attention make up for it? At which price?
 #
@@ -582,7 +582,7 @@ quiz_seeds = "A"
 # **Rubric.** One point each:
 #
 # - (1) the averaging model of notebook 00, because what is left is linear. Half a point without the reason.
-# - (2) the spread over seeds, with a number, and why one run is not enough. Half a point if the fair rival of equal parameters is missing. “An FFN makes the rule possible” gets nothing.
+# - (2) the spread over seeds, with a number, and why one run is not enough. Half a point if the fair rival of equal parameters is missing. That an FFN makes the rule possible gets nothing.
 # - (3) what goes is capacity per token that is cheap in parameters or time, and stacked attention replaces a part of it. Half a point for one of the two.
 # <!-- ### END SOLUTION -->
 
@@ -595,8 +595,6 @@ quiz_seeds = "A"
 # 2. **One claim**, with mean and error bar of both sides, and whether the gap is outside the spread (notebook 07; say whether you use the standard deviation of
 #    single runs or the standard error of the means).
 # 3. One thing that this experiment **can't show**, and an experiment that could.
-#
-# Double-click the cell below to write.
 
 # %% [markdown] question="M10" points=3
 # <!-- ### BEGIN SOLUTION -->
