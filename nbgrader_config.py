@@ -36,7 +36,7 @@ c.CourseDirectory.ignore = [
     ".progress.json*",
     ".predictions.json*",
     ".boards.json*",
-    "my_transformer.py*",
+    "my_transformer.*",
     "feedback",
 ]
 make_folder(root / grading)  # SQLite makes its file, not the folder

@@ -46,7 +46,7 @@ def bring(course: Path, old: Path) -> int:
         zipped = "unpack it first, and " * old.is_file()
         print(f"start.py: {old} {trouble}: {zipped}name the folder that the earlier start.py is in", file=sys.stderr)
         return 2
-    for name in (".progress.json", ".predictions.json", ".boards.json", "my_transformer.py"):
+    for name in (".progress.json", ".predictions.json", ".boards.json", "my_transformer.py", "my_transformer.pt"):
         try:
             if not (course / name).exists():
                 write(course / name, (old / name).read_bytes())

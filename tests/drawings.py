@@ -32,9 +32,11 @@ from ffnlab.course.figures import (
     parameters,
     start_here,
 )
+from ffnlab.course.parts import PARTS
 from ffnlab.drawing import controls
 from ffnlab.drawing.picture import Picture
 
+GLAD = ("over", "it", "and", "was", "glad", "about", "the", "ice", ".")
 SOLUTIONS = Path(__file__).resolve().parent.parent / "solutions"
 SVG = "{http://www.w3.org/2000/svg}"
 Draw = Callable[..., Picture]
@@ -92,7 +94,10 @@ PARAMETERS: dict[Draw, Iterable[tuple[Any, ...]]] = {
     ],
 
     anatomy.block: [(part,) for part in anatomy.PARTS],
-    machine.lit: [(tuple(machine.in_course())[:count], 0, ("over", "it", "and", "was", "glad", "about", "the", "ice", ".")) for count in range(1, 13)],
+    machine.lit: [
+        *((tuple(PARTS)[:count], 0, GLAD) for count in range(1, len(PARTS) + 1)),
+        (tuple(PARTS), 1792, GLAD, 1784, ("into", *GLAD[1:-2], "flowers", ".")), ((), 1792, ("over",), 0, ("over",) * 8),
+    ],
     feed_forward.trace: [(0, 1.0, "identity"), (13, 8.0, "SiLU", True), (5, 8 / 3, "GELU"), (8, 8.0, "GELU", True)],
     feed_forward.by_hand: [(-2.0, -2.0), (2.0, 2.0), (-1.5, -0.5), (0.0, 0.0), (1.0, 1.0, 0), (1.0, 0.5, 11)],
     feed_forward.folded: [(0.0, 0.0), (2.0, 2.0, 1), (0.25, 1.75), (1.75, 1.25, 1), (0.0, 2.0, 1, False), (2.0, 0.75, 0, False)],
@@ -145,6 +150,7 @@ PARAMETERS: dict[Draw, Iterable[tuple[Any, ...]]] = {
     balance.selection: product((-0.3, 0.0, 0.05, 0.3), (False, True)),
     capstone.dashboard: VIEWS,
     capstone.block: product(capstone.KINDS),
+    capstone.cloud: [(), (0.0,), (1.0, "none, 3 blocks"), (0.5, "relu, 2 blocks")],
 }  # fmt: skip
 
 
@@ -256,6 +262,8 @@ REFUSED: list[tuple[Draw, tuple[Any, ...], str]] = [
     (balance.selection, (0.5,), "must be"),
     (capstone.block, ("gelu",), "no kind"),
     (capstone.dashboard, ("speed",), "no "),
+    (capstone.cloud, (1.0, "gelu"), "no run"),
+    (capstone.cloud, (1.1,), "no run"),
     (partial(capstone.dashboard, words=3), (), "no "),
 ]  # fmt: skip
 

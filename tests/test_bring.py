@@ -92,7 +92,7 @@ def test_answers_and_own_cells_come_into_the_new_notebook_at_their_places(new: P
     earlier["cells"].insert(at + 1, own("print('my own trial')"))
     earlier["cells"].insert(at + 2, own("print('and another')"))
     write(old, earlier)
-    records = (".progress.json", ".predictions.json", ".boards.json", "my_transformer.py")
+    records = (".progress.json", ".predictions.json", ".boards.json", "my_transformer.py", "my_transformer.pt")
     for kept in records:
         (old / kept).write_text("{}", encoding="utf-8")
     before = blank()

@@ -180,12 +180,13 @@ def test_a_prediction_is_clicked_and_then_explained(lab: Lab) -> None:
     guess = cell.locator(".ffnlab-guess")
     guess.wait_for(timeout=PATIENCE)
     assert "faintly inviting" not in cell.inner_text(), "the answer stood in sight before the guess"
+    guess.get_by_role("button", name="fairly sure").click()
     guess.get_by_role("button", name="0 and 0").click()
     guess.get_by_text("You said “0 and 0”; it is").wait_for(timeout=PATIENCE)
     assert "faintly inviting" in cell.inner_text()
     assert guess.get_by_role("button").first.is_disabled()
     lab.picture("prediction_clicked")
-    assert _kept(lab, "nothing_in") == {"guess": "0 and 0", "right": False}
+    assert _kept(lab, "nothing_in") == {"guess": "0 and 0", "right": False, "sure": 2}
     lab.run("predict-nothing-in")
     lab.cell("predict-nothing-in").get_by_text("You said “0 and 0”; it is").wait_for(timeout=PATIENCE)
 

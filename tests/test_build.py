@@ -391,6 +391,7 @@ THIRD_EDITION = (
     "01_attention",
     "03_activations",
     "04_every_position",
+    "10_capstone",
 )  # the notebooks that were written anew, within a budget
 
 

@@ -22,9 +22,10 @@ from autograder.authoring.build import cells_of, solution_answer
 from autograder.keys.key import Key
 from ffnlab import check
 from ffnlab.checking import kept_code
-from ffnlab.course import machine, toy_transformer, world
+from ffnlab.course import machine, own_block, toy_transformer, world
+from ffnlab.course.experiments import creek
 from ffnlab.course.figures.machine import SCENES, in_course
-from ffnlab.course.parts import KEPT, PARTS
+from ffnlab.course.parts import BLOCK, KEPT, PARTS
 from ffnlab.registry import Course, active_course
 
 BASIC = ("self_attention", "ffn_forward", "activation", "residual_sublayer")  # of which the plain model is made
@@ -87,7 +88,8 @@ x = weights["words.weight"][ids[:, :15]] + weights["places.weight"][:15]
 pattern = torch.ones(15, 15).tril()
 pattern /= pattern.sum(-1, keepdim=True)
 Q, V, O = torch.zeros(32, 32), weights["attention.value.weight"].T, 4 * weights["attention.output.weight"].T
-x = x + torch.stack([mine["self_attention"](X, Q, Q, V, O, pattern)[0] for X in x])
+attention = lambda x: torch.stack([mine["self_attention"](X, Q, Q, V, O, pattern)[0] for X in x])
+x = mine["residual_sublayer"](x, attention, lambda x: x, "pre")
 W1, b1, W2, b2 = (weights[f"linear{n}.{kind}"].T for n in (1, 2) for kind in ("weight", "bias"))
 relu = lambda x: mine["activation"]("relu", x)[0]
 x = mine["residual_sublayer"](x[:, [10, 14]], lambda x: mine["ffn_forward"](x, W1, b1, W2, b2, relu), lambda x: x, "pre")
@@ -96,12 +98,17 @@ print(int((said == ids[:, [11, 15]]).all(-1).sum()))
 """
 
 
+def new_sentences(tmp_path: Path) -> Path:
+    """A file with the numbers of the words of all held-out wishes."""
+    sentences = [world.wish(scene) for scene in world.scenes(held_out=True)]
+    torch.save(toy_transformer.tensor(sentences), tmp_path / "ids.pt")
+    return tmp_path / "ids.pt"
+
+
 def read_alone(course: Path, tmp_path: Path) -> int:
     """How many held-out scenes the file reads in a fresh Python, put together there anew."""
     torch.save(dict(toy_transformer.load().state_dict()), tmp_path / "weights.pt")
-    sentences = [world.wish(scene) for scene in world.scenes(held_out=True)]
-    torch.save(toy_transformer.tensor(sentences), tmp_path / "ids.pt")
-    return int(alone(course, READ, tmp_path / "weights.pt", tmp_path / "ids.pt"))
+    return int(alone(course, READ, tmp_path / "weights.pt", new_sentences(tmp_path)))
 
 
 # Right answers
@@ -137,10 +144,16 @@ def test_the_model_reads_all_scenes_without_any_answer() -> None:
     assert SCENES == len(world.scenes(held_out=True)) == 1792
 
 
-@pytest.mark.parametrize("nth", often(range(len(styles("Block"))), [0, 1]))
-def test_a_block_comes_with_the_classes_of_its_notebook(nth: int, course: Path) -> None:
+def earned_block(nth: int = 0) -> Any:
+    """A right Block with the classes of its notebook, whose code is kept."""
     classes = cells_of("10_capstone")["imports"]
     check("Block", typed("Block", styles("Block")[nth], classes[classes.index("class FFN") :]))
+    return KERNEL.user_ns["Block"]
+
+
+@pytest.mark.parametrize("nth", often(range(len(styles("Block"))), [0, 1]))
+def test_a_block_comes_with_the_classes_of_its_notebook(nth: int, course: Path) -> None:
+    earned_block(nth)
     block = "mine['Block'](kind, 16, 4, 8)(torch.zeros(2, 5, 16)).shape"
     assert alone(course, f"print({{tuple({block}) for kind in ('none', 'relu', 'swiglu', 'moe')}})") == "{(2, 5, 16)}"
 
@@ -374,6 +387,122 @@ def test_outside_of_a_course_and_in_a_course_without_parts_nothing_is_kept(
     assert kept_code.load() == ({}, {})
 
 
+# The learner's own block, with what it has learned
+
+
+SAY = """
+def model(ids):
+    x = kept["tokens"][ids] + kept["places"][: ids.shape[1]]
+    for block in blocks:
+        x = block(x)
+    return torch.nn.functional.layer_norm(x, [32], *kept["norm"]) @ kept["scores"].T
+
+kept, ids = torch.load(sys.argv[2]), torch.load(sys.argv[3])
+blocks = [mine["Block"](*kept["made"]) for _ in kept["blocks"]]
+for block, learned in zip(blocks, kept["blocks"]):
+    block.load_state_dict(learned)
+    block.eval()
+with torch.no_grad():
+    said = model(ids[:, :15])[:, [10, 14]].argmax(-1)
+print(int((said == ids[:, [11, 15]]).all(-1).sum()))
+if "generate" in mine:
+    begun = "the creek was cold and the spunky dog wanted to jump".split()
+    written = mine["generate"](model, [kept["words"].index(word) for word in begun], [0.5] * 9, 20, 0)
+    print(*(kept["words"][n] for n in written))
+"""
+
+
+def trained(Block: Any, kind: str = "relu", d_ff: int = 128, blocks: int = 1, steps: int = 40) -> creek.SentenceReader:
+    torch.manual_seed(0)
+    model = creek.stack(Block, kind, d_ff, blocks)
+    creek.learn(model, steps)
+    return model
+
+
+@pytest.mark.filterwarnings("ignore:.*weights_only")
+@pytest.mark.parametrize(
+    ("nth", "kind", "blocks"),
+    often(
+        [
+            *((nth, "relu", 2) for nth in range(len(styles("Block")))),
+            *((nth, kind, 1) for nth in range(len(styles("Block"))) for kind in ("none", "swiglu", "moe")),
+        ],
+        [(0, "relu", 2), (3, "relu", 2), (1, "moe", 1)],
+    ),
+)
+def test_what_a_block_in_any_style_has_learned_is_read_in_a_fresh_python_as_in_the_notebook(
+    nth: int, kind: str, blocks: int, course: Path, tmp_path: Path
+) -> None:
+    model = trained(earned_block(nth), kind, 12, blocks)
+    assert own_block.keep(model, kept_code.load()[0][BLOCK]) == ""
+    reading = own_block.read(kept_code.load()[0][BLOCK])
+    assert isinstance(reading, own_block.Reading) and len(reading.written) > 0
+    assert reading.right == round(creek.judged(model)["both"] * SCENES)
+    assert int(alone(course, SAY, course / own_block.FILE, new_sentences(tmp_path))) == reading.right
+
+
+@pytest.mark.filterwarnings("ignore:.*weights_only")
+@pytest.mark.sweep
+def test_two_trained_blocks_and_generate_alone_read_and_write_as_the_model_of_the_first_notebook(
+    course: Path, tmp_path: Path
+) -> None:
+    check("generate", typed("generate", styles("generate")[0]))
+    model = trained(earned_block(), blocks=2, steps=creek.STEPS)
+    assert own_block.keep(model, kept_code.load()[0][BLOCK]) == ""
+    said = alone(course, SAY, course / own_block.FILE, new_sentences(tmp_path)).splitlines()
+    assert said == [str(SCENES), "over it and was glad about the ice ."]
+
+
+def test_what_has_been_learned_is_not_kept_without_the_code_that_it_needs(
+    course: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Block = solution_answer("Block").answer
+    model = trained(Block, steps=1)
+    assert own_block.keep(model, None) == own_block.NO_BLOCK
+    assert own_block.keep(creek.SentenceReader([]), Block) == own_block.NOT_STACKED
+    assert own_block.keep(model, raises) == own_block.NOT_THE_SAME
+    assert not (course / own_block.FILE).exists() and own_block.read(Block) == ""
+
+    def full(path: Path, data: bytes) -> int:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "write_bytes", full)
+        assert own_block.keep(model, Block) == own_block.NOT_WRITTEN.format("No space left on device")
+    assert own_block.keep(model, Block) == ""
+
+
+@pytest.mark.parametrize(
+    ("now", "says"),
+    [(None, "is missing"), (raises, "ends in a RuntimeError"), (floods, "ends in a TooMuchOutput")],
+    ids=["missing", "raises", "floods"],
+)
+def test_what_no_longer_fits_the_kept_code_is_said(now: Any, says: str, course: Path) -> None:
+    Block = solution_answer("Block").answer
+    assert own_block.keep(trained(Block, steps=1), Block) == ""
+    assert own_block.read(now) == own_block.NO_LONGER.format(says)
+    (course / own_block.FILE).write_bytes(b"half of a")
+    assert "does not fit" in str(own_block.read(Block))
+
+
+def test_the_cell_keeps_what_it_is_handed_and_shows_what_it_reads(course: Path, shown: list[dict[str, str]]) -> None:
+    model = trained(earned_block(), steps=1)
+    machine.machine(model)
+    machine.machine()
+    texts = [bundle["text/plain"] for bundle in shown]
+    own = (
+        f"Your own Block, on what it has learned itself, reads {round(creek.judged(model)['both'] * SCENES)} of 1,792."
+    )
+    assert texts[0] == texts[1] and own in texts[0] and texts[0].startswith("1 of 12 parts is yours. Yours: Block.")
+    (course / KEPT.file).unlink()
+    machine.machine()
+    machine.machine(model)
+    assert [bundle["text/plain"].splitlines()[1:] for bundle in shown[2:]] == [
+        [own_block.NO_LONGER.format("is missing")],
+        [own_block.NO_BLOCK, own_block.NO_LONGER.format("is missing")],
+    ]
+
+
 # The cell
 
 
@@ -400,7 +529,7 @@ def test_machine_says_what_is_the_learners_what_it_reads_and_what_is_next(
         "No part is yours yet. On torch's own parts the creek model reads 1,792 of 1,792 new scenes. Next: self_attention, in notebook 01."
     ]
     assert second == [
-        "1 of 11 parts is yours. Yours: self_attention. With them the creek model reads 1,792 of 1,792 new scenes. Next: ffn_forward, in notebook 02."
+        "1 of 12 parts is yours. Yours: self_attention. With them the creek model reads 1,792 of 1,792 new scenes. Next: ffn_forward, in notebook 02."
     ]
     assert third[0] == second[0], "what was defined before a section ended is there"
     assert (
@@ -415,7 +544,7 @@ def test_machine_says_what_is_the_learners_what_it_reads_and_what_is_next(
 def test_a_part_that_the_course_does_not_have_is_not_spoken_of(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(PARTS, "a_part_of_another_edition", "nothing")
     assert "a_part_of_another_edition" not in in_course()
-    assert set(in_course()) == set(PARTS) - {"a_part_of_another_edition"}
+    assert set(in_course()) == {*PARTS, BLOCK} - {"a_part_of_another_edition"}
 
 
 @pytest.mark.parametrize("variable", [("FFNLAB_STRICT", "1"), ("NBGRADER_EXECUTION", "autograde")], ids=lambda v: v[0])
@@ -444,7 +573,7 @@ def test_in_a_kernel_whatever_a_cell_defines_is_found(course: Path) -> None:
     said = [output.data["text/plain"] for cell in notebook.cells for output in cell.outputs if "data" in output]
     assert sum(NOTED in text for text in said) == 2
     assert said[-1].startswith(
-        "2 of 11 parts are yours. Yours: ffn_forward, residual_sublayer. With them the creek model reads 1,792 of 1,792"
+        "2 of 12 parts are yours. Yours: ffn_forward, residual_sublayer. With them the creek model reads 1,792 of 1,792"
     )
     assert written(course).endswith("\n\nresidual_sublayer = mine\n") and "    return x\n" not in written(course)
     called = "mine['residual_sublayer'](torch.ones(1), lambda x: 2 * x, lambda x: 3 * x, 'pre')"

@@ -181,10 +181,13 @@ def test_the_right_answers_about_pairs_are_what_the_stored_runs_say() -> None:
 
 
 def test_the_right_answers_about_the_creek_are_what_the_stored_runs_say() -> None:
-    right = stored_creek.stored()["right"]
-    assert all(0.49 < share <= 0.75 for share in right["none"]["way"])  # own_creek
-    assert sorted(right["relu"]["way"]) == [0.75, 1, 1, 1, 1]
-    assert min(right["none"]["feeling"] + right["relu"]["feeling"]) >= 0.96
+    right, asked = stored_creek.stored()["right"]["relu"], active_course().prediction("own_creek")
+    way, feeling = (sum(share >= 0.95 for share in right[word]) for word in ("way", "feeling"))
+    assert (
+        asked.right == way
+        and f"It was {way} of 20" in asked.explanation
+        and f"{feeling} of the 20" in asked.explanation
+    )
 
 
 def test_the_right_answers_about_text_are_what_the_stored_runs_say() -> None:

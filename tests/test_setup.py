@@ -400,6 +400,7 @@ def test_the_handout_is_the_same_whatever_working_left_behind(tmp_path: Path, mo
         ".predictions.json",
         ".boards.json",
         "my_transformer.py",
+        "my_transformer.pt",
         "ffnlab.egg-info/PKG-INFO",
         "02_feed_forward/.ipynb_checkpoints/a.ipynb",
         "02_feed_forward/02_feed_forward.before.ipynb",

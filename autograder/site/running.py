@@ -87,7 +87,7 @@ def run(assignment: str) -> ExecutedNotebook:
         shown = board() if callable(board) else board
         display({BOARD: boards.html(shown)}, raw=True)
 
-    def elsewhere(notebook: str | None = None) -> Any:
+    def elsewhere(*given: Any, **named: Any) -> Any:
         display(panel.message("Yours", ELSEWHERE))
 
     controls.show, prediction_widget.predict, live_boards.play = show, predict, play

@@ -1,19 +1,21 @@
-"""Notebook 10's creek: the four kinds of feed-forward part read the little world, from five seeds.
+"""Notebook 10's creek: blocks with and without a feed-forward part read the little world, from twenty seeds.
 
-`python -m autograder.authoring.experiments.creek` writes ffnlab's experiments/creek.json: about two minutes of one core.
+`python -m autograder.authoring.experiments.creek` writes ffnlab's experiments/creek.json: about twenty minutes of one core.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 import torch
+from torch import nn
 
 from autograder.authoring.experiments.capstone import Compared
 from ffnlab.course.experiments.creek import (
     BATCH,
+    CHOSEN_ON,
     D_MODEL,
-    EVERY,
     MODELS,
     N_HEADS,
     SEEDS,
@@ -27,12 +29,23 @@ from ffnlab.course.experiments.creek import (
 SHORT = 60  # the steps of a run that a test can repeat
 
 
+def blocks(name: str) -> list[nn.Module]:
+    """Fresh blocks of one of MODELS."""
+    number, kind, width = MODELS[name]
+    return [Compared(kind, width, D_MODEL, N_HEADS) for _ in range(number)]
+
+
+def parameters(name: str) -> int:
+    """How many parameters the blocks of one of MODELS have."""
+    return sum(p.numel() for block in blocks(name) for p in block.parameters())
+
+
 def run(name: str, seed: int, steps: int = STEPS) -> tuple[list[float], dict[str, float]]:
-    """One kind from one seed: its losses, and how often it is right."""
+    """One model from one seed: its losses, and how often it is right."""
     torch.manual_seed(seed)
-    model = SentenceReader([Compared(name, MODELS[name], D_MODEL, N_HEADS)])
+    model = SentenceReader(blocks(name))
     losses = learn(model, steps, seed)
-    return losses, judged(model)
+    return losses, {word: round(share, 4) for word, share in judged(model).items()}
 
 
 def short(name: str) -> float:
@@ -40,32 +53,23 @@ def short(name: str) -> float:
     return round(run(name, 0, SHORT)[0][-1], 4)
 
 
-def main() -> None:
-    torch.set_num_threads(1)
-    right: dict[str, dict[str, list[float]]] = {}
-    curves: dict[str, list[list[float]]] = {}
-    for name in MODELS:
-        for seed in SEEDS:
-            losses, found = run(name, seed)
-            means = torch.tensor(losses).reshape(-1, EVERY).mean(1).tolist()
-            curves.setdefault(name, []).append([round(mean, 3) for mean in means])
-            for word, share in found.items():
-                right.setdefault(name, {}).setdefault(word, []).append(round(share, 3))
-        print(name, right[name], flush=True)
+def save(found: Mapping[str, Mapping[int, Mapping[str, float]]]) -> None:
+    """Write the file from how often each model was right, by seed."""
     settings = {
         "d_model": D_MODEL,
         "n_heads": N_HEADS,
         "steps": STEPS,
         "batch": BATCH,
+        "chosen on": CHOSEN_ON,
         "seeds": SEEDS,
-        "widths": MODELS,
     }
     about = {
         "settings": settings,
         "torch": torch.__version__.partition("+")[0],
-        "right": right,
-        "steps": [EVERY * (n + 0.5) for n in range(STEPS // EVERY)],
-        "losses": curves,
+        "parameters": {name: parameters(name) for name in MODELS},
+        "right": {
+            name: {word: [found[name][seed][word] for seed in SEEDS] for word in ("way", "feeling")} for name in MODELS
+        },
         f"loss after {SHORT} steps of seed 0": {name: short(name) for name in MODELS},
     }
     lines = ",\n".join(f" {json.dumps(key)}: {json.dumps(value)}" for key, value in about.items())
@@ -73,4 +77,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    torch.set_num_threads(1)
+    save({name: {seed: run(name, seed)[1] for seed in SEEDS} for name in MODELS})

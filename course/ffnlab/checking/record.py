@@ -23,6 +23,8 @@ FILE = ".progress.json"
 GUESSES = ".predictions.json"
 GOALS = ".boards.json"
 
+SURE = ("just a hunch", "fairly sure", "certain")  # how sure one can be of a guess; an entry counts them from 1
+ENOUGH = 8  # guesses that say how sure one was, before a picture is drawn of them
 
 TRIES, PAUSE = 10, 0.05  # seconds between two tries: other kernels and virus scanners hold a file for less than that
 
@@ -72,10 +74,17 @@ def read_guess(name: str) -> Any:
     return _read(GUESSES).get(name, {}).get("guess")
 
 
-def save_guess(name: str, guessed: str | float, right: bool) -> None:
-    """Keep the first guess of a prediction."""
-    if name not in _read(GUESSES):
-        _keep(GUESSES, name, {"guess": guessed, "right": right})
+def read_sure(name: str) -> int:
+    """How sure one was of the guess for the prediction called `name`, from 1; 0 where it was not said."""
+    return _sure(_read(GUESSES).get(name, {}))
+
+
+def save_guess(name: str, guessed: str | float, right: bool, sure: int = 0) -> None:
+    """Keep the first guess of a prediction, and how sure one was of it, from 1; 0: it was not said. Where nobody guesses, nothing is kept."""
+    if name in _read(GUESSES) or is_unattended():
+        return
+    said = {"sure": sure} if 1 <= sure <= len(SURE) else {}
+    _keep(GUESSES, name, {"guess": guessed, "right": right, **said})
 
 
 def read_goals(board: str) -> dict[str, Any]:
@@ -94,6 +103,19 @@ def count_right_guesses() -> tuple[int, int]:
     known = active_course().predictions
     made = [entry for name, entry in _read(GUESSES).items() if name in known]
     return sum(entry.get("right") is True for entry in made), len(made)
+
+
+def count_by_sureness() -> list[tuple[int, int]]:
+    """For each step of being sure, the lowest first: how many predictions of the course were right, and how many were made."""
+    known = active_course().predictions
+    made = [entry for name, entry in _read(GUESSES).items() if name in known]
+    steps = [[entry.get("right") is True for entry in made if _sure(entry) == step] for step in range(1, len(SURE) + 1)]
+    return [(sum(rights), len(rights)) for rights in steps]
+
+
+def _sure(entry: dict[str, Any]) -> int:
+    sure = entry.get("sure")
+    return sure if type(sure) is int and 1 <= sure <= len(SURE) else 0
 
 
 def _file(name: str) -> Path:
@@ -241,8 +263,15 @@ def progress(notebook: str | None = None) -> None:
         f'<table style="border-collapse:collapse;font-size:13px;margin:0;color:inherit">{"".join(rows)}</table>'
         f'<div style="color:{MUTED};margin-top:.3em">{escape(note)}</div>'
     )
+    said, counts = [note], count_by_sureness()
+    if sum(step for _, step in counts) >= ENOUGH:
+        from ffnlab.checking import calibration
+
+        picture = calibration.picture(counts)
+        body += f'<div style="margin-top:.7em">{picture.still()}</div>'
+        said.append(picture.words)
     outcome = Outcome.EARNED if earned_all == points_all else Outcome.NOT_ATTEMPTED
-    display(Panel(box(outcome, head, body), "\n".join([head, *text, note])))
+    display(Panel(box(outcome, head, body), "\n".join([head, *text, *said])))
 
 
 def _bar(earned: float, points: float, width: int = 12) -> str:

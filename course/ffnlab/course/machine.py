@@ -1,16 +1,19 @@
-"""`machine`: the little Transformer of notebook 00 runs on the answers that a learner has earned."""
+"""`machine`: the little Transformer of notebook 00 runs on the answers that a learner has earned, and beside it the learner's own trained block."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
 from html import escape
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from IPython.display import display
 
 from ffnlab.checking import kept_code, record
 from ffnlab.phrases import sentence
+
+if TYPE_CHECKING:
+    from ffnlab.course.experiments.creek import SentenceReader
 
 WRITTEN = 9  # words after the prompt, as far as the end of the sentence
 
@@ -28,20 +31,27 @@ class MachineRun(NamedTuple):
     replaced: tuple[str, ...]
 
 
-def machine() -> None:
-    """Show which parts of the block are yours, and run the creek model on them. Where a notebook is tested or graded, this does nothing."""
+def machine(reader: SentenceReader | None = None) -> None:
+    """Show which parts of the block are yours, and run the creek model on them. Where a notebook is tested or graded, this does nothing.
+
+    reader: a model with blocks of yours that has learned to read. What it has learned is kept, and runs from now on.
+    """
     if record.is_unattended():
         return
+    from ffnlab.course import own_block
     from ffnlab.course.figures import machine as figure
-    from ffnlab.course.parts import KEPT
+    from ffnlab.course.parts import BLOCK, KEPT, PARTS
     from ffnlab.drawing import style
 
     found, failed = kept_code.load()
-    ran = run({name: answer for name, answer in found.items() if name in figure.in_course()})
-    picture = figure.lit(ran.parts, ran.right, ran.written)
+    ran = run({name: answer for name, answer in found.items() if name in PARTS and name in figure.in_course()})
+    lost = own_block.keep(reader, found.get(BLOCK)) if reader is not None else ""
+    own = own_block.read(found.get(BLOCK))
+    reads, unread = ((), own) if isinstance(own, str) else (own, "")
+    picture = figure.lit(ran.parts, ran.right, ran.written, *reads)
     places = {name: f"the section of {name}" if name else "what is before the first section" for name in failed}
     broken = [f"In {KEPT.file}, {places[name]} ends in {sentence(why)}" for name, why in failed.items()]
-    lines = [*broken, *ran.replaced]
+    lines = [*broken, *ran.replaced, *filter(None, [lost, unread])]
     html = "".join(f"<p>{escape(line)}</p>" for line in lines)
     bundle = {
         "text/html": f'{style.dark_sheet()}<div class="ffnlab-panel">{picture.still()}{html}</div>',

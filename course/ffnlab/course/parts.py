@@ -1,6 +1,7 @@
 """The exercises that are parts of a Transformer, and how the little Transformer of notebook 00 is put together from their answers.
 
-`PARTS` is the whole list. A part of which there is no answer yet is torch's own. Nothing here needs more than torch.
+`PARTS` is the whole list. A part of which there is no answer yet is torch's own. Nothing here needs more than torch. The whole block, `BLOCK`, has
+weights of its own, which it learns in notebook 10: `own_block` keeps and runs it.
 """
 
 from __future__ import annotations
@@ -35,9 +36,10 @@ PARTS = {
 }
 """What an exercise's answer is in the model, in the order of the notebooks; `Assembly` says how it is called."""
 
-KEPT = KeptCode("my_transformer.py", (*PARTS, "Block"), packages=("torch",))  # a Block is trained in notebook 10
+BLOCK = "Block"
+KEPT = KeptCode("my_transformer.py", (*PARTS, BLOCK), packages=("torch",))
 
-FFN = Callable[[torch.Tensor], torch.Tensor]  # [..., d_model] -> [..., d_model]
+Sublayer = Callable[[torch.Tensor], torch.Tensor]  # attention or the FFN: [..., d_model] -> [..., d_model]
 
 
 class PartFailed(Exception):
@@ -82,10 +84,20 @@ class Assembly:
 
     def gather(self, words: torch.Tensor) -> torch.Tensor:
         """The stream after attention: numbers of words [B, T] -> [B, T, d_model]."""
-        model, T = self._model, words.shape[1]
+        x: torch.Tensor = self._model.words(words) + self._model.places.weight[: words.shape[1]]
+        return self._added(x, self._attention, torch.nn.Identity())
+
+    def scores(self, x: torch.Tensor) -> torch.Tensor:
+        """Scores for the next word, from the stream after attention: [B, T, d_model] -> [B, T, V]."""
+        found: torch.Tensor = self._model.scores(self._model.after(self._added(x, self._ffn, self._model.before)))
+        return found
+
+    def _attention(self, x: torch.Tensor) -> torch.Tensor:
+        """What attention writes: [B, T, d_model] -> [B, T, d_model]."""
         if "self_attention" not in self._parts:
-            return model.gather(words)
-        x: torch.Tensor = model.words(words) + model.places.weight[:T]
+            mixed: torch.Tensor = self._model.attention(x)
+            return mixed
+        T = x.shape[1]
         pattern = torch.ones(T, T).tril()
         pattern = pattern / pattern.sum(-1, keepdim=True)  # [T, T]
         nothing = torch.zeros(D_MODEL, D_MODEL)  # in place of Wq and Wk, since the pattern is handed in
@@ -94,12 +106,7 @@ class Assembly:
             pair = self._call("self_attention", X, nothing, nothing, self._Wv, self._Wo, A=pattern)
             return self._first_of_pair("self_attention", pair, "(out, A)", X.shape)
 
-        return x + torch.stack([one(X) for X in x])
-
-    def scores(self, x: torch.Tensor) -> torch.Tensor:
-        """Scores for the next word, from the stream after attention: [B, T, d_model] -> [B, T, V]."""
-        found: torch.Tensor = self._model.scores(self._model.after(self._with_ffn(x)))
-        return found
+        return torch.stack([one(X) for X in x])
 
     def write(self, words: Sequence[str], count: int) -> list[str]:
         """The next words of a sentence, the most probable ones: `count` of them by `generate`; without it one."""
@@ -116,13 +123,11 @@ class Assembly:
             raise self._failure("generate", f"should give {count} numbers of words, and {describe_result(written)}")
         return [world.WORDS[n] for n in written]
 
-    def _with_ffn(self, x: torch.Tensor) -> torch.Tensor:
-        """The stream after the FFN: [B, T, d_model]."""
+    def _added(self, x: torch.Tensor, sublayer: Sublayer, norm: torch.nn.Module) -> torch.Tensor:
+        """The stream after attention, or after the FFN: [B, T, d_model]."""
         if "residual_sublayer" not in self._parts:
-            return torch.add(x, self._ffn(x))
-        return self._shaped(
-            "residual_sublayer", self._call("residual_sublayer", x, self._ffn, self._model.before, "pre"), x.shape
-        )
+            return torch.add(x, sublayer(norm(x)))
+        return self._shaped("residual_sublayer", self._call("residual_sublayer", x, sublayer, norm, "pre"), x.shape)
 
     def _ffn(self, x: torch.Tensor) -> torch.Tensor:
         """What the FFN writes, [..., d_model], by the mixture or by the FFNs in turns."""
@@ -144,9 +149,9 @@ class Assembly:
             written[n::count] = ffn(tokens[n::count])
         return written
 
-    def _all_ffns(self) -> list[FFN]:
+    def _all_ffns(self) -> list[Sublayer]:
         """The FFN in each way in which there is an answer for it; torch's own where there is none."""
-        made: dict[str, Callable[[], FFN]] = {
+        made: dict[str, Callable[[], Sublayer]] = {
             "ffn_forward": lambda: self._forward,
             "PositionwiseFeedForward": self._made_module,
             "ffn_chunked": lambda: self._chunked,
@@ -165,7 +170,7 @@ class Assembly:
         weights = (self._W1, self._b1, self._W2, self._b2)
         return self._shaped("ffn_forward", self._call("ffn_forward", x, *weights, self._activation), x.shape)
 
-    def _made_module(self) -> FFN:
+    def _made_module(self) -> Sublayer:
         name = "PositionwiseFeedForward"
         module = self._call(name, D_MODEL, D_FF, activation=self._activation)
         try:
@@ -238,7 +243,7 @@ def _fill(module: Any, model: toy_transformer.ToyTransformer) -> None:
             mine.bias.copy_(theirs.bias)
 
 
-def _also_of_nothing(ffn: FFN) -> FFN:
+def _also_of_nothing(ffn: Sublayer) -> Sublayer:
     """An FFN that is not called where there are no tokens: a mixture may call an expert that nobody has chosen."""
     return lambda x: ffn(x) if len(x) else x
 

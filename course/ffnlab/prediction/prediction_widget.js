@@ -14,6 +14,10 @@ const STYLE = `
 .ffnlab-guess button:disabled{cursor:default;color:var(--muted);background:transparent;border-color:var(--rule)}
 .ffnlab-guess button.right{border-color:var(--right);color:var(--right);background:color-mix(in srgb,var(--right) 7%,var(--paper));font-weight:600}
 .ffnlab-guess button.missed{border-color:var(--wrong);color:var(--wrong);background:color-mix(in srgb,var(--wrong) 7%,var(--paper))}
+.ffnlab-guess .sure{display:flex;flex-wrap:wrap;gap:.3em;margin-top:.6em;align-items:center;font-size:.92em;color:var(--muted)}
+.ffnlab-guess .sure[hidden]{display:none}
+.ffnlab-guess .sure button{padding:.1em .7em;border-width:1px;border-radius:1em;color:var(--muted);background:transparent}
+.ffnlab-guess .sure button[aria-pressed="true"]{color:var(--on-press);background:var(--press);border-color:var(--press)}
 .ffnlab-guess input{flex:1 1 14em;max-width:24em;accent-color:var(--press)}
 .ffnlab-guess output{min-width:4.5em;font-weight:600;font-variant-numeric:tabular-nums}
 .ffnlab-guess .after{margin-top:.7em;padding-top:.55em;border-top:1px solid var(--edge);outline:none}
@@ -46,10 +50,28 @@ function render({ model, el }) {
   answers.setAttribute("role", "group");
   answers.setAttribute("aria-label", "Your prediction");
   answers.setAttribute(QUIET, "true");
+  const steps = model.get("steps");
+  const sure = element("div", "sure");
+  sure.setAttribute("role", "group");
+  sure.setAttribute("aria-label", "How sure are you? You may say it before you choose");
+  sure.setAttribute(QUIET, "true");
+  sure.append(element("span", "", "How sure? If you like, say it before you choose:"));
+  const degrees = steps.map((words, number) => {
+    const button = element("button", "", words);
+    button.setAttribute("aria-pressed", "false");
+    button.addEventListener("click", () => {
+      const pressed = button.getAttribute("aria-pressed") === "false"; // pressed again, it is taken back
+      degrees.forEach((one) => one.setAttribute("aria-pressed", String(one === button && pressed)));
+      chosen = pressed ? number + 1 : 0;
+    });
+    return button;
+  });
+  sure.append(...degrees);
+  let chosen = 0; // how sure, from 1; 0: not said
   const after = element("div", "after");
   after.tabIndex = -1;
   after.setAttribute("role", "status");
-  box.append(element("style", "", STYLE), element("div", "head", "Predict"), question, answers, after);
+  box.append(element("style", "", STYLE), element("div", "head", "Predict"), question, answers, sure, after);
 
   const buttons = [];
   let range;
@@ -84,26 +106,26 @@ function render({ model, el }) {
     }
     answers.append(...buttons);
   }
-  for (const one of [range, ...buttons]) {
+  for (const one of [range, ...buttons, ...degrees]) {
     if (!one) continue;
     if (one.tagName === "BUTTON") one.type = "button";
     one.setAttribute(QUIET, "true");
     one.addEventListener("keydown", (event) => event.stopPropagation());
   }
-  if (!isNumber) {
-    answers.addEventListener("keydown", (event) => move(event), true);
-  }
+  if (!isNumber) answers.addEventListener("keydown", (event) => move(event, buttons), true);
+  sure.addEventListener("keydown", (event) => move(event, degrees), true);
 
-  function move(event) {
+  function move(event, among) {
     const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
-    const at = buttons.indexOf(document.activeElement);
+    const at = among.indexOf(document.activeElement);
     if (!by || at < 0) return;
     event.preventDefault();
-    buttons[(at + by + buttons.length) % buttons.length].focus();
+    among[(at + by + among.length) % among.length].focus();
   }
 
   function choose(guess) {
     if (model.get("guess") !== null) return; // the first guess is the one that counts
+    model.set("sure", chosen); // before the guess: with it, both are kept
     model.set("guess", guess);
     model.save_changes();
     show();
@@ -113,6 +135,7 @@ function render({ model, el }) {
   function show() {
     const guess = model.get("guess");
     after.hidden = guess === null;
+    sure.hidden = guess !== null;
     if (guess === null || after.childNodes.length) return;
     const right = model.get("right");
     const hit = isNumber ? Math.abs(guess - right) <= model.get("within") : guess === right;
@@ -133,7 +156,8 @@ function render({ model, el }) {
     const quoted = (value) => (isNumber ? words(value) : `“${value}”`);
     const said = hit && !close ? `✔ You said ${quoted(guess)}, and so it is.`
       : `${close ? "✔" : "○"} You said ${quoted(guess)}; it is ${quoted(right)}${close ? ", which is close enough" : ""}.`;
-    after.append(element("div", "said", said));
+    const degree = steps[model.get("sure") - 1];
+    after.append(element("div", "said", degree ? `${said} How sure you were: ${degree}.` : said));
     const why = element("div", "why");
     why.innerHTML = model.get("explanation"); // the course's own words
     after.append(why);

@@ -50,15 +50,18 @@ def _widget() -> Any:
         colours = traitlets.Unicode().tag(sync=True)
         name = traitlets.Unicode().tag(sync=True)
         guess = traitlets.Any(None, allow_none=True).tag(sync=True)
+        steps = traitlets.List(traitlets.Unicode()).tag(sync=True)
+        sure = traitlets.Int(0).tag(sync=True)
 
         def __init__(self, name: str, asked: Prediction) -> None:
             kept = record.read_guess(name)
-            super().__init__(**as_json(asked), name=name, guess=kept if asked.takes(kept) else None)
+            guess = kept if asked.takes(kept) else None
+            super().__init__(**as_json(asked), name=name, guess=guess, sure=record.read_sure(name))
             self.observe(lambda change: self.keep(name, asked, change["new"]), names="guess")
 
         def keep(self, name: str, asked: Prediction, guess: Any) -> None:
             if asked.takes(guess):
-                record.save_guess(name, guess, asked.is_right(guess))
+                record.save_guess(name, guess, asked.is_right(guess), self.sure)
 
     return Guess
 
@@ -73,6 +76,7 @@ def as_json(asked: Prediction) -> dict[str, Any]:
         "within": asked.within,
         "explanation": markdown_to_html(asked.explanation),
         "colours": palette.declarations(),
+        "steps": list(record.SURE),
     }
 
 

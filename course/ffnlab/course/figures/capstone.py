@@ -1,4 +1,4 @@
-"""The figures of notebook 10: a block and its four kinds, and the dashboard of the comparison, from the stored runs of experiment E8."""
+"""The figures of notebook 10: a block and its four kinds, the runs at the creek with the learner's own among them, and the dashboard of experiment E8."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import math
 import statistics
 
 from ffnlab.course.experiments import capstone as experiment
+from ffnlab.course.experiments import creek
 from ffnlab.drawing import plot, style, svg
 from ffnlab.drawing.picture import Picture
 
-__all__ = ["EQUAL", "KINDS", "MEASURES", "PAIRS", "block", "dashboard"]
+__all__ = ["EQUAL", "KINDS", "MEASURES", "PAIRS", "block", "cloud", "dashboard"]
 
 KINDS = ("none", "relu", "swiglu", "moe")
 EQUAL = ("total parameters", "active parameters")
@@ -190,3 +191,96 @@ def block(kind: str = "relu") -> Picture:
         shapes.append(svg.text(494, side + 44, "besides: aux_loss", size=12.5, anchor="middle"))
     shapes.append(svg.text(svg.WIDTH / 2, main + 62, f"{inside}", size=13, anchor="middle", fill=style.MUTED))
     return Picture(title, sentence, svg.card(320, title, sentence, *shapes))
+
+
+FOUND = 0.95  # of the new scenes: a run that says over or into rightly in as many has found the rule
+_READERS = {
+    "none": "attention, 1 block",
+    "none, 3 blocks": "attention, 3 blocks",
+    "relu": "ReLU FFN, 1 block",
+    "relu, 2 blocks": "ReLU FFN, 2 blocks",
+}
+
+
+def found(name: str) -> int:
+    """In how many of the stored runs at the creek one of its models has found the rule of over and into."""
+    return sum(share >= FOUND for share in creek.stored()["right"][name]["way"])
+
+
+def cloud(yours: float | None = None, name: str = "relu") -> Picture:
+    """How often over or into is right in new scenes: a dot for each stored run, and the learner's own.
+
+    yours: the share, from 0 to 1, of the learner's run. name: of which model of the creek it is a run.
+
+    Raises:
+        ValueError: there is no such model, or no such share.
+    """
+    if name not in _READERS or not (yours is None or 0 <= yours <= 1):
+        raise ValueError(f"there is no run of {name!r} with a share of {yours}; the models are {', '.join(_READERS)}")
+    stored = creek.stored()
+    count = len(stored["settings"]["seeds"])
+    said = "; ".join(f"{words}: {found(model)}" for model, words in _READERS.items())
+    title = "Twenty runs of one kind end in many places"
+    sentence = f"Over or into is right in at least 95 % of the new scenes in so many of {count} runs. {said}."
+    if yours is not None:
+        title = f"Yours is right in {100 * yours:.0f} % of the new scenes"
+        sentence += f" Yours, {_READERS[name]}: {100 * yours:.1f} %."
+
+    tall, top = 58.0, 78.0  # of a row, and where the first begins
+    frame = plot.Frame(
+        (38, 102),
+        (len(_READERS) - 0.5, -0.5),
+        yticks=(),
+        left=176,
+        right=RIGHT - 92,
+        top=top,
+        bottom=top + 4 * tall,
+        grid="x",
+    )
+    shapes = [
+        svg.text(
+            LEFT,
+            56,
+            "new scenes in which over or into is right, in %; a coin toss is right in 50",
+            size=12.5,
+            fill=style.MUTED,
+        ),
+        frame.axes(),
+    ]
+    for n, (model, words) in enumerate(_READERS.items()):
+        colour, middle = style.MUTED if model.startswith("none") else style.SERIES[0], frame.upright(n)
+        shares = [100 * share for share in stored["right"][model]["way"]]
+        heights = [
+            n - 0.32 + 0.64 * (seed * 0.618 % 1) for seed in range(count)
+        ]  # so that equal ones don't hide each other
+        tips = [f"seed {seed}: {share:.1f} %" for seed, share in zip(stored["settings"]["seeds"], shares, strict=True)]
+        shapes += [
+            svg.text(frame.left - 12, middle - 1, words, anchor="end"),
+            svg.text(
+                frame.left - 12,
+                middle + 14,
+                f"{stored['parameters'][model]:,} parameters",
+                size=11,
+                anchor="end",
+                fill=style.MUTED,
+            ),
+            frame.dots(shares, heights, style.pale(colour, 0.7), 4, tips=tips),
+            svg.text(frame.right + 14, middle + 5, f"{found(model)} of {count}", size=12.5),
+        ]
+        if yours is not None and model == name:
+            share = max(100 * yours, 38.0)
+            shapes += [
+                svg.circle(frame.across(share), middle, 8, fill=style.CHOSEN, stroke=style.PAPER, stroke_width=2),
+                svg.text(
+                    frame.across(share),
+                    middle - 13,
+                    "yours",
+                    size=12.5,
+                    anchor="middle",
+                    bold=True,
+                    fill=style.CHOSEN,
+                    halo=True,
+                ),
+            ]
+    shapes.append(svg.text(frame.right + 14, top - 8, "95 % or more", size=11, fill=style.MUTED))
+    return Picture(title, sentence, svg.card(frame.bottom + 44, title, sentence, *shapes))

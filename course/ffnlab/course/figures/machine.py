@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ffnlab.course import toy_transformer
 from ffnlab.course.figures import anatomy
-from ffnlab.course.parts import PARTS
+from ffnlab.course.parts import BLOCK, PARTS
 from ffnlab.drawing import style, svg
 from ffnlab.drawing.picture import Picture
 from ffnlab.registry import active_course
@@ -15,34 +15,50 @@ __all__ = ["PROMPT", "in_course", "lit"]
 
 PROMPT = ["the", "creek", "was", "cold", "and", "the", "spunky", "dog", "wanted", "to", "jump"]
 SCENES = sum(scene.held_out for scene in toy_transformer.ALL_SCENES)
-HEIGHT = 470.0
+LISTED = PARTS | {BLOCK: "the whole block, trained by you"}
+HEIGHT = 532.0
+NOT_YET = "Your own Block has not learned to read yet. It does in notebook 10."
 
 
 def in_course() -> dict[str, str]:
-    """The parts that are exercises of this course, in its order; by exercise, its notebook."""
+    """The parts that are exercises of this course, the whole block among them, in its order; by exercise, its notebook."""
     exercises = active_course().exercises
-    found = {exercise: active_course().notebook_of(exercise) for exercise in PARTS if exercise in exercises}
+    found = {exercise: active_course().notebook_of(exercise) for exercise in LISTED if exercise in exercises}
     return dict(sorted(found.items(), key=lambda part: part[1]))
 
 
-def lit(yours: Sequence[str] = (), right: int = SCENES, written: Sequence[str] = ("over",)) -> Picture:
-    """The block and the list of its parts. yours: exercises whose answers run. right: held-out scenes read rightly. written: what follows PROMPT.
+def lit(
+    yours: Sequence[str] = (),
+    right: int = SCENES,
+    written: Sequence[str] = ("over",),
+    own_right: int | None = None,
+    own_written: Sequence[str] = (),
+) -> Picture:
+    """The block and the list of its parts.
+
+    yours: exercises whose answers run on the weights of the creek model. right: held-out scenes that they read rightly. written: what follows PROMPT.
+    own_right, own_written: the same of the learner's own block, on what it has learned itself; None: it has not learned yet.
 
     Raises:
         ValueError: something in `yours` is not a part.
     """
     parts = in_course()
-    unknown = [name for name in yours if name not in parts]
+    unknown = [name for name in yours if name not in parts or name == BLOCK]
     if unknown:
         raise ValueError(f"{unknown[0]} is not a part; the parts are {', '.join(parts)}")
-    mine = [name for name in parts if name in yours]
-    missing = [name for name in parts if name not in yours]
+    has_learned = own_right is not None
+    mine = [name for name in parts if name in yours or (has_learned and name == BLOCK)]
+    missing = [name for name in parts if name not in mine]
     title = _title(len(mine), len(parts))
     reads = f"the creek model reads {right:,} of {SCENES:,} new scenes."
-    words = f"Yours: {_names(mine, missing)}. With them {reads}" if mine else f"On torch's own parts {reads}"
+    runs = "With them" if yours else "On torch's own parts"
+    words = f"Yours: {_names(mine, missing)}. {runs} {reads}" if mine else f"{runs} {reads}"
+    own = f"Your own Block, on what it has learned itself, reads {own_right:,} of {SCENES:,}." if has_learned else ""
+    words += f" {own}" if own else ""
     if missing:
         words += f" Next: {missing[0]}, in notebook {parts[missing[0]][:2]}."
-    shapes = [*anatomy.shapes({parts[name][:2] for name in mine}), *_list(parts, mine), *_sentence(written)]
+    frames = {parts[name][:2] for name in mine if parts[name] != parts.get(BLOCK) or name == BLOCK}
+    shapes = [*anatomy.shapes(frames), *_list(parts, mine), *_sentence(written), *_own(own or NOT_YET, own_written)]
     return Picture(title, words, svg.card(HEIGHT, title, words, *shapes))
 
 
@@ -72,7 +88,7 @@ def _list(parts: dict[str, str], mine: Sequence[str]) -> list[str]:
                 346, y - 0.5, notebook[:2], size=11, anchor="middle", bold=True, fill=style.PAPER if is_mine else ink
             ),
             svg.text(364, y - 3, name, size=13, bold=is_mine, fill=ink if is_mine else style.INK),
-            svg.text(364, y + 9, PARTS[name], size=10.5, fill=style.MUTED),
+            svg.text(364, y + 9, LISTED[name], size=10.5, fill=style.MUTED),
             svg.text(620, y, "yours" if is_mine else "not yet", size=12, anchor="end", bold=is_mine, fill=ink),
         ]
     return shapes
@@ -86,3 +102,12 @@ def _sentence(written: Sequence[str]) -> list[str]:
         svg.text(svg.MARGIN, 434, f"{prompt[:1].upper()}{prompt[1:]} …", size=13),
         svg.text(svg.MARGIN, 456, f"… {' '.join(written)}", size=15, bold=True),
     ]
+
+
+def _own(says: str, written: Sequence[str]) -> list[str]:
+    """Below that, what the learner's own block reads, and what it goes on with."""
+    shapes = [svg.line(svg.MARGIN, 474, svg.WIDTH - svg.MARGIN, 474)]
+    if not written:
+        return [*shapes, svg.text(svg.MARGIN, 496, says, size=13, fill=style.MUTED)]
+    words = svg.text(svg.MARGIN, 518, f"… {' '.join(written)}", size=15, bold=True, fill=style.CHOSEN)
+    return [*shapes, svg.text(svg.MARGIN, 496, says, size=13), words]
