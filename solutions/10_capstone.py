@@ -775,7 +775,7 @@ except NotImplementedError:
 # |---|---|---|
 # | 00 | open, check, hand in | `hello_shape` |
 # | 01 | say what attention can and can't do: hulls and walls, linear in what, XOR | `self_attention`, `reach_star`, `superposition_error`, `xor_weights` |
-# | 02 | write the FFN as function and module, take its non-linearity away, go deeper | `ffn_forward`, `ffn_trace`, `ffn_backward`, `PositionwiseFeedForward`, `collapse_linear`, `DeepFFN`, `NormFFN` |
+# | 02 | write the FFN as function and module, take its non-linearity away, go deeper | `ffn_forward`, `ffn_trace`, `ffn_backward`, `PositionwiseFeedForward`, `collapse_linear`, `merged_counterexample`, `DeepFFN` |
 # | 03 | count kinks, build any curve, write four activations with their slopes | `count_pieces`, `steepest_counterexample`, `relu_interpolant`, `curve_interpolant`, `activation` |
 # | 04 | tell an FFN from the outside; residual, norm, and how tokens become one | `is_position_wise`, `residual_sublayer`, `attention_only_collapse`, `ffn_chunked`, `bottleneck_rank` |
 # | 05 | count parameters and FLOPs, audit a published number | `count_ffn`, `count_attention`, `layer_share`, `audit_published`, `flops_per_token`, `cost_of_a_step` |

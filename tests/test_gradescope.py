@@ -278,10 +278,10 @@ def test_what_is_installed_there_has_a_version_that_the_project_tested() -> None
 
 
 def test_a_class_says_what_counts() -> None:
-    policy = Policy.read('does_not_count = ["quiz_*", "M2"]\nextra_credit = ["NormFFN"]')
+    policy = Policy.read('does_not_count = ["quiz_*", "M2"]\nextra_credit = ["DeepFFN"]')
     settings = zips.settings_of(OTHER, policy, {})
     assert settings.practice == ["quiz_rank", "quiz_bias", "quiz_dropout"]
-    assert (settings.extra, settings.by_hand, settings.max_points) == (["NormFFN"], {}, 25.0)
+    assert (settings.extra, settings.by_hand, settings.max_points) == (["DeepFFN"], {}, 23.0)
     assert zips.settings_of(OTHER, Policy(), {}).by_hand == {"M2": 3.0}
 
 
@@ -563,17 +563,17 @@ def test_a_folder_full_of_notebooks_is_not_read_through(tmp_path: Path) -> None:
 
 
 def test_extra_credit_comes_on_top_practice_has_no_points_and_a_person_reads_the_rest() -> None:
-    settings = zips.settings_of(OTHER, Policy.read('extra_credit = ["NormFFN"]'), {}, "after_due_date", "html")
+    settings = zips.settings_of(OTHER, Policy.read('extra_credit = ["DeepFFN"]'), {}, "after_due_date", "html")
     verdicts = {one.name: not_attempted(active_course().exercise(one.name)) for one in outline.of_notebook(OTHER)}
     told = in_container.results(settings, in_container.HandedIn("a.ipynb", b"x"), GradedSubmission(OTHER, verdicts))
     tests = {test["name"]: test for test in told["tests"]}
-    assert (tests["NormFFN"]["score"], tests["NormFFN"]["max_score"]) == (0.0, 0.0)
+    assert (tests["DeepFFN"]["score"], tests["DeepFFN"]["max_score"]) == (0.0, 0.0)
     assert "max_score" not in tests["quiz_rank"]
     assert {told["visibility"], *(test["visibility"] for test in tests.values())} == {"after_due_date"}
     assert tests["ffn_forward"]["output"].startswith("<div") and tests["ffn_forward"]["output_format"] == "html"
     lines = told["output"].splitlines()
-    assert lines[0] == f"{OTHER}: 0 of 25 points."
-    assert "Extra credit, on top of the maximum: NormFFN." in lines
+    assert lines[0] == f"{OTHER}: 0 of 23 points."
+    assert "Extra credit, on top of the maximum: DeepFFN." in lines
     assert "Not in this score, as your instructor reads it: M2." in lines
 
 

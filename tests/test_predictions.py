@@ -231,13 +231,9 @@ def test_without_its_neurons_one_rule_is_lost_and_no_other() -> None:
 
 
 def test_the_right_answers_that_are_arithmetic_are_computed() -> None:
-    torch.manual_seed(0)
-    two = nn.Sequential(nn.Linear(512, 2048), nn.ReLU(), nn.Linear(2048, 512))
-    assert f"{sum(p.numel() for p in two.parameters()):,}" == active_course().prediction("parameter_count").right
     holder = nn.Module()
     holder.layers = [nn.Linear(10, 10) for _ in range(3)]  # type: ignore[assignment]
     assert str(sum(p.numel() for p in holder.parameters())) == active_course().prediction("plain_list").right
-    assert set(nn.Dropout(0.5)(torch.ones(64)).tolist()) == {0.0, 2.0}  # dropout_ones
     assert list((torch.zeros(2, 5, 8) + torch.zeros(2, 5, 1)).shape) == [2, 5, 8]  # width_of_one
     assert F.glu(torch.tensor([2.0, 0.0])).item() == 1.0  # torch_glu
     speeds = [1e11 / (8e9 * size) for size in (2, 0.5)]  # bytes per second, and bytes of one token

@@ -15,6 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from ffnlab.course.counterexample import counterexample, rows_of_numbers
 from ffnlab.course.ffn_probes import leading_shapes, require_module
 from ffnlab.observation.exercise import (
     Draw,
@@ -591,6 +592,78 @@ def collapse_linear_float32_and_gradients(answer: Any, x: Any, far: Any, **weigh
     return {"W in float32": single[0], "b in float32": single[1]} | gradients(both, **weights)
 
 
+# merged_counterexample
+
+THINGS = (
+    (1.0, 1.0),
+    (0.0, 1.0),
+    (1.0, 0.0),
+    (0.0, 0.0),
+)  # cold and water of cold creek, warm spring, cold stone, warm stone
+
+
+def merged(neurons: list[list[float]]) -> list[list[float]]:
+    """A classmate's: as few neurons (cold, water, bias, writes) as say the same, since those with one hinge become one."""
+    kept: list[list[float]] = []
+    for cold, water, bias, writes in neurons:
+        for one in kept:
+            times = (cold * one[0] + water * one[1] + bias * one[2]) / (one[0] ** 2 + one[1] ** 2 + one[2] ** 2)
+            if max(abs(cold - times * one[0]), abs(water - times * one[1]), abs(bias - times * one[2])) < 1e-9:
+                one[3] += times * writes
+                break
+        else:
+            kept.append([cold, water, bias, writes])
+    return kept
+
+
+def said_of_things(neurons: list[list[float]]) -> list[float]:
+    """What neurons (cold, water, bias, writes) say of the four things: the sum of all writes·relu(…)."""
+    return [sum(v * max(0.0, w * cold + u * water + b) for w, u, b, v in neurons) for cold, water in THINGS]
+
+
+def _lamps(seen: Any) -> tuple[list[list[float]]]:
+    neurons = rows_of_numbers(seen, "neuron", columns=4)
+    if any(not any(neuron[:3]) for neuron in neurons):
+        raise NotAsAsked(
+            "a neuron has the weights 0 and 0 and the bias 0: it never fires, and your classmate's code is not meant for it"
+        )
+    return (neurons,)
+
+
+def _why_merged(neurons: list[list[float]]) -> str:
+    sides = {side for number, (*key, _) in enumerate(neurons) for side in _sides_of_one_hinge(key, neurons[:number])}
+    if not sides:
+        return "every neuron has a hinge of its own, so that none is merged"
+    if sides == {"the same side"}:
+        return "the neurons that share a hinge fire on the same side of it"
+    return "two neurons fire on different sides of one hinge, but one of them writes 0, or others make up for it"
+
+
+def _sides_of_one_hinge(key: list[float], others: list[list[float]]) -> Iterator[str]:
+    for *other, _ in others:
+        times = sum(a * b for a, b in zip(key, other, strict=True)) / sum(b * b for b in other)
+        if all(abs(a - times * b) < 1e-9 for a, b in zip(key, other, strict=True)):
+            yield "the same side" if times > 0 else "different sides"
+
+
+merged_counterexample = counterexample(
+    "merged_counterexample",
+    code=lambda neurons: said_of_things(merged(neurons)),
+    right=said_of_things,
+    form=_lamps,
+    size=len,
+    par=2,
+    why_right=_why_merged,
+    where="the section “A classmate's code”.",
+    understood="relu(2h) is 2·relu(h), and relu(−h) is not −relu(h). A bend lets a factor through, and no minus sign.",
+    hints=(
+        "For every network without ReLU the code would be right. Which of its lines uses a rule that ReLU breaks?",
+        "`times` says how many times the one key the other is. The code takes relu(times·h) for times·relu(h). For which numbers is that wrong?",
+        "Take two neurons with one hinge that fire on different sides of it, and let both of them write something.",
+    ),
+)
+
+
 # DeepFFN
 
 
@@ -687,90 +760,6 @@ def deep_ffn_n_hidden_below_1(answer: Any, W1: Any, **_: Any) -> Any:
         f"making it with n_hidden={n} raises": expect_exception(lambda n=n: answer(*W1.shape, n, torch.tanh))  # type: ignore[misc]
         for n in (0, -2)
     }
-
-
-# NormFFN
-
-
-def _draw_norm(rng: Draw, case: int) -> dict[str, Any]:
-    drawn = _draw(rng, case)
-    d_ff = len(drawn["b1"])
-    return drawn | {"gain": rng.normal(d_ff, scale=0.5) + 1.5, "bias": rng.normal(d_ff)}
-
-
-NormFFN = Exercise(
-    "NormFFN",
-    draw=_draw_norm,
-    where="the section “Deeper, and normalised”.",
-    understood="The norm comes after the bend, and each token is normalised over its own d_ff hidden values: tokens stay strangers.",
-    hints=(
-        "Which tensor has d_ff numbers per token: x, the hidden layer, or the output? That is the one to be normalised.",
-        "The order is linear1, activation, norm, linear2. The norm needs to know the width of what it normalises.",
-        "`nn.LayerNorm` brings gain, bias and eps along. Give it the width of the hidden layer, and make it in `__init__`.",
-    ),
-)
-
-
-def _others(module: nn.Module) -> Iterator[torch.Tensor]:
-    """The parameters besides those of linear1 and linear2."""
-    linear = {id(tensor) for name in LINEARS for tensor in _linear(module, name)}
-    return (parameter for parameter in module.parameters() if id(parameter) not in linear)
-
-
-def _normed(answer: Any, inputs: dict[str, Any], *arguments: Any) -> tuple[nn.Module, dict[str, torch.Tensor]]:
-    """A student's NormFFN in eval mode, filled, and its gain and bias: of size d_ff, told apart by starting at one and at zero."""
-    module = _filled(answer, tuple(inputs[name] for name in ("W1", "b1", "W2", "b2")), *arguments)
-    found: dict[str, torch.Tensor] = {}
-    for parameter in _others(module):
-        if parameter.shape == inputs["gain"].shape:
-            found["gain" if bool((parameter == 1).all()) else "bias"] = parameter
-    with torch.no_grad():
-        for name, parameter in found.items():
-            parameter.copy_(inputs[name])
-    return module, found
-
-
-@NormFFN.aspect("any leading shape", points=0.5)
-def norm_ffn_any_leading_shape(answer: Any, **inputs: Any) -> Any:
-    module, _ = _normed(answer, inputs, "relu")
-    by_shape = on_each(module, _shapes(inputs["x"]))
-    return by_shape | {"in training mode": attempt(lambda: module.train()(inputs["x"][0]))}
-
-
-@NormFFN.aspect("gain and bias", points=1, needs="any leading shape")
-def norm_ffn_gain_and_bias(answer: Any, W1: Any, **_: Any) -> Any:
-    module = require_module(answer(*W1.shape))
-    starts = {"elsewhere": 0, "at one": 0, "at zero": 0}
-    shapes: dict[str, int] = {}
-    for parameter in _others(module):
-        shapes[_shape(parameter)] = shapes.get(_shape(parameter), 0) + 1
-        all_of = {"at zero": not bool(parameter.any()), "at one": bool((parameter == 1).all())}
-        starts[next((start for start, so in all_of.items() if so), "elsewhere")] += 1
-    return {
-        "besides linear1 and linear2": shapes,
-        **{f"how many of these start {where}": count for where, count in starts.items()},
-    }
-
-
-@NormFFN.aspect("values", points=2)
-def norm_ffn_values(answer: Any, **inputs: Any) -> Any:
-    tokens = torch.cat([inputs["x"][0, -1], inputs["far"]])
-
-    def output(*arguments: Any) -> Any:
-        return attempt(lambda: _normed(answer, inputs, *arguments)[0](tokens))
-
-    by_name = {f"activation='{name}'": output(name) for name in NAMES}
-    return (
-        {"without the argument": output()}
-        | by_name
-        | {f"a callable ({inputs['act']})": output(CALLABLES[inputs["act"]])}
-    )
-
-
-@NormFFN.aspect("gradients", points=0.5)
-def norm_ffn_gradients(answer: Any, **inputs: Any) -> Any:
-    module, found = _normed(answer, inputs, "relu")
-    return _gradients(module, inputs["x"][1], _named(module) | found)
 
 
 # Questions. Their texts are in the notebook.

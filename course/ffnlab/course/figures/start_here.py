@@ -24,7 +24,7 @@ class Step(NamedTuple):
 STEPS = (
     Step("Over or into?", 20, 0),
     Step("Can a mix of words say over or into?", 40, 25),
-    Step("The FFN, from formula to module", 60, 45),
+    Step("The FFN, from formula to module", 60, 35),
     Step("A wire and a ribbon", 50, 45),
     Step("Which of these eight are FFNs?", 40, 30),
     Step("Where the parameters live", 40, 40),
