@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 import torch
-import torch.nn.functional as F
 from conftest import ROOT
 from torch import nn
 
@@ -235,7 +234,6 @@ def test_the_right_answers_that_are_arithmetic_are_computed() -> None:
     holder.layers = [nn.Linear(10, 10) for _ in range(3)]  # type: ignore[assignment]
     assert str(sum(p.numel() for p in holder.parameters())) == active_course().prediction("plain_list").right
     assert list((torch.zeros(2, 5, 8) + torch.zeros(2, 5, 1)).shape) == [2, 5, 8]  # width_of_one
-    assert F.glu(torch.tensor([2.0, 0.0])).item() == 1.0  # torch_glu
     speeds = [1e11 / (8e9 * size) for size in (2, 0.5)]  # bytes per second, and bytes of one token
     assert f"about {speeds[0]:.0f}, and {speeds[1]:.0f}" == active_course().prediction("laptop_speed").right
     assert torch.softmax(torch.tensor([-1.0, 0.0, -2.0]), 0).argmax() == 1  # filled_with_zero
