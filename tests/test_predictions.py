@@ -166,9 +166,6 @@ def test_the_right_answers_about_boxes_and_stacks_are_what_they_are() -> None:
 def test_the_right_answers_about_models_are_what_the_atlas_counts() -> None:
     llama = atlas.find("LLaMA-2 70B")
     assert atlas.attention_per_layer(llama) / (4 * llama.d_model**2) == 0.5625  # llama_70b
-    shares = {name: atlas.active(atlas.find(name)) / atlas.total(atlas.find(name)) for name in experts.MODELS}
-    assert min(shares, key=lambda name: shares[name]) == active_course().prediction("smallest_active").right
-    assert set(active_course().prediction("smallest_active").options) <= set(shares)
 
 
 def test_the_right_answers_about_pairs_are_what_the_stored_runs_say() -> None:
@@ -237,9 +234,6 @@ def test_the_right_answers_that_are_arithmetic_are_computed() -> None:
     speeds = [1e11 / (8e9 * size) for size in (2, 0.5)]  # bytes per second, and bytes of one token
     assert f"about {speeds[0]:.0f}, and {speeds[1]:.0f}" == active_course().prediction("laptop_speed").right
     assert torch.softmax(torch.tensor([-1.0, 0.0, -2.0]), 0).argmax() == 1  # filled_with_zero
-    logits = torch.randn(100, 8).softmax(-1)
-    kept = logits.topk(2).values
-    assert torch.allclose(kept / kept.sum(-1, keepdim=True), logits.log().topk(2).values.softmax(-1))  # same_gates
 
 
 # What a cell shows

@@ -6,6 +6,7 @@ Sizes differ pairwise.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -13,8 +14,10 @@ from typing import Any
 import torch
 from torch import nn
 
+from ffnlab.course.counterexample import counterexample, lists_of_numbers, numbers
 from ffnlab.course.ffn_probes import TwoLayerFFN, Weights, draw_weights, make_ffn
-from ffnlab.observation.exercise import Draw, Exercise, NotAsAsked, attempt, backpropagate, describe_result, question
+from ffnlab.observation.exercise import Draw, Exercise, NotAsAsked, attempt, backpropagate, question
+from ffnlab.observation.plain_data import Failure
 
 NOTEBOOK = "08_experts"
 
@@ -387,60 +390,66 @@ def all_equal(some: Any, others: Any) -> bool:
     return all(torch.equal(one, other) for one, other in zip(some, others, strict=True))
 
 
-# moe_counts
+# router_learns_counterexample
 
 
-def _draw_counts(rng: Draw, case: int) -> dict[str, Any]:
-    d, f = rng.distinct(2, 20, 60)
-    E = rng.integer(8, 16)
-    k = rng.integer(2, 4)
-    return {"d": d, "f": f, "E": E, "k": k, "L": rng.integer(5, 7), "shared": rng.integer(2, 3)}
+def router_learns(logits: list[float], outputs: list[float], target: float) -> bool:
+    """A classmate's: whether the loss (y − target)² sends any gradient to the logits. The two largest logits share the token by their softmax."""
+    first, second = sorted(range(len(logits)), key=lambda e: -logits[e])[:2]
+    gate = 1 / (1 + math.exp(logits[second] - logits[first]))
+    y = gate * outputs[first] + (1 - gate) * outputs[second]
+    return abs(y - target) > 1e-9
 
 
-moe_counts = Exercise(
-    "moe_counts",
-    draw=_draw_counts,
-    where="the section “Total and active”.",
-    understood="All experts have to be stored, k of them compute: the total decides how much memory, the active parameters how much work.",
+def router_slope_is_not_zero(logits: list[float], outputs: list[float], target: float) -> bool:
+    """The same, by the product of three slopes: of the loss by y, of y by the gate, and of the gate by its logit, which is never 0."""
+    first, second = sorted(range(len(logits)), key=lambda e: -logits[e])[:2]
+    gate = 1 / (1 + math.exp(logits[second] - logits[first]))
+    y = gate * outputs[first] + (1 - gate) * outputs[second]
+    return abs(y - target) > 1e-9 and abs(outputs[first] - outputs[second]) > 1e-9
+
+
+def _one_token(seen: Any) -> tuple[list[float], list[float], float]:
+    if isinstance(seen, Failure):
+        raise NotAsAsked(seen.message)
+    if not isinstance(seen, (tuple, list)) or len(seen) != 3:
+        raise NotAsAsked("(logits, outputs, target) was expected: two lists and a number")
+    logits, outputs = lists_of_numbers(tuple(seen[:2]), "logits", "outputs", each="expert")
+    (target,) = numbers([seen[2]], "target")
+    if len(logits) < 2:
+        raise NotAsAsked("there is one expert; two of them share a token")
+    if max(map(abs, logits)) > 10:
+        raise NotAsAsked("a logit is beyond 10; a softmax that rounds a gate to 0 is not what is asked about")
+    return logits, outputs, target
+
+
+def _why_heard(logits: list[float], outputs: list[float], target: float) -> str:
+    first, second = sorted(range(len(logits)), key=lambda e: -logits[e])[:2]
+    if outputs[first] == outputs[second]:
+        return "the output is the target, so there is no error and no gradient, as the code says"
+    if not router_slope_is_not_zero(logits, outputs, target):
+        return "the two experts differ, but together they hit the target, and the code sees that"
+    if len(set(outputs)) < len(outputs):
+        return "two experts say the same, but not the two that were chosen"
+    return "there is an error, and the chosen experts say different things, so one of them is to be preferred"
+
+
+router_learns_counterexample = counterexample(
+    "router_learns_counterexample",
+    code=router_learns,
+    right=router_slope_is_not_zero,
+    form=_one_token,
+    size=lambda logits, *_: len(logits),
+    par=2,
+    why_right=_why_heard,
+    where="the section “Who gets a gradient?”.",
+    understood="Gates that add up to 1 learn from how the chosen experts differ. Where they say the same, no gate matters, however large the error is.",
     hints=(
-        "A gated expert without biases has three matrices of d · f numbers.",
-        "The router is one matrix, d · E. Every token runs through the whole of it.",
-        "A shared expert is as large as the others. Every token uses it, so it counts in both numbers.",
-        "All of it is there L times.",
+        "The code looks at the error. A gradient is more than an error: which way should the router move, if it is to help?",
+        "Raise the first logit a little. One gate grows, and the other shrinks by as much. When does y stay where it is?",
+        "Look at what the two chosen experts say, and leave an error.",
     ),
 )
-
-
-def _pair(found: Any) -> tuple[Any, Any]:
-    if not isinstance(found, (tuple, list)) or len(found) != 2:
-        raise NotAsAsked(f"{describe_result(found)} instead of a pair (total, active)")
-    return found[0], found[1]
-
-
-@moe_counts.aspect("total", points=1.5)
-def moe_counts_total(answer: Any, d: int, f: int, E: int, k: int, **_: Any) -> Any:
-    return {
-        "one layer": _pair(answer(d, f, E, k))[0],
-        "experts of a Mixtral layer": _pair(answer(4096, 14336, 8, 2))[0],
-    }
-
-
-@moe_counts.aspect("active", points=1.5)
-def moe_counts_active(answer: Any, d: int, f: int, E: int, k: int, **_: Any) -> Any:
-    return {
-        "one layer": _pair(answer(d, f, E, k))[1],
-        "k = E": _pair(answer(d, f, E, E))[1],
-        "experts of a Mixtral layer": _pair(answer(4096, 14336, 8, 2))[1],
-    }
-
-
-@moe_counts.aspect("layers and shared experts", points=1)
-def moe_counts_layers_and_shared_experts(answer: Any, d: int, f: int, E: int, k: int, L: int, shared: int) -> Any:
-    return {
-        "L layers": list(_pair(answer(d, f, E, k, L))),
-        "shared experts": list(_pair(answer(d, f, E, k, shared=shared))),
-        "both": list(_pair(answer(d, f, E, k, L, shared))),
-    }
 
 
 # router_gradient

@@ -30,7 +30,7 @@ STEPS = (
     Step("Where the parameters live", 40, 40),
     Step("What the FFN stores", 40, 50),
     Step("Gated FFNs", 40, 45),
-    Step("Mixture of Experts I: route and dispatch", 55, 55),
+    Step("Mixture of Experts I: route and dispatch", 55, 50),
     Step("Mixture of Experts II: balance and capacity", 40, 50),
     Step("Capstone: one block, four kinds of feed-forward", 55, 50),
 )  # notebook 00, 01, …; `autograder minutes` counts them
