@@ -782,7 +782,7 @@ except NotImplementedError:
 # | 06 | read keys and values, train and knock out facts | `decompose_output`, `top_neurons`, `knockout`, `spare_counterexample`, `train_fact_ffn`, `write_fact`, `activation_patterns` |
 # | 07 | gate, match widths, fuse | `glu_variant`, `GatedFFN`, `fuse_gate_up`, `find_the_gate`, `swiglu_width`, `same_unit_counterexample` |
 # | 08 | route and dispatch | `route`, `moe_reference`, `moe_loop`, `moe_sorted`, `router_learns_counterexample`, `router_gradient` |
-# | 09 | balance, capacity, shared experts | `load_balance_loss`, `z_loss`, `drop_mask`, `bias_update`, `diagnose_load`, `SharedExpertMoE` |
+# | 09 | balance, capacity, shared experts | `load_balance_loss`, `own_expert_counterexample`, `drop_mask`, `bias_update`, `diagnose_load`, `SharedExpertMoE` |
 # | 10 | put it all together, and compare honestly | `Block`, `generate`, `wire_by_hand` |
 #
 # `progress()` below says which of them you have earned.

@@ -31,7 +31,7 @@ STEPS = (
     Step("What the FFN stores", 40, 50),
     Step("Gated FFNs", 40, 45),
     Step("Mixture of Experts I: route and dispatch", 55, 50),
-    Step("Mixture of Experts II: balance and capacity", 40, 50),
+    Step("Mixture of Experts II: balance and capacity", 40, 45),
     Step("Capstone: one block, four kinds of feed-forward", 55, 50),
 )  # notebook 00, 01, …; `autograder minutes` counts them
 SENTENCES = (TOKENS, OTHER_TOKENS)
