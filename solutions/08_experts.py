@@ -558,7 +558,7 @@ except NotImplementedError:
 # %% [markdown] text="trap-text"
 # ### What it costs
 #
-# At k = 1 a renormalised gate is p / p = 1, whatever the logit. A constant has no gradient, so the router learns nothing. Does it matter? The task has eight clusters of inputs, and each has a linear map of its own to learn. A router that learns could give each cluster to an
+# With a single expert, renormalising divides the gate by itself. It is 1 whatever the router does, so the router learns nothing. Does it matter? The task has eight clusters of inputs, and each has a linear map of its own to learn. A router that learns could give each cluster to an
 # expert of its own. One that gets no gradient stays where it started, and the experts have to live with a random division. Both train in the same way,
 # k = 1, from the same start, with five seeds.
 
