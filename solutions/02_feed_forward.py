@@ -494,7 +494,7 @@ def merged(neurons):
         for one in kept:
             times = (cold * one[0] + water * one[1] + bias * one[2]) / (one[0] ** 2 + one[1] ** 2 + one[2] ** 2)
             if max(abs(cold - times * one[0]), abs(water - times * one[1]), abs(bias - times * one[2])) < 1e-9:
-                one[3] += times * writes  # relu(times · h) is times · relu(h)
+                one[3] += times * writes  # the same neuron, `times` as strong
                 break
         else:
             kept.append([cold, water, bias, writes])
