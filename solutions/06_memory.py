@@ -447,8 +447,7 @@ for count, width in ((64, 512), (128, 256)):
 #
 # *2 points · difficulty ●●● · 5 minutes*
 #
-# Find neurons for which it returns a wrong number: a list for each neuron, with what it writes to each number of the output. The output may be a single number. Any such
-# list earns most of the points. How few neurons can you do it with?
+# Find neurons for which it returns a wrong number: three numbers for each neuron, what it writes to an output of length 3. Any such list earns most of the points. How few neurons can you do it with?
 #
 # *Stuck? Run `hint("spare_counterexample")` in a cell of your own.*
 
@@ -467,12 +466,12 @@ def spare(writes):
     return len(cut)
 
 
-print(spare([[0, 0], [1, 2], [3, 1], [-1, -2]]), "of these four can be cut")
+print(spare([[0, 0, 0], [1, 2, 1], [3, 1, 0], [-1, -2, -1]]), "of these four can be cut")
 
 # %% exercise="spare_counterexample"
-spare_counterexample = ...  # [[what neuron 0 writes, …], …]
+spare_counterexample = ...  # [[what neuron 0 writes, three numbers], …]
 ### BEGIN SOLUTION
-spare_counterexample = [[1], [1], [-2]]  # all three together, and no two of them
+spare_counterexample = [[1, 0, 2], [0, 1, 1], [-1, -1, -3]]  # all three together, and no two of them
 ### END SOLUTION
 
 # %% [markdown] text="write_fact-text"

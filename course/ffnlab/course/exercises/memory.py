@@ -318,7 +318,7 @@ def _groups_that_write_nothing(writes: list[list[float]], size: int) -> Iterator
 
 
 def _rows(seen: Any) -> tuple[list[list[float]]]:
-    writes = rows_of_numbers(seen, "neuron")
+    writes = rows_of_numbers(seen, "neuron", columns=3)
     if len(writes) > MOST_NEURONS:
         raise NotAsAsked(f"there are {len(writes)} neurons; {MOST_NEURONS} are the most")
     return (writes,)
