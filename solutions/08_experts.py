@@ -474,15 +474,16 @@ controls.show(
 # %% [markdown] text="router_learns_counterexample-text"
 # ### A classmate's code
 #
-# When does a token teach the router anything? The code below looks at one token. Each expert says one number. The two with the largest logits share the token, with gates that
-# add up to 1, and the loss is the square of y − target. Whenever y is wrong, says the code, the logits get a gradient. We tried it on 10,000 random tokens, and it was right each
-# time. It is wrong all the same.
+# When does a token teach the router anything? The code below looks at one token and its two experts. Their gates add up to 1, and the loss is the squared distance from y to the
+# target. If y misses the target, says the code, the logits get a gradient, unless both experts say the same. We tried it on 10,000 random tokens, and on 10,000 with two equal experts or a
+# target that is hit. It was right each time, and it is wrong all the same.
 #
 # ### Exercise `router_learns_counterexample`
 #
 # *2 points · difficulty ●●● · 5 minutes*
 #
-# Find logits, what the experts say, and a target, for which it is wrong. Logits are from −10 to 10. Any such token earns most of the points. How few experts can you do it with?
+# Find two logits, from −10 to 10, what the two experts say, and a target, for which it is wrong. A slope below a millionth counts as 0. Any such token earns most of the points. How few numbers
+# does each expert have to say?
 #
 # *Stuck? Run `hint("router_learns_counterexample")` in a cell of your own.*
 
@@ -491,20 +492,20 @@ import math
 
 
 def router_learns(logits, outputs, target):
-    """Whether the loss (y − target)² sends any gradient to the logits."""
-    first, second = sorted(range(len(logits)), key=lambda e: -logits[e])[:2]
-    gate = 1 / (1 + math.exp(logits[second] - logits[first]))
-    y = gate * outputs[first] + (1 - gate) * outputs[second]
-    return abs(y - target) > 1e-9
+    """Whether the loss, the squared distance from y to target, sends any gradient to the two logits."""
+    gate = 1 / (1 + math.exp(logits[1] - logits[0]))
+    y = [gate * one + (1 - gate) * other for one, other in zip(*outputs, strict=True)]
+    return math.dist(y, target) > 1e-6 and math.dist(*outputs) > 1e-6
 
 
-print("target missed:", router_learns([2, 1, -1], [1, 3, 5], 4))
-print("target hit:   ", router_learns([0, 0], [1, 3], 2))
+print("target missed:", router_learns([1, 0], [[1, 0, 2], [0, 3, 1]], [2, 2, 2]))
+print("target hit:   ", router_learns([0, 0], [[1, 3], [3, 1]], [2, 2]))
+print("equal experts:", router_learns([1, 0], [[2, 1], [2, 1]], [5, 5]))
 
 # %% exercise="router_learns_counterexample"
-router_learns_counterexample = ...  # ([logit, …], [output, …], target)
+router_learns_counterexample = ...  # ([logit, logit], [[…], […]], [target …])
 ### BEGIN SOLUTION
-router_learns_counterexample = ([1, 0], [2, 2], 5)  # whichever of the two gets more, y stays 2
+router_learns_counterexample = ([0, 0], [[1, 0], [-1, 0]], [0, 5])  # y is 0, 0: to the left or to the right it is no nearer
 ### END SOLUTION
 
 # %% [markdown] text="router_gradient-text"
@@ -774,8 +775,8 @@ quiz_active = "A"
 #
 # Your `route` and your `moe_loop` make a mixture of the FFNs that you have written so far. They all compute the same, and the gates of a token add up to 1. So
 # the mixture has to say what one FFN says. Komatsuzaki et al. 2023 (*Sparse Upcycling*, arXiv 2212.05055) begin like this: with copies of a trained FFN, which
-# then learn to differ. At the very start its router gets no gradient from the task,
-# which the classmate's code in section 7 would deny.
+# then learn to differ. At the very start its router gets no gradient from the task, since the
+# experts of a token say the same.
 
 # %% figure="machine"
 machine()

@@ -7,7 +7,7 @@ import ast
 import math
 import random
 from collections.abc import Callable, Iterator
-from itertools import chain, combinations
+from itertools import chain, combinations, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -57,8 +57,7 @@ def by_torch(neurons: list[Numbers]) -> Numbers:
 
 
 def random_rows(rng: random.Random) -> tuple[Any, ...]:
-    width = rng.randint(1, 4)
-    return ([numbers(rng, width) for _ in range(rng.randint(1, 7))],)
+    return ([numbers(rng, 3) for _ in range(rng.randint(1, 7))],)
 
 
 def rows_with_silent_neurons_and_pairs(rng: random.Random) -> tuple[Any, ...]:
@@ -108,27 +107,24 @@ def by_inputs(gate: Numbers, up: Numbers, other_gate: Numbers, other_up: Numbers
 
 
 def random_token(rng: random.Random) -> tuple[Any, ...]:
-    E = rng.randint(2, 8)
-    return numbers(rng, E), numbers(rng, E), rng.gauss(0, 1)
+    d = rng.randint(1, 6)
+    return numbers(rng, 2), [numbers(rng, d), numbers(rng, d)], numbers(rng, d)
 
 
-def token_with_copies(rng: random.Random) -> tuple[Any, ...]:
-    """One expert is a copy of another, but not both are chosen; or the target is hit."""
-    logits, outputs, target = random_token(rng)
-    order = sorted(range(len(logits)), key=lambda e: -logits[e])
-    if len(order) > 2:
-        outputs[order[2]] = outputs[order[0]]
-        return logits, outputs, target
-    gate = 1 / (1 + math.exp(logits[order[1]] - logits[order[0]]))
-    return logits, outputs, gate * outputs[order[0]] + (1 - gate) * outputs[order[1]]
+def token_without_choice_or_error(rng: random.Random) -> tuple[Any, ...]:
+    """Both experts say the same, or the target is what they say together."""
+    logits, (one, other), target = random_token(rng)
+    if rng.random() < 0.5:
+        return logits, [one, list(one)], target
+    gate = 1 / (1 + math.exp(logits[1] - logits[0]))
+    return logits, [one, other], [gate * a + (1 - gate) * b for a, b in zip(one, other, strict=True)]
 
 
-def by_autograd(logits: Numbers, outputs: Numbers, target: float) -> bool:
+def by_autograd(logits: Numbers, outputs: list[Numbers], target: Numbers) -> bool:
     z = torch.tensor(logits, dtype=torch.float64, requires_grad=True)
-    top, chosen = z.topk(2)
-    y = (top.softmax(0) * torch.tensor(outputs, dtype=torch.float64)[chosen]).sum()
-    (slope,) = torch.autograd.grad((y - target) ** 2, z)
-    return bool(slope.abs().max() > 1e-9)
+    y = z.softmax(0) @ torch.tensor(outputs, dtype=torch.float64)
+    (slope,) = torch.autograd.grad(((y - torch.tensor(target, dtype=torch.float64)) ** 2).sum(), z)
+    return bool(slope.abs().max() > 1e-6)
 
 
 # Notebook 09
@@ -197,7 +193,13 @@ CASES = [
         memory.largest_spare_group,
         group_by_group,
         (random_rows, rows_with_silent_neurons_and_pairs),
-        [[[1, 2], [3, 4]], [[0, 0]], [[1, 2], [-1, -2]], [[1, 1], [1, 1]], [[1, 0], [0, 1], [1, 1]]],
+        [
+            [[1, 2, 3]],
+            [[0, 0, 0]],
+            [[1, 2, 3], [-1, -2, -3]],
+            [[1, 1, 1], [1, 1, 1]],
+            [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+        ],
     ),
     Case(
         gated.same_unit_counterexample,
@@ -222,15 +224,15 @@ CASES = [
         "router_learns",
         experts,
         experts.router_learns,
-        experts.router_slope_is_not_zero,
+        lambda *token: abs(experts.router_slope(*token)) > 1e-6,
         by_autograd,
-        (random_token, token_with_copies),
+        (random_token, token_without_choice_or_error),
         [
-            ([1, 2], [1, 2], 3),
-            ([0, 1], [0, 1], 0.5),
-            ([5, -5], [1, -1], 0),
-            ([1, 0, 0], [1, 2, 3], 4),
-            ([0, 0], [1, 3], 2),
+            ([1, 2], [[1], [2]], [3]),
+            ([0, 1], [[1, 0], [0, 1]], [1, 2]),
+            ([0, 0], [[1, 0], [0, 1]], [0.5, 0.5]),
+            ([1, 0], [[1, 1], [1, 1]], [0, 0]),
+            ([0, 0], [[1, 2], [3, 4]], [5, 6]),
         ],
     ),
     Case(
@@ -326,7 +328,7 @@ def test_a_random_input_that_is_typed_in_is_no_counterexample(case: Case) -> Non
 
 SIZES: dict[str, Callable[[random.Random], Iterator[Any]]] = {
     "merged_counterexample": lambda rng: ([numbers(rng, 4)] for _ in range(MANY)),
-    "spare_counterexample": lambda rng: ([[a], [b]] for a in range(-6, 7) for b in range(-6, 7)),
+    "spare_counterexample": lambda rng: ([[a, b], [c, d]] for a, b, c, d in product(range(-4, 5), repeat=4)),
     "own_expert_counterexample": lambda rng: iter([[[1.0]]]),
 }
 
@@ -355,15 +357,16 @@ def test_single_numbers_are_no_counterexample_to_same_unit() -> None:
         ("merged_counterexample", [(0, 0, 0, 1)], "it never fires"),
         ("merged_counterexample", [(1, math.nan, 1, 1)], "not finite"),
         ("merged_counterexample", [(1, 1, 1e9, 1)], "beyond 1,000"),
-        ("spare_counterexample", [["a"]], "neuron 0 is no list of numbers"),
-        ("spare_counterexample", [[1]] * 13, "12 are the most"),
-        ("spare_counterexample", [[1], [1e-9]], "rounding is not what is asked about"),
+        ("spare_counterexample", [["a", "b", "c"]], "neuron 0 is no list of numbers"),
+        ("spare_counterexample", [[1, 2, 3]] * 13, "12 are the most"),
+        ("spare_counterexample", [[1, 1, 1], [1, 1, 1e-9]], "rounding is not what is asked about"),
         ("same_unit_counterexample", ([1], [2]), "2 parts came back"),
         ("same_unit_counterexample", ([1], [2], [1, 2], [3]), "one number for each number of x"),
         ("same_unit_counterexample", ([0], [2], [1], [0]), "zeros alone"),
-        ("router_learns_counterexample", ([1], [2], 3), "there is one expert"),
-        ("router_learns_counterexample", ([1, 2], [2, 3]), "two lists and a number"),
-        ("router_learns_counterexample", ([99, 2], [2, 3], 1), "beyond 10"),
+        ("router_learns_counterexample", ([1], [[2]], [3]), "two experts here"),
+        ("router_learns_counterexample", ([1, 2], [[2], [3]]), "two lists of numbers"),
+        ("router_learns_counterexample", ([1, 2], [[2], [3]], [4, 5]), "2 each"),
+        ("router_learns_counterexample", ([99, 2], [[2], [3]], [1]), "beyond 10"),
         ("own_expert_counterexample", [[1, 0]], "as many experts as clusters"),
         ("own_expert_counterexample", [[1, 1], [0, 1]], "they add up to 1"),
     ],

@@ -1378,82 +1378,88 @@ def sorted_back_in_float32(x, idx, w, experts):
 router_learns_counterexample = Key(exercises.router_learns_counterexample)
 router_learns_counterexample.value(
     "truth",
-    "both_say_the_same",
+    "beside_the_middle",
     "",
-    ([1.0, 0.0], [2.0, 2.0], 5.0),
+    ([0.0, 0.0], [[1.0, 0.0], [-1.0, 0.0]], [0.0, 5.0]),
 )
 router_learns_counterexample.value(
     "right",
     "whole_numbers",
-    "whole numbers, in a list",
-    [[3, -1], [0, 0], 1],
+    "whole numbers, in tuples",
+    ((0, 0), ((2, 1), (2, 3)), (7, 2)),
 )
 router_learns_counterexample.value(
     "right",
-    "equal_logits",
-    "equal logits",
-    ((0.0, 0.0), (-1.5, -1.5), 0.0),
+    "a_diagonal",
+    "experts on a diagonal",
+    [[1, 1], [[1, 1], [-1, -1]], [3, -3]],
+)
+router_learns_counterexample.value(
+    "right",
+    "unequal_logits",
+    "a target that was computed",
+    ([1.0, 0.0], [[1.0, 1.0], [1.0, -1.0]], [4.0, 0.4621171572600098]),
 )
 router_learns_counterexample.value(
     "right",
     "tensors",
     "tensors",
-    (torch.tensor([0.2, 0.7]), torch.tensor([1.0, 1.0]), torch.tensor(3.0)),
-)
-router_learns_counterexample.value(
-    "right",
-    "a_negative_target",
-    "far from the target",
-    ([-2.0, 2.0], [10.0, 10.0], -10.0),
+    (torch.zeros(2), torch.tensor([[2.0, 0.0], [0.0, 0.0]]), torch.tensor([1.0, -3.0])),
 )
 router_learns_counterexample.value(
     "mistake",
-    "there_is_an_error",
-    "There is an error, and the two chosen experts say different things. So the output comes nearer to the target if one of them gets "
-    "more, and the router learns that. When would it make no difference which one gets more?",
-    ([1.0, 0.0], [2.0, 3.0], 5.0),
+    "nearer",
+    "More of one of your experts brings y nearer to the target, and the router learns that. The gates move y along "
+    "a line. Where beside it must a target be, so that moving is no use?",
+    ([1.0, 0.0], [[1.0, 0.0], [0.0, 1.0]], [3.0, 0.0]),
 )
 router_learns_counterexample.value(
     "mistake",
-    "no_error",
-    "Both experts say the same, which is the place to look at. But what they say is the target: there is no error, and the code is right.",
-    ([1.0, 0.0], [2.0, 2.0], 2.0),
+    "both_the_same",
+    "Both of your experts say the same, so that no gate matters. The code sees that.",
+    ([1.0, 0.0], [[2.0, 1.0], [2.0, 1.0]], [5.0, 5.0]),
 )
 router_learns_counterexample.value(
     "mistake",
-    "together_right",
-    "Your experts differ, but together they hit the target. There is no error, and the code says so.",
-    ([0.0, 0.0], [1.0, 3.0], 2.0),
+    "target_hit",
+    "Your experts hit the target together. There is no error, and the code sees that.",
+    ([0.0, 0.0], [[1.0, 3.0], [3.0, 1.0]], [2.0, 2.0]),
 )
 router_learns_counterexample.value(
     "mistake",
-    "not_the_chosen",
-    "Two of your experts say the same, but not the two with the largest logits. Those who are not chosen have no say here.",
-    ([2.0, 1.0, 0.0], [1.0, 3.0, 1.0], 5.0),
+    "single_numbers",
+    "Each of your experts says a single number. Then moving y always helps or harms, as long as they differ. Let them say more.",
+    ([1.0, 0.0], [[1.0], [2.0]], [5.0]),
 )
 router_learns_counterexample.value(
     "mistake",
-    "a_third_expert",
-    "Your classmate's code is wrong on it, well found. A smaller layer shows it as well: two experts are enough.",
-    ([2.0, 1.0, 0.0], [1.0, 1.0, 4.0], 5.0),
+    "three_numbers",
+    "Your classmate's code is wrong on it, well found. A smaller one shows it as well: two numbers for each expert are enough.",
+    ([0.0, 0.0], [[1.0, 0.0, 2.0], [-1.0, 0.0, 2.0]], [0.0, 5.0, 2.0]),
 )
 router_learns_counterexample.value(
     "mistake",
-    "one_expert",
-    "There is one expert. Two of them share a token: give two logits and two outputs.",
-    ([1.0], [2.0], 5.0),
+    "three_experts",
+    "There are not two logits and two outputs. The token has two experts here.",
+    ([0.0, 0.0, 0.0], [[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]], [0.0, 5.0]),
 )
 router_learns_counterexample.value(
     "mistake",
     "no_target",
-    "The target is missing: two lists and a number, in brackets and with commas between them.",
-    ([1.0, 0.0], [2.0, 2.0]),
+    "One of the three is missing: two logits, what the two experts say, and a target.",
+    ([0.0, 0.0], [[1.0, 0.0], [-1.0, 0.0]]),
+)
+router_learns_counterexample.value(
+    "mistake",
+    "unequal_lengths",
+    "The two experts and the target have different numbers of numbers.",
+    ([0.0, 0.0], [[1.0, 0.0], [-1.0, 0.0]], [5.0]),
 )
 router_learns_counterexample.value(
     "mistake",
     "huge_logits",
     "A logit is beyond 10. There a softmax rounds a gate to 0 or 1, which is another matter.",
-    ([500.0, 0.0], [1.0, 2.0], 5.0),
+    ([500.0, 0.0], [[1.0, 0.0], [2.0, 0.0]], [5.0, 0.0]),
 )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from ffnlab.course.counterexample import counterexample, lists_of_numbers, numbers
+from ffnlab.course.counterexample import counterexample, numbers, rows_of_numbers
 from ffnlab.course.ffn_probes import TwoLayerFFN, Weights, draw_weights, make_ffn
 from ffnlab.observation.exercise import Draw, Exercise, NotAsAsked, attempt, backpropagate, question
 from ffnlab.observation.plain_data import Failure
@@ -393,61 +393,59 @@ def all_equal(some: Any, others: Any) -> bool:
 # router_learns_counterexample
 
 
-def router_learns(logits: list[float], outputs: list[float], target: float) -> bool:
-    """A classmate's: whether the loss (y − target)² sends any gradient to the logits. The two largest logits share the token by their softmax."""
-    first, second = sorted(range(len(logits)), key=lambda e: -logits[e])[:2]
-    gate = 1 / (1 + math.exp(logits[second] - logits[first]))
-    y = gate * outputs[first] + (1 - gate) * outputs[second]
-    return abs(y - target) > 1e-9
+def router_learns(logits: list[float], outputs: list[list[float]], target: list[float]) -> bool:
+    """A classmate's: whether the loss, the squared distance from y to target, sends any gradient to the logits of the two experts of a token."""
+    gate = 1 / (1 + math.exp(logits[1] - logits[0]))
+    y = [gate * one + (1 - gate) * other for one, other in zip(*outputs, strict=True)]
+    return math.dist(y, target) > 1e-6 and math.dist(*outputs) > 1e-6
 
 
-def router_slope_is_not_zero(logits: list[float], outputs: list[float], target: float) -> bool:
-    """The same, by the product of three slopes: of the loss by y, of y by the gate, and of the gate by its logit, which is never 0."""
-    first, second = sorted(range(len(logits)), key=lambda e: -logits[e])[:2]
-    gate = 1 / (1 + math.exp(logits[second] - logits[first]))
-    y = gate * outputs[first] + (1 - gate) * outputs[second]
-    return abs(y - target) > 1e-9 and abs(outputs[first] - outputs[second]) > 1e-9
+def router_slope(logits: list[float], outputs: list[list[float]], target: list[float]) -> float:
+    """The slope of the loss by the first logit; that by the second is its opposite. Softmax has the slope gate·(1 − gate)."""
+    gate = 1 / (1 + math.exp(logits[1] - logits[0]))
+    pairs = list(zip(*outputs, target, strict=True))
+    along: float = sum((one - other) * (gate * one + (1 - gate) * other - wanted) for one, other, wanted in pairs)
+    return 2 * along * gate * (1 - gate)
 
 
-def _one_token(seen: Any) -> tuple[list[float], list[float], float]:
+def _one_token(seen: Any) -> tuple[list[float], list[list[float]], list[float]]:
     if isinstance(seen, Failure):
         raise NotAsAsked(seen.message)
     if not isinstance(seen, (tuple, list)) or len(seen) != 3:
-        raise NotAsAsked("(logits, outputs, target) was expected: two lists and a number")
-    logits, outputs = lists_of_numbers(tuple(seen[:2]), "logits", "outputs", each="expert")
-    (target,) = numbers([seen[2]], "target")
-    if len(logits) < 2:
-        raise NotAsAsked("there is one expert; two of them share a token")
+        raise NotAsAsked("(logits, outputs, target) was expected: two logits, two lists of numbers, and one such list")
+    logits, target = numbers(seen[0], "logits"), numbers(seen[2], "target")
+    outputs = rows_of_numbers(seen[1], "expert", columns=len(target))
+    if (len(logits), len(outputs)) != (2, 2):
+        raise NotAsAsked(f"there are {len(logits)} logits and {len(outputs)} outputs; a token has two experts here")
     if max(map(abs, logits)) > 10:
         raise NotAsAsked("a logit is beyond 10; a softmax that rounds a gate to 0 is not what is asked about")
     return logits, outputs, target
 
 
-def _why_heard(logits: list[float], outputs: list[float], target: float) -> str:
-    first, second = sorted(range(len(logits)), key=lambda e: -logits[e])[:2]
-    if outputs[first] == outputs[second]:
-        return "the output is the target, so there is no error and no gradient, as the code says"
-    if not router_slope_is_not_zero(logits, outputs, target):
-        return "the two experts differ, but together they hit the target, and the code sees that"
-    if len(set(outputs)) < len(outputs):
-        return "two experts say the same, but not the two that were chosen"
-    return "there is an error, and the chosen experts say different things, so one of them is to be preferred"
+def _why_right(logits: list[float], outputs: list[list[float]], target: list[float]) -> str:
+    if outputs[0] == outputs[1]:
+        return "both experts say the same, and the code sees that"
+    if not router_learns(logits, outputs, target):
+        return "there is no error, and the code sees that"
+    if len(target) == 1:
+        return "each expert says a single number: then more of the one brings y nearer to the target, or farther away"
+    return "more of one expert brings y nearer to the target"
 
 
 router_learns_counterexample = counterexample(
     "router_learns_counterexample",
     code=router_learns,
-    right=router_slope_is_not_zero,
+    right=lambda *token: abs(router_slope(*token)) > 1e-6,
     form=_one_token,
-    size=lambda logits, *_: len(logits),
+    size=lambda logits, outputs, target: len(target),
     par=2,
-    why_right=_why_heard,
+    why_right=_why_right,
     where="the section “Who gets a gradient?”.",
-    understood="Gates that add up to 1 learn from how the chosen experts differ. Where they say the same, no gate matters, however large the error is.",
+    understood="The gates move y along one line, from what one expert says to what the other says. An error at right angles to it teaches the router nothing.",
     hints=(
-        "The code looks at the error. A gradient is more than an error: which way should the router move, if it is to help?",
-        "Raise the first logit a little. One gate grows, and the other shrinks by as much. When does y stay where it is?",
-        "Look at what the two chosen experts say, and leave an error.",
+        "Raise the first logit a little: one gate grows, and the other shrinks by as much. Where can y go, if you do that again and again?",
+        "y lies on the line between what the two experts say. Draw it in a plane, and a target beside it. From where on the line is it no use to move?",
+        "Equal logits put y in the middle of the two outputs. Put the target beside the middle, at right angles to the line.",
     ),
 )
 
