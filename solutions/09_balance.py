@@ -613,7 +613,7 @@ controls.show(
 )
 
 # %% [markdown] text="spot-minimum-after"
-# What holds is weaker: the loss is 1 for even f, or even P. A selection bias that corrects too far has the same effect as the six undecided tokens: it sends the load where there is less probability.
+# What holds is weaker: the loss is 1 for even f, or even P. A selection bias that corrects too far can bring it below 1 as well, because it sends the load where there is less probability.
 #
 # **B.** A library computes f as a mean over tokens of the one-hot slots, adds up the k slots, and leaves the rest as it is. What does an even load give?
 
