@@ -52,27 +52,12 @@ controls.show(
 # | | |
 # |---|---|
 # | **Difficulty** | intermediate |
-# | **Time** | 60 minutes on the core path; 45 more for what is marked *deeper* and for question M2, which can wait for another day |
+# | **Time** | 60 minutes on the core path; 40 more for what is marked *deeper* and for question M2, which can wait for another day |
 # | **You need** | matrix products, `nn.Module` seen once, and `00_start_here` |
-# | **Points** | 29 for code, 3 for the quiz, 3 for an answer in your own words |
+# | **Points** | 31 for code, 3 for the quiz, 3 for an answer in your own words |
 #
 # After attention has mixed the tokens of a sentence, a small network works on each token alone: the **feed-forward network**, FFN. It is two matrices
-# with a non-linearity between them, a *bend*. You will compute one by hand, watch one at work, write it as a function and as a module, take its bend
-# away, and rebuild it deeper.
-#
-# <details><summary>At the end, you will be able to … (open to see what, and what tests it; some of it is <em>deeper</em>)</summary>
-#
-# | | tested by |
-# |---|---|
-# | compute an FFN from its four arrays, for any number of tokens | `ffn_forward` |
-# | keep and read the three stages of an FFN | `ffn_trace` |
-# | walk back through them, and find every gradient by hand | `ffn_backward` |
-# | write the FFN as a module that refuses bad arguments and applies dropout only during training | `PositionwiseFeedForward` |
-# | fold an FFN without its bend into one matrix | `collapse_linear` |
-# | make an FFN deeper, and put a norm inside | `DeepFFN`, `NormFFN` |
-# | say where dropout goes, in the paper and in its code | question M2 |
-#
-# </details>
+# with a non-linearity between them, a *bend*.
 
 # %% figure="anatomy"
 anatomy.block("02")
@@ -153,32 +138,7 @@ def ffn_forward(x, W1, b1, W2, b2, act):
     ### END SOLUTION
     raise NotImplementedError
 
-# %% [markdown] text="plot-cut-text"
-# **Your function, along one line.** A walk straight through the plane: cold stays at 0.25, water goes from 0 to 2. Where are the kinks, and whose hinges are
-# they? Then set `cold = 1.5` and run the cell again: which hinge does this walk not cross?
-
-# %% code="plot-cut"
-cold, water = 0.25, torch.linspace(0, 2, 201)
-x = torch.stack([torch.full_like(water, cold), water], dim=1)  # [201, 2]
-try:
-    y = ffn_forward(x, *figures.by_hand_weights(), torch.relu)  # [201, 2]
-    plt.plot(water, y, label=figures.OUTPUTS)
-    plt.title(f"What my FFN says at cold {cold}")
-    plt.xlabel("water")
-    plt.ylabel("output")
-    plt.legend()
-    plt.show()
-except NotImplementedError:
-    print("lights up when ffn_forward is written")
-
 # %% [markdown] text="trace-text"
-# <details><summary>What it shows</summary>
-#
-# At water 0.25 two hinges lie on one line: *cold, not water* falls silent, and *water, not cold* wakes. At 0.75 *cold and water* wakes. With cold at 1.5 that
-# neuron is awake from the first step to the last, so its hinge is not crossed; the two others meet at water 1.5.
-#
-# </details>
-#
 # ### Trace one token
 #
 # On its way a token passes three stages. Each is a vector with a name of its own:
@@ -190,14 +150,9 @@ except NotImplementedError:
 # | `out` | what the neurons write, one row of `W2` each, on top of `b2` | [d_model] |
 #
 # Here is our sentence, sent through an FFN with random weights. A bar to the right is positive, to the left negative, and a ring is exactly 0. Behind `act`
-# you see `pre`, in grey.
-# **GELU** is a smooth cousin of ReLU; notebook 03 has more on it.
-
-# %% figure="predict-trace-permuted"
-predict("trace_permuted")
-
-# %% figure="predict-trace-gelu"
-predict("trace_gelu")
+# you see `pre`, in grey. Tick “permute tokens”: the words change places, and your token's three stages stay as they are. An FFN treats each token alone.
+#
+# **GELU** is a smooth cousin of ReLU; notebook 03 has more on it. It shrinks what is negative, and leaves no exact zeros here.
 
 # %% figure="trace"
 controls.show(
@@ -236,7 +191,11 @@ def ffn_trace(x, W1, b1, W2, b2):
     raise NotImplementedError
 
 # %% [markdown] text="backward-text"
-# **And back again** (*deeper*, with the exercise and the cell below it: the core path goes on with section 2). Training walks through the same three stages in
+# ### And back again
+#
+# *deeper: the core path goes on with section 2*
+#
+# Training walks through the same three stages in
 # the other order. It starts at the end with `dy`: how fast the loss grows with each number
 # of the output. Three rules bring it back to everything that the output was made of.
 #
@@ -326,11 +285,10 @@ controls.show(
 # %% [markdown] text="wider-after"
 # The figure shows three steps, for each row alone.
 #
-# 1. **Expand**, 8 → 32. Think of a messy desk: to sort it, you first spread everything on a larger table. Every hidden neuron gets to
-#    look for something of its own, and what is tangled in 8 numbers can be told apart in 32.
+# 1. **Expand**, 8 → 32. To sort a messy desk, you first spread everything on a larger table. Every hidden neuron gets to look for something of its own.
 # 2. **Activate.** ReLU turns what is below zero into 0.
-# 3. **Compress**, 32 → 8. What the neurons found is written back into 8 numbers, as one writes a summary of what lies on the table. The length has to be that of `x`, because a Transformer adds the two:
-#    `x + FFN(x)`, the **residual connection**. And the next layer expects the same length.
+# 3. **Compress**, 32 → 8. What the neurons found is written back into 8 numbers, as a summary. The length has to be that of `x`, because a Transformer adds the two:
+#    `x + FFN(x)`, the **residual connection**.
 #
 # The same in real sizes, for 4 sentences of 10 tokens:
 
@@ -345,7 +303,7 @@ for layer in (nn.Linear(512, 2048), nn.ReLU(), nn.Dropout(0.1), nn.Linear(2048, 
 # %% [markdown] text="words-text"
 # ### Real words, real neurons
 #
-# Random neurons look for nothing in particular. What do trained ones look for? Here are the 64 hidden neurons of the small Transformer of notebook 00, as lamps at the word *jump*. Press
+# What do trained neurons look for? Here are the 64 hidden neurons of the small Transformer of notebook 00, as lamps at the word *jump*. Press
 # one to silence it. Its bars show how much each word of the sentence raises it, and ReLU gets their sum. It also learned to
 # speak with its FFN switched off, so the FFN is left with what nothing else can do. And each activation cost a little, so a neuron stays silent unless it is needed.
 #
@@ -359,27 +317,15 @@ predict("creek_gets_warm")
 play(creek.lamps())
 
 # %% [markdown] text="words-after"
-# **What you saw.** A small set of rules, learned from sentences alone. Each lamp is one neuron. It looks for a **combination**, with its column of `W1` and a threshold in
-# `b1`. When it finds it, it pushes one word, with its row of `W2`. Nobody wrote these rules down, and nobody told the model that creeks are water.
+# You saw a small set of rules, learned from sentences alone. Each lamp is one neuron. It looks for a **combination**, with its column of `W1` and a threshold in
+# `b1`. When it finds it, it pushes one word, with its row of `W2`. Nobody wrote these rules down.
 #
-# The cell has the numbers: how strongly the neurons of *over or into* fire at some words of one sentence.
-
-# %% code="words-numbers" output="fixed"
-from ffnlab.course import toy_transformer, world
-
-model = toy_transformer.load()
-sentence = world.wish(world.Scene("creek", "cold", "spunky", "dog"))[: world.WAY]  # up to “jump”
-act = toy_transformer.activations(model, sentence)  # [T, d_ff]
-named = [name for name in toy_transformer.names(model) if name.good and name.moment == world.WAY]
-print(f"{'':9}", *(f"{name.words:>11}" for name in named))
-for t in (0, 1, 3, 6, 10):
-    print(f"{sentence[t]:9}", *(f"{act[t, name.neuron]:11.1f}" for name in named))
+# They stay silent until the moment the word is due.
 
 # %% [markdown] text="words-seeds"
-# All five stay silent until the moment the word is due. And how much of this is luck? Four models were trained from five seeds each on the same 2,304 scenes:
-# with attention that may only average, as in the one above, or with attention that learns; with an FFN, or without.
-# The shares say
-# how often it found the right word in the 1,792 scenes that were held out. The last column, *wet or dry*, needs a combination of **three** attributes.
+# How much of this is luck? Four models were trained from five seeds each on the same 2,304 scenes:
+# with attention that may only average, as in the one above, or with attention that learns; with an FFN, or without. The shares say
+# how often each found the right word in the 1,792 scenes that were held out. The last column, *wet or dry*, needs a combination of **three** attributes.
 
 # %% code="words-runs" output="fixed"
 from ffnlab.course.experiments import world as world_experiment
@@ -392,29 +338,18 @@ for model_name in ("average, FFN", "average, no FFN", "attention, FFN", "attenti
     print(f"{model_name:20}", *(f"{' '.join(f'{share:4.0%}' for share in column):27}" for column in columns))
 
 # %% [markdown] text="words-runs-after"
-# **What you saw.** Two kinds of attention, two answers.
-#
-# - Where attention **only averages**, the FFN decides: with it every combination is learned, in every seed; without it the model stays near 50 %, a coin toss.
-#   Its scores are then one matrix and one bias away from the words, and for these f(1, 1) + f(0, 0) equals f(1, 0) + f(0, 1), as section 1 showed.
-# - **Learned** attention, as in a real Transformer, finds some combinations by itself, since its scores multiply: *glad or sorry* in four seeds of five, *over or into* in
-#   one. With an FFN it found nine of the ten.
-# - Three attributes at once were never found by attention alone, and beside an FFN in one seed of five. An FFN makes a rule *possible*; training still has to
-#   find it.
+# Where attention **only averages**, the FFN decides. With it every combination is learned, in every seed. Without it the model stays near 50 %, a coin toss: its scores are one
+# matrix and one bias away from the words, and for these f(1, 1) + f(0, 0) equals f(1, 0) + f(0, 1), as section 1 showed. **Learned** attention finds some combinations by
+# itself, since its scores multiply. Three attributes at once it never found in these runs without an FFN.
 #
 # The neurons are this tidy because silence was rewarded. The figure shows the tidiest of the five seeds, with 11 named neurons; the others have 4 to 8.
 
 # %% [markdown] text="module-text"
 # ## 3 · From formula to module
 #
-# A function needs its arrays handed in each time. A module owns them. A good checklist for an FFN module, from a published tutorial, has four lines:
-#
-# - two linear layers, one that widens and one that narrows;
-# - an activation between them;
-# - dropout on the hidden layer;
-# - the output has the shape of the input.
-#
-# We add three things that users will thank you for: it takes an activation by name **or** as a function, like `F.relu`; it refuses a bad argument when it is
-# made, not an hour later; and it says its sizes when it is printed.
+# A function needs its arrays handed in each time. A module owns them. It has two linear layers, an activation between them, dropout on the hidden layer, and an output of the shape of its input.
+# Users will thank you if it also takes an activation by name **or** as a function, like `F.relu`, if it refuses a bad argument when it is
+# made, not an hour later, and if it says its sizes when it is printed.
 #
 # **The transpose, once and for all.** `nn.Linear(d_model, d_ff)` holds its weight as [d_ff, d_model]: the transpose of our `W1`. The result is the same.
 
@@ -428,19 +363,9 @@ print(f"largest difference between linear1(x) and x @ W1 + b1: {(linear1(x) - (x
 
 # %% [markdown] text="dropout-text"
 # **Dropout** sets each number to 0 with probability p, so that the network can't rely on any single neuron. It does so
-# only during training.
-
-# %% figure="predict-dropout-ones"
-predict("dropout_ones")
-
-# %% code="dropout"
-torch.manual_seed(0)
-ones = torch.ones(8)
-dropout = nn.Dropout(0.5)
-print("nn.Dropout, training:        ", dropout(ones).tolist())
-dropout.eval()
-print("nn.Dropout, after eval():    ", dropout(ones).tolist())
-print("F.dropout, whatever the mode:", F.dropout(ones, 0.5).tolist())
+# only during training. What survives is multiplied by 1 / (1 − p), so that the mean stays the same.
+#
+# `nn.Dropout` is a module, so `eval()` reaches it. `F.dropout` is a function, and goes on dropping unless you pass it `training=self.training`.
 
 # %% [markdown] text="PositionwiseFeedForward-text"
 # ### Exercise `PositionwiseFeedForward`
@@ -535,10 +460,7 @@ def collapse_linear(W1, b1, W2, b2):
 
 # %% [markdown] text="rank-text"
 # Without a bend, width does not help. How many directions of the output can it reach at all? That is the **rank** of its matrix. The cell feeds
-# it 1000 random inputs and counts the independent directions in what comes out.
-
-# %% figure="predict-straight-rank"
-predict("straight_rank")
+# it 1000 random inputs and counts the independent directions in what comes out. The rank is the smaller of d_model and d_ff.
 
 # %% code="rank" output="fixed"
 for d_ff in (2, 4, 6, 24):
@@ -548,6 +470,52 @@ for d_ff in (2, 4, 6, 24):
     changes = straight(x) - straight(x[:1])  # the bias cancels
     print(f"d_ff {d_ff:2}: {torch.linalg.matrix_rank(changes).item()} independent directions in the output")
 
+# %% [markdown] text="merged_counterexample-text"
+# ### A classmate's code
+#
+# Two neurons with one hinge look like one too many. The code below makes one of them: where the second has the same weights and bias as the first, `times` as
+# large, it lets the first one write more. We tried it on 10,000 random networks, and on 10,000 in which neurons shared a hinge on purpose. The smaller network
+# said the same each time. The code is wrong all the same.
+#
+# ### Exercise `merged_counterexample`
+#
+# *2 points · difficulty ●●● · 5 minutes*
+#
+# Find neurons for which the smaller network says something else about one of the four things of section 1. A neuron is four numbers: its weights for cold and
+# for water, its bias, and what it writes. Any such network earns most of the points. How few neurons can you do it with?
+#
+# *Stuck? Run `hint("merged_counterexample")` in a cell of your own.*
+
+# %% code="merged"
+def merged(neurons):
+    """As few neurons (cold, water, bias, writes) as say the same: those with one hinge become one."""
+    kept = []
+    for cold, water, bias, writes in neurons:
+        for one in kept:
+            times = (cold * one[0] + water * one[1] + bias * one[2]) / (one[0] ** 2 + one[1] ** 2 + one[2] ** 2)
+            if max(abs(cold - times * one[0]), abs(water - times * one[1]), abs(bias - times * one[2])) < 1e-9:
+                one[3] += times * writes  # the same neuron, `times` as strong
+                break
+        else:
+            kept.append([cold, water, bias, writes])
+    return kept
+
+
+def say(neurons):
+    """What neurons say about the four things: what those that fire write, times their strength."""
+    return [sum(v * max(0, w * cold + u * water + b) for w, u, b, v in neurons) for cold, water in things.values()]
+
+
+network = [(1, 1, -1, 3), (2, 2, -2, 1), (1, -1, 0, -2)]
+print(len(network), "neurons say", say(network))
+print(len(merged(network)), "neurons say", say(merged(network)))
+
+# %% exercise="merged_counterexample"
+merged_counterexample = ...  # [(cold, water, bias, writes), …]
+### BEGIN SOLUTION
+merged_counterexample = [(1, 1, -1, 2), (-1, -1, 1, 2)]  # relu(−h) is not −relu(h)
+### END SOLUTION
+
 # %% [markdown] text="where-text"
 # ## 5 · Where dropout goes
 #
@@ -555,9 +523,6 @@ for d_ff in (2, 4, 6, 24):
 #
 # You put dropout on the hidden layer. Others put it on the output. Does it matter? The cell sets `W2` to zeros and `b2` to ones, and puts dropout with p = 0.5
 # at each place, at both, and nowhere.
-
-# %% figure="predict-hidden-dropout"
-predict("hidden_dropout")
 
 # %% code="where"
 torch.manual_seed(0)
@@ -571,6 +536,8 @@ print("on the output:      ", dropout(linear2(hidden)).tolist())
 print("on both:            ", dropout(linear2(dropout(hidden))).tolist())
 
 # %% [markdown] text="where-after"
+# Dropout on the hidden layer silences neurons, and `b2` belongs to no neuron: it always arrives. Dropout on the output drops `b2` and all.
+#
 # **What this experiment cannot tell:** with `W2` at zero the neurons write nothing, so silencing some of them changes nothing. “Nowhere” and “on the hidden
 # layer” can't be told apart, nor can “on the output” and “on both”. What would you set, or watch, to tell these apart? (Question M2 asks you.)
 #
@@ -660,12 +627,9 @@ class DeepFFN(nn.Module):
         raise NotImplementedError
 
 # %% [markdown] text="norm-text"
-# **A norm inside.** A **layer norm** shifts and scales numbers, so that they have mean 0 and variance 1. Some models put one inside the FFN, between
+# **A norm inside.** A **layer norm** shifts and scales the numbers of one token, so that they have mean 0 and variance 1. Some models put one inside the FFN, between
 # activation and second matrix: NormFormer (Shleifer et al. 2021, arXiv 2110.09456) reports better perplexity for it, together with two further
-# changes, at 0.4 % more parameters.
-
-# %% figure="predict-norm-over"
-predict("norm_over")
+# changes, at 0.4 % more parameters. Each token is treated alone, so the FFN stays position-wise.
 
 # %% code="norm" output="fixed"
 torch.manual_seed(0)
@@ -721,7 +685,7 @@ class NormFFN(nn.Module):
 #
 # *deeper: the core path goes on with section 8*
 #
-# Three statements and a class from published pages. For each: find the error, then run the cell.
+# Two statements from published pages. For each: find the error, then run the cell.
 #
 # **A.** A tutorial defines ReLU by `return max(0, x)`, with Python's own `max`.
 
@@ -733,24 +697,11 @@ except RuntimeError as error:
 for number in (2.0, -1.0):
     print(f"for the single number {number}:", max(0, torch.tensor(number, requires_grad=True)))
 
-# %% [markdown] text="spot-count"
+# %% [markdown] text="spot-collapse"
 # Python's `max` has to decide once which of the two is larger. A tensor of two numbers has no answer to that. For a single number that is not positive it
 # hands back the integer 0, through which no gradient flows. `torch.relu(x)` or `x.clamp(min=0)` compare number by number.
 #
-# **B.** A tutorial tests its FFN with d_model = 512 and d_ff = 2048, and prints how many parameters it has.
-
-# %% figure="predict-parameter-count"
-predict("parameter_count")
-
-# %% code="spot-count-cell" output="fixed"
-ffn = nn.Sequential(nn.Linear(512, 2048), nn.GELU(), nn.Dropout(0.1), nn.Linear(2048, 512))
-for name, p in ffn.named_parameters():
-    print(f"{name:9} {list(p.shape)!s:12} {p.numel():>9,}")
-print(f"{'all':22} {sum(p.numel() for p in ffn.parameters()):>9,}")
-print(f"4,197,376 is 4 · 512 · 2048 + {4_197_376 - 4 * 512 * 2048:,}")
-
-# %% [markdown] text="spot-collapse"
-# **C.** “Without it the whole model would collapse to a single linear layer.” So says a published page, about GELU. A linear map doubles its output
+# **B.** “Without it the whole model would collapse to a single linear layer.” So says a published page, about GELU. A linear map doubles its output
 # when you double its input. The cell tries that, with an FFN without GELU and with attention. It leaves out the FFN's biases: they add a constant, which
 # does not double, so even a straight FFN would fail the test. (Strictly, it is *affine*: linear plus a constant.)
 
@@ -771,44 +722,12 @@ for part in (straight_ffn, attention):
     doubled, expected = part(2 * x), 2 * part(x)
     print(f"{part.__name__:13} off by {(doubled - expected).norm() / expected.norm():.0%} when the input is doubled")
 
-# %% [markdown] text="repair-text"
+# %% [markdown] text="quiz_rank-text"
 # Only each **FFN** collapses, as in section 4. Attention stays: its softmax bends, and so does every layer norm. What is left is an attention-only
 # Transformer. It can do less, but it is not linear.
 #
-# **D.** Code suffers when a page is copied as text: so the FFN class of a blog arrived here. Three things are broken. Find them, repair the text between the
-# quotes, and run the cell again until the class works. Python stops at the first thing it cannot do.
-
-# %% code="repair"
-published = """\
-class feed-forwardNet(nn.Module):
-def __init__(self, d_model=8, d_ff=32):
-super().__init__()
-self.w_1 = nn.Linear(d_model, d_ff)
-self.relu = nn.ReLU()
-self.w_2 = nn.Linear(d_ff, d_model)
-def forward(self, X):
-return self.w_2(self.relu(self.w_1(X)))As noted above
-"""
-made = {"nn": nn}
-try:
-    exec(published, made)
-    module = made["FeedForwardNet"]()
-    print(f"It works: [4, 8] becomes {list(module(torch.randn(4, 8)).shape)}, with {sum(p.numel() for p in module.parameters())} parameters.")
-except Exception as error:
-    print(f"{type(error).__name__}: {error}")
-
-# %% [markdown] text="repair-after"
-# <details><summary><b>The three repairs</b></summary>
+# And code suffers when a page is copied as text. A blog's class arrived here as `class feed-forwardNet`, without its indentation: Python reads a subtraction.
 #
-# 1. A name cannot hold a hyphen: Python reads `feed-forwardNet` as a subtraction. The cell looks for `FeedForwardNet`.
-# 2. The indentation is lost. What belongs to the class has to be further right than `class`, what belongs to a method further right than `def`: all of it, though
-#    Python insists only on the first line after a colon.
-# 3. The next sentence of the page has run into the last line of the code.
-#
-# Right, it has 8 · 32 + 32 + 32 · 8 + 8 = 552 parameters.
-# </details>
-
-# %% [markdown] text="quiz_rank-text"
 # ## 8 · Quiz
 #
 # One point each. Put the letter in quotes. If you are tired, stop here and do the quiz and section 9 another day.
@@ -906,16 +825,6 @@ machine()
 # <!-- ### END SOLUTION -->
 
 # %% [markdown] text="end-text"
-# ## You can now …
-#
-# - compute an FFN from its four arrays, for any number of tokens: `ffn_forward`;
-# - keep and read its three stages, pre, act and out: `ffn_trace`;
-# - walk back through them, and find every gradient by hand: `ffn_backward`;
-# - write it as a module that refuses bad arguments and applies dropout only during training: `PositionwiseFeedForward`;
-# - fold an FFN without its bend into one matrix, of rank at most the smaller of d_model and d_ff: `collapse_linear`;
-# - make it deeper, and put a norm inside: `DeepFFN`, `NormFFN`;
-# - say where dropout goes, in the paper and in its code: M2.
-#
 # ## Going further
 #
 # - Vaswani et al. 2017, *Attention Is All You Need* (arXiv 1706.03762). Section 3.3 is the FFN, section 5.4 is dropout.

@@ -25,7 +25,6 @@
 import contextlib
 import copy
 
-import matplotlib.pyplot as plt
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -65,25 +64,10 @@ controls.show(figures.neuron, j=controls.slider("neuron", 0, figures.NEURONS - 1
 # | **Difficulty** | intermediate |
 # | **Time** | 40 minutes on the core path; 50 more for what is marked *deeper* and for question M6, which can wait for another day |
 # | **You need** | `02_feed_forward`; a training loop seen once |
-# | **Points** | 26 for code, 4 for the quiz, 3 for an answer in your own words |
+# | **Points** | 24 for code, 4 for the quiz, 3 for an answer in your own words |
 #
 # Two thirds of a Transformer block's weights can be in its FFN. What do they hold? You will read an FFN as a list of small memories, train one that
 # knows hundreds of facts, switch off the neurons that one of them depends on, and write a rule by hand.
-#
-# <details><summary>At the end, you will be able to … (open to see what, and what tests it; some of it is <em>deeper</em>)</summary>
-#
-# | | tested by |
-# |---|---|
-# | read the key and the value of every neuron from the two weight matrices | `memory_view` |
-# | write the output as a sum of what the neurons write | `decompose_output` |
-# | train an FFN that knows facts, and say how many fit | `train_fact_ffn` |
-# | find the neurons that matter most for an answer | `top_neurons` |
-# | knock neurons out without leaving a trace, and count what is lost | `knockout` |
-# | write a fact by hand, in one neuron | `write_fact` |
-# | tell which neurons fire, and what that does not tell | `activation_patterns` |
-# | weigh the evidence for and against “facts live in the FFN” | question M6 |
-#
-# </details>
 
 # %% figure="anatomy"
 anatomy.block("06")
@@ -116,31 +100,6 @@ print(f"of 8 people, {right:.1f} on average have an answer that is among the 8; 
 # %% [markdown] text="neuron-all-after"
 # Key and value belong together: the people a neuron responds to have one of its favourite answers 2.4 times as often as chance predicts.
 
-# %% [markdown] text="memory_view-text"
-# ### Exercise `memory_view`
-#
-# *4 points · difficulty ●○○ · 4 minutes · deeper: you can come back to it later*
-#
-# Read the keys and values of an FFN from its weights.
-#
-# - **Takes** `ffn`, a module like `FFN` above.
-# - **Returns** a pair `(keys, values)` of two tensors [d_ff, d_model]. Row j of each belongs to neuron j.
-# - No biases: `b1` is a threshold, and `b2` belongs to no neuron.
-# - Copies or views are both fine. `ffn` stays as it was.
-#
-#
-# Stuck? Run `hint("memory_view")` in a cell of your own.
-
-
-# %% exercise="memory_view"
-def memory_view(ffn):
-    """The keys and the values of all neurons, two tensors [d_ff, d_model]."""
-    ### BEGIN SOLUTION
-    keys, values = ffn.linear1.weight, ffn.linear2.weight.T
-    return keys, values
-    ### END SOLUTION
-    raise NotImplementedError
-
 # %% [markdown] text="growing-text"
 # ## 2 · A sum of what the neurons write
 #
@@ -150,10 +109,7 @@ def memory_view(ffn):
 #
 # Below, the neurons write one after the other; the one that pushes the right answer most comes first. The score of an answer is
 # (x + output) · answer, where x is the question: a residual connection, as in a Transformer. The answer with the highest score is what the FFN says,
-# and the curve is the lead of the right answer over the best other one.
-
-# %% figure="predict-neurons-needed"
-predict("neurons_needed")
+# and the curve is the lead of the right answer over the best other one. The last ones push the other way: they fire for this fact and write for others.
 
 # %% figure="growing"
 controls.show(
@@ -224,9 +180,6 @@ except NotImplementedError:
 # random and stay fixed; `y` [N] says which answer is right for each question. The scores of all answers are `(E + ffn(E)) @ U.T`, [N, C], and
 # cross-entropy with gradient steps does the rest.
 
-# %% figure="predict-four-neurons"
-predict("four_neurons")
-
 # %% [markdown] text="train_fact_ffn-text"
 # ### Exercise `train_fact_ffn`
 #
@@ -264,6 +217,8 @@ def train_fact_ffn(E, U, y, d_ff, steps):
 
 # %% [markdown] text="capacity-text"
 # ## 4 · More neurons, more facts
+#
+# *deeper: the core path goes on with section 6*
 #
 # How many facts fit? The table holds 245 training runs, made ahead: seven numbers of facts, seven widths, five seeds
 # each. Move the sliders. What do you need for 512 facts? For 1024?
@@ -335,29 +290,7 @@ try:
 except NotImplementedError:
     print("This cell lights up when train_fact_ffn is written.")
 
-# %% [markdown] text="plot-facts-text"
-# And as a curve. Then write `count = 512` in the cell above and run both again: how far to the right does the curve move? And do 4 and 8 neurons now know more facts
-# than before, or fewer?
-
-# %% code="plot-facts"
-for seed, found in enumerate(zip(*shares.values(), strict=True)):
-    plt.plot(list(shares), [count * share for share in found], "o-", label=f"seed {seed}")
-plt.plot(widths, [min(16 * width, count) for width in widths], label="16 for each neuron")
-plt.title(f"What my FFNs know of {count} facts")
-plt.xlabel("hidden neurons, d_ff")
-plt.ylabel("facts known")
-plt.legend()
-plt.show()
-
 # %% [markdown] text="which-text"
-# <details><summary>What it shows</summary>
-#
-# By a factor of 2: with 512 facts it takes 32 neurons to know all, where 16 did. Narrow stores do not hold what they held: 8 neurons know 51 to 56 facts, of 256
-# they knew 83 to 128; 16 know 166 to 197, where they knew all. With 4 it is 21 to 32 and was 24 to 29 (five seeds, on the machine that ran this; yours may differ
-# by a few).
-#
-# </details>
-#
 # ## 5 · Which neurons know it?
 #
 # *deeper: the core path goes on with section 6*
@@ -365,9 +298,6 @@ plt.show()
 # A fact is known because the output points towards its answer. Each neuron adds h_j · value_j to the output. So it helps if it fires (h_j is large)
 # *and* its value points the right way. What it adds along a direction, here the vector of the right answer, is its **contribution**,
 # h_j · (value_j · direction): a number with a sign.
-
-# %% figure="predict-firing-or-contribution"
-predict("firing_or_contribution")
 
 # %% [markdown] text="top_neurons-text"
 # ### Exercise `top_neurons`
@@ -505,6 +435,44 @@ for count, width in ((64, 512), (128, 256)):
 #
 # You may meet the word *superposition* here. Elhage et al. (2022, arXiv 2209.10652) mean features that outnumber the dimensions, few of them active at once.
 # Here half of all neurons fire for each question, so this store is a cousin at best. (In notebook 01 the word means additivity.)
+
+# %% [markdown] text="spare_counterexample-text"
+# ### A classmate's code
+#
+# How many neurons can be cut at once, so that the output stays as it is? The code below gets what each neuron writes for a token, as in `decompose_output`. It tries
+# every neuron alone, and then every two, since two neurons can undo each other. We tried it on 10,000 random FFNs with silent neurons and such pairs, and it was right each
+# time. It is wrong all the same.
+#
+# ### Exercise `spare_counterexample`
+#
+# *2 points · difficulty ●●● · 5 minutes*
+#
+# Find neurons for which it returns a wrong number: three numbers for each neuron, what it writes to an output of length 3. Any such list earns most of the points. How few neurons can you do it with?
+#
+# *Stuck? Run `hint("spare_counterexample")` in a cell of your own.*
+
+# %% code="spare"
+from itertools import combinations
+
+
+def spare(writes):
+    """How many neurons can be cut at once so that the output stays the same. writes: what each neuron writes."""
+    cut = set()
+    for size in (1, 2):
+        for group in combinations(range(len(writes)), size):
+            together = [sum(numbers) for numbers in zip(*(writes[j] for j in group), strict=True)]
+            if all(abs(number) < 1e-9 for number in together) and not cut & set(group):
+                cut |= set(group)
+    return len(cut)
+
+
+print(spare([[0, 0, 0], [1, 2, 1], [3, 1, 0], [-1, -2, -1]]), "of these four can be cut")
+
+# %% exercise="spare_counterexample"
+spare_counterexample = ...  # [[what neuron 0 writes, three numbers], …]
+### BEGIN SOLUTION
+spare_counterexample = [[1, 0, 2], [0, 1, 1], [-1, -1, -3]]  # all three together, and no two of them
+### END SOLUTION
 
 # %% [markdown] text="write_fact-text"
 # **Write one by hand.** Deleting a fact took others with it. Can you write one that disturbs nobody? You know a neuron's parts: its key says to whom it
@@ -651,9 +619,6 @@ controls.show(
 #
 # Which neurons fire for which question? Row n of the pattern has a 1 for each neuron that fires for token n.
 
-# %% figure="predict-same-answer"
-predict("same_answer")
-
 # %% [markdown] text="activation_patterns-text"
 # ### Exercise `activation_patterns`
 #
@@ -689,7 +654,7 @@ with torch.no_grad(), contextlib.suppress(NotImplementedError):
         )
 
 # %% [markdown] text="patterns-after"
-# (No lines? Write `activation_patterns`.) Half of the neurons fire, before training and after. **The sparsity of trained Transformers does not show at this
+# (No lines? Write `activation_patterns`.) Half of the neurons fire, before training and after. The pattern does not give the answer away: two facts with the same answer agree on hardly more neurons than any two. **The sparsity of trained Transformers does not show at this
 # size**; section 9 has their numbers.
 
 # %% [markdown] text="dispute-text"
@@ -851,6 +816,8 @@ quiz_knockout = "C"
 # %% [markdown] text="quiz_width-text"
 # ### Question `quiz_width`
 #
+# *deeper: it needs section 4*
+#
 # A store with d_model = 32 and d_ff = 64 knows all of 1024 facts, each one of 64 answers. You need room for 2048. About which d_ff do you try?
 #
 # - **A.** 65: one more neuron doubles the number of possible patterns.
@@ -903,17 +870,6 @@ machine()
 # <!-- ### END SOLUTION -->
 
 # %% [markdown] text="end-text"
-# ## You can now …
-#
-# - read keys and values from the weights: `memory_view`;
-# - take an output apart into what its neurons write: `decompose_output`;
-# - train a store of facts, and say how many fit: `train_fact_ffn`;
-# - find the neurons that matter for an answer: `top_neurons`;
-# - knock neurons out, and count what is lost: `knockout`;
-# - write a fact by hand, in one neuron: `write_fact`;
-# - tell which neurons fire: `activation_patterns`;
-# - weigh both sides of “facts live in the FFN”: M6.
-#
 # ## Going further
 #
 # - Geva et al. 2021, *Transformer Feed-Forward Layers Are Key-Value Memories*: keys and values.

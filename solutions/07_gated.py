@@ -63,20 +63,6 @@ controls.show(
 #
 # You will see what a gate can do that an activation (a “bend” in this course) can't, write the five published ones as one function, find the gate that was in
 # ReLU all along, let them compete, and read the table that started it all.
-#
-# <details><summary>At the end, you will be able to … (open to see what, and what tests it; some of it is <em>deeper</em>)</summary>
-#
-# | | tested by |
-# |---|---|
-# | show what two lines and a product can do | `bilinear_square` |
-# | implement the whole GLU family, and say which branch is activated | `glu_variant`, question `quiz_branch` |
-# | write the FFN of LLaMA as a module | `GatedFFN` |
-# | match parameters, and compute LLaMA's width | `swiglu_width` |
-# | do two matrix products as one, and cut the result the right way | `fuse_gate_up` |
-# | find out which rows of a checkpoint are the gate | `find_the_gate` |
-# | read a table of results with its error bars | questions `quiz_table`, M7 |
-#
-# </details>
 
 # %% figure="anatomy"
 anatomy.block("07")
@@ -108,60 +94,8 @@ anatomy.block("07")
 # | `Wd`, down | [d_ff, d_model] | row j, its value: where unit j writes it |
 #
 # ⊙ multiplies entry by entry: unit j's gate with unit j's up. There are no biases.
-
-# %% [markdown] text="bilinear_square-text"
-# ### Exercise `bilinear_square`
 #
-# *2 points · difficulty ●○○ · 3 minutes · deeper: you can come back to it later*
-#
-# Find the weights of a bilinear FFN that computes x². Here d_model = 1: x is a single number.
-#
-# - **Takes** nothing.
-# - **Returns** three matrices `(Wg, Wu, Wd)`, tensors of floats with the shapes [1, f], [1, f] and [f, 1], so that `((x @ Wg) * (x @ Wu)) @ Wd` is x² for
-#   **every** x [N, 1]. One unit, f = 1, is enough; more are allowed.
-# - No biases, no activation. Compared to about five digits.
-#
-# Stuck? Run `hint("bilinear_square")` in a cell of your own.
-
-
-# %% exercise="bilinear_square"
-def bilinear_square():
-    """Weights (Wg [1, f], Wu [1, f], Wd [f, 1]) of a bilinear FFN that computes x²."""
-    ### BEGIN SOLUTION
-    one = torch.ones(1, 1)
-    return one, one, one
-    ### END SOLUTION
-    raise NotImplementedError
-
-# %% [markdown] text="square-compare-text"
-# How good is that, compared with the kinks of notebook 03? The cell measures the error of both on [−1, 1], and asks both for x = 10, where 100 would be right.
-
-
-# %% code="square-compare" output="fixed"
-def by_kinks(x, n):
-    """n straight pieces through points of x²; the last piece goes straight on."""
-    left = -1 + 2 * ((x + 1) * n / 2).floor().clamp(0, n - 1) / n  # where x's piece begins
-    return left**2 + (2 * left + 2 / n) * (x - left)
-
-
-inside = torch.linspace(-1, 1, 2001, dtype=torch.float64)[:, None]
-far = torch.tensor([[10.0]], dtype=torch.float64)
-for units in (4, 16, 64):
-    error = (by_kinks(inside, units) - inside**2).abs().max()
-    print(
-        f"{units:2} ReLU units          error inside {error:.6f}, at x = 10 it says {by_kinks(far, units).item():.1f}"
-    )
-try:
-    Wg, Wu, Wd = (W.double() for W in bilinear_square())
-    unit = [((x @ Wg) * (x @ Wu)) @ Wd for x in (inside, far)]
-    print(
-        f"{len(Wd):2} gated, yours        error inside {(unit[0] - inside**2).abs().max():.6f}, at x = 10 it says {unit[1].item():.1f}"
-    )
-except (NotImplementedError, TypeError):
-    print("for the last line solve bilinear_square first")
-
-# %% [markdown] text="square-after"
-# One unit with three weights is enough: no error, on the whole line. **Is a bilinear FFN then better at everything?** No. Whatever its weights, it computes a
+# One unit is enough, and all three of its weights are 1: it gives x · x, on the whole line. **Is a bilinear FFN then better at everything?** No. Whatever its weights, it computes a
 # polynomial of degree 2. It can't even do |x|, for which two ReLU units are enough. Each tool is exact on its own kind of function.
 #
 # In more dimensions a gated unit multiplies two **different** readings: (x · w_g)(x · w_u). Let one answer “cold?” and the other “water?”. What does their
@@ -177,6 +111,42 @@ for no in (0, -1):
 
 # %% [markdown] text="readings-after"
 # With readings of ±1, −a · b is 1 exactly where the two differ. That is the XOR of notebook 01, which no single ReLU unit can do, in one unit.
+
+# %% [markdown] text="same_unit_counterexample-text"
+# ### A classmate's code
+#
+# Do two bilinear units compute the same? The code below looks at their gates and ups. It knows that a factor can move: twice the gate and half of up is the same unit. We
+# tried it on 10,000 random pairs, and on 10,000 in which the second unit was made of the first in this way. It was right each time, and it is wrong all the same.
+#
+# ### Exercise `same_unit_counterexample`
+#
+# *2 points · difficulty ●●○ · 5 minutes*
+#
+# Find two units about which it is wrong: four lists, the gate and the up of the one, and the gate and the up of the other. None of them holds zeros alone. Any such pair earns most of the
+# points. How few numbers can x have?
+#
+# *Stuck? Run `hint("same_unit_counterexample")` in a cell of your own.*
+
+# %% code="same_unit"
+def same_unit(gate, up, other_gate, other_up):
+    """Whether (x·gate)(x·up) is (x·other_gate)(x·other_up) for every x."""
+
+    def times(one, other):
+        """The number that makes `other` of `one`; 0 if none does."""
+        factor = sum(a * b for a, b in zip(one, other, strict=True)) / sum(a * a for a in one)
+        return factor if all(abs(b - factor * a) < 1e-9 for a, b in zip(one, other, strict=True)) else 0.0
+
+    return abs(times(gate, other_gate) * times(up, other_up) - 1) < 1e-9
+
+
+print("a factor has moved:", same_unit([1, 2], [3, -1], [2, 4], [1.5, -0.5]))
+print("another up:        ", same_unit([1, 2], [3, -1], [1, 2], [3, 1]))
+
+# %% exercise="same_unit_counterexample"
+same_unit_counterexample = ...  # ([gate], [up], [other gate], [other up])
+### BEGIN SOLUTION
+same_unit_counterexample = ([1, 2], [3, -1], [3, -1], [1, 2])  # a product does not care which factor comes first
+### END SOLUTION
 
 # %% [markdown] text="family-text"
 # ## 3 · The family
@@ -195,9 +165,6 @@ for no in (0, -1):
 # | `reglu` | ReLU | gate · up | 0, exactly |
 # | `geglu` | GELU, the erf form | nearly gate · up | nearly nothing |
 # | `swiglu` | SiLU, also called Swish | nearly gate · up | nearly nothing |
-
-# %% figure="predict-bent-gate"
-predict("bent_gate")
 
 # %% figure="bent-gate"
 controls.show(
@@ -262,9 +229,6 @@ def glu_variant(x, Wg, Wu, Wd, kind):
 
 # %% [markdown] text="family-figure-text"
 # Now all five in one picture, drawn by **your** function: one unit, x a single number.
-
-# %% figure="predict-mirror"
-predict("mirror")
 
 # %% code="plot-gates"
 x = torch.linspace(-3, 3, 301)[:, None]  # 301 tokens of one number each
@@ -406,9 +370,6 @@ class GatedFFN(nn.Module):
 #
 # A third matrix is not free. If a gated FFN beats a plain one, it may be because it is larger. A fair comparison needs equally many weights. Find the width: drag the edge.
 
-# %% figure="predict-matched-width"
-predict("matched_width")
-
 # %% figure="matched"
 controls.show(
     figures.matched,
@@ -418,6 +379,8 @@ controls.show(
 )
 
 # %% [markdown] text="matched-after"
+# LLaMA-1 and T5 v1.1 stay near 8/3. Others go further: LLaMA-3 8B has 1.3 times as much, PaLM 1.5, Gemma-1 three times. “Gated” and “equal parameters” are two decisions.
+#
 # 8/3 of a power of two is never a whole number. LLaMA, for instance, drops the fraction and rounds up to a multiple of 256. Processors multiply matrices in
 # blocks, and several chips share a matrix in equal parts. In full:
 #
@@ -450,29 +413,13 @@ def swiglu_width(d, multiple_of=256, mult=1.0):
     ### END SOLUTION
     raise NotImplementedError
 
-# %% [markdown] text="widths-text"
-# Does everyone keep to 8/3? The cell takes the dense gated models of the atlas and compares their FFN with a plain one of 4·d_model.
-
-# %% code="widths" output="fixed"
-shares = {}
-for m in atlas.MODELS + atlas.ENCODER_DECODERS:
-    if m.gated and m.experts is None:
-        shares.setdefault((round(m.d_ff / m.d_model, 2), round(3 * m.d_ff / (8 * m.d_model), 2)), []).append(m.name)
-for (ratio, share), names in sorted(shares.items()):
-    print(f"{ratio:4.2f} · d_model, {share:4.2f} of the plain FFN: {', '.join(names)}")
-
-# %% [markdown] text="widths-after"
-# LLaMA-1 and T5 v1.1 stay near 1. Others go further: 1.3 times in LLaMA-3 8B, 1.5 in PaLM, 3 in Gemma-1. “Gated” and “equal parameters” are two decisions, and whoever
-# compares two models compares both.
-
 # %% [markdown] text="fused-text"
 # ## 6 · One product instead of two
 #
+# *deeper: the core path goes on with section 8*
+#
 # Gate and up read the same x. Two products with [d_model, d_ff] cost the same arithmetic as one with [d_model, 2·d_ff], but one large product usually keeps a
-# processor busier than two small ones. So most fast implementations store a single matrix `gate_up_proj` and cut the **result** in two.
-
-# %% figure="predict-torch-glu"
-predict("torch_glu")
+# processor busier than two small ones. So most fast implementations store a single matrix `gate_up_proj` and cut the **result** in two. In LLaMA-like code the gate is usually the first half. In which half does PyTorch's own `F.glu` want it?
 
 # %% code="f-glu" output="fixed"
 halves = torch.tensor([2.0, 0.0])
@@ -765,6 +712,8 @@ quiz_matched = "A"
 # %% [markdown] text="quiz_f_glu-text"
 # ### Question `quiz_f_glu`
 #
+# *deeper: it needs section 6*
+#
 # `both` holds two halves of d_ff numbers for each token. What does `F.glu(both, dim=-1)` do?
 #
 # - **A.** sigmoid on the first half, times the second half.
@@ -844,16 +793,6 @@ machine()
 # <!-- ### END SOLUTION -->
 
 # %% [markdown] text="end-text"
-# ## You can now …
-#
-# - show what two lines and a product can do: `bilinear_square`;
-# - implement the whole GLU family, and say which branch is activated: `glu_variant`, `quiz_branch`;
-# - write the FFN of LLaMA as a module: `GatedFFN`;
-# - match parameters, and compute LLaMA's width: `swiglu_width`;
-# - do two matrix products as one, and cut the result the right way: `fuse_gate_up`;
-# - find out which rows of a checkpoint are the gate: `find_the_gate`;
-# - read a table of results with its error bars: `quiz_table`, M7.
-#
 # ## Going further
 #
 # - Shazeer 2020, *GLU Variants Improve Transformer* (arXiv 2002.05202): five pages, and the table.

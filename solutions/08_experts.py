@@ -75,26 +75,13 @@ print(f"multiplications, 2 of 8:   {k * one + d_model * E:>11,}  ({(k * one + d_
 # | | |
 # |---|---|
 # | **Difficulty** | advanced |
-# | **Time** | 55 minutes on the core path; 55 more for what is marked *deeper* and for question M8, which can wait for another day |
+# | **Time** | 55 minutes on the core path; 50 more for what is marked *deeper* and for question M8, which can wait for another day |
 # | **You need** | `02_feed_forward`, `05_parameters`; `07_gated` helps |
-# | **Points** | 26 for code, 3 for the quiz, 3 for an answer in your own words |
+# | **Points** | 24 for code, 3 for the quiz, 3 for an answer in your own words |
 #
 # A larger FFN can know more, and costs more for every token; a mixture of experts breaks this link. You will push a router's logits by hand, write the sum
 # that defines
 # the layer, and then compute the same sum in less and less time.
-#
-# <details><summary>At the end, you will be able to … (open to see what, and what tests it; some of it is <em>deeper</em>)</summary>
-#
-# | | tested by |
-# |---|---|
-# | turn logits into gates in the four ways that real models use | `route` |
-# | say what a mixture of experts computes | `moe_reference` |
-# | compute it with each expert seeing only its own tokens | `moe_loop` |
-# | compute it with one sort, and one call for each expert | `moe_sorted` |
-# | count total and active parameters | `moe_counts` |
-# | say when a router gets a gradient, and when not | `router_gradient`, question M8 |
-#
-# </details>
 
 # %% figure="anatomy"
 anatomy.block("08")
@@ -208,9 +195,6 @@ def route(logits, k, norm):
 # %% [markdown] text="same-text"
 # Two of the four are the same function. The cell prints the largest difference between the gates of each pair, for a thousand random tokens.
 
-# %% figure="predict-same-gates"
-predict("same_gates")
-
 # %% code="same" output="fixed"
 logits = torch.randn(1000, 8, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
 try:
@@ -284,10 +268,6 @@ def moe_reference(x, gates, experts):
 # A published tutorial computes the same sum like this. Each token has k **slots**, one for each of its choices. For each slot and each of the E experts,
 # the loop checks which tokens have this expert in this slot. (The tutorial's class makes its gates itself, with `softmax_topk_renorm`; here they come
 # as `idx` and `w`, both [T, k]: the chosen experts of each token, and their gates.)
-
-# %% figure="predict-calls-of-the-loop"
-predict("calls_of_the_loop")
-
 
 # %% code="published"
 def published_loop(x, idx, w, experts):
@@ -373,9 +353,6 @@ def moe_loop(x, gates, experts):
 # Write the T · k choices as one list of slots, and **sort it by expert**. Now the slots of one expert lie side by side, and one `split` divides the
 # list. Press play, and press a token to follow it.
 
-# %% figure="predict-before-adding"
-predict("before_adding")
-
 # %% figure="dispatch"
 controls.show(
     figures.dispatch,
@@ -393,7 +370,7 @@ controls.show(
 # 4. **Compute.** Each expert is called once, with one contiguous block of rows.
 # 5. **Back.** Undo the sorting; now the k outputs of a token lie side by side. Weight them and add.
 #
-# This is how fast implementations do it (transformers, torchtitan, MegaBlocks), with a kernel in step 4 that takes all segments at once.
+# This is how fast implementations do it (transformers, torchtitan, MegaBlocks), with a kernel in step 4 that takes all segments at once. PyTorch's is called `F.grouped_mm`.
 
 # %% [markdown] text="moe_sorted-text"
 # ### Exercise `moe_sorted`
@@ -431,11 +408,7 @@ def moe_sorted(x, idx, w, experts):
 # ### Which one is fastest?
 #
 # All four give the same. Which one is fastest for few large experts, and which for many small ones? The cell uses one thread and prints times
-# relative to the published loop of the same line.
-
-# %% figure="predict-small-experts"
-predict("small_experts")
-
+# relative to the published loop of the same line. The dense sum does E / k times the work of the others.
 
 # %% code="timing"
 def best_time(call, times=5):
@@ -473,68 +446,7 @@ with torch.no_grad():
     compare(T=1024, d_model=128, d_ff=64, E=64, k=8)
 torch.set_num_threads(threads)
 
-# %% [markdown] text="plot-times-text"
-# How does that go on with the number of experts? The plot takes your own `moe_loop` and `moe_sorted`, at the same parameters in all: twice as many experts, each half
-# as wide. The published loop leaves the others early. Add 128 and 256 to the list: does `moe_loop` leave `moe_sorted`, too?
-
-# %% code="plot-times"
-try:
-    took = {published_loop: [], moe_loop: [], moe_sorted: []}
-    numbers = [4, 8, 16, 32, 64]
-    for E in numbers:
-        x, idx, w, dense, experts = example(T=512, d_model=64, d_ff=4096 // E, E=E, k=4)
-        for way in took:
-            given = (x, dense, experts) if way is moe_loop else (x, idx, w, experts)
-            took[way].append(1000 * best_time(lambda way=way, given=given: way(*given), times=3))
-    for way, milliseconds in took.items():
-        plt.plot(numbers, milliseconds, marker="o", label=way.__name__)
-    plt.title("512 tokens, k = 4: the price of many experts")
-    plt.xscale("log", base=2)
-    plt.xticks(numbers, numbers)
-    plt.xlabel("number of experts")
-    plt.ylabel("milliseconds")
-    plt.legend()
-    plt.show()
-except NotImplementedError:
-    print("This plot appears when moe_loop and moe_sorted are written.")
-
-# %% [markdown] text="timing-after"
-# <details><summary>What it shows</summary>
-#
-# Here it does, slowly: 1.8 times as long at 64 experts, 2.1 at 128, 2.3 at 256. The experts compute the same in both. But for each of them, however few tokens
-# it has, `moe_loop` searches once for these and adds once to the output; `moe_sorted` sorts all at once.
-#
-# </details>
-#
-# ### All segments in one call
-#
-# PyTorch (since 2.10) has a product for all segments at once, `F.grouped_mm`: `rows` [N, d] times one matrix for each segment, [E, d, f], where `offs`
-# says at which row each segment ends. It has conditions: `offs` must be int32, d and f multiples of 4 in float32 (16 bytes), and there is no float64
-# and no bias. This cell is not graded.
-
-# %% code="grouped"
-x, idx, w, dense, experts = example(T=256, d_model=64, d_ff=256, E=8, k=2)
-W1, b1 = torch.stack([e.linear1.weight.T for e in experts]), torch.stack([e.linear1.bias for e in experts])
-W2, b2 = torch.stack([e.linear2.weight.T for e in experts]), torch.stack([e.linear2.bias for e in experts])
-
-if hasattr(F, "grouped_mm"):
-    flat = idx.reshape(-1)
-    order = flat.argsort(stable=True)  # slots, expert by expert
-    token, of = order // idx.shape[1], flat[order]  # of each row: its token, its expert
-    ends = torch.bincount(flat, minlength=len(experts)).cumsum(0).to(torch.int32)
-    with torch.no_grad():
-        hidden = torch.relu(F.grouped_mm(x[token], W1, offs=ends) + b1[of])
-        out = F.grouped_mm(hidden, W2, offs=ends) + b2[of]
-        y = torch.zeros_like(x).index_add(0, token, w.reshape(-1)[order].unsqueeze(-1) * out)
-        print("equal to the published loop:", torch.allclose(y, published_loop(x, idx, w, experts), atol=1e-5))
-else:
-    print("This PyTorch has no F.grouped_mm; it came with version 2.10.")
-
 # %% [markdown] text="gradient-text"
-# On a CPU `grouped_mm` is itself a loop over the segments, and gains nothing. In bfloat16 on recent GPUs (NVIDIA's H100 and its kind) it saves the calls, and
-# the
-# wait for the segments' lengths; in other dtypes and on older ones PyTorch falls back to a loop that waits for them.
-#
 # ## 7 · Who gets a gradient?
 #
 # `topk` returns expert numbers, whole numbers such as 3 or 5. A small change of the logits changes nothing, or makes a jump. So the choice has no gradient. How does a
@@ -558,6 +470,43 @@ controls.show(
 # Rows of experts that were not chosen are empty: their gates are zero and stay zero. The router learns through the **gates of the chosen ones**: if
 # more of an expert would have made the loss smaller, its logit rises. (Gates that sum to 1 compete. Then an expert's logit rises if more of this expert would
 # help more than more of the others.)
+
+# %% [markdown] text="router_learns_counterexample-text"
+# ### A classmate's code
+#
+# When does a token teach the router anything? The code below looks at one token and its two experts. Their gates add up to 1, and the loss is the squared distance from y to the
+# target. If y misses the target, says the code, the logits get a gradient, unless both experts say the same. We tried it on 10,000 random tokens, and on 10,000 with two equal experts or a
+# target that is hit. It was right each time, and it is wrong all the same.
+#
+# ### Exercise `router_learns_counterexample`
+#
+# *2 points · difficulty ●●● · 5 minutes*
+#
+# Find two logits, from −10 to 10, what the two experts say, and a target, for which it is wrong. A slope below a millionth counts as 0. Any such token earns most of the points. How few numbers
+# does each expert have to say?
+#
+# *Stuck? Run `hint("router_learns_counterexample")` in a cell of your own.*
+
+# %% code="router_learns"
+import math
+
+
+def router_learns(logits, outputs, target):
+    """Whether the loss, the squared distance from y to target, sends any gradient to the two logits."""
+    gate = 1 / (1 + math.exp(logits[1] - logits[0]))
+    y = [gate * one + (1 - gate) * other for one, other in zip(*outputs, strict=True)]
+    return math.dist(y, target) > 1e-6 and math.dist(*outputs) > 1e-6
+
+
+print("target missed:", router_learns([1, 0], [[1, 0, 2], [0, 3, 1]], [2, 2, 2]))
+print("target hit:   ", router_learns([0, 0], [[1, 3], [3, 1]], [2, 2]))
+print("equal experts:", router_learns([1, 0], [[2, 1], [2, 1]], [5, 5]))
+
+# %% exercise="router_learns_counterexample"
+router_learns_counterexample = ...  # ([logit, logit], [[…], […]], [target …])
+### BEGIN SOLUTION
+router_learns_counterexample = ([0, 0], [[1, 0], [-1, 0]], [0, 5])  # y is 0, 0: to the left or to the right it is no nearer
+### END SOLUTION
 
 # %% [markdown] text="router_gradient-text"
 # ### Exercise `router_gradient`
@@ -594,11 +543,7 @@ def router_gradient(x, router, experts, target, k, norm):
     raise NotImplementedError
 
 # %% [markdown] text="measured-text"
-# Now measure. The cell asks your `router_gradient` (if you have left it out, guess, and read what the click says) and prints the largest entry of the router's
-# gradient, for two ways to normalise and three k.
-
-# %% figure="predict-zero-of-six"
-predict("zero_of_six")
+# Now measure. The cell asks your `router_gradient` and prints the largest entry of the router's gradient, for two ways to normalise and three k. Which of the six is zero?
 
 # %% code="measured" output="fixed"
 experts = make_experts(E=4, d_model=8, d_ff=16)
@@ -614,7 +559,7 @@ except NotImplementedError:
 # %% [markdown] text="trap-text"
 # ### What it costs
 #
-# Does it matter? The task has eight clusters of inputs, and each has a linear map of its own to learn. A router that learns could give each cluster to an
+# With a single expert, renormalising divides the gate by itself. It is 1 whatever the router does, so the router learns nothing. Does it matter? The task has eight clusters of inputs, and each has a linear map of its own to learn. A router that learns could give each cluster to an
 # expert of its own. One that gets no gradient stays where it started, and the experts have to live with a random division. Both train in the same way,
 # k = 1, from the same start, with five seeds.
 
@@ -665,17 +610,16 @@ torch.set_num_threads(threads)
 
 # %% [markdown] text="counts-text"
 # Switch Transformers route to one expert, and multiply by the probability as it is: `softmax_topk`. In other words: with k = 1, leave the gate alone.
-# With k ≥ 2 both ways learn. This is a good place for a break.
+# With k ≥ 2 both ways learn.
 #
 # ## 8 · Total and active
+#
+# *deeper: the core path goes on with the quiz*
 #
 # “8x7B”: is that a model of 56 billion parameters? And what does it cost to run it?
 #
 # Each layer of Mixtral-8x7B has attention, a router and eight gated experts. Two numbers count. The **total** has to be in memory, since the next
 # token may want any expert. The **active** parameters are those that one token passes through; they decide the work.
-
-# %% figure="predict-smallest-active"
-predict("smallest_active")
 
 # %% figure="totals"
 controls.show(
@@ -684,58 +628,11 @@ controls.show(
     factor=controls.steps("experts per token", figures.FACTORS, 1.0),
 )
 
-# %% [markdown] text="moe_counts-text"
+# %% [markdown] text="spot-8x7"
 # In the figure the embeddings count as a whole. A token reads one row of the input table: without that table gpt-oss-120b uses 4.4 %, 5.1 billion,
 # the number that its makers give.
 #
-# ### Exercise `moe_counts`
-#
-# *4 points · difficulty ●●○ · 6 minutes · deeper: you can come back to it later*
-#
-# Count the MoE layers.
-#
-# - **Takes** `d` (d_model), `f` (the width of one expert), `E`, `k`, `L`, the number of such layers (1), and `shared`, the number of shared experts in
-#   each layer (0): experts of the same width that *every* token uses, beside the k it chooses (DeepSeek-V3 has one).
-# - **Returns** a pair of ints `(total, active)` for the L layers.
-# - Experts are gated and have no biases: three matrices of d · f. The router is a matrix d · E without bias; all of it is active, and shared experts
-#   are not in it.
-# - Attention, norms and embeddings are not asked.
-#
-#
-# Stuck? Run `hint("moe_counts")` in a cell of your own.
-
-
-# %% exercise="moe_counts"
-def moe_counts(d, f, E, k, L=1, shared=0):
-    """Parameters of L mixture layers, all of them and those that one token uses: (total, active)."""
-    ### BEGIN SOLUTION
-    one, router = 3 * d * f, d * E
-    total = L * ((E + shared) * one + router)
-    active = L * ((k + shared) * one + router)
-    return total, active
-    ### END SOLUTION
-    raise NotImplementedError
-
-# %% [markdown] text="models-text"
-# Attention and embeddings come on top, and are there only once. With your `moe_counts`, if you have written it, and the counts of notebook 05 the published
-# totals come out.
-
-# %% code="models" output="fixed"
-print(f"{'in billions':15} {'MoE layers':>11} {'the rest':>9} {'total':>7} {'active':>7}")
-for name in ("Mixtral-8x7B", "OLMoE-1B-7B", "Qwen3-30B-A3B", "Qwen3-235B-A22B"):
-    m = atlas.find(name)
-    rest = atlas.total(m) - atlas.parts(m).ffn  # attention, norms, embeddings
-    try:
-        layers, used = moe_counts(m.d_model, m.d_ff, m.experts.n, m.experts.k, L=m.n_layers)
-    except NotImplementedError:
-        print("This table appears when moe_counts is written.")
-        break
-    assert layers == atlas.parts(m).ffn and used == atlas.parts(m, active=True).ffn
-    numbers = (layers, rest, layers + rest, used + rest)
-    print(f"{name:15} {numbers[0] / 1e9:11.2f} {numbers[1] / 1e9:9.2f} {numbers[2] / 1e9:7.1f} {numbers[3] / 1e9:7.1f}")
-
-# %% [markdown] text="spot-8x7"
-# As above, the active numbers count the embeddings as a whole.
+# In letters: L layers of E gated experts of width f, and a router of d · E, hold L · (3·E·d·f + d·E) parameters. One token uses L · (3·k·d·f + d·E) of them.
 #
 # **Why is it worth it?** Idle parameters have to be stored, not multiplied. Fedus et al. 2021 built Switch Transformers from T5-Base and T5-Large: with the same computational resources, pre-training was
 # up to seven times as fast.
@@ -878,7 +775,8 @@ quiz_active = "A"
 #
 # Your `route` and your `moe_loop` make a mixture of the FFNs that you have written so far. They all compute the same, and the gates of a token add up to 1. So
 # the mixture has to say what one FFN says. Komatsuzaki et al. 2023 (*Sparse Upcycling*, arXiv 2212.05055) begin like this: with copies of a trained FFN, which
-# then learn to differ.
+# then learn to differ. At the very start its router gets no gradient from the task, since the
+# experts of a token say the same.
 
 # %% figure="machine"
 machine()
@@ -917,15 +815,6 @@ machine()
 # <!-- ### END SOLUTION -->
 
 # %% [markdown] text="end-text"
-# ## You can now …
-#
-# - turn logits into gates in four ways: `route`;
-# - say what a mixture of experts computes: `moe_reference`;
-# - compute it with each expert seeing only its own tokens: `moe_loop`;
-# - compute it with one sort, and one call for each expert: `moe_sorted`;
-# - count total and active parameters: `moe_counts`;
-# - say when a router gets a gradient: `router_gradient`, M8.
-#
 # ## Going further
 #
 # - Fedus et al. 2021, *Switch Transformers* (arXiv 2101.03961): one expert for each token, at large scale.

@@ -66,25 +66,11 @@ controls.show(
 # | | |
 # |---|---|
 # | **Difficulty** | advanced |
-# | **Time** | 40 minutes on the core path; 50 more for what is marked *deeper* and for question M11, which can wait for another day |
+# | **Time** | 40 minutes on the core path; 45 more for what is marked *deeper* and for question M11, which can wait for another day |
 # | **You need** | `08_experts` |
-# | **Points** | 23 for code, 3 for the quiz, 3 for an answer in your own words |
+# | **Points** | 22 for code, 3 for the quiz, 3 for an answer in your own words |
 #
 # You will measure this collapse, cure it in two ways, limit the places of an expert, and add one for everyone.
-#
-# <details><summary>At the end, you will be able to … (open to see what, and what tests it; some of it is <em>deeper</em>)</summary>
-#
-# | | tested by |
-# |---|---|
-# | diagnose a load: the fullest expert, the dead ones, the effective number | `diagnose_load` |
-# | write the balance loss, and say why 1 is not its minimum | `load_balance_loss` |
-# | keep router logits from growing | `z_loss` |
-# | say which slots a capacity drops, and in which order | `drop_mask` |
-# | balance without a loss, by a bias for the choice | `bias_update` |
-# | put a shared expert beside the routed ones | `SharedExpertMoE` |
-# | say what a balance loss trades away | question M11 |
-#
-# </details>
 
 # %% figure="anatomy"
 anatomy.block("09")
@@ -175,20 +161,7 @@ except NotImplementedError:
 # f is what **happened**, P what the router **wanted**. The gradient goes through P alone: it pushes down the probability of crowded experts, and so up that of empty ones. This loss is added to that of the task with a small weight α,
 # 0.01 in the Switch Transformer and in OLMoE.
 #
-# With the factor E, an even load gives 1 for any number of experts. So people say that 1 is the smallest value.
-#
-# Below, ten tokens are shared out: some are undecided and lean towards expert 0, the others choose expert 1 and give expert 0 nothing. Move the first slider,
-# or drag the dashed line. The second slider is the probability with which the undecided choose expert 0.
-
-# %% figure="predict-below-one"
-predict("below_one")
-
-# %% figure="products"
-controls.show(
-    figures.products,
-    undecided=controls.slider("undecided", 0, 10, 1, 10),
-    confidence=controls.steps("confidence", list(figures.CONFIDENCES), 0.34),
-)
+# With the factor E, an even load gives 1 for any number of experts. It is not the smallest value: section 8 goes below it.
 
 # %% [markdown] text="load_balance_loss-text"
 # ### Exercise `load_balance_loss`
@@ -255,9 +228,39 @@ try:
 except NotImplementedError:
     print("This plot appears when diagnose_load and load_balance_loss are written.")
 
-# %% [markdown] text="loss-run-after"
-# Section 6 shows what a loss that is too strong does to the routing.
+# %% [markdown] text="own_expert_counterexample-text"
+# ### A classmate's test
 #
+# The ideal is an expert for each cluster. How can one tell from a table of who goes where? The code below asks for two things: no two clusters have the same favourite expert, and the
+# load is even. We tried it on 10,000 random tables, and on 10,000 in which each cluster had an expert to itself. It was right each time, and it is wrong all the same.
+#
+# ### Exercise `own_expert_counterexample`
+#
+# *2 points · difficulty ●●○ · 4 minutes*
+#
+# Find a table about which it is wrong: a row for each cluster, with the shares of its tokens that go to each expert, which add up to 1. There are as many experts as clusters, and clusters are equally
+# large. Any such table earns most of the points. How few clusters can you do it with?
+#
+# *Stuck? Run `hint("own_expert_counterexample")` in a cell of your own.*
+
+# %% code="own_expert"
+def own_expert(table):
+    """Whether each cluster has an expert to itself. table[c][e]: the share of the tokens of cluster c that goes to expert e."""
+    favourites = {max(range(len(row)), key=lambda e: row[e]) for row in table}
+    loads = [sum(column) for column in zip(*table, strict=True)]
+    return len(favourites) == len(table) and all(abs(load - 1) < 1e-9 for load in loads)
+
+
+print("one each:", own_expert([[0, 1], [1, 0]]))
+print("uneven:  ", own_expert([[1, 0], [0.4, 0.6]]))
+
+# %% exercise="own_expert_counterexample"
+own_expert_counterexample = ...  # [[share of cluster 0 that goes to expert 0, …], …]
+### BEGIN SOLUTION
+own_expert_counterexample = [[0.6, 0.4], [0.4, 0.6]]  # even, and each expert has tokens of both clusters
+### END SOLUTION
+
+# %% [markdown] text="loss-run-after"
 # ## 3 · Logits that grow
 #
 # *deeper: the core path goes on with section 5*
@@ -291,49 +294,7 @@ for size in (1, 4, 16, 64):
 #
 # $$L_z = \frac1T \sum_{t=1}^{T} \Bigl(\ln \sum_{e=1}^{E} e^{z_{te}}\Bigr)^2$$
 #
-# The inner logarithm lies between the largest logit and that plus ln E: so it is the largest logit of each token that is pulled towards zero. In ST-MoE its weight is 0.001. The loss is 0, its smallest value, where the inner logarithm is 0. If all E logits are equal, that is not at z = 0, where the logarithm is ln E, but at z = −ln E.
-
-# %% [markdown] text="z_loss-text"
-# ### Exercise `z_loss`
-#
-# *3 points · difficulty ●○○ · 4 minutes · deeper: you can come back to it later*
-#
-# - **Takes** `logits` [T, E], which may be as large as 10,000 or as small as −10,000.
-# - **Returns** $L_z$ without any weight: a tensor without dimensions, in the dtype of `logits`, with a gradient.
-#
-# Stuck? Run `hint("z_loss")` in a cell of your own.
-
-
-# %% exercise="z_loss"
-def z_loss(logits):
-    """The mean over tokens of the squared logsumexp of logits [T, E]: a number with a gradient."""
-    ### BEGIN SOLUTION
-    return torch.logsumexp(logits, dim=-1).square().mean()
-    ### END SOLUTION
-    raise NotImplementedError
-
-# %% [markdown] text="z-see-text"
-# The cell shifts all logits, and multiplies them. At which of the five shifts is the z-loss smallest?
-
-# %% figure="predict-shifted-logits"
-predict("shifted_logits")
-
-# %% code="z-see" output="fixed"
-logits = torch.randn(5, 8, generator=torch.Generator().manual_seed(0))
-
-
-def both(label, z):
-    print(f"{label:>11}: first probability {z.softmax(-1)[0, 0].item():.3f}, z-loss {z_loss(z).item():.1f}")
-
-
-try:
-    for shift in (-4, -2, 0, 2, 100):
-        both(f"shift {shift}", logits + shift)
-    for factor in (4, 16):
-        both(f"times {factor}", factor * logits)
-    print(f"minus the mean logsumexp: {-logits.logsumexp(-1).mean().item():.2f}; minus ln 8: {-math.log(8):.2f}")
-except NotImplementedError:
-    print("This cell lights up when z_loss is written.")
+# The inner logarithm lies between the largest logit and that plus ln E: so it is the largest logit of each token that is pulled towards zero. In ST-MoE its weight is 0.001. The loss is 0, its smallest value, where the inner logarithm is 0. In torch it is `torch.logsumexp(logits, dim=-1).square().mean()`.
 
 # %% [markdown] text="capacity-text"
 # ## 4 · Capacity
@@ -347,9 +308,6 @@ except NotImplementedError:
 # The Switch Transformer uses factors of 1 to 1.25. What if more tokens want an expert than it has places? They are **dropped** there: for them this expert
 # adds nothing, their other choices still may. The order of service decides who: first choices of all tokens in
 # the order of the tokens, then second choices of all tokens. Drag the thick line in the figure.
-
-# %% figure="predict-who-is-dropped"
-predict("who_is_dropped")
 
 # %% figure="capacity"
 controls.show(
@@ -388,9 +346,6 @@ def drop_mask(idx, E, capacity):
 
 # %% [markdown] text="residual-text"
 # What becomes of a token without any expert? Six tokens, two experts with three places each, k = 1.
-
-# %% figure="predict-token-without-expert"
-predict("token_without_expert")
 
 # %% code="residual" output="fixed"
 torch.manual_seed(0)
@@ -486,9 +441,6 @@ def bias_update(b, counts, u):
 # %% [markdown] text="bias-run-text"
 # Head start 3 again, no loss, only your update. The last marks take softmax scores instead of sigmoids.
 
-# %% figure="predict-which-step"
-predict("which_step")
-
 # %% code="bias-run"
 runs = {}
 try:
@@ -500,9 +452,8 @@ except NotImplementedError:
     print("This plot appears when diagnose_load and bias_update are written.")
 
 # %% [markdown] text="cures-text"
-# The marks of the softmax are as far to the right as those of u = 0.01 with sigmoids, and higher. Softmax scores share a sum of 1: the planted preference stays in the
-# router, and experts that are chosen only thanks to their bias keep small scores. They are **chosen, but whisper**: the mean weight of the chosen
-# expert is 0.21 to 0.25, against 0.69 to 0.75 with sigmoids, where each expert's score is its own.
+# The marks of the softmax are as far to the right as those of u = 0.01 with sigmoids, and higher. Softmax scores share a sum of 1, so experts that are chosen only thanks to their bias
+# keep small weights: 0.21 to 0.25 on average, against 0.69 to 0.75 with sigmoids.
 #
 # ## 6 · All cures at once
 #
@@ -555,9 +506,6 @@ for head_start in (3, 0):
 # without a loss, with α = 0.01,
 # and with α = 1.
 
-# %% figure="predict-permutation"
-predict("permutation")
-
 # %% figure="clusters"
 controls.show(
     figures.clusters,
@@ -572,6 +520,7 @@ controls.show(
 # and u = 0.1 is too coarse); the loss at α = 0.01 and the bias at u = 0.01 are level, for their ranges overlap. And:
 #
 # - Where nothing was planted, an uneven load costs little: with 2.7 to 4.6 effective experts the errors are 0.0043 to 0.0094, with eight of them, by the loss at α = 0.01 or the bias at u = 0.01, 0.0030 to 0.0068.
+# - An untrained router tells 0.51 to 0.64 of the cluster, by chance. With α = 0.01 and nothing planted that becomes 0.82 to 1.00, and in the first seed the table is a permutation. With α = 1 it falls to 0.41 to 0.47.
 # - With α = 1 and nothing planted the gates fall to 0.16 or 0.17; a router that knows nothing would give 1/8.
 # - *With* the planted preference α = 1 does better (0.0076 to 0.0104). Tick the box: the expert tells 0.70 to 0.84 at step 120, and less from then on. Why, we have not measured.
 #
@@ -630,9 +579,6 @@ class SharedExpertMoE(nn.Module):
 # %% [markdown] text="fine-text"
 # The same paper cuts experts finer: m times as many, each 1/m as wide, m times as many chosen.
 
-# %% figure="predict-finer-experts"
-predict("finer_experts")
-
 # %% code="fine" output="fixed"
 d_model, width, E, k = 2048, 5632, 16, 2
 for m in (1, 2, 4):
@@ -653,23 +599,21 @@ for m in (1, 2, 4):
 #
 # Three things that one can read on the web or in code, in our words. For each: find the error, then run the cell.
 #
-# **A.** The load-balancing loss has its minimum, 1, exactly where the load is even. In the cell all experts are alike except expert 0, which the logits like. A selection bias corrects for that: not at all, just enough, too much.
+# **A.** The load-balancing loss has its minimum, 1, exactly where the load is even. Below, ten tokens are shared out: some are undecided and lean towards expert 0, the others choose expert 1 and give expert 0 nothing. Move the first slider,
+# or drag the dashed line. The second slider is the probability with which the undecided choose expert 0.
 
-# %% code="spot-minimum"
-try:
-    for correction in (0.0, 1.0, 1.5):
-        b, losses = torch.tensor([-correction] + [0.0] * 7), []
-        for seed in range(5):
-            logits = torch.randn(2000, 8, generator=torch.Generator().manual_seed(seed))
-            logits[:, 0] += 1.0
-            idx = (logits + b).argmax(-1, keepdim=True)
-            losses.append(load_balance_loss(logits, idx).item())
-        print(f"corrected by {correction}: loss {min(losses):.3f} to {max(losses):.3f} (five seeds)")
-except NotImplementedError:
-    print("This cell lights up when load_balance_loss is written.")
+# %% figure="predict-below-one"
+predict("below_one")
+
+# %% figure="products"
+controls.show(
+    figures.products,
+    undecided=controls.slider("undecided", 0, 10, 1, 10),
+    confidence=controls.steps("confidence", list(figures.CONFIDENCES), 0.34),
+)
 
 # %% [markdown] text="spot-minimum-after"
-# When the load is nearly even, the loss is near 1. Corrected too far, expert 0 has the most probability and the fewest tokens, and the loss is below 1 (for the logits alone, without any bias, it can happen as well: see the figure of section 2). It is not bounded by 1. What holds is weaker: 1 for even f, or even P.
+# What holds is weaker: the loss is 1 for even f, or even P. A selection bias that corrects too far can bring it below 1 as well, because it sends the load where there is less probability.
 #
 # **B.** A library computes f as a mean over tokens of the one-hot slots, adds up the k slots, and leaves the rest as it is. What does an even load give?
 
@@ -706,6 +650,8 @@ print("implementation:  x + norm(x) =", [round(v, 2) for v in (x + normed).tolis
 
 # %% [markdown] text="quiz_below_one-text"
 # ### Question `quiz_below_one`
+#
+# *deeper: it needs section 8*
 #
 # You train with top-1 routing and a selection bias, and log the balance loss E·Σ f·P. It says 0.93. What do you conclude?
 #
@@ -783,16 +729,6 @@ quiz_selection = "B"
 # <!-- ### END SOLUTION -->
 
 # %% [markdown] text="end-text"
-# ## You can now …
-#
-# - diagnose a load with three numbers: `diagnose_load`;
-# - write the balance loss, and say why 1 is not its minimum: `load_balance_loss`;
-# - keep router logits from growing: `z_loss`;
-# - say which slots a capacity drops, and in which order: `drop_mask`;
-# - balance without a loss, by a bias for the choice: `bias_update`;
-# - put a shared expert beside the routed ones: `SharedExpertMoE`;
-# - say what a balance loss trades away: M11.
-#
 # ## Going further
 #
 # - Fedus, Zoph, Shazeer 2021, *Switch Transformers* (arXiv 2101.03961): top-1 routing, the balance loss, capacity.

@@ -366,16 +366,6 @@ def test_the_way_back_is_what_autograd_finds_and_what_small_steps_measure(case: 
             assert (ends[0] - ends[1]) / 2e-7 == pytest.approx(float(found[f"d{name}"][place]), abs=1e-5), name
 
 
-@pytest.mark.parametrize(("cold", "at"), [(0.25, [0.25, 0.75]), (1.5, [1.5])])
-def test_a_walk_at_constant_cold_has_the_kinks_that_notebook_02_says(cold: float, at: list[float]) -> None:
-    W1, b1, W2, b2 = feed_forward.by_hand_weights(torch.float64)
-    water = torch.linspace(0, 2, 2001, dtype=torch.float64)
-    x = torch.stack([torch.full_like(water, cold), water], dim=1)
-    y = torch.relu(x @ W1 + b1) @ W2 + b2
-    bends = (y[2:] - 2 * y[1:-1] + y[:-2]).abs().amax(1) > 1e-9
-    assert water[1:-1][bends].tolist() == pytest.approx(at)
-
-
 def test_a_gradient_that_arrives_is_not_said_to_be_missing() -> None:
     def ffn_forward(x: Any, W1: Any, b1: Any, W2: Any, b2: Any, act: Any = torch.relu) -> Any:
         return act(x @ W1 + b1).detach() @ W2 + b2

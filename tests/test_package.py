@@ -236,7 +236,6 @@ ONCE_THERE = [
     "route",
     "PositionwiseFeedForward",
     "GatedFFN",
-    "bilinear_square",
     "is_position_wise",
 ]  # what the package once held
 

@@ -72,17 +72,6 @@ def write_fact(ffn, E, U, n, c):
         ("exactly 0",),
     ),
     Attempt(
-        "memory_view",
-        "the second of the parameters",
-        """
-def memory_view(ffn):
-    keys, values = list(ffn.parameters())[:2]
-    return keys, values
-""",
-        ("`linear1.bias`",),
-        ("What came back is what you were given", "x.add"),
-    ),
-    Attempt(
         "flops_per_token",
         "half of it, and T twice in the mix",
         """

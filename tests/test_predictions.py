@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 import torch
-import torch.nn.functional as F
 from conftest import ROOT
 from torch import nn
 
@@ -167,9 +166,6 @@ def test_the_right_answers_about_boxes_and_stacks_are_what_they_are() -> None:
 def test_the_right_answers_about_models_are_what_the_atlas_counts() -> None:
     llama = atlas.find("LLaMA-2 70B")
     assert atlas.attention_per_layer(llama) / (4 * llama.d_model**2) == 0.5625  # llama_70b
-    shares = {name: atlas.active(atlas.find(name)) / atlas.total(atlas.find(name)) for name in experts.MODELS}
-    assert min(shares, key=lambda name: shares[name]) == active_course().prediction("smallest_active").right
-    assert set(active_course().prediction("smallest_active").options) <= set(shares)
 
 
 def test_the_right_answers_about_pairs_are_what_the_stored_runs_say() -> None:
@@ -234,21 +230,13 @@ def test_without_its_neurons_one_rule_is_lost_and_no_other() -> None:
 
 
 def test_the_right_answers_that_are_arithmetic_are_computed() -> None:
-    torch.manual_seed(0)
-    two = nn.Sequential(nn.Linear(512, 2048), nn.ReLU(), nn.Linear(2048, 512))
-    assert f"{sum(p.numel() for p in two.parameters()):,}" == active_course().prediction("parameter_count").right
     holder = nn.Module()
     holder.layers = [nn.Linear(10, 10) for _ in range(3)]  # type: ignore[assignment]
     assert str(sum(p.numel() for p in holder.parameters())) == active_course().prediction("plain_list").right
-    assert set(nn.Dropout(0.5)(torch.ones(64)).tolist()) == {0.0, 2.0}  # dropout_ones
     assert list((torch.zeros(2, 5, 8) + torch.zeros(2, 5, 1)).shape) == [2, 5, 8]  # width_of_one
-    assert F.glu(torch.tensor([2.0, 0.0])).item() == 1.0  # torch_glu
     speeds = [1e11 / (8e9 * size) for size in (2, 0.5)]  # bytes per second, and bytes of one token
     assert f"about {speeds[0]:.0f}, and {speeds[1]:.0f}" == active_course().prediction("laptop_speed").right
     assert torch.softmax(torch.tensor([-1.0, 0.0, -2.0]), 0).argmax() == 1  # filled_with_zero
-    logits = torch.randn(100, 8).softmax(-1)
-    kept = logits.topk(2).values
-    assert torch.allclose(kept / kept.sum(-1, keepdim=True), logits.log().topk(2).values.softmax(-1))  # same_gates
 
 
 # What a cell shows

@@ -500,169 +500,71 @@ load_balance_loss.slip(
 )
 
 
-# z_loss
+# own_expert_counterexample
 
-z_loss = Key(exercises.z_loss)
-
-
-@z_loss.truth
-def token_after_token(logits):
-    """The logarithm of a sum of exponentials, shifted by the largest logit, written out."""
-    total = 0
-    for row in logits:
-        largest = max(z.item() for z in row)
-        total = total + (largest + torch.log(sum(torch.exp(z - largest) for z in row))) ** 2
-    return total / len(logits)
-
-
-@z_loss.right("the method, and pow")
-def by_method(logits):
-    return logits.logsumexp(-1).pow(2).mean()
-
-
-@z_loss.right("shifted by hand")
-def shifted(logits):
-    m = logits.max(dim=-1, keepdim=True).values
-    lse = m.squeeze(-1) + torch.log(torch.exp(logits - m).sum(-1))
-    return (lse**2).sum() / lse.shape[0]
-
-
-@z_loss.right("from log_softmax: what was subtracted")
-def from_log_softmax(logits):
-    lse = (logits - logits.log_softmax(-1))[:, 0]
-    return lse @ lse / len(lse)
-
-
-@z_loss.right("mean squared error against zero")
-def by_mse(logits):
-    lse = torch.logsumexp(logits, 1)
-    return F.mse_loss(lse, torch.zeros_like(lse))
-
-
-@z_loss.base
-def plain_z_loss(logits):
-    lse = torch.logsumexp(logits, dim=1)
-    return lse.square().mean()
-
-
-z_loss.slip(
-    "sum_of_squares",
-    "This is the mean over tokens of the squared logits. The z-loss squares one number a token: its logsumexp.",
-    replace={"torch.logsumexp(logits, dim=1)": "logits", ".mean()": ".sum(-1).mean()"},
+own_expert_counterexample = Key(exercises.own_expert_counterexample)
+own_expert_counterexample.value(
+    "truth",
+    "some_exchanged",
+    "",
+    [[0.75, 0.25], [0.25, 0.75]],
 )
-z_loss.slip(
-    "mean_of_squares",
-    "The squared logits are averaged. The z-loss squares one number a token: its logsumexp.",
-    replace={"torch.logsumexp(logits, dim=1)": "logits"},
+own_expert_counterexample.value(
+    "right",
+    "crosswise",
+    "the favourites are crosswise",
+    ((0.4, 0.6), (0.6, 0.4)),
 )
-z_loss.slip(
-    "squared_mean",
-    "The mean is taken before the square. Tokens with opposite signs then cancel: square each token's logsumexp first.",
-    replace={".square().mean": ".mean().square"},
+own_expert_counterexample.value(
+    "right",
+    "nearly_mixed",
+    "nearly all mixed",
+    [[0.51, 0.49], [0.49, 0.51]],
 )
-z_loss.slip(
-    "largest_logit",
-    "The largest logit is squared. It is near the logsumexp, but not the same, and pulls on one expert only.",
-    replace={"torch.logsumexp(logits, dim=1)": "logits.max(dim=-1).values"},
+own_expert_counterexample.value(
+    "right",
+    "a_tensor",
+    "a tensor [2, 2]",
+    torch.tensor([[0.875, 0.125], [0.125, 0.875]]),
 )
-z_loss.slip(
-    "over_tokens",
-    "The logsumexp runs over the tokens (dim=0). Each token has its own: the last dimension.",
-    replace={"dim=1": "dim=0"},
+own_expert_counterexample.value(
+    "mistake",
+    "one_expert_each",
+    "In your table each cluster has an expert to itself, and the code says so. It fails where it says yes too early: which tables "
+    "besides these does it accept?",
+    [[0.0, 1.0], [1.0, 0.0]],
 )
-z_loss.slip(
-    "over_everything",
-    "The logsumexp runs over all tokens and experts at once. Each token has its own: the last dimension.",
-    replace={".logsumexp(logits, dim=1)": ".logsumexp(logits.flatten(), dim=0)"},
+own_expert_counterexample.value(
+    "mistake",
+    "uneven",
+    "The load of your table is not even: a column does not add up to 1. The code notices that.",
+    [[0.75, 0.25], [0.5, 0.5]],
 )
-z_loss.slip(
-    "overflows",
-    "`exp` of a large logit is infinite (and that of a very negative one 0), so the logarithm is too. `torch.logsumexp` takes the largest logit out first.",
-    replace={".logsumexp(logits, dim=1)": ".log(torch.exp(logits).sum(-1))"},
+own_expert_counterexample.value(
+    "mistake",
+    "all_alike",
+    "The load of your table is even, which is the place to look at. But two clusters have the same favourite, and the code notices "
+    "that. (Of two equal shares the first one is the favourite.)",
+    [[0.5, 0.5], [0.5, 0.5]],
 )
-z_loss.slip(
-    "decimal_logarithm",
-    "The logarithm to the base 10 is taken. The one in the formula is natural, and `exp` of large logits overflows besides: use `torch.logsumexp`.",
-    replace={".logsumexp(logits, dim=1)": ".log10(torch.exp(logits).sum(-1))"},
+own_expert_counterexample.value(
+    "mistake",
+    "three_clusters",
+    "Your classmate's code is wrong on it, well found. A smaller table shows it as well: two clusters are enough.",
+    [[0.75, 0.25, 0.0], [0.25, 0.75, 0.0], [0.0, 0.0, 1.0]],
 )
-z_loss.slip(
-    "logarithm_missing",
-    "The sum of the exponentials is squared without its logarithm. `torch.logsumexp` is both in one.",
-    replace={".logsumexp(logits, dim=1)": ".exp(logits).sum(-1)"},
+own_expert_counterexample.value(
+    "mistake",
+    "percent",
+    "A row does not add up to 1, or has a negative share. Each row holds the shares of one cluster.",
+    [[75.0, 25.0], [25.0, 75.0]],
 )
-z_loss.slip(
-    "log_softmax_for_logsumexp",
-    "This squares the log-probabilities (`log_softmax`), E numbers a token, which don't notice a shift of all logits. `logsumexp` is one number a token.",
-    replace={".logsumexp(logits, dim=1)": ".log_softmax(logits, dim=-1)"},
+own_expert_counterexample.value(
+    "mistake",
+    "not_square",
+    "Your table has not as many experts as clusters. Every cluster is to have one, and every expert a cluster.",
+    [[0.5, 0.5, 0.0], [0.5, 0.0, 0.5]],
 )
-z_loss.slip(
-    "not_squared",
-    "The square is missing: a negative logsumexp would be rewarded for going further down.",
-    replace={".square().mean": ".mean"},
-)
-z_loss.slip("absolute", "The absolute value is taken instead of the square.", replace={"lse.square": "lse.abs"})
-z_loss.slip(
-    "summed",
-    "The tokens are added up. Take the mean, so that the loss does not grow with the batch.",
-    replace={".mean()": ".sum()"},
-)
-z_loss.slip(
-    "root",
-    "A square root is taken at the end. The loss is the mean of the squares as it is.",
-    replace={".mean()": ".mean().sqrt()"},
-)
-z_loss.slip(
-    "half",
-    "There is a factor ½ in front. The loss is asked for without any factor.",
-    replace={"lse.square": "0.5 * lse.square"},
-)
-z_loss.slip(
-    "coefficient_inside",
-    "The coefficient 0.001 is in the result. It belongs to the training loop; here the loss itself is asked for.",
-    replace={"lse.square": "1e-3 * lse.square"},
-)
-z_loss.slip(
-    "of_the_probabilities",
-    "The logsumexp is taken of probabilities, after a softmax. These lie between 0 and 1 however large the logits are: use the logits.",
-    replace={".logsumexp(logits, dim=1)": ".logsumexp(logits.softmax(-1), dim=-1)"},
-)
-z_loss.slip(
-    "of_the_log_probabilities",
-    "The logsumexp of log-probabilities is 0, whatever the logits are. Use the logits themselves.",
-    replace={".logsumexp(logits, dim=1)": ".logsumexp(logits.log_softmax(-1), dim=-1)"},
-)
-z_loss.slip(
-    "largest_not_added_back",
-    "The largest logit was subtracted against overflow, but not added back after the logarithm.",
-    replace={".logsumexp(logits, dim=1)": ".logsumexp(logits - logits.max(-1, keepdim=True).values, dim=-1)"},
-)
-z_loss.slip(
-    "log_E_subtracted",
-    "ln E is subtracted, so that logits of 0 give 0. The loss has no such shift: for logits of 0 it is (ln E)².",
-    replace={".logsumexp(logits, dim=1)": ".logsumexp(logits, dim=-1) - math.log(logits.shape[-1])"},
-)
-z_loss.slip(
-    "squares_inside",
-    "The logits are squared before the logsumexp. First the logsumexp, then its square.",
-    replace={".logsumexp(logits, dim=1)": ".logsumexp(logits**2, dim=-1)", ".square().mean": ".mean"},
-)
-z_loss.slip(
-    "variance",
-    "This is the spread of the logsumexp over tokens. It is 0 when all tokens drift alike: subtract no mean.",
-    replace={".square().mean()": ".var(unbiased=False)"},
-)
-z_loss.slip("one_a_token", "One number for each token comes back. Take the mean over tokens.", replace={".mean()": ""})
-z_loss.slip(
-    "z_as_a_float",
-    "A Python float comes back: it has no gradient. Return the tensor.",
-    replace={".mean()": ".mean().item()"},
-)
-z_loss.slip(
-    "z_detached",
-    "The value is right, but what comes back is cut off from the graph (`.detach()`, `.data` or no_grad): no gradient reaches the logits.",
-    replace={".logsumexp(logits, dim=1)": ".logsumexp(logits.detach(), dim=-1)"},
-)
-z_loss.slip("z_not_returned", NO_RETURN, replace={"lse.square().mean()": "None"})
 
 
 # drop_mask

@@ -1373,206 +1373,94 @@ def sorted_back_in_float32(x, idx, w, experts):
     return (slots.reshape(T, k, -1) * w[:, :, None]).sum(1)
 
 
-# moe_counts
+# router_learns_counterexample
 
-moe_counts = Key(exercises.moe_counts)
-
-
-@moe_counts.truth
-def matrix_by_matrix(d, f, E, k, L=1, shared=0):
-    """Walks through all layers and their matrices, and adds up rows times columns."""
-    total = active = 0
-    for _ in range(L):
-        total += d * E  # the router
-        active += d * E
-        for expert in range(E + shared):
-            for rows, columns in ((d, f), (d, f), (f, d)):
-                total += rows * columns
-                if expert < k or expert >= E:
-                    active += rows * columns
-    return total, active
-
-
-@moe_counts.right("a helper function")
-def with_a_helper(d, f, E, k, L=1, shared=0):
-    def used(n):
-        return L * (3 * d * f * (n + shared) + d * E)
-
-    return used(E), used(k)
-
-
-@moe_counts.right("the total less what is idle, as a list")
-def less_the_idle(d, f, E, k, L=1, shared=0):
-    one = 3 * d * f
-    total = L * (one * (E + shared) + E * d)
-    return [total, total - L * (E - k) * one]
-
-
-@moe_counts.right("counts real matrices' shapes with torch")
-def with_shapes(d, f, E, k, L=1, shared=0):
-    sizes = torch.tensor([[d, f], [d, f], [f, d]])
-    expert = int(sizes.prod(1).sum())
-    router = d * E
-    return tuple(L * (router + n * expert + shared * expert) for n in (E, k))
-
-
-@moe_counts.base
-def plain_moe_counts(d, f, E, k, L=1, shared=0):
-    expert = 3 * d * f
-    router = d * E
-    total = L * (E * expert + router + shared * expert)
-    active = L * (k * expert + router + shared * expert)
-    return total, active
-
-
-moe_counts.slip(
-    "attention_too",
-    "Attention is counted E times as well: that is how “8 × 7B” would be 56B. Only the FFN is there E times, and here only the MoE layers are asked for.",
-    replace={" * f": " * f + 4 * d * d"},
+router_learns_counterexample = Key(exercises.router_learns_counterexample)
+router_learns_counterexample.value(
+    "truth",
+    "beside_the_middle",
+    "",
+    ([0.0, 0.0], [[1.0, 0.0], [-1.0, 0.0]], [0.0, 5.0]),
 )
-moe_counts.slip(
-    "attention_once",
-    "Attention is counted as well. Here only the MoE layers are asked for: router and experts.",
-    replace={"d * E": "d * E + 4 * d * d"},
+router_learns_counterexample.value(
+    "right",
+    "whole_numbers",
+    "whole numbers, in tuples",
+    ((0, 0), ((2, 1), (2, 3)), (7, 2)),
 )
-moe_counts.slip("no_router", "The router is missing: a matrix d · E, in both numbers.", replace={"d * E": "0"})
-moe_counts.slip(
-    "router_part_active",
-    "In the active count the router has only k columns. To choose k of E, all E logits are needed: the whole router is active.",
-    replace={"k * expert + router": "k * expert + d * k"},
+router_learns_counterexample.value(
+    "right",
+    "a_diagonal",
+    "experts on a diagonal",
+    [[1, 1], [[1, 1], [-1, -1]], [3, -3]],
 )
-moe_counts.slip(
-    "router_not_active",
-    "In the active count the router is missing. Every token runs through it.",
-    replace={"k * expert + router + shared * expert": "k * expert + shared * expert"},
+router_learns_counterexample.value(
+    "right",
+    "unequal_logits",
+    "a target that was computed",
+    ([1.0, 0.0], [[1.0, 1.0], [1.0, -1.0]], [4.0, 0.4621171572600098]),
 )
-moe_counts.slip(
-    "router_with_bias",
-    "The router has a bias of E numbers here. It is a matrix d · E without one.",
-    replace={"d * E": "d * E + E"},
+router_learns_counterexample.value(
+    "right",
+    "tensors",
+    "tensors",
+    (torch.zeros(2), torch.tensor([[2.0, 0.0], [0.0, 0.0]]), torch.tensor([1.0, -3.0])),
 )
-moe_counts.slip(
-    "everything_active", "All E experts are active. A token uses k of them.", replace={"active = …": "active = total"}
+router_learns_counterexample.value(
+    "mistake",
+    "nearer",
+    "More of one of your experts brings y nearer to the target, and the router learns that. The gates move y along "
+    "a line. Where beside it must a target be, so that moving is no use?",
+    ([1.0, 0.0], [[1.0, 0.0], [0.0, 1.0]], [3.0, 0.0]),
 )
-moe_counts.slip(
-    "k_stored", "Only k experts are in the total. All E have to be stored.", replace={"E * expert": "k * expert"}
+router_learns_counterexample.value(
+    "mistake",
+    "both_the_same",
+    "Both of your experts say the same, so that no gate matters. The code sees that.",
+    ([1.0, 0.0], [[2.0, 1.0], [2.0, 1.0]], [5.0, 5.0]),
 )
-moe_counts.slip(
-    "shared_not_active",
-    "The shared experts are missing in the active count. Every token uses them.",
-    replace={"k * expert + router + shared * expert": "k * expert + router"},
+router_learns_counterexample.value(
+    "mistake",
+    "target_hit",
+    "Your experts hit the target together. There is no error, and the code sees that.",
+    ([0.0, 0.0], [[1.0, 3.0], [3.0, 1.0]], [2.0, 2.0]),
 )
-moe_counts.slip(
-    "shared_forgotten",
-    "The shared experts are missing in both numbers.",
-    of="shared_not_active",
-    replace={" + shared * expert": ""},
+router_learns_counterexample.value(
+    "mistake",
+    "single_numbers",
+    "Each of your experts says a single number. Then moving y always helps or harms, as long as they differ. Let them say more.",
+    ([1.0, 0.0], [[1.0], [2.0]], [5.0]),
 )
-moe_counts.slip(
-    "shared_within_k",
-    "The shared experts are counted among the k. They come on top of them: a token uses k + shared experts.",
-    replace={"E * expert + router + shared * expert": "E * expert + router", "k * expert": "(k - shared) * expert"},
-    form_of="shared_forgotten",
+router_learns_counterexample.value(
+    "mistake",
+    "three_numbers",
+    "Your classmate's code is wrong on it, well found. A smaller one shows it as well: two numbers for each expert are enough.",
+    ([0.0, 0.0], [[1.0, 0.0, 2.0], [-1.0, 0.0, 2.0]], [0.0, 5.0, 2.0]),
 )
-moe_counts.slip(
-    "shared_within_E",
-    "The total counts the shared experts among the E. They come on top of the routed ones.",
-    replace={"E * expert + router + shared * expert": "E * expert + router"},
+router_learns_counterexample.value(
+    "mistake",
+    "three_experts",
+    "There are not two logits and two outputs. The token has two experts here.",
+    ([0.0, 0.0, 0.0], [[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]], [0.0, 5.0]),
 )
-moe_counts.slip(
-    "shared_routed",
-    "The router has a column for each shared expert. They are not chosen, so the router does not know them: d · E.",
-    replace={"d * E": "d * (E + shared)"},
+router_learns_counterexample.value(
+    "mistake",
+    "no_target",
+    "One of the three is missing: two logits, what the two experts say, and a target.",
+    ([0.0, 0.0], [[1.0, 0.0], [-1.0, 0.0]]),
 )
-moe_counts.slip(
-    "shared_as_one",
-    "Several shared experts are counted as one. There are `shared` of them, each as large as a routed one.",
-    of="router_part_active",
-    replace={" + router + shared": " + router + bool(shared)", " + d * k + shared": " + router + bool(shared)"},
+router_learns_counterexample.value(
+    "mistake",
+    "unequal_lengths",
+    "The two experts and the target have different numbers of numbers.",
+    ([0.0, 0.0], [[1.0, 0.0], [-1.0, 0.0]], [5.0]),
 )
-moe_counts.slip(
-    "two_matrices",
-    "An expert has two matrices here. A gated FFN has three: gate, up and down.",
-    replace={"3 * d": "2 * d"},
+router_learns_counterexample.value(
+    "mistake",
+    "huge_logits",
+    "A logit is beyond 10. There a softmax rounds a gate to 0 or 1, which is another matter.",
+    ([500.0, 0.0], [[1.0, 0.0], [2.0, 0.0]], [5.0, 0.0]),
 )
-moe_counts.slip(
-    "with_biases",
-    "The experts have biases here. None are asked for: three matrices and nothing else.",
-    replace={" * f": " * f + 2 * f + d"},
-)
-moe_counts.slip(
-    "layers_forgotten",
-    "L is not used: all of it is there once for every layer.",
-    replace={
-        "total = …": "total = E * expert + router + shared * expert",
-        "active = …": "active = k * expert + router + shared * expert",
-    },
-)
-moe_counts.slip(
-    "one_router_for_all_layers",
-    "The router is counted once for all layers. Every MoE layer has its own.",
-    replace={
-        "total = …": "total = L * (E * expert + shared * expert) + router",
-        "(k * expert + router + shared * expert)": "(k * expert + shared * expert) + router",
-    },
-)
-moe_counts.slip(
-    "shared_once_for_all_layers",
-    "The shared experts are counted once for all layers. “Shared” means by all tokens; every layer has its own.",
-    replace={
-        "total = …": "total = L * (E * expert + router) + shared * expert",
-        "(k * expert + router + shared * expert)": "(k * expert + router) + shared * expert",
-    },
-)
-moe_counts.slip(
-    "exchanged",
-    "The two numbers are exchanged: first the total, then the active ones.",
-    replace={"total, active": "active, total"},
-)
-moe_counts.slip(
-    "part_of_the_total",
-    "The active count is k / E of the total. Only the routed experts shrink in this proportion: the router is active as a whole, and so are shared experts.",
-    replace={"active = …": "active = total * k // E"},
-)
-moe_counts.slip(
-    "router_k_times",
-    "In the active count the router is there k times. A token runs through it once, and reads all its choices from the same logits.",
-    replace={"k * expert + router": "k * expert + k * router"},
-)
-moe_counts.slip(
-    "layers_in_the_total_only",
-    "L is used in the total, but not in the active count: a token passes through all L layers.",
-    replace={"active = …": "active = k * expert + router + shared * expert"},
-)
-moe_counts.slip(
-    "in_billions",
-    "The counts are divided by 10⁹. The exercise asks for the numbers themselves, as integers; only the table below prints billions.",
-    replace={"total, active": "total / 1e9, active / 1e9"},
-)
-moe_counts.slip(
-    "total_alone", "One number comes back. The exercise asks for a pair: total, active.", replace={", active": ""}
-)
-moe_counts.slip(
-    "a_dict",
-    "A dict comes back. The exercise asks for a pair: total, active.",
-    replace={"total, active": "{'total': total, 'active': active}"},
-)
-moe_counts.slip(
-    "floats",
-    "The counts are floats. Parameters are counted in whole numbers: use //, or no division at all.",
-    replace={"total, active": "float(total), float(active)"},
-)
-moe_counts.slip(
-    "share",
-    "The second number is a share of the total. The exercise asks how many parameters are active.",
-    replace={"total, active": "total, active / total"},
-)
-moe_counts.slip(
-    "idle",
-    "The second number counts the parameters that a token does not use. The exercise asks for those it does.",
-    replace={"total, active": "total, total - active"},
-)
-moe_counts.slip("counts_not_returned", NO_RETURN, replace={"total, active": "None"})
 
 
 # router_gradient

@@ -14,195 +14,77 @@ from torch import nn
 from autograder.keys.key import NO_RETURN, Key, question
 from ffnlab.course.exercises import gated as exercises
 
-# bilinear_square
+# same_unit_counterexample
 
-bilinear_square = Key(exercises.bilinear_square)
-
-
-@bilinear_square.truth
-def one_times_one():
-    one = [[1.0]]
-    return tuple(torch.tensor(one, dtype=torch.float64) for _ in range(3))
-
-
-@bilinear_square.right("torch.ones")
-def with_ones():
-    return torch.ones(1, 1), torch.ones(1, 1), torch.ones(1, 1)
-
-
-@bilinear_square.right("other numbers whose product is one, as a list, with gradients")
-def other_numbers():
-    Wg = torch.full((1, 1), 2.0, requires_grad=True)
-    Wu = torch.tensor([[-4.0]])
-    Wd = nn.Parameter(torch.tensor([[-0.125]]))
-    return [Wg, Wu, Wd]
-
-
-@bilinear_square.right("several units, in float64")
-def several_units():
-    f = 4
-    Wg = torch.ones(1, f, dtype=torch.float64)
-    Wu = torch.ones(1, f, dtype=torch.float64)
-    return Wg, Wu, torch.full((f, 1), 1 / f, dtype=torch.float64)
-
-
-@bilinear_square.right("two units, of which one contributes nothing, with a non-contiguous matrix")
-def one_unit_idle():
-    Wg = torch.tensor([[1.0, 3.0]])
-    Wu = torch.tensor([[1.0, 0.0]])
-    Wd = torch.tensor([[1.0, 5.0]]).T
-    return Wg, Wu, Wd
-
-
-def _square(name, message, source, form_of=""):
-    bilinear_square.typed("mistake", name, message, f"def bilinear_square():\n    {source}\n", form_of)
-
-
-_square(
-    "twice_the_square",
-    "The parabola is too steep: the output is 2x². The three numbers of the unit have to multiply to 1.",
-    "return torch.ones(1, 1), torch.ones(1, 1), torch.full((1, 1), 2.0)",
+same_unit_counterexample = Key(exercises.same_unit_counterexample)
+same_unit_counterexample.value(
+    "truth",
+    "swapped",
+    "",
+    ([1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [1.0, 0.0]),
 )
-_square(
-    "two_units_added_up",
-    "The parabola is too steep: the output is 2x². The three numbers of the unit have to multiply to 1.",
-    "return torch.ones(1, 2), torch.ones(1, 2), torch.ones(2, 1)",
-    form_of="twice_the_square",
+same_unit_counterexample.value(
+    "right",
+    "swapped_and_stretched",
+    "swapped, and one factor of 2 moved",
+    ([1, 2], [3, -1], [6, -2], [0.5, 1]),
 )
-_square(
-    "half_the_square",
-    "The parabola is too flat: the output is x²/2. The three numbers of the unit have to multiply to 1.",
-    "return torch.ones(1, 1), torch.ones(1, 1), torch.full((1, 1), 0.5)",
+same_unit_counterexample.value(
+    "right",
+    "in_a_list",
+    "a list of four tuples",
+    [(1, 1), (1, -1), (1, -1), (1, 1)],
 )
-_square(
-    "upside_down",
-    "The parabola is upside down: the output is −x². One of the three numbers has the wrong sign.",
-    "return torch.ones(1, 1), -torch.ones(1, 1), torch.ones(1, 1)",
+same_unit_counterexample.value(
+    "right",
+    "two_signs",
+    "swapped, and both signs turned",
+    ((2.0, 1.0), (0.0, 3.0), (0.0, -3.0), (-2.0, -1.0)),
 )
-_square(
-    "parts_cancel_each_other",
-    "The output is 0 for every x. Either a whole matrix is zero, or the parts of two units cancel: the weights 1 and −1 look both ways, as "
-    "one does for ReLU. Without a bend one unit does it all.",
-    "return torch.tensor([[1.0, -1.0]]), torch.ones(1, 2), torch.ones(2, 1)",
+same_unit_counterexample.value(
+    "right",
+    "tensors",
+    "four tensors",
+    (torch.tensor([1.0, 5.0]), torch.tensor([2.0, 0.0]), torch.tensor([2.0, 0.0]), torch.tensor([1.0, 5.0])),
 )
-_square(
-    "zeros",
-    "The output is 0 for every x. Either a whole matrix is zero, or the parts of two units cancel: the weights 1 and −1 look both ways, as "
-    "one does for ReLU. Without a bend one unit does it all.",
-    "return torch.zeros(1, 1), torch.zeros(1, 1), torch.ones(1, 1)",
-    form_of="parts_cancel_each_other",
-)
-_square(
-    "with_biases",
-    "Biases came along: more than three things were returned. The unit has none and needs none; return Wg, Wu and Wd.",
-    "return torch.ones(1, 1), torch.zeros(1), torch.ones(1, 1), torch.zeros(1), torch.ones(1, 1), torch.zeros(1)",
-)
-_square(
-    "one_more_bias",
-    "A fourth array came along. The unit is made of three matrices, without a bias: return Wg, Wu and Wd.",
-    "return torch.ones(1, 1), torch.ones(1, 1), torch.ones(1, 1), torch.zeros(1)",
-)
-_square(
-    "gate_and_down_only",
-    "Only two matrices came back. A gated unit has three: gate, up and down.",
-    "return torch.ones(1, 1), torch.ones(1, 1)",
-)
-_square(
-    "whole_numbers",
-    "The entries are whole numbers. Weights are floats: write 1.0, or make them with torch.ones.",
-    "return torch.tensor([[1]]), torch.tensor([[1]]), torch.tensor([[1]])",
-)
-_square(
-    "plain_numbers",
-    "The weights are plain Python numbers. Wrap each into a matrix: a tensor of one row and one column.",
-    "return 1.0, 1.0, 1.0",
-)
-_square(
-    "nested_lists",
-    "The matrices are nested lists. torch.tensor(...) makes tensors of them.",
-    "return [[1.0]], [[1.0]], [[1.0]]",
-)
-VECTORS = "The weights are single numbers or vectors. A matrix has two dimensions, even when both are 1: two pairs of brackets."
-_square(
-    "vectors",
-    VECTORS,
-    "return torch.ones(1), torch.ones(1), torch.ones(1)",
-)
-_square(
-    "scalars",
-    VECTORS,
-    "return torch.tensor(1.0), torch.tensor(1.0), torch.tensor(1.0)",
-    form_of="vectors",
-)
-_square(
-    "not_returned",
-    NO_RETURN,
-    "Wg = Wu = Wd = torch.ones(1, 1)",
-)
-_square(
-    "a_function",
-    "A function was returned instead of weights. The exercise asks for the three matrices of a unit that computes x².",
-    "return lambda x: x * x",
-)
-_square(
-    "stored_as_linear_does",
-    "Wd lies on its side. Here it is [f, 1], used as `hidden @ Wd`; nn.Linear stores the transpose.",
-    "return torch.ones(1, 2), torch.ones(1, 2), torch.full((1, 2), 0.5)",
-)
-_square(
-    "columns_for_rows",
-    "Wg and Wu are columns. Here they are [1, f], used as `x @ Wg`; nn.Linear stores the transposes.",
-    "return torch.ones(2, 1), torch.ones(2, 1), torch.full((1, 2), 0.5)",
-)
-
-_square(
-    "whole_numbers_without_tensors",
-    "The weights are plain Python numbers. Wrap each into a matrix: a tensor of one row and one column.",
-    "return 1, 1, 1",
-    form_of="plain_numbers",
-)
-_square(
-    "three_layers",
-    "Three nn.Linear came back. They start with random weights; the exercise asks for the matrices alone, with numbers that you choose.",
-    "return nn.Linear(1, 1, bias=False), nn.Linear(1, 1, bias=False), nn.Linear(1, 1, bias=False)",
-)
-_square(
-    "one_tensor",
-    "One tensor came back, with all the numbers in it. Return three matrices, separated by commas.",
-    "return torch.ones(3, 1, 1)",
-)
-_square(
-    "a_dict",
-    "The three matrices are in a dict. Return them in the order Wg, Wu, Wd, separated by commas.",
-    'return {"Wg": torch.ones(1, 1), "Wu": torch.ones(1, 1), "Wd": torch.ones(1, 1)}',
-)
-_square(
-    "one_bracket_too_many",
-    "There is a pair of brackets, or a size, too many. A matrix has two dimensions: a row and a column of it.",
-    "return torch.ones(1, 1, 1), torch.ones(1, 1, 1), torch.ones(1, 1, 1)",
-)
-_square(
-    "d_model_is_two",
-    "The matrices are made for tokens of several numbers. Here x is a single number, d_model = 1: Wg and Wu have one row, Wd has one column.",
-    "return torch.eye(2), torch.eye(2), torch.eye(2)",
-)
-_square(
-    "all_twos",
-    "The parabola is four or eight times too steep. The three numbers of the unit have to multiply to 1.",
-    "return torch.full((1, 1), 2.0), torch.full((1, 1), 2.0), torch.full((1, 1), 2.0)",
-)
-_square(
-    "two_twos",
-    "The parabola is four or eight times too steep. The three numbers of the unit have to multiply to 1.",
-    "return torch.full((1, 1), 2.0), torch.full((1, 1), 2.0), torch.ones(1, 1)",
-    form_of="all_twos",
-)
-bilinear_square.typed(
+same_unit_counterexample.value(
     "mistake",
-    "takes_x",
-    "The function asks for an x. It takes nothing: it returns weights, and the check multiplies its own x with them.",
-    "def bilinear_square(x):\n    return x * x\n",
+    "two_different_units",
+    "Your two units differ for some x, and the code says so. It never calls different units the same: look for two that are the same.",
+    ([1.0, 2.0], [3.0, -1.0], [1.0, 1.0], [2.0, 0.0]),
 )
+same_unit_counterexample.value(
+    "mistake",
+    "twice_and_half",
+    "Your units are the same, because what the one gate has more the other up has less. The code finds that: it multiplies the two "
+    "factors. In which other way can two products be equal?",
+    ([1.0, 2.0], [3.0, -1.0], [2.0, 4.0], [1.5, -0.5]),
+)
+same_unit_counterexample.value(
+    "mistake",
+    "single_numbers",
+    "Your x is a single number. There any gate is a multiple of any other, so the code is right. Take more numbers.",
+    ([2.0], [3.0], [3.0], [2.0]),
+)
+same_unit_counterexample.value(
+    "mistake",
+    "three_numbers",
+    "Your classmate's code is wrong on it, well found. A smaller pair shows it as well: two numbers for x are enough.",
+    ([1.0, 0.0, 2.0], [0.0, 1.0, 1.0], [0.0, 1.0, 1.0], [1.0, 0.0, 2.0]),
+)
+same_unit_counterexample.value(
+    "mistake",
+    "reads_nothing",
+    "One of the four lists holds zeros alone. Such a unit always gives 0, and the code is not meant for it.",
+    ([0.0, 0.0], [1.0, 1.0], [1.0, 1.0], [0.0, 0.0]),
+)
+same_unit_counterexample.value(
+    "mistake",
+    "one_unit",
+    "Two lists are missing. Two units have four: gate and up of the one, gate and up of the other.",
+    ([1.0, 0.0], [0.0, 1.0]),
+)
+
 
 # glu_variant
 

@@ -15,185 +15,6 @@ from torch import nn
 from autograder.keys.key import NO_RETURN, Key, question
 from ffnlab.course.exercises import memory as exercises
 
-# memory_view
-
-memory_view = Key(exercises.memory_view)
-
-
-@memory_view.truth
-def number_by_number(ffn):
-    """Probes each layer with unit vectors: what neuron j adds up for input i, and what output i gets from neuron j."""
-    d_ff, d_model = len(ffn.linear1.bias), len(ffn.linear2.bias)
-    keys = torch.zeros(d_ff, d_model, dtype=ffn.linear1.bias.dtype)
-    values = torch.zeros(d_ff, d_model, dtype=ffn.linear1.bias.dtype)
-    for j in range(d_ff):
-        for i in range(d_model):
-            keys[j, i] = ffn.linear1.weight[j, i].item()
-            values[j, i] = ffn.linear2.weight[i, j].item()
-    return keys, values
-
-
-@memory_view.right("copies")
-def copies(ffn):
-    keys = ffn.linear1.weight.detach().clone()
-    values = ffn.linear2.weight.detach().clone().transpose(0, 1)
-    return keys, values
-
-
-@memory_view.right("in a loop over neurons, as a list")
-def neuron_by_neuron(ffn):
-    keys = [ffn.linear1.weight[j] for j in range(ffn.linear1.out_features)]
-    values = [ffn.linear2.weight[:, j] for j in range(ffn.linear2.in_features)]
-    return [torch.stack(keys), torch.stack(values)]
-
-
-@memory_view.right("by way of W1 and W2")
-def by_way_of_w1_and_w2(ffn):
-    W1, W2 = ffn.linear1.weight.t(), ffn.linear2.weight.t()  # [d_model, d_ff], [d_ff, d_model]
-    return W1.t(), W2
-
-
-@memory_view.right("from the state dict, with einsum")
-def from_state_dict(ffn):
-    state = ffn.state_dict()
-    return state["linear1.weight"], torch.einsum("ij->ji", state["linear2.weight"])
-
-
-@memory_view.mistake(
-    "Keys and values have changed places. The key is what the neuron compares a token with, so it belongs to the first layer."
-)
-def swapped(ffn):
-    return ffn.linear2.weight.T, ffn.linear1.weight
-
-
-@memory_view.mistake(
-    "The values are `linear2.weight` as it is stored, [d_model, d_ff]. A row of it collects what all neurons write into one output; one neuron is a column."
-)
-def untransposed_values(ffn):
-    return ffn.linear1.weight, ffn.linear2.weight
-
-
-@memory_view.mistake(
-    "The keys are transposed: [d_model, d_ff]. `nn.Linear` stores its weight as [out, in], so each row of `linear1.weight` is a key already."
-)
-def transposed_keys(ffn):
-    return ffn.linear1.weight.T, ffn.linear2.weight.T
-
-
-@memory_view.mistake(
-    "Both are transposed: [d_model, d_ff] and [d_model, d_ff]. Row j of each result belongs to neuron j."
-)
-def both_transposed(ffn):
-    return ffn.linear1.weight.T, ffn.linear2.weight
-
-
-@memory_view.mistake(
-    "The values have the right shape, but the numbers are in the wrong places: `reshape` and `view` read row after row, they don't transpose."
-)
-def reshaped(ffn):
-    return ffn.linear1.weight, ffn.linear2.weight.reshape(ffn.linear1.weight.shape)
-
-
-@memory_view.mistake(
-    "The values are hidden activations: the mislabelling of a published table. The hidden layer holds the coefficients; values are weights."
-)
-def hidden_as_values(ffn):
-    return ffn.linear1.weight, torch.relu(ffn.linear1.weight)
-
-
-@memory_view.mistake(
-    "`b1` was added to the keys. The bias says how easily the neuron fires; it is no part of the vector that a token is compared with."
-)
-def with_b1(ffn):
-    return ffn.linear1.weight + ffn.linear1.bias[:, None], ffn.linear2.weight.T
-
-
-@memory_view.mistake("`b2` was added to the values. It belongs to no neuron: it is there even if none fires.")
-def with_b2(ffn):
-    return ffn.linear1.weight, ffn.linear2.weight.T + ffn.linear2.bias
-
-
-@memory_view.mistake(
-    "Both biases were added. A key and a value are vectors of weights; biases belong to neither of them."
-)
-def with_both_biases(ffn):
-    return ffn.linear1.weight + ffn.linear1.bias[:, None], ffn.linear2.weight.T + ffn.linear2.bias
-
-
-@memory_view.mistake(
-    "`b1` is in the keys as one more column. A key has d_model numbers, one for each number of a token."
-)
-def b1_as_a_column(ffn):
-    return torch.cat([ffn.linear1.weight, ffn.linear1.bias[:, None]], dim=1), ffn.linear2.weight.T
-
-
-@memory_view.mistake(
-    "The keys are scaled to length 1. No softmax and no normalisation here: take the weights as they are."
-)
-def normalised(ffn):
-    return F.normalize(ffn.linear1.weight, dim=1), ffn.linear2.weight.T
-
-
-@memory_view.mistake(
-    "Only the first neuron's key and value came back. Those of every neuron are asked for: row j of each tensor belongs to neuron j."
-)
-def one_neuron(ffn):
-    return ffn.linear1.weight[0], ffn.linear2.weight[:, 0]
-
-
-@memory_view.mistake("A dict came back. Return the two tensors side by side: `return keys, values`.")
-def as_a_dict(ffn):
-    return {"keys": ffn.linear1.weight, "values": ffn.linear2.weight.T}
-
-
-@memory_view.mistake("The two layers themselves came back. Their matrices are in the attribute `.weight`.")
-def layers(ffn):
-    return ffn.linear1, ffn.linear2
-
-
-@memory_view.mistake(
-    "The weight of `ffn` itself was transposed, through `.data` or `.T` assigned back. The result is right, but the FFN no longer works."
-)
-def transposed_in_place(ffn):
-    ffn.linear2.weight.data = ffn.linear2.weight.data.T
-    return ffn.linear1.weight, ffn.linear2.weight
-
-
-@memory_view.mistake(
-    "The keys came back twice. The values are other weights: those that lead away from the hidden layer, in `linear2`."
-)
-def keys_twice(ffn):
-    return ffn.linear1.weight, ffn.linear1.weight
-
-
-@memory_view.mistake(
-    "The two tensors were stacked into one. Return them side by side, as a pair: `return keys, values`."
-)
-def stacked(ffn):
-    return torch.stack([ffn.linear1.weight, ffn.linear2.weight.T])
-
-
-@memory_view.mistake(
-    "A list with a pair for every neuron came back. One pair is asked for, of two tensors that hold all neurons: row j belongs to neuron j."
-)
-def a_pair_for_each(ffn):
-    return [(ffn.linear1.weight[j], ffn.linear2.weight[:, j]) for j in range(len(ffn.linear1.bias))]
-
-
-@memory_view.mistake("The biases came back with them, or instead of them. Keys and values are rows of weights only.")
-def biases_alone(ffn):
-    return ffn.linear1.bias, ffn.linear2.bias
-
-
-@memory_view.mistake(
-    "The second half of the pair is `linear1.bias`. A module's `parameters()` are the weight and the bias of each layer in turn; the values are in "
-    "`linear2.weight`."
-)
-def first_two_parameters(ffn):
-    keys, values = list(ffn.parameters())[:2]
-    return keys, values
-
-
 # decompose_output
 
 decompose_output = Key(exercises.decompose_output)
@@ -1014,6 +835,78 @@ def output_of_an_x_of_its_own(ffn, idx):
     h = ffn.activation(ffn.linear1(x))
     h[:, idx] = 0
     return ffn.linear2(h)
+
+
+# spare_counterexample
+
+spare_counterexample = Key(exercises.spare_counterexample)
+spare_counterexample.value(
+    "truth",
+    "third_undoes_two",
+    "",
+    [[1.0, 0.0, 2.0], [1.0, 3.0, 0.0], [-2.0, -3.0, -2.0]],
+)
+spare_counterexample.value(
+    "right",
+    "whole_numbers",
+    "whole numbers, in tuples",
+    ((1, 2, 0), (3, -1, 5), (-4, -1, -5)),
+)
+spare_counterexample.value(
+    "right",
+    "decimals",
+    "decimals that do not add up exactly",
+    [[0.1, 1.0, 0.7], [0.2, 1.0, 0.1], [-0.3, -2.0, -0.8]],
+)
+spare_counterexample.value(
+    "right",
+    "a_tensor",
+    "a tensor [3, 3]",
+    torch.tensor([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [-1.0, -1.0, 0.0]]),
+)
+spare_counterexample.value(
+    "right",
+    "one_number_twice",
+    "two neurons write the same",
+    [[-2, 4, 2], [1, -2, -1], [1, -2, -1]],
+)
+spare_counterexample.value(
+    "mistake",
+    "two_undo_each_other",
+    "Two of your neurons undo each other, so both can be cut. The code finds that: it tries every two neurons. Which groups does it not try?",
+    [[1.0, 2.0, 3.0], [-1.0, -2.0, -3.0]],
+)
+spare_counterexample.value(
+    "mistake",
+    "writes_nothing",
+    "One of your neurons writes nothing, so it can be cut. The code finds that: it tries every neuron alone.",
+    [[0.0, 0.0, 0.0], [1.0, 2.0, 3.0]],
+)
+spare_counterexample.value(
+    "mistake",
+    "nothing_to_cut",
+    "No group of your neurons can be cut without changing the output, and the code says so. A group can go if what it writes adds up "
+    "to 0, in every number of the output.",
+    [[1.0, 2.0, 0.0], [-1.0, 2.0, 1.0], [0.5, -3.0, 1.0]],
+)
+spare_counterexample.value(
+    "mistake",
+    "a_fourth_neuron",
+    "Your classmate's code is wrong on it, well found. A smaller network shows it as well: three neurons are enough.",
+    [[1.0, 0.0, 1.0], [1.0, 2.0, 1.0], [1.0, 0.0, 0.0], [-3.0, -2.0, -2.0]],
+)
+spare_counterexample.value(
+    "mistake",
+    "a_flat_list",
+    "Your numbers are in one list. Every neuron has a list of its own, with three numbers in it.",
+    [1.0, 1.0, -2.0],
+)
+spare_counterexample.value(
+    "mistake",
+    "unequal",
+    "One of your neurons does not write three numbers. All of them write to the same three outputs.",
+    [[1.0, 2.0, 0.0], [1.0], [-2.0]],
+)
 
 
 # train_fact_ffn

@@ -10,16 +10,19 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import torch
+
 from ffnlab.observation.exercise import Exercise, NotAsAsked, describe_result
 from ffnlab.observation.plain_data import Failure
 
 NEAR = 1e-6  # how far apart two numbers are, at least, that rounding does not explain
+LARGEST, SMALLEST = 1000, 0.001  # of the numbers of an answer, apart from 0 and their signs
 
 
 def counterexample(
     name: str,
-    code: Callable[..., float],
-    right: Callable[..., float],
+    code: Callable[..., Any],
+    right: Callable[..., Any],
     form: Callable[[Any], tuple[Any, ...]],
     size: Callable[..., int],
     par: int,
@@ -30,15 +33,14 @@ def counterexample(
 ) -> Exercise:
     """The exercise to find an input on which a classmate's code fails.
 
-    code: the classmate's function, of one number. right: what it should compute. form: the arguments of both, from an answer as plain data; it raises
-    NotAsAsked where the answer is no input. size: of the arguments; par is the smallest with which it can be done. why_right: in what kind of input the
-    code does not fail, so that a wrong answer can be named.
+    code: the classmate's function. right: what it should compute. Both return a number, a truth value, or a list of these.
+    form: the arguments of both, from an answer as plain data; it raises NotAsAsked where the answer is no input. size: of the arguments; par is the
+    smallest with which it can be done. why_right: in what kind of input the code does not fail, so that a wrong answer can be named.
     """
     exercise = Exercise(name, where=where, understood=understood, hints=hints, cases=1)
 
     def fails(given: tuple[Any, ...]) -> bool:
-        said, true = code(*given), right(*given)
-        return abs(said - true) > NEAR * max(1.0, abs(true))
+        return not agree(code(*given), right(*given))
 
     def outcome(seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
         given = form(seen)
@@ -62,29 +64,75 @@ def counterexample(
     return exercise
 
 
-def lists_of_numbers(seen: Any, *names: str) -> tuple[list[float], ...]:
-    """An answer as lists of numbers of equal length, one for each name.
+def agree(said: Any, true: Any) -> bool:
+    """Whether two results are the same but for rounding: numbers, truth values, or lists of these."""
+    if isinstance(true, list):
+        return len(said) == len(true) and all(map(agree, said, true))
+    return not abs(said - true) > NEAR * max(1.0, abs(true))
+
+
+def lists_of_numbers(seen: Any, *names: str, each: str = "unit") -> tuple[list[float], ...]:
+    """An answer as lists of numbers of equal length, one for each name. A list has one number for `each` of something.
 
     Raises:
         NotAsAsked: it is something else.
     """
     words = ", ".join(names)
-    if isinstance(seen, Failure):
-        raise NotAsAsked(seen.message)
-    if not isinstance(seen, (tuple, list)):
-        raise NotAsAsked(f"{describe_result(seen)}; ({words}), as many lists, was expected")
-    if len(seen) != len(names):
-        raise NotAsAsked(f"{len(seen)} parts came back; ({words}) was expected")
-    found = []
-    for name, part in zip(names, seen, strict=True):
-        try:
-            found.append([float(number) for number in part])
-        except Exception:
-            raise NotAsAsked(f"{name} is no list of numbers") from None
-        if not all(math.isfinite(number) for number in found[-1]):
-            raise NotAsAsked(f"{name} has a number that is not finite")
+    parts = _parts(seen, f"({words}), as many lists, was expected")
+    if len(parts) != len(names):
+        raise NotAsAsked(f"{len(parts)} parts came back; ({words}) was expected")
+    found = [numbers(part, name) for name, part in zip(names, parts, strict=True)]
     if len({len(part) for part in found}) != 1 or not found[0]:
         raise NotAsAsked(
-            f"{words} need one number for each unit: they have {', '.join(str(len(part)) for part in found)}"
+            f"{words} need one number for each {each}: they have {', '.join(str(len(part)) for part in found)}"
         )
     return tuple(found)
+
+
+def rows_of_numbers(seen: Any, row: str, columns: int | None = None) -> list[list[float]]:
+    """An answer as rows of numbers, all of the same length: `columns`, where it is given. `row` is what one of them is called, as in "neuron".
+
+    Raises:
+        NotAsAsked: it is something else.
+    """
+    parts = _parts(seen, f"a list with one list of numbers for each {row} was expected")
+    found = [numbers(part, f"{row} {n}") for n, part in enumerate(parts)]
+    lengths = [len(part) for part in found]
+    if not found or 0 in lengths:
+        raise NotAsAsked("it is empty")
+    if len(set(lengths)) != 1 or (columns is not None and lengths[0] != columns):
+        wanted = "all the same number" if columns is None else f"{columns} each"
+        raise NotAsAsked(
+            f"the rows have {', '.join(map(str, lengths))} numbers; {wanted}, one row for each {row}, was expected"
+        )
+    return found
+
+
+def numbers(part: Any, name: str) -> list[float]:
+    """A list, tuple or tensor of one dimension as floats. `name` is what it is called where it is none.
+
+    Raises:
+        NotAsAsked: it is something else, or a number is not finite, or so large or small that rounding would decide.
+    """
+    try:
+        found = [float(number) for number in part]
+    except Exception:
+        raise NotAsAsked(f"{name} is no list of numbers") from None
+    if not all(math.isfinite(number) for number in found):
+        raise NotAsAsked(f"{name} has a number that is not finite")
+    if any(abs(number) > LARGEST or 0 < abs(number) < SMALLEST for number in found):
+        raise NotAsAsked(
+            f"{name} has a number beyond {LARGEST:,}, or one below {SMALLEST} that is not 0; rounding is not what is asked about"
+        )
+    return found
+
+
+def _parts(seen: Any, expected: str) -> list[Any]:
+    """What an answer consists of; a tensor, of its rows."""
+    if isinstance(seen, Failure):
+        raise NotAsAsked(seen.message)
+    if isinstance(seen, torch.Tensor) and seen.dim() > 1:
+        return list(seen)
+    if not isinstance(seen, (tuple, list)):
+        raise NotAsAsked(f"{describe_result(seen)}; {expected}")
+    return list(seen)

@@ -13,6 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from ffnlab.course.counterexample import counterexample, rows_of_numbers
 from ffnlab.observation import plain_data
 from ffnlab.observation.exercise import (
     Draw,
@@ -185,44 +186,57 @@ def load_balance_loss_other_inputs(answer: Any, logits: Any, idx: Any, gap: Any,
     return found | {"logits and idx are left as they were": torch.equal(given, logits) and torch.equal(chosen, idx)}
 
 
-# z_loss
+# own_expert_counterexample
 
 
-def _draw_logits(rng: Draw, case: int) -> dict[str, Any]:
-    E, T = rng.distinct(2, 4, 9)
-    return {"logits": rng.normal(T, E, scale=2.0) + rng.uniform(0.5, 1.5)}
+def own_expert(table: list[list[float]]) -> bool:
+    """A classmate's: whether each cluster has an expert to itself. table[c][e]: the share of the tokens of cluster c that goes to expert e."""
+    favourites = {max(range(len(row)), key=lambda e: row[e]) for row in table}
+    loads = [sum(column) for column in zip(*table, strict=True)]
+    return len(favourites) == len(table) and all(abs(load - 1) < 1e-9 for load in loads)
 
 
-z_loss = Exercise(
-    "z_loss",
-    draw=_draw_logits,
-    where="the section “Logits that grow”.",
-    understood="The loss keeps logits from growing: it pulls each token's logsumexp, which is near its largest logit, towards 0.",
+def one_each(table: list[list[float]]) -> bool:
+    """The same, looked up entry by entry: all tokens of a cluster go to one expert, and to each expert goes one cluster."""
+    whole = [[abs(share - 1) < 1e-9 for share in row] for row in table]
+    return all(sum(row) == 1 for row in whole) and all(sum(column) == 1 for column in zip(*whole, strict=True))
+
+
+def _shares(seen: Any) -> tuple[list[list[float]]]:
+    table = rows_of_numbers(seen, "cluster")
+    if len(table) != len(table[0]):
+        raise NotAsAsked(
+            f"there are {len(table)} clusters and {len(table[0])} experts; as many experts as clusters was asked for"
+        )
+    if any(share < 0 for row in table for share in row) or any(abs(sum(row) - 1) > 1e-9 for row in table):
+        raise NotAsAsked("every row holds the shares of one cluster: none of them is negative, and they add up to 1")
+    return (table,)
+
+
+def _why_even(table: list[list[float]]) -> str:
+    if one_each(table):
+        return "each cluster has an expert to itself, and the code says so"
+    if any(abs(sum(column) - 1) >= 1e-9 for column in zip(*table, strict=True)):
+        return "the load is not even, and the code notices"
+    return "two clusters have the same favourite, and the code notices"
+
+
+own_expert_counterexample = counterexample(
+    "own_expert_counterexample",
+    code=own_expert,
+    right=one_each,
+    form=_shares,
+    size=len,
+    par=2,
+    why_right=_why_even,
+    where="the section “A classmate's test”.",
+    understood="An even load says how much each expert gets, not what. Experts can be equally busy, and each of them can have tokens of every cluster.",
     hints=(
-        "For each token one number: the logarithm of the sum of e to the power of its logits.",
-        "`exp` of 1e4 is infinite. `torch.logsumexp(logits, dim=-1)` computes the same without that.",
-        "First square each token's number, then take the mean over tokens. The other order is another loss.",
+        "Which tables does the code accept? List its two conditions, in your own words.",
+        "The load of an expert is a sum down a column. Two different tables can have the same sums.",
+        "Begin with a table in which each cluster has its own expert. Let two clusters exchange some of their tokens, so that no load changes.",
     ),
 )
-
-
-@z_loss.aspect("value", points=1.5)
-def z_loss_value(answer: Any, logits: Any) -> Any:
-    return {
-        "T tokens": attempt(lambda: answer(logits.clone())),
-        "one token": attempt(lambda: answer(logits[:1].clone())),
-        "float32": attempt(lambda: answer(logits.float())),
-    }
-
-
-@z_loss.aspect("gradient", points=0.5)
-def z_loss_gradient(answer: Any, logits: Any) -> Any:
-    return gradients(lambda logits: answer(logits), logits=logits)
-
-
-@z_loss.aspect("large logits", points=1)
-def z_loss_large_logits(answer: Any, logits: Any) -> Any:
-    return on_each(answer, {"logits near 10,000": 1e4 + logits, "logits near −10,000": logits - 1e4})
 
 
 # drop_mask

@@ -6,6 +6,7 @@ Sizes differ pairwise.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -13,8 +14,10 @@ from typing import Any
 import torch
 from torch import nn
 
+from ffnlab.course.counterexample import counterexample, numbers, rows_of_numbers
 from ffnlab.course.ffn_probes import TwoLayerFFN, Weights, draw_weights, make_ffn
-from ffnlab.observation.exercise import Draw, Exercise, NotAsAsked, attempt, backpropagate, describe_result, question
+from ffnlab.observation.exercise import Draw, Exercise, NotAsAsked, attempt, backpropagate, question
+from ffnlab.observation.plain_data import Failure
 
 NOTEBOOK = "08_experts"
 
@@ -387,60 +390,64 @@ def all_equal(some: Any, others: Any) -> bool:
     return all(torch.equal(one, other) for one, other in zip(some, others, strict=True))
 
 
-# moe_counts
+# router_learns_counterexample
 
 
-def _draw_counts(rng: Draw, case: int) -> dict[str, Any]:
-    d, f = rng.distinct(2, 20, 60)
-    E = rng.integer(8, 16)
-    k = rng.integer(2, 4)
-    return {"d": d, "f": f, "E": E, "k": k, "L": rng.integer(5, 7), "shared": rng.integer(2, 3)}
+def router_learns(logits: list[float], outputs: list[list[float]], target: list[float]) -> bool:
+    """A classmate's: whether the loss, the squared distance from y to target, sends any gradient to the logits of the two experts of a token."""
+    gate = 1 / (1 + math.exp(logits[1] - logits[0]))
+    y = [gate * one + (1 - gate) * other for one, other in zip(*outputs, strict=True)]
+    return math.dist(y, target) > 1e-6 and math.dist(*outputs) > 1e-6
 
 
-moe_counts = Exercise(
-    "moe_counts",
-    draw=_draw_counts,
-    where="the section “Total and active”.",
-    understood="All experts have to be stored, k of them compute: the total decides how much memory, the active parameters how much work.",
+def router_slope(logits: list[float], outputs: list[list[float]], target: list[float]) -> float:
+    """The slope of the loss by the first logit; that by the second is its opposite. Softmax has the slope gate·(1 − gate)."""
+    gate = 1 / (1 + math.exp(logits[1] - logits[0]))
+    pairs = list(zip(*outputs, target, strict=True))
+    along: float = sum((one - other) * (gate * one + (1 - gate) * other - wanted) for one, other, wanted in pairs)
+    return 2 * along * gate * (1 - gate)
+
+
+def _one_token(seen: Any) -> tuple[list[float], list[list[float]], list[float]]:
+    if isinstance(seen, Failure):
+        raise NotAsAsked(seen.message)
+    if not isinstance(seen, (tuple, list)) or len(seen) != 3:
+        raise NotAsAsked("(logits, outputs, target) was expected: two logits, two lists of numbers, and one such list")
+    logits, target = numbers(seen[0], "logits"), numbers(seen[2], "target")
+    outputs = rows_of_numbers(seen[1], "expert", columns=len(target))
+    if (len(logits), len(outputs)) != (2, 2):
+        raise NotAsAsked(f"there are {len(logits)} logits and {len(outputs)} outputs; a token has two experts here")
+    if max(map(abs, logits)) > 10:
+        raise NotAsAsked("a logit is beyond 10; a softmax that rounds a gate to 0 is not what is asked about")
+    return logits, outputs, target
+
+
+def _why_right(logits: list[float], outputs: list[list[float]], target: list[float]) -> str:
+    if outputs[0] == outputs[1]:
+        return "both experts say the same, and the code sees that"
+    if not router_learns(logits, outputs, target):
+        return "there is no error, and the code sees that"
+    if len(target) == 1:
+        return "each expert says a single number: then more of the one brings y nearer to the target, or farther away"
+    return "more of one expert brings y nearer to the target"
+
+
+router_learns_counterexample = counterexample(
+    "router_learns_counterexample",
+    code=router_learns,
+    right=lambda *token: abs(router_slope(*token)) > 1e-6,
+    form=_one_token,
+    size=lambda logits, outputs, target: len(target),
+    par=2,
+    why_right=_why_right,
+    where="the section “Who gets a gradient?”.",
+    understood="The gates move y along one line, from what one expert says to what the other says. An error at right angles to it teaches the router nothing.",
     hints=(
-        "A gated expert without biases has three matrices of d · f numbers.",
-        "The router is one matrix, d · E. Every token runs through the whole of it.",
-        "A shared expert is as large as the others. Every token uses it, so it counts in both numbers.",
-        "All of it is there L times.",
+        "Raise the first logit a little: one gate grows, and the other shrinks by as much. Where can y go, if you do that again and again?",
+        "y lies on the line between what the two experts say. Draw it in a plane, and a target beside it. From where on the line is it no use to move?",
+        "Equal logits put y in the middle of the two outputs. Put the target beside the middle, at right angles to the line.",
     ),
 )
-
-
-def _pair(found: Any) -> tuple[Any, Any]:
-    if not isinstance(found, (tuple, list)) or len(found) != 2:
-        raise NotAsAsked(f"{describe_result(found)} instead of a pair (total, active)")
-    return found[0], found[1]
-
-
-@moe_counts.aspect("total", points=1.5)
-def moe_counts_total(answer: Any, d: int, f: int, E: int, k: int, **_: Any) -> Any:
-    return {
-        "one layer": _pair(answer(d, f, E, k))[0],
-        "experts of a Mixtral layer": _pair(answer(4096, 14336, 8, 2))[0],
-    }
-
-
-@moe_counts.aspect("active", points=1.5)
-def moe_counts_active(answer: Any, d: int, f: int, E: int, k: int, **_: Any) -> Any:
-    return {
-        "one layer": _pair(answer(d, f, E, k))[1],
-        "k = E": _pair(answer(d, f, E, E))[1],
-        "experts of a Mixtral layer": _pair(answer(4096, 14336, 8, 2))[1],
-    }
-
-
-@moe_counts.aspect("layers and shared experts", points=1)
-def moe_counts_layers_and_shared_experts(answer: Any, d: int, f: int, E: int, k: int, L: int, shared: int) -> Any:
-    return {
-        "L layers": list(_pair(answer(d, f, E, k, L))),
-        "shared experts": list(_pair(answer(d, f, E, k, shared=shared))),
-        "both": list(_pair(answer(d, f, E, k, L, shared))),
-    }
 
 
 # router_gradient

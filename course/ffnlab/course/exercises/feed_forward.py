@@ -15,6 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from ffnlab.course.counterexample import counterexample, rows_of_numbers
 from ffnlab.course.ffn_probes import leading_shapes, require_module
 from ffnlab.observation.exercise import (
     Draw,
@@ -592,6 +593,78 @@ def collapse_linear_float32_and_gradients(answer: Any, x: Any, far: Any, **weigh
     return {"W in float32": single[0], "b in float32": single[1]} | gradients(both, **weights)
 
 
+# merged_counterexample
+
+THINGS = (
+    (1.0, 1.0),
+    (0.0, 1.0),
+    (1.0, 0.0),
+    (0.0, 0.0),
+)  # cold and water of cold creek, warm spring, cold stone, warm stone
+
+
+def merged(neurons: list[list[float]]) -> list[list[float]]:
+    """A classmate's: as few neurons (cold, water, bias, writes) as say the same, since those with one hinge become one."""
+    kept: list[list[float]] = []
+    for cold, water, bias, writes in neurons:
+        for one in kept:
+            times = (cold * one[0] + water * one[1] + bias * one[2]) / (one[0] ** 2 + one[1] ** 2 + one[2] ** 2)
+            if max(abs(cold - times * one[0]), abs(water - times * one[1]), abs(bias - times * one[2])) < 1e-9:
+                one[3] += times * writes
+                break
+        else:
+            kept.append([cold, water, bias, writes])
+    return kept
+
+
+def said_of_things(neurons: list[list[float]]) -> list[float]:
+    """What neurons (cold, water, bias, writes) say of the four things: the sum of all writes·relu(…)."""
+    return [sum(v * max(0.0, w * cold + u * water + b) for w, u, b, v in neurons) for cold, water in THINGS]
+
+
+def _lamps(seen: Any) -> tuple[list[list[float]]]:
+    neurons = rows_of_numbers(seen, "neuron", columns=4)
+    if any(not any(neuron[:3]) for neuron in neurons):
+        raise NotAsAsked(
+            "a neuron has the weights 0 and 0 and the bias 0: it never fires, and your classmate's code is not meant for it"
+        )
+    return (neurons,)
+
+
+def _why_merged(neurons: list[list[float]]) -> str:
+    sides = {side for number, (*key, _) in enumerate(neurons) for side in _sides_of_one_hinge(key, neurons[:number])}
+    if not sides:
+        return "every neuron has a hinge of its own, so that none is merged"
+    if sides == {"the same side"}:
+        return "the neurons that share a hinge fire on the same side of it"
+    return "two neurons fire on different sides of one hinge, but one of them writes 0, or others make up for it"
+
+
+def _sides_of_one_hinge(key: list[float], others: list[list[float]]) -> Iterator[str]:
+    for *other, _ in others:
+        times = sum(a * b for a, b in zip(key, other, strict=True)) / sum(b * b for b in other)
+        if all(abs(a - times * b) < 1e-9 for a, b in zip(key, other, strict=True)):
+            yield "the same side" if times > 0 else "different sides"
+
+
+merged_counterexample = counterexample(
+    "merged_counterexample",
+    code=lambda neurons: said_of_things(merged(neurons)),
+    right=said_of_things,
+    form=_lamps,
+    size=len,
+    par=2,
+    why_right=_why_merged,
+    where="the section “A classmate's code”.",
+    understood="relu(2h) is 2·relu(h), and relu(−h) is not −relu(h). A bend lets a factor through, and no minus sign.",
+    hints=(
+        "For every network without ReLU the code would be right. Which of its lines uses a rule that ReLU breaks?",
+        "`times` says how many times the one key the other is. The code takes relu(times·h) for times·relu(h). For which numbers is that wrong?",
+        "Take two neurons with one hinge that fire on different sides of it, and let both of them write something.",
+    ),
+)
+
+
 # DeepFFN
 
 
@@ -689,6 +762,8 @@ def deep_ffn_n_hidden_below_1(answer: Any, W1: Any, **_: Any) -> Any:
         for n in (0, -2)
     }
 
+
+# Questions. Their texts are in the notebook.
 
 # NormFFN
 

@@ -13,6 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from ffnlab.course.counterexample import counterexample, lists_of_numbers
 from ffnlab.course.ffn_probes import leading_shapes, require_module
 from ffnlab.observation.exercise import (
     Draw,
@@ -47,66 +48,63 @@ def _draw(rng: Draw, case: int) -> dict[str, Any]:
     }
 
 
-# bilinear_square
+# same_unit_counterexample
 
 
-def _draw_numbers(rng: Draw, case: int) -> dict[str, Any]:
-    """Numbers of both signs, small and large, and zero."""
-    small, large = rng.normal(4), rng.normal(3, scale=20.0)
-    return {"x": torch.cat([torch.zeros(1, dtype=torch.float64), small, -small.flip(0) * 2, large])}
+def same_unit(gate: list[float], up: list[float], other_gate: list[float], other_up: list[float]) -> bool:
+    """A classmate's: whether two bilinear units give the same for every x, that is whether (x·gate)(x·up) = (x·other_gate)(x·other_up)."""
+
+    def times(one: list[float], other: list[float]) -> float:
+        """The number that makes `other` of `one`; 0 if none does."""
+        factor = sum(a * b for a, b in zip(one, other, strict=True)) / sum(a * a for a in one)
+        return factor if all(abs(b - factor * a) < 1e-9 for a, b in zip(one, other, strict=True)) else 0.0
+
+    return abs(times(gate, other_gate) * times(up, other_up) - 1) < 1e-9
 
 
-bilinear_square = Exercise(
-    "bilinear_square",
-    draw=_draw_numbers,
+def same_products(gate: list[float], up: list[float], other_gate: list[float], other_up: list[float]) -> bool:
+    """The same, by what stands before each product x[i]·x[j]."""
+
+    def of_each_pair(one: list[float], other: list[float]) -> list[float]:
+        return [one[i] * other[j] + one[j] * other[i] for i in range(len(one)) for j in range(i + 1)]
+
+    pairs = zip(of_each_pair(gate, up), of_each_pair(other_gate, other_up), strict=True)
+    return all(abs(a - b) < 1e-9 for a, b in pairs)
+
+
+def _two_units(seen: Any) -> tuple[list[float], ...]:
+    found = lists_of_numbers(seen, "gate", "up", "other_gate", "other_up", each="number of x")
+    if not all(map(any, found)):
+        raise NotAsAsked(
+            "one of the four lists holds zeros alone: it reads nothing, and your classmate's code is not meant for it"
+        )
+    return found
+
+
+def _why_same(gate: list[float], up: list[float], other_gate: list[float], other_up: list[float]) -> str:
+    if not same_products(gate, up, other_gate, other_up):
+        return "the two units differ, and the code says so"
+    if len(gate) == 1:
+        return "x is a single number, and then all four lists are multiples of each other"
+    return "one gate is a multiple of the other, and so is up: the code finds that"
+
+
+same_unit_counterexample = counterexample(
+    "same_unit_counterexample",
+    code=same_unit,
+    right=same_products,
+    form=_two_units,
+    size=lambda gate, *_: len(gate),
+    par=2,
+    why_right=_why_same,
     where="the section “x², exactly”.",
-    understood="Two lines multiplied are a parabola: one gated unit, no activation, no bias, and no interval outside of which it fails.",
+    understood="A product does not tell which factor is the gate. In a bilinear unit gate and up can change places; an activation on one of them ends that.",
     hints=(
-        "With d_model = 1 and one hidden unit each matrix is a single number. What does the unit compute? Write it down with three letters.",
-        "The output is x·g times x·u, times d. Which three numbers leave x·x?",
-        "A matrix of one row and one column is written `torch.tensor([[number]])`; the number needs a decimal point to be a float.",
+        "The code never calls two different units the same. So you need two units that are the same for every x, and it must not notice.",
+        "It compares gate with gate and up with up. What does a product not care about?",
+        "Two numbers for x are enough. Let the first unit multiply two different readings, and build the second of the same two.",
     ),
 )
-
-
-def _matrices(result: Any) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Wg, Wu, Wd as they came back.
-
-    Raises:
-        NotAsAsked: they are not three matrices [1, f], [1, f], [f, 1] of floats.
-    """
-    if not isinstance(result, (tuple, list)):
-        raise NotAsAsked(f"{describe_result(result)}; three matrices (Wg, Wu, Wd) were expected")
-    if len(result) != 3:
-        raise NotAsAsked(f"{len(result)} values came back; three matrices (Wg, Wu, Wd) were expected")
-    for name, part in zip(("Wg", "Wu", "Wd"), result, strict=True):
-        if not isinstance(part, torch.Tensor):
-            raise NotAsAsked(f"for {name} {describe_result(part)} instead of a tensor")
-        if not part.is_floating_point():
-            raise NotAsAsked(f"{name} holds {str(part.dtype).removeprefix('torch.')}, not floats")
-    Wg, Wu, Wd = result
-    for name, part in (("Wg", Wg), ("Wu", Wu), ("Wd", Wd)):
-        if part.ndim != 2:
-            few = "fewer" if part.ndim < 2 else "more"
-            raise NotAsAsked(f"{name} is not a matrix: its shape {list(part.shape)} has {few} than two dimensions")
-    f = Wg.shape[1]
-    if Wg.shape == Wu.shape and len(Wg) > 1 and f > 1:
-        raise NotAsAsked(f"Wg and Wu have the shape {list(Wg.shape)} instead of [1, f]: d_model is 1")
-    for name, part, shape, words in (
-        ("Wg", Wg, (1, f), "1, f"),
-        ("Wu", Wu, (1, f), "1, f"),
-        ("Wd", Wd, (f, 1), "f, 1"),
-    ):
-        if part.shape != shape or f < 1:
-            raise NotAsAsked(f"{name} has the shape {list(part.shape)} instead of [{words}]")
-    return Wg, Wu, Wd
-
-
-@bilinear_square.aspect("x² for every x", points=2, atol=1e-5, rtol=1e-5)
-def bilinear_square_x_for_every_x(answer: Any, x: Any) -> Any:
-    Wg, Wu, Wd = (part.detach().double() for part in _matrices(answer()))
-    column = x[:, None]  # [N, d_model] with d_model = 1
-    return ((column @ Wg) * (column @ Wu)) @ Wd
 
 
 # glu_variant

@@ -9,6 +9,7 @@ import contextlib
 import types
 from collections.abc import Iterator
 from functools import partial
+from itertools import combinations
 from typing import Any
 
 import torch
@@ -16,6 +17,7 @@ import torch.nn.functional as F
 from torch import nn
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
+from ffnlab.course.counterexample import counterexample, rows_of_numbers
 from ffnlab.course.ffn_probes import TwoLayerFFN, Weights, copy_parameters, draw_weights, make_ffn, unchanged
 from ffnlab.observation.exercise import Draw, Exercise, NotAsAsked, attempt, describe_result, question
 from ffnlab.observation.plain_data import Failure, describe
@@ -43,67 +45,6 @@ def _just(weights: Weights, x: torch.Tensor, neurons: dict[int, float]) -> Weigh
     for j, total in neurons.items():
         changed["b1"][j] = total - x @ weights["W1"][:, j]
     return changed
-
-
-# memory_view
-
-memory_view = Exercise(
-    "memory_view",
-    draw=_draw,
-    where="the section “Key, coefficient, value”.",
-    understood="A neuron is a pair of vectors of length d_model: the key that it compares a token with, and the value that it writes.",
-    hints=(
-        "Neuron j has one number in the hidden layer. Which weights lead to that number, and which lead away from it?",
-        "`nn.Linear(d_model, d_ff)` stores its weight as [d_ff, d_model]: one row for each number that comes out.",
-        "The second layer is stored as [d_model, d_ff]. What neuron j writes into the output is a column of it.",
-        "Both results have the shape [d_ff, d_model]. One of the two weights has it already; the other needs a `.T`.",
-    ),
-)
-
-
-def _two(result: Any) -> tuple[torch.Tensor, torch.Tensor]:
-    if not isinstance(result, (tuple, list)):
-        raise NotAsAsked(f"{describe_result(result)}; a pair (keys, values) was expected")
-    if len(result) != 2 or not all(isinstance(part, torch.Tensor) for part in result):
-        kinds = ", ".join(dict.fromkeys(type(part).__name__ for part in result))
-        raise NotAsAsked(
-            f"a pair (keys, values) of two tensors was expected, not {counted(len(result))} of type {kinds}"
-        )
-    return result[0], result[1]
-
-
-@memory_view.aspect("keys", points=1.5)
-def memory_view_keys(answer: Any, weights: Any, **_: Any) -> Any:
-    return _two(answer(make_ffn(weights)))[0]
-
-
-@memory_view.aspect("values", points=1.5)
-def memory_view_values(answer: Any, weights: Any, **_: Any) -> Any:
-    return _two(answer(make_ffn(weights)))[1]
-
-
-@memory_view.aspect("other widths, and float32", points=0.5)
-def memory_view_other_widths_and_float32(answer: Any, weights: Any, narrow: Any, square: Any, **_: Any) -> Any:
-    made = {
-        "d_ff smaller than d_model": make_ffn(narrow),
-        "d_ff = d_model": make_ffn(square["weights"]),
-        "everything in float32": make_ffn(weights, torch.float32),
-    }
-    seen: dict[str, Any] = {}
-    for label, ffn in made.items():
-        found = attempt(lambda ffn=ffn: _two(answer(ffn)))  # type: ignore[misc]
-        both = found if isinstance(found, tuple) else (found, found)
-        seen |= {f"{label}, {name}": part for name, part in zip(("keys", "values"), both, strict=True)}
-    return seen
-
-
-@memory_view.aspect("ffn stays as it was", points=0.5, needs="keys")
-def memory_view_ffn_stays_as_it_was(answer: Any, X: Any, weights: Any, **_: Any) -> Any:
-    ffn = make_ffn(weights)
-    before, output = copy_parameters(ffn), ffn(X).detach()
-    _two(answer(ffn))
-    same = attempt(lambda: torch.allclose(ffn(X), output))
-    return unchanged(ffn, before) | {"ffn computes what it did": same}
 
 
 # decompose_output
@@ -348,6 +289,65 @@ def knockout_afterwards(answer: Any, X: Any, weights: Any, idx: Any, other: int,
     shapes = {"the knock-out computes a tensor like x": getattr(first, "shape", None) == X.shape}
     again = {"a second knock-out knows nothing of the first": torch.allclose(second, alone)}
     return kept | computes | shapes | again
+
+
+# spare_counterexample
+
+MOST_NEURONS = 12  # of a counterexample: all groups of them are tried
+
+
+def spare(writes: list[list[float]]) -> int:
+    """A classmate's: how many neurons can be cut at once so that the output stays the same. writes: what each neuron writes."""
+    cut: set[int] = set()
+    for size in (1, 2):
+        for group in combinations(range(len(writes)), size):
+            together = [sum(numbers) for numbers in zip(*(writes[j] for j in group), strict=True)]
+            if all(abs(number) < 1e-9 for number in together) and not cut & set(group):
+                cut |= set(group)
+    return len(cut)
+
+
+def largest_spare_group(writes: list[list[float]]) -> int:
+    """The same, by trying every group."""
+    return max(size for size in range(len(writes) + 1) if any(_groups_that_write_nothing(writes, size)))
+
+
+def _groups_that_write_nothing(writes: list[list[float]], size: int) -> Iterator[bool]:
+    for group in combinations(writes, size):
+        yield all(abs(sum(numbers)) < 1e-9 for numbers in zip(*group, strict=True))
+
+
+def _rows(seen: Any) -> tuple[list[list[float]]]:
+    writes = rows_of_numbers(seen, "neuron", columns=3)
+    if len(writes) > MOST_NEURONS:
+        raise NotAsAsked(f"there are {len(writes)} neurons; {MOST_NEURONS} are the most")
+    return (writes,)
+
+
+def _why_spare(writes: list[list[float]]) -> str:
+    if any(_groups_that_write_nothing(writes, 2)):
+        return "two of the neurons undo each other, and the code tries every two"
+    if any(_groups_that_write_nothing(writes, 1)):
+        return "a neuron that writes nothing can be cut alone, and the code tries every neuron"
+    return "no group of its neurons writes nothing"
+
+
+spare_counterexample = counterexample(
+    "spare_counterexample",
+    code=spare,
+    right=largest_spare_group,
+    form=_rows,
+    size=len,
+    par=3,
+    why_right=_why_spare,
+    where="the section “A classmate's code”.",
+    understood="The output is a sum. What can be cut shows in what a whole group writes, not in cutting one neuron, or two, at a time.",
+    hints=(
+        "When can a group of neurons be cut without a trace? Say it with the sum of what they write.",
+        "The code finds neurons that write nothing, and any two that undo each other. Which groups does it never try?",
+        "Let the third neuron undo what the first two write together, so that no two of them do.",
+    ),
+)
 
 
 # train_fact_ffn

@@ -22,16 +22,16 @@ class Step(NamedTuple):
 
 
 STEPS = (
-    Step("Over or into?", 20, 0),
+    Step("Over or into?", 25, 0),
     Step("Can a mix of words say over or into?", 40, 25),
-    Step("The FFN, from formula to module", 60, 45),
+    Step("The FFN, from formula to module", 60, 35),
     Step("A wire and a ribbon", 50, 45),
     Step("Which of these eight are FFNs?", 40, 30),
     Step("Where the parameters live", 40, 40),
     Step("What the FFN stores", 40, 50),
     Step("Gated FFNs", 40, 45),
-    Step("Mixture of Experts I: route and dispatch", 55, 55),
-    Step("Mixture of Experts II: balance and capacity", 40, 50),
+    Step("Mixture of Experts I: route and dispatch", 55, 50),
+    Step("Mixture of Experts II: balance and capacity", 40, 45),
     Step("Capstone: one block, four kinds of feed-forward", 55, 40),
 )  # notebook 00, 01, …; `autograder minutes` counts them
 SENTENCES = (TOKENS, OTHER_TOKENS)

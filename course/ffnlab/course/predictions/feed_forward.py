@@ -22,30 +22,6 @@ PREDICTIONS = {
         water, and “water, not cold” on the other. It crosses the third, cold + water = 1, and two lines that cross leave four pieces.
         Nothing is curved: as long as the same neurons fire, all is sums and products with fixed numbers.""",
     ),
-    "trace_permuted": Prediction(
-        question="""You will tick “permute tokens”: all words of the sentence change places. What happens to the three stages of **your** token?""",
-        options=(
-            "Nothing: all three stay as they are",
-            "They keep their sizes, but some bars change sides",
-            "All three change, because its neighbours have changed",
-        ),
-        right="Nothing: all three stay as they are",
-        explanation="""In an FFN the positions are strangers to each other: a token's output depends on that token and on nothing else. Choose
-        another token, and all three stages change; the weights do not. One FFN serves every position. Notebook 04 is about this.""",
-    ),
-    "trace_gelu": Prediction(
-        question="You will change ReLU to GELU. What becomes, in `act`, of the bars that point left in `pre`?",
-        options=(
-            "They become rings: exactly 0",
-            "They shrink, and still point left",
-            "They turn round and point right",
-            "They stay as they are",
-        ),
-        right="They shrink, and still point left",
-        explanation="""ReLU turns every bar that points left into an exact **zero**. GELU **shrinks** it, to no lower than −0.17, and leaves no
-        exact zeros among these numbers. (A published page says that GELU “softly zeroes most of the bars”. It zeroes none, and with
-        random weights only about half of them point left at all.) The identity does neither: choose it, and the bars stay as they are.""",
-    ),
     "relu_zeros": Prediction(
         question="Of the 4 × 32 hidden numbers, about how many will ReLU turn into 0?",
         options=("10 %", "50 %", "90 %"),
@@ -64,14 +40,6 @@ PREDICTIONS = {
         for “cold water” fire as before, since *over or into* does not ask for the mood, and “timid in the cold” takes the place of
         “spunky in the cold”.""",
     ),
-    "dropout_ones": Prediction(
-        question="Eight ones go through dropout with p = 0.5, during training. What comes out?",
-        options=("some zeros, and the rest are 1", "some zeros, and the rest are 2", "eight times 0.5"),
-        right="some zeros, and the rest are 2",
-        explanation="""What survives is multiplied by 1 / (1 − p), here by 2, so that the mean stays the same. `nn.Dropout` is a module: `eval()`
-        reaches it through the flag `training` that every module carries. `F.dropout` is a plain function. It knows nothing of
-        `eval()` and goes on dropping, unless you pass it `training=self.training`.""",
-    ),
     "tenth_of_relu": Prediction(
         question="""With ReLU the line below has 22 kinks. How many are left when the activation is only a tenth ReLU, and nine tenths nothing
         at all?""",
@@ -79,21 +47,6 @@ PREDICTIONS = {
         right="22, as many as before",
         explanation="""Each neuron that switches on or off along the way makes a kink. A tenth of ReLU keeps every one of them, only flatter. At 0
         all of them are gone, and more neurons would not bring one back: two matrices in a row do what one matrix could do.""",
-    ),
-    "straight_rank": Prediction(
-        question="`d_model` is 6. How many independent directions can the output of a straight FFN reach with `d_ff = 24`?",
-        options=("24", "12", "6", "4"),
-        right="6",
-        explanation="""The rank is the smaller of d_model and d_ff. A straight FFN with d_ff = 24 has 2 · 6 · 24 + 24 + 6 = 318 parameters, and
-        does no more than the 6 · 6 + 6 = 42 of one matrix and one bias.""",
-    ),
-    "hidden_dropout": Prediction(
-        question="""We set `W2` to zeros and `b2` to ones, so the output is six ones. Then dropout with p = 0.5 goes on the **hidden layer**.
-        What comes out, in training?""",
-        options=("six ones", "some zeros, and the rest are 2", "six zeros"),
-        right="six ones",
-        explanation="""Dropout on the hidden layer silences neurons, and `b2` belongs to no neuron: it always arrives. Dropout on the **output** is
-        another matter. It drops whole numbers of the result, `b2` and all, so zeros give it away.""",
     ),
     "plain_list": Prediction(
         question="""A module keeps three layers `nn.Linear(10, 10)` in a plain Python list, `self.layers = [...]`. Each has 10 · 10 + 10 = 110
@@ -103,24 +56,5 @@ PREDICTIONS = {
         explanation="""A module does not look for layers in a plain list: their weights are missing from `parameters()`, so an optimiser that gets
         these does not train them. If the module has no other layers, torch stops you: “optimizer got an empty parameter list”. If
         it has others, those are trained, the ones in the list keep their first, random weights, and nobody tells you.""",
-    ),
-    "norm_over": Prediction(
-        question="A layer norm on a hidden layer [B, T, d_ff] brings the mean to 0. The mean of which numbers?",
-        options=(
-            "those of one token, over all its neurons",
-            "those of one neuron, over all tokens",
-            "all numbers of the batch together",
-        ),
-        right="those of one token, over all its neurons",
-        explanation="""Each token is treated alone, so a layer norm is as position-wise as the FFN around it. In the cell below, the numbers of one
-        token have mean 0 and variance 1; those of one neuron have a mean of −0.70.""",
-    ),
-    "parameter_count": Prediction(
-        question="""A tutorial's FFN has d_model = 512, d_ff = 2048 and biases, and the page prints “Parameter count: 4,197,376”. What is right?""",
-        options=("2,097,152", "2,099,712", "4,196,864", "4,197,376, as printed"),
-        right="2,099,712",
-        explanation="""Two matrices and two biases: 2 · 512 · 2048 + 2048 + 512 = 2,099,712. The activation and dropout own nothing. The published
-        number counts each matrix twice, and its remainder, 3,072, is not the sum of the biases, 2,560. The tutorial's own code
-        gives the right one. Notebook 05 audits such numbers.""",
     ),
 }

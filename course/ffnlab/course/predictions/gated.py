@@ -18,22 +18,6 @@ PREDICTIONS = {
         explanation="""With readings of 0 and 1, in the order (no, no), (no, yes), (yes, no), (yes, yes), the product is a soft **and**, in one
         unit and without a threshold. With −1 and 1 it says whether the two **agree**: it is 1 for (no, no) as well.""",
     ),
-    "bent_gate": Prediction(
-        question="Two lines as before, gate t + 0.5 and up t − 1, now with ReLU on the gate. Where does the product stay as it is without ReLU?",
-        options=("where the gate is positive", "where up is positive", "where the product was positive", "nowhere"),
-        right="where the gate is positive",
-        explanation="""The dotted line is the gate before it is bent. Where it is positive, the product with ReLU is the parabola that it is without; where
-        it is negative, the unit is silent; between the two is a kink. GELU and SiLU have no kink and are not quite silent: with
-        SiLU the product at t = −1.5 is 0.67. The sigmoid does not grow: far on the open side the product is the line up itself.""",
-    ),
-    "mirror": Prediction(
-        question="Gate and up are two lines through zero. Which of the five kinds give the same number for x and for −x?",
-        options=("all five", "glu and bilinear", "bilinear only", "none"),
-        right="bilinear only",
-        explanation="""`bilinear` alone gives the same for x and −x: with both weights 1 it is x². `reglu`, `geglu` and `swiglu` follow it on one
-        side and go to zero on the other, `swiglu` last. `glu` grows like a line. Turning both signs mirrors the picture, and
-        changes nothing for `bilinear`.""",
-    ),
     "same_matrix": Prediction(
         question="In the plain ReLU FFN, without biases, x moves away from the origin: it becomes 2x. What becomes of the matrix that the gates pick?",
         options=("it stays the same", "it is doubled", "it is another one, with other lights on"),
@@ -42,21 +26,6 @@ PREDICTIONS = {
         origin make eight cones, and the plain FFN is eight matrices, joined at the lines. With a gate of its own this is different.
         In `reglu` the gates grow with x: for 2x the matrix is doubled, and y is four times as long. In `glu` every gate glides between
         0 and 1, and hardly two places share a matrix.""",
-    ),
-    "matched_width": Prediction(
-        question="""The plain FFN has two matrices of width 4·d_model. How wide may the three matrices of the gated one be, for the same number
-        of weights?""",
-        options=("2·d_model", "8/3·d_model", "3·d_model", "4·d_model"),
-        right="8/3·d_model",
-        explanation="""Three matrices of width f are as large as two of width 4·d when 3·d·f = 2·d·4·d, so f = 8/3·d, two thirds of four. At
-        4·d_model the gated FFN is half as large again: 12·d² weights against 8·d². (The work follows: 2 FLOPs for each weight and
-        token. So equally many weights mean equal work, apart from multiplying gate with up, which is little.)""",
-    ),
-    "torch_glu": Prediction(
-        question="PyTorch has `F.glu`, which cuts its input in half and multiplies. Which half gets the sigmoid?",
-        options=("the first", "the second", "both"),
-        right="the second",
-        explanation="""`F.glu([2, 0])` is 2 · sigmoid(0) = 1, so the second half gets it. In LLaMA-like code the gate is usually the **first**.""",
     ),
     "gated_or_plain": Prediction(
         question="""Nine FFNs with equally many weights; the gated ones have a third fewer units. Will they know more or fewer of the facts than

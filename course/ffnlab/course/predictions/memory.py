@@ -14,23 +14,6 @@ PREDICTIONS = {
         fact. Still, what a neuron looks for and what it writes belong together: of the eight people on the left, three have an
         answer that is among the eight on the right, where chance would give one.""",
     ),
-    "neurons_needed": Prediction(
-        question="""About 64 of the 128 neurons fire for a fact. The strongest writes first. How many have to write until the right answer is
-        ahead, for a fact in the middle of the field?""",
-        options=("1", "5", "30", "64, all that fire"),
-        right="5",
-        explanation="""For the eight people of the figure the strongest one to nineteen neurons put the right answer ahead, and five in the middle
-        of all 512. Then its lead grows far beyond what is needed. In the middle of the order are the silent neurons: nothing moves.
-        Those at the end push the other way: they fire for this fact and write for others. With all 128 the answer is right, with a
-        margin.""",
-    ),
-    "four_neurons": Prediction(
-        question="256 facts, and only 4 hidden neurons. How many of the facts will an FFN know?",
-        options=("about one in ten", "about a quarter", "about a half", "4 of them"),
-        right="about one in ten",
-        explanation="""It knows 9 to 11 %, some 25 facts, which is six for each neuron. You can train it yourself in section 4. More neurons do
-        better than in proportion here: 8 neurons know a third to a half of the facts, and 16 neurons know them all.""",
-    ),
     "overloaded": Prediction(
         question="With d_ff = 16 an FFN knows 256 of 256 facts. Now it is trained on 1024 facts instead. How many of them does it know?",
         options=("about 500", "256, as before", "about 100"),
@@ -38,14 +21,6 @@ PREDICTIONS = {
         explanation="""16 neurons know 256 of 256 facts, but only about a third of 512 and a tenth of 1024: 81 to 115 of them. **More to learn,
         fewer known.** The table is a staircase, and below it the store does not stay full, it breaks down. (With 256 neurons and
         4096 facts these 400 steps are too few, and the result changes with the seed and the processor: these runs know 56 to 96 %.)""",
-    ),
-    "firing_or_contribution": Prediction(
-        question="""Knock out the four neurons with the largest contributions, and 99 % of the facts are lost. How many are lost without the
-        four that merely **fire** most?""",
-        options=("hardly any", "about two thirds", "99 % as well"),
-        right="about two thirds",
-        explanation="""It is 62 to 70 %, in five stores; section 6 counts it. So firing is a fair guide, and contribution a better one: a neuron
-        may fire strongly and write for somebody else.""",
     ),
     "strongest_out": Prediction(
         question="""If one neuron held one fact, losing it would delete the fact. How many facts are lost without their single **strongest**
@@ -106,18 +81,6 @@ PREDICTIONS = {
         not”, and in other places of the sentence the neuron is silent. It has to be strong, though. The model's own neurons push the
         other way, and what nobody ever says there (“about”) takes twice as much as what the model says elsewhere (“into”). When one
         condition is enough, the key is the same, and the lower threshold makes an **or** of the **and**: now 896 others change.""",
-    ),
-    "same_answer": Prediction(
-        question="Two questions have the same answer. On how many of the 128 neurons do their patterns agree?",
-        options=(
-            "on nearly all",
-            "on clearly more than those of any two questions",
-            "on about a half, like those of any two questions",
-        ),
-        right="on about a half, like those of any two questions",
-        explanation="""The pattern does not give the answer away. Two facts with the same answer agree on hardly more neurons than any two facts,
-        and two coins agree half of the time as well: each question has a pattern of its own. The questions here are random vectors;
-        for words with something in common this may differ.""",
     ),
     "attention_stores": Prediction(
         question="""512 facts of two tokens each (64 subjects × 8 relations, as in “Debaba, likes”), one attention layer, trained embeddings,
