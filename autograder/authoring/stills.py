@@ -29,7 +29,8 @@ PREVIEWED = "creek_switch"  # the board of the front page
 PREVIEW_FILE = Path(__file__).parents[1] / "site" / "static" / "preview.png"
 PREVIEW_SIZE = (1200, 630)  # CSS pixels: what those who show links ask for
 PREVIEW = """<!doctype html><html><body style="margin: 0; padding: 32px 114px; background: #fff; font-family: system-ui, sans-serif">
-<h1 style="margin: 0 0 20px; font-size: 53px; line-height: 1.1; letter-spacing: -0.015em">{title}</h1><div style="zoom: 1.35">{board}</div></body></html>"""
+<h1 style="margin: 0 0 20px; font-size: 50px; line-height: 1.1; letter-spacing: -0.015em; white-space: nowrap">
+{title}</h1><div style="zoom: 1.35">{board}</div></body></html>"""
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
 # The board as it is, for an image: what a control shows as text or attributes, no goals, and nothing that only a script needs.
 STILL = """(css) => {
