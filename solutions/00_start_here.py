@@ -98,7 +98,7 @@ predict("gpt3_ffn_share")
 # | | |
 # |---|---|
 # | **Difficulty** | none |
-# | **Time** | 25 minutes |
+# | **Time** | 20 minutes; 5 more for a rule to find |
 # | **You need** | Python, and to have met a PyTorch tensor once |
 # | **Points** | 2 |
 #
@@ -209,6 +209,8 @@ def hello_shape(x):
 
 # %% [markdown] text="feeling-text"
 # ## A rule to find
+#
+# *deeper: the core path goes on with “What grades you”*
 #
 # *Over or into* needs the place and the weather. *Glad or sorry* needs two words as well. The model knows which, and it knows the rule. You don't, but you can ask it.
 # Change one word at a time.

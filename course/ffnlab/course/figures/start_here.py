@@ -22,9 +22,9 @@ class Step(NamedTuple):
 
 
 STEPS = (
-    Step("Over or into?", 25, 0),
+    Step("Over or into?", 20, 5),
     Step("Can a mix of words say over or into?", 40, 25),
-    Step("The FFN, from formula to module", 60, 35),
+    Step("The FFN, from formula to module", 60, 40),
     Step("A wire and a ribbon", 50, 45),
     Step("Which of these eight are FFNs?", 40, 30),
     Step("Where the parameters live", 40, 40),
