@@ -110,25 +110,26 @@ def test_progress_draws_it_when_there_are_enough_guesses(course: Path, monkeypat
         "When it was just a hunch, you were right 0 of 1 time."
     )
     assert (
-        panel.text.endswith(f"\n{said}") and f'alt="{calibration.picture([(0, 1), (0, 0), (7, 7)]).title}' in panel.html
+        panel.text.endswith(f"\n{said}")
+        and f'alt="{calibration.picture(SURE, [(0, 1), (0, 0), (7, 7)]).title}' in panel.html
     )
 
 
 def test_the_picture_has_a_dot_for_each_guess_filled_where_it_was_right() -> None:
-    picture = calibration.picture([(1, 4), (30, 60), (7, 9)])
+    picture = calibration.picture(SURE, [(1, 4), (30, 60), (7, 9)])
     assert picture.svg.count("<circle") == 4 + 60 + 9
     assert picture.svg.count(f'fill="{style.CHOSEN}"') == 1 + 30 + 7
     assert picture.sentence == (
         "When you were certain, you were right 7 of 9 times. When you were fairly sure, you were right 30 of 60 times. "
         "When it was just a hunch, you were right 1 of 4 times."
     )
-    assert "none yet" in calibration.picture([(0, 0), (1, 1), (0, 2)]).svg
+    assert "none yet" in calibration.picture(SURE, [(0, 0), (1, 1), (0, 2)]).svg
 
 
 @pytest.mark.parametrize("counts", [[], [(0, 0)] * 3, [(2, 1), (0, 0), (0, 0)], [(1, 1)] * 4])
 def test_what_cannot_be_drawn_is_refused(counts: Any) -> None:
     with pytest.raises(ValueError, match="pairs of right guesses"):
-        calibration.picture(counts)
+        calibration.picture(SURE, counts)
 
 
 # In a browser

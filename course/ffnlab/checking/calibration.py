@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ffnlab.checking.record import SURE
 from ffnlab.drawing import style, svg
 from ffnlab.drawing.picture import Picture
 
@@ -12,23 +11,23 @@ _WHEN = ("When it was just a hunch", "When you were fairly sure", "When you were
 ROW, TOP, LEFT = 38.0, 66.0, 140.0  # how tall a row is, where the first begins, and where its dots begin
 
 
-def picture(counts: Sequence[tuple[int, int]]) -> Picture:
+def picture(steps: Sequence[str], counts: Sequence[tuple[int, int]]) -> Picture:
     """A row of dots for each step of being sure, a dot for each guess: filled where it was right.
 
-    counts: by step, the lowest first, how many guesses were right and how many were made.
+    steps: what one can say, the lowest first. counts: by step, the lowest first, how many guesses were right and how many were made.
 
     Raises:
         ValueError: these are not as many pairs as there are steps, there is no guess, or more are right than were made.
     """
-    if len(counts) != len(SURE) or not any(made for _, made in counts) or any(not 0 <= a <= b for a, b in counts):
-        raise ValueError(f"{len(SURE)} pairs of right guesses and all guesses are needed, not {list(counts)}")
+    if len(counts) != len(steps) or not any(made for _, made in counts) or any(not 0 <= a <= b for a, b in counts):
+        raise ValueError(f"{len(steps)} pairs of right guesses and all guesses are needed, not {list(counts)}")
     told = [(when, *pair) for when, pair in zip(_WHEN, counts, strict=True) if pair[1]][::-1]
     title = "How sure you were, and how often you were right"
     sentence = " ".join(
         f"{when}, you were right {right} of {made} time{'s' * (made != 1)}." for when, right, made in told
     )
     shapes = []
-    for row, (words, (right, made)) in enumerate(list(zip(SURE, counts, strict=True))[::-1]):
+    for row, (words, (right, made)) in enumerate(list(zip(steps, counts, strict=True))[::-1]):
         y = TOP + ROW * row
         step = min(22.0, (svg.WIDTH - svg.MARGIN - 90 - LEFT) / max(made, 1))
         shapes += [
@@ -42,4 +41,4 @@ def picture(counts: Sequence[tuple[int, int]]) -> Picture:
             ),
             svg.text(svg.WIDTH - svg.MARGIN, y + 5, f"{right} of {made}" if made else "none yet", anchor="end", fill=style.INK),
         ]  # fmt: skip
-    return Picture(title, sentence, svg.card(TOP + ROW * len(SURE), title, sentence, *shapes))
+    return Picture(title, sentence, svg.card(TOP + ROW * len(steps), title, sentence, *shapes))

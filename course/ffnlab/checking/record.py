@@ -267,7 +267,7 @@ def progress(notebook: str | None = None) -> None:
     if sum(step for _, step in counts) >= ENOUGH:
         from ffnlab.checking import calibration
 
-        picture = calibration.picture(counts)
+        picture = calibration.picture(SURE, counts)
         body += f'<div style="margin-top:.7em">{picture.still()}</div>'
         said.append(picture.words)
     outcome = Outcome.EARNED if earned_all == points_all else Outcome.NOT_ATTEMPTED

@@ -68,7 +68,7 @@ feeling = Exercise(
 def _all_kinds(answer: Any) -> Any:
     kinds = itertools.product((True, False), repeat=3)
     names = (("water", "land"), ("cold", "warm"), ("spunky", "timid"))
-    found = {}
+    found: dict[str, Any] = {}
     for kind in kinds:
         label = ", ".join(name[not is_first] for name, is_first in zip(names, kind, strict=True))
         found[label] = attempt(lambda kind=kind: answer(*kind)) if found else answer(*kind)  # type: ignore[misc]
