@@ -470,6 +470,8 @@ def test_what_has_been_learned_is_not_kept_without_the_code_that_it_needs(
         patched.setattr(Path, "write_bytes", full)
         assert own_block.keep(model, Block) == own_block.NOT_WRITTEN.format("No space left on device")
     assert own_block.keep(model, Block) == ""
+    monkeypatch.chdir("/")
+    assert own_block.keep(model, Block) == own_block.NO_FOLDER and own_block.read(Block) == ""
 
 
 @pytest.mark.parametrize(

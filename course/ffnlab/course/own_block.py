@@ -27,6 +27,7 @@ from ffnlab.observation.exercise import type_with_article
 
 FILE = Path(KEPT.file).with_suffix(".pt").name
 NO_BLOCK = f"What your blocks have learned is not kept: there is no {BLOCK} in {KEPT.file} yet. Earn it, and run this cell again."
+NO_FOLDER = "What your blocks have learned is not kept: this notebook is not in a folder of the course."
 NOT_STACKED = "What these blocks have learned is not kept: `creek.stack` has not made them."
 NOT_THE_SAME = f"What your blocks have learned is not kept: the {BLOCK} in {KEPT.file} gives other scores with it."
 NOT_WRITTEN = "What your blocks have learned could not be kept: {}."
@@ -45,7 +46,9 @@ def keep(model: creek.SentenceReader, Block: Callable[..., Any] | None) -> str:
     folder = record.folder()
     if model.made is None:
         return NOT_STACKED
-    if Block is None or folder is None:
+    if folder is None:
+        return NO_FOLDER
+    if Block is None:
         return NO_BLOCK
     try:
         data = _packed(model)
