@@ -87,7 +87,8 @@ Which of the two is more like a model in the wild? The twin. The first one is mo
 
 # %% [markdown] text="about-text"
 # The course is about that switch. One half of the machine inside a language model is famous: **attention**. The other half is the **feed-forward network**, FFN
-# for short. Here is your first guess about it. Guesses earn no points. They make you look more closely.
+# for short. Guess once more. Guesses earn no points. They make you look more closely. Before you choose, you may say how sure you are. `progress()` then shows
+# how often you were right when you were certain.
 
 # %% figure="predict-gpt3-ffn-share"
 predict("gpt3_ffn_share")
