@@ -261,7 +261,7 @@ def generate(model, prompt, numbers, window, temperature):
             chosen = scores.argmax()
         else:
             up_to = torch.softmax(scores / temperature, dim=-1).cumsum(-1)
-            chosen = (up_to <= u).sum()  # how many ids come before the first that is above u
+            chosen = (up_to[:-1] <= u).sum()  # how many ids come before the first that is above u; what rounding leaves is the last one's
         ids.append(int(chosen))
     return ids[len(prompt) :]
     ### END SOLUTION
@@ -505,8 +505,8 @@ for name, costs in stored_english["bits per character"].items():
     print(f"{name:17} total {count['total']:>7,}  active {count['active']:>7,}  {found.mean():.3f} ± {found.std():.3f} bits")
 
 # %% [markdown] text="english-runs-after"
-# With any feed-forward part a character costs about 0.03 bits less than without, more than three standard deviations of a difference of single
-# runs. Four more blocks of attention do not buy that.
+# In each of these five seeds every kind of feed-forward saves 0.02 to 0.04 bits a character against none. Four more blocks of attention do not buy that in any
+# of the five.
 
 # %% [markdown] text="quiz_removed-head"
 # ### Quiz

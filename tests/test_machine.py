@@ -531,7 +531,7 @@ def test_machine_says_what_is_the_learners_what_it_reads_and_what_is_next(
         "No part is yours yet. On torch's own parts the creek model reads 1,792 of 1,792 new scenes. Next: self_attention, in notebook 01."
     ]
     assert second == [
-        "1 of 12 parts is yours. Yours: self_attention. With them the creek model reads 1,792 of 1,792 new scenes. Next: ffn_forward, in notebook 02."
+        "1 of 12 parts is yours. Yours: self_attention. With it the creek model reads 1,792 of 1,792 new scenes. Next: ffn_forward, in notebook 02."
     ]
     assert third[0] == second[0], "what was defined before a section ended is there"
     assert (

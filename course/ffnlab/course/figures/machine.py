@@ -51,7 +51,7 @@ def lit(
     missing = [name for name in parts if name not in mine]
     title = _title(len(mine), len(parts))
     reads = f"the creek model reads {right:,} of {SCENES:,} new scenes."
-    runs = "With them" if yours else "On torch's own parts"
+    runs = ("With it" if len(mine) == 1 else "With them") if yours else "On torch's own parts"
     words = f"Yours: {_names(mine, missing)}. {runs} {reads}" if mine else f"{runs} {reads}"
     own = f"Your own Block, on what it has learned itself, reads {own_right:,} of {SCENES:,}." if has_learned else ""
     words += f" {own}" if own else ""

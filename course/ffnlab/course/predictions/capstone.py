@@ -58,13 +58,14 @@ PREDICTIONS = {
         question="""ReLU, SwiGLU, and mixtures of equal total and of equal active parameters: “Equal what?” found them far apart at 1,600 pairs. And
         on text that they have not seen?""",
         options=(
-            "SwiGLU is clearly ahead",
-            "both mixtures are clearly ahead",
-            "ReLU is clearly ahead",
-            "the gaps are too small to name a winner",
+            "SwiGLU is far ahead",
+            "both mixtures are far ahead",
+            "ReLU is far ahead",
+            "all four are within one percent of each other",
         ),
-        right="the gaps are too small to name a winner",
-        explanation="""Between ReLU, SwiGLU and the two mixtures the gaps are 0.01 bits or less, and less than two standard deviations of a
-        difference of single runs: the cautious reading of notebook 07 names no winner. Far apart they were where all was memory.""",
+        right="all four are within one percent of each other",
+        explanation="""The means of ReLU, SwiGLU and the two mixtures are within 0.01 bits of each other, and that is half a percent. Some of these small
+        gaps point the same way in all five seeds: the mixture of equal active parameters was ahead of ReLU each time. They may be real. They are not worth
+        a headline, and we have not repeated them with other seeds. At 1,600 pairs the kinds were far apart, because there all was memory.""",
     ),
 }
