@@ -99,7 +99,7 @@ predict("gpt3_ffn_share")
 # | | |
 # |---|---|
 # | **Difficulty** | none |
-# | **Time** | 20 minutes; 5 more for a rule to find |
+# | **Time** | 20 minutes on the core path; 5 more for a rule to find |
 # | **You need** | Python, and to have met a PyTorch tensor once |
 # | **Points** | 2 |
 #

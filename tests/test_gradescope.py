@@ -281,7 +281,7 @@ def test_a_class_says_what_counts() -> None:
     policy = Policy.read('does_not_count = ["quiz_*", "M2"]\nextra_credit = ["NormFFN"]')
     settings = zips.settings_of(OTHER, policy, {})
     assert settings.practice == ["quiz_rank", "quiz_bias", "quiz_dropout"]
-    assert (settings.extra, settings.by_hand, settings.max_points) == (["NormFFN"], {}, 25.0)
+    assert (settings.extra, settings.by_hand, settings.max_points) == (["NormFFN"], {}, 27.0)
     assert zips.settings_of(OTHER, Policy(), {}).by_hand == {"M2": 3.0}
 
 
@@ -430,7 +430,7 @@ def test_what_cannot_be_graded_gets_no_points_and_one_reason(
     run = container.grade(files)
     assert run.told["output"].startswith(says)
     assert run.told["score"] == 0.0
-    assert [(test["status"], test["output"]) for test in run.told["tests"]] == [("failed", "")] * 2
+    assert [(test["status"], test["output"]) for test in run.told["tests"]] == [("failed", "")] * 3
     assert conforms(run.told)
 
 
@@ -572,7 +572,7 @@ def test_extra_credit_comes_on_top_practice_has_no_points_and_a_person_reads_the
     assert {told["visibility"], *(test["visibility"] for test in tests.values())} == {"after_due_date"}
     assert tests["ffn_forward"]["output"].startswith("<div") and tests["ffn_forward"]["output_format"] == "html"
     lines = told["output"].splitlines()
-    assert lines[0] == f"{OTHER}: 0 of 25 points."
+    assert lines[0] == f"{OTHER}: 0 of 27 points."
     assert "Extra credit, on top of the maximum: NormFFN." in lines
     assert "Your instructor reads these, so they are not in this score: M2." in lines
 
