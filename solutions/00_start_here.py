@@ -113,7 +113,8 @@ predict("gpt3_ffn_share")
 # ## The course on one page
 #
 # A Transformer is a stack of blocks, and each block has two halves. Attention lets the words of a sentence look at each other. The FFN then works on each word alone.
-# You will build it, open it, and finally split it into experts. Before this course you should have met attention once. Every notebook has this drawing near
+# You will build it, open it, and finally split it into experts. In a longer course on the Transformer this would be one chapter. Before it come tokens, positions and
+# attention, which you should have met once. After it comes the training of whole models. Every notebook has this drawing near
 # its beginning, with the part that it is about in green.
 #
 # Short of time? Stay on the **core path** and skip what is marked *deeper*. You can come back to it.

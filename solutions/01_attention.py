@@ -65,7 +65,7 @@ anatomy.block("01")
 # %% [markdown] text="five-steps"
 # ## 1 · The desk that pulls its own faders
 #
-# Attention is such a desk. It takes 40 % of *cat*, 30 % of *sat* and 30 % of *down*, say, and makes one new vector out of the three. In a formula, output t is
+# Attention is such a desk. It takes 40 % of *cat*, 30 % of *sat* and 30 % of *down*, say, and makes one new vector out of the three. Output t is
 #
 # $$\mathrm{out}_t = \sum_s A_{ts}\, V_s$$
 #
@@ -82,7 +82,8 @@ anatomy.block("01")
 # | 4 | mix | $A V$ | [T, h] |
 # | 5 | output | $(A V)\, W_O$ | [T, d] |
 #
-# Steps 1 and 5 are level 4: a matrix moves all values, and their hull goes along. With several heads, the outputs of all heads are added up.
+# Steps 1 and 5 are level 4: a matrix moves all values, and their hull goes along. The outputs of several heads are added up. Code often lays their mixes side by
+# side and multiplies by one tall $W_O$, which gives the same sum.
 
 # %% [markdown] text="self_attention-text"
 # ### Exercise `self_attention`
@@ -99,7 +100,7 @@ anatomy.block("01")
 #
 # An example: with `A = torch.full((1, T), 1 / T)` there is one output, made of the plain mean of all values.
 #
-# Stuck? Run `hint("self_attention")` in a cell of your own. Every exercise has hints.
+# Stuck? Run `hint("self_attention")` in a cell of your own.
 
 
 # %% exercise="self_attention"
@@ -551,7 +552,7 @@ quiz_xor = "B"
 # - say in what attention is linear and in what it is not, and measure it: `superposition_error`;
 # - say why no adding up of votes decides *over or into*, and write down two neurons that do: `xor_weights`.
 #
-# **Your own part.** Each earned answer that is a part of a Transformer is kept in `my_transformer.py`, in the course's folder. Open it: it is your own code. Your
+# **Your own part.** Each earned answer that is a part of a Transformer is kept in `my_transformer.py`, in the course's folder. Your
 # `self_attention` now mixes the words in the model of notebook 00, which hands in its own A.
 #
 # Next: `02_feed_forward`, where you wire neurons by hand, and find the same ones in a trained model.

@@ -419,7 +419,8 @@ class PositionwiseFeedForward(nn.Module):
         raise NotImplementedError
 
 # %% [markdown] text="PositionwiseFeedForward-after"
-# Try it in a cell of your own: `print(PositionwiseFeedForward(512, 2048, activation="gelu"))`, and `activation="gleu"`.
+# Try it in a cell of your own. With `ffn = PositionwiseFeedForward(512, 2048, activation="gelu")`, `ffn(torch.randn(2, 10, 512))` has shape [2, 10, 512], and
+# `sum(p.numel() for p in ffn.parameters())` is 2,099,712. A published page prints 4,197,376 for it, and notebook 05 finds out why. Then try `activation="gleu"`.
 
 # %% [markdown] text="flatten-text"
 # ## 4 · Take the bend away
@@ -639,6 +640,10 @@ for name, numbers in (("one token, all neurons", normed[0, 0]), ("one neuron, al
     print(f"{name}:  mean {numbers.mean():z.2f}, variance {numbers.var(unbiased=False):.2f}")
 print(f"divided by n - 1 instead of n, the token's variance would be {normed[0, 0].var():.2f}")
 
+# %% [markdown] text="norm-after"
+# A **batch norm** would set the second line to mean 0 and variance 1: one neuron, over all tokens of the batch. So in training it looks at the other tokens, and what it
+# gives to one of them depends on all. Transformers use layer norm, or RMSNorm, which leaves the mean out.
+
 # %% [markdown] text="NormFFN-text"
 # ### Exercise `NormFFN`
 #
@@ -726,7 +731,8 @@ for part in (straight_ffn, attention):
 # Only each **FFN** collapses, as in section 4. Attention stays: its softmax bends, and so does every layer norm. What is left is an attention-only
 # Transformer. It can do less, but it is not linear.
 #
-# And code suffers when a page is copied as text. A blog's class arrived here as `class feed-forwardNet`, without its indentation: Python reads a subtraction.
+# And code suffers when a page is copied as text. A blog's class arrived here as `class feed-forwardNetwork(nn.Module):`, without its indentation. Python stops at the
+# hyphen with a SyntaxError, because a name can't contain one.
 #
 # ## 8 · Quiz
 #
@@ -825,6 +831,12 @@ machine()
 # <!-- ### END SOLUTION -->
 
 # %% [markdown] text="end-text"
+# ## You can now …
+#
+# - write an FFN and follow one token through it, expand, activate, compress: `ffn_forward`, `ffn_trace`;
+# - build it as a module: `PositionwiseFeedForward`;
+# - say what is left of it without its activation: `collapse_linear`.
+#
 # ## Going further
 #
 # - Vaswani et al. 2017, *Attention Is All You Need* (arXiv 1706.03762). Section 3.3 is the FFN, section 5.4 is dropout.

@@ -584,6 +584,9 @@ for rule in kinds:
 # The numbers say how sure the model is of the right word, *over* or *into*, in scenes that it has never read about. Why is it so much tidier than
 # the store? Its questions have something in common (words with attributes), its rules are few, and activations cost something in training. Without these three you get
 # the store. How it is in large models is disputed: section 8.
+#
+# Pages call such neurons *detectors* and give them names: “is this a verb?”, “is past tense”, “is a capital city”. A name is a claim, and it can be counted. When the neuron
+# fires, how often is the name true? When the name is true, how often does the neuron fire?
 
 # %% [markdown] text="rule-text"
 # **And write a rule.** With `write_fact` you write one answer for one question; a question in other words would be missed. Here the key can ask for what many sentences
@@ -870,6 +873,12 @@ machine()
 # <!-- ### END SOLUTION -->
 
 # %% [markdown] text="end-text"
+# ## You can now …
+#
+# - say what a neuron looks for and what it writes, and take an output apart: `decompose_output`;
+# - store facts, and say what more neurons buy: `train_fact_ffn`;
+# - delete a fact, write one, and say what else changes: `knockout`, `write_fact`.
+#
 # ## Going further
 #
 # - Geva et al. 2021, *Transformer Feed-Forward Layers Are Key-Value Memories*: keys and values.

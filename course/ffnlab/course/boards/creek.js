@@ -200,10 +200,10 @@ export const board = {
  */
 export function votesOf(model, kinds, sentence, neuron) {
   const choices = /** @type {[number, string[]][]} */ ([[1, kinds.place], [3, kinds.weather], [6, kinds.mood], [7, kinds.creature], [VERB, ["jump", "creep"]]]);
-  const read = (/** @type {string[]} */ words) => words.map((_, place) => model.reads(model.parts(words)[place], false)[neuron]);
-  const parts = read(sentence);
+  const read = (/** @type {string} */ word, /** @type {number} */ place) => model.reads(model.part(word, place, sentence.length), false)[neuron];
+  const parts = sentence.map(read);
   const votes = choices.map(([place, words]) => {
-    const other = words.map((word) => read(sentence.map((before, n) => (n === place ? word : before)))[place]);
+    const other = words.map((word) => read(word, place));
     return { word: sentence[place], vote: parts[place] - other.reduce((a, b) => a + b) / other.length };
   });
   const total = parts.reduce((a, b) => a + b, model.weights.up_bias[neuron]);

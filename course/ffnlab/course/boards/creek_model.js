@@ -40,14 +40,11 @@ export class CreekModel {
     });
   }
 
-  /** What each word of a sentence brings to its last place: T times [32]; they add up to the stream there. @param {string[]} sentence */
-  parts(sentence) {
-    const last = sentence.length - 1;
-    return sentence.map((word, place) => {
-      const x = this.embedding(word, place);
-      const mixed = product(this.weights.output, product(this.weights.value, x));
-      return mixed.map((entry, i) => (4 * entry) / sentence.length + (place === last ? x[i] : 0));
-    });
+  /** What a word at a place brings to the last place of a sentence: [32]. All words together are the stream there. @param {string} word @param {number} place @param {number} length of the sentence */
+  part(word, place, length) {
+    const x = this.embedding(word, place);
+    const mixed = product(this.weights.output, product(this.weights.value, x));
+    return mixed.map((entry, i) => (4 * entry) / length + (place === length - 1 ? x[i] : 0));
   }
 
   /** What each neuron computes before its ReLU: [64]. @param {Float64Array} x @param {boolean} [bias] */
