@@ -228,7 +228,7 @@ figures.cloud(mine)
 # only averages, and all that is left without the FFN is linear.
 
 # %% [markdown] text="generate-text"
-# ## 3 · It writes
+# ## 3 · Let it write
 #
 # A model does not write: it gives a score to every token that could come next. Somebody has to choose one, append it, and ask again. That somebody is you.
 #

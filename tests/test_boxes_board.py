@@ -362,6 +362,7 @@ def test_the_readers_function_goes_from_box_to_box(chromium: Browser) -> None:
         assert sum(reached(page)) == (right == 42)
         if score:
             expect(page.locator(".ffp-record")).to_have_text(score)
+            page.get_by_role("button", name="Send in your inspector").click()
             page.get_by_text("It can’t be done").click()
             page.get_by_role("button", name="Whatever the sentence").click()
             assert sum(reached(page)) == 2 and "Only a second sentence" in page.inner_text("body")

@@ -35,11 +35,11 @@ from autograder.reports.class_report import AssignmentReport, ClassReport, witho
 EVIL = "</pre><script>alert(1)</script><img src=x onerror=alert(2)>"
 MISSING_B1 = "def ffn_forward(x, W1, b1, W2, b2, act):\n    return act(x @ W1) @ W2 + b2  # written by Ada Lovelace"
 EVERYTHING = [exercise.name for exercise in outline.of_notebook(FFN)]
-WHOLE = 29  # points of notebook 02 without quizzes and without its question M2
+WHOLE = 31  # points of notebook 02 without quizzes and without its question M2
 
 
 def the_class() -> dict[str, list[Handed]]:
-    """Points without quizzes: ada 29, ben 4 (before: a mistake), cas 3, dee 0, eli 0 (unreadable), fay 2 and one exercise that we could not grade."""
+    """Points without quizzes: ada 31, ben 4 (before: a mistake), cas 3, dee 0, eli 0 (unreadable), fay 2 and one exercise that we could not grade."""
     b1 = {"ffn_forward": "b1_missing"}
     return {
         "ada": [Handed(EVERYTHING, code={"M2": "It drops out."})],
@@ -91,7 +91,7 @@ def one(whole: ClassReport) -> AssignmentReport:
 def test_scores_are_those_that_count(one: AssignmentReport) -> None:
     """ben's four points came a day late, for 25 %."""
     assert {student.label: student.grade.points for student in one.students} == {
-        "ada": 29, "ben": 3, "cas": 3, "dee": 0, "eli": 0, "fay": 2,
+        "ada": 31, "ben": 3, "cas": 3, "dee": 0, "eli": 0, "fay": 2,
     }  # fmt: skip
     assert one.whole == WHOLE + 3 and class_report.quartiles(one.points) == (0.5, 2.5, 3.0)
     assert one.late == [("ben", "late by 1 day: −25\N{NO-BREAK SPACE}%, −1 point")]
@@ -100,11 +100,11 @@ def test_scores_are_those_that_count(one: AssignmentReport) -> None:
 def test_difficulty_is_the_share_of_points_and_discrimination_the_correlation_with_the_rest(
     one: AssignmentReport,
 ) -> None:
-    """ffn_forward: ada and ben 4 of 4; cas, dee and fay 0; eli's file could not be read. The rest of ada's points is 28, of the others' 0, 3, 0, 2."""
+    """ffn_forward: ada and ben 4 of 4; cas, dee and fay 0; eli's file could not be read. The rest of ada's points is 30, of the others' 0, 3, 0, 2."""
     forward = next(exercise for exercise in one.exercises if exercise.name == "ffn_forward")
     assert forward.answers == 5 and forward.share == pytest.approx(8 / 20)
     assert forward.outcomes == {"earned": 2, "not earned": 2, "not attempted": 1} and forward.unnamed == 0
-    assert forward.discrimination == pytest.approx(59.2 / math.sqrt(19.2 * 579.2))
+    assert forward.discrimination == pytest.approx(64 / math.sqrt(19.2 * 668))
     trace = next(exercise for exercise in one.exercises if exercise.name == "ffn_trace")
     assert (trace.answers, trace.waiting) == (4, 1) and trace.share == pytest.approx(6 / 12)
     deep = next(exercise for exercise in one.exercises if exercise.name == "DeepFFN")
@@ -147,7 +147,7 @@ def test_a_term_has_every_notebook_and_every_student(tmp_path: Path) -> None:
     fabricate(tmp_path, {"ada": [Handed(["hello_shape"])], "cas": [Handed(["hello_shape"])]}, "00_start_here")
     found = report_of(class_folder, "00_start_here", FFN)
     results = {one.label: (one.term.points, one.term.max_points) for one in found.terms}
-    assert results == {"ada": (6, 34), "ben": (0, 34), "cas": (2, 34)}, "what was not handed in counts as nothing"
+    assert results == {"ada": (6, 36), "ben": (0, 36), "cas": (2, 36)}, "what was not handed in counts as nothing"
     page = report_page.page(found)
     assert 'id="00_start_here"' in page and f'id="{FFN}"' in page and 'id="term"' in page
 
@@ -207,7 +207,7 @@ def test_every_chart_says_in_words_what_it_shows(whole: ClassReport) -> None:
     for sentence in (
         "The class made 2 known mistakes. The most frequent one, by 3 students, is in ffn_forward: The mistake is b1_missing.",
         "1 mistake of an earlier attempt is gone in the latest.",
-        "Half of the 6 students have 2.5 of 32 points or more; the middle half is between 0.5 and 3.",
+        "Half of the 6 students have 2.5 of 34 points or more; the middle half is between 0.5 and 3.",
         "6 students handed in 7 attempts. The busiest day was 2 November, with 5. 1 student handed in again: 1 ended with more points than at first",
         "ffn_trace went best, with 50\N{NO-BREAK SPACE}% of its points earned",
     ):
@@ -511,7 +511,7 @@ def test_a_feedback_page_shows_what_counts_and_what_being_late_costs() -> None:
     policy = Policy.read(f"late.percent_a_day = 25\nassignments.{FFN}.due = 2026-11-02T22:59:59Z")
     grade = policy.grade(FFN, feedback.marks_of(paper), DUE.replace(day=4), "ben")
     page = feedback.feedback_page("ben", paper, grade=grade)
-    assert "2 of 29 points, 3 not read yet" in page
+    assert "2 of 31 points, 3 not read yet" in page
     assert "Late by 2 days: −50\N{NO-BREAK SPACE}%, −2 points. It was due 2 Nov 2026, 22:59 UTC" in page
     assert (
         "For practice, not for points: quiz_rank, quiz_bias, quiz_dropout." in page and "earned, for practice" in page
@@ -525,5 +525,5 @@ def test_the_table_on_the_terminal_shows_what_counts(class_folder: ClassFolder) 
         grades = Policy.of(class_folder).grades(book, FFN)
         terminal.print_class(console, FFN, book.latest(FFN), book.marks(FFN), grades=grades)
     said = console.file.getvalue()  # type: ignore[attr-defined]
-    assert "3/29 (−1 late)" in said or "3/32 (−1 late)" in said
+    assert "3/31 (−1 late)" in said or "3/34 (−1 late)" in said
     assert "For practice, not for points: quiz_rank, quiz_bias, quiz_dropout" in said

@@ -45,7 +45,7 @@ def test_dots_and_values_are_those_that_were_stored(chromium: Browser) -> None:
                 )
                 assert places == [pytest.approx(dot, abs=1e-3) for dot in stored["dots"][stop]], (depth, cloud)
                 r, value = stored["shown"][stop], panel.locator(".cl-value").inner_text()
-                expected = f"r = {r:.2f}".rstrip("0") if r >= 0.01 else "r = 0" if r < 1e-12 else "·10⁻"
+                expected = f"r = {r:.2f}".rstrip("0") if r >= 0.01 else "below 10⁻¹⁵" if r < 1e-15 else "·10⁻"
                 assert expected in value, (depth, cloud, value, r)
     page.close()
 

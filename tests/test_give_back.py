@@ -415,7 +415,7 @@ def test_a_policy_may_say_what_a_student_gets(class_folder: ClassFolder) -> None
     ("system", "rows", "why"),
     [
         ("moodle", [["a", "b"], ["1", "2"]], "is not a grading worksheet in English or German: its columns are a, b"),
-        ("moodle", [["Identifier", "Grade"], ["Participant 1", ""]], "lacks the column 'Last modified .grade.'"),
+        ("moodle", [["Identifier", "Grade"], ["Participant 1", ""]], "has no column 'Last modified .grade.'"),
         ("canvas", [["a", "b"], ["1", "2"]], "is not a gradebook of Canvas"),
         ("brightspace", [["a", "b"], ["1", "2"]], "no grades of Brightspace"),
         ("brightspace", [["OrgDefinedId", "End-of-Line Indicator"], ["#1", "#"]], "0 columns for grades"),

@@ -27,7 +27,7 @@ from ffnlab.phrases import quoted
 from ffnlab.registry import active_course
 
 NUMBER = re.compile(r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)\.?\d*(?:[eE][+-]?\d+)?")  # 10,10 are two
-SEVERAL = ("hello_shape", "softmax", "ffn_forward", "activation", "collapse_linear", "swiglu")
+SEVERAL = ("hello_shape", "ffn_forward", "activation", "collapse_linear")
 
 
 def digits(number: str) -> int:

@@ -76,7 +76,7 @@ export function mount(place, spec, board) {
 
   /** @type {Record<string, Result>} */
   const results = remembered(spec);
-  const moves = { all: 0, last: -GESTURE, flagged: -MOVES, settled: 0 };
+  const moves = { all: 0, last: -GESTURE, flagged: -MOVES, tried: false };
   const start = board.start(spec.data);
   const atStart = JSON.stringify(start);
   let state = { ...start, ...spec.state };
@@ -108,6 +108,7 @@ export function mount(place, spec, board) {
     state = { ...state, ...patch };
     if (performance.now() - moves.last > GESTURE) moves.all++;
     moves.last = performance.now();
+    moves.tried = true;
     note.textContent = "";
     show(before);
     for (const goal of spec.goals) {
@@ -140,7 +141,7 @@ export function mount(place, spec, board) {
     const old = results[goal.name];
     if (old && old.how && !(result.score !== undefined && result.score < (old.score ?? Infinity))) return;
     results[goal.name] = { ...(old?.wrong && { wrong: old.wrong }), ...result };
-    moves.settled = moves.all;
+    moves.tried = false; // the next goal wants a try of its own
     keep();
     list(goal.name);
     announce(goal.name);
@@ -200,7 +201,7 @@ export function mount(place, spec, board) {
     const details = element("details", { class: "ffp-flag" }, summary, element("p", {}, "Because …"));
     flag.reasons.forEach((reason, index) => {
       const press = () => {
-        if (moves.all === moves.settled) {
+        if (!moves.tried) {
           note.textContent = "Try it first.";
         } else if (moves.all - moves.flagged < MOVES) {
           note.textContent = `Play on first: after ${MOVES - (moves.all - moves.flagged)} more moves you can raise the flag again.`;
