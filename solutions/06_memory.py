@@ -585,7 +585,7 @@ for rule in kinds:
 # the store? Its questions have something in common (words with attributes), its rules are few, and activations cost something in training. Without these three you get
 # the store. How it is in large models is disputed: section 8.
 #
-# Pages call such neurons *detectors* and give them names: “is this a verb?”, “is past tense”, “is a capital city”. A name is a claim, and it can be counted. When the neuron
+# Pages call such neurons *detectors* and give them names: “Is this a verb?”, “is past tense”, “is a capital city”. A name is a claim, and it can be counted. When the neuron
 # fires, how often is the name true? When the name is true, how often does the neuron fire?
 
 # %% [markdown] text="rule-text"
