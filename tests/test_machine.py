@@ -463,12 +463,14 @@ def test_what_has_been_learned_is_not_kept_without_the_code_that_it_needs(
     assert own_block.keep(model, raises) == own_block.NOT_THE_SAME
     assert not (course / own_block.FILE).exists() and own_block.read(Block) == ""
 
-    def full(path: Path, data: bytes) -> int:
+    def full(path: Path, what: object) -> int:
         raise OSError(28, "No space left on device")
 
-    with monkeypatch.context() as patched:
-        patched.setattr(Path, "write_bytes", full)
-        assert own_block.keep(model, Block) == own_block.NOT_WRITTEN.format("No space left on device")
+    for step in ("write_bytes", "replace"):
+        with monkeypatch.context() as patched:
+            patched.setattr(Path, step, full)
+            assert own_block.keep(model, Block) == own_block.NOT_WRITTEN.format("No space left on device")
+        assert not list(course.glob("*.draft"))
     assert own_block.keep(model, Block) == ""
     monkeypatch.chdir("/")
     assert own_block.keep(model, Block) == own_block.NO_FOLDER and own_block.read(Block) == ""

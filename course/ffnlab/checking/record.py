@@ -182,8 +182,8 @@ def _write(file: Path, entries: dict[str, Any]) -> None:
     rewrite(file, added)
 
 
-def rewrite(file: Path, changed: Callable[[], str | None]) -> None:
-    """Write the text that `changed` makes of what a file holds, whole or not at all; None: it stays as it is. Only one kernel at a time can make the draft.
+def rewrite(file: Path, changed: Callable[[], str | bytes | None]) -> None:
+    """Write what `changed` makes of what a file holds, whole or not at all; None: it stays as it is. Only one kernel at a time can make the draft.
 
     Raises:
         OSError: the file can't be written.
@@ -197,18 +197,21 @@ def rewrite(file: Path, changed: Callable[[], str | None]) -> None:
     _rewrite_alone(file, changed)
 
 
-def _rewrite_alone(file: Path, changed: Callable[[], str | None]) -> None:
+def _rewrite_alone(file: Path, changed: Callable[[], str | bytes | None]) -> None:
     if changed() is None:
         return
     draft = _draft(file)
     draft.touch(exist_ok=False)
     try:
-        text = changed()  # once more, now that no other kernel writes
-        if text is None:
+        content = changed()  # once more, now that no other kernel writes
+        if content is None:
             draft.unlink()
+            return
+        if isinstance(content, str):
+            draft.write_text(content, encoding="utf-8")
         else:
-            draft.write_text(text, encoding="utf-8")
-            draft.replace(file)
+            draft.write_bytes(content)
+        draft.replace(file)
     except BaseException:
         draft.unlink(missing_ok=True)
         raise

@@ -60,10 +60,8 @@ def keep(model: creek.SentenceReader, Block: Callable[..., Any] | None) -> str:
         same = False
     if not same:
         return NOT_THE_SAME
-    draft = folder / f"{FILE}.draft"
     try:
-        draft.write_bytes(data)
-        draft.replace(folder / FILE)
+        record.rewrite(folder / FILE, lambda: data)
     except OSError as error:
         return NOT_WRITTEN.format(error.strerror or type(error).__name__)
     return ""
