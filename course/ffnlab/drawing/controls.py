@@ -217,8 +217,10 @@ def describe_failure(error: Exception, what: str = "figure") -> tuple[str, str]:
     if isinstance(error, NotImplementedError):
         first = f": {reason[0].rstrip('.')}" if reason else ""
         return f"This {what} lights up when the code it shows is written{first}.", "Then run this cell again."
-    first = reason[0].rstrip(".") if reason else type(error).__name__
-    return f"This {what} could not be drawn: {first}.", "Move a control to try other values."
+    first = f"This {what} could not be drawn: {reason[0].rstrip('.') if reason else type(error).__name__}."
+    if isinstance(error, NameError):
+        return first, "Run the cells above that define what is missing, then this one again."
+    return first, "Move a control to try other values." if what == "figure" else "Then run this cell again."
 
 
 def _instead(words: str, then: str, size: tuple[float, float]) -> str:

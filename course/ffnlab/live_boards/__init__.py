@@ -24,7 +24,6 @@ from ffnlab.drawing.widget_output import show_view
 STYLE = """<style>
 .jp-OutputArea-child:has(> * .ffn-play) + .jp-OutputArea-child, .ffn-link { display: none }
 </style>"""
-NOT_DEFINED = "Run the cells above that define what is missing, then this one again."
 
 
 def play(board: Board | Callable[[], Board]) -> None:
@@ -38,8 +37,7 @@ def play(board: Board | Callable[[], Board]) -> None:
         try:
             board = board()
         except Exception as error:  # the reader's own code may do anything
-            first, _ = describe_failure(error, "board")
-            display(message(first, NOT_DEFINED if isinstance(error, NameError) else "Then run this cell again."))
+            display(message(*describe_failure(error, "board")))
             return
     token = secrets.token_hex(6)
     html = STYLE + style.dark_sheet() + boards.html(board, token, record.read_goals(board.name))
