@@ -147,45 +147,35 @@ feeling.slip(
     of=compares,
     replace={"==": "!="},
 )
-feeling.slip(
-    "rule_of_the_way",
-    "You compare the place with the weather. That pair decides between over and into. For the feeling, keep the weather and change the other words one by one.",
-    of=compares,
-    replace={"spunky else": "water else"},
-)
-feeling.slip(
-    "rule_of_the_way_reversed", of=compares, replace={"cold == spunky": "cold != water"}, form_of="rule_of_the_way"
-)
-feeling.slip(
-    "place_and_mood",
-    "You compare the place with the mood. Change the place alone on the board, and look at the feeling: does it change?",
-    of=compares,
-    replace={"cold == spunky": "water == spunky"},
-)
-feeling.slip(
-    "place_and_mood_reversed", of=compares, replace={"cold == spunky": "water != spunky"}, form_of="place_and_mood"
-)
-feeling.slip(
-    "weather_alone",
-    f"You look at the weather alone. {EITHER}",
-    of=compares,
-    replace={"cold == spunky": "cold"},
-)
-feeling.slip("weather_alone_reversed", of=compares, replace={"cold == spunky": "not cold"}, form_of="weather_alone")
-feeling.slip(
-    "mood_alone",
-    f"You look at the mood alone. {EITHER}",
-    of=compares,
-    replace={"cold == spunky": "spunky"},
-)
-feeling.slip("mood_alone_reversed", of=compares, replace={"cold == spunky": "not spunky"}, form_of="mood_alone")
-feeling.slip(
-    "place_alone",
-    "You look at the place alone. Change it on the board, and leave the other words: the feeling stays.",
-    of=compares,
-    replace={"cold == spunky": "water"},
-)
-feeling.slip("place_alone_reversed", of=compares, replace={"cold == spunky": "not water"}, form_of="place_alone")
+# Conditions in place of the right one, with what is told; the other way round each is the same mistake.
+OTHER_RULES = {
+    "rule_of_the_way": (
+        "cold == water",
+        "cold != water",
+        "You compare the place with the weather. That pair decides between over and into. For the feeling, keep the weather "
+        "and change the other words one by one.",
+    ),
+    "place_and_mood": (
+        "water == spunky",
+        "water != spunky",
+        "You compare the place with the mood. Change the place alone on the board, and look at the feeling: does it change?",
+    ),
+    "weather_alone": ("cold", "not cold", f"You look at the weather alone. {EITHER}"),
+    "mood_alone": ("spunky", "not spunky", f"You look at the mood alone. {EITHER}"),
+    "place_alone": (
+        "water",
+        "not water",
+        "You look at the place alone. Change it on the board, and leave the other words: the feeling stays.",
+    ),
+    "all_three": (
+        "cold ^ spunky ^ water",
+        "not cold ^ spunky ^ water",
+        "Your rule asks for all three. Change the place alone on the board: does the feeling change?",
+    ),
+}
+for _name, (_rule, _other_way_round, _message) in OTHER_RULES.items():
+    feeling.slip(_name, _message, of=compares, replace={"cold == spunky": _rule})
+    feeling.slip(f"{_name}_reversed", of=compares, replace={"cold == spunky": _other_way_round}, form_of=_name)
 feeling.slip(
     "only_the_spunky",
     "Only the spunky in the cold are glad in your rule. Somebody else is glad, too: try a timid creature.",
@@ -203,15 +193,6 @@ feeling.slip(
     "One of the two is enough in your rule. On the board a spunky creature can be sorry, and so can one in the cold.",
     of=compares,
     replace={"==": "or"},
-)
-feeling.slip(
-    "all_three",
-    "Your rule asks for all three. Change the place alone on the board: does the feeling change?",
-    of=compares,
-    replace={"cold == spunky": "cold ^ spunky ^ water"},
-)
-feeling.slip(
-    "all_three_reversed", of=compares, replace={"cold == spunky": "not cold ^ spunky ^ water"}, form_of="all_three"
 )
 feeling.slip(
     "true_or_false",
