@@ -11,16 +11,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import figure_page
 import pytest
 from lab import web_pages
 
-from autograder.site import frames, make, pages
+from autograder.site import frames
 from ffnlab import boards
 from ffnlab.course.boards.catalogue import BOARDS
 from ffnlab.drawing import controls, svg
 from ffnlab.drawing.picture import Picture
 
-COURSE = Path(boards.__file__).parents[1]
 FIREFOX = shutil.which("firefox-esr") or shutil.which("firefox")
 PATIENCE = 60  # seconds until it has started, or shows something
 
@@ -109,20 +109,7 @@ def test_a_figure_of_the_site_unpacks_its_pictures_and_moves(firefox: Firefox, t
         return Picture("A line", said, svg.card(160, "A line", said, svg.text(20, 130, said)))
 
     drawn = frames.drawn("line", controls.Figure(line, {"x": controls.slider("x", 0, 9, 1, 2)}))
-    scripts = (
-        Path(make.__file__).parent / "static" / "site.js",
-        COURSE / "drawing" / "figure_widget.js",
-        COURSE / "prediction" / "prediction_widget.js",
-    )
-    for script in scripts:
-        (tmp_path / script.name).write_bytes(script.read_bytes())
-    (tmp_path / "frames" / "one").mkdir(parents=True)
-    (tmp_path / "frames" / "one" / "line.json.gz").write_bytes(drawn.packed)
-    html = pages.figure("one", drawn).replace("../frames", "frames")
-    (tmp_path / "index.html").write_text(
-        f'<!doctype html><meta charset="utf-8"><body>{html}<script type="module" src="site.js"></script>',
-        encoding="utf-8",
-    )
+    figure_page.write(tmp_path, drawn)
     with web_pages(tmp_path) as address:
         firefox.goto(f"{address}/index.html")
         firefox.wait_for("document.querySelector('.ffn-figure[data-ready]')")

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+import figure_page
 import nbformat
 import pytest
 from conftest import ROOT, needs_chromium
@@ -37,7 +38,6 @@ from ffnlab.registry import Course, active_course
 
 SUBSET = ("00_start_here", "02_feed_forward")
 WIDTHS = (1280, 390)
-COURSE = ROOT / "course" / "ffnlab"
 
 
 @pytest.fixture(scope="session")
@@ -677,20 +677,7 @@ def test_where_not_all_is_drawn_the_rest_goes_back_to_its_start(
     words = controls.free("word", ["one", "two"], "one")
     drawn = frames.drawn("plane", controls.Figure(plane, {**moved, "word": words}))
     assert "no more than 2 controls away from their start" in drawn.about["note"]
-    static = Path(make.__file__).parent / "static"
-    for file in (
-        static / "site.js",
-        COURSE / "drawing" / "figure_widget.js",
-        COURSE / "prediction" / "prediction_widget.js",
-    ):
-        (tmp_path / file.name).write_bytes(file.read_bytes())
-    (tmp_path / "frames" / "one").mkdir(parents=True)
-    (tmp_path / "frames" / "one" / "plane.json.gz").write_bytes(drawn.packed)
-    html = pages.figure("one", drawn).replace("../frames", "frames")
-    (tmp_path / "index.html").write_text(
-        f'<!doctype html><meta charset="utf-8"><body>{html}<script type="module" src="site.js"></script>',
-        encoding="utf-8",
-    )
+    figure_page.write(tmp_path, drawn)
     with web_pages(tmp_path) as address:
         page = chromium.new_page()
         page.set_default_timeout(10_000)
