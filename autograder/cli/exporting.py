@@ -18,7 +18,7 @@ def gradescope(
     visibility: Annotated[
         str, typer.Option(help="When students see results: visible, after_due_date, after_published or hidden.")
     ] = "visible",
-    output_format: Annotated[str, typer.Option("--format", help="The format of the panels: text or html.")] = ("text"),
+    output_format: Annotated[str, typer.Option("--format", help="The format of the panels: text or html.")] = "text",
     grading: Grading = None,
 ) -> None:
     """Make the autograder zip of a programming assignment on Gradescope. It contains answers, so upload it to Gradescope only. course.toml says what counts."""

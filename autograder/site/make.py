@@ -252,19 +252,9 @@ def _sphinx(inside: Path, target: Path, doctrees: Path, base: str = "") -> None:
         UserError: there is a warning.
     """
     options = [
-        "-b",
-        "html",
-        "-q",
-        "-W",
-        "--keep-going",
-        "--no-color",
-        "-c",
-        str(HERE),
-        "-d",
-        str(doctrees),
-        "-D",
-        f"html_baseurl={base}",
-    ]
+        "-b", "html", "-q", "-W", "--keep-going", "--no-color",
+        "-c", str(HERE), "-d", str(doctrees), "-D", f"html_baseurl={base}",
+    ]  # fmt: skip
     done = subprocess.run(
         [sys.executable, "-m", "sphinx", *options, str(inside), str(target)],
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, encoding="utf-8", check=False,

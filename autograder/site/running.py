@@ -109,9 +109,8 @@ def run(assignment: str) -> ExecutedNotebook:
         for cell_now, code in cells:
             if cell_now in to_run:
                 ran.outputs[cell_now] = _run_cell(shell, f"solutions/{assignment}.py, cell {cell_now}", code)
-            if built and not shows(
-                code, SHOWN
-            ):  # also of what was run: times that it measured anew would not be those of a plot below
+            # Also of what was run: times that it measured anew would not be those of a plot below.
+            if built and not shows(code, SHOWN):
                 ran.outputs[cell_now] = built[cell_now]
         os.chdir(home)
     return ran

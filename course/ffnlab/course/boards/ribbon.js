@@ -146,10 +146,10 @@ export const hand = {
           dots[j](above.x(unit.k), rail, unit.k, `x = ${number(unit.k)}`);
           const x = clamp(below.x(unit.k + unit.s * strength(j)), 14, width - 14);
           rings[j](x, below.y(unit.v * unit.s * (below.atX(x) - unit.k)), unit.v, number(unit.v));
-          const sign = unit.v < 0 ? "−" : "+";
-          signs[j].textContent = ` ${sign} `;
-          terms[j].textContent = term(unit, bend);
-          if (bend) terms[j].setAttribute("aria-label", `unit ${j + 1}, ${`${unit.v < 0 ? "−" : ""}${term(unit, true)}`.replaceAll("−", "minus ")}: turn it round`);
+          const said = term(unit, bend);
+          signs[j].textContent = unit.v < 0 ? " − " : " + ";
+          terms[j].textContent = said;
+          if (bend) terms[j].setAttribute("aria-label", `unit ${j + 1}, ${unit.v < 0 ? "minus " : ""}${said.replaceAll("−", "minus ")}: turn it round`);
         });
         lift(LEFT - 12, above.y(hand.c), hand.c, number(hand.c));
         constant.textContent = number(hand.c);
