@@ -289,6 +289,14 @@ def test_a_saved_notebook_shows_its_pictures_when_it_is_opened_again(lab: Lab) -
     for number, (still, before) in enumerate(zip(stills, live, strict=True)):
         assert abs(still.mean() - before.mean()) < 2 and still.std() > 20, number
     assert page.get_by_text("Open this when you have made your guess").filter(visible=True).count() == asked
+    sliders = page.locator(".ffn-still .ffn-control input[type=range]").all()
+    assert len(sliders) >= 2
+    for slider in sliders:  # without Python: no cell has been run
+        picture = slider.locator("xpath=ancestor::*[contains(@class, 'ffn-board')]").locator(".ffn-picture svg").first
+        before = pixels(picture)
+        slider.press("End" if slider.evaluate("slider => slider.value !== slider.max") else "Home")
+        page.wait_for_timeout(300)
+        assert np.abs(pixels(picture) - before).max() > 50
     page.screenshot(path=str(SCREENSHOTS / "opened_again.png"))
     page.close()
 

@@ -15,7 +15,6 @@ import figure_page
 import pytest
 from lab import web_pages
 
-from autograder.site import frames
 from ffnlab import boards
 from ffnlab.course.boards.catalogue import BOARDS
 from ffnlab.drawing import controls, svg
@@ -108,8 +107,7 @@ def test_a_figure_of_the_site_unpacks_its_pictures_and_moves(firefox: Firefox, t
         said = f"x is {x}."
         return Picture("A line", said, svg.card(160, "A line", said, svg.text(20, 130, said)))
 
-    drawn = frames.drawn("line", controls.Figure(line, {"x": controls.slider("x", 0, 9, 1, 2)}))
-    figure_page.write(tmp_path, drawn)
+    figure_page.write(tmp_path, controls.Figure(line, {"x": controls.slider("x", 0, 9, 1, 2)}))
     with web_pages(tmp_path) as address:
         firefox.goto(f"{address}/index.html")
         firefox.wait_for("document.querySelector('.ffn-figure[data-ready]')")

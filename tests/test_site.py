@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 import re
 import shutil
 from collections.abc import Iterator
@@ -24,11 +23,11 @@ from test_desk import AXE, violations
 pytest.importorskip("sphinx", reason="Sphinx is not installed: pip install -e '.[site]'")
 
 from autograder import keys
-from autograder.authoring import build, stills
+from autograder.authoring import build, frames, stills
 from autograder.errors import UserError
 from autograder.marking import reference
 from autograder.paths import release, solution
-from autograder.site import frames, make, pages, running
+from autograder.site import make, pages, running
 from autograder.site.needed import needed
 from ffnlab.course.figures.start_here import STEPS
 from ffnlab.drawing import controls, svg
@@ -601,71 +600,13 @@ def test_a_page_has_the_outputs_of_the_built_notebook() -> None:
         assert text == "".join(said)
 
 
-# Frames
+# What a figure does without Python
 
 
 def plane(x: float = 0.0, y: float = 0.0, z: float = 0.0, word: str = "one") -> Picture:
     said = f"x is {x:g}, y is {y:g}, z is {z:g}, the word is {word}."
     mark = svg.button(svg.rect(10, 60, 80, 40, fill="#ccc"), sets={"word": "two"}, name="choose two")
     return Picture("A plane", said, svg.card(160, "A plane", said, svg.text(20, 130, said), mark))
-
-
-def wide(count: int) -> dict[str, controls.Control]:
-    return {name: controls.slider(name, -10, 10, 1, 3) for name in "abcdefgh"[:count]}
-
-
-def test_a_small_figure_has_every_combination() -> None:
-    small = {"x": controls.slider("x", 0, 4, 1, 1), "word": controls.choice("word", ["one", "two"], "one")}
-    found = frames.grid(small, frames.MOST)
-    assert len(found) == len(list(found.states())) == 10 and found.is_whole(small)
-
-
-@pytest.mark.parametrize("count", [2, 3, 5, 8])
-def test_a_large_figure_keeps_its_start_and_its_ends(count: int) -> None:
-    found = frames.grid(wide(count), frames.MOST)
-    states = list(found.states())
-    assert len(found) == len(states) <= frames.MOST
-    assert len({tuple(state.values()) for state in states}) == len(states)
-    assert all({0, 13, 20} <= set(stops) for stops in found.kept.values())
-    assert (found.depth < count) == (3**count > frames.MOST)
-    assert found.start in states
-
-
-def test_what_is_chosen_by_name_loses_no_option() -> None:
-    words = [f"word {number}" for number in range(30)]
-    found = frames.grid({"word": controls.choice("word", words, "word 3")} | wide(2), frames.MOST)
-    assert len(found.kept["word"]) == 30 and len(found) <= frames.MOST
-    with pytest.raises(ValueError, match="more than 400 pictures"):
-        frames.grid({"word": controls.choice("word", range(401), 0)}, frames.MOST)
-
-
-def test_what_marks_press_loses_no_stop() -> None:
-    found = frames.grid(wide(3), frames.MOST, {"b"})
-    assert len(found.kept["b"]) == 21 and len(found) <= frames.MOST
-
-
-def test_pictures_come_out_as_they_went_in() -> None:
-    pictures = ["<svg><b>x</b></svg>", "<svg><b>y</b></svg>", "words <i>and</i> words"]
-    packed = json.loads(json.dumps(frames.pack(pictures)))
-    assert ["".join(packed["pieces"][n] for n in row) for row in packed["pictures"]] == pictures
-
-
-def test_equal_pictures_are_stored_once() -> None:
-    figure = controls.Figure(
-        lambda x, y: plane(x=float(x)), {"x": controls.slider("x", 0, 3, 1, 0), "y": controls.slider("y", 0, 3, 1, 0)}
-    )
-    drawn = frames.drawn("plane", figure)
-    assert (drawn.states, drawn.pictures) == (16, 4)
-
-
-def test_a_figure_that_can_not_be_drawn_ends_the_build() -> None:
-    def broken(x: int) -> Picture:
-        if x == 2:
-            raise ZeroDivisionError("nothing to divide by")
-        return plane(x=x)
-
-    with pytest.raises(UserError, match=r"the figure broken at x = 2: .*nothing to divide by"):
-        frames.drawn("broken", controls.Figure(broken, {"x": controls.slider("x", 0, 3, 1, 0)}))
 
 
 @needs_chromium
@@ -675,9 +616,8 @@ def test_where_not_all_is_drawn_the_rest_goes_back_to_its_start(
     monkeypatch.setattr(frames, "MOST", 40)
     moved = {name: controls.slider(name, -10, 10, 1, 0) for name in "xyz"}
     words = controls.free("word", ["one", "two"], "one")
-    drawn = frames.drawn("plane", controls.Figure(plane, {**moved, "word": words}))
-    assert "no more than 2 controls away from their start" in drawn.about["note"]
-    figure_page.write(tmp_path, drawn)
+    drawn = figure_page.write(tmp_path, controls.Figure(plane, {**moved, "word": words}))
+    assert drawn.pictures["limits"] == "fewer steps and no more than 2 controls away from their start"
     with web_pages(tmp_path) as address:
         page = chromium.new_page()
         page.set_default_timeout(10_000)

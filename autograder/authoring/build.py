@@ -24,7 +24,7 @@ from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
-from autograder.authoring import markers
+from autograder.authoring import frames, markers
 from autograder.errors import UserError
 from autograder.files import replace
 from autograder.gradebook import database
@@ -124,8 +124,9 @@ def build(assignment: str, force: bool = False, tell: Callable[[str], None] = la
     if not force and is_current(assignment):
         return changed
     tell(f"{assignment}: running the solution notebook")
-    executed = execute(assignment)
+    executed, pictures = execute(assignment)
     replace(solution(assignment), nbformat.writes(executed) + "\n")
+    frames.save(active_course().frames_folder / assignment, pictures)
     tell(f"{assignment}: making the student's notebook")
     replace(release(assignment), nbformat.writes(student_notebook(assignment)) + "\n")
     return True
@@ -163,19 +164,22 @@ def same_answers(old: bytes, new: bytes) -> bool:
         return False
 
 
-def execute(assignment: str) -> Any:
-    """The solution notebook with its outputs. A check below full marks fails the build."""
+def execute(assignment: str) -> tuple[Any, dict[str, bytes]]:
+    """The solution notebook with its outputs; and by file, the stored pictures of its figures. A check below full marks fails the build."""
     notebook = notebook_of(assignment)
     with tempfile.TemporaryDirectory() as course:
         folder = Path(course) / assignment
         for name in active_course().notebooks:  # so that it looks like a course to progress() and the doctor
             (Path(course) / name).mkdir()
+        drawn = Path(course) / "frames"
+        drawn.mkdir()
         old = {name: os.environ.get(name) for name in ("FFNLAB_STRICT", "PYTHONHASHSEED")}
         os.environ.update(FFNLAB_STRICT="1", PYTHONHASHSEED="0")
         try:
-            client = NotebookClient(
+            client: NotebookClient = NotebookClient(
                 notebook, timeout=CELL_SECONDS, kernel_name="python3", record_timing=False, store_widget_state=False, extra_arguments=["--log-level=40"],
                 resources={"metadata": {"path": str(folder)}},
+                on_notebook_start=lambda notebook: _draw_all_pictures(client, drawn),
             )  # fmt: skip
             client.execute()
         except Exception as error:
@@ -186,6 +190,7 @@ def execute(assignment: str) -> Any:
         finally:
             for name, value in old.items():
                 os.environ.pop(name, None) if value is None else os.environ.__setitem__(name, value)
+        pictures = {file.name: file.read_bytes() for file in sorted(drawn.iterdir())}
     for cell in notebook.cells:
         if "outputs" in cell:
             cell.outputs = [output for output in cell.outputs if WIDGET not in output.get("data", {})]  # stills stay
@@ -195,7 +200,14 @@ def execute(assignment: str) -> Any:
     notebook.metadata.pop("widgets", None)
     notebook.metadata["language_info"] = {"name": "python"}
     notebook.metadata[STAMP]["stamp"] = stamp(assignment)
-    return notebook
+    return notebook, pictures
+
+
+def _draw_all_pictures(client: NotebookClient, folder: Path) -> None:
+    assert client.kc, "the kernel has started"
+    client.kc.execute(
+        f"from autograder.authoring import frames; frames.keep_into({str(folder)!r}); del frames", silent=True
+    )
 
 
 def student_notebook(assignment: str) -> Any:

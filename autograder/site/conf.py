@@ -28,6 +28,7 @@ html_static_path = [
         for name in (
             "drawing/figure_widget.js",
             "drawing/figure_widget.css",
+            "drawing/stored_frames.js",
             "drawing/dark.css",
             "prediction/prediction_widget.js",
         )

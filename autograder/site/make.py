@@ -25,7 +25,7 @@ from autograder.site import documents
 from ffnlab.registry import active_course
 
 HERE = Path(__file__).parent
-MADE_BY = [HERE / name for name in ("running.py", "needed.py", "frames.py", "pages.py")]
+MADE_BY = [HERE / name for name in ("running.py", "needed.py", "pages.py")]
 # A process for each notebook, forked from one that has loaded what all of them need; elsewhere each loads it for itself.
 START = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
 PRELOADED = [
@@ -212,7 +212,10 @@ def draw(inside: Path, work: Path, name: str) -> None:
     for one in ran.figures:
         replace(folder / f"{one.name}.json.gz", one.packed)
     documents.keep(inside / "course" / f"{name}.ipynb", pages.page(name, ran))
-    figures = tuple(FigurePage(one.name, one.states, one.pictures, one.wire) for one in ran.figures)
+    figures = tuple(
+        FigurePage(one.name, len(one.pictures["frames"]), len(one.pictures["pictures"]), len(one.packed))
+        for one in ran.figures
+    )
     replace(work / f"{name}.json", json.dumps(asdict(Notebook(name, before, figures)), indent=1))
 
 
@@ -222,7 +225,7 @@ def _weigh(target: Path, notebook: Notebook) -> int:
     Raises:
         UserError: they are too many; the heaviest figure is named.
     """
-    from autograder.site.frames import zipped
+    from autograder.authoring.frames import zipped
 
     page = len(zipped((target / "course" / f"{notebook.name}.html").read_text(encoding="utf-8")))
     total = page + sum(figure.wire for figure in notebook.figures)

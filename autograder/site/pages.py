@@ -16,8 +16,16 @@ from nbgrader.preprocessors import ClearHiddenTests, ClearSolutions
 
 from autograder.authoring import build
 from autograder.errors import UserError
-from autograder.site.frames import DrawnFigure
-from autograder.site.running import BOARD, FIGURE, PREDICTION, ExecutedNotebook, Output, cell_name, is_check
+from autograder.site.running import (
+    BOARD,
+    FIGURE,
+    PREDICTION,
+    ExecutedNotebook,
+    FigureOnPage,
+    Output,
+    cell_name,
+    is_check,
+)
 from ffnlab.checking import checks, panel, shipped_answers
 from ffnlab.diagnosis.recognition import is_question
 from ffnlab.drawing.picture import framed
@@ -114,12 +122,16 @@ def _output(assignment: str, output: Output, ran: ExecutedNotebook) -> str:
     return f"<pre>{escape(str(data.get('text/plain', '')))}</pre>"
 
 
-def figure(assignment: str, drawn: DrawnFigure) -> str:
+def figure(assignment: str, drawn: FigureOnPage) -> str:
     """A figure: its still picture with its sentence, and, for site.js, its controls and where all its pictures are."""
-    note = f'<p class="ffn-fewer">{escape(drawn.about["note"])}</p>' if drawn.about["note"] else ""
+    limits = drawn.pictures["limits"]
+    note = (
+        f'<p class="ffn-fewer">This page has {limits}; in the notebook everything moves freely.</p>' if limits else ""
+    )
+    about = {key: drawn.pictures[key] for key in ("controls", "at")}
     return (
         f'<div class="ffn-figure" data-frames="../frames/{assignment}/{drawn.name}.json.gz">'
-        f'{_data(drawn.about)}<div class="ffn-here">{_wide(drawn.still)}</div>{note}</div>'
+        f'{_data(about)}<div class="ffn-here">{_wide(drawn.still)}</div>{note}</div>'
     )
 
 

@@ -12,6 +12,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
@@ -23,16 +24,15 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.display import display
 from traitlets.config import Config
 
-from autograder.authoring import build
+from autograder.authoring import build, frames
 from autograder.errors import UserError
 from autograder.paths import solution
-from autograder.site import frames
 from autograder.site.needed import needed, shows
 from ffnlab import boards, doctor, live_boards
 from ffnlab.boards import Board
 from ffnlab.checking import panel, record
 from ffnlab.course import machine
-from ffnlab.drawing import controls
+from ffnlab.drawing import controls, stored_frames
 from ffnlab.prediction import prediction_widget
 from ffnlab.registry import active_course
 
@@ -44,12 +44,26 @@ ELSEWHERE = "This looks at your own machine and your own work: run the cell in J
 Output = dict[str, Any]
 
 
+@dataclass(frozen=True)
+class FigureOnPage:
+    """A figure for a page. name: that of its file. still: the HTML of its first picture. packed: all its pictures, as `stored_frames` has them."""
+
+    name: str
+    still: str
+    packed: bytes
+
+    @cached_property
+    def pictures(self) -> dict[str, Any]:
+        """All its pictures, as JSON data."""
+        return stored_frames.unpack(self.packed)
+
+
 @dataclass
 class ExecutedNotebook:
     """What a notebook showed: by cell, its outputs; and its figures, in order."""
 
     outputs: dict[str, list[Output]] = field(default_factory=dict)
-    figures: list[frames.DrawnFigure] = field(default_factory=list)
+    figures: list[FigureOnPage] = field(default_factory=list)
 
 
 def cell_name(cell: Any) -> str:
@@ -71,12 +85,14 @@ def run(assignment: str) -> ExecutedNotebook:
     """
     torch.set_num_threads(1)
     ran, cell_now = ExecutedNotebook(), ""
+    built = _built_outputs(assignment) if build.is_current(assignment) else {}
 
     def show(draw: controls.Draw, /, **parameters: Any) -> None:
         before = sum(one.name.partition(".")[0] == cell_now for one in ran.figures)
-        ran.figures.append(
-            frames.drawn(f"{cell_now}.{before + 1}" if before else cell_now, controls.Figure(draw, parameters))
-        )
+        figure = controls.Figure(draw, parameters)
+        packed = stored_frames.find(figure) if built else None
+        name = f"{cell_now}.{before + 1}" if before else cell_now
+        ran.figures.append(FigureOnPage(name, figure.html(figure.start), packed or frames.draw(figure)))
         display({FIGURE: len(ran.figures) - 1}, raw=True)
 
     def predict(name: str) -> None:
@@ -104,7 +120,6 @@ def run(assignment: str) -> ExecutedNotebook:
             for cell in build.notebook_of(assignment).cells
             if cell.cell_type == "code" and not is_check(cell)
         ]
-        built = _built_outputs(assignment) if build.is_current(assignment) else {}
         to_run = needed(cells, SHOWN) if built else {name for name, _ in cells}
         for cell_now, code in cells:
             if cell_now in to_run:

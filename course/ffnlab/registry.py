@@ -52,8 +52,8 @@ class KeptCode:
 class Course:
     """A course. Its package says `COURSE = Course(__name__, keys=…)`.
 
-    package: what students have, with `exercises/` and `answers/` in it, `predictions/` where there are any, and `parts.py` where code is kept. Each
-    module in `exercises/` says `NOTEBOOK = "01_name"`; that of its predictions and that of its keys have the same name as the module.
+    package: what students have, with `exercises/` and `answers/` in it, `predictions/` and `frames/` where there are any, and `parts.py` where code is
+    kept. Each module in `exercises/` says `NOTEBOOK = "01_name"`; that of its predictions and that of its keys have the same name as the module.
     keys: the instructor's package, which students do not have.
     late_imports: by notebook, modules that its exercises make torch import when they are first run. Whoever grades many imports them once.
     """
@@ -83,6 +83,11 @@ class Course:
     def answers_folder(self) -> Path:
         """Where the shipped answers are."""
         return self.folder / "answers"
+
+    @property
+    def frames_folder(self) -> Path:
+        """Where the pictures of figures are, in a folder for each notebook; a course need not have any."""
+        return self.folder / "frames"
 
     @property
     def import_folder(self) -> Path:

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple, cast
 from IPython.core.getipython import get_ipython
 
 from ffnlab.checking import record
+from ffnlab.environment import is_unattended
 from ffnlab.observation.containment import CHARACTERS, Stop, contained
 from ffnlab.registry import KeptCode, active_course
 
@@ -71,7 +72,7 @@ def keep(name: str, answer: object, earns: Callable[[object], bool]) -> str:
     Returns what is to be said of it in a sentence; nothing where nothing has changed.
     """
     kept, folder = active_course().kept, record.folder()
-    if kept is None or name not in kept.exercises or folder is None or record.is_unattended():
+    if kept is None or name not in kept.exercises or folder is None or is_unattended():
         return ""
     file = folder / kept.file
     was_written = False

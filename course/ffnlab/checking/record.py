@@ -15,6 +15,7 @@ from IPython.display import display
 
 from ffnlab.checking.panel import MARKS, MUTED, Panel, box, message
 from ffnlab.checking.verdict import Outcome, Verdict
+from ffnlab.environment import is_unattended
 from ffnlab.observation.exercise import Exercise
 from ffnlab.palette import LIGHT
 from ffnlab.registry import active_course
@@ -52,11 +53,6 @@ def _here() -> Path:
         return Path.cwd()
     except OSError:
         return Path()
-
-
-def is_unattended() -> bool:
-    """Whether nobody reads what a cell shows: the notebook is built, tested, or graded by nbgrader."""
-    return os.environ.get("FFNLAB_STRICT") == "1" or "NBGRADER_EXECUTION" in os.environ
 
 
 def save_verdict(verdict: Verdict) -> None:

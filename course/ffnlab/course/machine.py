@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from IPython.display import display
 
-from ffnlab.checking import kept_code, record
+from ffnlab.checking import kept_code
+from ffnlab.environment import is_unattended
 from ffnlab.phrases import sentence
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def machine(reader: SentenceReader | None = None) -> None:
 
     reader: a model with blocks of yours that has learned to read. What it has learned is kept, and runs from now on.
     """
-    if record.is_unattended():
+    if is_unattended():
         return
     from ffnlab.course import own_block
     from ffnlab.course.figures import machine as figure

@@ -3,7 +3,7 @@
 A control is a list of stops, each with a name and a value; a figure's state is one stop for each parameter. So a web page can hold
 a picture for every state, and nothing on the way from a hand to `draw` is ever a value that the notebook's author did not name.
 
-A saved notebook shows the picture and its sentence.
+A saved notebook shows the picture and its sentence, and plays the pictures that are stored with the course.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from ffnlab.drawing import style, widget_output
+from ffnlab.drawing import stored_frames, style, widget_output
 from ffnlab.drawing.picture import Picture, framed
+from ffnlab.environment import is_unattended
 
 if TYPE_CHECKING:
     from ffnlab.drawing.figure_widget import FigureWidget
@@ -106,10 +107,13 @@ def show(draw: Draw, /, **parameters: Any) -> None:
     Raises ValueError at once when `draw` has no such parameter, or lacks one.
     """
     board, first = panel(draw, **parameters)
-    if isinstance(first, Picture):
-        widget_output.show(board, f"{first.still()}<p>{ASLEEP}</p>", first.words)
-    else:
+    if not isinstance(first, Picture):
         widget_output.show(board, board.shown["html"], first)
+    elif packed := None if is_unattended() else stored_frames.find(Figure(draw, parameters)):
+        still = first.still()
+        widget_output.show(board, lambda place: stored_frames.html(still, packed, place), first.words)
+    else:
+        widget_output.show(board, f"{first.still()}<p>{ASLEEP}</p>", first.words)
 
 
 def panel(draw: Draw, /, **parameters: Any) -> tuple[FigureWidget, Picture | str]:

@@ -70,7 +70,7 @@ function step(drags, key) {
 
 let boards = 0;
 
-function render({ model, el }) {
+export function render({ model, el }) {
   for (const still of document.querySelectorAll(`[data-still="${model.get("still")}"]`)) still.hidden = true;
   const prefix = `ffn-board-${++boards}`;
   const controls = model.get("controls");

@@ -1,6 +1,6 @@
 """One widget that shows a picture under its controls, and lets its marks be pressed and dragged. Made by `controls.show` alone.
 
-The hand is in figure_widget.js, which plays the same figures on a web page without Python. A notebook that only grades never pays for this import.
+The hand is in figure_widget.js, which also plays stored pictures without Python. A notebook that only grades never pays for this import.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import anywidget
 import traitlets
 
-from ffnlab import palette
+from ffnlab.drawing import stored_frames
 
 HERE = Path(__file__).parent
 
@@ -25,9 +25,7 @@ class FigureWidget(anywidget.AnyWidget):
     """
 
     _esm = HERE / "figure_widget.js"
-    _css = palette.sheet(" .ffn-board", paper=".ffn-picture svg") + (HERE / "figure_widget.css").read_text(
-        encoding="utf-8"
-    )
+    _css = stored_frames.sheet()
     controls: traitlets.List[dict[str, Any]] = traitlets.List().tag(sync=True)
     at: traitlets.Dict[str, int] = traitlets.Dict().tag(sync=True)
     shown: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)

@@ -8,6 +8,7 @@ mean nothing, as in VS Code, the widget's script hides the element whose `data-s
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from IPython.display import display
@@ -26,15 +27,16 @@ STYLE = """<style>
 </style>"""
 
 
-def show(widget: AnyWidget, still: str, words: str) -> None:
+def show(widget: AnyWidget, still: str | Callable[[str], str], words: str) -> None:
     """Displays a widget, whose view has an element of the class `ffn-live`.
 
-    still: HTML that is shown when the notebook is opened again without the widget. It needs no script and no style sheet.
+    still: HTML that is shown when the notebook is opened again without the widget, or a function that makes it for the `data-still` of its element.
+        It needs no script and no style sheet.
     words: the same as plain text.
     """
     name = secrets.token_hex(8)
     widget.add_traits(still=Unicode(name).tag(sync=True))
-    html = f'{STYLE}{style.dark_sheet()}<div class="ffn-still" data-still="{name}">{still}</div>'
+    html = f'{STYLE}{style.dark_sheet()}<div class="ffn-still" data-still="{name}">{still(name) if callable(still) else still}</div>'
     display({"text/html": html, "text/plain": words}, raw=True)
     show_view(widget)
 

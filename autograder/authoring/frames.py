@@ -1,4 +1,6 @@
-"""A figure's pictures, drawn beforehand: one for every state that a reader of the page can bring it to, packed for the way through the wire.
+"""A figure's pictures, drawn beforehand: one for every state that a reader can bring it to without Python, packed for the way through the wire.
+
+They are drawn when a notebook is built, and shipped with the course (`ffnlab/drawing/stored_frames.py`).
 
 Every combination of stops has a picture, where there are no more than `MOST`. Else a control that is a scale, and that no mark sets by being pressed,
 keeps fewer stops, its start and its ends among them; and where even that would be too many, only so many controls leave their start at the same time
@@ -11,12 +13,15 @@ import gzip
 import itertools
 import json
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import unescape
+from pathlib import Path
 from typing import Any
 
 from autograder.errors import UserError
+from autograder.files import replace
+from ffnlab.drawing import controls, stored_frames
 from ffnlab.drawing.controls import Control, Figure
 
 MOST = 400  # pictures of a figure
@@ -99,37 +104,18 @@ def _spread(control: Control, pieces: int) -> tuple[int, ...]:
     return tuple(sorted(places))
 
 
-@dataclass(frozen=True)
-class DrawnFigure:
-    """A figure for a page. name: that of its file. still: the HTML of the first picture. about: what the page itself holds, for site.js.
-
-    packed: the file with all pictures, gzipped JSON: many servers pack nothing on the way, and site.js can unpack it.
-    """
-
-    name: str
-    still: str
-    about: dict[str, Any]
-    packed: bytes
-    states: int
-    pictures: int
-
-    @property
-    def wire(self) -> int:
-        """Bytes of its pictures, as they are sent."""
-        return len(self.packed)
-
-
 def zipped(text: str) -> bytes:
     """A text with gzip, the same bytes each time."""
     return gzip.compress(text.encode(), 9, mtime=0)
 
 
-def drawn(name: str, figure: Figure) -> DrawnFigure:
-    """Every picture of a figure that its page may show.
+def draw(figure: Figure) -> bytes:
+    """The packed pictures of a figure, as `stored_frames` reads them.
 
     Raises:
         UserError: one can't be drawn, or there are too many.
     """
+    name = getattr(figure.draw, "__name__", "without a name")
     try:
         chosen = grid(figure.controls, MOST, _pressed(figure.html(figure.start)))
     except ValueError as error:
@@ -142,19 +128,40 @@ def drawn(name: str, figure: Figure) -> DrawnFigure:
             raise UserError(f"the figure {name} at {_said(figure, at)}: {_words(html)}")
         state = ",".join(str(chosen.kept[key].index(index)) for key, index in at.items())
         frames[state] = numbers.setdefault(html, len(numbers))
-    described = [
-        control | {"stops": [control["stops"][index] for index in chosen.kept[control["name"]]]}
-        for control in figure.described()
-    ]
-    about = {
-        "controls": described,
+    packed = {
+        "controls": [
+            control | {"stops": [control["stops"][index] for index in chosen.kept[control["name"]]]}
+            for control in figure.described()
+        ],
         "at": {key: chosen.kept[key].index(index) for key, index in figure.start.items()},
-        "note": _note(figure, chosen),
+        "limits": _limits(figure, chosen),
+        "frames": frames,
     }
-    packed = json.dumps(
-        {"frames": frames} | pack(list(numbers)), ensure_ascii=False, separators=(",", ":"), allow_nan=False
-    )
-    return DrawnFigure(name, figure.html(figure.start), about, zipped(packed), len(frames), len(numbers))
+    return zipped(json.dumps(packed | pack(list(numbers)), ensure_ascii=False, separators=(",", ":"), allow_nan=False))
+
+
+def keep_into(folder: str) -> None:
+    """From now on, `controls.show` in this process also draws all pictures of the course's own figures, and writes each figure's to a file in `folder`."""
+    plainly = controls.show
+
+    def show(draw_picture: controls.Draw, /, **parameters: Any) -> None:
+        plainly(draw_picture, **parameters)
+        figure = Figure(draw_picture, parameters)
+        if name := stored_frames.name(figure):
+            Path(folder, name).write_bytes(draw(figure))
+
+    controls.show = show
+
+
+def save(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Make `folder` hold these files alone; one that says the same is left as it is, whatever version of zlib has packed it."""
+    for old in folder.glob("*.gz"):
+        if old.name not in files:
+            old.unlink()
+    for name, data in files.items():
+        file = folder / name
+        if not file.is_file() or gzip.decompress(file.read_bytes()) != gzip.decompress(data):
+            replace(file, data)
 
 
 def _pressed(html: str) -> set[str]:
@@ -171,8 +178,8 @@ def pack(pictures: Sequence[str]) -> dict[str, Any]:
     return {"pieces": list(pieces), "pictures": rows}
 
 
-def _note(figure: Figure, chosen: Grid) -> str:
-    """What a reader must know who finds less here than in the notebook; empty where everything is here."""
+def _limits(figure: Figure, chosen: Grid) -> str:
+    """What a reader must know who finds less here than with Python; empty where everything is here."""
     if chosen.is_whole(figure.controls):
         return ""
     fewer = any(len(chosen.kept[name]) < len(control.stops) for name, control in figure.controls.items())
@@ -180,7 +187,7 @@ def _note(figure: Figure, chosen: Grid) -> str:
     if chosen.depth < len(chosen.kept):
         together = "one control at a time" if chosen.depth == 1 else f"{chosen.depth} controls away from their start"
         parts.append(f"no more than {together}")
-    return f"This page has {' and '.join(parts)}; in the notebook everything moves freely."
+    return " and ".join(parts)
 
 
 def _said(figure: Figure, at: dict[str, int]) -> str:

@@ -1,0 +1,84 @@
+// Plays a figure from pictures that were drawn beforehand: on a page of the site, and in a notebook that was opened again without Python.
+import { render } from "./figure_widget.js";
+
+/** The JSON of a gzipped file, whether or not its server has said so and the browser has unpacked it. */
+export async function unpacked(file) {
+  const [first, second] = new Uint8Array(await file.slice(0, 2).arrayBuffer());
+  const isPacked = first === 0x1f && second === 0x8b;
+  return new Response(isPacked ? file.stream().pipeThrough(new DecompressionStream("gzip")) : file).json();
+}
+
+/** Shows a figure in `here`: its first picture, `html`, under its controls. Returns a function that takes all its pictures, or the words for why there are none. */
+export function play(here, { controls, at, html }) {
+  const data = { controls, at, shown: { at, html }, missed: "The pictures of this figure are still on their way." };
+  const heard = {};
+  const recent = []; // parameters, the one moved last first
+  let drawn = null;
+
+  const tell = (name, value) => {
+    data[name] = value;
+    for (const hear of heard[`change:${name}`] ?? []) hear();
+  };
+  const key = (state) => controls.map(({ name }) => state[name]).join(",");
+
+  /** The nearest state with a picture: what was moved last stays, and of the rest as much as can. */
+  function reachable(wanted) {
+    if (key(wanted) in drawn.frames) return wanted;
+    const found = { ...at };
+    for (const name of [...recent, ...Object.keys(wanted)]) {
+      const next = { ...found, [name]: wanted[name] };
+      if (key(next) in drawn.frames) found[name] = wanted[name];
+    }
+    return found;
+  }
+
+  function answer() {
+    if (!drawn) return;
+    const state = reachable(data.at);
+    if (key(state) !== key(data.at)) tell("at", state);
+    const row = drawn.pictures[drawn.frames[key(state)]];
+    tell("shown", { at: state, html: row.map((piece) => drawn.pieces[piece]).join("") });
+  }
+
+  const model = {
+    get: (name) => data[name],
+    set(name, value) {
+      if (name === "at") {
+        for (const parameter of Object.keys(value).filter((one) => value[one] !== data.at[one])) {
+          if (recent.includes(parameter)) recent.splice(recent.indexOf(parameter), 1);
+          recent.unshift(parameter);
+        }
+      }
+      tell(name, value);
+    },
+    on: (name, hear) => (heard[name] ??= []).push(hear),
+    off() {},
+    save_changes: answer,
+  };
+  here.replaceChildren();
+  render({ model, el: here });
+  return (pictures) => {
+    if (typeof pictures === "string") data.missed = pictures;
+    else drawn = pictures;
+    if (drawn && data.at !== data.shown.at) answer();
+  };
+}
+
+/** In a notebook: each element with that `data-still` becomes the figure, once it is seen; it is hidden as long as Python's own is there. */
+export function wake(name, packed) {
+  const bytes = () => Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
+  const seen = new IntersectionObserver(async (entries) => {
+    for (const { isIntersecting, target } of entries) {
+      if (!isIntersecting || target.querySelector(".ffn-board")) continue;
+      seen.unobserve(target);
+      const pictures = await unpacked(new Blob([bytes()]));
+      const here = document.createElement("section");
+      const { controls, at, frames, pieces } = pictures;
+      const first = pictures.pictures[frames[controls.map((control) => at[control.name]).join(",")]];
+      const take = play(here, { controls, at, html: first.map((piece) => pieces[piece]).join("") });
+      target.querySelector("figure").replaceWith(here);
+      take(pictures);
+    }
+  });
+  for (const place of document.querySelectorAll(`[data-still="${name}"]`)) seen.observe(place);
+}
