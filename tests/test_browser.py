@@ -284,6 +284,9 @@ def test_a_saved_notebook_shows_its_pictures_when_it_is_opened_again(lab: Lab) -
     page.wait_for_function(IDLE, timeout=PATIENCE)
     page.wait_for_timeout(2000)  # until the widgets' manager has found that it has none of them
     assert "Error displaying widget" not in page.locator("body").inner_text()
+    for figure in page.locator(".ffn-still:has(figure)").all():
+        figure.scroll_into_view_if_needed()
+        figure.locator(".ffn-board").wait_for(timeout=10_000)
     stills = [pixels(picture) for picture in page.locator(".ffn-still figure > *:first-child").all()]
     assert len(stills) == len(live)
     for number, (still, before) in enumerate(zip(stills, live, strict=True)):

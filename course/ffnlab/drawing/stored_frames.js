@@ -69,7 +69,8 @@ export function wake(name, packed) {
   const bytes = () => Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
   const seen = new IntersectionObserver(async (entries) => {
     for (const { isIntersecting, target } of entries) {
-      if (!isIntersecting || target.querySelector(".ffn-board")) continue;
+      if (!isIntersecting || target.dataset.awake) continue;
+      target.dataset.awake = "true"; // an output may be rendered, and its script run, more than once
       seen.unobserve(target);
       const pictures = await unpacked(new Blob([bytes()]));
       const here = document.createElement("section");
