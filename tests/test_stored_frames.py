@@ -47,6 +47,7 @@ def test_the_pictures_that_are_stored_are_those_that_the_code_draws(
         packed = stored_frames.find(figure)
         assert packed
         stored = stored_frames.unpack(packed)
+        assert stored["made from"] == frames.made_from(figure), "make build"
         stops = {control["name"]: [stop["label"] for stop in control["stops"]] for control in stored["controls"]}
         start = ",".join(str(stored["at"][name]) for name in stops)
         for state in {start, *chance.sample(sorted(stored["frames"]), min(SAMPLES, len(stored["frames"])))}:

@@ -10,6 +10,7 @@ keeps fewer stops, its start and its ends among them; and where even that would 
 from __future__ import annotations
 
 import gzip
+import inspect
 import itertools
 import json
 import re
@@ -21,6 +22,7 @@ from typing import Any
 
 from autograder.errors import UserError
 from autograder.files import replace
+from autograder.marking import source_hash
 from ffnlab.drawing import controls, stored_frames
 from ffnlab.drawing.controls import Control, Figure
 
@@ -129,6 +131,7 @@ def draw(figure: Figure) -> bytes:
         state = ",".join(str(chosen.kept[key].index(index)) for key, index in at.items())
         frames[state] = numbers.setdefault(html, len(numbers))
     packed = {
+        "made from": made_from(figure),
         "controls": [
             control | {"stops": [control["stops"][index] for index in chosen.kept[control["name"]]]}
             for control in figure.described()
@@ -140,15 +143,25 @@ def draw(figure: Figure) -> bytes:
     return zipped(json.dumps(packed | pack(list(numbers)), ensure_ascii=False, separators=(",", ":"), allow_nan=False))
 
 
+def made_from(figure: Figure) -> str:
+    """A hash of the code and the stored results that the pictures of a figure are made of."""
+    return source_hash.version(Path(inspect.getfile(figure.draw)), Path(__file__))[:16]
+
+
 def keep_into(folder: str) -> None:
-    """From now on, `controls.show` in this process also draws all pictures of the course's own figures, and writes each figure's to a file in `folder`."""
+    """From now on, `controls.show` in this process also writes all pictures of each of the course's own figures to a file in `folder`.
+
+    Those that are stored with the course are drawn anew only if the code that draws them has changed.
+    """
     plainly = controls.show
 
     def show(draw_picture: controls.Draw, /, **parameters: Any) -> None:
         plainly(draw_picture, **parameters)
         figure = Figure(draw_picture, parameters)
         if name := stored_frames.name(figure):
-            Path(folder, name).write_bytes(draw(figure))
+            stored = stored_frames.find(figure)
+            is_current = stored and stored_frames.unpack(stored).get("made from") == made_from(figure)
+            Path(folder, name).write_bytes(stored if stored and is_current else draw(figure))
 
     controls.show = show
 
