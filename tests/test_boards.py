@@ -22,7 +22,7 @@ from lab import CURRENT, IDLE, PATIENCE, Lab, browser, server, web_pages
 from playwright.sync_api import Browser, Page
 from test_desk import AXE, violations
 
-from autograder.authoring import stills
+from autograder.authoring import build, stills
 from ffnlab import boards, play
 from ffnlab.boards import Board, Flag, Goal
 from ffnlab.course import toy_transformer, world
@@ -156,17 +156,40 @@ def test_the_votes_of_words_add_up_to_what_relu_gets(page: Page) -> None:
     assert np.abs(np.array(found) - wanted.detach().numpy()).max() < 1e-5
 
 
-def test_the_twin_reads_as_well_and_stammers_without_its_ffn() -> None:
-    """Sixteen twins from seeds that nothing was chosen on."""
-    runs = twin.stored()["runs"]
-    fresh = [runs[str(seed)] for seed in twin.FRESH]
-    assert len(fresh) >= 15 and not set(twin.FRESH) & {twin.SHIPPED, 0, 1, 2, 3, 4}
+def fresh_runs(kind: str) -> list[dict[str, Any]]:
+    """What is stored of sixteen models from seeds that nothing was chosen on."""
+    assert len(twin.FRESH) >= 15 and not set(twin.FRESH) & {twin.SHIPPED, 0, 1, 2, 3, 4}
+    return [twin.stored()[kind][str(seed)] for seed in twin.FRESH]
+
+
+def text_of(notebook: str) -> str:
+    return " ".join("\n".join(build.cells_of(notebook).values()).split())
+
+
+def test_the_twin_stammers_without_its_ffn_and_speaks_with_the_mean_of_it() -> None:
+    model = twin.load()
+    kept = twin.stored()["twins"][str(twin.SHIPPED)]
+    assert experiment.judged(model, experiment.TASKS[twin.SETTING.task], ffn=False) == kept["off"]
+    zero, mean = (
+        twin.score_sentences(model, ffn=False),
+        twin.score_sentences(model, instead=twin.mean_activations(model)),
+    )
+    assert zero["proper"] == 0 and mean["proper"] == 1
+    for found, stored in ((zero, kept["writes off"]), (mean, kept["writes mean"])):
+        assert found == pytest.approx(stored, abs=1e-4)
+
+
+def test_what_notebook_00_says_of_sixteen_more_twins() -> None:
+    fresh = fresh_runs("twins")
     assert all(one["on"]["way"] == 1 and one["on"]["the rest"] == 1 for one in fresh)
-    left = [one["off"]["the rest"] for one in fresh]
-    assert min(left) > 0.19 and max(left) < 0.71
-    task = experiment.TASKS[twin.SETTING.task]
-    assert experiment.judged(twin.load(), task, ffn=False) == runs[str(twin.SHIPPED)]["off"]
-    assert twin.score_sentences(twin.load(), ffn=False)["proper"] == 0
+    said = text_of("00_start_here")
+    for name, sentence in (
+        ("writes off", "between 0 and {:.0%}".replace("{:.0%}", "{} %")),
+        ("writes mean", "{} to {} %"),
+    ):
+        shares = [one[name]["proper"] for one in fresh]
+        numbers = [f"{100 * share:.0f}" for share in (min(shares), max(shares))]
+        assert sentence.format(*numbers[-sentence.count("{}") :]) in said
 
 
 def test_without_its_ffn_the_shipped_model_has_no_idea_about_two_words() -> None:

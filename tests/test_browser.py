@@ -237,6 +237,7 @@ def test_a_restarted_kernel_is_told_within_two_seconds(lab: Lab) -> None:
     lab.page.wait_for_function(IDLE, timeout=PATIENCE)
     slider = cell.get_by_role("slider", name="cold").first
     before = slider.input_value()
+    drawn = cell.locator(".ffn-picture svg").inner_html()
     for key in ("ArrowRight", "ArrowLeft"):  # it may stand at an end
         slider.press(key)
         if slider.input_value() != before:
@@ -247,6 +248,9 @@ def test_a_restarted_kernel_is_told_within_two_seconds(lab: Lab) -> None:
         r"PATIENCE = (\d+)", (ROOT / "course" / "ffnlab" / "drawing" / "figure_widget.js").read_text(encoding="utf-8")
     )
     assert patience and int(patience[1]) <= 2000, "milliseconds, by the page's own clock"
+    cell.get_by_text("so this is a stored picture").wait_for()
+    assert cell.locator(".ffn-picture svg").inner_html() != drawn, "the picture follows the slider without Python"
+    assert cell.locator(".ffn-missed").count() == 0
     lab.picture("kernel_restarted")
 
 

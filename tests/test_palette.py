@@ -111,6 +111,7 @@ def test_greys_are_nearly_those_of_the_filter_and_colours_are_exactly_those() ->
 @pytest.mark.parametrize("colours", [palette.LIGHT, palette.DARK], ids=["light", "dark"])
 def test_what_is_opposite_is_told_apart(colours: dict[str, str]) -> None:
     pairs = [("right", "wrong"), ("plus", "minus"), ("ffn", "attention"), ("right", "minus"), ("wrong", "plus")]
+    pairs += [("ffn", other) for other in ("plus", "press", "right", "wrong", "s1")]
     for one, other in [*pairs, *itertools.combinations([f"s{n}" for n in range(1, 9)], 2)]:
         assert distance(colours[one], colours[other]) > 20, (one, other)
 

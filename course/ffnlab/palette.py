@@ -14,7 +14,7 @@ LIGHT = {
     "paper": "#ffffff",
     "right": "#007f5b",
     "wrong": "#a9457f",
-    "ffn": "#1f6fb0",
+    "ffn": "#5a3fb0",
     "attention": "#8a5f00",
     "plus": "#0072b2",
     "minus": "#c24e00",

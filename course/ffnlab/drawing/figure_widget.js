@@ -8,6 +8,7 @@ const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
 const PATIENCE = 1500; // milliseconds until a picture is missed
 const REST = 500; // milliseconds that a picture stays before its sentence is spoken
 const SILENCE = "Python does not answer. If it is busy, the picture follows when it is done. If the kernel was restarted or shut down, run this cell again.";
+const STORED = "Python does not answer, so this is a stored picture. If the kernel was restarted or shut down, run this cell again.";
 
 function element(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
@@ -17,7 +18,7 @@ function element(tag, attributes = {}, ...children) {
 }
 
 /** The index of the stop with that value, or the nearest number; `round` a circle, 359 degrees are near 0. */
-function nearest(control, value, round = false) {
+export function nearest(control, value, round = false) {
   const exact = control.stops.findIndex((stop) => same(stop.value, value));
   if (exact >= 0 || typeof value !== "number") return exact;
   const away = (stop) => (round ? Math.min(Math.abs(stop - value), 360 - Math.abs(stop - value)) : Math.abs(stop - value));
@@ -83,6 +84,7 @@ export function render({ model, el }) {
   const timers = new Set();
   let waiting = 0;
   let speaking = 0;
+  let isSilent = false; // whether Python has not answered
 
   const at = () => model.get("at");
   const drawn = () => same(model.get("shown").at, at());
@@ -97,7 +99,8 @@ export function render({ model, el }) {
     model.set("at", next);
     model.save_changes();
     stand();
-    waiting ||= setTimeout(missed, PATIENCE);
+    if (isSilent) missed();
+    else waiting ||= setTimeout(missed, PATIENCE);
   }
 
   function stand() {
@@ -106,19 +109,38 @@ export function render({ model, el }) {
 
   function missed() {
     waiting = 0;
+    isSilent = true;
     // anywidget does not tell a busy kernel from one that has ended. A web page, which has no Python, says it in its own words.
     note.textContent = model.get("missed") ?? SILENCE;
     whole.classList.add("ffn-missed");
+    playStored(at());
+  }
+
+  /** Shows the stored picture for a state, or the nearest, if the notebook holds one. */
+  async function playStored(state) {
+    const still = document.querySelector(`[data-still="${model.get("still")}"]`);
+    const wanted = controls.map(({ name, stops }) => [name, stops[state[name]]]);
+    const html = await still?.storedPicture?.(Object.fromEntries(wanted));
+    if (!html || !isSilent || !same(state, at())) return; // Python has answered, or the hand has moved on
+    put(html);
+    note.textContent = STORED;
+    whole.classList.remove("ffn-missed");
   }
 
   function answered() {
     clearTimeout(waiting);
     waiting = drawn() ? 0 : setTimeout(missed, PATIENCE);
+    isSilent = false;
     note.textContent = "";
     whole.classList.remove("ffn-missed");
   }
 
   function show() {
+    put(model.get("shown").html);
+    answered();
+  }
+
+  function put(html) {
     const marks = () => [...picture.querySelectorAll("[data-sets], [data-drags]")];
     const before = marks();
     const place = before.indexOf(document.activeElement);
@@ -126,7 +148,7 @@ export function render({ model, el }) {
       clearTimeout(speaking);
       speaking = setTimeout(() => (aloud.textContent = picture.querySelector("figcaption")?.textContent ?? ""), REST);
     }
-    picture.innerHTML = model.get("shown").html;
+    picture.innerHTML = html;
     const now = marks();
     for (const mark of now) dress(mark);
     if (place >= 0) {
@@ -135,7 +157,6 @@ export function render({ model, el }) {
       (same || now[place])?.focus({ preventScroll: true });
     }
     rove();
-    answered();
   }
 
   /** What a reader of the page, a keyboard and a screen reader need of a mark. */

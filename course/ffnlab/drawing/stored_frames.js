@@ -1,5 +1,5 @@
 // Plays a figure from pictures that were drawn beforehand: on a page of the site, and in a notebook that was opened again without Python.
-import { render } from "./figure_widget.js";
+import { nearest, render } from "./figure_widget.js";
 
 /** The JSON of a gzipped file, whether or not its server has said so and the browser has unpacked it. */
 export async function unpacked(file) {
@@ -36,8 +36,7 @@ export function play(here, { controls, at, html }) {
     if (!drawn) return;
     const state = reachable(data.at);
     if (key(state) !== key(data.at)) tell("at", state);
-    const row = drawn.pictures[drawn.frames[key(state)]];
-    tell("shown", { at: state, html: row.map((piece) => drawn.pieces[piece]).join("") });
+    tell("shown", { at: state, html: htmlAt(drawn, controls.map(({ name }) => state[name])) });
   }
 
   const model = {
@@ -64,22 +63,38 @@ export function play(here, { controls, at, html }) {
   };
 }
 
+/** The HTML of a picture. @param pictures: as in a file. @param stops: by control, the index of its stop; undefined where there is no picture. */
+const htmlAt = ({ frames, pictures, pieces }, stops) => pictures[frames[stops.join(",")]]?.map((piece) => pieces[piece]).join("");
+
+/** The index of a control's stop with the label of another, or with the nearest number. */
+function stopOf(control, { label, value }) {
+  const exact = control.stops.findIndex((stop) => stop.label === label);
+  return exact < 0 && typeof value === "number" ? nearest(control, value) : exact;
+}
+
 /** In a notebook: each element with that `data-still` becomes the figure, once it is seen; it is hidden as long as Python's own is there. */
 export function wake(name, packed) {
-  const bytes = () => Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
+  let pictures;
+  const read = () => (pictures ??= unpacked(new Blob([Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0))])));
   const seen = new IntersectionObserver(async (entries) => {
     for (const { isIntersecting, target } of entries) {
       if (!isIntersecting || target.dataset.awake) continue;
       target.dataset.awake = "true"; // an output may be rendered, and its script run, more than once
       seen.unobserve(target);
-      const pictures = await unpacked(new Blob([bytes()]));
+      const stored = await read();
       const here = document.createElement("section");
-      const { controls, at, frames, pieces } = pictures;
-      const first = pictures.pictures[frames[controls.map((control) => at[control.name]).join(",")]];
-      const take = play(here, { controls, at, html: first.map((piece) => pieces[piece]).join("") });
+      const { controls, at } = stored;
+      const take = play(here, { controls, at, html: htmlAt(stored, controls.map((control) => at[control.name])) });
       target.querySelector("figure").replaceWith(here);
-      take(pictures);
+      take(stored);
     }
   });
-  for (const place of document.querySelectorAll(`[data-still="${name}"]`)) seen.observe(place);
+  for (const place of document.querySelectorAll(`[data-still="${name}"]`)) {
+    seen.observe(place);
+    // For Python's own figure, where Python has ended: the HTML for these stops, by parameter, or for the nearest that were drawn.
+    place.storedPicture = async (wanted) => {
+      const stored = await read();
+      return htmlAt(stored, stored.controls.map((control) => stopOf(control, wanted[control.name])));
+    };
+  }
 }
