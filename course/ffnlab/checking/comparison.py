@@ -142,6 +142,7 @@ def compare(
         mistake=cause.name if cause else None,
         cause=cause.message if cause else "",
         where=exercise.where,
+        likely=cause.likely if cause else False,
     )
 
 
