@@ -306,6 +306,7 @@ def test_a_panel_tells_the_same_thing_once(seen: list[str], shown: list[str]) ->
          "gradient of x: all 64 entries differ by −0.0221. 3 other cases fail, too. “gradient of b2” is right."),
         ("f(x) = x @ W + b, also “f is a layer” and “f is a square” (right: “f(x) = x @ W”): 0.157 is not right",
          "f(x) = x @ W + b: 0.157 is not right. “f is a layer” and “f is a square” fail, too. “f(x) = x @ W” is right."),
+        ("(right where `bend` is a square): 0.5 is not right", "0.5 is not right. It is right where `bend` is a square."),
         ("no gradient reaches b2 (right: “pre” and “act”)", "no gradient reaches b2. “pre” and “act” are right."),
         ("up, k = 2, and in every case with “k = 2”: 1 is not right", "up, k = 2: 1 is not right. Every case with “k = 2” fails, too."),
         ("x [d], and in the other case: a number instead of a tensor", "x [d]: a number instead of a tensor. The other case fails, too."),
@@ -323,6 +324,17 @@ def test_a_panel_speaks_in_sentences_with_a_minus_sign_outside_of_code(seen: str
         "an_exercise", Outcome.NOT_EARNED, (AspectVerdict("values", 0.0, 1.0, seen), AspectVerdict("more", 1.0, 1.0))
     )
     assert f"✘ values (0 of 1 point): {shown}" in panel.of_verdict(told).text
+
+
+@pytest.mark.parametrize(
+    ("seen", "shown"),
+    [("a list came back", "A list came back."), ("x was changed", "x was changed."), ("out: no", "out: no.")],
+)
+def test_a_line_of_its_own_begins_with_a_capital_unless_with_a_name_of_code(seen: str, shown: str) -> None:
+    aspects = tuple(AspectVerdict(name, 0.0, 1.0, seen) for name in ("values", "more"))
+    verdict = Verdict("an_exercise", Outcome.NOT_EARNED, aspects, cause="It is a list.", where="the figure")
+    assert f"✘ {shown}" in panel.of_verdict(verdict).text
+    assert verdict.message == f"It is a list. {shown} Look at the figure."
 
 
 def test_a_message_that_ends_with_a_full_stop_gets_no_second_one() -> None:

@@ -19,6 +19,11 @@ def joined(parts: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
 
 
+def in_quotes(text: str) -> str:
+    """The text in quotation marks; those in it become single."""
+    return f"“{text.translate({ord('“'): '‘', ord('”'): '’'})}”"
+
+
 def cut(text: str, most: int) -> str:
     """The text, or its first `most` characters with a sign that it goes on; of several clauses the whole ones."""
     if len(text) <= most:
@@ -34,8 +39,8 @@ def sentence(text: str) -> str:
 # How it is told where an answer is wrong: in the first case, in which others, and in which it is right; then what is wrong.
 LABELS = r"“[^”]*”(?:, “[^”]*”)*(?: and “[^”]*”| and \d+ more)?"
 PLACE = re.compile(
-    rf"(?P<first>[^:]+?)(?:, and in (?P<others>(?:the|both|all \d+|\d+) other cases?|every case with “[^”]*”)|, also (?P<labels>{LABELS}))?"
-    rf"(?: \((?P<right>right: {LABELS})?(?:; )?(?P<where>right (?:where|for) [^:]*?)?\))?(?:: (?P<what>.+))?",
+    rf"(?P<first>[^:]*?)(?:, and in (?P<others>(?:the|both|all \d+|\d+) other cases?|every case with “[^”]*”)|, also (?P<labels>{LABELS}))?"
+    rf"(?:(?:^| )\((?P<right>right: {LABELS})?(?:; )?(?P<where>right (?:where|for) [^:]*?)?\))?(?:: (?P<what>.+))?",
     re.DOTALL,
 )
 
@@ -45,7 +50,7 @@ def in_sentences(seen: str) -> str:
     found = PLACE.fullmatch(seen)
     if not found or not (found["others"] or found["labels"] or found["right"] or found["where"]):
         return sentence(seen)
-    said = [f"{found['first']}: {found['what']}" if found["what"] else found["first"]]
+    said = [": ".join(filter(None, (found["first"], found["what"])))]
     if others := found["others"]:
         one = others.startswith(("the", "every"))
         said.append(f"{others[0].upper()}{others[1:]} {'fails' if one else 'fail'}, too")
@@ -57,6 +62,11 @@ def in_sentences(seen: str) -> str:
     if found["where"]:
         said.append(f"It is {found['where']}")
     return " ".join(map(sentence, said))
+
+
+def capitalised(text: str) -> str:
+    """The text with a capital where it begins with a word such as "the"; names of code, such as x and out, stay as they are."""
+    return re.sub(r"^(?:an?|the|all|both|no|what|every|some|one|it) ", lambda found: found[0].capitalize(), text)
 
 
 def with_minus(seen: str) -> str:

@@ -9,7 +9,7 @@ from html import escape
 
 from ffnlab import palette
 from ffnlab.checking.verdict import AspectVerdict, Outcome, Verdict
-from ffnlab.phrases import RAISED, in_sentences, sentence, with_minus
+from ffnlab.phrases import RAISED, capitalised, in_sentences, sentence, with_minus
 
 MARKS = {
     Outcome.EARNED: ("✔", "earned"),
@@ -185,7 +185,7 @@ def _where(verdict: Verdict) -> str:
 def _aspect(aspect: AspectVerdict) -> str:
     seen = in_sentences(with_minus(aspect.seen)) if aspect.seen else ""
     if not aspect.name:
-        return seen
+        return capitalised(seen)
     score = f"{aspect.points:g} of {_points(aspect.max_points)}"
     return f"{aspect.name} ({score})" + (f": {seen}" if seen else "")
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
 
-from ffnlab.phrases import OPEN, in_sentences, sentence, with_minus, without_marks
+from ffnlab.phrases import OPEN, capitalised, in_quotes, in_sentences, sentence, with_minus, without_marks
 
 
 class Outcome(StrEnum):
@@ -92,7 +92,7 @@ class Verdict:
         told = [
             self.cause,
             "This is the likely cause" if self.likely else "",
-            self._place + in_sentences(with_minus(self.seen)) if self.seen else "",
+            capitalised(self._place + in_sentences(with_minus(self.seen))) if self.seen else "",
             self.where and f"Look at {self.where}",
         ]
         return " ".join(sentence(part) for part in told if part)
@@ -102,7 +102,7 @@ class Verdict:
         """In which aspect `seen` is wrong; empty where it is the same in all, as where a cell did not run."""
         wrong = [aspect for aspect in self.aspects if aspect.seen]
         everywhere = all(aspect.seen == self.seen for aspect in self.aspects)
-        return "" if everywhere else f"In “{wrong[0].name}”: "
+        return "" if everywhere else f"In {in_quotes(wrong[0].name)}: "
 
     def as_dict(self) -> dict[str, Any]:
         """The verdict as JSON data."""

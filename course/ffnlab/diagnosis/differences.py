@@ -18,7 +18,7 @@ import torch
 from ffnlab.diagnosis import common_mistakes, input_relations, tensor_differences
 from ffnlab.observation.exercise import Aspect, describe_result
 from ffnlab.observation.plain_data import Failure, Opaque, Plain, describe
-from ffnlab.phrases import LINE, RAISED, TYPE, counted, cut, joined, quoted, sentence, without_marks
+from ffnlab.phrases import LINE, RAISED, TYPE, counted, cut, in_quotes, joined, quoted, sentence, without_marks
 
 Observation = Mapping[str, Plain]  # of one case: what each aspect's probe saw
 Path = tuple[str | int, ...]  # into dicts, lists and tuples
@@ -221,7 +221,7 @@ def _contrast(first: Spot, around: _Around) -> str:
         right = [label for label in around.labels if not around.wrong(label) and not _is_promise(label, around)]
         wherever = _shared_part([first.label, *others], right)
         if wherever:
-            place += f", and in every case with {_label(wherever)}"
+            place += f", and in every case with {in_quotes(wherever)}"
         elif others and not right:
             place += ", and in the other case" if len(others) == 1 else f", and in {_all(len(others))} other cases"
         elif others:
@@ -380,7 +380,7 @@ def _truth(seen: Plain, right: bool, spot: Spot, place: str, around: _Around) ->
     )
     if len(broken) > 1:
         return f"{_quoted(list(broken))} are not true"
-    return f"{_label(own)} is not true{place.removeprefix(own)}"
+    return f"{in_quotes(own)} is not true{place.removeprefix(own)}"
 
 
 def _number(seen: Plain, right: int | float, spot: Spot, around: _Around) -> str:
@@ -425,13 +425,8 @@ def _dicts(seen: Plain, right: dict[str, Any]) -> str:
     return f"{_quoted(extra, 3, quoted)} should not be there"
 
 
-def _label(text: str) -> str:
-    """The text in quotation marks; those in it become single."""
-    return f"“{text.translate({ord('“'): '‘', ord('”'): '’'})}”"
-
-
 def _quoted(names: Sequence[str], most: int = SHOWN, mark: Callable[[str], str] = str) -> str:
-    shown = [_label(mark(cut(name, 60))) for name in names[:most]]
+    shown = [in_quotes(mark(cut(name, 60))) for name in names[:most]]
     return f"{', '.join(shown)} and {len(names) - most} more" if len(names) > most else joined(shown)
 
 
@@ -616,8 +611,8 @@ def _elsewhere(spot: Spot, around: _Around) -> str:
     ]  # fmt: skip
     for one in alike:
         if same(spot.seen, one.right, around.atol, around.rtol):
-            return f"; that would be right for {_label(cut(one.label, 60))}"
+            return f"; that would be right for {in_quotes(cut(one.label, 60))}"
     for one in alike:
         if same(spot.seen, one.seen, around.atol, around.rtol):
-            return f"; the same came back for {_label(cut(one.label, 60))}"
+            return f"; the same came back for {in_quotes(cut(one.label, 60))}"
     return ""
