@@ -148,6 +148,14 @@ def test_what_rows_shapes_and_truth_values_have_in_common_is_said(seen: Any, rig
     assert words in said, said
 
 
+def test_a_single_wrong_entry_is_told_by_its_place_alone() -> None:
+    for right in (WIDE[0], WIDE, SQUARE):
+        seen = right.clone()
+        seen.view(-1)[2] = math.nan
+        place = "[2]" if right.ndim == 1 else "[0, 2]"
+        assert of_values(right, seen).seen == f"1 of {right.numel()} entries differs, at {place}; you give NaN there"
+
+
 def test_a_few_entries_that_agree_with_a_rule_by_chance_are_no_rule() -> None:
     right = torch.tensor([1.0, -2.0, 3.0])
     assert "negative" not in of_values(right, torch.tensor([1.0, -5.0, 3.0]), x=right).seen

@@ -81,8 +81,10 @@ def _sticks_out(wrong: Tensor, size: Tensor) -> bool:
 
 
 def _place(wrong: Tensor) -> str:
-    """In which row, column or other part of the tensor all differing entries lie, or all that do not differ."""
+    """In which row, column or other part of the tensor all differing entries lie, if they are several, or all that do not differ."""
     names = {1: ("entry",), 2: ("row", "column")}.get(wrong.ndim, ())
+    if int(wrong.sum()) == 1:
+        return ""
     for dim in range(wrong.ndim):
         length = wrong.shape[dim]
         if length < 3:
@@ -101,18 +103,16 @@ def _place(wrong: Tensor) -> str:
                 part = f"the {ordinal} index of dimension {dim}" if ordinal else f"index {index} of dimension {dim}"
             if inside == "all but":
                 return f"; only {part} is right"
-            they = "it is" if int(wrong.sum()) == 1 else "they are all"
-            return f"; {they} {part}" if names == ("entry",) else f"; {they} in {part}"
+            return f"; they are all in {part}"
     if wrong.ndim >= 2 and wrong.shape[-1] == wrong.shape[-2] > 2:
         below, above = wrong.tril(-1).any(), wrong.triu(1).any()
         on = wrong.diagonal(dim1=-2, dim2=-1).any()
-        they = "it is" if int(wrong.sum()) == 1 else "they are all"
         if above and not below and not on:
-            return f"; {they} above the diagonal"
+            return "; they are all above the diagonal"
         if below and not above and not on:
-            return f"; {they} below the diagonal"
+            return "; they are all below the diagonal"
         if on and not above and not below:
-            return f"; {they} on the diagonal"
+            return "; they are all on the diagonal"
     return ""
 
 
