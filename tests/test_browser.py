@@ -161,7 +161,7 @@ def test_a_wrong_answer_is_named_and_a_right_one_is_earned(lab: Lab) -> None:
     lab.write("ffn_forward", WRONG)
     lab.run("ffn_forward")
     said = lab.run("check-ffn_forward")
-    assert "not yet" in said and "Likely cause" in said and "activation" in said.lower()
+    assert "not yet" in said and "What is wrong" in said and "activation" in said.lower()
     lab.cell("check-ffn_forward")
     lab.page.wait_for_timeout(500)
     lab.picture("named_mistake")

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from autograder.marking import source_hash
 from autograder.marking.redact import redact
-from ffnlab.checking import comparison
+from ffnlab.checking import comparison, panel
 from ffnlab.checking.comparison import compare, reference_outputs_of
-from ffnlab.checking.verdict import Outcome, Verdict
+from ffnlab.checking.verdict import Outcome, Verdict, from_dict
 from ffnlab.diagnosis import (
     common_mistakes,
     differences,
@@ -31,6 +31,7 @@ from ffnlab.diagnosis.mistake import KnownMistake
 from ffnlab.observation import plain_data
 from ffnlab.observation.exercise import Draw, Exercise, attempt, gradients, on_each, unfinished
 from ffnlab.observation.plain_data import Failure
+from ffnlab.phrases import in_sentences
 from ffnlab.registry import active_course
 
 Mistakes = dict[str, Callable[..., Any]]
@@ -98,25 +99,26 @@ SHARES = SCORES.softmax(-1)
     [
         (lambda y, x: torch.where(x < 0, y + 1, y), "those where `x` is negative"),
         (lambda y, x: torch.where(y < 0, 0.0, y), "ReLU"),
-        (lambda y, x: torch.where(y > 0, 0.0, y), "those where what is right is positive; there you give 0"),
+        (lambda y, x: torch.where(y > 0, 0.0, y), "those where the right value is positive, and you give 0 there"),
         (lambda y, x: torch.where(x < -0.9, y + 1, y), "those with the smallest numbers in `x`"),
         (lambda y, x: y.clamp(max=1.0), "those with the largest right values"),
-        (lambda y, x: torch.cat([y[:1] + 1 + torch.rand(1, 5), y[1:]]), "only in the first row"),
-        (lambda y, x: torch.cat([y[:-1], y[-1:] * torch.rand(1, 5)]), "only in the last row"),
-        (lambda y, x: torch.cat([y[:, :2], y[:, 2:3] * torch.rand(6, 1), y[:, 3:]], 1), "only in column 2"),
-        (lambda y, x: torch.cat([y[:1], y[1:] * torch.rand(5, 5)]), "all but the first row"),
+        (lambda y, x: torch.cat([y[:1] + 1 + torch.rand(1, 5), y[1:]]), "they are all in the first row"),
+        (lambda y, x: torch.cat([y[:-1], y[-1:] * torch.rand(1, 5)]), "they are all in the last row"),
+        (lambda y, x: torch.cat([y[:, :2], y[:, 2:3] * torch.rand(6, 1), y[:, 3:]], 1), "they are all in column 2"),
+        (lambda y, x: torch.cat([y[:1], y[1:] * torch.rand(5, 5)]), "only the first row is right"),
+        (lambda y, x: torch.cat([y[:1], math.nan * y[1:]]), "; only the first row is right, and you give NaN in all the others"),
         (lambda y, x: y[torch.tensor([1, 0, 3, 2, 5, 4])], "the rows are right, but in another order"),
         (lambda y, x: y + torch.tensor([1.0, 2, 3, 4, 5]), "every row is off by the same vector"),
         (lambda y, x: y + torch.arange(6.0)[:, None], "each row is off by a number of its own"),
         (lambda y, x: y * (2 + torch.arange(6.0))[:, None], "each row is multiplied by a number of its own"),
         (lambda y, x: y * (2 + torch.arange(5.0)), "each column is multiplied by a number of its own"),
         (lambda y, x: y * torch.where(torch.rand_like(y) < 0.5, -1.0, 1.0), "only signs are wrong"),
-        (lambda y, x: torch.where(x < 0, torch.nan, y), "those where `x` is negative; there you give NaN"),
+        (lambda y, x: torch.where(x < 0, torch.nan, y), "those where `x` is negative, and you give NaN there"),
         (lambda y, x: torch.zeros_like(y), "all values are zero"),
         (lambda y, x: y + 3, "every entry is off by the same amount"),
-        (lambda y, x: x.clone(), "that is `x`, unchanged"),
-        (lambda y, x: y + x, "`x` is in it once too often"),
-        (lambda y, x: y - x, "`x` is missing in it once"),
+        (lambda y, x: x.clone(), "what came back is `x`, unchanged"),
+        (lambda y, x: y + x, "`x` is added once too often"),
+        (lambda y, x: y - x, "`x` is missing once"),
         (lambda y, x: y + 0.5 * x, "everything is off by 0.5 times `x`"),
         (lambda y, x: y * (1 + 1e-4 * torch.rand(6, 5)), "right to 3 digits"),
     ],
@@ -130,20 +132,28 @@ def test_what_the_wrong_entries_have_in_common_is_said(change: Any, words: str) 
 @pytest.mark.parametrize(
     ("seen", "right", "words"),
     [
-        (SCORES.softmax(0), SHARES, "each column adds up to 1, where each row should"),
+        (SCORES.softmax(0), SHARES, "each column adds up to 1, but each row should"),
         (SHARES / 2 + 0.01 * torch.rand(5, 4), SHARES, "the rows do not add up to 1"),
         ((SHARES.log() * 3).softmax(-1), SHARES, "as if the scores before the softmax were 3 times too large"),
-        (SQUARE + torch.rand(4, 4).triu(1), SQUARE, "only above the diagonal"),
+        (SQUARE + torch.rand(4, 4).triu(1), SQUARE, "they are all above the diagonal"),
         (torch.tensor([True] * 8 + [False]), torch.tensor([False] * 8 + [True]), "True and False have changed places"),
-        (torch.tensor([True] * 9), torch.tensor([True] * 6 + [False] * 3), "in these you give True"),
+        (torch.tensor([True] * 9), torch.tensor([True] * 6 + [False] * 3), "you give True there"),
         (WIDE.unsqueeze(0), WIDE, "the values are right, an axis of size 1 is one too many"),
         (WIDE.flatten(), WIDE, "the values are right"),
-        (WIDE.float(), WIDE, "dtype float32 instead of float64; the values are right"),
+        (WIDE.float(), WIDE, "the dtype is float32 instead of float64; the values are right"),
     ],
 )
 def test_what_rows_shapes_and_truth_values_have_in_common_is_said(seen: Any, right: Any, words: str) -> None:
     said = of_values(right, seen).seen
     assert words in said, said
+
+
+def test_a_single_wrong_entry_is_told_by_its_place_alone() -> None:
+    for right in (WIDE[0], WIDE, SQUARE):
+        seen = right.clone()
+        seen.view(-1)[2] = math.nan
+        place = "[2]" if right.ndim == 1 else "[0, 2]"
+        assert of_values(right, seen).seen == f"1 of {right.numel()} entries differs, at {place}; you give NaN there"
 
 
 def test_a_few_entries_that_agree_with_a_rule_by_chance_are_no_rule() -> None:
@@ -277,9 +287,8 @@ def test_the_message_says_in_which_aspect_and_where_to_look() -> None:
     exercise = of_a_matrix()
     exercise.where = "the section “Bends”."
     verdict = judged(exercise, bent, lambda x, b: bent(x, b).detach() + 0 * x)
-    assert verdict.message.startswith("In “gradient”: ") and verdict.message.endswith(
-        "Where to look: the section “Bends”."
-    )
+    assert verdict.message.startswith(verdict.cause) and " In “gradient”: gradient of x: " in verdict.message
+    assert verdict.message.endswith(" Look at the section “Bends”.")
     assert verdict.as_dict()["message"] == verdict.message
 
 
@@ -291,12 +300,39 @@ def test_what_is_right_stands_beside_what_is_wrong() -> None:
         return bent(x, b) if x.ndim < 3 else bent(x, b).transpose(0, 1)
 
     seen = judged(of_a_matrix(), bent, of_matrices).seen
-    assert seen.startswith("x [A, T, d] (right: “x [d]”, “x [1, d]”): shape")
+    assert seen.startswith("x [A, T, d] (right: “x [d]” and “x [1, d]”): the shape is ")
+
+
+def test_a_gradient_that_does_not_arrive_is_told_after_its_label() -> None:
+    slope = torch.arange(9.0)
+    right = {"pre": slope, "out": slope, "mode “post”": slope}
+    seen = of_values(
+        {label: {"gradient of b": value} for label, value in right.items()},
+        {label: {"gradient of b": None if label == "out" else value} for label, value in right.items()},
+    ).seen
+    assert seen == "out (right: “pre” and “mode ‘post’”): no gradient reaches b"
+    assert in_sentences(seen) == "out: no gradient reaches b. “pre” and “mode ‘post’” are right."
+
+
+@pytest.mark.parametrize("kind", ["NaN", "infinite"])
+def test_that_nothing_is_finite_is_said(kind: str) -> None:
+    value = math.nan if kind == "NaN" else math.inf
+    assert of_values(WIDE, torch.full_like(WIDE, value)).seen == f"all 30 entries differ; they are all {kind}"
+
+
+def test_a_reason_that_the_check_gives_is_certain() -> None:
+    def reason(seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+        return {"it fails": seen > 0, "where it is right": "" if seen > 0 else "it is negative"}
+
+    exercise = Exercise("sign", cases=1)
+    exercise.aspect("it fails on it", points=1, facts=reason)(lambda answer: answer())
+    verdict = judged(exercise, lambda: 2.0, lambda: -3.0, {"a negative": lambda: -1.0})
+    assert (verdict.mistake, verdict.likely) == ("a negative", False)
 
 
 def test_a_label_is_no_cause_where_all_are_wrong() -> None:
     verdict = judged(of_a_matrix(), bent, lambda x, b: bent(x, b) ** 3)
-    assert verdict.aspects[2].seen.startswith("x [d], and in all 2 other cases: ")
+    assert verdict.aspects[2].seen.startswith("x [d], and in both other cases: ")
 
 
 def test_what_the_wrong_labels_have_in_common_is_said() -> None:
@@ -332,12 +368,12 @@ def test_draws_in_which_it_is_right_are_told_by_what_they_have_in_common() -> No
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        (lambda d, f: d * f + f, "too small by `d`"),
-        (lambda d, f: d * f + f + 2 * d, "too large by `d`"),
-        (lambda d, f: 2 * (d * f + f + d), "twice what is right"),
-        (lambda d, f: d * f + f + d + 1, "one too many"),
-        (lambda d, f: f, "that is `f`"),
-        (lambda d, f: d * (d * f + f + d), "`d` times too large"),
+        (lambda d, f: d * f + f, "is too small by `d`"),
+        (lambda d, f: d * f + f + 2 * d, "is too large by `d`"),
+        (lambda d, f: 2 * (d * f + f + d), "is twice what is right"),
+        (lambda d, f: d * f + f + d + 1, "is one too many"),
+        (lambda d, f: f, " is `f`"),
+        (lambda d, f: d * (d * f + f + d), "is `d` times too large"),
         (lambda d, f: d * f + f + d + 13, "is not right"),
     ],
 )
@@ -352,7 +388,7 @@ def test_one_draw_alone_relates_a_number_to_nothing_that_is_drawn() -> None:
     sample = input_relations.Sample(12, 7, {"d": 5})
     assert input_relations.of_numbers([sample]) == ""
     assert input_relations.of_numbers([sample, input_relations.Sample(9, 7, {"d": 5})]) == ""
-    assert input_relations.of_numbers([sample, input_relations.Sample(11, 8, {"d": 3})]) == "too large by `d`"
+    assert input_relations.of_numbers([sample, input_relations.Sample(11, 8, {"d": 3})]) == "is too large by `d`"
 
 
 # 6. The right answers of other arguments.
@@ -401,7 +437,7 @@ def test_two_mistakes_in_different_places_are_both_named() -> None:
     mistakes: Mistakes = {"a third": lambda x: (3 * x, x * x), "a cube": lambda x: (2 * x, x**3)}
     verdict = judged(exercise, lambda x: (2 * x, x * x), lambda x: (3 * x, x**3), mistakes)
     assert verdict.mistake == "a third"
-    assert verdict.cause == "There are two mistakes. One: This is a third. The other: This is a cube."
+    assert verdict.cause == "There are two mistakes. (1) This is a third. (2) This is a cube."
 
 
 def test_a_case_that_a_second_mistake_breaks_does_not_hide_the_first() -> None:
@@ -455,19 +491,30 @@ def test_a_general_name_beside_a_second_mistake_says_that_it_is_a_part() -> None
         return -bent(x, b)
 
     verdict = judged(of_a_matrix(), bent, raising)
-    assert verdict.mistake == "general: sign" and verdict.cause.startswith("This explains a part of it: ")
+    assert verdict.mistake == "general: sign" and verdict.cause.endswith(recognition.PART)
 
 
 # 9. Careful words, and names by exception.
 
 
-def test_what_agrees_in_words_alone_is_one_way_to_get_there() -> None:
+def test_what_agrees_in_words_alone_is_a_likely_cause() -> None:
     def raising(x: Any, b: Any) -> Any:
         return x @ b.new_zeros(x.shape[-1] + 1, 2)
 
     mistakes: Mistakes = {"a wrong matrix": raising}
     verdict = judged(of_a_matrix(), bent, raising, mistakes)
-    assert verdict.mistake == "a wrong matrix" and verdict.cause == "One way to get this: This is a wrong matrix."
+    assert verdict.mistake == "a wrong matrix" and verdict.cause == "This is a wrong matrix." and verdict.likely
+    assert verdict.message.startswith("This is a wrong matrix. This is the likely cause. ")
+    assert "Likely cause. This is a wrong matrix." in panel.of_verdict(verdict).text
+    assert from_dict(verdict.as_dict()) == verdict
+
+
+def test_what_agrees_in_numbers_is_told_without_a_hedge() -> None:
+    wrong: Mistakes = {"no bias": lambda x, b: torch.tanh(x)}
+    verdict = judged(of_a_matrix(), bent, wrong["no bias"], wrong)
+    assert verdict.cause == "This is no bias." and not verdict.likely
+    assert verdict.message.startswith("This is no bias. In “")
+    assert "What is wrong. This is no bias." in panel.of_verdict(verdict).text
 
 
 def test_an_exception_with_other_sizes_or_another_type_is_another_mistake() -> None:
@@ -531,7 +578,9 @@ def test_equal_numbers_with_two_causes_are_told_both() -> None:
 
     exercise, right, mistakes = several()
     verdict = judged(exercise, right, other, {"no bias": mistakes["no bias"], "twice for three": also})
-    assert verdict.cause == "One way to get a part of this: This is no bias. Another: This is twice for three."
+    assert verdict.cause == (
+        "Two mistakes give this result. (1) This is no bias. (2) This is twice for three." + recognition.PART
+    )
 
 
 def test_a_name_that_leaves_an_exception_unexplained_says_that_it_is_a_part() -> None:
@@ -542,7 +591,7 @@ def test_a_name_that_leaves_an_exception_unexplained_says_that_it_is_a_part() ->
             raise ValueError("a second mistake")
         return torch.tanh(x)
 
-    assert judged(exercise, right, other, mistakes).cause == "This explains a part of it: This is no bias."
+    assert judged(exercise, right, other, mistakes).cause == "This is no bias." + recognition.PART
 
 
 def test_a_cause_of_a_part_does_not_say_that_the_rest_is_right() -> None:
@@ -560,7 +609,7 @@ def test_a_cause_of_a_part_does_not_say_that_the_rest_is_right() -> None:
     assert compare(exercise, marking, seen(lambda x: (2 * x, x)), inputs).cause == message
     partly = compare(exercise, marking, seen(lambda x: (2 * x + x.flip(0).exp(), x)), inputs)
     assert partly.mistake == "signs"
-    assert partly.cause == "This explains a part of it: The sizes have signs. `abs` is missing. Half is well."
+    assert partly.cause == "The sizes have signs. `abs` is missing. Half is well." + recognition.PART
 
 
 @pytest.mark.parametrize(
@@ -613,9 +662,9 @@ def test_unfinished_code_is_called_so_unless_it_computes_what_a_known_mistake_do
         return right(x, b)
 
     assert cause_of(mistakes["no bias"], ellipsis=True).mistake == "no bias"
-    assert cause_of(lambda x, b: x, ellipsis=True).cause == "Your code is not finished: a line `...` is still in it."
+    assert cause_of(lambda x, b: x, ellipsis=True).cause == "Your code is not finished: it still has the line `...`."
     assert cause_of(lambda x, b: x).mistake == "general: input returned"
-    assert "`raise NotImplementedError` is still in it" in cause_of(stub_for_one).cause
+    assert "it still has the line `raise NotImplementedError`" in cause_of(stub_for_one).cause
     assert cause_of(lambda x, b: None).cause == recognition.NOTHING_RETURNED.message
     assert cause_of(right, ellipsis=True).outcome is Outcome.EARNED
 
@@ -624,7 +673,7 @@ def test_a_weight_that_comes_back_is_named_and_is_no_unchanged_input() -> None:
     exercise = Exercise("f", draw=lambda rng, case: {"weights": {"W1": rng.normal(5, 3), "b1": rng.normal(5)}})
     exercise.aspect("values", points=1)(lambda answer, weights: answer(**weights))
     verdict = judged(exercise, lambda W1, b1: 2 * W1, lambda W1, b1: b1)
-    assert verdict.cause == "What came back is `b1`, as it was handed in. Is that what was asked for?"
+    assert verdict.cause == "You return `b1` as it was handed in. Is that what was asked for?"
 
 
 def test_an_exception_for_all_other_numbers_of_dimensions_is_told_as_that() -> None:
@@ -637,7 +686,7 @@ def test_an_exception_for_all_other_numbers_of_dimensions_is_told_as_that() -> N
 
     verdict = judged(exercise, torch.tanh, lambda x: torch.tanh(x) + 0 * torch.einsum("td->t", x)[:, None])
     assert verdict.mistake == "general: number of dimensions"
-    assert verdict.cause.startswith("Your code works with 2 dimensions, and raises with 1 or 3.")
+    assert verdict.cause.startswith("Your code works with 2 dimensions, and raises an exception with 1 or 3.")
 
 
 def test_many_small_counts_tell_what_one_does_not() -> None:
@@ -649,7 +698,7 @@ def test_many_small_counts_tell_what_one_does_not() -> None:
     mistakes: Mistakes = {"one more": lambda n: n + 1}
     several = judged(counts(4), lambda n: n, lambda n: n + 1, mistakes)
     one = judged(counts(1), lambda n: n, lambda n: n + 1, mistakes)
-    assert several.cause == "This is one more." and one.cause == "One way to get this: This is one more."
+    assert several.cause == one.cause == "This is one more." and (several.likely, one.likely) == (False, True)
 
 
 def test_dust_and_constants_tell_nothing() -> None:
@@ -672,7 +721,7 @@ def test_two_causes_that_agree_alike_in_words_are_both_told() -> None:
     exercise.aspect("it holds", points=1)(lambda answer, x: answer(x))
     mistakes: Mistakes = {"one": lambda x: False, "two": lambda x: False}
     verdict = judged(exercise, lambda x: True, lambda x: False, mistakes)
-    assert verdict.cause == "One way to get this: This is one. Another: This is two."
+    assert verdict.cause == "Two mistakes give this result. (1) This is one. (2) This is two."
 
 
 # 10. Wording.
@@ -697,9 +746,7 @@ def test_a_long_text_is_cut_with_a_sign() -> None:
 def test_a_promise_that_is_broken_is_told_plainly() -> None:
     right: dict[str, Any] = {"A and V are left as they were": True, "two calls give the same": True}
     assert of_values(right, right | {"A and V are left as they were": False}).seen == "A and V were changed"
-    assert (
-        of_values(right, right | {"two calls give the same": False}).seen == "this is not so: two calls give the same"
-    )
+    assert of_values(right, right | {"two calls give the same": False}).seen == "“two calls give the same” is not true"
 
 
 # What a submission sends is hostile.

@@ -51,7 +51,7 @@ def checked(attempt: Attempt) -> Verdict:
     return examine(exercise, shipped_answers.load(attempt.exercise), answer, seeds)[0]
 
 
-PART = "This explains a part of it"
+PART = "This explains only part of what is wrong."
 
 # What was false, or partly false.
 FALSE = [
@@ -569,8 +569,8 @@ def ffn_forward(x, W1, b1, W2, b2):
         "activation",
         "no return",
         "def activation(name, x, beta=1.0):\n    y = x.clamp(min=0)",
-        ("Likely cause: Nothing comes back", "Is it finished?"),
-        ("is computed", "One way"),
+        ("What is wrong. Nothing comes back", "Is it finished?"),
+        ("is computed", "Likely"),
     ),
     Attempt("activation", "called already", "activation = torch.relu(torch.ones(2))", ("without calling it",)),
 ]

@@ -46,29 +46,29 @@ def test_a_value_does_not_differ_from_itself(value: Any) -> None:
 @pytest.mark.parametrize(
     ("seen", "right", "words"),
     [
-        (torch.zeros(2, 3), torch.zeros(3, 2), "shape [2, 3] instead of [3, 2]"),
+        (torch.zeros(2, 3), torch.zeros(3, 2), "the shape is [2, 3] instead of [3, 2]"),
         (torch.arange(6.0).reshape(3, 2).T, torch.arange(6.0).reshape(3, 2), "transposed"),
-        (torch.zeros(2), torch.zeros(2).double(), "dtype float32 instead of float64"),
+        (torch.zeros(2), torch.zeros(2).double(), "the dtype is float32 instead of float64"),
         (torch.tensor([1.0, float("nan")]), torch.tensor([1.0, 2.0]), "NaN"),
         (-torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.0]), "sign"),
         (torch.tensor([2.0, 4.0]), torch.tensor([1.0, 2.0]), "2 times too large"),
         (torch.tensor([2.0, 3.0]), torch.tensor([1.0, 2.0]), "the same amount"),
-        (torch.tensor([1.0, 2.5]), torch.tensor([1.0, 2.0]), "at [1], by +0.5"),
+        (torch.tensor([1.0, 2.5]), torch.tensor([1.0, 2.0]), "1 of 2 entries differs, at [1] by +0.5"),
         (None, torch.zeros(1), "return"),
         ([1, 2], (1, 2), "instead of a tuple"),
-        ((1, 2), (1, 2, 3), "2 values instead of 3"),
-        ((1,), (1, 2, 3), "1 value instead of 3"),
+        ((1, 2), (1, 2, 3), "2 values came back instead of 3"),
+        ((1,), (1, 2, 3), "1 value came back instead of 3"),
         ([1.0], torch.zeros(1), "a list came back instead of a tensor"),
         ([1.0], "a", "a list with 1 value is not right"),
         (np.random.RandomState, torch.zeros(1), "a class came back instead of a tensor"),
         ({"gradient of x": None}, {"gradient of x": torch.ones(1)}, "no gradient reaches x"),
         (torch.tensor(math.nan), torch.tensor(1.0), "nan is not right"),
         ({"a": 1}, {"a": 1, "b": 2}, "“b” is missing"),
-        ({"a": 1}, {"a": 1, "b": 2, "c": 3}, "“b”, “c” are missing"),
+        ({"a": 1}, {"a": 1, "b": 2, "c": 3}, "“b” and “c” are missing"),
         ({"a": 1, "c": 2}, {"a": 1}, "“c” should not be there"),
-        (3.0, 3, "whole number"),
+        (3.0, 3, "the float 3 came back instead of an int; its value is right"),
         (True, 1, "instead of a number"),
-        (-2.0, 2.0, "only its sign"),
+        (-2.0, 2.0, "has the wrong sign"),
         (object(), 1.0, "an object of type object"),
     ],
 )
@@ -161,7 +161,7 @@ def test_an_aspect_that_needs_another_counts_only_with_it() -> None:
 
 
 def test_shapes_alone_are_not_called_right_values() -> None:
-    assert differs(torch.zeros(2, 3), torch.zeros(3, 2)) == "shape [2, 3] instead of [3, 2]"
+    assert differs(torch.zeros(2, 3), torch.zeros(3, 2)) == "the shape is [2, 3] instead of [3, 2]"
 
 
 def test_a_zero_dimensional_tensor_counts_as_a_number() -> None:
@@ -302,10 +302,15 @@ def test_a_panel_tells_the_same_thing_once(seen: list[str], shown: list[str]) ->
 @pytest.mark.parametrize(
     ("seen", "shown"),
     [
-        ("gradient of x, and in 3 other cases (right: “gradient of b2”): 64 of 64 entries differ, by -0.0221",
-         "gradient of x: 64 of 64 entries differ, by −0.0221. 3 other cases fail, too. “gradient of b2” is right."),
+        ("gradient of x, and in 3 other cases (right: “gradient of b2”): all 64 entries differ by -0.0221",
+         "gradient of x: all 64 entries differ by −0.0221. 3 other cases fail, too. “gradient of b2” is right."),
+        ("f(x) = x @ W + b, also “f is a layer” and “f is a square” (right: “f(x) = x @ W”): 0.157 is not right",
+         "f(x) = x @ W + b: 0.157 is not right. “f is a layer” and “f is a square” fail, too. “f(x) = x @ W” is right."),
+        ("(right where `bend` is a square): 0.5 is not right", "0.5 is not right. It is right where `bend` is a square."),
+        ("no gradient reaches b2 (right: “pre” and “act”)", "no gradient reaches b2. “pre” and “act” are right."),
+        ("up, k = 2, and in every case with “k = 2”: 1 is not right", "up, k = 2: 1 is not right. Every case with “k = 2” fails, too."),
         ("x [d], and in the other case: a number instead of a tensor", "x [d]: a number instead of a tensor. The other case fails, too."),
-        ("one token, also “h = 1”, “T = 1”: -3 is not right", "one token: −3 is not right. “h = 1” and “T = 1” fail, too."),
+        ("one token, also “h = 1” and “T = 1”: -3 is not right", "one token: −3 is not right. “h = 1” and “T = 1” fail, too."),
         ("x (right: “a”, “b” and 3 more; right for 2 of 4 sets of inputs): 3 is not right",
          "x: 3 is not right. “a”, “b” and 3 more are right. It is right for 2 of 4 sets of inputs."),
         ("x, and in all 4 other cases: Your code raised IndexError: -1 (line 3: x[-1])",
@@ -319,6 +324,17 @@ def test_a_panel_speaks_in_sentences_with_a_minus_sign_outside_of_code(seen: str
         "an_exercise", Outcome.NOT_EARNED, (AspectVerdict("values", 0.0, 1.0, seen), AspectVerdict("more", 1.0, 1.0))
     )
     assert f"✘ values (0 of 1 point): {shown}" in panel.of_verdict(told).text
+
+
+@pytest.mark.parametrize(
+    ("seen", "shown"),
+    [("a list came back", "A list came back."), ("x was changed", "x was changed."), ("out: no", "out: no.")],
+)
+def test_a_line_of_its_own_begins_with_a_capital_unless_with_a_name_of_code(seen: str, shown: str) -> None:
+    aspects = tuple(AspectVerdict(name, 0.0, 1.0, seen) for name in ("values", "more"))
+    verdict = Verdict("an_exercise", Outcome.NOT_EARNED, aspects, cause="It is a list.", where="the figure")
+    assert f"✘ {shown}" in panel.of_verdict(verdict).text
+    assert verdict.message == f"It is a list. {shown} Look at the figure."
 
 
 def test_a_message_that_ends_with_a_full_stop_gets_no_second_one() -> None:

@@ -47,14 +47,14 @@ def test_no_kept_mistake_is_told_more_than_two_digits(name: str) -> None:
 @pytest.mark.parametrize(
     ("seen", "told"),
     [
-        ("3 of 241 entries differ, the first at [0, 113], by +0.12345", "3 of 241 entries differ, the first at [0, 113], by +0.12"),
+        ("3 of 241 entries differ, the first at [0, 113] by +0.12345", "3 of 241 entries differ, the first at [0, 113] by +0.12"),
         ("everything is 1.3375 times too large", "everything is 1.3 times too large"),
         ("n = 4 on [0.13, 2.71828]: 1,234,567 is not right", "n = 4 on [0.13, 2.7]: 1,200,000 is not right"),
         ("12,345 is not right", "12,000 is not right"),
         ("by -4.71e-05", "by -4.7e-05"),
         ("Your code raised RuntimeError: mat1 and mat2 shapes cannot be multiplied (96x128 and 100x96) (line 3: x @ W1).",) * 2,
         ("Your code raised ValueError: 0x1.921fb54442d18p+1, 3ff921fb, tensor([1.2345,6.789])", "Your code raised ValueError: …+1, …, tensor([1.2, 6.8])"),
-        ("dtype float32 instead of float64",) * 2,
+        ("the dtype is float32 instead of float64",) * 2,
         (" ".join("123456789" * 2), " ".join("123456789123") + " …" * 6),
     ],
 )  # fmt: skip

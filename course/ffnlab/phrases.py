@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
+NEGATIVE = re.compile(r"(?<![\w.)\]-])-(?=\d)")  # the hyphen of a negative number
 RAISED = "Your code raised "  # how it begins that an exception is told, after the place
 
 
 def counted(values: int) -> str:
     """ "1 value", "2 values"."""
     return f"{values} value{'' if values == 1 else 's'}"
+
+
+def joined(parts: Sequence[str]) -> str:
+    """ "a", "a and b", "a, b and c"."""
+    return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
+
+
+def in_quotes(text: str) -> str:
+    """The text in quotation marks; those in it become single."""
+    return f"“{text.translate({ord('“'): '‘', ord('”'): '’'})}”"
 
 
 def cut(text: str, most: int) -> str:
@@ -22,6 +34,46 @@ def cut(text: str, most: int) -> str:
 def sentence(text: str) -> str:
     """The text with a full stop, where it has no end yet."""
     return text if text.rstrip(CLOSE).endswith((".", "!", "?")) else text + "."
+
+
+# How it is told where an answer is wrong: in the first case, in which others, and in which it is right; then what is wrong.
+LABELS = r"“[^”]*”(?:, “[^”]*”)*(?: and “[^”]*”| and \d+ more)?"
+PLACE = re.compile(
+    rf"(?P<first>[^:]*?)(?:, and in (?P<others>(?:the|both|all \d+|\d+) other cases?|every case with “[^”]*”)|, also (?P<labels>{LABELS}))?"
+    rf"(?:(?:^| )\((?P<right>right: {LABELS})?(?:; )?(?P<where>right (?:where|for) [^:]*?)?\))?(?:: (?P<what>.+))?",
+    re.DOTALL,
+)
+
+
+def in_sentences(seen: str) -> str:
+    """The first wrong case; in sentences of their own, which other cases are wrong, and which are right."""
+    found = PLACE.fullmatch(seen)
+    if not found or not (found["others"] or found["labels"] or found["right"] or found["where"]):
+        return sentence(seen)
+    said = [": ".join(filter(None, (found["first"], found["what"])))]
+    if others := found["others"]:
+        one = others.startswith(("the", "every"))
+        said.append(f"{others[0].upper()}{others[1:]} {'fails' if one else 'fail'}, too")
+    elif labels := found["labels"]:
+        said.append(f"{labels} {'fails' if labels.count('“') == 1 else 'fail'}, too")
+    if right := found["right"]:
+        labels = right.removeprefix("right: ")
+        said.append(f"{labels} {'is' if labels.count('“') == 1 else 'are'} right")
+    if found["where"]:
+        said.append(f"It is {found['where']}")
+    return " ".join(map(sentence, said))
+
+
+def capitalised(text: str) -> str:
+    """The text with a capital where it begins with a word such as "the"; names of code, such as x and out, stay as they are."""
+    return re.sub(r"^(?:an?|the|all|both|no|what|every|some|one|it) ", lambda found: found[0].capitalize(), text)
+
+
+def with_minus(seen: str) -> str:
+    """The text with a minus sign before its negative numbers, except in code, in quotations and in what an exception says."""
+    ours, *error = re.split(f"({RAISED})", seen, maxsplit=1)
+    parts = re.split(r"(`[^`]*`|“[^”]*”|'[^']*'|\([A-Z]\w*: .*)", ours)
+    return "".join([*(part if index % 2 else NEGATIVE.sub("−", part) for index, part in enumerate(parts)), *error])
 
 
 # A student's own words in a text of ours, between marks: what a page may show of them is decided where the submission is at hand.

@@ -31,7 +31,7 @@ PRINTS = (
     "Perhaps a `print` is in a loop that never ends. Or you print large things to see what your code does; print their shapes instead. "
     'To allow more, run `check("{}", …, characters=10_000_000)` in a cell of your own.'
 )
-ON_PURPOSE = "You are trying the check out: nothing is recorded."
+ON_PURPOSE = "You are trying out the check, so nothing is recorded."
 INTERRUPTED = "You interrupted the check{}, so nothing was recorded."
 BROKEN = (
     "Checking your answer ended in {}, so nothing is known about it and nothing was recorded. Your code has probably changed something "

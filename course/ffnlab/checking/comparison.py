@@ -16,6 +16,7 @@ from ffnlab.diagnosis.mistake import KnownMistake
 from ffnlab.observation import plain_data
 from ffnlab.observation.exercise import Aspect, Exercise, NotAsAsked, failure
 from ffnlab.observation.plain_data import Failure, Plain, Size
+from ffnlab.phrases import in_quotes
 
 T = TypeVar("T")
 Inputs = dict[str, Any]  # of one case, as the exercise draws them
@@ -126,7 +127,7 @@ def compare(
                 or "This is not right"
             )
         elif aspect.needs in lost:
-            found = f"This counts once “{aspect.needs}” is right."
+            found = f"This counts once {in_quotes(aspect.needs)} is right."
         if found:
             lost.add(aspect.name)
         aspects.append(aspect_verdict(aspect.name, 0.0 if found else aspect.points, aspect.points, found))
@@ -142,6 +143,7 @@ def compare(
         mistake=cause.name if cause else None,
         cause=cause.message if cause else "",
         where=exercise.where,
+        likely=cause.likely if cause else False,
     )
 
 

@@ -9,7 +9,7 @@ from html import escape
 
 from ffnlab import palette
 from ffnlab.checking.verdict import AspectVerdict, Outcome, Verdict
-from ffnlab.phrases import RAISED, sentence
+from ffnlab.phrases import RAISED, capitalised, in_sentences, sentence, with_minus
 
 MARKS = {
     Outcome.EARNED: ("✔", "earned"),
@@ -28,12 +28,6 @@ COLOURS = {
 NOT_ATTEMPTED = (
     "Write your code in the cell above and run it, then run this cell again. "
     "If your code is there already, it still has a line `raise NotImplementedError` or `...`."
-)
-NEGATIVE = re.compile(r"(?<![\w.)\]-])-(?=\d)")  # the hyphen of a negative number
-# How it is told where an answer is wrong: in the first case, in which others, and in which it is right.
-PLACE = re.compile(
-    r"(?P<first>[^:]+?)(?P<others>, and in [^:(]+|, also “[^:]+?)?(?: \((?P<notes>right[^()]*)\))?: (?P<what>.+)",
-    re.DOTALL,
 )
 NOT_ANSWERED = 'Replace `...` with the letter of your answer, in quotes as in `"A"`, and run this cell again.'
 
@@ -121,7 +115,7 @@ def message(title: str, body: str, outcome: Outcome = Outcome.NOT_ATTEMPTED) -> 
 
 def _reasons_text(verdict: Verdict) -> list[str]:
     """The cause comes first where it is known, then where to look, then what was seen."""
-    lines = [f"  {_cause_title(verdict)}: {verdict.cause}"] if verdict.cause else []
+    lines = [f"  {_cause_title(verdict)}. {verdict.cause}"] if verdict.cause else []
     seen = [f"  {'✘' if aspect.seen else '✔'} {_aspect(aspect)}" for aspect in _shown(verdict)]
     where = [f"  {_where(verdict)}"] if verdict.where else []
     return lines + (where + seen if verdict.cause else seen + where)
@@ -179,7 +173,9 @@ def _is_question(verdict: Verdict) -> bool:
 
 
 def _cause_title(verdict: Verdict) -> str:
-    return "Why not" if _is_question(verdict) else "Likely cause"
+    if _is_question(verdict):
+        return "Why not"
+    return "Likely cause" if verdict.likely else "What is wrong"
 
 
 def _where(verdict: Verdict) -> str:
@@ -187,39 +183,11 @@ def _where(verdict: Verdict) -> str:
 
 
 def _aspect(aspect: AspectVerdict) -> str:
-    seen = _in_sentences(_with_minus(aspect.seen)) if aspect.seen else ""
+    seen = in_sentences(with_minus(aspect.seen)) if aspect.seen else ""
     if not aspect.name:
-        return seen
+        return capitalised(seen)
     score = f"{aspect.points:g} of {_points(aspect.max_points)}"
     return f"{aspect.name} ({score})" + (f": {seen}" if seen else "")
-
-
-def _in_sentences(seen: str) -> str:
-    """The first wrong case; in sentences of their own, which other cases are wrong, and which are right."""
-    found = PLACE.fullmatch(seen)
-    if not found or not (found["others"] or found["notes"]):
-        return sentence(seen)
-    said = [f"{found['first']}: {found['what']}"]
-    if others := _joined((found["others"] or "").removeprefix(", and in ").removeprefix(", also ")):
-        one = others.startswith(("the other", "every")) or others.count("“") == 1
-        said.append(f"{others[:1].upper()}{others[1:]} {'fails' if one else 'fail'}, too")
-    for note in filter(None, (found["notes"] or "").split("; ")):
-        labels = _joined(note.removeprefix("right: "))
-        is_right = f"{labels} {'is' if labels.count('“') == 1 else 'are'} right"
-        said.append(is_right if note.startswith("right: ") else f"It is {note}")
-    return " ".join(map(sentence, said))
-
-
-def _joined(labels: str) -> str:
-    """Labels in quotation marks, the last one after an “and”."""
-    return re.sub(r", (“[^“]*”)$", r" and \1", labels)
-
-
-def _with_minus(seen: str) -> str:
-    """The text with a minus sign before its negative numbers, except in code, in quotations and in what an exception says."""
-    ours, *error = re.split(f"({RAISED})", seen, maxsplit=1)
-    parts = re.split(r"(`[^`]*`|“[^”]*”|'[^']*'|\([A-Z]\w*: .*)", ours)
-    return "".join([*(part if index % 2 else NEGATIVE.sub("−", part) for index, part in enumerate(parts)), *error])
 
 
 def _points(points: float) -> str:

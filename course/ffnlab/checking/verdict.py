@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
 
-from ffnlab.phrases import OPEN, sentence, without_marks
+from ffnlab.phrases import OPEN, capitalised, in_quotes, in_sentences, sentence, with_minus, without_marks
 
 
 class Outcome(StrEnum):
@@ -65,6 +65,7 @@ class Verdict:
     mistake: str | None = None  # the name of the known mistake, or of a general one
     cause: str = ""  # its message
     where: str = ""  # what to read again
+    likely: bool = False  # whether another mistake may look the same
 
     @property
     def points(self) -> float:
@@ -81,14 +82,19 @@ class Verdict:
 
     @property
     def message(self) -> str:
-        """All that a student is told, in one line: in what the answer is wrong first, what was seen, the cause, where to look."""
+        """All that a student is told, in one line: the cause, in what the answer is wrong first, what was seen, where to look."""
         if self.outcome is Outcome.EARNED:
             return f"Earned {self.points:g} of {self.max_points:g}."
         if self.outcome is Outcome.NOT_ATTEMPTED:
             return "Not attempted yet."
         if self.outcome is Outcome.NOT_GRADED:
             return self.seen
-        told = [self._place + self.seen if self.seen else "", self.cause, self.where and f"Where to look: {self.where}"]
+        told = [
+            self.cause,
+            "This is the likely cause" if self.likely else "",
+            capitalised(self._place + in_sentences(with_minus(self.seen))) if self.seen else "",
+            self.where and f"Look at {self.where}",
+        ]
         return " ".join(sentence(part) for part in told if part)
 
     @property
@@ -96,7 +102,7 @@ class Verdict:
         """In which aspect `seen` is wrong; empty where it is the same in all, as where a cell did not run."""
         wrong = [aspect for aspect in self.aspects if aspect.seen]
         everywhere = all(aspect.seen == self.seen for aspect in self.aspects)
-        return "" if everywhere else f"In “{wrong[0].name}”: "
+        return "" if everywhere else f"In {in_quotes(wrong[0].name)}: "
 
     def as_dict(self) -> dict[str, Any]:
         """The verdict as JSON data."""
@@ -114,7 +120,15 @@ class Verdict:
 def from_dict(data: dict[str, Any]) -> Verdict:
     """The verdict that `as_dict` made into JSON data."""
     aspects = tuple(AspectVerdict(**aspect) for aspect in data["aspects"])
-    return Verdict(data["exercise"], Outcome(data["outcome"]), aspects, data["mistake"], data["cause"], data["where"])
+    return Verdict(
+        data["exercise"],
+        Outcome(data["outcome"]),
+        aspects,
+        data["mistake"],
+        data["cause"],
+        data["where"],
+        data.get("likely", False),
+    )
 
 
 def not_attempted(exercise: ExerciseSummary) -> Verdict:

@@ -157,8 +157,8 @@ def _too_many(name: str, function: Callable[[Tensor], Tensor]) -> CommonMistake:
     return CommonMistake(
         f"one {name} too many",
         f"what came back is the {name} of what is right",
-        f"There is one {name} too many: it is applied once more, at the end, to what was right already. "
-        "Look at your last line, and at what your helpers do by themselves.",
+        f"There is one {name} too many. Your code applies it once more at the end, to what was right already. "
+        "Look at your last line, and at whether a function that you call applies it, too.",
         each(function),
         entrywise=True,
     )
@@ -174,86 +174,86 @@ COMMON_MISTAKES = (
     CommonMistake(
         "sign",
         "every sign is flipped",
-        "Every number is right but for its sign: a minus is missing or there is one too many, or a difference is taken the wrong way round.",
+        "Every number has the wrong sign. A minus is missing, or there is one too many, or a difference is taken the wrong way round.",
         each(torch.neg),
         least=1,
         entrywise=True,
     ),
     CommonMistake(
         "transposed",
-        "the values are right but transposed",
-        "The numbers are right, but two dimensions have changed places. Write the shape at the end of each line, "
+        "the values are right, but transposed",
+        "The numbers are right, but two dimensions are swapped. Write the shape at the end of each line, "
         "and find the first line whose order of dimensions is not the one that was asked for.",
         of_two(lambda right, one, other: right.transpose(one, other)),
     ),
     CommonMistake(
         "reshape for transpose",
         "the numbers are right, but in another order",
-        "The numbers are right and stand in the wrong places: a `reshape` or `view` where dimensions have to change places. It keeps the order "
-        "in memory and only draws the borders anew; `transpose` or `permute` is what swaps dimensions.",
+        "The numbers are right, but in the wrong places: you use `reshape` or `view` where dimensions have to be swapped. These keep the order in "
+        "memory and only split it anew. `transpose` and `permute` swap dimensions.",
         of_two(_reshaped),
     ),
     CommonMistake(
         "transpose for reshape",
         "the numbers are right, but in another order",
-        "The numbers are right and stand in the wrong places: two dimensions are swapped where only the borders had to be drawn anew. Check "
-        "which of `transpose` and `reshape` each step needs, and in which order they come.",
+        "The numbers are right, but in the wrong places: you swap two dimensions where a `reshape` is needed. Check which of `transpose` and `reshape` "
+        "each step needs, and in which order they come.",
         of_two(_swapped_after_reshape),
     ),
     CommonMistake(
         "reversed",
         "the order is reversed",
-        "The numbers are right, but back to front. Look for a `flip`, a descending sort, a loop that runs backwards, or a list that is filled from its front.",
+        "The numbers are right, but in reverse order. Look for a `flip`, a descending sort, a loop that runs backwards, or a list filled from its front.",
         along(lambda right, dim: right.flip(dim)),
     ),
     CommonMistake(
         "shifted by one",
         "everything is shifted by one place",
-        "The numbers are right, but one place further on or back: an index that starts at 1, a `roll`, or a range that begins too early or too late.",
+        "The numbers are right, but shifted by one place. Look for an index that starts at 1, a `roll`, or a range that starts too early or too late.",
         _shifted,
     ),
     CommonMistake(
         "first left out",
-        "the first is left out, the others are right",
-        "The first is missing, all others are right. Look at where your loop or slice begins: counting starts at 0.",
+        "the first is missing, and the others are right",
+        "The first one is missing, and all others are right. Look at where your loop or slice starts: Python counts from 0.",
         _without(first=True),
     ),
     CommonMistake(
         "last left out",
-        "the last is left out, the others are right",
-        "The last is missing, all others are right. Look at where your loop or slice ends: `range(n)` and `[:n]` stop before n.",
+        "the last is missing, and the others are right",
+        "The last one is missing, and all others are right. Look at where your loop or slice ends: `range(n)` and `[:n]` stop before n.",
         _without(first=False),
     ),
     CommonMistake(
         "only the last one",
         "all are what only the last one should be",
-        "All are what only the last one should be: something is overwritten in every turn of a loop, or several names stand for one and the same tensor.",
+        "All of them are what only the last one should be. Perhaps a loop overwrites them in every turn, or several names refer to the same tensor.",
         along(_all_alike),
     ),
     CommonMistake(
         "one of many",
-        "of several that were asked for, only one came back",
-        "Only one of several came back: a `return` inside the loop, or an index that picks one.",
+        "only one of several came back",
+        "Only one of several came back. Look for a `return` inside the loop, or for an index that picks one.",
         _only_one,
     ),
     CommonMistake(
         "summed up",
-        "what came back is right but summed up or averaged",
-        "You compute what was asked for, and then sum it up or average it, which was not asked for. Look at the last `sum` or `mean` and at its `dim`.",
+        "what came back is the sum or the mean of what is right",
+        "You compute what was asked for, but then you sum it or average it. Look at the last `sum` or `mean` and at its `dim`.",
         _combined,
         least=1,
     ),
     CommonMistake(
         "causal mask",
         "one half of the matrix is left out",
-        "What lies on one side of the diagonal is left out, as by a causal mask; here every position takes part. Look for a mask, `tril` or `triu`.",
+        "Everything on one side of the diagonal is left out, as it is with a causal mask. Here every position takes part. Look for a mask, `tril` or `triu`.",
         _later_left_out,
     ),
     _too_many("softmax", lambda right: right.softmax(-1)),
     CommonMistake(
         "one softmax too many",
         "what came back is the softmax of what is right",
-        "There is one softmax too many: it is applied once more, and not even along the last dimension, to what was right already.",
+        "There is one softmax too many. Your code applies it once more to what was right already, and not along the last dimension.",
         along(lambda right, dim: right.softmax(dim)),
     ),
     _too_many("ReLU", torch.relu),
@@ -262,7 +262,7 @@ COMMON_MISTAKES = (
     CommonMistake(
         "one GELU too many",
         "what came back is the GELU of what is right",
-        "There is one GELU too many: it is applied once more, at the end, to what was right already.",
+        "There is one GELU too many. Your code applies it once more at the end, to what was right already.",
         _gelus,
         entrywise=True,
     ),
@@ -277,14 +277,14 @@ COMMON_MISTAKES = (
     CommonMistake(
         "exp",
         "what came back is the exponential of what is right",
-        "You return e to the power of what was asked for: an `exp` too many, or a logarithm that is missing.",
+        "You return e to the power of what was asked for. There is an `exp` too many, or a logarithm is missing.",
         each(torch.exp),
         entrywise=True,
     ),
     CommonMistake(
         "squared",
         "what came back is the square of what is right",
-        "You return the square of what was asked for: a root is missing, or a square is one too many.",
+        "You return the square of what was asked for. A root is missing, or there is a square too many.",
         each(torch.square),
         least=2,
         entrywise=True,
@@ -292,22 +292,22 @@ COMMON_MISTAKES = (
     CommonMistake(
         "root",
         "what came back is the square root of what is right",
-        "You return the square root of what was asked for: a square is missing, or a root is one too many.",
+        "You return the square root of what was asked for. A square is missing, or there is a root too many.",
         each(torch.sqrt),
         least=2,
         entrywise=True,
     ),
     CommonMistake(
         "absolute value",
-        "what came back has no signs",
-        "The sizes are right and the signs are lost: an `abs`, or a square and its root, that was not asked for.",
+        "the sizes are right, but the signs are lost",
+        "The sizes are right, but the signs are lost. Look for an `abs`, or for the root of a square.",
         each(torch.abs),
         entrywise=True,
     ),
     CommonMistake(
         "reciprocal",
         "what came back is one divided by what is right",
-        "You return one divided by what was asked for: a fraction is upside down.",
+        "You return one divided by what was asked for. A fraction is upside down.",
         each(torch.reciprocal),
         least=2,
         entrywise=True,
@@ -315,37 +315,37 @@ COMMON_MISTAKES = (
     CommonMistake(
         "complement",
         "what came back is one minus what is right",
-        "You return one minus what was asked for: the share of the others. Look at which side of the comparison or of the sum you count.",
+        "You return one minus what was asked for, which is the share of the others. Look at which side of the comparison or of the sum you count.",
         each(lambda right: 1 - right),
         least=2,
         entrywise=True,
     ),
     CommonMistake(
         "rounded",
-        "what came back is right but rounded",
-        "The numbers are right, but rounded or cut off: a `round`, an `int`, a `//` or a whole-number dtype on the way.",
+        "the numbers are right, but rounded",
+        "The numbers are right, but rounded or cut off. Look for a `round`, an `int`, a `//` or a whole-number dtype.",
         _whole_numbers,
         entrywise=True,
     ),
     CommonMistake(
         "on or off",
         "you return whether something is there, not how much",
-        "You return ones and zeros, whether something is there; what was asked for is how much it is. One way to get this: a comparison or a sign at the end. "
-        "Another: something is divided by itself.",
+        "You return ones and zeros, which say whether something is there. You were asked how much it is. Perhaps your code ends with a comparison or a "
+        "sign, or divides something by itself.",
         _on_or_off,
         least=2,
         entrywise=True,
     ),
     CommonMistake(
         "normalised once more",
-        "what came back is divided by its own sum or length",
-        "What was right is normalised once more at the end: divided by its sum or its length, or brought to mean 0 and variance 1. That was not asked for.",
+        "what is right is normalised once more",
+        "You normalise what was right once more at the end. It is divided by its sum or its length, or brought to mean 0 and variance 1.",
         lambda right: (made for how in (_shares, _unit_length, _standardised) for made in along(how)(right)),
     ),
     CommonMistake(
         "running sum",
         "what came back is the running sum of what is right",
-        "What was right is summed up as it goes along: a `cumsum`, or an accumulator that is not set back to zero in the loop.",
+        "You return the running sum of what was asked for. Look for a `cumsum`, or for a total that is not set back to zero in the loop.",
         along(lambda right, dim: right.cumsum(dim)),
     ),
 )  # fmt: skip

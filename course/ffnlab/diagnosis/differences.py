@@ -18,7 +18,7 @@ import torch
 from ffnlab.diagnosis import common_mistakes, input_relations, tensor_differences
 from ffnlab.observation.exercise import Aspect, describe_result
 from ffnlab.observation.plain_data import Failure, Opaque, Plain, describe
-from ffnlab.phrases import LINE, RAISED, TYPE, counted, cut, quoted, sentence, without_marks
+from ffnlab.phrases import LINE, RAISED, TYPE, counted, cut, in_quotes, joined, quoted, sentence, without_marks
 
 Observation = Mapping[str, Plain]  # of one case: what each aspect's probe saw
 Path = tuple[str | int, ...]  # into dicts, lists and tuples
@@ -221,15 +221,19 @@ def _contrast(first: Spot, around: _Around) -> str:
         right = [label for label in around.labels if not around.wrong(label) and not _is_promise(label, around)]
         wherever = _shared_part([first.label, *others], right)
         if wherever:
-            place += f", and in every case with “{wherever}”"
+            place += f", and in every case with {in_quotes(wherever)}"
         elif others and not right:
-            place += ", and in the other case" if len(others) == 1 else f", and in all {len(others)} other cases"
+            place += ", and in the other case" if len(others) == 1 else f", and in {_all(len(others))} other cases"
         elif others:
             place += f", also {_quoted(others)}" if len(others) <= SHOWN else f", and in {len(others)} other cases"
         if right and not wherever:
             notes.append(f"right: {_quoted(right)}")
     notes += filter(None, [_on_some_draws(first, around)])
     return f"{place} ({'; '.join(notes)})".lstrip() if notes else place
+
+
+def _all(count: int) -> str:
+    return "both" if count == 2 else f"all {count}"
 
 
 def _is_promise(label: str, around: _Around) -> bool:
@@ -296,7 +300,7 @@ def _sentence(place: str, spot: Spot, around: _Around) -> str:
         return f"{at}an exception was expected here"
     if isinstance(right, torch.Tensor):
         if not isinstance(seen, torch.Tensor):
-            return _instead_of_a_tensor(seen, at)
+            return _instead_of_a_tensor(seen, spot, place)
         return at + _tensors(seen, right, spot, around.near(right)) + _elsewhere(spot, around)
     if isinstance(right, bool):
         return _truth(seen, right, spot, place, around)
@@ -306,10 +310,10 @@ def _sentence(place: str, spot: Spot, around: _Around) -> str:
         return at + _dicts(seen, right)
     if isinstance(right, (list, tuple)):
         if type(seen) is not type(right):
-            return f"{at}{_described(seen)} instead of a {type(right).__name__}"
-        return f"{at}{counted(len(seen))} instead of {len(right)}"
+            return f"{at}{_described(seen)} came back instead of a {type(right).__name__}"
+        return f"{at}{counted(len(seen))} came back instead of {len(right)}"
     if right is None:
-        return f"{at}{_described(seen)} where nothing was expected"
+        return f"{at}{_described(seen)} came back where nothing was expected"
     what = f"“{quoted(cut(seen, 40))}”" if isinstance(seen, str) else _described(seen)
     return f"{at}{what} is not right" + _elsewhere(spot, around)
 
@@ -340,13 +344,17 @@ def _described(seen: Plain) -> str:
     return quoted(describe(seen)) if isinstance(seen, (str, Failure, Opaque)) else describe(seen)
 
 
-def _instead_of_a_tensor(seen: Plain, at: str) -> str:
+def _instead_of_a_tensor(seen: Plain, spot: Spot, place: str) -> str:
     """In the same words as a probe's, which then need not be told twice."""
-    place, found, leaf = at.removesuffix(": ").partition("gradient of ")
+    at = f"{place}: " if place else ""
+    own = path_in_words(spot.path)
+    label, found, leaf = own.partition("gradient of ")
     if seen is None and found:
-        return f"{place}no gradient reaches {leaf}"
+        others, none = place.removeprefix(own), f"no gradient reaches {leaf}"
+        return f"{label.removesuffix(', ')}{others}: {none}" if label else none + others
     in_words = isinstance(seen, Opaque) and " " in seen.type  # "a very large int"
-    came = describe(seen) if in_words or isinstance(seen, (bool, int, float, str)) else describe_result(seen)
+    is_plain = in_words or isinstance(seen, (bool, int, float, str))
+    came = f"{describe(seen)} came back" if is_plain else describe_result(seen)
     return f"{at}{quoted(came) if isinstance(seen, (str, Opaque)) else came} instead of a tensor"
 
 
@@ -358,9 +366,10 @@ def _truth(seen: Plain, right: bool, spot: Spot, place: str, around: _Around) ->
     if isinstance(seen, torch.Tensor) and seen.ndim == 0:
         seen = seen.item()
     if not isinstance(seen, bool):
-        return f"{at}{_described(seen)} instead of True or False"
+        return f"{at}{_described(seen)} came back instead of True or False"
     if not right or not place:
         return f"{at}{seen} is not right"
+    own = path_in_words(spot.path)
     *before, last = spot.path
     left = LEFT.fullmatch(str(last))
     if left:
@@ -370,29 +379,33 @@ def _truth(seen: Plain, right: bool, spot: Spot, place: str, around: _Around) ->
         path_in_words(one.path) for one in around.spots if one.wrong and one.right is True and one.seen is False
     )
     if len(broken) > 1:
-        return f"these are not so: {_quoted(list(broken))}"
-    return f"this is not so: {place}"
+        return f"{_quoted(list(broken))} are not true"
+    return f"{in_quotes(own)} is not true{place.removeprefix(own)}"
 
 
 def _number(seen: Plain, right: int | float, spot: Spot, around: _Around) -> str:
     if isinstance(seen, torch.Tensor) and seen.ndim == 0:
         seen = seen.item()
     if isinstance(seen, bool) or not isinstance(seen, (int, float)):
-        return f"{_described(seen)} instead of a number"
+        return f"{_described(seen)} came back instead of a number"
     if isinstance(right, int) and isinstance(seen, float):
-        return f"the float {seen:g} instead of a whole number (int)" + ("; its value is right" if seen == right else "")
+        return f"the float {seen:g} came back instead of an int" + ("; its value is right" if seen == right else "")
     samples = [
         input_relations.Sample(_item(one.seen), one.right, around.inputs[one.case])  # type: ignore[arg-type]
         for one in around.of_path(spot.path)
         if one.wrong
     ]
-    clue = _elsewhere(spot, around) or _clause(input_relations.of_numbers(samples))
-    if not clue and isinstance(right, float) and isinstance(seen, float) and math.isfinite(seen):
-        clue = _clause(
-            tensor_differences.right_digits(*(torch.tensor([one], dtype=torch.float64) for one in (seen, right)))
-        )
     shown = f"{seen:,}" if isinstance(seen, int) else f"{seen:.6g}"
-    return f"{shown} is not right{clue}"
+    elsewhere = _elsewhere(spot, around)
+    relation = "" if elsewhere else input_relations.of_numbers(samples)
+    if not elsewhere and not relation and isinstance(right, float) and isinstance(seen, float) and math.isfinite(seen):
+        relation = _digits(seen, right)
+    return f"{shown} {relation}" if relation else f"{shown} is not right{elsewhere}"
+
+
+def _digits(seen: float, right: float) -> str:
+    digits = tensor_differences.right_digits(*(torch.tensor([one], dtype=torch.float64) for one in (seen, right)))
+    return f"is {digits} only" if digits else ""
 
 
 def _item(value: Plain) -> Plain:
@@ -405,7 +418,7 @@ def _clause(clue: str) -> str:
 
 def _dicts(seen: Plain, right: dict[str, Any]) -> str:
     if not isinstance(seen, dict):
-        return f"{_described(seen)} instead of a dict"
+        return f"{_described(seen)} came back instead of a dict"
     missing, extra = [k for k in right if k not in seen], [k for k in seen if k not in right]
     if missing:
         return f"{_quoted(missing, 3)} {'is' if len(missing) == 1 else 'are'} missing"
@@ -413,8 +426,8 @@ def _dicts(seen: Plain, right: dict[str, Any]) -> str:
 
 
 def _quoted(names: Sequence[str], most: int = SHOWN, mark: Callable[[str], str] = str) -> str:
-    shown = ", ".join(f"“{mark(cut(name, 60))}”" for name in names[:most])
-    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
+    shown = [in_quotes(mark(cut(name, 60))) for name in names[:most]]
+    return f"{', '.join(shown)} and {len(names) - most} more" if len(names) > most else joined(shown)
 
 
 # Tensors.
@@ -422,24 +435,32 @@ def _quoted(names: Sequence[str], most: int = SHOWN, mark: Callable[[str], str] 
 
 def _tensors(seen: torch.Tensor, right: torch.Tensor, spot: Spot, around: _Around) -> str:
     if seen.shape != right.shape:
-        return f"shape {list(seen.shape)} instead of {list(right.shape)}{_clause(_despite_shape(seen, right, spot, around))}"
+        return f"the shape is {list(seen.shape)} instead of {list(right.shape)}{_clause(_despite_shape(seen, right, spot, around))}"
     if seen.dtype != right.dtype:
         near = _close(seen.double(), right.double(), *_tolerance(seen, around.atol, around.rtol))
-        return f"dtype {_dtype(seen)} instead of {_dtype(right)}{'; the values are right' * (near and right.ndim > 0)}"
+        return f"the dtype is {_dtype(seen)} instead of {_dtype(right)}{'; the values are right' * (near and right.ndim > 0)}"
     if seen.ndim == 0 and right.is_floating_point():
         return _single(float(seen), float(right), spot, around)
     mine, theirs = seen.double(), right.double()
     wrong = ~torch.isclose(mine, theirs, rtol=around.rtol, atol=around.atol, equal_nan=True)
     count = int(wrong.sum())
-    share = "the only entry differs" if wrong.numel() == 1 else f"{count} of {wrong.numel()} entries differ"
+    share = _share(count, wrong.numel())
     clue = _relation(seen, right, spot, around)
     if clue:
         return f"{share}; {clue}"
     first = tuple(int(index) for index in wrong.nonzero()[0])
-    place = f", the first at [{', '.join(map(str, first))}]" if wrong.numel() > 1 else ""
+    place = f", {'the first ' * (count > 1)}at [{', '.join(map(str, first))}]" if wrong.numel() > 1 else ""
     off = float(mine[first] - theirs[first])
-    by = f", by {off:+.3g}" if math.isfinite(off) and right.is_floating_point() else ""
+    by = f" by {off:+.3g}" if math.isfinite(off) and right.is_floating_point() else ""
     return f"{share}{place}{by}{tensor_differences.which(wrong, seen, right, around.inputs[spot.case])}"
+
+
+def _share(count: int, of: int) -> str:
+    if of == 1:
+        return "the only entry differs"
+    if count == of:
+        return f"{_all(of)} entries differ"
+    return f"{count} of {of} entries differ{'s' * (count == 1)}"
 
 
 def _single(seen: float, right: float, spot: Spot, around: _Around) -> str:
@@ -453,10 +474,8 @@ def _single(seen: float, right: float, spot: Spot, around: _Around) -> str:
         and isinstance(one.right, torch.Tensor)
         and one.seen.ndim == 0
     ]
-    ends = (torch.tensor([one], dtype=torch.float64) for one in (seen, right))
-    return f"the value is off by {seen - right:+.3g}" + _clause(
-        input_relations.of_numbers(samples) or tensor_differences.right_digits(*ends)
-    )
+    relation = input_relations.of_numbers(samples) or _digits(seen, right)
+    return f"the value {relation}" if relation else f"the value is off by {seen - right:+.3g}"
 
 
 def _despite_shape(seen: torch.Tensor, right: torch.Tensor, spot: Spot, around: _Around) -> str:
@@ -478,7 +497,7 @@ def _an_input(seen: torch.Tensor, spot: Spot, around: _Around) -> str:
     """Which input came back as it was, if one did."""
     for name, value in tensor_differences.reachable(around.inputs[spot.case], seen.shape):
         if seen.numel() > 2 and around.close(seen.double(), value):
-            return f"that is {name}, unchanged"
+            return f"what came back is {name}, unchanged"
     return ""
 
 
@@ -487,8 +506,9 @@ def _relation(seen: torch.Tensor, right: torch.Tensor, spot: Spot, around: _Arou
     if seen.dtype is torch.bool:
         return "True and False have changed places" if seen.numel() > 1 and torch.equal(seen, ~right) else ""
     if not bool(torch.isfinite(seen.double()).all()) and bool(torch.isfinite(right.double()).all()):
-        kind = "NaN" if bool(seen.isnan().any()) else "infinite values"
-        return f"there are {kind}" if seen.numel() > 1 and bool((~torch.isfinite(seen)).all()) else ""
+        nan = seen.isnan()
+        kind = "NaN" if bool(nan.all()) else "NaN or infinite" if bool(nan.any()) else "infinite"
+        return f"they are all {kind}" if seen.numel() > 1 and bool((~torch.isfinite(seen)).all()) else ""
     clue = next((one.clue for one in common_mistakes.found(seen, right, around.close)), "")
     if clue or not right.is_floating_point():
         return clue
@@ -512,7 +532,7 @@ def _a_term(seen: torch.Tensor, right: torch.Tensor, spot: Spot, around: _Around
         return ""
     name, times = found
     if abs(abs(times) - 1) < 1e-6:
-        return f"{name} is {'in it once too often' if times > 0 else 'missing in it once'}"
+        return f"{name} is {'added once too often' if times > 0 else 'missing once'}"
     return f"everything is off by {times:.4g} times {name}"
 
 
@@ -591,8 +611,8 @@ def _elsewhere(spot: Spot, around: _Around) -> str:
     ]  # fmt: skip
     for one in alike:
         if same(spot.seen, one.right, around.atol, around.rtol):
-            return f"; that would be right for “{cut(one.label, 60)}”"
+            return f"; that would be right for {in_quotes(cut(one.label, 60))}"
     for one in alike:
         if same(spot.seen, one.seen, around.atol, around.rtol):
-            return f"; the same came back for “{cut(one.label, 60)}”"
+            return f"; the same came back for {in_quotes(cut(one.label, 60))}"
     return ""

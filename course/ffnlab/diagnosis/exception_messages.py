@@ -27,16 +27,14 @@ MEANINGS = (
             "inconsistent tensor size",
             "size mismatch",
         ),
-        "Two shapes do not fit. For `@`, the last dimension of the first must be as long as the last but one of "
-        "the second. For `+` and `*`, dimensions are compared from the last one on, and must be equal or 1. Write"
-        " the shape at the end of each line, up to the one that raises.",
+        "Two shapes do not fit. For `@`, the last dimension of the first must be as long as the second-to-last of the second. For `+` and `*`, dimensions "
+        "are compared from the last one backwards, and must be equal or 1. Write the shape at the end of each line, up to the one that raises the exception.",
     ),
     ExceptionMeaning(
         "a tensor as a condition",
         ("Boolean value of Tensor with more than one value is ambiguous",),
-        "A whole tensor stands where one True or False is needed: in an `if`, with `and`, `or`, `not`, or in "
-        "Python's own `max` and `min`. For each entry by itself there are `torch.where`, `&`, `|`, `~` and "
-        "`torch.maximum`.",
+        "A whole tensor is used where Python needs one True or False: in an `if`, with `and`, `or` or `not`, or in Python's own `max` and `min`. "
+        "`torch.where`, `&`, `|`, `~` and `torch.maximum` decide entry by entry.",
     ),
     ExceptionMeaning(
         "None where a value is needed",
@@ -44,8 +42,8 @@ MEANINGS = (
             "'NoneType'",
             "not NoneType",
         ),
-        "Somewhere a value is None. One way to get this: a function of yours has no `return`. Another: an "
-        "argument that may be None is used before you have asked whether it is.",
+        "A value is None where your code needs something else. Perhaps a function of yours has no `return`. Or your code uses an argument that may be "
+        "None before it checks for that.",
     ),
     ExceptionMeaning(
         "dtypes that do not fit",
@@ -56,8 +54,8 @@ MEANINGS = (
             "can't be cast to the desired output type",
             "must have the same dtype",
         ),
-        "Two tensors have dtypes that do not go together. A tensor that is made without `dtype=` is float32: take"
-        " over the dtype of what came in, as `zeros_like` and `x.new_zeros` do.",
+        "Two tensors have dtypes that do not go together. A tensor that is made without `dtype=` is float32. Use the dtype of the input, as `zeros_like` "
+        "and `x.new_zeros` do.",
     ),
     ExceptionMeaning(
         "arguments that do not fit",
@@ -74,24 +72,24 @@ MEANINGS = (
             "object is not callable",
             "argument must be callable",
         ),
-        "Something is called that is no function. If it is your answer, hand it over without calling it: its name alone, with no brackets behind it.",
+        "Something is called that is not a function. If it is your answer, hand it over without calling it: write its name alone, without parentheses.",
     ),
     ExceptionMeaning(
         "a name without a value",
         ("where it is not associated with a value",),
-        "A name is used that has got no value yet. One way to get this: no branch of an `if` that gives it one was taken, because the words "
-        "or numbers that it asks for are others than those that come in.",
+        "A variable is used before it has a value. Perhaps no branch of an `if` that gives it one was taken. Compare the words or numbers "
+        "in its conditions with those that come in.",
     ),
     ExceptionMeaning(
         "a key that is not there",
         ("KeyError",),
-        "A dict is asked for a key that it does not have. Where a key may be missing, `.get(key)` gives None for it, and `.get(key, default)` the default.",
+        "A dict is asked for a key that it does not have. Where a key may be missing, `.get(key)` gives None, and `.get(key, default)` gives the default.",
     ),
     ExceptionMeaning(
         "a dimension that is not there",
         ("Dimension out of range",),
-        "A dimension is named that the tensor does not have. It has fewer than you think, or it also comes with "
-        "fewer: count from the end, with `dim=-1`, where leading ones may be missing.",
+        "Your code names a dimension that the tensor does not have. The tensor has fewer dimensions than you think, perhaps only in some cases. Count from "
+        "the end, as in `dim=-1`, where leading ones may be missing.",
     ),
     ExceptionMeaning(
         "several numbers for one",
@@ -100,8 +98,8 @@ MEANINGS = (
             "only one element tensors can be converted",
             "only tensors with one element",
         ),
-        "A tensor with several numbers stands where one number is needed, as for `.item()`, `float()` or `int()`."
-        " Was a sum or a mean forgotten, or has it a `dim` too many?",
+        "A tensor with several numbers is used where one number is needed, as by `.item()`, `float()` or `int()`. Is a sum or a mean missing, or does it "
+        "have a `dim` too many?",
     ),
 )
 

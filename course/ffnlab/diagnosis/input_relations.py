@@ -1,4 +1,4 @@
-"""How a wrong number, or the factor by which a tensor is wrong, has to do with the inputs: "too large by `d`", "6 times too small, and `E` is 6".
+"""How a wrong number, or the factor by which a tensor is wrong, has to do with the inputs: "is too large by `d`", "6 times too small, and `E` is 6".
 
 Called by `differences`. A relation counts only where it holds in all draws in which the answer is wrong, and two that differ must bear it out
 (a plain factor of two, or one too many, speaks for itself): one number alone agrees with something by chance.
@@ -31,7 +31,7 @@ class Sample:
 
 
 def of_numbers(samples: Sequence[Sample]) -> str:
-    """How the seen numbers have to do with the right ones and the inputs, in words that begin a clause; or nothing."""
+    """How the seen numbers have to do with the right ones and the inputs, in words that a verb begins; or nothing."""
     samples = [one for one in samples if _usable(one.seen) and _usable(one.right)]
     if not samples:
         return ""
@@ -70,27 +70,27 @@ def _float(right: Number) -> float:
 
 
 PLAIN: tuple[tuple[str, Callable[[Number], Number]], ...] = (
-    ("only its sign is wrong", lambda right: -right),
-    ("one too many", lambda right: right + 1 if isinstance(right, int) else math.nan),
-    ("one too few", lambda right: right - 1 if isinstance(right, int) else math.nan),
-    ("twice what is right", lambda right: 2 * right),
-    ("half of what is right", lambda right: right / 2),
-    ("three times what is right", lambda right: 3 * right),
-    ("a third of what is right", lambda right: right / 3),
-    ("four times what is right", lambda right: 4 * right),
-    ("a quarter of what is right", lambda right: right / 4),
-    ("a hundred times what is right, like a percentage", lambda right: 100 * right),
-    ("a thousand times too large", lambda right: 1000 * right),
-    ("a thousand times too small", lambda right: right / 1000),
-    ("one minus what is right", lambda right: 1 - _float(right)),
-    ("one divided by what is right", lambda right: 1 / _float(right)),
-    ("the square of what is right", lambda right: _float(right)**2),
-    ("the square root of what is right", lambda right: math.sqrt(_float(right))),
-    ("the logarithm of what is right", lambda right: math.log(_float(right))),
-    ("a logarithm to the base 2 in place of the natural one", lambda right: _float(right) / math.log(2)),
-    ("a logarithm to the base 10 in place of the natural one", lambda right: _float(right) / math.log(10)),
-    ("a power of 2 in place of e", lambda right: math.pow(_float(right), math.log(2))),
-    ("what is right, but without its sign", lambda right: abs(right) if right < 0 else math.nan),
+    ("has the wrong sign", lambda right: -right),
+    ("is one too many", lambda right: right + 1 if isinstance(right, int) else math.nan),
+    ("is one too few", lambda right: right - 1 if isinstance(right, int) else math.nan),
+    ("is twice what is right", lambda right: 2 * right),
+    ("is half of what is right", lambda right: right / 2),
+    ("is three times what is right", lambda right: 3 * right),
+    ("is a third of what is right", lambda right: right / 3),
+    ("is four times what is right", lambda right: 4 * right),
+    ("is a quarter of what is right", lambda right: right / 4),
+    ("is a hundred times what is right, like a percentage", lambda right: 100 * right),
+    ("is a thousand times too large", lambda right: 1000 * right),
+    ("is a thousand times too small", lambda right: right / 1000),
+    ("is one minus what is right", lambda right: 1 - _float(right)),
+    ("is one divided by what is right", lambda right: 1 / _float(right)),
+    ("is the square of what is right", lambda right: _float(right)**2),
+    ("is the square root of what is right", lambda right: math.sqrt(_float(right))),
+    ("is the logarithm of what is right", lambda right: math.log(_float(right))),
+    ("is a logarithm to the base 2 in place of the natural one", lambda right: _float(right) / math.log(2)),
+    ("is a logarithm to the base 10 in place of the natural one", lambda right: _float(right) / math.log(10)),
+    ("is a power of 2 in place of e", lambda right: math.pow(_float(right), math.log(2))),
+    ("is what is right, but without its sign", lambda right: abs(right) if right < 0 else math.nan),
 )  # fmt: skip
 
 
@@ -98,7 +98,7 @@ def _plain(samples: Sequence[Sample]) -> str:
     for words, function in PLAIN:
         if all(_agrees(one, function) for one in samples):
             small = all(abs(one.right) <= 2 for one in samples) and all(type(one.right) is int for one in samples)
-            if small and not words.startswith("one too"):
+            if small and not words.startswith("is one too"):
                 continue  # 0 is anything times 0, and 2 is both twice 1 and 1 more
             return words
     return ""
@@ -118,19 +118,19 @@ def _with_inputs(samples: Sequence[Sample]) -> Iterator[str]:
     terms = [(words, values) for words, values in _terms(samples) if len(set(values)) > 1]
     for words, values in terms:
         if all(_equal(one.seen, value) for one, value in zip(samples, values, strict=True)):
-            yield f"that is {words}"
+            yield f"is {words}"
     for words, values in terms:
         pairs = list(zip(samples, values, strict=True))
         if all(_equal(one.seen - one.right, value) for one, value in pairs):
-            yield f"too large by {words}"
+            yield f"is too large by {words}"
         if all(_equal(one.right - one.seen, value) for one, value in pairs):
-            yield f"too small by {words}"
+            yield f"is too small by {words}"
     for words, values in terms:
         pairs = list(zip(samples, values, strict=True))
         if all(value not in (0, 1) and one.right and _equal(one.seen, one.right * value) for one, value in pairs):
-            yield f"{words} times too large"
+            yield f"is {words} times too large"
         if all(value not in (0, 1) and one.seen and _equal(one.right, one.seen * value) for one, value in pairs):
-            yield f"{words} times too small"
+            yield f"is {words} times too small"
 
 
 def _terms(samples: Sequence[Sample]) -> Iterator[tuple[str, list[Number]]]:
@@ -166,7 +166,10 @@ def _sizes(samples: Sequence[Sample], roots: bool) -> Iterator[tuple[str, list[N
                 if min(values) > 2 and (len(set(values)) > 1 or len(samples) == 1):
                     yield f"dimension {dim} of `{name}` is {values[0]}", values
                     if roots:
-                        yield f"dimension {dim} of `{name}` is {values[0]}: its root", [math.sqrt(v) for v in values]
+                        yield (
+                            f"that is the square root of dimension {dim} of `{name}`, which is {values[0]}",
+                            [math.sqrt(v) for v in values],
+                        )
 
 
 def _shapes(given: Mapping[str, Any]) -> Iterator[tuple[str, tuple[int, ...]]]:

@@ -25,9 +25,11 @@ class KnownMistake:
 class Cause:
     """What is told of a wrong answer: the name under which it is counted, and the message.
 
-    sure: whether the answer computes what the mistake computes, in numbers that could not agree by chance.
+    sure: whether the answer computes what the mistake computes, in numbers that could not agree by chance. likely: whether another mistake may look the
+    same, so that this one is no more than likely.
     """
 
     name: str
     message: str
     sure: bool = False
+    likely: bool = False

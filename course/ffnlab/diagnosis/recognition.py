@@ -1,7 +1,7 @@
 """Which mistake was made: a known one of the exercise, two of them at once, or one that people make everywhere.
 
 Called by `comparison` with every place that was compared. A name is worth having only if it is true: an answer that is right where a mistake
-is wrong has not made it, and what agrees in words alone (exceptions, True or False) is told as one way to get there.
+is wrong has not made it, and what agrees in words alone (exceptions, True or False) is told as likely.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def find_cause(
     return _unfinished(left, unfinished) or known or _common(exercise, wrong, compared, inputs)
 
 
-PART = "This explains a part of it: "
+PART = " This explains only part of what is wrong."
 
 
 # A clause such as "The values are right, but", or a whole sentence, and the word after it.
@@ -53,6 +53,16 @@ CLAIM = re.compile(
     r"(?:^|(?<=[.!?] ))(?:[^.!?\s]|[.!?](?!\s)|(?<![.!?])\s)*?(?<!what )\b(?:is|are) right\b"
     r"(?:(?:, but|;) |(?:[^.!?]|[.!?](?!\s|$))*[.!?]\s*)([a-z]{2,}\b|a\b)?"
 )
+
+
+def _as_a_part(message: str) -> str:
+    """The message of a cause beside which something else is wrong."""
+    return message.removesuffix(PART) + PART
+
+
+def _both(first: str, one: str, other: str) -> str:
+    """Two messages, each of one or several sentences, after a sentence on both."""
+    return f"{first} (1) {one} (2) {other}"
 
 
 def without_claims(message: str) -> str:
@@ -67,7 +77,7 @@ def _unfinished(wrong: Sequence[Plain], ellipsis: bool) -> Cause | None:
     """That an answer is not finished, where it says so itself: by `...`, or by the exception of an exercise as it is handed out."""
     if ellipsis or any(map(is_stub, wrong)):
         left = "`...`" if ellipsis else "`raise NotImplementedError`"
-        return Cause(COMMON_PREFIX + "not finished", f"Your code is not finished: a line {left} is still in it.")
+        return Cause(COMMON_PREFIX + "not finished", f"Your code is not finished: it still has the line {left}.")
     return None
 
 
@@ -111,18 +121,23 @@ def _known(
         alike = [one.known.message for one in found if (one.rank, one.spots) == (best.rank, best.spots)]
         others = [other for other in alike if other != message]
         left = {spot for aspect in wrong for spot in compared[aspect.name] if spot.wrong} - best.spots
-        certain = best.telling or message == NOTHING_RETURNED.message
+        certain = best.telling or message == NOTHING_RETURNED.message or any(map(_is_reason, best.spots))
         if others or not certain:
             ways = [without_claims(way) if left else way for way in (message, *others[:1])]
-            what = "a part of this" if left else "this"
-            return Cause(name, f"One way to get {what}: {' Another: '.join(ways)}", best.telling)
+            told = _both("Two mistakes give this result.", *ways) if others else ways[0]
+            return Cause(name, _as_a_part(told) if left else told, best.telling, likely=True)
         second = next((one.known.message for one in found if one.known.message != message and left <= one.spots), "")
         if left and second and any(tells(spot.seen) for spot in left):
-            one, other = without_claims(message), without_claims(second)
-            return Cause(name, f"There are two mistakes. One: {one} The other: {other}", sure=True)
+            told = _both("There are two mistakes.", without_claims(message), without_claims(second))
+            return Cause(name, told, sure=True)
         if best.complete or len(best.spots) >= len([spot for spot in left if spot.aspect in best.known.cases[0]]):
-            return Cause(name, PART + without_claims(message) if left else message, best.telling)
+            return Cause(name, _as_a_part(without_claims(message)) if left else message, best.telling)
     return None
+
+
+def _is_reason(spot: Spot) -> bool:
+    """Whether the check itself has said why, in a text that is empty where the answer is right."""
+    return isinstance(spot.right, str) and isinstance(spot.seen, str) and not spot.right
 
 
 def is_question(exercise: Exercise) -> bool:
@@ -246,64 +261,63 @@ NOTHING_RETURNED = Cause(
 )
 IN_PLACE = Cause(
     COMMON_PREFIX + "in place",
-    "What you return is right, but you write into what you were handed, and whoever called you may still need it. `+=`, an assignment to "
-    "`x[...]`, and functions whose name ends in an underscore work in place: make a new tensor instead.",
+    "What you return is right, but your code changes what it was given, and the caller may still need that. `+=`, an assignment to `x[...]`, and "
+    "functions whose name ends in an underscore work in place. Make a new tensor instead.",
 )
 GRADIENT = Cause(
     COMMON_PREFIX + "gradient",
-    "The values are right and their gradient is not. One way to get this: part of the way from the inputs to the result is cut off, by `detach`, `.data`, "
-    "`.item()`, `no_grad` or a new tensor made of numbers. Another: the formula is right where it was tried, but has another slope.",
+    "The values are right, but their gradient is not. Perhaps part of the result is cut off from the inputs, by `detach`, `.data`, `.item()`, `no_grad` "
+    "or a new tensor made of numbers. Or your formula has the right values at these inputs, but another slope.",
 )
 DTYPE = Cause(
     COMMON_PREFIX + "dtype",
-    "The values are right, only their dtype is not. A tensor that is made without `dtype=` is float32, whole numbers in a list become int64, and a "
-    "comparison becomes bool: take over the dtype of what came in.",
+    "The values are right, but their dtype is not. A tensor that is made without `dtype=` is float32, a list of whole numbers becomes int64, and a "
+    "comparison gives bool. Use the dtype of the input.",
 )
 FLOAT32 = Cause(
     COMMON_PREFIX + "float32",
-    "Every number is right to about seven digits: somewhere on the way numbers are kept in float32. Look for `.float()`, and for a tensor that is made "
-    "without `dtype=`.",
+    "Every number is right to about seven digits, so part of your code computes in float32. Look for `.float()`, and for a tensor that is made without "
+    "`dtype=`.",
 )
 NEARLY = Cause(
     COMMON_PREFIX + "nearly right",
-    "Every number is nearly right. One way to get this: a constant that was typed with too few digits, or rounded. Another: an ε that is missing, too large, "
-    "or stands in another place; or an approximation of what was asked for.",
+    "Every number is nearly right. Perhaps a constant has too few digits, or an ε is missing, too large or in another place. Or your formula is an "
+    "approximation of what was asked for.",
 )
 UNCHANGED = Cause(
     COMMON_PREFIX + "input returned",
-    "What came back is what you were given. Is it the result that you return, and do you keep it? A method such as `x.add(1)` makes a new tensor "
-    "and leaves x alone.",
+    "You return what you were given. Do you keep your result, and is it what you return? A method such as `x.add(1)` makes a new tensor and does not "
+    "change x.",
 )
 NO_EFFECT = Cause(
     COMMON_PREFIX + "argument without effect",
-    "For one value of an argument you give what is right for another. One way to get this: the argument has no effect, as a fixed value stands where it should "
-    "be used. Another: its default is not the one that was asked for.",
+    "For one value of an argument you give what is right for another. Perhaps the argument has no effect, because your code uses a fixed value in its "
+    "place. Or its default is not the one that was asked for.",
 )
 FACTOR = Cause(
     COMMON_PREFIX + "a factor",
-    "Every number is right but for one factor, the same everywhere. One way to get this: a factor that is missing, or is there twice. Another: another unit, "
-    "as percent for a share.",
+    "Every number is wrong by the same factor. Perhaps a factor is missing, or is there twice. Or your result has another unit, such as percent for a share.",
 )
 CONSTANT = Cause(
     COMMON_PREFIX + "a constant",
-    "Every number is off by one number, the same everywhere: a constant is added or taken off that should not be, or is missing. Look for a 1, and for an ε.",
+    "Every number is off by the same amount. Either a constant is missing, or one is added or subtracted that should not be. Look for a 1, and for an ε.",
 )
 OFF_BY_ONE = Cause(
     COMMON_PREFIX + "off by one",
-    "Every number is one too many, or one too few. Look at where you begin to count and where you stop, and for a 1 that is added or taken off.",
+    "Every number is one too many, or every number is one too few. Look at where you start to count and where you stop, and for a 1 that is added or "
+    "subtracted.",
 )
 TERM = Cause(
     COMMON_PREFIX + "a term",
-    "What came back is off by one of the inputs, or by a multiple of it. One way to get this: a term of the sum is missing, or is there twice. Another: it has "
-    "the wrong sign, or is added where it should be taken off.",
+    "Your result is off by one of the inputs, or by a multiple of it. Perhaps a term of the sum is missing, or is there twice. Or it has the wrong sign.",
 )
 DIVIDED = Cause(
     COMMON_PREFIX + "divided by a size",
-    "Every number is too small by one of the sizes. One way to get this: a mean where a sum was asked for, or a division that is one too many.",
+    "Every number is too small, by a factor that is one of the sizes. Perhaps you take a mean where a sum was asked for, or you divide once too often.",
 )
 MULTIPLIED = Cause(
     COMMON_PREFIX + "multiplied by a size",
-    "Every number is too large by one of the sizes. One way to get this: a sum where a mean was asked for, or a division that is missing.",
+    "Every number is too large, by a factor that is one of the sizes. Perhaps you take a sum where a mean was asked for, or a division is missing.",
 )
 
 
@@ -321,7 +335,7 @@ def _common(
         return _of_few_dimensions(wrong, compared) or _of_exceptions(raised)
     found = _of_values(exercise, places, compared, inputs)
     exception = _of_exceptions(raised) if raised and not found else None
-    return Cause(exception.name, PART + exception.message) if exception else found
+    return Cause(exception.name, _as_a_part(exception.message)) if exception else found
 
 
 def _of_values(
@@ -343,7 +357,7 @@ def _of_values(
     if others > len(numbers) or not any(tells(spot.right) for _, spot in numbers):
         return None
     found = _of_numbers(numbers, compared, inputs)
-    return Cause(found.name, PART + found.message.removeprefix(PART)) if found and (others or raises) else found
+    return Cause(found.name, _as_a_part(found.message)) if found and (others or raises) else found
 
 
 def _of_few_dimensions(wrong: Sequence[Aspect], compared: Spots) -> Cause | None:
@@ -356,8 +370,8 @@ def _of_few_dimensions(wrong: Sequence[Aspect], compared: Spots) -> Cause | None
     few, others = (" or ".join(map(str, sorted(dims))) for dims in (works, fails))
     return Cause(
         COMMON_PREFIX + "number of dimensions",
-        f"Your code works with {few} dimension{'s'[: few != '1']}, and raises with {others}. `x.reshape(-1, x.shape[-1])` lays the rows of any x "
-        "under each other, and a second `reshape` at the end gives the result the shape that was asked for.",
+        f"Your code works with {few} dimension{'s'[: few != '1']}, and raises an exception with {others}. `x.reshape(-1, x.shape[-1])` puts the rows of "
+        "any x into one matrix, and a second `reshape` at the end gives the result the shape that was asked for.",
     )
 
 
@@ -396,7 +410,7 @@ def _mostly(
     if not holds(*numbers[0]) or 2 * sum(holds(aspect, spot) for aspect, spot in numbers) < len(numbers):
         return None
     explained = all(holds(aspect, spot) for aspect, spot in numbers)
-    return cause if explained else Cause(cause.name, PART + cause.message)
+    return cause if explained else Cause(cause.name, _as_a_part(cause.message))
 
 
 def _is_nothing(seen: Plain) -> bool:
@@ -480,7 +494,7 @@ def _picked(number: tuple[Aspect, Spot], inputs: Sequence[Mapping[str, Any]]) ->
     name = _unchanged(*number, inputs)[0]
     if name.strip("`") in inputs[spot.case]:
         return None
-    return Cause(UNCHANGED.name, f"What came back is {name}, as it was handed in. Is that what was asked for?")
+    return Cause(UNCHANGED.name, f"You return {name} as it was handed in. Is that what was asked for?")
 
 
 def _off_by_an_input(aspect: Aspect, spot: Spot, inputs: Sequence[Mapping[str, Any]]) -> bool:

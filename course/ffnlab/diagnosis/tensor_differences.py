@@ -15,11 +15,12 @@ from ffnlab.diagnosis.common_mistakes import LARGEST
 
 Tensor = torch.Tensor
 
+RIGHT = "the right value"
 MANY = 5  # so many entries that agree with a rule are no accident, where as many others do not
 
 
 def which(wrong: Tensor, seen: Tensor, right: Tensor, given: Mapping[str, Any]) -> str:
-    """What the differing entries (`wrong`, truth values, at least one) have in common, as it ends "24 of 60 entries differ"; or nothing.
+    """What the differing entries (`wrong`, truth values, at least one) have in common, as a clause after "24 of 60 entries differ"; or nothing.
 
     given: the inputs, among which those of the same shape may tell.
     """
@@ -33,31 +34,31 @@ def which(wrong: Tensor, seen: Tensor, right: Tensor, given: Mapping[str, Any]) 
 def _where(wrong: Tensor, right: Tensor | None, given: Mapping[str, Any]) -> str:
     compared = list(reachable(given, wrong.shape))
     if right is not None:
-        compared.insert(0, ("what is right", right))
+        compared.insert(0, (RIGHT, right))
     for name, value in compared:
         for words, rule in _signs(value):
             if _exactly(wrong, rule):
-                return f", those where {name} is {words}"
+                return f"; they are those where {name} is {words}"
     place = _place(wrong)
     if place:
         return place
     for name, value in compared:
         for words, size in (("largest", value), ("smallest", -value), ("largest in size", value.abs())):
             if _sticks_out(wrong, size):
-                whose = "right values" if name == "what is right" else f"numbers in {name}"
-                return f", those with the {words} {whose}"
+                whose = "right values" if name == RIGHT else f"numbers in {name}"
+                return f"; they are those with the {words} {whose}"
     for name, value in compared:
         for words, rule in _signs(value):
             if _only(wrong, rule):
-                return f", only where {name} is {words}"
+                return f"; {name} is {words} in all of them"
     return ""
 
 
 def _signs(value: Tensor) -> Iterator[tuple[str, Tensor]]:
     yield "negative", value < 0
     yield "positive", value > 0
-    yield "zero", value == 0
-    yield "not zero", value != 0
+    yield "0", value == 0
+    yield "not 0", value != 0
 
 
 def _exactly(wrong: Tensor, rule: Tensor) -> bool:
@@ -80,8 +81,10 @@ def _sticks_out(wrong: Tensor, size: Tensor) -> bool:
 
 
 def _place(wrong: Tensor) -> str:
-    """In which row, column or other part of the tensor all differing entries lie, or all that do not differ."""
+    """In which row, column or other part of the tensor all differing entries lie, if they are several, or all that do not differ."""
     names = {1: ("entry",), 2: ("row", "column")}.get(wrong.ndim, ())
+    if int(wrong.sum()) == 1:
+        return ""
     for dim in range(wrong.ndim):
         length = wrong.shape[dim]
         if length < 3:
@@ -98,36 +101,37 @@ def _place(wrong: Tensor) -> str:
                 part = f"the {ordinal} {names[dim]}" if ordinal else f"{names[dim]} {index}"
             else:
                 part = f"the {ordinal} index of dimension {dim}" if ordinal else f"index {index} of dimension {dim}"
-            if names == ("entry",) and inside == "only in":
-                return f", only {part}"
-            return f", {inside} {part}"
+            if inside == "all but":
+                return f"; only {part} is right"
+            return f"; they are all in {part}"
     if wrong.ndim >= 2 and wrong.shape[-1] == wrong.shape[-2] > 2:
         below, above = wrong.tril(-1).any(), wrong.triu(1).any()
         on = wrong.diagonal(dim1=-2, dim2=-1).any()
         if above and not below and not on:
-            return ", only above the diagonal"
+            return "; they are all above the diagonal"
         if below and not above and not on:
-            return ", only below the diagonal"
+            return "; they are all below the diagonal"
         if on and not above and not below:
-            return ", only on the diagonal"
+            return "; they are all on the diagonal"
     return ""
 
 
 def _what_is_there(mine: Tensor, right: Tensor, told: str) -> str:
     """What came back at the entries that differ, where that is the same for all."""
-    where = "there" if told else "in these"
+    start = ", and" if told else ";"
+    where = "in all the others" if told.endswith(" is right") else "there"
     if mine.is_floating_point() and bool(mine.isnan().all()):
-        return f"; {where} you give NaN"
+        return f"{start} you give NaN {where}"
     if mine.is_floating_point() and bool(mine.isinf().all()):
-        return f"; {where} you give infinity"
+        return f"{start} you give infinity {where}"
     if mine.numel() > 1 and not bool(mine.any()):
-        return f"; {where} you give {'False' if mine.dtype is torch.bool else '0'}"
+        return f"{start} you give {'False' if mine.dtype is torch.bool else '0'} {where}"
     if mine.numel() > 1 and not bool(right.any()) and mine.dtype is not torch.bool:
-        return f"; {where} 0 is right"
+        return f"{start} 0 is right {where}"
     if mine.numel() > 1 and mine.dtype is torch.bool and bool(mine.all()):
-        return f"; {where} you give True"
+        return f"{start} you give True {where}"
     if mine.numel() > 2 and mine.dtype is not torch.bool and bool((mine == mine.flatten()[0]).all()):
-        return f"; {where} you give the same number everywhere"
+        return f"{start} you give the same number in all of them"
     return ""
 
 
@@ -193,8 +197,11 @@ def how(seen: Tensor, right: Tensor, close: Any, of_values: bool = True) -> Iter
         yield "the numbers are right, but in another order"
         return
     digits = right_digits(mine, theirs)
+    beside = error_beside_the_usual(mine, theirs)
     if digits:
-        yield digits
+        yield f"they are {digits}"
+    elif 0 < beside <= SMALL:
+        yield f"no error is larger than {math.ceil(1e4 * beside) / 100:.2g} % of a typical value"
 
 
 def _by_rows(mine: Tensor, theirs: Tensor, off: Tensor, close: Any) -> Iterator[str]:
@@ -232,7 +239,7 @@ def _totals(mine: Tensor, theirs: Tensor) -> Iterator[str]:
 
         if holds(theirs, -1) and not holds(mine, -1) and not holds(theirs, -2):
             if holds(mine, -2):
-                yield f"each column {words}, where each row should: the other dimension was meant"
+                yield f"each column {words}, but each row should"
             elif value:
                 yield f"the rows do not {words.replace('adds', 'add')}"
             return
@@ -314,11 +321,6 @@ def is_nearly_right(mine: Tensor, theirs: Tensor) -> bool:
 
 
 def right_digits(mine: Tensor, theirs: Tensor) -> str:
-    """To how many digits everything is right, where that is at least two, or how little it is off."""
+    """To how many digits everything is right, where that is at least two."""
     error = relative_error(mine, theirs)
-    if 0 < error <= NEARLY:
-        return f"right to {min(15, math.floor(-math.log10(2 * error)))} digits"
-    beside = error_beside_the_usual(mine, theirs)
-    return (
-        f"nowhere off by more than {math.ceil(1e4 * beside) / 1e4:.2g} of a usual number" if 0 < beside <= SMALL else ""
-    )
+    return f"right to {min(15, math.floor(-math.log10(2 * error)))} digits" if 0 < error <= NEARLY else ""
