@@ -13,8 +13,8 @@
 # %% [markdown] text="title"
 # # 00 · Over or into?
 #
-# A very small Transformer knows 56 words. Below, you begin a sentence and it goes on. Change the words in the boxes. Then switch its **FFN** off, and see how the
-# sentence ends now.
+# A very small Transformer knows 56 words. Below, you begin a sentence and it goes on. Switch its **FFN** off, and see how the sentence ends now. Then switch it on
+# again and change the words in the boxes.
 #
 # <span class="ffn-notebook-only">To wake it up, press <b>Shift + Enter</b> four times.</span>
 
@@ -38,14 +38,17 @@ play(creek.switch())
 # %% figure="creek-after"
 veil("What does it lose?", "when you have switched the FFN off", of="creek_switch.off", text="""
 It still speaks. It writes a proper sentence to the end. But for two words it has no idea: it finds *over* and *into* nearly equally probable, between 46 and
-54 % in every scene of this world, and *glad* and *sorry* as well. It writes down the one that is ahead. That is as good as tossing a coin.
+54 % in every scene of this world, and *glad* and *sorry* as well. It writes down the one that is ahead. The same words always get the same answer, but over all
+scenes that answer is as good as tossing a coin.
 
 Why *over or into*? In this world everybody goes **over** cold water and **into** warm water. On land it is the other way round, because cold land is under soft
-snow. So *creek* alone tells you nothing about over or into, and *cold* alone tells you nothing either. You need both. Putting two things together is what
-this FFN does, and you have just switched it off. *Glad or sorry* needs two words as well, so that is the second coin. Which two? In a while you will find out.
+snow. So *creek* alone tells you nothing about over or into, and *cold* alone tells you nothing either. *Glad or sorry* needs two words as well, so that is the
+second coin. Which two? You can find out below.
 
-And the ice? It follows from the first coin. If the coin falls well, the sentence ends with the right sight. If it falls badly, the model goes on from its own wrong
-word, sees snow on a creek, and is sure of it.
+And the snow? The model has gone on from its own wrong word. In this world *into* and *cold* mean snow, so it sees snow on a creek, and is sure of it. The sight needs
+two words as well, but those two add up. *Over* speaks for ice and for flowers, *cold* speaks for ice and for snow, and ice gets both votes. *Over or into* can't be
+added up: *cold* speaks for *over* at a creek and against it on a lawn. Where attention only averages, as in this model, putting together what can't be added up is left
+to the FFN. You have just switched it off.
 """)
 
 # %% [markdown] text="scenes-text"
@@ -66,29 +69,33 @@ for label, ffn in (("with its FFN", True), ("FFN off", False)):
 # %% [markdown] text="confession-text"
 # ## A confession
 #
-# You have seen a trick. This model was also trained to speak with its FFN off, so that you can see what is left. It has a twin: the same size, the same
-# sentences, trained like any other model. With their FFNs on you can't tell the two apart. Ask them both with the FFN off.
+# You have seen a trick. This model was also trained to speak with its FFN off, and to use few neurons, so that you can see what is left. Of five such models we took
+# the one that is easiest to read. It has a twin: the same size, the same sentences, trained for the next word and nothing else. With their FFNs on they write the same
+# sentences. Ask them both with the FFN off.
 
 # %% figure="creek-twin"
 play(creek.twins())
 
 # %% figure="creek-twin-after"
 veil("Which of them still speaks?", "when you have asked the twin", of="creek_twin.twin_off", text="""
-The twin stammers. Of its 1,792 sentences without the FFN not one is proper. In a model that was trained like any other, every part leans on the others: take one
-away, and what is left was never meant to work alone.
+The twin stammers. Of its 1,792 sentences without the FFN not one is proper. We trained sixteen more such twins from other random starts. Of their sentences 0 to
+24 % are proper.
 
-Was this twin just unlucky? We trained sixteen more from other random starts, and made it easier for them: they read the right sentence up to each word and gave the
-next one only. Leave out the words where two things have to be put together. Of all the others, they still got only between 19 and 71 % right without their FFNs,
-and every one with them.
+So can a model not speak without its FFN? Careful. *Off* means that the FFN writes zeros, and the twin has never met those. Let it write something else, then: at each
+position always the same numbers, the mean of what it writes there. They depend on no word. Now all 1,792 sentences of the twin are proper, and 55 to 100 % of the sixteen
+others'. What they missed was mostly a push that they had got used to. But the coins are coins again: the twin is right about *over or into* in half of the scenes, and
+about *glad or sorry* too.
 
-Which of the two is more like a model in the wild? The twin. The first one is more like a dissection: it was grown so that its parts come apart cleanly. Notebooks
-02 and 06 open it up and read it, neuron by neuron.
+The first test is called **zero ablation**, the second **mean ablation**. When somebody tells you that a model breaks without one of its parts, ask which it was.
+
+One more confession. In all these models attention only averages the words so far, so that you can see what the FFN does. We also trained sixteen models whose attention
+learns, like that of a real Transformer. They stammer less: with zeros 20 to 100 % of their sentences are proper, and with the mean all of them are.
 """)
 
 # %% [markdown] text="about-text"
 # The course is about that switch. One half of the machine inside a language model is famous: **attention**. The other half is the **feed-forward network**, FFN
-# for short. Guess once more. Guesses earn no points. They make you look more closely. Before you choose, you may say how sure you are. `progress()` then shows
-# how often you were right when you were certain.
+# for short. Guess once more. Guesses earn no points. They make you look more closely. Before you choose, you may say how sure you are. After eight such
+# guesses `progress()` shows how often you were right when you were certain.
 
 # %% figure="predict-gpt3-ffn-share"
 predict("gpt3_ffn_share")
@@ -101,7 +108,7 @@ predict("gpt3_ffn_share")
 # | **Difficulty** | none |
 # | **Time** | 20 minutes on the core path; 5 more for a rule to find |
 # | **You need** | Python, and to have met a PyTorch tensor once |
-# | **Points** | 2 |
+# | **Points** | 4 |
 #
 # Go through every notebook from top to bottom, with **Shift + Enter** in each cell.
 #
@@ -112,8 +119,8 @@ predict("gpt3_ffn_share")
 #
 # ## The course on one page
 #
-# A Transformer is a stack of blocks, and each block has two halves. Attention lets the words of a sentence look at each other. The FFN then works on each word alone.
-# You will build it, open it, and finally split it into experts. In a longer course on the Transformer this would be one chapter. Before it come tokens, positions and
+# A Transformer is a stack of blocks, and each block has two halves. Attention lets the words of a sentence look at each other, and
+# brings what it finds into each word's own vector. The FFN then works on each vector alone. You will build it, open it, and finally split it into experts. In a longer course on the Transformer this would be one chapter. Before it come tokens, positions and
 # attention, which you should have met once. After it comes the training of whole models. Every notebook has this drawing near
 # its beginning, with the part that it is about in green.
 #
@@ -172,7 +179,7 @@ print("x[0, 3] ", list(x[0, 3].shape), "         one token")
 # ## Be wrong on purpose
 #
 # Below each exercise is a check. It runs your code on a few inputs and knows many of the mistakes that people make. Here is one: this function should return the three
-# sizes of `x`, in the order of the shape, and for the `x` above it does. Run the cell. Then write other mistakes into its last line. How many does the check know by name?
+# sizes of `x`, in the order of the shape, and for the `x` above it does. Run the cell. Then put other mistakes behind `return`.
 
 
 # %% code="wrong-on-purpose"
@@ -183,7 +190,7 @@ def wrong_on_purpose(x):
 check("hello_shape", wrong_on_purpose, on_purpose=True)
 
 # %% [markdown] text="checks-after"
-# Now it is your turn. If you are stuck, `hint` gives a nudge, and a stronger one each time you run it. It never gives the code.
+# Now it is your turn. If you are stuck, `hint` gives a nudge, and the second time a stronger one.
 
 # %% code="hint"
 hint("hello_shape")
@@ -214,8 +221,8 @@ def hello_shape(x):
 #
 # *deeper: the core path goes on with “What grades you”*
 #
-# *Over or into* needs the place and the weather. *Glad or sorry* needs two words as well. The model knows which, and it knows the rule. You don't, but you can ask it.
-# Change one word at a time.
+# *Over or into* needs the place and the weather. *Glad or sorry* needs two words as well. Here is the model with its FFN. It knows which two, and it knows the rule.
+# You don't, but you can ask it. Change one word at a time.
 
 # %% figure="creek-rule"
 play(creek.rule())
@@ -223,14 +230,14 @@ play(creek.rule())
 # %% [markdown] text="feeling-exercise-text"
 # ### Exercise `feeling`
 #
-# *no points: this one is for the detective in you · difficulty ●●○ · 5 minutes*
+# *2 points · difficulty ●●○ · 5 minutes*
 #
 # Write down the rule of *glad or sorry*.
 #
 # - **Takes** three booleans. `water` is True for *creek, river, lake* and *pond*; `cold` for *cold, icy, frosty* and *chilly*; `spunky` for *spunky, brave, bold* and *lively*.
 # - **Returns** `"glad"` or `"sorry"`.
 #
-# No language model can tell you this rule. It holds in this world only.
+# No large language model has read this rule anywhere, because it holds in this world only. The small one above knows it.
 
 
 # %% exercise="feeling"

@@ -179,17 +179,27 @@ def test_the_twin_stammers_without_its_ffn_and_speaks_with_the_mean_of_it() -> N
         assert found == pytest.approx(stored, abs=1e-4)
 
 
-def test_what_notebook_00_says_of_sixteen_more_twins() -> None:
-    fresh = fresh_runs("twins")
-    assert all(one["on"]["way"] == 1 and one["on"]["the rest"] == 1 for one in fresh)
+def test_with_the_mean_of_its_ffn_two_words_are_coins_for_the_twin() -> None:
+    model = twin.load()
+    sentences = toy_transformer.tensor([world.wish(scene) for scene in world.scenes(held_out=True)])
+    x = model.gather(sentences[:, :-1])
+    right = model.say(x, twin.mean_activations(model).expand(len(x), -1, -1)).argmax(-1) == sentences[:, 1:]
+    assert [right[:, place - 1].float().mean().item() for place in (world.WAY, world.FEELING)] == [0.5, 0.5]
+
+
+def test_what_notebook_00_says_of_sixteen_other_models_of_each_kind() -> None:
     said = text_of("00_start_here")
-    for name, sentence in (
-        ("writes off", "between 0 and {:.0%}".replace("{:.0%}", "{} %")),
-        ("writes mean", "{} to {} %"),
-    ):
-        shares = [one[name]["proper"] for one in fresh]
-        numbers = [f"{100 * share:.0f}" for share in (min(shares), max(shares))]
-        assert sentence.format(*numbers[-sentence.count("{}") :]) in said
+
+    def share(kind: str, name: str) -> tuple[str, str]:
+        found = [one[name]["proper"] for one in fresh_runs(kind)]
+        return f"{100 * min(found):.0f}", f"{100 * max(found):.0f}"
+
+    assert "Of their sentences {} to {} % are proper.".format(*share("twins", "writes off")) in said
+    assert "{} to {} % of the sixteen others'".format(*share("twins", "writes mean")) in said
+    assert (
+        "with zeros {} to {} % of their sentences are proper".format(*share("learned attention", "writes off")) in said
+    )
+    assert share("learned attention", "writes mean") == ("100", "100") and "with the mean all of them are" in said
 
 
 def test_without_its_ffn_the_shipped_model_has_no_idea_about_two_words() -> None:
@@ -334,12 +344,15 @@ def test_a_bad_flag_is_refused() -> None:
 
 # Wherever a notebook is opened
 
+FIGURE = next(code for code in build.cells_of("00_start_here").values() if code.startswith("controls.show("))
+FIGURE = f"from ffnlab.course.figures import start_here as figures\nfrom ffnlab.drawing import controls\n{FIGURE}"
 CELLS = (
     "import sys\nsys.path.insert(0, TESTS)\nfrom test_boards import DEMONSTRATION\nfrom ffnlab import play, veil\nplay(DEMONSTRATION)",
     "veil('What is high?', 'when you have moved it', of='demonstration.high', text='It is **five**.')",
     "from ffnlab import predict\npredict('same_word')",
     "veil('Are they equal?', 'when you have guessed', of='same_word', text='It is **equal**.')",
     "from ffnlab.course.boards import creek\nplay(creek.switch())",
+    FIGURE,
 )
 
 
@@ -393,6 +406,7 @@ def test_a_board_plays_in_a_live_notebook_in_one_that_is_opened_again_and_shows_
         assert switch.get_attribute("aria-checked") == "false" and again.locator(".ck-tug").screenshot() != before
         assert again.locator(".ffp-done").count() == 3, "what was reached, and the switch"
         assert again.get_by_text("It is five.").is_visible()
+        moves_without_python(again)
         again.evaluate(SHUT_DOWN)
         again.close()
 
@@ -414,7 +428,19 @@ def test_a_board_plays_in_a_live_notebook_in_one_that_is_opened_again_and_shows_
     exported.goto(file.with_suffix(".html").as_uri())
     exported.get_by_role("switch").click()
     assert exported.get_by_role("switch").get_attribute("aria-checked") == "false"
+    moves_without_python(exported)
     shutil.rmtree(folder)
+
+
+def moves_without_python(page: Page) -> None:
+    """The figure of the page plays its stored pictures: words and pixels change."""
+    figure = page.locator(".ffn-still:has(figure)")
+    figure.scroll_into_view_if_needed()
+    picture, slider = figure.locator(".ffn-picture svg"), figure.locator(".ffn-control input")
+    slider.wait_for(timeout=PATIENCE)
+    words, before = figure.locator("figcaption").inner_text(), picture.screenshot()
+    slider.press("End")
+    assert figure.locator("figcaption").inner_text() != words and picture.screenshot() != before
 
 
 def _opened(page: Page, address: str) -> Page:

@@ -65,6 +65,9 @@ function lookAt(data, state) {
 /** Whether all that was written before a word is what this world would say. @param {number} before @param {{word: string}[]} steps @param {string[]} right */
 const asAsked = (before, steps, right) => steps.slice(0, before + 1 - GIVEN).every(({ word }, n) => word === right[GIVEN + n]);
 
+/** How many words of a state are not those of the board's start. @param {any} data @param {any} state */
+const wordsChanged = (data, state) => KINDS.filter((kind) => state[kind] !== board.start(data)[kind]).length;
+
 /** @param {string[]} words */
 const list = (words) => (words.length > 4 ? `${words.length} words` : words.length > 1 ? `${words.slice(0, -1).join(", ")} and ${words[words.length - 1]}` : words[0] ?? "");
 
@@ -78,7 +81,7 @@ export const board = {
   goals: {
     into: (state, data) => state.ffn && lookAt(data, state).shares[1] > SURE,
     off: (state) => !state.ffn,
-    sorry: (state, data) => state.ffn && lookAt(data, state).steps.some(({ word }) => word === "sorry"),
+    sorry: (state, data) => wordsChanged(data, state) === 1 && lookAt(data, state).steps.some(({ word }) => word === "sorry"),
     twin_off: (state) => !state.ffn && state.model === "twin",
     unsure(state, data) {
       const { shares } = lookAt(data, state);
@@ -100,7 +103,7 @@ export const board = {
     const given = element("span", { class: "ck-prompt" }, word("The"), thing, word("was"), weather, word("and the"), mood, creature);
     const written = element("span", { class: "ck-written" });
     const sentence = element("div", { class: "ck-sentence" }, given, written);
-    const legend = element("p", { class: "ck-legend" }, "The line under a word: how probable the model finds it. ", element("span", { class: "ck-no" }, "Pink"), ": not what this world would say.");
+    const legend = element("p", { class: "ck-legend" }, "The line under a word: how probable the model finds it. ", "Below a word that is less than 75 % probable stands the next best. ", element("span", { class: "ck-no" }, "Pink"), ": not what this world would say.");
 
     const knob = element("button", { type: "button", role: "switch", class: "ck-switch", "aria-label": "FFN", onclick: () => play.move({ ffn: !play.state().ffn }) });
     const says = element("span", { class: "ck-says", "aria-hidden": "true" });
@@ -126,7 +129,8 @@ export const board = {
     });
     const [first, second] = sides;
     const tug = element("div", { class: "ck-tug", "aria-hidden": "true" }, first.side, element("span", { class: "ck-middle" }), second.side);
-    place.append(sentence, legend, element("div", { class: "ck-ask" }, question, first.label, tug, second.label), machine);
+    place.append(sentence, legend, element("div", { class: "ck-ask" }, question, first.label, tug, second.label));
+    if (data.question === "way") place.append(machine); // whoever looks for the other rule needs no switch
     if (lamps) place.append(lamps.place);
 
     /** @param {any} state @param {any} before */

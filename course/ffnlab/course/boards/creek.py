@@ -71,10 +71,10 @@ def _board(name: str, title: str, data: dict[str, Any], goals: tuple[Goal, ...])
 
 
 SWITCH_GOALS = (
-    Goal("into", "Choose other words until somebody jumps into it."),
     Goal("off", "Switch the FFN off, and read to the end."),
+    Goal("into", "Switch it on, and choose other words until somebody goes into it."),
 )
-RULE_GOALS = (Goal("sorry", "Make the creature sorry by changing a single word."),)
+RULE_GOALS = (Goal("sorry", "Make the creature sorry by changing one word only."),)
 
 
 def switch(name: str = "creek_switch") -> Board:

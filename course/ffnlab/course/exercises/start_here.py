@@ -24,8 +24,8 @@ hello_shape = Exercise(
     where="the section “Shapes, read aloud”.",
     understood="You read a tensor's shape as batch, tokens, features: the convention of the whole course.",
     hints=(
-        "Every tensor carries its shape in `x.shape`.",
-        "A shape is a tuple already: its first entry is B, its second T, its third d.",
+        "Every tensor knows its own shape. The cell above “Shapes, read aloud” asks for three of them.",
+        "A shape can be unpacked like any tuple of three: into three names, one for each size.",
     ),
 )
 
@@ -38,7 +38,9 @@ def _number_by_number(seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
 
     def told(result: Any) -> dict[str, Any]:
         if not isinstance(result, tuple) or len(result) != len(ORDINALS):
-            return {"what comes back": result}
+            return {"what comes back": result} | dict.fromkeys(
+                f"the {place} of your three numbers" for place in ORDINALS
+            )
         numbers = {f"the {place} of your three numbers": n for place, n in zip(ORDINALS, result, strict=True)}
         return {"what comes back": "three numbers in a tuple"} | numbers
 
@@ -64,7 +66,7 @@ feeling = Exercise(
 )
 
 
-@feeling.aspect("all eight kinds of scenes", points=0)
+@feeling.aspect("all eight kinds of scenes", points=2)
 def _all_kinds(answer: Any) -> Any:
     kinds = itertools.product((True, False), repeat=3)
     names = (("water", "land"), ("cold", "warm"), ("spunky", "timid"))

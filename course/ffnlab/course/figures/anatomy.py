@@ -49,7 +49,7 @@ def block(lit: str = "") -> Picture:
         title = f"You are here: {PARTS[lit].name}"
         words = f"{halves}. Notebook {lit} opens {PARTS[lit].name}, which {PARTS[lit].does}."
     else:
-        title = "One Transformer block, opened in ten notebooks"
+        title = "One Transformer block, opened part by part"
         core, more = sum(step.core for step in STEPS), sum(step.more for step in STEPS)
         words = f"{halves}; each notebook opens one part. The core path takes {core} minutes, all else {more}."
     return Picture(title, words, svg.card(HEIGHT, title, words, *shapes((lit,)), *_list(lit)))
