@@ -324,8 +324,8 @@ play(creek.lamps())
 
 # %% [markdown] text="words-seeds"
 # How much of this is luck? Four models were trained from five seeds each on the same 2,304 scenes:
-# with attention that may only average, as in the one above, or with attention that learns; with an FFN, or without. The shares say
-# how often each found the right word in the 1,792 scenes that were held out. The last column, *wet or dry*, needs a combination of **three** attributes.
+# with attention that may only average, as in the one above, or with attention that learns; with an FFN, or without. The shares are those of
+# right words in the 1,792 scenes that were held out. The last column, *wet or dry*, needs a combination of **three** attributes.
 
 # %% code="words-runs" output="fixed"
 from ffnlab.course.experiments import world as world_experiment
@@ -338,11 +338,11 @@ for model_name in ("average, FFN", "average, no FFN", "attention, FFN", "attenti
     print(f"{model_name:20}", *(f"{' '.join(f'{share:4.0%}' for share in column):27}" for column in columns))
 
 # %% [markdown] text="words-runs-after"
-# Where attention **only averages**, the FFN decides. With it every combination is learned, in every seed. Without it the model stays near 50 %, a coin toss: its scores are one
-# matrix and one bias away from the words, and for these f(1, 1) + f(0, 0) equals f(1, 0) + f(0, 1), as section 1 showed. **Learned** attention finds some combinations by
-# itself, since its scores multiply. Three attributes at once it never found in these runs without an FFN.
+# Where attention **only averages**, the FFN decides. With it all five learn every combination, and fourteen of fifteen others learn the first two. Without it these models stay near 50 %, a coin toss: their scores are one
+# matrix and one bias away from the words, and for these f(1, 1) + f(0, 0) equals f(1, 0) + f(0, 1), as section 1 showed. **Learned** attention found some combinations by
+# itself, since its scores multiply, but here never three attributes at once.
 #
-# The neurons are this tidy because silence was rewarded. The figure shows the tidiest of the five seeds, with 11 named neurons; the others have 4 to 8.
+# The figure shows the tidiest of the five, with 11 named neurons; the others have 4 to 8. Its neurons are silent because silence was rewarded, as notebook 03 shows.
 
 # %% [markdown] text="module-text"
 # ## 3 · From formula to module

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 
 import pytest
 import torch
 from drawings import MIXED, numbers, tips
 
-from autograder.authoring.experiments import balance, slopes
+from autograder.authoring.experiments import balance, cells, slopes
 from autograder.authoring.experiments import plane as making
 from autograder.authoring.experiments import world_experts as making_world
 from ffnlab.course import atlas
 from ffnlab.course.exercises import experts as exercises
 from ffnlab.course.experiments import plane, read, world_experts
 from ffnlab.course.figures import experts as figures
+from ffnlab.registry import active_course
 
 # becoming
 
@@ -135,6 +137,27 @@ def test_the_slopes_are_those_of_autograd(norm: str, k: int) -> None:
     learn = int((expected.abs() > 1e-12).any(0).sum())
     assert numbers(figures.slopes(k, norm).title) == [k, learn, 8]
     assert learn == (8 if norm == "softmax_topk" else k if k > 1 else 0)
+
+
+# The price of renormalising
+
+
+def test_what_is_told_of_a_renormalised_gate_holds_in_fifteen_other_runs() -> None:
+    asked, runs = active_course().prediction("price_of_renorm"), cells.stored()["top-1"]
+    ratios = [a / b for a, b in zip(runs["renormalised"]["error"], runs["as it is"]["error"], strict=True)]
+    assert len(ratios) == len(cells.FRESH) == 15 and min(cells.FRESH) >= 5
+    told = " ".join(asked.explanation.split())
+    assert f"it was {math.exp(sum(map(math.log, ratios)) / 15):.1f} times as large" in told
+    assert asked.is_right("about 2") and f"a factor of up to {max(ratios):.1f}, and smaller in one" in told
+    assert sum(ratio > 1 for ratio in ratios) == 14 and sum(ratio < 1 for ratio in ratios) == 1
+    assert 0.015 < min(runs["renormalised"]["moved"]) < max(runs["renormalised"]["moved"]) < 0.055
+
+
+def test_a_stored_run_with_a_single_expert_comes_out_again() -> None:
+    train = cells.function("08_experts", "train_top1", ("imports", "published", "trap"))
+    error, moved = train(cells.FRESH[0], False)
+    kept = cells.stored()["top-1"]["as it is"]
+    assert error == pytest.approx(kept["error"][0], rel=0.2) and moved == pytest.approx(kept["moved"][0], rel=0.2)
 
 
 # dispatch

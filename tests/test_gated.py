@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import re
+import statistics
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,9 +13,11 @@ import torch
 from drawings import GATES, contest, numbers, tips
 from torch import nn
 
+from autograder.authoring.experiments import cells
 from ffnlab.course import atlas
 from ffnlab.course.exercises import gated as exercises
 from ffnlab.course.figures import gated
+from ffnlab.registry import active_course
 
 # gate
 
@@ -175,6 +179,46 @@ def test_contest_shows_every_seed_and_says_whether_the_gated_are_ahead() -> None
     assert drawn.title == "Step 80: SwiGLU knows 90 % (80 to 100)"
     assert "worst run with a gate knows 70 %" in drawn.sentence and "without 60 %" in drawn.sentence
     assert "are above" in drawn.sentence and "are not above" in contest(40, "GLU").sentence
+
+
+def shares(network: str, name: str, steps: int) -> list[float]:
+    found: list[float] = cells.stored()["contest"][network][name][str(steps)]
+    assert len(found) == len(cells.FRESH) >= 15 and min(cells.FRESH) >= 5
+    return found
+
+
+def ahead(network: str, first: str, second: str, steps: int) -> int:
+    """In how many of the other sets of facts the first knows more."""
+    return sum(a > b for a, b in zip(shares(network, first, steps), shares(network, second, steps), strict=True))
+
+
+def test_what_is_told_of_the_contest_holds_in_fifteen_other_sets_of_facts() -> None:
+    told = active_course().prediction("gated_or_plain").explanation
+    plain = [name for name in cells.PLAIN if name != "identity"]
+    means = {name: f"{100 * statistics.fmean(shares('18 wide', name, 400)):.0f} %" for name in (*plain, *cells.GATED)}
+    assert f"ReLU, GELU and SiLU knew {means['ReLU']}, {means['GELU']} and {means['SiLU']} on average" in told
+    assert f"from {means['GLU']} (GLU) to {means['Bilinear']} (Bilinear)" in told
+    assert min(means[name] for name in cells.GATED) == means["GLU"] > max(means[name] for name in plain)
+    assert max(means[name] for name in cells.GATED) == means["Bilinear"]
+    assert all(ahead("18 wide", gate, name, 400) == 15 for gate in cells.GATED for name in plain)
+    source = (Path(__file__).parent.parent / "solutions" / "07_gated.py").read_text(encoding="utf-8")
+    early, late = (ahead("18 wide", "SiLU", "GELU", steps) for steps in (120, 400))
+    assert f"SiLU was ahead of GELU in {early} after 120 steps, and in {late} after 400" in source
+
+
+def test_what_is_told_of_other_networks_holds_in_fifteen_other_sets_of_facts() -> None:
+    told = active_course().prediction("order_again").explanation
+    for network, steps in (("15 wide", 400), ("18 wide, longer", 1200)):
+        assert all(ahead(network, gate, "SiLU", steps) == 15 for gate in ("Bilinear", "SwiGLU"))
+    assert f"Bilinear was ahead of SwiGLU in {ahead('18 wide', 'Bilinear', 'SwiGLU', 400)} at first" in told
+    assert ahead("15 wide", "SwiGLU", "Bilinear", 400) == ahead("18 wide, longer", "Bilinear", "SwiGLU", 1200) == 15
+    assert min(share for name in cells.ENTRANTS for share in shares("24 wide", name, 400)) >= 0.99
+
+
+def test_a_stored_contest_comes_out_again() -> None:
+    learn = cells.function("07_gated", "learn", ("imports", "train-contest"))
+    again = learn("ReLU", 18, seeds=cells.FRESH[-1] + 1, steps=40)[0][-1][cells.FRESH[0] :]
+    assert again == pytest.approx(shares("18 wide", "ReLU", 40), abs=0.02)
 
 
 # What the probes draw

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
+from pathlib import Path
 
 import pytest
 import torch
@@ -12,9 +13,11 @@ from drawings import numbers
 from safetensors.torch import load_file
 
 from ffnlab.course import toy_transformer, world
+from ffnlab.course.experiments import firing
 from ffnlab.course.experiments import world as experiment
 from ffnlab.course.figures import little_world as figures
 
+SOURCE = (Path(__file__).parent.parent / "solutions" / "02_feed_forward.py").read_text(encoding="utf-8")
 SEEN, HELD_OUT = world.scenes(held_out=False), world.scenes(held_out=True)
 CREEK = world.Scene("creek", "cold", "spunky", "dog")
 
@@ -285,6 +288,16 @@ def test_in_every_seed_the_ffn_decides_where_attention_averages() -> None:
     assert min(column("average, FFN", "the rest", "off") + column("average, no FFN", "the rest")) >= 0.999
     assert min(column("average, FFN, three", "homecoming")) >= 0.99
     assert all(0.495 < p < 0.505 for p in column("average, no FFN, three", "homecoming, probability"))
+
+
+def test_what_notebook_02_says_of_fifteen_others_holds_in_them() -> None:
+    """They are those of notebook 03, which also says why they are silent."""
+    runs = firing.stored()["runs"]
+    assert not set(firing.FRESH) & set(experiment.SEEDS) and len(runs["with"]) == len(firing.FRESH) == 15
+    right = [run["right"] for run in runs["with"]]
+    assert sum(share == 1 for share in right) == 14 and 0.9 < min(right) < 1
+    assert "fourteen of fifteen others learn the first two" in SOURCE
+    assert max(run["fires"] for run in runs["with"]) < 0.01 < 0.2 < min(run["fires"] for run in runs["without"])
 
 
 def test_what_notebook_02_says_of_learned_attention_holds_in_the_stored_runs() -> None:

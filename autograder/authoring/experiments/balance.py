@@ -1,6 +1,7 @@
 """Notebook 09's toy with the cures by their formulas, which are what the notebook asks for.
 
-`python -m autograder.authoring.experiments.balance` makes all settings times five seeds and writes ffnlab's experiments/balance.json.
+`python -m autograder.authoring.experiments.balance` makes all settings times five seeds, those that are told of
+times fifteen more, and writes ffnlab's experiments/balance.json: five minutes of one core.
 """
 
 from __future__ import annotations
@@ -15,12 +16,14 @@ import torch
 from ffnlab.course.experiments.balance import (
     CURES,
     EVERY,
+    FRESH,
     HEAD_STARTS,
     LOOKS,
     N_EXPERTS,
     SEEDS,
     STEPS,
     STORED,
+    TOLD,
     Balance,
     BalanceRun,
     Cure,
@@ -59,24 +62,54 @@ def cured(cure: str, head_start: float, seed: int) -> BalanceRun:
     return train(seed, head_start, balance, update, CURES[cure].scores)
 
 
-def summary(runs: list[BalanceRun]) -> dict[str, Any]:
-    """The runs of one setting: the first seed's load in permille and its tables of clusters and experts in percent of a cluster; for
-    each seed effective experts, dead experts, the fullest expert's load over the mean, the error, and what else a Run has; and what the
-    expert tells of the cluster after LOOKS steps, seed by seed, of which "information" is the last."""
+def numbers(runs: list[BalanceRun]) -> dict[str, Any]:
+    """Of each run effective experts, dead experts, the error and the gate; and what the expert tells of the cluster after LOOKS steps, run by
+    run, of which "information" is the last."""
     shares = [run.counts / run.counts.sum() for run in runs]
-    first = runs[0].tables / runs[0].tables.sum(2, keepdim=True)
     told = [[round(information(table), 2) for table in run.tables] for run in runs]
     return {
-        "load": [[round(1000 * share) for share in row] for row in runs[0].load.tolist()],
-        "tables": [[[round(100 * share) for share in row] for row in table] for table in first.tolist()],
         "effective": [round(torch.special.entr(share).sum().exp().item(), 2) for share in shares],
         "dead": [int((run.counts == 0).sum()) for run in runs],
-        "fullest": [round(N_EXPERTS * share.max().item(), 2) for share in shares],
         "error": [round(run.error, 4) for run in runs],
         "told": [list(seeds) for seeds in zip(*told, strict=True)],
         "information": [seed[-1] for seed in told],
         "gate": [round(run.gate, 2) for run in runs],
     }
+
+
+def summary(runs: list[BalanceRun]) -> dict[str, Any]:
+    """What is drawn of one setting: the first run's load in permille and its tables of clusters and experts in percent of a cluster, and `numbers`."""
+    first = runs[0].tables / runs[0].tables.sum(2, keepdim=True)
+    return {
+        "load": [[round(1000 * share) for share in row] for row in runs[0].load.tolist()],
+        "tables": [[[round(100 * share) for share in row] for row in table] for table in first.tolist()],
+        **numbers(runs),
+    }
+
+
+def fresh() -> tuple[list[float], dict[str, dict[str, Any]]]:
+    """Of FRESH: the error of an output of 0, and the `numbers` of TOLD."""
+    found, nothing = {}, []
+    for setting in TOLD:
+        runs = [cured(*setting, seed) for seed in FRESH]
+        found[name(*setting)] = numbers(runs)
+        nothing = [round(run.nothing, 3) for run in runs]  # the same tokens in every setting
+        print(setting, found[name(*setting)]["error"], flush=True)
+    return nothing, found
+
+
+def save(about: dict[str, Any], found: dict[str, dict[str, Any]], told: dict[str, dict[str, Any]]) -> None:
+    """Write the file: a line for each setting."""
+
+    def lines(settings: dict[str, dict[str, Any]]) -> str:
+        return ",\n".join(
+            f"  {json.dumps(key, ensure_ascii=False)}: {json.dumps(value, separators=(',', ':'))}"
+            for key, value in settings.items()
+        )
+
+    text = f'{{"about": {json.dumps(about)},\n"runs": {{\n{lines(found)}\n}},\n"fresh": {{\n{lines(told)}\n}}}}\n'
+    STORED.write_text(text, encoding="utf-8")
+    print(f"{STORED.name}: {STORED.stat().st_size:,} bytes")
 
 
 def main() -> None:
@@ -90,21 +123,19 @@ def main() -> None:
         found[name(cure, head_start)] = summary(runs)
         nothing = nothing or [round(run.nothing, 3) for run in runs]  # the same tokens in every setting
         print(f"{number} of {len(settings)} settings, {time.process_time() - begun:.0f} CPU seconds", flush=True)
+    of_fresh, told = fresh()
     about = {
         "seeds": SEEDS,
+        "fresh": FRESH,
         "steps": STEPS,
         "every": EVERY,
         "looks": LOOKS,
         "error of an output of 0": nothing,
+        "error of an output of 0, fresh": of_fresh,
         "torch": torch.__version__.partition("+")[0],
         "CPU seconds": round(time.process_time() - begun),
     }
-    lines = ",\n".join(
-        f"  {json.dumps(key, ensure_ascii=False)}: {json.dumps(value, separators=(',', ':'))}"
-        for key, value in found.items()
-    )
-    STORED.write_text(f'{{"about": {json.dumps(about)},\n"runs": {{\n{lines}\n}}}}\n', encoding="utf-8")
-    print(f"{STORED.name}: {STORED.stat().st_size:,} bytes")
+    save(about, found, told)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Notebook 06: how many facts fit into an FFN of each width, and the weights of the stores that it looks into.
 
-`python -m autograder.authoring.experiments.fact_stores` trains 281 small FFNs and writes ffnlab's experiments/fact_stores.json: some minutes of
+`python -m autograder.authoring.experiments.fact_stores` trains some four hundred small FFNs and writes ffnlab's experiments/fact_stores.json: ten minutes of
 one CPU core.
 """
 
@@ -19,12 +19,15 @@ from ffnlab.course.experiments.fact_stores import (
     ANSWERS,
     D_MODEL,
     FACTS,
+    FRESH,
     LEARNING_RATE,
     LIMIT_FACTS,
     LIMIT_WIDTH,
     LONG_FACTS,
     LONG_STEPS,
     LONG_WIDTH,
+    OUT,
+    PER_NEURON,
     ROOM,
     SEEDS,
     STEPS,
@@ -64,11 +67,11 @@ def learned(given: Facts, width: int, seed: int, steps: int = STEPS) -> tuple[Tr
     return TrainedStore(keys.detach(), b1.detach(), values.detach(), b2.detach(), *first), known
 
 
-def with_room(count: int, width: int, sizes: tuple[int, ...]) -> dict[str, Any]:
+def with_room(count: int, width: int, sizes: tuple[int, ...], seeds: tuple[int, ...] = FRESH) -> dict[str, Any]:
     """What `ffnlab.course.experiments.fact_stores.room` gives."""
     fires: list[float] = []
     lost: dict[str, list[float]] = {str(m): [] for m in sizes}
-    for seed in SEEDS:
+    for seed in seeds:
         E, U, y = given = facts(count, seed)
         store = learned(given, width, seed)[0]
         h = torch.relu(E @ store.keys.T + store.b1)  # [facts, neurons]
@@ -78,6 +81,48 @@ def with_room(count: int, width: int, sizes: tuple[int, ...]) -> dict[str, Any]:
             out = [scores[n] - h[n, rank[n, :m]] @ store.values[rank[n, :m]] @ U.T for n in range(count)]
             lost[str(m)].append(round((torch.stack(out).argmax(1) != y).float().mean().item(), 4))
     return {"fires": fires, "lost": lost}
+
+
+def knocked_out() -> dict[str, Any]:
+    """What `ffnlab.course.experiments.fact_stores.knocked` gives, for every fourth fact."""
+    found: dict[str, Any] = {what: {str(m): [] for m in OUT} for what in ("lost", "others", "most", "chance")}
+    found |= {"fires": {"before": [], "after": []}, "agree": {"same": [], "others": []}}
+    for seed in FRESH:
+        E, U, y = given = facts(STORE_FACTS, seed)
+        store = learned(given, STORE_WIDTH, seed)[0]
+        g = torch.Generator().manual_seed(seed)
+        h = torch.relu(E @ store.keys.T + store.b1)  # [facts, neurons]
+        scores, rank = (E + h @ store.values + store.b2) @ U.T, (h * (U[y] @ store.values.T)).argsort(descending=True)
+        most, fires = h.argsort(descending=True), h > 0
+
+        def wrong(
+            out: torch.Tensor, scores: torch.Tensor, h: torch.Tensor, values: torch.Tensor, U: torch.Tensor
+        ) -> torch.Tensor:
+            """Which answers are other than right without the neurons `out`: [facts]."""
+            found: torch.Tensor = (scores - h[:, out] @ values[out] @ U.T).argmax(1)
+            return found
+
+        for m in OUT:
+            rows = []
+            for n in range(0, STORE_FACTS, 4):
+                firing = fires[n].nonzero()[:, 0]
+                chosen = firing[torch.randperm(len(firing), generator=g)[:m]]
+                top, first, random = (
+                    wrong(out, scores, h, store.values, U) != y for out in (rank[n, :m], most[n, :m], chosen)
+                )
+                rest = (top.sum() - top[n].int()) / (STORE_FACTS - 1)
+                rows.append([top[n].item(), rest.item(), first[n].item(), random[n].item()])
+            for what, column in zip(("lost", "others", "most", "chance"), zip(*rows, strict=True), strict=True):
+                found[what][str(m)].append(round(float(np.mean(column)), 4))
+        before = E @ store.first_keys.T + store.first_b1 > 0
+        for name, state in (("before", before), ("after", fires)):
+            found["fires"][name].append(round(state.double().mean().item(), 4))
+        after = fires.double()
+        agree = 1 - torch.cdist(after, after, p=1) / STORE_WIDTH  # the share of neurons on which two facts agree
+        same, itself = y[:, None] == y, torch.eye(STORE_FACTS, dtype=torch.bool)
+        for name, chosen in (("same", same & ~itself), ("others", ~same)):
+            found["agree"][name].append(round(agree[chosen].mean().item(), 4))
+    return found
 
 
 def five_stores() -> dict[str, torch.Tensor]:
@@ -95,26 +140,50 @@ def five_stores() -> dict[str, torch.Tensor]:
     return found
 
 
+def known(count: int, width: int, seeds: tuple[int, ...] = FRESH, steps: int = STEPS) -> list[float]:
+    """The shares of `count` facts that FFNs of one width know, one for each seed."""
+    shares = [round(learned(facts(count, seed), width, seed, steps)[1], 3) for seed in seeds]
+    print(count, width, steps, shares, flush=True)
+    return shares
+
+
+def fresh() -> dict[str, Any]:
+    """What is stored of FRESH."""
+    sizes = [(PER_NEURON * width, width) for width in WIDTHS[1:-1]]
+    sizes += [(count, LIMIT_WIDTH) for count in LIMIT_FACTS] + [(count, LONG_WIDTH) for count in LONG_FACTS]
+    found: dict[str, dict[str, list[float]]] = {}
+    for count, width in sizes:
+        found.setdefault(str(count), {})[str(width)] = known(count, width)
+    return {
+        "fresh": found,
+        "room": {
+            f"{count} facts, {width} neurons": with_room(count, width, out) for (count, width), out in ROOM.items()
+        },
+        "knocked": knocked_out(),
+        "longer": {str(count): known(count, LONG_WIDTH, FRESH, LONG_STEPS) for count in LONG_FACTS},
+    }
+
+
 def run() -> None:
     torch.set_num_threads(1)
 
-    def known(count: int, width: int, steps: int = STEPS) -> list[float]:
-        shares = [round(learned(facts(count, seed), width, seed, steps)[1], 3) for seed in SEEDS]
-        print(count, width, steps, shares, flush=True)
-        return shares
-
-    table = {str(count): {str(width): known(count, width) for width in WIDTHS} for count in FACTS}
-    edge = {str(count): known(count, LIMIT_WIDTH) for count in LIMIT_FACTS}
-    long = {str(count): known(count, LONG_WIDTH, LONG_STEPS) for count in LONG_FACTS}
-    room = {f"{count} facts, {width} neurons": with_room(count, width, sizes) for (count, width), sizes in ROOM.items()}
+    table = {str(count): {str(width): known(count, width, SEEDS) for width in WIDTHS} for count in FACTS}
+    told = fresh()
     save_file(five_stores(), WEIGHTS)
     weights, share = learned(facts(STORE_FACTS, 0), STORE_WIDTH, 0)
     print("the store knows", share)
-    settings = {"d_model": D_MODEL, "answers": ANSWERS, "steps": STEPS, "lr": LEARNING_RATE, "seeds": SEEDS}
+    settings = {
+        "d_model": D_MODEL,
+        "answers": ANSWERS,
+        "steps": STEPS,
+        "lr": LEARNING_RATE,
+        "seeds": SEEDS,
+        "fresh": FRESH,
+    }
     rounded = {
         name: np.round(t.double().numpy(), 3).tolist() for name, t in zip(TrainedStore._fields, weights, strict=True)
     }
-    found = {"settings": settings, "accuracy": table, "limit": edge, "longer": long, "room": room, "store": rounded}
+    found = {"settings": settings, "accuracy": table, **told, "store": rounded}
     STORED.write_text(json.dumps(found, separators=(",", ":")) + "\n", encoding="utf-8")
 
 

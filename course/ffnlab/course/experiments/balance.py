@@ -1,6 +1,7 @@
 """Notebook 09's toy: a mixture of experts that learns eight linear maps, with a head start for expert 0 and cures against collapse.
 
 `train` makes one run; the notebook calls it with the student's functions. The figure shows stored runs, all settings times five seeds.
+What is said of training is told from fifteen others.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ D_MODEL, D_FF = 16, 32
 TOKENS = 256  # a step
 STEPS, EVERY = 300, 15  # the load is averaged over EVERY steps
 LEARNING_RATE = 0.01
-SEEDS = (0, 1, 2, 3, 4)
+SEEDS = (0, 1, 2, 3, 4)  # of the runs that are drawn
+FRESH = tuple(range(5, 20))  # those that all statements come from
 NEW = 4096  # tokens on which a run is judged
 LOOKS = (0, 30, 60, 120, 300)  # after so many steps the router is asked which cluster goes where
 
@@ -37,13 +39,24 @@ class Cure(NamedTuple):
     scores: str = "softmax"
 
 
+SOFTMAX = "bias with softmax scores, u = 0.01"
 CURES = {
     "none": Cure(),
     **{f"loss, α = {alpha:g}": Cure(alpha=alpha) for alpha in (0.001, 0.01, 0.1, 1.0)},
     **{f"bias, u = {u:g}": Cure(u=u, scores="sigmoid") for u in (0.001, 0.01, 0.1)},
     "none, sigmoid scores": Cure(scores="sigmoid"),
-    "bias with softmax scores, u = 0.01": Cure(u=0.01),
+    SOFTMAX: Cure(u=0.01),
 }
+
+TOLD = (  # cure and head start of the settings that statements are about
+    *(("none", head_start) for head_start in HEAD_STARTS),
+    *(
+        (cure, head_start)
+        for cure in ("loss, α = 0.01", "loss, α = 1", "bias, u = 0.01", SOFTMAX)
+        for head_start in (3, 0)
+    ),
+    *((cure, 3) for cure in ("loss, α = 0.001", "loss, α = 0.1", "bias, u = 0.001", "bias, u = 0.1")),
+)
 
 Balance = Callable[
     [torch.Tensor, torch.Tensor], torch.Tensor
@@ -173,6 +186,12 @@ def _train(
 def name(cure: str, head_start: float) -> str:
     """Under which name a setting is stored."""
     return f"{cure}, head start {head_start:g}"
+
+
+def fresh(cure: str, head_start: float) -> dict[str, Any]:
+    """Of one of TOLD, by seed of FRESH: effective, dead, error, information, gate; and told, what the expert tells after LOOKS steps."""
+    found: dict[str, Any] = stored()["fresh"][name(cure, head_start)]
+    return found
 
 
 def stored() -> dict[str, Any]:

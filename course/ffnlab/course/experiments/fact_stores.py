@@ -16,7 +16,10 @@ from ffnlab.course.experiments import read
 STORED = Path(__file__).with_suffix(".json")
 WEIGHTS = Path(__file__).with_suffix(".safetensors")
 D_MODEL, ANSWERS, STEPS, LEARNING_RATE = 32, 64, 400, 0.01
-FACTS, WIDTHS, SEEDS = (64, 128, 256, 512, 1024, 2048, 4096), (4, 8, 16, 32, 64, 128, 256), (0, 1, 2, 3, 4)
+FACTS, WIDTHS = (64, 128, 256, 512, 1024, 2048, 4096), (4, 8, 16, 32, 64, 128, 256)
+SEEDS = (0, 1, 2, 3, 4)  # of the table and the stores that are looked into
+FRESH = tuple(range(5, 20))  # those that all statements come from
+PER_NEURON = 16  # facts that a neuron is good for
 LIMIT_WIDTH, LIMIT_FACTS = 32, (576, 640, 704, 768, 896)  # where a width stops knowing all
 ROOM = {
     (64, 512): (4, 8, 16, 32),
@@ -24,6 +27,7 @@ ROOM = {
 }  # facts and width of stores with room to spare: how many neurons are taken out
 LONG_WIDTH, LONG_FACTS, LONG_STEPS = 16, (512, 1024), 8000  # whether more steps help where there are too many facts
 STORE_FACTS, STORE_WIDTH = 512, 128
+OUT = (1, 2, 4, 8)  # how many neurons are taken out of such a store
 
 
 class Facts(NamedTuple):
@@ -58,19 +62,19 @@ def stored() -> dict[str, Any]:
 
 
 def accuracy(count: int, width: int) -> list[float]:
-    """The shares of `count` facts that FFNs of one width know, one for each seed."""
+    """The shares of `count` facts that FFNs of one width know, one for each of SEEDS."""
     shares: list[float] = stored()["accuracy"][str(count)][str(width)]
     return shares
 
 
-def limit(count: int) -> list[float]:
-    """The shares of `count` facts, one of LIMIT_FACTS, that FFNs of width LIMIT_WIDTH know."""
-    shares: list[float] = stored()["limit"][str(count)]
+def fresh(count: int, width: int) -> list[float]:
+    """The same, one for each of FRESH: 16 facts for each neuron; LIMIT_FACTS with LIMIT_WIDTH; LONG_FACTS with LONG_WIDTH."""
+    shares: list[float] = stored()["fresh"][str(count)][str(width)]
     return shares
 
 
 def longer(count: int) -> list[float]:
-    """The shares of `count` facts, one of LONG_FACTS, that FFNs of width LONG_WIDTH know after LONG_STEPS."""
+    """The shares of `count` facts, one of LONG_FACTS, that FFNs of width LONG_WIDTH know after LONG_STEPS, one for each of FRESH."""
     shares: list[float] = stored()["longer"][str(count)]
     return shares
 
@@ -81,9 +85,18 @@ def bits_per_weight(count: int, width: int, share: float) -> float:
 
 
 def room(count: int, width: int) -> dict[str, Any]:
-    """Of five stores with room to spare: fires, the share of the facts for which a neuron fires; lost, by number, the share of the facts
-    that are lost without so many of their strongest neurons."""
+    """Of stores with room to spare, one for each of FRESH: fires, the share of the facts for which a neuron fires; lost, by number, the
+    share of the facts that are lost without so many of their strongest neurons."""
     found: dict[str, Any] = stored()["room"][f"{count} facts, {width} neurons"]
+    return found
+
+
+def knocked() -> dict[str, Any]:
+    """Of stores of STORE_FACTS facts in STORE_WIDTH neurons, one for each of FRESH. By number of neurons, as shares: lost, of facts without so many of
+    their strongest neurons; others, of the other facts without these; most, without the neurons that fire most; chance, without random
+    ones that fire. And fires, before and after: the share of neurons that do, for a fact. agree: on how many neurons two facts with the
+    same answer do, and two others."""
+    found: dict[str, Any] = stored()["knocked"]
     return found
 
 

@@ -9,17 +9,17 @@ PREDICTIONS = {
         unlearned. What does training make of it, in 300 steps?""",
         options=("it undoes the head start", "a few experts share the work in the end", "expert 0 keeps everything"),
         right="expert 0 keeps everything",
-        explanation="""With a head start of 3 or 2, expert 0 gets everything, and keeps it. With 1, hardly more than two experts are left in
-        effect. Without one nothing collapses onto a single expert: the load is uneven, three to five experts share the work, and
-        the others get nothing.""",
+        explanation="""With a head start of 3 expert 0 kept everything in fifteen other runs, and with 2 nearly everything in fourteen of them. With
+        1, between one and four experts were left in effect. Without one nothing collapsed onto a single expert: the load was uneven,
+        three to seven experts shared the work, and the others got nothing.""",
     ),
     "which_alpha": Prediction(
         question="The same head start of 3, now with your loss. Which of the weights α ends with the smallest error?",
         options=("0.001", "0.01", "1", "0.01 and 1, equally"),
         right="0.01",
         explanation="""α = 0.001 is too weak against this head start, 0.01 and 1 spread the load over all eight experts. But an even load is not
-        the aim: a small error is. With α = 1 the error is larger than with 0.01, in every seed. Where nothing was planted, α = 1
-        has, seed by seed, 1.4 to 2.8 times the error of no loss at all: its load is even, and the router has followed the loss instead of the
+        the aim: a small error is. With α = 1 it was larger than with 0.01 in each of fifteen other runs. Where nothing was planted, α = 1
+        had 1.4 to 3.2 times the error of no loss at all: its load is even, and the router has followed the loss instead of the
         task.""",
     ),
     "rounded_choice": Prediction(
@@ -44,8 +44,8 @@ PREDICTIONS = {
         question="Nothing was planted (set the head start below to 0). Which setting looks perfect in the coloured area, and bad in the error dots?",
         options=("none of the cures", "the loss with α = 0.01", "the loss with α = 1", "the bias with u = 0.01"),
         right="the loss with α = 1",
-        explanation="""α = 1 with an even load is as wrong there (0.0112 to 0.0139) as the collapse itself (0.0116 to 0.0127). **Even is not the
-        same as good.** With α = 0.01 the experts share just as evenly, and the errors are 0.0030 to 0.0068.""",
+        explanation="""α = 1 with an even load is as wrong there as the collapse itself: in 11 of 15 other runs its error was the larger one. **Even is
+        not the same as good.** With α = 0.01 the experts share just as evenly, with 0.37 times the error.""",
     ),
     "below_one": Prediction(
         question="""Ten tokens, three experts, k = 1. Some tokens are undecided and choose expert 0 with 0.34. The others choose expert 1 with

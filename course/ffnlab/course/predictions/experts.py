@@ -45,12 +45,12 @@ PREDICTIONS = {
         router gets **nothing**.""",
     ),
     "price_of_renorm": Prediction(
-        question="By what factor is the error larger when the gate is renormalised?",
-        options=("it is not larger", "about 1.5 to 3.5", "about 5 to 10", "more than 10"),
-        right="about 1.5 to 3.5",
-        explanation="""Renormalised, the error is larger with every seed, by a factor of 1.6 to 3.5; how much depends on seed and task. Its router
-        moves by a few hundredths, and not towards anything: Adam divides by the size of the gradient, and blows up even the
-        rounding errors that are left of it.""",
+        question="By what factor is the error larger, on average, when the gate is renormalised?",
+        options=("it is not larger", "about 2", "about 6", "more than 10"),
+        right="about 2",
+        explanation="""In fifteen other runs it was 2.0 times as large, as a geometric mean. It was larger in fourteen of them, by a factor of up to
+        5.8, and smaller in one. The renormalised router moves by a few hundredths, and not towards anything: Adam divides by the size
+        of the gradient, and blows up even the rounding errors that are left of it.""",
     ),
     "experts_of_words": Prediction(
         question="""In run 0 you press “cold”, so that it becomes “warm”; what the dog does and feels then changes, too. How many of the 19 words go

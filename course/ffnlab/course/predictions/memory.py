@@ -18,20 +18,20 @@ PREDICTIONS = {
         question="With d_ff = 16 an FFN knows 256 of 256 facts. Now it is trained on 1024 facts instead. How many of them does it know?",
         options=("about 500", "256, as before", "about 100"),
         right="about 100",
-        explanation="""16 neurons know 256 of 256 facts, but only about a third of 512 and a tenth of 1024: 81 to 115 of them. **More to learn,
-        fewer known.** The table is a staircase, and below it the store does not stay full, it breaks down. (With 256 neurons and
-        4096 facts these 400 steps are too few, and the result changes with the seed and the processor: these runs know 56 to 96 %.)""",
+        explanation="""In fifteen other runs 16 neurons knew 256 of 256 facts, but only about a third of 512 and a tenth of 1024: 85 to 119 of
+        them. **More to learn, fewer known.** The table is a staircase, and below it the store does not stay full, it breaks down. (With 256 neurons and
+        4096 facts these 400 steps are too few, and the result changes with the seed and the processor: the five runs of the table know 56 to 96 %.)""",
     ),
     "strongest_out": Prediction(
         question="""If one neuron held one fact, losing it would delete the fact. How many facts are lost without their single **strongest**
         neuron?""",
         options=("none", "about a fifth", "about a half", "nearly all"),
         right="about a fifth",
-        explanation="""The ranges are over five stores of 512 facts each; on another processor they move a little.
+        explanation="""This is what became of fifteen other stores of 512 facts each.
 
-        - **“One neuron, one fact” is refuted.** Without its strongest neuron a fact is still there in most cases: 18 to 27 % were
+        - **“One neuron, one fact” is refuted.** Without its strongest neuron a fact is still there in most cases: 15 to 29 % were
           lost.
-        - **“A few neurons” is not.** Without the top four nearly every fact is gone: 99 % or more. Random firing neurons do far
+        - **“A few neurons” is not.** Without the top four nearly every fact is gone: 98 % or more. Random firing neurons do far
           less: about a fifth for eight of them. (So eight random ones do delete a fact now and then. The order is not strict
           either: a neuron that pushes the other way may go too, and then the fact comes back.)
         - **It is not clean either.** The eight neurons that delete one fact take about a tenth of the others along. Every neuron
@@ -42,8 +42,8 @@ PREDICTIONS = {
         options=("99 %, as before", "about a half", "none"),
         right="none",
         explanation="""With eight neurons for every fact, a neuron still fires for nearly half of them, and each fact is **more** spread: the top
-        four, which deleted nearly every fact above, delete none. So sharing does not come from a shortage. It is what gradient
-        descent makes of dense random questions, and a shortage *concentrates* a fact on fewer neurons.""",
+        four, which deleted nearly every fact above, delete none in fifteen such stores. So sharing does not come from a shortage. A shortage
+        *concentrates* a fact on fewer neurons.""",
     ),
     "heard_by_cold_water": Prediction(
         question="""One of the two is neuron 10, called “cold water”. It fires for cold water, and for nothing else. Which words of the place, the
@@ -87,8 +87,8 @@ PREDICTIONS = {
         **no** FFN. How many facts does it know?""",
         options=("hardly any", "about a half", "all"),
         right="all",
-        explanation="""It knows all of them, for each of five seeds, so it is false that attention cannot store facts. Softmax is a non-linearity,
-        and embeddings are weights too: with a plain average in its place, which is linear, the same embeddings and the same
-        read-out know less than half.""",
+        explanation="""It knew all of them in fifteen other runs as well, so it is false that attention cannot store facts. Softmax is a
+        non-linearity, and embeddings are weights too: with a plain average in its place, which is linear, the same embeddings and the
+        same read-out knew 37 to 44 %.""",
     ),
 }

@@ -1,0 +1,94 @@
+"""What the training cells of notebooks 06, 07 and 08 find from seeds other than those that they run with.
+
+The functions are those of the solution notebooks. `python -m autograder.authoring.experiments.cells` writes ffnlab's experiments/cells.json:
+ten minutes of one core.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from autograder.authoring.build import cells_of
+from ffnlab.course import experiments
+
+STORED = Path(experiments.__file__).with_name("cells.json")
+FRESH = tuple(range(5, 20))  # the cells run from 0 to 4
+PLAIN, GATED = ("identity", "ReLU", "GELU", "SiLU"), ("GLU", "Bilinear", "ReGLU", "GEGLU", "SwiGLU")
+LOOKS = (40, 120, 400)  # steps after which notebook 07 compares
+AGAIN = {"15 wide": (15, 400), "18 wide, longer": (18, 1200), "24 wide": (24, 400)}  # plain width and steps
+ENTRANTS = ("SiLU", "Bilinear", "SwiGLU")
+
+
+def function(notebook: str, name: str, cells: tuple[str, ...]) -> Callable[..., Any]:
+    """A function of a solution notebook, defined in the last of `cells`; of these, imports, definitions and constants are run, and no loops."""
+    namespace: dict[str, Any] = {"__name__": "solution"}
+    for cell in cells:
+        kept: list[ast.stmt] = [
+            part
+            for part in ast.parse(cells_of(notebook)[cell]).body
+            if isinstance(part, ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef)
+            or (
+                isinstance(part, ast.Assign)
+                and all(isinstance(to, ast.Name) and to.id.isupper() for to in part.targets)
+            )
+        ]
+        exec(compile(ast.Module(kept, []), f"<{notebook}: {cell}>", "exec"), namespace)
+    found: Callable[..., Any] = namespace[name]
+    return found
+
+
+def contest() -> dict[str, dict[str, dict[str, list[float]]]]:
+    """Notebook 07, by network, FFN and steps: the shares of the facts that are known. The cell draws five sets of facts side by side; here it draws
+    twenty, and the first five are left out."""
+    learn = function("07_gated", "learn", ("imports", "train-contest"))
+
+    def shares(name: str, width: int, steps: tuple[int, ...]) -> dict[str, list[float]]:
+        known, _ = learn(name, width, seeds=FRESH[-1] + 1, steps=steps[-1])
+        return {str(step): [round(share, 4) for share in known[step // 40][FRESH[0] :]] for step in steps}
+
+    found = {"18 wide": {name: shares(name, 18, LOOKS) for name in (*PLAIN, *GATED)}}
+    for label, (width, steps) in AGAIN.items():
+        found[label] = {name: shares(name, width, (steps,)) for name in ENTRANTS}
+    return found
+
+
+def top_1() -> dict[str, dict[str, list[float]]]:
+    """Notebook 08: the error of a top-1 mixture, and how far its router moved, with the gate renormalised and as it is."""
+    train = function("08_experts", "train_top1", ("imports", "published", "trap"))
+    found: dict[str, dict[str, list[float]]] = {}
+    for label, renormalise in (("renormalised", True), ("as it is", False)):
+        error, moved = zip(*(train(seed, renormalise) for seed in FRESH), strict=True)
+        found[label] = {"error": [round(one, 4) for one in error], "moved": [round(one, 3) for one in moved]}
+    return found
+
+
+def attention_only() -> dict[str, list[float]]:
+    """Notebook 06: the share of 512 facts that one attention layer without an FFN knows, and a plain average in its place."""
+    train = function("06_memory", "attention_only", ("imports", "attention-only"))
+    return {
+        label: [round(train(seed, softmax), 4) for seed in FRESH]
+        for label, softmax in (("attention", True), ("average", False))
+    }
+
+
+def stored() -> dict[str, Any]:
+    """What the last run of this module wrote."""
+    return experiments.read(STORED)
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    about = {"seeds": FRESH, "torch": torch.__version__.partition("+")[0]}
+    found = about | {"attention only": attention_only(), "top-1": top_1(), "contest": contest()}
+    lines = ",\n".join(f" {json.dumps(key)}: {json.dumps(value)}" for key, value in found.items())
+    STORED.write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
