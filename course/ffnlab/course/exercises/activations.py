@@ -319,20 +319,20 @@ def _draw_wholes(rng: Draw, case: int) -> dict[str, Any]:
         return n, -place * length, (n - place) * length
 
     many = [rng.integer(4, 6) for _ in range(3)]
-    few = [rng.integer(2, 5) for _ in range(6)]
+    few = [rng.integer(2, 5) for _ in range(5)]
     inside = [rng.integer(1, n - 2) for n in many]
     return {
         "a flat piece inside": from_place(many[0], inside[0] + 0.5),
-        "the first piece flat": from_place(few[0] + 1, 0.5),
-        "the last piece flat": from_place(few[1] + 1, few[1] + 0.5),
+        "the first piece flat": from_place(rng.one_of((3, 5)), 0.5),  # an odd number, and two pieces are an even one
+        "the last piece flat": from_place(few[0] + 1, few[0] + 0.5),
         "two pieces": from_place(2, rng.one_of((0.5, 1.5))),
         "around zero": from_place(5, 2.5) if case == 0 else from_place(3, 1.5),
         "a corner at zero": from_place(many[1], inside[1]),
         "zero off the middle of a piece": from_place(many[2], inside[2] + rng.one_of((0.25, 0.75))),
-        "right of zero": from_place(few[2], -rng.one_of((0.5, 1.5))),
-        "left of zero": from_place(few[3], few[3] + rng.one_of((0.5, 1.5))),
-        "from zero": from_place(few[4], 0.0),
-        "up to zero": from_place(few[5], few[5]),
+        "right of zero": from_place(few[1], -rng.one_of((0.5, 1.5))),
+        "left of zero": from_place(few[2], few[2] + rng.one_of((0.5, 1.5))),
+        "from zero": from_place(few[3], 0.0),
+        "up to zero": from_place(few[4], few[4]),
         "one flat piece": from_place(1, 0.5),
         "one piece that is not flat": from_place(1, rng.one_of((-1.0, 0.25, 0.75, 2.0))),
     }
