@@ -6,6 +6,7 @@ import ast
 import math
 import random
 from collections.abc import Callable
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from autograder.authoring import build
 from autograder.marking import draws, reference
 from ffnlab.checking.comparison import compare
 from ffnlab.course import progress_bar, toy_transformer
+from ffnlab.course.boards import wire
 from ffnlab.course.exercises import activations as exercises
 from ffnlab.course.experiments import firing, polygons, square, world
 from ffnlab.course.figures import activations as figures
@@ -115,8 +117,21 @@ def largest_error(n: int, low: float, high: float) -> float:
 
 
 def test_eight_pieces_on_an_interval_twice_as_wide_leave_four_times_the_error() -> None:
-    assert largest_error(8, 0, 4) == pytest.approx(1 / 16, rel=1e-3)  # quiz_pieces
+    assert largest_error(8, 0, 4) == pytest.approx(1 / 16, rel=1e-3)
     assert largest_error(8, -1, 1) == pytest.approx(1 / 64, rel=1e-3)
+
+
+def test_no_eight_pieces_are_better_than_equal_ones() -> None:
+    """quiz_pieces: the gap of a piece that meets x² at both ends depends on its length alone, so the longest decides."""
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        ends = np.array([-1, *sorted(rng.uniform(-1, 1, 7)), 1])
+        gaps = [
+            (np.interp(x, (s, t), (s * s, t * t)) - x * x).max()
+            for s, t in pairwise(ends)
+            for x in [np.linspace(s, t, 401)]
+        ]
+        assert gaps == pytest.approx((np.diff(ends) / 2) ** 2, abs=1e-4) and max(gaps) > 1 / 64
 
 
 def test_what_the_network_of_eight_pieces_says_outside() -> None:
@@ -179,10 +194,9 @@ def test_the_gelus_are_as_far_apart_as_the_text_says() -> None:
     assert 0.0004 < float(gap.max()) < 0.0005
 
 
-def test_far_out_gelu_and_its_gradient_are_zero_in_float32() -> None:
-    x = torch.linspace(-9.6, -8.4, 17, requires_grad=True)
-    F.gelu(x).sum().backward()  # type: ignore[no-untyped-call]
-    assert x.grad is not None and not bool(F.gelu(x).any()) and not bool(x.grad.any())
+def test_far_out_gelu_is_zero_in_float32() -> None:
+    """Its gradient is another matter: which kernel runs decides whether it is 0 or about 10⁻¹⁵."""
+    assert not bool(F.gelu(torch.linspace(-9.6, -8.4, 17)).any())
 
 
 def test_draws_reach_both_tails_and_the_place_where_the_gelus_differ() -> None:
@@ -224,7 +238,8 @@ def test_what_the_text_says_of_the_penalty_holds_in_fifteen_fresh_runs_of_each()
     ) == (18, 49)
     assert (round(min(fires["without"])), round(max(fires["without"]))) == (28, 52) and set(dead["without"]) == {0}
     assert sum(run["right"] == 1 for run in runs["with"]) == 14 and all(run["right"] == 1 for run in runs["without"])
-    assert "between 0.08 and 0.3 %" in SOURCE and "18 to 49 units" in SOURCE and "28 to 52 %" in SOURCE
+    said = " ".join(active_course().prediction("world_fires").explanation.split())
+    assert "between 0.08 and 0.3 %" in said and "18 to 49 units" in said and "28 to 52 %" in said
 
 
 def test_how_many_fire_before_training_and_after() -> None:
@@ -257,6 +272,14 @@ def test_no_parabola_stays_in_the_valley() -> None:
     assert highest == pytest.approx(0.7) and highest < 1 - 0.2
     assert [math.comb(4, k) * (-1) ** k for k in range(5)] == [1, -4, 6, -4, 1]
     assert pytest.approx(-0.8) == 2 * 2.2 - 8 * 0.8 + 6 * 0.2
+
+
+def test_degree_four_wins_the_valley_and_not_the_zigzag() -> None:
+    x = torch.linspace(-2, 2, 4001, dtype=torch.float64)
+    assert float((0.14 + 0.94 * x**2 - 0.125 * x**4 - x.abs()).abs().max()) < wire.STRAIGHT["half"]
+    heights = next(level for level in wire.KINKS if level["name"] == "zigzag")["target"]["y"]
+    turns = np.count_nonzero(np.diff(np.sign(np.diff(heights))))
+    assert turns == 4 > 4 - 1, "the derivative of degree 3 is zero at three places at most"
 
 
 def test_two_relus_make_a_sigmoidal_unit_and_no_width_helps_a_polynomial() -> None:
@@ -376,6 +399,65 @@ def test_a_net_is_judged_on_the_interval_that_was_drawn_and_not_on_one_that_come
         ]
         marking = reference.reference_outputs(key.exercise.name, seeds)
         assert compare(key.exercise, marking, made_up, reference.inputs(key.exercise, seeds)).points == 0
+
+
+# The fewest units
+
+
+def units_of(n: int, low: float, high: float) -> int:
+    answer: Callable[..., Any] = build.solution_answer("fewest_units").answer
+    return int(answer(n, low, high)[1].numel())
+
+
+def test_the_examples_of_fewest_units() -> None:
+    assert (units_of(2, -0.5, 1.5), units_of(2, 0, 2), units_of(33, -1, 1), units_of(32, -1, 1)) == (1, 2, 32, 32)
+
+
+def test_no_network_of_fewer_units_meets_the_heights() -> None:
+    """Whatever the strengths, sides and kinks: all of them are solved for. With n − 1 units every kink has to be at a corner, so only the sides are free."""
+    for seed in range(6):
+        for n, low, high in exercises.fewest_units.inputs(seed, 0).values():
+            nodes = torch.linspace(low, high, n + 1, dtype=torch.float64)
+            off = []
+            for sides in product((1.0, -1.0), repeat=n - 1):
+                side = torch.tensor(sides, dtype=torch.float64)
+                hidden = torch.relu(nodes[:, None] * side - side * nodes[1:-1])
+                both = torch.cat([hidden, torch.ones(n + 1, 1, dtype=torch.float64)], dim=1)
+                best = torch.linalg.lstsq(both, (nodes**2)[:, None], driver="gelsd").solution
+                off.append(float((both @ best - nodes[:, None] ** 2).abs().max()))
+            assert units_of(n, low, high) == (n - 1 if min(off) < 1e-9 else n) and not 1e-9 < min(off) < 1e-3
+
+
+def test_what_interpolates_with_n_units_earns_nothing_in_fewest_units() -> None:
+    key = keys.find("fewest_units")
+    seeds = draws.public_seeds(key.exercise)
+    for name in ("relu_interpolant", "fewest_units"):
+        verdict = reference.verdict_of(key, build.solution_answer(name).answer, seeds)
+        assert verdict.points == (0 if name == "relu_interpolant" else 6)
+
+
+@pytest.mark.parametrize("asked", ["grad", "backward", "jvp", "vjp"])
+def test_autograd_is_named_where_slopes_are_to_be_written(asked: str) -> None:
+    """Also where only one of the four asks for it."""
+
+    def slope(act: Callable[[torch.Tensor], torch.Tensor], x: torch.Tensor) -> torch.Tensor | None:
+        z = x.detach().requires_grad_()
+        if asked == "grad":
+            return torch.autograd.grad(act(z).sum(), z)[0]
+        if asked == "backward":
+            act(z).sum().backward()  # type: ignore[no-untyped-call]
+            return z.grad
+        ones = torch.ones_like(x)
+        return torch.func.jvp(act, (x,), (ones,))[1] if asked == "jvp" else torch.func.vjp(act, x)[1](ones)[0]  # type: ignore[no-any-return]
+
+    key = keys.find("activation")
+    by_hand: Callable[..., Any] = build.solution_answer("activation").answer
+
+    def answer(name: str, x: torch.Tensor, *beta: float) -> Any:
+        return (F.gelu(x), slope(F.gelu, x)) if name == "gelu" else by_hand(name, x, *beta)
+
+    verdict = reference.verdict_of(key, answer, draws.public_seeds(key.exercise))
+    assert verdict.mistake == "slope_by_autograd" and exercises.BY_HAND in verdict.message
 
 
 # The progress bar

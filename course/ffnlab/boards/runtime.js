@@ -9,7 +9,8 @@
  * @typedef {{how: "reached" | "flag", score?: number, wrong?: number}} Result
  * @typedef {{name: string, title: string, data: any, goals: Goal[], results: Record<string, Result>, token: string, state?: State}} Spec
  * @typedef {{draw: (state: State, before: State | null) => void, words: (state: State) => string, stop?: () => void}} Stage
- * @typedef {{start: (data: any) => State, goals: Record<string, (state: State, data: any) => boolean | number>, stage: (place: HTMLElement, play: Play) => Stage}} Board
+ * @typedef {(goal: string, state: State, before: State, data: any) => boolean} Tries  whether a move tries a goal that has a flag
+ * @typedef {{start: (data: any) => State, goals: Record<string, (state: State, data: any) => boolean | number>, stage: (place: HTMLElement, play: Play) => Stage, level?: (state: State, data: any) => string | undefined, tries?: Tries}} Board
  * @typedef {{data: any, state: () => State, move: (patch: State) => void, calm: () => boolean, ask: (name: string, value: any) => Promise<any>}} Play
  */
 
@@ -76,7 +77,9 @@ export function mount(place, spec, board) {
 
   /** @type {Record<string, Result>} */
   const results = remembered(spec);
-  const moves = { all: 0, last: -GESTURE, flagged: -MOVES, tried: false };
+  const moves = { all: 0, last: -GESTURE, flagged: -MOVES };
+  /** @type {Set<string>} */
+  const tried = new Set(); // goals with a flag, since a goal was settled last
   const start = board.start(spec.data);
   const atStart = JSON.stringify(start);
   let state = { ...start, ...spec.state };
@@ -108,7 +111,7 @@ export function mount(place, spec, board) {
     state = { ...state, ...patch };
     if (performance.now() - moves.last > GESTURE) moves.all++;
     moves.last = performance.now();
-    moves.tried = true;
+    for (const { name, flag } of spec.goals) if (flag && (board.tries?.(name, state, before, spec.data) ?? true)) tried.add(name);
     note.textContent = "";
     show(before);
     for (const goal of spec.goals) {
@@ -127,6 +130,7 @@ export function mount(place, spec, board) {
 
   /** @param {State | null} before */
   function show(before) {
+    if (before && board.level?.(state, spec.data) !== board.level?.(before, spec.data)) say();
     stage.draw(state, before);
     const words = stage.words(state);
     if (sentence.textContent !== words) sentence.textContent = words; // a motion with the same sentence lays out no text
@@ -141,7 +145,7 @@ export function mount(place, spec, board) {
     const old = results[goal.name];
     if (old && old.how && !(result.score !== undefined && result.score < (old.score ?? Infinity))) return;
     results[goal.name] = { ...(old?.wrong && { wrong: old.wrong }), ...result };
-    moves.tried = false; // the next goal wants a try of its own
+    tried.clear(); // the next goal wants a try of its own
     keep();
     list(goal.name);
     announce(goal.name);
@@ -179,8 +183,13 @@ export function mount(place, spec, board) {
       }),
     );
     goals.hidden = !spec.goals.length;
-    // What the last goal has shown. What was said of an earlier one does not fit the picture any more.
-    const said = spec.goals.filter(({ name }) => results[name]?.how).sort((a, b) => Number(a.name === fresh) - Number(b.name === fresh));
+    say(fresh);
+  }
+
+  /** Says what a settled goal has shown: the one that was settled last, on a board with levels that of its level. @param {string} [fresh] */
+  function say(fresh) {
+    const level = fresh ? undefined : board.level?.(state, spec.data);
+    const said = spec.goals.filter(({ name }) => results[name]?.how && (level === undefined || name === level)).sort((a, b) => Number(a.name === fresh) - Number(b.name === fresh));
     const texts = said.map((goal) => (results[goal.name].how === "flag" ? goal.flag?.why : goal.after)).filter(Boolean);
     after.replaceChildren(...texts.slice(-1).map((text) => element("p", { class: "ffp-after" }, /** @type {string} */ (text))));
   }
@@ -201,7 +210,7 @@ export function mount(place, spec, board) {
     const details = element("details", { class: "ffp-flag" }, summary, element("p", {}, "Because …"));
     flag.reasons.forEach((reason, index) => {
       const press = () => {
-        if (!moves.tried) {
+        if (!tried.has(goal.name)) {
           note.textContent = "Try it first.";
         } else if (moves.all - moves.flagged < MOVES) {
           note.textContent = `Play on first: after ${MOVES - (moves.all - moves.flagged)} more moves you can raise the flag again.`;

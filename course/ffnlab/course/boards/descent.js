@@ -75,8 +75,12 @@ export const descent = {
     kill: (/** @type {any} */ state, /** @type {any} */ data) => state.steps === 1 && look(state, data).above === 0,
     wake: () => false,
     soft: (/** @type {any} */ state, /** @type {any} */ data) => state.steps > 0 && look(state, data).inside === DOTS.length,
-    deep: (/** @type {any} */ state) => state.from === 1 && state.steps >= 1000,
+    deep: (/** @type {any} */ state, /** @type {any} */ data) => data.acts[state.act] !== "ReLU" && state.from === 1 && state.steps >= 1000,
   },
+
+  level: (/** @type {any} */ state) => `${state.act} ${state.from} ${state.steps > 0}`, // a new unit is another level
+  /** A unit that was silent at every dot has taken a step. @type {import("./runtime.js").Tries} */
+  tries: (_goal, state, before, data) => state.steps > before.steps && look(before, data).above === 0,
 
   /** @param {HTMLElement} place @param {import("./runtime.js").Play} play @returns {import("./runtime.js").Stage} */
   stage(place, play) {

@@ -2,7 +2,7 @@
 // A network follows a curve: x² with more and more pieces, whatever a hand draws, and x² for ever. The network is the reader's own function where Python has it.
 import { choice, clamp, clipped, frame, knob, outside, path, ribbon, set, shape, slider, spread } from "./marks.js";
 import { element, number, wholeNumber } from "./runtime.js";
-import { chords, fewest, fits, furthest, heightAt, targetAt, wireOf } from "./wire_model.js";
+import { chords, fewest, fits, furthest, heightAt, pieces, targetAt, wireOf } from "./wire_model.js";
 
 /** @typedef {import("./wire_model.js").Wire} Wire */
 /** @typedef {import("./wire_model.js").Target} Target */
@@ -77,11 +77,14 @@ const STARTS = {
 export const follow = {
   start: (/** @type {any} */ data) => STARTS[data.mode](data),
   goals: {
-    thousandth: (/** @type {any} */ state, /** @type {any} */ data) => holds(state, data, data.half) && state.n,
+    thousandth: (/** @type {any} */ state, /** @type {any} */ data) => holds(state, data, data.half) && pieces(/** @type {Wire} */ (wireFor(state, data))),
     bill: (/** @type {any} */ state, /** @type {any} */ data) => !isPreset(state.heights) && state.n >= data.bill && state.n === needed(state.heights, state.half) && holds(state, data, state.half),
     beat: () => false,
     ever: () => false,
   },
+  level: () => undefined,
+  /** A curve of one's own has been followed; elsewhere every move is a try. @type {import("./runtime.js").Tries} */
+  tries: (_goal, state, _before, data) => data.mode !== "draw" || (!isPreset(state.heights) && wireFor(state, data) !== null),
 
   /** @param {HTMLElement} place @param {import("./runtime.js").Play} play @returns {import("./runtime.js").Stage} */
   stage(place, play) {
@@ -122,7 +125,9 @@ function described(state, data, half) {
   const units = data.asks ? state.net.w.length : state.n;
   const who = data.asks ? "Your function" : "The board";
   const enough = state.heights && state.n === SAMPLES ? ` Your pen leaves ${SAMPLES} straight bits here, so ${SAMPLES} pieces always do.` : "";
-  const used = `${who} uses ${units} ${units === 1 ? "unit" : "units"}.${enough}`;
+  const count = pieces(wire);
+  const bought = state.heights ? "" : ` for ${count} ${count === 1 ? "piece" : "pieces"}`;
+  const used = `${who} uses ${units} ${units === 1 ? "unit" : "units"}${bought}.${enough}`;
   if (fits(gap, half)) return `${used} The wire stays inside. It is off by ${number(Math.abs(gap.gap), 5)} at most, and the ribbon allows ${number(half, 3)}.`;
   return `${used} The wire is out: at x = ${number(gap.x)} it is ${number(Math.abs(gap.gap), 5)} too ${gap.gap > 0 ? "high" : "low"}, and the ribbon allows ${number(half, 3)}.`;
 }
@@ -132,8 +137,8 @@ function square(place, play) {
   const { half } = play.data;
   const request = asker(play);
   const picture = element("div");
-  const pieces = slider("pieces", 1, 64, 1, (n) => play.move({ n }), (n) => String(n));
-  place.append(picture, element("div", { class: "wr-hands" }, pieces.whole));
+  const cuts = slider("pieces", 1, 64, 1, (n) => play.move({ n }), (n) => String(n));
+  place.append(picture, element("div", { class: "wr-hands" }, cuts.whole));
   const [high, low, bottom] = [180, 214, 304];
   /** @type {(state: any) => void} */
   let update = () => {};
@@ -173,7 +178,7 @@ function square(place, play) {
   return {
     draw(state, before) {
       if (!before) update = build(place.clientWidth || 640);
-      pieces.show(state.n);
+      cuts.show(state.n);
       update(state);
       if (before) request(state);
     },
@@ -193,9 +198,9 @@ function drawing(place, play) {
   };
   const curves = choice("Curve", names, (index) => answer({ heights: drawnAs(names[index]) }));
   const ribbons = choice("Ribbon", HALVES.map((half) => `± ${half}`), (index) => answer({ half: HALVES[index] }));
-  const pieces = slider("pieces", 1, SAMPLES, 1, (n) => play.move({ n }), (n) => String(n));
-  const turn = element("button", { type: "button", class: "wr-press wr-first", onclick: () => answer({}) }, "Its turn");
-  place.append(picture, element("div", { class: "wr-hands" }, curves.whole, ribbons.whole), element("div", { class: "wr-hands" }, pieces.whole, turn));
+  const cuts = slider("pieces", 1, SAMPLES, 1, (n) => play.move({ n }), (n) => String(n));
+  const turn = element("button", { type: "button", class: "wr-press wr-first", onclick: () => answer({}) }, "As many as it needs");
+  place.append(picture, element("div", { class: "wr-hands" }, curves.whole, ribbons.whole), element("div", { class: "wr-hands" }, cuts.whole, turn));
   const tall = 270;
   /** @type {(state: any) => void} */
   let update = () => {};
@@ -289,7 +294,7 @@ function drawing(place, play) {
       if (!before) update = build(place.clientWidth || 640);
       curves.show(names.findIndex((name) => drawnAs(name).join() === state.heights.join()));
       ribbons.show(HALVES.indexOf(state.half));
-      pieces.show(state.n);
+      cuts.show(state.n);
       update(state);
       if (before) request(state);
     },
@@ -350,8 +355,9 @@ function ever(place, play) {
     },
     words(state) {
       const inside = (state.reach / state.n) ** 2;
-      const last = `The last kink is at x = ${number(state.reach - (2 * state.reach) / state.n)}.`;
-      if (inside > 1) return `${last} The wire leaves the ribbon before it: between two kinks it is up to ${number(inside)} too high, and the ribbon allows 1. More units would help there.`;
+      const last = `The ${state.n === 1 ? "only" : "last"} kink is at x = ${number(state.reach - (2 * state.reach) / state.n)}.`;
+      const where = state.n === 1 ? "Right of it" : "Between two kinks";
+      if (inside > 1) return `${last} ${where} the wire is up to ${number(inside)} too high, and the ribbon allows 1. More units would help there.`;
       return `${last} On the right the wire leaves the ribbon at x = ${number(leaves(state.n, state.reach))}.`;
     },
   };

@@ -43,6 +43,10 @@ export const hand = {
   start: (/** @type {any} */ data) => ({ level: 0, hands: data.levels.map((/** @type {Level} */ { start }) => start) }),
   goals: Object.fromEntries(["straight", "valley", "tent", "zigzag", "arch"].map((name) => [name, goal(name)])),
 
+  level: (/** @type {any} */ state, /** @type {any} */ data) => data.levels[state.level].name,
+  /** A knob of the goal's own level has been moved. @type {import("./runtime.js").Tries} */
+  tries: (goal, state, before, data) => data.levels[state.level].name === goal && state.hands !== before.hands,
+
   /** @param {HTMLElement} place @param {import("./runtime.js").Play} play @returns {import("./runtime.js").Stage} */
   stage(place, play) {
     /** @type {Level[]} */

@@ -12,5 +12,7 @@ const kindOf = (data) => KINDS[/** @type {keyof typeof KINDS} */ (data.kind)];
 export const board = {
   start: (data) => kindOf(data).start(data),
   goals: { ...hand.goals, ...follow.goals, ...descent.goals },
+  level: (state, data) => kindOf(data).level(state, data),
+  tries: (goal, state, before, data) => kindOf(data).tries(goal, state, before, data),
   stage: (place, play) => kindOf(play.data).stage(place, play),
 };

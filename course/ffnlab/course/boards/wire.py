@@ -146,27 +146,27 @@ def kinks(name: str = "wire_kinks") -> Board:
     """Valley, tent and zigzag, with two and three ReLU units."""
     flag = Flag(
         (
-            "The zigzag has five pieces, and three units make four pieces at most.",
+            "The zigzag rises at both of its ends, and a unit is flat on one side.",
             "The wire has to turn back four times, and three units give it three kinks at most.",
             "The steepest part of the ribbon is steeper than any unit here.",
         ),
         right=1,
         why="Inside this ribbon every wire goes up, down, up, down and up. It turns back four times, and it can turn only at a kink. "
-        "Three units have three kinks. The five pieces of the picture are no reason by themselves: in a wider ribbon fewer would do.",
-        nudge="Follow the ribbon with a finger, from left to right. What does the finger do at each corner?",
+        "Three units have three kinks.",
+        nudge="One unit is steep enough, and two can rise at both ends. Follow the ribbon with a finger: what does the finger do at each corner?",
     )
     goals = (
         Goal(
             "valley",
-            "1 · The valley: two units are enough.",
-            after="One unit slopes on the left and one on the right, and each is flat where the other slopes.",
+            "1 · The valley.",
+            after="At x = 0 the slope changes from −1 to 1, and neither of the two is 0. A single unit is flat on one side of its kink.",
         ),
         Goal(
             "tent",
-            "2 · The tent: three units.",
+            "2 · The tent.",
             after="From left to right the slopes are 0, 1.5, −1.5 and 0. The units hold the differences.",
         ),
-        Goal("zigzag", "3 · The zigzag: three units again.", flag=flag),
+        Goal("zigzag", "3 · The zigzag.", flag=flag),
     )
     title = (
         "Two or three ReLU units are added up to a wire, which should stay inside a ribbon: a valley, a tent, a zigzag."
@@ -232,8 +232,8 @@ def thousandth(relu_interpolant: Build, name: str = "wire_thousandth") -> Board:
     goal = Goal(
         "thousandth",
         "Stay within 0.001 of x², with as few pieces as you can.",
-        after="With 32 pieces the wire is off by 1/1024.",
-        record=32,
+        after="With its corners on the curve it takes 32 pieces. The record lowers the whole wire by half of its gap.",
+        record=23,
         unit="pieces",
     )
     title = "A network with n equal pieces follows x², and below it is how far it is off."
@@ -269,7 +269,7 @@ def beat(curve_interpolant: Build, name: str = "wire_beat") -> Board:
         Goal(
             "bill",
             f"Draw a curve of your own that costs it {BILL} units or more.",
-            after="It cuts evenly, so one steep place makes it cut finely everywhere. A few kinks in the right places would do.",
+            after="All its pieces are equally long, so the place that is hardest to follow sets the length for all of them.",
         ),
         Goal("beat", "Draw a curve that no number of units can follow. Do not lift the pen.", flag=flag),
     )
@@ -339,11 +339,11 @@ def wake(name: str = "wire_wake") -> Board:
         Goal(
             "soft",
             "This unit's sum is below zero at every dot. Bring all 17 dots inside the ribbon.",
-            after="From b = −1.2 a small slope on the left was enough.",
+            after="From b = −1.2 a slope that is not 0 was enough.",
         ),
         Goal(
             "deep",
-            "Start at b = −9, and take a thousand steps.",
+            "Take GELU or SiLU, start at b = −9, and take a thousand steps.",
             after="A thousand steps have not brought it back.",
         ),
     )

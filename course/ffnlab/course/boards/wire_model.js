@@ -7,6 +7,7 @@
 /** @typedef {{x: number, gap: number}} Gap  where, and how much too high; below 0 it is too low */
 
 const NEAR = 1e-9; // what is rounding
+const SAME_SLOPE = 1e-4; // so is this, for slopes of networks in float32
 
 /** What the network computes; without its activation, the sum of straight lines. @param {Net} net @param {number} x @param {boolean} [bend] */
 export function output(net, x, bend = true) {
@@ -21,6 +22,18 @@ export function wireOf(net, low, high, bend = true) {
   const kinks = bend ? net.w.map((w, j) => -net.b[j] / w).filter((x) => x > low && x < high) : [];
   const x = [low, ...new Set(kinks.sort((a, b) => a - b)), high];
   return { x, y: x.map((at) => output(net, at, bend)) };
+}
+
+/** How many straight pieces a wire has: 1, and 1 for each place where its slope changes by more than rounding. @param {Wire} wire */
+export function pieces({ x, y }) {
+  const [xs, ys] = [[x[0]], [y[0]]];
+  for (let n = 1; n < x.length; n++) {
+    if (x[n] - xs[xs.length - 1] < NEAR) continue; // two kinks in one place
+    xs.push(x[n]);
+    ys.push(y[n]);
+  }
+  const slopes = xs.slice(1).map((at, n) => (ys[n + 1] - ys[n]) / (at - xs[n]));
+  return 1 + slopes.slice(1).filter((slope, n) => Math.abs(slope - slopes[n]) > SAME_SLOPE).length;
 }
 
 /** The height of a line of straight pieces; beyond its ends the last piece goes on. @param {Wire} wire @param {number} x */

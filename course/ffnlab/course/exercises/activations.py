@@ -6,9 +6,11 @@ always: axes of size 1, exact zeros, kinks that are close together.
 
 from __future__ import annotations
 
+import contextlib
 from functools import partial
 from itertools import pairwise
 from typing import Any
+from unittest import mock
 
 import torch
 
@@ -185,9 +187,9 @@ steepest_counterexample = counterexample(
     where="the section “A classmate's code”.",
     understood="A slope counts only where there is a piece that has it. Between two kinks in one place there is none.",
     hints=(
-        "Take two units and follow the code by hand. For which of the slopes that it adds up is there a piece of the wire?",
-        "The code looks at the slope after each unit. When is there no room between one unit's kink and the next one's?",
-        "Put both kinks in one place, and let the first unit be steep. What does the second have to do, so that the wire itself is not?",
+        "Take two units and follow the code by hand. Draw the wire below your list of slopes.",
+        "Move the second kink towards the first. What becomes of the piece between them, and what does the code still do?",
+        "Let the first unit be steep. What does the second have to do, and where, so that the wire itself never is?",
     ),
 )
 
@@ -213,7 +215,7 @@ def _draw_intervals(rng: Draw, case: int) -> dict[str, Any]:
 relu_interpolant = Exercise(
     "relu_interpolant",
     draw=_draw_intervals,
-    where="the section “The arch”.",
+    where="the fold “How sharp is a kink?”.",
     understood="Every curve on an interval can be followed by adding up kinks: where they are is b1, how much the slope changes is W2.",
     hints=(
         "Walk from A to B and write down, on paper for n = 2, the slope of each piece. The slope between nodes s and t of x² is (t² − s²)/(t − s) = s + t.",
@@ -293,6 +295,87 @@ def relu_interpolant_four_tensors(answer: Any, **intervals: Any) -> Any:
     return answer(*intervals["many"])
 
 
+# fewest_units
+
+Interval = tuple[int, float, float]
+FEWER = ("a flat piece inside", "the first piece flat", "the last piece flat", "two pieces", "around zero")
+NO_FEWER = (
+    "a corner at zero",
+    "zero off the middle of a piece",
+    "right of zero",
+    "left of zero",
+    "from zero",
+    "up to zero",
+)
+ONE_PIECE = ("one flat piece", "one piece that is not flat")
+
+
+def _draw_wholes(rng: Draw, case: int) -> dict[str, Any]:
+    """Intervals on which n − 1 units are enough, and others. All numbers are small multiples of a power of two, so nothing is rounded."""
+
+    def from_place(n: int, place: float) -> Interval:
+        """n pieces, each as long as some eighths; zero is so many of them from A."""
+        length = rng.integer(2, 6) / 8
+        return n, -place * length, (n - place) * length
+
+    many = [rng.integer(4, 6) for _ in range(3)]
+    few = [rng.integer(2, 5) for _ in range(5)]
+    inside = [rng.integer(1, n - 2) for n in many]
+    return {
+        "a flat piece inside": from_place(many[0], inside[0] + 0.5),
+        "the first piece flat": from_place(rng.one_of((3, 5)), 0.5),  # an odd number, and two pieces are an even one
+        "the last piece flat": from_place(few[0] + 1, few[0] + 0.5),
+        "two pieces": from_place(2, rng.one_of((0.5, 1.5))),
+        "around zero": from_place(5, 2.5) if case == 0 else from_place(3, 1.5),
+        "a corner at zero": from_place(many[1], inside[1]),
+        "zero off the middle of a piece": from_place(many[2], inside[2] + rng.one_of((0.25, 0.75))),
+        "right of zero": from_place(few[1], -rng.one_of((0.5, 1.5))),
+        "left of zero": from_place(few[2], few[2] + rng.one_of((0.5, 1.5))),
+        "from zero": from_place(few[3], 0.0),
+        "up to zero": from_place(few[4], few[4]),
+        "one flat piece": from_place(1, 0.5),
+        "one piece that is not flat": from_place(1, rng.one_of((-1.0, 0.25, 0.75, 2.0))),
+    }
+
+
+fewest_units = Exercise(
+    "fewest_units",
+    draw=_draw_wholes,
+    where="the fold “How sharp is a kink?”.",
+    understood="Which way a unit slopes is free. n − 1 units are enough exactly where a piece is flat, because there all of them can be silent.",
+    hints=(
+        "Every corner inside needs a kink, and with n − 1 units no kink is left over. What about these units can you still choose?",
+        "How steep is the wire left of all its kinks? Only the units that slope to the left count there.",
+        "All corners of x² on equal pieces are equally sharp. So with n − 1 units the first slope is a whole multiple of one number. "
+        "Which first slope does x² ask for?",
+        "From one piece to the next the slope grows by that number. So n − 1 units are enough exactly where it is 0 on some piece. Which units are silent "
+        "on that piece, and what is b2?",
+    ),
+)
+
+
+def _with_its_units(net: Any, n: int, low: float, high: float) -> dict[str, Any]:
+    """What a network computes on its interval, and how many units it has."""
+    W1, b1, W2, _ = _fitting(net)
+    idle = (W1[0] == 0) | (W2[:, 0] == 0)
+    return _output(net, n, low, high) | {"units": b1.numel(), "units that do nothing": int(idle.sum())}
+
+
+def _with_their_units(seen: Any, inputs: dict[str, Any]) -> Any:
+    return {_words(*inputs[name]): _with_its_units(net, *inputs[name]) for name, net in seen.items()}
+
+
+def _few(aspect: str, points: float, names: tuple[str, ...], needs: str = "") -> None:
+    @fewest_units.aspect(aspect, points, facts=_with_their_units, atol=1e-4, rtol=1e-4, needs=needs)
+    def probe(answer: Any, **intervals: Any) -> Any:
+        return {name: _net(answer(*intervals[name])) for name in names}
+
+
+_few("one unit fewer", 3, FEWER)
+_few("no unit fewer", 2, NO_FEWER, needs="one unit fewer")
+_few("one piece", 1, ONE_PIECE, needs="one unit fewer")
+
+
 # curve_interpolant
 
 
@@ -344,9 +427,24 @@ _curve("through the heights, and straight between them", 2, "around zero", "righ
 _curve("one piece, and flat pieces", 1, "two heights", "flat, then a step")
 
 
-@curve_interpolant.aspect("four tensors", points=1, facts=_form, needs="through the heights, and straight between them")
-def curve_interpolant_four_tensors(answer: Any, **cases: Any) -> Any:
-    return answer(*cases["right of zero"])
+def _form_and_heights(seen: Any, inputs: dict[str, Any]) -> dict[str, bool]:
+    return _form(seen["net"], inputs) | {KEPT: seen[KEPT]}
+
+
+KEPT = "y is left as it was"
+
+
+@curve_interpolant.aspect(
+    "four tensors, y unchanged",
+    points=1,
+    facts=_form_and_heights,
+    needs="through the heights, and straight between them",
+)
+def curve_interpolant_four_tensors_y_unchanged(answer: Any, **cases: Any) -> Any:
+    y, *ends = cases["right of zero"]
+    given = y.clone()
+    net = answer(given, *ends)
+    return {"net": net, KEPT: torch.equal(given, y)}
 
 
 # activation
@@ -386,10 +484,31 @@ def _pair(result: Any) -> list[Any]:
     return list(result)
 
 
+BY_HAND = "autograd is switched off here: write the slope by hand"
+AUTOGRAD = (
+    (torch.autograd, ("grad", "backward")),
+    (torch.autograd.functional, ("jacobian", "jvp", "vjp")),
+    (torch.func, ("grad", "grad_and_value", "jacfwd", "jacrev", "jvp", "vjp")),
+)
+
+
+def _by_hand(answer: Any, *given: Any) -> list[Any]:
+    """Value and slope from an answer; whatever asks autograd for a slope is told that it is off."""
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise NotAsAsked(BY_HAND)
+
+    with contextlib.ExitStack() as stack:
+        for module, names in AUTOGRAD:
+            for name in names:
+                stack.enter_context(mock.patch.object(module, name, refuse))
+        return _pair(answer(*given))
+
+
 def _part(which: int, answer: Any, name: str, x: torch.Tensor, *beta: float) -> torch.Tensor:
     """The value (0) or the slope (1), without a graph: slopes are to be written by hand."""
     with torch.inference_mode():
-        part = _pair(answer(name, x.clone(), *beta))[which]
+        part = _by_hand(answer, name, x.clone(), *beta)[which]
     if not isinstance(part, torch.Tensor):
         raise NotAsAsked(f"the {('value', 'slope')[which]} is {type_with_article(part)} instead of a tensor")
     return part
@@ -407,12 +526,12 @@ def _by_name(name: str, which: int, points: float) -> None:
         return found
 
 
-for _name, _value, _slope in (("relu", 0.5, 0.5), ("gelu", 1, 1.5), ("gelu_tanh", 1, 2), ("silu", 1, 1.5)):
+for _name, _value, _slope in (("relu", 0.25, 0.25), ("gelu", 0.5, 0.75), ("gelu_tanh", 0.5, 0.75), ("silu", 0.5, 0.75)):
     _by_name(_name, 0, _value)
     _by_name(_name, 1, _slope)
 
 
-@activation.aspect("any shape, far out, x unchanged", points=1, atol=1e-6, rtol=1e-6)
+@activation.aspect("any shape, far out, x unchanged", points=0.5, atol=1e-6, rtol=1e-6)
 def activation_any_shape_far_out_x_unchanged(answer: Any, x: Any, beta: float, negative: float) -> Any:
     shapes = {
         "x of shape [T]": x[0, 0],
@@ -431,7 +550,7 @@ def activation_any_shape_far_out_x_unchanged(answer: Any, x: Any, beta: float, n
                     partial(_part, which, answer, name, given)
                 )
         given = x[0].clone()
-        attempt(partial(answer, name, given))
+        attempt(partial(_by_hand, answer, name, given))
         found[f"{name}, x is left as it was"] = torch.equal(given, x[0])
     for number in (beta, negative, 0):
         far = torch.tensor([-1e4, -300.0, 300.0, 1e4], dtype=torch.float64)
@@ -439,18 +558,18 @@ def activation_any_shape_far_out_x_unchanged(answer: Any, x: Any, beta: float, n
     return found
 
 
-@activation.aspect("gradients flow through the value", points=1, atol=1e-6, rtol=1e-6)
+@activation.aspect("gradients flow through the value", points=0.25, atol=1e-6, rtol=1e-6)
 def activation_gradients_flow_through_the_value(answer: Any, x: Any, beta: float, negative: float) -> Any:
     far = torch.tensor([-1e4, -300.0, 300.0, 1e4], dtype=torch.float64)
     found: dict[str, Any] = {}
     for name in NAMES:
         for words, given in (("", x[0]), (", far out", far)):
             found[f"{name}{words}"] = attempt(
-                partial(gradients, lambda x, name=name: _pair(answer(name, x))[0], x=given.clone())
+                partial(gradients, lambda x, name=name: _by_hand(answer, name, x)[0], x=given.clone())
             )
     for number in (beta, negative):
         found[f"silu, far out, beta = {number:.2f}"] = attempt(
-            partial(gradients, lambda x, number=number: _pair(answer("silu", x, number))[0], x=far.clone())
+            partial(gradients, lambda x, number=number: _by_hand(answer, "silu", x, number)[0], x=far.clone())
         )
     return found
 
@@ -460,7 +579,7 @@ def activation_gradients_flow_through_the_value(answer: Any, x: Any, beta: float
 quiz_pieces = question(
     "quiz_pieces",
     where="the fold “Why a quarter?”.",
-    understood="Between nodes at distance h the error is h²/4: twice the pieces, a quarter; twice the interval, four times.",
+    understood="The gap of a piece depends on its length alone, not on where it is. So the longest piece decides, and equal pieces have none that is longer.",
 )
 
 quiz_proof = question(

@@ -19,7 +19,7 @@ PREDICTIONS = {
         good network does not mean that training finds it.""",
     ),
     "at_three": Prediction(
-        question="A network of 8 pieces follows x² on [−1, 1], and all its units slope to the right. What does it say at x = 3, where x² is 9?",
+        question="A network of 8 pieces follows x² on [−1, 1], and all its units slope to the right. What does it say at x = 3?",
         options=("about 9", "about 4.5", "about 1"),
         right="about 4.5",
         explanation="""Right of its last kink the network is one straight line. It goes through 1 at
@@ -29,7 +29,9 @@ PREDICTIONS = {
         question="""Before training about half of all these sums are above zero, so that their unit fires. How many are after training?""",
         options=("about 90 %", "about 50 %", "about 10 %", "less than 1 %"),
         right="less than 1 %",
-        explanation="""It is 0.3 %. Nearly all sums have moved to the left of zero, and 31 of the 64 units are dead on this world. Yet the
-        model chooses the right way and the right feeling in every scene that it has never seen.""",
+        explanation="""It is 0.3 %, and 31 of the 64 units are dead on this world. This did not happen by itself: in training, a penalty was added to the
+        loss, the mean of all hidden numbers times a factor. We trained fifteen more models with it and fifteen without. With it, between 0.08 and 0.3 % of
+        the sums are above zero, and 18 to 49 units are dead. Without it, 28 to 52 % are, and no unit is dead. Does a model need what the penalty takes? Of the
+        fifteen with it, fourteen choose the right way and the right feeling in every scene that was held out. Of the fifteen without it, all do.""",
     ),
 }
