@@ -9,7 +9,7 @@
  * @typedef {{how: "reached" | "flag", score?: number, wrong?: number}} Result
  * @typedef {{name: string, title: string, data: any, goals: Goal[], results: Record<string, Result>, token: string, state?: State}} Spec
  * @typedef {{draw: (state: State, before: State | null) => void, words: (state: State) => string, stop?: () => void}} Stage
- * @typedef {{start: (data: any) => State, goals: Record<string, (state: State, data: any) => boolean | number>, stage: (place: HTMLElement, play: Play) => Stage}} Board
+ * @typedef {{start: (data: any) => State, goals: Record<string, (state: State, data: any) => boolean | number>, tries?: (state: State, data: any) => string[], stage: (place: HTMLElement, play: Play) => Stage}} Board  tries: the goals at which a state shows a try; without it every move is a try at all of them
  * @typedef {{data: any, state: () => State, move: (patch: State) => void, calm: () => boolean, ask: (name: string, value: any) => Promise<any>}} Play
  */
 
@@ -76,7 +76,8 @@ export function mount(place, spec, board) {
 
   /** @type {Record<string, Result>} */
   const results = remembered(spec);
-  const moves = { all: 0, last: -GESTURE, flagged: -MOVES, tried: false };
+  const moves = { all: 0, last: -GESTURE, flagged: -MOVES };
+  const tried = new Set(); // the goals whose flag can be raised
   const start = board.start(spec.data);
   const atStart = JSON.stringify(start);
   let state = { ...start, ...spec.state };
@@ -108,7 +109,7 @@ export function mount(place, spec, board) {
     state = { ...state, ...patch };
     if (performance.now() - moves.last > GESTURE) moves.all++;
     moves.last = performance.now();
-    moves.tried = true;
+    for (const name of board.tries?.(state, spec.data) ?? spec.goals.map(({ name }) => name)) tried.add(name);
     note.textContent = "";
     show(before);
     for (const goal of spec.goals) {
@@ -141,7 +142,6 @@ export function mount(place, spec, board) {
     const old = results[goal.name];
     if (old && old.how && !(result.score !== undefined && result.score < (old.score ?? Infinity))) return;
     results[goal.name] = { ...(old?.wrong && { wrong: old.wrong }), ...result };
-    moves.tried = false; // the next goal wants a try of its own
     keep();
     list(goal.name);
     announce(goal.name);
@@ -198,10 +198,12 @@ export function mount(place, spec, board) {
   function raise(goal) {
     const flag = /** @type {Flag} */ (goal.flag);
     const summary = element("summary", {}, "⚑ It can’t be done");
-    const details = element("details", { class: "ffp-flag" }, summary, element("p", {}, "Because …"));
+    const reasons = element("div", { class: "ffp-reasons" }, element("p", {}, "Because …"));
+    const details = element("details", { class: "ffp-flag" }, summary, reasons);
     flag.reasons.forEach((reason, index) => {
       const press = () => {
-        if (!moves.tried) {
+        details.removeAttribute("open"); // it lies above the picture
+        if (!tried.has(goal.name)) {
           note.textContent = "Try it first.";
         } else if (moves.all - moves.flagged < MOVES) {
           note.textContent = `Play on first: after ${MOVES - (moves.all - moves.flagged)} more moves you can raise the flag again.`;
@@ -214,7 +216,7 @@ export function mount(place, spec, board) {
           note.textContent = flag.right < 0 ? `It can be done. ${flag.nudge}` : `That is not why. ${flag.nudge}`;
         }
       };
-      details.append(element("button", { type: "button", onclick: press }, reason));
+      reasons.append(element("button", { type: "button", onclick: press }, reason));
     });
     return details;
   }
