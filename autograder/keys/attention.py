@@ -515,8 +515,8 @@ def cut_off_and_stretched(V, star):
 
 
 @reach_star.mistake(
-    "The weights are solved for once, what is below 0 is cut off, and the rest is made to sum to 1. That is a mix, but not the nearest one. Another mix may be on "
-    "the star, and the arrow from this one proves nothing."
+    "The weights are solved for once, what is below 0 is cut off, and the rest is made to sum to 1. That is a mix, but not the nearest one. "
+    "Another mix may be on the star, and the arrow from this one proves nothing."
 )
 def cut_off_and_normalised(V, star):
     table = torch.cat([V.T, torch.ones(1, len(V), dtype=V.dtype)])

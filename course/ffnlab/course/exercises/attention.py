@@ -538,5 +538,6 @@ quiz_linear = question(
 quiz_xor = question(
     "quiz_xor",
     where="“And a norm?”.",
-    understood="LayerNorm makes (1, −1) or (−1, 1) of any two numbers, so one line is all that it draws. A norm is not linear, but what it can do depends on its width.",
+    understood="LayerNorm makes (1, −1) or (−1, 1) of any two different numbers, so it draws a single line. A norm is not linear, "
+    "but what it can do depends on its width.",
 )
