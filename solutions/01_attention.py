@@ -29,7 +29,7 @@ from torch import nn
 from ffnlab import check, hint, machine, play, predict, progress, quiz, veil
 from ffnlab.course import toy_transformer, world
 from ffnlab.course.boards import desk, fold
-from ffnlab.course.experiments import twin
+from ffnlab.course.experiments import twin, without_ffn
 from ffnlab.course.figures import anatomy
 from ffnlab.course.figures.shared import embeddings
 from ffnlab.drawing import style
@@ -42,17 +42,17 @@ play(desk.stars())
 # %% figure="desk-after"
 veil("How few?", "when you have won level 3", of="desk_stars.few", text="""
 **Level 1 in two pulls.** When you pull one fader, the two others keep their proportion. So first pull *cold* or *dog* until these two are in the right proportion.
-Then pull *creek*. Any star inside the triangle takes two pulls at most.
+Then pull *creek*.
 
-**Level 3 with two words.** The star is on the straight line from *cold* to *jump*. Usually you need three words. In the plane three are always enough, however many
-words there are. In d dimensions it takes at most d + 1 of them, and that is Carathéodory's theorem.
+**Level 3 with two words.** The star is on the straight line from *cold* to *jump*. In the plane three words are always enough, however many there are. In d dimensions
+it takes at most d + 1 of them, and that is Carathéodory's theorem.
 """)
 
 # %% [markdown] text="header"
 # | | |
 # |---|---|
 # | **Difficulty** | intermediate |
-# | **Time** | 40 minutes on the core path; 25 more for what is marked *deeper* and for question M1 |
+# | **Time** | 45 minutes on the core path; 25 more for what is marked *deeper* and for question M1 |
 # | **You need** | softmax, matrix products and multi-head attention seen once, and `00_start_here` |
 # | **Points** | 17 for code, 3 for the quiz, 3 for an answer in your own words |
 #
@@ -82,8 +82,9 @@ anatomy.block("01")
 # | 4 | mix | $A V$ | [T, h] |
 # | 5 | output | $(A V)\, W_O$ | [T, d] |
 #
-# Steps 1 and 5 are level 4: a matrix moves all values, and their hull goes along. The outputs of several heads are added up. Code often lays their mixes side by
-# side and multiplies by one tall $W_O$, which gives the same sum.
+# $W_V$ and $W_O$ are level 4: each moves all values, and their hull goes along. Step 2 divides by √h because the dot products of long vectors are large, and softmax
+# would give nearly all to one word. It never gives a word exactly 0, so it only comes close to winning level 3 with two words. The outputs of several heads are
+# added up. Code often lays their mixes side by side and multiplies by one tall $W_O$: the same sum.
 
 # %% [markdown] text="self_attention-text"
 # ### Exercise `self_attention`
@@ -117,14 +118,16 @@ def self_attention(X, Wq, Wk, Wv, Wo, A=None):
 # %% [markdown] text="reach_star-text"
 # ## 2 · The desk by code
 #
-# On the board you see whether a star is inside. For thirty words of a thousand numbers each there is nothing to see. So let code settle each star.
+# *deeper: the core path goes on with section 3*
+#
+# On the board you see whether a star is inside. With a hundred words of ten numbers each you don't. So let code settle each star.
 #
 # What would *settle* mean for a star that can't be reached? Look for a direction in which the star is **ahead of every word**. A mix is an average, so it is never
 # ahead of all its words. One such direction is the whole proof.
 #
 # ### Exercise `reach_star`
 #
-# *4 points · difficulty ●●● · 15 minutes · deeper: you can come back to it later*
+# *4 points · difficulty ●●● · 15 minutes · deeper*
 #
 # - **Takes** `V` [S, d], one word in each row, and `star` [d], both in float64.
 # - **Returns** a pair. If some weights reach the star, it is `(weights, None)`. If none do, it is `(None, direction)`.
@@ -156,23 +159,24 @@ def reach_star(V, star):
     raise NotImplementedError
 
 # %% [markdown] text="walls-text"
-# Your function plays forty stars at once. A star that it reaches is green. For every other star it draws the wall that your direction puts between the star and all
-# words.
+# Your function plays forty stars at once. A star that it reaches is green. For every other it draws the wall that your direction puts between the star and all words.
 
 # %% code="walls"
-torch.manual_seed(0)
-V, stars = torch.randn(9, 2).double(), 1.3 * torch.randn(40, 2).double()
+torch.manual_seed(27)
+V = 0.8 * torch.randn(9, 2).double()
+around = torch.arange(16) * math.pi / 8
+stars = torch.cat([0.5 * torch.randn(24, 2).double(), 2.7 * torch.stack([around.cos(), around.sin()], dim=1).double()])
 try:
     for star in stars:
         weights, direction = reach_star(V, star)
         plt.plot(*star, "*" if direction is None else "x", color="tab:green" if direction is None else "tab:red", ms=10)
         if direction is not None:
             ahead = star @ direction - (V @ direction).max()
-            foot, along = star - ahead * direction / (direction @ direction), direction.flip(0) * torch.tensor([-1, 1])
-            ends = torch.stack([foot - along / along.norm(), foot + along / along.norm()])
-            plt.plot(*ends.T, "-", color="tab:red", lw=1)
+            foot = star - ahead * direction / (direction @ direction)
+            plt.axline(foot, foot + direction.flip(0) * torch.tensor([-1, 1]), color="tab:red", lw=1)
     plt.plot(*V.T, "o", color="tab:blue")
-    plt.axis("equal")
+    plt.axis("square")
+    plt.xlim(-3, 3)
     plt.ylim(-3, 3)
     plt.show()
 except NotImplementedError:
@@ -182,8 +186,8 @@ except NotImplementedError:
 # <details><summary>Why is there no third case? Open this when you have tried.</summary>
 #
 # Take the nearest mix to the star. If it is on the star, you have the weights. If not, draw the arrow from it to the star. No word can be ahead of that mix along
-# the arrow, because a little more of such a word would bring the mix nearer. So every word is level with the mix or behind it, and the star is ahead of them all.
-# The arrow is your direction. This is the theorem of the **separating hyperplane**. Together the walls outline the convex hull.
+# the arrow, because a little more of such a word would bring the mix nearer. So the star is ahead of every word. This is the theorem of the **separating
+# hyperplane**. Together the walls outline the convex hull.
 #
 # It has to be the *nearest mix*. The arrow from the mean of the words, or from the nearest word, fails when the words lie in a long row.
 #
@@ -227,8 +231,9 @@ except NotImplementedError:
 # $$\frac{\lVert f(X+Y) - f(X) - f(Y) \rVert}{\lVert f(X+Y) \rVert}$$
 #
 # - **Takes** a function `f` from a tensor to a tensor, and two tensors `X` and `Y` of the same shape, which may be any.
-# - **Returns** the quotient as a Python float. Both norms are **Frobenius norms**: the root of the sum of the squares of all entries.
+# - **Returns** the quotient, as a Python float or a tensor of shape []. Both norms are **Frobenius norms**: the root of the sum of the squares of all entries.
 # - f may have weights that are being trained. Return a number that is cut off from their graph.
+# - If f(X + Y) is 0, the quotient may be `nan`.
 #
 # An example: for f(x) = x² and X = Y = 1 it is (4 − 1 − 1) / 4, which is 0.5.
 
@@ -243,7 +248,7 @@ def superposition_error(f, X, Y):
     raise NotImplementedError
 
 # %% [markdown] text="linear-in-what"
-# Now take the head apart. The cell measures its steps with your two functions. 0 means linear, and above 1 the error is longer than the output. The last line gives it a sentence of a single token.
+# Now take the head apart. The cell measures its steps with your two functions. 0 means linear, and above 1 the error is longer than the output.
 
 # %% figure="predict-one-token"
 predict("one_token")
@@ -270,8 +275,8 @@ except NotImplementedError:
 #
 # ## 4 · Over or into?
 #
-# Back to the creek. Its attention is of the simplest kind: without queries and keys, it averages. The faders stay put, whatever the words are. Then each word has one
-# number to give to the question, its **vote**, and a sentence says what the average of its votes says. Above 0 is *over*, below 0 is *into*. Choose the votes.
+# Back to the creek, with the simplest attention there is: no queries, no keys, and every word has the same weight. Then each word has one number to give to the
+# question, its **vote**, and a sentence says what the average of its votes says. Above 0 is *over*, below 0 is *into*. Choose the votes.
 
 # %% figure="votes"
 play(desk.votes())
@@ -284,11 +289,9 @@ two” is called **XOR**, exclusive or. It is the smallest rule that no adding u
 """)
 
 # %% [markdown] text="creek-text"
-# Can a *trained* model win where you could not? Take the plainly trained twin from notebook 00, with 6,240 numbers left when its FFN is off. The cell asks how far it puts *over* ahead of *into* in
-# each of the four sentences, and adds up the two pairs.
-
-# %% figure="predict-creek-totals"
-predict("creek_totals")
+# Can a *trained* model win where you could not? Not if it only averages, because your reason asks nothing about training. The residual connection adds *jump* itself,
+# but all four sentences have that. The twin from notebook 00 averages, with 6,240 trained numbers when its FFN is off. The cell asks how far it puts *over* ahead of
+# *into*, and adds up the two pairs.
 
 # %% code="creek" output="fixed"
 model = twin.load()
@@ -308,25 +311,58 @@ for ffn in (False, True):
     print(f"         warm creek {wrong[0]:6.2f}   cold lawn  {wrong[1]:6.2f}   together {sum(wrong):8.4f}")
 
 # %% [markdown] text="creek-after"
-# So here is the answer. **A mix with weights that don't depend on the words can't say over or into.** All it can do is bring the two features, water and cold, to one
-# place. Then something else has to put them together.
+# The two totals agree in all digits. **A mix with weights that don't depend on the words can't say over or into.**
 #
-# And if the faders move? Then it can be done, because a score is a product of features. *Deeper* has such a head.
+# ### Let the faders move
+#
+# Now give a head its queries and keys back. Its token has two features, a and b, each −1 or +1. It can look at itself or at a marker at the start of the sentence,
+# BOS. A score is a product of features: the token's score with itself is 50·a·b, and with BOS it is 0. The values are 0 for the token and 1 for BOS. There is no FFN.
+
+# %% figure="predict-one-head"
+predict("one_head")
+
+# %% code="scores-multiply" output="fixed"
+Wq, Wk, Wv = (torch.tensor(column, dtype=torch.float64)[:, None] for column in ([50, 0, 0], [0, 1, 0], [0, 0, 1]))
+print(" a   b   weight on itself   output")
+for a, b in ((-1, -1), (-1, 1), (1, -1), (1, 1)):
+    X = torch.tensor([[0, 0, 1], [a, b, 0]], dtype=torch.float64)  # BOS, and the token: features a, b, “I am BOS”
+    query = X[1] @ Wq  # asks for a ...
+    weights = torch.softmax((X @ Wk) @ query, dim=0)  # ... and the key holds b; h = 1
+    print(f"{a:2}  {b:2}   {weights[1]:16.2f}   {(weights @ (X @ Wv)).item():6.2f}")
+
+# %% [markdown] text="head-after"
+# The mix is still in the hull of its values. It is the faders that do the thinking. So what can be claimed? **With a single token, or with weights that don't depend
+# on the features, attention is affine and can't do XOR.** Affine means linear plus a constant.
+#
+# A head *can* do it. Does training find it? Sixteen models of the little world, each from its own random start, have learned attention and norms, but **no FFN**.
+
+# %% figure="predict-learned-attention"
+predict("learned_attention")
+
+# %% code="learned-attention" output="fixed"
+for rule, words in (("way", "over or into"), ("feeling", "glad or sorry")):
+    shares = sorted(run[rule] for run in without_ffn.stored()["runs"].values())
+    print(f"{words:13} right:", *(f"{share:4.0%}" for share in shares))
+
+# %% [markdown] text="learned-attention-after"
+# So the answer is no longer “no”: attention *can* say over or into. NNN of the sixteen models do, and MMM tell glad from sorry. The others toss a coin. The norms may
+# have helped; *Deeper* shows how. Sixteen twins of notebook 00 only average but have an FFN, and all of them learn both rules. An FFN is not the only way to put two
+# features together. It is the sure one.
 #
 # ## 5 · Fold the plane
 #
-# The mix at *jump* holds a and b, so each scene is a corner of a square. The blue balls should say 1, the orange ones 0. One straight cut leaves at least one ball on the wrong side, because that
+# The mix at *jump* holds a for water and b for cold, so each scene is a corner of a square. From here on 1 is *into*, the blue balls, and 0 is *over*, the orange ones. One straight cut leaves at least one ball on the wrong side, because that
 # is the desk with four votes again.
 #
-# Now give the token two neurons. Where a neuron's sum is below 0, ReLU makes it 0, so everything on that side of a line is pressed flat onto it. The line
-# is the neuron's **hinge**, and the neuron has a kink there. Press *Play*: two neurons fold the sheet, one knife cuts it, and it is unfolded again. Two balls come out right. Move the
+# Now give the token two neurons. Where a neuron's sum is below 0, ReLU makes it 0. So one whole side of a line is folded onto that line, the neuron's **hinge**. The
+# neuron has a kink there. Press *Play*: two neurons fold the sheet, one knife cuts it, and it is unfolded again. Two balls come out right. Move the
 # hinges and the knife.
 
 # %% figure="fold-by-hand"
 play(fold.xor())
 
 # %% [markdown] text="xor_weights-text"
-# Two kinks have turned one straight cut into a bent one, or two. Now write your numbers down.
+# The cut is straight where the sheet is folded. Unfolded, it has a bend at each hinge that it crosses. Now write your numbers down.
 #
 # ### Exercise `xor_weights`
 #
@@ -337,7 +373,7 @@ play(fold.xor())
 # - **Takes** two different numbers, `low` and `high`. Either may be the larger one, and either may be negative.
 # - **Returns** four tensors of floating-point numbers: `W1` [2, H], `b1` [H], `W2` [H, 1], `b2` [1]. You choose H, from 1 to 8.
 # - For the inputs (0, 1) and (1, 0) the output is `high`, for (0, 0) and (1, 1) it is `low`. It may be off by a hundredth of the distance between the two.
-# - No training is needed. Find weights for `low` = 0 and `high` = 1 on paper first.
+# - Find weights for `low` = 0 and `high` = 1 on paper first.
 
 
 # %% exercise="xor_weights"
@@ -362,9 +398,8 @@ play(lambda: fold.network_board(*xor_weights(0.0, 1.0)))
 # %% [markdown] text="fold-after"
 # <details><summary>Why can't it be fewer? Open this when you have tried.</summary>
 #
-# One neuron is not enough. As b goes from 0 to 1, a ReLU moves its output in one direction only, for a = 0 as for a = 1, and XOR has to go up once and down once. The same
-# argument shows that two neurons both have to read both features: if the second one does not read b, only the first one moves the output with b. That makes four
-# numbers in W1 and two in W2. With three neurons it takes at least four in W1 and three in W2, and more neurons only need more.
+# As b goes from 0 to 1, one ReLU moves its output in one direction only, whatever a is. XOR has to go up for a = 0 and down for a = 1. So it takes two neurons, and by
+# the same argument both have to read both features. That makes four numbers in W1 and two in W2. More neurons only need more.
 #
 # And six is enough: one neuron for *a, but not b*, one for *b, but not a*. Then no bias is needed.
 #
@@ -383,18 +418,17 @@ try:
 except NotImplementedError:
     print("This speaks when xor_weights is written.")
 
-# %% [markdown] text="table-text"
+# %% [markdown] text="quiz_hull-text"
 # That is a Transformer block in miniature: attention brings features together, and the FFN makes something new of them.
 #
 # | | attention | FFN |
 # |---|---|---|
 # | looks at | all tokens: who talks to whom | one token: what each position thinks |
-# | does | averages values | bends, with one kink for each neuron |
+# | does | averages values | bends; with ReLU, one kink for each neuron |
 # | linear? | in the values, yes; in X, no | no |
 # | parameters | $W_Q, W_K, W_V, W_O$: 4·d² | $W_1, b_1, W_2, b_2$: often about 8·d² |
 # | people compare it to | reading; feature engineering | reasoning; a simple model on top of the features |
-
-# %% [markdown] text="quiz_hull-text"
+#
 # ## 6 · Quiz
 #
 # One point each. Put the letter in quotes.
@@ -435,33 +469,10 @@ quiz_linear = "A"
 #
 # *deeper: the core path ends here*
 #
-# ### Let the weights move
-#
-# Attention can't do XOR as long as its weights don't move, as you have shown. Now let them move. Give the token a second one to look at, a marker at the start of the
-# sentence, BOS. Remember that a score is a **product** of features.
-#
-# Here the features a and b are −1 or +1. The token's score with itself is 50·a·b, and with BOS it is 0. The values are 0 for the token and 1 for BOS. There is no FFN.
-
-# %% figure="predict-one-head"
-predict("one_head")
-
-# %% code="scores-multiply" output="fixed"
-Wq, Wk, Wv = (torch.tensor(column, dtype=torch.float64)[:, None] for column in ([50, 0, 0], [0, 1, 0], [0, 0, 1]))
-print(" a   b   weight on itself   output")
-for a, b in ((-1, -1), (-1, 1), (1, -1), (1, 1)):
-    X = torch.tensor([[0, 0, 1], [a, b, 0]], dtype=torch.float64)  # BOS, and the token: features a, b, “I am BOS”
-    query = X[1] @ Wq  # asks for a ...
-    weights = torch.softmax((X @ Wk) @ query, dim=0)  # ... and the key holds b; h = 1
-    print(f"{a:2}  {b:2}   {weights[1]:16.2f}   {(weights @ (X @ Wv)).item():6.2f}")
-
-# %% [markdown] text="surprise-after"
-# So what can be claimed? **With a single token, or with weights that don't depend on the features, attention is affine and can't do XOR.** In general it multiplies, and it
-# is used that way. Affine means linear plus a constant. The mix is still in the hull of its values here. It is the faders that do the thinking.
-#
 # ### And a norm?
 #
-# Take two linear layers with nothing between them but a **LayerNorm**: no activation, no attention. Is that linear? The next cell trains networks with
-# ReLU on XOR, a thousand of each width, and then a thousand with LayerNorm in its place. It takes about ten seconds.
+# Two linear layers have nothing between them but a **LayerNorm**. Is that linear? The cell trains networks with ReLU on XOR, a thousand of each width, and then
+# with LayerNorm in its place. That takes twenty seconds.
 
 # %% figure="predict-xor-two-neurons"
 predict("xor_two_neurons")
@@ -489,24 +500,23 @@ def learned(count, H, middle):
 torch.manual_seed(0)
 for H in (1, 2, 4, 8):
     print(f"Linear → ReLU → Linear, {H} hidden: {learned(1000, H, torch.relu):4.0%} of 1,000 learn XOR")
-print(f"Linear → LayerNorm → Linear, 3 hidden: {learned(1000, 3, lambda x: F.layer_norm(x, (3,))):4.0%}")
-
-# %% [markdown] text="layernorm-after"
-# LayerNorm divides by the spread of the token's own numbers, and a division by something that depends on x is not linear. So four things in a block are not linear:
-# attention's products of X with X, the softmax, the norm, and the activation of the FFN. What is special about the FFN is that it works on one token alone, with as
-# many kinks as it has neurons.
+for H in (3, 4, 8):
+    share = learned(1000, H, lambda x: F.layer_norm(x, x.shape[-1:]))
+    print(f"Linear → LayerNorm → Linear, {H} hidden: {share:4.0%}")
 
 # %% [markdown] text="quiz_xor-text"
+# LayerNorm divides by the spread of the token's own numbers, and such a division is not linear. With ReLU more width helps. With LayerNorm it hurts. So four things in a block are not linear: attention's products of X with X, the softmax, the norm, and the activation of the FFN. The norm works on one
+# token alone as well. Only the FFN has as many neurons as you like, and with ReLU each of them adds a kink.
+#
 # ### Question `quiz_xor`
 #
 # *deeper*
 #
-# A token with two features goes through Linear → RMSNorm → Linear, with biases. RMSNorm divides the numbers of a token by the root of their mean square, and
-# subtracts nothing. There is no attention, no FFN and no activation. Can this compute XOR of the two features, with a threshold on the output?
+# Train a thousand networks Linear → LayerNorm → Linear with only **2** hidden numbers. How many of them learn XOR, and why?
 #
-# - **A.** No: without an activation everything is linear.
-# - **B.** Yes: what it divides by depends on the token.
-# - **C.** Only if there is a second token.
+# - **A.** Still more than with 3, because less width went better.
+# - **B.** None, because LayerNorm leaves nothing of two numbers but which one is larger.
+# - **C.** About a quarter, as with two ReLU neurons, because each hidden number draws a line.
 
 # %% quiz="quiz_xor"
 quiz_xor = ...  # "A", "B" or "C"
@@ -521,7 +531,7 @@ quiz_xor = "B"
 #
 # A colleague says: “Attention is linear. That is why a Transformer needs an FFN.”
 #
-# 1. In which sense is the first sentence true? Say what is held fixed, and in what the map is then linear.
+# 1. In which sense is the first sentence true? Say what is held fixed, and in what the map is linear.
 # 2. In which sense is it false? Give one input and one experiment that shows it.
 # 3. What becomes of it for a sequence of one token, and what does that say about the second sentence?
 #
@@ -552,8 +562,7 @@ quiz_xor = "B"
 # - say in what attention is linear and in what it is not, and measure it: `superposition_error`;
 # - say why no adding up of votes decides *over or into*, and write down two neurons that do: `xor_weights`.
 #
-# **Your own part.** Each earned answer that is a part of a Transformer is kept in `my_transformer.py`, in the course's folder. Your
-# `self_attention` now mixes the words in the model of notebook 00, which hands in its own A.
+# **Your own part.** Your `self_attention` is kept in `my_transformer.py`. It now mixes the words in the model of notebook 00, which hands in its own A.
 #
 # Next: `02_feed_forward`, where you wire neurons by hand, and find the same ones in a trained model.
 

@@ -15,8 +15,10 @@ from autograder.authoring.build import notebook_of, solution_answer
 from autograder.marking import draws, reference
 from ffnlab.course import toy_transformer, world
 from ffnlab.course.exercises import attention as exercises
-from ffnlab.course.experiments import twin
+from ffnlab.course.experiments import twin, without_ffn
+from ffnlab.course.experiments import world as experiment
 from ffnlab.course.figures import shared
+from ffnlab.course.predictions.attention import PREDICTIONS
 
 
 def demonstration(name: str) -> str:
@@ -111,7 +113,60 @@ def test_training_finds_two_neurons_as_often_as_the_guess_says() -> None:
         assert 0.19 < learned(1000, 2, torch.relu) < 0.26
         assert 0.6 < learned(1000, 4, torch.relu) < 0.72
         assert learned(1000, 8, torch.relu) > 0.93
-        assert 0.68 < learned(1000, 3, lambda x: F.layer_norm(x, (3,))) < 0.8
+        two, three, four, eight = (learned(1000, H, lambda x: F.layer_norm(x, x.shape[-1:])) for H in (2, 3, 4, 8))
+        assert two == 0 and 0.68 < three < 0.8 and 0.6 < four < 0.7 and 0.52 < eight < 0.64 < three
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_layernorm_of_two_numbers_draws_a_single_line(seed: int) -> None:
+    """After it every output of a linear layer rises or falls with p − q alone, so no threshold gives XOR."""
+    generator = torch.Generator().manual_seed(seed)
+    pairs = 3 * torch.randn(200, 2, dtype=torch.float64, generator=generator)
+    normed = F.layer_norm(pairs, (2,))
+    assert (normed.sum(1)).abs().max() < 1e-9
+    order = (pairs[:, 0] - pairs[:, 1]).argsort()
+    assert (normed[order, 0].diff() > -1e-12).all()
+    apart = (pairs[:, 0] - pairs[:, 1]).abs() > 0.1
+    assert (normed[apart].abs() - 1).abs().max() < 0.01
+
+
+def test_no_star_of_the_walls_is_in_the_gap_and_all_are_in_the_picture() -> None:
+    scope: dict[str, Any] = {"torch": torch, "math": math}
+    source = demonstration("walls")
+    exec(source.split("try:")[0], scope)
+    V, stars = scope["V"], scope["stars"]
+    far = [nearest(V, star)[1].norm() for star in stars]
+    assert len(stars) == 40 and all(one < exercises.AT or one > exercises.APART for one in far)
+    assert sum(one > exercises.APART for one in far) >= 12
+    assert "plt.xlim(-3, 3)" in source and stars.abs().max() < 3 and V.abs().max() < 3
+
+
+WORDS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen"]
+
+
+def test_models_without_an_ffn_learn_the_two_rules_as_often_as_the_text_says() -> None:
+    """Sixteen models from seeds that nothing was chosen on, beside sixteen twins that only average and have an FFN."""
+    runs = without_ffn.stored()["runs"]
+    assert list(map(int, runs)) == list(without_ffn.FRESH) and len(runs) == 16
+    assert not set(without_ffn.FRESH) & set(experiment.SEEDS)
+    for rule in ("way", "feeling"):
+        assert all(run[rule] == 1 or abs(run[rule] - 0.5) < 0.06 for run in runs.values()), "learned, or a coin"
+    assert all(run["the rest"] == 1 for run in runs.values())
+    way, feeling = (sum(without_ffn.learned(rule)) for rule in ("way", "feeling"))
+    asked = PREDICTIONS["learned_attention"]
+    assert asked.right == way
+    text = demonstration("learned-attention-after")
+    assert f"{WORDS[way].capitalize()} of the sixteen models do, and {WORDS[feeling]} tell glad from sorry" in text
+    twins = twin.stored()["runs"]
+    assert all(twins[str(seed)]["on"][rule] == 1 for seed in twin.FRESH for rule in ("way", "feeling"))
+
+
+def test_one_of_these_models_can_be_trained_again() -> None:
+    """A short run of the same setting; the stored ones take minutes."""
+    assert experiment.SETTINGS["attention, no FFN"] == without_ffn.SETTING
+    assert not without_ffn.SETTING.ffn and without_ffn.SETTING.learned
+    model = experiment.train(without_ffn.SETTING._replace(steps=3), 101)
+    assert model.linear1 is None and "way" in experiment.judged(model, experiment.TASKS[without_ffn.SETTING.task])
 
 
 def test_a_network_for_one_pair_of_heights_earns_nothing() -> None:

@@ -325,7 +325,7 @@ def test_a_flag_is_right_where_a_theorem_is_and_wrong_where_none_is(chromium: Br
     single.locator("summary").click()
     single.get_by_role("button").nth(1).click()
     assert sum(reached(page)) == 1
-    expect(page.locator(".ffp-after")).to_contain_text("a unit has to mix the inputs")
+    expect(page.locator(".ffp-after")).to_contain_text("a neuron has to mix the inputs")
     page.close()
 
 

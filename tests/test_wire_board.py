@@ -349,6 +349,7 @@ def test_a_flag_wants_its_reason(chromium: Browser) -> None:
     for _ in range(3):
         page.wait_for_timeout(PAUSE)
         press(page.get_by_label("slope of line 2"), "ArrowUp", 1)
+    page.get_by_text("It can’t be done").click()
     page.get_by_role("button", name="However many lines you add up").click()
     assert reached(page) == [True]
     page.close()

@@ -229,8 +229,9 @@ self_attention.slip(
 self_attention.slip(
     "residual_added",
     "X is added to the output. The residual connection is the block's business, around attention; here only attention is asked for.",
-    replace={"A @ V": "X + A @ V"},
+    replace={"out = A @ V @ Wo": "out = X + A @ V @ Wo"},
 )
+self_attention.slip("residual_added_to_the_mix", replace={"A @ V": "X + A @ V"}, form_of="residual_added")
 self_attention.slip(
     "A_transposed_in_the_mix",
     "The mix uses A.T: output t collects what the others gave to token t. Row t of A holds the weights of output t.",
@@ -511,6 +512,29 @@ def cut_off_and_stretched(V, star):
     if (weights @ V - star).norm() < 0.05:
         return weights, None
     return None, star - V.mean(dim=0)
+
+
+@reach_star.mistake(
+    "The weights are solved for once, what is below 0 is cut off, and the rest is made to sum to 1. That is a mix, but not the nearest one. "
+    "Another mix may be on the star, and the arrow from this one proves nothing."
+)
+def cut_off_and_normalised(V, star):
+    table = torch.cat([V.T, torch.ones(1, len(V), dtype=V.dtype)])
+    goal = torch.cat([star, torch.ones(1, dtype=V.dtype)])
+    weights = (torch.linalg.pinv(table) @ goal).clamp(min=0)
+    weights = weights / weights.sum()
+    if (weights @ V - star).norm() < 0.05:
+        return weights, None
+    return None, star - weights @ V
+
+
+@reach_star.form(cut_off_and_normalised)
+def cut_off_without_the_sum(V, star):
+    weights = (torch.linalg.pinv(V.T) @ star).clamp(min=0)
+    weights = weights / weights.sum()
+    if (weights @ V - star).norm() < 0.05:
+        return weights, None
+    return None, star - weights @ V
 
 
 @reach_star.mistake(
@@ -1204,8 +1228,8 @@ quiz_xor = question(
     exercises.quiz_xor,
     right="B",
     wrong={
-        "A": "The two linear maps are linear, but a division by something that depends on the token is not. Hidden numbers a + b − 1 and 0.1 will do: "
-        "where is their root mean square smallest, and what is the second number then?",
-        "C": "A second token is one way, because scores multiply. But here there is no attention at all, and RMSNorm is not linear for each token on its own.",
+        "A": "The trend breaks off. Work out what LayerNorm makes of two numbers p and q: what are they without their mean, and what is left when that is "
+        "divided by their spread?",
+        "C": "That is true of ReLU, which looks at each number by itself. LayerNorm compares the two. How many lines can the sign of p − q draw?",
     },
 )

@@ -79,7 +79,7 @@ export function mount(place, spec, board) {
   const results = remembered(spec);
   const moves = { all: 0, last: -GESTURE, flagged: -MOVES };
   /** @type {Set<string>} */
-  const tried = new Set(); // goals with a flag, since a goal was settled last
+  const tried = new Set(); // the goals whose flag can be raised
   const start = board.start(spec.data);
   const atStart = JSON.stringify(start);
   let state = { ...start, ...spec.state };
@@ -145,7 +145,6 @@ export function mount(place, spec, board) {
     const old = results[goal.name];
     if (old && old.how && !(result.score !== undefined && result.score < (old.score ?? Infinity))) return;
     results[goal.name] = { ...(old?.wrong && { wrong: old.wrong }), ...result };
-    tried.clear(); // the next goal wants a try of its own
     keep();
     list(goal.name);
     announce(goal.name);
@@ -207,9 +206,11 @@ export function mount(place, spec, board) {
   function raise(goal) {
     const flag = /** @type {Flag} */ (goal.flag);
     const summary = element("summary", {}, "⚑ It can’t be done");
-    const details = element("details", { class: "ffp-flag" }, summary, element("p", {}, "Because …"));
+    const reasons = element("div", { class: "ffp-reasons" }, element("p", {}, "Because …"));
+    const details = element("details", { class: "ffp-flag" }, summary, reasons);
     flag.reasons.forEach((reason, index) => {
       const press = () => {
+        details.removeAttribute("open"); // it lies above the picture
         if (!tried.has(goal.name)) {
           note.textContent = "Try it first.";
         } else if (moves.all - moves.flagged < MOVES) {
@@ -223,7 +224,7 @@ export function mount(place, spec, board) {
           note.textContent = flag.right < 0 ? `It can be done. ${flag.nudge}` : `That is not why. ${flag.nudge}`;
         }
       };
-      details.append(element("button", { type: "button", onclick: press }, reason));
+      reasons.append(element("button", { type: "button", onclick: press }, reason));
     });
     return details;
   }

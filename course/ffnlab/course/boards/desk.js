@@ -37,6 +37,8 @@ export const board = {
     matrix: (state, data) => won(state, data, "matrix"),
   },
 
+  tries: (goal, state, _before, data) => data.levels[state.level].goal === goal && (state.pulls > 0 || state.turn !== 0 || state.stretch !== 1),
+
   stage(place, play) {
     const { data } = play;
     const most = Math.max(...data.levels.map((/** @type {any} */ level) => level.words.length));
@@ -112,7 +114,10 @@ export const board = {
         .attr("transform", (/** @type {any} */ point) => `translate(${to(point).join(" ")})`)
         .each(/** @this {SVGElement} @param {any} point @param {number} n */ function (point, n) {
           const middle = at.reduce((sum, one) => sum + one[1], 0) / at.length;
-          select(this).select("text").text(level.words[n]).attr("y", point[1] >= middle ? -12 : 23);
+          const [x, y] = to(point);
+          const half = 4.5 * level.words[n].length + 4; // of a label's width
+          const above = point[1] >= middle ? y > 30 : y > side - 34;
+          select(this).select("text").text(level.words[n]).attr("x", Math.min(Math.max(x, half), side - half) - x).attr("y", above ? -12 : 23);
         });
       select(star).attr("transform", `translate(${to(level.star).join(" ")})`).classed("dk-reached", reached);
       select(dot).attr("cx", here[0]).attr("cy", here[1]);

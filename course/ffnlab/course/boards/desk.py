@@ -33,7 +33,21 @@ LEVELS = (
 )
 
 GOALS = (
-    Goal("inside", "Level 1. Pull the faders until the dot is on the star.", record=2, unit="pulls"),
+    Goal(
+        "inside",
+        "Level 1. Pull the faders until the dot is on the star.",
+        record=2,
+        unit="pulls",
+        flag=Flag(
+            (
+                "Each fader also moves the two others, so no two numbers can be right together.",
+                "The star is on no line between two words, and a mix of three is always near the middle.",
+                "The weights sum to 1, so the dot is always as far from the middle as at the start.",
+            ),
+            right=-1,
+            nudge="Pull one fader from end to end. On what line does the dot move?",
+        ),
+    ),
     Goal(
         "outside",
         "Level 2. Reach this star as well.",
@@ -54,6 +68,15 @@ GOALS = (
         "Level 3. Four words. Reach the star with as few of them as you can.",
         record=2,
         unit="words",
+        flag=Flag(
+            (
+                "A mix of four words has a part of each, however small.",
+                "The star is inside of the four words, and only points on their edge can be reached.",
+                "Three weights are free and a point of the plane has two numbers, so the weights have to miss it.",
+            ),
+            right=-1,
+            nudge="Pull the fader of one word down to 0 %. In what shape are the mixes of the other three?",
+        ),
     ),
     Goal(
         "matrix",

@@ -1,5 +1,5 @@
 // @ts-check
-// The fold: a ReLU layer of two units folds the plane of two inputs, one straight knife cuts it, and unfolded the cut is bent.
+// The fold: a ReLU layer of two neurons folds the plane of two inputs, one straight knife cuts it, and unfolded the cut is bent.
 import { easeCubicInOut, select } from "./d3.js";
 import { HALF, HIGH, LOW, POINTS, XOR, apart, away, bent, between, boundary, hidden, hits, lines, nonzero, output, part, parted, pieces, right, single, size, sums, weights } from "./fold_model.js";
 import { element, number, unique } from "./runtime.js";
@@ -7,7 +7,7 @@ import { element, number, unique } from "./runtime.js";
 /** @typedef {import("./fold_model.js").Point} Point */
 /** @typedef {import("./fold_model.js").Net} Net */
 
-const STOPS = ["plane", "W₁, b₁", "unit 1", "unit 2", "cut", "unfold"]; // of the scrubber, 0 to 5
+const STOPS = ["plane", "W₁, b₁", "neuron 1", "neuron 2", "cut", "unfold"]; // of the scrubber, 0 to 5
 const [PLANE, LAID, FIRST, FOLDED, CUT, UNFOLDED] = STOPS.keys();
 const SPEED = 0.75; // stops in a second, when it plays
 const HASTE = 1.8; // the same, when one stop is asked for
@@ -380,7 +380,7 @@ function plane(play, id, dots) {
       taken.push(at, [at[0] + 52 * way[0], at[1] + 52 * way[1]]);
       const far = sums(net, [0.5, 0.5])[k] / (length || 1);
       const fires = POINTS.filter((point) => sums(net, point)[k] > 0).length;
-      one.put(at, way, { value: Math.round(-100 * far), least: -200, most: 200, says: `${number(Math.abs(far))} ${far < 0 ? "ahead of" : "behind"} the middle, unit ${k + 1} fires at ${fires} of 4 balls` }, `${degrees(w)} degrees`, Math.abs(sums(net, state.hinges[k])[k]) / (length || 1));
+      one.put(at, way, { value: Math.round(-100 * far), least: -200, most: 200, says: `${number(Math.abs(far))} ${far < 0 ? "ahead of" : "behind"} the middle, neuron ${k + 1} fires at ${fires} of 4 balls` }, `${degrees(w)} degrees`, Math.abs(sums(net, state.hinges[k])[k]) / (length || 1));
     }
     four.put(POINTS.map(to), seen > 0.5 ? now.ok : null, side, taken, now.hinges.filter((/** @type {Point[]} */ ends) => ends.length).map((/** @type {Point[]} */ ends) => ends.map(to)));
   }
@@ -489,7 +489,7 @@ function folding(place, play) {
   const stops = STOPS.map((name, stop) => element("button", { type: "button", class: "fd-stop", onclick: () => run(stop, HASTE) }, name));
   place.append(
     element("div", { class: "fd-panels" }, left.whole, whole),
-    legend(element("span", {}, element("i", { class: "fd-grey" }), "grey: a unit is silent; its arrow points to where it fires")),
+    legend(element("span", {}, element("i", { class: "fd-grey" }), "grey: a neuron is silent; its arrow points to where it fires")),
     element("div", { class: "fd-controls" }, button, count),
     scrubber, element("div", { class: "fd-stops" }, ...stops),
   );
@@ -679,9 +679,9 @@ function folding(place, play) {
       const thin = Math.abs(net.W1[0][0] * net.W1[1][1] - net.W1[0][1] * net.W1[1][0]) < 1e-9 * (size(net, 0) * size(net, 1) || 1);
       return `W₁ and b₁ carry each point (a, b) to (z₁, z₂). That turns, stretches and shifts the sheet, and folds nothing.${thin ? " The hinges are parallel, so the whole sheet becomes one line." : ""}`;
     }
-    if (stop === FIRST) return `Unit 1 folds the sheet at its hinge: where z₁ is below 0, h₁ is 0. ${silence(net, 0)}`;
+    if (stop === FIRST) return `Neuron 1 folds the sheet at its hinge: where z₁ is below 0, h₁ is 0. ${silence(net, 0)}`;
     const can = parted(net);
-    if (stop === FOLDED) return `Unit 2 folds it again: where z₂ is below 0, h₂ is 0. ${can ? "Now one straight cut can have blue on one side and orange on the other." : "No straight cut has blue on one side and orange on the other yet: move a hinge."}`;
+    if (stop === FOLDED) return `Neuron 2 folds it again: where z₂ is below 0, h₂ is 0. ${can ? "Now one straight cut can have blue on one side and orange on the other." : "No straight cut has blue on one side and orange on the other yet: move a hinge."}`;
     if (!across().some(Boolean)) return `W₂ is 0, so there is no cut: the output is the same everywhere, and ${got}.`;
     const advice = right(net) === 4 ? "Now unfold it." : can ? "The folds are good: move the knife or turn it." : "With these folds no straight cut gets all four: move a hinge.";
     if (stop === CUT) return `One straight cut: the output is above ½ on the blue side, and ${got}. ${advice}`;
@@ -708,7 +708,7 @@ const sideOf = (wide) => (wide >= 560 ? Math.floor((wide - 16) / 2) : Math.min(w
 function heading(at) {
   if (at > CUT + 0.02 && at < UNFOLDED) return "Unfolding it";
   return [
-    "The same sheet, still flat", "W₁ and b₁ carry it to (z₁, z₂)", "Unit 1 folds: below 0 becomes 0", "Unit 2 folds: below 0 becomes 0",
+    "The same sheet, still flat", "W₁ and b₁ carry it to (z₁, z₂)", "Neuron 1 folds: below 0 becomes 0", "Neuron 2 folds: below 0 becomes 0",
     "One straight cut: drag the knife", "Unfolded: the cut in the plane",
   ][reached(at)];
 }
@@ -733,7 +733,7 @@ function flat(place, play) {
   const { whole, title, draw } = plane(play, unique("fd"), true);
   const follow = following();
   let side = 440;
-  title.textContent = units > MOST ? "The plane with the hinges of all units" : "The plane: drag a hinge, turn its arrow";
+  title.textContent = units > MOST ? "The plane with the hinges of all neurons" : "The plane: drag a hinge, turn its arrow";
   whole.classList.add("fd-alone");
   place.append(whole, legend(element("span", {}, element("i", { class: "fd-line" }), "the output is ½")));
   return {

@@ -1,4 +1,4 @@
-"""The plane of two features, folded by a ReLU layer of two units, cut once and unfolded, as a board.
+"""The plane of two features, folded by a ReLU layer of two neurons, cut once and unfolded, as a board.
 
 `fold.xor()` has a network that does not solve XOR yet, and goals; `fold.play(W1, b1, W2, b2)` shows the reader's own.
 """
@@ -15,7 +15,7 @@ from ffnlab.boards import Board, Flag, Goal
 
 HERE = Path(__file__).parent
 
-MOST = 64  # units that can be drawn
+MOST = 64  # neurons that can be drawn
 Numbers = torch.Tensor | Sequence[Any]
 
 GOALS = (
@@ -27,11 +27,11 @@ GOALS = (
     Goal(
         "away",
         "Now move one hinge well away, so that all four balls are on the same side of it. Get 4 of 4 again.",
-        after="That unit fires at all four balls, so it folds nothing between them. It still adds a slope, and then one fold is enough.",
+        after="That neuron fires at all four balls, so it folds nothing between them. It still adds a slope, and then one fold is enough.",
         flag=Flag(
             (
-                "A unit whose hinge passes between no balls does nothing.",
-                "One unit folds once, and XOR needs two folds.",
+                "A neuron whose hinge passes between no balls does nothing.",
+                "One neuron folds once, and XOR needs two folds.",
                 "A cut that bends at one hinge only is straight between the balls.",
             ),
             right=-1,
@@ -43,14 +43,14 @@ GOALS = (
         "Now turn one hinge upright and the other level. Get 4 of 4 again.",
         flag=Flag(
             (
-                "Hinges at a right angle cut the sheet into four pieces, and two units can make only three.",
-                "Each unit then sees only one input, so the outputs at the two blue balls and at the two orange ones have the same sum.",
+                "Hinges at a right angle cut the sheet into four pieces, and two neurons can make only three.",
+                "Each neuron then sees only one input, so the outputs at the two blue balls and at the two orange ones have the same sum.",
                 "The knife is straight, and no straight line parts these balls, however the sheet is folded.",
             ),
             right=1,
             why="The output is then u(a) + v(b). At the blue balls it adds up to u(0) + u(1) + v(0) + v(1), and at the orange ones to the same. "
             "So it can't be above ½ at both blue ones and not at the orange ones. Folded, the balls are still the corners of a rectangle. "
-            "To solve XOR, a unit has to mix the inputs.",
+            "To solve XOR, a neuron has to mix the inputs.",
             nudge="Turn them so, and look where the four balls are when the sheet is folded.",
         ),
     ),
@@ -105,14 +105,14 @@ def network(W1: Numbers, b1: Numbers, W2: Numbers, b2: Numbers | float) -> dict[
 
 def xor(name: str = "fold_xor") -> Board:
     """A network that does not solve XOR yet, with goals."""
-    title = "A sheet with the four inputs of XOR, which two ReLU units fold. One straight cut goes through the folded sheet."
+    title = "A sheet with the four inputs of XOR, which two ReLU neurons fold. One straight cut goes through the folded sheet."
     return Board(HERE / "fold.js", name, title, {"net": network(*START)}, GOALS, HERE / "stills" / f"{name}.svg")
 
 
 def network_board(W1: Numbers, b1: Numbers, W2: Numbers, b2: Numbers | float, name: str = "fold_own") -> Board:
     """What a network with two inputs makes of the plane; its output says 1 where it is above ½.
 
-    With two units the sheet can be folded. With another number the plane is shown with its hinges, and its points have the colour of the output.
+    With two neurons the sheet can be folded. With another number the plane is shown with its hinges, and its points have the colour of the output.
     W1: [2, H]. b1: [H]. W2: [H, 1] or [H]. b2: [1], or a number.
 
     Raises:
@@ -120,5 +120,5 @@ def network_board(W1: Numbers, b1: Numbers, W2: Numbers, b2: Numbers | float, na
     """
     net = network(W1, b1, W2, b2)
     units = len(net["b1"])
-    title = f"The plane of two inputs, and what a network with {units} ReLU unit{'s' * (units != 1)} makes of it."
+    title = f"The plane of two inputs, and what a network with {units} ReLU neuron{'s' * (units != 1)} makes of it."
     return Board(HERE / "fold.js", name, title, {"net": net}, OWN_GOALS if units == 2 else ())

@@ -62,7 +62,7 @@ export const board = {
         const value = mixed(state.votes, sentence);
         const good = isRight(state.votes, sentence);
         const wide = Math.abs(value / data.most) * 50;
-        here.classed("vt-right", good);
+        here.classed("vt-right", good).classed("vt-wrong", value !== 0 && !good);
         here.select(".vt-scene").text(`${sentence.weather} ${sentence.place}: ${sentence.over ? "over" : "into"}`);
         here.select(".vt-bar i").attr("class", `vt-${said(value)}`).style("left", `${value < 0 ? 50 - wide : 50}%`).style("width", `${wide}%`);
         here.select(".vt-said").text(value ? `says ${said(value)} ${good ? "✓" : "✗"}` : "says nothing");

@@ -235,7 +235,6 @@ reach_star = Exercise(
         "Could a word be ahead of the nearest mix, in the direction of that arrow? Then a little more of that word would bring the mix nearer.",
         "So start with any mix. Again and again, find the word that is furthest ahead along the arrow, and among the words in the mix the one "
         "that is furthest behind. Let the second give some of its weight to the first.",
-        "Or learn the weights: start with scores of zero, take their softmax, and let gradient descent make the distance small. Run it long enough, with Adam.",
         "How much is some? Moving a share of weight moves the mix by share · (V[ahead] − V[behind]). Choose the share that comes nearest to the star, and "
         "never more than the second word has.",
     ),
@@ -539,5 +538,6 @@ quiz_linear = question(
 quiz_xor = question(
     "quiz_xor",
     where="“And a norm?”.",
-    understood="A norm divides by a number that depends on the token: that is not linear, though it was not put there to compute.",
+    understood="LayerNorm makes (1, −1) or (−1, 1) of any two different numbers, so it draws a single line. A norm is not linear, "
+    "but what it can do depends on its width.",
 )

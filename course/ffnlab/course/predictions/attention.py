@@ -23,19 +23,6 @@ PREDICTIONS = {
         explanation="""A single token has one score, and the softmax of one number is always 1. All other steps are products with matrices. So a token
         that looks only at itself gets nothing from attention that a matrix could not do.""",
     ),
-    "creek_totals": Prediction(
-        question="""With its FFN off, how does the total of *cold creek* and *warm lawn*, where over is right, compare with the total of *warm creek* and
-        *cold lawn*, where into is right?""",
-        options=(
-            "it is larger, because training has pushed over up where it is right",
-            "the two are equal, up to rounding",
-            "it depends on chance: training never saw the model like this",
-        ),
-        right="the two are equal, up to rounding",
-        explanation="""They are equal, and training has no say in it. Attention with equal weights is linear in the words, and so are the scores. Both
-        pairs are made of the same four words. The single leads are far from 0, and still the totals agree in all digits that are printed. With the
-        FFN on, one total is 16 and the other is −17.""",
-    ),
     "one_head": Prediction(
         question="""The cell gives this head the four corners (a, b) = (−1, −1), (−1, 1), (1, −1) and (1, 1). What will the four outputs be?""",
         options=("0, 0, 0, 1", "0, 1, 1, 0", "0, 1, 1, 2", "½, ½, ½, ½"),
@@ -43,6 +30,16 @@ PREDICTIONS = {
         explanation="""One head computes XOR. Its output is 1 where a and b differ, and 2·10⁻²² where they do not. Where they agree, the score is 50 and
         the token looks at itself, whose value is 0. Where they differ, the score is −50 and the token looks at BOS, whose value is 1. The score is
         a product of a and b, and no adding up can replace it.""",
+    ),
+    "learned_attention": Prediction(
+        question="""None of the sixteen models has an FFN. How many of them learn to tell *over* from *into*, in scenes that they have never seen?""",
+        low=0,
+        high=16,
+        step=1,
+        right=8,
+        within=2,
+        unit=" of 16",
+        explanation="""TEXT""",
     ),
     "xor_two_neurons": Prediction(
         question="""Two ReLU neurons can hold XOR, as you know. We train a thousand networks with two neurons, each from a random start of its own. How many
