@@ -244,7 +244,7 @@ def test_what_the_text_says_of_skips_norms_and_what_stands_beside_them_holds() -
 def test_a_table_holds_what_is_typical() -> None:
     lines = collapse.table({"attention": "alone", "skip": "skip"}, (3, 6)).split("\n")
     assert lines == [
-        "| typical r after | 3 layers | 6 layers |", "| --- | --- | --- |", "| alone | 1.6·10⁻⁶ | 0 |", "| skip | 0.82 | 0.5 |"
+        "| typical r after | 3 layers | 6 layers |", "| --- | --- | --- |", "| alone | 1.6·10⁻⁶ | below 10⁻¹⁵ |", "| skip | 0.82 | 0.5 |"
     ]  # fmt: skip
 
 

@@ -101,9 +101,9 @@ def table(rows: Mapping[str, str], depths: Sequence[int]) -> str:
 
 
 def written(r: float) -> str:
-    """r for people: two digits, such as 0.12 or 1.6·10⁻⁶."""
+    """r for people, in two digits, such as 0.12 or 1.6·10⁻⁶; what is rounding alone as an upper bound."""
     if r < LEAST:
-        return "0"
+        return "below 10⁻¹⁵"
     if r >= 0.01:
         return f"{r:.2g}"
     digit, power = f"{r:.1e}".split("e-")
