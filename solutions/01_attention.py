@@ -52,7 +52,7 @@ it takes at most d + 1 of them, and that is Carathéodory's theorem.
 # | | |
 # |---|---|
 # | **Difficulty** | intermediate |
-# | **Time** | 45 minutes on the core path; 25 more for what is marked *deeper* and for question M1 |
+# | **Time** | 40 minutes on the core path; 25 more for what is marked *deeper* and for question M1 |
 # | **You need** | softmax, matrix products and multi-head attention seen once, and `00_start_here` |
 # | **Points** | 17 for code, 3 for the quiz, 3 for an answer in your own words |
 #
@@ -89,7 +89,7 @@ anatomy.block("01")
 # %% [markdown] text="self_attention-text"
 # ### Exercise `self_attention`
 #
-# *5 points · difficulty ●●○ · 7 minutes*
+# *5 points · difficulty ●●○ · 6 minutes*
 #
 # Write the five steps.
 #
@@ -224,7 +224,7 @@ except NotImplementedError:
 #
 # ### Exercise `superposition_error`
 #
-# *3 points · difficulty ●●○ · 4 minutes*
+# *3 points · difficulty ●●○ · 3 minutes*
 #
 # Measure how far a map is from superposition:
 #

@@ -58,7 +58,7 @@ predict("eight_boxes")
 # %% figure="boxes-evidence"
 veil("What does ≠ prove?", "when you have caught your first box", of="boxes.charge", text="""
 A lamp under an untouched word is proof that the box looks sideways. The sign ≠ is weaker. It says that a word was answered in two ways, and there can be two reasons:
-the box treats places differently, or it has looked at what stands around them. Rule out the second reason before you say “favourite”. One of the eight punishes those who don't.
+the box treats places differently, or it has looked at what stands around them. Rule out the second reason before you say “favourite”. Three of the eight punish those who don't.
 """)
 
 # %% figure="boxes-after"
@@ -81,7 +81,7 @@ The real ones differ in width and activation, and one has a norm and a residual 
 # | | |
 # |---|---|
 # | **Difficulty** | intermediate |
-# | **Time** | 40 minutes on the core path; 30 more for the part *Deeper* |
+# | **Time** | 40 minutes on the core path; 35 more for the part *Deeper* |
 # | **You need** | `02_feed_forward`, and `self_attention` of `01_attention` |
 # | **Points** | 21 for code, 3 for the quiz, 3 for an answer in your own words |
 
@@ -95,7 +95,7 @@ anatomy.block("04")
 #
 # $$y_t = \mathrm{FFN}(x_t)$$
 #
-# There is one x on the right, and one FFN for every t. These are two rules.
+# There is one x on the right, and the same FFN for every t. These are two rules.
 #
 # **No looking sideways.** Output t depends on input t and on nothing else.
 #
@@ -105,17 +105,15 @@ anatomy.block("04")
 # identically”. What does a Transformer gain from it?
 #
 # - **Parameters.** An FFN that takes 512 numbers to 2,048 and back has 2.1 million. With an FFN for each of 1,024 positions, one layer would have 2.15 billion.
-# - **Any length.** It slides along like a convolution with a window of one word. A fifteenth word needs nothing new. No token waits for another, so all are computed at once.
-# - **Learning.** What is learned at one position holds at every other. If you move a token, its output moves along, unchanged. This is called *equivariance*. Attention without positions has it, too.
+# - **Any length.** A fifteenth word needs nothing new. No token waits for another, so all are computed at once.
+# - **Learning.** What is learned at one position holds at every other. If you move tokens, their outputs move along, unchanged. This is called *equivariance*.
 #
-# One set of weights serves all positions of a layer. Each layer has its own: `[FFN(512, 2048) for _ in range(6)]` makes six. `[FFN(512, 2048)] * 6` holds the same one
-# six times, and no error warns you.
+# Each layer of a Transformer has an FFN of its own: `[FFN(512, 2048) for _ in range(6)]` makes six.
 #
 # ## Write the inspector
 #
-# By hand this takes minutes. So write a function that does it. Here is a test that looks good. The book *Dive into Deep Learning* shows that
-# [its FFN](https://d2l.ai/chapter_attention-mechanisms-and-transformers/transformer.html) does the same at every position. It feeds in the same vector everywhere, and
-# all outputs are equal.
+# By hand this takes minutes. So write a function that does it. Here is a test that looks good. The book *Dive into Deep Learning* feeds
+# [its FFN](https://d2l.ai/chapter_attention-mechanisms-and-transformers/transformer.html) the same vector everywhere, and all outputs are equal.
 
 # %% figure="predict-equal-vectors"
 predict("equal_vectors")
@@ -181,11 +179,39 @@ Take one vector v. In the first sentence put it at a random half of the position
 position has answered v once, in one sentence or the other. A position-wise layer has given the same answer everywhere.
 
 A favourite shows at once, because its position is among them. A box that looks sideways has seen v at some of the positions it looks at and random vectors at
-others, so its answers differ. We tried it
-on 840 boxes, and it was right about each. Rarely, two halves fall in a way that hides a cheat.
+others, so its answers differ.
+
+With new halves each time, one run in a hundred is wrong about a box. Mostly it is one in which every word hears one far away. If the two are always in the same
+half, every v hears v. With the default seed the halves never change.
 
 A box could cheat on one sentence in a billion. So the exercise promises you that cheats are typical.
 """)
+
+# %% [markdown] text="position_wise_twin-text"
+# ### Exercise `position_wise_twin`
+#
+# *3 points · difficulty ●●○ · 8 minutes*
+#
+# Now change sides and defend a cheat. The inspector may send it one sentence only. Build a position-wise function that answers this sentence exactly as the cheat does.
+#
+# - **Takes** `f`, which maps [T, d] to [T, d], and the sentence `X` [T, d]. f looks sideways, but it answers equal words of a sentence equally.
+# - **Returns** a position-wise function `g` that maps [n, d] to [n, d], for any n, and g(X) = f(X).
+# - A word that is not in X may get any answer, but the same one everywhere.
+
+
+# %% exercise="position_wise_twin"
+def position_wise_twin(f, X):
+    """A position-wise function g that answers the sentence X [T, d] as f does: g takes [n, d] and returns [n, d]."""
+    ### BEGIN SOLUTION
+    Y = f(X)  # [T, d]
+
+    def g(Z):
+        nearest = torch.cdist(Z, X).argmin(dim=1)  # [n], for each word the place of X where it is, or where one like it is
+        return Y[nearest]
+
+    return g
+    ### END SOLUTION
+    raise NotImplementedError
 
 # %% [markdown] text="residual-text"
 # ## Around the FFN
@@ -211,7 +237,7 @@ for width in (8, 6, 1):
 # %% [markdown] text="residual_sublayer-text"
 # ### Exercise `residual_sublayer`
 #
-# *4 points · difficulty ●○○ · 4 minutes*
+# *3 points · difficulty ●○○ · 3 minutes*
 #
 # Two wirings are common. The Transformer of 2017 and BERT use **post-norm**: the FFN reads x, its output is added to x, and the sum goes through the norm. GPT-2, LLaMA and
 # most later models use **pre-norm**: the FFN reads x after the norm, and its output is added to the x that came in. Write both.
@@ -278,15 +304,89 @@ try:
 except NotImplementedError:
     print("This cell lights up when residual_sublayer is written.")
 
-# %% [markdown] text="stream-after"
-# Why like a root? The sum of n unrelated numbers of one size s is about s·√n large. An FFN adds 0.25 here. Attention adds 0.4 in the first block and over 0.9 in the 24th, so
-# the curve begins below √depth and comes nearer to it. Set `shrink = (2 * depth) ** -0.5`, and the size stays near 1 at any depth. GPT-2 starts its
-# training with that factor on the layers that write into the stream. And because the stream grows, pre-norm models have one more norm at their end.
+# %% figure="stream-after"
+veil("Why like a root?", "when you have guessed", of="pre_norm_size", text="""
+The sum of n unrelated numbers of size s is about s·√n large. An FFN adds 0.25 in every block, with the weights that `nn.Linear` begins with. Attention adds 0.4 in the first block and over 0.9 in
+the 24th. Why more? The average of unlike tokens is small, because they cancel. Deep in the stack tokens have become alike. When we took their mean away just before block 24 and kept their size,
+attention added 0.33 there. So the curve begins above √depth, falls below it in the second block, and from the eighth on rises about as steeply.
+
+Set `shrink = (2 * depth) ** -0.5`, and the size stays near 1 at any depth. GPT-2 starts its training with that factor on the layers that write into the stream. And because the stream grows, pre-norm
+models have one more norm at their end.
+""")
+
+# %% [markdown] text="quiz_equivariant-text"
+# ## Quiz
 #
-# ## Fourteen tokens become one
+# One point each. Put the letter in quotes.
 #
-# Fourteen tokens go through a stack of random layers. Attention averages them, and the next layer averages the averages. In the end all tokens
-# should be one. Here are four such stacks.
+# ### Question `quiz_equivariant`
+#
+# Nothing has been added to the tokens to say where they are. Which of these layers is **not** equivariant?
+#
+# - **A.** An FFN.
+# - **B.** Attention, in which every token sees all tokens.
+# - **C.** Attention that looks back, as in box 3.
+
+# %% quiz="quiz_equivariant"
+quiz_equivariant = ...  # "A", "B" or "C"
+### BEGIN SOLUTION
+quiz_equivariant = "C"
+### END SOLUTION
+
+# %% [markdown] text="quiz_kernel-text"
+# ### Question `quiz_kernel`
+#
+# The kernel size of a convolution is the length of the window that it slides along the sequence. Two convolutions, with the activation between
+# them, must compute what an FFN computes, whatever its weights. Choose the smallest kernel that does.
+#
+# - **A.** Two convolutions with kernel size 1.
+# - **B.** Two convolutions with kernel size 3.
+# - **C.** Two convolutions with kernel size T, the length of the sequence.
+
+# %% quiz="quiz_kernel"
+quiz_kernel = ...  # "A", "B" or "C"
+### BEGIN SOLUTION
+quiz_kernel = "A"
+### END SOLUTION
+
+# %% [markdown] text="quiz_shared-text"
+# ### Question `quiz_shared`
+#
+# You build the FFNs of a Transformer with six layers by `nn.ModuleList([ffn] * 6)`, and train. What happens?
+#
+# - **A.** What the paper describes: all positions and all layers share one FFN.
+# - **B.** All layers share one FFN, and each step moves it by the sum of six gradients.
+# - **C.** All layers share their weights at the start. Six different gradients soon part them.
+
+# %% quiz="quiz_shared"
+quiz_shared = ...  # "A", "B" or "C"
+### BEGIN SOLUTION
+quiz_shared = "B"
+### END SOLUTION
+
+# %% [markdown] text="end-text"
+# ## You can now …
+#
+# - test whether any layer is position-wise, without looking inside: `is_position_wise`;
+# - say why one sentence can't convict attention: `position_wise_twin`;
+# - place residual and norm, before and after: `residual_sublayer`.
+#
+# **Your own part.** Your `residual_sublayer` carries the stream past the FFN of the creek model. `machine()` runs it.
+#
+# Next: `05_parameters`, where the weights of all these layers are counted.
+
+# %% figure="progress"
+machine()
+progress()
+
+# %% [markdown] text="deeper-text"
+# ## Deeper
+#
+# *deeper: the core path goes on with `05_parameters`*
+#
+# ### Fourteen tokens become one
+#
+# Deep in a stack tokens become alike. How far does it go? Attention averages, and the next layer averages the averages. Here are four stacks of random layers.
 
 # %% figure="predict-first-to-fall"
 predict("first_to_fall")
@@ -294,48 +394,31 @@ predict("first_to_fall")
 # %% figure="clouds"
 play(clouds.stacks)
 
-# %% [markdown] text="collapse-text"
-# The next cell reads twenty other stacks of 14 tokens with d = 64. All weights are random, with standard deviation 1/√fan-in. It also takes the FFN apart: what if we keep only its effect on the *length* of the vectors? What if its output is as long as its
-# input? And what if the ReLU goes as well?
-
-# %% code="collapse" output="fixed"
-print("typical r after 3 layers                      smaller than with attention alone")
-for name, words in (
-    ("attention", "attention alone"),
-    ("ffn", "with an FFN"),
-    ("only its length", "no FFN, vectors shortened as it would"),
-    ("ffn, same length", "FFN, output as long as its input"),
-    ("no relu, same length", "the same without its ReLU"),
-    ("ffn, four times", "FFN, output four times as long"),
-):
-    times = "" if name == "attention" else f"in {collapse.lower(name, 'attention', 3):2} of {len(collapse.FRESH)}"
-    print(f"{collapse.typical(name, 3):8.1e}   {words:42} {times}")
-print("\ntypical r after        12 layers   24 layers   48 layers   96 layers")
-for name, words in (("skip", "attention and skip"), ("skip, norm", "skip and norm"), ("all", "skip, norm and FFN")):
-    print(f"{words:22}", "   ".join(f"{collapse.typical(name, n):9.1g}" for n in (12, 24, 48, 96)))
-
 # %% figure="collapse-after"
-veil("Who is to blame, and who helps?", "when you have made the FFN slow the fall", of="clouds.slower", text="""
-With these weights the FFN makes the fall about a hundred times deeper. Two things do that.
+veil("Who is to blame, and who helps?", "when you have made the FFN slow the fall", of="clouds.slower", text=f"""
+{collapse.table(collapse.WITHOUT_SKIP, (3, 6))}
 
-**It shortens the vectors.** Shorter vectors have smaller scores, smaller scores make more even averages, and even averages bring tokens together. The shorter length alone, with no FFN at all,
-explains most of it.
+These numbers are typical of twenty other stacks. The weights have standard deviation 1/√fan-in, more than those of `nn.Linear`, and no biases. The ReLU takes half of the squares away, so such an FFN
+returns vectors 0.7 times as long as its input.
 
-**Its ReLU makes tokens a little more alike.** With the length put right, a factor of four is left. Take the ReLU out as well, and the difference is gone: 12 of 20 is a coin toss.
+**Length** does most of it, with or without an FFN. Short vectors have small scores, small scores make even averages, and even averages bring tokens together. Long vectors delay the crash, but after 12
+layers all seven have crashed.
 
-And an FFN whose output is four times as long slows the fall by more than four orders of magnitude. So “an FFN speeds up the collapse” and “an FFN slows it” are both true, and what decides is its scale.
+**The ReLU** does the rest. With the length put right, a factor of four is left. Without the ReLU it is gone: r is smaller in 12 of 20 stacks, a coin toss.
 
-Dong, Cordonnier and Loukas ([2021](https://arxiv.org/abs/2103.03404)) proved the crash: attention without skips and MLPs goes to a single token *doubly exponentially*. They add that skips *and MLPs* counteract it: the more
-an MLP can stretch its input, the more slowly their bound falls. A bound from above does not forbid a faster fall, which is what you saw first. At four times the length you saw what they mean.
+{collapse.table(collapse.WITH_SKIP, (3, 24, 96))}
 
-**Skips** turn the crash into a slide, and a norm turns the slide into a crawl. The stream grows, and the norm keeps what each layer adds from growing with it. Nothing here stops the fall
-for good. Noci et al. ([2022](https://arxiv.org/abs/2206.03126)) find the same in Transformers with skips, unless each layer adds less the deeper the network is. All of this is about random weights. Training can do better.
+**Skips** turn the crash into a slide, and a norm turns the slide into a crawl. **The FFN** beside them hurts at first: after three layers r is smaller with it in all twenty stacks. From 24 layers
+on it is larger in all twenty. But that is no merit of an FFN. Without its ReLU it is a plain matrix, and does better at every depth.
+
+Dong, Cordonnier and Loukas ([2021](https://arxiv.org/abs/2103.03404)) proved the crash. Noci et al. ([2022](https://arxiv.org/abs/2206.03126)) find that skips don't stop the fall, unless each layer adds less the deeper the network is.
+All this is about random weights. Training can do better.
 """)
 
 # %% [markdown] text="attention_only_collapse-text"
 # ### Exercise `attention_only_collapse`
 #
-# *6 points · difficulty ●●○ · 10 minutes · deeper: you can come back to it later*
+# *4 points · difficulty ●●○ · 10 minutes · deeper: you can come back to it later*
 #
 # Measure the fall yourself, with attention alone and with a skip. First you need a measure. Subtract the mean token from each token, and compare what is left with what was there:
 #
@@ -386,79 +469,8 @@ try:
 except NotImplementedError:
     print("This plot appears when attention_only_collapse is written.")
 
-# %% [markdown] text="plot-collapse-after"
-# So what keeps a Transformer's tokens apart? Mostly the skip and the norm. Beside them the FFN helps a little: after 24 layers and more, r was larger with it in all
-# twenty stacks. What a Transformer loses without its FFNs is something else, and notebook 10 looks for it.
-
-# %% [markdown] text="quiz_equivariant-text"
-# ## Quiz
-#
-# One point each. Put the letter in quotes.
-#
-# ### Question `quiz_equivariant`
-#
-# You permute the tokens of a sequence and send them through an FFN. What happens to the outputs?
-#
-# - **A.** They stay as they were: the FFN does not notice the order.
-# - **B.** They are permuted in the same way.
-# - **C.** They take on new values, since the tokens are now at other positions.
-
-# %% quiz="quiz_equivariant"
-quiz_equivariant = ...  # "A", "B" or "C"
-### BEGIN SOLUTION
-quiz_equivariant = "B"
-### END SOLUTION
-
-# %% [markdown] text="quiz_kernel-text"
-# ### Question `quiz_kernel`
-#
-# The kernel size of a convolution is the length of the window that it slides along the sequence. Two convolutions, with the activation between
-# them, must compute what an FFN computes, whatever its weights. Choose the smallest kernel that does.
-#
-# - **A.** Two convolutions with kernel size 1.
-# - **B.** Two convolutions with kernel size 3.
-# - **C.** Two convolutions with kernel size T, the length of the sequence.
-
-# %% quiz="quiz_kernel"
-quiz_kernel = ...  # "A", "B" or "C"
-### BEGIN SOLUTION
-quiz_kernel = "A"
-### END SOLUTION
-
-# %% [markdown] text="quiz_shared-text"
-# ### Question `quiz_shared`
-#
-# You build the FFNs of a Transformer with six layers by `nn.ModuleList([ffn] * 6)`. What do you get?
-#
-# - **A.** What the paper describes: one FFN, shared by all positions and all layers.
-# - **B.** Six FFNs with weights of their own, equal at the start.
-# - **C.** Six times the same FFN: a sixth of the FFN parameters that the paper describes.
-
-# %% quiz="quiz_shared"
-quiz_shared = ...  # "A", "B" or "C"
-### BEGIN SOLUTION
-quiz_shared = "C"
-### END SOLUTION
-
-# %% [markdown] text="end-text"
-# ## You can now …
-#
-# - test whether any layer is position-wise, without looking inside: `is_position_wise`;
-# - place residual and norm, before and after: `residual_sublayer`;
-# - measure how the tokens of a deep stack become one, and say what speeds it up and what slows it down: `attention_only_collapse`.
-#
-# **Your own part.** Your `residual_sublayer` carries the stream past the FFN of the creek model. `machine()` runs it.
-#
-# Next: `05_parameters`, where the weights of all these layers are counted.
-
-# %% figure="progress"
-machine()
-progress()
-
-# %% [markdown] text="deeper-text"
-# ## Deeper
-#
-# *deeper: the core path goes on with `05_parameters`*
+# %% [markdown] text="witnesses-text"
+# So what keeps a Transformer's tokens apart? Mostly the skip and the norm. What it loses without its FFNs is something else, and notebook 10 looks for it.
 #
 # ### What else would show it?
 #
@@ -482,15 +494,14 @@ for name, layer in (("FFN", ffn), ("attention", attention)):
     for row in blocks:
         print("   ", " ".join("■" if value > 1e-9 else "·" for value in row))
 
-# %% [markdown] text="chunks-text"
+# %% [markdown] text="ffn_chunked-text"
 # A matrix with blocks on its diagonal only is called *block-diagonal*.
 #
 # ### In portions
 #
 # Between its two matrices an FFN is wide. For 100,000 tokens and 11,008 neurons, at two bytes a number, the hidden layer alone needs 2.2 GB. But no token waits for another one. So an FFN can take a few, forget their hidden rows
 # and go on. While a model writes, it even takes one word at a time: attention keeps the keys and values of all earlier words in its *KV cache*, and the FFN needs no cache at all.
-
-# %% [markdown] text="ffn_chunked-text"
+#
 # ### Exercise `ffn_chunked`
 #
 # *3 points · difficulty ●●○ · 5 minutes · deeper: you can come back to it later*

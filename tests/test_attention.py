@@ -141,7 +141,25 @@ def test_no_star_of_the_walls_is_in_the_gap_and_all_are_in_the_picture() -> None
     assert "plt.xlim(-3, 3)" in source and stars.abs().max() < 3 and V.abs().max() < 3
 
 
-WORDS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen"]
+WORDS = [
+    "no",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+]
 
 
 def test_models_without_an_ffn_learn_the_two_rules_as_often_as_the_text_says() -> None:

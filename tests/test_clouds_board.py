@@ -52,25 +52,35 @@ def test_dots_and_values_are_those_that_were_stored(chromium: Browser) -> None:
 
 def test_goals_are_reached_by_what_they_ask_for(chromium: Browser) -> None:
     page = opened(chromium, clouds.stacks(), reduced_motion="reduce")
-    slider = page.get_by_role("slider", name="layers")
-    slider.fill("3")
-    page.get_by_label("as long as its input").check()
-    assert sum(reached(page)) == 0, "as long as its input it falls no more slowly than attention alone"
-    page.get_by_label("four times as long").check()
-    assert sum(reached(page)) == 1
-    page.close()
-    page = opened(chromium, clouds.stacks(), reduced_motion="reduce")
-    slider = page.get_by_role("slider", name="layers")
+    slider, after = page.get_by_role("slider", name="layers"), page.locator(".ffp-after")
     assert page.locator(".cl-ghost").count() == 0, "what is to come is not drawn before it is guessed"
-    slider.fill("13")
-    assert sum(reached(page)) == 1 and page.locator(".cl-ghost").count() == 4
-    after = page.locator(".ffp-after")
+    for stop in ("2", "4", "13"):
+        slider.fill(stop)
+        assert reached(page) == [False, False], "none is below a millionth, or more than one"
+    assert page.locator(".cl-ghost").count() == 4
+    slider.fill("3")
+    assert reached(page) == [True, False]
     first = after.inner_text()
+    page.get_by_label("as long as its input").check()
+    assert reached(page) == [True, False], "as long as its input it falls no more slowly than attention alone"
     page.get_by_label("four times as long").check()
-    assert sum(reached(page)) == 2, "at the end of the clock as well"
-    slider.fill("4")
-    assert sum(reached(page)) == 2
-    assert "It was smaller in 20 of 20." in first and "1.4·10⁻⁶" in after.inner_text()
+    assert reached(page) == [True, True]
+    assert "It was smaller in 20 of 20." in first and first.startswith("As it comes")
+    assert "1.6·10⁻⁶" in first and "0.087" in after.inner_text() and "0.2." in after.inner_text()
+    page.close()
+
+
+def test_the_other_order_ticks_nothing_that_the_picture_does_not_show(chromium: Browser) -> None:
+    page = opened(chromium, clouds.stacks(), reduced_motion="reduce")
+    page.get_by_label("four times as long").check()
+    page.get_by_role("button", name="Play").click()
+    expect(page.locator(".cl-layers")).to_have_text("96 layers", timeout=20_000)
+    assert reached(page) == [False, True] and "delays the fall" in page.locator(".ffp-after").inner_text()
+    assert "with the FFN’s output made four times as long" in page.locator(".ffp-sentence").inner_text()
+    page.get_by_role("slider", name="layers").fill("3")
+    assert reached(page) == [False, True]
+    page.get_by_label("as it comes").check()
+    assert reached(page) == [True, True]
     page.close()
 
 
@@ -80,6 +90,13 @@ def test_the_clock_plays_to_the_end_and_stops(chromium: Browser) -> None:
     expect(page.get_by_role("button", name="Stop")).to_be_visible()
     expect(page.locator(".cl-layers")).to_have_text("96 layers", timeout=20_000)
     expect(page.get_by_role("button", name="Play")).to_be_visible()
+    assert reached(page) == [False, False], "pressing Play answers nothing"
+    page.get_by_role("button", name="Play").click()
+    expect(page.locator(".cl-layers")).to_have_text("3 layers", timeout=20_000)
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+    expect(page.locator(".cl-layers")).to_have_text("3 layers")
+    assert reached(page) == [True, False]
     page.close()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy
@@ -185,6 +185,8 @@ def test_the_layers_of_the_stacks_are_torchs_attention_and_ffn() -> None:
         "ffn, same length": sized, "ffn, four times": 4 * sized,
         "no relu, same length": F.normalize(mixed @ into @ back, dim=1) * mixed.norm(dim=1, keepdim=True),
         "only its length": F.normalize(mixed, dim=1) * ffn(mixed).norm(dim=1, keepdim=True),
+        "no ffn, four times": 4 * mixed,
+        "skip, norm, matrix": z + F.normalize(norm(z) @ into @ back, dim=1) * ffn(norm(z)).norm(dim=1, keepdim=True),
     }  # fmt: skip
     made = making.stacks(collapse.SETTINGS, 1, seed)
     assert set(made) == set(wanted)
@@ -210,42 +212,58 @@ def test_the_dots_are_as_far_apart_as_the_tokens() -> None:
 
 def test_what_the_text_says_of_twenty_stacks_holds() -> None:
     assert len(collapse.FRESH) == 20 and not set(collapse.FRESH) & {0, 1, 2, 3, 4}
-    alone, bare, short, same, straight, long = (
-        collapse.typical(name, 3)
-        for name in (
-            "attention",
-            "ffn",
-            "only its length",
-            "ffn, same length",
-            "no relu, same length",
-            "ffn, four times",
-        )
+    assert {*collapse.WITHOUT_SKIP, *collapse.WITH_SKIP} == set(collapse.SETTINGS)
+    r = {name: collapse.typical(name, 3) for name in collapse.SETTINGS}
+    assert r["attention"] / r["only its length"] > 4 * (r["attention"] / r["ffn, same length"]) > 12, "length does most"
+    assert r["attention"] / r["ffn, same length"] == pytest.approx(4, rel=0.05), "a factor of four is left"
+    assert 0.8 < r["no relu, same length"] / r["attention"] < 1
+    lower = {name: collapse.lower(name, "attention", 3) for name in collapse.WITHOUT_SKIP}
+    assert lower == {
+        "attention": 0, "ffn": 20, "only its length": 20, "ffn, same length": 17, "no relu, same length": 12,
+        "ffn, four times": 0, "no ffn, four times": 0,
+    }  # fmt: skip
+    assert r["no ffn, four times"] > 2 * r["ffn, four times"], "it is the length that delays, with or without an FFN"
+    assert collapse.lower("ffn, four times", "no ffn, four times", 3) == 16
+    assert all(collapse.typical(name, 12) < collapse.LEAST for name in collapse.WITHOUT_SKIP), (
+        "it is no more than a delay"
     )
-    assert alone / bare == pytest.approx(100, rel=0.05)
-    assert alone / short > 4 * (alone / same) > 12, "length explains most, and a factor of four is left"
-    assert alone / same == pytest.approx(4, rel=0.05)
-    assert 0.8 < straight / alone < 1 and collapse.lower("no relu, same length", "attention", 3) == 12
-    assert long / alone > 1e4
-    lower = {
-        name: collapse.lower(name, "attention", 3)
-        for name in ("ffn", "only its length", "ffn, same length", "ffn, four times")
-    }
-    assert lower == {"ffn": 20, "only its length": 20, "ffn, same length": 17, "ffn, four times": 0}
-    for name in ("skip", "skip, norm", "all"):
-        fall = [collapse.typical(name, n) for n in collapse.DEPTHS]
+
+
+def test_what_the_text_says_of_skips_norms_and_what_stands_beside_them_holds() -> None:
+    later = [depth for depth in collapse.DEPTHS if depth >= 24]
+    for name in collapse.WITH_SKIP:
+        fall = [collapse.typical(name, n) for n in collapse.DEPTHS if n >= 2]
         assert fall == sorted(fall, reverse=True), "nothing stops it"
-    assert collapse.typical("skip", 96) < 1e-12 < 0.1 < collapse.typical("skip, norm", 96) < collapse.typical("all", 96)
+    assert collapse.typical("skip", 96) < 1e-12 < 0.1 < collapse.typical("skip, norm", 96)
+    assert [collapse.lower("all", "skip, norm", depth) for depth in (1, 2, 3)] == [20, 20, 20], "it hurts at first"
+    assert [collapse.lower("all", "skip, norm", depth) for depth in later] == [0] * len(later)
+    for depth in collapse.DEPTHS[1:]:
+        assert collapse.lower("all", "skip, norm, matrix", depth) >= 18, "the ReLU is no help at any depth"
 
 
-def test_an_ffn_with_random_weights_shortens_vectors_by_about_a_quarter() -> None:
-    rng = numpy.random.default_rng(0)
-    x, into, back = (
-        rng.standard_normal((500, 64)),
-        rng.standard_normal((64, 256)) / 8,
-        rng.standard_normal((256, 64)) / 16,
-    )
+def test_a_table_holds_what_is_typical() -> None:
+    lines = collapse.table({"attention": "alone", "skip": "skip"}, (3, 6)).split("\n")
+    assert lines == [
+        "| typical r after | 3 layers | 6 layers |", "| --- | --- | --- |", "| alone | 1.6·10⁻⁶ | below 10⁻¹⁵ |", "| skip | 0.82 | 0.5 |"
+    ]  # fmt: skip
+
+
+def lengths_kept(into: Any, back: Any) -> float:
+    """How long the output of a random FFN is, as a part of its input's length, for a typical token."""
+    x = numpy.random.default_rng(1).standard_normal((500, len(into)))
     output = numpy.maximum(x @ into, 0) @ back
-    assert 0.2 < 1 - numpy.median(numpy.linalg.norm(output, axis=1) / numpy.linalg.norm(x, axis=1)) < 0.35
+    return float(numpy.median(numpy.linalg.norm(output, axis=1) / numpy.linalg.norm(x, axis=1)))
+
+
+def test_an_ffn_with_the_weights_of_the_stacks_keeps_the_root_of_a_half_of_the_length() -> None:
+    rng = numpy.random.default_rng(0)
+    kept = lengths_kept(rng.standard_normal((64, 256)) / 8, rng.standard_normal((256, 64)) / 16)
+    assert kept == pytest.approx(0.5**0.5, abs=0.02)
+    torch.manual_seed(0)
+    up, down = nn.Linear(64, 256), nn.Linear(256, 64)
+    assert lengths_kept(up.weight.detach().numpy().T, down.weight.detach().numpy().T) < kept / 2, (
+        "nn.Linear's are smaller"
+    )
 
 
 def test_halved_weights_do_what_the_text_says() -> None:
@@ -274,17 +292,22 @@ def test_every_rounding_of_r_shows(seed: int) -> None:
 
 
 def root_mean_squares(
-    mode: str, depth: int, shrink: float = 1.0, additions: list[list[float]] | None = None
+    mode: str,
+    depth: int,
+    shrink: float = 1.0,
+    additions: list[list[float]] | None = None,
+    before: Callable[[int, torch.Tensor], torch.Tensor] = lambda block, x: x,
 ) -> list[float]:
     """That of all numbers after `depth` random blocks, as the notebook stacks them, for twenty seeds that it does not show.
 
-    additions: gets those of what each layer adds, layer by layer, for each seed.
+    additions: gets those of what each layer adds, layer by layer, for each seed. before: what is done to x before a block, counted from 0.
     """
     sublayer, found, d = solution_answer("residual_sublayer").answer, [], 32
     for seed in range(5, 25):
         torch.manual_seed(seed)
         x, added = torch.randn(14, d), list[float]()
-        for _ in range(depth):
+        for block in range(depth):
+            x = before(block, x)
             q, k, v, o = torch.randn(4, d, d) / d**0.5
             up, down = nn.Linear(d, 4 * d), nn.Linear(4 * d, d)
 
@@ -295,9 +318,9 @@ def root_mean_squares(
                 return shrink * down(torch.relu(up(h)))
 
             for layer in (attention, ffn):
-                before = x
+                was = x
                 x = sublayer(x, layer, nn.LayerNorm(d), mode)
-                added.append((x - before).square().mean().sqrt().item())
+                added.append((x - was).square().mean().sqrt().item())
         if additions is not None:
             additions.append(added)
         found.append(x.square().mean().sqrt().item())
@@ -316,3 +339,73 @@ def test_the_stream_grows_in_pre_norm_alone_and_as_the_text_says() -> None:
     mean = torch.tensor(additions).mean(0)  # attention and FFN take turns
     assert mean[0] == pytest.approx(0.4, abs=0.05) and mean[46] > 0.9
     assert mean[1::2] == pytest.approx([0.25] * 24, abs=0.04)
+
+
+@torch.no_grad()
+def test_the_curve_begins_above_the_root_dips_below_it_and_then_rises_as_it_does() -> None:
+    sizes = {depth: root_mean_squares("pre", depth) for depth in (1, 2, 8, 24)}
+    mean = {depth: sum(found) / len(found) for depth, found in sizes.items()}
+    assert mean[1] > 1.05 and all(size < 2**0.5 for size in sizes[2])
+    assert (mean[24] - mean[8]) / (24**0.5 - 8**0.5) == pytest.approx(1, abs=0.1)
+
+
+@torch.no_grad()
+def test_attention_adds_more_where_tokens_are_alike() -> None:
+    """The cause that the text gives, tried from both sides: tokens made unlike before the last block, and alike before the first."""
+
+    def resized(x: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
+        return x * like.square().mean().sqrt() / x.square().mean().sqrt()
+
+    def unlike(block: int, x: torch.Tensor) -> torch.Tensor:
+        return resized(x - x.mean(0), x) if block == 23 else x
+
+    def alike(block: int, x: torch.Tensor) -> torch.Tensor:
+        return resized(x / 3 + torch.randn(x.shape[1]), x) if block == 0 else x
+
+    plain, cut, joined = list[list[float]](), list[list[float]](), list[list[float]]()
+    root_mean_squares("pre", 24, additions=plain)
+    root_mean_squares("pre", 24, additions=cut, before=unlike)
+    root_mean_squares("pre", 1, additions=joined, before=alike)
+    assert all(now[46] < 0.7 * was[46] for now, was in zip(cut, plain, strict=True)), "in each of the twenty stacks"
+    assert torch.tensor(cut).mean(0)[46] == pytest.approx(0.33, abs=0.02)
+    assert torch.tensor(joined).mean(0)[0] > 0.85 > 2 * torch.tensor(plain).mean(0)[0]
+
+
+# The questions
+
+
+def test_attention_that_looks_back_is_the_layer_that_is_not_equivariant() -> None:
+    x, order = torch.randn(7, 6, generator=torch.Generator().manual_seed(0)), torch.arange(7).flip(0)
+
+    def follows(f: Callable[[torch.Tensor], torch.Tensor]) -> bool:
+        return torch.allclose(f(x[order]), f(x)[order], atol=1e-5)
+
+    torch.manual_seed(0)
+    layers: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+        "A": nn.Sequential(nn.Linear(6, 24), nn.ReLU(), nn.Linear(24, 6)),
+        "B": lambda x: F.scaled_dot_product_attention(x[None], x[None], x[None])[0],
+        "C": lambda x: F.scaled_dot_product_attention(x[None], x[None], x[None], is_causal=True)[0],
+    }
+    assert [letter for letter, f in layers.items() if not follows(f)] == [
+        keys.find("quiz_equivariant").the_truth.answer
+    ]
+
+
+def test_one_ffn_in_six_places_has_one_gradient_the_sum_of_six() -> None:
+    torch.manual_seed(0)
+    ffn, x = nn.Linear(3, 3), torch.randn(5, 3)
+    apart = [nn.Linear(3, 3) for _ in range(6)]
+    for layer in apart:
+        layer.load_state_dict(ffn.state_dict())
+    assert len(list(nn.ModuleList([ffn] * 6).parameters())) == 2
+
+    def slopes(layers: list[nn.Linear]) -> torch.Tensor:
+        """Of the sum of all outputs by each W1: [layers, 3, 3], one that is there twice counted once."""
+        y = x
+        for layer in layers:
+            y = torch.tanh(layer(y))
+        return torch.stack(torch.autograd.grad(y.sum(), list({id(one.weight): one.weight for one in layers}.values())))
+
+    six = slopes(apart)
+    assert torch.allclose(slopes([ffn] * 6)[0], six.sum(0), atol=1e-5) and bool((six[0] - six[5]).abs().max() > 1e-3)
+    assert keys.find("quiz_shared").the_truth.answer == "B"

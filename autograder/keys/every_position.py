@@ -212,6 +212,26 @@ def reversed_and_rolled(f, T, d, seed=0):
     return rolled and (f(X.flip(0)) - f(X).flip(0)).abs().max() <= 1e-3 * f(X).flip(0).abs().max()
 
 
+@is_position_wise.mistake(
+    "You shift the sequence around and look whether the outputs shift along. Attention passes, and so does a layer in which every token hears the one "
+    "three places before it. Test also that no token's output depends on another token."
+)
+def rolled_alone(f, T, d, seed=0):
+    torch.manual_seed(seed)
+    X = torch.randn(T, d, dtype=torch.float64)
+    shifted = f(X.roll(1, 0))
+    return (shifted - f(X).roll(1, 0)).abs().max() <= 1e-3 * shifted.abs().max()
+
+
+@is_position_wise.form(rolled_alone)
+def rolled_by_each_step(f, T, d, seed=0):
+    torch.manual_seed(seed)
+    X = torch.randn(T, d, dtype=torch.float64)
+    Y = f(X)
+    limit = 1e-3 * Y.abs().max()
+    return all((f(torch.roll(X, n, 0)) - torch.roll(Y, n, 0)).abs().max() <= limit for n in range(1, T))
+
+
 @is_position_wise.base
 def plain_is_position_wise(f, T, d, seed=0):
     torch.manual_seed(seed)
@@ -549,6 +569,209 @@ def nothing_when_right(f, T, d, seed=0):
         first = out if first is None else first
         if (out - first).abs().max() > 1e-3 * first.abs().max():
             return False
+
+
+# position_wise_twin
+
+position_wise_twin = Key(exercises.position_wise_twin)
+
+
+@position_wise_twin.truth
+def one_row_after_the_other(f, X):
+    """The first row of X that equals a word tells its answer; other words get zeros."""
+    answers = f(X)
+
+    def g(Z):
+        rows = []
+        for word in Z:
+            row = torch.zeros_like(word)
+            for t in range(len(X) - 1, -1, -1):
+                if bool((X[t] == word).all()):
+                    row = answers[t]
+            rows.append(row)
+        return torch.stack(rows)
+
+    return g
+
+
+@position_wise_twin.right("a dictionary, and zeros for the rest")
+def with_dictionary(f, X):
+    answers = {tuple(x.tolist()): y for x, y in zip(X, f(X), strict=True)}
+
+    def g(Z):
+        return torch.stack([answers.get(tuple(z.tolist()), torch.zeros_like(z)) for z in Z])
+
+    return g
+
+
+@position_wise_twin.right("a comparison of all pairs, and x itself for the rest")
+def all_pairs(f, X):
+    Y = f(X)
+
+    def g(Z):
+        same = (Z[:, None] == X).all(dim=-1)
+        return torch.where(same.any(1, keepdim=True), Y[same.long().argmax(1)], Z)
+
+    return g
+
+
+@position_wise_twin.right("each word in its own company: it is written into X where it is nearest")
+def in_its_own_company(f, X):
+    def alone(z):
+        t = (X - z).norm(dim=1).argmin()
+        return f(torch.cat([X[:t], z[None], X[t + 1 :]]))[t]
+
+    return lambda Z: torch.stack([alone(z) for z in Z])
+
+
+@position_wise_twin.right("attention to the words of X, so sharp that it sees one only")
+def sharp_attention(f, X):
+    Y = f(X)
+    return lambda Z: torch.softmax(-1e9 * torch.cdist(Z, X), dim=-1) @ Y
+
+
+@position_wise_twin.base
+def plain_position_wise_twin(f, X):
+    Y = f(X)
+
+    def g(Z):
+        nearest = (Z[:, None] - X).abs().sum(dim=-1).argmin(dim=1)
+        return Y[nearest]
+
+    return g
+
+
+@position_wise_twin.mistake(
+    "This is the box itself. It answers X as f does, of course, but it still looks sideways: g may look at one word at a time."
+)
+def the_box_itself(f, X):
+    return f
+
+
+position_wise_twin.slip(
+    "the_box_is_asked_again",
+    replace={
+        "Y = f(X)": "",
+        "nearest = (Z[:, None] - X).abs().sum(dim=-1).argmin(dim=1)\n": "",
+        "return Y[nearest]": "return f(Z)",
+    },
+    form_of=the_box_itself,
+)
+
+
+@position_wise_twin.mistake(
+    "g gives its answers by place: the first word gets the first answer, whatever it is. "
+    "That is a favourite at every place. Look the word up, not its position."
+)
+def by_place(f, X):
+    Y = f(X)
+    return lambda Z: Y[: len(Z)]
+
+
+@position_wise_twin.form(by_place)
+def always_the_same(f, X):
+    Y = f(X)
+
+    def g(Z):
+        return Y
+
+    return g
+
+
+@position_wise_twin.mistake(
+    "g recognises the whole sentence. Give it the same words in another order, and it has forgotten all of them. It should recognise each word."
+)
+def whole_sentence(f, X):
+    Y = f(X)
+
+    def g(Z):
+        if Z.shape == X.shape and torch.equal(Z, X):
+            return Y
+        return torch.zeros_like(Z)
+
+    return g
+
+
+@position_wise_twin.mistake(
+    "f is asked about each word alone. That is position-wise, but a word alone has no company, "
+    "and f answers it differently than in X. Ask f about X, and keep what it says."
+)
+def without_company(f, X):
+    return lambda Z: torch.cat([f(z[None]) for z in Z])
+
+
+@position_wise_twin.mistake(
+    "Every word is asked at the same place of X, so the word that was there is missing from its company. Each word has to keep the company that it has in X."
+)
+def always_at_place_0(f, X):
+    return lambda Z: torch.stack([f(torch.cat([z[None], X[1:]]))[0] for z in Z])
+
+
+@position_wise_twin.mistake(
+    "Only the first number of a word is compared. Two words of X begin alike, and one of them gets the other's answer. Compare all d numbers."
+)
+def first_number(f, X):
+    Y = f(X)
+    return lambda Z: Y[(Z[:, None, 0] - X[:, 0]).abs().argmin(dim=1)]
+
+
+@position_wise_twin.mistake(
+    "g is one matrix, fitted to the answers. X has more words than a matrix can answer, so they are met only roughly. "
+    "Nothing has to be fitted: keep the answers."
+)
+def one_matrix(f, X):
+    W = torch.linalg.lstsq(X, f(X)).solution
+    return lambda Z: Z @ W
+
+
+@position_wise_twin.mistake(
+    "A word that is not in X gets an answer that depends on the words around it: f is asked about the whole "
+    "sentence again. Give it anything that is made of this one word."
+)
+def strangers_in_company(f, X):
+    Y = f(X)
+
+    def g(Z):
+        same = (Z[:, None] == X).all(dim=-1)
+        return torch.where(same.any(1, keepdim=True), Y[same.long().argmax(1)], f(Z))
+
+    return g
+
+
+@position_wise_twin.mistake(
+    "g fails for a word that is not in X. It may answer what it likes, but it has to answer: with zeros, for example."
+)
+def strangers_refused(f, X):
+    answers = {tuple(x.tolist()): y for x, y in zip(X, f(X), strict=True)}
+    return lambda Z: torch.stack([answers[tuple(z.tolist())] for z in Z])
+
+
+position_wise_twin.slip(
+    "wrong_direction",
+    "The minimum is taken over the words that g gets, so each word of X finds its nearest one. It is the other way round: one answer for each word of Z.",
+    replace={"argmin(dim=1)": "argmin(dim=0)"},
+)
+position_wise_twin.slip(
+    "answers_instead_of_a_function",
+    "The answers to X come back. A function is asked for, one that can be given other sentences: define `g` inside, and return `g`.",
+    replace={"return g": "return Y"},
+)
+position_wise_twin.slip(
+    "places_instead_of_answers",
+    "g says where each word is in X. Return what f has answered there.",
+    replace={"return Y[nearest]": "return nearest"},
+)
+position_wise_twin.slip(
+    "words_instead_of_answers",
+    "g gives back the word of X that it has found. Return what f has answered there.",
+    replace={"return Y[nearest]": "return X[nearest]"},
+)
+position_wise_twin.slip(
+    "g_returns_nothing",
+    "g ends without a `return`. It is g that answers the words, so it needs one of its own.",
+    replace={"return Y[nearest]": "Y[nearest]"},
+)
+position_wise_twin.slip("twin_not_returned", NO_RETURN, replace={"return g": ""})
 
 
 # residual_sublayer
@@ -1174,6 +1397,12 @@ attention_only_collapse.slip(
     "mean_over_the_features",
     "The residual subtracts the mean over the features. Tokens are compared with each other: the mean of the rows, `dim=0`.",
     replace={"dim=0": "dim=1, keepdim=True"},
+)
+attention_only_collapse.slip(
+    "mean_over_the_features_and_scaled_by_d_model",
+    "Two things at once. The residual subtracts the mean over the features: the mean token is the mean of the rows, `dim=0`. And the scores are divided "
+    "by √d: h is the width of the head.",
+    replace={"dim=0": "dim=1, keepdim=True", "math.sqrt(Wq.shape[1])": "math.sqrt(X.shape[1])"},
 )
 attention_only_collapse.slip(
     "residual_not_divided",
@@ -1855,10 +2084,11 @@ def rank_not_returned(ffn, X):
 
 quiz_equivariant = question(
     exercises.quiz_equivariant,
-    right="B",
+    right="C",
     wrong={
-        "A": "That would be invariance: outputs that do not notice the order at all. Here each output moves along with its token.",
-        "C": "An FFN does not know the positions, so it can't treat a token differently at another place. The outputs are the old ones, in a new order.",
+        "A": "An FFN answers each token alone, so its answers move along with the tokens. "
+        "What does a token see in the other layers, before and after a permutation?",
+        "B": "Every token sees the same tokens before and after, only in another order, and a weighted sum has no order. So the outputs move along.",
     },
 )
 
@@ -1874,9 +2104,9 @@ quiz_kernel = question(
 
 quiz_shared = question(
     exercises.quiz_shared,
-    right="C",
+    right="B",
     wrong={
-        "A": "All positions share the weights of one layer's FFN, but each layer of a Transformer has weights of its own. `[ffn] * 6` has one set for all six.",
-        "B": "A list is not a copy: `[ffn] * 6` holds the same object six times. Six different ones need six calls of the constructor.",
+        "A": "All positions share the weights of one layer's FFN, but each layer of a Transformer has weights of its own. Here one set does for all six.",
+        "C": "A list is not a copy: `[ffn] * 6` holds the same object six times. There is one W1, with one `.grad`, so nothing can part.",
     },
 )

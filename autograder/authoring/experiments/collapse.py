@@ -36,12 +36,14 @@ def stacks(settings: Mapping[str, StackSetting], depth: int, seed: int) -> dict[
 
 def _layer(x: Array, setting: StackSetting, square: Sequence[Array], into: Array, back: Array) -> Array:
     x = setting.skip * x + _heads(_normed(x) if setting.norm else x, *square)
-    if not (setting.ffn or setting.only_length):
-        return x
+    if not (setting.ffn or setting.only_length or setting.straight):
+        return x if setting.length is None else setting.length * x
     hidden = (_normed(x) if setting.norm else x) @ into
     output: Array = (np.maximum(hidden, 0) if setting.relu else hidden) @ back
     if setting.only_length:
         return x * _lengths(output) / _lengths(x)
+    if setting.straight:
+        output = hidden @ back * _lengths(output) / _lengths(hidden @ back)
     if setting.length is not None:
         output = output * setting.length * _lengths(x) / _lengths(output)
     return setting.skip * x + output

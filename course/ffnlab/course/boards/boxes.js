@@ -136,7 +136,8 @@ function lineUp(place, play) {
       made.button.tabIndex = t === state.at ? 0 : -1;
       made.button.setAttribute("aria-label", `word ${t + 1}, “${state.words[t]}”${isChanged ? `, was “${data.sentence[t]}”` : ""}`);
     });
-    look(data, state).forEach((seen, n) => {
+    look(data, state).forEach((known, n) => {
+      const seen = state.edits ? known : known.map((lamp) => ({ ...lamp, twin: -1 })); // nothing has been asked before the first edit
       const { lamps, strip, charges, verdict, row } = rows[n];
       const lit = [];
       seen.forEach(({ moved, twin, differs }, t) => {

@@ -9,6 +9,7 @@ const STEP = 900; // milliseconds a layer while it plays
 const GUESSED = 4; // stops of the clock, after which what is to come is drawn as well
 const FLOOR = -16; // the lowest power of ten in the curve
 const LEAST = 1e-15; // in double precision, smaller ones are rounding
+const CROSSED = 1e-6; // the line that one cloud is to be below while the others are above
 const SVG = "http://www.w3.org/2000/svg";
 
 /** What is drawn for a cloud: one of the stored runs. @param {string} cloud @param {any} state */
@@ -20,6 +21,9 @@ export function spread(r) {
   return r >= 0.01 ? number(r, 2) : powerOfTen(r);
 }
 
+/** The clouds whose r is below a millionth. @param {any} state @param {any} data */
+const below = (state, data) => Object.keys(NAMES).filter((cloud) => data.runs[runOf(cloud, state)].shown[state.at] < CROSSED);
+
 /** @param {string} tag @param {Record<string, any>} attributes */
 function shape(tag, attributes) {
   const made = document.createElementNS(SVG, tag);
@@ -29,10 +33,10 @@ function shape(tag, attributes) {
 
 /** @type {import("./runtime.js").Board} */
 export const board = {
-  start: () => ({ at: 0, length: "ffn" }),
+  start: () => ({ at: 0, length: "ffn", isPlaying: false }),
 
   goals: {
-    one: (state, data) => data.depths[state.at] >= 4,
+    first: (state, data) => !state.isPlaying && state.length === "ffn" && below(state, data).join() === "ffn",
     slower: (state, data) => data.depths.some((/** @type {number} */ depth, /** @type {number} */ n) => depth >= 3 && n <= state.at && data.runs[runOf("ffn", state)].shown[n] > 100 * data.runs.attention.shown[n]),
   },
 
@@ -40,7 +44,7 @@ export const board = {
     const { data } = play;
     const last = data.depths.length - 1;
     let timer = 0;
-    const slider = /** @type {HTMLInputElement} */ (element("input", { type: "range", min: 0, max: last, step: 1, "aria-label": "layers", oninput: () => { stop(); play.move({ at: Number(slider.value) }); } }));
+    const slider = /** @type {HTMLInputElement} */ (element("input", { type: "range", min: 0, max: last, step: 1, "aria-label": "layers", oninput: () => play.move({ at: Number(slider.value), isPlaying: false }) }));
     const layers = element("output", { class: "cl-layers" });
     const run = element("button", { type: "button", class: "cl-play", onclick: toggle }, "Play");
     const lengths = Object.entries(LENGTHS).map(([length, label]) => {
@@ -61,25 +65,21 @@ export const board = {
       element("p", { class: "cl-legend" }, "Each dot is a token, in two of 64 directions. The middle is the mean of all fourteen. The ring is r = 1, and r is the tokens’ distance from their mean, divided by their length. The lower axis leaves layers out as it goes on."),
     );
 
-    function stop() {
-      clearTimeout(timer);
-      timer = 0;
-      run.textContent = "Play";
-    }
     function toggle() {
-      if (timer) return stop();
-      if (play.state().at === last) play.move({ at: 0 });
-      run.textContent = "Stop";
-      timer = window.setTimeout(step, 200);
+      const { at, isPlaying } = play.state();
+      play.move({ isPlaying: !isPlaying, at: !isPlaying && at === last ? 0 : at });
+      if (!isPlaying) timer = window.setTimeout(step, 200);
     }
     function step() {
-      play.move({ at: play.state().at + 1 });
-      if (play.state().at >= last || !place.isConnected) stop();
-      else timer = window.setTimeout(step, STEP);
+      const at = play.state().at + 1;
+      play.move({ at, isPlaying: at < last && place.isConnected });
+      if (play.state().isPlaying) timer = window.setTimeout(step, STEP);
     }
 
     /** @param {any} state */
     function draw(state) {
+      if (!state.isPlaying) clearTimeout(timer);
+      run.textContent = state.isPlaying ? "Stop" : "Play";
       slider.value = String(state.at);
       const depth = data.depths[state.at];
       layers.textContent = `${depth} layer${depth === 1 ? "" : "s"}`;
@@ -126,7 +126,8 @@ export const board = {
     function words(state) {
       const depth = data.depths[state.at];
       const r = clouds.map(({ cloud }) => `${NAMES[cloud]} ${spread(data.runs[runOf(cloud, state)].shown[state.at])}`);
-      return `After ${depth} layer${depth === 1 ? "" : "s"}, r is: ${r.join("; ")}.`;
+      const length = state.length === "ffn" ? "" : `, with the FFN’s output made ${LENGTHS[state.length]}`;
+      return `After ${depth} layer${depth === 1 ? "" : "s"}${length}, r is: ${r.join("; ")}.`;
     }
     return { draw, words };
   },

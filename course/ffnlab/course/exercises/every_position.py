@@ -301,6 +301,7 @@ is_position_wise = Exercise(
     understood="Position-wise means two things at once: no token sees another, and every token meets the same map. You can test both without looking inside.",
     hints=(
         "There are two ways to fail: a token's output depends on another token, or the same vector is treated differently at another position.",
+        "Think of one vector that f sees twice. What may be different between the two times, if f is position-wise?",
         "Choose one vector v. Put it at position 0 of a random sequence, then at position 1 of another random sequence, and "
         "so on. What must be true of the outputs at those positions?",
         "If f is position-wise, all of them are g(v). If not, changing the other tokens or the position shows.",
@@ -345,6 +346,96 @@ _asked_about("what only looks position-wise", 1, "looking", with_seed=True)
 _asked_about("what does not look position-wise", 0.5, "not looking")
 
 
+# position_wise_twin
+
+
+class Sideways:
+    """Attention in which every token sees all tokens, and knows no positions: [n, d] -> [n, d]."""
+
+    def __init__(self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, bias: torch.Tensor) -> None:
+        self.q, self.k, self.v, self.bias = q, k, v, bias
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        scores = (x @ self.q) @ (x @ self.k).T / x.shape[-1] ** 0.5
+        mixed: torch.Tensor = torch.softmax(scores, dim=-1) @ (x @ self.v) + self.bias
+        return mixed
+
+
+def _draw_sentence(rng: Draw, case: int) -> dict[str, Any]:
+    """A box and a sentence X [T, d]: one word is there twice, two begin with the same number, and there are more than one affine map can answer."""
+    T, d = rng.integer(9, 11), rng.integer(4, 6)
+    X = rng.normal(T, d)
+    again, first, second = rng.distinct(3, 1, T - 1)
+    X[0] = X[again]
+    X[first, 0] = X[second, 0]
+    return {
+        "box": [rng.normal(d, d, scale=0.5), rng.normal(d, d, scale=0.5), rng.normal(d, d), rng.normal(d)],
+        "X": X,
+        "order": torch.tensor(rng.distinct(T, 0, T - 1)),
+        "strangers": rng.normal(3, d),
+    }
+
+
+position_wise_twin = Exercise(
+    "position_wise_twin",
+    draw=_draw_sentence,
+    where="the board in which your inspector goes from box to box, and the text below it.",
+    understood="Whatever one sentence shows, some map of single words shows it too. So it takes a second sentence to convict a box.",
+    hints=(
+        "The box answers equal words equally. So how many different answers does it give to this sentence, and to which words?",
+        "Ask f about X once, and keep the answers. What must g know of a word to find the right one among them?",
+        "g gets rows. For each, find a row of X that equals it, or is nearest to it, and return the answer that f gave there.",
+    ),
+)
+
+
+def _twin(answer: Any, box: Any, X: torch.Tensor) -> Any:
+    made = answer(Sideways(*box), X.clone())
+    if not callable(made):
+        raise NotAsAsked(f"{describe_result(made)} instead of a function")
+    return made
+
+
+@position_wise_twin.aspect("g answers X as f does", points=0.5)
+def twin_answers_x(answer: Any, box: Any, X: Any, order: Any, strangers: Any) -> Any:
+    return _twin(answer, box, X)(X.clone())
+
+
+@position_wise_twin.aspect("g looks at each word alone", points=1.5, needs="g answers X as f does")
+def twin_looks_at_each_word_alone(answer: Any, box: Any, X: Any, order: Any, strangers: Any) -> Any:
+    g, half = _twin(answer, box, X), len(X) // 2
+    sentences = {
+        "the words of X in another order": X[order],
+        "the first half of them": X[:half],
+        "one word": X[1:2],
+        "X twice": torch.cat([X, X]),
+    }
+    found = {label: attempt(partial(g, Z.clone())) for label, Z in sentences.items()}
+    among = torch.cat([strangers, X[order]])
+    return found | {"those of X, behind three words that are not in it": attempt(lambda: g(among)[len(strangers) :])}
+
+
+def _stranger_facts(seen: Any, inputs: dict[str, Any]) -> dict[str, bool]:
+    if not isinstance(seen, torch.Tensor) or seen.shape != (4, inputs["X"].shape[1]):
+        raise NotAsAsked(f"{describe_result(seen)}; one vector of d numbers for each word was expected")
+    return {
+        "a word that is not in X gets the same answer everywhere": torch.allclose(
+            seen, seen[:1].expand_as(seen), rtol=1e-6, atol=1e-9, equal_nan=True
+        )
+    }
+
+
+@position_wise_twin.aspect(
+    "words that are not in X", points=1, facts=_stranger_facts, needs="g looks at each word alone"
+)
+def twin_on_strangers(answer: Any, box: Any, X: Any, order: Any, strangers: Any) -> Any:
+    g, stranger = _twin(answer, box, X), strangers[:1]
+    places = [g(torch.cat(parts))[at] for parts, at in (
+        ((stranger, X[1:]), 0), ((X[:1], stranger, X[2:]), 1), ((strangers[1:], stranger), 2), ((stranger,), 0)
+    )]  # fmt: skip
+    return torch.stack(places)
+
+
 # residual_sublayer
 
 
@@ -377,7 +468,7 @@ def _norm(gain: torch.Tensor, shift: torch.Tensor, dtype: torch.dtype = torch.fl
 
 
 def _mode(mode: str) -> None:
-    @residual_sublayer.aspect(f"mode “{mode}”", points=1.5)
+    @residual_sublayer.aspect(f"mode “{mode}”", points=1)
     def in_mode(answer: Any, x: Any, weights: Any, gain: Any, shift: Any) -> Any:
         return answer(x[0], make_ffn(weights), _norm(gain, shift), mode)
 
@@ -469,7 +560,7 @@ def _residuals(answer: Any, X0: Any, weights: Any, skip: bool) -> list[Any]:
     return list(result)
 
 
-@attention_only_collapse.aspect("r(X), before any layer", points=2)
+@attention_only_collapse.aspect("r(X), before any layer", points=1.5)
 def attention_only_collapse_before_any_layer(answer: Any, X0: Any, weights: Any, X: Any) -> Any:
     tokens = {
         "X as drawn": X,
@@ -482,17 +573,17 @@ def attention_only_collapse_before_any_layer(answer: Any, X0: Any, weights: Any,
     return {label: attempt(lambda Z=Z: _residuals(answer, Z.clone(), [], False)) for label, Z in tokens.items()}  # type: ignore[misc]
 
 
-@attention_only_collapse.aspect("without skip", points=1.5, atol=1e-5, rtol=1e-5)
+@attention_only_collapse.aspect("without skip", points=1, atol=1e-5, rtol=1e-5)
 def attention_only_collapse_without_skip(answer: Any, X0: Any, weights: Any, X: Any) -> Any:
     return _residuals(answer, X0, weights, False)
 
 
-@attention_only_collapse.aspect("with skip", points=1.5, atol=1e-5, rtol=1e-5)
+@attention_only_collapse.aspect("with skip", points=1, atol=1e-5, rtol=1e-5)
 def attention_only_collapse_with_skip(answer: Any, X0: Any, weights: Any, X: Any) -> Any:
     return _residuals(answer, X0, weights, True)
 
 
-@attention_only_collapse.aspect("in float64, inputs kept", points=1, atol=1e-10, rtol=1e-10)
+@attention_only_collapse.aspect("in float64, inputs kept", points=0.5, atol=1e-10, rtol=1e-10)
 def attention_only_collapse_in_float64_inputs_kept(answer: Any, X0: Any, weights: Any, X: Any) -> Any:
     given = [X0.clone(), *(matrix.clone() for layer in weights for matrix in layer)]
     layers = list(weights)
@@ -717,7 +808,7 @@ def bottleneck_rank_ffn_and_x_stay_as_they_were(answer: Any, narrow: Any, **_: A
 quiz_equivariant = question(
     "quiz_equivariant",
     where="the section “Two rules”.",
-    understood="Equivariant: permute the tokens that go in, and the outputs are permuted in the same way.",
+    understood="Equivariant: permute the tokens that go in, and the outputs are permuted in the same way. A mask that looks back breaks it.",
 )
 
 quiz_kernel = question(

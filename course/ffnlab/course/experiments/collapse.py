@@ -5,6 +5,7 @@ The last run of this module is stored: the dots of one stack, and how far the to
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -18,14 +19,16 @@ STORED = Path(__file__).with_suffix(".json")
 DEPTHS = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96)  # the layers after which the tokens are measured
 TOKENS = 14
 SHOWN = 0  # the seed of the stack whose dots are kept
+LEAST = 1e-15  # in double precision, a smaller r is rounding
 FRESH = range(5, 25)  # those that all statements come from; 0 to 4 were looked at before
 
 
 class StackSetting(NamedTuple):
     """What a layer has beside attention.
 
-    length: of the FFN's output, as a multiple of its input's, token by token; None: as it comes. relu: whether the FFN has its activation.
-    only_length: no FFN, but its input made as long as its output would be.
+    length: of the FFN's output, as a multiple of its input's, token by token; None: as it comes. Without an FFN, of the input itself.
+    relu: whether the FFN has its activation. only_length: no FFN, but its input made as long as its output would be.
+    straight: the FFN without its activation, which is one matrix, its output made as long as it would be with it.
     """
 
     skip: bool = False
@@ -34,6 +37,7 @@ class StackSetting(NamedTuple):
     length: float | None = None
     relu: bool = True
     only_length: bool = False
+    straight: bool = False
 
 
 SETTINGS = {
@@ -43,9 +47,27 @@ SETTINGS = {
     "ffn, four times": StackSetting(ffn=True, length=4.0),
     "no relu, same length": StackSetting(ffn=True, length=1.0, relu=False),
     "only its length": StackSetting(only_length=True),
+    "no ffn, four times": StackSetting(length=4.0),
     "skip": StackSetting(skip=True),
     "all": StackSetting(skip=True, ffn=True, norm=True),
     "skip, norm": StackSetting(skip=True, norm=True),
+    "skip, norm, matrix": StackSetting(skip=True, norm=True, straight=True),
+}
+
+WITHOUT_SKIP = {
+    "attention": "attention alone",
+    "ffn": "with an FFN",
+    "only its length": "no FFN, vectors shortened as it would",
+    "ffn, same length": "FFN, output as long as its input",
+    "no relu, same length": "the same without its ReLU",
+    "ffn, four times": "FFN, output four times as long",
+    "no ffn, four times": "no FFN, vectors four times as long",
+}  # what they are called in a table
+WITH_SKIP = {
+    "skip": "attention and skip",
+    "skip, norm": "skip and norm",
+    "all": "skip, norm and FFN",
+    "skip, norm, matrix": "the same without its ReLU, as long as with it",
 }
 
 
@@ -69,3 +91,20 @@ def typical(name: str, depth: int) -> float:
 def lower(first: str, second: str, depth: int) -> int:
     """In how many of the stacks the tokens are nearer together with the first setting than with the second."""
     return sum(a < b for a, b in zip(residuals(first, depth), residuals(second, depth), strict=True))
+
+
+def table(rows: Mapping[str, str], depths: Sequence[int]) -> str:
+    """The typical r of settings after some numbers of layers, as a table in Markdown. rows: what each setting is called, by its name."""
+    head = ["typical r after", *(f"{depth} layers" for depth in depths)]
+    body = [[words, *(written(typical(name, depth)) for depth in depths)] for name, words in rows.items()]
+    return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *body))
+
+
+def written(r: float) -> str:
+    """r for people, in two digits, such as 0.12 or 1.6·10⁻⁶; what is rounding alone as an upper bound."""
+    if r < LEAST:
+        return "below 10⁻¹⁵"
+    if r >= 0.01:
+        return f"{r:.2g}"
+    digit, power = f"{r:.1e}".split("e-")
+    return f"{digit}·10⁻{str(int(power)).translate(str.maketrans('0123456789', '⁰¹²³⁴⁵⁶⁷⁸⁹'))}"

@@ -30,8 +30,8 @@ PREDICTIONS = {
         options=("about 1", "about 4", "about 24", "more than 1,000"),
         right="about 4",
         explanation="""Every layer adds to the stream, and in pre-norm nothing brings the stream back to size. So it grows, typically to four times its
-        size. Post-norm resets the size after every sum. In pre-norm each layer reads a normed x, so what it adds stays small, and counts for less
-        and less beside a stream that grows.""",
+        size. Post-norm resets the size after every sum. In pre-norm each layer reads a normed x, so what it adds stays about as large as that, and
+        counts for less and less beside a stream that grows.""",
     ),
     "first_to_fall": Prediction(
         question="Which of four stacks of random layers makes the tokens one soonest?",
