@@ -252,21 +252,15 @@ for facts in (512, *fact_stores.LIMIT_FACTS):
         f"32 neurons, {facts / 32:2.0f} facts each: {min(shares):4.0%} to {max(shares):4.0%} known, {min(bits):.2f} to {max(bits):.2f} bits per weight"
     )
 print()
-for facts in fact_stores.LONG_FACTS:
-    usual, long = (
-        [round(share * facts) for share in runs(facts)]
-        for runs in (lambda n: fact_stores.fresh(n, 16), fact_stores.longer)
-    )
-    print(
-        f"16 neurons, {facts:4} facts: {min(usual)} to {max(usual)} known after 400 steps, {min(long)} to {max(long)} after 8000"
-    )
+usual, long = ([round(512 * share) for share in shares] for shares in (fact_stores.fresh(512, 16), fact_stores.longer()))
+print(f"16 neurons, 512 facts: {min(usual)} to {max(usual)} known after 400 steps, {min(long)} to {max(long)} after 8000")
 
 # %% [markdown] text="bits-after"
 # The store holds **1.5 bits per weight** at 16 facts per neuron, and up to 1.9 at its limit, about 20 facts per neuron. Allen-Zhu and Li (2024, arXiv
 # 2404.05405) find about **2 bits per
 # parameter** in whole language models that have seen each fact a thousand times. A few neurons and 400 steps come close to that.
 #
-# Beyond the limit, twenty times as many steps help with 512 facts, nearly up to the 256 that fit; with 1024 they do next to nothing.
+# Beyond the limit, twenty times as many steps help with 512 facts, nearly up to the 256 that fit.
 #
 # Do you believe the table? The next cell trains one row again, with *your* `train_fact_ffn`, on other facts.
 

@@ -164,14 +164,12 @@ def test_sixteen_facts_fit_into_a_neuron_and_twenty_are_the_limit() -> None:
 
 def test_more_to_learn_means_fewer_known_and_more_steps_do_not_mend_it() -> None:
     assert min(fact_stores.fresh(256, 16)) == 1
-    usual, long = ([512 * share for share in runs] for runs in (fact_stores.fresh(512, 16), fact_stores.longer(512)))
+    usual, long = ([512 * share for share in runs] for runs in (fact_stores.fresh(512, 16), fact_stores.longer()))
     assert len(long) == 15 and all(after > before for before, after in zip(usual, long, strict=True))
     assert 230 < statistics.fmean(long) < 256 and "with 512 facts, nearly up to the 256 that fit" in text()
-    assert max(1024 * share for share in fact_stores.longer(1024)) < min(long)
     known = [round(1024 * share) for share in fact_stores.fresh(1024, 16)]
     assert f"a tenth of 1024: {min(known)} to {max(known)} of them" in said("overloaded")
     assert statistics.fmean(fact_stores.fresh(512, 16)) == pytest.approx(1 / 3, abs=0.03)
-    assert abs(statistics.fmean(fact_stores.longer(1024)) - statistics.fmean(fact_stores.fresh(1024, 16))) < 0.015
     table = fact_stores.accuracy(4096, 256)
     assert f"know {100 * min(table):.0f} to {100 * max(table):.0f} %" in said("overloaded")
 

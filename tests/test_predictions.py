@@ -171,7 +171,7 @@ def test_the_right_answers_about_models_are_what_the_atlas_counts() -> None:
 def test_the_right_answers_about_pairs_are_what_the_stored_runs_say() -> None:
     runs = stored_capstone.stored()["runs"]
     known = {name: {size: 100 * mean(run["accuracy"]) for size, run in sizes.items()} for name, sizes in runs.items()}
-    assert active_course().prediction("without_ffn").is_right(known["none"]["24"]) and round(known["none"]["24"]) == 80
+    assert active_course().prediction("without_ffn").is_right(known["none"]["24"]) and round(known["none"]["24"]) == 78
     equal_total = {name: known[name]["40"] for name in ("none, 3 blocks", "relu", "swiglu", "moe, equal total")}
     assert max(equal_total, key=lambda name: equal_total[name]) == "swiglu"  # best_at_1600
 
@@ -191,10 +191,9 @@ def test_the_right_answers_about_text_are_what_the_stored_runs_say() -> None:
     kinds = [runs[name] for name in ("relu", "swiglu", "moe, equal total", "moe, equal active")]
     means = [mean(one) for one in kinds]
     assert max(means) - min(means) < 0.01 < 0.006 * min(means)  # gaps_on_text
-    assert all(mixture < relu for mixture, relu in zip(kinds[3], kinds[0], strict=True))
     for kind in kinds:
         assert all(0.02 <= none - one < 0.045 for none, one in zip(runs["none"], kind, strict=True))
-        assert all(one < more for more, one in zip(runs["none, 6 blocks"], kind, strict=True))
+    assert all(none - more < 0.02 for none, more in zip(runs["none"], runs["none, 6 blocks"], strict=True))
 
 
 def test_the_right_answers_about_the_little_world_are_what_its_model_does() -> None:

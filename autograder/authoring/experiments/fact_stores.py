@@ -27,6 +27,7 @@ from ffnlab.course.experiments.fact_stores import (
     LONG_STEPS,
     LONG_WIDTH,
     OUT,
+    OVERLOAD,
     PER_NEURON,
     ROOM,
     SEEDS,
@@ -150,7 +151,7 @@ def known(count: int, width: int, seeds: tuple[int, ...] = FRESH, steps: int = S
 def fresh() -> dict[str, Any]:
     """What is stored of FRESH."""
     sizes = [(PER_NEURON * width, width) for width in WIDTHS[1:-1]]
-    sizes += [(count, LIMIT_WIDTH) for count in LIMIT_FACTS] + [(count, LONG_WIDTH) for count in LONG_FACTS]
+    sizes += [(count, LIMIT_WIDTH) for count in LIMIT_FACTS] + [(count, LONG_WIDTH) for count in OVERLOAD]
     found: dict[str, dict[str, list[float]]] = {}
     for count, width in sizes:
         found.setdefault(str(count), {})[str(width)] = known(count, width)
@@ -160,7 +161,7 @@ def fresh() -> dict[str, Any]:
             f"{count} facts, {width} neurons": with_room(count, width, out) for (count, width), out in ROOM.items()
         },
         "knocked": knocked_out(),
-        "longer": {str(count): known(count, LONG_WIDTH, FRESH, LONG_STEPS) for count in LONG_FACTS},
+        "longer": known(LONG_FACTS, LONG_WIDTH, FRESH, LONG_STEPS),
     }
 
 

@@ -25,7 +25,8 @@ ROOM = {
     (64, 512): (4, 8, 16, 32),
     (128, 256): (4, 8, 16),
 }  # facts and width of stores with room to spare: how many neurons are taken out
-LONG_WIDTH, LONG_FACTS, LONG_STEPS = 16, (512, 1024), 8000  # whether more steps help where there are too many facts
+LONG_WIDTH, LONG_FACTS, LONG_STEPS = 16, 512, 8000  # whether more steps help where there are too many facts
+OVERLOAD = (LONG_FACTS, 1024)  # too many facts for LONG_WIDTH
 STORE_FACTS, STORE_WIDTH = 512, 128
 OUT = (1, 2, 4, 8)  # how many neurons are taken out of such a store
 
@@ -68,14 +69,14 @@ def accuracy(count: int, width: int) -> list[float]:
 
 
 def fresh(count: int, width: int) -> list[float]:
-    """The same, one for each of FRESH: 16 facts for each neuron; LIMIT_FACTS with LIMIT_WIDTH; LONG_FACTS with LONG_WIDTH."""
+    """The same, one for each of FRESH: 16 facts for each neuron; LIMIT_FACTS with LIMIT_WIDTH; OVERLOAD with LONG_WIDTH."""
     shares: list[float] = stored()["fresh"][str(count)][str(width)]
     return shares
 
 
-def longer(count: int) -> list[float]:
-    """The shares of `count` facts, one of LONG_FACTS, that FFNs of width LONG_WIDTH know after LONG_STEPS, one for each of FRESH."""
-    shares: list[float] = stored()["longer"][str(count)]
+def longer() -> list[float]:
+    """The shares of LONG_FACTS facts that FFNs of width LONG_WIDTH know after LONG_STEPS, one for each of FRESH."""
+    shares: list[float] = stored()["longer"]
     return shares
 
 

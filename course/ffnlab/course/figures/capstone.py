@@ -126,8 +126,7 @@ def dashboard(measure: str = "accuracy", equal: str = EQUAL[0], words: int = 40)
             end, words_after = max(*found, reach[1]), f"{words_after} ± {_written(measure, spread)}"
         across = min(frame.across(end), frame.right) + 12
         shapes.append(svg.text(across, middle + 5, words_after, size=12.5, bold=n in first, halo=True))
-    seeds = len(experiment.stored()["settings"]["seeds"])
-    legend = f"bar: mean of {seeds} seeds; dots: the seeds; line: ± one standard deviation; bold: best, or level"
+    legend = "bar: mean; dots: the seeds; line: ± one standard deviation; bold: best, or level"
     if len(listed[0][1]) == 1:
         legend = "counted, not measured: the same for every seed"
     shapes.append(svg.text(LEFT, frame.bottom + 42, legend, size=12, fill=style.MUTED))
