@@ -208,7 +208,9 @@ def test_a_flag_asks_for_its_reason_and_a_wrong_one_costs_three_moves(page: Page
     slider.fill("1")
     page.get_by_text("It can’t be done").click()
     page.get_by_role("button", name="It is red.").click()
-    assert "That is not why. Look again." in page.inner_text("body"), "what has settled another goal was a try at this one"
+    assert "That is not why. Look again." in page.inner_text("body"), (
+        "what has settled another goal was a try at this one"
+    )
     page.get_by_text("It can’t be done").click()
     page.get_by_role("button", name="It ends at 0.").click()
     assert "after 3 more moves" in page.inner_text("body"), "no reason is found by pressing all"

@@ -242,7 +242,10 @@ def test_a_fader_pulled_to_its_end_and_back_loses_nothing(chromium: Browser) -> 
 @needs_chromium
 def test_votes_get_three_right_and_the_fourth_goes_by_a_flag(chromium: Browser) -> None:
     page = opened(chromium, desk.votes())
-    quiet, red = "getComputedStyle(document.querySelector('.vt-ends')).color", "getComputedStyle(document.querySelector('.vt-said')).color"
+    quiet, red = (
+        "getComputedStyle(document.querySelector('.vt-ends')).color",
+        "getComputedStyle(document.querySelector('.vt-said')).color",
+    )
     assert page.evaluate(f"{quiet} === {red}"), "what says nothing is not wrong yet"
     for name, vote in (("creek", "3"), ("cold", "1"), ("warm", "-5"), ("lawn", "-4")):
         fader(page, name).fill(vote)
