@@ -342,12 +342,11 @@ predict("learned_attention")
 # %% code="learned-attention" output="fixed"
 for rule, words in (("way", "over or into"), ("feeling", "glad or sorry")):
     shares = sorted(run[rule] for run in without_ffn.stored()["runs"].values())
-    print(f"{words:13} right:", *(f"{share:4.0%}" for share in shares))
+    print(f"{words:13} right:", *(f"{share:.0%}" for share in shares))
 
 # %% [markdown] text="learned-attention-after"
-# So the answer is no longer “no”: attention *can* say over or into. NNN of the sixteen models do, and MMM tell glad from sorry. The others toss a coin. The norms may
-# have helped; *Deeper* shows how. Sixteen twins of notebook 00 only average but have an FFN, and all of them learn both rules. An FFN is not the only way to put two
-# features together. It is the sure one.
+# So attention *can* say over or into, without an FFN. The models that have not found out how toss a coin. The norms may have helped; *Deeper* shows how. The sixteen
+# twins of notebook 00 only average but have an FFN, and all of them learn both rules. An FFN is not the only way to put two features together. It is the sure one.
 #
 # ## 5 · Fold the plane
 #

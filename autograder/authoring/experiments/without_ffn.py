@@ -1,4 +1,7 @@
-"""Trains models without an FFN: `python -m autograder.authoring.experiments.without_ffn` writes without_ffn.json in ten minutes of one core."""
+"""Trains models without an FFN: `python -m autograder.authoring.experiments.without_ffn` writes without_ffn.json in ten minutes of one core.
+
+Seeds that are stored are not trained again, so a run that was interrupted goes on where it was.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import Any
 import torch
 
 from ffnlab.course.experiments import world
-from ffnlab.course.experiments.without_ffn import FRESH, SETTING, STORED
+from ffnlab.course.experiments.without_ffn import FRESH, SETTING, STORED, stored
 
 
 def run(seed: int) -> dict[str, Any]:
@@ -16,12 +19,8 @@ def run(seed: int) -> dict[str, Any]:
     return world.judged(world.train(SETTING, seed), world.TASKS[SETTING.task])
 
 
-def main() -> None:
-    torch.set_num_threads(1)
-    runs = {}
-    for seed in FRESH:
-        runs[str(seed)] = run(seed)
-        print(f"seed {seed}: {runs[str(seed)]}", flush=True)
+def store(runs: dict[str, dict[str, Any]]) -> None:
+    """Writes what was found, a line for each seed."""
     about = {
         "made by": "python -m autograder.authoring.experiments.without_ffn",
         "fresh": FRESH,
@@ -29,6 +28,17 @@ def main() -> None:
     }
     lines = ",\n".join(f'  "{seed}": {json.dumps(found)}' for seed, found in runs.items())
     STORED.write_text(f'{{"about": {json.dumps(about)},\n"runs": {{\n{lines}\n}}}}\n', encoding="utf-8")
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    runs = stored()["runs"] if STORED.exists() else {}
+    for seed in FRESH:
+        if str(seed) in runs:
+            continue
+        runs[str(seed)] = run(seed)
+        print(f"seed {seed}: {runs[str(seed)]}", flush=True)
+        store(runs)
 
 
 if __name__ == "__main__":
