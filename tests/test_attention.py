@@ -157,7 +157,7 @@ def test_models_without_an_ffn_learn_a_rule_or_toss_a_coin_and_twins_with_one_le
     exec(demonstration("learned-attention"), {"without_ffn": without_ffn})
     printed = capsys.readouterr().out.splitlines()
     assert [line.split().count("100%") for line in printed] == [way, feeling]
-    twins = twin.stored()["runs"]
+    twins = twin.stored()["twins"]
     assert all(twins[str(seed)]["on"][rule] == 1 for seed in twin.FRESH for rule in ("way", "feeling"))
 
 
