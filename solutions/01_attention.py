@@ -345,8 +345,9 @@ for rule, words in (("way", "over or into"), ("feeling", "glad or sorry")):
     print(f"{words:13} right:", *(f"{share:.0%}" for share in shares))
 
 # %% [markdown] text="learned-attention-after"
-# So attention *can* say over or into, without an FFN. The models that have not found out how toss a coin. The norms may have helped; *Deeper* shows how. The sixteen
-# twins of notebook 00 only average but have an FFN, and all of them learn both rules. An FFN is not the only way to put two features together. It is the sure one.
+# So attention *can* say over or into, without an FFN. The other models toss a coin. They have norms as well: see *Deeper*. The sixteen twins of
+# notebook 00 only average but have an FFN, and all learn both rules. Of its sixteen with both, fourteen learn *over or into*. So an FFN is not the only way to put two
+# features together. But where attention only averages, nothing else does.
 #
 # ## 5 · Fold the plane
 #
