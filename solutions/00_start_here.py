@@ -38,8 +38,7 @@ play(creek.switch())
 # %% figure="creek-after"
 veil("What does it lose?", "when you have switched the FFN off", of="creek_switch.off", text="""
 It still speaks. It writes a proper sentence to the end. But for two words it has no idea: it finds *over* and *into* nearly equally probable, between 46 and
-54 % in every scene of this world, and *glad* and *sorry* as well. It writes down the one that is ahead. The same words always get the same answer, but over all
-scenes that answer is as good as tossing a coin.
+54 % in every scene of this world, and *glad* and *sorry* as well. It writes down the one that is ahead. Over all scenes, that is right about as often as a coin.
 
 Why *over or into*? In this world everybody goes **over** cold water and **into** warm water. On land it is the other way round, because cold land is under soft
 snow. So *creek* alone tells you nothing about over or into, and *cold* alone tells you nothing either. *Glad or sorry* needs two words as well, so that is the
@@ -47,18 +46,19 @@ second coin. Which two? You can find out below.
 
 And the snow? The model has gone on from its own wrong word. In this world *into* and *cold* mean snow, so it sees snow on a creek, and is sure of it. The sight needs
 two words as well, but those two add up. *Over* speaks for ice and for flowers, *cold* speaks for ice and for snow, and ice gets both votes. *Over or into* can't be
-added up: *cold* speaks for *over* at a creek and against it on a lawn. Where attention only averages, as in this model, putting together what can't be added up is left
-to the FFN. You have just switched it off.
+added up: *cold* speaks for *over* at a creek and against it on a lawn. In this model attention only averages, and there is no norm. So putting together what can't be
+added up is left to the FFN, and you have just switched it off.
 """)
 
 # %% [markdown] text="scenes-text"
-# One sentence may be luck. So count. The first sentence above was new to the model: in all that it has read, no creek was ever called cold.
+# One sentence may be luck, so count. There are 1,792 sentences that the model has never read. In none of those that it has read is a creek called cold.
 
 # %% figure="predict-right-without-ffn"
 predict("right_without_ffn")
 
 # %% [markdown] text="scenes-words"
-# A sentence counts as *right* if no word is wrong. It counts as *proper* if no word is wrong except perhaps the way, the feeling and the sight.
+# A sentence counts as *right* if no word is wrong. Three words are hard: the way (*over* or *into*), the feeling (*glad* or *sorry*) and the sight at the end. A sentence
+# counts as *proper* if all its other words are right.
 
 # %% code="next-word-all" output="fixed"
 model = toy_transformer.load()
@@ -81,12 +81,12 @@ veil("Which of them still speaks?", "when you have asked the twin", of="creek_tw
 The twin stammers. Of its 1,792 sentences without the FFN not one is proper. We trained sixteen more such twins from other random starts. Of their sentences 0 to
 24 % are proper.
 
-So can a model not speak without its FFN? Careful. *Off* means that the FFN writes zeros, and the twin has never met those. Let it write something else, then: at each
-position always the same numbers, the mean of what it writes there. They depend on no word. Now all 1,792 sentences of the twin are proper, and 55 to 100 % of the sixteen
-others'. What they missed was mostly a push that they had got used to. But the coins are coins again: the twin is right about *over or into* in half of the scenes, and
-about *glad or sorry* too.
+So can a model not speak without its FFN? *Off* means that the FFN writes zeros, and the twin has never met those. Try something else in its place: at each position the
+mean of what the FFN writes there. That is the same whatever the words are. Now all 1,792 sentences of the twin are proper. Of the sixteen others' sentences 55 to
+100 % are. So a model can speak without an FFN that reads. Most of them only missed a constant push. But the coins are coins again: the twin
+is right about *over or into* in half of the scenes, and about *glad or sorry* too.
 
-The first test is called **zero ablation**, the second **mean ablation**. When somebody tells you that a model breaks without one of its parts, ask which it was.
+The first test is called **zero ablation**, the second **mean ablation**. When somebody tells you that a model breaks without one of its parts, ask which of the two tests it was.
 
 One more confession. In all these models attention only averages the words so far, so that you can see what the FFN does. We also trained sixteen models whose attention
 learns, like that of a real Transformer. They stammer less: with zeros 20 to 100 % of their sentences are proper, and with the mean all of them are.
@@ -94,7 +94,7 @@ learns, like that of a real Transformer. They stammer less: with zeros 20 to 100
 
 # %% [markdown] text="about-text"
 # The course is about that switch. One half of the machine inside a language model is famous: **attention**. The other half is the **feed-forward network**, FFN
-# for short. Guess once more. Guesses earn no points. They make you look more closely. Before you choose, you may say how sure you are. After eight such
+# for short. Guess once more. Guesses earn no points. Before you choose, you may say how sure you are. After eight such
 # guesses `progress()` shows how often you were right when you were certain.
 
 # %% figure="predict-gpt3-ffn-share"
@@ -108,7 +108,7 @@ predict("gpt3_ffn_share")
 # | **Difficulty** | none |
 # | **Time** | 20 minutes on the core path; 5 more for a rule to find |
 # | **You need** | Python, and to have met a PyTorch tensor once |
-# | **Points** | 4 |
+# | **Points** | 2 |
 #
 # Go through every notebook from top to bottom, with **Shift + Enter** in each cell.
 #
@@ -132,7 +132,7 @@ anatomy.block("")
 # %% [markdown] text="doctor-text"
 # ## Is your machine ready?
 #
-# Each line below should begin with `[OK]`. A line with `[FAIL]` says what to do about it.
+# Each line should begin with `[OK]`. A `[FAIL]` says what to do.
 
 # %% figure="doctor"
 ready = doctor()
@@ -151,7 +151,7 @@ controls.show(figures.bars, position=controls.slider("position", 0, 13, 1, 3))
 
 # %% [markdown] text="slider-after"
 # Move the slider, or press a row. The sentence under a figure says in words what is drawn. These numbers come from a random seed; nobody has learned them. The sheet
-# behind it is the second sentence of the batch, because a model works on several sentences at once.
+# behind it is the second sentence of the batch.
 #
 # ## Shapes, read aloud
 #
@@ -179,7 +179,7 @@ print("x[0, 3] ", list(x[0, 3].shape), "         one token")
 # ## Be wrong on purpose
 #
 # Below each exercise is a check. It runs your code on a few inputs and knows many of the mistakes that people make. Here is one: this function should return the three
-# sizes of `x`, in the order of the shape, and for the `x` above it does. Run the cell. Then put other mistakes behind `return`.
+# sizes of `x`, in the order of the shape, and for the `x` above it does. Run the cell. Then put other mistakes behind `return`, and see which of them it knows.
 
 
 # %% code="wrong-on-purpose"
@@ -230,7 +230,7 @@ play(creek.rule())
 # %% [markdown] text="feeling-exercise-text"
 # ### Exercise `feeling`
 #
-# *2 points · difficulty ●●○ · 5 minutes*
+# *no points: this one is for the detective in you · difficulty ●●○ · 5 minutes*
 #
 # Write down the rule of *glad or sorry*.
 #
@@ -253,7 +253,7 @@ def feeling(water, cold, spunky):
 #
 # The check in the notebook uses **public inputs**. They are the same for everybody, and you can run the check as often as you like. When an instructor grades your
 # work, your functions are called on **hidden inputs**: drawn in the same way, but with other numbers and sizes. They are the same for all students, and nobody sees
-# them. The points you earn there are your grade. So write what the exercise asks for, for any input, and the check will agree with the grade.
+# them. The points you earn there are your grade. Code that does what the exercise asks for, for any input, earns the same in both.
 #
 # ### Question `quiz_hidden`
 #

@@ -331,10 +331,10 @@ for a, b in ((-1, -1), (-1, 1), (1, -1), (1, 1)):
     print(f"{a:2}  {b:2}   {weights[1]:16.2f}   {(weights @ (X @ Wv)).item():6.2f}")
 
 # %% [markdown] text="head-after"
-# The mix is still in the hull of its values. It is the faders that do the thinking. So what can be claimed? **With a single token, or with weights that don't depend
+# The mix is still in the hull of its values. So what can be claimed? **With a single token, or with weights that don't depend
 # on the features, attention is affine and can't do XOR.** Affine means linear plus a constant.
 #
-# A head *can* do it. Does training find it? Sixteen models of the little world, each from its own random start, have learned attention and norms, but **no FFN**.
+# A head *can* do it where one token has both. In the creek they stand in two words. Sixteen models of the little world, each from its own random start, have learned attention and norms, but **no FFN**.
 
 # %% figure="predict-learned-attention"
 predict("learned_attention")
@@ -345,16 +345,15 @@ for rule, words in (("way", "over or into"), ("feeling", "glad or sorry")):
     print(f"{words:13} right:", *(f"{share:.0%}" for share in shares))
 
 # %% [markdown] text="learned-attention-after"
-# So attention *can* say over or into, without an FFN. The other models toss a coin. They have norms as well: see *Deeper*. The sixteen twins of
-# notebook 00 only average but have an FFN, and all learn both rules. Of its sixteen with both, fourteen learn *over or into*. So an FFN is not the only way to put two
-# features together. But where attention only averages, nothing else does.
+# So some of them say over or into without an FFN. Their norms may do it: see *Deeper*. Without a norm, one head at *jump* can't. Each word's share depends on that word
+# alone, so the mix has the sign of a sum over the words, and no such sum will do. The sixteen twins of notebook 00 average, have an FFN and no norm, and all learn both.
 #
 # ## 5 · Fold the plane
 #
 # The mix at *jump* holds a for water and b for cold, so each scene is a corner of a square. From here on 1 is *into*, the blue balls, and 0 is *over*, the orange ones. One straight cut leaves at least one ball on the wrong side, because that
 # is the desk with four votes again.
 #
-# Now give the token two neurons. Where a neuron's sum is below 0, ReLU makes it 0. So one whole side of a line is folded onto that line, the neuron's **hinge**. The
+# Now give the token two neurons. Where a neuron's sum is below 0, ReLU makes it 0. So one whole side of a line is pressed flat onto that line, the neuron's **hinge**. The
 # neuron has a kink there. Press *Play*: two neurons fold the sheet, one knife cuts it, and it is unfolded again. Two balls come out right. Move the
 # hinges and the knife.
 
@@ -505,7 +504,7 @@ for H in (3, 4, 8):
     print(f"Linear → LayerNorm → Linear, {H} hidden: {share:4.0%}")
 
 # %% [markdown] text="quiz_xor-text"
-# LayerNorm divides by the spread of the token's own numbers, and such a division is not linear. With ReLU more width helps. With LayerNorm it hurts. So four things in a block are not linear: attention's products of X with X, the softmax, the norm, and the activation of the FFN. The norm works on one
+# LayerNorm divides by the spread of the token's own numbers, and such a division is not linear. With ReLU more width helps. With LayerNorm it hurts here. So four things in a block are not linear: attention's products of X with X, the softmax, the norm, and the activation of the FFN. The norm works on one
 # token alone as well. Only the FFN has as many neurons as you like, and with ReLU each of them adds a kink.
 #
 # ### Question `quiz_xor`

@@ -355,7 +355,7 @@ quiz_kernel = "A"
 # You build the FFNs of a Transformer with six layers by `nn.ModuleList([ffn] * 6)`, and train. What happens?
 #
 # - **A.** What the paper describes: all positions and all layers share one FFN.
-# - **B.** All layers share one FFN, and each step moves it by the sum of six gradients.
+# - **B.** All layers share one FFN, and its gradient is the sum of six.
 # - **C.** All layers share their weights at the start. Six different gradients soon part them.
 
 # %% quiz="quiz_shared"
@@ -368,7 +368,7 @@ quiz_shared = "B"
 # ## You can now …
 #
 # - test whether any layer is position-wise, without looking inside: `is_position_wise`;
-# - say why one sentence can't convict attention: `position_wise_twin`;
+# - say why one sentence can't convict attention that sees all tokens: `position_wise_twin`;
 # - place residual and norm, before and after: `residual_sublayer`.
 #
 # **Your own part.** Your `residual_sublayer` carries the stream past the FFN of the creek model. `machine()` runs it.
@@ -472,9 +472,9 @@ except NotImplementedError:
 # %% [markdown] text="witnesses-text"
 # So what keeps a Transformer's tokens apart? Mostly the skip and the norm. What it loses without its FFNs is something else, and notebook 10 looks for it.
 #
-# ### What else would show it?
+# ### Who else can say that a layer is position-wise?
 #
-# Three witnesses say the same in other words. A **loop** asks the FFN about one token after the other. A **convolution** with kernel size 1 slides the same small network over
+# There are three more witnesses. A **loop** asks the FFN about one token after the other. A **convolution** with kernel size 1 slides the same small network over
 # the tokens; the paper of 2017 describes its FFN like that, too. And the **Jacobian**, the derivative of every output number by every input number, shows at once who depends on whom. Each of its blocks
 # belongs to one output token and one input token. Where nothing depends, the block is zero.
 

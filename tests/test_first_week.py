@@ -160,7 +160,7 @@ def test_the_handout_holds_what_the_class_works_on(week: Week) -> None:
     names = zipfile.ZipFile(week.home / "dist" / "course.zip").namelist()
     there = {name for name in assignments() if any(f"/{name}.ipynb" in entry for entry in names)}
     assert there == {"00_start_here", "01_attention", FFN, "03_activations"}
-    assert "36 points in this class" in week.said["autograder handout"]
+    assert "34 points in this class" in week.said["autograder handout"]
 
 
 def test_what_was_handed_in_is_collected_and_what_only_a_person_knows_is_listed(week: Week) -> None:

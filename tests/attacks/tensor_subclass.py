@@ -3,7 +3,7 @@
 from attacks import Attack
 
 attack = Attack(
-    says="first of your three numbers",
+    says="a tensor of shape \\[3\\] is not right",
     answer="""
 import torch
 

@@ -3,7 +3,7 @@
 from attacks import Attack
 
 attack = Attack(
-    says="are missing",
+    says="a tuple with 11 values is not right",
     answer="""
 import numpy as np
 import torch
