@@ -271,7 +271,7 @@ def zero():
 def test_what_cannot_be_had_is_said_and_no_section_is_written(
     before: str, constant: str, said: str, course: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert float(check("activation", activation(constant, before))) == 11
+    assert float(check("activation", activation(constant, before))) == active_course().exercise("activation").points
     shown = capsys.readouterr().out
     assert (f"This code is not in `my_transformer.py`: {said}" if said else NOTED) in shown
     assert (course / KEPT.file).exists() == (not said)
@@ -303,7 +303,7 @@ def test_a_file_that_the_learner_has_changed_is_left_alone(
     file.write_bytes(file.read_bytes() + damage)
     changed = file.read_bytes()
     capsys.readouterr()
-    assert float(check("activation", activation("0"))) == 11
+    assert float(check("activation", activation("0"))) == active_course().exercise("activation").points
     shown = capsys.readouterr().out
     assert "You have changed `my_transformer.py`, so it stays as it is, without this answer." in shown
     assert file.read_bytes() == changed
@@ -347,7 +347,7 @@ def test_a_power_cut_leaves_the_old_file_or_the_new_one(
 
     with monkeypatch.context() as patched:
         patched.setattr(Path, "replace", full)
-        assert float(check("activation", activation("0"))) == 11
+        assert float(check("activation", activation("0"))) == active_course().exercise("activation").points
     assert "`my_transformer.py` could not be written: No space left on device." in capsys.readouterr().out
     assert written(course) == before and not list(course.glob("*.draft"))
     (course / f"{KEPT.file}.draft").write_text("half of a", encoding="utf-8")  # of a kernel that was killed
@@ -381,7 +381,7 @@ def test_outside_of_a_course_and_in_a_course_without_parts_nothing_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert float(check("activation", activation("0"))) == 11
+    assert float(check("activation", activation("0"))) == active_course().exercise("activation").points
     assert [file for file in tmp_path.iterdir() if file.name == KEPT.file] == []
     assert Course("ffnlab.boards", keys="none").kept is None
     assert kept_code.load() == ({}, {})
@@ -557,7 +557,7 @@ def test_where_a_notebook_is_tested_or_graded_nothing_is_written_and_nothing_is_
 ) -> None:
     monkeypatch.setenv(*variable)
     monkeypatch.setattr(machine, "run", raises)
-    assert float(check("activation", activation("0"))) == 11
+    assert float(check("activation", activation("0"))) == active_course().exercise("activation").points
     machine.machine()
     assert shown == [] and not (course / KEPT.file).exists()
 
