@@ -7,12 +7,12 @@ times fifteen more, and writes ffnlab's experiments/balance.json: five minutes o
 from __future__ import annotations
 
 import itertools
-import json
 import time
 from typing import Any
 
 import torch
 
+from autograder.authoring.experiments.write import TORCH, write
 from ffnlab.course.experiments.balance import (
     CURES,
     EVERY,
@@ -98,20 +98,6 @@ def fresh() -> tuple[list[float], dict[str, dict[str, Any]]]:
     return nothing, found
 
 
-def save(about: dict[str, Any], found: dict[str, dict[str, Any]], told: dict[str, dict[str, Any]]) -> None:
-    """Write the file: a line for each setting."""
-
-    def lines(settings: dict[str, dict[str, Any]]) -> str:
-        return ",\n".join(
-            f"  {json.dumps(key, ensure_ascii=False)}: {json.dumps(value, separators=(',', ':'))}"
-            for key, value in settings.items()
-        )
-
-    text = f'{{"about": {json.dumps(about)},\n"runs": {{\n{lines(found)}\n}},\n"fresh": {{\n{lines(told)}\n}}}}\n'
-    STORED.write_text(text, encoding="utf-8")
-    print(f"{STORED.name}: {STORED.stat().st_size:,} bytes")
-
-
 def main() -> None:
     torch.set_num_threads(1)
     begun = time.process_time()
@@ -132,10 +118,10 @@ def main() -> None:
         "looks": LOOKS,
         "error of an output of 0": nothing,
         "error of an output of 0, fresh": of_fresh,
-        "torch": torch.__version__.partition("+")[0],
+        "torch": TORCH,
         "CPU seconds": round(time.process_time() - begun),
     }
-    save(about, found, told)
+    write(STORED, {"about": about}, {"runs": found, "fresh": told})
 
 
 if __name__ == "__main__":

@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import torch
 from torch import nn
 
+from autograder.authoring.experiments.write import write
 from autograder.keys.parts import FFN, MoE, SwiGLU
 from ffnlab.course.experiments.capstone import CHOSEN_ON, D_MODEL, MODELS, N_HEADS, SEEDS, STEPS, STORED, WORDS, seeds
 from ffnlab.course.tasks import Reader, learn, pairs
@@ -91,16 +91,6 @@ def run() -> dict[str, Any]:
     return {"settings": settings, "counts": {name: counts(name) for name in MODELS}, "runs": found}
 
 
-def save(about: dict[str, Any]) -> None:
-    """Write the file, a line for each model."""
-
-    def lines(rows: dict[str, Any]) -> str:
-        return ",\n".join(f"  {json.dumps(name)}: {json.dumps(row)}" for name, row in rows.items())
-
-    parts = [f' "settings": {json.dumps(about["settings"])}']
-    parts += [f' "{part}": {{\n{lines(about[part])}\n }}' for part in ("counts", "runs")]
-    STORED.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
-
-
 if __name__ == "__main__":
-    save(run())
+    found = run()
+    write(STORED, {"settings": found.pop("settings")}, found)

@@ -7,7 +7,6 @@ ten minutes of one core.
 from __future__ import annotations
 
 import ast
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 import torch
 
 from autograder.authoring.build import cells_of
+from autograder.authoring.experiments.write import TORCH, write
 from ffnlab.course import experiments
 
 STORED = Path(experiments.__file__).with_name("cells.json")
@@ -84,10 +84,8 @@ def stored() -> dict[str, Any]:
 
 def main() -> None:
     torch.set_num_threads(1)
-    about = {"seeds": FRESH, "torch": torch.__version__.partition("+")[0]}
-    found = about | {"attention only": attention_only(), "top-1": top_1(), "contest": contest()}
-    lines = ",\n".join(f" {json.dumps(key)}: {json.dumps(value)}" for key, value in found.items())
-    STORED.write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
+    about = {"seeds": FRESH, "torch": TORCH}
+    write(STORED, about | {"attention only": attention_only(), "top-1": top_1(), "contest": contest()})
 
 
 if __name__ == "__main__":

@@ -6,13 +6,13 @@ experiments/collapse.json: about a minute of one CPU core.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from autograder.authoring.experiments.write import write
 from ffnlab.course.experiments.collapse import DEPTHS, FRESH, SETTINGS, SHOWN, STORED, TOKENS, StackSetting
 from ffnlab.course.figures.shared import SEED
 
@@ -107,7 +107,4 @@ def run() -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    lines = ",\n".join(
-        f"{json.dumps(name)}: {json.dumps(entry, separators=(',', ':'))}" for name, entry in run().items()
-    )
-    STORED.write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
+    write(STORED, run())

@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 
 import torch
 from torch import nn
 
 from autograder.authoring.experiments.capstone import Compared
+from autograder.authoring.experiments.write import TORCH, write
 from ffnlab.course.experiments.creek import (
     BATCH,
     CHOSEN_ON,
@@ -65,15 +65,14 @@ def save(found: Mapping[str, Mapping[int, Mapping[str, float]]]) -> None:
     }
     about = {
         "settings": settings,
-        "torch": torch.__version__.partition("+")[0],
+        "torch": TORCH,
         "parameters": {name: parameters(name) for name in MODELS},
         "right": {
             name: {word: [found[name][seed][word] for seed in SEEDS] for word in ("way", "feeling")} for name in MODELS
         },
         f"loss after {SHORT} steps of seed 0": {name: short(name) for name in MODELS},
     }
-    lines = ",\n".join(f" {json.dumps(key)}: {json.dumps(value)}" for key, value in about.items())
-    STORED.write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
+    write(STORED, about)
 
 
 if __name__ == "__main__":

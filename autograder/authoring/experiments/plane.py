@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 
 from autograder.authoring.experiments.balance import information
-from autograder.authoring.experiments.write import write
+from autograder.authoring.experiments.write import TORCH, write
 from ffnlab.course.experiments.plane import KEPT, N_EXPERTS, SEEDS, SHOWN, STORED, own, used
 
 D_FF = 4
@@ -125,7 +125,7 @@ def main() -> None:
         tables = [summary(seed, train(seed, alpha, noise))["tables"][-1] for seed in SEEDS]
         without[name] = {"own": list(map(own, tables)), "used": list(map(used, tables))}
         print(f"without {name}: {without[name]}")
-    write(STORED, {"seeds": SEEDS, "steps": KEPT, "without": without}, runs)
+    write(STORED, {"about": {"seeds": SEEDS, "steps": KEPT, "without": without, "torch": TORCH}}, {"runs": runs})
 
 
 if __name__ == "__main__":

@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import torch
 from safetensors.torch import save_file
 
+from autograder.authoring.experiments.write import TORCH, write
 from ffnlab.course import toy_transformer
 from ffnlab.course.experiments import world
 from ffnlab.course.experiments.twin import (
@@ -51,15 +51,9 @@ def main() -> None:
         "made by": "python -m autograder.authoring.experiments.twin",
         "shipped": SHIPPED,
         "fresh": FRESH,
-        "torch": torch.__version__.partition("+")[0],
+        "torch": TORCH,
     }
-    parts = [
-        f'"{kind}": {{\n'
-        + ",\n".join(f'  "{seed}": {json.dumps(found)}' for seed, found in found_by_seed.items())
-        + "\n}"
-        for kind, found_by_seed in runs.items()
-    ]
-    STORED.write_text(",\n".join([f'{{"about": {json.dumps(about)}', *parts]) + "}\n", encoding="utf-8")
+    write(STORED, {"about": about}, runs)
 
 
 if __name__ == "__main__":

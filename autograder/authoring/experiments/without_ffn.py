@@ -5,11 +5,11 @@ Seeds that are stored are not trained again, so a run that was interrupted goes 
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import torch
 
+from autograder.authoring.experiments.write import TORCH, write
 from ffnlab.course.experiments import world
 from ffnlab.course.experiments.without_ffn import FRESH, SETTING, STORED, stored
 
@@ -17,17 +17,6 @@ from ffnlab.course.experiments.without_ffn import FRESH, SETTING, STORED, stored
 def run(seed: int) -> dict[str, Any]:
     """What one model gets right of the held-out scenes."""
     return world.judged(world.train(SETTING, seed), world.TASKS[SETTING.task])
-
-
-def store(runs: dict[str, dict[str, Any]]) -> None:
-    """Writes what was found, a line for each seed."""
-    about = {
-        "made by": "python -m autograder.authoring.experiments.without_ffn",
-        "fresh": FRESH,
-        "torch": torch.__version__.partition("+")[0],
-    }
-    lines = ",\n".join(f'  "{seed}": {json.dumps(found)}' for seed, found in runs.items())
-    STORED.write_text(f'{{"about": {json.dumps(about)},\n"runs": {{\n{lines}\n}}}}\n', encoding="utf-8")
 
 
 def main() -> None:
@@ -38,7 +27,8 @@ def main() -> None:
             continue
         runs[str(seed)] = run(seed)
         print(f"seed {seed}: {runs[str(seed)]}", flush=True)
-        store(runs)
+        about = {"made by": "python -m autograder.authoring.experiments.without_ffn", "fresh": FRESH, "torch": TORCH}
+        write(STORED, {"about": about}, {"runs": runs})
 
 
 if __name__ == "__main__":

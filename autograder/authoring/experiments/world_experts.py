@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from autograder.authoring.experiments.write import write
+from autograder.authoring.experiments.write import TORCH, write
 from ffnlab.course import toy_transformer, world
 from ffnlab.course.experiments.world import BATCH, DECAY, LEARNING_RATE
 from ffnlab.course.experiments.world_experts import N_EXPERTS, SEEDS, SHOWN, STORED
@@ -118,7 +118,7 @@ def main() -> None:
     for seed in SEEDS:
         runs.append(summary(train(seed)))
         print(f"seed {seed}: {runs[-1]}", flush=True)
-    write(STORED, {"seeds": SEEDS, "steps": STEPS}, runs)
+    write(STORED, {"about": {"seeds": SEEDS, "steps": STEPS, "torch": TORCH}}, {"runs": runs})
 
 
 if __name__ == "__main__":
