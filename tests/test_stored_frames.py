@@ -47,7 +47,7 @@ def test_the_pictures_that_are_stored_are_those_that_the_code_draws(
         packed = stored_frames.find(figure)
         assert packed
         stored = stored_frames.unpack(packed)
-        assert stored["made from"] == frames.made_from(figure), "make build"
+        assert frames.known()[str(stored_frames.name(figure))] == frames.drawn_from(figure), "make build"
         stops = {control["name"]: [stop["label"] for stop in control["stops"]] for control in stored["controls"]}
         start = ",".join(str(stored["at"][name]) for name in stops)
         for state in {start, *chance.sample(sorted(stored["frames"]), min(SAMPLES, len(stored["frames"])))}:
@@ -71,13 +71,22 @@ def test_only_the_courses_own_figures_of_plain_data_have_pictures() -> None:
     assert len(names) == 2
 
 
-def test_files_that_say_the_same_are_left_alone_and_others_go(tmp_path: Path) -> None:
-    same, old = tmp_path / "same.json.gz", tmp_path / "old.json.gz"
-    frames.save(tmp_path, {same.name: frames.zipped("{}"), old.name: frames.zipped("[]")})
-    before = same.stat().st_mtime_ns
-    frames.save(tmp_path, {same.name: frames.zipped("{}"), "new.json.gz": frames.zipped("[1]")})
-    assert same.stat().st_mtime_ns == before
-    assert {file.name for file in tmp_path.iterdir()} == {same.name, "new.json.gz"}
+def test_files_that_say_the_same_are_left_alone_and_others_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frames, "DRAWN_FROM", tmp_path / "drawn.json")
+    folder = tmp_path / "frames"
+
+    def save(**files: str) -> None:
+        written = {f"{name}.gz": frames.zipped(text) for name, text in files.items()}
+        frames.save(
+            folder, written | {name + frames.FROM: text.encode() for name, text in zip(written, files, strict=True)}
+        )
+
+    save(same="{}", old="[]")
+    before = (folder / "same.gz").stat().st_mtime_ns
+    save(same="{}", new="[1]")
+    assert (folder / "same.gz").stat().st_mtime_ns == before
+    assert {file.name for file in folder.iterdir()} == {"same.gz", "new.gz"}
+    assert frames.known() == {"same.gz": "same", "new.gz": "new"}
 
 
 def figures_module() -> Any:

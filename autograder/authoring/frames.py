@@ -27,6 +27,8 @@ from ffnlab.drawing import controls, stored_frames
 from ffnlab.drawing.controls import Control, Figure
 
 MOST = 400  # pictures of a figure
+DRAWN_FROM = Path(__file__).with_name("drawn_frames.json")
+FROM = ".from"  # behind the name of a file: another one, with what its pictures were drawn from
 FAILED = 'role="alert"'  # what Figure.html shows in the place of a picture that could not be drawn
 
 
@@ -131,7 +133,6 @@ def draw(figure: Figure) -> bytes:
         state = ",".join(str(chosen.kept[key].index(index)) for key, index in at.items())
         frames[state] = numbers.setdefault(html, len(numbers))
     packed = {
-        "made from": made_from(figure),
         "controls": [
             control | {"stops": [control["stops"][index] for index in chosen.kept[control["name"]]]}
             for control in figure.described()
@@ -143,9 +144,14 @@ def draw(figure: Figure) -> bytes:
     return zipped(json.dumps(packed | pack(list(numbers)), ensure_ascii=False, separators=(",", ":"), allow_nan=False))
 
 
-def made_from(figure: Figure) -> str:
-    """A hash of the code and the stored results that the pictures of a figure are made of."""
+def drawn_from(figure: Figure) -> str:
+    """A hash of the code and the stored results that the pictures of a figure are drawn from."""
     return source_hash.version(Path(inspect.getfile(figure.draw)), Path(__file__))[:16]
+
+
+def known() -> dict[str, str]:
+    """By file, what its pictures were drawn from. It is kept apart from them, so that a file changes only where a picture does."""
+    return dict(json.loads(DRAWN_FROM.read_text(encoding="utf-8"))) if DRAWN_FROM.is_file() else {}
 
 
 def keep_into(folder: str) -> None:
@@ -159,22 +165,25 @@ def keep_into(folder: str) -> None:
         plainly(draw_picture, **parameters)
         figure = Figure(draw_picture, parameters)
         if name := stored_frames.name(figure):
-            stored = stored_frames.find(figure)
-            is_current = stored and stored_frames.unpack(stored).get("made from") == made_from(figure)
-            Path(folder, name).write_bytes(stored if stored and is_current else draw(figure))
+            stored, now = stored_frames.find(figure), drawn_from(figure)
+            Path(folder, name).write_bytes(stored if stored and known().get(name) == now else draw(figure))
+            Path(folder, name + FROM).write_text(now, encoding="utf-8")
 
     controls.show = show
 
 
 def save(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Make `folder` hold these files alone; one that says the same is left as it is, whatever version of zlib has packed it."""
-    for old in folder.glob("*.gz"):
-        if old.name not in files:
-            old.unlink()
-    for name, data in files.items():
+    """Make `folder` hold what `keep_into` has written, and nothing else; a file that says the same is left as it is, whatever version of zlib has packed it."""
+    drawn = {name.removesuffix(FROM): text.decode() for name, text in files.items() if name.endswith(FROM)}
+    old = {file.name for file in folder.glob("*.gz")}
+    for name in old - {*drawn}:
+        (folder / name).unlink()
+    for name in drawn:
         file = folder / name
-        if not file.is_file() or gzip.decompress(file.read_bytes()) != gzip.decompress(data):
-            replace(file, data)
+        if name not in old or gzip.decompress(file.read_bytes()) != gzip.decompress(files[name]):
+            replace(file, files[name])
+    others = {name: said for name, said in known().items() if name not in old}
+    replace(DRAWN_FROM, json.dumps(others | drawn, indent=1, sort_keys=True) + "\n")
 
 
 def _pressed(html: str) -> set[str]:

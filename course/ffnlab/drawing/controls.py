@@ -11,6 +11,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -109,11 +110,10 @@ def show(draw: Draw, /, **parameters: Any) -> None:
     board, first = panel(draw, **parameters)
     if not isinstance(first, Picture):
         widget_output.show(board, board.shown["html"], first)
-    elif packed := None if is_unattended() else stored_frames.find(Figure(draw, parameters)):
-        still = first.still()
-        widget_output.show(board, lambda place: stored_frames.html(still, packed, place), first.words)
-    else:
-        widget_output.show(board, f"{first.still()}<p>{ASLEEP}</p>", first.words)
+        return
+    still = f"{first.still()}<p>{ASLEEP}</p>"
+    packed = None if is_unattended() else stored_frames.find(Figure(draw, parameters))
+    widget_output.show(board, partial(stored_frames.html, still, packed) if packed else still, first.words)
 
 
 def panel(draw: Draw, /, **parameters: Any) -> tuple[FigureWidget, Picture | str]:

@@ -83,9 +83,10 @@ export function wake(name, packed) {
       seen.unobserve(target);
       const stored = await read();
       const here = document.createElement("section");
-      const { controls, at } = stored;
+      const { controls, at, limits } = stored;
       const take = play(here, { controls, at, html: htmlAt(stored, controls.map((control) => at[control.name])) });
       target.querySelector("figure").replaceWith(here);
+      target.querySelector("p em").textContent = `These are saved pictures${limits && `, with ${limits}`}. Run the cell, and Python draws them.`;
       take(stored);
     }
   });

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 SCRIPTS = ("figure_widget.js", "stored_frames.js")
 IMPORT = re.compile(r"^import .*\n", re.MULTILINE)
-SAVED = "<em>These are saved pictures{limits}. Run the cell, and Python draws them.</em>"
 
 
 def name(figure: Figure) -> str | None:
@@ -44,7 +43,7 @@ def name(figure: Figure) -> str | None:
 def find(figure: Figure) -> bytes | None:
     """The packed pictures of a figure, gzipped JSON; None where there are none.
 
-    They are {"made from": a hash, "controls", "at": as in figure_widget.js, "limits": what can't be reached, in words,
+    They are {"controls", "at": as in figure_widget.js, "limits": what can't be reached, in words,
     "frames": {state: number of its picture}, "pictures": by number, those of its pieces, "pieces": HTML}.
     """
     file = name(figure)
@@ -59,17 +58,12 @@ def unpack(packed: bytes) -> dict[str, Any]:
 
 
 def html(still: str, packed: bytes, place: str) -> str:
-    """A figure that plays without Python: its still picture, and what wakes it where scripts run.
+    """A figure that plays without Python: its still picture, with a line below it for where no script runs, and what wakes it where one does.
 
     place: the `data-still` of the element that this stands in.
     """
-    limits = unpack(packed)["limits"]
-    words = SAVED.format(limits=f", with {limits}" if limits else "")
     data = base64.b64encode(packed).decode()
-    return (
-        f"{still}<p>{words}</p><style>{sheet()}</style>"
-        f'<script type="module">\n{_script()}\nwake("{place}", "{data}");\n</script>'
-    )
+    return f'{still}<style>{sheet()}</style><script type="module">\n{_script()}\nwake("{place}", "{data}");\n</script>'
 
 
 @cache
