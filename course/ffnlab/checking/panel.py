@@ -27,7 +27,7 @@ COLOURS = {
 
 NOT_ATTEMPTED = (
     "Write your code in the cell above and run it, then run this cell again. "
-    "If your code is there already, it still has a line `raise NotImplementedError` or `...`."
+    "If your code is there already, it still has a line `raise NotImplementedError` or `...`, or calls a function that has one."
 )
 NOT_ANSWERED = 'Replace `...` with the letter of your answer, in quotes as in `"A"`, and run this cell again.'
 
