@@ -71,7 +71,7 @@ for label, ffn in (("with its FFN", True), ("FFN off", False)):
 #
 # You have seen a trick. This model was also trained to speak with its FFN off, and to use few neurons, so that you can see what is left. Of five such models we took
 # the one that is easiest to read. It has a twin: the same size, the same sentences, trained for the next word and nothing else. With their FFNs on they write the same
-# sentences. Ask them both with the FFN off.
+# sentences. Now their FFNs add zeros. Ask both models.
 
 # %% figure="creek-twin"
 play(creek.twins())
@@ -81,15 +81,19 @@ veil("Which of them still speaks?", "when you have asked the twin", of="creek_tw
 The twin stammers. Of its 1,792 sentences without the FFN not one is proper. We trained sixteen more such twins from other random starts. Of their sentences 0 to
 24 % are proper.
 
-So can a model not speak without its FFN? *Off* means that the FFN writes zeros, and the twin has never met those. Try something else in its place: at each position the
-mean of what the FFN writes there. That is the same whatever the words are. Now all 1,792 sentences of the twin are proper. Of the sixteen others' sentences 55 to
-100 % are. So a model can speak without an FFN that reads. Most of them only missed a constant push. But the coins are coins again: the twin
-is right about *over or into* in half of the scenes, and about *glad or sorry* too.
+Does a model need its FFN to speak, then? Perhaps not: *off* means that the FFN adds zeros, and the twin has never met those. So try a fairer *off*. At each position the
+FFN adds the mean of what it added there in training, whatever the words are.
+""")
 
-The first test is called **zero ablation**, the second **mean ablation**. When somebody tells you that a model breaks without one of its parts, ask which of the two tests it was.
+# %% figure="creek-twin-mean"
+veil("What does the mean show?", "when the twin has spoken with the mean", of="creek_twin.twin_mean", text="""
+Now the twin speaks: all of its 1,792 sentences are proper. Of the sixteen others' sentences 55 to 100 % are. So to speak, most of these models need no FFN that reads words.
+They only missed a constant push. But the coins are coins again: the twin is right about *over or into* in half of the scenes, and about *glad or sorry* too.
 
-One more confession. In all these models attention only averages the words so far, so that you can see what the FFN does. We also trained sixteen models whose attention
-learns, like that of a real Transformer. They stammer less: with zeros 20 to 100 % of their sentences are proper, and with the mean all of them are.
+The first test is called **zero ablation**, the second **mean ablation**. When you hear that a model breaks without one of its parts, ask which of the two it was.
+
+One more confession. In all these models attention only averages the words so far, so that you can see what the FFN does. We also trained sixteen whose attention
+learns, as in a real Transformer. They stammer less: with zeros 20 to 100 % of their sentences are proper, and with the mean all are.
 """)
 
 # %% [markdown] text="about-text"
@@ -106,9 +110,9 @@ predict("gpt3_ffn_share")
 # | | |
 # |---|---|
 # | **Difficulty** | none |
-# | **Time** | 20 minutes on the core path; 5 more for a rule to find |
+# | **Time** | 20 minutes on the core path; 30 more for rules to find |
 # | **You need** | Python, and to have met a PyTorch tensor once |
-# | **Points** | 2 |
+# | **Points** | 6 |
 #
 # Go through every notebook from top to bottom, with **Shift + Enter** in each cell.
 #
@@ -120,8 +124,8 @@ predict("gpt3_ffn_share")
 # ## The course on one page
 #
 # A Transformer is a stack of blocks, and each block has two halves. Attention lets the words of a sentence look at each other, and
-# brings what it finds into each word's own vector. The FFN then works on each vector alone. You will build it, open it, and finally split it into experts. In a longer course on the Transformer this would be one chapter. Before it come tokens, positions and
-# attention, which you should have met once. After it comes the training of whole models. Every notebook has this drawing near
+# brings what it finds into each word's own vector. The FFN then works on each vector alone. You will build it, open it, and finally split it into experts. In a longer
+# course tokens, positions and attention would come first, so you should have met them once. After it would come the training of whole models. Every notebook has this drawing near
 # its beginning, with the part that it is about in green.
 #
 # Short of time? Stay on the **core path** and skip what is marked *deeper*. You can come back to it.
@@ -200,7 +204,7 @@ hint("hello_shape")
 #
 # *2 points · difficulty ●○○ · 2 minutes*
 #
-# Write a function that reads a shape.
+# Write a function that reads a shape. These two points are a gift, so that you and your instructor can try out how work is handed in and graded.
 #
 # - **Takes** `x`, a tensor of shape [B, T, d].
 # - **Returns** a tuple of three Python integers, `(B, T, d)`, in this order.
@@ -247,6 +251,51 @@ def feeling(water, cold, spunky):
     return "glad" if cold is spunky else "sorry"
     ### END SOLUTION
     raise NotImplementedError
+
+# %% [markdown] text="deciding_pair-text"
+# ### Exercise `deciding_pair`
+#
+# *4 points · difficulty ●●● · 20 minutes · deeper*
+#
+# Three properties are quickly tried out by hand. Now think of worlds with n properties, numbered from 0 to n − 1. As before, two of them decide. In some worlds the
+# creature is glad if the two are equal, and sorry if they differ. In the others it is the other way round. You don't know which two decide, nor which way round. Write
+# a function that finds out, with few questions.
+#
+# - **Takes** `ask` and `n`. You call `ask(scene)` with a list of n booleans, and it returns `"glad"` or `"sorry"`. `n` is 2, 4, 8, 16, 32 or 64.
+# - **Returns** a tuple of three: the numbers of the two properties, the smaller one first, and what the creature feels where they are equal.
+# - **Example** with n = 4: if the creature is sorry whenever properties 1 and 3 are equal, the answer is `(1, 3, "sorry")`.
+#
+# With any number of questions you earn 2 points. You earn 2 more if your function never needs more than 2·log2(n), which is 12 for n = 64. For these points the
+# check plays against you. It makes up its world while you ask, so luck does not help. Find a way on paper for n = 4 first: four questions are enough.
+
+
+# %% exercise="deciding_pair"
+def deciding_pair(ask, n):
+    """The two properties of n that decide, the smaller one first, and the feeling where they are equal."""
+    ### BEGIN SOLUTION
+    digits = range(n.bit_length() - 1)
+    equal = ask([False] * n)  # all properties are equal here, so the two are as well
+    differ = [ask([k >> b & 1 for k in range(n)]) != equal for b in digits]  # at which binary digits the two numbers differ
+    top = differ.index(True)  # exactly one of the two has a 1 here
+    one = 1 << top
+    for b in digits:
+        if b != top and ask([k >> top & 1 and k >> b & 1 for k in range(n)]) != equal:
+            one += 1 << b
+    other = one ^ sum(1 << b for b in digits if differ[b])
+    return min(one, other), max(one, other), equal
+    ### END SOLUTION
+    raise NotImplementedError
+
+# %% [markdown] text="deciding_pair-after"
+# <details><summary>Can it be done with fewer? Open this when you have tried.</summary>
+#
+# No. There are n(n − 1)/2 pairs, and each can decide in two ways. So there are n(n − 1) worlds, and for n = 64 these are 4,032. An answer is one of two words.
+# Whatever you ask, one of the two leaves at least half of the worlds possible. So in the worst case 4,032 / 2¹¹ worlds are left after eleven answers, and that is
+# more than one. Twelve are enough only if every question splits the worlds nearly in half.
+#
+# If you change one property of 64, the feeling stays in 62 of 64 cases. That is hardly a split, so the answer tells you little.
+#
+# </details>
 
 # %% [markdown] text="hidden-text"
 # ## What grades you

@@ -57,8 +57,8 @@ predict("eight_boxes")
 
 # %% figure="boxes-evidence"
 veil("What does ≠ prove?", "when you have caught your first box", of="boxes.charge", text="""
-A lamp under an untouched word is proof that the box looks sideways. The sign ≠ is weaker. It says that a word was answered in two ways, and there can be two reasons:
-the box treats places differently, or it has looked at what stands around them. Rule out the second reason before you say “favourite”. Three of the eight punish those who don't.
+A lamp under an untouched word is proof that the box looks sideways. The sign ≠ says less: the same word was answered in two ways. That can have two reasons. The box
+treats places differently, or it has looked at what is around them. Rule out the second reason before you say “favourite”.
 """)
 
 # %% figure="boxes-after"
@@ -74,7 +74,7 @@ veil("What was in the boxes?", "when all eight are settled", of="boxes.all", tex
 | 7 | a convolution over three words | sideways: the word and its two neighbours |
 | 8 | x + FFN(norm(x)), where the norm sees one word alone | real |
 
-The real ones differ in width and activation, and one has a norm and a residual connection. That breaks no rule.
+The real ones differ in width and activation, and box 8 holds more than an FFN. From outside you find out who keeps the rules, not what is inside.
 """)
 
 # %% [markdown] text="header"
@@ -91,11 +91,12 @@ anatomy.block("04")
 # %% [markdown] text="rules-text"
 # ## Two rules
 #
-# Attention is where the words talk to each other. The FFN is where each word thinks for itself:
+# Attention is where words exchange something. The FFN works on each word alone:
 #
 # $$y_t = \mathrm{FFN}(x_t)$$
 #
-# There is one x on the right, and the same FFN for every t. These are two rules.
+# There is one x on the right, and the same FFN for every t. These are two rules. Here $x_t$ is what attention has made of word t, so the same word may come in as two
+# different vectors.
 #
 # **No looking sideways.** Output t depends on input t and on nothing else.
 #
@@ -105,14 +106,14 @@ anatomy.block("04")
 # identically”. What does a Transformer gain from it?
 #
 # - **Parameters.** An FFN that takes 512 numbers to 2,048 and back has 2.1 million. With an FFN for each of 1,024 positions, one layer would have 2.15 billion.
-# - **Any length.** A fifteenth word needs nothing new. No token waits for another, so all are computed at once.
-# - **Learning.** What is learned at one position holds at every other. If you move tokens, their outputs move along, unchanged. This is called *equivariance*.
+# - **Any length.** A fifteenth word needs nothing new.
+# - **Learning.** What is learned at one position holds at all. If you move tokens, their outputs move along, unchanged. This is called *equivariance*.
 #
-# Each layer of a Transformer has an FFN of its own: `[FFN(512, 2048) for _ in range(6)]` makes six.
+# Only positions share an FFN. Each block has its own: `[FFN(512, 2048) for _ in range(6)]` makes six.
 #
 # ## Write the inspector
 #
-# By hand this takes minutes. So write a function that does it. Here is a test that looks good. The book *Dive into Deep Learning* feeds
+# A function is faster than your hand. Would this test do? The book *Dive into Deep Learning* feeds
 # [its FFN](https://d2l.ai/chapter_attention-mechanisms-and-transformers/transformer.html) the same vector everywhere, and all outputs are equal.
 
 # %% figure="predict-equal-vectors"
@@ -141,10 +142,10 @@ for name, layer in (("FFN", FFN(6, 24)), ("attention", attention)):
 #
 # - **Takes** `f`, a function that maps [..., T, d] to [..., T, d], the numbers `T` and `d`, and a `seed` for your random inputs. T is at least 4.
 # - **Returns** `True` if `f` is position-wise, otherwise `False`.
-# - Numbers are rounded. Ignore a difference smaller than 1/10,000 of the largest output, which may itself be tiny or huge.
-# - When a box cheats, the difference is larger than 1/50 of the largest output, for typical random inputs. Some cheat at one position only.
+# - Numbers are rounded. Two answers are equal if they differ by less than 1/10,000 of the largest output, which may itself be tiny or huge.
+# - Where a box cheats, two answers that should be equal differ by more than 1/50 of the largest output, for typical random inputs. Some cheat at one position only.
 #
-# Stuck? Run `hint("is_position_wise")` in a cell of your own. Every exercise has hints.
+# Stuck? Run `hint("is_position_wise")` in a cell of your own.
 
 
 # %% exercise="is_position_wise"
@@ -175,16 +176,14 @@ play(lambda: boxes.inspection(is_position_wise))
 
 # %% figure="inspection-after"
 veil("How few are enough?", "when your inspector is right about every box", of="boxes_inspection.right", text="""
-Take one vector v. In the first sentence put it at a random half of the positions, and in the second at the other half. All other positions get random vectors. Now every
+Two. One can't be enough, as you will see. Take one vector v. In the first sentence put it at a random half of the positions, and in the second at the other half. All other positions get random vectors. Now every
 position has answered v once, in one sentence or the other. A position-wise layer has given the same answer everywhere.
 
 A favourite shows at once, because its position is among them. A box that looks sideways has seen v at some of the positions it looks at and random vectors at
 others, so its answers differ.
 
-With new halves each time, one run in a hundred is wrong about a box. Mostly it is one in which every word hears one far away. If the two are always in the same
-half, every v hears v. With the default seed the halves never change.
-
-A box could cheat on one sentence in a billion. So the exercise promises you that cheats are typical.
+This has a gap. If a word and the one that it looks at are in the same half, v sees v, and the cheat goes unseen. With new halves each time, one run in a hundred is wrong about one of our boxes.
+A box that looks at one word only, from one place, would escape nearly every second time.
 """)
 
 # %% [markdown] text="position_wise_twin-text"
@@ -260,9 +259,9 @@ def residual_sublayer(x, ffn, norm, mode):
     raise NotImplementedError
 
 # %% [markdown] text="block-text"
-# There are more wirings. Gemma 2 has a norm on either side of the FFN, both on the branch. PaLM and GPT-J run attention and FFN in *parallel*, on the same normed x, and add both.
+# There are more wirings. Gemma 2 has a norm on either side of the FFN. PaLM and GPT-J run attention and FFN in *parallel*.
 #
-# The next cell stacks 24 of your blocks with random weights, attention included.
+# The next cell stacks your half blocks, attention and FFN in turn, to 24 blocks with random weights.
 
 # %% figure="predict-pre-norm-size"
 predict("pre_norm_size")
@@ -307,8 +306,8 @@ except NotImplementedError:
 # %% figure="stream-after"
 veil("Why like a root?", "when you have guessed", of="pre_norm_size", text="""
 The sum of n unrelated numbers of size s is about s·√n large. An FFN adds 0.25 in every block, with the weights that `nn.Linear` begins with. Attention adds 0.4 in the first block and over 0.9 in
-the 24th. Why more? The average of unlike tokens is small, because they cancel. Deep in the stack tokens have become alike. When we took their mean away just before block 24 and kept their size,
-attention added 0.33 there. So the curve begins above √depth, falls below it in the second block, and from the eighth on rises about as steeply.
+the 24th. Why more? The average of unlike tokens is small, because they cancel. Deep in the stack tokens have become alike. When we made them unlike again just before block 24, by taking their
+mean away and keeping their size, attention added only 0.33 there.
 
 Set `shrink = (2 * depth) ** -0.5`, and the size stays near 1 at any depth. GPT-2 starts its training with that factor on the layers that write into the stream. And because the stream grows, pre-norm
 models have one more norm at their end.
@@ -337,7 +336,7 @@ quiz_equivariant = "C"
 # ### Question `quiz_kernel`
 #
 # The kernel size of a convolution is the length of the window that it slides along the sequence. Two convolutions, with the activation between
-# them, must compute what an FFN computes, whatever its weights. Choose the smallest kernel that does.
+# them, must compute what an FFN computes, whatever the FFN's weights. Choose the smallest kernel that does.
 #
 # - **A.** Two convolutions with kernel size 1.
 # - **B.** Two convolutions with kernel size 3.
@@ -371,7 +370,7 @@ quiz_shared = "B"
 # - say why one sentence can't convict attention that sees all tokens: `position_wise_twin`;
 # - place residual and norm, before and after: `residual_sublayer`.
 #
-# **Your own part.** Your `residual_sublayer` carries the stream past the FFN of the creek model. `machine()` runs it.
+# **Your own part.** Your `residual_sublayer` carries the stream past the FFN in the model of notebook 00. `machine()` runs it.
 #
 # Next: `05_parameters`, where the weights of all these layers are counted.
 
@@ -386,7 +385,8 @@ progress()
 #
 # ### Fourteen tokens become one
 #
-# Deep in a stack tokens become alike. How far does it go? Attention averages, and the next layer averages the averages. Here are four stacks of random layers.
+# Deep in a stack tokens become alike. Attention averages, and the next layer averages the averages. Here are four stacks of random layers. The norm in them is
+# pre-norm. The number r says how much of the tokens is not their mean: at 0 they are one.
 
 # %% figure="predict-first-to-fall"
 predict("first_to_fall")
@@ -398,29 +398,33 @@ play(clouds.stacks)
 veil("Who is to blame, and who helps?", "when you have made the FFN slow the fall", of="clouds.slower", text=f"""
 {collapse.table(collapse.WITHOUT_SKIP, (3, 6))}
 
-These numbers are typical of twenty other stacks. The weights have standard deviation 1/√fan-in, more than those of `nn.Linear`, and no biases. The ReLU takes half of the squares away, so such an FFN
+These numbers are typical of twenty other stacks. The weights have standard deviation 1/√fan-in, and there are no biases. The ReLU takes half of the squares away, so the FFN
 returns vectors 0.7 times as long as its input.
 
-**Length** does most of it, with or without an FFN. Short vectors have small scores, small scores make even averages, and even averages bring tokens together. Long vectors delay the crash, but after 12
-layers all seven have crashed.
+**Length** does most of it. Short vectors have small scores, small scores make even averages, and even averages bring tokens together. After 12 layers all seven have crashed.
 
-**The ReLU** does the rest. With the length put right, a factor of four is left. Without the ReLU it is gone: r is smaller in 12 of 20 stacks, a coin toss.
+**The ReLU** does the rest. Behind it no number is negative, so even unrelated vectors point partly the same way. If the FFN's output is made as long as its input, r is still four times smaller than
+with attention alone. Without the ReLU this factor is gone, and r is smaller in 12 of 20 stacks, a coin toss.
 
 {collapse.table(collapse.WITH_SKIP, (3, 24, 96))}
 
-**Skips** turn the crash into a slide, and a norm turns the slide into a crawl. **The FFN** beside them hurts at first: after three layers r is smaller with it in all twenty stacks. From 24 layers
-on it is larger in all twenty. But that is no merit of an FFN. Without its ReLU it is a plain matrix, and does better at every depth.
+**Skips** turn the crash into a slide, and **pre-norm** turns the slide into a crawl: the stream grows, so each layer changes it less. Post-norm brings the stream back to size after each sum, and
+doesn't help.
 
-Dong, Cordonnier and Loukas ([2021](https://arxiv.org/abs/2103.03404)) proved the crash. Noci et al. ([2022](https://arxiv.org/abs/2206.03126)) find that skips don't stop the fall, unless each layer adds less the deeper the network is.
+**The FFN** hurts at first: after three layers r is smaller with it in all twenty stacks. With pre-norm r is larger with it from 24 layers on, in all twenty. But that is no merit of an FFN: a plain
+matrix does better at every depth. With post-norm the FFN hurts to the end.
+
+Dong, Cordonnier and Loukas ([2021](https://arxiv.org/abs/2103.03404)) proved the crash for attention alone, and that FFNs can slow it. Ours do so only if what they add is long. Noci et al.
+([2022](https://arxiv.org/abs/2206.03126)) find that skips don't stop the fall, unless each layer adds less the deeper the network is.
 All this is about random weights. Training can do better.
 """)
 
 # %% [markdown] text="attention_only_collapse-text"
 # ### Exercise `attention_only_collapse`
 #
-# *4 points · difficulty ●●○ · 10 minutes · deeper: you can come back to it later*
+# *4 points · difficulty ●●○ · 10 minutes · deeper*
 #
-# Measure the fall yourself, with attention alone and with a skip. First you need a measure. Subtract the mean token from each token, and compare what is left with what was there:
+# Measure the fall yourself, with attention alone and with a skip. Subtract the mean token from each token, and compare what is left with what was there:
 #
 # $$r(X) = \frac{\lVert X - \bar X \rVert_F}{\lVert X \rVert_F}$$
 #
@@ -470,13 +474,13 @@ except NotImplementedError:
     print("This plot appears when attention_only_collapse is written.")
 
 # %% [markdown] text="witnesses-text"
-# So what keeps a Transformer's tokens apart? Mostly the skip and the norm. What it loses without its FFNs is something else, and notebook 10 looks for it.
+# So what keeps tokens apart, at least with random weights? The skip, and in pre-norm the growing stream. What a Transformer loses without its FFNs is something else, and notebook 10 looks for it.
 #
-# ### Who else can say that a layer is position-wise?
+# ### Three more views of the two rules
 #
-# There are three more witnesses. A **loop** asks the FFN about one token after the other. A **convolution** with kernel size 1 slides the same small network over
-# the tokens; the paper of 2017 describes its FFN like that, too. And the **Jacobian**, the derivative of every output number by every input number, shows at once who depends on whom. Each of its blocks
-# belongs to one output token and one input token. Where nothing depends, the block is zero.
+# A **loop** asks the FFN about one token after the other. A **convolution** with kernel size 1 slides the same small network over
+# the tokens. And the **Jacobian**, the derivative of every output number by every input number, shows who depends on whom at this x. Each of its blocks
+# belongs to one output token and one input token. Where nothing depends, the block is zero. It can't see favourites.
 
 # %% code="witnesses"
 torch.manual_seed(0)
@@ -495,16 +499,14 @@ for name, layer in (("FFN", ffn), ("attention", attention)):
         print("   ", " ".join("■" if value > 1e-9 else "·" for value in row))
 
 # %% [markdown] text="ffn_chunked-text"
-# A matrix with blocks on its diagonal only is called *block-diagonal*.
-#
 # ### In portions
 #
-# Between its two matrices an FFN is wide. For 100,000 tokens and 11,008 neurons, at two bytes a number, the hidden layer alone needs 2.2 GB. But no token waits for another one. So an FFN can take a few, forget their hidden rows
-# and go on. While a model writes, it even takes one word at a time: attention keeps the keys and values of all earlier words in its *KV cache*, and the FFN needs no cache at all.
+# Between its two matrices an FFN is wide. For 100,000 tokens and 11,008 neurons, at two bytes a number, the hidden layer alone needs 2.2 GB. But no token waits for another one. So when nothing is trained,
+# an FFN can take a few, forget their hidden rows and go on. While a model writes, it even takes one word at a time: attention keeps the keys and values of all earlier words in its *KV cache*, and the FFN needs no cache at all.
 #
 # ### Exercise `ffn_chunked`
 #
-# *3 points · difficulty ●●○ · 5 minutes · deeper: you can come back to it later*
+# *3 points · difficulty ●●○ · 5 minutes · deeper*
 #
 # Return what `ffn(x)` returns, with at most `c` tokens in the hidden layer at a time.
 #
@@ -525,13 +527,13 @@ def ffn_chunked(x, ffn, c):
 # %% [markdown] text="bottleneck_rank-text"
 # ### A bottleneck
 #
-# Usually d_ff is larger than d_model. What if it is smaller? Neuron j writes row j of W2, stronger or weaker or not at all. So whatever comes in, the neurons write a weighted sum of d_ff vectors. How many independent
-# directions are in use is the *rank* of what they write. Is such a bottleneck of any use? In a block, x is added to it, so x itself passes by, and only the *change* is narrow. *Adapters* (Houlsby et al.
+# Usually d_ff is larger than d_model. What if it is smaller? Neuron j writes row j of W2, a column of `linear2.weight`. So the neurons write a weighted sum of d_ff vectors. The number of
+# independent directions in it is its *rank*. Is such a bottleneck of any use? In a block, x is added to it, so x itself passes by, and only the *change* is narrow. *Adapters* (Houlsby et al.
 # [2019](https://arxiv.org/abs/1902.00751)) are such narrow FFNs inside a trained model.
 #
 # ### Exercise `bottleneck_rank`
 #
-# *3 points · difficulty ●●○ · 5 minutes · deeper: you can come back to it later*
+# *3 points · difficulty ●●○ · 5 minutes · deeper*
 #
 # - **Takes** `ffn`, a module like `FFN` above, in eval mode, and inputs `X` [N, d_model], in float32 or float64.
 # - **Returns** an int, the rank of what the neurons write for X: of `ffn(X)` without `b2`.

@@ -92,14 +92,21 @@ def put(page: Page, *texts: str, dark: bool = False) -> None:
 
 
 @pytest.mark.parametrize(
-    ("which", "ffn", "step"), [("shipped", True, 1), ("shipped", False, 8), ("twin", True, 8), ("twin", False, 8)]
+    ("which", "ffn", "step"),
+    [("shipped", True, 1), ("shipped", False, 8), ("twin", True, 8), ("twin", False, 8), ("twin", "mean", 8)],
 )
-def test_the_creek_computes_what_pytorch_computes(page: Page, tmp_path: Path, which: str, ffn: bool, step: int) -> None:
+def test_the_creek_computes_what_pytorch_computes(
+    page: Page, tmp_path: Path, which: str, ffn: bool | str, step: int
+) -> None:
     """The probability of every word at the place of over or into, and of the right word at every place: in all 4,096 scenes, or every eighth."""
     model = toy_transformer.load() if which == "shipped" else twin.load()
     scenes = EVERY[::step]
     words = toy_transformer.tensor([world.wish(scene) for scene in scenes])
-    chances = model(words[:, :-1], ffn).softmax(-1)
+    if ffn == "mean":
+        x = model.gather(words[:, :-1])
+        chances = model.say(x, twin.mean_activations(model).expand(len(x), -1, -1)).softmax(-1)
+    else:
+        chances = model(words[:, :-1], ffn).softmax(-1)
     right = chances.gather(2, words[:, 1:, None])[..., 0]
     at = chances[:, world.WAY - 1]
     data = {"vocabulary": world.WORDS, "weights": BOARDS["creek_twin"]().data["models"][which]}
@@ -199,7 +206,7 @@ def test_what_notebook_00_says_of_sixteen_other_models_of_each_kind() -> None:
     assert (
         "with zeros {} to {} % of their sentences are proper".format(*share("learned attention", "writes off")) in said
     )
-    assert share("learned attention", "writes mean") == ("100", "100") and "with the mean all of them are" in said
+    assert share("learned attention", "writes mean") == ("100", "100") and "with the mean all are" in said
 
 
 def test_without_its_ffn_the_shipped_model_has_no_idea_about_two_words() -> None:

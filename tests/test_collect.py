@@ -6,20 +6,16 @@ import csv
 import io
 import json
 import os
-import pwd
 import re
-import sys
 import time
 import tracemalloc
 from collections.abc import Callable
-from contextlib import redirect_stderr, redirect_stdout
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import exports
 import pytest
+from collection import IDS, asked, collect, content, export, run, settle
 from conftest import ROOT
 from exports import (
     CLASS,
@@ -30,7 +26,6 @@ from exports import (
     System,
     at,
     blackboard_name,
-    blackboard_sheet,
     canvas_gradebook,
     canvas_name,
     d2l_folder,
@@ -48,7 +43,6 @@ from exports import (
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from nbgrader.api import Gradebook
-from nbgrader.utils import parse_utc
 
 from autograder import untrusted_files
 from autograder.class_folder import manifest
@@ -56,61 +50,11 @@ from autograder.class_folder.folder import FOLDER_NAME, ClassFolder, class_lock
 from autograder.class_folder.manifest import Manifest
 from autograder.class_folder.open_questions import COLUMNS, FILE
 from autograder.class_folder.roster import Roster, Student
-from autograder.cli import main
 from autograder.errors import UserError
 from autograder.gradebook import gradebook, missing
 from autograder.lms import archive as archive_of
-from autograder.transfer import collect as collecting
-from autograder.transfer.collect import Collected
 
-IDS = {who.i: who.sis for who in CLASS}
-WITH_GRADEBOOK = (
-    "test_names_and_ids_are_in_nbgraders_gradebook",
-    "test_a_thousand_notebooks_are_collected_in_time",
-    "test_what_was_settled_wrongly_and_is_corrected_leaves_the_other_student_nothing",
-)
-
-
-@pytest.fixture
-def class_folder(tmp_path: Path) -> ClassFolder:
-    return ClassFolder(tmp_path / "class")
-
-
-@pytest.fixture(autouse=True)
-def no_gradebook(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Most tests do without the gradebook, which takes half a second to make."""
-    if request.node.name not in WITH_GRADEBOOK:
-        monkeypatch.setattr(collecting._Collection, "_enter", lambda plan: None)
-
-
-def collect(class_folder: ClassFolder, source: Path, *rosters: Path, **how: Any) -> Collected:
-    return collecting.collect(class_folder, source, rosters, **how)
-
-
-def export(path: Path, files: dict[str, bytes], **more: Any) -> Path:
-    return zipped(path, files, **more)
-
-
-def content(class_folder: ClassFolder, but: tuple[str, ...] = ()) -> dict[str, bytes]:
-    files = [path for path in sorted(class_folder.path.rglob("*")) if path.is_file() and path.name not in but]
-    return {str(path.relative_to(class_folder.path)): path.read_bytes() for path in files}
-
-
-def asked(found: Collected) -> dict[str, str]:
-    """What a person has to settle, by file."""
-    return {matter.file: matter.trouble for matter in found.open}
-
-
-def settle(class_folder: ClassFolder, **answers: str) -> None:
-    """Fill in the file, as a person does: of each line whose file holds a word, a column."""
-    path = class_folder.path / manifest.FOLDER / FILE
-    rows = list(csv.reader(io.StringIO(path.read_text(encoding="utf-8-sig"))))
-    for word, answer in answers.items():
-        column, _, text = answer.partition(" ")
-        (row,) = [row for row in rows if word in row[COLUMNS.index("file")]]
-        row[COLUMNS.index(column)] = text
-    sheet(path, rows, delimiter=";")
-
+pytestmark = pytest.mark.usefixtures("no_gradebook")
 
 # Whose it is
 
@@ -691,440 +635,6 @@ def test_what_an_export_is_of_is_asked_where_its_notebooks_do_not_agree(
     }
 
 
-# Attempts
-
-
-def test_the_same_archive_again_changes_nothing(class_folder: ClassFolder, tmp_path: Path) -> None:
-    archive = export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS) | {canvas_name(CLASS[0], "b.html"): b"<p>"})
-    collect(class_folder, archive, canvas_gradebook(tmp_path / "list.csv", CLASS))
-    before = content(class_folder)
-    found = collect(class_folder, archive, canvas_gradebook(tmp_path / "list.csv", CLASS))
-    assert content(class_folder) == before and (found.new, found.known, found.placed) == (0, len(CLASS), 0)
-
-
-def test_a_newer_export_adds_attempts_and_keeps_the_earlier_ones(class_folder: ClassFolder, tmp_path: Path) -> None:
-    list_of = worksheet(tmp_path / "list.csv", CLASS)
-    collect(class_folder, export(tmp_path / "a.zip", {moodle_name(who): notebook("first") for who in CLASS}), list_of)
-    files = {moodle_name(who): who.data if who.i < 2 else notebook("first") for who in CLASS}
-    found = collect(class_folder, export(tmp_path / "b.zip", files))
-    assert (found.new, found.known) == (2, 3)
-    for who in CLASS[:2]:
-        kept = sorted((class_folder.path / "collected" / FFN / "files" / who.sis).iterdir())
-        assert [path.read_bytes() for path in kept] == [notebook("first"), who.data]
-        assert (class_folder.submitted / who.sis / FFN / f"{FFN}.ipynb").read_bytes() == who.data
-    found = collect(class_folder, tmp_path / "a.zip")
-    assert found.new == 0 and "attempt 2 counts" in found.rows[0].what
-
-
-def test_the_latest_attempt_by_its_time_counts_whatever_the_order(class_folder: ClassFolder, tmp_path: Path) -> None:
-    whens = ["2026-09-12-09-00-00", "2026-09-13-10-00-00", "2026-09-11-08-00-00"]
-    files = {
-        blackboard_name(CLASS[0], when=when): notebook(f"the answer of number {i}") for i, when in enumerate(whens)
-    }
-    (late, *others) = sorted(files, key=lambda name: "09-13" not in name)
-    collect(class_folder, export(tmp_path / "b.zip", {late: files[late]}), zone=ZoneInfo("UTC"))
-    found = collect(
-        class_folder, export(tmp_path / "a.zip", {name: files[name] for name in others}), zone=ZoneInfo("UTC")
-    )
-    assert handed_in_by(class_folder) == {1: CLASS[0].username}
-    assert {row.what for row in found.rows} == {"new, kept; a later one counts"} or "later one counts" in found.rows[
-        0
-    ].what
-    text = (class_folder.submitted / CLASS[0].username / FFN / "timestamp.txt").read_text(encoding="utf-8")
-    assert text == "2026-09-13 10:00:00.000000 UTC" and parse_utc(text) == at("2026-09-13 10:00:00").replace(
-        tzinfo=None
-    )
-    assert len(list((class_folder.path / "collected" / FFN / "files" / CLASS[0].username).iterdir())) == 3
-
-
-def test_where_not_all_say_when_somebody_says_which_is_the_latest(class_folder: ClassFolder, tmp_path: Path) -> None:
-    files = {
-        f"{d2l_folder(CLASS[0], 'Foo 1, 2025 100 PM')}/x.ipynb": CLASS[0].data,
-        f"{d2l_folder(CLASS[0])}/x.ipynb": CLASS[1].data,
-    }
-    archive = export(tmp_path / "a.zip", files)
-    found = collect(class_folder, archive)
-    assert len(found.open) == 2 and not class_folder.submitted.exists()
-    settle(class_folder, Foo=f"assignment {FFN}", May="leave x")
-    assert not collect(class_folder, archive).needs_somebody and set(handed_in_by(class_folder)) == {0}
-
-
-# What other languages and spreadsheet programs make of an export
-
-
-@pytest.mark.parametrize("spoilt", ["1.23457E+11", "N/A", "0"])
-def test_two_rows_of_a_list_are_never_one_student(spoilt: str, class_folder: ClassFolder, tmp_path: Path) -> None:
-    listed = worksheet(tmp_path / "w.csv", CLASS)
-    text = listed.read_text(encoding="utf-8-sig")
-    for who in CLASS:
-        text = text.replace(f",{who.sis},", f",{spoilt},")
-    listed.write_text(text, encoding="utf-8-sig")
-    found = collect(class_folder, export(tmp_path / "a.zip", {moodle_name(who): who.data for who in CLASS}), listed)
-    assert set(handed_in_by(class_folder)) == {0} and len(found.open) == len(CLASS) - 1
-    lines = [line for line in found.doubts if "Has a spreadsheet program changed the list?" in line]
-    assert len(lines) == len(CLASS) - 1 and spoilt in lines[0] and CLASS[0].name in lines[0]
-
-
-def test_a_student_who_is_on_a_list_twice_is_one_student(class_folder: ClassFolder, tmp_path: Path) -> None:
-    archive = export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS))
-    found = collect(class_folder, archive, canvas_gradebook(tmp_path / "g.csv", [*CLASS, CLASS[0]]))
-    assert handed_in_by(class_folder) == IDS and not found.needs_somebody
-
-
-@pytest.mark.parametrize("when", ["18 juin 2026 1224", "marraskuuta 18, 2026 1224 PM", "Mai 18, 2026 1324 PM"])
-def test_a_time_in_another_language_is_said(when: str, class_folder: ClassFolder, tmp_path: Path) -> None:
-    files = {f"{d2l_folder(who, when)}/{FFN}.ipynb": who.data for who in CLASS}
-    found = collect(class_folder, export(tmp_path / "a.zip", files))
-    assert len(handed_in_by(class_folder)) == len(CLASS)
-    (note,) = [note for note in found.notes if f"5 times can't be read (its time, {when}, can't be read)" in note]
-    assert "set Brightspace to English and download it again" in note and not found.needs_somebody
-    rules = f"time_zone = 'UTC'\nlate = {{ percent_a_day = 10 }}\nassignments.{FFN}.due = 2026-11-19\n"
-    (class_folder.path / "course.toml").write_text(rules)
-    assert note in collect(class_folder, export(tmp_path / "a.zip", files)).doubts
-
-
-# When: Moodle says it on the worksheet alone
-
-
-def test_a_groups_name_before_a_students_does_not_hide_the_time(class_folder: ClassFolder, tmp_path: Path) -> None:
-    files = {f"Group A-{moodle_name(who)}": who.data for who in CLASS}
-    found = collect(class_folder, export(tmp_path / "a.zip", files), worksheet(tmp_path / "w.csv", CLASS))
-    assert handed_in_by(class_folder) == IDS and all(row.at for row in found.rows)
-
-
-def test_students_without_any_id_are_said_and_blank_rows_are_nobody(class_folder: ClassFolder, tmp_path: Path) -> None:
-    listed = worksheet(tmp_path / "w.csv", CLASS)
-    rows = list(csv.reader(io.StringIO(listed.read_text(encoding="utf-8-sig"))))
-    sheet(listed, [*([*row[:2], *row[4:]] for row in rows), [""] * 9], delimiter=";", lineterminator="\r\n")
-    found = collect(class_folder, export(tmp_path / "a.zip", {moodle_name(who): who.data for who in CLASS}), listed)
-    assert set(handed_in_by(class_folder).values()) == {f"moodle-{who.participant}" for who in CLASS}
-    assert any(note.startswith("5 students have no ID number, login or address") for note in found.notes)
-    assert not found.needs_somebody and len(Roster.load(class_folder).students) == len(CLASS)
-
-
-@pytest.mark.parametrize(
-    ("german", "text"),
-    [
-        (False, "Wednesday, 13 March 2024, 10:15 PM"),
-        (False, "Wednesday, 13 March 2024, 22:15"),
-        (True, "Mittwoch, 13. März 2024, 22:15"),
-    ],
-)
-def test_moodles_times_are_the_worksheets(german: bool, text: str, class_folder: ClassFolder, tmp_path: Path) -> None:
-    listed = worksheet(tmp_path / "list.csv", CLASS, german)
-    usual = "Mittwoch, 13. März 2024, 10:15" if german else "Wednesday, 13 March 2024, 10:15 AM"
-    listed.write_bytes(listed.read_bytes().replace(usual.encode(), text.encode(), 1))
-    archive = export(tmp_path / "a.zip", {moodle_name(who): who.data for who in CLASS})
-    found = collect(class_folder, archive, listed, zone=ZoneInfo("Europe/Berlin"))
-    assert {row.student: row.at for row in found.rows} == {
-        who.sis: "2024-03-13 10:15" if who.i else "2024-03-13 22:15" for who in CLASS
-    }
-    assert "its times come from the worksheet, read as times of Europe/Berlin" in found.notes
-    told = (class_folder.submitted / CLASS[0].sis / FFN / "timestamp.txt").read_text(encoding="utf-8")
-    assert told == "2024-03-13 21:15:00.000000 UTC"
-
-
-FRENCH = {
-    "Identifier": "Identifiant", "Full name": "Nom complet", "ID number": "Numéro d'identification", "Email address": "Adresse de courriel",
-    "Status": "Statut", "Maximum Grade": "Note maximale", "Grade can be changed": "La note peut être modifiée", "Grade": "Note",
-    "Last modified (submission)": "Dernière modification (travail remis)", "Last modified (grade)": "Dernière modification (note)",
-    "Feedback comments": "Feedback par commentaires", "Wednesday, 13 March 2024, 10:15 AM": "mercredi 13 mars 2024, 10:15",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("as_saved", ["as Moodle wrote it", "by Excel, with ;", "by Excel, as UTF-16"])
-def test_a_worksheet_in_another_language_is_known_by_its_shape_and_its_times_are_missed(
-    as_saved: str, class_folder: ClassFolder, tmp_path: Path
-) -> None:
-    listed = worksheet(tmp_path / "w.csv", CLASS)
-    rows = list(csv.reader(io.StringIO(listed.read_text(encoding="utf-8-sig"))))
-    if as_saved != "as Moodle wrote it":
-        sheet(listed, rows, delimiter="\t" if "16" in as_saved else ";", lineterminator="\r\n")
-    text = listed.read_text(encoding="utf-8-sig")
-    for english, french in FRENCH.items():
-        text = text.replace(english, french)
-    listed.write_text(text, encoding="utf-16" if "16" in as_saved else "utf-8-sig", newline="")
-    archive = export(tmp_path / "a.zip", {moodle_name(who): who.data for who in CLASS})
-    found = collect(class_folder, archive, listed)
-    assert handed_in_by(class_folder) == {who.i: who.email for who in CLASS} and not found.needs_somebody
-    (note,) = [note for note in found.notes if "its times can't be read" in note]
-    assert "set Moodle to English and download it again" in note
-    (class_folder.path / "course.toml").write_text(
-        f"time_zone = 'UTC'\nlate = {{ percent_a_day = 10 }}\nassignments.{FFN}.due = 2026-11-19\n"
-    )
-    assert note in collect(class_folder, archive, listed).doubts
-
-
-def test_a_list_that_is_not_known_says_what_to_do_and_no_shape_is_guessed(
-    class_folder: ClassFolder, tmp_path: Path
-) -> None:
-    archive = export(tmp_path / "a.zip", {moodle_name(who): who.data for who in CLASS})
-    people = [["Prénom", "Nom", "Adresse de courriel"], *([who.first, who.last, who.email] for who in CLASS)]
-    groups = [
-        ["Identifiant", "Nom", "x", "y", "z", "a", "b", "c", "d"],
-        *([f"Groupe {who.i}", who.name, *"1234567"] for who in CLASS),
-    ]
-    for rows in (people, groups):
-        with pytest.raises(UserError, match=r"in another language, set the LMS to English and download it again"):
-            collect(class_folder, archive, sheet(tmp_path / "w.csv", rows))
-
-
-@pytest.mark.parametrize(
-    "text", ["-", "", "mercredi 13 mars 2024, 10:15", "Wednesday, 99 March 2024, 10:15 AM", "x, 1 Mai"]
-)
-def test_a_time_that_can_not_be_read_is_none(text: str, class_folder: ClassFolder, tmp_path: Path) -> None:
-    listed = worksheet(tmp_path / "list.csv", CLASS)
-    listed.write_bytes(listed.read_bytes().replace(b"Wednesday, 13 March 2024, 10:15 AM", text.encode(), 1))
-    found = collect(class_folder, export(tmp_path / "a.zip", {moodle_name(who): who.data for who in CLASS}), listed)
-    assert {row.student for row in found.rows if not row.at} == {CLASS[0].sis}
-    assert not (class_folder.submitted / CLASS[0].sis / FFN / "timestamp.txt").exists()
-    assert any("its times can't be read" in note for note in found.notes) == (text not in ("-", ""))
-
-
-def test_without_a_worksheet_moodles_times_are_missed_and_can_come_later(
-    class_folder: ClassFolder, tmp_path: Path
-) -> None:
-    archive = export(tmp_path / "a.zip", {moodle_name(CLASS[0]): CLASS[0].data})
-    participants = sheet(
-        tmp_path / "people.csv",
-        [
-            ["First name", "Last name", "ID number", "Email address"],
-            *([w.first, w.last, w.sis, w.email] for w in CLASS),
-        ],
-    )
-    found = collect(class_folder, archive, participants)
-    assert "Moodle exports no times: they are on the grading worksheet, so give that with --roster" in found.notes
-    settle(class_folder, **{CLASS[0].participant: f"student {CLASS[0].sis}"})
-    collect(class_folder, archive)
-    stamped = class_folder.submitted / CLASS[0].sis / FFN / "timestamp.txt"
-    assert not stamped.exists()
-    found = collect(class_folder, archive, worksheet(tmp_path / "list.csv", CLASS), zone=ZoneInfo("UTC"))
-    assert (found.new, found.known) == (0, 1)
-    assert stamped.read_text(encoding="utf-8") == "2024-03-13 10:15:00.000000 UTC"
-
-
-def test_a_teams_number_has_no_participants_time(class_folder: ClassFolder, tmp_path: Path) -> None:
-    name = f"The team_{CLASS[0].participant}_assignsubmission_file/{FFN}.ipynb"
-    found = collect(
-        class_folder,
-        export(tmp_path / "a.zip", {name: CLASS[0].data}),
-        worksheet(tmp_path / "list.csv", CLASS),
-        dry_run=True,
-    )
-    assert [row.at for row in found.rows] == [""]
-
-
-def test_what_somebody_put_into_submitted_is_kept_and_only_a_newer_attempt_takes_its_place(
-    class_folder: ClassFolder, tmp_path: Path
-) -> None:
-    list_of = worksheet(tmp_path / "list.csv", CLASS)
-    list_of.write_bytes(list_of.read_bytes().replace(b"Wednesday, 13 March 2024, 10:15 AM", b"-"))
-    archive = export(tmp_path / "a.zip", {moodle_name(who): notebook("first") for who in CLASS[:2]})
-    path = class_folder.submitted / CLASS[0].sis / FFN / f"{FFN}.ipynb"
-    path.parent.mkdir(parents=True)
-    path.write_bytes(b"by hand, before anything was collected")
-    (path.parent / "timestamp.txt").write_text("2026-10-01 10:00:00 UTC", encoding="utf-8")
-    found = collect(class_folder, archive, list_of)
-    assert "what was put there by hand is kept as attempt 1" in found.rows[0].what
-    assert path.read_bytes() == notebook("first") and not (path.parent / "timestamp.txt").exists()
-    path.write_bytes(b"mended by hand")
-    assert collect(class_folder, archive).placed == 0 and path.read_bytes() == b"mended by hand"
-    found = collect(class_folder, export(tmp_path / "b.zip", {moodle_name(CLASS[0]): CLASS[0].data}))
-    assert path.read_bytes() == CLASS[0].data
-    kept = sorted((class_folder.path / "collected" / FFN / "files" / CLASS[0].sis).iterdir())
-    assert [one.read_bytes() for one in kept] == [
-        b"by hand, before anything was collected",
-        notebook("first"),
-        b"mended by hand",
-        CLASS[0].data,
-    ]
-
-
-def test_a_link_in_submitted_is_not_written_through(class_folder: ClassFolder, tmp_path: Path) -> None:
-    (tmp_path / "elsewhere").mkdir()
-    class_folder.submitted.mkdir(parents=True)
-    (class_folder.submitted / CLASS[0].sis).symlink_to(tmp_path / "elsewhere")
-    found = collect(
-        class_folder, export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS)), canvas_gradebook(tmp_path / "b.csv", CLASS)
-    )
-    assert list((tmp_path / "elsewhere").iterdir()) == [] and "is a link" in found.doubts[0] and found.placed == 4
-
-
-def test_all_that_the_way_back_needs_is_noted(class_folder: ClassFolder, tmp_path: Path) -> None:
-    archive = export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS))
-    collect(class_folder, archive)
-    for who in CLASS:
-        record = Manifest.load(class_folder, FFN).latest(f"canvas-{who.canvas}")
-        assert record and record.entry == canvas_name(who, late=who.i % 2 == 1) and record.late == (who.i % 2 == 1)
-        assert (
-            record.back["attachment"] == who.attachment
-            and record.archive == "a.zip"
-            and len(record.archive_sha256) == 64
-        )
-    path = class_folder.path / "collected" / FFN / "manifest.json"
-    path.write_text(path.read_text(encoding="utf-8")[:-9], encoding="utf-8")
-    with pytest.raises(UserError, match=r"manifest\.json can't be read"):
-        collect(class_folder, archive)
-
-
-def test_the_same_hand_in_exported_in_another_form_is_no_new_attempt(class_folder: ClassFolder, tmp_path: Path) -> None:
-    collect(class_folder, export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS)))
-    late = {canvas_name(who, late=True): who.data for who in CLASS}
-    found = collect(class_folder, export(tmp_path / "b.zip", late))
-    assert (found.new, found.known) == (0, len(CLASS)), "the due date was moved"
-    other, list_of = ClassFolder(tmp_path / "other"), worksheet(tmp_path / "list.csv", CLASS)
-    collect(other, export(tmp_path / "c.zip", SYSTEMS[0].files(CLASS)), list_of)
-    flat = {moodle_name(who, folders=False): who.data for who in CLASS}
-    assert collect(other, export(tmp_path / "d.zip", flat)).new == 0
-    third = ClassFolder(tmp_path / "third")
-    for day in ("Dec 5, 2026 1009 PM", "Dec 6, 2026 909 AM"):
-        files = {f"Lab 5 Download {day}/{name}": data for name, data in SYSTEMS[2].files(CLASS).items()}
-        found = collect(third, export(tmp_path / "e.zip", files))
-    assert (found.new, found.known) == (0, len(CLASS)), "the outer folder has the day of the download in it"
-
-
-# The exchange
-
-
-def inbound(folder: Path, who: Any, when: str, data: bytes, secret: str) -> None:
-    place = folder / exchange_folder(who, when=when)
-    place.mkdir(parents=True)
-    (place / f"{FFN}.ipynb").write_bytes(data)
-    (place / "timestamp.txt").write_text(when, encoding="utf-8")
-    (place / "submission_secret.txt").write_text(secret, encoding="utf-8")
-
-
-def test_the_exchange_keeps_time_and_secret_of_the_latest(class_folder: ClassFolder, tmp_path: Path) -> None:
-    inbound(tmp_path / "inbound", CLASS[0], "2026-10-02 10:00:00.000000 UTC", CLASS[0].data, "a" * 128)
-    inbound(tmp_path / "inbound", CLASS[0], "2026-10-01 10:00:00.000000 UTC", notebook("first"), "b" * 128)
-    found = collect(class_folder, tmp_path / "inbound")
-    folder = class_folder.submitted / CLASS[0].username / FFN
-    assert handed_in_by(class_folder) == {0: CLASS[0].username} and found.new == 2
-    assert (folder / "submission_secret.txt").read_text(encoding="utf-8") == "a" * 128
-    assert parse_utc((folder / "timestamp.txt").read_text(encoding="utf-8")) == at("2026-10-02 10:00:00").replace(
-        tzinfo=None
-    )
-
-
-def test_the_exchange_names_the_assignment_by_a_token(class_folder: ClassFolder, tmp_path: Path) -> None:
-    inbound(tmp_path / "inbound", CLASS[0], "2026-10-02 10:00:00.000000 UTC", CLASS[0].data, "a")
-    place = tmp_path / "inbound" / exchange_folder(CLASS[1], assignment="ps1")
-    place.mkdir()
-    (place / "ps1.ipynb").write_bytes(CLASS[1].data)
-    found = collect(class_folder, tmp_path / "inbound")
-    assert "handed in as ps1, but there is no such assignment" in found.open[0].trouble
-    assert handed_in_by(class_folder) == {0: CLASS[0].username}
-
-
-def test_a_folder_of_the_exchange_without_a_notebook_is_named(class_folder: ClassFolder, tmp_path: Path) -> None:
-    inbound(tmp_path / "inbound", CLASS[0], "2026-10-02 10:00:00.000000 UTC", CLASS[0].data, "a")
-    inbound(tmp_path / "inbound", CLASS[1], "2026-10-02 10:00:00.000000 UTC", CLASS[1].data, "b")
-    (taken,) = (tmp_path / "inbound").glob(f"{CLASS[1].username}*/{FFN}.ipynb")
-    taken.unlink()
-    (taken.parent / "timestamp.txt").unlink()
-    found = collect(class_folder, tmp_path / "inbound")
-    assert handed_in_by(class_folder) == {0: CLASS[0].username}
-    (one,) = found.open
-    assert one.who == CLASS[1].username and "empty folder" in one.trouble
-
-
-ROOT_ALONE = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to another account")
-NOBODY = pwd.getpwnam("nobody")
-
-
-def owned(folder: Path, name: str, by: int, files: dict[str, bytes]) -> None:
-    """A folder in inbound/ as an account has made it."""
-    place = folder / name
-    place.mkdir(parents=True)
-    for file, data in files.items():
-        (place / file).write_bytes(data)
-    for path in (*place.iterdir(), place):
-        os.chown(path, by, by)
-
-
-@ROOT_ALONE
-@pytest.mark.parametrize("whose", ["folder", "file", "unknown account"])
-def test_nobody_hands_in_as_somebody_else_in_the_exchange(
-    whose: str, class_folder: ClassFolder, tmp_path: Path
-) -> None:
-    honest = f"nobody+{FFN}+2026-10-01 10:00:00.000000 UTC+x"
-    owned(tmp_path / "inbound", honest, NOBODY.pw_uid, {f"{FFN}.ipynb": CLASS[0].data})
-    forged = f"nobody+{FFN}+2026-10-02 10:00:00.000000 UTC+y"
-    owned(
-        tmp_path / "inbound", forged, 61002 if whose == "unknown account" else 1, {f"{FFN}.ipynb": CLASS[1].data, "submission_secret.txt": b"m" * 128}
-    )  # fmt: skip
-    if whose == "file":
-        os.chown(tmp_path / "inbound" / forged, NOBODY.pw_uid, NOBODY.pw_uid)
-    found = collect(class_folder, tmp_path / "inbound")
-    assert handed_in_by(class_folder) == {0: "nobody"} and len(found.open) == 1
-    owner = "the account number 61002" if whose == "unknown account" else pwd.getpwuid(1).pw_name
-    assert f"belongs to {owner}, and not to nobody: write whose it is" in found.open[0].trouble
-    settle(class_folder, **{forged: "student mallory"})
-    assert not collect(class_folder, tmp_path / "inbound").open
-    assert handed_in_by(class_folder) == {0: "nobody", 1: "mallory"}, "and what is nobody's own stays so"
-
-
-@ROOT_ALONE
-def test_a_time_in_the_exchange_can_not_be_set_back_nor_made_up(class_folder: ClassFolder, tmp_path: Path) -> None:
-    made = {
-        "early": "2026-10-01 10:00:00.000000 UTC",
-        "odd": "2026-99-01 10:00:00 UTC",
-        "ahead": "2089-01-01 10:00:00 UTC",
-    }
-    accounts = dict(zip(made, ("nobody", "daemon", "bin"), strict=True))
-    for who, (what, when) in zip(CLASS, made.items(), strict=False):
-        uid = pwd.getpwnam(accounts[what]).pw_uid
-        owned(tmp_path / "inbound", f"{accounts[what]}+{FFN}+{when}+x", uid, {f"{FFN}.ipynb": who.data})
-    found = collect(class_folder, tmp_path / "inbound")
-    now = datetime.now(UTC).replace(tzinfo=None)
-    assert handed_in_by(class_folder) == {0: "nobody"}
-    at = untrusted_files.timestamp(class_folder.submitted / "nobody" / FFN)
-    assert at and abs(now - at) < timedelta(minutes=2)
-    assert [line for line in found.doubts if "later than its name says; the later time counts" in line]
-    asks = [matter.trouble.partition(" UTC, ")[2] for matter in found.open]
-    assert sorted(asks) == ["can't be read: does it count?", "is in the future: does it count?"]
-    settle(class_folder, **{"2026-99": f"assignment {FFN}", "2089": f"assignment {FFN}"})
-    found = collect(class_folder, tmp_path / "inbound")
-    assert set(handed_in_by(class_folder)) == {0, 1, 2} and not found.needs_somebody
-    at = untrusted_files.timestamp(class_folder.submitted / "bin" / FFN)
-    assert at and abs(now - at) < timedelta(minutes=2)
-
-
-def test_an_exchange_that_lost_its_owners_says_so(class_folder: ClassFolder, tmp_path: Path) -> None:
-    found = collect(
-        class_folder,
-        export(tmp_path / "inbound.zip", {f"{exchange_folder(who)}/{FFN}.ipynb": who.data for who in CLASS}),
-    )
-    assert set(handed_in_by(class_folder)) == set(range(5)) and not found.needs_somebody
-    assert f"{len(CLASS)} of its folders belong to no student's account, as in a zip or a copy" in found.notes[-1]
-
-
-@pytest.mark.parametrize("system", ["moodle", "brightspace", "blackboard", "gradescope"])
-def test_a_time_that_is_still_to_come_is_asked_about(system: str, class_folder: ClassFolder, tmp_path: Path) -> None:
-    who = CLASS[0]
-    people = worksheet(tmp_path / "w.csv", CLASS)
-    files = {
-        "moodle": {moodle_name(who): who.data},
-        "brightspace": {f"{d2l_folder(who, 'May 18, 2089 1224 PM')}/x.ipynb": who.data},
-        "blackboard": {blackboard_name(who, when="2089-09-12-15-45-08"): who.data},
-        "gradescope": {
-            "e/submission_metadata.yml": gradescope_metadata({"1": [who]}, "2089-09-09 23:13:05.137226000 Z"), "e/submission_1/x.ipynb": who.data,
-        },
-    }[system]  # fmt: skip
-    people.write_text(people.read_text(encoding="utf-8").replace("2024, 10:15", "2089, 10:15"), encoding="utf-8")
-    people = blackboard_sheet(tmp_path / "w.csv", CLASS) if system == "blackboard" else people
-    archive = export(tmp_path / "a.zip", files)
-    found = collect(class_folder, archive, people, match_names=True)
-    ((_, trouble),) = asked(found).items()
-    assert "2089" in trouble and "is in the future: does it count?" in trouble and not handed_in_by(class_folder)
-    settle(class_folder, **{".ipynb": f"assignment {FFN}"})
-    assert not collect(class_folder, archive, people, match_names=True).needs_somebody
-    assert (
-        handed_in_by(class_folder) == {0: who.sis}
-        and untrusted_files.timestamp(class_folder.submitted / who.sis / FFN) is None
-    )
-
-
 # The class's folder
 
 
@@ -1270,17 +780,6 @@ def test_whatever_is_in_an_export_it_ends_in_a_table_and_lines(
 
 
 # The command
-
-
-def run(*words: str | Path, expect: int) -> tuple[str, str]:
-    """Run the command line. Returns what it prints, and what it says on stderr."""
-    out, err = io.StringIO(), io.StringIO()
-    with pytest.MonkeyPatch.context() as patched, redirect_stdout(out), redirect_stderr(err):
-        patched.setattr(sys, "argv", ["autograder", *map(str, words)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-    assert ended.value.code == expect, out.getvalue() + err.getvalue()
-    return out.getvalue(), err.getvalue()
 
 
 def test_the_command_shows_a_table_and_its_status_tells_whether_somebody_is_needed(tmp_path: Path) -> None:

@@ -17,12 +17,12 @@ from zoneinfo import ZoneInfo
 import pytest
 import sqlalchemy as sa
 from attacks import START
+from collection import collect, export
 from conftest import ROOT
 from exports import CLASS, FFN, SYSTEMS, canvas_gradebook, moodle_name, worksheet
 from exports import grade as enter_grades
 from nbgrader import api
 from test_class import content, grade, graded_here, hand_in, used
-from test_collect import collect, export
 
 from autograder import files, untrusted_files
 from autograder.class_folder import log, submitted_files

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from collection import inbound, run, settle
 from exports import (
     CLASS,
     FFN,
@@ -49,7 +50,6 @@ from exports import (
 from nbgrader.api import Gradebook
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.exchange.default import ExchangeFetchFeedback, ExchangeReleaseFeedback
-from test_collect import inbound, run, settle
 from traitlets.config import Config
 
 from autograder.class_folder.folder import ClassFolder

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from collection import collect, export
 from exports import CLASS, FFN, SYSTEMS, canvas_gradebook
 from test_class import grade, graded_here, hand_in
-from test_collect import collect, export
 
 from autograder import untrusted_files
 from autograder.class_folder.folder import ClassFolder

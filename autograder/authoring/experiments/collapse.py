@@ -36,6 +36,8 @@ def stacks(settings: Mapping[str, StackSetting], depth: int, seed: int) -> dict[
 
 def _layer(x: Array, setting: StackSetting, square: Sequence[Array], into: Array, back: Array) -> Array:
     x = setting.skip * x + _heads(_normed(x) if setting.norm else x, *square)
+    if setting.post:
+        x = _normed(x)
     if not (setting.ffn or setting.only_length or setting.straight):
         return x if setting.length is None else setting.length * x
     hidden = (_normed(x) if setting.norm else x) @ into
@@ -46,7 +48,7 @@ def _layer(x: Array, setting: StackSetting, square: Sequence[Array], into: Array
         output = hidden @ back * _lengths(output) / _lengths(hidden @ back)
     if setting.length is not None:
         output = output * setting.length * _lengths(x) / _lengths(output)
-    return setting.skip * x + output
+    return _normed(setting.skip * x + output) if setting.post else setting.skip * x + output
 
 
 def _lengths(x: Array) -> Array:

@@ -83,6 +83,7 @@ export const board = {
     off: (state) => !state.ffn,
     sorry: (state, data) => wordsChanged(data, state) === 1 && lookAt(data, state).steps.some(({ word }) => word === "sorry"),
     twin_off: (state) => !state.ffn && state.model === "twin",
+    twin_mean: (state) => state.ffn === "mean" && state.model === "twin",
     unsure(state, data) {
       const { shares } = lookAt(data, state);
       const silent = changed(state.gains).length;
@@ -105,21 +106,19 @@ export const board = {
     const sentence = element("div", { class: "ck-sentence" }, given, written);
     const legend = element("p", { class: "ck-legend" }, "The line under a word: how probable the model finds it. ", "Below a word that is less than 75 % probable stands the next best. ", element("span", { class: "ck-no" }, "Pink"), ": not what this world would say.");
 
+    const hasTwin = Boolean(data.models.twin);
     const knob = element("button", { type: "button", role: "switch", class: "ck-switch", "aria-label": "FFN", onclick: () => play.move({ ffn: !play.state().ffn }) });
     const says = element("span", { class: "ck-says", "aria-hidden": "true" });
+    const modes = hasTwin ? radios("ffn", "What the FFN adds", { true: "on", false: "zeros", mean: "its mean" }, (mode) => play.move({ ffn: mode === "mean" ? mode : mode === "true" })) : null;
     const machine = element(
       "div",
       { class: "ck-machine" },
       element("span", { class: "ck-part ck-attention" }, "attention"), element("span", { class: "ck-arrow", "aria-hidden": "true" }, "→"),
-      element("span", { class: "ck-part ck-ffn" }, "FFN", knob, says), element("span", { class: "ck-arrow", "aria-hidden": "true" }, "→"),
+      element("span", { class: "ck-part ck-ffn" }, "FFN", ...(modes ? [modes.place] : [knob, says])), element("span", { class: "ck-arrow", "aria-hidden": "true" }, "→"),
       element("span", { class: "ck-next" }, "next word"),
     );
-    const names = Object.entries(data.models.twin ? { shipped: "this model", twin: "its twin" } : {});
-    const kinds = names.map(([model, label]) => {
-      const radio = element("input", { type: "radio", name: "model", onchange: () => play.move({ model }) });
-      return { model, radio: /** @type {HTMLInputElement} */ (radio), label: element("label", {}, radio, label) };
-    });
-    if (kinds.length) machine.append(element("form", { class: "ck-models", role: "radiogroup", "aria-label": "Which model" }, ...kinds.map(({ label }) => label)));
+    const kinds = hasTwin ? radios("model", "Which model", { shipped: "this model", twin: "its twin" }, (model) => play.move({ model })) : null;
+    if (kinds) machine.append(kinds.place);
 
     const asked = questionOf(data);
     const question = element("span", { class: "ck-question" });
@@ -140,7 +139,8 @@ export const board = {
       knob.setAttribute("aria-checked", String(state.ffn));
       says.textContent = state.ffn ? "on" : "off";
       place.classList.toggle("ck-off", !state.ffn);
-      for (const { model: name, radio } of kinds) radio.checked = name === state.model;
+      kinds?.choose(state.model);
+      modes?.choose(String(state.ffn));
 
       select(written)
         .selectAll("span.ck-word")
@@ -184,7 +184,7 @@ export const board = {
       const wavering = steps.filter(({ share }) => share < SURE).map(({ word: said }) => `“${said}”`);
       const wrong = steps.filter(({ word: said }, n) => said !== right[GIVEN + n]).map(({ word: said }) => `“${said}”`);
       const who = state.model === "twin" ? "the twin" : "the model";
-      const off = state.ffn ? "" : " Its FFN is off.";
+      const off = state.ffn === "mean" ? " Its FFN adds its mean." : state.ffn ? "" : " Its FFN is off.";
       const said = asked.says + right[asked.before];
       const chances = `“${asked.words[0]}” ${percent(shares[0])} probable and “${asked.words[1]}” ${percent(shares[1])}`;
       const lead = asAsked(asked.before, steps, right) ? `After “${said}” ${who} finds ${chances}.` : `If it had said “${said}”, ${who} would find ${chances}.`;
@@ -196,6 +196,20 @@ export const board = {
     return { draw, words };
   },
 };
+
+/**
+ * A group of radio buttons, and what chooses one of them. @param {string} name @param {string} label
+ * @param {Record<string, string>} options labels by value @param {(value: string) => void} chosen
+ */
+function radios(name, label, options, chosen) {
+  const made = Object.entries(options).map(([value, text]) => {
+    const radio = /** @type {HTMLInputElement} */ (element("input", { type: "radio", name, onchange: () => chosen(value) }));
+    return { value, radio, label: element("label", {}, radio, text) };
+  });
+  const place = element("form", { class: "ck-radios", role: "radiogroup", "aria-label": label }, ...made.map(({ label }) => label));
+  const choose = (/** @type {string} */ wanted) => made.forEach(({ value, radio }) => (radio.checked = value === wanted));
+  return { place, choose };
+}
 
 /**
  * What a neuron makes of the words that differ from sentence to sentence: by how much each raises it above the mean of the words that could be there.

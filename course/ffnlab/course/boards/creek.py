@@ -25,12 +25,19 @@ NAMES = {  # of the board's module, by those of PyTorch's
 }
 
 
-def packed(model: toy_transformer.ToyTransformer) -> dict[str, str]:
-    """A model's weights for creek_model.js: little-endian float32 in base64, by name, each in rows."""
+def packed(model: toy_transformer.ToyTransformer, with_mean: bool = False) -> dict[str, str]:
+    """A model's weights for creek_model.js: little-endian float32 in base64, by name, each in rows.
+
+    with_mean: with the mean of what its FFN adds at each place, [T, d_model].
+    """
     state = model.state_dict()
+    tensors = {name: state[key] for name, key in NAMES.items()}
+    if with_mean:
+        assert model.linear2 is not None
+        tensors["mean"] = model.linear2(twin.mean_activations(model)).detach()
     return {
-        name: base64.b64encode(state[key].contiguous().numpy().astype("<f4").tobytes()).decode()
-        for name, key in NAMES.items()
+        name: base64.b64encode(tensor.contiguous().numpy().astype("<f4").tobytes()).decode()
+        for name, tensor in tensors.items()
     }
 
 
@@ -49,9 +56,9 @@ def _groups() -> tuple[list[dict[str, Any]], dict[str, str]]:
 
 
 def _data(guise: str, twin_too: bool, question: str = "way", **start: Any) -> dict[str, Any]:
-    models = {"shipped": packed(toy_transformer.load())}
+    models = {"shipped": packed(toy_transformer.load(), twin_too)}
     if twin_too:
-        models["twin"] = packed(twin.load())
+        models["twin"] = packed(twin.load(), twin_too)
     groups, names = _groups() if guise == "lamps" else ([], {})
     kinds = {"place": world.PLACES, "weather": world.WEATHERS, "mood": world.MOODS, "creature": world.CREATURES}
     return {
@@ -92,7 +99,10 @@ def rule(name: str = "creek_rule") -> Board:
 def twins(name: str = "creek_twin") -> Board:
     """The same with the plainly trained twin beside the shipped model, and the FFN off at the start."""
     title = "Two small Transformers go on with a sentence about a creek and a dog, without their feed-forward networks."
-    goals = (Goal("twin_off", "Which of the two still speaks? Ask the twin with its FFN off."),)
+    goals = (
+        Goal("twin_off", "Which of the two still speaks with zeros? Ask the twin."),
+        Goal("twin_mean", "Let the twin's FFN add its mean, and ask again."),
+    )
     return _board(name, title, _data("switch", twin_too=True, ffn=False), goals)
 
 

@@ -8,9 +8,11 @@ const D_FF = 64;
 
 /**
  * Weights by name, each in rows as in PyTorch: words [V, 32], places [19, 32], value and output [32, 32], up [64, 32] and up_bias [64],
- * down [32, 64] and down_bias [32], scores [V, 32].
+ * down [32, 64] and down_bias [32], scores [V, 32]. mean [19, 32]: what the FFN adds at each place on average, where that is asked for.
  * @typedef {{vocabulary: string[], weights: Record<string, string>}} CreekData
  */
+
+/** What the FFN is: on, off (it adds nothing), or "mean" (it adds its mean at each place, whatever the words are). @typedef {boolean | "mean"} Ffn */
 
 export class CreekModel {
   /** @param {CreekData} data */
@@ -65,34 +67,35 @@ export class CreekModel {
     return product(this.weights.scores, value);
   }
 
-  /** How probable each word is to come next: [V]. hidden is null where the FFN is off. @param {Float64Array} x @param {Float64Array | null} hidden */
-  next(x, hidden) {
-    const stream = Float64Array.from(x);
-    if (hidden) product(this.weights.down, hidden).forEach((entry, i) => (stream[i] += entry + this.weights.down_bias[i]));
-    return softmax(product(this.weights.scores, stream));
+  /** What the FFN adds to the stream at a place: [32]. @param {Float64Array} x @param {number} place @param {Ffn} ffn @param {Record<string, number>} gains */
+  added(x, place, ffn, gains) {
+    if (ffn === "mean") return this.weights.mean.subarray(D_MODEL * place, D_MODEL * (place + 1));
+    if (!ffn) return new Float64Array(D_MODEL);
+    return product(this.weights.down, amplified(this.hidden(x), gains)).map((entry, i) => entry + this.weights.down_bias[i]);
   }
 
   /**
    * The probabilities [V] after each word of a sentence, T of them. gains: by neuron, what its activation is multiplied by.
-   * @param {string[]} sentence @param {boolean} ffn @param {Record<string, number>} [gains]
+   * @param {string[]} sentence @param {Ffn} ffn @param {Record<string, number>} [gains]
    */
   read(sentence, ffn, gains = {}) {
-    return this.gather(sentence).map((x) => this.answer(x, ffn, gains));
+    return this.gather(sentence).map((x, place) => this.answer(x, place, ffn, gains));
   }
 
-  /** The probabilities [V] after the last word of a sentence. @param {string[]} sentence @param {boolean} ffn @param {Record<string, number>} [gains] */
+  /** The probabilities [V] after the last word of a sentence. @param {string[]} sentence @param {Ffn} ffn @param {Record<string, number>} [gains] */
   after(sentence, ffn, gains = {}) {
-    return this.answer(/** @type {Float64Array} */ (this.gather(sentence).pop()), ffn, gains);
+    return this.answer(/** @type {Float64Array} */ (this.gather(sentence).pop()), sentence.length - 1, ffn, gains);
   }
 
-  /** The probabilities [V] at one place, from the stream after attention. @param {Float64Array} x @param {boolean} ffn @param {Record<string, number>} gains */
-  answer(x, ffn, gains) {
-    return this.next(x, ffn ? amplified(this.hidden(x), gains) : null);
+  /** The probabilities [V] at one place, from the stream after attention. @param {Float64Array} x @param {number} place @param {Ffn} ffn @param {Record<string, number>} gains */
+  answer(x, place, ffn, gains) {
+    const added = this.added(x, place, ffn, gains);
+    return softmax(product(this.weights.scores, x.map((entry, i) => entry + added[i])));
   }
 
   /**
    * Lets the model go on with a sentence, always with the most probable word, up to a full stop or until there is no more room.
-   * @param {string[]} sentence @param {boolean} ffn @param {Record<string, number>} [gains]
+   * @param {string[]} sentence @param {Ffn} ffn @param {Record<string, number>} [gains]
    */
   write(sentence, ffn, gains = {}) {
     const words = [...sentence];

@@ -341,7 +341,7 @@ superposition_error = Exercise(
     "superposition_error",
     draw=_draw_pair,
     where="the section “Linear in what?”.",
-    understood="A linear map gives 0 here, up to rounding, and nothing else does so for all X and Y: linearity can be measured.",
+    understood="A linear map gives 0 here, up to rounding, and no other continuous map does so for all X and Y. So linearity can be measured.",
     hints=(
         "How often is f called, and on what? Three results are needed.",
         "A norm squares every entry before it sums, so that a positive and a negative one can't cancel. `.norm()` of a tensor does this over all entries.",

@@ -380,7 +380,7 @@ position_wise_twin = Exercise(
     "position_wise_twin",
     draw=_draw_sentence,
     where="the board in which your inspector goes from box to box, and the text below it.",
-    understood="Whatever one sentence shows, some map of single words shows it too. So it takes a second sentence to convict a box.",
+    understood="If a box answers equal words equally, some map of single words answers the sentence as it does. So it takes a second sentence to convict it.",
     hints=(
         "The box answers equal words equally. So how many different answers does it give to this sentence, and to which words?",
         "Ask f about X once, and keep the answers. What must g know of a word to find the right one among them?",
@@ -820,5 +820,5 @@ quiz_kernel = question(
 quiz_shared = question(
     "quiz_shared",
     where="the section “Two rules”.",
-    understood="An FFN's weights are shared by all positions of one layer. Each layer has an FFN of its own.",
+    understood="`[ffn] * 6` is one object, six times. A Transformer has six FFNs, and each is shared by all positions of its block.",
 )

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
-from ffnlab.observation.exercise import Draw, Exercise, attempt, question
+from ffnlab.observation.exercise import Draw, Exercise, NotAsAsked, attempt, question, type_with_article
 from ffnlab.observation.plain_data import Failure
 
 NOTEBOOK = "00_start_here"
@@ -74,6 +77,118 @@ def _all_kinds(answer: Any) -> Any:
     for kind in kinds:
         label = ", ".join(name[not is_first] for name, is_first in zip(names, kind, strict=True))
         found[label] = attempt(lambda kind=kind: answer(*kind)) if found else answer(*kind)  # type: ignore[misc]
+    return found
+
+
+# deciding_pair
+
+Scene = int  # its n properties as the bits of a number
+World = tuple[int, int, str]  # the two properties that decide, the smaller first, and the feeling where they are equal
+FEELINGS = {"glad": "sorry", "sorry": "glad"}  # each with the other one
+SIZES = (2, 4, 8, 16, 32, 64)
+PATIENCE = 5000  # questions, more than there are worlds with 64 properties
+
+
+def feeling_in(world: World, scene: Scene) -> str:
+    """What the creature feels in one scene of a world."""
+    first, second, equal = world
+    return FEELINGS[equal] if (scene >> first ^ scene >> second) & 1 else equal
+
+
+class Questions:
+    """`ask(scene)` in a world of n properties, whose feeling `reply(scene)` gives. `asked` holds the scenes so far.
+
+    Raises NotAsAsked for what is no scene, and for more questions than `most`.
+    """
+
+    def __init__(self, n: int, reply: Callable[[Scene], str], most: int) -> None:
+        self.n, self.reply, self.most = n, reply, most
+        self.asked: list[Scene] = []
+
+    def __call__(self, scene: Sequence[Any]) -> str:
+        if not hasattr(scene, "__len__"):
+            raise NotAsAsked(f"`ask` takes a list of {self.n} booleans, and got {type_with_article(scene)}")
+        if len(scene) != self.n:
+            raise NotAsAsked(f"a scene of this world has {self.n} properties, and `ask` got one with {len(scene)}")
+        if len(self.asked) == self.most:
+            raise NotAsAsked(f"more than {self.most:,} questions were asked about {self.n} properties")
+        self.asked.append(sum(bool(value) << place for place, value in enumerate(scene)))
+        return self.reply(self.asked[-1])
+
+
+class Opponent:
+    """A world that has not settled what it is. It answers so that as many worlds as can be remain possible.
+
+    It holds no secret that code could find in it. Who finds its world within some number of questions does so in every world.
+    """
+
+    def __init__(self, n: int) -> None:
+        pairs = itertools.combinations(range(n), 2)
+        self.possible: list[World] = [(first, second, equal) for first, second in pairs for equal in FEELINGS]
+
+    def __call__(self, scene: Scene) -> str:
+        worlds: dict[str, list[World]] = {feeling: [] for feeling in FEELINGS}
+        for world in self.possible:
+            worlds[feeling_in(world, scene)].append(world)
+        feeling = max(FEELINGS, key=lambda feeling: len(worlds[feeling]))
+        self.possible = worlds[feeling]
+        return feeling
+
+
+def _draw_worlds(rng: Draw, case: int) -> dict[str, Any]:
+    """Two worlds of each size, one of each kind: glad where the two are equal, and sorry."""
+    return {"worlds": [(n, *sorted(rng.distinct(2, 0, n - 1)), equal) for n in SIZES for equal in FEELINGS]}
+
+
+deciding_pair = Exercise(
+    "deciding_pair",
+    draw=_draw_worlds,
+    where="the section “A rule to find”.",
+    understood="A question tells most if it splits the possible worlds in half. So twelve answers of one word find one world in 4,032.",
+    hints=(
+        "Ask first about the scene in which everything is False. What does the answer tell you, whichever two decide?",
+        "Now make half of the properties True. The feeling changes only if one of the two is in that half and the other is not.",
+        "Write the numbers of the properties in binary. With one question for each digit you learn in which digits the two numbers differ.",
+        "Choose a digit in which they differ. Exactly one of the two has a 1 there. So among the properties with a 1 there you look for one, not for two.",
+    ),
+)
+
+
+def _label(n: int, first: int, second: int, equal: str) -> str:
+    return f"n = {n}, where {first} and {second} decide, {equal} if they are equal"
+
+
+@deciding_pair.aspect(
+    "the two and their rule",
+    points=2,
+    facts=lambda seen, inputs: {_label(*world): result for world, result in zip(inputs["worlds"], seen, strict=True)},
+)
+def deciding_pair_in_worlds(answer: Any, worlds: Any) -> Any:
+    def in_world(n: int, *world: Any) -> Any:
+        return answer(Questions(n, partial(feeling_in, world), PATIENCE), n)
+
+    return [attempt(partial(in_world, *world)) for world in worlds]
+
+
+def _against_opponent(seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+    """Replays the questions against an opponent of its own: neither its answers nor a count are taken on trust."""
+    facts: dict[str, Any] = {}
+    for n, (asked, result) in zip(SIZES, seen, strict=True):
+        opponent, enough = Opponent(n), 2 * round(math.log2(n))
+        for scene in asked:
+            opponent(scene)
+        facts[f"n = {n}: questions above {enough}"] = max(0, len(asked) - enough)
+        facts[f"n = {n}: other worlds that fit all answers"] = sum(world != result for world in opponent.possible)
+    return facts
+
+
+@deciding_pair.aspect("few questions", points=2, facts=_against_opponent, needs="the two and their rule")
+def deciding_pair_with_few_questions(answer: Any, worlds: Any) -> Any:
+    found = []
+    for n in SIZES:
+        ask = Questions(n, Opponent(n), most=2 * n + 2)
+        result = answer(ask, n)
+        found.append((ask.asked, result))
     return found
 
 

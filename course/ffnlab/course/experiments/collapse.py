@@ -26,6 +26,7 @@ FRESH = range(5, 25)  # those that all statements come from; 0 to 4 were looked 
 class StackSetting(NamedTuple):
     """What a layer has beside attention.
 
+    norm: before attention and before the FFN (pre-norm). post: after each sum (post-norm).
     length: of the FFN's output, as a multiple of its input's, token by token; None: as it comes. Without an FFN, of the input itself.
     relu: whether the FFN has its activation. only_length: no FFN, but its input made as long as its output would be.
     straight: the FFN without its activation, which is one matrix, its output made as long as it would be with it.
@@ -38,6 +39,7 @@ class StackSetting(NamedTuple):
     relu: bool = True
     only_length: bool = False
     straight: bool = False
+    post: bool = False
 
 
 SETTINGS = {
@@ -52,6 +54,8 @@ SETTINGS = {
     "all": StackSetting(skip=True, ffn=True, norm=True),
     "skip, norm": StackSetting(skip=True, norm=True),
     "skip, norm, matrix": StackSetting(skip=True, norm=True, straight=True),
+    "skip, post-norm": StackSetting(skip=True, post=True),
+    "all, post-norm": StackSetting(skip=True, ffn=True, post=True),
 }
 
 WITHOUT_SKIP = {
@@ -65,9 +69,11 @@ WITHOUT_SKIP = {
 }  # what they are called in a table
 WITH_SKIP = {
     "skip": "attention and skip",
-    "skip, norm": "skip and norm",
-    "all": "skip, norm and FFN",
+    "skip, norm": "skip and pre-norm",
+    "all": "skip, pre-norm and FFN",
     "skip, norm, matrix": "the same without its ReLU, as long as with it",
+    "skip, post-norm": "skip and post-norm",
+    "all, post-norm": "skip, post-norm and FFN",
 }
 
 

@@ -7,7 +7,7 @@ OVER, GLAD = (sum(without_ffn.learned(rule)) for rule in ("way", "feeling"))
 
 PREDICTIONS = {
     "scaled_zero": Prediction(
-        question="""The weights A may move with X. For which values of s is f(sX) exactly s·f(X), so that the distance is 0?""",
+        question="""Let f be your head, whose weights A may move with X. For which values of s is f(sX) exactly s·f(X), so that the distance is 0?""",
         options=("for s = 1 only", "for s = 0 and s = 1", "for s = −1, 0 and 1", "for every s"),
         right="for s = −1, 0 and 1",
         explanation="""At s = 1 nothing has changed, and at s = 0 both sides are zero, so the plot has a gap there. The surprise is s = −1. A score
@@ -42,8 +42,8 @@ PREDICTIONS = {
         right=OVER,
         within=2,
         unit=" of 16",
-        explanation=f"""{OVER} of them do, and {GLAD} tell *glad* from *sorry*. A rule is learned in all scenes or in about half of them, never in between.
-        So attention can put two features together without an FFN, but training does not always find out how. The cell shows all sixteen.""",
+        explanation=f"""{OVER} of them do, and {GLAD} tell *glad* from *sorry*. A model is right in all scenes or in about half of them, where it tosses a coin.
+        The cell shows all sixteen.""",
     ),
     "xor_two_neurons": Prediction(
         question="""Two ReLU neurons can hold XOR, as you know. We train a thousand networks with two neurons, each from a random start of its own. How many

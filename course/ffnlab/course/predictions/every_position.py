@@ -7,8 +7,7 @@ PREDICTIONS = {
         question="How many of the eight boxes are real?",
         options=("2", "3", "4", "5"),
         right="3",
-        explanation="""Three of the eight are real. Which ones? Some of the others give themselves away at your first press. The last two will
-        cost you patience.""",
+        explanation="""Three of the eight are real. Which ones?""",
     ),
     "equal_vectors": Prediction(
         question="""Feed a layer the same vector at every position and look whether all outputs are equal. Which layer passes: an FFN, attention,
@@ -26,11 +25,11 @@ PREDICTIONS = {
         raises an error at once.""",
     ),
     "pre_norm_size": Prediction(
-        question="""The numbers that go in have a root mean square of 1. What is it after 24 blocks with **pre-norm**?""",
+        question="""The numbers that go in have a root mean square of 1. How large is it after 24 blocks with **pre-norm**?""",
         options=("about 1", "about 4", "about 24", "more than 1,000"),
         right="about 4",
-        explanation="""Every layer adds to the stream, and in pre-norm nothing brings the stream back to size. So it grows, typically to four times its
-        size. Post-norm resets the size after every sum. In pre-norm each layer reads a normed x, so what it adds stays about as large as that, and
+        explanation="""Every layer adds to the stream, and in pre-norm nothing brings the stream back to size. With these random weights it grows to
+        about 4. Post-norm resets the size after every sum. In pre-norm each layer reads a normed x, so what it adds never grows much beyond that, and
         counts for less and less beside a stream that grows.""",
     ),
     "first_to_fall": Prediction(
@@ -39,7 +38,7 @@ PREDICTIONS = {
             "attention alone",
             "attention with an FFN",
             "attention with a skip",
-            "attention with skip, FFN and norm",
+            "attention with skip, FFN and pre-norm",
         ),
         right="attention with an FFN",
         explanation="""The FFN, which sees one token at a time, makes it worse. How can it? Play the clock, and then change the length of its

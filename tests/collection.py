@@ -1,0 +1,87 @@
+"""What the tests of collecting share: a class's folder, an export, and what a person does with the open questions."""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import pytest
+from exports import CLASS, FFN, exchange_folder, sheet, zipped
+
+from autograder.class_folder import manifest
+from autograder.class_folder.folder import ClassFolder
+from autograder.class_folder.open_questions import COLUMNS, FILE
+from autograder.cli import main
+from autograder.transfer import collect as collecting
+from autograder.transfer.collect import Collected
+
+IDS = {who.i: who.sis for who in CLASS}
+WITH_GRADEBOOK = (
+    "test_names_and_ids_are_in_nbgraders_gradebook",
+    "test_a_thousand_notebooks_are_collected_in_time",
+    "test_what_was_settled_wrongly_and_is_corrected_leaves_the_other_student_nothing",
+)
+
+
+@pytest.fixture
+def class_folder(tmp_path: Path) -> ClassFolder:
+    return ClassFolder(tmp_path / "class")
+
+
+@pytest.fixture
+def no_gradebook(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Most tests do without the gradebook, which takes half a second to make."""
+    if request.node.name not in WITH_GRADEBOOK:
+        monkeypatch.setattr(collecting._Collection, "_enter", lambda plan: None)
+
+
+def collect(class_folder: ClassFolder, source: Path, *rosters: Path, **how: Any) -> Collected:
+    return collecting.collect(class_folder, source, rosters, **how)
+
+
+def export(path: Path, files: dict[str, bytes], **more: Any) -> Path:
+    return zipped(path, files, **more)
+
+
+def content(class_folder: ClassFolder, but: tuple[str, ...] = ()) -> dict[str, bytes]:
+    files = [path for path in sorted(class_folder.path.rglob("*")) if path.is_file() and path.name not in but]
+    return {str(path.relative_to(class_folder.path)): path.read_bytes() for path in files}
+
+
+def asked(found: Collected) -> dict[str, str]:
+    """What a person has to settle, by file."""
+    return {matter.file: matter.trouble for matter in found.open}
+
+
+def settle(class_folder: ClassFolder, **answers: str) -> None:
+    """Fill in the file, as a person does: of each line whose file holds a word, a column."""
+    path = class_folder.path / manifest.FOLDER / FILE
+    rows = list(csv.reader(io.StringIO(path.read_text(encoding="utf-8-sig"))))
+    for word, answer in answers.items():
+        column, _, text = answer.partition(" ")
+        (row,) = [row for row in rows if word in row[COLUMNS.index("file")]]
+        row[COLUMNS.index(column)] = text
+    sheet(path, rows, delimiter=";")
+
+
+def run(*words: str | Path, expect: int) -> tuple[str, str]:
+    """Run the command line. Returns what it prints, and what it says on stderr."""
+    out, err = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patched, redirect_stdout(out), redirect_stderr(err):
+        patched.setattr(sys, "argv", ["autograder", *map(str, words)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+    assert ended.value.code == expect, out.getvalue() + err.getvalue()
+    return out.getvalue(), err.getvalue()
+
+
+def inbound(folder: Path, who: Any, when: str, data: bytes, secret: str) -> None:
+    place = folder / exchange_folder(who, when=when)
+    place.mkdir(parents=True)
+    (place / f"{FFN}.ipynb").write_bytes(data)
+    (place / "timestamp.txt").write_text(when, encoding="utf-8")
+    (place / "submission_secret.txt").write_text(secret, encoding="utf-8")
