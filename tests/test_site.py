@@ -15,7 +15,7 @@ from urllib.parse import unquote, urlsplit
 import figure_page
 import nbformat
 import pytest
-from conftest import ROOT, needs_chromium
+from conftest import ROOT, needs_chromium, often
 from lab import web_pages
 from PIL import Image
 from test_desk import AXE, violations
@@ -475,13 +475,18 @@ def test_without_javascript_there_are_pictures_words_and_answers(address: str, c
 
 @needs_chromium
 @pytest.mark.skipif(not AXE.is_file(), reason="axe-core is not installed: `make hub`, with npm")
-@pytest.mark.parametrize("width", WIDTHS)
-def test_everybody_can_use_every_page(width: int, site: Path, address: str, chromium: Any) -> None:
-    """All pages on a phone, where more scrolls inside itself; one of each kind on a large screen."""
-    every = html_files(site)
-    for path in (
-        every if width < 800 else [site / "index.html", *(site / "course").glob("*.html"), site / "search.html"]
-    ):
+@pytest.mark.parametrize(
+    ("width", "pages"), often([(1280, "some"), (390, "some"), (390, "all")], [(1280, "some"), (390, "some")])
+)
+def test_everybody_can_use_every_page(width: int, pages: str, site: Path, address: str, chromium: Any) -> None:
+    """One page of each kind, on a large screen and on a phone, where more scrolls inside itself; in a sweep all pages on a phone."""
+    kinds = [
+        site / "index.html",
+        *(site / "course").glob("*.html"),
+        site / "docs" / "grading.html",
+        site / "search.html",
+    ]
+    for path in html_files(site) if pages == "all" else kinds:
         page = chromium.new_page(viewport={"width": width, "height": 900})
         page.goto(f"{address}/{path.relative_to(site).as_posix()}")
         assert violations(page) == [], path.relative_to(site)

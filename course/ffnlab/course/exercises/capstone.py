@@ -9,7 +9,7 @@ drawn: what it means can only be told by who knows the draw.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import cache, partial
 from typing import Any, NamedTuple, TypeVar
 
@@ -18,11 +18,24 @@ from torch import nn
 from torch.overrides import TorchFunctionMode
 
 from ffnlab.course import toy_transformer, world
+from ffnlab.course.block_probes import (
+    KINDS,
+    both_outputs,
+    each_kind,
+    facts_of_each,
+    is_vector,
+    largest_entry,
+    least_noticed,
+    mixing_of,
+    norm_gains,
+    output_of,
+    shaken_block,
+    with_factors,
+)
 from ffnlab.course.experiments.world import TASKS
 from ffnlab.observation.exercise import (
     Draw,
     Exercise,
-    Facts,
     NotAsAsked,
     attempt,
     backpropagate,
@@ -37,7 +50,6 @@ NOTEBOOK = "10_capstone"
 T = TypeVar("T")
 Arguments = tuple[str | None, int]  # kind and n_heads
 
-KINDS = ("none", "relu", "swiglu", "moe")
 LARGE = 1000.0
 SCALES = (1.0, 10.0, 100.0, LARGE, 2 * LARGE)  # how many times x
 RAY = [1.0 + 0.2 * n for n in range(12)]  # how many times a norm's gain
@@ -120,125 +132,12 @@ Block = Exercise(
 )
 
 
-# What the probes share.
-
-
-def _is_vector(parameter: torch.Tensor) -> bool:
-    """Whether all numbers lie along one dimension: [d], and [1, 1, d] as well."""
-    return parameter.numel() == parameter.shape[-1] if parameter.ndim else True
-
-
-def _made(
-    answer: Any, kind: str, x: torch.Tensor, n_heads: int, d_ff: int, seed: int, shaken: str = "all"
-) -> nn.Module:
-    """A student's block in eval mode, its weights moved as training would: matrices only, or vectors as well.
-
-    Where weights start at zero, on purpose or not, nothing could be seen.
-    """
-    torch.default_generator.manual_seed(seed)  # the CPU's alone: torch.manual_seed looks for other devices
-    block = answer(kind, x.shape[-1], n_heads, d_ff)
-    if not isinstance(block, nn.Module):
-        raise NotAsAsked("what the class makes is not an nn.Module; its first line should name nn.Module in brackets")
-    if next(block.parameters(), None) is None:
-        raise NotAsAsked("the module has no parameters at all: parts in a plain list or dict are not registered")
-    block.eval()
-    noise = torch.Generator().manual_seed(seed)
-    with torch.no_grad():
-        for parameter in block.parameters():
-            if not _is_vector(parameter):
-                parameter.add_(0.7 * torch.randn(parameter.shape, generator=noise) / parameter.shape[-1] ** 0.5)
-            elif shaken == "all":
-                parameter.add_(0.2 * torch.randn(parameter.shape, generator=noise))
-    return block
-
-
-def _out(block: nn.Module, x: torch.Tensor) -> torch.Tensor:
-    """The output, of the shape of x."""
-    output = block(x)
-    if isinstance(output, tuple):
-        raise NotAsAsked("forward returns a tuple; the output alone is asked for, a tensor [B, T, d_model]")
-    if not isinstance(output, torch.Tensor):
-        raise NotAsAsked(f"{describe_result(output)} instead of a tensor")
-    if output.shape != x.shape:
-        raise NotAsAsked(f"x of shape {list(x.shape)} came back with shape {list(output.shape)}")
-    return output
-
-
-def _gains(answer: Any, kind: str, x: torch.Tensor, n_heads: int, d_ff: int) -> list[str]:
-    """The names of the vectors of d_model numbers that start at one: what norms multiply with."""
-    fresh = answer(kind, x.shape[-1], n_heads, d_ff)
-    if not isinstance(fresh, nn.Module):
-        raise NotAsAsked("what the class makes is not an nn.Module; its first line should name nn.Module in brackets")
-    named = fresh.named_parameters()
-    return [name for name, p in named if p.shape[-1:] == x.shape[-1:] and _is_vector(p) and bool((p == 1).all())]
-
-
-def _with(block: nn.Module, factors: dict[str, Any], call: Callable[[], T]) -> T:
-    """What `call` returns while parameters, by name, are multiplied by factors."""
-    changed = {name: block.get_parameter(name) for name in factors}
-    kept = {name: parameter.detach().clone() for name, parameter in changed.items()}
-    with torch.no_grad():
-        for name, parameter in changed.items():
-            parameter.mul_(factors[name])
-    try:
-        return call()
-    finally:
-        with torch.no_grad():
-            for name, parameter in changed.items():
-                parameter.copy_(kept[name])
-
-
-def _others_alike(x: torch.Tensor) -> torch.Tensor:
-    """x with one and the same token in place of all but the last of each sentence: a mixture sends them all to the same experts."""
-    other = x[:1, :1].flip(-1).repeat(x.shape[0], x.shape[1], 1)
-    other[:, -1] = x[:, -1]
-    return other
-
-
-def _both(block: nn.Module, x: torch.Tensor, out: torch.Tensor | None = None) -> list[torch.Tensor]:
-    """What comes out for x, which may be known, and for x with other tokens before the last."""
-    return [_out(block, x).clone() if out is None else out, _out(block, _others_alike(x)).clone()]
-
-
-def _mixing(outputs: list[torch.Tensor], x: torch.Tensor) -> torch.Tensor:
-    """How the last token's change, block(x) - x, answers to other tokens before it: [B, d_model]."""
-    return ((outputs[1] - _others_alike(x)) - (outputs[0] - x))[:, -1]
-
-
-def _noticed(outputs: list[torch.Tensor], x: torch.Tensor) -> float:
-    """How large a change of the last token counts as an answer to other tokens: not what is small beside the usual one, nor rounding."""
-    return 1e-4 * max(_size(_mixing(outputs, x)), 0.1 * _size(outputs[0]))
-
-
-def _each(kinds: list[str], look: Callable[[str], Any]) -> list[Any]:
-    """What is seen of each kind, in the order in which they are asked for."""
-    with torch.no_grad():
-        return [attempt(partial(look, kind)) for kind in kinds]
-
-
-def _facts_of_each(facts: Callable[[str, Any, dict[str, Any]], dict[str, Any]]) -> Facts:
-    """Facts kind by kind; what raised stays an exception."""
-
-    def of(seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
-        by_kind = dict(zip(inputs["kinds"], seen, strict=True))
-        return {
-            f"'{kind}'": by_kind[kind] if isinstance(by_kind[kind], Failure) else facts(kind, by_kind[kind], inputs)
-            for kind in KINDS
-        }
-
-    return of
-
-
-def _size(tensor: torch.Tensor) -> float:
-    return float(tensor.abs().max())
-
-
 # Which token sees which.
 
 
 def _attention_facts(kind: str, seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
     x, out = inputs["x"], seen["out"]
-    size = max(_size(out), 1e-3)
+    size = max(largest_entry(out), 1e-3)
     T = x.shape[1]
     changed = {s: (other - out).abs() for s, other in zip(inputs["tokens"], seen["changed"], strict=True)}
     sees = torch.stack([changed[s][0].amax(-1) for s in range(T)], -1) > 1e-5 * size  # [T, T]: row t, column s
@@ -247,14 +146,14 @@ def _attention_facts(kind: str, seen: Any, inputs: dict[str, Any]) -> dict[str, 
         "all numbers are finite": bool(out.isfinite().all()),
         "no token sees a later one": not bool((sees & earlier.T).any()),
         "every token sees all tokens before it": bool(sees[earlier].all()),
-        "no sentence sees another": max(_size(effect[1:]) for effect in changed.values()) <= 1e-5 * size,
+        "no sentence sees another": max(largest_entry(effect[1:]) for effect in changed.values()) <= 1e-5 * size,
         "every token's own output changes with it": bool(sees.diagonal().all()),
     }
     if kind == "none":
         first, second = (seen["heads"][n] - x[:, n : n + 1] for n in (0, 1))
-        found["a token alone attends to itself"] = _size(first - second) > 1e-3
+        found["a token alone attends to itself"] = largest_entry(first - second) > 1e-3
         moved = seen["moved"][:, -1] - out[:, -1]
-        found["the order of earlier tokens does not count"] = _size(moved) <= 1e-4 * size
+        found["the order of earlier tokens does not count"] = largest_entry(moved) <= 1e-4 * size
         found["with one head, all numbers of a token get the same weights"] = _spread(seen["one head"], x) < 1e-2
         found["with several heads, the weights of each head are its own"] = _spread(seen["heads"], x) > 1e-2
     return found
@@ -262,7 +161,7 @@ def _attention_facts(kind: str, seen: Any, inputs: dict[str, Any]) -> dict[str, 
 
 def _pair(block: nn.Module, x: torch.Tensor) -> list[torch.Tensor]:
     """What comes out for the first token of each sentence alone, for the second one alone, and for both."""
-    return [_out(block, tokens).clone() for tokens in (x[:, :1], x[:, 1:2], x[:, :2])]
+    return [output_of(block, tokens).clone() for tokens in (x[:, :1], x[:, 1:2], x[:, :2])]
 
 
 def _spread(outputs: list[torch.Tensor], x: torch.Tensor) -> float:
@@ -274,27 +173,27 @@ def _spread(outputs: list[torch.Tensor], x: torch.Tensor) -> float:
     return float(((step - along * line).norm(dim=-1) / line.norm(dim=-1)).amax())
 
 
-@Block.aspect("causal attention", points=1.25, facts=_facts_of_each(_attention_facts))
+@Block.aspect("causal attention", points=1.25, facts=facts_of_each(_attention_facts))
 def block_causal_attention(
     answer: Any, x: Any, n_heads: int, d_ff: int, seed: int, kinds: Any, tokens: list[int], earlier: list[int], **_: Any
 ) -> Any:
     sizes = (x, n_heads, d_ff, seed)
 
     def look(kind: str) -> Any:
-        block = _made(answer, kind, *sizes)
+        block = shaken_block(answer, kind, *sizes)
         changed = []
         for s in tokens:
             other = x.clone()
             other[0, s] = -x[0, s].flip(-1)
-            changed.append(_out(block, other).clone())
-        found: dict[str, Any] = {"out": _out(block, x).clone(), "changed": torch.stack(changed)}
+            changed.append(output_of(block, other).clone())
+        found: dict[str, Any] = {"out": output_of(block, x).clone(), "changed": torch.stack(changed)}
         if kind == "none":
-            found["one head"] = _pair(_made(answer, kind, x, 1, d_ff, seed), x)
+            found["one head"] = _pair(shaken_block(answer, kind, x, 1, d_ff, seed), x)
             found["heads"] = _pair(block, x)
-            found["moved"] = _out(block, x[:, [*earlier, x.shape[1] - 1]]).clone()
+            found["moved"] = output_of(block, x[:, [*earlier, x.shape[1] - 1]]).clone()
         return found
 
-    return _each(kinds, look)
+    return each_kind(kinds, look)
 
 
 # Residuals and norms.
@@ -310,36 +209,38 @@ def _path_facts(kind: str, seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
     far, farther = out[LARGE] - LARGE * x, out[2 * LARGE] - 2 * LARGE * x
     slope = float(((out[2 * LARGE] - out[LARGE]) * x).sum() / (LARGE * x * x).sum())
     alike = torch.cosine_similarity(out[LARGE].flatten(), x.flatten(), 0)
-    near = (farther - far).abs().amax(-1) < 0.1 * (1 + _size(far))  # [B, T]
+    near = (farther - far).abs().amax(-1) < 0.1 * (1 + largest_entry(far))  # [B, T]
     still = float(near.double().mean())  # a right mixture may choose another expert for some token
-    mixing, noticed = _mixing(seen["both"], x), _noticed(seen["both"], x)
+    mixing, noticed = mixing_of(seen["both"], x), least_noticed(seen["both"], x)
     found = {
         "x itself can be seen in the output": float(alike) > 0.3,
         "x itself arrives once": abs(slope - 1) < 0.02,
-        "a larger x gives another output": _size(out[100.0] - out[1.0]) > 1e-2 * _size(out[1.0]),
+        "a larger x gives another output": largest_entry(out[100.0] - out[1.0]) > 1e-2 * largest_entry(out[1.0]),
         "what is added to a large x is not large": still > 0.9 if kind == "moe" else still == 1,
-        "attention is added to x beside the FFN": _size(_mixing(seen["far both"], LARGE * x)) > 0.02,
+        "attention is added to x beside the FFN": largest_entry(mixing_of(seen["far both"], LARGE * x)) > 0.02,
     }
     gains = seen["gains"]
-    without = [_mixing(gain["0 both"], x) for gain in gains]
-    stops = [_size(left) < noticed for left in without]
-    matters = [_size(gain["0 both"][0] - seen["both"][0]) > 1e-3 for gain in gains]
+    without = [mixing_of(gain["0 both"], x) for gain in gains]
+    stops = [largest_entry(left) < noticed for left in without]
+    matters = [largest_entry(gain["0 both"][0] - seen["both"][0]) > 1e-3 for gain in gains]
     rest = [number for number in range(len(gains)) if matters[number] and not stops[number]]
     found["a norm of its own, with a gain, comes before attention"] = any(stops)
     if kind != "none":
         found["another norm, with a gain of its own, belongs to the FFN"] = bool(rest)
-        found["the FFN reads what attention has written"] = any(_size(without[n] - mixing) > noticed for n in rest)
-        bends = [_size(gains[n]["2"] - 2 * seen["both"][0] + gains[n]["0 both"][0]) for n in rest]
+        found["the FFN reads what attention has written"] = any(
+            largest_entry(without[n] - mixing) > noticed for n in rest
+        )
+        bends = [largest_entry(gains[n]["2"] - 2 * seen["both"][0] + gains[n]["0 both"][0]) for n in rest]
         found["its norm comes before the FFN"] = any(bend > 1e-3 for bend in bends)
     written = [by_scale - scale * x for scale, by_scale in zip(SCALES, seen["attention alone"], strict=True)]
-    largest = max(map(_size, written))
+    largest = max(map(largest_entry, written))
     found["attention reads the direction of x only, not its size"] = all(
-        _size(one - written[-2]) < 0.02 * (0.1 + largest) for one in written[:-1]
+        largest_entry(one - written[-2]) < 0.02 * (0.1 + largest) for one in written[:-1]
     )
     used = [number for number in range(len(gains)) if matters[number]]
-    moves = [_size(other - one - _step(inputs)) for one, other in seen["one feature"]]
+    moves = [largest_entry(other - one - _step(inputs)) for one, other in seen["one feature"]]
     found["what is read is normed once"] = all(moves[number] > 1e-3 for number in used)
-    found["every norm's gain gets a gradient"] = all(_size(gains[number]["gradient"]) > 1e-6 for number in used)
+    found["every norm's gain gets a gradient"] = all(largest_entry(gains[number]["gradient"]) > 1e-6 for number in used)
     found["gradients are those of the output"] = _slopes_agree(seen, inputs)
     return found
 
@@ -379,12 +280,12 @@ def _slope(block: nn.Module, x: torch.Tensor, weights: torch.Tensor, step: torch
     with torch.enable_grad():
         leaf = x.clone().requires_grad_()
         block.zero_grad(set_to_none=True)
-        (_out(block, leaf) * weights).sum().backward()  # type: ignore[no-untyped-call]
+        (output_of(block, leaf) * weights).sum().backward()  # type: ignore[no-untyped-call]
     gradient = torch.zeros_like(x) if leaf.grad is None else leaf.grad
-    return [_out(block, x + H * step).clone(), _out(block, x - H * step).clone(), gradient]
+    return [output_of(block, x + H * step).clone(), output_of(block, x - H * step).clone(), gradient]
 
 
-@Block.aspect("residual paths and norms", points=1.5, facts=_facts_of_each(_path_facts))
+@Block.aspect("residual paths and norms", points=1.5, facts=facts_of_each(_path_facts))
 def block_residual_paths_and_norms(
     answer: Any,
     x: Any,
@@ -399,14 +300,14 @@ def block_residual_paths_and_norms(
     **_: Any,
 ) -> Any:
     def look(kind: str) -> Any:
-        names = _gains(answer, kind, x, n_heads, d_ff)
-        block = _made(answer, kind, x, n_heads, d_ff, seed)
+        names = norm_gains(answer, kind, x, n_heads, d_ff)
+        block = shaken_block(answer, kind, x, n_heads, d_ff, seed)
         parameters = dict(block.named_parameters())
-        out = {scale: _out(block, scale * x).clone() for scale in SCALES}
+        out = {scale: output_of(block, scale * x).clone() for scale in SCALES}
         found: dict[str, Any] = {
             "out": list(out.values()),
-            "both": _both(block, x, out[1.0]),
-            "far both": _both(block, LARGE * x, out[LARGE]),
+            "both": both_outputs(block, x, out[1.0]),
+            "far both": both_outputs(block, LARGE * x, out[LARGE]),
         }
         if kind in SMOOTH:
             found["sentences"] = _slope(block, x, weights, step)
@@ -415,22 +316,24 @@ def block_residual_paths_and_norms(
         slopes = {name: parameters[name].grad for name in names}
         found["gains"] = [
             {
-                "0 both": _with(block, {name: 0.0}, lambda: _both(block, x)),
-                "2": _with(block, {name: 2.0}, lambda: _out(block, x).clone()),
+                "0 both": with_factors(block, {name: 0.0}, lambda: both_outputs(block, x)),
+                "2": with_factors(block, {name: 2.0}, lambda: output_of(block, x).clone()),
                 "gradient": torch.zeros(x.shape[-1]) if (slope := slopes[name]) is None else slope.clone(),
             }
             for name in names
         ]
-        noticed = _noticed(found["both"], x)
-        before = [_size(_mixing(gain["0 both"], x)) < noticed for gain in found["gains"]]
+        noticed = least_noticed(found["both"], x)
+        before = [largest_entry(mixing_of(gain["0 both"], x)) < noticed for gain in found["gains"]]
         second = {name: 0.0 for name, first in zip(names, before, strict=True) if not first}
-        found["attention alone"] = _with(block, second, lambda: [_out(block, scale * x).clone() for scale in SCALES])
+        found["attention alone"] = with_factors(
+            block, second, lambda: [output_of(block, scale * x).clone() for scale in SCALES]
+        )
         found["one feature"] = _one_feature(
-            _made(answer, kind, x, n_heads, d_ff, seed, shaken="matrices"), names, before, token, feature
+            shaken_block(answer, kind, x, n_heads, d_ff, seed, shaken="matrices"), names, before, token, feature
         )
         return found
 
-    return _each(kinds, look)
+    return each_kind(kinds, look)
 
 
 def _one_feature(
@@ -444,10 +347,10 @@ def _one_feature(
     for name, first in zip(names, before, strict=True):
         others = {other: 0.0 for other, theirs in zip(names, before, strict=True) if theirs != first}
         pairs.append(
-            _with(
+            with_factors(
                 block,
                 others | {name: only},
-                lambda: [_out(block, token).clone(), _out(block, _other_token(token, feature)).clone()],
+                lambda: [output_of(block, token).clone(), output_of(block, _other_token(token, feature)).clone()],
             )
         )
     return pairs
@@ -516,7 +419,7 @@ def _kind_facts(kind: str, seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
         return {name: unused if name == NO_MORE else False for name in WHAT_IT_IS[kind]}
     registered = int(seen["numbers"]) > int(seen["numbers without FFN"])
     negative, positive = seen["negative"], seen["positive"]
-    bends = _size(negative + positive) > 1e-3 * _size(positive)
+    bends = largest_entry(negative + positive) > 1e-3 * largest_entry(positive)
     if kind == "moe":
         mixture = (True, registered, bends, int(seen["left out"]) > 0 or bool(seen["jumps"]))
         return dict(zip(WHAT_IT_IS[kind], mixture, strict=True))
@@ -526,16 +429,16 @@ def _kind_facts(kind: str, seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
         straight, alone = (
             _share_of_straight(_in_order(seen[ray], inputs)) > 0.15 for ray in ("ray", "ray without attention")
         )
-        below = float(seen["far"].min()) < -0.01 * _size(seen["far"])
+        below = float(seen["far"].min()) < -0.01 * largest_entry(seen["far"])
         last = straight or not alone  # a norm behind the FFN, before attention, would bend the pieces
         found = (True, registered, bends, abs(growth - 1) < 0.1, last, straight, below, unused)
     else:
-        gate = _size(negative - positive) > 1e-3 * _size(positive)
+        gate = largest_entry(negative - positive) > 1e-3 * largest_entry(positive)
         pieces = _share_of_straight(_in_order(seen["ray"], inputs)) > 0.15
         silu = not {"gelu", "erf"} & set(seen["calls"])
         cubic = seen["cubic"]
         third = cubic[3:] - 3 * cubic[2:-1] + 3 * cubic[1:-2] - cubic[:-3]
-        curved = _size(third) > 1e-3 * max(_size(cubic), 1e-9)
+        curved = largest_entry(third) > 1e-3 * max(largest_entry(cubic), 1e-9)
         found = (True, registered, bends, abs(growth - 2) < 0.1, gate, curved, not pieces, silu, unused)
     return dict(zip(WHAT_IT_IS[kind], found, strict=True))
 
@@ -549,7 +452,7 @@ def _pieces(block: nn.Module) -> list[torch.Tensor | None]:
     """Gradients of matrices; of stacked ones, one by one."""
     found: list[torch.Tensor | None] = []
     for parameter in block.parameters():
-        if _is_vector(parameter):
+        if is_vector(parameter):
             continue
         if parameter.ndim == 3:
             found += [None] * len(parameter) if parameter.grad is None else list(parameter.grad)
@@ -561,7 +464,7 @@ def _pieces(block: nn.Module) -> list[torch.Tensor | None]:
 def _reached(block: nn.Module, x: torch.Tensor) -> list[bool]:
     block.zero_grad(set_to_none=True)
     with torch.enable_grad():
-        backpropagate(_out(block, x))
+        backpropagate(output_of(block, x))
     return [piece is not None and bool(piece.any()) for piece in _pieces(block)]
 
 
@@ -575,7 +478,7 @@ def _jumps(block: nn.Module, tokens: torch.Tensor) -> bool:
     each = torch.arange(len(start))
     for _ in range(2):
         way = torch.lerp(start, end, parts)  # [101, N - 1, 1, d_model]
-        out = _out(block, way.flatten(0, 1)).reshape(way.shape)
+        out = output_of(block, way.flatten(0, 1)).reshape(way.shape)
         steps = (out[1:] - out[:-1]).norm(dim=-1)[..., 0]  # [100, N - 1]
         largest = steps.argmax(0)
         sizes.append(steps[largest, each])
@@ -583,21 +486,21 @@ def _jumps(block: nn.Module, tokens: torch.Tensor) -> bool:
     return bool((sizes[1] > 0.5 * sizes[0]).any())
 
 
-@Block.aspect("the four kinds", points=1, facts=_facts_of_each(_kind_facts))
+@Block.aspect("the four kinds", points=1, facts=facts_of_each(_kind_facts))
 def block_the_four_kinds(
     answer: Any, x: Any, n_heads: int, d_ff: int, seed: int, kinds: Any, steps: list[int], **_: Any
 ) -> Any:
     sizes = (x, n_heads, d_ff)
 
     def look(kind: str) -> Any:
-        names = _gains(answer, kind, *sizes)
-        block = _made(answer, kind, *sizes, seed, shaken="matrices")
-        outputs = _both(block, x)
-        noticed = _noticed(outputs, x)
-        zeroed = {name: _with(block, {name: 0.0}, lambda: _both(block, x)) for name in names}
-        second = [name for name in names if _size(_mixing(zeroed[name], x)) > noticed]
-        second = [name for name in second if _size(zeroed[name][0] - outputs[0]) > 1e-4]
-        matrices = [p for p in block.parameters() if not _is_vector(p)]
+        names = norm_gains(answer, kind, *sizes)
+        block = shaken_block(answer, kind, *sizes, seed, shaken="matrices")
+        outputs = both_outputs(block, x)
+        noticed = least_noticed(outputs, x)
+        zeroed = {name: with_factors(block, {name: 0.0}, lambda: both_outputs(block, x)) for name in names}
+        second = [name for name in names if largest_entry(mixing_of(zeroed[name], x)) > noticed]
+        second = [name for name in second if largest_entry(zeroed[name][0] - outputs[0]) > 1e-4]
+        matrices = [p for p in block.parameters() if not is_vector(p)]
         found: dict[str, Any] = {"norms": len(second)}
         found["numbers"] = sum(p.numel() for p in matrices)
         _reached(block, x)
@@ -607,13 +510,13 @@ def block_the_four_kinds(
         if kind == "none" or not second:
             return found
         without = answer("none", x.shape[-1], n_heads, d_ff)
-        found["numbers without FFN"] = sum(p.numel() for p in without.parameters() if not _is_vector(p))
+        found["numbers without FFN"] = sum(p.numel() for p in without.parameters() if not is_vector(p))
         name = second[-1]
         first = [name for name in names if name not in second]
         still = zeroed[name][0]
 
         def ray(s: float) -> torch.Tensor:
-            return _with(block, {name: s}, lambda: _out(block, x).clone()) - still
+            return with_factors(block, {name: s}, lambda: output_of(block, x).clone()) - still
 
         def rays() -> torch.Tensor:
             return torch.stack([ray(RAY[step]) for step in steps])
@@ -626,16 +529,16 @@ def block_the_four_kinds(
             return found | {"jumps": _jumps(block, many), "left out": left_out}
         found |= {"ray": rays(), "far": ray(1000.0), "farther": ray(2000.0)}
         if kind == "relu":
-            alone = _with(block, {first[0]: 0.0}, rays) if first else found["ray"]
+            alone = with_factors(block, {first[0]: 0.0}, rays) if first else found["ray"]
             return found | {"ray without attention": alone}
         with _CalledNames() as calls:
-            _out(block, x)
+            output_of(block, x)
         return found | {
             "cubic": torch.stack([ray(0.2 * n) for n in range(1, 9)]),
             "calls": sorted(calls.names & {"gelu", "erf", "silu", "sigmoid", "relu", "tanh"}),
         }
 
-    return _each(kinds, look)
+    return each_kind(kinds, look)
 
 
 # The mixture's second loss.
@@ -666,13 +569,13 @@ def _balance_facts(seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
 
 @Block.aspect("the balance loss", points=0.75, facts=_balance_facts)
 def block_the_balance_loss(answer: Any, x: Any, n_heads: int, d_ff: int, seed: int, calls: list[str], **_: Any) -> Any:
-    block = _made(answer, "moe", x, n_heads, d_ff, seed)
+    block = shaken_block(answer, "moe", x, n_heads, d_ff, seed)
     given = x.clone().requires_grad_()
     inputs = {"x": given, "another x": 2 * x.flip(-1), "a single token": x[:1, :1]}
     losses, outputs = [], []
     reached = 0
     for call in calls:
-        output = _out(block, inputs[call])
+        output = output_of(block, inputs[call])
         if not hasattr(block, "aux_loss"):
             raise NotAsAsked("after a call, the block of kind 'moe' has no attribute aux_loss")
         loss: Any = block.aux_loss
@@ -707,19 +610,20 @@ def _shapes_facts(kind: str, seen: Any, inputs: dict[str, Any]) -> dict[str, Any
         and torch.allclose(scattered, out, atol=1e-4),
         "x is left as it was": torch.equal(seen["x afterwards"], x),
         "training mode gives the same output": torch.allclose(seen["in training mode"], out, atol=1e-4),
-        "the gradient of x passes beside the sub-layers": _size(seen["gradient of x"] - inputs["weights"]) < 0.3,
+        "the gradient of x passes beside the sub-layers": largest_entry(seen["gradient of x"] - inputs["weights"])
+        < 0.3,
     }
 
 
-@Block.aspect("any number of tokens", points=0.25, facts=_facts_of_each(_shapes_facts))
+@Block.aspect("any number of tokens", points=0.25, facts=facts_of_each(_shapes_facts))
 def block_any_number_of_tokens(
     answer: Any, x: Any, n_heads: int, d_ff: int, seed: int, kinds: Any, many: Any, weights: Any, **_: Any
 ) -> Any:
     def look(kind: str) -> Any:
-        block = _made(answer, kind, x, n_heads, d_ff, seed)
+        block = shaken_block(answer, kind, x, n_heads, d_ff, seed)
 
         def out(tokens: torch.Tensor) -> torch.Tensor:
-            return _out(block, tokens).clone()
+            return output_of(block, tokens).clone()
 
         scattered = x.transpose(0, 1).contiguous().transpose(0, 1)
         found: dict[str, Any] = {
@@ -733,11 +637,11 @@ def block_any_number_of_tokens(
         found["in training mode"] = out(x.clone())
         with torch.enable_grad():
             leaf = (10 * LARGE * x).requires_grad_()
-            backpropagate(_out(block, leaf) * weights)
+            backpropagate(output_of(block, leaf) * weights)
         found["gradient of x"] = torch.zeros_like(x) if leaf.grad is None else leaf.grad
         return found
 
-    return _each(kinds, look)
+    return each_kind(kinds, look)
 
 
 def _argument_facts(seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
