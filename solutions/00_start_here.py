@@ -37,28 +37,25 @@ play(creek.switch())
 
 # %% figure="creek-after"
 veil("What does it lose?", "when you have switched the FFN off", of="creek_switch.off", text="""
-It still speaks. It writes a proper sentence to the end. But for two words it has no idea: it finds *over* and *into* nearly equally probable, between 46 and
-54 % in every scene of this world, and *glad* and *sorry* as well. It writes down the one that is ahead. Over all scenes, that is right about as often as a coin.
+It still speaks. It writes a proper sentence to the end. But for two words it has no idea. It finds *over* and *into* nearly equally probable, 46 to 54 % in every scene
+of this world, and *glad* and *sorry* just so. It writes down the one that is ahead, and is right about as often as a coin.
 
 Why *over or into*? In this world everybody goes **over** cold water and **into** warm water. On land it is the other way round, because cold land is under soft
 snow. So *creek* alone tells you nothing about over or into, and *cold* alone tells you nothing either. *Glad or sorry* needs two words as well, so that is the
 second coin. Which two? You can find out below.
 
-And the snow? The model has gone on from its own wrong word. In this world *into* and *cold* mean snow, so it sees snow on a creek, and is sure of it. The sight needs
+And the snow on a cold creek? The model has gone on from its own wrong word. In this world *into* and *cold* mean snow, so it sees snow, and is sure of it. The sight needs
 two words as well, but those two add up. *Over* speaks for ice and for flowers, *cold* speaks for ice and for snow, and ice gets both votes. *Over or into* can't be
-added up: *cold* speaks for *over* at a creek and against it on a lawn. In this model attention only averages, and there is no norm. So putting together what can't be
+added up: *cold* speaks for *over* at a creek and against it on a lawn. In this model all parts but the FFN only add and average. So putting together what can't be
 added up is left to the FFN, and you have just switched it off.
 """)
 
 # %% [markdown] text="scenes-text"
-# One sentence may be luck, so count. There are 1,792 sentences that the model has never read. In none of those that it has read is a creek called cold.
+# One sentence may be luck, so count. There are 1,792 scenes of which the model has never read, such as a cold creek. A sentence about one of them is *right* if no word is wrong. Three words
+# are hard: the way (*over* or *into*), the feeling (*glad* or *sorry*) and the sight at the end. A sentence is *proper* if all its other words are right.
 
 # %% figure="predict-right-without-ffn"
 predict("right_without_ffn")
-
-# %% [markdown] text="scenes-words"
-# A sentence counts as *right* if no word is wrong. Three words are hard: the way (*over* or *into*), the feeling (*glad* or *sorry*) and the sight at the end. A sentence
-# counts as *proper* if all its other words are right.
 
 # %% code="next-word-all" output="fixed"
 model = toy_transformer.load()
@@ -69,9 +66,9 @@ for label, ffn in (("with its FFN", True), ("FFN off", False)):
 # %% [markdown] text="confession-text"
 # ## A confession
 #
-# You have seen a trick. This model was also trained to speak with its FFN off, and to use few neurons, so that you can see what is left. Of five such models we took
+# You have seen a trick. This model was also trained to speak with its FFN off, so that you can see what is left. Of five such models we took
 # the one that is easiest to read. It has a twin: the same size, the same sentences, trained for the next word and nothing else. With their FFNs on they write the same
-# sentences. Now their FFNs add zeros. Ask both models.
+# sentences. An FFN adds something to each word's vector. Switched off, it adds zeros. Ask both models.
 
 # %% figure="creek-twin"
 play(creek.twins())
@@ -87,13 +84,13 @@ FFN adds the mean of what it added there in training, whatever the words are.
 
 # %% figure="creek-twin-mean"
 veil("What does the mean show?", "when the twin has spoken with the mean", of="creek_twin.twin_mean", text="""
-Now the twin speaks: all of its 1,792 sentences are proper. Of the sixteen others' sentences 55 to 100 % are. So to speak, most of these models need no FFN that reads words.
-They only missed a constant push. But the coins are coins again: the twin is right about *over or into* in half of the scenes, and about *glad or sorry* too.
+Now the twin speaks: all of its 1,792 sentences are proper. Of the sixteen others' sentences 55 to 100 % are, and for eleven of them it is over 90 %. To write proper sentences, these
+need no FFN that reads words. They only lacked a push at each position. But the coins are coins again: the twin is right about *over or into* in half of the scenes, and about *glad or sorry* too.
 
-The first test is called **zero ablation**, the second **mean ablation**. When you hear that a model breaks without one of its parts, ask which of the two it was.
+The first test is called **zero ablation**, the second **mean ablation**. When you hear that a model breaks without one of its parts, ask what was put in its place.
 
 One more confession. In all these models attention only averages the words so far, so that you can see what the FFN does. We also trained sixteen whose attention
-learns, as in a real Transformer. They stammer less: with zeros 20 to 100 % of their sentences are proper, and with the mean all are.
+learns, as in a real Transformer. They stammer less: with zeros 20 to 100 % of their sentences are proper, and with the mean all are. Notebook 01 asks about their coins.
 """)
 
 # %% [markdown] text="about-text"
@@ -109,10 +106,10 @@ predict("gpt3_ffn_share")
 #
 # | | |
 # |---|---|
-# | **Difficulty** | none |
+# | **Difficulty** | none, but for one puzzle at the end |
 # | **Time** | 20 minutes on the core path; 30 more for rules to find |
-# | **You need** | Python, and to have met a PyTorch tensor once |
-# | **Points** | 6 |
+# | **You need** | Python, and to have met a PyTorch tensor and attention once |
+# | **Points** | 2 on the core path, 4 for the puzzle |
 #
 # Go through every notebook from top to bottom, with **Shift + Enter** in each cell.
 #
@@ -125,10 +122,10 @@ predict("gpt3_ffn_share")
 #
 # A Transformer is a stack of blocks, and each block has two halves. Attention lets the words of a sentence look at each other, and
 # brings what it finds into each word's own vector. The FFN then works on each vector alone. You will build it, open it, and finally split it into experts. In a longer
-# course tokens, positions and attention would come first, so you should have met them once. After it would come the training of whole models. Every notebook has this drawing near
+# course, tokens, positions and attention would come before it, and the training of whole models after it. Every notebook has this drawing near
 # its beginning, with the part that it is about in green.
 #
-# Short of time? Stay on the **core path** and skip what is marked *deeper*. You can come back to it.
+# Short of time? Stay on the **core path** and skip what is marked *deeper*.
 
 # %% figure="anatomy"
 anatomy.block("")
@@ -144,7 +141,7 @@ ready = doctor()
 # %% [markdown] text="slider-text"
 # ## Move a slider
 #
-# A model does not see words. It cuts the text into **tokens**, here words and the full stop, and gives each token a row of numbers, a vector. The figure shows
+# A model does not see letters. The text is cut into **tokens**, here words and the full stop, and each token gets a row of numbers, a vector. The figure shows
 # one token's numbers as bars. Blue and upwards is positive, orange and downwards is negative.
 
 # %% figure="predict-same-word"
@@ -154,7 +151,7 @@ predict("same_word")
 controls.show(figures.bars, position=controls.slider("position", 0, 13, 1, 3))
 
 # %% [markdown] text="slider-after"
-# Move the slider, or press a row. The sentence under a figure says in words what is drawn. These numbers come from a random seed; nobody has learned them. The sheet
+# Move the slider, or press a row. The sentence below says in words what is drawn. These numbers are random. The sheet
 # behind it is the second sentence of the batch.
 #
 # ## Shapes, read aloud
@@ -182,7 +179,7 @@ print("x[0, 3] ", list(x[0, 3].shape), "         one token")
 # %% [markdown] text="checks-text"
 # ## Be wrong on purpose
 #
-# Below each exercise is a check. It runs your code on a few inputs and knows many of the mistakes that people make. Here is one: this function should return the three
+# Below each exercise is a check. It runs your code on a few inputs and knows many common mistakes. Here is one: this function should return the three
 # sizes of `x`, in the order of the shape, and for the `x` above it does. Run the cell. Then put other mistakes behind `return`, and see which of them it knows.
 
 
@@ -226,7 +223,7 @@ def hello_shape(x):
 # *deeper: the core path goes on with “What grades you”*
 #
 # *Over or into* needs the place and the weather. *Glad or sorry* needs two words as well. Here is the model with its FFN. It knows which two, and it knows the rule.
-# You don't, but you can ask it. Change one word at a time.
+# You don't, but you can ask it. Change one word at a time. How few scenes do you need? The animal does not matter.
 
 # %% figure="creek-rule"
 play(creek.rule())
@@ -241,7 +238,7 @@ play(creek.rule())
 # - **Takes** three booleans. `water` is True for *creek, river, lake* and *pond*; `cold` for *cold, icy, frosty* and *chilly*; `spunky` for *spunky, brave, bold* and *lively*.
 # - **Returns** `"glad"` or `"sorry"`.
 #
-# No large language model has read this rule anywhere, because it holds in this world only. The small one above knows it.
+# You can't look this rule up, because it holds in this world only.
 
 
 # %% exercise="feeling"
@@ -265,8 +262,9 @@ def feeling(water, cold, spunky):
 # - **Returns** a tuple of three: the numbers of the two properties, the smaller one first, and what the creature feels where they are equal.
 # - **Example** with n = 4: if the creature is sorry whenever properties 1 and 3 are equal, the answer is `(1, 3, "sorry")`.
 #
-# With any number of questions you earn 2 points. You earn 2 more if your function never needs more than 2·log2(n), which is 12 for n = 64. For these points the
-# check plays against you. It makes up its world while you ask, so luck does not help. Find a way on paper for n = 4 first: four questions are enough.
+# With any number of questions you earn 2 points. You earn 2 more if your function never needs more than 2·log2(n), which is 12 for n = 64. Every call counts. For these points the
+# check plays against you. It does not choose a world beforehand, and each answer leaves as many worlds possible as it can. So luck does not help. Find a way on paper for n = 4 first:
+# four questions are enough.
 
 
 # %% exercise="deciding_pair"
@@ -287,13 +285,16 @@ def deciding_pair(ask, n):
     raise NotImplementedError
 
 # %% [markdown] text="deciding_pair-after"
-# <details><summary>Can it be done with fewer? Open this when you have tried.</summary>
+# <details><summary>How is it done, and can it be done with fewer? Open this when you have tried.</summary>
 #
-# No. There are n(n − 1)/2 pairs, and each can decide in two ways. So there are n(n − 1) worlds, and for n = 64 these are 4,032. An answer is one of two words.
-# Whatever you ask, one of the two leaves at least half of the worlds possible. So in the worst case 4,032 / 2¹¹ worlds are left after eleven answers, and that is
-# more than one. Twelve are enough only if every question splits the worlds nearly in half.
+# Write the numbers of the properties in binary. If you make all properties True that have a 1 at one digit, the feeling changes exactly if the two numbers differ there. So log2(n)
+# questions and one with nothing but False tell you where they differ. Choose such a digit. Now only one of the two has a 1 there, and log2(n) − 1 more questions find it.
 #
-# If you change one property of 64, the feeling stays in 62 of 64 cases. That is hardly a split, so the answer tells you little.
+# For n above 2 it can't be fewer. There are n(n − 1)/2 pairs, and each can decide in two ways. So there are n(n − 1) worlds, and for n = 64 these are 4,032. An answer is one of two words.
+# Whatever you ask, one of the two leaves at least half of the worlds possible. So after eleven answers up to 4,032 / 2¹¹ worlds are left, and that is more than one.
+#
+# If you change one property of 64, the feeling stays in 62 of 64 cases, so you learn next to nothing. *Equal or not* has to be asked of many properties together. No adding up of single
+# answers would tell you. For the same reason *over or into* was left to the FFN.
 #
 # </details>
 

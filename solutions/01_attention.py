@@ -41,8 +41,7 @@ play(desk.stars())
 
 # %% figure="desk-after"
 veil("How few?", "when you have won level 3", of="desk_stars.few", text="""
-**Level 1 in two pulls.** When you pull one fader, the two others keep their proportion. So first pull *cold* or *dog* until these two are in the right proportion.
-Then pull *creek*.
+**Level 1 in two pulls.** When you pull one fader, the two others keep their proportion. So first bring *cold* and *dog* into the right proportion, then pull *creek*.
 
 **Level 3 with two words.** The star is on the straight line from *cold* to *jump*. In the plane no star needs more than three words, and in d dimensions none needs more
 than d + 1. That is Carathéodory's theorem.
@@ -56,7 +55,7 @@ than d + 1. That is Carathéodory's theorem.
 # | **You need** | softmax, matrix products and multi-head attention seen once, and `00_start_here` |
 # | **Points** | 17 for code, 3 for the quiz, 3 for an answer in your own words |
 #
-# In notebook 00 you switched an FFN off, and the model tossed a coin wherever two things have to be put together. One of its coins was *over or into*. What was left was attention.
+# In notebook 00 you switched an FFN off. What was left was attention, and it tossed a coin between *over* and *into*.
 # Attention mixes words. **Can a mix of words say over or into?**
 
 # %% figure="anatomy"
@@ -70,7 +69,7 @@ anatomy.block("01")
 # $$\mathrm{out}_t = \sum_s A_{ts}\, V_s$$
 #
 # Row t of the **attention matrix** A holds the weights of output t. The $V_s$ are the words as they enter the mix, their **values**. No weight is below 0, and each row
-# sums to 1. So level 2 is a law of attention: a mix never leaves the **convex hull** of its values.
+# sums to 1. So level 2 is a law of attention: a mix never leaves the **convex hull**, the set of all mixes of its values.
 #
 # In attention the words pull the faders themselves, in five steps. This is one **head** for T tokens X of shape [T, d]:
 #
@@ -82,9 +81,9 @@ anatomy.block("01")
 # | 4 | mix | $A V$ | [T, h] |
 # | 5 | output | $(A V)\, W_O$ | [T, d] |
 #
-# $W_V$ and $W_O$ are level 4: each moves all values, and their hull goes along. Step 2 divides by √h because the dot products of long vectors are large, and softmax
-# would give nearly all to one word. With finite scores it never gives a word exactly 0, so it only comes close to winning level 3 with two words. The outputs of
-# several heads are added up.
+# $W_V$ and $W_O$ are level 4: each maps all values, and the hull and its mixes go along. Step 2 divides by √h because dot products of many numbers are large, and softmax
+# would give nearly all to one word. With finite scores it never gives a word exactly 0, so it only comes close to level 3. The outputs of several heads are added up,
+# which is the same as concatenating them before one $W_O$.
 
 # %% [markdown] text="self_attention-text"
 # ### Exercise `self_attention`
@@ -120,7 +119,7 @@ def self_attention(X, Wq, Wk, Wv, Wo, A=None):
 #
 # *deeper: the core path goes on with section 3*
 #
-# On the board you see whether a star is inside. With a hundred words of ten numbers each you don't. So let code settle each star.
+# On the board you see whether a star is inside. With a hundred words of ten numbers each you don't. So let code look for the mix nearest to the star.
 #
 # How can it show that a star can't be reached? It finds a direction in which the star is **ahead of every word**. A mix is an average, so it is never
 # ahead of all its words. One such direction is the whole proof.
@@ -131,7 +130,7 @@ def self_attention(X, Wq, Wk, Wv, Wo, A=None):
 #
 # - **Takes** `V` [S, d], one word in each row, and `star` [d], both in float64.
 # - **Returns** a pair. If some weights reach the star, it is `(weights, None)`. If none do, it is `(None, direction)`.
-# - `weights` [S]: none below 0, with sum 1. The mix may be 1/20 away from the star.
+# - `weights` [S]: none below 0, with sum 1. The mix may miss the star by up to 1/20.
 # - `direction` [d], of any length: `star @ direction` is larger than `V[s] @ direction` for every word s.
 # - S may be one or six, d may be two or five, words may be on one line or at the same place. The coordinates are about as large as on the desk. A star that can't be reached
 #   is at least 1/4 away from every mix.
@@ -159,7 +158,7 @@ def reach_star(V, star):
     raise NotImplementedError
 
 # %% [markdown] text="walls-text"
-# Your function plays forty stars at once. A star that it reaches is green. For every other it draws the wall that your direction puts between the star and all words.
+# Your function plays forty stars. A star that it reaches is green. For each other you see the wall that your direction puts between the star and all words.
 
 # %% code="walls"
 torch.manual_seed(27)
@@ -187,14 +186,14 @@ except NotImplementedError:
 #
 # Take the nearest mix to the star. If it is on the star, you have the weights. If not, draw the arrow from it to the star. No word can be ahead of that mix along
 # the arrow, because a little more of such a word would bring the mix nearer. So the star is ahead of every word. This is the theorem of the **separating
-# hyperplane**. Together the walls outline the convex hull.
+# hyperplane**.
 #
 # </details>
 #
 # ## 3 · Linear in what?
 #
 # Attention only mixes, so is it linear? A map f is **linear** if f(sX) = s·f(X) for every number s, and f(X + Y) = f(X) + f(Y). The second
-# is called **superposition**. Let us test the first: multiply all vectors of a sentence by s, and see how far f(sX) is from s·f(X).
+# is **superposition** here. Let us test the first: multiply all vectors of a sentence by s, and see how far f(sX) is from s·f(X).
 
 # %% figure="predict-scaled-zero"
 predict("scaled_zero")
@@ -217,7 +216,7 @@ except NotImplementedError:
     print("This curve appears when self_attention is written.")
 
 # %% [markdown] text="superposition_error-text"
-# **With A frozen the distance is 0 for every s**, because only products with fixed matrices are left. With A free it is not 0. So “attention is
+# **With A frozen the distance is 0 for every s**, because only products with fixed matrices are left. With A free it is 0 at three places only. So “attention is
 # linear” is true of one map and false of another, and a test with s = −1 alone would never have told you.
 #
 # ### Exercise `superposition_error`
@@ -269,7 +268,7 @@ except NotImplementedError:
     print("This table fills when self_attention and superposition_error are written.")
 
 # %% [markdown] text="linear-in-what-after"
-# Steps 2 and 3 break it. Attention is linear in the **values**, as long as the weights stay as they are. It is not linear in X, because the weights move with X.
+# Steps 2 and 3 break it, and so does step 4 when A moves. Attention is linear in the **values**, as long as the weights stay as they are.
 #
 # ## 4 · Over or into?
 #
@@ -287,8 +286,8 @@ two” is called **XOR**, exclusive or. It is the smallest rule that no adding u
 """)
 
 # %% [markdown] text="creek-text"
-# Can a *trained* model win where you could not? Not if it only averages. The cell asks the twin from notebook 00 how far it puts *over* ahead of *into*, and adds up
-# the two sentences with *over* and the two with *into*. With its FFN off, how do the two totals compare?
+# Can *trained* votes win where yours could not? The cell asks the twin from notebook 00 how far it puts *over* ahead of *into*, and adds this lead up over the two
+# *over* sentences and over the two *into* sentences. With its FFN off, are the totals equal?
 
 # %% code="creek" output="fixed"
 model = twin.load()
@@ -308,14 +307,13 @@ for ffn in (False, True):
     print(f"         warm creek {into[0]:6.2f}   cold lawn  {into[1]:6.2f}   together {sum(into):8.4f}")
 
 # %% [markdown] text="creek-after"
-# They are equal, because both pairs are made of the same four words. The residual connection adds *jump* itself, but all four sentences have that. **A mix with
-# weights that don't depend on the words can't say over or into.**
+# They are equal, because both pairs hold the same four words, and the residual connection adds *jump* to all. To win, one total must be above 0 and the other below.
+# **Read with one weighted sum, a mix with fixed weights can't say over or into.**
 #
 # ### Let the faders move
 #
-# Now give a head its queries and keys back, but no FFN. In the creek the two features are in two words. Here one token has both, a and b, each −1 or +1. It can look at itself
-# or at a marker at the start of the sentence, BOS. A score is a product of features: the token's score with itself is 50·a·b, and with BOS it is 0. The values are 0 for
-# the token and 1 for BOS.
+# Now give a head its queries and keys back, but no FFN. At the creek, water and cold came in two words. Here one token has two features, a and b, now −1 or +1. It can look at itself
+# or at a marker at the start of the sentence, BOS. We set the weights so that its score with itself is 50·a·b, and with BOS 0. The values are 0 for the token and 1 for BOS.
 
 # %% figure="predict-one-head"
 predict("one_head")
@@ -330,11 +328,11 @@ for a, b in ((-1, -1), (-1, 1), (1, -1), (1, 1)):
     print(f"{a:2}  {b:2}   {weights[1]:16.2f}   {(weights @ (X @ Wv)).item():6.2f}")
 
 # %% [markdown] text="head-after"
-# This is XOR, and yet the mix is in the hull of its values. So what can be claimed? **With a single token, or with weights that don't depend
-# on the features, attention is affine and can't do XOR.** Affine means linear plus a constant.
+# This is XOR, and yet the mix is in the hull of its values. So this much is true: **with a single token, or with weights that don't depend
+# on the features, attention is affine in them and can't do XOR.** Affine means linear plus a constant.
 #
-# And with the features in two words? We trained sixteen more models of the little world. They have **no FFN**. They have four heads with queries and keys, and a norm,
-# which rescales each token by the spread of its own numbers.
+# And with the features in two words? We trained sixteen more models of the little world. They have **no FFN**. They have one block of four heads with queries and keys, and after it a norm,
+# which rescales each token by the spread of its own numbers and adds a bias.
 
 # %% figure="predict-learned-attention"
 predict("learned_attention")
@@ -345,25 +343,25 @@ for rule, words in (("way", "over or into"), ("feeling", "glad or sorry")):
     print(f"{words:13} right:", *(f"{share:.0%}" for share in shares))
 
 # %% [markdown] text="learned-attention-after"
-# So it can be done without an FFN, but training finds out how only now and then. The sixteen twins of notebook 00 only average, but have an FFN, and all learn both.
+# So moving weights can say it without an FFN, but training doesn't always find them. Sixteen twins like that of notebook 00 only average, but they have an FFN, and all learn both.
 #
-# One head at *jump* can't do it without a norm. Softmax divides by a number above 0, which changes no sign. Before that division each word's part depends on
-# that word alone. So *over* against *into* has the sign of a sum of votes. Two heads can, because the two sums are divided by different numbers. A norm can as well: see *Deeper*.
+# One head at *jump* can't do it in a single block without a norm. Multiply everything by the sum that its softmax divides by. No sign changes, and then each word's part depends on that
+# word alone: these are votes again. Two heads can, because they divide by two sums. So can a norm with a bias, because its spread is no sum over words.
 #
 # ## 5 · Fold the plane
 #
-# The mix at *jump* holds a for water and b for cold, both 0 or 1, so each scene is a corner of a square. From here on 1 is *into*, the blue balls, and 0 is *over*, the orange ones.
-# One straight cut leaves at least one ball on the wrong side. The sides of a cut are the signs of a weighted sum of a and b, so these are votes again.
+# The mix at *jump* holds a for water and b for cold, both 0 or 1, so each scene is a corner of a square. From here on the larger number is *into*, the blue balls, and the smaller is *over*, the orange ones.
+# One straight cut leaves at least one ball on the wrong side. The sides of a cut are the signs of a weighted sum of a, b and 1, so these are votes again.
 #
-# Now give the token two neurons. Where a neuron's sum is below 0, ReLU makes it 0. So one whole side of a line is pressed flat onto that line, the neuron's **hinge**.
-# Press *Play*: two neurons press the sheet, one knife cuts it, and then you see the cut on the whole sheet. Two balls come out right. Move the
+# Now give the token two neurons. Where a neuron's sum is below 0, ReLU makes it 0. So one side of the line where it is 0, the neuron's **hinge**, is pressed flat onto it.
+# Press *Play*: two neurons fold the sheet like this, one knife cuts it, and then you see the cut on the whole sheet. Two balls come out right. Move the
 # hinges and the knife.
 
 # %% figure="fold-by-hand"
 play(fold.xor())
 
 # %% [markdown] text="xor_weights-text"
-# The cut is straight on the pressed sheet. On the whole sheet it has a kink at each hinge that it crosses. Now write your numbers down.
+# The cut is straight on the folded sheet. On the whole sheet it has a kink at each hinge that it crosses. Now in numbers.
 #
 # ### Exercise `xor_weights`
 #
@@ -390,7 +388,7 @@ def xor_weights(low, high):
     raise NotImplementedError
 
 # %% [markdown] text="fold-text"
-# **Your own network.** If it has two neurons, it presses this sheet, and the board counts how many of your numbers are not 0. Can you do with fewer? Run the cell of
+# **Your own network.** If it has two neurons, it folds this sheet, and the board counts how many of your numbers are not 0. Can you do with fewer? Run the cell of
 # `xor_weights` again, then this one.
 
 # %% figure="fold"
@@ -400,10 +398,10 @@ play(lambda: fold.network_board(*xor_weights(0.0, 1.0)))
 # <details><summary>Why can't it be fewer? Open this when you have tried.</summary>
 #
 # As b goes from 0 to 1, one ReLU moves its output in one direction only, whatever a is. XOR has to go up for a = 0 and down for a = 1. So it takes two neurons, and by
-# the same argument both have to read both features. That makes four numbers in W1 and two in W2. A third neuron adds at least two more, and neurons that read
-# one feature each only add up, like votes.
+# the same argument both have to read both features. That makes four numbers in W1 and two in W2. Three or more neurons need at least two numbers
+# each, which is six again.
 #
-# And six is enough: one neuron for *a, but not b*, one for *b, but not a*, without a bias.
+# Six are enough: one neuron for *a, but not b*, one for *b, but not a*.
 #
 # </details>
 #
@@ -506,7 +504,7 @@ for H, steps in ((3, 500), (8, 500), (8, 2000)):
 
 # %% [markdown] text="quiz_xor-text"
 # LayerNorm divides by the spread of the token's own numbers, and such a division is not linear. So four things in a block are not linear: attention's products of X
-# with X, the softmax, the norm, and the activation of the FFN. More width seems to hurt LayerNorm, but it only takes longer. After 2,000 steps, 94 % of the
+# with X, the softmax, the norm, and the activation of the FFN. More width seems to hurt LayerNorm, but a wider one only takes longer. After 2,000 steps, 94 % of the
 # networks with 8 numbers have learned XOR, and 86 % of those with 3.
 #
 # ### Question `quiz_xor`
@@ -536,7 +534,7 @@ quiz_xor = "B"
 # 2. In which sense is it false? Give one input and one experiment that shows it.
 # 3. What is attention for a sequence of one token? Does the second sentence follow from that?
 #
-# Double-click the cell below to write.
+# Write into the cell below.
 
 # %% [markdown] question="M1" points=3
 # <!-- ### BEGIN SOLUTION -->

@@ -13,7 +13,7 @@
 # %% [markdown] text="title"
 # # 04 · Which of these eight are FFNs?
 #
-# Eight closed boxes read the same sentence. Each takes one vector per word and gives one vector back. Some of them are feed-forward networks. These answer each word
+# Eight closed boxes read the same sentence. Each takes one vector per word and gives one vector back. Some of them are feed-forward networks, or as good as one. These answer each word
 # alone, so they never look *sideways*. They answer it alike at every place, so they have no *favourites*. The other boxes pretend.
 #
 # You can't open a box, but you can change the words. Press *creek*. It becomes *ditch*, and a lamp lights wherever an output has moved.
@@ -74,7 +74,7 @@ veil("What was in the boxes?", "when all eight are settled", of="boxes.all", tex
 | 7 | a convolution over three words | sideways: the word and its two neighbours |
 | 8 | x + FFN(norm(x)), where the norm sees one word alone | real |
 
-The real ones differ in width and activation, and box 8 holds more than an FFN. From outside you find out who keeps the rules, not what is inside.
+The real ones differ in width and activation, and box 8 holds more than an FFN. From outside you see who keeps the rules, not what is inside.
 """)
 
 # %% [markdown] text="header"
@@ -95,8 +95,8 @@ anatomy.block("04")
 #
 # $$y_t = \mathrm{FFN}(x_t)$$
 #
-# There is one x on the right, and the same FFN for every t. These are two rules. Here $x_t$ is what attention has made of word t, so the same word may come in as two
-# different vectors.
+# There is one x on the right, and the same FFN for every t. These are two rules. In a Transformer $x_t$ is what attention has made of word t. So unlike in the boxes, the same word may come
+# in as two different vectors.
 #
 # **No looking sideways.** Output t depends on input t and on nothing else.
 #
@@ -106,15 +106,15 @@ anatomy.block("04")
 # identically”. What does a Transformer gain from it?
 #
 # - **Parameters.** An FFN that takes 512 numbers to 2,048 and back has 2.1 million. With an FFN for each of 1,024 positions, one layer would have 2.15 billion.
-# - **Any length.** A fifteenth word needs nothing new.
-# - **Learning.** What is learned at one position holds at all. If you move tokens, their outputs move along, unchanged. This is called *equivariance*.
+# - **Any length, any portion.** A fifteenth word needs nothing new, and disturbs no other.
+# - **Learning.** What one position learns serves all. If you move tokens, their outputs move along, unchanged. This is called *equivariance*.
 #
-# Only positions share an FFN. Each block has its own: `[FFN(512, 2048) for _ in range(6)]` makes six.
+# Positions share an FFN, blocks don't: `[FFN(512, 2048) for _ in range(6)]` makes six.
 #
 # ## Write the inspector
 #
-# A function is faster than your hand. Would this test do? The book *Dive into Deep Learning* feeds
-# [its FFN](https://d2l.ai/chapter_attention-mechanisms-and-transformers/transformer.html) the same vector everywhere, and all outputs are equal.
+# A function tests faster than your hand. The book *Dive into Deep Learning* feeds [its FFN](https://d2l.ai/chapter_attention-mechanisms-and-transformers/transformer.html)
+# the same vector everywhere, and all outputs are equal. Would that do as a test?
 
 # %% figure="predict-equal-vectors"
 predict("equal_vectors")
@@ -168,22 +168,22 @@ def is_position_wise(f, T, d, seed=0):
     raise NotImplementedError
 
 # %% [markdown] text="inspection-text"
-# Now send it in: into the eight boxes that you know, and into 34 others. Each box counts the sentences it is fed. **How few can you manage with?** Change your function and
-# run both cells again. Then decide whether a single sentence can ever be enough.
+# Now send it into the eight boxes that you know, and into 34 others. Each box counts the sentences it is fed. **How few can you manage with?** Can a single one
+# be enough? Change your function and run both cells again.
 
 # %% figure="inspection"
 play(lambda: boxes.inspection(is_position_wise))
 
 # %% figure="inspection-after"
 veil("How few are enough?", "when your inspector is right about every box", of="boxes_inspection.right", text="""
-Two. One can't be enough, as you will see. Take one vector v. In the first sentence put it at a random half of the positions, and in the second at the other half. All other positions get random vectors. Now every
+Two. The next exercise shows why one is not enough. Take one vector v. In the first sentence put it at a random half of the positions, and in the second at the other half. All other positions get random vectors. Now every
 position has answered v once, in one sentence or the other. A position-wise layer has given the same answer everywhere.
 
-A favourite shows at once, because its position is among them. A box that looks sideways has seen v at some of the positions it looks at and random vectors at
+A favourite shows at once, because its position has answered v as well. A box that looks sideways has seen v at some of the positions it looks at and random vectors at
 others, so its answers differ.
 
-This has a gap. If a word and the one that it looks at are in the same half, v sees v, and the cheat goes unseen. With new halves each time, one run in a hundred is wrong about one of our boxes.
-A box that looks at one word only, from one place, would escape nearly every second time.
+This has a gap. If each word looks at one far away, and the two are always in the same half, then v sees v everywhere, and the cheat goes unseen. With new halves each time, that spoils one run in
+a hundred. Box 4 can't hide like that. It cheats at one place only, so the other places give it away.
 """)
 
 # %% [markdown] text="position_wise_twin-text"
@@ -193,7 +193,7 @@ A box that looks at one word only, from one place, would escape nearly every sec
 #
 # Now change sides and defend a cheat. The inspector may send it one sentence only. Build a position-wise function that answers this sentence exactly as the cheat does.
 #
-# - **Takes** `f`, which maps [T, d] to [T, d], and the sentence `X` [T, d]. f looks sideways, but it answers equal words of a sentence equally.
+# - **Takes** `f`, which maps [T, d] to [T, d], and the sentence `X` [T, d]. f looks sideways, but like attention that sees all tokens, it answers equal words equally.
 # - **Returns** a position-wise function `g` that maps [n, d] to [n, d], for any n, and g(X) = f(X).
 # - A word that is not in X may get any answer, but the same one everywhere.
 
@@ -215,7 +215,7 @@ def position_wise_twin(f, X):
 # %% [markdown] text="residual-text"
 # ## Around the FFN
 #
-# One of the real boxes held more than an FFN. In a Transformer an FFN never comes alone. Its output is *added* to its input, which is called the **residual connection**.
+# One of the real boxes held more than an FFN. In a Transformer an FFN never comes alone. Its output is *added* to the x that came into the half block: the **residual connection**.
 # The sum that runs through all blocks is the *residual stream*. And somewhere a **norm** brings each token's numbers to one size. LayerNorm shifts and scales them to
 # mean 0 and variance 1, then applies a learned gain and bias.
 #
@@ -239,7 +239,7 @@ for width in (8, 6, 1):
 # *3 points · difficulty ●○○ · 3 minutes*
 #
 # Two wirings are common. The Transformer of 2017 and BERT use **post-norm**: the FFN reads x, its output is added to x, and the sum goes through the norm. GPT-2, LLaMA and
-# most later models use **pre-norm**: the FFN reads x after the norm, and its output is added to the x that came in. Write both.
+# most later models use **pre-norm**: the FFN reads x after the norm. Write both.
 #
 # - **Takes** `x` [..., d_model], two callables `ffn` and `norm` that map [..., d_model] to [..., d_model], and `mode`, which is `"pre"` or `"post"`.
 # - **Returns** the half block's output, in the shape and dtype of `x`.
@@ -294,7 +294,7 @@ try:
         plt.plot(runs.mean(0), label=f"{mode}-norm")
         plt.fill_between(range(depth + 1), runs.amin(0), runs.amax(0), alpha=0.2)
     if shrink == 1:
-        plt.plot([n**0.5 for n in range(depth + 1)], label="√depth")
+        plt.plot([n**0.5 for n in range(depth + 1)], label="√depth, to compare")
     plt.title("Your half blocks, stacked: five seeds")
     plt.xlabel("blocks")
     plt.ylabel("root mean square of x")
@@ -306,10 +306,10 @@ except NotImplementedError:
 # %% figure="stream-after"
 veil("Why like a root?", "when you have guessed", of="pre_norm_size", text="""
 The sum of n unrelated numbers of size s is about s·√n large. An FFN adds 0.25 in every block, with the weights that `nn.Linear` begins with. Attention adds 0.4 in the first block and over 0.9 in
-the 24th. Why more? The average of unlike tokens is small, because they cancel. Deep in the stack tokens have become alike. When we made them unlike again just before block 24, by taking their
-mean away and keeping their size, attention added only 0.33 there.
+the 24th. Why more? The average of unlike tokens is small, because they cancel. Deep in the stack tokens have become alike. When we took their mean away just before block 24 and kept
+their size, attention added only 0.33 there.
 
-Set `shrink = (2 * depth) ** -0.5`, and the size stays near 1 at any depth. GPT-2 starts its training with that factor on the layers that write into the stream. And because the stream grows, pre-norm
+Set `shrink = (2 * depth) ** -0.5`, and the size stays near 1 at any depth. GPT-2 starts with that factor on the layers that write into the stream. And pre-norm
 models have one more norm at their end.
 """)
 
@@ -385,7 +385,7 @@ progress()
 #
 # ### Fourteen tokens become one
 #
-# Deep in a stack tokens become alike. Attention averages, and the next layer averages the averages. Here are four stacks of random layers. The norm in them is
+# Deep in a stack of random layers tokens become alike. Attention averages, and the next layer averages the averages. Here are four such stacks. The norm in them is
 # pre-norm. The number r says how much of the tokens is not their mean: at 0 they are one.
 
 # %% figure="predict-first-to-fall"
@@ -398,25 +398,25 @@ play(clouds.stacks)
 veil("Who is to blame, and who helps?", "when you have made the FFN slow the fall", of="clouds.slower", text=f"""
 {collapse.table(collapse.WITHOUT_SKIP, (3, 6))}
 
-These numbers are typical of twenty other stacks. The weights have standard deviation 1/√fan-in, and there are no biases. The ReLU takes half of the squares away, so the FFN
+These numbers are typical of twenty other stacks, with weights of standard deviation 1/√fan-in and no biases. The ReLU takes half of the squares away, so the FFN
 returns vectors 0.7 times as long as its input.
 
-**Length** does most of it. Short vectors have small scores, small scores make even averages, and even averages bring tokens together. After 12 layers all seven have crashed.
+**Length** does most of it. Short vectors have small scores, small scores make even averages, and even averages bring tokens together. After 12 layers all seven rows have crashed.
 
-**The ReLU** does the rest. Behind it no number is negative, so even unrelated vectors point partly the same way. If the FFN's output is made as long as its input, r is still four times smaller than
-with attention alone. Without the ReLU this factor is gone, and r is smaller in 12 of 20 stacks, a coin toss.
+**The ReLU** does the rest. Behind it no number is negative, so even unrelated vectors point partly the same way. If the FFN's output is made as long as its input, after three layers r is still four times smaller
+than with attention alone. Without the ReLU, at the same length, this factor is gone: r is smaller in 12 of 20 stacks.
 
 {collapse.table(collapse.WITH_SKIP, (3, 24, 96))}
 
-**Skips** turn the crash into a slide, and **pre-norm** turns the slide into a crawl: the stream grows, so each layer changes it less. Post-norm brings the stream back to size after each sum, and
+**Skips** turn the crash into a slide, and **pre-norm** turns the slide into a crawl: the stream grows and what is added does not, so each layer changes it less. Post-norm brings the stream back to size after each sum, and
 doesn't help.
 
-**The FFN** hurts at first: after three layers r is smaller with it in all twenty stacks. With pre-norm r is larger with it from 24 layers on, in all twenty. But that is no merit of an FFN: a plain
-matrix does better at every depth. With post-norm the FFN hurts to the end.
+**The FFN** hurts at first: after three layers r is smaller with it in all twenty stacks. With pre-norm r is larger with it from 24 layers on, in all twenty. But a plain
+matrix does better at every depth, so that is no merit of an FFN. With post-norm the FFN hurts to the end.
 
-Dong, Cordonnier and Loukas ([2021](https://arxiv.org/abs/2103.03404)) proved the crash for attention alone, and that FFNs can slow it. Ours do so only if what they add is long. Noci et al.
+Dong, Cordonnier and Loukas ([2021](https://arxiv.org/abs/2103.03404)) proved the crash for attention alone. Their bound is weaker with FFNs. Ours slow the crash only if their output is long. Noci et al.
 ([2022](https://arxiv.org/abs/2206.03126)) find that skips don't stop the fall, unless each layer adds less the deeper the network is.
-All this is about random weights. Training can do better.
+All this is about random weights.
 """)
 
 # %% [markdown] text="attention_only_collapse-text"
@@ -428,14 +428,14 @@ All this is about random weights. Training can do better.
 #
 # $$r(X) = \frac{\lVert X - \bar X \rVert_F}{\lVert X \rVert_F}$$
 #
-# Every row of $\bar X$ is the mean of all tokens. The norms are Frobenius norms: the root of the sum of all squares.
+# Every row of $\bar X$ is the mean of all tokens. The norms are roots of the sum of all squares.
 #
 # Then send the tokens through the layers. In a layer, X becomes attention(X), or X + attention(X) with a skip. It is one head as in notebook 01, without a mask, a norm or an FFN:
 # softmax(Q Kᵀ / √h) V W_O, where h is the width of the head.
 #
 # - **Takes** `X0` [T, d], one token per row; `weights`, a list with a tuple `(Wq, Wk, Wv, Wo)` for each layer, of shapes [d, h], [d, h], [d, h] and [h, d]; and `skip`, True or False.
 # - **Returns** a list of L + 1 numbers: r of `X0`, and r after each of the L layers. The list of layers may be empty.
-# - Compute in **float64**, even if you get float32. Below 10⁻⁷, float32 shows its own rounding instead of the tokens. Change nothing that you are given.
+# - Compute in **float64**, even if you get float32. Below 10⁻⁷, float32 shows its own rounding; float64 does so below 10⁻¹⁵. Change nothing that you are given.
 
 
 # %% exercise="attention_only_collapse"
@@ -474,13 +474,13 @@ except NotImplementedError:
     print("This plot appears when attention_only_collapse is written.")
 
 # %% [markdown] text="witnesses-text"
-# So what keeps tokens apart, at least with random weights? The skip, and in pre-norm the growing stream. What a Transformer loses without its FFNs is something else, and notebook 10 looks for it.
+# So what keeps tokens apart, at least with random weights? The skip, and in pre-norm a stream that outgrows what is added. What a Transformer loses without its FFNs is something else, and notebook 10 looks for it.
 #
 # ### Three more views of the two rules
 #
 # A **loop** asks the FFN about one token after the other. A **convolution** with kernel size 1 slides the same small network over
-# the tokens. And the **Jacobian**, the derivative of every output number by every input number, shows who depends on whom at this x. Each of its blocks
-# belongs to one output token and one input token. Where nothing depends, the block is zero. It can't see favourites.
+# the tokens. And the **Jacobian**, the derivative of every output number by every input number, shows who depends on whom. Each of its blocks
+# belongs to one output token and one input token. Where nothing depends, the block is zero.
 
 # %% code="witnesses"
 torch.manual_seed(0)
@@ -501,7 +501,7 @@ for name, layer in (("FFN", ffn), ("attention", attention)):
 # %% [markdown] text="ffn_chunked-text"
 # ### In portions
 #
-# Between its two matrices an FFN is wide. For 100,000 tokens and 11,008 neurons, at two bytes a number, the hidden layer alone needs 2.2 GB. But no token waits for another one. So when nothing is trained,
+# Between its two matrices an FFN is wide. For 100,000 tokens and 11,008 neurons, at two bytes a number, the hidden layer alone needs 2.2 GB. But no token waits for another one. So outside of training,
 # an FFN can take a few, forget their hidden rows and go on. While a model writes, it even takes one word at a time: attention keeps the keys and values of all earlier words in its *KV cache*, and the FFN needs no cache at all.
 #
 # ### Exercise `ffn_chunked`
@@ -511,7 +511,7 @@ for name, layer in (("FFN", ffn), ("attention", attention)):
 # Return what `ffn(x)` returns, with at most `c` tokens in the hidden layer at a time.
 #
 # - **Takes** `x` [..., d_model], which may also be a single token [d_model]; a module `ffn` like `FFN` above; and a whole number `c` ≥ 1.
-# - **Returns** `ffn(x)`, in the shape and dtype of `x`. Gradients flow as through one call.
+# - **Returns** `ffn(x)`, in the shape and dtype of `x`. Gradients still flow.
 # - No call gets more than `c` tokens, counted over **all** dimensions before the last. Every token goes in once. `c` need not divide their number.
 
 
@@ -527,8 +527,8 @@ def ffn_chunked(x, ffn, c):
 # %% [markdown] text="bottleneck_rank-text"
 # ### A bottleneck
 #
-# Usually d_ff is larger than d_model. What if it is smaller? Neuron j writes row j of W2, a column of `linear2.weight`. So the neurons write a weighted sum of d_ff vectors. The number of
-# independent directions in it is its *rank*. Is such a bottleneck of any use? In a block, x is added to it, so x itself passes by, and only the *change* is narrow. *Adapters* (Houlsby et al.
+# Usually d_ff is larger than d_model. What if it is smaller? Neuron j writes row j of W2, a column of `linear2.weight`. So for each token the neurons write a weighted sum of the same d_ff vectors. The number of
+# independent directions in all these sums is their *rank*. Is such a bottleneck of any use? In a block its output is added to x, so x passes by, and only the *change* is narrow. *Adapters* (Houlsby et al.
 # [2019](https://arxiv.org/abs/1902.00751)) are such narrow FFNs inside a trained model.
 #
 # ### Exercise `bottleneck_rank`
@@ -563,7 +563,7 @@ def bottleneck_rank(ffn, X):
 # 3. The tokens have to exchange information somewhere. Where does it happen in a Transformer? And how could it happen in a model that has no attention, such as
 #    MLP-Mixer ([Tolstikhin et al. 2021](https://arxiv.org/abs/2105.01601))?
 #
-# Double-click the cell below to write.
+# Write into the cell below.
 
 # %% [markdown] question="M4" points=3
 # <!-- ### BEGIN SOLUTION -->

@@ -341,7 +341,7 @@ superposition_error = Exercise(
     "superposition_error",
     draw=_draw_pair,
     where="the section “Linear in what?”.",
-    understood="A linear map gives 0 here, up to rounding, and no other continuous map does so for all X and Y. So linearity can be measured.",
+    understood="A linear map gives 0 here, up to rounding, and no other continuous map does so for all X and Y.",
     hints=(
         "How often is f called, and on what? Three results are needed.",
         "A norm squares every entry before it sums, so that a positive and a negative one can't cancel. `.norm()` of a tensor does this over all entries.",
@@ -538,6 +538,6 @@ quiz_linear = question(
 quiz_xor = question(
     "quiz_xor",
     where="“And a norm?”.",
-    understood="LayerNorm makes (1, −1) or (−1, 1) of any two different numbers, so it draws a single line. A norm is not linear, "
+    understood="LayerNorm makes (1, −1) or (−1, 1) of two clearly different numbers, so it draws a single line. A norm is not linear, "
     "but what it can do depends on its width.",
 )

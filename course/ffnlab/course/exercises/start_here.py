@@ -27,7 +27,7 @@ hello_shape = Exercise(
     where="the section “Shapes, read aloud”.",
     understood="You read a tensor's shape as batch, tokens, features: the convention of the whole course.",
     hints=(
-        "Every tensor knows its own shape. The cell above “Shapes, read aloud” asks for three of them.",
+        "Every tensor knows its own shape. The cell under “Shapes, read aloud” prints three of them.",
         "A shape can be unpacked like any tuple of three: into three names, one for each size.",
     ),
 )
@@ -144,7 +144,7 @@ deciding_pair = Exercise(
     "deciding_pair",
     draw=_draw_worlds,
     where="the section “A rule to find”.",
-    understood="A question tells most if it splits the possible worlds in half. So twelve answers of one word find one world in 4,032.",
+    understood="A question tells most if it splits the possible worlds in half. With such questions, twelve answers of one word find one world in 4,032.",
     hints=(
         "Ask first about the scene in which everything is False. What does the answer tell you, whichever two decide?",
         "Now make half of the properties True. The feeling changes only if one of the two is in that half and the other is not.",

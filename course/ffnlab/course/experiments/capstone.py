@@ -21,11 +21,6 @@ MODELS: dict[str, tuple[int, str, int]] = {
 }
 
 
-def seeds(name: str, words: int) -> tuple[int, ...]:
-    """SEEDS, but CHOSEN_ON where there is little to tell: with 24 words all models know nearly everything, except one block without FFN."""
-    return SEEDS if words == max(WORDS) or name == "none" else CHOSEN_ON
-
-
 def stored() -> dict[str, Any]:
     """What the last run of this module wrote."""
     return read(STORED)

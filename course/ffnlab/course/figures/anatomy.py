@@ -24,7 +24,7 @@ PARTS = {
     "01": DiagramPart("attention", "lets the tokens look at each other"),
     "02": DiagramPart("the feed-forward network", "works on each token alone, through two matrices and an activation"),
     "03": DiagramPart("the activation", "makes the feed-forward network more than one matrix"),
-    "04": DiagramPart("one network for every token", "is the same at all positions, and sees one at a time"),
+    "04": DiagramPart("the feed-forward network", "is the same at every position, and sees one token at a time"),
     "05": DiagramPart("the matrices", "hold nearly all of the parameters"),
     "06": DiagramPart("the hidden neurons", "look for something, and write something when they find it"),
     "07": DiagramPart("the gate", "is a third matrix, whose output multiplies the neurons"),

@@ -11,7 +11,7 @@ PREDICTIONS = {
         options=("for s = 1 only", "for s = 0 and s = 1", "for s = −1, 0 and 1", "for every s"),
         right="for s = −1, 0 and 1",
         explanation="""At s = 1 nothing has changed, and at s = 0 both sides are zero, so the plot has a gap there. The surprise is s = −1. A score
-        is a product of two factors, and both change their sign. So the scores stay the same, and A as well. If |s| is larger than 1, the scores
+        is a product of two factors, and both change their sign. So A stays the same, and only the values change their sign. If |s| is larger than 1, the scores
         grow and the softmax gets sharper. If it is smaller, they shrink and the softmax gets flatter.""",
     ),
     "one_token": Prediction(
@@ -55,7 +55,7 @@ PREDICTIONS = {
         within=8,
         unit=" %",
         explanation="""Between a fifth and a quarter of them. Two neurons can do it, and most pairs get stuck on the way. In four of five networks that fail,
-        one neuron ends up silent at all four inputs. With four neurons two thirds learn it, and with eight nearly all. So width helps **learning**
+        at least one neuron ends up silent at all four inputs. With four neurons two thirds learn it, and with eight nearly all. So width helps **learning**
         long after it has stopped helping what can be **written down**. One neuron never learns it, because one ReLU can't do it.""",
     ),
 }

@@ -15,7 +15,7 @@ PREDICTIONS = {
         options=("only the FFN", "only attention", "both", "neither"),
         right="both",
         explanation="""A weighted mean of equal vectors is that vector, so attention gives equal outputs as well. What the book says of its FFN
-        is true, but this test can't show it. Where all words are equal, nobody can tell who looked at whom.""",
+        is true, but this test can't show it. Where all words are equal, an average hides who looked at whom.""",
     ),
     "width_of_one": Prediction(
         question="A network 8 → 32 → **1** returns one number for each token, and x has 8. What does `x + net(x)` do?",
@@ -29,7 +29,7 @@ PREDICTIONS = {
         options=("about 1", "about 4", "about 24", "more than 1,000"),
         right="about 4",
         explanation="""Every layer adds to the stream, and in pre-norm nothing brings the stream back to size. With these random weights it grows to
-        about 4. Post-norm resets the size after every sum. In pre-norm each layer reads a normed x, so what it adds never grows much beyond that, and
+        about 4. Post-norm resets the size after every sum. In pre-norm each layer reads a normed x, so what it adds stays near 1 or below, and
         counts for less and less beside a stream that grows.""",
     ),
     "first_to_fall": Prediction(
@@ -41,7 +41,7 @@ PREDICTIONS = {
             "attention with skip, FFN and pre-norm",
         ),
         right="attention with an FFN",
-        explanation="""The FFN, which sees one token at a time, makes it worse. How can it? Play the clock, and then change the length of its
-        output.""",
+        explanation="""The FFN, which sees one token at a time, makes it worse. How can it? Play the clock, and then change the length of the
+        FFN's output.""",
     ),
 }

@@ -12,12 +12,12 @@ PREDICTIONS = {
         right=24,
         within=5,
         unit=" of 100",
-        explanation="""24 of 100. Two words are as good as a coin toss. Both have to fall well, and ½ · ½ is ¼. The third word that can go wrong, what
-        there is to see, follows from the first.""",
+        explanation="""24 of 100. Each of two words is right half the time, as by a coin toss. If both coins fall independently, both are right in ½ · ½ = ¼.
+        The third word, the sight at the end, follows from the first.""",
     ),
     "gpt3_ffn_share": Prediction(
         question="""GPT-3 has 175 billion numbers that were learned, its parameters. What percentage of them is in its feed-forward networks?
-        (The rest are attention's, and the table of word vectors.)""",
+        The rest are mostly attention's.""",
         low=0,
         high=100,
         step=1,
