@@ -113,8 +113,31 @@ def test_training_finds_two_neurons_as_often_as_the_guess_says() -> None:
         assert 0.19 < learned(1000, 2, torch.relu) < 0.26
         assert 0.6 < learned(1000, 4, torch.relu) < 0.72
         assert learned(1000, 8, torch.relu) > 0.93
-        two, three, four, eight = (learned(1000, H, lambda x: F.layer_norm(x, x.shape[-1:])) for H in (2, 3, 4, 8))
-        assert two == 0 and 0.68 < three < 0.8 and 0.6 < four < 0.7 and 0.52 < eight < 0.64 < three
+        two, three, eight = (learned(1000, H, lambda x: F.layer_norm(x, x.shape[-1:])) for H in (2, 3, 8))
+        assert two == 0 and 0.68 < three < 0.8 and 0.52 < eight < 0.64 < three
+
+
+@pytest.mark.sweep
+def test_a_wide_layernorm_only_takes_longer() -> None:
+    """Two thousand steps; the notebook has 86 and 94 % of two other thousands."""
+    scope: dict[str, Any] = {"torch": torch, "F": F}
+    exec(demonstration("search").split("torch.manual_seed(0)")[0], scope)
+    torch.manual_seed(13)
+    three, eight = (scope["learned"](1000, H, lambda x: F.layer_norm(x, x.shape[-1:]), 2000) for H in (3, 8))
+    assert 0.82 < three < 0.9 < eight < 0.97
+
+
+def test_two_heads_without_a_norm_can_say_over_or_into_and_one_can_not() -> None:
+    """The first head looks away from a constant word as water or cold come up, which bends; the second, which only averages, straightens."""
+    bent = [1 / (1 + math.exp(3 * count)) for count in (0, 1, 2)]
+    line = [bent[0] + (bent[2] - bent[0]) * count / 2 for count in (0, 1, 2)]
+    outer, middle = (bent[0] - line[0] + bent[2] - line[2]) / 2, bent[1] - line[1]
+    assert middle < outer - 0.05, "a threshold between them says over or into"
+    generator = torch.Generator().manual_seed(0)
+    part = torch.randn(10_000, 4, generator=generator)  # of creek, lawn, cold and warm, before the division
+    over = torch.stack([part[:, 0] + part[:, 2], part[:, 1] + part[:, 3]])
+    into = torch.stack([part[:, 0] + part[:, 3], part[:, 1] + part[:, 2]])
+    assert not ((over > 0).all(0) & (into < 0).all(0)).any()
 
 
 @pytest.mark.parametrize("seed", range(20))

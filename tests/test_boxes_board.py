@@ -351,6 +351,14 @@ def test_halves_that_keep_two_words_together_hide_that_one_hears_the_other() -> 
     assert by_halves(hears_four_before, together, 6, random) and not by_halves(hears_four_before, apart, 6, random)
 
 
+def test_box_4_cheats_at_one_place_and_no_halves_hide_it() -> None:
+    random = torch.Generator().manual_seed(0)
+    fourth = boxes.boxes()[3]
+    for _ in range(200):
+        half = torch.randperm(T, generator=random) < T // 2
+        assert not by_halves(fourth, half, D, random)
+
+
 def test_in_one_sentence_attention_answers_as_some_map_of_single_words_does() -> None:
     """The reason that the flag asks for: equal tokens get equal outputs, whatever the sentence."""
     random = torch.Generator().manual_seed(0)

@@ -187,6 +187,7 @@ def test_the_layers_of_the_stacks_are_torchs_attention_and_ffn() -> None:
         "only its length": F.normalize(mixed, dim=1) * ffn(mixed).norm(dim=1, keepdim=True),
         "no ffn, four times": 4 * mixed,
         "skip, norm, matrix": z + F.normalize(norm(z) @ into @ back, dim=1) * ffn(norm(z)).norm(dim=1, keepdim=True),
+        "skip, post-norm": norm(skipped), "all, post-norm": norm(norm(skipped) + ffn(norm(skipped))),
     }  # fmt: skip
     made = making.stacks(collapse.SETTINGS, 1, seed)
     assert set(made) == set(wanted)
@@ -239,6 +240,11 @@ def test_what_the_text_says_of_skips_norms_and_what_stands_beside_them_holds() -
     assert [collapse.lower("all", "skip, norm", depth) for depth in later] == [0] * len(later)
     for depth in collapse.DEPTHS[1:]:
         assert collapse.lower("all", "skip, norm, matrix", depth) >= 18, "the ReLU is no help at any depth"
+        assert collapse.lower("all, post-norm", "skip, post-norm", depth) >= 15, (
+            "with post-norm the FFN hurts to the end"
+        )
+    assert collapse.lower("all, post-norm", "skip, post-norm", 3) == 20
+    assert all(collapse.lower("skip, post-norm", "skip", depth) >= 15 for depth in later), "post-norm doesn't help"
 
 
 def test_a_table_holds_what_is_typical() -> None:

@@ -13,7 +13,7 @@ from drawings import numbers
 from safetensors.torch import load_file
 
 from ffnlab.course import toy_transformer, world
-from ffnlab.course.experiments import firing
+from ffnlab.course.experiments import firing, without_ffn
 from ffnlab.course.experiments import world as experiment
 from ffnlab.course.figures import little_world as figures
 
@@ -297,6 +297,8 @@ def test_what_notebook_02_says_of_fifteen_others_holds_in_them() -> None:
     right = [run["right"] for run in runs["with"]]
     assert sum(share == 1 for share in right) == 14 and 0.9 < min(right) < 1
     assert "fourteen of fifteen others learn the first two" in SOURCE
+    way, feeling = (sum(without_ffn.learned(rule)) for rule in ("way", "feeling"))
+    assert f"of sixteen others without an FFN, {way} learned *over or into* and {feeling} *glad or sorry*" in SOURCE
     assert max(run["fires"] for run in runs["with"]) < 0.01 < 0.2 < min(run["fires"] for run in runs["without"])
 
 
