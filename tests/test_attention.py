@@ -100,7 +100,7 @@ def test_one_head_computes_xor_as_the_guess_says(capsys: pytest.CaptureFixture[s
     assert 1 - 1 / (1 + math.exp(-50)) < 1e-16 and math.exp(-50) == pytest.approx(2e-22, rel=0.05)
 
 
-@pytest.mark.slow
+@pytest.mark.sweep
 def test_training_finds_two_neurons_as_often_as_the_guess_says() -> None:
     """With other seeds than the notebook's."""
     parts = demonstration("search").split("torch.manual_seed(0)")[0]

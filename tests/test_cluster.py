@@ -177,6 +177,7 @@ def hello_shape(x):
 """
 
 
+@pytest.mark.sweep
 def test_what_is_not_as_it_should_be_is_left_out_and_named(machines: Machines, tmp_path: Path) -> None:
     copy, bare = tmp_path / "copy", tmp_path / "bare"
     for package in ("autograder", "course"):
@@ -237,6 +238,7 @@ def says_http(port: int) -> bool:
         return False
 
 
+@pytest.mark.sweep
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
 def test_the_page_s_way_with_tls_works_as_it_stands_there(machines: Machines, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
@@ -321,6 +323,7 @@ def test_the_scheduler_ends_and_the_same_command_goes_on(machines: Machines, tmp
     assert_graded_once(class_folder, students)
 
 
+@pytest.mark.sweep
 def test_an_adaptive_cluster_starts_workers_for_what_waits_and_ctrl_c_waits_for_what_was_begun(tmp_path: Path) -> None:
     from dask.distributed import LocalCluster
 

@@ -22,7 +22,7 @@ class Step(NamedTuple):
 
 
 STEPS = (
-    Step("Over or into?", 20, 5),
+    Step("Over or into?", 20, 30),
     Step("Can a mix of words say over or into?", 40, 25),
     Step("The FFN, from formula to module", 60, 40),
     Step("A wire and a ribbon", 50, 50),
