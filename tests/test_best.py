@@ -64,7 +64,7 @@ def test_the_latest_counts_where_nothing_is_said_and_nothing_earlier_is_graded(c
 def test_the_best_counts_where_the_class_says_so_and_the_page_tells_it(class_folder: ClassFolder) -> None:
     rule(class_folder, "best")
     summary, _ = grade(class_folder)
-    assert summary.graded == 2 and counts(class_folder).grade.points == 2
+    assert summary.graded == 2 and counts(class_folder).grade.points == 6
     assert "The best of 2 attempts counts" in page(class_folder)
     with gradebook.Book(class_folder) as book:
         (latest,) = book.latest(START, [WHO.sis])
@@ -77,7 +77,7 @@ def test_a_rule_that_changes_later_grades_what_is_missing_and_can_go_back(class_
     grade(class_folder)
     rule(class_folder, "best")
     grade(class_folder)
-    assert counts(class_folder).grade.points == 2
+    assert counts(class_folder).grade.points == 6
     with gradebook.Book(class_folder) as book:
         (latest,) = book.latest(START, [WHO.sis])
         assert latest.points == 0
@@ -106,7 +106,7 @@ def test_hand_ins_are_counted_once_in_the_order_of_handing_in(class_folder: Clas
         found = explain.find(book, Policy.of(class_folder), WHO.sis, "hello_shape")
         assert found.hand_ins == 2 and len(found.gradings) == 3
         assert [one.verdict.points for one in found.gradings if one.verdict] == [2, 0, 0]
-        assert counts(class_folder).grade.points == 2
+        assert counts(class_folder).grade.points == 6
 
 
 def test_what_was_never_graded_is_told_before_anything_goes_back(class_folder: ClassFolder) -> None:

@@ -153,8 +153,8 @@ def test_an_odd_file_costs_its_paper_alone(odd: str, name: str, tmp_path: Path, 
     ODD_FILES[odd](folder / name)
     for _ in range(2):
         summary, done = grade(class_folder, force=True)
-        assert summary.graded == 2 and done["ada"].points == 2
-        assert done["eve"].points == (2 if name == untrusted_files.TIMESTAMP else 0)
+        assert summary.graded == 2 and done["ada"].points == 6
+        assert done["eve"].points == (6 if name == untrusted_files.TIMESTAMP else 0)
         assert not any(v.outcome is Outcome.NOT_GRADED for v in done["eve"].verdicts.values())
     assert not (class_folder.autograded / "eve" / START / untrusted_files.TIMESTAMP).exists()
     page = (class_folder.feedback / "eve" / START / f"{START}.html").read_text(encoding="utf-8")
@@ -206,7 +206,7 @@ def test_what_can_not_be_saved_keeps_its_points_and_says_so(
 
     monkeypatch.setattr(feedback, "feedback_page", fails)
     summary, done = grade(class_folder)
-    assert summary.graded == 3 and {student: one.points for student, one in done.items()} == dict.fromkeys(done, 2.0)
+    assert summary.graded == 3 and {student: one.points for student, one in done.items()} == dict.fromkeys(done, 6.0)
     assert "could not be saved" in done["eve"].remarks[0]
     with gradebook.Book(class_folder) as book:
         assert book.scores(START)["eve"]["check-hello_shape"] == 2.0
@@ -632,7 +632,7 @@ def test_a_second_notebook_is_told_beside_the_one_that_counts(
     folder = hand_in(class_folder, "ada")
     (folder / "newer.ipynb").write_text("{}", encoding="utf-8")
     _, done = grade(class_folder)
-    assert done["ada"].points == 2.0 and done["ada"].remarks == ["ignored beside it: newer.ipynb"]
+    assert done["ada"].points == 6.0 and done["ada"].remarks == ["ignored beside it: newer.ipynb"]
 
 
 def test_another_notebook_of_the_course_is_called_by_its_name() -> None:

@@ -147,7 +147,7 @@ def test_a_term_has_every_notebook_and_every_student(tmp_path: Path) -> None:
     fabricate(tmp_path, {"ada": [Handed(["hello_shape"])], "cas": [Handed(["hello_shape"])]}, "00_start_here")
     found = report_of(class_folder, "00_start_here", FFN)
     results = {one.label: (one.term.points, one.term.max_points) for one in found.terms}
-    assert results == {"ada": (6, 36), "ben": (0, 36), "cas": (2, 36)}, "what was not handed in counts as nothing"
+    assert results == {"ada": (6, 40), "ben": (0, 40), "cas": (2, 40)}, "what was not handed in counts as nothing"
     page = report_page.page(found)
     assert 'id="00_start_here"' in page and f'id="{FFN}"' in page and 'id="term"' in page
 

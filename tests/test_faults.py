@@ -146,7 +146,7 @@ def page_of(class_folder: ClassFolder) -> str:
 def test_a_time_that_comes_after_grading_counts_at_once(used: ClassFolder) -> None:
     (used.path / "course.toml").write_text(LATE)
     stamp = used.submitted / "ada" / START / untrusted_files.TIMESTAMP
-    for text, points in (("2026-11-10 10:00:00.000000 UTC", 1.8), ("2026-11-09 10:00:00.000000 UTC", 2.0)):
+    for text, points in (("2026-11-10 10:00:00.000000 UTC", 5.4), ("2026-11-09 10:00:00.000000 UTC", 6.0)):
         stamp.write_text(text)
         summary, _ = grade(used)
         assert (summary.graded, summary.unchanged, summary.dated) == (0, 1, 1)

@@ -195,7 +195,7 @@ def container(folder: Path, made: tuple[Path, str]) -> Container:
 
 
 def test_making_it_says_what_the_form_on_gradescope_asks_for(made: tuple[Path, str]) -> None:
-    assert "Autograder points, for Gradescope's form: 2\n" in made[1]
+    assert "Autograder points, for Gradescope's form: 6\n" in made[1]
     assert "It contains answers" in made[1]
 
 
@@ -384,7 +384,7 @@ def test_a_right_submission(container: Container) -> None:
     }  # fmt: skip
     assert "hello_shape: earned, 2 of 2 points" in run.test("hello_shape")["output"]
     assert "score" not in run.test("quiz_hidden"), "quizzes do not count"
-    assert run.told["output"].startswith(f"{START}: 2 of 2 points.\n")
+    assert run.told["output"].startswith(f"{START}: 2 of 6 points.\n")
     assert "the assignment has 20 points on Gradescope, and 2 here: set it there" in run.printed
     assert conforms(run.told)
     results = container.home / "results"
@@ -430,7 +430,7 @@ def test_what_cannot_be_graded_gets_no_points_and_one_reason(
     run = container.grade(files)
     assert run.told["output"].startswith(says)
     assert run.told["score"] == 0.0
-    assert [(test["status"], test["output"]) for test in run.told["tests"]] == [("failed", "")] * 3
+    assert [(test["status"], test["output"]) for test in run.told["tests"]] == [("failed", "")] * 4
     assert conforms(run.told)
 
 

@@ -149,6 +149,7 @@ def test_a_cell_that_kills_the_worker_costs_only_its_own_exercise(jail: Jail) ->
     assert {name: verdict.outcome for name, verdict in done.verdicts.items()} == {
         "hello_shape": Outcome.EARNED,
         "feeling": Outcome.NOT_ATTEMPTED,
+        "deciding_pair": Outcome.NOT_ATTEMPTED,
         "quiz_hidden": Outcome.EARNED,
     }
 
@@ -181,7 +182,7 @@ def test_the_place_in_a_broken_file_is_told_in_full(jail: Jail) -> None:
 def test_a_broken_submission_gets_a_line_and_no_points(jail: Jail, data: bytes) -> None:
     done = grade_submission(START, data, jail, SEEDS)
     assert done.points == 0 and done.remarks
-    assert set(done.verdicts) == {"hello_shape", "feeling", "quiz_hidden"}
+    assert set(done.verdicts) == {"hello_shape", "feeling", "deciding_pair", "quiz_hidden"}
 
 
 def test_grading_again_gives_the_same_grade(jail: Jail) -> None:

@@ -472,7 +472,7 @@ def test_validating_passes_a_right_answer_and_lists_a_wrong_one(submitted: dict[
 
 def test_what_was_submitted_is_collected_and_graded(hub: Hub, graded: str) -> None:
     assert sorted(path.name for path in (hub.project / "grading" / "submitted").iterdir()) == ["ada", "ben"]
-    assert re.search(r"ada +2 ✔ +2/2", graded) and re.search(r"ben +0 ✘ +0/2", graded), graded
+    assert re.search(r"ada +2 ✔ +○ +2/6", graded) and re.search(r"ben +0 ✘ +○ +0/6", graded), graded
     assert NAMED in graded
 
 

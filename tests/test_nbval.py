@@ -52,7 +52,8 @@ def notebook() -> nbformat.NotebookNode:
 def test_a_planted_wrong_solution_is_red(notebook: nbformat.NotebookNode, tmp_path: Path) -> None:
     cell(notebook, "hello_shape").source = "def hello_shape(x):\n    B, T, d = x.shape\n    return B, d, T"
     status, said = nbval(notebook, tmp_path)
-    assert status == 1 and "Cell 16" in said and "1 failed" in said  # cell 16 is the check
+    check = [one for one in notebook.cells if one.cell_type == "code"].index(cell(notebook, "check-hello_shape"))
+    assert status == 1 and f"Cell {check}" in said and "1 failed" in said
 
 
 def test_a_planted_wrong_output_is_red(notebook: nbformat.NotebookNode, tmp_path: Path) -> None:

@@ -365,7 +365,7 @@ def search_for_one(ask, n):
 
 
 @deciding_pair.mistake(
-    "Your questions tell in which digits the two numbers differ, and no more. Many pairs differ in just these. Choose one of the digits, "
+    "Your questions tell in which digits the two numbers differ, and no more. Many pairs differ in the same ones. Choose one of the digits, "
     "and make only properties True that have a 1 there: one of the two is among them, and the other is not."
 )
 def difference_alone(ask, n):

@@ -7,7 +7,7 @@ PREDICTIONS = {
         question="How many of the eight boxes are real?",
         options=("2", "3", "4", "5"),
         right="3",
-        explanation="""Three of the eight are real. Which ones?""",
+        explanation="""Three of the eight are real. Which ones? Some of the others give themselves away at your first press.""",
     ),
     "equal_vectors": Prediction(
         question="""Feed a layer the same vector at every position and look whether all outputs are equal. Which layer passes: an FFN, attention,
