@@ -13,7 +13,7 @@
 # %% [markdown] text="title"
 # # 00 · Over or into?
 #
-# A very small Transformer knows 56 words. Below, you begin a sentence and it goes on. Switch its **FFN** off, and see how the sentence ends now. Then switch it on
+# A very small Transformer knows 56 words. Below, you begin a sentence and it goes on. Switch off its **feed-forward network**, the FFN, and see how the sentence ends now. Then switch it on
 # again and change the words in the boxes.
 #
 # <span class="ffn-notebook-only">To wake it up, press <b>Shift + Enter</b> four times.</span>
@@ -38,15 +38,15 @@ play(creek.switch())
 # %% figure="creek-after"
 veil("What does it lose?", "when you have switched the FFN off", of="creek_switch.off", text="""
 It still speaks. It writes a proper sentence to the end. But for two words it has no idea. It finds *over* and *into* nearly equally probable, 46 to 54 % in every scene
-of this world, and *glad* and *sorry* just so. It writes down the one that is ahead, and is right about as often as a coin.
+of this world, and *glad* and *sorry* likewise. It writes down the one that is ahead, and is right about as often as a coin.
 
-Why *over or into*? In this world everybody goes **over** cold water and **into** warm water. On land it is the other way round, because cold land is under soft
-snow. So *creek* alone tells you nothing about over or into, and *cold* alone tells you nothing either. *Glad or sorry* needs two words as well, so that is the
-second coin. Which two? You can find out below.
+Why *over or into*? In this world everybody goes **over** cold water and **into** warm water. On land it is the other way round: **into** the soft snow of cold land,
+**over** warm land. So *creek* alone tells you nothing about over or into, and *cold* alone tells you nothing either. *Glad or sorry* is a second coin. Which two
+words decide it? You can find out below.
 
-And the snow on a cold creek? The model has gone on from its own wrong word. In this world *into* and *cold* mean snow, so it sees snow, and is sure of it. The sight needs
+And if it saw snow on a cold creek? The model has gone on from its own wrong word. In this world *into* and *cold* mean snow, so it sees snow, and is sure of it. The sight needs
 two words as well, but those two add up. *Over* speaks for ice and for flowers, *cold* speaks for ice and for snow, and ice gets both votes. *Over or into* can't be
-added up: *cold* speaks for *over* at a creek and against it on a lawn. In this model all parts but the FFN only add and average. So putting together what can't be
+added up: *cold* speaks for *over* at a creek and against it on a lawn. In this model all parts but the FFN are linear: they weigh, add and average. So putting together what can't be
 added up is left to the FFN, and you have just switched it off.
 """)
 
@@ -68,7 +68,7 @@ for label, ffn in (("with its FFN", True), ("FFN off", False)):
 #
 # You have seen a trick. This model was also trained to speak with its FFN off, so that you can see what is left. Of five such models we took
 # the one that is easiest to read. It has a twin: the same size, the same sentences, trained for the next word and nothing else. With their FFNs on they write the same
-# sentences. An FFN adds something to each word's vector. Switched off, it adds zeros. Ask both models.
+# sentences. The FFN adds something to the numbers that stand for a word. Switched off, it adds zeros. Ask both models.
 
 # %% figure="creek-twin"
 play(creek.twins())
@@ -85,17 +85,17 @@ FFN adds the mean of what it added there in training, whatever the words are.
 # %% figure="creek-twin-mean"
 veil("What does the mean show?", "when the twin has spoken with the mean", of="creek_twin.twin_mean", text="""
 Now the twin speaks: all of its 1,792 sentences are proper. Of the sixteen others' sentences 55 to 100 % are, and for eleven of them it is over 90 %. To write proper sentences, these
-need no FFN that reads words. They only lacked a push at each position. But the coins are coins again: the twin is right about *over or into* in half of the scenes, and about *glad or sorry* too.
+eleven hardly need an FFN that reads words. A fixed push at each position nearly suffices. But the two hard words are guesses again: the twin is right about *over or into* in half of the scenes, and about *glad or sorry* too.
 
 The first test is called **zero ablation**, the second **mean ablation**. When you hear that a model breaks without one of its parts, ask what was put in its place.
 
 One more confession. In all these models attention only averages the words so far, so that you can see what the FFN does. We also trained sixteen whose attention
-learns, as in a real Transformer. They stammer less: with zeros 20 to 100 % of their sentences are proper, and with the mean all are. Notebook 01 asks about their coins.
+learns, as in a real Transformer. With zeros 20 to 100 % of their sentences are proper, and with the mean all are. Notebook 01 asks how often they get the hard words right.
 """)
 
 # %% [markdown] text="about-text"
 # The course is about that switch. One half of the machine inside a language model is famous: **attention**. The other half is the **feed-forward network**, FFN
-# for short. Guess once more. Guesses earn no points. Before you choose, you may say how sure you are. After eight such
+# for short. Guess once more. It earns no points. Before you choose, you may say how sure you are. After eight such
 # guesses `progress()` shows how often you were right when you were certain.
 
 # %% figure="predict-gpt3-ffn-share"
@@ -106,23 +106,23 @@ predict("gpt3_ffn_share")
 #
 # | | |
 # |---|---|
-# | **Difficulty** | none, but for one puzzle at the end |
+# | **Difficulty** | none, but for one optional puzzle |
 # | **Time** | 20 minutes on the core path; 30 more for rules to find |
-# | **You need** | Python, and to have met a PyTorch tensor and attention once |
+# | **You need** | Python, and to have met a tensor and attention once |
 # | **Points** | 2 on the core path, 4 for the puzzle |
 #
-# Go through every notebook from top to bottom, with **Shift + Enter** in each cell.
+# Go through every notebook with **Shift + Enter** in each cell.
 #
 # - Cells with `# YOUR CODE HERE` are yours. Replace the line `raise NotImplementedError`, or the `...`, with your answer.
 # - Other cells show something. A cell that shows a figure is closed; press the bar with the three dots to see its code.
-# - Text, figures and checks are locked, so you can't break them by accident. You can add cells of your own anywhere, with the **+** above.
+# - Text, figures and checks are locked. You can add cells of your own, with the **+** above.
 # - If things get confused: menu **Kernel → Restart Kernel and Run All Cells…**
 #
 # ## The course on one page
 #
 # A Transformer is a stack of blocks, and each block has two halves. Attention lets the words of a sentence look at each other, and
 # brings what it finds into each word's own vector. The FFN then works on each vector alone. You will build it, open it, and finally split it into experts. In a longer
-# course, tokens, positions and attention would come before it, and the training of whole models after it. Every notebook has this drawing near
+# course, tokens, positions and attention would come before it, and training after it. Every notebook has this drawing near
 # its beginning, with the part that it is about in green.
 #
 # Short of time? Stay on the **core path** and skip what is marked *deeper*.
@@ -262,9 +262,9 @@ def feeling(water, cold, spunky):
 # - **Returns** a tuple of three: the numbers of the two properties, the smaller one first, and what the creature feels where they are equal.
 # - **Example** with n = 4: if the creature is sorry whenever properties 1 and 3 are equal, the answer is `(1, 3, "sorry")`.
 #
-# With any number of questions you earn 2 points. You earn 2 more if your function never needs more than 2·log2(n), which is 12 for n = 64. Every call counts. For these points the
-# check plays against you. It does not choose a world beforehand, and each answer leaves as many worlds possible as it can. So luck does not help. Find a way on paper for n = 4 first:
-# four questions are enough.
+# With any number of questions you earn 2 points. You earn 2 more if your function never needs more than 2·log2(n), which is 12 for n = 64. Every call counts. The
+# check tries hundreds of worlds. It also plays against you: it does not choose a world beforehand, and each answer leaves as many worlds possible as it can. Find a way on
+# paper for n = 4 first: four questions are enough.
 
 
 # %% exercise="deciding_pair"
@@ -288,13 +288,14 @@ def deciding_pair(ask, n):
 # <details><summary>How is it done, and can it be done with fewer? Open this when you have tried.</summary>
 #
 # Write the numbers of the properties in binary. If you make all properties True that have a 1 at one digit, the feeling changes exactly if the two numbers differ there. So log2(n)
-# questions and one with nothing but False tell you where they differ. Choose such a digit. Now only one of the two has a 1 there, and log2(n) − 1 more questions find it.
+# questions and one with nothing but False tell you where they differ. Choose such a digit. Only one of the two has a 1 there. For each other digit, make True what has a 1 at both: if the
+# feeling changes, that number has a 1 there too. The other number follows.
 #
 # For n above 2 it can't be fewer. There are n(n − 1)/2 pairs, and each can decide in two ways. So there are n(n − 1) worlds, and for n = 64 these are 4,032. An answer is one of two words.
-# Whatever you ask, one of the two leaves at least half of the worlds possible. So after eleven answers up to 4,032 / 2¹¹ worlds are left, and that is more than one.
+# Whatever you ask, one of the two leaves at least half of the worlds possible. So eleven answers can leave at least 4,032 / 2¹¹ worlds, and that is more than one.
 #
-# If you change one property of 64, the feeling stays in 62 of 64 cases, so you learn next to nothing. *Equal or not* has to be asked of many properties together. No adding up of single
-# answers would tell you. For the same reason *over or into* was left to the FFN.
+# If you change one property of 64, the feeling stays in 62 of 64 cases, so you learn next to nothing. That way takes n + 1 questions. What is as with *over or into*:
+# neither property alone tells you anything.
 #
 # </details>
 
@@ -302,7 +303,7 @@ def deciding_pair(ask, n):
 # ## What grades you
 #
 # The check in the notebook uses **public inputs**. They are the same for everybody, and you can run the check as often as you like. When an instructor grades your
-# work, your functions are called on **hidden inputs**: drawn in the same way, but with other numbers and sizes. They are the same for all students, and nobody sees
+# work, your functions are called on **hidden inputs**: drawn in the same way, where possible with other numbers and sizes. They are the same for all students, and no student sees
 # them. The points you earn there are your grade. Code that does what the exercise asks for, for any input, earns the same in both.
 #
 # ### Question `quiz_hidden`

@@ -55,7 +55,7 @@ than d + 1. That is Carathéodory's theorem.
 # | **You need** | softmax, matrix products and multi-head attention seen once, and `00_start_here` |
 # | **Points** | 17 for code, 3 for the quiz, 3 for an answer in your own words |
 #
-# In notebook 00 you switched an FFN off. What was left was attention, and it tossed a coin between *over* and *into*.
+# In notebook 00 you switched an FFN off. Attention was left, and it tossed a coin between *over* and *into*.
 # Attention mixes words. **Can a mix of words say over or into?**
 
 # %% figure="anatomy"
@@ -64,12 +64,12 @@ anatomy.block("01")
 # %% [markdown] text="five-steps"
 # ## 1 · The desk that pulls its own faders
 #
-# Attention is such a desk. It takes 40 % of *cat*, 30 % of *sat* and 30 % of *down*, say, and makes one new vector out of the three. Output t is
+# Attention is such a desk. It takes 40 % of *creek*, 30 % of *cold* and 30 % of *dog*, say, and makes one new vector out of the three. Mix t is
 #
-# $$\mathrm{out}_t = \sum_s A_{ts}\, V_s$$
+# $$\mathrm{mix}_t = \sum_s A_{ts}\, V_s$$
 #
-# Row t of the **attention matrix** A holds the weights of output t. The $V_s$ are the words as they enter the mix, their **values**. No weight is below 0, and each row
-# sums to 1. So level 2 is a law of attention: a mix never leaves the **convex hull**, the set of all mixes of its values.
+# Row t of the **attention matrix** A holds the weights of mix t. The $V_s$ are the words as they enter the mix, their **values**. No weight is below 0, and each row
+# sums to 1. So level 2, the star outside, is a law of attention: a mix never leaves the **convex hull**, the set of all mixes of its values.
 #
 # In attention the words pull the faders themselves, in five steps. This is one **head** for T tokens X of shape [T, d]:
 #
@@ -81,8 +81,8 @@ anatomy.block("01")
 # | 4 | mix | $A V$ | [T, h] |
 # | 5 | output | $(A V)\, W_O$ | [T, d] |
 #
-# $W_V$ and $W_O$ are level 4: each maps all values, and the hull and its mixes go along. Step 2 divides by √h because dot products of many numbers are large, and softmax
-# would give nearly all to one word. With finite scores it never gives a word exactly 0, so it only comes close to level 3. The outputs of several heads are added up,
+# $W_V$ and $W_O$ move all words at once, as in level 4, and the hull goes along. Step 2 divides by √h because dot products of many numbers are large, and softmax
+# would give nearly all to one word. With finite scores it never gives a word exactly 0, so it only comes close to level 3, where some faders are at 0. The outputs of several heads are added up,
 # which is the same as concatenating them before one $W_O$.
 
 # %% [markdown] text="self_attention-text"
@@ -158,7 +158,7 @@ def reach_star(V, star):
     raise NotImplementedError
 
 # %% [markdown] text="walls-text"
-# Your function plays forty stars. A star that it reaches is green. For each other you see the wall that your direction puts between the star and all words.
+# Your function plays forty stars. A star that it reaches is green. For the others you see the walls of your directions.
 
 # %% code="walls"
 torch.manual_seed(27)
@@ -216,7 +216,7 @@ except NotImplementedError:
     print("This curve appears when self_attention is written.")
 
 # %% [markdown] text="superposition_error-text"
-# **With A frozen the distance is 0 for every s**, because only products with fixed matrices are left. With A free it is 0 at three places only. So “attention is
+# **With A frozen the distance is 0 for every s**, because only products with fixed matrices are left. With A free it is 0 at s = 1 and −1 only, and in the gap at 0. So “attention is
 # linear” is true of one map and false of another, and a test with s = −1 alone would never have told you.
 #
 # ### Exercise `superposition_error`
@@ -280,14 +280,13 @@ play(desk.votes())
 
 # %% figure="votes-after"
 veil("What rule is this?", "when you have settled all four", of="desk_votes.four", text="""
-Write a = 1 for water and b = 1 for cold. *Into* is right when exactly one of the two holds: a warm creek, or a cold lawn. A rule that says “exactly one of the
-two” is called **XOR**, exclusive or. It is the smallest rule that no adding up of votes can follow. A rule such as “water **and** cold” is no problem: give *creek* 2,
+It is called **XOR**, exclusive or: exactly one of two things holds, water or cold. No adding up of votes can follow it. A rule such as “water **and** cold” is no problem: give *creek* 2,
 *cold* 2, and the two others −3.
 """)
 
 # %% [markdown] text="creek-text"
-# Can *trained* votes win where yours could not? The cell asks the twin from notebook 00 how far it puts *over* ahead of *into*, and adds this lead up over the two
-# *over* sentences and over the two *into* sentences. With its FFN off, are the totals equal?
+# Can the votes of a *trained* model win where yours could not? The cell asks the twin from notebook 00 by how much *over* leads *into*. It adds up this lead for the two
+# sentences where *over* is right, and for the two others. With its FFN off, are the totals equal?
 
 # %% code="creek" output="fixed"
 model = twin.load()
@@ -307,13 +306,14 @@ for ffn in (False, True):
     print(f"         warm creek {into[0]:6.2f}   cold lawn  {into[1]:6.2f}   together {sum(into):8.4f}")
 
 # %% [markdown] text="creek-after"
-# They are equal, because both pairs hold the same four words, and the residual connection adds *jump* to all. To win, one total must be above 0 and the other below.
+# They are equal whatever the votes are, because both pairs hold the same words, and the residual connection adds *jump* to all. To win, one total must be above 0 and the other below.
 # **Read with one weighted sum, a mix with fixed weights can't say over or into.**
 #
 # ### Let the faders move
 #
-# Now give a head its queries and keys back, but no FFN. At the creek, water and cold came in two words. Here one token has two features, a and b, now −1 or +1. It can look at itself
-# or at a marker at the start of the sentence, BOS. We set the weights so that its score with itself is 50·a·b, and with BOS 0. The values are 0 for the token and 1 for BOS.
+# Write a for water and b for cold. *Into* is right when exactly one of them holds: **XOR**. Can a head do it, with queries and keys but without an FFN? Here one token
+# has both features, each −1 or +1. It can look at itself or at a marker at the start of the sentence, BOS. We set the weights so that its query is 50·a and its key is b. So its score with itself
+# is 50·a·b, and with BOS it is 0. The values are 0 for the token and 1 for BOS.
 
 # %% figure="predict-one-head"
 predict("one_head")
@@ -328,7 +328,7 @@ for a, b in ((-1, -1), (-1, 1), (1, -1), (1, 1)):
     print(f"{a:2}  {b:2}   {weights[1]:16.2f}   {(weights @ (X @ Wv)).item():6.2f}")
 
 # %% [markdown] text="head-after"
-# This is XOR, and yet the mix is in the hull of its values. So this much is true: **with a single token, or with weights that don't depend
+# This is XOR, because here the weights move with the features. What stays true: **with a single token, or with weights that don't depend
 # on the features, attention is affine in them and can't do XOR.** Affine means linear plus a constant.
 #
 # And with the features in two words? We trained sixteen more models of the little world. They have **no FFN**. They have one block of four heads with queries and keys, and after it a norm,
@@ -343,17 +343,17 @@ for rule, words in (("way", "over or into"), ("feeling", "glad or sorry")):
     print(f"{words:13} right:", *(f"{share:.0%}" for share in shares))
 
 # %% [markdown] text="learned-attention-after"
-# So moving weights can say it without an FFN, but training doesn't always find them. Sixteen twins like that of notebook 00 only average, but they have an FFN, and all learn both.
+# So a block without an FFN can say it, but training doesn't always get there. Sixteen twins like that of notebook 00 have an FFN instead, and all learn both.
 #
-# One head at *jump* can't do it in a single block without a norm. Multiply everything by the sum that its softmax divides by. No sign changes, and then each word's part depends on that
-# word alone: these are votes again. Two heads can, because they divide by two sums. So can a norm with a bias, because its spread is no sum over words.
+# Without a norm, one head at *jump* can't: its query is the same in all scenes. Multiply the lead of *over* by the sum that softmax divides by. Its sign stays, and each word's part depends on
+# that word alone: votes again. Two heads can, because they divide by two sums. So can a norm with a bias, because its spread is no sum over words.
 #
 # ## 5 · Fold the plane
 #
-# The mix at *jump* holds a for water and b for cold, both 0 or 1, so each scene is a corner of a square. From here on the larger number is *into*, the blue balls, and the smaller is *over*, the orange ones.
+# The mix at *jump* holds a for water and b for cold, both 0 or 1, so each scene is a corner of a square. From here on the sign is turned round, as XOR has it: the larger number is *into*, the blue balls, and the smaller *over*, the orange ones.
 # One straight cut leaves at least one ball on the wrong side. The sides of a cut are the signs of a weighted sum of a, b and 1, so these are votes again.
 #
-# Now give the token two neurons. Where a neuron's sum is below 0, ReLU makes it 0. So one side of the line where it is 0, the neuron's **hinge**, is pressed flat onto it.
+# Now give the token two neurons. Where a neuron's sum is below 0, ReLU makes it 0. The line where the sum is 0 is the neuron's **hinge**: all on one side is pressed flat onto it.
 # Press *Play*: two neurons fold the sheet like this, one knife cuts it, and then you see the cut on the whole sheet. Two balls come out right. Move the
 # hinges and the knife.
 
@@ -398,8 +398,8 @@ play(lambda: fold.network_board(*xor_weights(0.0, 1.0)))
 # <details><summary>Why can't it be fewer? Open this when you have tried.</summary>
 #
 # As b goes from 0 to 1, one ReLU moves its output in one direction only, whatever a is. XOR has to go up for a = 0 and down for a = 1. So it takes two neurons, and by
-# the same argument both have to read both features. That makes four numbers in W1 and two in W2. Three or more neurons need at least two numbers
-# each, which is six again.
+# the same argument both have to read both features. That makes four numbers in W1 and two in W2. Three or more neurons that do anything need
+# at least two numbers each, which is six again.
 #
 # Six are enough: one neuron for *a, but not b*, one for *b, but not a*.
 #
@@ -419,13 +419,13 @@ except NotImplementedError:
     print("This speaks when xor_weights is written.")
 
 # %% [markdown] text="quiz_hull-text"
-# That is a Transformer block in miniature: attention brings features together, and the FFN makes something new of them.
+# Read with one weighted sum, a mix can't say over or into. Two neurons are enough. That is a Transformer block in miniature.
 #
 # | | attention | FFN |
 # |---|---|---|
 # | looks at | all tokens that it may see: who talks to whom | one token: what each position thinks |
 # | does | averages values | bends; with ReLU, one kink for each neuron |
-# | linear? | in the values, yes; in X, no | no |
+# | linear? | in the values, with A fixed; not in X | no |
 # | parameters | $W_Q, W_K, W_V, W_O$: 4·d², all heads together | $W_1, b_1, W_2, b_2$: often about 8·d² |
 #
 # ## 6 · Quiz
@@ -498,14 +498,13 @@ def learned(count, H, middle, steps=500):
 torch.manual_seed(0)
 for H in (1, 2, 4, 8):
     print(f"Linear → ReLU → Linear, {H} hidden: {learned(1000, H, torch.relu):4.0%} of 1,000 learn XOR")
-for H, steps in ((3, 500), (8, 500), (8, 2000)):
+for H, steps in ((3, 500), (8, 500), (3, 2000), (8, 2000)):
     share = learned(1000, H, lambda x: F.layer_norm(x, x.shape[-1:]), steps)
     print(f"Linear → LayerNorm → Linear, {H} hidden, {steps:,} steps: {share:4.0%}")
 
 # %% [markdown] text="quiz_xor-text"
 # LayerNorm divides by the spread of the token's own numbers, and such a division is not linear. So four things in a block are not linear: attention's products of X
-# with X, the softmax, the norm, and the activation of the FFN. More width seems to hurt LayerNorm, but a wider one only takes longer. After 2,000 steps, 94 % of the
-# networks with 8 numbers have learned XOR, and 86 % of those with 3.
+# with X, the softmax, the norm, and the activation of the FFN. More width seems to hurt LayerNorm, but a wider one only takes longer.
 #
 # ### Question `quiz_xor`
 #

@@ -13,8 +13,8 @@
 # %% [markdown] text="title"
 # # 04 · Which of these eight are FFNs?
 #
-# Eight closed boxes read the same sentence. Each takes one vector per word and gives one vector back. Some of them are feed-forward networks, or as good as one. These answer each word
-# alone, so they never look *sideways*. They answer it alike at every place, so they have no *favourites*. The other boxes pretend.
+# Eight closed boxes read the same sentence. Each takes one vector per word and gives one vector back. Some are feed-forward networks, or as good as one. Such a box answers each word
+# alone: it never looks *sideways*. It answers a word alike at every place: it has no *favourites*. The other boxes pretend.
 #
 # You can't open a box, but you can change the words. Press *creek*. It becomes *ditch*, and a lamp lights wherever an output has moved.
 #
@@ -81,7 +81,7 @@ The real ones differ in width and activation, and box 8 holds more than an FFN. 
 # | | |
 # |---|---|
 # | **Difficulty** | intermediate |
-# | **Time** | 40 minutes on the core path; 35 more for the part *Deeper* |
+# | **Time** | 40 minutes on the core path; 35 more for question M4 and the part *Deeper* |
 # | **You need** | `02_feed_forward`, and `self_attention` of `01_attention` |
 # | **Points** | 21 for code, 3 for the quiz, 3 for an answer in your own words |
 
@@ -95,8 +95,7 @@ anatomy.block("04")
 #
 # $$y_t = \mathrm{FFN}(x_t)$$
 #
-# There is one x on the right, and the same FFN for every t. These are two rules. In a Transformer $x_t$ is what attention has made of word t. So unlike in the boxes, the same word may come
-# in as two different vectors.
+# There is one x on the right, and the same FFN for every t. These are two rules. The rules are about vectors: after attention, the same word may come in as two different ones.
 #
 # **No looking sideways.** Output t depends on input t and on nothing else.
 #
@@ -109,7 +108,7 @@ anatomy.block("04")
 # - **Any length, any portion.** A fifteenth word needs nothing new, and disturbs no other.
 # - **Learning.** What one position learns serves all. If you move tokens, their outputs move along, unchanged. This is called *equivariance*.
 #
-# Positions share an FFN, blocks don't: `[FFN(512, 2048) for _ in range(6)]` makes six.
+# Positions share an FFN, blocks usually don't: `[FFN(512, 2048) for _ in range(6)]` makes six.
 #
 # ## Write the inspector
 #
@@ -176,14 +175,9 @@ play(lambda: boxes.inspection(is_position_wise))
 
 # %% figure="inspection-after"
 veil("How few are enough?", "when your inspector is right about every box", of="boxes_inspection.right", text="""
-Two. The next exercise shows why one is not enough. Take one vector v. In the first sentence put it at a random half of the positions, and in the second at the other half. All other positions get random vectors. Now every
-position has answered v once, in one sentence or the other. A position-wise layer has given the same answer everywhere.
+Two. The next exercise shows why one is not enough. Send a sentence of random words. Then shuffle it so that no word keeps its place, and put a new word in the place of one.
 
-A favourite shows at once, because its position has answered v as well. A box that looks sideways has seen v at some of the positions it looks at and random vectors at
-others, so its answers differ.
-
-This has a gap. If each word looks at one far away, and the two are always in the same half, then v sees v everywhere, and the cheat goes unseen. With new halves each time, that spoils one run in
-a hundred. Box 4 can't hide like that. It cheats at one place only, so the other places give it away.
+In a position-wise layer each old word takes its answer along. A favourite shows, because every word has moved. A word that others look at has moved as well, or it is gone, so looking sideways shows, too.
 """)
 
 # %% [markdown] text="position_wise_twin-text"
@@ -193,7 +187,7 @@ a hundred. Box 4 can't hide like that. It cheats at one place only, so the other
 #
 # Now change sides and defend a cheat. The inspector may send it one sentence only. Build a position-wise function that answers this sentence exactly as the cheat does.
 #
-# - **Takes** `f`, which maps [T, d] to [T, d], and the sentence `X` [T, d]. f looks sideways, but like attention that sees all tokens, it answers equal words equally.
+# - **Takes** `f`, which maps [T, d] to [T, d], and the sentence `X` [T, d]. f looks sideways, but it answers equal words equally, as attention that sees all tokens does.
 # - **Returns** a position-wise function `g` that maps [n, d] to [n, d], for any n, and g(X) = f(X).
 # - A word that is not in X may get any answer, but the same one everywhere.
 
@@ -306,8 +300,8 @@ except NotImplementedError:
 # %% figure="stream-after"
 veil("Why like a root?", "when you have guessed", of="pre_norm_size", text="""
 The sum of n unrelated numbers of size s is about s·√n large. An FFN adds 0.25 in every block, with the weights that `nn.Linear` begins with. Attention adds 0.4 in the first block and over 0.9 in
-the 24th. Why more? The average of unlike tokens is small, because they cancel. Deep in the stack tokens have become alike. When we took their mean away just before block 24 and kept
-their size, attention added only 0.33 there.
+the 24th. Why more? In an average unlike tokens cancel, and alike ones don't. Deep in the stack they are alike. When we took their mean away just before block 24 and kept
+their size, attention added only 0.33.
 
 Set `shrink = (2 * depth) ** -0.5`, and the size stays near 1 at any depth. GPT-2 starts with that factor on the layers that write into the stream. And pre-norm
 models have one more norm at their end.
@@ -336,7 +330,7 @@ quiz_equivariant = "C"
 # ### Question `quiz_kernel`
 #
 # The kernel size of a convolution is the length of the window that it slides along the sequence. Two convolutions, with the activation between
-# them, must compute what an FFN computes, whatever the FFN's weights. Choose the smallest kernel that does.
+# them, can compute what an FFN computes. Which of these can compute nothing that breaks a rule, whatever their weights?
 #
 # - **A.** Two convolutions with kernel size 1.
 # - **B.** Two convolutions with kernel size 3.
@@ -363,10 +357,42 @@ quiz_shared = ...  # "A", "B" or "C"
 quiz_shared = "B"
 ### END SOLUTION
 
+# %% [markdown] text="M4-text"
+# ### In your own words
+#
+# *question M4 · 3 points, graded by your instructor · 10 minutes*
+#
+# Why is the FFN of a Transformer applied to each position alone, and not to all positions at once? Imagine the alternative: an FFN that takes the whole
+# sequence as one long vector of T · d_model numbers.
+#
+# 1. What would it cost, and what could it no longer do? Give a number for d_model = 512, d_ff = 4 · T · d_model and T = 100, and say what happens at T = 101.
+# 2. What happens to the outputs when two tokens change places, in either design?
+# 3. The tokens have to exchange information somewhere. Where does it happen in a Transformer? And how could it happen in a model that has no attention, such as
+#    MLP-Mixer ([Tolstikhin et al. 2021](https://arxiv.org/abs/2105.01601))?
+#
+# Write into the cell below.
+
+# %% [markdown] question="M4" points=3
+# <!-- ### BEGIN SOLUTION -->
+# **A full answer.** (1) Position-wise, all positions **share** one set of weights: 2 · 512 · 2048 = 2.1 million, whatever T is. The long vector has
+# 51,200 numbers and a hidden layer of 204,800, so 2 · 51,200 · 204,800 = 21 billion weights, 10,000 (T²) times as many, and they fit **one length only**:
+# at T = 101 the matrices have the wrong shape. What it learns at one position it does not know at the next. (2) The position-wise FFN is permutation
+# **equivariant**: the two outputs change places as well, and nothing else happens. The long one has different weights for different places, so all
+# outputs may change. (3) **Mixing is attention's job**: it moves information between tokens with weights computed from the tokens, for any T. MLP-Mixer is
+# the counter-design: it alternates a position-wise MLP with a token-mixing MLP along the positions, whose weights are learned, shared by the channels, and
+# made for a fixed number of positions.
+#
+# **Rubric.** One point each:
+#
+# - (1) shared weights or their number, *and* the fixed length (any T against one T). Half a point for one of the two. The number may be rounded.
+# - (2) equivariant, in words or by name, for the position-wise FFN, and that the other design is not. Half a point for one. “Invariant” is wrong.
+# - (3) mixing is done by attention; Mixer mixes tokens by an MLP across positions. Half a point for one of the two.
+# <!-- ### END SOLUTION -->
+
 # %% [markdown] text="end-text"
 # ## You can now …
 #
-# - test whether any layer is position-wise, without looking inside: `is_position_wise`;
+# - catch a layer that isn't position-wise, without looking inside: `is_position_wise`;
 # - say why one sentence can't convict attention that sees all tokens: `position_wise_twin`;
 # - place residual and norm, before and after: `residual_sublayer`.
 #
@@ -385,8 +411,8 @@ progress()
 #
 # ### Fourteen tokens become one
 #
-# Deep in a stack of random layers tokens become alike. Attention averages, and the next layer averages the averages. Here are four such stacks. The norm in them is
-# pre-norm. The number r says how much of the tokens is not their mean: at 0 they are one.
+# Deep in a stack of random layers tokens become alike. Attention averages, and the next layer averages the averages. Here are four such stacks, one of them with
+# pre-norm. The number r says how far the tokens are from their mean: at 0 they are one.
 
 # %% figure="predict-first-to-fall"
 predict("first_to_fall")
@@ -411,8 +437,8 @@ than with attention alone. Without the ReLU, at the same length, this factor is 
 **Skips** turn the crash into a slide, and **pre-norm** turns the slide into a crawl: the stream grows and what is added does not, so each layer changes it less. Post-norm brings the stream back to size after each sum, and
 doesn't help.
 
-**The FFN** hurts at first: after three layers r is smaller with it in all twenty stacks. With pre-norm r is larger with it from 24 layers on, in all twenty. But a plain
-matrix does better at every depth, so that is no merit of an FFN. With post-norm the FFN hurts to the end.
+**The FFN** hurts at first: after three layers r is smaller in all twenty stacks. Later, with pre-norm, it helps: from 24 layers on r is larger in all twenty. A plain matrix in its
+place helps more. With post-norm the FFN hurts to the end.
 
 Dong, Cordonnier and Loukas ([2021](https://arxiv.org/abs/2103.03404)) proved the crash for attention alone. Their bound is weaker with FFNs. Ours slow the crash only if their output is long. Noci et al.
 ([2022](https://arxiv.org/abs/2206.03126)) find that skips don't stop the fall, unless each layer adds less the deeper the network is.
@@ -474,12 +500,12 @@ except NotImplementedError:
     print("This plot appears when attention_only_collapse is written.")
 
 # %% [markdown] text="witnesses-text"
-# So what keeps tokens apart, at least with random weights? The skip, and in pre-norm a stream that outgrows what is added. What a Transformer loses without its FFNs is something else, and notebook 10 looks for it.
+# So what slows the fall, at least with random weights? The skip, and in pre-norm a stream that outgrows what is added. What a Transformer loses without its FFNs is something else, and notebook 10 looks for it.
 #
-# ### Three more views of the two rules
+# ### Three more views
 #
-# A **loop** asks the FFN about one token after the other. A **convolution** with kernel size 1 slides the same small network over
-# the tokens. And the **Jacobian**, the derivative of every output number by every input number, shows who depends on whom. Each of its blocks
+# A **loop** asks the FFN about one token after the other. Two **convolutions** with kernel size 1 slide the same small network over
+# the tokens. And the **Jacobian**, the derivative of every output number by every input number, shows who depends on whom near this input. Each of its blocks
 # belongs to one output token and one input token. Where nothing depends, the block is zero.
 
 # %% code="witnesses"
@@ -527,8 +553,8 @@ def ffn_chunked(x, ffn, c):
 # %% [markdown] text="bottleneck_rank-text"
 # ### A bottleneck
 #
-# Usually d_ff is larger than d_model. What if it is smaller? Neuron j writes row j of W2, a column of `linear2.weight`. So for each token the neurons write a weighted sum of the same d_ff vectors. The number of
-# independent directions in all these sums is their *rank*. Is such a bottleneck of any use? In a block its output is added to x, so x passes by, and only the *change* is narrow. *Adapters* (Houlsby et al.
+# Usually d_ff is larger than d_model. What if it is smaller? Neuron j writes row j of W2, a column of `linear2.weight`. So for every token the neurons write a sum of the same d_ff vectors, and all these sums have at most d_ff independent
+# directions. The number in use is their *rank*. Is so narrow a layer of any use? In a block its output is added to x, so x passes by, and only the *change* is narrow. *Adapters* (Houlsby et al.
 # [2019](https://arxiv.org/abs/1902.00751)) are such narrow FFNs inside a trained model.
 #
 # ### Exercise `bottleneck_rank`
@@ -549,35 +575,3 @@ def bottleneck_rank(ffn, X):
     return int(torch.linalg.matrix_rank(written, rtol=1e-6))
     ### END SOLUTION
     raise NotImplementedError
-
-# %% [markdown] text="M4-text"
-# ### In your own words
-#
-# *question M4 · 3 points, graded by your instructor · 10 minutes*
-#
-# Why is the FFN of a Transformer applied to each position alone, and not to all positions at once? Imagine the alternative: an FFN that takes the whole
-# sequence as one long vector of T · d_model numbers.
-#
-# 1. What would it cost, and what could it no longer do? Give a number for d_model = 512, d_ff = 4 · T · d_model and T = 100, and say what happens at T = 101.
-# 2. What happens to the outputs when two tokens change places, in either design?
-# 3. The tokens have to exchange information somewhere. Where does it happen in a Transformer? And how could it happen in a model that has no attention, such as
-#    MLP-Mixer ([Tolstikhin et al. 2021](https://arxiv.org/abs/2105.01601))?
-#
-# Write into the cell below.
-
-# %% [markdown] question="M4" points=3
-# <!-- ### BEGIN SOLUTION -->
-# **A full answer.** (1) Position-wise, all positions **share** one set of weights: 2 · 512 · 2048 = 2.1 million, whatever T is. The long vector has
-# 51,200 numbers and a hidden layer of 204,800, so 2 · 51,200 · 204,800 = 21 billion weights, 10,000 (T²) times as many, and they fit **one length only**:
-# at T = 101 the matrices have the wrong shape. What it learns at one position it does not know at the next. (2) The position-wise FFN is permutation
-# **equivariant**: the two outputs change places as well, and nothing else happens. The long one has different weights for different places, so all
-# outputs may change. (3) **Mixing is attention's job**: it moves information between tokens with weights computed from the tokens, for any T. MLP-Mixer is
-# the counter-design: it alternates a position-wise MLP with a token-mixing MLP along the positions, whose weights are learned, shared by the channels, and
-# made for a fixed number of positions.
-#
-# **Rubric.** One point each:
-#
-# - (1) shared weights or their number, *and* the fixed length (any T against one T). Half a point for one of the two. The number may be rounded.
-# - (2) equivariant, in words or by name, for the position-wise FFN, and that the other design is not. Half a point for one. “Invariant” is wrong.
-# - (3) mixing is done by attention; Mixer mixes tokens by an MLP across positions. Half a point for one of the two.
-# <!-- ### END SOLUTION -->

@@ -715,7 +715,7 @@ controls.show(
 )
 
 # %% [markdown] text="spot-subject-after"
-# None of these five models has an expert for water, or for the cold: a word's expert alone tells 1 to 4 % of the scene. (That is not the figure's 3 to 20 %.
+# None of these five models has an expert for water, or for the cold, and none of fifteen others from fresh seeds has: there a word's expert alone tells 0 to 6 % of the scene. (That is not the figure's 3 to 20 %.
 # There the place in the sentence is known too, and the question is the other way round: how much of the choice of expert the scene settles.) (In this world
 # each place in a sentence always holds the same kind of word, so the model can't say whether its router looks at the place or at the kind.)
 # The makers of Mixtral looked at theirs (Jiang et al. 2024): they saw no clear division by topic, of papers on biology or of philosophy, say; what patterns there were had to do with syntax, such as the indentation of

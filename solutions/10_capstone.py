@@ -451,7 +451,7 @@ for kind, d_ff in (("none", 0), ("relu", 61), ("swiglu", 42), ("moe", 10)):
 # - **Equal active parameters**: what one token meets. A mixture of 4 experts in which a token visits 2 may then have about twice the total.
 # - For the block without FFN the fair rival is **three blocks** of attention alone, 3 · 4·d² = 12·d², as much as attention with an FFN of 8·d².
 #
-# The figure shows stored runs of 300 steps: fifteen seeds for each model with 40² = 1,600 pairs. Move the slider there. What changes at equal active?
+# The figure shows stored runs of 300 steps, fifteen seeds for each model, with 24² = 576 or 40² = 1,600 pairs. Move the slider there. What changes at equal active?
 
 # %% figure="predict-best-at-1600"
 predict("best_at_1600")
@@ -473,7 +473,7 @@ for name, count in stored["counts"].items():
 
 # %% [markdown] text="numbers-after"
 # How sure is the ranking at 1,600 pairs? Neighbours keep their order in at least 14 of the fifteen runs. In the cautious
-# reading of notebook 07, ReLU and the mixture of equal total are level. In five seeds at 24² pairs, all but the single block without FFN know 99 % or more, and are level.
+# reading of notebook 07, ReLU and the mixture of equal total are level. At 24² pairs all but the single block without FFN know 99 % in all runs, and are level.
 #
 # ### What the experiment can't show
 #

@@ -289,16 +289,14 @@ def test_keys_go_along_the_sentence_and_write(chromium: Browser) -> None:
 
 
 def two_sentences(f: Any, T: int, d: int, seed: int = 0) -> bool:
-    """One vector at a random half of the places, then at the other half, among random vectors."""
+    """Random words, then the same shuffled so that none keeps its place, with a new word in the place of one. Each old word takes its answer along?"""
     random = torch.Generator().manual_seed(seed)
-    vector = torch.randn(d, generator=random, dtype=torch.float64)
-    half = torch.zeros(T, dtype=torch.bool)
-    half[torch.randperm(T, generator=random)[: T // 2]] = True
     X = torch.randn(2, T, d, generator=random, dtype=torch.float64)
-    X[0, half] = X[1, ~half] = vector
+    places = torch.randperm(T, generator=random)
+    moved, to = places[1:], places[:-1]  # the word at places[0] is gone, and places[-1] has a new one
+    X[1, to] = X[0, moved]
     Y = f(X)
-    answers = torch.where(half[:, None], Y[0], Y[1])
-    return bool((answers - answers[0]).abs().max() < 1e-3 * Y.abs().max())
+    return bool((Y[0, moved] - Y[1, to]).abs().max() < 1e-3 * Y.abs().max())
 
 
 def reports(inspector: Any, rounds: range) -> list[dict[str, Any]]:
@@ -312,51 +310,30 @@ def test_two_sentences_are_enough_for_840_boxes() -> None:
     assert {report["sentences"] for report in found} == {2} == {boxes.RECORD}
 
 
-def by_halves(f: Any, half: torch.Tensor, d: int, random: torch.Generator) -> bool:
-    """What `two_sentences` says with a half [T] of its own."""
-    vector = torch.randn(d, generator=random, dtype=torch.float64)
-    X = torch.randn(2, len(half), d, generator=random, dtype=torch.float64)
-    X[0, half] = X[1, ~half] = vector
-    Y = f(X)
-    answers = torch.where(half[:, None], Y[0], Y[1])
-    return bool((answers - answers[0]).abs().max() < 1e-3 * Y.abs().max())
-
-
-def test_with_new_halves_one_run_in_a_hundred_is_wrong() -> None:
-    """200 runs of 42 boxes. Of 1,500 runs with other seeds, 17 were wrong about a box: about 19 of 63,000 boxes."""
-    wrong = []
+def test_two_sentences_miss_no_cheat_of_the_exercise() -> None:
+    """200 draws of the 34 hidden boxes, as many as it takes to see a gap of one run in a hundred."""
+    missed = []
     for number in range(200):
         drawn = exercises.is_position_wise.inputs(boxes.FIRST_SEED + 2001 + number, 0)
-        asked: list[tuple[str, Any, bool, int, int]] = [
-            (box.what, box, box.truth == "real", T, D) for box in boxes.boxes()
-        ]
         for aspect, truths in exercises.ASKED.items():
             layers = exercises.layers_of(drawn[aspect], drawn["shared"])
             for label, layer in zip(drawn["_labels"][aspect], layers, strict=True):
-                asked.append((label, layer, truths[label], drawn["T"], drawn["d"]))
-        missed = [what for what, layer, truth, length, d in asked if two_sentences(layer, length, d, number) != truth]
-        wrong += [(number, what) for what in missed]
-    print(wrong)
-    assert 1 <= len({number for number, _ in wrong}) <= 6
-    assert sum("far away" in what for _, what in wrong) >= len(wrong) / 2
+                if two_sentences(layer, drawn["T"], drawn["d"], number) != truths[label]:
+                    missed.append((number, label))
+    assert not missed
 
 
-def test_halves_that_keep_two_words_together_hide_that_one_hears_the_other() -> None:
-    random = torch.Generator().manual_seed(0)
+@pytest.mark.parametrize("length", [4, 6, 8, 14])
+def test_two_sentences_catch_who_averages_two_words_at_one_place(length: int) -> None:
+    ffn = torch.tanh
 
-    def hears_four_before(X: torch.Tensor) -> torch.Tensor:
-        return X + X.roll(4, -2).abs()
+    def averages(X: torch.Tensor) -> torch.Tensor:
+        mixed = X.clone()
+        mixed[..., -1, :] = (X[..., -1, :] + X[..., 1, :]) / 2
+        return ffn(mixed)
 
-    together, apart = torch.tensor([1, 0, 1, 0] * 2).bool(), torch.tensor([1] * 4 + [0] * 4).bool()
-    assert by_halves(hears_four_before, together, 6, random) and not by_halves(hears_four_before, apart, 6, random)
-
-
-def test_box_4_cheats_at_one_place_and_no_halves_hide_it() -> None:
-    random = torch.Generator().manual_seed(0)
-    fourth = boxes.boxes()[3]
-    for _ in range(200):
-        half = torch.randperm(T, generator=random) < T // 2
-        assert not by_halves(fourth, half, D, random)
+    assert not any(two_sentences(averages, length, 6, seed) for seed in range(200))
+    assert all(two_sentences(ffn, length, 6, seed) for seed in range(20))
 
 
 def test_in_one_sentence_attention_answers_as_some_map_of_single_words_does() -> None:

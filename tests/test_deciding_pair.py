@@ -56,6 +56,36 @@ def test_what_is_no_scene_is_said(scene: Any, words: str) -> None:
         Questions(4, lambda scene: "glad", most=9)([False] * 4 if scene is None else scene)
 
 
+def test_a_way_that_is_short_against_the_opponent_alone_is_not_enough() -> None:
+    """Where the two agree in the last digit it tries one property after the other; the opponent always says that they differ there."""
+
+    def lopsided(ask: Any, n: int) -> Any:
+        equal = ask([False] * n)
+        if ask([k & 1 for k in range(n)]) != equal:
+            return ANSWERS["solution"](ask_again(ask, n), n)
+        first, second = (k for k in range(n) if ask([m == k for m in range(n)]) != equal)
+        return first, second, equal
+
+    def ask_again(ask: Any, n: int) -> Any:
+        known: dict[Any, str] = {}
+
+        def asked(scene: Any) -> str:
+            key = tuple(map(bool, scene))
+            if len(known) < 2 and key in ((False,) * n, tuple(bool(k & 1) for k in range(n))):
+                known[key] = ask.reply(sum(value << k for k, value in enumerate(key)))  # which it has asked before
+                return known[key]
+            return str(ask(scene))
+
+        return asked
+
+    exercise = start_here.deciding_pair
+    inputs = exercise.inputs(3, 0)
+    (few,) = [aspect for aspect in exercise.aspects if aspect.name == "few questions"]
+    assert few.facts
+    facts = few.facts(few.probe(lopsided, **inputs), inputs)
+    assert facts["n = 64: other worlds that fit all answers"] == 0 and facts["n = 64: questions above 12"] > 40
+
+
 def test_questions_without_end_end() -> None:
     ask = Questions(4, lambda scene: "glad", most=9)
     with pytest.raises(NotAsAsked, match="more than 9 questions"):
@@ -68,5 +98,5 @@ def test_no_answer_is_taken_on_trust() -> None:
     exercise = start_here.deciding_pair
     (few,) = [aspect for aspect in exercise.aspects if aspect.name == "few questions"]
     assert few.facts
-    facts = few.facts([([], (0, 1, "glad"))] * len(SIZES), exercise.inputs(1, 0))
+    facts = few.facts([([], (0, 1, "glad"), 0)] * len(SIZES), exercise.inputs(1, 0))
     assert facts["n = 64: questions above 12"] == 0 and facts["n = 64: other worlds that fit all answers"] == 4031

@@ -92,6 +92,13 @@ def test_what_the_notebook_says_about_experts_of_words() -> None:
         assert run["way"] == run["feeling"] == 1, "it has learned the world"
     assert (min(run["place"] for run in runs), max(run["place"] for run in runs)) == (0.723, 0.857)
     assert (min(run["told"] for run in runs), max(run["told"] for run in runs)) == (0.006, 0.041)
+    fresh = world_experts.stored()["fresh"]
+    assert list(map(int, fresh)) == list(world_experts.FRESH) and not set(world_experts.FRESH) & set(
+        world_experts.SEEDS
+    )
+    assert all(run["way"] > 0.98 and run["feeling"] > 0.98 for run in fresh.values())
+    told = [round(100 * run["told"]) for run in fresh.values()]
+    assert len(told) == 15 and (min(told), max(told)) == (0, 6)
     warm = [figures.sentence("creek", "warm", "spunky", run).sentence for run in figures.WORLD_RUNS]
     moved = [numbers(one)[1] for one in warm]
     assert moved[0] == 5 and (min(moved), max(moved)) == (0, 8)

@@ -2096,9 +2096,9 @@ quiz_kernel = question(
     exercises.quiz_kernel,
     right="A",
     wrong={
-        "B": "It could, with zeros for both neighbours; with any other weights an output would depend on three tokens. A smaller window is enough.",
-        "C": "It could, with zeros everywhere but one place; with any other weights an output would depend on several tokens. And the kernel would "
-        "have to grow with the sequence. A smaller window is enough.",
+        "B": "With zeros for both neighbours it keeps the rules. With any other weights an output depends on three tokens.",
+        "C": "With zeros everywhere but in one place it keeps the rules. With any other weights an output depends on several tokens. And the kernel would "
+        "have to grow with the sequence.",
     },
 )
 

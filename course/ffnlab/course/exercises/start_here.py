@@ -59,7 +59,7 @@ def _shape(answer: Any, given: Any) -> Any:
 feeling = Exercise(
     "feeling",
     where="the board above the exercise.",
-    understood="You have found a rule by experiment: two words decide, and neither of them alone tells you anything.",
+    understood="Two words decide, and neither of them alone tells you anything. Three scenes are enough to see it: a first one, and two with one word changed.",
     hints=(
         "Change one word and leave the others. Which boxes can change the feeling, and which can't?",
         "Two boxes can. Each of them has two kinds of words, so write down what the model says for all four pairs of kinds.",
@@ -119,7 +119,7 @@ class Questions:
 class Opponent:
     """A world that has not settled what it is. It answers so that as many worlds as can be remain possible.
 
-    It holds no secret that code could find in it. Who finds its world within some number of questions does so in every world.
+    It holds no secret that code could find in it. Whatever is asked, the larger half of the worlds is left.
     """
 
     def __init__(self, n: int) -> None:
@@ -136,8 +136,15 @@ class Opponent:
 
 
 def _draw_worlds(rng: Draw, case: int) -> dict[str, Any]:
-    """Two worlds of each size, one of each kind: glad where the two are equal, and sorry."""
-    return {"worlds": [(n, *sorted(rng.distinct(2, 0, n - 1)), equal) for n in SIZES for equal in FEELINGS]}
+    """worlds: two of each size, glad where the two are equal, and sorry. many: for each size more of them, in which only questions are counted."""
+
+    def worlds(n: int, count: int) -> list[Any]:
+        return [(n, *sorted(rng.distinct(2, 0, n - 1)), equal) for _ in range(count) for equal in FEELINGS]
+
+    return {
+        "worlds": [world for n in SIZES for world in worlds(n, 1)],
+        "many": [worlds(n, min(n, 32)) for n in SIZES],
+    }
 
 
 deciding_pair = Exercise(
@@ -163,7 +170,7 @@ def _label(n: int, first: int, second: int, equal: str) -> str:
     points=2,
     facts=lambda seen, inputs: {_label(*world): result for world, result in zip(inputs["worlds"], seen, strict=True)},
 )
-def deciding_pair_in_worlds(answer: Any, worlds: Any) -> Any:
+def deciding_pair_in_worlds(answer: Any, worlds: Any, many: Any) -> Any:
     def in_world(n: int, *world: Any) -> Any:
         return answer(Questions(n, partial(feeling_in, world), PATIENCE), n)
 
@@ -171,24 +178,33 @@ def deciding_pair_in_worlds(answer: Any, worlds: Any) -> Any:
 
 
 def _against_opponent(seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
-    """Replays the questions against an opponent of its own: neither its answers nor a count are taken on trust."""
+    """Replays the questions against an opponent of its own: neither its answers nor their number are taken on trust."""
     facts: dict[str, Any] = {}
-    for n, (asked, result) in zip(SIZES, seen, strict=True):
+    for n, (asked, result, most) in zip(SIZES, seen, strict=True):
         opponent, enough = Opponent(n), 2 * round(math.log2(n))
         for scene in asked:
             opponent(scene)
-        facts[f"n = {n}: questions above {enough}"] = max(0, len(asked) - enough)
+        facts[f"n = {n}: questions above {enough}"] = max(0, len(asked) - enough, most - enough)
         facts[f"n = {n}: other worlds that fit all answers"] = sum(world != result for world in opponent.possible)
     return facts
 
 
 @deciding_pair.aspect("few questions", points=2, facts=_against_opponent, needs="the two and their rule")
-def deciding_pair_with_few_questions(answer: Any, worlds: Any) -> Any:
-    found = []
-    for n in SIZES:
-        ask = Questions(n, Opponent(n), most=2 * n + 2)
+def deciding_pair_with_few_questions(answer: Any, worlds: Any, many: Any) -> Any:
+    """For each size: what an opponent was asked, the answer, and the most questions in the drawn worlds.
+
+    The opponent alone would not do: a way that is short against it may be long elsewhere.
+    """
+
+    def play(n: int, reply: Callable[[Scene], str]) -> tuple[list[Scene], Any]:
+        ask = Questions(n, reply, most=2 * n + 2)
         result = answer(ask, n)
-        found.append((ask.asked, result))
+        return ask.asked, result
+
+    found = []
+    for n, drawn in zip(SIZES, many, strict=True):
+        most = max(len(play(n, partial(feeling_in, world))[0]) for _, *world in drawn)
+        found.append((*play(n, Opponent(n)), most))
     return found
 
 
@@ -197,5 +213,5 @@ quiz_hidden = question(
     options="ABC",
     points=0,
     where="the section “What grades you”.",
-    understood="Hidden inputs decide the grade, so code that only fits the shown ones earns nothing there.",
+    understood="Hidden inputs decide the grade, so code that only fits the shown ones loses there.",
 )

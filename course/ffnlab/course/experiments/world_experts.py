@@ -1,4 +1,4 @@
-"""The little world, learned with four experts in place of the FFN: by what do they divide the work? The stored runs of five seeds that are shown, and of fifteen others."""
+"""The little world, learned with four experts in place of the FFN: by what do they divide the work? Runs of five seeds to show, and of fifteen to tell of."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ PREDICTIONS = {
         right=24,
         within=5,
         unit=" of 100",
-        explanation="""24 of 100. Each of two words is right half the time, as by a coin toss. If both coins fall independently, both are right in ½ · ½ = ¼.
+        explanation="""24 of 100. Each of two words is right in about half of the scenes. If two coins fall independently, both are right in ½ · ½ = ¼.
         The third word, the sight at the end, follows from the first.""",
     ),
     "gpt3_ffn_share": Prediction(
@@ -29,7 +29,7 @@ PREDICTIONS = {
         Notebook 05 counts, for this model and for 48 others.""",
     ),
     "same_word": Prediction(
-        question="`The` is at position 0 and `the` at position 5. Move the slider from one to the other: what will you see?",
+        question="`The` at position 0 and `the` at position 5 are the same token here. Move the slider from one to the other: what will you see?",
         options=("The same six numbers", "The same numbers in another order", "Six other numbers"),
         right="The same six numbers",
         explanation="""The framed row changes, and with it the six bars; but rows 0 and 5 are equal, number for number. `The` and `the` share one
