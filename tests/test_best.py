@@ -31,10 +31,9 @@ def class_folder(tmp_path: Path, graded_here: dict[bytes, GradedSubmission]) -> 
     found = ClassFolder(tmp_path / "grading")
     found.path.mkdir()
     worse = json.dumps(answered(f"{ANSWER}  # once more")).encode()
-    zero = not_earned(active_course().exercise("hello_shape"), "It is not right.")
-    graded_here[worse] = rebuilt(
-        worse, {"hello_shape": zero, "quiz_hidden": not_earned(active_course().exercise("quiz_hidden"), "No.")}
-    )
+    wrong = {"hello_shape": "It is not right.", "deciding_pair": "It is not, either.", "quiz_hidden": "No."}
+    verdicts = {name: not_earned(active_course().exercise(name), said) for name, said in wrong.items()}
+    graded_here[worse] = rebuilt(worse, verdicts)
     sheet = worksheet(tmp_path / "sheet.csv", CLASS)
     for number, data in enumerate((json.dumps(answered()).encode(), worse)):
         export = zipped(tmp_path / f"{number}.zip", {moodle_name(WHO, f"{START}.ipynb"): data})

@@ -158,7 +158,7 @@ def test_an_odd_file_costs_its_paper_alone(odd: str, name: str, tmp_path: Path, 
         assert not any(v.outcome is Outcome.NOT_GRADED for v in done["eve"].verdicts.values())
     assert not (class_folder.autograded / "eve" / START / untrusted_files.TIMESTAMP).exists()
     page = (class_folder.feedback / "eve" / START / f"{START}.html").read_text(encoding="utf-8")
-    assert page.count('ffnlab-panel"') == (3 if name == untrusted_files.TIMESTAMP else 1), "it is said once"
+    assert page.count('ffnlab-panel"') == (4 if name == untrusted_files.TIMESTAMP else 1), "it is said once"
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import nn
 
-from autograder.authoring.build import solution_answer
+from autograder.authoring.build import cells_of, solution_answer
 from autograder.authoring.experiments import english as making
 from ffnlab.course.experiments import english
 
@@ -101,7 +101,8 @@ def test_the_models_are_equal_in_what_they_are_said_to_be() -> None:
     total = [stored["counts"][name]["total"] for name in ("none, 6 blocks", "relu", "swiglu", "moe, equal total")]
     active = [stored["counts"][name]["active"] for name in ("relu", "swiglu", "moe, equal active")]
     assert max(total) / min(total) < 1.02 and max(active) / min(active) < 1.02
-    assert len(stored["settings"]["seeds"]) >= 5
+    assert stored["settings"]["seeds"] == list(english.SEEDS) and len(english.SEEDS) == 15
+    assert not set(english.SEEDS) & {0, 1, 2, 3, 4}, "the recipe was chosen on these"
 
 
 def mean(name: str) -> float:
@@ -122,6 +123,19 @@ def test_what_the_notebook_says_of_the_stored_runs_holds() -> None:
     assert mean("none, 6 blocks") > mean("none")
     for first, second in itertools.combinations(kinds, 2):
         assert abs(mean(first) - mean(second)) <= 0.01 and abs(deviations(first, second)) < 2
+    runs = english.stored()["bits per character"]
+    saved = {name: [a - b for a, b in zip(runs["none"], runs[name], strict=True)] for name in runs}
+    every = [gain for name in kinds for gain in saved[name]]
+    said = " ".join(cells_of("10_capstone").values())
+    assert f"saves bits against none, {min(every):.3f} to {max(every):.3f} a character" in said and min(every) > 0
+    assert sum(gain > 0 for gain in saved["none, 6 blocks"]) == 1
+    ahead = [a - b for a, b in zip(runs["moe, equal total"], runs["moe, equal active"], strict=True)]
+    assert min(ahead) > 0 and round(statistics.fmean(ahead), 3) == 0.007
+    orders = {
+        pair: sum(a > b for a, b in zip(runs[pair[0]], runs[pair[1]], strict=True))
+        for pair in itertools.combinations(kinds, 2)
+    }
+    assert [pair for pair, count in orders.items() if count in (0, 15)] == [("moe, equal total", "moe, equal active")]
     about, text = english.stored(), english.text()
     assert round(about["characters"], -3) == 206_000 and about["settings"]["steps"] == english.STEPS == 400
     assert english.BATCH * english.LONGEST == 1024 and english.WORDS == 2000

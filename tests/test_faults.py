@@ -153,7 +153,7 @@ def test_a_time_that_comes_after_grading_counts_at_once(used: ClassFolder) -> No
         with Book(used) as book:
             assert Policy.of(used).grades(book, START)["ada"].points == points
             assert f"{book.submitted(START)['ada']:%Y-%m-%d %H}" == text[:13]
-        assert ("Late by 1 day" in page_of(used)) == (points < 2)
+        assert ("Late by 1 day" in page_of(used)) == (points < 6)
         assert (used.autograded / "ada" / START / untrusted_files.TIMESTAMP).read_text() == text
     assert grade(used)[0].dated == 0
 

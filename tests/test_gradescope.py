@@ -385,7 +385,7 @@ def test_a_right_submission(container: Container) -> None:
     assert "hello_shape: earned, 2 of 2 points" in run.test("hello_shape")["output"]
     assert "score" not in run.test("quiz_hidden"), "quizzes do not count"
     assert run.told["output"].startswith(f"{START}: 2 of 6 points.\n")
-    assert "the assignment has 20 points on Gradescope, and 2 here: set it there" in run.printed
+    assert "the assignment has 20 points on Gradescope, and 6 here: set it there" in run.printed
     assert conforms(run.told)
     results = container.home / "results"
     assert os.listdir(results) == ["results.json"]
