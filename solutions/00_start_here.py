@@ -41,18 +41,18 @@ It still speaks. It writes a proper sentence to the end. But for two words it ha
 of this world, and *glad* and *sorry* likewise. It writes down the one that is ahead, and is right about as often as a coin.
 
 Why *over or into*? In this world everybody goes **over** cold water and **into** warm water. On land it is the other way round: **into** the soft snow of cold land,
-**over** warm land. So *creek* alone tells you nothing about over or into, and *cold* alone tells you nothing either. *Glad or sorry* is a second coin. Which two
-words decide it? You can find out below.
+**over** warm land. So *creek* alone tells you nothing about over or into, and *cold* alone tells you nothing either. *Glad or sorry* is a second coin. Its two
+words are yours to find, further down.
 
-And if it saw snow on a cold creek? The model has gone on from its own wrong word. In this world *into* and *cold* mean snow, so it sees snow, and is sure of it. The sight needs
+Did it see snow on a cold creek? It has gone on from its own wrong word. In this world *into* and *cold* mean snow, so it sees snow, and is sure of it. What it sees needs
 two words as well, but those two add up. *Over* speaks for ice and for flowers, *cold* speaks for ice and for snow, and ice gets both votes. *Over or into* can't be
-added up: *cold* speaks for *over* at a creek and against it on a lawn. In this model all parts but the FFN are linear: they weigh, add and average. So putting together what can't be
+added up: *cold* speaks for *over* at a creek and against it on a lawn. Up to the choice of a word, all parts but the FFN only weigh, add and average. So putting together what can't be
 added up is left to the FFN, and you have just switched it off.
 """)
 
 # %% [markdown] text="scenes-text"
 # One sentence may be luck, so count. There are 1,792 scenes of which the model has never read, such as a cold creek. A sentence about one of them is *right* if no word is wrong. Three words
-# are hard: the way (*over* or *into*), the feeling (*glad* or *sorry*) and the sight at the end. A sentence is *proper* if all its other words are right.
+# count most: the way (*over* or *into*), the feeling (*glad* or *sorry*) and the sight at the end. A sentence is *proper* if all others are right.
 
 # %% figure="predict-right-without-ffn"
 predict("right_without_ffn")
@@ -68,33 +68,33 @@ for label, ffn in (("with its FFN", True), ("FFN off", False)):
 #
 # You have seen a trick. This model was also trained to speak with its FFN off, so that you can see what is left. Of five such models we took
 # the one that is easiest to read. It has a twin: the same size, the same sentences, trained for the next word and nothing else. With their FFNs on they write the same
-# sentences. The FFN adds something to the numbers that stand for a word. Switched off, it adds zeros. Ask both models.
+# sentences. The FFN adds something to the numbers that stand for a word. Switched off, it adds zeros. Choose *zeros* for both.
 
 # %% figure="creek-twin"
 play(creek.twins())
 
 # %% figure="creek-twin-after"
 veil("Which of them still speaks?", "when you have asked the twin", of="creek_twin.twin_off", text="""
-The twin stammers. Of its 1,792 sentences without the FFN not one is proper. We trained sixteen more such twins from other random starts. Of their sentences 0 to
-24 % are proper.
+The twin stammers. Of its 1,792 sentences without the FFN not one is proper. We trained sixteen more such twins from other random starts. Each writes 0 to
+24 % proper ones.
 
-Does a model need its FFN to speak, then? Perhaps not: *off* means that the FFN adds zeros, and the twin has never met those. So try a fairer *off*. At each position the
-FFN adds the mean of what it added there in training, whatever the words are.
+Does a model need its FFN to speak, then? Perhaps not: *off* means that the FFN adds zeros, which may be far from all that the twin has met. So choose *its mean*, a fairer *off*.
+Then at each position the FFN adds the mean of what it added there in training.
 """)
 
 # %% figure="creek-twin-mean"
 veil("What does the mean show?", "when the twin has spoken with the mean", of="creek_twin.twin_mean", text="""
-Now the twin speaks: all of its 1,792 sentences are proper. Of the sixteen others' sentences 55 to 100 % are, and for eleven of them it is over 90 %. To write proper sentences, these
-eleven hardly need an FFN that reads words. A fixed push at each position nearly suffices. But the two hard words are guesses again: the twin is right about *over or into* in half of the scenes, and about *glad or sorry* too.
+Now the twin speaks: all of its 1,792 sentences are proper. The sixteen others write 55 to 100 % proper ones, and eleven of them over 90 %. To write proper sentences, these
+eleven hardly need an FFN that reads words. A fixed push at each position nearly suffices. But the two coins are guesses again: the twin is right about *over or into* in half of the scenes, and about *glad or sorry* too.
 
 The first test is called **zero ablation**, the second **mean ablation**. When you hear that a model breaks without one of its parts, ask what was put in its place.
 
 One more confession. In all these models attention only averages the words so far, so that you can see what the FFN does. We also trained sixteen whose attention
-learns, as in a real Transformer. With zeros 20 to 100 % of their sentences are proper, and with the mean all are. Notebook 01 asks how often they get the hard words right.
+learns, as in a real Transformer. With zeros 20 to 100 % of their sentences are proper, and with the mean all are. Notebook 01 asks about their coins.
 """)
 
 # %% [markdown] text="about-text"
-# The course is about that switch. One half of the machine inside a language model is famous: **attention**. The other half is the **feed-forward network**, FFN
+# The course is about what that switch turns off. One half of the machine inside a language model is famous: **attention**. The other half is the **feed-forward network**, FFN
 # for short. Guess once more. It earns no points. Before you choose, you may say how sure you are. After eight such
 # guesses `progress()` shows how often you were right when you were certain.
 
@@ -106,7 +106,7 @@ predict("gpt3_ffn_share")
 #
 # | | |
 # |---|---|
-# | **Difficulty** | none, but for one optional puzzle |
+# | **Difficulty** | none, but for two optional puzzles |
 # | **Time** | 20 minutes on the core path; 30 more for rules to find |
 # | **You need** | Python, and to have met a tensor and attention once |
 # | **Points** | 2 on the core path, 4 for the puzzle |
@@ -151,7 +151,7 @@ predict("same_word")
 controls.show(figures.bars, position=controls.slider("position", 0, 13, 1, 3))
 
 # %% [markdown] text="slider-after"
-# Move the slider, or press a row. The sentence below says in words what is drawn. These numbers are random. The sheet
+# Move the slider, or press a row. The sentence below says in words what is drawn. Each word's numbers are drawn at random. The sheet
 # behind it is the second sentence of the batch.
 #
 # ## Shapes, read aloud
@@ -223,7 +223,7 @@ def hello_shape(x):
 # *deeper: the core path goes on with “What grades you”*
 #
 # *Over or into* needs the place and the weather. *Glad or sorry* needs two words as well. Here is the model with its FFN. It knows which two, and it knows the rule.
-# You don't, but you can ask it. Change one word at a time. How few scenes do you need? The animal does not matter.
+# You don't, but you can ask it. Change one word at a time. How few scenes do you need? The creature's kind does not matter.
 
 # %% figure="creek-rule"
 play(creek.rule())
@@ -287,14 +287,14 @@ def deciding_pair(ask, n):
 # %% [markdown] text="deciding_pair-after"
 # <details><summary>How is it done, and can it be done with fewer? Open this when you have tried.</summary>
 #
-# Write the numbers of the properties in binary. If you make all properties True that have a 1 at one digit, the feeling changes exactly if the two numbers differ there. So log2(n)
-# questions and one with nothing but False tell you where they differ. Choose such a digit. Only one of the two has a 1 there. For each other digit, make True what has a 1 at both: if the
-# feeling changes, that number has a 1 there too. The other number follows.
+# Write the properties' numbers in binary. Ask first with nothing but False. Then, digit by digit, make True what has a 1 there: the feeling changes exactly if the two numbers differ at
+# that digit. Choose a digit in which they differ. Only one of the two has a 1 there. For each other digit, make True what has a 1 at both: if the
+# feeling changes, that number has a 1 there too. The other follows, after 2·log2(n) questions.
 #
 # For n above 2 it can't be fewer. There are n(n − 1)/2 pairs, and each can decide in two ways. So there are n(n − 1) worlds, and for n = 64 these are 4,032. An answer is one of two words.
 # Whatever you ask, one of the two leaves at least half of the worlds possible. So eleven answers can leave at least 4,032 / 2¹¹ worlds, and that is more than one.
 #
-# If you change one property of 64, the feeling stays in 62 of 64 cases, so you learn next to nothing. That way takes n + 1 questions. What is as with *over or into*:
+# If you change one property of 64, the feeling stays in 62 of 64 cases, so you learn next to nothing. That way takes up to n questions. As with *over or into*,
 # neither property alone tells you anything.
 #
 # </details>
@@ -339,5 +339,5 @@ progress()
 # %% [markdown] text="end-text"
 # ## And now?
 #
-# You have seen a model lose the words that need two things put together. Can attention do that by itself? Notebook `01_attention` is about what attention can and
+# You have seen a model lose the words whose two clues can't be added up. Can attention do that by itself? Notebook `01_attention` is about what attention can and
 # cannot do. In a hurry to meet the FFN? Go to `02_feed_forward`.

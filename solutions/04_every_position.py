@@ -13,10 +13,10 @@
 # %% [markdown] text="title"
 # # 04 · Which of these eight are FFNs?
 #
-# Eight closed boxes read the same sentence. Each takes one vector per word and gives one vector back. Some are feed-forward networks, or as good as one. Such a box answers each word
+# Eight closed boxes read the same sentence. Each takes one vector per word and gives one vector back. Some are feed-forward networks, or as good as one: these are *real*. Such a box answers each word
 # alone: it never looks *sideways*. It answers a word alike at every place: it has no *favourites*. The other boxes pretend.
 #
-# You can't open a box, but you can change the words. Press *creek*. It becomes *ditch*, and a lamp lights wherever an output has moved.
+# You can't open a box, but you can change the words. Press *creek*. It becomes *ditch*, and a lamp lights wherever an output has moved. The sign ≠ means: one word, two answers.
 #
 # <span class="ffn-notebook-only">To wake the boxes up, press <b>Shift + Enter</b> three times.</span>
 
@@ -74,7 +74,7 @@ veil("What was in the boxes?", "when all eight are settled", of="boxes.all", tex
 | 7 | a convolution over three words | sideways: the word and its two neighbours |
 | 8 | x + FFN(norm(x)), where the norm sees one word alone | real |
 
-The real ones differ in width and activation, and box 8 holds more than an FFN. From outside you see who keeps the rules, not what is inside.
+The real ones differ in width and activation, and box 8 holds more than an FFN. From outside you can catch who breaks the rules, not see what is inside.
 """)
 
 # %% [markdown] text="header"
@@ -95,7 +95,7 @@ anatomy.block("04")
 #
 # $$y_t = \mathrm{FFN}(x_t)$$
 #
-# There is one x on the right, and the same FFN for every t. These are two rules. The rules are about vectors: after attention, the same word may come in as two different ones.
+# There is one x on the right, and the same FFN for every t. These are two rules. The rules are about vectors: after attention, the same word may come in as two different vectors.
 #
 # **No looking sideways.** Output t depends on input t and on nothing else.
 #
@@ -105,8 +105,9 @@ anatomy.block("04")
 # identically”. What does a Transformer gain from it?
 #
 # - **Parameters.** An FFN that takes 512 numbers to 2,048 and back has 2.1 million. With an FFN for each of 1,024 positions, one layer would have 2.15 billion.
-# - **Any length, any portion.** A fifteenth word needs nothing new, and disturbs no other.
-# - **Learning.** What one position learns serves all. If you move tokens, their outputs move along, unchanged. This is called *equivariance*.
+# - **Any length.** A fifteenth word needs nothing new, and disturbs no other.
+# - **Learning.** What one position learns serves all.
+# - **Any order.** If you move tokens, their outputs move along, unchanged. This is called *equivariance*.
 #
 # Positions share an FFN, blocks usually don't: `[FFN(512, 2048) for _ in range(6)]` makes six.
 #
@@ -168,16 +169,18 @@ def is_position_wise(f, T, d, seed=0):
 
 # %% [markdown] text="inspection-text"
 # Now send it into the eight boxes that you know, and into 34 others. Each box counts the sentences it is fed. **How few can you manage with?** Can a single one
-# be enough? Change your function and run both cells again.
+# be enough? Change your function, run its cell and the next one again.
 
 # %% figure="inspection"
 play(lambda: boxes.inspection(is_position_wise))
 
 # %% figure="inspection-after"
 veil("How few are enough?", "when your inspector is right about every box", of="boxes_inspection.right", text="""
-Two. The next exercise shows why one is not enough. Send a sentence of random words. Then shuffle it so that no word keeps its place, and put a new word in the place of one.
+Two, for boxes like these. The next exercise shows why one is not enough. Send a sentence of random words. Then move every word one place on, the last one to the front, and put a new word in the
+place of one.
 
-In a position-wise layer each old word takes its answer along. A favourite shows, because every word has moved. A word that others look at has moved as well, or it is gone, so looking sideways shows, too.
+In a position-wise layer each old word takes its answer along. A favourite shows, because each place is compared with the next. Who looks at places shows because the words there have changed. And who
+looks at all words shows because one of them is new.
 """)
 
 # %% [markdown] text="position_wise_twin-text"
@@ -187,7 +190,7 @@ In a position-wise layer each old word takes its answer along. A favourite shows
 #
 # Now change sides and defend a cheat. The inspector may send it one sentence only. Build a position-wise function that answers this sentence exactly as the cheat does.
 #
-# - **Takes** `f`, which maps [T, d] to [T, d], and the sentence `X` [T, d]. f looks sideways, but it answers equal words equally, as attention that sees all tokens does.
+# - **Takes** `f`, which maps [T, d] to [T, d], and the sentence `X` [T, d]. f looks sideways, but it answers equal words, that is equal rows, equally, as attention that sees all tokens does.
 # - **Returns** a position-wise function `g` that maps [n, d] to [n, d], for any n, and g(X) = f(X).
 # - A word that is not in X may get any answer, but the same one everywhere.
 
@@ -233,7 +236,7 @@ for width in (8, 6, 1):
 # *3 points · difficulty ●○○ · 3 minutes*
 #
 # Two wirings are common. The Transformer of 2017 and BERT use **post-norm**: the FFN reads x, its output is added to x, and the sum goes through the norm. GPT-2, LLaMA and
-# most later models use **pre-norm**: the FFN reads x after the norm. Write both.
+# most later models use **pre-norm**: the FFN reads norm(x), and its output is added to x itself. So gradients pass the sum unhindered. Write both.
 #
 # - **Takes** `x` [..., d_model], two callables `ffn` and `norm` that map [..., d_model] to [..., d_model], and `mode`, which is `"pre"` or `"post"`.
 # - **Returns** the half block's output, in the shape and dtype of `x`.
@@ -299,11 +302,11 @@ except NotImplementedError:
 
 # %% figure="stream-after"
 veil("Why like a root?", "when you have guessed", of="pre_norm_size", text="""
-The sum of n unrelated numbers of size s is about s·√n large. An FFN adds 0.25 in every block, with the weights that `nn.Linear` begins with. Attention adds 0.4 in the first block and over 0.9 in
+A sum of n unrelated numbers around 0, each of size s, is about s·√n large. An FFN adds 0.25 in every block, with the weights that `nn.Linear` begins with. Attention adds 0.4 in the first block and over 0.9 in
 the 24th. Why more? In an average unlike tokens cancel, and alike ones don't. Deep in the stack they are alike. When we took their mean away just before block 24 and kept
 their size, attention added only 0.33.
 
-Set `shrink = (2 * depth) ** -0.5`, and the size stays near 1 at any depth. GPT-2 starts with that factor on the layers that write into the stream. And pre-norm
+Set `shrink = (2 * depth) ** -0.5`, and the size stays near 1 at any depth. GPT-2 starts with that factor on the weights that write into the stream. And pre-norm
 models have one more norm at their end.
 """)
 
@@ -330,7 +333,7 @@ quiz_equivariant = "C"
 # ### Question `quiz_kernel`
 #
 # The kernel size of a convolution is the length of the window that it slides along the sequence. Two convolutions, with the activation between
-# them, can compute what an FFN computes. Which of these can compute nothing that breaks a rule, whatever their weights?
+# them, can compute what an FFN computes. Which of these keep both rules, whatever their weights?
 #
 # - **A.** Two convolutions with kernel size 1.
 # - **B.** Two convolutions with kernel size 3.
@@ -424,23 +427,23 @@ play(clouds.stacks)
 veil("Who is to blame, and who helps?", "when you have made the FFN slow the fall", of="clouds.slower", text=f"""
 {collapse.table(collapse.WITHOUT_SKIP, (3, 6))}
 
-These numbers are typical of twenty other stacks, with weights of standard deviation 1/√fan-in and no biases. The ReLU takes half of the squares away, so the FFN
+The numbers are typical values of twenty other stacks, with weights of standard deviation 1/√fan-in and no biases. The ReLU takes half of the squares away, so the FFN
 returns vectors 0.7 times as long as its input.
 
 **Length** does most of it. Short vectors have small scores, small scores make even averages, and even averages bring tokens together. After 12 layers all seven rows have crashed.
 
 **The ReLU** does the rest. Behind it no number is negative, so even unrelated vectors point partly the same way. If the FFN's output is made as long as its input, after three layers r is still four times smaller
-than with attention alone. Without the ReLU, at the same length, this factor is gone: r is smaller in 12 of 20 stacks.
+than with attention alone. Without the ReLU, at the same length, this factor is gone: r is below that of attention alone in 12 of 20 stacks.
 
 {collapse.table(collapse.WITH_SKIP, (3, 24, 96))}
 
-**Skips** turn the crash into a slide, and **pre-norm** turns the slide into a crawl: the stream grows and what is added does not, so each layer changes it less. Post-norm brings the stream back to size after each sum, and
+**Skips** turn the crash into a slide, and **pre-norm** turns the slide into a crawl: the stream outgrows what is added, so each layer changes it less. Post-norm brings the stream back to size after each sum, and
 doesn't help.
 
-**The FFN** hurts at first: after three layers r is smaller in all twenty stacks. Later, with pre-norm, it helps: from 24 layers on r is larger in all twenty. A plain matrix in its
+**The FFN** hurts at first: after three layers r is smaller with it in all twenty stacks. Later, with pre-norm, it helps: from 24 layers on r is larger in all twenty. A plain matrix in its
 place helps more. With post-norm the FFN hurts to the end.
 
-Dong, Cordonnier and Loukas ([2021](https://arxiv.org/abs/2103.03404)) proved the crash for attention alone. Their bound is weaker with FFNs. Ours slow the crash only if their output is long. Noci et al.
+Dong, Cordonnier and Loukas ([2021](https://arxiv.org/abs/2103.03404)) proved the crash for attention alone, if its weights are not too large. Their bound is weaker with FFNs. Ours slow the crash only if their output is long. Noci et al.
 ([2022](https://arxiv.org/abs/2206.03126)) find that skips don't stop the fall, unless each layer adds less the deeper the network is.
 All this is about random weights.
 """)
@@ -527,8 +530,8 @@ for name, layer in (("FFN", ffn), ("attention", attention)):
 # %% [markdown] text="ffn_chunked-text"
 # ### In portions
 #
-# Between its two matrices an FFN is wide. For 100,000 tokens and 11,008 neurons, at two bytes a number, the hidden layer alone needs 2.2 GB. But no token waits for another one. So outside of training,
-# an FFN can take a few, forget their hidden rows and go on. While a model writes, it even takes one word at a time: attention keeps the keys and values of all earlier words in its *KV cache*, and the FFN needs no cache at all.
+# Between its two matrices an FFN is wide. For 100,000 tokens and 11,008 neurons, at two bytes a number, the hidden layer alone needs 2.2 GB. But no token waits for another one. So unless a backward pass needs
+# them, an FFN can take a few, forget their hidden rows and go on. While a model writes, it even takes one word at a time: attention keeps the keys and values of all earlier words in its *KV cache*, and the FFN needs no cache at all.
 #
 # ### Exercise `ffn_chunked`
 #
@@ -553,7 +556,7 @@ def ffn_chunked(x, ffn, c):
 # %% [markdown] text="bottleneck_rank-text"
 # ### A bottleneck
 #
-# Usually d_ff is larger than d_model. What if it is smaller? Neuron j writes row j of W2, a column of `linear2.weight`. So for every token the neurons write a sum of the same d_ff vectors, and all these sums have at most d_ff independent
+# Usually d_ff is larger than d_model. What if it is smaller? Neuron j writes a multiple of row j of W2, a column of `linear2.weight`. So for every token the neurons write a sum of the same d_ff vectors, and all these sums have at most d_ff independent
 # directions. The number in use is their *rank*. Is so narrow a layer of any use? In a block its output is added to x, so x passes by, and only the *change* is narrow. *Adapters* (Houlsby et al.
 # [2019](https://arxiv.org/abs/1902.00751)) are such narrow FFNs inside a trained model.
 #

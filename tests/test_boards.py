@@ -201,13 +201,16 @@ def test_what_notebook_00_says_of_sixteen_other_models_of_each_kind() -> None:
         found = [one[name]["proper"] for one in fresh_runs(kind)]
         return f"{100 * min(found):.0f}", f"{100 * max(found):.0f}"
 
-    assert "Of their sentences {} to {} % are proper.".format(*share("twins", "writes off")) in said
+    assert "Each writes {} to {} % proper ones.".format(*share("twins", "writes off")) in said
     assert (
-        "Of the sixteen others' sentences {} to {} % are, and for eleven".format(*share("twins", "writes mean")) in said
+        "The sixteen others write {} to {} % proper ones, and eleven of them over 90 %.".format(
+            *share("twins", "writes mean")
+        )
+        in said
     )
     assert sum(one["writes mean"]["proper"] > 0.9 for one in fresh_runs("twins")) == 11
     assert (
-        "with zeros {} to {} % of their sentences are proper".format(*share("learned attention", "writes off")) in said
+        "With zeros {} to {} % of their sentences are proper".format(*share("learned attention", "writes off")) in said
     )
     assert share("learned attention", "writes mean") == ("100", "100") and "with the mean all are" in said
 

@@ -289,11 +289,12 @@ def test_keys_go_along_the_sentence_and_write(chromium: Browser) -> None:
 
 
 def two_sentences(f: Any, T: int, d: int, seed: int = 0) -> bool:
-    """Random words, then the same shuffled so that none keeps its place, with a new word in the place of one. Each old word takes its answer along?"""
+    """Random words, then all of them one place on, with a new word in the place of one. Does each old word take its answer along?"""
     random = torch.Generator().manual_seed(seed)
     X = torch.randn(2, T, d, generator=random, dtype=torch.float64)
-    places = torch.randperm(T, generator=random)
-    moved, to = places[1:], places[:-1]  # the word at places[0] is gone, and places[-1] has a new one
+    gone = int(torch.randint(T, (1,), generator=random))
+    moved = torch.tensor([place for place in range(T) if place != gone])
+    to = (moved + 1) % T
     X[1, to] = X[0, moved]
     Y = f(X)
     return bool((Y[0, moved] - Y[1, to]).abs().max() < 1e-3 * Y.abs().max())
@@ -321,6 +322,13 @@ def test_two_sentences_miss_no_cheat_of_the_exercise() -> None:
                 if two_sentences(layer, drawn["T"], drawn["d"], number) != truths[label]:
                     missed.append((number, label))
     assert not missed
+
+
+def test_two_sentences_catch_who_treats_every_other_place_in_another_way() -> None:
+    def alternates(X: torch.Tensor) -> torch.Tensor:
+        return torch.where(torch.arange(X.shape[-2])[:, None] % 2 == 0, X.tanh(), X.sin())
+
+    assert not any(two_sentences(alternates, length, 6, seed) for length in (4, 5, 14) for seed in range(50))
 
 
 @pytest.mark.parametrize("length", [4, 6, 8, 14])

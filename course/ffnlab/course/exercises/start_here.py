@@ -52,7 +52,7 @@ def _number_by_number(seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
 
 @hello_shape.aspect("shape", points=2, facts=_number_by_number)
 def _shape(answer: Any, given: Any) -> Any:
-    found = {"x": answer(given.pop("x"))}
+    found = {"another x": answer(given.pop("x"))}
     return found | {label: attempt(lambda x=x: answer(x)) for label, x in given.items()}  # type: ignore[misc]
 
 

@@ -29,7 +29,7 @@ PREDICTIONS = {
         options=("about 1", "about 4", "about 24", "more than 1,000"),
         right="about 4",
         explanation="""Every layer adds to the stream, and in pre-norm nothing brings the stream back to size. With these random weights it grows to
-        about 4. Post-norm resets the size after every sum. In pre-norm each layer reads a normed x, so what it adds stays near 1 or below, and
+        about 4. Post-norm resets the size after every sum. In pre-norm each layer reads a normed x, so with these weights it adds 1 or less, and that
         counts for less and less beside a stream that grows.""",
     ),
     "first_to_fall": Prediction(

@@ -25,8 +25,8 @@ PREDICTIONS = {
         within=8,
         unit=" %",
         explanation="""About two thirds: 116 of 175 billion. Attention has a third, and all other things together have less than one percent. The
-        famous half of the machine is the smaller one. In the little model above it is otherwise: its FFN has 4,192 of 10,432 numbers, or 40 %.
-        Notebook 05 counts, for this model and for 48 others.""",
+        famous half of the machine is the smaller one. In the little model above the FFN's share is smaller: 4,192 of 10,432 numbers, or 40 %.
+        Notebook 05 counts, for GPT-3 and 48 others.""",
     ),
     "same_word": Prediction(
         question="`The` at position 0 and `the` at position 5 are the same token here. Move the slider from one to the other: what will you see?",
