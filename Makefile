@@ -2,12 +2,12 @@
 # until a pyproject.toml or constraints.txt changes. Variables:
 #   PYTHON=python3.12     the Python that .venv is made with, 3.11 to 3.14
 #   TORCH_INDEX=URL       the package index of PyTorch: on Linux PyTorch's own, without graphics cards; pypi: the usual one
-#   WORKERS=4             tests at once: on two cores four, as they wait for browsers and kernels much of the time
+#   WORKERS=3             tests at once: on two cores three, as they wait for browsers and kernels much of the time
 #   ARGS="..."            handed on, as in make lab ARGS="--no-browser --port 8900"
 
 SHELL := bash
 PYTHON ?= python3
-WORKERS ?= 4
+WORKERS ?= 3
 BIN := .venv/bin
 START := $(PYTHON) course/start.py $(if $(TORCH_INDEX),--torch-index $(TORCH_INDEX))
 INSTALL := $(START) --venv .venv --set-up --constraints constraints.txt
