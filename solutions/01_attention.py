@@ -93,12 +93,12 @@ anatomy.block("01")
 # Write the five steps.
 #
 # - **Takes** `X` [T, d], `Wq`, `Wk`, `Wv` [d, h], `Wo` [h, d], and perhaps a matrix `A`.
-# - **Returns** the pair `(out, A)`: the output [T, d] and the weights [T, T].
+# - **Returns** the pair `(out, A)`: the output [T, d] and the weights [T, T], or as many rows as a given `A` has.
 # - Without `A`, compute the weights from `X`. Here h is the number of columns of `Wq`. There is no mask.
-# - **With `A`**, skip steps 2 and 3. Use this `A` as it is, whatever its numbers, and return it. It has T columns and any number of rows, one for each output.
+# - **With `A`**, skip steps 2 and 3. Use this `A` as it is, whatever its numbers, and return it. It has T columns.
 # - One head, no batch, no residual connection. Everything stays in the dtype of `X`, and gradients flow.
 #
-# An example: with `A = torch.full((1, T), 1 / T)` there is one output, made of the plain mean of all values.
+# An example: with `A = torch.full((1, T), 1 / T, dtype=X.dtype)` there is one output, made of the plain mean of all values.
 #
 # Stuck? Run `hint("self_attention")` in a cell of your own.
 
@@ -216,7 +216,7 @@ except NotImplementedError:
     print("This curve appears when self_attention is written.")
 
 # %% [markdown] text="superposition_error-text"
-# **With A frozen the distance is 0 for every s**, because only products with fixed matrices are left. With A free it is 0 at s = 1 and −1 only, and in the gap at 0. So “attention is
+# **With A frozen the distance is 0 for every s**, because only products with fixed matrices are left. With A free it is 0 only at s = 1, −1 and 0, where the plot has a gap. So “attention is
 # linear” is true of one map and false of another, and a test with s = −1 alone would never have told you.
 #
 # ### Exercise `superposition_error`
@@ -268,7 +268,7 @@ except NotImplementedError:
     print("This table fills when self_attention and superposition_error are written.")
 
 # %% [markdown] text="linear-in-what-after"
-# Steps 2 and 3 break it, and so does step 4 when A moves. Attention is linear in the **values**, as long as the weights stay as they are.
+# Steps 2 and 3 are not linear, nor is step 4 when A moves. Attention is linear in the **values**, as long as the weights stay as they are.
 #
 # ## 4 · Over or into?
 #
@@ -311,7 +311,7 @@ for ffn in (False, True):
 #
 # ### Let the faders move
 #
-# Write a for water and b for cold. *Into* is right when exactly one of them holds: **XOR**. Can a head do it, with queries and keys but without an FFN? Here one token
+# Write a for water and b for cold. *Into* is right when exactly one of them holds: **XOR**. Can a head do it, with queries and keys but without an FFN? First the easy case: one token
 # has both features, each −1 or +1. It can look at itself or at a marker at the start of the sentence, BOS. We set the weights so that its query is 50·a and its key is b. So its score with itself
 # is 50·a·b, and with BOS it is 0. The values are 0 for the token and 1 for BOS.
 
@@ -328,7 +328,7 @@ for a, b in ((-1, -1), (-1, 1), (1, -1), (1, 1)):
     print(f"{a:2}  {b:2}   {weights[1]:16.2f}   {(weights @ (X @ Wv)).item():6.2f}")
 
 # %% [markdown] text="head-after"
-# This is XOR, because here the weights move with the features. What stays true: **with a single token, or with weights that don't depend
+# This is XOR, because here the weights move with a·b. What stays true: **with a single token, or with weights that don't depend
 # on the features, attention is affine in them and can't do XOR.** Affine means linear plus a constant.
 #
 # And with the features in two words? We trained sixteen more models of the little world. They have **no FFN**. They have one block of four heads with queries and keys, and after it a norm,
@@ -343,14 +343,14 @@ for rule, words in (("way", "over or into"), ("feeling", "glad or sorry")):
     print(f"{words:13} right:", *(f"{share:.0%}" for share in shares))
 
 # %% [markdown] text="learned-attention-after"
-# So a block without an FFN can say it, but training doesn't always get there. Sixteen twins like that of notebook 00 have an FFN instead, and all learn both.
+# So a block with a norm and no FFN can say it, but training doesn't always get there. Sixteen twins like that of notebook 00, with an FFN and no norm, all learn both.
 #
 # Without a norm, one head at *jump* can't: its query is the same in all scenes. Multiply the lead of *over* by the sum that softmax divides by. Its sign stays, and each word's part depends on
 # that word alone: votes again. Two heads can, because they divide by two sums. So can a norm with a bias, because its spread is no sum over words.
 #
 # ## 5 · Fold the plane
 #
-# The mix at *jump* holds a for water and b for cold, both 0 or 1, so each scene is a corner of a square. From here on the sign is turned round, as XOR has it: the larger number is *into*, the blue balls, and the smaller *over*, the orange ones.
+# The mix at *jump* holds a for water and b for cold, now 0 or 1, so each scene is a corner of a square. Blue balls are *into*, the larger number. Orange ones are *over*.
 # One straight cut leaves at least one ball on the wrong side. The sides of a cut are the signs of a weighted sum of a, b and 1, so these are votes again.
 #
 # Now give the token two neurons. Where a neuron's sum is below 0, ReLU makes it 0. The line where the sum is 0 is the neuron's **hinge**: all on one side is pressed flat onto it.
@@ -388,7 +388,7 @@ def xor_weights(low, high):
     raise NotImplementedError
 
 # %% [markdown] text="fold-text"
-# **Your own network.** If it has two neurons, it folds this sheet, and the board counts how many of your numbers are not 0. Can you do with fewer? Run the cell of
+# **Your own network.** If it has two neurons, it folds this sheet, and the board counts how many of your numbers are not 0. Can you do with fewer such numbers? Run the cell of
 # `xor_weights` again, then this one.
 
 # %% figure="fold"
@@ -419,7 +419,7 @@ except NotImplementedError:
     print("This speaks when xor_weights is written.")
 
 # %% [markdown] text="quiz_hull-text"
-# Read with one weighted sum, a mix can't say over or into. Two neurons are enough. That is a Transformer block in miniature.
+# Read with one weighted sum, a mix with fixed weights can't say over or into. Two neurons can. That is a Transformer block in miniature.
 #
 # | | attention | FFN |
 # |---|---|---|
@@ -504,7 +504,7 @@ for H, steps in ((3, 500), (8, 500), (3, 2000), (8, 2000)):
 
 # %% [markdown] text="quiz_xor-text"
 # LayerNorm divides by the spread of the token's own numbers, and such a division is not linear. So four things in a block are not linear: attention's products of X
-# with X, the softmax, the norm, and the activation of the FFN. More width seems to hurt LayerNorm, but a wider one only takes longer.
+# with X, the softmax, the norm, and the activation of the FFN. More width seems to hurt LayerNorm, but after 2,000 steps the wider one is ahead.
 #
 # ### Question `quiz_xor`
 #

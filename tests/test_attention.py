@@ -117,6 +117,14 @@ def test_training_finds_two_neurons_as_often_as_the_guess_says() -> None:
         assert two == 0 and 0.68 < three < 0.8 and 0.52 < eight < 0.64 < three
 
 
+def test_in_nearly_half_of_the_networks_a_neuron_is_silent_from_the_start() -> None:
+    generator = torch.Generator().manual_seed(5)
+    W1, b1 = ((2 * torch.rand(20_000, rows, 2, generator=generator) - 1) / 2**0.5 for rows in (2, 1))
+    corners = torch.tensor([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    silent = (corners @ W1 + b1 <= 0).all(1)  # [count, 2]
+    assert 0.45 < silent.any(1).double().mean() < 0.49
+
+
 @pytest.mark.sweep
 def test_a_wide_layernorm_only_takes_longer() -> None:
     """Two thousand steps; the notebook has 86 and 94 % of two other thousands."""

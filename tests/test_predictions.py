@@ -192,8 +192,8 @@ def test_the_right_answers_about_text_are_what_the_stored_runs_say() -> None:
     means = [mean(one) for one in kinds]
     assert max(means) - min(means) < 0.01 < 0.006 * min(means)  # gaps_on_text
     for kind in kinds:
-        assert all(0.02 <= none - one < 0.045 for none, one in zip(runs["none"], kind, strict=True))
-    assert all(none - more < 0.02 for none, more in zip(runs["none"], runs["none, 6 blocks"], strict=True))
+        assert all(0.0145 <= none - one < 0.0465 for none, one in zip(runs["none"], kind, strict=True))
+    assert all(none - more < 0.0015 for none, more in zip(runs["none"], runs["none, 6 blocks"], strict=True))
 
 
 def test_the_right_answers_about_the_little_world_are_what_its_model_does() -> None:

@@ -54,8 +54,8 @@ PREDICTIONS = {
         right=22,
         within=8,
         unit=" %",
-        explanation="""Between a fifth and a quarter of them. Two neurons can do it, and most pairs get stuck on the way. In four of five networks that fail,
-        at least one neuron ends up silent at all four inputs. With four neurons two thirds learn it, and with eight nearly all. So width helps **learning**
-        long after it has stopped helping what can be **written down**. One neuron never learns it, because one ReLU can't do it.""",
+        explanation="""Between a fifth and a quarter of them. Two neurons can do it. But in nearly half of the networks a neuron is silent at all four
+        inputs from the start, so it never learns. Others get stuck on the way. With four neurons two thirds learn it, and with eight nearly all. So width
+        helps **learning** long after it has stopped helping what can be **written down**. One neuron never learns it, because one ReLU can't do it.""",
     ),
 }
