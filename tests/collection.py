@@ -1,4 +1,4 @@
-"""What the tests of collecting share: a class's folder, an export, and what a person does with the open questions."""
+"""What the tests of collecting share: an export, the command, and what a person does with the open questions."""
 
 from __future__ import annotations
 
@@ -20,23 +20,11 @@ from autograder.transfer import collect as collecting
 from autograder.transfer.collect import Collected
 
 IDS = {who.i: who.sis for who in CLASS}
-WITH_GRADEBOOK = (
-    "test_names_and_ids_are_in_nbgraders_gradebook",
-    "test_a_thousand_notebooks_are_collected_in_time",
-    "test_what_was_settled_wrongly_and_is_corrected_leaves_the_other_student_nothing",
-)
 
 
-@pytest.fixture
-def class_folder(tmp_path: Path) -> ClassFolder:
-    return ClassFolder(tmp_path / "class")
-
-
-@pytest.fixture
-def no_gradebook(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Most tests do without the gradebook, which takes half a second to make."""
-    if request.node.name not in WITH_GRADEBOOK:
-        monkeypatch.setattr(collecting._Collection, "_enter", lambda plan: None)
+def without_gradebook(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Collect without the gradebook, which takes half a second to make."""
+    monkeypatch.setattr(collecting._Collection, "_enter", lambda plan: None)
 
 
 def collect(class_folder: ClassFolder, source: Path, *rosters: Path, **how: Any) -> Collected:

@@ -16,7 +16,7 @@ from autograder.engine import pool
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Jail
 
-pytest_plugins = ["nearest", "collection"]
+pytest_plugins = ["nearest"]
 torch.set_num_threads(1)  # the tensors are small, and tests run in several processes
 ROOT = Path(__file__).resolve().parent.parent
 needs_bubblewrap = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")

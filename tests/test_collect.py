@@ -15,7 +15,7 @@ from typing import Any
 
 import exports
 import pytest
-from collection import IDS, asked, collect, content, export, run, settle
+from collection import IDS, asked, collect, content, export, run, settle, without_gradebook
 from conftest import ROOT
 from exports import (
     CLASS,
@@ -54,7 +54,23 @@ from autograder.errors import UserError
 from autograder.gradebook import gradebook, missing
 from autograder.lms import archive as archive_of
 
-pytestmark = pytest.mark.usefixtures("no_gradebook")
+WITH_GRADEBOOK = (
+    "test_names_and_ids_are_in_nbgraders_gradebook",
+    "test_a_thousand_notebooks_are_collected_in_time",
+    "test_what_was_settled_wrongly_and_is_corrected_leaves_the_other_student_nothing",
+)
+
+
+@pytest.fixture
+def class_folder(tmp_path: Path) -> ClassFolder:
+    return ClassFolder(tmp_path / "class")
+
+
+@pytest.fixture(autouse=True)
+def no_gradebook(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.node.name not in WITH_GRADEBOOK:
+        without_gradebook(monkeypatch)
+
 
 # Whose it is
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
-from collection import IDS, asked, collect, content, export, inbound, settle
+from collection import IDS, asked, collect, content, export, inbound, settle, without_gradebook
 from exports import (
     CLASS,
     FFN,
@@ -38,7 +38,16 @@ from autograder.class_folder.manifest import Manifest
 from autograder.class_folder.roster import Roster
 from autograder.errors import UserError
 
-pytestmark = pytest.mark.usefixtures("no_gradebook")
+
+@pytest.fixture
+def class_folder(tmp_path: Path) -> ClassFolder:
+    return ClassFolder(tmp_path / "class")
+
+
+@pytest.fixture(autouse=True)
+def no_gradebook(monkeypatch: pytest.MonkeyPatch) -> None:
+    without_gradebook(monkeypatch)
+
 
 # Attempts
 

@@ -53,30 +53,26 @@ def test_of_one_property_changed_the_answer_says_next_to_nothing() -> None:
 )
 def test_what_is_no_scene_is_said(scene: Any, words: str) -> None:
     with pytest.raises(NotAsAsked, match=words):
-        Questions(4, lambda scene: "glad", most=9)([False] * 4 if scene is None else scene)
+        Questions(4, lambda scene: "glad", most=9)(scene)
 
 
 def test_a_way_that_is_short_against_the_opponent_alone_is_not_enough() -> None:
     """Where the two agree in the last digit it tries one property after the other; the opponent always says that they differ there."""
 
     def lopsided(ask: Any, n: int) -> Any:
-        equal = ask([False] * n)
-        if ask([k & 1 for k in range(n)]) != equal:
-            return ANSWERS["solution"](ask_again(ask, n), n)
-        first, second = (k for k in range(n) if ask([m == k for m in range(n)]) != equal)
-        return first, second, equal
+        known: dict[tuple[bool, ...], str] = {}
 
-    def ask_again(ask: Any, n: int) -> Any:
-        known: dict[Any, str] = {}
-
-        def asked(scene: Any) -> str:
+        def remembered(scene: Any) -> str:
             key = tuple(map(bool, scene))
-            if len(known) < 2 and key in ((False,) * n, tuple(bool(k & 1) for k in range(n))):
-                known[key] = ask.reply(sum(value << k for k, value in enumerate(key)))  # which it has asked before
-                return known[key]
-            return str(ask(scene))
+            if key not in known:
+                known[key] = ask(scene)
+            return known[key]
 
-        return asked
+        equal = remembered([False] * n)
+        if remembered([k & 1 for k in range(n)]) != equal:
+            return ANSWERS["solution"](remembered, n)
+        first, second = (k for k in range(n) if remembered([m == k for m in range(n)]) != equal)
+        return first, second, equal
 
     exercise = start_here.deciding_pair
     inputs = exercise.inputs(3, 0)

@@ -1,17 +1,17 @@
-"""Notebook 10's English: the four kinds of feed-forward part on text that they have not seen, from five seeds.
+"""Notebook 10's English: the four kinds of feed-forward part on text that they have not seen, from fifteen seeds.
 
-`python -m autograder.authoring.experiments.english` writes ffnlab's experiments/english.json: about ten minutes of one core.
+`python -m autograder.authoring.experiments.english` writes ffnlab's experiments/english.json: about thirty-five minutes of one core.
 """
 
 from __future__ import annotations
 
-import json
 import time
 
 import torch
 from torch import nn
 
 from autograder.authoring.experiments.capstone import EXPERTS, TOP_K, Compared
+from autograder.authoring.experiments.write import TORCH, write
 from ffnlab.course.experiments.english import (
     BATCH,
     D_MODEL,
@@ -69,13 +69,13 @@ def main() -> None:
     about = {
         "settings": settings,
         "characters": sum(map(len, paragraphs())),
-        "torch": torch.__version__.partition("+")[0],
+        "torch": TORCH,
         "counts": {name: counts(name) for name in MODELS},
         "CPU seconds": seconds,
         "bits per character": found,
         f"bits after {SHORT} steps of seed 0": {name: round(run(name, 0, SHORT), 4) for name in MODELS},
     }
-    STORED.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+    write(STORED, about)
 
 
 if __name__ == "__main__":
