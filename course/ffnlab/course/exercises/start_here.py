@@ -178,13 +178,13 @@ def deciding_pair_in_worlds(answer: Any, worlds: Any, many: Any) -> Any:
 
 
 def _against_opponent(seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
-    """Replays the questions against an opponent of its own: neither its answers nor their number are taken on trust."""
+    """Replays the questions against an opponent of its own: neither its answers nor their number are taken on trust. The largest world comes first."""
     facts: dict[str, Any] = {}
-    for n, (asked, result, most) in zip(SIZES, seen, strict=True):
+    for n, (asked, result, most) in reversed(list(zip(SIZES, seen, strict=True))):
         opponent, enough = Opponent(n), 2 * round(math.log2(n))
         for scene in asked:
             opponent(scene)
-        facts[f"n = {n}: questions above {enough}"] = max(0, len(asked) - enough, most - enough)
+        facts[f"n = {n}: the most questions, where {enough} are enough"] = max(enough, len(asked), most)
         facts[f"n = {n}: other worlds that fit all answers"] = sum(world != result for world in opponent.possible)
     return facts
 
