@@ -276,7 +276,7 @@ def judged(exercise: str, answer: object) -> Verdict:
 
 def test_a_wrong_number_of_a_shape_is_told_by_its_place() -> None:
     seen = judged("hello_shape", lambda x: (x.shape[0], 99, x.shape[2])).seen
-    assert seen.startswith("x, the second of your three numbers, and in all 3 other cases: 99 is not right")
+    assert seen.startswith("another x, the second of your three numbers, and in all 3 other cases: 99 is not right")
 
 
 def test_a_text_with_every_number_is_no_extra_repr() -> None:

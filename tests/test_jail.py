@@ -54,7 +54,7 @@ def test_a_probe_returns_plain_data(jail: Jail) -> None:
     with jail.worker() as worker:
         worker.run("def hello_shape(x):\n    return x.shape")
         seen = worker.probe(question("hello_shape", [{"given": {"x": torch.zeros(2, 3, 4)}}]))
-    assert seen["observations"] == [{"shape": {"x": (2, 3, 4)}}] and seen["unfinished"] is False
+    assert seen["observations"] == [{"shape": {"another x": (2, 3, 4)}}] and seen["unfinished"] is False
 
 
 def test_a_probe_says_that_a_line_is_still_to_be_written(jail: Jail) -> None:
