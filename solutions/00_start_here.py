@@ -37,22 +37,31 @@ play(creek.switch())
 
 # %% figure="creek-after"
 veil("What does it lose?", "when you have switched the FFN off", of="creek_switch.off", text="""
-It still speaks. It writes a proper sentence to the end. But for two words it has no idea. It finds *over* and *into* nearly equally probable, 46 to 54 % in every scene
-of this world, and *glad* and *sorry* likewise. It writes down the one that is ahead, and is right about as often as a coin.
+It still speaks, and writes a proper sentence to the end. Yet two words it can only guess. In every scene of this world it gives *over* and *into* between 46 and 54 %
+each, and *glad* and *sorry* likewise. It writes the one that is ahead, and is right about as often as a coin.
 
-Why *over or into*? In this world everybody goes **over** cold water and **into** warm water. On land it is the other way round: **into** the soft snow of cold land,
-**over** warm land. So *creek* alone tells you nothing about over or into, and *cold* alone tells you nothing either. *Glad or sorry* is a second coin. Its two
-words are yours to find, further down.
+| in this world one goes | cold | warm |
+|---|---|---|
+| on water | **over** | **into** |
+| on land | **into** | **over** |
 
-Did it see snow on a cold creek? It has gone on from its own wrong word. In this world *into* and *cold* mean snow, so it sees snow, and is sure of it. What it sees needs
-two words as well, but those two add up. *Over* speaks for ice and for flowers, *cold* speaks for ice and for snow, and ice gets both votes. *Over or into* can't be
-added up: *cold* speaks for *over* at a creek and against it on a lawn. Up to the choice of a word, all parts but the FFN only weigh, add and average. So putting together what can't be
-added up is left to the FFN, and you have just switched it off.
+So *creek* alone tells you nothing about over or into, and neither does *cold*. *Glad or sorry* is a second coin. Its two words are yours to find, further down.
+
+| and sees | cold | warm |
+|---|---|---|
+| over it | ice | flowers |
+| into it | snow | waves |
+
+What it sees depends on two words as well, the way and the weather, but here votes are enough. *Over* votes for ice and flowers, *cold* for ice and snow, so ice wins. Did it see snow on a
+cold creek? It had written *into* by itself, and *into* and *cold* mean snow.
+
+*Over or into* can't be voted on: *cold* speaks for *over* at a creek and against it on a lawn. Before a word is chosen, all parts but the FFN only weigh, add and average. So what
+no votes can decide is left to the FFN, and you have just switched it off.
 """)
 
 # %% [markdown] text="scenes-text"
-# One sentence may be luck, so count. There are 1,792 scenes of which the model has never read, such as a cold creek. A sentence about one of them is *right* if no word is wrong. Three words
-# count most: the way (*over* or *into*), the feeling (*glad* or *sorry*) and the sight at the end. A sentence is *proper* if all others are right.
+# One sentence may be luck, so count. The model has read of 2,304 scenes, with icy creeks and cold ponds. Of 1,792 others it has not, such as a cold creek. A sentence about one of these is *right* if no word is wrong. Three words
+# count most: the way (*over* or *into*), the feeling (*glad* or *sorry*) and the sight at the end. A sentence is *proper* if all its other words are right.
 
 # %% figure="predict-right-without-ffn"
 predict("right_without_ffn")
@@ -67,7 +76,7 @@ for label, ffn in (("with its FFN", True), ("FFN off", False)):
 # ## A confession
 #
 # You have seen a trick. This model was also trained to speak with its FFN off, so that you can see what is left. Of five such models we took
-# the one that is easiest to read. It has a twin: the same size, the same sentences, trained for the next word and nothing else. With their FFNs on they write the same
+# the one whose neurons are easiest to read. It has a twin: the same size, the same sentences, trained for the next word and nothing else. With their FFNs on they write the same
 # sentences. The FFN adds something to the numbers that stand for a word. Switched off, it adds zeros. Choose *zeros* for both.
 
 # %% figure="creek-twin"
@@ -75,22 +84,23 @@ play(creek.twins())
 
 # %% figure="creek-twin-after"
 veil("Which of them still speaks?", "when you have asked the twin", of="creek_twin.twin_off", text="""
-The twin stammers. Of its 1,792 sentences without the FFN not one is proper. We trained sixteen more such twins from other random starts. Each writes 0 to
-24 % proper ones.
+The twin stammers. Of its 1,792 sentences without the FFN not one is proper. We trained sixteen more such twins from other random starts. Fourteen write fewer than one proper sentence in a hundred,
+the two others 3 and 24 %.
 
-Does a model need its FFN to speak, then? Perhaps not: *off* means that the FFN adds zeros, which may be far from all that the twin has met. So choose *its mean*, a fairer *off*.
+Does a model need its FFN to speak, then? Perhaps not. *Off* means that the FFN adds zeros, and in training it may never have added anything like them. So choose *its mean*, a fairer *off*.
 Then at each position the FFN adds the mean of what it added there in training.
 """)
 
 # %% figure="creek-twin-mean"
 veil("What does the mean show?", "when the twin has spoken with the mean", of="creek_twin.twin_mean", text="""
 Now the twin speaks: all of its 1,792 sentences are proper. The sixteen others write 55 to 100 % proper ones, and eleven of them over 90 %. To write proper sentences, these
-eleven hardly need an FFN that reads words. A fixed push at each position nearly suffices. But the two coins are guesses again: the twin is right about *over or into* in half of the scenes, and about *glad or sorry* too.
+eleven hardly need an FFN that reads words. A fixed push at each position nearly suffices. But *over or into* is right in half of the scenes only, and so is *glad or sorry*, though the twin is often sure of them.
+What it sees is right in 31 %.
 
 The first test is called **zero ablation**, the second **mean ablation**. When you hear that a model breaks without one of its parts, ask what was put in its place.
 
 One more confession. In all these models attention only averages the words so far, so that you can see what the FFN does. We also trained sixteen whose attention
-learns, as in a real Transformer. With zeros 20 to 100 % of their sentences are proper, and with the mean all are. Notebook 01 asks about their coins.
+learns, as in a real Transformer. They speak better without their FFN: 20 to 100 % of their sentences are proper with zeros, and all with the mean. Notebook 01 asks what they do with *over or into*.
 """)
 
 # %% [markdown] text="about-text"
@@ -106,10 +116,10 @@ predict("gpt3_ffn_share")
 #
 # | | |
 # |---|---|
-# | **Difficulty** | none, but for two optional puzzles |
-# | **Time** | 20 minutes on the core path; 30 more for rules to find |
+# | **Difficulty** | none, but for two puzzles |
+# | **Time** | 20 minutes on the core path; 30 more for the puzzles |
 # | **You need** | Python, and to have met a tensor and attention once |
-# | **Points** | 2 on the core path, 4 for the puzzle |
+# | **Points** | 2 on the core path, 4 for the second puzzle |
 #
 # Go through every notebook with **Shift + Enter** in each cell.
 #
@@ -121,9 +131,8 @@ predict("gpt3_ffn_share")
 # ## The course on one page
 #
 # A Transformer is a stack of blocks, and each block has two halves. Attention lets the words of a sentence look at each other, and
-# brings what it finds into each word's own vector. The FFN then works on each vector alone. You will build it, open it, and finally split it into experts. In a longer
-# course, tokens, positions and attention would come before it, and training after it. Every notebook has this drawing near
-# its beginning, with the part that it is about in green.
+# brings what it finds into each word's own vector. The FFN then works on each vector alone. So it can combine *creek* and *cold* only after attention has brought both into one vector. You will build it, open it, and finally split it into experts. Every notebook has
+# this drawing near its beginning, with the part that it is about in green.
 #
 # Short of time? Stay on the **core path** and skip what is marked *deeper*.
 
@@ -151,8 +160,8 @@ predict("same_word")
 controls.show(figures.bars, position=controls.slider("position", 0, 13, 1, 3))
 
 # %% [markdown] text="slider-after"
-# Move the slider, or press a row. The sentence below says in words what is drawn. Each word's numbers are drawn at random. The sheet
-# behind it is the second sentence of the batch.
+# Move the slider, or press a row. The line below says in words what is drawn. Each word's numbers are random. The sheet behind is
+# the second sentence of the batch.
 #
 # ## Shapes, read aloud
 #
@@ -190,13 +199,9 @@ def wrong_on_purpose(x):
 
 check("hello_shape", wrong_on_purpose, on_purpose=True)
 
-# %% [markdown] text="checks-after"
-# Now it is your turn. If you are stuck, `hint` gives a nudge, and the second time a stronger one.
-
-# %% code="hint"
-hint("hello_shape")
-
 # %% [markdown] text="hello_shape-text"
+# Now it is your turn. If you are stuck, run `hint("hello_shape")` in a cell of your own. It gives a nudge, and the second time a stronger one.
+#
 # ### Exercise `hello_shape`
 #
 # *2 points · difficulty ●○○ · 2 minutes*
@@ -223,7 +228,7 @@ def hello_shape(x):
 # *deeper: the core path goes on with “What grades you”*
 #
 # *Over or into* needs the place and the weather. *Glad or sorry* needs two words as well. Here is the model with its FFN. It knows which two, and it knows the rule.
-# You don't, but you can ask it. Change one word at a time. How few scenes do you need? The creature's kind does not matter.
+# You don't, but you can ask it. Change one word at a time. How few scenes do you need? Dog or cat does not matter.
 
 # %% figure="creek-rule"
 play(creek.rule())
@@ -263,8 +268,8 @@ def feeling(water, cold, spunky):
 # - **Example** with n = 4: if the creature is sorry whenever properties 1 and 3 are equal, the answer is `(1, 3, "sorry")`.
 #
 # With any number of questions you earn 2 points. You earn 2 more if your function never needs more than 2·log2(n), which is 12 for n = 64. Every call counts. The
-# check tries hundreds of worlds. It also plays against you: it does not choose a world beforehand, and each answer leaves as many worlds possible as it can. Find a way on
-# paper for n = 4 first: four questions are enough.
+# check tries two hundred worlds. It also plays against you: it never lies, but it fixes no world beforehand, and each answer leaves as many worlds possible as it can. Find a way on
+# paper for n = 8 first: six questions are enough.
 
 
 # %% exercise="deciding_pair"
@@ -287,15 +292,14 @@ def deciding_pair(ask, n):
 # %% [markdown] text="deciding_pair-after"
 # <details><summary>How is it done, and can it be done with fewer? Open this when you have tried.</summary>
 #
-# Write the properties' numbers in binary. Ask first with nothing but False. Then, digit by digit, make True what has a 1 there: the feeling changes exactly if the two numbers differ at
-# that digit. Choose a digit in which they differ. Only one of the two has a 1 there. For each other digit, make True what has a 1 at both: if the
-# feeling changes, that number has a 1 there too. The other follows, after 2·log2(n) questions.
+# Write the properties' numbers in binary. Ask first with nothing but False. Then ask once for each digit: make True what has a 1 there. The answer differs from the first exactly if
+# the two numbers differ at that digit. Take such a digit, D. One of the two numbers, a, has a 1 there. For each other digit, make True what has a 1 both there and at D: the
+# answer differs from the first exactly if a has a 1 at the other digit too. The second number follows, after 2·log2(n) questions.
 #
 # For n above 2 it can't be fewer. There are n(n − 1)/2 pairs, and each can decide in two ways. So there are n(n − 1) worlds, and for n = 64 these are 4,032. An answer is one of two words.
 # Whatever you ask, one of the two leaves at least half of the worlds possible. So eleven answers can leave at least 4,032 / 2¹¹ worlds, and that is more than one.
 #
-# If you change one property of 64, the feeling stays in 62 of 64 cases, so you learn next to nothing. That way takes up to n questions. As with *over or into*,
-# neither property alone tells you anything.
+# Trying one property after the other takes up to n questions, because 62 of 64 change nothing and teach you next to nothing.
 #
 # </details>
 

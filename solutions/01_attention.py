@@ -82,7 +82,7 @@ anatomy.block("01")
 # | 5 | output | $(A V)\, W_O$ | [T, d] |
 #
 # $W_V$ and $W_O$ move all words at once, as in level 4, and the hull goes along. Step 2 divides by √h because dot products of many numbers are large, and softmax
-# would give nearly all to one word. With finite scores it never gives a word exactly 0, so it only comes close to level 3, where some faders are at 0. The outputs of several heads are added up,
+# would give nearly all to one word. With finite scores no word gets exactly 0, so no fader is ever fully down. The outputs of several heads are added up,
 # which is the same as concatenating them before one $W_O$.
 
 # %% [markdown] text="self_attention-text"
@@ -93,9 +93,9 @@ anatomy.block("01")
 # Write the five steps.
 #
 # - **Takes** `X` [T, d], `Wq`, `Wk`, `Wv` [d, h], `Wo` [h, d], and perhaps a matrix `A`.
-# - **Returns** the pair `(out, A)`: the output [T, d] and the weights [T, T], or as many rows as a given `A` has.
-# - Without `A`, compute the weights from `X`. Here h is the number of columns of `Wq`. There is no mask.
-# - **With `A`**, skip steps 2 and 3. Use this `A` as it is, whatever its numbers, and return it. It has T columns.
+# - **Returns** the pair `(out, A)`: the output [R, d] and the weights [R, T]. R is T, unless a given `A` has another number of rows.
+# - Without `A`, compute the weights from `X`. There is no mask.
+# - **With `A`**, skip steps 2 and 3. Use this `A` as it is, whatever its numbers, and return it.
 # - One head, no batch, no residual connection. Everything stays in the dtype of `X`, and gradients flow.
 #
 # An example: with `A = torch.full((1, T), 1 / T, dtype=X.dtype)` there is one output, made of the plain mean of all values.
@@ -132,7 +132,7 @@ def self_attention(X, Wq, Wk, Wv, Wo, A=None):
 # - **Returns** a pair. If some weights reach the star, it is `(weights, None)`. If none do, it is `(None, direction)`.
 # - `weights` [S]: none below 0, with sum 1. The mix may miss the star by up to 1/20.
 # - `direction` [d], of any length: `star @ direction` is larger than `V[s] @ direction` for every word s.
-# - S may be one or six, d may be two or five, words may be on one line or at the same place. The coordinates are about as large as on the desk. A star that can't be reached
+# - S may be one or six, d may be two or five, words may be on one line or at the same place. Coordinates are seldom larger than 4. A star that can't be reached
 #   is at least 1/4 away from every mix.
 #
 # An example: for the words (0, 0) and (2, 0), the star (1, 0) gives `([0.5, 0.5], None)`, and the star (1, 1) gives `(None, [0.0, 1.0])`, as tensors.
@@ -228,8 +228,7 @@ except NotImplementedError:
 # $$\frac{\lVert f(X+Y) - f(X) - f(Y) \rVert}{\lVert f(X+Y) \rVert}$$
 #
 # - **Takes** a function `f` from a tensor to a tensor, and two tensors `X` and `Y` of the same shape, which may be any.
-# - **Returns** the quotient, as a Python float or a tensor of shape []. Both norms are **Frobenius norms**: the root of the sum of the squares of all entries.
-# - f may have weights that are being trained. Return a number that is cut off from their graph.
+# - **Returns** the quotient as a Python float. Both norms are **Frobenius norms**: the root of the sum of the squares of all entries.
 # - If f(X + Y) is 0, the quotient may be `nan`.
 #
 # An example: for f(x) = x² and X = Y = 1 it is (4 − 1 − 1) / 4 = 0.5.
@@ -307,7 +306,7 @@ for ffn in (False, True):
 
 # %% [markdown] text="creek-after"
 # They are equal whatever the votes are, because both pairs hold the same words, and the residual connection adds *jump* to all. To win, one total must be above 0 and the other below.
-# **Read with one weighted sum, a mix with fixed weights can't say over or into.**
+# **One weighted sum of a mix with fixed weights can't say over or into.**
 #
 # ### Let the faders move
 #
@@ -328,40 +327,47 @@ for a, b in ((-1, -1), (-1, 1), (1, -1), (1, 1)):
     print(f"{a:2}  {b:2}   {weights[1]:16.2f}   {(weights @ (X @ Wv)).item():6.2f}")
 
 # %% [markdown] text="head-after"
-# This is XOR, because here the weights move with a·b. What stays true: **with a single token, or with weights that don't depend
-# on the features, attention is affine in them and can't do XOR.** Affine means linear plus a constant.
+# This is XOR, because here the weights move with a·b. What stays true: **if a token is alone in its sequence, or if the weights ignore the features, attention is affine in
+# the features, and can't do XOR.** Affine means linear plus a constant.
 #
-# And with the features in two words? We trained sixteen more models of the little world. They have **no FFN**. They have one block of four heads with queries and keys, and after it a norm,
-# which rescales each token by the spread of its own numbers and adds a bias.
+# And with the features in two words? We trained sixteen more models of the little world. They have one block of four heads with queries and keys, and **no FFN**. Before and after the heads
+# there is a norm, which rescales each token by the spread of its own numbers. Beside them are sixteen that have an FFN, with a norm of its own.
 
 # %% figure="predict-learned-attention"
 predict("learned_attention")
 
 # %% code="learned-attention" output="fixed"
+kinds = {
+    "no FFN": without_ffn.stored()["runs"].values(),
+    "with an FFN": [run["on"] for run in twin.stored()["learned attention"].values()],
+}
 for rule, words in (("way", "over or into"), ("feeling", "glad or sorry")):
-    shares = sorted(run[rule] for run in without_ffn.stored()["runs"].values())
-    print(f"{words:13} right:", *(f"{share:.0%}" for share in shares))
+    for kind, runs in kinds.items():
+        print(f"{words:13} {kind:11} right:", *(f"{share:.0%}" for share in sorted(run[rule] for run in runs)))
 
 # %% [markdown] text="learned-attention-after"
-# So a block with a norm and no FFN can say it, but training doesn't always get there. Sixteen twins like that of notebook 00, with an FFN and no norm, all learn both.
+# So attention can say it without an FFN, but training gets there less often. The models with an FFN also have more weights, so this is no fair race.
 #
-# Without a norm, one head at *jump* can't: its query is the same in all scenes. Multiply the lead of *over* by the sum that softmax divides by. Its sign stays, and each word's part depends on
-# that word alone: votes again. Two heads can, because they divide by two sums. So can a norm with a bias, because its spread is no sum over words.
+# How can attention do it? Without a norm, two heads can. One looks for *creek* or *cold*, the other for *lawn* or *warm*, and each reports 1 if it finds something. In the *into* scenes both do,
+# in the *over* scenes only one does. One head at *jump* can't, because its query is the same in all scenes. So the lead of *over*, times what softmax divides by, is a sum with one
+# number for each word: votes again. A norm can do it too, because the spread that it divides by is no such sum.
+#
+# What takes attention two heads takes an FFN two neurons.
 #
 # ## 5 · Fold the plane
 #
-# The mix at *jump* holds a for water and b for cold, now 0 or 1, so each scene is a corner of a square. Blue balls are *into*, the larger number. Orange ones are *over*.
-# One straight cut leaves at least one ball on the wrong side. The sides of a cut are the signs of a weighted sum of a, b and 1, so these are votes again.
+# The mix at *jump* holds a for water and b for cold, now 0 or 1, so each scene is a corner of a square. From here on *into* is the high output, in blue, and *over* the low one, in orange.
+# One straight cut leaves at least one ball on the wrong side. On which side a ball lies is the sign of a weighted sum of a, b and 1: votes again.
 #
-# Now give the token two neurons. Where a neuron's sum is below 0, ReLU makes it 0. The line where the sum is 0 is the neuron's **hinge**: all on one side is pressed flat onto it.
-# Press *Play*: two neurons fold the sheet like this, one knife cuts it, and then you see the cut on the whole sheet. Two balls come out right. Move the
+# Now give the token two neurons. Where a neuron's sum is below 0, ReLU makes it 0. The line where the sum is 0 is the neuron's **hinge**, and everything on its silent side is
+# pressed onto that line. Press *Play*: two hinges fold the sheet, one straight knife cuts it, and then you see the cut on the whole sheet. So far two of the four balls are right. Move the
 # hinges and the knife.
 
 # %% figure="fold-by-hand"
 play(fold.xor())
 
 # %% [markdown] text="xor_weights-text"
-# The cut is straight on the folded sheet. On the whole sheet it has a kink at each hinge that it crosses. Now in numbers.
+# The cut is straight on the folded sheet. On the whole sheet it has a kink at each hinge that it crosses.
 #
 # ### Exercise `xor_weights`
 #
@@ -419,11 +425,11 @@ except NotImplementedError:
     print("This speaks when xor_weights is written.")
 
 # %% [markdown] text="quiz_hull-text"
-# Read with one weighted sum, a mix with fixed weights can't say over or into. Two neurons can. That is a Transformer block in miniature.
+# Two neurons say it. Attention and two neurons: that is a Transformer block in miniature.
 #
 # | | attention | FFN |
 # |---|---|---|
-# | looks at | all tokens that it may see: who talks to whom | one token: what each position thinks |
+# | looks at | all tokens that it may see | one token |
 # | does | averages values | bends; with ReLU, one kink for each neuron |
 # | linear? | in the values, with A fixed; not in X | no |
 # | parameters | $W_Q, W_K, W_V, W_O$: 4·d², all heads together | $W_1, b_1, W_2, b_2$: often about 8·d² |
@@ -469,8 +475,7 @@ quiz_linear = "A"
 #
 # ### And a norm?
 #
-# Two linear layers have nothing between them but a **LayerNorm**. Is that linear? The cell trains networks with ReLU on XOR, a thousand of each width, and then
-# with LayerNorm in its place.
+# Put a **LayerNorm** in the place of the ReLU, between the two linear layers. Is the network linear now? The cell trains networks of both kinds on XOR, a thousand of each width.
 
 # %% figure="predict-xor-two-neurons"
 predict("xor_two_neurons")
@@ -481,12 +486,12 @@ corners = torch.tensor([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
 wanted = torch.tensor([[0.0], [1.0], [1.0], [0.0]])
 
 
-def learned(count, H, middle, steps=500):
+def learned(count, H, middle):
     """The share of so many networks with H hidden numbers that learn XOR from random starts, with Adam."""
     shapes = [(2, H, 2), (1, H, 2), (H, 1, H), (1, 1, H)]  # of W1, b1, W2, b2; and the fan-in
     parameters = [((2 * torch.rand(count, a, b) - 1) / fan_in**0.5).requires_grad_() for a, b, fan_in in shapes]
     optimiser = torch.optim.Adam(parameters, lr=0.05)
-    for _ in range(steps):
+    for _ in range(500):
         W1, b1, W2, b2 = parameters
         out = middle(corners @ W1 + b1) @ W2 + b2  # [count, 4, 1]
         optimiser.zero_grad()
@@ -498,13 +503,12 @@ def learned(count, H, middle, steps=500):
 torch.manual_seed(0)
 for H in (1, 2, 4, 8):
     print(f"Linear → ReLU → Linear, {H} hidden: {learned(1000, H, torch.relu):4.0%} of 1,000 learn XOR")
-for H, steps in ((3, 500), (8, 500), (3, 2000), (8, 2000)):
-    share = learned(1000, H, lambda x: F.layer_norm(x, x.shape[-1:]), steps)
-    print(f"Linear → LayerNorm → Linear, {H} hidden, {steps:,} steps: {share:4.0%}")
+share = learned(1000, 3, lambda x: F.layer_norm(x, x.shape[-1:]))
+print(f"Linear → LayerNorm → Linear, 3 hidden: {share:4.0%}")
 
 # %% [markdown] text="quiz_xor-text"
 # LayerNorm divides by the spread of the token's own numbers, and such a division is not linear. So four things in a block are not linear: attention's products of X
-# with X, the softmax, the norm, and the activation of the FFN. More width seems to hurt LayerNorm, but after 2,000 steps the wider one is ahead.
+# with X, the softmax, the norm, and the activation of the FFN.
 #
 # ### Question `quiz_xor`
 #
@@ -512,7 +516,7 @@ for H, steps in ((3, 500), (8, 500), (3, 2000), (8, 2000)):
 #
 # Train a thousand networks Linear → LayerNorm → Linear with only **2** hidden numbers. How many of them learn XOR, and why?
 #
-# - **A.** More than with 3, because in 500 steps less width went better.
+# - **A.** More than with 3, because fewer numbers are easier to train.
 # - **B.** None, because LayerNorm leaves nothing of two numbers but which one is larger.
 # - **C.** About a quarter, as with two ReLU neurons, because each hidden number draws a line.
 
@@ -531,7 +535,7 @@ quiz_xor = "B"
 #
 # 1. In which sense is the first sentence true? Say what is held fixed, and in what the map is linear.
 # 2. In which sense is it false? Give one input and one experiment that shows it.
-# 3. What is attention for a sequence of one token? Does the second sentence follow from that?
+# 3. What is attention for a sequence of one token? Is that, or the first sentence, a reason for an FFN?
 #
 # Write into the cell below.
 
@@ -560,7 +564,7 @@ quiz_xor = "B"
 # - say in what attention is linear and in what it is not, and measure it: `superposition_error`;
 # - say why no adding up of votes decides *over or into*, and write down two neurons that do: `xor_weights`.
 #
-# **Your own part.** Your `self_attention` is kept in `my_transformer.py`. It now mixes the words in the model of notebook 00, which hands in its own A.
+# **Your own part.** Your `self_attention` is kept in `my_transformer.py`. The model of notebook 00 now mixes its words with it, and gives it an A of its own.
 #
 # Next: `02_feed_forward`, where you wire neurons by hand, and find the same ones in a trained model.
 

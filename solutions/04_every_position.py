@@ -13,8 +13,8 @@
 # %% [markdown] text="title"
 # # 04 · Which of these eight are FFNs?
 #
-# Eight closed boxes read the same sentence. Each takes one vector per word and gives one vector back. Some are feed-forward networks, or as good as one: these are *real*. Such a box answers each word
-# alone: it never looks *sideways*. It answers a word alike at every place: it has no *favourites*. The other boxes pretend.
+# Eight closed boxes read the same sentence. Each takes one vector per word and gives one vector back. A box is *real* if it keeps two rules, as a feed-forward network does. It answers each
+# word alone: it never looks *sideways*. And it answers a word alike at every place: it has no *favourites*. The other boxes pretend.
 #
 # You can't open a box, but you can change the words. Press *creek*. It becomes *ditch*, and a lamp lights wherever an output has moved. The sign ≠ means: one word, two answers.
 #
@@ -58,7 +58,9 @@ predict("eight_boxes")
 # %% figure="boxes-evidence"
 veil("What does ≠ prove?", "when you have caught your first box", of="boxes.charge", text="""
 A lamp under an untouched word is proof that the box looks sideways. The sign ≠ says less: the same word was answered in two ways. That can have two reasons. The box
-treats places differently, or it has looked at what is around them. Rule out the second reason before you say “favourite”.
+treats places differently, or it has looked at what is around them. So change the words around it. If that never lights the word's own lamp, its place is the reason: a favourite.
+
+Nothing proves that a box is real. It has only not been caught yet.
 """)
 
 # %% figure="boxes-after"
@@ -74,7 +76,7 @@ veil("What was in the boxes?", "when all eight are settled", of="boxes.all", tex
 | 7 | a convolution over three words | sideways: the word and its two neighbours |
 | 8 | x + FFN(norm(x)), where the norm sees one word alone | real |
 
-The real ones differ in width and activation, and box 8 holds more than an FFN. From outside you can catch who breaks the rules, not see what is inside.
+From outside you can catch who breaks the rules, not see what is inside.
 """)
 
 # %% [markdown] text="header"
@@ -95,14 +97,14 @@ anatomy.block("04")
 #
 # $$y_t = \mathrm{FFN}(x_t)$$
 #
-# There is one x on the right, and the same FFN for every t. These are two rules. The rules are about vectors: after attention, the same word may come in as two different vectors.
+# There is one x on the right, and the same FFN for every t: two rules. They speak of vectors. In the boxes a word is always the same vector; after attention it need not be.
 #
 # **No looking sideways.** Output t depends on input t and on nothing else.
 #
 # **No favourites.** The same vector gives the same output at every position.
 #
 # A layer that keeps both rules is called *position-wise*. The paper of 2017 ([Vaswani et al.](https://arxiv.org/abs/1706.03762), section 3.3) says that its FFN is “applied to each position separately and
-# identically”. What does a Transformer gain from it?
+# identically”. What follows from it?
 #
 # - **Parameters.** An FFN that takes 512 numbers to 2,048 and back has 2.1 million. With an FFN for each of 1,024 positions, one layer would have 2.15 billion.
 # - **Any length.** A fifteenth word needs nothing new, and disturbs no other.
@@ -113,7 +115,7 @@ anatomy.block("04")
 #
 # ## Write the inspector
 #
-# A function tests faster than your hand. The book *Dive into Deep Learning* feeds [its FFN](https://d2l.ai/chapter_attention-mechanisms-and-transformers/transformer.html)
+# The book *Dive into Deep Learning* feeds [its FFN](https://d2l.ai/chapter_attention-mechanisms-and-transformers/transformer.html)
 # the same vector everywhere, and all outputs are equal. Would that do as a test?
 
 # %% figure="predict-equal-vectors"
@@ -168,7 +170,7 @@ def is_position_wise(f, T, d, seed=0):
     raise NotImplementedError
 
 # %% [markdown] text="inspection-text"
-# Now send it into the eight boxes that you know, and into 34 others. Each box counts the sentences it is fed. **How few can you manage with?** Can a single one
+# Now send it into the eight boxes that you know, and into 34 others. Each box counts the sentences it is fed, a batch of three as three. **How few can you manage with?** Can a single one
 # be enough? Change your function, run its cell and the next one again.
 
 # %% figure="inspection"
@@ -179,8 +181,8 @@ veil("How few are enough?", "when your inspector is right about every box", of="
 Two, for boxes like these. The next exercise shows why one is not enough. Send a sentence of random words. Then move every word one place on, the last one to the front, and put a new word in the
 place of one.
 
-In a position-wise layer each old word takes its answer along. A favourite shows, because each place is compared with the next. Who looks at places shows because the words there have changed. And who
-looks at all words shows because one of them is new.
+In a position-wise layer each old word takes its answer along. A favourite shows, because each place is compared with the next. A box that looks at fixed places shows, because
+other words stand there now. One that looks at neighbours, or averages over all words, shows because one word is new.
 """)
 
 # %% [markdown] text="position_wise_twin-text"
@@ -188,7 +190,7 @@ looks at all words shows because one of them is new.
 #
 # *3 points · difficulty ●●○ · 8 minutes*
 #
-# Now change sides and defend a cheat. The inspector may send it one sentence only. Build a position-wise function that answers this sentence exactly as the cheat does.
+# Now change sides. An inspector has sent a cheat one sentence. Build an innocent, position-wise function that answers this sentence exactly as the cheat does. If you can, the sentence proves nothing.
 #
 # - **Takes** `f`, which maps [T, d] to [T, d], and the sentence `X` [T, d]. f looks sideways, but it answers equal words, that is equal rows, equally, as attention that sees all tokens does.
 # - **Returns** a position-wise function `g` that maps [n, d] to [n, d], for any n, and g(X) = f(X).
@@ -236,7 +238,7 @@ for width in (8, 6, 1):
 # *3 points · difficulty ●○○ · 3 minutes*
 #
 # Two wirings are common. The Transformer of 2017 and BERT use **post-norm**: the FFN reads x, its output is added to x, and the sum goes through the norm. GPT-2, LLaMA and
-# most later models use **pre-norm**: the FFN reads norm(x), and its output is added to x itself. So gradients pass the sum unhindered. Write both.
+# most later models use **pre-norm**: the FFN reads norm(x), and its output is added to x itself. So gradients run along the stream without meeting a norm. Write both.
 #
 # - **Takes** `x` [..., d_model], two callables `ffn` and `norm` that map [..., d_model] to [..., d_model], and `mode`, which is `"pre"` or `"post"`.
 # - **Returns** the half block's output, in the shape and dtype of `x`.
@@ -290,8 +292,6 @@ try:
             runs = torch.tensor([stack(mode, seed, depth, shrink) for seed in range(5)])  # [5, depth + 1]
         plt.plot(runs.mean(0), label=f"{mode}-norm")
         plt.fill_between(range(depth + 1), runs.amin(0), runs.amax(0), alpha=0.2)
-    if shrink == 1:
-        plt.plot([n**0.5 for n in range(depth + 1)], label="√depth, to compare")
     plt.title("Your half blocks, stacked: five seeds")
     plt.xlabel("blocks")
     plt.ylabel("root mean square of x")
@@ -301,10 +301,11 @@ except NotImplementedError:
     print("This cell lights up when residual_sublayer is written.")
 
 # %% figure="stream-after"
-veil("Why like a root?", "when you have guessed", of="pre_norm_size", text="""
-A sum of n unrelated numbers around 0, each of size s, is about s·√n large. An FFN adds 0.25 in every block, with the weights that `nn.Linear` begins with. Attention adds 0.4 in the first block and over 0.9 in
-the 24th. Why more? In an average unlike tokens cancel, and alike ones don't. Deep in the stack they are alike. When we took their mean away just before block 24 and kept
-their size, attention added only 0.33.
+veil("How does it grow?", "when you have guessed", of="pre_norm_size", text="""
+What is added is unrelated to what is there, and then squares add up. If all additions had the same size, x would grow like the root of their number. An FFN does add 0.25 in every block, with the weights that
+`nn.Linear` begins with. But attention adds 0.4 in the first block and over 0.9 in the 24th, so the curve bends less than a root.
+
+Why does attention add more and more? In an average unlike tokens cancel, and alike ones don't. Deep in the stack they are alike.
 
 Set `shrink = (2 * depth) ** -0.5`, and the size stays near 1 at any depth. GPT-2 starts with that factor on the weights that write into the stream. And pre-norm
 models have one more norm at their end.
@@ -430,21 +431,21 @@ veil("Who is to blame, and who helps?", "when you have made the FFN slow the fal
 The numbers are typical values of twenty other stacks, with weights of standard deviation 1/√fan-in and no biases. The ReLU takes half of the squares away, so the FFN
 returns vectors 0.7 times as long as its input.
 
-**Length** does most of it. Short vectors have small scores, small scores make even averages, and even averages bring tokens together. After 12 layers all seven rows have crashed.
+**Length** does most of it. Short vectors have small scores, small scores make even averages, and even averages bring tokens together. Vectors four times as long crash later, with an FFN or without one.
+But after 12 layers all seven rows have crashed.
 
 **The ReLU** does the rest. Behind it no number is negative, so even unrelated vectors point partly the same way. If the FFN's output is made as long as its input, after three layers r is still four times smaller
-than with attention alone. Without the ReLU, at the same length, this factor is gone: r is below that of attention alone in 12 of 20 stacks.
+than with attention alone. Without the ReLU, at the same length, this factor is gone.
 
 {collapse.table(collapse.WITH_SKIP, (3, 24, 96))}
 
-**Skips** turn the crash into a slide, and **pre-norm** turns the slide into a crawl: the stream outgrows what is added, so each layer changes it less. Post-norm brings the stream back to size after each sum, and
-doesn't help.
+**Skips** turn the crash into a slide, and **pre-norm** turns the slide into a crawl: the stream outgrows what is added, so each layer changes it less. Post-norm, which brings the stream back to size after each sum, doesn't help.
 
 **The FFN** hurts at first: after three layers r is smaller with it in all twenty stacks. Later, with pre-norm, it helps: from 24 layers on r is larger in all twenty. A plain matrix in its
-place helps more. With post-norm the FFN hurts to the end.
+place helps more.
 
-Dong, Cordonnier and Loukas ([2021](https://arxiv.org/abs/2103.03404)) proved the crash for attention alone, if its weights are not too large. Their bound is weaker with FFNs. Ours slow the crash only if their output is long. Noci et al.
-([2022](https://arxiv.org/abs/2206.03126)) find that skips don't stop the fall, unless each layer adds less the deeper the network is.
+Dong, Cordonnier and Loukas ([2021](https://arxiv.org/abs/2103.03404)) proved the crash for attention alone, if its weights are not too large. Noci et al.
+([2022](https://arxiv.org/abs/2206.03126)) find that skips don't stop the fall, unless what every layer adds is scaled down by the number of layers.
 All this is about random weights.
 """)
 
@@ -530,8 +531,8 @@ for name, layer in (("FFN", ffn), ("attention", attention)):
 # %% [markdown] text="ffn_chunked-text"
 # ### In portions
 #
-# Between its two matrices an FFN is wide. For 100,000 tokens and 11,008 neurons, at two bytes a number, the hidden layer alone needs 2.2 GB. But no token waits for another one. So unless a backward pass needs
-# them, an FFN can take a few, forget their hidden rows and go on. While a model writes, it even takes one word at a time: attention keeps the keys and values of all earlier words in its *KV cache*, and the FFN needs no cache at all.
+# Between its two matrices an FFN is wide. For 100,000 tokens and 11,008 neurons, at two bytes a number, the hidden layer alone needs 2.2 GB. But no token waits for another one. So an FFN can take a few tokens,
+# forget their hidden rows and go on, unless a backward pass needs those rows. While a model writes, it even takes one word at a time: attention keeps the keys and values of all earlier words in its *KV cache*, and the FFN needs no cache at all.
 #
 # ### Exercise `ffn_chunked`
 #
@@ -539,7 +540,7 @@ for name, layer in (("FFN", ffn), ("attention", attention)):
 #
 # Return what `ffn(x)` returns, with at most `c` tokens in the hidden layer at a time.
 #
-# - **Takes** `x` [..., d_model], which may also be a single token [d_model]; a module `ffn` like `FFN` above; and a whole number `c` ≥ 1.
+# - **Takes** `x` [..., d_model], which may also be a single token [d_model]; a module `ffn` like the `FFN` of the first cell; and a whole number `c` ≥ 1.
 # - **Returns** `ffn(x)`, in the shape and dtype of `x`. Gradients still flow.
 # - No call gets more than `c` tokens, counted over **all** dimensions before the last. Every token goes in once. `c` need not divide their number.
 
@@ -556,15 +557,15 @@ def ffn_chunked(x, ffn, c):
 # %% [markdown] text="bottleneck_rank-text"
 # ### A bottleneck
 #
-# Usually d_ff is larger than d_model. What if it is smaller? Neuron j writes a multiple of row j of W2, a column of `linear2.weight`. So for every token the neurons write a sum of the same d_ff vectors, and all these sums have at most d_ff independent
-# directions. The number in use is their *rank*. Is so narrow a layer of any use? In a block its output is added to x, so x passes by, and only the *change* is narrow. *Adapters* (Houlsby et al.
+# Usually d_ff is larger than d_model. What if it is smaller? Neuron j writes a multiple of one vector, column j of `linear2.weight`. So for every token the neurons write a sum of the same d_ff vectors, and all these sums have at most d_ff independent
+# directions. How many they really have is their *rank*. Is so narrow a layer of any use? In a block its output is added to x, so x passes by, and only the *change* is narrow. *Adapters* (Houlsby et al.
 # [2019](https://arxiv.org/abs/1902.00751)) are such narrow FFNs inside a trained model.
 #
 # ### Exercise `bottleneck_rank`
 #
 # *3 points · difficulty ●●○ · 5 minutes · deeper*
 #
-# - **Takes** `ffn`, a module like `FFN` above, in eval mode, and inputs `X` [N, d_model], in float32 or float64.
+# - **Takes** `ffn`, a module like the `FFN` of the first cell, in eval mode, and inputs `X` [N, d_model], in float32 or float64.
 # - **Returns** an int, the rank of what the neurons write for X: of `ffn(X)` without `b2`.
 # - Rounding is not rank. A singular value that is at most a millionth of the largest counts as zero, in either dtype.
 # - If nothing is written at all, the rank is 0. Leave `ffn` and `X` as they were.

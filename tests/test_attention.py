@@ -113,8 +113,8 @@ def test_training_finds_two_neurons_as_often_as_the_guess_says() -> None:
         assert 0.19 < learned(1000, 2, torch.relu) < 0.26
         assert 0.6 < learned(1000, 4, torch.relu) < 0.72
         assert learned(1000, 8, torch.relu) > 0.93
-        two, three, eight = (learned(1000, H, lambda x: F.layer_norm(x, x.shape[-1:])) for H in (2, 3, 8))
-        assert two == 0 and 0.68 < three < 0.8 and 0.52 < eight < 0.64 < three
+        two, three = (learned(1000, H, lambda x: F.layer_norm(x, x.shape[-1:])) for H in (2, 3))
+        assert two == 0 and 0.68 < three < 0.8
 
 
 def test_in_nearly_half_of_the_networks_a_neuron_is_silent_from_the_start() -> None:
@@ -125,22 +125,17 @@ def test_in_nearly_half_of_the_networks_a_neuron_is_silent_from_the_start() -> N
     assert 0.45 < silent.any(1).double().mean() < 0.49
 
 
-@pytest.mark.sweep
-def test_a_wide_layernorm_only_takes_longer() -> None:
-    """Two thousand steps; the notebook has 86 and 94 % of two other thousands."""
-    scope: dict[str, Any] = {"torch": torch, "F": F}
-    exec(demonstration("search").split("torch.manual_seed(0)")[0], scope)
-    torch.manual_seed(13)
-    three, eight = (scope["learned"](1000, H, lambda x: F.layer_norm(x, x.shape[-1:]), 2000) for H in (3, 8))
-    assert 0.82 < three < 0.9 < eight < 0.97
+def test_two_heads_without_a_norm_say_over_or_into_and_one_can_not() -> None:
+    """Each head looks for two of the four words, at a constant word where neither is there, and reports whether it found one."""
 
+    def report(wanted: tuple[str, str], words: tuple[str, str]) -> float:
+        scores = torch.tensor([0.0, *(50.0 * (word in wanted) for word in words)])
+        values = torch.tensor([0.0, *(float(word in wanted) for word in words)])
+        return float(torch.softmax(scores, 0) @ values)
 
-def test_two_heads_without_a_norm_can_say_over_or_into_and_one_can_not() -> None:
-    """The first head looks away from a constant word as water or cold come up, which bends; the second, which only averages, straightens."""
-    bent = [1 / (1 + math.exp(3 * count)) for count in (0, 1, 2)]
-    line = [bent[0] + (bent[2] - bent[0]) * count / 2 for count in (0, 1, 2)]
-    outer, middle = (bent[0] - line[0] + bent[2] - line[2]) / 2, bent[1] - line[1]
-    assert middle < outer - 0.05, "a threshold between them says over or into"
+    for place, weather in itertools.product(("creek", "lawn"), ("cold", "warm")):
+        found = report(("creek", "cold"), (place, weather)) + report(("lawn", "warm"), (place, weather))
+        assert found == pytest.approx(2 if (place == "creek") != (weather == "cold") else 1)
     generator = torch.Generator().manual_seed(0)
     part = torch.randn(10_000, 4, generator=generator)  # of creek, lawn, cold and warm, before the division
     over = torch.stack([part[:, 0] + part[:, 2], part[:, 1] + part[:, 3]])
@@ -172,10 +167,8 @@ def test_no_star_of_the_walls_is_in_the_gap_and_all_are_in_the_picture() -> None
     assert "plt.xlim(-3, 3)" in source and stars.abs().max() < 3 and V.abs().max() < 3
 
 
-def test_models_without_an_ffn_learn_a_rule_or_toss_a_coin_and_twins_with_one_learn_both(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    """Sixteen models from seeds that nothing was chosen on, beside sixteen twins that only average and have an FFN."""
+def test_models_without_an_ffn_learn_a_rule_less_often_than_those_with_one(capsys: pytest.CaptureFixture[str]) -> None:
+    """Sixteen models from seeds that nothing was chosen on, beside as many with the same attention and an FFN."""
     runs = without_ffn.stored()["runs"]
     assert list(map(int, runs)) == list(without_ffn.FRESH) and len(runs) == 16
     assert not set(without_ffn.FRESH) & set(experiment.SEEDS)
@@ -185,11 +178,13 @@ def test_models_without_an_ffn_learn_a_rule_or_toss_a_coin_and_twins_with_one_le
     way, feeling = (sum(without_ffn.learned(rule)) for rule in ("way", "feeling"))
     assert way == PREDICTIONS["learned_attention"].right
     assert 0 < way < 16 and 0 < feeling < 16, "attention can learn it, and does not always"
-    exec(demonstration("learned-attention"), {"without_ffn": without_ffn})
+    beside = [run["on"] for run in twin.stored()["learned attention"].values()]
+    assert without_ffn.SETTING._replace(ffn=True) == twin.LEARNED and len(beside) == 16
+    counts = [way, sum(run["way"] == 1 for run in beside), feeling, sum(run["feeling"] == 1 for run in beside)]
+    assert counts[0] < counts[1] < 16 and counts[2] < counts[3] < 16, "less often, and neither always"
+    exec(demonstration("learned-attention"), {"without_ffn": without_ffn, "twin": twin})
     printed = capsys.readouterr().out.splitlines()
-    assert [line.split().count("100%") for line in printed] == [way, feeling]
-    twins = twin.stored()["twins"]
-    assert all(twins[str(seed)]["on"][rule] == 1 for seed in twin.FRESH for rule in ("way", "feeling"))
+    assert [line.split().count("100%") for line in printed] == counts
 
 
 def test_one_of_these_models_can_be_trained_again() -> None:

@@ -1228,8 +1228,8 @@ quiz_xor = question(
     exercises.quiz_xor,
     right="B",
     wrong={
-        "A": "The trend breaks off. Work out what LayerNorm makes of two numbers p and q: what are they without their mean, and what is left when that is "
-        "divided by their spread?",
+        "A": "Fewer numbers are no help here. Work out what LayerNorm makes of two numbers p and q: what are they without their mean, and what is left when "
+        "that is divided by their spread?",
         "C": "That is true of ReLU, which looks at each number by itself. LayerNorm compares the two. How many lines can the sign of p − q draw?",
     },
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from ffnlab.observation.exercise import Draw, Exercise, NotAsAsked, attempt, question, type_with_article
@@ -112,8 +112,16 @@ class Questions:
             raise NotAsAsked(f"a scene of this world has {self.n} properties, and `ask` got one with {len(scene)}")
         if len(self.asked) == self.most:
             raise NotAsAsked(f"more than {self.most:,} questions were asked about {self.n} properties")
-        self.asked.append(sum(bool(value) << place for place, value in enumerate(scene)))
+        digits = bytes(map(bool, scene)).hex()[1::2]  # a 0 or a 1 for each property
+        self.asked.append(int(digits[::-1], 2))
         return self.reply(self.asked[-1])
+
+
+@cache
+def _pairs_with(n: int) -> list[int]:
+    """For each property, the pairs that it belongs to, as bits in the order of `itertools.combinations(range(n), 2)`."""
+    pairs = list(itertools.combinations(range(n), 2))
+    return [sum(1 << place for place, pair in enumerate(pairs) if one in pair) for one in range(n)]
 
 
 class Opponent:
@@ -123,16 +131,29 @@ class Opponent:
     """
 
     def __init__(self, n: int) -> None:
-        pairs = itertools.combinations(range(n), 2)
-        self.possible: list[World] = [(first, second, equal) for first, second in pairs for equal in FEELINGS]
+        self.n = n
+        self.pairs = dict.fromkeys(
+            FEELINGS, (1 << n * (n - 1) // 2) - 1
+        )  # by the feeling where they are equal: those that may decide, as bits
 
     def __call__(self, scene: Scene) -> str:
-        worlds: dict[str, list[World]] = {feeling: [] for feeling in FEELINGS}
-        for world in self.possible:
-            worlds[feeling_in(world, scene)].append(world)
-        feeling = max(FEELINGS, key=lambda feeling: len(worlds[feeling]))
-        self.possible = worlds[feeling]
+        differ = 0  # the pairs of which one property is True and the other is not: they are met once
+        for one, pairs in enumerate(_pairs_with(self.n)):
+            if scene >> one & 1:
+                differ ^= pairs
+        left = {
+            feeling: {equal: pairs & (~differ if equal == feeling else differ) for equal, pairs in self.pairs.items()}
+            for feeling in FEELINGS
+        }
+        feeling = max(FEELINGS, key=lambda feeling: sum(pairs.bit_count() for pairs in left[feeling].values()))
+        self.pairs = left[feeling]
         return feeling
+
+    @property
+    def possible(self) -> list[World]:
+        """The worlds that fit all answers."""
+        pairs = enumerate(itertools.combinations(range(self.n), 2))
+        return [(*pair, equal) for place, pair in pairs for equal, left in self.pairs.items() if left >> place & 1]
 
 
 def _draw_worlds(rng: Draw, case: int) -> dict[str, Any]:
@@ -158,6 +179,7 @@ deciding_pair = Exercise(
         "Write the numbers of the properties in binary. With one question for each digit you learn in which digits the two numbers differ.",
         "Choose a digit in which they differ. Exactly one of the two has a 1 there. So among the properties with a 1 there you look for one, not for two.",
     ),
+    cases=1,
 )
 
 

@@ -55,13 +55,12 @@ SETTINGS = {
     "skip, norm": StackSetting(skip=True, norm=True),
     "skip, norm, matrix": StackSetting(skip=True, norm=True, straight=True),
     "skip, post-norm": StackSetting(skip=True, post=True),
-    "all, post-norm": StackSetting(skip=True, ffn=True, post=True),
 }
 
 WITHOUT_SKIP = {
     "attention": "attention alone",
     "ffn": "with an FFN",
-    "only its length": "no FFN, vectors shortened as it would",
+    "only its length": "no FFN, vectors cut to the FFN's length",
     "ffn, same length": "FFN, output as long as its input",
     "no relu, same length": "the same without its ReLU",
     "ffn, four times": "FFN, output four times as long",
@@ -71,9 +70,8 @@ WITH_SKIP = {
     "skip": "attention and skip",
     "skip, norm": "skip and pre-norm",
     "all": "skip, pre-norm and FFN",
-    "skip, norm, matrix": "the same without its ReLU, as long as with it",
+    "skip, norm, matrix": "a plain matrix for the FFN, at its length",
     "skip, post-norm": "skip and post-norm",
-    "all, post-norm": "skip, post-norm and FFN",
 }
 
 

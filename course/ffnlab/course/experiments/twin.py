@@ -41,13 +41,12 @@ def mean_activations(model: toy_transformer.ToyTransformer) -> torch.Tensor:
 
 
 @torch.no_grad()
-def score_sentences(
+def right_words(
     model: toy_transformer.ToyTransformer, ffn: bool = True, instead: torch.Tensor | None = None
-) -> dict[str, float]:
-    """What a model writes by itself after the creature, always the most probable word, in all 1,792 held-out scenes.
+) -> torch.Tensor:
+    """Which words are right of what a model writes by itself after the creature, always the most probable one: booleans [scenes, T].
 
-    ffn: False switches the FFN off. instead: activations [T, d_ff] that take the place of the neurons' own.
-    "proper": the share of scenes in which all words are right but for those that name a way, a feeling or a sight. "right": in which all words are.
+    The scenes are the 1,792 held-out ones. ffn: False switches the FFN off. instead: activations [T, d_ff] that take the place of the neurons' own.
     """
     sentences = toy_transformer.tensor([world.wish(scene) for scene in world.scenes(held_out=True)])
     written = sentences[:, :GIVEN]
@@ -56,9 +55,19 @@ def score_sentences(
         hidden = model.hidden(x) if instead is None else instead[:length].expand(len(x), -1, -1)
         best = model.say(x, hidden if ffn else None)[:, -1].argmax(-1)
         written = torch.cat([written, best[:, None]], dim=1)
-    same = written == sentences
+    return written == sentences
+
+
+def score_sentences(
+    model: toy_transformer.ToyTransformer, ffn: bool = True, instead: torch.Tensor | None = None
+) -> dict[str, float]:
+    """Shares of the scenes, of what `right_words` finds.
+
+    "proper": in which all words are right but for those that name a way, a feeling or a sight. "right": in which all words are.
+    """
+    same = right_words(model, ffn, instead)
     free = [world.WAY, world.FEELING, world.SIGHT]
-    fixed = [place for place in range(sentences.shape[1]) if place not in free]
+    fixed = [place for place in range(same.shape[1]) if place not in free]
     return {"proper": same[:, fixed].all(1).float().mean().item(), "right": same.all(1).float().mean().item()}
 
 
