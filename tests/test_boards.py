@@ -205,12 +205,9 @@ def test_what_notebook_00_says_of_sixteen_other_models_of_each_kind() -> None:
         found = [one[name]["proper"] for one in fresh_runs(kind)]
         return f"{100 * min(found):.0f}", f"{100 * max(found):.0f}"
 
-    few, many = [], []
-    for one in fresh_runs("twins"):
-        found = one["writes off"]["proper"]
-        (few if found < 0.01 else many).append(found)
-    assert len(few) == 14 and "Fourteen write fewer than one proper sentence in a hundred" in said
-    assert "the two others {:.0f} and {:.0f} %.".format(*sorted(100 * found for found in many)) in said
+    *few, second, most = sorted(one["writes off"]["proper"] for one in fresh_runs("twins"))
+    assert len(few) == 14 and max(few) < 0.01 and "Fourteen write fewer than one proper sentence in a hundred" in said
+    assert f"the two others {100 * second:.0f} and {100 * most:.0f} %." in said
     assert (
         "The sixteen others write {} to {} % proper ones, and eleven of them over 90 %.".format(
             *share("twins", "writes mean")
