@@ -165,7 +165,7 @@ set -m; { summary=; status=0; \
 step "pytest" env OMP_NUM_THREADS=1 $(BIN)/pytest -p no:nbval -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS); \
 wait $$! || status=1; cat "$$beside/output"; summary+=$$(cat "$$beside/summary")$$'\n'; \
 echo "── run"; printf '%s' "$$summary"; \
-echo "── left for make sweep: nine notebooks in a browser, kept answers on draws for which the record is up to date, and a few long tests"; \
+echo "── left for make sweep: a JupyterHub, CONTRIBUTING.md step by step, nine notebooks in a browser, kept answers on draws for which the record is up to date, and a few long tests"; \
 echo "── skipped"; sed -n 's/^SKIPPED/ /p' "$$log" | grep . || echo "  nothing"; \
 exit $$status
 endef

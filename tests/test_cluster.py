@@ -130,6 +130,7 @@ def until(holds: Callable[[], object], team: pool.GradingPool | None = None) -> 
     raise AssertionError("it has not come to that in a minute")
 
 
+@pytest.mark.sweep
 def test_workers_come_late_freeze_and_end_and_the_scheduler_knows_nothing_of_this_project(
     machines: Machines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -78,6 +78,7 @@ def announce(project: Path, counted: str) -> None:
         path.write_text(text, encoding="utf-8")
 
 
+@pytest.mark.sweep
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_whoever_follows_the_page_ends_green(tmp_path: Path) -> None:

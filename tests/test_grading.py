@@ -324,7 +324,8 @@ def test_under_plain_nbgrader_markings_that_a_class_has_kept_are_not_computed_ag
     )
 
 
-@pytest.mark.parametrize("count", often([4, 12], [4]))
+@pytest.mark.sweep
+@pytest.mark.parametrize("count", [4, 12])
 def test_plain_nbgrader_gives_the_same_scores_where_it_gives_one(
     count: int, class_folder: ClassFolder, plain: ClassFolder, tmp_path: Path
 ) -> None:

@@ -56,6 +56,7 @@ pytestmark = [
     needs_bubblewrap,
     needs_chromium,
     pytest.mark.slow,
+    pytest.mark.sweep,
 ]
 
 

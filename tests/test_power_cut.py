@@ -59,7 +59,7 @@ def mount(image: Path, place: Path, kind: str) -> Path:
     return place
 
 
-@pytest.fixture(params=["xfs", "ext4"])
+@pytest.fixture(params=[pytest.param("xfs", marks=pytest.mark.sweep), "ext4"])
 def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Disk]:
     made = Disk(tmp_path, request.param)
     if shutil.which(f"mkfs.{request.param}") is None:

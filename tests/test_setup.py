@@ -378,7 +378,8 @@ def test_make_test_ends_with_what_failed_and_what_was_skipped(tmp_path: Path) ->
         "  ok      pytest",
         "  FAILED  mypy",
         "  ok      nbval on the solutions",
-        "── left for make sweep: nine notebooks in a browser, kept answers on draws for which the record is up to date, and a few long tests",
+        "── left for make sweep: a JupyterHub, CONTRIBUTING.md step by step, nine notebooks in a browser, "
+        "kept answers on draws for which the record is up to date, and a few long tests",
         "── skipped",
         "  [2] tests/test_browser.py:9: no chromium",
         "  [2] tests/test_browser.py:9: no chromium",
