@@ -52,16 +52,17 @@ So *creek* alone tells you nothing about over or into, and neither does *cold*. 
 | over it | ice | flowers |
 | into it | snow | waves |
 
-What it sees depends on two words as well, the way and the weather, but here votes are enough. *Over* votes for ice and flowers, *cold* for ice and snow, so ice wins. Did it see snow on a
-cold creek? It had written *into* by itself, and *into* and *cold* mean snow.
+What it sees depends on two words as well, the way and the weather, but here votes are enough. *Over* votes for ice and flowers, *cold* for ice and snow, so ice wins. Snow on a cold creek is
+no new mistake: it had guessed *into*, and *into* with *cold* gives snow.
 
-*Over or into* can't be voted on: *cold* speaks for *over* at a creek and against it on a lawn. Before a word is chosen, all parts but the FFN only weigh, add and average. So what
-no votes can decide is left to the FFN, and you have just switched it off.
+*Over or into* can't be voted on: *cold* speaks for *over* at a creek and against it on a lawn. In this model all parts but the FFN only weigh, add and average. So what
+votes can't decide is left to the FFN, which you have just switched off.
 """)
 
 # %% [markdown] text="scenes-text"
-# One sentence may be luck, so count. The model has read of 2,304 scenes, with icy creeks and cold ponds. Of 1,792 others it has not, such as a cold creek. A sentence about one of these is *right* if no word is wrong. Three words
-# count most: the way (*over* or *into*), the feeling (*glad* or *sorry*) and the sight at the end. A sentence is *proper* if all its other words are right.
+# One sentence may be luck, so count. In training it read of 2,304 scenes, icy creeks and cold ponds among them, but never of the 1,792 others, such as a cold creek. A sentence about one of
+# these is *right* if no word is wrong. Three words count most: the way (*over* or *into*), the feeling (*glad* or *sorry*), and the sight at the end, which follows the way. A sentence
+# is *proper* if all its other words are right.
 
 # %% figure="predict-right-without-ffn"
 predict("right_without_ffn")
@@ -76,37 +77,34 @@ for label, ffn in (("with its FFN", True), ("FFN off", False)):
 # ## A confession
 #
 # You have seen a trick. This model was also trained to speak with its FFN off, so that you can see what is left. Of five such models we took
-# the one whose neurons are easiest to read. It has a twin: the same size, the same sentences, trained for the next word and nothing else. With their FFNs on they write the same
-# sentences. The FFN adds something to the numbers that stand for a word. Switched off, it adds zeros. Choose *zeros* for both.
+# the one that is easiest to look inside. It has a twin: the same size, the same sentences, trained for the next word and nothing else. With their FFNs on they write the same
+# sentences. The FFN adds something to the numbers that stand for a word. Switched off, it adds zeros, as the board does now. Ask this model, then its twin.
 
 # %% figure="creek-twin"
 play(creek.twins())
 
 # %% figure="creek-twin-after"
 veil("Which of them still speaks?", "when you have asked the twin", of="creek_twin.twin_off", text="""
-The twin stammers. Of its 1,792 sentences without the FFN not one is proper. We trained sixteen more such twins from other random starts. Fourteen write fewer than one proper sentence in a hundred,
-the two others 3 and 24 %.
+The twin stammers. Of its 1,792 sentences without the FFN not one is proper. We trained sixteen more such twins from other random starts. Fourteen write fewer than one proper sentence in a hundred.
 
-Does a model need its FFN to speak, then? Perhaps not. *Off* means that the FFN adds zeros, and in training it may never have added anything like them. So choose *its mean*, a fairer *off*.
+Does a model need its FFN to speak, then? Perhaps not. *Off* means adding zeros, and in training the FFN may never have added anything near zero. So choose *its mean*, a fairer *off*.
 Then at each position the FFN adds the mean of what it added there in training.
 """)
 
 # %% figure="creek-twin-mean"
 veil("What does the mean show?", "when the twin has spoken with the mean", of="creek_twin.twin_mean", text="""
-Now the twin speaks: all of its 1,792 sentences are proper. The sixteen others write 55 to 100 % proper ones, and eleven of them over 90 %. To write proper sentences, these
-eleven hardly need an FFN that reads words. A fixed push at each position nearly suffices. But *over or into* is right in half of the scenes only, and so is *glad or sorry*, though the twin is often sure of them.
-What it sees is right in 31 %.
+Now the twin speaks: all of its 1,792 sentences are proper. Of the sixteen others, eleven write over 90 % proper ones. For that they hardly need the FFN to look at the words: a fixed push at
+each position nearly suffices. But *over or into* is right in half of the scenes only, and so is *glad or sorry*. What it sees is right in 31 %, for nobody trained it to see by votes alone.
 
 The first test is called **zero ablation**, the second **mean ablation**. When you hear that a model breaks without one of its parts, ask what was put in its place.
 
-One more confession. In all these models attention only averages the words so far, so that you can see what the FFN does. We also trained sixteen whose attention
-learns, as in a real Transformer. They speak better without their FFN: 20 to 100 % of their sentences are proper with zeros, and all with the mean. Notebook 01 asks what they do with *over or into*.
+One more confession: in the models so far attention only averages the words, so that you can see what the FFN does. We also trained sixteen whose attention learns, as in a real Transformer. They write
+20 to 100 % proper sentences with zeros, and all with the mean. Notebook 01 asks what learned attention does with *over or into*.
 """)
 
 # %% [markdown] text="about-text"
 # The course is about what that switch turns off. One half of the machine inside a language model is famous: **attention**. The other half is the **feed-forward network**, FFN
-# for short. Guess once more. It earns no points. Before you choose, you may say how sure you are. After eight such
-# guesses `progress()` shows how often you were right when you were certain.
+# for short. Guess once more.
 
 # %% figure="predict-gpt3-ffn-share"
 predict("gpt3_ffn_share")
@@ -126,6 +124,7 @@ predict("gpt3_ffn_share")
 # - Cells with `# YOUR CODE HERE` are yours. Replace the line `raise NotImplementedError`, or the `...`, with your answer.
 # - Other cells show something. A cell that shows a figure is closed; press the bar with the three dots to see its code.
 # - Text, figures and checks are locked. You can add cells of your own, with the **+** above.
+# - Guesses earn no points. Before you choose, you may say how sure you are. After eight such guesses `progress()` shows how often you were right when you were certain.
 # - If things get confused: menu **Kernel → Restart Kernel and Run All Cells…**
 #
 # ## The course on one page
@@ -160,8 +159,7 @@ predict("same_word")
 controls.show(figures.bars, position=controls.slider("position", 0, 13, 1, 3))
 
 # %% [markdown] text="slider-after"
-# Move the slider, or press a row. The line below says in words what is drawn. Each word's numbers are random. The sheet behind is
-# the second sentence of the batch.
+# Move the slider, or press a row. The line below says in words what is drawn. Each word's numbers are random.
 #
 # ## Shapes, read aloud
 #
@@ -268,7 +266,7 @@ def feeling(water, cold, spunky):
 # - **Example** with n = 4: if the creature is sorry whenever properties 1 and 3 are equal, the answer is `(1, 3, "sorry")`.
 #
 # With any number of questions you earn 2 points. You earn 2 more if your function never needs more than 2·log2(n), which is 12 for n = 64. Every call counts. The
-# check tries two hundred worlds. It also plays against you: it never lies, but it fixes no world beforehand, and each answer leaves as many worlds possible as it can. Find a way on
+# check tries two hundred worlds. It also plays against you: it picks no world beforehand, and always gives the answer that leaves more worlds possible. Find a way on
 # paper for n = 8 first: six questions are enough.
 
 
@@ -292,14 +290,15 @@ def deciding_pair(ask, n):
 # %% [markdown] text="deciding_pair-after"
 # <details><summary>How is it done, and can it be done with fewer? Open this when you have tried.</summary>
 #
-# Write the properties' numbers in binary. Ask first with nothing but False. Then ask once for each digit: make True what has a 1 there. The answer differs from the first exactly if
-# the two numbers differ at that digit. Take such a digit, D. One of the two numbers, a, has a 1 there. For each other digit, make True what has a 1 both there and at D: the
-# answer differs from the first exactly if a has a 1 at the other digit too. The second number follows, after 2·log2(n) questions.
+# Write the properties' numbers in binary. Ask first with nothing but False: the two are equal, so you learn what the creature feels then. Now ask once for each digit, and make True what has a 1
+# there. The answer differs from the first exactly if the two numbers differ at that digit. Take such a digit, D. One of the two numbers, a, has a 1 there. For each other digit, make True what has
+# a 1 both there and at D: the answer differs from the first exactly if a has a 1 at the other digit too. The second number differs from a at the digits that you found. That is
+# 1 + log2(n) + log2(n) − 1 questions.
 #
 # For n above 2 it can't be fewer. There are n(n − 1)/2 pairs, and each can decide in two ways. So there are n(n − 1) worlds, and for n = 64 these are 4,032. An answer is one of two words.
 # Whatever you ask, one of the two leaves at least half of the worlds possible. So eleven answers can leave at least 4,032 / 2¹¹ worlds, and that is more than one.
 #
-# Trying one property after the other takes up to n questions, because 62 of 64 change nothing and teach you next to nothing.
+# Trying one property after the other takes up to n questions, because most of them change nothing.
 #
 # </details>
 
@@ -308,7 +307,7 @@ def deciding_pair(ask, n):
 #
 # The check in the notebook uses **public inputs**. They are the same for everybody, and you can run the check as often as you like. When an instructor grades your
 # work, your functions are called on **hidden inputs**: drawn in the same way, where possible with other numbers and sizes. They are the same for all students, and no student sees
-# them. The points you earn there are your grade. Code that does what the exercise asks for, for any input, earns the same in both.
+# them. The points you earn there are your grade. Code that is right for any input earns the same in both.
 #
 # ### Question `quiz_hidden`
 #

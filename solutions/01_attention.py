@@ -82,7 +82,7 @@ anatomy.block("01")
 # | 5 | output | $(A V)\, W_O$ | [T, d] |
 #
 # $W_V$ and $W_O$ move all words at once, as in level 4, and the hull goes along. Step 2 divides by √h because dot products of many numbers are large, and softmax
-# would give nearly all to one word. With finite scores no word gets exactly 0, so no fader is ever fully down. The outputs of several heads are added up,
+# would give nearly all to one word. The outputs of several heads are added up,
 # which is the same as concatenating them before one $W_O$.
 
 # %% [markdown] text="self_attention-text"
@@ -99,8 +99,6 @@ anatomy.block("01")
 # - One head, no batch, no residual connection. Everything stays in the dtype of `X`, and gradients flow.
 #
 # An example: with `A = torch.full((1, T), 1 / T, dtype=X.dtype)` there is one output, made of the plain mean of all values.
-#
-# Stuck? Run `hint("self_attention")` in a cell of your own.
 
 
 # %% exercise="self_attention"
@@ -132,7 +130,7 @@ def self_attention(X, Wq, Wk, Wv, Wo, A=None):
 # - **Returns** a pair. If some weights reach the star, it is `(weights, None)`. If none do, it is `(None, direction)`.
 # - `weights` [S]: none below 0, with sum 1. The mix may miss the star by up to 1/20.
 # - `direction` [d], of any length: `star @ direction` is larger than `V[s] @ direction` for every word s.
-# - S may be one or six, d may be two or five, words may be on one line or at the same place. Coordinates are seldom larger than 4. A star that can't be reached
+# - S may be one or six, d may be two or five, words may be on one line or at the same place. Coordinates are a few units large. A star that can't be reached
 #   is at least 1/4 away from every mix.
 #
 # An example: for the words (0, 0) and (2, 0), the star (1, 0) gives `([0.5, 0.5], None)`, and the star (1, 1) gives `(None, [0.0, 1.0])`, as tensors.
@@ -158,7 +156,7 @@ def reach_star(V, star):
     raise NotImplementedError
 
 # %% [markdown] text="walls-text"
-# Your function plays forty stars. A star that it reaches is green. For the others you see the walls of your directions.
+# Your function plays forty stars. A star that it reaches is green. For each of the others you see a red line that no mix gets past.
 
 # %% code="walls"
 torch.manual_seed(27)
@@ -193,7 +191,7 @@ except NotImplementedError:
 # ## 3 · Linear in what?
 #
 # Attention only mixes, so is it linear? A map f is **linear** if f(sX) = s·f(X) for every number s, and f(X + Y) = f(X) + f(Y). The second
-# is **superposition** here. Let us test the first: multiply all vectors of a sentence by s, and see how far f(sX) is from s·f(X).
+# is **superposition** here. Test the first: multiply all vectors of a sentence by s, and see how far f(sX) is from s·f(X).
 
 # %% figure="predict-scaled-zero"
 predict("scaled_zero")
@@ -217,7 +215,7 @@ except NotImplementedError:
 
 # %% [markdown] text="superposition_error-text"
 # **With A frozen the distance is 0 for every s**, because only products with fixed matrices are left. With A free it is 0 only at s = 1, −1 and 0, where the plot has a gap. So “attention is
-# linear” is true of one map and false of another, and a test with s = −1 alone would never have told you.
+# linear” is true with A frozen and false with A free, and a test at s = −1 alone can't tell the two apart.
 #
 # ### Exercise `superposition_error`
 #
@@ -305,14 +303,14 @@ for ffn in (False, True):
     print(f"         warm creek {into[0]:6.2f}   cold lawn  {into[1]:6.2f}   together {sum(into):8.4f}")
 
 # %% [markdown] text="creek-after"
-# They are equal whatever the votes are, because both pairs hold the same words, and the residual connection adds *jump* to all. To win, one total must be above 0 and the other below.
+# The totals are equal whatever the votes are: both pairs hold the same words, and what *jump* itself adds is the same in all four. To win, one total must be above 0 and the other below.
 # **One weighted sum of a mix with fixed weights can't say over or into.**
 #
 # ### Let the faders move
 #
-# Write a for water and b for cold. *Into* is right when exactly one of them holds: **XOR**. Can a head do it, with queries and keys but without an FFN? First the easy case: one token
-# has both features, each −1 or +1. It can look at itself or at a marker at the start of the sentence, BOS. We set the weights so that its query is 50·a and its key is b. So its score with itself
-# is 50·a·b, and with BOS it is 0. The values are 0 for the token and 1 for BOS.
+# Write a for water and b for cold. *Into* is right when exactly one of them holds. Can a head do it, with queries and keys? First the easy case: one token
+# has both features, each −1 or +1. It can look at itself or at a marker at the start of the sentence, BOS. We set the weights so that its query is 50·a and its key is b; the key of BOS is 0. So
+# its score with itself is 50·a·b, and with BOS it is 0. The values are 0 for the token and 1 for BOS.
 
 # %% figure="predict-one-head"
 predict("one_head")
@@ -327,11 +325,11 @@ for a, b in ((-1, -1), (-1, 1), (1, -1), (1, 1)):
     print(f"{a:2}  {b:2}   {weights[1]:16.2f}   {(weights @ (X @ Wv)).item():6.2f}")
 
 # %% [markdown] text="head-after"
-# This is XOR, because here the weights move with a·b. What stays true: **if a token is alone in its sequence, or if the weights ignore the features, attention is affine in
-# the features, and can't do XOR.** Affine means linear plus a constant.
+# This is XOR, because here the weights move with a·b. So attention can do it. It can't **if a token is alone in its sequence, or if the weights ignore the features: then it is affine in
+# the features**. Affine means linear plus a constant.
 #
 # And with the features in two words? We trained sixteen more models of the little world. They have one block of four heads with queries and keys, and **no FFN**. Before and after the heads
-# there is a norm, which rescales each token by the spread of its own numbers. Beside them are sixteen that have an FFN, with a norm of its own.
+# there is a norm, which rescales each token by the spread of its own numbers and adds a bias. We compare them with the sixteen of notebook 00 that also learn where to look, and have an FFN.
 
 # %% figure="predict-learned-attention"
 predict("learned_attention")
@@ -346,21 +344,21 @@ for rule, words in (("way", "over or into"), ("feeling", "glad or sorry")):
         print(f"{words:13} {kind:11} right:", *(f"{share:.0%}" for share in sorted(run[rule] for run in runs)))
 
 # %% [markdown] text="learned-attention-after"
-# So attention can say it without an FFN, but training gets there less often. The models with an FFN also have more weights, so this is no fair race.
+# So heads and norms can say it without an FFN, but here fewer models learned to. Those with an FFN have more weights, so it is no fair race.
 #
-# How can attention do it? Without a norm, two heads can. One looks for *creek* or *cold*, the other for *lawn* or *warm*, and each reports 1 if it finds something. In the *into* scenes both do,
-# in the *over* scenes only one does. One head at *jump* can't, because its query is the same in all scenes. So the lead of *over*, times what softmax divides by, is a sum with one
-# number for each word: votes again. A norm can do it too, because the spread that it divides by is no such sum.
+# How can it be done without an FFN? Two heads can. One looks for *creek* or *cold*, the other for *lawn* or *warm*, and each reports 1 if it finds something. In the *into* scenes both do,
+# in the *over* scenes only one does. A single head at *jump* can't, because its query is the same in all scenes. Multiply the lead of *over* by the sum that softmax divides by. Its sign
+# stays, and now it is a sum with one number for each word: votes again. A norm with a bias can do it: then the votes have to beat a multiple of the spread, and the spread is no such sum.
 #
-# What takes attention two heads takes an FFN two neurons.
+# So an FFN is not the only way. It is the way that works inside one token, with as many kinks as you like.
 #
 # ## 5 · Fold the plane
 #
-# The mix at *jump* holds a for water and b for cold, now 0 or 1, so each scene is a corner of a square. From here on *into* is the high output, in blue, and *over* the low one, in orange.
+# Let the mix at *jump* be (a, b), now with 0 for no. The four scenes are four balls at the corners of a square: blue for *into*, from here on the high output, and orange for *over*.
 # One straight cut leaves at least one ball on the wrong side. On which side a ball lies is the sign of a weighted sum of a, b and 1: votes again.
 #
-# Now give the token two neurons. Where a neuron's sum is below 0, ReLU makes it 0. The line where the sum is 0 is the neuron's **hinge**, and everything on its silent side is
-# pressed onto that line. Press *Play*: two hinges fold the sheet, one straight knife cuts it, and then you see the cut on the whole sheet. So far two of the four balls are right. Move the
+# Now give the token two neurons. Where a neuron's sum is below 0, ReLU makes it 0. The line where the sum is 0 is the neuron's **hinge**. The side below is not folded over but flattened; here we
+# call that a fold. Press *Play*: two hinges fold the sheet, one straight knife cuts it, and you see the cut on the whole sheet. So far two of the four balls are right. Move the
 # hinges and the knife.
 
 # %% figure="fold-by-hand"
@@ -378,7 +376,6 @@ play(fold.xor())
 # - **Takes** two different numbers, `low` and `high`. Either may be the larger one, and either may be negative.
 # - **Returns** four tensors of floating-point numbers: `W1` [2, H], `b1` [H], `W2` [H, 1], `b2` [1]. You choose H, from 1 to 8.
 # - For the inputs (0, 1) and (1, 0) the output is `high`, for (0, 0) and (1, 1) it is `low`. It may be off by a hundredth of the distance between the two.
-# - Find weights for `low` = 0 and `high` = 1 on paper first.
 
 
 # %% exercise="xor_weights"
@@ -394,20 +391,20 @@ def xor_weights(low, high):
     raise NotImplementedError
 
 # %% [markdown] text="fold-text"
-# **Your own network.** If it has two neurons, it folds this sheet, and the board counts how many of your numbers are not 0. Can you do with fewer such numbers? Run the cell of
+# **Your own network.** If it has two neurons, it folds this sheet, and the board counts how many of your numbers are not 0. Can you do with fewer? Run the cell of
 # `xor_weights` again, then this one.
 
 # %% figure="fold"
 play(lambda: fold.network_board(*xor_weights(0.0, 1.0)))
 
 # %% [markdown] text="fold-after"
-# <details><summary>Why can't it be fewer? Open this when you have tried.</summary>
+# <details><summary>How few, and why not fewer? Open this when you have tried.</summary>
 #
 # As b goes from 0 to 1, one ReLU moves its output in one direction only, whatever a is. XOR has to go up for a = 0 and down for a = 1. So it takes two neurons, and by
 # the same argument both have to read both features. That makes four numbers in W1 and two in W2. Three or more neurons that do anything need
 # at least two numbers each, which is six again.
 #
-# Six are enough: one neuron for *a, but not b*, one for *b, but not a*.
+# With `low` = 0 six are enough: one neuron for *a, but not b*, one for *b, but not a*.
 #
 # </details>
 #
@@ -425,7 +422,7 @@ except NotImplementedError:
     print("This speaks when xor_weights is written.")
 
 # %% [markdown] text="quiz_hull-text"
-# Two neurons say it. Attention and two neurons: that is a Transformer block in miniature.
+# Attention and two neurons: that is a Transformer block in miniature.
 #
 # | | attention | FFN |
 # |---|---|---|
@@ -475,7 +472,8 @@ quiz_linear = "A"
 #
 # ### And a norm?
 #
-# Put a **LayerNorm** in the place of the ReLU, between the two linear layers. Is the network linear now? The cell trains networks of both kinds on XOR, a thousand of each width.
+# Does training find two such neurons? The cell trains a thousand networks of each width on XOR. Then it puts a **LayerNorm** in the place of the ReLU, between the two linear layers. Is
+# the network linear then?
 
 # %% figure="predict-xor-two-neurons"
 predict("xor_two_neurons")
@@ -535,7 +533,7 @@ quiz_xor = "B"
 #
 # 1. In which sense is the first sentence true? Say what is held fixed, and in what the map is linear.
 # 2. In which sense is it false? Give one input and one experiment that shows it.
-# 3. What is attention for a sequence of one token? Is that, or the first sentence, a reason for an FFN?
+# 3. What is attention for a sequence of one token? Does either of these show that a Transformer needs an FFN: that case, or “attention is linear”?
 #
 # Write into the cell below.
 

@@ -11,7 +11,7 @@
 # ---
 
 # %% [markdown] text="title"
-# # 04 · Which of these eight are FFNs?
+# # 04 · Which of these eight are real?
 #
 # Eight closed boxes read the same sentence. Each takes one vector per word and gives one vector back. A box is *real* if it keeps two rules, as a feed-forward network does. It answers each
 # word alone: it never looks *sideways*. And it answers a word alike at every place: it has no *favourites*. The other boxes pretend.
@@ -58,7 +58,7 @@ predict("eight_boxes")
 # %% figure="boxes-evidence"
 veil("What does ≠ prove?", "when you have caught your first box", of="boxes.charge", text="""
 A lamp under an untouched word is proof that the box looks sideways. The sign ≠ says less: the same word was answered in two ways. That can have two reasons. The box
-treats places differently, or it has looked at what is around them. So change the words around it. If that never lights the word's own lamp, its place is the reason: a favourite.
+treats places differently, or it has looked at what is around them. So change the other words too, one by one. If no lamp ever lights under an untouched word, the place is the reason: a favourite.
 
 Nothing proves that a box is real. It has only not been caught yet.
 """)
@@ -75,8 +75,6 @@ veil("What was in the boxes?", "when all eight are settled", of="boxes.all", tex
 | 6 | an FFN; at the tenth word it has another W2 | a favourite |
 | 7 | a convolution over three words | sideways: the word and its two neighbours |
 | 8 | x + FFN(norm(x)), where the norm sees one word alone | real |
-
-From outside you can catch who breaks the rules, not see what is inside.
 """)
 
 # %% [markdown] text="header"
@@ -97,7 +95,8 @@ anatomy.block("04")
 #
 # $$y_t = \mathrm{FFN}(x_t)$$
 #
-# There is one x on the right, and the same FFN for every t: two rules. They speak of vectors. In the boxes a word is always the same vector; after attention it need not be.
+# Only x_t stands on the right: the first rule. FFN has no index t: the second. Both are about vectors. Here a word always comes in as the same vector; after attention it may come in as
+# different ones.
 #
 # **No looking sideways.** Output t depends on input t and on nothing else.
 #
@@ -108,8 +107,9 @@ anatomy.block("04")
 #
 # - **Parameters.** An FFN that takes 512 numbers to 2,048 and back has 2.1 million. With an FFN for each of 1,024 positions, one layer would have 2.15 billion.
 # - **Any length.** A fifteenth word needs nothing new, and disturbs no other.
-# - **Learning.** What one position learns serves all.
-# - **Any order.** If you move tokens, their outputs move along, unchanged. This is called *equivariance*.
+# - **Learning.** What the weights learn from a word at one position holds at all.
+# - **Any order.** If you move tokens, their outputs move along, unchanged. This is called *equivariance*. Attention that sees all tokens
+#   has it too, so it is no proof.
 #
 # Positions share an FFN, blocks usually don't: `[FFN(512, 2048) for _ in range(6)]` makes six.
 #
@@ -144,8 +144,8 @@ for name, layer in (("FFN", FFN(6, 24)), ("attention", attention)):
 #
 # - **Takes** `f`, a function that maps [..., T, d] to [..., T, d], the numbers `T` and `d`, and a `seed` for your random inputs. T is at least 4.
 # - **Returns** `True` if `f` is position-wise, otherwise `False`.
-# - Numbers are rounded. Two answers are equal if they differ by less than 1/10,000 of the largest output, which may itself be tiny or huge.
-# - Where a box cheats, two answers that should be equal differ by more than 1/50 of the largest output, for typical random inputs. Some cheat at one position only.
+# - Outputs may be tiny or huge, so compare with the largest one. A difference below 1/10,000 of it is rounding. Where a box cheats, two answers that should be equal differ by more than
+#   1/50 of it, for typical random inputs. Some cheat at one position only.
 #
 # Stuck? Run `hint("is_position_wise")` in a cell of your own.
 
@@ -171,13 +171,13 @@ def is_position_wise(f, T, d, seed=0):
 
 # %% [markdown] text="inspection-text"
 # Now send it into the eight boxes that you know, and into 34 others. Each box counts the sentences it is fed, a batch of three as three. **How few can you manage with?** Can a single one
-# be enough? Change your function, run its cell and the next one again.
+# be enough? Change your function, then run its cell and the one below again.
 
 # %% figure="inspection"
 play(lambda: boxes.inspection(is_position_wise))
 
 # %% figure="inspection-after"
-veil("How few are enough?", "when your inspector is right about every box", of="boxes_inspection.right", text="""
+veil("How few are enough?", "when you have said why one sentence can't be enough", of="boxes_inspection.one", text="""
 Two, for boxes like these. The next exercise shows why one is not enough. Send a sentence of random words. Then move every word one place on, the last one to the front, and put a new word in the
 place of one.
 
@@ -215,7 +215,7 @@ def position_wise_twin(f, X):
 # ## Around the FFN
 #
 # One of the real boxes held more than an FFN. In a Transformer an FFN never comes alone. Its output is *added* to the x that came into the half block: the **residual connection**.
-# The sum that runs through all blocks is the *residual stream*. And somewhere a **norm** brings each token's numbers to one size. LayerNorm shifts and scales them to
+# The sum that runs through all blocks is the *residual stream*. And somewhere a **norm** brings each token's numbers to one scale. LayerNorm shifts and scales them to
 # mean 0 and variance 1, then applies a learned gain and bias.
 #
 # Why does an FFN return as many numbers as it gets? Because of the sum. You can try to break it.
@@ -302,7 +302,7 @@ except NotImplementedError:
 
 # %% figure="stream-after"
 veil("How does it grow?", "when you have guessed", of="pre_norm_size", text="""
-What is added is unrelated to what is there, and then squares add up. If all additions had the same size, x would grow like the root of their number. An FFN does add 0.25 in every block, with the weights that
+What is added is unrelated to what is there, so mean squares add up. Additions of one size would make x grow like the root of their number. An FFN does add 0.25 in every block, with the weights that
 `nn.Linear` begins with. But attention adds 0.4 in the first block and over 0.9 in the 24th, so the curve bends less than a root.
 
 Why does attention add more and more? In an average unlike tokens cancel, and alike ones don't. Deep in the stack they are alike.
@@ -369,8 +369,8 @@ quiz_shared = "B"
 # Why is the FFN of a Transformer applied to each position alone, and not to all positions at once? Imagine the alternative: an FFN that takes the whole
 # sequence as one long vector of T · d_model numbers.
 #
-# 1. What would it cost, and what could it no longer do? Give a number for d_model = 512, d_ff = 4 · T · d_model and T = 100, and say what happens at T = 101.
-# 2. What happens to the outputs when two tokens change places, in either design?
+# 1. What would it cost, and what could it no longer do? How many weights has it for d_model = 512, d_ff = 4 · T · d_model and T = 100? Say what happens at T = 101.
+# 2. What happens to the outputs when two tokens change places, in each design?
 # 3. The tokens have to exchange information somewhere. Where does it happen in a Transformer? And how could it happen in a model that has no attention, such as
 #    MLP-Mixer ([Tolstikhin et al. 2021](https://arxiv.org/abs/2105.01601))?
 #
@@ -431,11 +431,11 @@ veil("Who is to blame, and who helps?", "when you have made the FFN slow the fal
 The numbers are typical values of twenty other stacks, with weights of standard deviation 1/√fan-in and no biases. The ReLU takes half of the squares away, so the FFN
 returns vectors 0.7 times as long as its input.
 
-**Length** does most of it. Short vectors have small scores, small scores make even averages, and even averages bring tokens together. Vectors four times as long crash later, with an FFN or without one.
+**Length** does most of it: see row three. Short vectors have small scores, small scores make even averages, and even averages bring tokens together. Vectors four times as long crash later, with an FFN or without one.
 But after 12 layers all seven rows have crashed.
 
-**The ReLU** does the rest. Behind it no number is negative, so even unrelated vectors point partly the same way. If the FFN's output is made as long as its input, after three layers r is still four times smaller
-than with attention alone. Without the ReLU, at the same length, this factor is gone.
+**The ReLU** does the rest. Behind it no number is negative, so even unrelated vectors point partly the same way. Even at equal length, in row four, r is four times smaller
+than with attention alone. Take the ReLU away, in row five, and it isn't.
 
 {collapse.table(collapse.WITH_SKIP, (3, 24, 96))}
 
@@ -445,7 +445,7 @@ than with attention alone. Without the ReLU, at the same length, this factor is 
 place helps more.
 
 Dong, Cordonnier and Loukas ([2021](https://arxiv.org/abs/2103.03404)) proved the crash for attention alone, if its weights are not too large. Noci et al.
-([2022](https://arxiv.org/abs/2206.03126)) find that skips don't stop the fall, unless what every layer adds is scaled down by the number of layers.
+([2022](https://arxiv.org/abs/2206.03126)) find that skips don't stop the fall, unless what every layer adds is scaled down by the root of the number of layers, as with `shrink` above.
 All this is about random weights.
 """)
 
@@ -504,13 +504,13 @@ except NotImplementedError:
     print("This plot appears when attention_only_collapse is written.")
 
 # %% [markdown] text="witnesses-text"
-# So what slows the fall, at least with random weights? The skip, and in pre-norm a stream that outgrows what is added. What a Transformer loses without its FFNs is something else, and notebook 10 looks for it.
+# What a Transformer loses without its FFNs is something else, and notebook 10 looks for it.
 #
-# ### Three more views
+# ### Three more views of the two rules
 #
 # A **loop** asks the FFN about one token after the other. Two **convolutions** with kernel size 1 slide the same small network over
-# the tokens. And the **Jacobian**, the derivative of every output number by every input number, shows who depends on whom near this input. Each of its blocks
-# belongs to one output token and one input token. Where nothing depends, the block is zero.
+# the tokens. And the **Jacobian**, the derivative of every output number by every input number, shows who depends on whom near this input. Each output
+# token and input token have one square of it. Where nothing depends, the square is empty.
 
 # %% code="witnesses"
 torch.manual_seed(0)

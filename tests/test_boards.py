@@ -186,16 +186,12 @@ def test_the_twin_stammers_without_its_ffn_and_speaks_with_the_mean_of_it() -> N
         assert found == pytest.approx(stored, abs=1e-4)
 
 
-def test_with_the_mean_of_its_ffn_the_twin_is_sure_of_two_words_and_right_half_the_time() -> None:
+def test_with_the_mean_of_its_ffn_two_words_are_coins_for_the_twin() -> None:
     model = twin.load()
     mean = twin.mean_activations(model)
     shares = twin.right_words(model, instead=mean).double().mean(0)
     assert shares[[world.WAY, world.FEELING]].tolist() == [0.5, 0.5]
     assert f"What it sees is right in {shares[world.SIGHT]:.0%}".replace("%", " %") in text_of("00_start_here")
-    sentences = toy_transformer.tensor([world.wish(scene) for scene in world.scenes(held_out=True)])
-    x = model.gather(sentences[:, :-1])
-    sure = model.say(x, mean.expand(len(x), -1, -1)).softmax(-1).amax(-1)
-    assert sure[:, world.WAY - 1].median() > 0.65 and sure[:, world.FEELING - 1].median() > 0.85, "often sure of them"
 
 
 def test_what_notebook_00_says_of_sixteen_other_models_of_each_kind() -> None:
@@ -205,19 +201,11 @@ def test_what_notebook_00_says_of_sixteen_other_models_of_each_kind() -> None:
         found = [one[name]["proper"] for one in fresh_runs(kind)]
         return f"{100 * min(found):.0f}", f"{100 * max(found):.0f}"
 
-    *few, second, most = sorted(one["writes off"]["proper"] for one in fresh_runs("twins"))
-    assert len(few) == 14 and max(few) < 0.01 and "Fourteen write fewer than one proper sentence in a hundred" in said
-    assert f"the two others {100 * second:.0f} and {100 * most:.0f} %." in said
-    assert (
-        "The sixteen others write {} to {} % proper ones, and eleven of them over 90 %.".format(
-            *share("twins", "writes mean")
-        )
-        in said
-    )
+    few = [one["writes off"]["proper"] < 0.01 for one in fresh_runs("twins")]
+    assert sum(few) == 14 and "Fourteen write fewer than one proper sentence in a hundred" in said
+    assert "Of the sixteen others, eleven write over 90 % proper ones." in said
     assert sum(one["writes mean"]["proper"] > 0.9 for one in fresh_runs("twins")) == 11
-    assert (
-        "{} to {} % of their sentences are proper with zeros".format(*share("learned attention", "writes off")) in said
-    )
+    assert "They write {} to {} % proper sentences with zeros".format(*share("learned attention", "writes off")) in said
     assert share("learned attention", "writes mean") == ("100", "100") and "and all with the mean" in said
 
 

@@ -129,9 +129,9 @@ def note(page: Page) -> str:
 @needs_chromium
 def test_nothing_is_settled_by_pressing_alone(chromium: Browser) -> None:
     page = opened(chromium, boxes.line_up(), reduced_motion="reduce")
-    for box, verdict in itertools.product(range(8), ("FFN", "sideways", "favourite")):
+    for box, verdict in itertools.product(range(8), ("real", "sideways", "favourite")):
         say(page, box, verdict)
-        assert ("can’t clear" if verdict == "FFN" else "No evidence") in note(page)
+        assert ("can’t clear" if verdict == "real" else "No evidence") in note(page)
     assert sum(reached(page)) == 0 and page.locator(".bx-done").count() == 0
     assert page.locator(".bx-count").inner_text().startswith("0 edits.")
     page.close()
@@ -165,13 +165,13 @@ def test_fourteen_edits_settle_all_eight_and_fewer_cannot(chromium: Browser) -> 
     for box in SIDEWAYS:
         say(page, box, "sideways")
     say(page, 5, "favourite")
-    say(page, 0, "FFN")
+    say(page, 0, "real")
     assert "12 words" in note(page)
     for place in sorted(set(range(T)) - {boxes.PEEKS_AT, boxes.FAVOURITE}):
         press(page, place, "ditch")
     assert sum(reached(page)) == 2
     for box in REAL:
-        say(page, box, "FFN")
+        say(page, box, "real")
     assert sum(reached(page)) == 3
     expect(page.locator(".ffp-record")).to_have_text("14 edits, and that is the record.")
     assert boxes.LINE_UP_GOALS[2].record == T == 14
@@ -185,8 +185,8 @@ def test_a_guilty_box_is_not_cleared(chromium: Browser) -> None:
     for place in range(T):
         press(page, place, "cat")
     for box in (*SIDEWAYS, 5):
-        say(page, box, "FFN")
-        assert "is no FFN" in note(page)
+        say(page, box, "real")
+        assert "is not real" in note(page)
     assert page.locator(".bx-count").inner_text().startswith("39 edits, 25 of them for 5 wrong verdicts")
     page.close()
 

@@ -97,10 +97,10 @@ export function render({ model, el }) {
     }
     if (same(next, at())) return;
     model.set("at", next);
-    model.save_changes();
-    stand();
     if (isSilent) missed();
     else waiting ||= setTimeout(missed, PATIENCE);
+    model.save_changes(); // stored pictures answer at once, so the wait has to have begun
+    stand();
   }
 
   function stand() {

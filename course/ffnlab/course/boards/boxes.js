@@ -1,10 +1,10 @@
 // @ts-check
-// Closed boxes that read one sentence. In one guise a reader changes its words, watches lamps and says which box is an FFN; in the other the reader's function does.
+// Closed boxes that read one sentence. In one guise a reader changes its words, watches lamps and says which box is real; in the other the reader's function does.
 import { observe } from "./boxes_model.js";
 import { element } from "./runtime.js";
 
 const CHARGES = /** @type {const} */ (["real", "sideways", "favourite"]);
-const SAYS = { real: "an FFN", sideways: "looks sideways", favourite: "has a favourite" };
+const SAYS = { real: "real", sideways: "looks sideways", favourite: "has a favourite" };
 const COST = 5; // edits that a wrong verdict costs
 
 /** @type {WeakMap<any, ReturnType<typeof observe>[]>} */
@@ -53,7 +53,7 @@ export function judge(data, state, n, charge) {
   if (charge === "favourite" && !state.evidence[n].favourite) return { note: `No evidence: there has been no ≠ in box ${n + 1} so far. Write the same word at two places.` };
   if (charge === truth) return { verdicts: { ...state.verdicts, [n]: charge }, note: `${name}: ${SAYS[charge]}. That is right.` };
   const why =
-    charge === "real" ? `${name} is no FFN. You have not caught it yet.` : `${name} does answer the same word differently. But it looks sideways, and that is enough to explain it.`;
+    charge === "real" ? `${name} is not real. You have not caught it yet.` : `${name} does answer the same word differently. But it looks sideways, and that is enough to explain it.`;
   return { edits: state.edits + COST, wrong: state.wrong + 1, note: `${why} That costs ${COST} edits.` };
 }
 
@@ -110,7 +110,7 @@ function lineUp(place, play) {
     const strip = element("div", { class: "bx-lamps", role: "img" }, ...lamps.map((/** @type {HTMLElement} */ lamp) => element("span", { class: "bx-cell" }, lamp)));
     const charges = CHARGES.map((charge) => {
       const press = () => play.move(judge(data, play.state(), n, charge));
-      return element("button", { type: "button", class: "bx-charge", "aria-label": `box ${n + 1} ${charge === "real" ? "is an FFN" : SAYS[charge]}`, onclick: press }, data.charges[charge]);
+      return element("button", { type: "button", class: "bx-charge", "aria-label": `box ${n + 1} ${charge === "real" ? "is real" : SAYS[charge]}`, onclick: press }, data.charges[charge]);
     });
     const verdict = element("span", { class: "bx-verdict" });
     const say = element("div", { class: "bx-say", role: "group", "aria-label": `verdict on box ${n + 1}` }, ...charges, verdict);
@@ -202,7 +202,7 @@ function inspector(place, play) {
   }
 
   /** @param {any} report */
-  const says = (report) => (report.says === null ? "an error" : report.says ? "an FFN" : "a cheat");
+  const says = (report) => (report.says === null ? "an error" : report.says ? "real" : "a cheat");
 
   /** @param {any} state */
   function draw(state) {
@@ -212,7 +212,7 @@ function inspector(place, play) {
       made.classList.toggle("bx-miss", Boolean(report) && report.says !== report.truth);
       const [name, text] = made.children;
       name.textContent = n < data.known ? String(n + 1) : report ? "" : "?";
-      text.textContent = !report ? "" : report.says === null ? "!" : report.says ? "FFN" : "cheat";
+      text.textContent = !report ? "" : report.says === null ? "!" : report.says ? "real" : "cheat";
       made.title = report ? report.what : "";
       made.setAttribute("aria-label", report ? `${report.what}: your inspector says ${says(report)}` : `box ${n + 1}: not inspected`);
     });

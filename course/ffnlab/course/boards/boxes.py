@@ -151,7 +151,7 @@ LINE_UP_GOALS = (
         "Press a word. Make a lamp light under a word that you have left alone.",
         after="That output moved, and its own word did not. So its box has looked at another word.",
     ),
-    Goal("charge", "Catch a box that is no FFN, and say what is wrong with it."),
+    Goal("charge", "Catch a box that breaks a rule, and say which."),
     Goal(
         "all",
         f"Settle all eight. A wrong verdict costs 5 edits, and nobody is cleared before all {len(SENTENCE)} words have been changed.",
@@ -173,7 +173,7 @@ def line_up(name: str = "boxes") -> Board:
         "sentence": SENTENCE,
         "hand": HAND,
         "vectors": vectors(),
-        "charges": {"real": "FFN", "sideways": "sideways", "favourite": "favourite"},
+        "charges": {"real": "real", "sideways": "sideways", "favourite": "favourite"},
         "boxes": [{"truth": box.truth, "layer": box.layer} for box in boxes()],
     }
     return Board(HERE / "boxes.js", name, title, data, LINE_UP_GOALS, HERE / "stills" / f"{name}.svg")

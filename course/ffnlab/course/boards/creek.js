@@ -184,7 +184,7 @@ export const board = {
       const wavering = steps.filter(({ share }) => share < SURE).map(({ word: said }) => `“${said}”`);
       const wrong = steps.filter(({ word: said }, n) => said !== right[GIVEN + n]).map(({ word: said }) => `“${said}”`);
       const who = state.model === "twin" ? "the twin" : "the model";
-      const off = state.ffn === "mean" ? " Its FFN adds its mean." : state.ffn ? "" : " Its FFN is off.";
+      const off = state.ffn === "mean" ? " Its FFN adds its mean." : state.ffn ? "" : hasTwin ? " Its FFN adds zeros." : " Its FFN is off.";
       const said = asked.says + right[asked.before];
       const chances = `“${asked.words[0]}” ${percent(shares[0])} probable and “${asked.words[1]}” ${percent(shares[1])}`;
       const lead = asAsked(asked.before, steps, right) ? `After “${said}” ${who} finds ${chances}.` : `If it had said “${said}”, ${who} would find ${chances}.`;

@@ -1,4 +1,4 @@
-"""Notebook 04, Which of these eight are FFNs?: how each exercise is called, and on what inputs. No answers.
+"""Notebook 04, Which of these eight are real?: how each exercise is called, and on what inputs. No answers.
 
 Exercises that take a module or a function get one that is built here from the drawn numbers. Sizes differ pairwise.
 """

@@ -26,7 +26,7 @@ STEPS = (
     Step("Can a mix of words say over or into?", 40, 25),
     Step("The FFN, from formula to module", 60, 40),
     Step("A wire and a ribbon", 50, 50),
-    Step("Which of these eight are FFNs?", 40, 35),
+    Step("Which of these eight are real?", 40, 35),
     Step("Where the parameters live", 40, 40),
     Step("What the FFN stores", 40, 50),
     Step("Gated FFNs", 40, 45),
