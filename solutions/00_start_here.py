@@ -45,24 +45,24 @@ each, and *glad* and *sorry* likewise. It writes the one that is ahead, and is r
 | on water | **over** | **into** |
 | on land | **into** | **over** |
 
-So *creek* alone tells you nothing about over or into, and neither does *cold*. *Glad or sorry* is a second coin. Its two words are yours to find, further down.
+So *creek* alone tells you nothing about over or into, and neither does *cold*. *Glad or sorry* is a second coin. Which two words decide it is yours to find, further down.
 
 | and sees | cold | warm |
 |---|---|---|
 | over it | ice | flowers |
 | into it | snow | waves |
 
-What it sees depends on two words as well, the way and the weather, but here votes are enough. *Over* votes for ice and flowers, *cold* for ice and snow, so ice wins. Snow on a cold creek is
-no new mistake: it had guessed *into*, and *into* with *cold* gives snow.
+The sight follows from the weather and from the way that it has just written. Here votes are enough: *over* votes for ice and flowers, *cold* for ice and snow, so ice wins. After a wrong *into*,
+*cold* gives snow: one mistake, not two.
 
 *Over or into* can't be voted on: *cold* speaks for *over* at a creek and against it on a lawn. In this model all parts but the FFN only weigh, add and average. So what
 votes can't decide is left to the FFN, which you have just switched off.
 """)
 
 # %% [markdown] text="scenes-text"
-# One sentence may be luck, so count. In training it read of 2,304 scenes, icy creeks and cold ponds among them, but never of the 1,792 others, such as a cold creek. A sentence about one of
-# these is *right* if no word is wrong. Three words count most: the way (*over* or *into*), the feeling (*glad* or *sorry*), and the sight at the end, which follows the way. A sentence
-# is *proper* if all its other words are right.
+# One sentence may be luck, so count. A scene is a place, a weather, a mood and a creature. In training it read of 2,304 scenes, and never of the 1,792 others: creeks were icy and ponds were
+# cold, but no creek was cold. A sentence about one of these others is *right* if no word is wrong. Three words count most: the way (*over* or *into*), the feeling (*glad* or *sorry*), and the
+# sight at the end. A sentence is *proper* if all its other words are right.
 
 # %% figure="predict-right-without-ffn"
 predict("right_without_ffn")
@@ -78,7 +78,7 @@ for label, ffn in (("with its FFN", True), ("FFN off", False)):
 #
 # You have seen a trick. This model was also trained to speak with its FFN off, so that you can see what is left. Of five such models we took
 # the one that is easiest to look inside. It has a twin: the same size, the same sentences, trained for the next word and nothing else. With their FFNs on they write the same
-# sentences. The FFN adds something to the numbers that stand for a word. Switched off, it adds zeros, as the board does now. Ask this model, then its twin.
+# sentences. To a model a word is a row of numbers, and the FFN adds something to it. *Off* adds zeros, and this board begins with it. Ask this model, then its twin.
 
 # %% figure="creek-twin"
 play(creek.twins())
@@ -93,13 +93,12 @@ Then at each position the FFN adds the mean of what it added there in training.
 
 # %% figure="creek-twin-mean"
 veil("What does the mean show?", "when the twin has spoken with the mean", of="creek_twin.twin_mean", text="""
-Now the twin speaks: all of its 1,792 sentences are proper. Of the sixteen others, eleven write over 90 % proper ones. For that they hardly need the FFN to look at the words: a fixed push at
-each position nearly suffices. But *over or into* is right in half of the scenes only, and so is *glad or sorry*. What it sees is right in 31 %, for nobody trained it to see by votes alone.
+Now the twin speaks: all of its 1,792 sentences are proper. Of the sixteen others, eleven write over 90 % proper ones. So for a proper sentence a fixed push at
+each position nearly suffices, in these eleven. But *over or into* is right in half of the scenes only, and so is *glad or sorry*. The sight is right in 31 %, against 51 % in our model with zeros.
 
 The first test is called **zero ablation**, the second **mean ablation**. When you hear that a model breaks without one of its parts, ask what was put in its place.
 
-One more confession: in the models so far attention only averages the words, so that you can see what the FFN does. We also trained sixteen whose attention learns, as in a real Transformer. They write
-20 to 100 % proper sentences with zeros, and all with the mean. Notebook 01 asks what learned attention does with *over or into*.
+One more confession: in all these models attention only averages the words, so that you can see what the FFN does. Notebook 01 asks what attention does with *over or into* when it learns.
 """)
 
 # %% [markdown] text="about-text"
@@ -292,13 +291,11 @@ def deciding_pair(ask, n):
 #
 # Write the properties' numbers in binary. Ask first with nothing but False: the two are equal, so you learn what the creature feels then. Now ask once for each digit, and make True what has a 1
 # there. The answer differs from the first exactly if the two numbers differ at that digit. Take such a digit, D. One of the two numbers, a, has a 1 there. For each other digit, make True what has
-# a 1 both there and at D: the answer differs from the first exactly if a has a 1 at the other digit too. The second number differs from a at the digits that you found. That is
-# 1 + log2(n) + log2(n) − 1 questions.
+# a 1 both there and at D. The second number, b, has a 0 at D and stays False, so the answer differs from the first exactly if a has a 1 at the other digit. And b differs from a at the digits that you
+# found. That is 1 + log2(n) + log2(n) − 1 questions.
 #
 # For n above 2 it can't be fewer. There are n(n − 1)/2 pairs, and each can decide in two ways. So there are n(n − 1) worlds, and for n = 64 these are 4,032. An answer is one of two words.
 # Whatever you ask, one of the two leaves at least half of the worlds possible. So eleven answers can leave at least 4,032 / 2¹¹ worlds, and that is more than one.
-#
-# Trying one property after the other takes up to n questions, because most of them change nothing.
 #
 # </details>
 
@@ -342,5 +339,5 @@ progress()
 # %% [markdown] text="end-text"
 # ## And now?
 #
-# You have seen a model lose the words whose two clues can't be added up. Can attention do that by itself? Notebook `01_attention` is about what attention can and
+# You have seen a model lose the words whose two clues can't be added up. Can attention find them by itself? Notebook `01_attention` is about what attention can and
 # cannot do. In a hurry to meet the FFN? Go to `02_feed_forward`.

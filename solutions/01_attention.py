@@ -41,9 +41,7 @@ play(desk.stars())
 
 # %% figure="desk-after"
 veil("How few?", "when you have won level 3", of="desk_stars.few", text="""
-**Level 1 in two pulls.** When you pull one fader, the two others keep their proportion. So first bring *cold* and *dog* into the right proportion, then pull *creek*.
-
-**Level 3 with two words.** The star is on the straight line from *cold* to *jump*. In the plane no star needs more than three words, and in d dimensions none needs more
+The star of level 3 is on the straight line from *cold* to *jump*. In the plane no star needs more than three words, and in d dimensions none needs more
 than d + 1. That is Carathéodory's theorem.
 """)
 
@@ -53,7 +51,7 @@ than d + 1. That is Carathéodory's theorem.
 # | **Difficulty** | intermediate |
 # | **Time** | 40 minutes on the core path; 25 more for what is marked *deeper* and for question M1 |
 # | **You need** | softmax, matrix products and multi-head attention seen once, and `00_start_here` |
-# | **Points** | 17 for code, 3 for the quiz, 3 for an answer in your own words |
+# | **Points** | 17 for code, 4 of them *deeper*, 3 for the quiz, 3 for an answer in your own words |
 #
 # In notebook 00 you switched an FFN off. Attention was left, and it tossed a coin between *over* and *into*.
 # Attention mixes words. **Can a mix of words say over or into?**
@@ -130,7 +128,7 @@ def self_attention(X, Wq, Wk, Wv, Wo, A=None):
 # - **Returns** a pair. If some weights reach the star, it is `(weights, None)`. If none do, it is `(None, direction)`.
 # - `weights` [S]: none below 0, with sum 1. The mix may miss the star by up to 1/20.
 # - `direction` [d], of any length: `star @ direction` is larger than `V[s] @ direction` for every word s.
-# - S may be one or six, d may be two or five, words may be on one line or at the same place. Coordinates are a few units large. A star that can't be reached
+# - S is 1 to 9 and d is 2 to 5. Words may be on one line or at the same place. Coordinates are a few units large. A star that can't be reached
 #   is at least 1/4 away from every mix.
 #
 # An example: for the words (0, 0) and (2, 0), the star (1, 0) gives `([0.5, 0.5], None)`, and the star (1, 1) gives `(None, [0.0, 1.0])`, as tensors.
@@ -214,7 +212,8 @@ except NotImplementedError:
     print("This curve appears when self_attention is written.")
 
 # %% [markdown] text="superposition_error-text"
-# **With A frozen the distance is 0 for every s**, because only products with fixed matrices are left. With A free it is 0 only at s = 1, −1 and 0, where the plot has a gap. So “attention is
+# **With A frozen the distance is 0 for every s**, because only products with fixed matrices are left. With A free it is 0 at s = 1 and −1 alone. At s = 0 both sides are 0, so
+# neither curve has a point there. So “attention is
 # linear” is true with A frozen and false with A free, and a test at s = −1 alone can't tell the two apart.
 #
 # ### Exercise `superposition_error`
@@ -265,7 +264,7 @@ except NotImplementedError:
     print("This table fills when self_attention and superposition_error are written.")
 
 # %% [markdown] text="linear-in-what-after"
-# Steps 2 and 3 are not linear, nor is step 4 when A moves. Attention is linear in the **values**, as long as the weights stay as they are.
+# Attention is linear in the **values**, as long as the weights stay as they are.
 #
 # ## 4 · Over or into?
 #
@@ -283,7 +282,7 @@ It is called **XOR**, exclusive or: exactly one of two things holds, water or co
 
 # %% [markdown] text="creek-text"
 # Can the votes of a *trained* model win where yours could not? The cell asks the twin from notebook 00 by how much *over* leads *into*. It adds up this lead for the two
-# sentences where *over* is right, and for the two others. With its FFN off, are the totals equal?
+# sentences where *over* is right, and for the two others. With its FFN off, has the *over* pair the same total as the *into* pair?
 
 # %% code="creek" output="fixed"
 model = twin.load()
@@ -303,12 +302,12 @@ for ffn in (False, True):
     print(f"         warm creek {into[0]:6.2f}   cold lawn  {into[1]:6.2f}   together {sum(into):8.4f}")
 
 # %% [markdown] text="creek-after"
-# The totals are equal whatever the votes are: both pairs hold the same words, and what *jump* itself adds is the same in all four. To win, one total must be above 0 and the other below.
+# It has, whatever the votes are. To win, one total must be above 0 and the other below.
 # **One weighted sum of a mix with fixed weights can't say over or into.**
 #
 # ### Let the faders move
 #
-# Write a for water and b for cold. *Into* is right when exactly one of them holds. Can a head do it, with queries and keys? First the easy case: one token
+# Write a for water and b for cold. *Into* is right when exactly one of them holds, and from here on the high output says *into*. Can a head do it, with queries and keys? First the easy case: one token
 # has both features, each −1 or +1. It can look at itself or at a marker at the start of the sentence, BOS. We set the weights so that its query is 50·a and its key is b; the key of BOS is 0. So
 # its score with itself is 50·a·b, and with BOS it is 0. The values are 0 for the token and 1 for BOS.
 
@@ -325,8 +324,8 @@ for a, b in ((-1, -1), (-1, 1), (1, -1), (1, 1)):
     print(f"{a:2}  {b:2}   {weights[1]:16.2f}   {(weights @ (X @ Wv)).item():6.2f}")
 
 # %% [markdown] text="head-after"
-# This is XOR, because here the weights move with a·b. So attention can do it. It can't **if a token is alone in its sequence, or if the weights ignore the features: then it is affine in
-# the features**. Affine means linear plus a constant.
+# This is XOR, because here the weights move with a·b. So attention can do it. In two cases it can't, because there it is affine in the features, that is linear plus a constant: **if a token is
+# alone in its sequence, and if the weights ignore the features.**
 #
 # And with the features in two words? We trained sixteen more models of the little world. They have one block of four heads with queries and keys, and **no FFN**. Before and after the heads
 # there is a norm, which rescales each token by the spread of its own numbers and adds a bias. We compare them with the sixteen of notebook 00 that also learn where to look, and have an FFN.
@@ -347,18 +346,23 @@ for rule, words in (("way", "over or into"), ("feeling", "glad or sorry")):
 # So heads and norms can say it without an FFN, but here fewer models learned to. Those with an FFN have more weights, so it is no fair race.
 #
 # How can it be done without an FFN? Two heads can. One looks for *creek* or *cold*, the other for *lawn* or *warm*, and each reports 1 if it finds something. In the *into* scenes both do,
-# in the *over* scenes only one does. A single head at *jump* can't, because its query is the same in all scenes. Multiply the lead of *over* by the sum that softmax divides by. Its sign
-# stays, and now it is a sum with one number for each word: votes again. A norm with a bias can do it: then the votes have to beat a multiple of the spread, and the spread is no such sum.
+# in the *over* scenes only one does. A single head at *jump* can't, but with a norm after it, it can. Which way these models go, and why *glad or sorry* is easier for them, we have not found out.
 #
-# So an FFN is not the only way. It is the way that works inside one token, with as many kinks as you like.
+# <details><summary>Why can't a single head, and what does the norm change?</summary>
+#
+# The query at *jump* is the same in all scenes. So before softmax divides, each word brings one fixed number, and dividing by a positive sum changes no sign: votes again. After a norm with a bias the
+# lead is votes / spread + bias. Its sign is that of votes + bias · spread, and the spread is no sum of votes.
+#
+# </details>
+#
+# So an FFN is not the only way. But it works inside one token, and with as many kinks as you like.
 #
 # ## 5 · Fold the plane
 #
-# Let the mix at *jump* be (a, b), now with 0 for no. The four scenes are four balls at the corners of a square: blue for *into*, from here on the high output, and orange for *over*.
+# Let the mix at *jump* be (a, b), now with 0 for no. The four scenes are four balls at the corners of a square: blue for *into*, orange for *over*.
 # One straight cut leaves at least one ball on the wrong side. On which side a ball lies is the sign of a weighted sum of a, b and 1: votes again.
 #
-# Now give the token two neurons. Where a neuron's sum is below 0, ReLU makes it 0. The line where the sum is 0 is the neuron's **hinge**. The side below is not folded over but flattened; here we
-# call that a fold. Press *Play*: two hinges fold the sheet, one straight knife cuts it, and you see the cut on the whole sheet. So far two of the four balls are right. Move the
+# Now give the token two neurons. Where a neuron's sum is below 0, ReLU makes it 0. The line where the sum is 0 is the neuron's **hinge**. ReLU flattens the side below. We call that a fold. Press *Play*: two hinges fold the sheet, one straight knife cuts it, and you see the cut on the whole sheet. So far two of the four balls are right. Move the
 # hinges and the knife.
 
 # %% figure="fold-by-hand"
@@ -400,8 +404,8 @@ play(lambda: fold.network_board(*xor_weights(0.0, 1.0)))
 # %% [markdown] text="fold-after"
 # <details><summary>How few, and why not fewer? Open this when you have tried.</summary>
 #
-# As b goes from 0 to 1, one ReLU moves its output in one direction only, whatever a is. XOR has to go up for a = 0 and down for a = 1. So it takes two neurons, and by
-# the same argument both have to read both features. That makes four numbers in W1 and two in W2. Three or more neurons that do anything need
+# As b goes from 0 to 1, one ReLU moves its output in one direction only, whatever a is. XOR has to go up for a = 0 and down for a = 1. So two neurons have to read b, and
+# likewise two have to read a. With two neurons only, both read both. That makes four numbers in W1 and two in W2. Three or more neurons that do anything need
 # at least two numbers each, which is six again.
 #
 # With `low` = 0 six are enough: one neuron for *a, but not b*, one for *b, but not a*.
@@ -562,7 +566,7 @@ quiz_xor = "B"
 # - say in what attention is linear and in what it is not, and measure it: `superposition_error`;
 # - say why no adding up of votes decides *over or into*, and write down two neurons that do: `xor_weights`.
 #
-# **Your own part.** Your `self_attention` is kept in `my_transformer.py`. The model of notebook 00 now mixes its words with it, and gives it an A of its own.
+# **Your own part.** Your `self_attention` is kept in `my_transformer.py`. The model of notebook 00 now calls it, with a fixed A that averages.
 #
 # Next: `02_feed_forward`, where you wire neurons by hand, and find the same ones in a trained model.
 

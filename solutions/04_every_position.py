@@ -57,8 +57,8 @@ predict("eight_boxes")
 
 # %% figure="boxes-evidence"
 veil("What does ≠ prove?", "when you have caught your first box", of="boxes.charge", text="""
-A lamp under an untouched word is proof that the box looks sideways. The sign ≠ says less: the same word was answered in two ways. That can have two reasons. The box
-treats places differently, or it has looked at what is around them. So change the other words too, one by one. If no lamp ever lights under an untouched word, the place is the reason: a favourite.
+A lamp under an untouched word is proof that the box looks sideways. The sign ≠ says less: the same word was answered in two ways. That can have two reasons. Either
+the box treats places differently, or it has looked at the other words. So change the other words too, one by one. If no lamp ever lights under an untouched word, the place is the likely reason: a favourite.
 
 Nothing proves that a box is real. It has only not been caught yet.
 """)
@@ -70,7 +70,7 @@ veil("What was in the boxes?", "when all eight are settled", of="boxes.all", tex
 | 1 | an FFN with ReLU and 24 neurons | real |
 | 2 | a norm over the whole sequence, then an FFN | sideways: every word moves the mean and the spread |
 | 3 | attention that looks back, then an FFN | sideways: from the new word to the end |
-| 4 | an FFN; at the last word it also looks at *spunky* | sideways, at one place, at one word |
+| 4 | an FFN, and something more at the last place | sideways: the last place looks at the place of *spunky* |
 | 5 | an FFN with GELU and only 10 neurons | real |
 | 6 | an FFN; at the tenth word it has another W2 | a favourite |
 | 7 | a convolution over three words | sideways: the word and its two neighbours |
@@ -83,7 +83,7 @@ veil("What was in the boxes?", "when all eight are settled", of="boxes.all", tex
 # | **Difficulty** | intermediate |
 # | **Time** | 40 minutes on the core path; 35 more for question M4 and the part *Deeper* |
 # | **You need** | `02_feed_forward`, and `self_attention` of `01_attention` |
-# | **Points** | 21 for code, 3 for the quiz, 3 for an answer in your own words |
+# | **Points** | 21 for code, 10 of them *deeper*, 3 for the quiz, 3 for an answer in your own words |
 
 # %% figure="anatomy"
 anatomy.block("04")
@@ -95,8 +95,8 @@ anatomy.block("04")
 #
 # $$y_t = \mathrm{FFN}(x_t)$$
 #
-# Only x_t stands on the right: the first rule. FFN has no index t: the second. Both are about vectors. Here a word always comes in as the same vector; after attention it may come in as
-# different ones.
+# Only x_t stands on the right: the first rule. FFN has no index t: the second. Both speak of vectors, not of words. In the boxes a word is always the same vector; after attention it
+# may not be.
 #
 # **No looking sideways.** Output t depends on input t and on nothing else.
 #
@@ -107,7 +107,7 @@ anatomy.block("04")
 #
 # - **Parameters.** An FFN that takes 512 numbers to 2,048 and back has 2.1 million. With an FFN for each of 1,024 positions, one layer would have 2.15 billion.
 # - **Any length.** A fifteenth word needs nothing new, and disturbs no other.
-# - **Learning.** What the weights learn from a word at one position holds at all.
+# - **Learning.** What the weights learn at one position holds at every position.
 # - **Any order.** If you move tokens, their outputs move along, unchanged. This is called *equivariance*. Attention that sees all tokens
 #   has it too, so it is no proof.
 #
@@ -140,12 +140,12 @@ for name, layer in (("FFN", FFN(6, 24)), ("attention", attention)):
 #
 # *5 points · difficulty ●●● · 12 minutes*
 #
-# You get a closed box `f`. Feed it whatever you like, and find out whether it keeps both rules.
+# You get a closed box `f`. Feed it sentences [..., T, d], and find out whether it keeps both rules.
 #
 # - **Takes** `f`, a function that maps [..., T, d] to [..., T, d], the numbers `T` and `d`, and a `seed` for your random inputs. T is at least 4.
 # - **Returns** `True` if `f` is position-wise, otherwise `False`.
-# - Outputs may be tiny or huge, so compare with the largest one. A difference below 1/10,000 of it is rounding. Where a box cheats, two answers that should be equal differ by more than
-#   1/50 of it, for typical random inputs. Some cheat at one position only.
+# - Outputs may be tiny or huge, so divide differences by the largest output, in absolute value. Below 1/10,000 is rounding. Where a box cheats, two answers that should be equal show more than
+#   1/50, for typical random inputs. Some cheat at one position only.
 #
 # Stuck? Run `hint("is_position_wise")` in a cell of your own.
 
@@ -171,18 +171,17 @@ def is_position_wise(f, T, d, seed=0):
 
 # %% [markdown] text="inspection-text"
 # Now send it into the eight boxes that you know, and into 34 others. Each box counts the sentences it is fed, a batch of three as three. **How few can you manage with?** Can a single one
-# be enough? Change your function, then run its cell and the one below again.
+# be enough? Change your function, run its cell, then the next cell here.
 
 # %% figure="inspection"
 play(lambda: boxes.inspection(is_position_wise))
 
 # %% figure="inspection-after"
 veil("How few are enough?", "when you have said why one sentence can't be enough", of="boxes_inspection.one", text="""
-Two, for boxes like these. The next exercise shows why one is not enough. Send a sentence of random words. Then move every word one place on, the last one to the front, and put a new word in the
-place of one.
+Two, for boxes like these. The next exercise shows why one is not enough. Send a sentence of random words. Then move every word one place on, the last one to the front, and replace one word by a new one.
 
-In a position-wise layer each old word takes its answer along. A favourite shows, because each place is compared with the next. A box that looks at fixed places shows, because
-other words stand there now. One that looks at neighbours, or averages over all words, shows because one word is new.
+In a position-wise layer each old word takes its answer along. A favourite is caught, because each place is compared with the next. A box that looks at fixed places is caught, because
+other words stand there now. One that looks at neighbours, or averages over all words, is caught because one word is new.
 """)
 
 # %% [markdown] text="position_wise_twin-text"
@@ -190,7 +189,7 @@ other words stand there now. One that looks at neighbours, or averages over all 
 #
 # *3 points · difficulty ●●○ · 8 minutes*
 #
-# Now change sides. An inspector has sent a cheat one sentence. Build an innocent, position-wise function that answers this sentence exactly as the cheat does. If you can, the sentence proves nothing.
+# Now change sides. An inspector has fed one sentence to a cheat. Build an innocent, position-wise function that answers this sentence exactly as the cheat does. If you can, the sentence proves nothing.
 #
 # - **Takes** `f`, which maps [T, d] to [T, d], and the sentence `X` [T, d]. f looks sideways, but it answers equal words, that is equal rows, equally, as attention that sees all tokens does.
 # - **Returns** a position-wise function `g` that maps [n, d] to [n, d], for any n, and g(X) = f(X).
@@ -238,7 +237,7 @@ for width in (8, 6, 1):
 # *3 points · difficulty ●○○ · 3 minutes*
 #
 # Two wirings are common. The Transformer of 2017 and BERT use **post-norm**: the FFN reads x, its output is added to x, and the sum goes through the norm. GPT-2, LLaMA and
-# most later models use **pre-norm**: the FFN reads norm(x), and its output is added to x itself. So gradients run along the stream without meeting a norm. Write both.
+# most later models use **pre-norm**: the FFN reads norm(x), and its output is added to x itself. So gradients run along the stream without meeting a norm, and deep stacks are easier to train. Write both.
 #
 # - **Takes** `x` [..., d_model], two callables `ffn` and `norm` that map [..., d_model] to [..., d_model], and `mode`, which is `"pre"` or `"post"`.
 # - **Returns** the half block's output, in the shape and dtype of `x`.
@@ -303,7 +302,7 @@ except NotImplementedError:
 # %% figure="stream-after"
 veil("How does it grow?", "when you have guessed", of="pre_norm_size", text="""
 What is added is unrelated to what is there, so mean squares add up. Additions of one size would make x grow like the root of their number. An FFN does add 0.25 in every block, with the weights that
-`nn.Linear` begins with. But attention adds 0.4 in the first block and over 0.9 in the 24th, so the curve bends less than a root.
+`nn.Linear` begins with. But attention adds 0.4 in the first block and over 0.9 in the 24th, so x grows faster than that.
 
 Why does attention add more and more? In an average unlike tokens cancel, and alike ones don't. Deep in the stack they are alike.
 
@@ -431,17 +430,18 @@ veil("Who is to blame, and who helps?", "when you have made the FFN slow the fal
 The numbers are typical values of twenty other stacks, with weights of standard deviation 1/√fan-in and no biases. The ReLU takes half of the squares away, so the FFN
 returns vectors 0.7 times as long as its input.
 
-**Length** does most of it: see row three. Short vectors have small scores, small scores make even averages, and even averages bring tokens together. Vectors four times as long crash later, with an FFN or without one.
-But after 12 layers all seven rows have crashed.
+The FFN speeds the fall for two reasons, its shorter vectors and its ReLU.
 
-**The ReLU** does the rest. Behind it no number is negative, so even unrelated vectors point partly the same way. Even at equal length, in row four, r is four times smaller
-than with attention alone. Take the ReLU away, in row five, and it isn't.
+**Length** does most of it: *vectors cut to the FFN's length* fall nearly as fast. Short vectors have small scores, small scores make even averages, and even averages bring tokens together. Make vectors four times as long, and they crash later, with an FFN or without one.
+
+**The ReLU** does the rest. Behind it no number is negative, so even unrelated vectors point partly the same way. With *output as long as its input*, r is still four times smaller
+than with attention alone. Without its ReLU it isn't.
 
 {collapse.table(collapse.WITH_SKIP, (3, 24, 96))}
 
 **Skips** turn the crash into a slide, and **pre-norm** turns the slide into a crawl: the stream outgrows what is added, so each layer changes it less. Post-norm, which brings the stream back to size after each sum, doesn't help.
 
-**The FFN** hurts at first: after three layers r is smaller with it in all twenty stacks. Later, with pre-norm, it helps: from 24 layers on r is larger in all twenty. A plain matrix in its
+**The FFN** hurts at first: after three layers r is smaller with it in all twenty stacks, with skip and pre-norm and without. With them it helps later: from 24 layers on r is larger in all twenty. A plain matrix in its
 place helps more.
 
 Dong, Cordonnier and Loukas ([2021](https://arxiv.org/abs/2103.03404)) proved the crash for attention alone, if its weights are not too large. Noci et al.

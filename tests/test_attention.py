@@ -143,6 +143,14 @@ def test_two_heads_without_a_norm_say_over_or_into_and_one_can_not() -> None:
     assert not ((over > 0).all(0) & (into < 0).all(0)).any()
 
 
+def test_one_head_with_a_norm_after_it_can_say_over_or_into() -> None:
+    """Even weights put u = a + b − 1 and −u beside two constants; the norm divides by their spread, and its bias is the threshold."""
+    for a, b in itertools.product((0.0, 1.0), repeat=2):
+        u = a + b - 1
+        normed = F.layer_norm(torch.tensor([u, -u, 0.5, -0.5]), (4,), bias=torch.full((4,), -1.0))
+        assert (normed[2] > 0) == (a != b)
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_layernorm_of_two_numbers_draws_a_single_line(seed: int) -> None:
     """After it every output of a linear layer rises or falls with p − q alone, so no threshold gives XOR."""

@@ -305,6 +305,16 @@ def reports(inspector: Any, rounds: range) -> list[dict[str, Any]]:
     return [board.answers["inspect"]({"box": n, "round": r}) for r in rounds for n in range(board.data["count"])]
 
 
+def test_no_box_takes_a_sentence_of_another_length() -> None:
+    """Else a shorter one would count as none, and in a box that looks at a place it would show nothing."""
+
+    def shorter(f: Any, T: int, d: int) -> bool:
+        return bool(f(torch.zeros(T - 1, d)).any())
+
+    for report in reports(shorter, range(1)):
+        assert report["says"] is None and report["error"].startswith("ValueError: f takes [..., T, d]")
+
+
 def test_two_sentences_are_enough_for_840_boxes() -> None:
     found = reports(two_sentences, range(1, 21))
     assert len(found) == 840 and all(report["says"] == report["truth"] for report in found)

@@ -250,6 +250,8 @@ def _report(
 
     def counted(x: torch.Tensor) -> torch.Tensor:
         nonlocal sentences
+        if x.shape[-2:] != (T, d):
+            raise ValueError(f"f takes [..., T, d] = [..., {T}, {d}], not {list(x.shape)}")
         output = layer(x)
         sentences += x.numel() // (T * d)
         return output
