@@ -270,6 +270,7 @@ def test_nbgraders_validate_button_answers(lab: Lab) -> None:
     lab.page.locator(".jp-Dialog").wait_for(state="detached", timeout=PATIENCE)
 
 
+@pytest.mark.sweep
 def test_a_saved_notebook_shows_its_pictures_when_it_is_opened_again(lab: Lab) -> None:
     lab.command("notebook:clear-all-cell-outputs")
     lab.page.wait_for_function("() => !document.querySelector('.ffn-live')", timeout=PATIENCE)
