@@ -53,15 +53,15 @@ So *creek* alone tells you nothing about over or into, and neither does *cold*. 
 | into it | snow | waves |
 
 The sight follows from the weather and from the way that it has just written. Here votes are enough: *over* votes for ice and flowers, *cold* for ice and snow, so ice wins. After a wrong *into*,
-*cold* gives snow: one mistake, not two.
+*cold* gives snow, which is wrong as well, but fits what it has written.
 
-*Over or into* can't be voted on: *cold* speaks for *over* at a creek and against it on a lawn. In this model all parts but the FFN only weigh, add and average. So what
+*Over or into* can't be voted on: *cold* speaks for *over* at a creek and against it on a lawn. In this model all parts but the FFN only cast votes: even its attention averages. So what
 votes can't decide is left to the FFN, which you have just switched off.
 """)
 
 # %% [markdown] text="scenes-text"
-# One sentence may be luck, so count. A scene is a place, a weather, a mood and a creature. In training it read of 2,304 scenes, and never of the 1,792 others: creeks were icy and ponds were
-# cold, but no creek was cold. A sentence about one of these others is *right* if no word is wrong. Three words count most: the way (*over* or *into*), the feeling (*glad* or *sorry*), and the
+# One sentence may be luck, so count. A scene is a place, a weather, a mood and a creature. In training the model read of 2,304 scenes. Each of the 1,792 others
+# has a pair of words that it never met together, such as *cold* with *creek* or *cold* with *spunky*. A sentence about one of these others is *right* if no word is wrong. Three words count most: the way (*over* or *into*), the feeling (*glad* or *sorry*), and the
 # sight at the end. A sentence is *proper* if all its other words are right.
 
 # %% figure="predict-right-without-ffn"
@@ -94,7 +94,7 @@ Then at each position the FFN adds the mean of what it added there in training.
 # %% figure="creek-twin-mean"
 veil("What does the mean show?", "when the twin has spoken with the mean", of="creek_twin.twin_mean", text="""
 Now the twin speaks: all of its 1,792 sentences are proper. Of the sixteen others, eleven write over 90 % proper ones. So for a proper sentence a fixed push at
-each position nearly suffices, in these eleven. But *over or into* is right in half of the scenes only, and so is *glad or sorry*. The sight is right in 31 %, against 51 % in our model with zeros.
+each position nearly suffices, in these eleven. But *over or into* is right in half of the scenes only, and so is *glad or sorry*. The sight is right in 31 %: in the twin the FFN helps there, too.
 
 The first test is called **zero ablation**, the second **mean ablation**. When you hear that a model breaks without one of its parts, ask what was put in its place.
 
@@ -290,8 +290,8 @@ def deciding_pair(ask, n):
 # <details><summary>How is it done, and can it be done with fewer? Open this when you have tried.</summary>
 #
 # Write the properties' numbers in binary. Ask first with nothing but False: the two are equal, so you learn what the creature feels then. Now ask once for each digit, and make True what has a 1
-# there. The answer differs from the first exactly if the two numbers differ at that digit. Take such a digit, D. One of the two numbers, a, has a 1 there. For each other digit, make True what has
-# a 1 both there and at D. The second number, b, has a 0 at D and stays False, so the answer differs from the first exactly if a has a 1 at the other digit. And b differs from a at the digits that you
+# there. The answer differs from the first exactly if the two numbers differ at that digit. Take such a digit, D. One of the two numbers, a, has a 1 there. For each other digit E, make True what has
+# a 1 at E and at D. The second number, b, has a 0 at D and stays False, so the answer differs from the first exactly if a has a 1 at E. And b differs from a at the digits that you
 # found. That is 1 + log2(n) + log2(n) − 1 questions.
 #
 # For n above 2 it can't be fewer. There are n(n − 1)/2 pairs, and each can decide in two ways. So there are n(n − 1) worlds, and for n = 64 these are 4,032. An answer is one of two words.

@@ -307,7 +307,7 @@ for ffn in (False, True):
 #
 # ### Let the faders move
 #
-# Write a for water and b for cold. *Into* is right when exactly one of them holds, and from here on the high output says *into*. Can a head do it, with queries and keys? First the easy case: one token
+# Write a for water and b for cold. *Into* is right when exactly one of them holds. From here on the high output says *into*, no longer *over*. Can a head do it, with queries and keys? First the easy case: one token
 # has both features, each −1 or +1. It can look at itself or at a marker at the start of the sentence, BOS. We set the weights so that its query is 50·a and its key is b; the key of BOS is 0. So
 # its score with itself is 50·a·b, and with BOS it is 0. The values are 0 for the token and 1 for BOS.
 
@@ -324,11 +324,11 @@ for a, b in ((-1, -1), (-1, 1), (1, -1), (1, 1)):
     print(f"{a:2}  {b:2}   {weights[1]:16.2f}   {(weights @ (X @ Wv)).item():6.2f}")
 
 # %% [markdown] text="head-after"
-# This is XOR, because here the weights move with a·b. So attention can do it. In two cases it can't, because there it is affine in the features, that is linear plus a constant: **if a token is
-# alone in its sequence, and if the weights ignore the features.**
+# This is XOR, because here the weights move with a·b. So attention can do it. It can't where it is affine in the features, that is linear plus a constant: **if a token is
+# alone in its sequence, or if the weights ignore the features.**
 #
 # And with the features in two words? We trained sixteen more models of the little world. They have one block of four heads with queries and keys, and **no FFN**. Before and after the heads
-# there is a norm, which rescales each token by the spread of its own numbers and adds a bias. We compare them with the sixteen of notebook 00 that also learn where to look, and have an FFN.
+# there is a norm, which rescales each token by the spread of its own numbers and adds a bias. We compare them with sixteen that also have an FFN.
 
 # %% figure="predict-learned-attention"
 predict("learned_attention")
@@ -345,12 +345,12 @@ for rule, words in (("way", "over or into"), ("feeling", "glad or sorry")):
 # %% [markdown] text="learned-attention-after"
 # So heads and norms can say it without an FFN, but here fewer models learned to. Those with an FFN have more weights, so it is no fair race.
 #
-# How can it be done without an FFN? Two heads can. One looks for *creek* or *cold*, the other for *lawn* or *warm*, and each reports 1 if it finds something. In the *into* scenes both do,
-# in the *over* scenes only one does. A single head at *jump* can't, but with a norm after it, it can. Which way these models go, and why *glad or sorry* is easier for them, we have not found out.
+# How can it be done without an FFN? Two heads can. One reports 1 for *creek*, *cold* or both, the other for *lawn*, *warm* or both. So *warm creek* gets 1 + 1,
+# and *cold creek* 1 + 0. A single head at *jump* can't, but with a norm after it, it can. Which way these models go, and why *glad or sorry* is easier for them, we have not found out.
 #
 # <details><summary>Why can't a single head, and what does the norm change?</summary>
 #
-# The query at *jump* is the same in all scenes. So before softmax divides, each word brings one fixed number, and dividing by a positive sum changes no sign: votes again. After a norm with a bias the
+# The query at *jump* is the same in all scenes. So each word brings a fixed e^score · value. Softmax divides their sum by a positive number, which changes no sign: votes again. After a norm with a bias the
 # lead is votes / spread + bias. Its sign is that of votes + bias · spread, and the spread is no sum of votes.
 #
 # </details>
@@ -362,7 +362,7 @@ for rule, words in (("way", "over or into"), ("feeling", "glad or sorry")):
 # Let the mix at *jump* be (a, b), now with 0 for no. The four scenes are four balls at the corners of a square: blue for *into*, orange for *over*.
 # One straight cut leaves at least one ball on the wrong side. On which side a ball lies is the sign of a weighted sum of a, b and 1: votes again.
 #
-# Now give the token two neurons. Where a neuron's sum is below 0, ReLU makes it 0. The line where the sum is 0 is the neuron's **hinge**. ReLU flattens the side below. We call that a fold. Press *Play*: two hinges fold the sheet, one straight knife cuts it, and you see the cut on the whole sheet. So far two of the four balls are right. Move the
+# Now give the token two neurons. Where a neuron's sum is below 0, ReLU makes it 0. The line where the sum is 0 is the neuron's **hinge**. ReLU flattens the side below. We call that a fold. Press *Play*: two hinges fold the sheet, so its axes are the two neurons' outputs. One straight knife cuts it, and it unfolds again. So far two of the four balls are right. Move the
 # hinges and the knife.
 
 # %% figure="fold-by-hand"

@@ -78,7 +78,7 @@ veil("How sharp is a kink?", "when the tent is done", of="wire_kinks.tent", text
 
 Why |w|, and not w? Take w = −1 and v = 1. Left of the kink the slope is −1, and right of it 0. That is a change of +1.
 
-The valley has one corner. One unit makes it, but leaves a side flat. The second unit brings the slope of that side.
+The valley's corner changes the slope by 2. Two units at 0, turned opposite ways, make 1 each, and leave no side flat.
 """)
 
 # %% [markdown] text="steepest_counterexample-text"
@@ -189,7 +189,7 @@ play(lambda: wire.thousandth(relu_interpolant))
 
 # %% figure="thousandth-after"
 veil("Why a quarter?", "when you are within a thousandth", of="wire_thousandth.thousandth", text="""
-Look at one piece, from s to t. Halfway the wire is at the mean of s² and t², and the curve is at the square of their mean. The gap between the two is
+Look at one piece, from s to t. Halfway the wire is at the mean of the squares, and the curve is at the square of the mean. The gap between the two is
 
 `(s² + t²)/2 − ((s + t)/2)² = ((t − s)/2)²`
 
@@ -204,11 +204,11 @@ straight pieces beats that, so the record is 23.
 #
 # *6 points · difficulty ●●● · 12 minutes · deeper: you can come back to it later*
 #
-# On the arch two units made three pieces. Why did you use n units for n? Between n pieces there are only n − 1 corners. For some n, A and B as many units are enough, and for
+# On the arch two units made three pieces, one unit for each corner. You used n units for n pieces. For some n, A and B, n − 1 units are enough, and for
 # others nobody can do it. Find out which. Arguments and heights are those of `relu_interpolant`. Always return the network with the fewest units.
 #
 # - Each column of W1 counts as a unit, even if it does nothing.
-# - n may be 1. All numbers are chosen so that nothing is rounded.
+# - n may be 1. In the check all numbers are chosen so that nothing is rounded.
 #
 # For example, two pieces take one unit on [−0.5, 1.5], and two on [0, 2]. How many do 33 pieces on [−1, 1] take?
 
@@ -343,8 +343,8 @@ them without any gradient. But if w and b shrink alike, the kink stays, and if w
 #
 # The two forms of GELU differ by less than 0.0005. That is too little to matter in training, and enough to fail a comparison of two libraries. `F.gelu(x)` is the first form.
 #
-# Look at the curves below, left of 0. ReLU is flat there. From left to right, GELU and SiLU first fall and then rise. Is that enough to wake a unit that is silent at every
-# dot? When you have done it, start at b = −9 and take a thousand steps.
+# Look at the curves below, left of 0. ReLU is flat there. From left to right, GELU and SiLU first fall and then rise. Can that wake a unit that is silent at every
+# dot? Try it, then start at b = −9 and take a thousand steps.
 
 # %% code="plot-activations"
 x = torch.linspace(-5, 3, 401, dtype=torch.float64)
@@ -362,10 +362,10 @@ play(wire.wake())
 
 # %% figure="wake-after"
 veil("Do smooth units never die?", "when you have taken a thousand steps from b = −9", of="wire_wake.deep", text="""
-Why does GELU come back from b = −1.2? It falls until −0.75, and from there it rises. At the two dots furthest right the sum is well right of that place, so these two pull w
+Why does GELU come back from b = −1.2? It falls until −0.75, and from there it rises. At the two dots furthest right the sum is already right of that place, so these two pull w
 up. Without them the unit is not woken: in 1,000 steps at any of the board's learning rates its sum stays below zero at every dot.
 
-From b = −9 the sum is below −8 at every dot, so no dot pulls up. GELU's gradient there is about 10⁻¹⁵, and no step moves anything. In float32 even its value is exactly 0.
+From b = −9 the sum is below −8 at every dot, so every dot pushes its own sum down. GELU's gradient there is about 10⁻¹⁵, and no step moves anything. In float32 even its value is exactly 0.
 SiLU rises from −1.28 on. Its gradients are 0.0015 and 0.0009, but they push w and b further down. In 1,000 steps neither of the two comes back, at any of the board's
 learning rates.
 

@@ -144,7 +144,7 @@ for name, layer in (("FFN", FFN(6, 24)), ("attention", attention)):
 #
 # - **Takes** `f`, a function that maps [..., T, d] to [..., T, d], the numbers `T` and `d`, and a `seed` for your random inputs. T is at least 4.
 # - **Returns** `True` if `f` is position-wise, otherwise `False`.
-# - Outputs may be tiny or huge, so divide differences by the largest output, in absolute value. Below 1/10,000 is rounding. Where a box cheats, two answers that should be equal show more than
+# - Outputs may be tiny or huge, so divide differences by the largest output, in absolute value. Below 1/10,000 is rounding. A cheat makes two answers that should be equal differ by over
 #   1/50, for typical random inputs. Some cheat at one position only.
 #
 # Stuck? Run `hint("is_position_wise")` in a cell of your own.
@@ -171,14 +171,14 @@ def is_position_wise(f, T, d, seed=0):
 
 # %% [markdown] text="inspection-text"
 # Now send it into the eight boxes that you know, and into 34 others. Each box counts the sentences it is fed, a batch of three as three. **How few can you manage with?** Can a single one
-# be enough? Change your function, run its cell, then the next cell here.
+# be enough, without derivatives? Change your function, run its cell, then the next cell here.
 
 # %% figure="inspection"
 play(lambda: boxes.inspection(is_position_wise))
 
 # %% figure="inspection-after"
 veil("How few are enough?", "when you have said why one sentence can't be enough", of="boxes_inspection.one", text="""
-Two, for boxes like these. The next exercise shows why one is not enough. Send a sentence of random words. Then move every word one place on, the last one to the front, and replace one word by a new one.
+Two, for boxes like these, if you take no derivatives. The next exercise shows why one is not enough. Send a sentence of random words. Then move every word one place on, the last one to the front, and replace one word by a new one.
 
 In a position-wise layer each old word takes its answer along. A favourite is caught, because each place is compared with the next. A box that looks at fixed places is caught, because
 other words stand there now. One that looks at neighbours, or averages over all words, is caught because one word is new.
@@ -301,7 +301,7 @@ except NotImplementedError:
 
 # %% figure="stream-after"
 veil("How does it grow?", "when you have guessed", of="pre_norm_size", text="""
-What is added is unrelated to what is there, so mean squares add up. Additions of one size would make x grow like the root of their number. An FFN does add 0.25 in every block, with the weights that
+What is added is unrelated to what is there, so mean squares add up: n equal additions make x grow like √n. An FFN does add 0.25 in every block, with the weights that
 `nn.Linear` begins with. But attention adds 0.4 in the first block and over 0.9 in the 24th, so x grows faster than that.
 
 Why does attention add more and more? In an average unlike tokens cancel, and alike ones don't. Deep in the stack they are alike.
@@ -415,7 +415,7 @@ progress()
 # ### Fourteen tokens become one
 #
 # Deep in a stack of random layers tokens become alike. Attention averages, and the next layer averages the averages. Here are four such stacks, one of them with
-# pre-norm. The number r says how far the tokens are from their mean: at 0 they are one.
+# pre-norm. The number r is the tokens' distance from their mean, relative to their length: at 0 they are one.
 
 # %% figure="predict-first-to-fall"
 predict("first_to_fall")
@@ -434,8 +434,8 @@ The FFN speeds the fall for two reasons, its shorter vectors and its ReLU.
 
 **Length** does most of it: *vectors cut to the FFN's length* fall nearly as fast. Short vectors have small scores, small scores make even averages, and even averages bring tokens together. Make vectors four times as long, and they crash later, with an FFN or without one.
 
-**The ReLU** does the rest. Behind it no number is negative, so even unrelated vectors point partly the same way. With *output as long as its input*, r is still four times smaller
-than with attention alone. Without its ReLU it isn't.
+**The ReLU** does the rest. Behind it no number is negative, so even unrelated vectors point partly the same way. After three layers, with *output as long as its input*, r is a quarter of
+that with attention alone. Without its ReLU it is nearly the same.
 
 {collapse.table(collapse.WITH_SKIP, (3, 24, 96))}
 
