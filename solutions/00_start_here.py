@@ -52,17 +52,18 @@ So *creek* alone tells you nothing about over or into, and neither does *cold*. 
 | over it | ice | flowers |
 | into it | snow | waves |
 
-The sight follows from the weather and from the way that it has just written. Here votes are enough: *over* votes for ice and flowers, *cold* for ice and snow, so ice wins. After a wrong *into*,
-*cold* gives snow, which is wrong as well, but fits what it has written.
+The sight follows from the weather and from the way that it has just written. Here votes are enough: *over* votes for ice and flowers, *cold* for ice and snow, so
+ice wins. After a wrong *into*, *cold* gives snow, which is wrong as well, but fits what it has written.
 
 *Over or into* can't be voted on: *cold* speaks for *over* at a creek and against it on a lawn. In this model all parts but the FFN only cast votes: even its attention averages. So what
 votes can't decide is left to the FFN, which you have just switched off.
 """)
 
 # %% [markdown] text="scenes-text"
-# One sentence may be luck, so count. A scene is a place, a weather, a mood and a creature. In training the model read of 2,304 scenes. Each of the 1,792 others
-# has a pair of words that it never met together, such as *cold* with *creek* or *cold* with *spunky*. A sentence about one of these others is *right* if no word is wrong. Three words count most: the way (*over* or *into*), the feeling (*glad* or *sorry*), and the
-# sight at the end. A sentence is *proper* if all its other words are right.
+# One sentence may be luck, so count. A scene is a place, a weather, a mood and a creature. In training the model read of 2,304 scenes. Each of the 1,792 others has a
+# pair of words that it never met together, such as *cold* with *creek* or *cold* with *spunky*. A sentence about one of these others is *right* if no word is wrong.
+# Three words count most: the way (*over* or *into*), the feeling (*glad* or *sorry*), and the sight at the end. A sentence is *proper* if all its other words are
+# right.
 
 # %% figure="predict-right-without-ffn"
 predict("right_without_ffn")
@@ -85,7 +86,8 @@ play(creek.twins())
 
 # %% figure="creek-twin-after"
 veil("Which of them still speaks?", "when you have asked the twin", of="creek_twin.twin_off", text="""
-The twin stammers. Of its 1,792 sentences without the FFN not one is proper. We trained sixteen more such twins from other random starts. Fourteen write fewer than one proper sentence in a hundred.
+The twin stammers. Of its 1,792 sentences without the FFN not one is proper. We trained sixteen more such twins from other random starts. Fourteen write fewer than
+one proper sentence in a hundred.
 
 Does a model need its FFN to speak, then? Perhaps not. *Off* means adding zeros, and in training the FFN may never have added anything near zero. So choose *its mean*, a fairer *off*.
 Then at each position the FFN adds the mean of what it added there in training.
@@ -93,8 +95,9 @@ Then at each position the FFN adds the mean of what it added there in training.
 
 # %% figure="creek-twin-mean"
 veil("What does the mean show?", "when the twin has spoken with the mean", of="creek_twin.twin_mean", text="""
-Now the twin speaks: all of its 1,792 sentences are proper. Of the sixteen others, eleven write over 90 % proper ones. So for a proper sentence a fixed push at
-each position nearly suffices, in these eleven. But *over or into* is right in half of the scenes only, and so is *glad or sorry*. The sight is right in 31 %: in the twin the FFN helps there, too.
+Now the twin speaks: all of its 1,792 sentences are proper. Of the sixteen others, eleven write over 90 % proper ones. So for a proper sentence a fixed push at each
+position nearly suffices, in these eleven. But *over or into* is right in half of the scenes only, and so is *glad or sorry*. The sight is right in 31 %: in the twin
+the FFN helps there, too.
 
 The first test is called **zero ablation**, the second **mean ablation**. When you hear that a model breaks without one of its parts, ask what was put in its place.
 
@@ -128,9 +131,9 @@ predict("gpt3_ffn_share")
 #
 # ## The course on one page
 #
-# A Transformer is a stack of blocks, and each block has two halves. Attention lets the words of a sentence look at each other, and
-# brings what it finds into each word's own vector. The FFN then works on each vector alone. So it can combine *creek* and *cold* only after attention has brought both into one vector. You will build it, open it, and finally split it into experts. Every notebook has
-# this drawing near its beginning, with the part that it is about in green.
+# A Transformer is a stack of blocks, and each block has two halves. Attention lets the words of a sentence look at each other, and brings what it finds into each
+# word's own vector. The FFN then works on each vector alone. So it can combine *creek* and *cold* only after attention has brought both into one vector. You will
+# build it, open it, and finally split it into experts. Every notebook has this drawing near its beginning, with the part that it is about in green.
 #
 # Short of time? Stay on the **core path** and skip what is marked *deeper*.
 
@@ -289,10 +292,10 @@ def deciding_pair(ask, n):
 # %% [markdown] text="deciding_pair-after"
 # <details><summary>How is it done, and can it be done with fewer? Open this when you have tried.</summary>
 #
-# Write the properties' numbers in binary. Ask first with nothing but False: the two are equal, so you learn what the creature feels then. Now ask once for each digit, and make True what has a 1
-# there. The answer differs from the first exactly if the two numbers differ at that digit. Take such a digit, D. One of the two numbers, a, has a 1 there. For each other digit E, make True what has
-# a 1 at E and at D. The second number, b, has a 0 at D and stays False, so the answer differs from the first exactly if a has a 1 at E. And b differs from a at the digits that you
-# found. That is 1 + log2(n) + log2(n) − 1 questions.
+# Write the properties' numbers in binary. Ask first with nothing but False: the two are equal, so you learn what the creature feels then. Now ask once for each digit,
+# and make True what has a 1 there. The answer differs from the first exactly if the two numbers differ at that digit. Take such a digit, D. One of the two numbers, a,
+# has a 1 there. For each other digit E, make True what has a 1 at E and at D. The second number, b, has a 0 at D and stays False, so the answer differs from the first
+# exactly if a has a 1 at E. And b differs from a at the digits that you found. That is 1 + log2(n) + log2(n) − 1 questions.
 #
 # For n above 2 it can't be fewer. There are n(n − 1)/2 pairs, and each can decide in two ways. So there are n(n − 1) worlds, and for n = 64 these are 4,032. An answer is one of two words.
 # Whatever you ask, one of the two leaves at least half of the worlds possible. So eleven answers can leave at least 4,032 / 2¹¹ worlds, and that is more than one.

@@ -307,9 +307,10 @@ for ffn in (False, True):
 #
 # ### Let the faders move
 #
-# Write a for water and b for cold. *Into* is right when exactly one of them holds. From here on the high output says *into*, no longer *over*. Can a head do it, with queries and keys? First the easy case: one token
-# has both features, each −1 or +1. It can look at itself or at a marker at the start of the sentence, BOS. We set the weights so that its query is 50·a and its key is b; the key of BOS is 0. So
-# its score with itself is 50·a·b, and with BOS it is 0. The values are 0 for the token and 1 for BOS.
+# Write a for water and b for cold. *Into* is right when exactly one of them holds. From here on the high output says *into*, no longer *over*. Can a head do it, with
+# queries and keys? First the easy case: one token has both features, each −1 or +1. It can look at itself or at a marker at the start of the sentence, BOS. We set the
+# weights so that its query is 50·a and its key is b; the key of BOS is 0. So its score with itself is 50·a·b, and with BOS it is 0. The values are 0 for the token and
+# 1 for BOS.
 
 # %% figure="predict-one-head"
 predict("one_head")
@@ -350,8 +351,8 @@ for rule, words in (("way", "over or into"), ("feeling", "glad or sorry")):
 #
 # <details><summary>Why can't a single head, and what does the norm change?</summary>
 #
-# The query at *jump* is the same in all scenes. So each word brings a fixed e^score · value. Softmax divides their sum by a positive number, which changes no sign: votes again. After a norm with a bias the
-# lead is votes / spread + bias. Its sign is that of votes + bias · spread, and the spread is no sum of votes.
+# The query at *jump* is the same in all scenes. So each word brings a fixed e^score · value. Softmax divides their sum by a positive number, which changes no sign:
+# votes again. After a norm with a bias the lead is votes / spread + bias. Its sign is that of votes + bias · spread, and the spread is no sum of votes.
 #
 # </details>
 #
@@ -362,8 +363,9 @@ for rule, words in (("way", "over or into"), ("feeling", "glad or sorry")):
 # Let the mix at *jump* be (a, b), now with 0 for no. The four scenes are four balls at the corners of a square: blue for *into*, orange for *over*.
 # One straight cut leaves at least one ball on the wrong side. On which side a ball lies is the sign of a weighted sum of a, b and 1: votes again.
 #
-# Now give the token two neurons. Where a neuron's sum is below 0, ReLU makes it 0. The line where the sum is 0 is the neuron's **hinge**. ReLU flattens the side below. We call that a fold. Press *Play*: two hinges fold the sheet, so its axes are the two neurons' outputs. One straight knife cuts it, and it unfolds again. So far two of the four balls are right. Move the
-# hinges and the knife.
+# Now give the token two neurons. Where a neuron's sum is below 0, ReLU makes it 0. The line where the sum is 0 is the neuron's **hinge**. ReLU flattens the side
+# below. We call that a fold. Press *Play*: two hinges fold the sheet, so its axes are the two neurons' outputs. One straight knife cuts it, and it unfolds again. So
+# far two of the four balls are right. Move the hinges and the knife.
 
 # %% figure="fold-by-hand"
 play(fold.xor())

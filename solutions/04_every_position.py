@@ -58,7 +58,8 @@ predict("eight_boxes")
 # %% figure="boxes-evidence"
 veil("What does ≠ prove?", "when you have caught your first box", of="boxes.charge", text="""
 A lamp under an untouched word is proof that the box looks sideways. The sign ≠ says less: the same word was answered in two ways. That can have two reasons. Either
-the box treats places differently, or it has looked at the other words. So change the other words too, one by one. If no lamp ever lights under an untouched word, the place is the likely reason: a favourite.
+the box treats places differently, or it has looked at the other words. So change the other words too, one by one. If no lamp ever lights under an untouched word,
+the place is the likely reason: a favourite.
 
 Nothing proves that a box is real. It has only not been caught yet.
 """)
@@ -102,8 +103,8 @@ anatomy.block("04")
 #
 # **No favourites.** The same vector gives the same output at every position.
 #
-# A layer that keeps both rules is called *position-wise*. The paper of 2017 ([Vaswani et al.](https://arxiv.org/abs/1706.03762), section 3.3) says that its FFN is “applied to each position separately and
-# identically”. What follows from it?
+# A layer that keeps both rules is called *position-wise*. The paper of 2017 ([Vaswani et al.](https://arxiv.org/abs/1706.03762), section 3.3) says that its FFN is
+# “applied to each position separately and identically”. What follows from it?
 #
 # - **Parameters.** An FFN that takes 512 numbers to 2,048 and back has 2.1 million. With an FFN for each of 1,024 positions, one layer would have 2.15 billion.
 # - **Any length.** A fifteenth word needs nothing new, and disturbs no other.
@@ -178,7 +179,8 @@ play(lambda: boxes.inspection(is_position_wise))
 
 # %% figure="inspection-after"
 veil("How few are enough?", "when you have said why one sentence can't be enough", of="boxes_inspection.one", text="""
-Two, for boxes like these, if you take no derivatives. The next exercise shows why one is not enough. Send a sentence of random words. Then move every word one place on, the last one to the front, and replace one word by a new one.
+Two, for boxes like these, if you take no derivatives. The next exercise shows why one is not enough. Send a sentence of random words. Then move every word one place
+on, the last one to the front, and replace one word by a new one.
 
 In a position-wise layer each old word takes its answer along. A favourite is caught, because each place is compared with the next. A box that looks at fixed places is caught, because
 other words stand there now. One that looks at neighbours, or averages over all words, is caught because one word is new.
@@ -189,7 +191,8 @@ other words stand there now. One that looks at neighbours, or averages over all 
 #
 # *3 points · difficulty ●●○ · 8 minutes*
 #
-# Now change sides. An inspector has fed one sentence to a cheat. Build an innocent, position-wise function that answers this sentence exactly as the cheat does. If you can, the sentence proves nothing.
+# Now change sides. An inspector has fed one sentence to a cheat. Build an innocent, position-wise function that answers this sentence exactly as the cheat does. If
+# you can, the sentence proves nothing.
 #
 # - **Takes** `f`, which maps [T, d] to [T, d], and the sentence `X` [T, d]. f looks sideways, but it answers equal words, that is equal rows, equally, as attention that sees all tokens does.
 # - **Returns** a position-wise function `g` that maps [n, d] to [n, d], for any n, and g(X) = f(X).
@@ -236,8 +239,9 @@ for width in (8, 6, 1):
 #
 # *3 points · difficulty ●○○ · 3 minutes*
 #
-# Two wirings are common. The Transformer of 2017 and BERT use **post-norm**: the FFN reads x, its output is added to x, and the sum goes through the norm. GPT-2, LLaMA and
-# most later models use **pre-norm**: the FFN reads norm(x), and its output is added to x itself. So gradients run along the stream without meeting a norm, and deep stacks are easier to train. Write both.
+# Two wirings are common. The Transformer of 2017 and BERT use **post-norm**: the FFN reads x, its output is added to x, and the sum goes through the norm. GPT-2,
+# LLaMA and most later models use **pre-norm**: the FFN reads norm(x), and its output is added to x itself. So gradients run along the stream without meeting a norm,
+# and deep stacks are easier to train. Write both.
 #
 # - **Takes** `x` [..., d_model], two callables `ffn` and `norm` that map [..., d_model] to [..., d_model], and `mode`, which is `"pre"` or `"post"`.
 # - **Returns** the half block's output, in the shape and dtype of `x`.
@@ -432,17 +436,19 @@ returns vectors 0.7 times as long as its input.
 
 The FFN speeds the fall for two reasons, its shorter vectors and its ReLU.
 
-**Length** does most of it: *vectors cut to the FFN's length* fall nearly as fast. Short vectors have small scores, small scores make even averages, and even averages bring tokens together. Make vectors four times as long, and they crash later, with an FFN or without one.
+**Length** does most of it: *vectors cut to the FFN's length* fall nearly as fast. Short vectors have small scores, small scores make even averages, and even
+averages bring tokens together. Make vectors four times as long, and they crash later, with an FFN or without one.
 
 **The ReLU** does the rest. Behind it no number is negative, so even unrelated vectors point partly the same way. After three layers, with *output as long as its input*, r is a quarter of
 that with attention alone. Without its ReLU it is nearly the same.
 
 {collapse.table(collapse.WITH_SKIP, (3, 24, 96))}
 
-**Skips** turn the crash into a slide, and **pre-norm** turns the slide into a crawl: the stream outgrows what is added, so each layer changes it less. Post-norm, which brings the stream back to size after each sum, doesn't help.
+**Skips** turn the crash into a slide, and **pre-norm** turns the slide into a crawl: the stream outgrows what is added, so each layer changes it less. Post-norm,
+which brings the stream back to size after each sum, doesn't help.
 
-**The FFN** hurts at first: after three layers r is smaller with it in all twenty stacks, with skip and pre-norm and without. With them it helps later: from 24 layers on r is larger in all twenty. A plain matrix in its
-place helps more.
+**The FFN** hurts at first: after three layers r is smaller with it in all twenty stacks, with skip and pre-norm and without. With them it helps later: from 24
+layers on r is larger in all twenty. A plain matrix in its place helps more.
 
 Dong, Cordonnier and Loukas ([2021](https://arxiv.org/abs/2103.03404)) proved the crash for attention alone, if its weights are not too large. Noci et al.
 ([2022](https://arxiv.org/abs/2206.03126)) find that skips don't stop the fall, unless what every layer adds is scaled down by the root of the number of layers, as with `shrink` above.
@@ -531,8 +537,9 @@ for name, layer in (("FFN", ffn), ("attention", attention)):
 # %% [markdown] text="ffn_chunked-text"
 # ### In portions
 #
-# Between its two matrices an FFN is wide. For 100,000 tokens and 11,008 neurons, at two bytes a number, the hidden layer alone needs 2.2 GB. But no token waits for another one. So an FFN can take a few tokens,
-# forget their hidden rows and go on, unless a backward pass needs those rows. While a model writes, it even takes one word at a time: attention keeps the keys and values of all earlier words in its *KV cache*, and the FFN needs no cache at all.
+# Between its two matrices an FFN is wide. For 100,000 tokens and 11,008 neurons, at two bytes a number, the hidden layer alone needs 2.2 GB. But no token waits for
+# another one. So an FFN can take a few tokens, forget their hidden rows and go on, unless a backward pass needs those rows. While a model writes, it even takes one
+# word at a time: attention keeps the keys and values of all earlier words in its *KV cache*, and the FFN needs no cache at all.
 #
 # ### Exercise `ffn_chunked`
 #
@@ -557,9 +564,10 @@ def ffn_chunked(x, ffn, c):
 # %% [markdown] text="bottleneck_rank-text"
 # ### A bottleneck
 #
-# Usually d_ff is larger than d_model. What if it is smaller? Neuron j writes a multiple of one vector, column j of `linear2.weight`. So for every token the neurons write a sum of the same d_ff vectors, and all these sums have at most d_ff independent
-# directions. How many they really have is their *rank*. Is so narrow a layer of any use? In a block its output is added to x, so x passes by, and only the *change* is narrow. *Adapters* (Houlsby et al.
-# [2019](https://arxiv.org/abs/1902.00751)) are such narrow FFNs inside a trained model.
+# Usually d_ff is larger than d_model. What if it is smaller? Neuron j writes a multiple of one vector, column j of `linear2.weight`. So for every token the neurons
+# write a sum of the same d_ff vectors, and all these sums have at most d_ff independent directions. How many they really have is their *rank*. Is so narrow a layer of
+# any use? In a block its output is added to x, so x passes by, and only the *change* is narrow. *Adapters* (Houlsby et al. [2019](https://arxiv.org/abs/1902.00751))
+# are such narrow FFNs inside a trained model.
 #
 # ### Exercise `bottleneck_rank`
 #
