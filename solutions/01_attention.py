@@ -80,8 +80,7 @@ anatomy.block("01")
 # | 5 | output | $(A V)\, W_O$ | [T, d] |
 #
 # $W_V$ and $W_O$ move all words at once, as in level 4, and the hull goes along. Step 2 divides by √h because dot products of many numbers are large, and softmax
-# would give nearly all to one word. The outputs of several heads are added up,
-# which is the same as concatenating them before one $W_O$.
+# would give nearly all to one word. The outputs of several heads are added up, which is the same as concatenating them before one $W_O$.
 
 # %% [markdown] text="self_attention-text"
 # ### Exercise `self_attention`
@@ -213,8 +212,7 @@ except NotImplementedError:
 
 # %% [markdown] text="superposition_error-text"
 # **With A frozen the distance is 0 for every s**, because only products with fixed matrices are left. With A free it is 0 at s = 1 and −1 alone. At s = 0 both sides are 0, so
-# neither curve has a point there. So “attention is
-# linear” is true with A frozen and false with A free, and a test at s = −1 alone can't tell the two apart.
+# neither curve has a point there. So “attention is linear” is true with A frozen and false with A free, and a test at s = −1 alone can't tell the two apart.
 #
 # ### Exercise `superposition_error`
 #

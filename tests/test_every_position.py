@@ -346,15 +346,24 @@ def test_the_stream_grows_in_pre_norm_alone_and_as_the_text_says() -> None:
 
 @torch.no_grad()
 def test_the_curve_bends_less_than_a_root_and_squares_add_up() -> None:
-    sizes = {0: 1.0}
-    for depth in (4, 8, 12, 16, 20, 24):
-        additions = list[list[float]]()
-        found = root_mean_squares("pre", depth, additions=additions)
-        squares = [math.sqrt(1 + sum(size**2 for size in added)) for added in additions]
-        sizes[depth] = sum(found) / len(found)
-        assert sizes[depth] == pytest.approx(sum(squares) / len(squares), rel=0.05)
+    found: dict[int, list[float]] = {}
+    additions = list[list[float]]()
+
+    def sized(block: int, x: torch.Tensor) -> torch.Tensor:
+        found.setdefault(block, []).append(x.square().mean().sqrt().item())
+        return x
+
+    found[24] = root_mean_squares("pre", 24, additions=additions, before=sized)
+    sizes = {depth: sum(found[depth]) / len(found[depth]) for depth in range(0, 25, 4)}
     for depth, size in sizes.items():
-        line, root = 1 + (sizes[24] - 1) * depth / 24, math.sqrt(1 + (sizes[24] ** 2 - 1) * depth / 24)
+        squares = [
+            math.sqrt(start**2 + sum(a**2 for a in added[: 2 * depth]))
+            for start, added in zip(found[0], additions, strict=True)
+        ]
+        assert size == pytest.approx(sum(squares) / len(squares), rel=0.05)
+    for depth, size in sizes.items():
+        line = sizes[0] + (sizes[24] - sizes[0]) * depth / 24
+        root = math.sqrt(sizes[0] ** 2 + (sizes[24] ** 2 - sizes[0] ** 2) * depth / 24)
         assert depth in (0, 24) or line < size < root
 
 

@@ -478,7 +478,7 @@ def test_without_javascript_there_are_pictures_words_and_answers(address: str, c
 @pytest.mark.skipif(not AXE.is_file(), reason="axe-core is not installed: `make hub`, with npm")
 @pytest.mark.parametrize(("width", "pages"), often([(1280, "some"), (390, "some"), (390, "all")], [(1280, "some")]))
 def test_everybody_can_use_every_page(width: int, pages: str, site: Path, address: str, chromium: Any) -> None:
-    """One page of each kind, on a large screen and on a phone, where more scrolls inside itself; in a sweep all pages on a phone."""
+    """One page of each kind on a large screen; in a sweep also on a phone, where more scrolls inside itself, and all pages there."""
     kinds = [
         site / "index.html",
         *(site / "course").glob("*.html"),

@@ -110,7 +110,7 @@ function lineUp(place, play) {
     const strip = element("div", { class: "bx-lamps", role: "img" }, ...lamps.map((/** @type {HTMLElement} */ lamp) => element("span", { class: "bx-cell" }, lamp)));
     const charges = CHARGES.map((charge) => {
       const press = () => play.move(judge(data, play.state(), n, charge));
-      return element("button", { type: "button", class: "bx-charge", "aria-label": `box ${n + 1} ${charge === "real" ? "is real" : SAYS[charge]}`, onclick: press }, data.charges[charge]);
+      return element("button", { type: "button", class: "bx-charge", "aria-label": `box ${n + 1} ${charge === "real" ? "is real" : SAYS[charge]}`, onclick: press }, charge);
     });
     const verdict = element("span", { class: "bx-verdict" });
     const say = element("div", { class: "bx-say", role: "group", "aria-label": `verdict on box ${n + 1}` }, ...charges, verdict);

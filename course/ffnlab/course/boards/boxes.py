@@ -173,7 +173,6 @@ def line_up(name: str = "boxes") -> Board:
         "sentence": SENTENCE,
         "hand": HAND,
         "vectors": vectors(),
-        "charges": {"real": "real", "sideways": "sideways", "favourite": "favourite"},
         "boxes": [{"truth": box.truth, "layer": box.layer} for box in boxes()],
     }
     return Board(HERE / "boxes.js", name, title, data, LINE_UP_GOALS, HERE / "stills" / f"{name}.svg")

@@ -184,13 +184,14 @@ export const board = {
       const wavering = steps.filter(({ share }) => share < SURE).map(({ word: said }) => `“${said}”`);
       const wrong = steps.filter(({ word: said }, n) => said !== right[GIVEN + n]).map(({ word: said }) => `“${said}”`);
       const who = state.model === "twin" ? "the twin" : "the model";
-      const off = state.ffn === "mean" ? " Its FFN adds its mean." : state.ffn ? "" : hasTwin ? " Its FFN adds zeros." : " Its FFN is off.";
+      const zeros = hasTwin ? " Its FFN adds zeros." : " Its FFN is off.";
+      const added = state.ffn === "mean" ? " Its FFN adds its mean." : state.ffn ? "" : zeros;
       const said = asked.says + right[asked.before];
       const chances = `“${asked.words[0]}” ${percent(shares[0])} probable and “${asked.words[1]}” ${percent(shares[1])}`;
       const lead = asAsked(asked.before, steps, right) ? `After “${said}” ${who} finds ${chances}.` : `If it had said “${said}”, ${who} would find ${chances}.`;
       const rest = wavering.length ? `It is less than ${percent(SURE)} sure of ${list(wavering)}` : `It is at least ${percent(SURE)} sure of each of its ${steps.length} words`;
       const not = wrong.length > 4 ? `${wrong.length} of its ${steps.length} words are` : `${list(wrong)} ${wrong.length === 1 ? "is" : "are"}`;
-      return `${lead}${off} ${rest}${wrong.length ? `, and ${not} not what this world would say` : ""}.`;
+      return `${lead}${added} ${rest}${wrong.length ? `, and ${not} not what this world would say` : ""}.`;
     }
 
     return { draw, words };
