@@ -178,7 +178,7 @@ def is_position_wise(f, T, d, seed=0):
 play(lambda: boxes.inspection(is_position_wise))
 
 # %% figure="inspection-after"
-veil("How few are enough?", "when you have said why one sentence can't be enough", of="boxes_inspection.one", text="""
+veil("How few are enough?", "when the second goal is settled", of="boxes_inspection.one", text="""
 Two, for boxes like these, if you take no derivatives. The next exercise shows why one is not enough. Send a sentence of random words. Then move every word one place
 on, the last one to the front, and replace one word by a new one.
 
