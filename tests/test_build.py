@@ -264,7 +264,7 @@ def test_a_notebook_is_made_again_where_any_of_its_boards_changes() -> None:
 
 def test_what_grades_are_made_of_does_not_change_with_a_board() -> None:
     for name in NAMES:
-        files = source_hash.files(active_course().key_file(name), active_course().exercises_file(name))
+        files = source_hash.files(*active_course().key_files(name), active_course().exercises_file(name))
         assert not [file for file in files if file.suffix in (".js", ".css", ".svg")], name
 
 
@@ -288,7 +288,7 @@ def test_a_still_is_outdated_once_its_script_sheet_or_data_has_changed(tmp_path:
 
 def test_the_parts_handed_out_in_the_capstone_belong_to_its_key_alone() -> None:
     parts = ROOT / "autograder" / "keys" / "parts.py"
-    made_of = {name: source_hash.files(active_course().key_file(name)) for name in active_course().notebooks}
+    made_of = {name: source_hash.files(*active_course().key_files(name)) for name in active_course().notebooks}
     assert [name for name in NAMES if parts in made_of[name]] == ["10_capstone"]
 
 

@@ -126,11 +126,11 @@ FAULTS = ("def broken(:\n", "undefined_name\n", "1 / 0\n")
 
 @pytest.mark.parametrize("fault", often(FAULTS, FAULTS[:1]))
 def test_a_fault_in_a_key_is_one_line_with_its_place(fault: str, copied: Path) -> None:
-    name = "autograder/keys/start_here.py"
+    name = "autograder/keys/start_here/hello_shape.py"
     (copied / name).write_text((ROOT / name).read_text(encoding="utf-8") + fault, encoding="utf-8")
     path = os.pathsep.join([str(copied), str(copied / "course")])
     status, _, said = autograder("matrix", "hello_shape", cwd=copied, PYTHONPATH=path)
-    assert status == 2 and said.count("\n") == 1 and "keys/start_here.py, line" in said, said
+    assert status == 2 and said.count("\n") == 1 and "keys/start_here/hello_shape.py, line" in said, said
 
 
 @needs_bubblewrap

@@ -44,16 +44,9 @@ def follow(project: Path) -> None:
     assert points, "the table under the title has the points"
     text = text.replace(points[0], f"| **Points** | {int(points[1]) + 2}", 1)
     notebook.write_text(text, encoding="utf-8")
-    for path, more in (
-        (project / "course" / "ffnlab" / "course" / "exercises" / "feed_forward.py", described),
-        (project / "autograder" / "keys" / "feed_forward.py", answered),
-    ):
-        path.write_text(path.read_text(encoding="utf-8") + "\n\n" + more, encoding="utf-8")
-    key = project / "autograder" / "keys" / "feed_forward.py"
-    key.write_text(
-        key.read_text(encoding="utf-8").replace("\nimport math\n", "\nimport itertools\nimport math\n", 1),
-        encoding="utf-8",
-    )
+    exercises = project / "course" / "ffnlab" / "course" / "exercises" / "feed_forward.py"
+    exercises.write_text(exercises.read_text(encoding="utf-8") + "\n\n" + described, encoding="utf-8")
+    project.joinpath("autograder", "keys", "feed_forward", f"{NAME}.py").write_text(answered, encoding="utf-8")
 
 
 def announce(project: Path, counted: str) -> None:

@@ -224,7 +224,8 @@ def test_the_zip_holds_one_key_and_nothing_that_grading_does_not_need(content: d
         "gradescope/__init__.py", "gradescope/in_container.py",
     }  # fmt: skip
     assert {name for name in ours if name.startswith("keys/")} == {  # the outline says names and points, and no answer
-        "keys/__init__.py", "keys/key.py", "keys/outline.json", "keys/problem.py", "keys/start_here.py",
+        "keys/__init__.py", "keys/key.py", "keys/outline.json", "keys/problem.py", "keys/start_here/__init__.py",
+        *(f"keys/start_here/{name}.py" for name in ("deciding_pair", "feeling", "hello_shape", "questions")),
     }  # fmt: skip
     beside = {name for name in content if not name.startswith(("project/autograder/", "project/course/"))}
     assert beside == {
@@ -446,7 +447,7 @@ def tried(name, what):
         pass
 
 project = home / "source" / "project"
-for name in ("autograder/keys/start_here.py", "class/settings.json", "class/markings.safetensors", "autograder/marking/reference.py"):
+for name in ("autograder/keys/start_here/feeling.py", "class/settings.json", "class/markings.safetensors", "autograder/marking/reference.py"):
     tried(name, (project / name).read_bytes)
 for name in ("autograder/keys", "class", "solutions", "autograder"):
     tried(name, lambda: os.listdir(project / name))

@@ -18,8 +18,8 @@ import torch
 from conftest import often
 from nbclient import NotebookClient
 
+from autograder import keys
 from autograder.authoring.build import cells_of, solution_answer
-from autograder.keys.key import Key
 from ffnlab import check
 from ffnlab.checking import kept_code
 from ffnlab.course import machine, own_block, toy_transformer, world
@@ -64,9 +64,7 @@ def typed(name: str, source: str, before: str = "") -> Any:
 
 def styles(name: str) -> list[str]:
     """The sources of all answers to an exercise that are kept as right, the notebook's solution first."""
-    module = active_course().key_module(active_course().notebook_of(name))
-    (key,) = [key for key in vars(module).values() if isinstance(key, Key) and key.exercise.name == name]
-    return [solution_answer(name).source, *(answer.source for answer in key.rights)]
+    return [solution_answer(name).source, *(answer.source for answer in keys.find(name).rights)]
 
 
 def written(course: Path) -> str:

@@ -65,23 +65,24 @@ def test_an_exercise_has_a_version_of_its_own(monkeypatch: pytest.MonkeyPatch) -
     names = [exercise.name for exercise in active_course().exercises_of(notebook)]
     before = {name: stability.version(name) for name in names}
     assert len(set(before.values())) == len(names)
-    key_file = active_course().key_file(notebook).read_text(encoding="utf-8")
+    (key_file,) = (file for file in active_course().key_files(notebook) if file.stem == "ffn_forward")
 
-    def changed(old: str, new: str) -> set[str]:
-        assert key_file.count(old) >= 1
-        statements = stability._parse(key_file.replace(old, new, 1))
+    def changed(file: Path, old: str, new: str) -> set[str]:
+        text = file.read_text(encoding="utf-8")
+        assert old in text
+        statements = stability._parse(text.replace(old, new, 1))
         real = stability._statements
-        monkeypatch.setattr(
-            stability, "_statements", lambda path: statements if path.parent.name == "keys" else real(path)
-        )
+        monkeypatch.setattr(stability, "_statements", lambda path: statements if path == file else real(path))
         after = {name: stability.version(name) for name in names}
         monkeypatch.undo()
         return {name for name in names if before[name] != after[name]}
 
     first = keys.find("ffn_forward").mistakes[0].message
-    assert changed(first[:30], "Another message") == {"ffn_forward"}
-    assert changed("import torch\n", "import torch\nimport itertools\n\n\ndef new_helper():\n    pass\n\n\n") == set()
-    assert changed("import torch\n", "import torch as torch\nprint(torch)\n") == set(names)
+    assert changed(key_file, first[:30], "Another message") == {"ffn_forward"}
+    helper = "import torch\nimport itertools\n\n\ndef new_helper():\n    pass\n\n\n"
+    assert changed(key_file, "import torch\n", helper) == set()
+    shared = active_course().exercises_file(notebook)
+    assert changed(shared, "import torch\n", "import torch as torch\nprint(torch)\n") == set(names)
 
 
 def test_a_verdict_that_depends_on_luck_is_told() -> None:

@@ -815,7 +815,7 @@ def test_what_a_page_says_of_hidden_inputs_has_no_value_to_read_off() -> None:
 
 
 def test_a_change_of_how_mistakes_are_named_is_a_change_of_every_key() -> None:
-    version = source_hash.files(active_course().key_file("07_gated"), *[Path(comparison.__file__)])
+    version = source_hash.files(*active_course().key_files("07_gated"), Path(comparison.__file__))
     rooms = {
         Path(str(room.__file__)).resolve()
         for room in (

@@ -148,7 +148,7 @@ def test_without_a_word_the_course_is_this_one_and_its_notebooks_are_those_that_
     assert list(course.notebooks) == sorted(path.stem for path in (ROOT / "solutions").glob("*.py"))
     for notebook in course.notebooks:
         assert notebook == course.exercises_module(notebook).NOTEBOOK
-        assert course.key_file(notebook).is_file() and course.predictions_file(notebook).is_file()
+        assert course.key_files(notebook) and course.predictions_file(notebook).is_file()
 
 
 ENGINE = (

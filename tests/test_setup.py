@@ -180,7 +180,7 @@ def test_the_page_on_architecture_names_every_room_and_no_file_that_is_not_there
     homes = (ROOT, ROOT / "autograder", ROOT / "docs", COURSE, COURSE / "ffnlab")
     named = set(re.findall(r"`([\w/]+(?:/|\.py|\.html|\.js|\.toml))`", page)) - {
         "solutions/NOTEBOOK.py",
-        "keys/NOTEBOOK.py",
+        "keys/NOTEBOOK/EXERCISE.py",
         "submitted/STUDENT/ASSIGNMENT/",
     }
     missing = {name for name in named if not any((home / name).exists() for home in homes)}

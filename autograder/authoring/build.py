@@ -97,7 +97,7 @@ def stamp(assignment: str) -> str:
     course = active_course()
     predictions = course.predictions_file(assignment)
     made_of = source_hash.version(
-        source(assignment), course.key_file(assignment), *([predictions] if predictions.is_file() else [])
+        source(assignment), *course.key_files(assignment), *([predictions] if predictions.is_file() else [])
     )
     return hashlib.sha256(f"{made_of} {nbformat.writes(notebook_of(assignment))}".encode()).hexdigest()[:16]
 

@@ -136,10 +136,11 @@ MAKERS = (Exercise.__name__, Key.__name__, "question")  # what an exercise and i
 def version(name: str) -> str:
     """A hash of all that decides what the kept answers of one exercise get: of its key's file and its exercises' without what is another exercise's alone."""
     notebook = active_course().notebook_of(name)
-    module, key_file = active_course().exercises_file(notebook), active_course().key_file(notebook)
-    files = source_hash.files(key_file, module, source_hash.COMPARISON) - {module, key_file}
+    key_files = [file for file in active_course().key_files(notebook) if _is_about(file, name)]
+    own = [active_course().exercises_file(notebook), *key_files]
+    files = source_hash.files(*own, source_hash.COMPARISON).difference(own)
     parts = [hashlib.sha256(file.read_bytes()).digest() for file in files]
-    parts += [hashlib.sha256(_text_of(path, name).encode()).digest() for path in (module, key_file)]
+    parts += [hashlib.sha256(_text_of(path, name).encode()).digest() for path in own]
     return hashlib.sha256(b"".join(sorted(parts))).hexdigest()[:12]
 
 
@@ -162,6 +163,11 @@ def _text_of(path: Path, name: str) -> str:
         if not more:
             return "\n".join(_unparsed(one, used) for one in statements if one in chosen)
         chosen |= more
+
+
+def _is_about(path: Path, name: str) -> bool:
+    """Whether a file says something of the exercise."""
+    return any(one.owner == name for one in _statements(path))
 
 
 def _is_text(node: ast.stmt) -> bool:

@@ -68,7 +68,8 @@ def _is_authors(filename: str) -> bool:
     """Whether a file is one that authors write: a key or an exercise."""
     try:
         course = active_course()
-        folders = (course.folder / "exercises", course.keys_folder)
+        folders = {course.folder / "exercises", course.keys_folder}
     except CourseNotFound:
         return False
-    return Path(filename).resolve().parent in folders and Path(filename).name != "__init__.py"
+    file = Path(filename).resolve()
+    return not folders.isdisjoint(file.parents) and file.name != "__init__.py"

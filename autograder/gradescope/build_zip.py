@@ -157,14 +157,11 @@ def files(assignment: str) -> Iterator[tuple[str, bytes]]:
     """
     here = Path(in_container.__file__)
     course = active_course()
-    ours = (
-        source_hash.files(here, course.key_file(assignment)) | set((PACKAGE / "jail").glob("*.py")) | {outline.file()}
-    )
+    jail = set((PACKAGE / "jail").glob("*.py"))
+    ours = source_hash.files(here, *course.key_files(assignment)) | jail | {outline.file()}
     inits = {folder / "__init__.py" for file in ours for folder in file.parents}
-    for folder, home in {
-        PACKAGE: PACKAGE.parent,
-        course.key_file(assignment).parent: course.keys_import_folder,
-    }.items():
+    keys = course.beside_keys("")
+    for folder, home in {PACKAGE: PACKAGE.parent, keys: course.keys_import_folder}.items():
         for path in ours | {init for init in inits if init.is_file()}:
             if folder in path.parents:
                 yield f"project/{path.relative_to(home).as_posix()}", path.read_bytes()

@@ -1,6 +1,6 @@
-"""The marking guide: for every exercise the truth, other right answers and the known mistakes, one module per notebook. Never given to students.
+"""The marking guide: for every exercise the truth, other right answers and the known mistakes. Never given to students.
 
-The modules here are those of `ffnlab.course`; another course has its own, made of the same `Key`.
+A folder has the keys of a notebook, and a file that of an exercise. They are those of `ffnlab.course`; another course has its own, made of the same `Key`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ def of_notebook(notebook: str) -> list[Key]:
     """
     from autograder.keys.key import Key
 
-    keys = [value for value in vars(active_course().key_module(notebook)).values() if isinstance(value, Key)]
+    modules = active_course().key_modules(notebook)
+    keys = [value for module in modules for value in vars(module).values() if isinstance(value, Key)]
     found = {key.exercise.name: key for key in keys}
     listed = active_course().exercises_of(notebook)
     missing = [exercise.name for exercise in listed if exercise.name not in found]

@@ -1,6 +1,6 @@
 """The marking guide of one exercise: what is right, other right answers, and the mistakes that people make, each kept as code.
 
-Written by authors in `autograder/keys/`, one module per notebook. Trusted code: it never runs beside a student's.
+Written by authors in `autograder/keys/`, a file for each exercise. Trusted code: it never runs beside a student's.
 """
 
 from __future__ import annotations

@@ -31,9 +31,8 @@ DEVELOPMENT = b"draws for building and validating, where no class is graded"
 def key_version(assignment: str) -> str:
     """A short hash of all that a verdict on this assignment depends on: its key, its exercises, and how they are compared."""
     course = active_course()
-    return source_hash.version(course.key_file(assignment), course.exercises_file(assignment), source_hash.COMPARISON)[
-        :12
-    ]
+    made_of = (*course.key_files(assignment), course.exercises_file(assignment), source_hash.COMPARISON)
+    return source_hash.version(*made_of)[:12]
 
 
 class HasCases(Protocol):

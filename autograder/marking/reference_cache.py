@@ -72,7 +72,7 @@ def _file_for_development(name: str, seeds: tuple[int, ...]) -> Path:
 
     course, notebook = active_course(), active_course().notebook_of(name)
     made_by = source_hash.version(
-        course.key_file(notebook), course.exercises_file(notebook), source_hash.COMPARISON, Path(reference.__file__)
+        *course.key_files(notebook), course.exercises_file(notebook), source_hash.COMPARISON, Path(reference.__file__)
     )
     identity = hashlib.sha256(str((made_by, metadata.version("torch"), seeds)).encode()).hexdigest()[:16]
     return root() / FOLDER / f"{name}.{identity}.safetensors"

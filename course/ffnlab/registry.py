@@ -53,7 +53,7 @@ class Course:
     """A course. Its package says `COURSE = Course(__name__, keys=…)`.
 
     package: what students have, with `exercises/` and `answers/` in it, `predictions/` and `frames/` where there are any, and `parts.py` where code is
-    kept. Each module in `exercises/` says `NOTEBOOK = "01_name"`; that of its predictions and that of its keys have the same name as the module.
+    kept. Each module in `exercises/` says `NOTEBOOK = "01_name"`; the module of its predictions and the folder of its keys have the same name as the module.
     keys: the instructor's package, which students do not have.
     late_imports: by notebook, modules that its exercises make torch import when they are first run. Whoever grades many imports them once.
     """
@@ -133,13 +133,14 @@ class Course:
         """The file with a notebook's shipped answers."""
         return self.answers_folder / f"{notebook}.safetensors"
 
-    def key_file(self, notebook: str) -> Path:
-        """The file with a notebook's keys.
+    def key_files(self, notebook: str) -> list[Path]:
+        """The files with a notebook's keys, in the folder that has the name of its module of exercises.
 
         Raises:
             CourseNotFound: the keys are not here.
         """
-        return self.beside_keys(f"{self.notebooks[notebook]}.py")
+        folder = self.beside_keys(self.notebooks[notebook])
+        return sorted(file for file in folder.glob("*.py") if file.name != "__init__.py")
 
     def beside_keys(self, name: str) -> Path:
         """A file in the folder of the keys, such as what building writes about them.
@@ -153,14 +154,14 @@ class Course:
         """The module with a notebook's exercises, imported when it is first asked for: it brings torch."""
         return importlib.import_module(f"{self.package}.exercises.{self.notebooks[notebook]}")
 
-    def key_module(self, notebook: str) -> ModuleType:
-        """The module with a notebook's keys, imported when it is first asked for.
+    def key_modules(self, notebook: str) -> list[ModuleType]:
+        """The modules with a notebook's keys, imported when they are first asked for.
 
         Raises:
             CourseNotFound: the keys are not here.
         """
-        self.key_file(notebook)
-        return importlib.import_module(f"{self.keys}.{self.notebooks[notebook]}")
+        package = f"{self.keys}.{self.notebooks[notebook]}"
+        return [importlib.import_module(f"{package}.{file.stem}") for file in self.key_files(notebook)]
 
     def exercises_of(self, notebook: str) -> list[Exercise]:
         """The exercises of one notebook, in its order."""

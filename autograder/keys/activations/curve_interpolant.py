@@ -1,0 +1,208 @@
+"""What is right, and what goes wrong, in `curve_interpolant` of notebook 03."""
+
+from __future__ import annotations
+
+import itertools
+
+import torch
+
+from autograder.keys.key import NO_RETURN, Key
+from ffnlab.course.exercises import activations as exercises
+
+curve_interpolant = Key(exercises.curve_interpolant)
+
+
+@curve_interpolant.truth
+def from_the_heights(y, A, B):
+    """Two units, relu(x) and relu(−x), make the straight line of the first piece; every inner node turns it towards the next height."""
+    heights = y.tolist()
+    n = len(heights) - 1
+    width = (B - A) / n
+    slope = (heights[1] - heights[0]) / width
+    into, bias, out = [1.0, -1.0], [0.0, 0.0], [slope, -slope]
+    for i in range(1, n):
+        following = (heights[i + 1] - heights[i]) / width
+        into.append(1.0)
+        bias.append(-(A + i * width))
+        out.append(following - slope)
+        slope = following
+    at_zero = heights[0] - (heights[1] - heights[0]) / width * A
+    float64 = torch.float64
+    return (
+        torch.tensor([into], dtype=float64),
+        torch.tensor(bias, dtype=float64),
+        torch.tensor(out, dtype=float64)[:, None],
+        torch.tensor([at_zero], dtype=float64),
+    )
+
+
+@curve_interpolant.right("lists and a loop, in float32")
+def heights_by_loop(y, A, B):
+    n = len(y) - 1
+    h = (B - A) / n
+    biases, weights, old = [], [], 0.0
+    for i in range(n):
+        slope = (y[i + 1].item() - y[i].item()) / h
+        biases.append(-(A + i * h))
+        weights.append([slope - old])
+        old = slope
+    return torch.ones(1, n), torch.tensor(biases), torch.tensor(weights), torch.tensor([y[0].item()])
+
+
+@curve_interpolant.right("from right to left")
+def heights_from_the_right(y, A, B):
+    n = y.numel() - 1
+    nodes = torch.linspace(B, A, n + 1, dtype=torch.float64)
+    back = y.flip(0).double()
+    slopes = torch.diff(back) / torch.diff(nodes).abs()
+    change = torch.diff(slopes, prepend=torch.zeros(1, dtype=torch.float64))
+    return -torch.ones(1, n, dtype=torch.float64), nodes[:-1], change[:, None], back[:1]
+
+
+@curve_interpolant.right("the first layer kept, the second solved for")
+def second_layer_solved(y, A, B):
+    n = len(y) - 1
+    x = torch.linspace(A, B, n + 1, dtype=torch.float64)
+    W1, b1 = torch.ones(1, n, dtype=torch.float64), -x[:-1]
+    both = torch.cat([torch.relu(x[:, None] @ W1 + b1), torch.ones(n + 1, 1, dtype=torch.float64)], dim=1)
+    solution = torch.linalg.solve(both, y.double()[:, None])
+    return W1, b1, solution[:n], solution[n]
+
+
+@curve_interpolant.right("second differences, scaled units")
+def second_differences(y, A, B):
+    n = len(y) - 1
+    h = (B - A) / n
+    rise = torch.cat([y[1:2] - y[0:1], y[2:] - 2 * y[1:-1] + y[:-2]])
+    places = A + h * torch.arange(n, dtype=y.dtype)
+    return torch.full((1, n), 2.0, dtype=y.dtype), -2 * places, (rise / h / 2).reshape(n, 1), y[0].reshape(1)
+
+
+@curve_interpolant.base
+def plain_curve_interpolant(y, A, B):
+    n = len(y) - 1
+    nodes = torch.linspace(A, B, n + 1, dtype=y.dtype)
+    slope = (y[1:] - y[:-1]) / (nodes[1:] - nodes[:-1])
+    change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
+    return torch.ones(1, n, dtype=y.dtype), -nodes[:-1], change[:, None], y[:1]
+
+
+curve_interpolant.slip(
+    "still_x_squared",
+    "This is still the network for x²: the heights in y are never looked at.",
+    replace={
+        "slope = (y[1:] - y[:-1]) / (nodes[1:] - nodes[:-1])": "slope = nodes[:-1] + nodes[1:]",
+        "y[:1]": "nodes[:1] ** 2",
+    },
+)
+curve_interpolant.slip(
+    "slopes_of_x_squared",
+    "The slopes are still those of x², s + t. Here a slope is the rise from one height of y to the next, divided by the width of the piece.",
+    replace={"slope = (y[1:] - y[:-1]) / (nodes[1:] - nodes[:-1])": "slope = nodes[:-1] + nodes[1:]"},
+)
+curve_interpolant.slip(
+    "constant_of_x_squared",
+    "b2 is still A². At A all units are zero, so b2 alone gives the height there: the first of y.",
+    replace={"change[:, None], y[:1]": "change[:, None], nodes[:1] ** 2"},
+)
+curve_interpolant.slip(
+    "curve_slopes_for_changes",
+    "W2 holds the slopes themselves. Each unit goes on rising behind its piece, so the next one has to supply only the change: new slope minus old.",
+    replace={"change = …": "", "change[:, None]": "slope[:, None]"},
+)
+curve_interpolant.slip(
+    "curve_first_slope_zero",
+    "The first piece is flat: only the inner nodes change the slope. A unit with its kink at A has to supply the whole slope of the first piece.",
+    replace={"slope[:1]": "torch.zeros(1, dtype=y.dtype)"},
+)
+curve_interpolant.slip(
+    "curve_rise_without_run",
+    "The rise of each piece is not divided by its width: slopes are rise over run, and the pieces are (B − A)/n wide.",
+    replace={" / (nodes[1:] - nodes[:-1])": ""},
+)
+curve_interpolant.slip(
+    "heights_for_changes",
+    "W2 holds the heights. It has to hold changes of slope.",
+    replace={"change[:, None]": "y[:-1, None]"},
+)
+curve_interpolant.slip(
+    "curve_constant_missing",
+    "The constant is missing: b2 is 0. At A all units are zero, and the output should be the first height.",
+    replace={"change[:, None], y[:1]": "change[:, None], torch.zeros(1, dtype=y.dtype)"},
+)
+curve_interpolant.slip(
+    "constant_of_the_last_height",
+    "b2 is the last height. All the units are zero at A, the left end: there b2 alone has to give the height.",
+    replace={"change[:, None], y[:1]": "change[:, None], y[-1:]"},
+)
+curve_interpolant.slip(
+    "curve_sign_of_the_bias",
+    "The kinks are mirrored: relu(x + t) bends at −t. For a kink at t, b1 is −t.",
+    replace={"-nodes[:-1], change": "nodes[:-1], change"},
+)
+curve_interpolant.slip(
+    "curve_old_minus_new",
+    "The changes of slope have the wrong sign: new slope minus old.",
+    replace={"slope[1:] - slope[:-1]": "slope[:-1] - slope[1:]"},
+)
+curve_interpolant.slip(
+    "curve_interval_fixed",
+    "The interval is [−1, 1] whatever is asked for. A and B are arguments.",
+    replace={".linspace(A, B": ".linspace(-1, 1"},
+)
+curve_interpolant.slip(
+    "curve_unit_steps",
+    "The nodes are 0, 1, 2, … whatever A and B are. They are equally spaced from A to B.",
+    replace={"torch.linspace(A, B, n + 1, dtype=y.dtype)": "torch.arange(n + 1, dtype=y.dtype)"},
+)
+curve_interpolant.slip(
+    "as_many_pieces_as_heights",
+    "There are as many pieces as heights here. n + 1 heights make n pieces.",
+    replace={"n = len(y) - 1": "n = len(y)"},
+)
+curve_interpolant.slip(
+    "curve_kinks_at_the_right_ends",
+    "The kinks are one node too far to the right. A unit changes the line right of its kink, so each piece needs its kink at its left end.",
+    replace={"-nodes[:-1], change": "-nodes[1:], change"},
+)
+curve_interpolant.slip(
+    "curve_laid_out_as_linear",
+    "The weights are laid out as nn.Linear keeps them, [out, in]. The course writes x @ W1: W1 is [1, m] and W2 is [m, 1].",
+    replace={"torch.ones(1, n": "torch.ones(n, 1", "change[:, None]": "change[None, :]"},
+)
+curve_interpolant.slip(
+    "curve_flat_weights",
+    "W2 has one dimension. It is a matrix with one column: shape [m, 1].",
+    replace={"change[:, None]": "change"},
+)
+curve_interpolant.slip(
+    "curve_b2_without_dimension",
+    "b2 has no dimension: shape []. It is a bias for one output: shape [1].",
+    replace={"change[:, None], y[:1]": "change[:, None], y[0]"},
+)
+curve_interpolant.slip(
+    "heights_changed",
+    "The network is right, but y itself is changed: `-=`, an assignment to `y[…]`, or a method with a trailing underscore works in place. The caller may "
+    "still need the heights.",
+    replace={
+        "return …": "first = y[:1].clone()\ny -= first\nreturn torch.ones(1, n, dtype=y.dtype), -nodes[:-1], change[:, None], first",
+    },
+)
+curve_interpolant.slip(
+    "curve_three_tensors",
+    "b2 is missing: three tensors came back, four are asked for, W1, b1, W2, b2 in this order.",
+    replace={", y[:1]": ""},
+)
+
+
+@curve_interpolant.mistake(NO_RETURN)
+def curve_without_return(y, A, B):
+    torch.diff(y)
+
+
+@curve_interpolant.mistake("Lists came back. Four tensors are asked for: `torch.tensor(…)` makes them from lists.")
+def curve_as_lists(y, A, B):
+    h = (B - A) / (len(y) - 1)
+    slopes = [0.0, *((b - a) / h for a, b in itertools.pairwise(y.tolist()))]
+    changes = [[new - old] for old, new in itertools.pairwise(slopes)]
+    return [[1.0] * (len(y) - 1)], [-(A + i * h) for i in range(len(y) - 1)], changes, [y[0].item()]

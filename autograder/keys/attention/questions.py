@@ -1,0 +1,35 @@
+"""What is right, and what goes wrong, in the questions of notebook 01."""
+
+from __future__ import annotations
+
+from autograder.keys.key import question
+from ffnlab.course.exercises import attention as exercises
+
+quiz_hull = question(
+    exercises.quiz_hull,
+    right="C",
+    wrong={
+        "A": "The scores are free, the weights are not: softmax makes them positive, and each row sums to 1. So each number of a mix is an average.",
+        "B": "A multiple needs a weight above 1 or below 0. Softmax gives positive weights that sum to 1, so the mix stays between the values.",
+        "D": "No vector is normalised: only the weights sum to 1. With values near 100 the mix would be near 100, too.",
+    },
+)
+
+quiz_linear = question(
+    exercises.quiz_linear,
+    right="A",
+    wrong={
+        "B": "With A frozen there is no query left: X reaches the output through the values alone, and each step on that way is a matrix product.",
+        "C": "The softmax was used to make A, before it was frozen. Now A is a constant: f(X) = A X Wv Wo, and f(3X) is 3·f(X).",
+    },
+)
+
+quiz_xor = question(
+    exercises.quiz_xor,
+    right="B",
+    wrong={
+        "A": "Fewer numbers are no help here. Work out what LayerNorm makes of two numbers p and q: what are they without their mean, and what is left when "
+        "that is divided by their spread?",
+        "C": "That is true of ReLU, which looks at each number by itself. LayerNorm compares the two. How many lines can the sign of p − q draw?",
+    },
+)

@@ -1,0 +1,1 @@
+"""The marking guide of notebook 10: what is right, and what goes wrong when a block is put together."""

@@ -1,0 +1,33 @@
+"""What is right, and what goes wrong, in the questions of notebook 08."""
+
+from __future__ import annotations
+
+from autograder.keys.key import question
+from ffnlab.course.exercises import experts as exercises
+
+quiz_same = question(
+    exercises.quiz_same,
+    right="B",
+    wrong={
+        "A": "'softmax_topk' is not divided by anything after the choice: its rows sum to less than 1, those of 'topk_softmax' to 1.",
+        "C": "Both have rows that sum to 1, but sigmoid(z) is not proportional to exp(z): the ratio of two gates differs.",
+    },
+)
+
+quiz_zeros = question(
+    exercises.quiz_zeros,
+    right="C",
+    wrong={
+        "A": "A softmax gives every finite logit a share. exp(0) = 1 is a share like any other, sometimes the largest.",
+        "B": "A row of a softmax sums to 1 in any case. The question is who gets how much of it.",
+    },
+)
+
+quiz_active = question(
+    exercises.quiz_active,
+    right="A",
+    wrong={
+        "B": "Which experts are needed is known only when the token is there, and the next token needs others: all of them have to be in memory.",
+        "C": "An expert that is not chosen is not computed at all: that is the point of the choice. Only the chosen ones, the router and attention do work.",
+    },
+)

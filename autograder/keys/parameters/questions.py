@@ -1,0 +1,33 @@
+"""What is right, and what goes wrong, in the questions of notebook 05."""
+
+from __future__ import annotations
+
+from autograder.keys.key import question
+from ffnlab.course.exercises import parameters as exercises
+
+quiz_count = question(
+    exercises.quiz_count,
+    right="B",
+    wrong={
+        "A": "Two matrices of 256 · 1024 are 524,288. The log says 1,280 more; which arrays have so many numbers?",
+        "C": "With b1 alone it would be 524,288 + 1,024 = 525,312. The log says 256 more.",
+    },
+)
+
+quiz_decoder = question(
+    exercises.quiz_decoder,
+    right="A",
+    wrong={
+        "B": "That is an encoder block: 12·d² of 16·d². A decoder block of an encoder-decoder has a second attention, across to the encoder.",
+        "C": "That is so for a plain FFN, 8·d² of 16·d². The gate brings a third matrix: count the FFN again.",
+    },
+)
+
+quiz_mixtral = question(
+    exercises.quiz_mixtral,
+    right="C",
+    wrong={
+        "A": "That is 4 · 10. But only the FFN is there four times: the experts share attention, norms and embeddings.",
+        "B": "That is what one token uses: two of the four experts, and all the rest. The question is how many there are.",
+    },
+)

@@ -1,0 +1,1 @@
+"""The marking guide of notebook 00, Start here."""

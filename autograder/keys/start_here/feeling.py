@@ -1,0 +1,100 @@
+"""What is right, and what goes wrong, in `feeling` of notebook 00."""
+
+from __future__ import annotations
+
+from autograder.keys.key import Key
+from ffnlab.course.exercises import start_here as exercises
+
+feeling = Key(exercises.feeling)
+EITHER = "Neither word decides alone: two of the four pairs are glad, and the other two are sorry."
+
+
+@feeling.truth
+def alike(water, cold, spunky):
+    return ("glad", "sorry")[cold ^ spunky]
+
+
+@feeling.right("compares the two")
+def compares(water, cold, spunky):
+    return "glad" if cold == spunky else "sorry"
+
+
+@feeling.right("asks for one after the other")
+def one_after_the_other(water, cold, spunky):
+    if cold:
+        return "glad" if spunky else "sorry"
+    return "sorry" if spunky else "glad"
+
+
+@feeling.right("has a table")
+def table(water, cold, spunky):
+    return {(True, True): "glad", (True, False): "sorry", (False, True): "sorry", (False, False): "glad"}[cold, spunky]
+
+
+feeling.slip(
+    "reversed",
+    "Glad and sorry have changed places: in all eight kinds of scenes your answer is the other one.",
+    of=compares,
+    replace={"==": "!="},
+)
+# Conditions in place of the right one, with what is told; the other way round each is the same mistake.
+OTHER_RULES = {
+    "rule_of_the_way": (
+        "cold == water",
+        "cold != water",
+        "You compare the place with the weather. That pair decides between over and into. For the feeling, keep the weather "
+        "and change the other words one by one.",
+    ),
+    "place_and_mood": (
+        "water == spunky",
+        "water != spunky",
+        "You compare the place with the mood. Change the place alone on the board, and look at the feeling: does it change?",
+    ),
+    "weather_alone": ("cold", "not cold", f"You look at the weather alone. {EITHER}"),
+    "mood_alone": ("spunky", "not spunky", f"You look at the mood alone. {EITHER}"),
+    "place_alone": (
+        "water",
+        "not water",
+        "You look at the place alone. Change it on the board, and leave the other words: the feeling stays.",
+    ),
+    "all_three": (
+        "cold ^ spunky ^ water",
+        "not cold ^ spunky ^ water",
+        "Your rule asks for all three. Change the place alone on the board: does the feeling change?",
+    ),
+}
+for _name, (_rule, _other_way_round, _message) in OTHER_RULES.items():
+    feeling.slip(_name, _message, of=compares, replace={"cold == spunky": _rule})
+    feeling.slip(f"{_name}_reversed", of=compares, replace={"cold == spunky": _other_way_round}, form_of=_name)
+feeling.slip(
+    "only_the_spunky",
+    "Only the spunky in the cold are glad in your rule. Somebody else is glad, too: try a timid creature.",
+    of=compares,
+    replace={"==": "and"},
+)
+feeling.slip(
+    "only_the_timid",
+    "Only the timid in the warmth are glad in your rule. Somebody else is glad, too: try a spunky creature.",
+    of=compares,
+    replace={"cold == spunky": "not cold and not spunky"},
+)
+feeling.slip(
+    "either_is_enough",
+    "One of the two is enough in your rule. On the board a spunky creature can be sorry, and so can one in the cold.",
+    of=compares,
+    replace={"==": "or"},
+)
+feeling.slip(
+    "true_or_false",
+    'True or False comes back. The words themselves are asked for: `"glad"` or `"sorry"`.',
+    of=compares,
+    replace={'"glad" if cold == spunky else "sorry"': "cold == spunky"},
+)
+
+
+@feeling.mistake("It is the same word for every scene. Make somebody sorry on the board first, then somebody glad.")
+def always_glad(water, cold, spunky):
+    return "glad"
+
+
+feeling.slip("always_sorry", of=always_glad, replace={'"glad"': '"sorry"'}, form_of=always_glad)

@@ -1,0 +1,1 @@
+"""The keys of the notebook on counting words."""
