@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -19,6 +19,7 @@ from rich.text import Text
 
 from autograder.class_folder.folder import ClassFolder
 from autograder.cli.shared import (
+    FINISHING,
     GradebookUrl,
     Grading,
     alone,
@@ -27,6 +28,7 @@ from autograder.cli.shared import (
     class_of,
     class_or_sample,
     console_of,
+    interrupted,
     notebook_of,
     say_doubts,
     shown,
@@ -45,7 +47,6 @@ if TYPE_CHECKING:
     from autograder.jail.sandbox import Mode
 
 TABLES = 3  # notebooks of which every student's points are shown; of more, a line each
-FINISHING = "finishing what is running; Ctrl-C again stops at once"
 LIMITS = [limit.name for limit in fields(Limits)]
 
 
@@ -216,12 +217,6 @@ def grade(
         console.print(Text(f"Ignored in {shown(class_folder.submitted)}: {stray}", style="bold red"), soft_wrap=True)
     if not whole or (not (student or exercise) and submitted_files.has_stray_work(class_folder)):
         raise typer.Exit(2)
-
-
-def interrupted(saved: str, again: str) -> NoReturn:
-    """End after Ctrl-C. saved: what became of the work; again: what the same command does next."""
-    sys.stderr.write(f"autograder: interrupted; {saved}. The same command {again}.\n")
-    raise typer.Exit(130) from None
 
 
 def _mode(name: str) -> Mode:

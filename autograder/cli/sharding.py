@@ -14,7 +14,7 @@ from rich.progress import Progress, TaskID
 from rich.text import Text
 
 from autograder.class_folder.folder import ClassFolder
-from autograder.cli.shared import alone, bar, shown
+from autograder.cli.shared import FINISHING, alone, bar, interrupted, shown
 
 if TYPE_CHECKING:
     from autograder.grading.grade_class import Grader
@@ -50,7 +50,6 @@ def grade_shard(
     console: Console, class_folder: ClassFolder, names: Sequence[str], text: str, to: Path, team: Grader
 ) -> None:
     """Grade one shard into files. Ends with status 2 where something could not be graded."""
-    from autograder.cli.grading import FINISHING, interrupted
     from autograder.grading import shards
     from autograder.grading.grade_class import ctrl_c_sets
 

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from autograder.gradebook.gradebook import Book
     from autograder.gradebook.policy import Policy
 
+FINISHING = "finishing what is running; Ctrl-C again stops at once"
 # By who uses them, and within that in the order in which they come in a term.
 USERS = {
     "For instructors": ("handout", "collect", "grade", "feedback", "report", "why", "give-back", "desk", "gradescope", "sample", "doctor"),
@@ -146,6 +147,12 @@ def nothing_graded(class_folder: ClassFolder) -> UserError:
     sample = root() / "grading" / "sample"
     or_else = ", or add `--grading grading/sample`" if sample.is_dir() and class_folder.is_empty() else " first"
     return UserError(f"nothing has been graded in {class_folder.path}: run `autograder grade`{or_else}")
+
+
+def interrupted(saved: str, again: str) -> NoReturn:
+    """End after Ctrl-C. saved: what became of the work; again: what the same command does next."""
+    sys.stderr.write(f"autograder: interrupted; {saved}. The same command {again}.\n")
+    raise typer.Exit(130) from None
 
 
 def student_of(class_folder: ClassFolder, text: str, names: Mapping[str, str] | None = None) -> str:
