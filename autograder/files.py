@@ -40,7 +40,7 @@ class Batch:
     def __init__(self, most: int | None = None) -> None:
         self._most = most
         self._drafts: dict[Path, Path] = {}  # by the place that it is for
-        self._removed: list[Path] = []
+        self._removals: list[Path] = []
 
     def __enter__(self) -> Self:
         return self
@@ -75,13 +75,13 @@ class Batch:
     def remove(self, path: Path) -> None:
         """Have a file no longer there, if it is."""
         if path.exists():
-            self._removed.append(path)
+            self._removals.append(path)
 
     def _put_in_place(self) -> None:
-        folders = {path.parent for path in (*self._drafts, *self._removed)}
+        folders = {path.parent for path in (*self._drafts, *self._removals)}
         _sync(folders)  # what is in the drafts, before a name points to them
-        while self._removed:  # first: what is broken off from here on has still to replace a file
-            self._removed.pop().unlink(missing_ok=True)
+        while self._removals:  # first: what is broken off from here on has still to replace a file
+            self._removals.pop().unlink(missing_ok=True)
         while self._drafts:
             path, draft = next(iter(self._drafts.items()))
             with errors_of(path):
@@ -108,7 +108,7 @@ def make_folder(folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def appending(path: Path) -> Iterator[TextIO]:
+def append_to(path: Path) -> Iterator[TextIO]:
     """A class's file to write more into, for its owner alone."""
     with errors_of(path), open(path, "a", encoding="utf-8", opener=private_opener) as file:
         yield file

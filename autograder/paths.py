@@ -42,8 +42,8 @@ def unknown_assignment(text: str) -> str:
     """What is to be said of a text that names no assignment."""
     there = assignments()
     by_number = [name for name in there if name.partition("_")[0] == text]
-    meant = f"; did you mean {by_number[0]}?" if by_number else did_you_mean(text, there)
-    return f"there is no assignment called {in_a_line(text, 60)!r}{meant or '; there are: ' + ', '.join(there)}"
+    suggestion = f"; did you mean {by_number[0]}?" if by_number else did_you_mean(text, there)
+    return f"there is no assignment called {in_a_line(text, 60)!r}{suggestion or '; there are: ' + ', '.join(there)}"
 
 
 def require_assignment(assignment: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 
 @contextlib.contextmanager
-def gc_paused() -> Iterator[None]:
+def pause_gc() -> Iterator[None]:
     """Around large imports, which make a million objects: looking for garbage among them would take a fifth of the time."""
     gc.disable()
     try:

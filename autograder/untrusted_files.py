@@ -95,11 +95,11 @@ def time_of(folder: Path) -> datetime | None:
     if not data:
         raise OSError(errno.EIO, EMPTY, str(path))
     try:
-        found = MOMENT.fullmatch(data.decode("ascii").strip())
-        if not found:
+        match = MOMENT.fullmatch(data.decode("ascii").strip())
+        if not match:
             return None
-        moment = datetime.fromisoformat(found[1])
-        zone = datetime.strptime((found[2] or "UTC").replace("UTC", "Z"), "%z").tzinfo
+        moment = datetime.fromisoformat(match[1])
+        zone = datetime.strptime((match[2] or "UTC").replace("UTC", "Z"), "%z").tzinfo
     except ValueError:
         return None
     return moment.replace(tzinfo=zone).astimezone(UTC).replace(tzinfo=None) if moment.year in YEARS else None
@@ -110,12 +110,12 @@ def patch_nbgrader_timestamps() -> None:
     from nbgrader.apps.api import NbGraderAPI
     from nbgrader.coursedir import CourseDirectory
 
-    def existing(self: Any, dest_path: str) -> datetime | None:
+    def get_existing_timestamp(self: Any, dest_path: str) -> datetime | None:
         return timestamp(Path(dest_path))
 
-    def submitted(self: Any, assignment_id: str, student_id: str) -> datetime | None:
+    def get_submitted_timestamp(self: Any, assignment_id: str, student_id: str) -> datetime | None:
         course = self.coursedir
         return timestamp(Path(course.format_path(course.submitted_directory, student_id, assignment_id)))
 
-    CourseDirectory.get_existing_timestamp = existing
-    NbGraderAPI.get_submitted_timestamp = submitted
+    CourseDirectory.get_existing_timestamp = get_existing_timestamp
+    NbGraderAPI.get_submitted_timestamp = get_submitted_timestamp

@@ -17,7 +17,7 @@ from autograder.class_folder.folder import ClassFolder
 from autograder.class_folder.open_questions import COLUMNS, FILE
 from autograder.cli import main
 from autograder.transfer import collect as collecting
-from autograder.transfer.collect import Collected
+from autograder.transfer.collect import CollectionReport
 
 IDS = {who.i: who.sis for who in CLASS}
 
@@ -27,7 +27,7 @@ def without_gradebook(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(collecting._Collection, "_enter", lambda plan: None)
 
 
-def collect(class_folder: ClassFolder, source: Path, *rosters: Path, **how: Any) -> Collected:
+def collect(class_folder: ClassFolder, source: Path, *rosters: Path, **how: Any) -> CollectionReport:
     return collecting.collect(class_folder, source, rosters, **how)
 
 
@@ -40,7 +40,7 @@ def content(class_folder: ClassFolder, but: tuple[str, ...] = ()) -> dict[str, b
     return {str(path.relative_to(class_folder.path)): path.read_bytes() for path in files}
 
 
-def asked(found: Collected) -> dict[str, str]:
+def asked(found: CollectionReport) -> dict[str, str]:
     """What a person has to settle, by file."""
     return {matter.file: matter.trouble for matter in found.open}
 

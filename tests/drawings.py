@@ -81,7 +81,7 @@ contest = partial(gated.contest, a_contest())
 
 # Every figure, and the parameters at which it is looked at besides its defaults: the smallest, the largest, and some between.
 
-LAST_FACT = memory.STORED - 1
+LAST_FACT = memory.N_FACTS - 1
 LOW, HIGH, MIXED = (-3.0,) * 8, (3.0,) * 8, (3.0, -3.0, 2.5, -2.5, 0.0, -0.5, 1.5, -1.5)
 BALANCES = list(product(stored_balance.CURES, stored_balance.HEAD_STARTS))
 VIEWS = list(product(capstone.MEASURES, capstone.EQUAL, [words for _, words in capstone.PAIRS]))
@@ -94,7 +94,7 @@ PARAMETERS: dict[Draw, Iterable[tuple[Any, ...]]] = {
     ],
 
     anatomy.block: [(part,) for part in anatomy.PARTS],
-    machine.lit: [
+    machine.draw_block: [
         *((tuple(PARTS)[:count], 0, GLAD) for count in range(1, len(PARTS) + 1)),
         (tuple(PARTS), 1792, GLAD, 1784, ("into", *GLAD[1:-2], "flowers", ".")), ((), 1792, ("over",), 0, ("over",) * 8),
     ],
@@ -200,7 +200,7 @@ REFUSED: list[tuple[Draw, tuple[Any, ...], str]] = [
     (little_world.rule, ("any", "cold", "timid", "into", 31), "the strength one of"),
 
     (anatomy.block, ("11",), "must be"),
-    (machine.lit, (("hello_shape",),), "is not a part"),
+    (machine.draw_block, (("hello_shape",),), "is not a part"),
     (feed_forward.trace, (14,), "must be"),
     (feed_forward.trace, (-1,), "must be"),
     (feed_forward.trace, (0, 3.1), "whole number"),
@@ -223,7 +223,7 @@ REFUSED: list[tuple[Draw, tuple[Any, ...], str]] = [
     (memory.growing, (0, memory.NEURONS + 1), "must be from"),
     (memory.capacity, (100, 16), "there are runs"),
     (memory.knocked, (0, 17), "must be from"),
-    (memory.knocked, (memory.STORED, 1), "must be from"),
+    (memory.knocked, (memory.N_FACTS, 1), "must be from"),
     (memory.knocked, (0, 1, False, memory.MOST), "must be a place"),
     (partial(gated.gate, t=4), (), "t must be from"),
     (partial(gated.gate, activation="tanh"), (), "activation must be"),

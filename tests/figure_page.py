@@ -25,7 +25,7 @@ def write(folder: Path, figure: Figure) -> FigureOnPage:
     for script in SCRIPTS:
         (folder / script.name).write_bytes(script.read_bytes())
     (folder / "frames" / "one").mkdir(parents=True)
-    (folder / "frames" / "one" / f"{drawn.name}.json.gz").write_bytes(drawn.packed)
+    (folder / "frames" / "one" / f"{drawn.name}.json.gz").write_bytes(drawn.archive)
     html = pages.figure("one", drawn).replace("../frames", "frames")
     (folder / "index.html").write_text(
         f'<!doctype html><meta charset="utf-8"><body>{html}<script type="module" src="site.js"></script>',

@@ -243,7 +243,7 @@ def test_what_the_text_says_of_the_penalty_holds_in_fifteen_fresh_runs_of_each()
 
 
 def test_how_many_fire_before_training_and_after() -> None:
-    before, after = firing.measured(firing.untrained(0)), firing.measured(toy_transformer.load())
+    before, after = firing.measure(firing.make_start_model(0)), firing.measure(toy_transformer.load())
     assert 0.4 < before["fires"] < 0.6 and after == {"fires": 0.0031, "dead": 31, "right": 1.0}  # world_fires
 
 
@@ -251,7 +251,7 @@ def test_untrained_is_where_training_starts_and_leaves_chance_alone() -> None:
     torch.manual_seed(7)
     expected = torch.rand(1)
     torch.manual_seed(7)
-    model = firing.untrained(3)
+    model = firing.make_start_model(3)
     assert torch.equal(torch.rand(1), expected)
     torch.manual_seed(3)
     assert torch.equal(toy_transformer.ToyTransformer().words.weight, model.words.weight)
@@ -356,7 +356,7 @@ def test_the_figure_tells_the_affine_map_at_its_point() -> None:
 
 
 def test_a_short_run_of_the_ring_comes_out_again() -> None:
-    found = polygons.learned(8, polygons.SHOWN, steps=30)
+    found = polygons.train(8, polygons.STORED_SEED, steps=30)
     for step, layer in found.items():
         for now, kept in zip(layer, polygons.layer(8, step), strict=True):
             torch.testing.assert_close(now.double(), kept, atol=2e-3, rtol=0)

@@ -208,7 +208,9 @@ def test_the_formulas_count_what_torch_counts() -> None:
 
 
 def test_what_the_atlas_holds_is_what_the_formulas_say() -> None:
-    assert atlas.COUNTED.read_text(encoding="utf-8") == formulas.written(), "run: python -m autograder.authoring.atlas"
+    assert atlas.COUNTS_FILE.read_text(encoding="utf-8") == formulas.format_counts(), (
+        "run: python -m autograder.authoring.atlas"
+    )
 
 
 def test_a_handout_counts_no_model_of_your_own() -> None:

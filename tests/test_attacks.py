@@ -102,7 +102,7 @@ def test_an_attack_earns_what_it_should_and_changes_nothing(name: str, jail: Jai
     assert host() == before
     assert_bounded(done, NARROW if attack.exhausts else Limits())
     start = time.process_time()
-    page, notebook = feedback.feedback_page("eve", done), feedback.graded_notebook(done)
+    page, notebook = feedback.feedback_page("eve", done), feedback.build_graded_notebook(done)
     written = len(page) + len(json.dumps(notebook, ensure_ascii=False))
     assert time.process_time() - start < CONDUCTOR_SECONDS, "one submission keeps everybody waiting"
     assert written < 2 * len(attack.data()) + CONDUCTOR_BYTES, "what is written is larger than what came"
@@ -158,9 +158,9 @@ def test_a_class_of_attackers_costs_nobody_else_a_point(step: int, tmp_path: Pat
         submit(class_folder, f"honest_{index}", json.dumps(answered()).encode(), {})
     scores: dict[str, float] = {}
 
-    def keep(done: grade_class.Done, total: int) -> None:
-        assert done.graded
-        scores[done.submission.student] = done.graded.verdicts[EXERCISE].points
+    def keep(done: grade_class.SubmissionOutcome, total: int) -> None:
+        assert done.graded_submission
+        scores[done.submission.student] = done.graded_submission.verdicts[EXERCISE].points
 
     with pool.on_this_machine(2, Limits()) as team:
         grade_class.grade(class_folder, START, team, tell=keep)
@@ -188,7 +188,7 @@ def test_formgrader_shows_no_script_of_a_student(jail: Jail) -> None:
     config = PyFileConfigLoader("nbgrader_config.py", path=str(ROOT)).load_config()
     _, attack = ALL["markup_in_outputs"]
     done = grade_submission(START, attack.data(), jail, SEEDS)
-    notebook = nbformat.from_dict(feedback.graded_notebook(done))
+    notebook = nbformat.from_dict(feedback.build_graded_notebook(done))
     evil = "<script>alert(5)</script><img src=x onerror=alert(6)>"
     notebook.cells.append(nbformat.v4.new_markdown_cell(evil))
     page, _ = HTMLExporter(config=config, template_name="classic").from_notebook_node(notebook)

@@ -183,11 +183,11 @@ def test_models_without_an_ffn_learn_a_rule_less_often_than_those_with_one(capsy
     for rule in ("way", "feeling"):
         assert all(run[rule] == 1 or abs(run[rule] - 0.5) < 0.06 for run in runs.values()), "learned, or a coin"
     assert all(run["the rest"] == 1 for run in runs.values())
-    way, feeling = (sum(without_ffn.learned(rule)) for rule in ("way", "feeling"))
+    way, feeling = (sum(without_ffn.has_learned(rule)) for rule in ("way", "feeling"))
     assert way == PREDICTIONS["learned_attention"].right
     assert 0 < way < 16 and 0 < feeling < 16, "attention can learn it, and does not always"
     beside = [run["on"] for run in twin.stored()["learned attention"].values()]
-    assert without_ffn.SETTING._replace(ffn=True) == twin.LEARNED and len(beside) == 16
+    assert without_ffn.SETTING._replace(ffn=True) == twin.ATTENTION and len(beside) == 16
     counts = [way, sum(run["way"] == 1 for run in beside), feeling, sum(run["feeling"] == 1 for run in beside)]
     assert counts[0] < counts[1] < 16 and counts[2] < counts[3] < 16, "less often, and neither always"
     exec(demonstration("learned-attention"), {"without_ffn": without_ffn, "twin": twin})
@@ -200,7 +200,7 @@ def test_one_of_these_models_can_be_trained_again() -> None:
     assert experiment.SETTINGS["attention, no FFN"] == without_ffn.SETTING
     assert not without_ffn.SETTING.ffn and without_ffn.SETTING.learned
     model = experiment.train(without_ffn.SETTING._replace(steps=3), 101)
-    assert model.linear1 is None and "way" in experiment.judged(model, experiment.TASKS[without_ffn.SETTING.task])
+    assert model.linear1 is None and "way" in experiment.score_words(model, experiment.TASKS[without_ffn.SETTING.task])
 
 
 def test_a_network_for_one_pair_of_heights_earns_nothing() -> None:

@@ -45,7 +45,7 @@ def test_the_tables_are_those_of_the_stored_runs(look: int, planted: bool) -> No
     drawn = figures.clusters(experiment.LOOKS[look], planted)
     told = [numbers(tip) for tip in tips(drawn)]
     stored = []
-    for cure in figures.COMPARED:
+    for cure in figures.CURE_LABELS:
         run = experiment.stored()["runs"][experiment.name(cure, 3 if planted else 0)]
         stored += [share for row in zip(*run["tables"][look], strict=True) for share in row]
         for edge in (min(run["told"][look]), max(run["told"][look])):
@@ -69,7 +69,7 @@ def test_the_stored_runs_are_complete_and_small() -> None:
 
 @pytest.mark.parametrize("cure", ["none", "loss, α = 0.01", "bias, u = 0.01"])
 def test_a_stored_run_comes_out_again(cure: str) -> None:
-    run = making.cured(cure, 3, 0)
+    run = making.train_with_cure(cure, 3, 0)
     kept = experiment.stored()["runs"][experiment.name(cure, 3)]
     share = (run.counts / run.counts.sum()).tolist()
     effective = math.exp(-sum(p * math.log(p) for p in share if p))
@@ -127,14 +127,14 @@ def test_nothing_was_chosen_on_the_runs_that_are_told_of() -> None:
     found = experiment.stored()
     assert MANY == 15 and not set(experiment.FRESH) & set(experiment.SEEDS) and len(experiment.SEEDS) <= 5
     assert found["about"]["fresh"] == list(experiment.FRESH)
-    assert list(found["fresh"]) == [experiment.name(*setting) for setting in experiment.TOLD]
+    assert list(found["fresh"]) == [experiment.name(*setting) for setting in experiment.TEXT_SETTINGS]
     for run in found["fresh"].values():
         assert {len(of) for what, of in run.items() if what != "told"} == {MANY} == {len(of) for of in run["told"]}
 
 
 @pytest.mark.parametrize("setting", [("none", 0), (GENTLE, 3), (BIAS, 0)])
 def test_a_fresh_run_comes_out_again(setting: tuple[str, int]) -> None:
-    again, kept = making.numbers([making.cured(*setting, experiment.FRESH[0])]), experiment.fresh(*setting)
+    again, kept = making.numbers([making.train_with_cure(*setting, experiment.FRESH[0])]), experiment.fresh(*setting)
     assert again["effective"][0] == pytest.approx(kept["effective"][0], abs=0.3)
     assert again["error"][0] == pytest.approx(kept["error"][0], rel=0.3)
     assert again["information"][0] == pytest.approx(kept["information"][0], abs=0.15)
@@ -259,7 +259,7 @@ def test_what_the_notebook_says_about_capacity() -> None:
 @pytest.mark.parametrize("step", range(-6, 7))
 def test_the_bias_moves_the_choice_and_not_the_weights(step: int) -> None:
     bias = 0.05 * step
-    sums = [s + bias * (e == figures.BIASED) for e, s in enumerate(figures.SCORES)]
+    sums = [s + bias * (e == figures.BIAS_EXPERT) for e, s in enumerate(figures.SCORES)]
     one, other = sorted(sorted(range(6), key=lambda e: sums[e])[-2:])
     for weighted, base in ((False, list(figures.SCORES)), (True, sums)):
         share = base[one] / (base[one] + base[other])
@@ -271,7 +271,7 @@ def test_the_bias_moves_the_choice_and_not_the_weights(step: int) -> None:
 def test_scores_are_sigmoids_of_their_own_and_a_bias_of_a_tenth_is_enough() -> None:
     """What section 5 says: they need not sum to 1, expert 4 is third, 0.05 is too little and 0.1 brings it in."""
     assert sum(figures.SCORES) != pytest.approx(1) and all(0 < score < 1 for score in figures.SCORES)
-    assert sorted(figures.SCORES)[-3] == figures.SCORES[figures.BIASED]
+    assert sorted(figures.SCORES)[-3] == figures.SCORES[figures.BIAS_EXPERT]
     found = {bias: figures.selection(bias).title for bias in (0.0, 0.05, 0.1, 0.3)}
     assert found[0.0] == found[0.05] == "Chosen: 0 and 2, weights 0.54 and 0.46"
     assert found[0.1] == found[0.3] == "Chosen: 0 and 4, weights 0.62 and 0.38"
@@ -313,7 +313,7 @@ def test_a_shared_experts_outputs_are_held_against_what_was_drawn() -> None:
     inputs = exercise.inputs(0, 0)
     values, gradients = (aspect for aspect in exercise.aspects if aspect.facts)
     assert values.facts and gradients.facts
-    right = exercises._Layer(inputs["sizes"], inputs["shift"], divided=False)
+    right = exercises._Layer(inputs["sizes"], inputs["shift"], is_renormalised=False)
     cases = exercises._moe_inputs(inputs["x"], inputs["sizes"])
     said = {label: right(given, top_k).detach() for label, (given, top_k) in cases.items()}
     assert not any(off.any() for off in values.facts(said, inputs).values())

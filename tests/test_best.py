@@ -57,19 +57,19 @@ def page(class_folder: ClassFolder) -> str:
 
 def test_the_latest_counts_where_nothing_is_said_and_nothing_earlier_is_graded(class_folder: ClassFolder) -> None:
     summary, _ = grade(class_folder)
-    assert summary.graded == 1 and counts(class_folder).grade.points == 0
+    assert summary.graded_count == 1 and counts(class_folder).grade.points == 0
 
 
 def test_the_best_counts_where_the_class_says_so_and_the_page_tells_it(class_folder: ClassFolder) -> None:
     rule(class_folder, "best")
     summary, _ = grade(class_folder)
-    assert summary.graded == 2 and counts(class_folder).grade.points == 6
+    assert summary.graded_count == 2 and counts(class_folder).grade.points == 6
     assert "The best of 2 attempts counts" in page(class_folder)
     with gradebook.Book(class_folder) as book:
         (latest,) = book.latest(START, [WHO.sis])
         assert latest.points == 0, "the latest is still the latest"
     summary, _ = grade(class_folder)
-    assert (summary.graded, summary.unchanged) == (0, 2), "each is graded once"
+    assert (summary.graded_count, summary.unchanged_count) == (0, 2), "each is graded once"
 
 
 def test_a_rule_that_changes_later_grades_what_is_missing_and_can_go_back(class_folder: ClassFolder) -> None:
@@ -90,7 +90,7 @@ def test_page_table_and_why_are_of_the_attempt_that_counts(class_folder: ClassFo
     assert "2 of 2" in page(class_folder) and "It is not right." not in page(class_folder)
     with gradebook.Book(class_folder) as book:
         counted = Policy.of(class_folder).read_book(book, START)[WHO.sis]
-        feedback.rewrite(class_folder, START, book, counted={WHO.sis: counted})
+        feedback.rewrite(class_folder, START, book, effective_attempts={WHO.sis: counted})
         found = explain.find(book, Policy.of(class_folder), WHO.sis, "hello_shape")
     assert "2 of 2" in page(class_folder) and "It is not right." not in page(class_folder)
     assert found.mark and found.mark.score == 2
@@ -112,8 +112,8 @@ def test_what_was_never_graded_is_told_before_anything_goes_back(class_folder: C
     grade(class_folder)
     rule(class_folder, "best")
     with gradebook.Book(class_folder) as book:
-        said = grade_class.not_yet_graded(class_folder, START, Policy.of(class_folder), book)
+        said = grade_class.describe_ungraded_attempts(class_folder, START, Policy.of(class_folder), book)
     assert "one earlier attempt has not been graded" in said
     grade(class_folder)
     with gradebook.Book(class_folder) as book:
-        assert grade_class.not_yet_graded(class_folder, START, Policy.of(class_folder), book) == ""
+        assert grade_class.describe_ungraded_attempts(class_folder, START, Policy.of(class_folder), book) == ""

@@ -165,7 +165,7 @@ def test_the_votes_of_words_add_up_to_what_relu_gets(page: Page) -> None:
 
 def fresh_runs(kind: str) -> list[dict[str, Any]]:
     """What is stored of sixteen models from seeds that nothing was chosen on."""
-    assert len(twin.FRESH) >= 15 and not set(twin.FRESH) & {twin.SHIPPED, 0, 1, 2, 3, 4}
+    assert len(twin.FRESH) >= 15 and not set(twin.FRESH) & {twin.SEED, 0, 1, 2, 3, 4}
     return [twin.stored()[kind][str(seed)] for seed in twin.FRESH]
 
 
@@ -175,8 +175,8 @@ def text_of(notebook: str) -> str:
 
 def test_the_twin_stammers_without_its_ffn_and_speaks_with_the_mean_of_it() -> None:
     model = twin.load()
-    kept = twin.stored()["twins"][str(twin.SHIPPED)]
-    assert experiment.judged(model, experiment.TASKS[twin.SETTING.task], ffn=False) == kept["off"]
+    kept = twin.stored()["twins"][str(twin.SEED)]
+    assert experiment.score_words(model, experiment.TASKS[twin.SETTING.task], ffn=False) == kept["off"]
     zero, mean = (
         twin.score_sentences(model, ffn=False),
         twin.score_sentences(model, instead=twin.mean_activations(model)),

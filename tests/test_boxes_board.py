@@ -326,8 +326,8 @@ def test_two_sentences_miss_no_cheat_of_the_exercise() -> None:
     missed = []
     for number in range(200):
         drawn = exercises.is_position_wise.inputs(boxes.FIRST_SEED + 2001 + number, 0)
-        for aspect, truths in exercises.ASKED.items():
-            layers = exercises.layers_of(drawn[aspect], drawn["shared"])
+        for aspect, truths in exercises.LAYER_KINDS.items():
+            layers = exercises.build_layers(drawn[aspect], drawn["shared"])
             for label, layer in zip(drawn["_labels"][aspect], layers, strict=True):
                 if two_sentences(layer, drawn["T"], drawn["d"], number) != truths[label]:
                     missed.append((number, label))
@@ -417,14 +417,14 @@ def unwritten(*asked: object) -> bool:
 
 
 def test_the_boxes_that_nobody_has_seen_are_those_of_no_check() -> None:
-    assert len(boxes.HIDDEN) == len(set(boxes.HIDDEN)) == sum(map(len, exercises.ASKED.values())) == 34
+    assert len(boxes.LABELS) == len(set(boxes.LABELS)) == sum(map(len, exercises.LAYER_KINDS.values())) == 34
     drawn = exercises.is_position_wise
     assert not set(range(boxes.FIRST_SEED + 1, boxes.FIRST_SEED + 1000)) & set(draws.public_seeds(drawn))
 
 
 @needs_chromium
 def test_the_readers_function_goes_from_box_to_box(chromium: Browser) -> None:
-    innocent = len(REAL) + sum(sum(known.values()) for known in exercises.ASKED.values())
+    innocent = len(REAL) + sum(sum(known.values()) for known in exercises.LAYER_KINDS.values())
     for inspector, right, score in (
         (two_sentences, 42, "2 sentences for a box, and that is the record."),
         (lambda *asked: False, 42 - innocent, ""),

@@ -141,7 +141,7 @@ def test_a_planted_wrong_solution_turns_the_build_red(tmp_path: Path, monkeypatc
 
 @pytest.mark.parametrize("name", active_course().notebooks)
 def test_what_graders_know_of_exercises_is_what_these_are(name: str) -> None:
-    assert outline.built_from(name) == build.answers_made(name), (
+    assert outline.built_from(name) == build.hash_answers(name), (
         "run `make build`: the answers are those of another key"
     )
     assert not outline.write(name, outline.built_from(name)), "run `make build`"
@@ -269,7 +269,7 @@ def test_what_grades_are_made_of_does_not_change_with_a_board() -> None:
 
 
 def test_no_still_picture_is_older_than_its_board() -> None:
-    assert (stills.outdated(), stills.is_preview_outdated()) == ([], False), "draw them again: autograder stills"
+    assert (stills.find_outdated(), stills.is_preview_outdated()) == ([], False), "draw them again: autograder stills"
 
 
 def test_a_still_is_outdated_once_its_script_sheet_or_data_has_changed(tmp_path: Path) -> None:
@@ -280,7 +280,7 @@ def test_a_still_is_outdated_once_its_script_sheet_or_data_has_changed(tmp_path:
         return Board(module, "first", "A board.", {"wanted": wanted})
 
     versions = [
-        stills.drawn_from(one)
+        stills.hash_sources(one)
         for one in (board("a"), board("b", "1 + 1;\n"), board("c", sheet="b {}"), board("d", wanted=6), board("e"))
     ]
     assert versions[0] == versions[4] and len(set(versions)) == 4
@@ -382,7 +382,7 @@ def test_a_header_announces_the_minutes_that_are_counted_and_the_map_says_the_sa
     said = re.search(r"\| \*\*Time\*\* \| (\d+) minutes(?: on the core path; (\d+) more )?", header)
     step, counted = STEPS[int(name[:2])], minutes.estimate(name)
     assert said and (int(said[1]), int(said[2] or 0)) == (step.core, step.more)
-    assert (step.core, step.more) == minutes.announced(counted)
+    assert (step.core, step.more) == minutes.round_minutes(counted)
 
 
 THIRD_EDITION = (

@@ -135,7 +135,7 @@ def test_what_is_told_of_the_creek_comes_from_seeds_on_which_nothing_was_chosen(
 
 def test_what_the_notebook_says_of_the_twenty_runs_holds_in_them() -> None:
     right = creek.stored()["right"]
-    assert {name: figures.found(name) for name in creek.MODELS} == {
+    assert {name: figures.count_rule_finders(name) for name in creek.MODELS} == {
         "none": 5,
         "none, 3 blocks": 18,
         "relu": 14,
@@ -144,7 +144,7 @@ def test_what_the_notebook_says_of_the_twenty_runs_holds_in_them() -> None:
     pairs_of_runs = list(zip(right["none, 3 blocks"]["way"], right["relu"]["way"], strict=True))
     assert (sum(a > b for a, b in pairs_of_runs), sum(a < b for a, b in pairs_of_runs)) == (7, 2)
     assert right["relu, 2 blocks"]["way"].count(1.0) == 16
-    assert max(share for share in right["relu"]["way"] if share < figures.FOUND) == 0.7176
+    assert max(share for share in right["relu"]["way"] if share < figures.RULE_THRESHOLD) == 0.7176
     for name in ("none", "relu"):
         assert min(right[name]["way"]) < 0.51 and max(right[name]["way"]) == 1
 
@@ -186,7 +186,7 @@ def test_a_block_is_asked_only_about_scenes_that_it_has_not_seen() -> None:
 
 def test_the_losses_of_all_steps_come_back() -> None:
     torch.manual_seed(0)
-    found = learn(Reader(5, 16, [making.Compared("moe", 4)]), *pairs(5, 0), steps=20)
+    found = learn(Reader(5, 16, [making.PreNormBlock("moe", 4)]), *pairs(5, 0), steps=20)
     assert len(found["losses"]) == 20 and found["losses"][0] > found["losses"][-1] > 0
 
 

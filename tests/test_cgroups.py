@@ -290,9 +290,9 @@ from pathlib import Path
 Path(sys.argv[1], "cgroup.procs").write_text(str(os.getpid()))
 from autograder.jail import cgroups
 if sys.argv[2:]:
-    __import__("subprocess").run([sys.executable, "-c", "from autograder.jail import cgroups; print(cgroups.told())"])
+    __import__("subprocess").run([sys.executable, "-c", "from autograder.jail import cgroups; print(cgroups.describe())"])
 else:
-    print(cgroups.told())
+    print(cgroups.describe())
 """
 
 
@@ -306,7 +306,7 @@ def test_only_who_is_alone_in_a_group_may_pass_on_its_controllers(limited: Jail,
         arguments = [sys.executable, "-c", SCOPE, str(scope), *([] if alone else ["a child"])]
         told = subprocess.run(arguments, capture_output=True, text=True, check=True).stdout
         assert ("limits its memory and pids" in told) is alone
-        assert (cgroups.GRANTED in told) is not alone
+        assert (cgroups.SCOPE_COMMAND in told) is not alone
     finally:
         for folder in (*(path for path in scope.iterdir() if path.is_dir()), scope):
             folder.rmdir()
@@ -314,10 +314,10 @@ def test_only_who_is_alone_in_a_group_may_pass_on_its_controllers(limited: Jail,
 
 def test_the_doctor_says_what_there_is(grouped: Jail, monkeypatch: pytest.MonkeyPatch) -> None:
     (found,) = [finding for finding in doctor.findings() if finding.layer == "control groups"]
-    assert found.ok and "one for each submission: the kernel counts its CPU" in found.seen
+    assert found.ok and "one for each submission: the kernel counts its CPU" in found.detail
     monkeypatch.setattr(cgroups, "place", lambda: None)
     found = next(finding for finding in doctor.findings() if finding.layer == "control groups")
-    assert found.ok and "the watch alone" in found.seen
+    assert found.ok and "the watch alone" in found.detail
 
 
 @pytest.mark.parametrize(("letter", "which", "unit"), [("n", "NOFILE", 1), ("v", "AS", 1024), ("u", "NPROC", 1)])

@@ -90,7 +90,7 @@ def graded_here(monkeypatch: pytest.MonkeyPatch) -> dict[bytes, GradedSubmission
         for start in range(0, len(landed), 3):
             yield landed[start : start + 3]
 
-    monkeypatch.setattr(pool, "graded_together", work)
+    monkeypatch.setattr(pool, "grade_together", work)
     return said
 
 
@@ -111,9 +111,9 @@ class Nobody(pool.GradingPool):
 def grade(class_folder: ClassFolder, **how: Any) -> tuple[grade_class.GradingSummary, dict[str, GradedSubmission]]:
     done: dict[str, GradedSubmission] = {}
 
-    def tell(one: grade_class.Done, total: int) -> None:
-        if one.graded:
-            done[one.submission.student] = one.graded
+    def tell(one: grade_class.SubmissionOutcome, total: int) -> None:
+        if one.graded_submission:
+            done[one.submission.student] = one.graded_submission
 
     return grade_class.grade(class_folder, START, Nobody(), grade_class.GradeOptions(**how), tell), done
 
@@ -153,7 +153,7 @@ def test_an_odd_file_costs_its_paper_alone(odd: str, name: str, tmp_path: Path, 
     ODD_FILES[odd](folder / name)
     for _ in range(2):
         summary, done = grade(class_folder, force=True)
-        assert summary.graded == 2 and done["ada"].points == 6
+        assert summary.graded_count == 2 and done["ada"].points == 6
         assert done["eve"].points == (6 if name == untrusted_files.TIMESTAMP else 0)
         assert not any(v.outcome is Outcome.NOT_GRADED for v in done["eve"].verdicts.values())
     assert not (class_folder.autograded / "eve" / START / untrusted_files.TIMESTAMP).exists()
@@ -185,8 +185,8 @@ def test_folders_that_can_be_nobodys_are_all_listed_and_the_others_graded(tmp_pa
     (class_folder.submitted / "linked").symlink_to(class_folder.submitted / "ada")
     os.mkfifo(class_folder.submitted / "pipe")
     summary, done = grade(class_folder)
-    assert set(done) == {"ada"} and summary.graded == 1
-    names, links = summary.passed_over
+    assert set(done) == {"ada"} and summary.graded_count == 1
+    names, links = summary.ignored_folders
     assert all(name in names for name in ("zoë", "two words", "=1+1", "�", "new line")) and "linked" in links
     assert "\n" not in names + links and (names + links).encode()
 
@@ -206,7 +206,9 @@ def test_what_can_not_be_saved_keeps_its_points_and_says_so(
 
     monkeypatch.setattr(feedback, "feedback_page", fails)
     summary, done = grade(class_folder)
-    assert summary.graded == 3 and {student: one.points for student, one in done.items()} == dict.fromkeys(done, 6.0)
+    assert summary.graded_count == 3 and {student: one.points for student, one in done.items()} == dict.fromkeys(
+        done, 6.0
+    )
     assert "could not be saved" in done["eve"].remarks[0]
     with gradebook.Book(class_folder) as book:
         assert book.scores(START)["eve"]["check-hello_shape"] == 2.0
@@ -484,7 +486,7 @@ def test_a_gradebook_that_is_gone_is_not_replaced_unless_one_says_so(used: Class
     with pytest.raises(UserError, match=r"is gone or empty, but .* has results"):  # what only reads says the same
         book_of(used)
     assert content(used) == before
-    assert grade(used, anew=True)[0].graded == 1
+    assert grade(used, anew=True)[0].graded_count == 1
 
 
 @pytest.mark.parametrize("log_of", [None, "03_activations"])
@@ -658,11 +660,11 @@ def test_a_dry_run_tells_whose_points_would_change_and_writes_nothing(
     before = {path: path.read_bytes() for path in sorted(tmp_path.rglob("*")) if path.is_file()}
     found: list[grade_class.PointsChange] = []
 
-    def tell(done: grade_class.Done, total: int) -> None:
+    def tell(done: grade_class.SubmissionOutcome, total: int) -> None:
         found.extend(filter(None, [done.change()]))
 
     summary = grade_class.grade(class_folder, START, Nobody(), grade_class.GradeOptions(force=True, dry=True), tell)
-    assert summary.graded == 3
+    assert summary.graded_count == 3
     changes = {change.student: change for change in found}
     assert set(changes) == {"new", "wes"} and changes["new"].new
     assert changes["wes"].exercises == {"hello_shape": (2.0, 0.0)} and changes["wes"].points == (2.0, 0.0)

@@ -103,20 +103,20 @@ def test_difficulty_is_the_share_of_points_and_discrimination_the_correlation_wi
     """ffn_forward: ada and ben 4 of 4; cas, dee and fay 0; eli's file could not be read. The rest of ada's points is 30, of the others' 0, 3, 0, 2."""
     forward = next(exercise for exercise in one.exercises if exercise.name == "ffn_forward")
     assert forward.answers == 5 and forward.share == pytest.approx(8 / 20)
-    assert forward.outcomes == {"earned": 2, "not earned": 2, "not attempted": 1} and forward.unnamed == 0
+    assert forward.outcomes == {"earned": 2, "not earned": 2, "not attempted": 1} and forward.unknown_mistakes == 0
     assert forward.discrimination == pytest.approx(64 / math.sqrt(19.2 * 668))
     trace = next(exercise for exercise in one.exercises if exercise.name == "ffn_trace")
     assert (trace.answers, trace.waiting) == (4, 1) and trace.share == pytest.approx(6 / 12)
     deep = next(exercise for exercise in one.exercises if exercise.name == "DeepFFN")
-    assert deep.unnamed == 1, "fay's is wrong in part, and no known mistake explains it"
+    assert deep.unknown_mistakes == 1, "fay's is wrong in part, and no known mistake explains it"
     question = next(exercise for exercise in one.exercises if exercise.name == "M2")
     assert question.by_hand and question.waiting == 2 and question.share is None, "nobody has read them yet"
 
 
 def test_mistakes_are_counted_with_an_example_and_those_that_went_away(one: AssignmentReport) -> None:
     first, second = one.mistakes
-    assert (first.exercise, first.name, first.now, first.gone) == ("ffn_forward", "b1_missing", 2, 1)
-    assert (second.exercise, second.name, second.now, second.gone) == ("ffn_trace", "only_out", 1, 0)
+    assert (first.exercise, first.name, first.now, first.past) == ("ffn_forward", "b1_missing", 2, 1)
+    assert (second.exercise, second.name, second.now, second.past) == ("ffn_trace", "only_out", 1, 0)
     assert first.by == "cas" and [line.own for line in first.example] == [False, True], (
         "the first line is the handout's"
     )
@@ -411,7 +411,7 @@ def test_pairs_are_shown_as_a_place_to_look_and_groups_are_not(tmp_path: Path) -
     code = {"DeepFFN": LONG.replace("is_spread", "DeepFFN")}
     class_folder = fabricate(tmp_path, {who: [Handed(["DeepFFN"], code=code)] for who in ("ada", "ben", "cas")})
     (found,) = report_of(class_folder, policy=Policy.read('[[groups]]\nstudents = ["ada", "ben", "cas"]')).assignments
-    assert not found.alike and not found.alike_groups
+    assert not found.similar_pairs and not found.similar_groups
     page = report_page.page(report_of(class_folder))
     assert "This is a place to look, not a verdict" in page and "pairs of students" not in page
     assert "DeepFFN: 3 students, the same from beginning to end, also the names they chose: ada, ben, cas" in page

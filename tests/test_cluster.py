@@ -108,11 +108,11 @@ def grade(
     team: pool.GradingPool,
     tell: Callable[[int], None] = lambda done: None,
     force: bool = False,
-) -> list[grade_class.Done]:
+) -> list[grade_class.SubmissionOutcome]:
     """Grade the class; `tell` hears how many are done."""
-    done: list[grade_class.Done] = []
+    done: list[grade_class.SubmissionOutcome] = []
 
-    def count(one: grade_class.Done, _: int) -> None:
+    def count(one: grade_class.SubmissionOutcome, _: int) -> None:
         done.append(one)
         tell(len(done))
 
@@ -159,7 +159,7 @@ def test_workers_come_late_freeze_and_end_and_the_scheduler_knows_nothing_of_thi
         done = grade(class_folder, team, tell)
     assert len(done) == students and len(workers) == 3
     assert_graded_once(class_folder, students)
-    assert {(one.graded.host, one.graded.build) for one in done if one.graded} == {
+    assert {(one.graded_submission.host, one.graded_submission.build) for one in done if one.graded_submission} == {
         (os.uname().nodename, fingerprint.describe())
     }
 
@@ -195,8 +195,8 @@ def test_what_is_not_as_it_should_be_is_left_out_and_named(machines: Machines, t
     (home / f"{START}.ipynb").write_text(json.dumps(answered(ASKS.format(path=str(PRIVATE)))), encoding="utf-8")
     with team_of(machines, said, private=(PRIVATE,), also=("wave",)) as team:
         (ada,) = grade(class_folder, team)
-        assert ada.graded
-        assert ada.graded.points == 2, ada.graded.verdicts["hello_shape"].message
+        assert ada.graded_submission
+        assert ada.graded_submission.points == 2, ada.graded_submission.verdicts["hello_shape"].message
         until(lambda: team.side_by_side == 2, team)
     assert all(line.startswith(("no workers at", "no worker is ready yet")) for line in said), said
 
@@ -333,7 +333,7 @@ def test_an_adaptive_cluster_starts_workers_for_what_waits_and_ctrl_c_waits_for_
     wanted: list[int] = []  # how many workers Dask would have, when a grade comes while there are two
     after: list[str] = []
 
-    def tell(one: grade_class.Done, _: int) -> None:
+    def tell(one: grade_class.SubmissionOutcome, _: int) -> None:
         if stop.is_set():
             after.append(one.submission.student)
         elif team.side_by_side == 2:
@@ -376,7 +376,7 @@ def tried(outcomes: list[str | GradedSubmission]) -> list[bool]:
     """Who of those with these outcomes gets a grade, in the order in which they come."""
     empty = Job(START, b"", {}, Limits(), "", Path())
     jobs = [(n, replace(empty, data=str(n).encode())) for n in range(len(outcomes))]
-    return [not graded.remarks for _, graded in pool.graded(jobs, Failing(outcomes))]
+    return [not graded.remarks for _, graded in pool.grade_one_by_one(jobs, Failing(outcomes))]
 
 
 def test_what_fails_alike_for_the_first_submissions_is_not_theirs() -> None:

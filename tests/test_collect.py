@@ -100,7 +100,9 @@ def test_a_folder_stays_when_a_list_comes_later(class_folder: ClassFolder, tmp_p
     archive = export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS))
     collect(class_folder, archive)
     found = collect(class_folder, archive, canvas_gradebook(tmp_path / "list.csv", CLASS))
-    assert handed_in_by(class_folder) == {who.i: f"canvas-{who.canvas}" for who in CLASS} and found.known == len(CLASS)
+    assert handed_in_by(class_folder) == {who.i: f"canvas-{who.canvas}" for who in CLASS} and found.known_count == len(
+        CLASS
+    )
     roster = Roster.load(class_folder)
     assert roster.students["canvas-12000"].cells["sis_id"] == CLASS[0].sis
     assert roster.students["canvas-12000"].name == CLASS[0].name
@@ -266,7 +268,7 @@ def test_two_students_never_share_an_id(class_folder: ClassFolder, tmp_path: Pat
         and len(found.doubts) == 1
     )
     assert set(Roster.load(class_folder).students) == {"same", "c"}, "case does not make another folder"
-    assert set(asked(found)) == {"bb_2_20_x.ipynb"} and found.placed == 2
+    assert set(asked(found)) == {"bb_2_20_x.ipynb"} and found.placed_count == 2
 
 
 def test_a_roster_that_somebody_broke_is_one_clear_line(class_folder: ClassFolder, tmp_path: Path) -> None:
@@ -338,7 +340,7 @@ def test_what_an_earlier_version_kept_beside_the_manifest_is_here_already(
     text = (folder / manifest.FILE).read_text(encoding="utf-8")
     (folder / manifest.FILE).write_text(text.replace('"kept": "files/', '"kept": "'), encoding="utf-8")
     before = content(class_folder)
-    assert collect(class_folder, archive).known == len(CLASS) and content(class_folder) == before
+    assert collect(class_folder, archive).known_count == len(CLASS) and content(class_folder) == before
 
 
 # Moodle's numbers, and groups
@@ -433,7 +435,7 @@ def test_a_team_that_a_list_has_is_its_members(class_folder: ClassFolder, tmp_pa
 def test_canvas_groups_name_is_seen_and_all_members_can_be_said(class_folder: ClassFolder, tmp_path: Path) -> None:
     archive = export(tmp_path / "a.zip", {f"group4_{CLASS[0].canvas}_1_a.ipynb": CLASS[0].data})
     found = collect(class_folder, archive, canvas_gradebook(tmp_path / "b.csv", CLASS))
-    assert "if that is a group, write the ids of all members" in found.open[0].trouble and found.placed == 1
+    assert "if that is a group, write the ids of all members" in found.open[0].trouble and found.placed_count == 1
     settle(class_folder, **{"group4": f"student {CLASS[0].sis}; {CLASS[1].sis}"})
     found = collect(class_folder, archive)
     assert {home.name for home in class_folder.submitted.iterdir()} == {CLASS[0].sis, CLASS[1].sis} and not found.open
@@ -623,7 +625,7 @@ def test_names_in_a_students_zip_take_no_memory(tmp_path: Path) -> None:
     tracemalloc.stop()
     inner = zipped(tmp_path / "inner.zip", {"a/" * 30_000: b"{}"})
     found = archive_of.inside(archive_of.ArchiveEntry("x", 0, inner.read_bytes))
-    assert [why for _, why in found.refused] == ["its name is too long"]
+    assert [why for _, why in found.refusals] == ["its name is too long"]
 
 
 def test_an_untouched_notebook_is_no_matter_for_a_person(class_folder: ClassFolder, tmp_path: Path) -> None:
@@ -745,9 +747,9 @@ def test_a_thousand_notebooks_are_collected_in_time(class_folder: ClassFolder, t
     archive = export(tmp_path / "a.zip", files)
     start = time.process_time()
     found = collect(class_folder, archive)
-    assert found.placed == 1_000 and time.process_time() - start < 20
+    assert found.placed_count == 1_000 and time.process_time() - start < 20
     start = time.process_time()
-    assert collect(class_folder, archive).known == 1_000 and time.process_time() - start < 20
+    assert collect(class_folder, archive).known_count == 1_000 and time.process_time() - start < 20
 
 
 # Whatever comes
@@ -785,7 +787,7 @@ def test_whatever_is_in_an_export_it_ends_in_a_table_and_lines(
             found = collect(class_folder, archive, *lists)
             lines = [row.what for row in found.rows] + found.doubts + found.notes
             assert all("\n" not in line and line for line in lines)
-        assert found.new == found.placed == 0
+        assert found.new == found.placed_count == 0
     except UserError as error:
         assert "\n" not in str(error)
         return

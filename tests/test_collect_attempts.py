@@ -57,7 +57,7 @@ def test_the_same_archive_again_changes_nothing(class_folder: ClassFolder, tmp_p
     collect(class_folder, archive, canvas_gradebook(tmp_path / "list.csv", CLASS))
     before = content(class_folder)
     found = collect(class_folder, archive, canvas_gradebook(tmp_path / "list.csv", CLASS))
-    assert content(class_folder) == before and (found.new, found.known, found.placed) == (0, len(CLASS), 0)
+    assert content(class_folder) == before and (found.new, found.known_count, found.placed_count) == (0, len(CLASS), 0)
 
 
 def test_a_newer_export_adds_attempts_and_keeps_the_earlier_ones(class_folder: ClassFolder, tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_a_newer_export_adds_attempts_and_keeps_the_earlier_ones(class_folder: C
     collect(class_folder, export(tmp_path / "a.zip", {moodle_name(who): notebook("first") for who in CLASS}), list_of)
     files = {moodle_name(who): who.data if who.i < 2 else notebook("first") for who in CLASS}
     found = collect(class_folder, export(tmp_path / "b.zip", files))
-    assert (found.new, found.known) == (2, 3)
+    assert (found.new, found.known_count) == (2, 3)
     for who in CLASS[:2]:
         kept = sorted((class_folder.path / "collected" / FFN / "files" / who.sis).iterdir())
         assert [path.read_bytes() for path in kept] == [notebook("first"), who.data]
@@ -257,7 +257,7 @@ def test_without_a_worksheet_moodles_times_are_missed_and_can_come_later(
     stamped = class_folder.submitted / CLASS[0].sis / FFN / "timestamp.txt"
     assert not stamped.exists()
     found = collect(class_folder, archive, worksheet(tmp_path / "list.csv", CLASS), zone=ZoneInfo("UTC"))
-    assert (found.new, found.known) == (0, 1)
+    assert (found.new, found.known_count) == (0, 1)
     assert stamped.read_text(encoding="utf-8") == "2024-03-13 10:15:00.000000 UTC"
 
 
@@ -286,7 +286,7 @@ def test_what_somebody_put_into_submitted_is_kept_and_only_a_newer_attempt_takes
     assert "what was put there by hand is kept as attempt 1" in found.rows[0].what
     assert path.read_bytes() == notebook("first") and not (path.parent / "timestamp.txt").exists()
     path.write_bytes(b"mended by hand")
-    assert collect(class_folder, archive).placed == 0 and path.read_bytes() == b"mended by hand"
+    assert collect(class_folder, archive).placed_count == 0 and path.read_bytes() == b"mended by hand"
     found = collect(class_folder, export(tmp_path / "b.zip", {moodle_name(CLASS[0]): CLASS[0].data}))
     assert path.read_bytes() == CLASS[0].data
     kept = sorted((class_folder.path / "collected" / FFN / "files" / CLASS[0].sis).iterdir())
@@ -305,7 +305,7 @@ def test_a_link_in_submitted_is_not_written_through(class_folder: ClassFolder, t
     found = collect(
         class_folder, export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS)), canvas_gradebook(tmp_path / "b.csv", CLASS)
     )
-    assert list((tmp_path / "elsewhere").iterdir()) == [] and "is a link" in found.doubts[0] and found.placed == 4
+    assert list((tmp_path / "elsewhere").iterdir()) == [] and "is a link" in found.doubts[0] and found.placed_count == 4
 
 
 def test_all_that_the_way_back_needs_is_noted(class_folder: ClassFolder, tmp_path: Path) -> None:
@@ -329,7 +329,7 @@ def test_the_same_hand_in_exported_in_another_form_is_no_new_attempt(class_folde
     collect(class_folder, export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS)))
     late = {canvas_name(who, late=True): who.data for who in CLASS}
     found = collect(class_folder, export(tmp_path / "b.zip", late))
-    assert (found.new, found.known) == (0, len(CLASS)), "the due date was moved"
+    assert (found.new, found.known_count) == (0, len(CLASS)), "the due date was moved"
     other, list_of = ClassFolder(tmp_path / "other"), worksheet(tmp_path / "list.csv", CLASS)
     collect(other, export(tmp_path / "c.zip", SYSTEMS[0].files(CLASS)), list_of)
     flat = {moodle_name(who, folders=False): who.data for who in CLASS}
@@ -338,7 +338,7 @@ def test_the_same_hand_in_exported_in_another_form_is_no_new_attempt(class_folde
     for day in ("Dec 5, 2026 1009 PM", "Dec 6, 2026 909 AM"):
         files = {f"Lab 5 Download {day}/{name}": data for name, data in SYSTEMS[2].files(CLASS).items()}
         found = collect(third, export(tmp_path / "e.zip", files))
-    assert (found.new, found.known) == (0, len(CLASS)), "the outer folder has the day of the download in it"
+    assert (found.new, found.known_count) == (0, len(CLASS)), "the outer folder has the day of the download in it"
 
 
 # The exchange

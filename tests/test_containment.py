@@ -25,7 +25,7 @@ from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
 
 from ffnlab import check, hint, predict, progress, quiz
 from ffnlab.checking import record
-from ffnlab.observation.containment import CHARACTERS, limited
+from ffnlab.observation.containment import CHARACTERS, limit_time
 from ffnlab.registry import active_course
 
 
@@ -312,7 +312,7 @@ def test_a_signal_on_its_way_reaches_no_other_handler(monkeypatch: pytest.Monkey
     others = set_timer(signal.ITIMER_REAL, 0)  # of this test
     try:
         monkeypatch.setattr(signal, "setitimer", late)
-        with limited(60):
+        with limit_time(60):
             pass
         assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
     finally:

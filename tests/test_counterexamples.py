@@ -172,8 +172,8 @@ CASES = [
         "02_feed_forward",
         "merged",
         feed_forward,
-        lambda neurons: feed_forward.said_of_things(feed_forward.merged(neurons)),
-        feed_forward.said_of_things,
+        lambda neurons: feed_forward.evaluate_on_things(feed_forward.merged(neurons)),
+        feed_forward.evaluate_on_things,
         by_torch,
         (random_neurons, neurons_that_share_a_hinge),
         [

@@ -26,7 +26,7 @@ def test_every_world_is_found_and_never_with_more_than_two_logarithms_of_questio
             for equal in FEELINGS:
                 world = (first, second, equal)
                 ask = Questions(n, lambda scene, world=world: feeling_in(world, scene), most=100)  # type: ignore[misc]
-                assert ANSWERS[name](ask, n) == world and len(ask.asked) <= 2 * math.log2(n)
+                assert ANSWERS[name](ask, n) == world and len(ask.scenes) <= 2 * math.log2(n)
 
 
 def test_the_opponent_leaves_at_least_half_of_the_worlds() -> None:

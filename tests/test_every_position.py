@@ -34,8 +34,8 @@ Asked = Iterator[tuple[str, bool, exercises.Layer]]
 def asked_about(seed: int) -> Asked:
     """Every function of a draw: what it is, whether it is position-wise, and the function."""
     drawn = exercises.is_position_wise.inputs(seed, 0)
-    for name, known in exercises.ASKED.items():
-        layers = exercises.layers_of(drawn[name], drawn["shared"])
+    for name, known in exercises.LAYER_KINDS.items():
+        layers = exercises.build_layers(drawn[name], drawn["shared"])
         for label, layer in zip(drawn["_labels"][name], layers, strict=True):
             yield label, known[label], layer
 
@@ -71,7 +71,7 @@ def test_what_differs_is_above_zero_in_one_number_and_below_it_in_another(seed: 
         outputs = layer(X).detach()
         differences = outputs[each, each] - outputs[0, 0]
         if position_wise:
-            constant = not any(layer.used[part] for part in ("gain", "norm"))
+            constant = not any(layer.has_effect[part] for part in ("gain", "norm"))
             assert constant or bool(differences.any()), f"{label}: the same to the last digit"
         elif not any(words in label for words in one_way):
             size = float(outputs.abs().max())
@@ -79,9 +79,9 @@ def test_what_differs_is_above_zero_in_one_number_and_below_it_in_another(seed: 
 
 
 def test_every_part_asks_about_functions_of_both_kinds_in_an_order_that_is_drawn() -> None:
-    assert all({True, False} == set(known.values()) for known in exercises.ASKED.values())
+    assert all({True, False} == set(known.values()) for known in exercises.LAYER_KINDS.values())
     orders = [exercises.is_position_wise.inputs(seed, 0)["_labels"] for seed in range(6)]
-    for name in exercises.ASKED:
+    for name in exercises.LAYER_KINDS:
         assert len({tuple(order[name]) for order in orders}) == 6
 
 
@@ -96,7 +96,7 @@ def test_nothing_but_its_numbers_tells_the_functions_apart() -> None:
 def test_what_the_functions_are_is_not_told_to_the_process_that_runs_student_code() -> None:
     exercise = exercises.is_position_wise
     sent = grade_submission._question(exercise.name, draws.hidden_seeds(exercise, b"secret"))
-    assert not any(label.encode() in sent for known in exercises.ASKED.values() for label in known)
+    assert not any(label.encode() in sent for known in exercises.LAYER_KINDS.values() for label in known)
     assert "_labels" not in probe_inputs(exercise.inputs(0, 0))
 
 
@@ -160,7 +160,7 @@ def test_what_was_stored_of_the_stacks_is_computed_again() -> None:
 
 def test_the_layers_of_the_stacks_are_torchs_attention_and_ffn() -> None:
     """One layer of each kind, from the same random numbers, with torch's own functions."""
-    seed = collapse.SHOWN
+    seed = collapse.DOTS_SEED
     rng = numpy.random.default_rng([SEED, seed, 3])
     x = torch.from_numpy(rng.standard_normal((14, 64)))
     q, k, v, o = (torch.from_numpy(rng.standard_normal((64, 64)) / 8) for _ in range(4))
@@ -199,7 +199,7 @@ def test_the_layers_of_the_stacks_are_torchs_attention_and_ffn() -> None:
 def test_the_dots_are_as_far_apart_as_the_tokens() -> None:
     """Their mean is the middle, the root of their mean square is r(X), and they lie as the tokens do in the plane where these differ most."""
     for name, stack in making.stacks(
-        {name: collapse.SETTINGS[name] for name in ("skip", "ffn")}, 3, collapse.SHOWN
+        {name: collapse.SETTINGS[name] for name in ("skip", "ffn")}, 3, collapse.DOTS_SEED
     ).items():
         stored = collapse.stored(name)
         for n, x in enumerate(stack):

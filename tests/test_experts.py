@@ -53,7 +53,7 @@ def test_what_the_notebook_says_about_experts_in_a_plane() -> None:
     for run in runs:
         told = [balance.information(torch.tensor(table)) for table in run["tables"]]
         assert told == pytest.approx(run["information"], abs=0.03)
-        assert len(run["points"]) == 6 * plane.SHOWN
+        assert len(run["points"]) == 6 * plane.POINTS_PER_CLUSTER
     without = plane.stored()["about"]["without"]
     assert (min(without["the balance loss"]["used"]), max(without["the balance loss"]["used"])) == (2, 4)
     assert max(without["noise"]["own"]) == 5
@@ -76,11 +76,21 @@ def test_a_run_in_the_plane_comes_out_again() -> None:
 
 def test_what_decides_an_expert_adds_up() -> None:
     chosen = torch.tensor([[0, 1, 2, 3], [0, 1, 2, 3]])
-    assert making_world.divided(chosen, torch.tensor([0, 7])) == {"place": 1, "attributes": 0, "words": 0, "told": 0}
+    assert making_world.decompose_entropy(chosen, torch.tensor([0, 7])) == {
+        "place": 1,
+        "attributes": 0,
+        "words": 0,
+        "told": 0,
+    }
     by_scene = torch.tensor([[0, 0], [1, 1]])
-    assert making_world.divided(by_scene, torch.tensor([0, 7])) == {"place": 0, "attributes": 1, "words": 0, "told": 1}
+    assert making_world.decompose_entropy(by_scene, torch.tensor([0, 7])) == {
+        "place": 0,
+        "attributes": 1,
+        "words": 0,
+        "told": 1,
+    }
     by_word = torch.tensor([[0, 0], [1, 1]])
-    assert making_world.divided(by_word, torch.tensor([3, 3]))["words"] == 1
+    assert making_world.decompose_entropy(by_word, torch.tensor([3, 3]))["words"] == 1
 
 
 def test_what_the_notebook_says_about_experts_of_words() -> None:
@@ -103,7 +113,7 @@ def test_what_the_notebook_says_about_experts_of_words() -> None:
     moved = [numbers(one)[1] for one in warm]
     assert moved[0] == 5 and (min(moved), max(moved)) == (0, 8)
     first, changed = (runs[0]["shown"][n] for n in (0, 2))
-    assert world_experts.SHOWN[2].weather == "warm" and first[3] != changed[3], "“warm” is among them"
+    assert world_experts.SCENES[2].weather == "warm" and first[3] != changed[3], "“warm” is among them"
 
 
 # router and slopes

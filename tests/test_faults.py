@@ -50,7 +50,7 @@ def test_a_secret_that_is_gone_or_broken_comes_back_from_the_gradebook(used: Cla
     for damage in (empty, Path.unlink):
         damage(used.draws)
         summary, _ = grade(used)
-        assert summary.unchanged == 1 and "restored from the gradebook" in summary.note
+        assert summary.unchanged_count == 1 and "restored from the gradebook" in summary.note
         assert json.loads(used.draws.read_bytes()) == json.loads(before)
     assert used.draws.with_name("hidden_draws.json.broken").exists()
 
@@ -61,7 +61,7 @@ def test_another_secret_than_the_gradebooks_is_refused(used: ClassFolder) -> Non
     used.draws.write_text(json.dumps(kept))
     with pytest.raises(UserError, match="has a different secret"):
         grade(used)
-    assert grade(used, anew=True)[0].unchanged == 1 and draw_secrets.look(used, START) == ""
+    assert grade(used, anew=True)[0].unchanged_count == 1 and draw_secrets.look(used, START) == ""
 
 
 def test_a_broken_secret_of_an_earlier_version_gives_way_to_a_new_one_where_one_says_so(used: ClassFolder) -> None:
@@ -70,7 +70,7 @@ def test_a_broken_secret_of_an_earlier_version_gives_way_to_a_new_one_where_one_
     empty(used.draws)
     with pytest.raises(UserError, match="can't be read"):
         grade(used)
-    assert grade(used, anew=True)[0].unchanged == 1
+    assert grade(used, anew=True)[0].unchanged_count == 1
     assert json.loads(used.draws.read_bytes())[START]["secret"]
 
 
@@ -79,8 +79,8 @@ def test_what_grading_made_is_made_again_where_it_is_empty_or_gone(place: str, u
     path = used.path / place.format(START)
     for damage in (empty, Path.unlink):
         damage(path)
-        assert grade(used)[0].graded == 1 and path.stat().st_size
-    assert grade(used)[0].unchanged == 1
+        assert grade(used)[0].graded_count == 1 and path.stat().st_size
+    assert grade(used)[0].unchanged_count == 1
 
 
 def test_an_emptied_notebook_is_never_a_zero(used: ClassFolder) -> None:
@@ -110,7 +110,7 @@ def test_what_was_collected_is_put_back_where_it_was_emptied(tmp_path: Path, gra
     ):
         empty(path)
     again = collect(class_folder, archive)
-    assert again.new == 0 and again.placed == len(notebooks)
+    assert again.new == 0 and again.placed_count == len(notebooks)
     assert {path: data for path, data in content(class_folder).items() if not path.endswith(".json")} == {
         path: data for path, data in before.items() if not path.endswith(".json")
     }
@@ -149,13 +149,13 @@ def test_a_time_that_comes_after_grading_counts_at_once(used: ClassFolder) -> No
     for text, points in (("2026-11-10 10:00:00.000000 UTC", 5.4), ("2026-11-09 10:00:00.000000 UTC", 6.0)):
         stamp.write_text(text)
         summary, _ = grade(used)
-        assert (summary.graded, summary.unchanged, summary.dated) == (0, 1, 1)
+        assert (summary.graded_count, summary.unchanged_count, summary.new_time_count) == (0, 1, 1)
         with Book(used) as book:
             assert Policy.of(used).grades(book, START)["ada"].points == points
-            assert f"{book.submitted(START)['ada']:%Y-%m-%d %H}" == text[:13]
+            assert f"{book.submission_times(START)['ada']:%Y-%m-%d %H}" == text[:13]
         assert ("Late by 1 day" in page_of(used)) == (points < 6)
         assert (used.autograded / "ada" / START / untrusted_files.TIMESTAMP).read_text() == text
-    assert grade(used)[0].dated == 0
+    assert grade(used)[0].new_time_count == 0
 
 
 def test_a_wrong_time_zone_is_mended_by_collecting_again(tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_a_wrong_time_zone_is_mended_by_collecting_again(tmp_path: Path) -> None
     stamps = sorted(class_folder.submitted.rglob(untrusted_files.TIMESTAMP))
     wrong = [path.read_text() for path in stamps]
     found = collect(class_folder, archive, list_of, zone=ZoneInfo("Europe/Berlin"))
-    assert found.placed == len(stamps) and all("as read before" in row.what for row in found.rows if row.attempt)
+    assert found.placed_count == len(stamps) and all("as read before" in row.what for row in found.rows if row.attempt)
     right = ClassFolder(tmp_path / "right")
     collect(right, archive, list_of, zone=ZoneInfo("Europe/Berlin"))
     assert (
@@ -198,7 +198,7 @@ def test_what_the_machine_can_not_read_is_not_graded_and_said(
     assert list(done) == ["ben"] and summary.needs_somebody
     assert summary.unreadable == [f"ada: {name}: {os.strerror(code)}"] and page_of(used) == before
     monkeypatch.undo()
-    assert grade(used)[0].unchanged == 2
+    assert grade(used)[0].unchanged_count == 2
 
 
 def test_what_a_person_read_is_still_read_after_an_attempt_that_could_not_be(used: ClassFolder) -> None:
@@ -313,7 +313,7 @@ def test_a_line_of_the_log_that_is_missing_is_appended(used: ClassFolder, monkey
         with monkeypatch.context() as patched, pytest.raises(Killed):
             patched.setattr(log.LogLine, "__str__", kill)
             grade(used)
-        assert grade(used)[0].unchanged == path.read_text().count("\n")
+        assert grade(used)[0].unchanged_count == path.read_text().count("\n")
     assert [line.split("  ")[1] for line in path.read_text().splitlines()] == ["ada", "ben", "cem"]
 
 
@@ -329,7 +329,7 @@ def test_a_gradebook_whose_making_was_broken_off_is_finished(tmp_path: Path, gra
         engine = sa.create_engine(class_folder.db_url)
         api.Base.metadata.create_all(engine, tables=api.Base.metadata.sorted_tables[:count])
         engine.dispose()
-        assert grade(class_folder)[0].graded == 1
+        assert grade(class_folder)[0].graded_count == 1
 
 
 def killed_at_the_sixth_table(folder: Path, url: str | None = None) -> int:

@@ -129,7 +129,7 @@ def opened(chromium: Browser, **options: Any) -> Page:
     page.route(f"{HERE}/**", answer)
     page.expose_function("answer", lambda index, at: FIGURES[index].html(at))
     data = [
-        {"controls": f.described(), "at": f.start, "shown": {"at": f.start, "html": f.html(f.start)}} for f in FIGURES
+        {"controls": f.describe(), "at": f.start, "shown": {"at": f.start, "html": f.html(f.start)}} for f in FIGURES
     ]
     page.add_init_script(f"window.data = {json.dumps(data)}")
     page.goto(f"{HERE}/")

@@ -285,7 +285,7 @@ def marks(picture: Picture, kind: str) -> list[dict[str, Any]]:
 
 def values_of(figure: controls.Figure, parameter: str) -> list[Any]:
     """The stops of a parameter as the board knows them."""
-    (control,) = [control for control in figure.described() if control["name"] == parameter]
+    (control,) = [control for control in figure.describe() if control["name"] == parameter]
     return [stop["value"] for stop in control["stops"]]
 
 

@@ -60,7 +60,7 @@ from autograder.gradebook import gradebook
 from autograder.gradebook.policy import Policy
 from autograder.grading import feedback
 from autograder.transfer import collect as collecting
-from autograder.transfer.give_back import GivenBack
+from autograder.transfer.give_back import GiveBackReport
 from autograder.transfer.give_back import give_back as giving
 
 MOODLE, CANVAS, BRIGHTSPACE, BLACKBOARD, *_ = SYSTEMS
@@ -103,7 +103,7 @@ def of(system: System, class_folder: ClassFolder) -> Path:
     return Path(shutil.copy(kept / name, class_folder.path.parent))
 
 
-def give(class_folder: ClassFolder, system: str, to: Path | None = None, **how: Any) -> tuple[GivenBack, bytes]:
+def give(class_folder: ClassFolder, system: str, to: Path | None = None, **how: Any) -> tuple[GiveBackReport, bytes]:
     done = giving(class_folder, system, FFN, to or class_folder.path.parent / "back", **how)
     return done, done.file.read_bytes() if done.file else b""
 
@@ -136,7 +136,7 @@ def test_every_grade_and_page_lands_on_the_student_it_came_from(
     done, data = give(class_folder, system.name, tmp_path / "pages.zip", pages=True)
     found = pages_of(data, system)
     assert {key: owner(page) for key, page in found.items()} == {system.page_key(who): who.i for who in CLASS}
-    assert not done.doubts and done.written == len(CLASS)
+    assert not done.doubts and done.written_count == len(CLASS)
 
 
 def test_gradescope_gives_each_submission_the_results_that_were_found_for_it(
@@ -146,7 +146,7 @@ def test_gradescope_gives_each_submission_the_results_that_were_found_for_it(
     files |= {f"e/submission_{who.submission}/x.ipynb": who.data for who in CLASS}
     collected(class_folder, zipped(tmp_path / "a.zip", files), gradescope_roster(tmp_path / "r.csv", CLASS))
     done, data = give(class_folder, "gradescope", tmp_path / "autograder.zip")
-    assert done.written == len(CLASS) and not done.doubts
+    assert done.written_count == len(CLASS) and not done.doubts
     home = tmp_path / "autograder"
     with zipfile.ZipFile(io.BytesIO(data)) as opened:
         assert {"setup.sh", "run_autograder"} <= set(opened.namelist())
@@ -182,7 +182,7 @@ def test_nbgrader_releases_and_fetches_the_pages_of_what_was_collected(
     ids = collected(class_folder, exchange / "C" / "inbound")
     assert ids == {who.i: who.username for who in CLASS[:3]}
     done, _ = give(class_folder, "nbgrader")
-    assert done.written == 3 and f"nbgrader release_feedback {FFN}" in done.notes[-1]
+    assert done.written_count == 3 and f"nbgrader release_feedback {FFN}" in done.notes[-1]
 
     config = Config()
     config.CourseDirectory.root, config.CourseDirectory.course_id = str(class_folder.path), "C"
@@ -203,7 +203,7 @@ def test_nbgrader_releases_and_fetches_the_pages_of_what_was_collected(
 def test_what_came_from_an_lms_is_left_out_of_a_release(class_folder: ClassFolder, tmp_path: Path) -> None:
     of(CANVAS, class_folder)
     done, _ = give(class_folder, "nbgrader")
-    assert done.written == 0 and len(done.changes) == len(CLASS)
+    assert done.written_count == 0 and len(done.changes) == len(CLASS)
     assert all(
         "not collected from the exchange, so the student could not fetch it there" in one.note for one in done.changes
     )
@@ -230,14 +230,14 @@ def test_a_page_is_released_under_the_secret_of_the_submission_that_it_is_of(
             feedback.write(files, class_folder, who.username, graded(who, 1), at, submission=digest)
         counted = Policy.of(class_folder).read_book(book, FFN)
     assert counted[who.username].attempt.submission == hashlib.sha256(who.data).hexdigest(), "the first one is the best"
-    give(class_folder, "nbgrader", counted=counted)
+    give(class_folder, "nbgrader", effective_attempts=counted)
     place = class_folder.feedback / who.username / FFN
     assert owner((place / f"{FFN}.html").read_text(encoding="utf-8")) == who.i
     assert (place / "submission_secret.txt").read_text(encoding="utf-8") == "a" * 128, "and not the latest's"
     assert (place / "timestamp.txt").read_text(encoding="utf-8").startswith("2026-10-01 10:00")
     (class_folder.path / "collected" / FFN / "manifest.json").unlink()
     (place / "submission_secret.txt").unlink()
-    done, _ = give(class_folder, "nbgrader", counted=counted)
+    done, _ = give(class_folder, "nbgrader", effective_attempts=counted)
     (left,) = done.changes
     assert "earlier submission, whose secret was not kept" in left.note
     assert not (place / "submission_secret.txt").exists()
@@ -289,7 +289,7 @@ def test_what_moodle_would_pass_over_is_told(class_folder: ClassFolder, tmp_path
         score=lambda student: FULL + 1 if student == CLASS[4].sis else points(int(student[1:])),
     )
     grades = MOODLE.grades(data)
-    assert grades[CLASS[2].participant] == "" and done.unchanged == 1
+    assert grades[CLASS[2].participant] == "" and done.unchanged_count == 1
     left = [change for change in done.changes if not change.is_written]
     assert [(change.student, change.note) for change in left] == [(CLASS[2].sis, "left out: is locked")]
     assert "above the sheet's maximum" in done.doubts[0] and "Moodle ignores it" in done.doubts[0]
@@ -304,7 +304,7 @@ def test_a_dry_run_says_whose_grade_changes_from_what_to_what_and_writes_nothing
     assert (
         {(change.student, change.old, change.new) for change in done.changes}
         == {(who.sis, "1.00" if who.i == 1 else "", f"{points(who.i):.2f}") for who in CLASS if who.i != 2}
-        and done.unchanged == 1
+        and done.unchanged_count == 1
         and done.file is None
         and not (tmp_path / "nowhere").exists()
     )
@@ -322,7 +322,7 @@ def test_what_somebody_has_still_to_read_is_left_out_unless_it_is_said(
         (left,) = [change for change in done.changes if not change.is_written]
         assert left.student == CLASS[3].sis and "3 points have not been read yet" in left.note
         done, _ = give(class_folder, "canvas", with_unread=True, **more)
-        assert all(change.is_written for change in done.changes) and done.written == len(CLASS)
+        assert all(change.is_written for change in done.changes) and done.written_count == len(CLASS)
     done, _ = give(class_folder, "nbgrader")
     notes = {change.student: change.note for change in done.changes}
     assert "not been read yet" in notes[CLASS[3].sis] and CLASS[3].sis in done.notes[-1].rpartition("=")[2].split(",")
@@ -394,7 +394,7 @@ def test_the_maximum_is_the_one_by_the_classs_rules(class_folder: ClassFolder, t
     assert top < every, "quizzes do not count"
     for most, told in ((f"{top:.2f}", False), (f"{every:.2f}", True)):
         listed = canvas_gradebook(tmp_path / "g.csv", CLASS, points=most)
-        done, _ = give(class_folder, "canvas", sheet=listed, column=FFN, dry_run=True, counted=counted)
+        done, _ = give(class_folder, "canvas", sheet=listed, column=FFN, dry_run=True, effective_attempts=counted)
         assert any("is worth" in note for note in done.notes) == told
 
 
@@ -470,7 +470,7 @@ def test_a_teams_page_goes_to_each_member_by_their_own_number(class_folder: Clas
     with zipfile.ZipFile(io.BytesIO(data)) as opened:
         found = moodle_pages(opened)
     assert {number: owner(page) for number, page in found.items()} == {who.participant: who.i for who in CLASS[:3]}
-    assert "77" not in found and done.written == 3
+    assert "77" not in found and done.written_count == 3
 
 
 def test_without_the_worksheet_no_teams_page_goes_anywhere(class_folder: ClassFolder, tmp_path: Path) -> None:

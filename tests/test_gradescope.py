@@ -269,13 +269,13 @@ def test_what_is_installed_there_is_what_the_zips_files_import() -> None:
     names = {name for file, data in files.items() if file.endswith(".py") for name in imported(data)} - ours
     assert names >= NOT_ASKED_FOR, "the list above is out of date"
     owners = importlib.metadata.packages_distributions()
-    assert {str(canonicalize_name(owners[name][0])) for name in names - NOT_ASKED_FOR} == set(zips.NEEDED)
-    assert files["project/requirements.txt"].decode().split() == list(zips.NEEDED)
+    assert {str(canonicalize_name(owners[name][0])) for name in names - NOT_ASKED_FOR} == set(zips.REQUIREMENTS)
+    assert files["project/requirements.txt"].decode().split() == list(zips.REQUIREMENTS)
 
 
 def test_what_is_installed_there_has_a_version_that_the_project_tested() -> None:
     pinned = {line.partition("==")[0] for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()}
-    assert set(zips.NEEDED) <= {str(canonicalize_name(name)) for name in pinned if name and name[0] != "#"}
+    assert set(zips.REQUIREMENTS) <= {str(canonicalize_name(name)) for name in pinned if name and name[0] != "#"}
 
 
 def test_a_class_says_what_counts() -> None:
@@ -516,7 +516,7 @@ def test_without_isolation_nobody_is_graded(container: Container) -> None:
 # In this process: what was handed in, and what is said of it
 
 
-def handed_in(folder: Path, **files: bytes) -> in_container.HandedIn:
+def handed_in(folder: Path, **files: bytes) -> in_container.NotebookFile:
     for name, data in files.items():
         path = folder / name.replace("__", "/").replace("_ipynb", ".ipynb")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -566,7 +566,7 @@ def test_a_folder_full_of_notebooks_is_not_read_through(tmp_path: Path) -> None:
 def test_extra_credit_comes_on_top_practice_has_no_points_and_a_person_reads_the_rest() -> None:
     settings = zips.settings_of(OTHER, Policy.read('extra_credit = ["NormFFN"]'), {}, "after_due_date", "html")
     verdicts = {one.name: not_attempted(active_course().exercise(one.name)) for one in outline.of_notebook(OTHER)}
-    told = in_container.results(settings, in_container.HandedIn("a.ipynb", b"x"), GradedSubmission(OTHER, verdicts))
+    told = in_container.results(settings, in_container.NotebookFile("a.ipynb", b"x"), GradedSubmission(OTHER, verdicts))
     tests = {test["name"]: test for test in told["tests"]}
     assert (tests["NormFFN"]["score"], tests["NormFFN"]["max_score"]) == (0.0, 0.0)
     assert "max_score" not in tests["quiz_rank"]
@@ -582,7 +582,7 @@ def test_numbers_of_hidden_inputs_are_rounded_and_markup_stays_text() -> None:
     settings = zips.settings_of(START, Policy(), {}, output_format="html")
     seen = "It returned 3.14159265 <script>alert(1)</script>"
     verdicts = {one.name: not_earned(active_course().exercise(one.name), seen) for one in outline.of_notebook(START)}
-    told = in_container.results(settings, in_container.HandedIn(), GradedSubmission(START, verdicts))
+    told = in_container.results(settings, in_container.NotebookFile(), GradedSubmission(START, verdicts))
     output = told["tests"][0]["output"]
     assert "3.1 " in output and "3.14" not in output and "<script" not in output
 

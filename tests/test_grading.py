@@ -217,75 +217,87 @@ def class_folder(tmp_path_factory: pytest.TempPathFactory) -> ClassFolder:
 
 def graded_by(
     class_folder: ClassFolder, assignment: str, team: pool.GradingPool, **how: Any
-) -> dict[str, grade_class.Done]:
+) -> dict[str, grade_class.SubmissionOutcome]:
     """What became of each student's submission."""
-    done: dict[str, grade_class.Done] = {}
+    done: dict[str, grade_class.SubmissionOutcome] = {}
     asked = grade_class.GradeOptions(**how)
     grade_class.grade(class_folder, assignment, team, asked, lambda one, _: done.update({one.submission.student: one}))
     return done
 
 
 @pytest.fixture(scope="module")
-def done(class_folder: ClassFolder, team: pool.GradingPool) -> dict[str, grade_class.Done]:
+def done(class_folder: ClassFolder, team: pool.GradingPool) -> dict[str, grade_class.SubmissionOutcome]:
     return graded_by(class_folder, FFN, team)
 
 
-def test_every_submission_of_a_class_is_graded_whatever_is_wrong_with_it(done: dict[str, grade_class.Done]) -> None:
-    assert len(done) == 12 and all(one.graded for one in done.values())
-    assert done["ada"].graded and done["ada"].graded.points == sum(e.points for e in active_course().exercises_of(FFN))
-    assert done["ben"].graded
-    assert {v.outcome for v in done["ben"].graded.verdicts.values()} == {Outcome.NOT_ATTEMPTED}
-    assert done["chloe"].graded and all(v.mistake for v in done["chloe"].graded.verdicts.values())
+def test_every_submission_of_a_class_is_graded_whatever_is_wrong_with_it(
+    done: dict[str, grade_class.SubmissionOutcome],
+) -> None:
+    assert len(done) == 12 and all(one.graded_submission for one in done.values())
+    assert done["ada"].graded_submission and done["ada"].graded_submission.points == sum(
+        e.points for e in active_course().exercises_of(FFN)
+    )
+    assert done["ben"].graded_submission
+    assert {v.outcome for v in done["ben"].graded_submission.verdicts.values()} == {Outcome.NOT_ATTEMPTED}
+    assert done["chloe"].graded_submission and all(v.mistake for v in done["chloe"].graded_submission.verdicts.values())
 
 
 def test_the_gradebook_holds_the_scores_and_waits_for_a_person_where_one_must_read(
-    class_folder: ClassFolder, done: dict[str, grade_class.Done]
+    class_folder: ClassFolder, done: dict[str, grade_class.SubmissionOutcome]
 ) -> None:
     with gradebook.Book(class_folder) as book:
         scores = book.scores(FFN)
     for student, one in done.items():
-        assert one.graded
-        for name, verdict in one.graded.verdicts.items():
+        assert one.graded_submission
+        for name, verdict in one.graded_submission.verdicts.items():
             assert scores[student][f"check-{name}"] == verdict.points
     assert scores["ben"]["M2"] == 0
 
 
 def test_what_has_not_changed_is_not_graded_again(
-    class_folder: ClassFolder, done: dict[str, grade_class.Done], team: pool.GradingPool
+    class_folder: ClassFolder, done: dict[str, grade_class.SubmissionOutcome], team: pool.GradingPool
 ) -> None:
-    assert all(one.graded is None for one in graded_by(class_folder, FFN, team).values())
+    assert all(one.graded_submission is None for one in graded_by(class_folder, FFN, team).values())
     again = graded_by(class_folder, FFN, team, student="ada", force=True)["ada"]
-    assert again.graded and done["ada"].graded and again.graded.verdicts == done["ada"].graded.verdicts
+    assert (
+        again.graded_submission
+        and done["ada"].graded_submission
+        and again.graded_submission.verdicts == done["ada"].graded_submission.verdicts
+    )
 
 
 def test_one_exercise_can_be_judged_again_while_the_other_verdicts_stay(
-    class_folder: ClassFolder, done: dict[str, grade_class.Done], team: pool.GradingPool
+    class_folder: ClassFolder, done: dict[str, grade_class.SubmissionOutcome], team: pool.GradingPool
 ) -> None:
     again = graded_by(class_folder, FFN, team, student="chloe", exercise="ffn_forward")["chloe"]
-    assert again.graded and done["chloe"].graded
-    assert {n: (v.points, v.mistake) for n, v in again.graded.verdicts.items()} == {
-        n: (v.points, v.mistake) for n, v in done["chloe"].graded.verdicts.items()
+    assert again.graded_submission and done["chloe"].graded_submission
+    assert {n: (v.points, v.mistake) for n, v in again.graded_submission.verdicts.items()} == {
+        n: (v.points, v.mistake) for n, v in done["chloe"].graded_submission.verdicts.items()
     }
     with pytest.raises(UserError, match="no exercise called"):
         graded_by(class_folder, FFN, team, exercise="relu")
 
 
-def test_the_log_has_a_line_a_submission(class_folder: ClassFolder, done: dict[str, grade_class.Done]) -> None:
+def test_the_log_has_a_line_a_submission(
+    class_folder: ClassFolder, done: dict[str, grade_class.SubmissionOutcome]
+) -> None:
     lines = (class_folder.path / log.FILE).read_text(encoding="utf-8").splitlines()
     for student, one in done.items():
-        assert one.graded
+        assert one.graded_submission
         (first, *_) = [line.split("  ") for line in lines if line.split("  ")[1] == student]
-        assert first[2:4] == [FFN, f"{one.graded.points:g}/{one.graded.max_points:g}"]
+        assert first[2:4] == [FFN, f"{one.graded_submission.points:g}/{one.graded_submission.max_points:g}"]
 
 
-def test_the_graded_notebook_is_a_valid_one(class_folder: ClassFolder, done: dict[str, grade_class.Done]) -> None:
+def test_the_graded_notebook_is_a_valid_one(
+    class_folder: ClassFolder, done: dict[str, grade_class.SubmissionOutcome]
+) -> None:
     for student in done:
         path = class_folder.autograded / student / FFN / f"{FFN}.ipynb"
         nbformat.validate(nbformat.read(path, as_version=4))
 
 
 def test_every_student_gets_a_page_with_the_named_mistakes(
-    class_folder: ClassFolder, done: dict[str, grade_class.Done]
+    class_folder: ClassFolder, done: dict[str, grade_class.SubmissionOutcome]
 ) -> None:
     page = (class_folder.feedback / "chloe" / FFN / f"{FFN}.html").read_text(encoding="utf-8")
     for exercise in active_course().exercises_of(FFN):
@@ -296,7 +308,7 @@ def test_every_student_gets_a_page_with_the_named_mistakes(
 
 @pytest.fixture(scope="module")
 def plain(
-    class_folder: ClassFolder, done: dict[str, grade_class.Done], tmp_path_factory: pytest.TempPathFactory
+    class_folder: ClassFolder, done: dict[str, grade_class.SubmissionOutcome], tmp_path_factory: pytest.TempPathFactory
 ) -> ClassFolder:
     """The same class with the same hidden draws, and their markings, for plain nbgrader."""
     place = ClassFolder(tmp_path_factory.mktemp("plain"))
@@ -307,7 +319,7 @@ def plain(
 
 
 def test_under_plain_nbgrader_markings_that_a_class_has_kept_are_not_computed_again(
-    class_folder: ClassFolder, done: dict[str, grade_class.Done], monkeypatch: pytest.MonkeyPatch
+    class_folder: ClassFolder, done: dict[str, grade_class.SubmissionOutcome], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def computed(name: str, seeds: tuple[int, ...]) -> Never:
         raise AssertionError(f"the marking of {name} was computed")
@@ -368,10 +380,18 @@ def test_a_submission_without_its_notebook_is_graded_as_such(tmp_path: Path, tea
     folder = tmp_path / "submitted" / "zoe" / START
     folder.mkdir(parents=True)
     (one,) = graded_by(ClassFolder(tmp_path), START, team).values()
-    assert one.graded and one.graded.points == 0 and "no notebook" in one.graded.remarks[0]
+    assert (
+        one.graded_submission
+        and one.graded_submission.points == 0
+        and "no notebook" in one.graded_submission.remarks[0]
+    )
     (folder / "my_work.ipynb").write_text(json.dumps(answered(RIGHT)), encoding="utf-8")
     (one,) = graded_by(ClassFolder(tmp_path), START, team).values()
-    assert one.graded and one.graded.points == 2 and "my_work.ipynb" in one.graded.remarks[0]
+    assert (
+        one.graded_submission
+        and one.graded_submission.points == 2
+        and "my_work.ipynb" in one.graded_submission.remarks[0]
+    )
 
 
 def test_a_link_out_of_the_class_is_not_followed(tmp_path: Path) -> None:

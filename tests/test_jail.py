@@ -451,8 +451,8 @@ def test_what_is_ours_is_covered_where_it_lies_in_a_mounted_folder(monkeypatch: 
     root = Path(__file__).resolve().parent.parent
     reference_cache.load_for_development("hello_shape")
     assert list((root / reference_cache.FOLDER).iterdir())
-    mounted = mounts.shown() | {root}
-    monkeypatch.setattr(mounts, "shown", lambda: mounted)
+    mounted = mounts.mounted_paths() | {root}
+    monkeypatch.setattr(mounts, "mounted_paths", lambda: mounted)
     with Jail() as inside, inside.worker() as worker:
         places = [
             str(root / place)

@@ -27,7 +27,7 @@ from autograder.jail.limits import MIB, Limits
 from autograder.jail.sandbox import Jail
 from autograder.marking import draws, reference
 from ffnlab.checking import comparison
-from ffnlab.checking.comparison import allowed, compare, reference_outputs_of
+from ffnlab.checking.comparison import compare, reference_outputs_of, size_limit
 from ffnlab.checking.verdict import Outcome, Verdict
 from ffnlab.diagnosis.differences import normalise_message
 from ffnlab.observation import plain_data
@@ -61,7 +61,7 @@ def free() -> Iterator[judging.Judge]:
         yield found
 
 
-def judged(free: judging.Judge, data: bytes) -> judging.Judged:
+def judged(free: judging.Judge, data: bytes) -> judging.Judgement:
     return free.verdict(NAME, draws.development(NAME), data)
 
 
@@ -206,7 +206,7 @@ def test_what_a_cell_showed_is_read_once_and_belongs_to_each_alone(judges: judgi
     found.close()
     os.kill(found.pid, signal.SIGKILL)
     found.judges = judging.Judges.__new__(judging.Judges)  # nobody whom one could ask
-    found.judges.shown = judges.shown
+    found.judges.cell_runs = judges.cell_runs
     assert found.outputs(silent, 1000).outputs == first.outputs[:-1]
     with pytest.raises(AttributeError):
         found.outputs(silent, 1001)
@@ -220,7 +220,7 @@ def test_cells_that_show_the_same_send_the_same(jail: Jail) -> None:
 def test_only_so_many_answers_are_kept_and_no_long_ones(
     judges: judging.Judges, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(judging, "KEPT", 2)
+    monkeypatch.setattr(judging, "CACHE_SIZE", 2)
     kept, asked = judging._BoundedCache[tuple[str, int], str](), [("name", n) for n in range(3)]
     for one in asked:
         kept.put(one, "said")
@@ -228,7 +228,7 @@ def test_only_so_many_answers_are_kept_and_no_long_ones(
     long = plain_data.pack({"outputs": [{"output_type": "stream", "name": "stdout", "text": "x" * judging.SHORT}]})
     found = judging.Judge(judges, QUICK)
     found.outputs(long, 10_000)
-    assert judges.shown.get((10_000, long)) is None
+    assert judges.cell_runs.get((10_000, long)) is None
     printed = frame(observed(START), printed="x" * (judging.SHORT + 1))
     found.verdict(START, SEEDS, printed)
     assert judges.verdicts.get((START, SEEDS, hashlib.blake2b(printed).digest())) is None
@@ -297,7 +297,7 @@ def test_facts_are_computed_only_from_what_is_about_as_large_as_what_is_right() 
     exercise = Exercise("an_exercise", cases=1)
     exercise.aspect("text", points=1, facts=seen_of)(lambda answer: answer)
     marking = reference_outputs_of(exercise, [{"text": "d_model=6, d_ff=10"}], [], [{}])
-    most = allowed(marking.sizes["text"])
+    most = size_limit(marking.sizes["text"])
     assert compare(exercise, marking, [{"text": "x" * most.characters}], [{}]).points == 1
     looked.clear()
     for hostile in (
@@ -328,9 +328,9 @@ def test_a_long_message_is_cut_before_an_expression_sees_it() -> None:
 def test_outputs_are_kept_to_what_there_is_room_for(most: int) -> None:
     flood = [{"output_type": "stream", "name": "stdout", "text": "é\n" * 10_000}] * 500
     shown = [{"output_type": "display_data", "data": {"text/html": "x" * 10_000, "text/plain": "y"}}] * 500
-    assert outputs.size(outputs.bounded(flood + shown, most)) <= most + 100
-    assert outputs.size(outputs.bounded(shown + flood, most)) <= most + 100
-    assert len(outputs.bounded(flood, 10**9)) <= wire.MAX_SHOWN + 2
+    assert outputs.size(outputs.bound_outputs(flood + shown, most)) <= most + 100
+    assert outputs.size(outputs.bound_outputs(shown + flood, most)) <= most + 100
+    assert len(outputs.bound_outputs(flood, 10**9)) <= wire.MAX_DISPLAYS + 2
 
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
@@ -342,14 +342,16 @@ def test_only_known_kinds_of_outputs_are_kept() -> None:
         "image/png": PIXEL, "text/plain": "a\x00b", "text/html": 5, "application/javascript": "alert(1)",
         "application/vnd.jupyter.widget-view+json": "{}", "image/jpeg": PIXEL, "\ud800": "x",
     }  # fmt: skip
-    (kept,) = outputs.bounded([{"output_type": "display_data", "data": data, "metadata": {"x": 1}}], 10_000)
+    (kept,) = outputs.bound_outputs([{"output_type": "display_data", "data": data, "metadata": {"x": 1}}], 10_000)
     assert kept == {"output_type": "display_data", "data": {"image/png": PIXEL, "text/plain": "a�b"}, "metadata": {}}
     for bad in (HUGE, "not base64", PIXEL[:20]):
-        assert outputs.bounded([{"output_type": "display_data", "data": {"image/png": bad}}], 10_000) == []
+        assert outputs.bound_outputs([{"output_type": "display_data", "data": {"image/png": bad}}], 10_000) == []
 
 
 def test_a_progress_bar_shows_its_last_state() -> None:
-    (kept,) = outputs.bounded([{"output_type": "stream", "name": "stderr", "text": " 1%\r 50%\r100%\nend\r\n"}], 1000)
+    (kept,) = outputs.bound_outputs(
+        [{"output_type": "stream", "name": "stderr", "text": " 1%\r 50%\r100%\nend\r\n"}], 1000
+    )
     assert kept["text"] == "100%\nend\n"
 
 

@@ -125,8 +125,8 @@ def test_right_answers_in_every_style_read_all_scenes_from_the_file(nth: int, co
     assert set(found) == set(PARTS) and failed == {}
     for parts in (tuple(PARTS), BASIC):
         ran = machine.run({name: found[name] for name in parts})
-        assert ran[:2] == (parts, SCENES) and ran.replaced == (), ran
-    assert " ".join(machine.run(found).written) == "over it and was glad about the ice ."
+        assert ran[:2] == (parts, SCENES) and ran.replacements == (), ran
+    assert " ".join(machine.run(found).continuation) == "over it and was glad about the ice ."
     assert read_alone(course, tmp_path) == SCENES
 
 
@@ -134,7 +134,7 @@ def test_right_answers_in_every_style_read_all_scenes_from_the_file(nth: int, co
 def test_each_right_answer_runs_in_a_model_that_is_torchs_otherwise(name: str) -> None:
     for source in styles(name):
         ran = machine.run({name: typed(name, source)})
-        assert (ran.parts, ran.right, ran.replaced) == ((name,), SCENES, ()), source
+        assert (ran.parts, ran.right, ran.replacements) == ((name,), SCENES, ()), source
 
 
 def test_the_model_reads_all_scenes_without_any_answer() -> None:
@@ -187,7 +187,7 @@ def test_a_part_that_does_not_run_is_named_and_replaced(name: str, wrong: Callab
     others = {other: typed(other, styles(other)[0]) for other in BASIC if other != name}
     ran = machine.run(others | {name: wrong})
     assert set(ran.parts) == set(others) and ran.right == SCENES
-    (said,) = ran.replaced
+    (said,) = ran.replacements
     assert said.startswith(f"{name} ") and said.endswith(", so torch's own part runs in its place.")
 
 
@@ -202,7 +202,7 @@ def residual_sublayer(x, ffn, norm, mode):
 """
     ran = machine.run({"residual_sublayer": typed("residual_sublayer", source), "activation": raises})
     assert ran.parts == ("residual_sublayer",) and ran.right == SCENES
-    assert ran.replaced == ("activation raises a RuntimeError, so torch's own part runs in its place.",)
+    assert ran.replacements == ("activation raises a RuntimeError, so torch's own part runs in its place.",)
 
 
 def test_a_wrong_value_is_shown_in_what_the_model_reads_and_a_changed_weight_is_forgotten() -> None:
@@ -210,7 +210,7 @@ def test_a_wrong_value_is_shown_in_what_the_model_reads_and_a_changed_weight_is_
         return W1.zero_()[:1, :1] * x
 
     ran = machine.run({"ffn_forward": ffn_forward})
-    assert ran.parts == ("ffn_forward",) and ran.replaced == () and ran.right < SCENES
+    assert ran.parts == ("ffn_forward",) and ran.replacements == () and ran.right < SCENES
     assert machine.run({}).right == SCENES
 
 
@@ -359,7 +359,7 @@ def test_a_power_cut_leaves_the_old_file_or_the_new_one(
 
 
 def test_kernels_that_write_at_the_same_time_lose_no_section(course: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real, others = kept_code._revised, [("ffn_forward", styles("ffn_forward")[0])]
+    real, others = kept_code._revise, [("ffn_forward", styles("ffn_forward")[0])]
 
     def meanwhile(*given: Any) -> Any:
         revised = real(*given)
@@ -370,7 +370,7 @@ def test_kernels_that_write_at_the_same_time_lose_no_section(course: Path, monke
             KERNEL.user_ns = before
         return revised
 
-    monkeypatch.setattr(kept_code, "_revised", meanwhile)
+    monkeypatch.setattr(kept_code, "_revise", meanwhile)
     check("activation", activation("0"))
     assert [name for name, *_ in kept_code.HEADING.findall(written(course))] == ["ffn_forward", "activation"]
 
@@ -381,7 +381,7 @@ def test_outside_of_a_course_and_in_a_course_without_parts_nothing_is_kept(
     monkeypatch.chdir(tmp_path)
     assert float(check("activation", activation("0"))) == active_course().exercise("activation").points
     assert [file for file in tmp_path.iterdir() if file.name == KEPT.file] == []
-    assert Course("ffnlab.boards", keys="none").kept is None
+    assert Course("ffnlab.boards", keys="none").kept_code is None
     assert kept_code.load() == ({}, {})
 
 
@@ -434,7 +434,7 @@ def test_what_a_block_in_any_style_has_learned_is_read_in_a_fresh_python_as_in_t
     model = trained(earned_block(nth), kind, 12, blocks)
     assert own_block.keep(model, kept_code.load()[0][BLOCK]) == ""
     reading = own_block.read(kept_code.load()[0][BLOCK])
-    assert isinstance(reading, own_block.Reading) and len(reading.written) > 0
+    assert isinstance(reading, own_block.Reading) and len(reading.continuation) > 0
     assert reading.right == round(creek.judged(model)["both"] * SCENES)
     assert int(alone(course, SAY, course / own_block.FILE, new_sentences(tmp_path))) == reading.right
 

@@ -78,7 +78,7 @@ def page(class_folder: ClassFolder, student: str = "zoe") -> str:
     return (class_folder.feedback / student / FFN / f"{FFN}.html").read_text(encoding="utf-8")
 
 
-def again(class_folder: ClassFolder) -> feedback.Rewritten:
+def again(class_folder: ClassFolder) -> feedback.RewriteSummary:
     with gradebook.Book(class_folder) as book:
         return feedback.rewrite(class_folder, FFN, book)
 
@@ -101,7 +101,7 @@ def test_what_a_person_gave_is_in_the_total_and_on_the_page(class_folder: ClassF
     give(class_folder, "zoe", QUESTION, "Nearly: <b>where</b> is it?", manual_score=2.0)
     give(class_folder, "zoe", EXERCISE, manual_score=1.5)
     give(class_folder, "yan", QUESTION, manual_score=3.0, extra_credit=0.5)
-    assert again(class_folder).written == 2
+    assert again(class_folder).page_count == 2
     points = next(e.points for e in LISTED if e.name == EXERCISE)
     assert f"{FULL - points + 1.5 + 2:g} of {FULL + 3:g} points" in page(class_folder) and "not read yet" not in page(
         class_folder
@@ -177,10 +177,10 @@ def test_a_gradebook_of_the_first_edition_is_completed_and_its_pages_stay(class_
         connection.execute(sa.text("ALTER TABLE autograder_attempt DROP COLUMN code"))
     engine.dispose()
     done = again(class_folder)
-    assert (done.written, done.left) == (0, ["yan", "zoe"]) and page(class_folder) == before
+    assert (done.page_count, done.missing) == (0, ["yan", "zoe"]) and page(class_folder) == before
     with gradebook.Book(class_folder) as book:
         enter(class_folder, book, "zoe", paper())
-    assert again(class_folder).left == ["yan"]
+    assert again(class_folder).missing == ["yan"]
 
 
 def test_a_file_that_could_not_be_read_has_a_page_again_with_its_comment(class_folder: ClassFolder) -> None:
@@ -188,7 +188,7 @@ def test_a_file_that_could_not_be_read_has_a_page_again_with_its_comment(class_f
     with gradebook.Book(class_folder) as book:
         enter(class_folder, book, "zoe", unread)
     give(class_folder, "zoe", EXERCISE, "Please hand in the notebook.")
-    assert again(class_folder).written == 2
+    assert again(class_folder).page_count == 2
     assert page(class_folder).count("There is no notebook") == 1 and "Please hand in the notebook." in page(
         class_folder
     )

@@ -27,7 +27,7 @@ from ffnlab.registry import active_course
 
 NAMES = list(active_course().exercises)
 # Of each notebook one exercise that asks for code: the one with the fewest kept answers.
-RECORDED = stability.recorded()
+RECORDED = stability.read_record()
 FIRST = [
     min(
         (exercise.name for exercise in active_course().exercises_of(notebook) if not is_question(exercise)),
@@ -46,14 +46,14 @@ def test_the_matrix_holds_on_hidden_draws(name: str) -> None:
     key, solution = keys.find(name), build.solution_answer(name)
     verdict = reference.verdict_of(key, solution.answer, draws.hidden_seeds(key.exercise, stability.secret(number)))
     assert matrix.problem(solution, verdict) == ""
-    recorded = stability.recorded().get(name)
+    recorded = stability.read_record().get(name)
     assert recorded, f"{name} was never tried on twenty secrets: `make build`, or `make stability`"
     assert {answer: list(got) for answer, got in found.items()} == recorded["answers"]
 
 
 def test_what_was_found_on_twenty_secrets_was_found_for_the_exercises_as_they_are() -> None:
-    assert list(stability.outdated()) == [], "changed since: `make build`, or `make stability`"
-    for name, record in stability.recorded().items():
+    assert list(stability.find_outdated()) == [], "changed since: `make build`, or `make stability`"
+    for name, record in stability.read_record().items():
         assert record["secrets"] == stability.SECRETS
         found = {answer: tuple(got) for answer, got in record["answers"].items()}
         assert stability.unstable(name, {0: found}) == []

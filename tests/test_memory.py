@@ -23,7 +23,7 @@ SOURCE = (Path(__file__).parent.parent / "solutions" / "06_memory.py").read_text
 
 
 def test_every_person_has_a_name_of_their_own_and_every_answer_a_word() -> None:
-    assert len({figures.name(n) for n in range(figures.STORED)}) == figures.STORED
+    assert len({figures.name(n) for n in range(figures.N_FACTS)}) == figures.N_FACTS
     assert len(set(figures.LIKES)) == fact_stores.ANSWERS
 
 
@@ -80,7 +80,7 @@ def test_the_store_of_the_figures_knows_all_its_facts() -> None:
 def test_a_knock_out_loses_what_the_loops_lose(fact: int, m: int) -> None:
     given, _ = fact_stores.store()
     gone = set(strongest(fact)[:m])
-    found = [scores_by_loops(n, gone) for n in range(figures.STORED)]
+    found = [scores_by_loops(n, gone) for n in range(figures.N_FACTS)]
     wrong = [n for n, scores in enumerate(found) if scores.index(max(scores)) != int(given.y[n])]
     drawn = figures.knocked(fact, m)
     assert ("lost," in drawn.title) == (fact in wrong)
@@ -108,7 +108,7 @@ def test_the_inspector_counts_the_facts_that_a_neuron_fires_for(j: int) -> None:
     given, store = fact_stores.store()
     sums = [float(x @ store.keys[j]) + float(store.b1[j]) for x in given.E]
     drawn = figures.neuron(j)
-    assert numbers(drawn.title) == [j, sum(total > 0 for total in sums), figures.STORED]
+    assert numbers(drawn.title) == [j, sum(total > 0 for total in sums), figures.N_FACTS]
     assert figures.name(sums.index(max(sums))) in drawn.sentence
 
 
@@ -175,7 +175,7 @@ def test_more_to_learn_means_fewer_known_and_more_steps_do_not_mend_it() -> None
 
 
 def test_what_is_said_of_knock_outs_holds_in_fifteen_other_stores() -> None:
-    found, told = fact_stores.knocked(), said("strongest_out")
+    found, told = fact_stores.read_knockouts(), said("strongest_out")
     lost = {m: found["lost"][m] for m in ("1", "4")}
     assert {len(shares) for what in ("lost", "others", "most", "chance") for shares in found[what].values()} == {15}
     assert f"{100 * min(lost['1']):.0f} to {100 * max(lost['1']):.0f} % were lost" in told
@@ -192,7 +192,7 @@ def test_what_is_said_of_knock_outs_holds_in_fifteen_other_stores() -> None:
 
 def test_a_fresh_store_comes_out_again() -> None:
     seed = fact_stores.FRESH[0]
-    again = making.learned(fact_stores.facts(640, seed), 32, seed)[1]
+    again = making.train_store(fact_stores.facts(640, seed), 32, seed)[1]
     assert again == pytest.approx(fact_stores.fresh(640, 32)[0], abs=0.02)
 
 
@@ -201,7 +201,7 @@ def test_only_knocked_out_answers_have_grey_bars_behind_them() -> None:
 
 
 def test_one_entry_of_the_table_comes_out_again() -> None:
-    shares = [making.learned(fact_stores.facts(64, seed), 8, seed)[1] for seed in fact_stores.SEEDS]
+    shares = [making.train_store(fact_stores.facts(64, seed), 8, seed)[1] for seed in fact_stores.SEEDS]
     assert shares == pytest.approx(fact_stores.accuracy(64, 8), abs=0.05)
     assert torch.equal(fact_stores.facts(64, 0).E, fact_stores.facts(64, 0).E)
 
@@ -245,7 +245,7 @@ def test_some_neurons_fire_weakly_for_the_last_token_alone(seed: int) -> None:
 
 def test_the_stored_weights_are_those_of_a_training_run() -> None:
     given, weights = fact_stores.stores()[1]
-    trained = making.learned(given, fact_stores.STORE_WIDTH, 1)[0]
+    trained = making.train_store(given, fact_stores.STORE_WIDTH, 1)[0]
     assert torch.allclose(weights["linear1.weight"], trained.keys, atol=0.02)
     assert torch.allclose(weights["linear2.weight"], trained.values.T, atol=0.02)
 

@@ -25,7 +25,7 @@ def test_a_fixed_sample_of_mutants_loses_marks(step: int, every: list[Mutant]) -
     names = list(dict.fromkeys(mutant.exercise for mutant in every))[::EXERCISES]
     sample = [mutant for mutant in every if mutant.exercise in names][::step]
     assert len(sample) * step > 40 * 9 and len(names) > 8
-    found = [one for mutant in sample for one in mutants.graded(mutant.exercise, [mutant])]
+    found = [one for mutant in sample for one in mutants.grade_mutants(mutant.exercise, [mutant])]
     assert mutants.problems(found) == []
 
 
@@ -37,7 +37,7 @@ def test_every_change_has_a_name_of_its_own_and_is_python(every: list[Mutant]) -
 
 def test_every_reason_belongs_to_a_mutant(every: list[Mutant]) -> None:
     there = {(mutant.exercise, mutant.change) for mutant in every}
-    assert set(mutants.allowed()) <= there, set(mutants.allowed()) - there
+    assert set(mutants.read_reasons()) <= there, set(mutants.read_reasons()) - there
 
 
 @pytest.mark.parametrize(
@@ -60,18 +60,18 @@ def test_what_students_slip_on_is_among_the_changes(exercise: str, change: str) 
 def test_an_unchanged_solution_would_survive_and_be_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """The mutants can turn red: a check that notices nothing, and a reason that is none."""
     (mutant,) = [one for one in mutants.mutants("ffn_forward") if one.change == "x @ W1 + b1 → x @ W1"]
-    (killed,) = mutants.graded("ffn_forward", [mutant])
-    assert not killed.survived and killed.verdict and killed.verdict.mistake
-    monkeypatch.setattr(mutants, "allowed", lambda: {("ffn_forward", mutant.change): "for no reason"})
+    (killed,) = mutants.grade_mutants("ffn_forward", [mutant])
+    assert not killed.is_survivor and killed.verdict and killed.verdict.mistake
+    monkeypatch.setattr(mutants, "read_reasons", lambda: {("ffn_forward", mutant.change): "for no reason"})
     assert "is listed among the survivors" in mutants.problems([killed])[0]
 
     whole = cells_of("02_feed_forward")["ffn_forward"]
-    (survivor,) = mutants.graded("ffn_forward", [Mutant("ffn_forward", "nothing → nothing", whole)])
+    (survivor,) = mutants.grade_mutants("ffn_forward", [Mutant("ffn_forward", "nothing → nothing", whole)])
     assert "earns full marks with nothing" in mutants.problems([survivor])[0]
 
 
 def test_a_mutant_that_never_ends_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mutants, "SECONDS", 0.2)
     endless = "def ffn_forward(x, W1, b1, W2, b2, act):\n    while True:\n        try:\n            pass\n        except Exception:\n            pass"
-    (stopped,) = mutants.graded("ffn_forward", [Mutant("ffn_forward", "for ever", endless)])
-    assert stopped.never_ended and not stopped.survived
+    (stopped,) = mutants.grade_mutants("ffn_forward", [Mutant("ffn_forward", "for ever", endless)])
+    assert stopped.is_endless and not stopped.is_survivor

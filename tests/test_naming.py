@@ -29,7 +29,7 @@ from ffnlab.diagnosis import (
 )
 from ffnlab.diagnosis.mistake import KnownMistake
 from ffnlab.observation import plain_data
-from ffnlab.observation.exercise import Draw, Exercise, attempt, gradients, on_each, unfinished
+from ffnlab.observation.exercise import Draw, Exercise, attempt, gradients, has_unfinished_line, on_each
 from ffnlab.observation.plain_data import Failure
 from ffnlab.phrases import in_sentences
 from ffnlab.registry import active_course
@@ -644,7 +644,7 @@ def defined(code: str) -> Any:
     ],
 )
 def test_code_with_an_ellipsis_for_a_line_is_unfinished(code: str, is_unfinished: bool) -> None:
-    assert unfinished(defined(code)) is is_unfinished
+    assert has_unfinished_line(defined(code)) is is_unfinished
 
 
 def test_unfinished_code_is_called_so_unless_it_computes_what_a_known_mistake_does() -> None:
@@ -805,7 +805,7 @@ def test_an_explanation_that_fails_costs_no_verdict(monkeypatch: pytest.MonkeyPa
 
 def test_what_is_large_is_compared_but_not_explained() -> None:
     large = torch.arange(common_mistakes.LARGEST + 1.0)
-    assert next(common_mistakes.found(-large, large, torch.allclose), None) is None
+    assert next(common_mistakes.find_mistakes(-large, large, torch.allclose), None) is None
     assert "differ" in of_values(large, -large).seen
 
 

@@ -113,7 +113,7 @@ def test_what_a_system_lacks_is_a_sentence_about_it(
     with pytest.raises(UserError, match="Sakai: no grades can be written into a sheet of it"):
         give_back(class_folder, "sakai", FFN, tmp_path / "back.csv", tmp_path / "grades.csv")
     done = give_back(class_folder, "sakai", FFN, tmp_path / "pages.zip", pages=True)
-    assert {change.note for change in done.changes} == {"left out: Sakai takes no pages"} and not done.written
+    assert {change.note for change in done.changes} == {"left out: Sakai takes no pages"} and not done.written_count
     monkeypatch.setitem(lms.SYSTEMS, "sakai", Taker())
     with pytest.raises(UserError, match="Sakai takes nothing back"):
         give_back(class_folder, "sakai", FFN, tmp_path / "back.zip")

@@ -29,7 +29,7 @@ def run(openings: Iterator[Opening]) -> list[str]:
     seen = []
     for opening in list(openings):
         subprocess.run(opening.command.removeprefix("as root: "), shell=True, check=True)
-        seen.append(opening.seen)
+        seen.append(opening.description)
     return seen
 
 
@@ -66,7 +66,7 @@ def test_a_folder_of_another_account_is_named(name: str, exchange: Path, monkeyp
     os.chown(exchange / name, student, -1)
     monkeypatch.setattr(os, "geteuid", lambda: instructor)
     (one,) = permissions.takeovers(exchange, "ffn")
-    assert f"{exchange / name} belongs to" in one.seen
+    assert f"{exchange / name} belongs to" in one.description
 
 
 def test_homes_that_others_can_enter_are_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

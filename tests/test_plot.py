@@ -60,7 +60,7 @@ def forgotten() -> Iterator[None]:
 
 
 def forget() -> None:
-    for kept in (plot._kept, plot._built, plot._legend):
+    for kept in (plot._axes_at, plot._layout, plot._legend):
         kept.cache_clear()
 
 

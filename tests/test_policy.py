@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from nbgrader.api import Gradebook
 
 from autograder.class_folder.folder import ClassFolder
-from autograder.class_folder.policy_file import as_written
+from autograder.class_folder.policy_file import format_value
 from autograder.class_folder.roster import Roster, Student
 from autograder.class_folder.student_lookup import StudentLookup
 from autograder.errors import UserError, did_you_mean
@@ -265,9 +265,9 @@ def test_the_best_attempt_counts_after_its_own_lateness(tmp_path: Path) -> None:
     with gradebook.Book(class_folder) as book:
         attempts = [attempt for attempt, _ in book.attempts(FFN, "zoe")]
         marks = book.marks(FFN, ["zoe"])["zoe"]
-        best = rules(late).counting(FFN, attempts, marks, "zoe")
-        latest = rules(late.replace("best", "latest")).counting(FFN, attempts, marks, "zoe")
-        free = Policy.read('attempts = "best"').counting(FFN, attempts, marks, "zoe")
+        best = rules(late).choose_attempt(FFN, attempts, marks, "zoe")
+        latest = rules(late.replace("best", "latest")).choose_attempt(FFN, attempts, marks, "zoe")
+        free = Policy.read('attempts = "best"').choose_attempt(FFN, attempts, marks, "zoe")
     assert (best.attempt, best.grade.points) == (attempts[0], 8.0)
     assert (latest.attempt, latest.grade.points) == (attempts[2], 3.0)
     assert (free.attempt, free.grade.points) == (attempts[1], 11.0)
@@ -278,10 +278,12 @@ def test_what_one_of_a_group_hands_in_counts_for_all(tmp_path: Path) -> None:
     policy = Policy.read('[[groups]]\nstudents = ["zoe", "yan", "xia"]')
     with gradebook.Book(class_folder) as book:
         found = {
-            who: policy.counting(FFN, [attempt for attempt, _ in book.attempts(FFN, who)], book.marks(FFN)[who], who)
+            who: policy.choose_attempt(
+                FFN, [attempt for attempt, _ in book.attempts(FFN, who)], book.marks(FFN)[who], who
+            )
             for who in ("zoe", "yan")
         }
-    shared = policy.shared(FFN, found)
+    shared = policy.share_in_groups(FFN, found)
     assert {who: (one.by, one.grade.points) for who, one in shared.items()} == dict.fromkeys(
         ("zoe", "yan", "xia"), ("yan", 7.0)
     )
@@ -314,8 +316,8 @@ def test_nbgrader_learns_due_dates_and_extensions(tmp_path: Path) -> None:
 
 
 def test_where_two_names_are_equally_near_both_are_asked_about() -> None:
-    assert did_you_mean("S0003", ["S00003", "S00053", "S00100"], as_written) == '; did you mean "S00003" or "S00053"?'
-    assert did_you_mean("ada", ["zoe"], as_written) == ""
+    assert did_you_mean("S0003", ["S00003", "S00053", "S00100"], format_value) == '; did you mean "S00003" or "S00053"?'
+    assert did_you_mean("ada", ["zoe"], format_value) == ""
 
 
 def test_a_student_is_found_by_whatever_a_person_types() -> None:

@@ -68,7 +68,7 @@ def test_a_class_is_graded_once_into_postgresql(server: str, team: pool.GradingP
     class_folder = ClassFolder(class_of(tmp_path, students).path, server)
     first = grade_class.grade(class_folder, START, team)
     again = grade_class.grade(class_folder, START, team)
-    assert (first.graded, again.graded, again.unchanged) == (students, 0, students)
+    assert (first.graded_count, again.graded_count, again.unchanged_count) == (students, 0, students)
     assert not (tmp_path / "gradebook.db").exists() and lines_of(class_folder) == students
     assert_graded_once(class_folder, students)
     assert plain_nbgrader.scores(class_folder, START)["student000"]["hello_shape"] == 2.0

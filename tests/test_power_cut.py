@@ -93,11 +93,11 @@ def test_what_was_graded_is_on_the_disk(disk: Disk, graded_here: dict[bytes, Gra
         (folder / untrusted_files.TIMESTAMP).write_text("2026-11-01 10:00:00.000000 UTC")
     os.sync()
     summary, _ = grade(class_folder)
-    assert summary.graded == len(STUDENTS)
+    assert summary.graded_count == len(STUDENTS)
     later = ClassFolder(disk.after_a_cut() / "class")
     assert empty_files(later) == [] and attempts(later) == STUDENTS
     assert (later.path / "grading.log").read_text().count("\n") == len(STUDENTS)
-    assert grade(later)[0].unchanged == len(STUDENTS)
+    assert grade(later)[0].unchanged_count == len(STUDENTS)
 
 
 def test_the_same_command_goes_on_wherever_the_power_goes(
@@ -134,7 +134,7 @@ def test_what_was_collected_is_on_the_disk(disk: Disk, tmp_path: Path) -> None:
     archive = export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS))
     list_of = canvas_gradebook(tmp_path / "b.csv", CLASS)
     class_folder = ClassFolder(disk.place / "class")
-    placed = collect(class_folder, archive, list_of).placed
+    placed = collect(class_folder, archive, list_of).placed_count
     later = ClassFolder(disk.after_a_cut() / "class")
     assert empty_files(later) == [] and len(list(later.submitted.glob(f"*/{FFN}/*.ipynb"))) == placed
-    assert collect(later, archive).known == placed
+    assert collect(later, archive).known_count == placed

@@ -55,15 +55,15 @@ def test_the_stored_runs_are_complete_and_small() -> None:
 
 
 def test_what_is_said_comes_from_seeds_that_nothing_was_chosen_on() -> None:
-    assert len(set(river.FRESH)) >= 15 and not set(river.FRESH) & set(range(5)) and river.SHOWN in range(5)
+    assert len(set(river.FRESH)) >= 15 and not set(river.FRESH) & set(range(5)) and river.STORED_SEED in range(5)
     assert list(river.stored()["others"]) == [branch.key() for branch in river.BRANCHES]
     assert all(len(river.others(branch)) == len(river.FRESH) for branch in river.BRANCHES)
 
 
 def test_a_run_can_be_repeated() -> None:
     until = 132
-    run = making.train(river.SHOWN, river.PLANTED, steps=until)
-    stored = river.runs(river.PLANTED)
+    run = making.train(river.STORED_SEED, river.TEXT_HEAD_START, steps=until)
+    stored = river.runs(river.TEXT_HEAD_START)
     assert run.tokens.numpy() == pytest.approx(river.tokens(), abs=1e-4)
     for b, branch in enumerate(river.BRANCHES):
         for n, look in enumerate(run.snapshots):
@@ -73,7 +73,7 @@ def test_a_run_can_be_repeated() -> None:
 
 
 def test_a_branch_is_the_run_without_a_cure_until_its_cure_begins() -> None:
-    run = making.train(river.SHOWN, 1, steps=72)
+    run = making.train(river.STORED_SEED, 1, steps=72)
     for b, branch in enumerate(river.BRANCHES[1:], 1):
         same = [bool((look.routers[b] == look.routers[0]).all()) for look in run.snapshots]
         assert same == [step <= branch.when for step in river.STEPS if step <= 72]
@@ -202,7 +202,7 @@ def test_nothing_is_reached_at_the_start_nor_without_a_cure(page: Page) -> None:
     assert reached(page) == [False, False, False]
     for step in (60, 240, 3000):
         scrub(page, step)
-        run = river.runs(river.PLANTED)[river.BRANCHES[0]]
+        run = river.runs(river.TEXT_HEAD_START)[river.BRANCHES[0]]
         assert f"{run.errors[at(step)]:.3f}" in sentence(page)
     assert reached(page) == [False, False, False]
 
@@ -219,10 +219,10 @@ def test_the_goals_are_reached_by_what_they_ask_and_not_by_the_cure_that_is_too_
     assert reached(page)[:2] == [True, True]
     fair = [
         (branch, n)
-        for branch, run in river.runs(river.PLANTED).items()
+        for branch, run in river.runs(river.TEXT_HEAD_START).items()
         for n in river.after(branch)
         if branch.cure == "strong" and run.loads[n].min() >= board.EVEN[0] and run.loads[n].max() <= board.EVEN[1]
-        and run.errors[n] >= river.runs(river.PLANTED)[river.BRANCHES[0]].errors[n]
+        and run.errors[n] >= river.runs(river.TEXT_HEAD_START)[river.BRANCHES[0]].errors[n]
     ]  # fmt: skip
     assert fair, "the strong cure is fair and useless somewhere"
     branch, n = fair[0]
@@ -361,7 +361,7 @@ def test_the_numbers_in_the_sentence_are_those_of_the_run(page: Page) -> None:
         for step in (6, 240, 3000):
             scrub(page, step)
             branch = river.Branch(name, 60) if name != "none" else river.BRANCHES[0]
-            run = river.runs(river.PLANTED)[branch]
+            run = river.runs(river.TEXT_HEAD_START)[branch]
             said = sentence(page)
             load = run.loads[at(step)]
             assert f"expert {load.argmax() + 1} gets" in said and f"{run.errors[at(step)]:.3f}" in said

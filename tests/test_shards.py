@@ -88,7 +88,7 @@ def files(used: ClassFolder, tmp_path: Path) -> Path:
     """A folder with what a shard has graded of a class with one submission."""
     shards.prepare(used, START)
     out = tmp_path / "out"
-    assert shards.grade(used, START, Shard(0, 1), out, Nobody()).graded == 1
+    assert shards.grade(used, START, Shard(0, 1), out, Nobody()).graded_count == 1
     return out
 
 
@@ -115,7 +115,7 @@ def change(folder: Path, **content: object) -> None:
 def test_what_was_not_made_for_this_class_is_refused(
     content: dict[str, object], said: str, used: ClassFolder, files: Path
 ) -> None:
-    assert enter(used, files)[0].graded == 1
+    assert enter(used, files)[0].graded_count == 1
     change(files, **content)
     before = made(used)
     with pytest.raises(UserError, match=said):
@@ -127,7 +127,7 @@ def test_another_submission_than_was_graded_is_named(used: ClassFolder, files: P
     path = used.submitted / "ada" / START / f"{START}.ipynb"
     path.write_bytes(path.read_bytes() + b"\n")
     summary, reader = enter(used, files)
-    assert summary.graded == 0 and reader.missing == {"0/1": ["ada (graded on a different submission)"]}
+    assert summary.graded_count == 0 and reader.missing == {"0/1": ["ada (graded on a different submission)"]}
 
 
 def test_a_shard_draws_no_hidden_inputs_of_its_own(tmp_path: Path, graded_here: dict[bytes, GradedSubmission]) -> None:

@@ -28,7 +28,7 @@ from autograder.errors import UserError
 from autograder.marking import reference
 from autograder.paths import release, solution
 from autograder.site import make, pages, running
-from autograder.site.needed import needed
+from autograder.site.needed import find_cells_to_run
 from ffnlab.course.figures.start_here import STEPS
 from ffnlab.drawing import controls, svg
 from ffnlab.drawing.picture import Picture
@@ -80,7 +80,7 @@ def html_files(site: Path) -> list[Path]:
 
 def test_every_notebook_and_every_document_has_a_page(built: tuple[Path, make.BuiltSite]) -> None:
     target, known = built
-    assert known.drawn == SUBSET
+    assert known.new_pages == SUBSET
     assert [figure.name for figure in known.notebooks[1].figures] == [
         "by-hand",
         "fold",
@@ -500,7 +500,7 @@ def test_a_second_build_draws_nothing(built: tuple[Path, make.BuiltSite], work: 
     target, first = built
     times = {path: path.stat().st_mtime_ns for path in (work / "frames").rglob("*.json.gz")}
     again = make.build(target, work, SUBSET)
-    assert again.drawn == ()
+    assert again.new_pages == ()
     assert again.notebooks == first.notebooks
     assert {path: path.stat().st_mtime_ns for path in (work / "frames").rglob("*.json.gz")} == times
 
@@ -535,7 +535,7 @@ def test_a_notebook_that_is_no_longer_asked_for_leaves_nothing(
 ) -> None:
     whole, before = (shutil.copytree(folder, tmp_path / name) for folder, name in ((built[0], "site"), (work, "work")))
     left = make.build(whole, before, SUBSET[1:])
-    assert (left.drawn, [one.name for one in left.notebooks]) == ((), [SUBSET[1]])
+    assert (left.new_pages, [one.name for one in left.notebooks]) == ((), [SUBSET[1]])
     assert not [path for path in whole.rglob("*") if path.stem == SUBSET[0]]
     assert SUBSET[0] not in (whole / "index.html").read_text(encoding="utf-8")
 
@@ -576,10 +576,10 @@ CELLS = {
 
 def test_only_what_a_page_makes_itself_is_run_again_and_what_it_needs() -> None:
     wanted = {"imports", "facts", "train", "changed", "long", "figure"}
-    assert needed(list(CELLS.items()), ("controls",)) == wanted  # the long one reads what could change by it
+    assert find_cells_to_run(list(CELLS.items()), ("controls",)) == wanted  # the long one reads what could change by it
     cells = CELLS | {"train": "def train(steps):\n    return steps"}
-    assert needed(list(cells.items()), ("controls",)) == {"imports", "train", "figure"}
-    assert needed(list(CELLS.items()), ("predict",)) == set()
+    assert find_cells_to_run(list(cells.items()), ("controls",)) == {"imports", "train", "figure"}
+    assert find_cells_to_run(list(CELLS.items()), ("predict",)) == set()
 
 
 @pytest.mark.parametrize(
@@ -587,7 +587,12 @@ def test_only_what_a_page_makes_itself_is_run_again_and_what_it_needs() -> None:
     ["%time controls.show(train)", "def f():\n    global losses\n    losses = 1\n    controls.show(losses)\nf()"],
 )
 def test_what_can_not_be_seen_from_names_is_run(figure: str) -> None:
-    assert needed(list((CELLS | {"figure": figure}).items()), ("controls",)) >= {"imports", "facts", "long", "figure"}
+    assert find_cells_to_run(list((CELLS | {"figure": figure}).items()), ("controls",)) >= {
+        "imports",
+        "facts",
+        "long",
+        "figure",
+    }
 
 
 def test_a_page_has_the_outputs_of_the_built_notebook() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from autograder.authoring import build, frames
 from autograder.errors import UserError
-from autograder.site.needed import needed
+from autograder.site.needed import find_cells_to_run
 from ffnlab.drawing import controls, stored_frames, svg
 from ffnlab.drawing.picture import Picture
 from ffnlab.registry import active_course
@@ -31,7 +31,7 @@ def figures_of(notebook: str, monkeypatch: pytest.MonkeyPatch) -> list[controls.
     }
     namespace: dict[str, Any] = {}
     for name in cells:
-        if name in needed([*cells.items()], ("controls",)):
+        if name in find_cells_to_run([*cells.items()], ("controls",)):
             exec(cells[name], namespace)
     return shown
 
@@ -47,7 +47,7 @@ def test_the_pictures_that_are_stored_are_those_that_the_code_draws(
     for kind in TRAINED:
         (name, file) = (next((one for one in names if one.startswith(f"{kind}-")), None) for names in (figures, files))
         if name and file and name != file:
-            assert frames.known()[file] == frames.drawn_from(figures.pop(name)), "make build"
+            assert frames.read_source_hashes()[file] == frames.hash_sources(figures.pop(name)), "make build"
             print(f"{file}: this processor has trained to other numbers, so only the code that draws it was compared")
             files.remove(file)
     assert figures.keys() == files, "make build"
@@ -56,7 +56,7 @@ def test_the_pictures_that_are_stored_are_those_that_the_code_draws(
         packed = stored_frames.find(figure)
         assert packed
         stored = stored_frames.unpack(packed)
-        assert frames.known()[str(stored_frames.name(figure))] == frames.drawn_from(figure), "make build"
+        assert frames.read_source_hashes()[str(stored_frames.name(figure))] == frames.hash_sources(figure), "make build"
         stops = {control["name"]: [stop["label"] for stop in control["stops"]] for control in stored["controls"]}
         start = ",".join(str(stored["at"][name]) for name in stops)
         for state in {start, *chance.sample(sorted(stored["frames"]), min(SAMPLES, len(stored["frames"])))}:
@@ -81,11 +81,11 @@ def test_only_the_courses_own_figures_of_plain_data_have_pictures() -> None:
 
 
 def test_files_that_say_the_same_are_left_alone_and_others_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frames, "DRAWN_FROM", tmp_path / "drawn.json")
+    monkeypatch.setattr(frames, "SOURCE_HASHES", tmp_path / "drawn.json")
     folder = tmp_path / "frames"
 
     def save(**files: str) -> None:
-        written = {f"{name}.gz": frames.zipped(text) for name, text in files.items()}
+        written = {f"{name}.gz": frames.compress(text) for name, text in files.items()}
         frames.save(
             folder, written | {name + frames.FROM: text.encode() for name, text in zip(written, files, strict=True)}
         )
@@ -95,7 +95,7 @@ def test_files_that_say_the_same_are_left_alone_and_others_go(tmp_path: Path, mo
     save(same="{}", new="[1]")
     assert (folder / "same.gz").stat().st_mtime_ns == before
     assert {file.name for file in folder.iterdir()} == {"same.gz", "new.gz"}
-    assert frames.known() == {"same.gz": "same", "new.gz": "new"}
+    assert frames.read_source_hashes() == {"same.gz": "same", "new.gz": "new"}
 
 
 def figures_module() -> Any:
@@ -125,7 +125,7 @@ def test_a_large_figure_keeps_its_start_and_its_ends(count: int) -> None:
     states = list(found.states())
     assert len(found) == len(states) <= frames.MOST
     assert len({tuple(state.values()) for state in states}) == len(states)
-    assert all({0, 13, 20} <= set(stops) for stops in found.kept.values())
+    assert all({0, 13, 20} <= set(stops) for stops in found.stops.values())
     assert (found.depth < count) == (3**count > frames.MOST)
     assert found.start in states
 
@@ -133,14 +133,14 @@ def test_a_large_figure_keeps_its_start_and_its_ends(count: int) -> None:
 def test_what_is_chosen_by_name_loses_no_option() -> None:
     words = [f"word {number}" for number in range(30)]
     found = frames.grid({"word": controls.choice("word", words, "word 3")} | wide(2), frames.MOST)
-    assert len(found.kept["word"]) == 30 and len(found) <= frames.MOST
+    assert len(found.stops["word"]) == 30 and len(found) <= frames.MOST
     with pytest.raises(ValueError, match="more than 400 pictures"):
         frames.grid({"word": controls.choice("word", range(401), 0)}, frames.MOST)
 
 
 def test_what_marks_press_loses_no_stop() -> None:
     found = frames.grid(wide(3), frames.MOST, {"b"})
-    assert len(found.kept["b"]) == 21 and len(found) <= frames.MOST
+    assert len(found.stops["b"]) == 21 and len(found) <= frames.MOST
 
 
 def test_pictures_come_out_as_they_went_in() -> None:

@@ -202,9 +202,9 @@ def test_a_fork_that_is_killed_from_outside_costs_no_point(most: int, mode: Mode
     victim.write_text(json.dumps(answered(f"import subprocess\nsubprocess.run(['sleep', '{seconds}'])\n{RIGHT}")))
     graded: dict[str, GradedSubmission] = {}
 
-    def keep(done: grade_class.Done, total: int) -> None:
-        if done.graded:
-            graded[done.submission.student] = done.graded
+    def keep(done: grade_class.SubmissionOutcome, total: int) -> None:
+        if done.graded_submission:
+            graded[done.submission.student] = done.graded_submission
 
     with pool.on_this_machine(2, Limits(), mode) as team, killing_forks(seconds, most):
         summary = grade_class.grade(class_folder, START, team, tell=keep)
@@ -213,11 +213,11 @@ def test_a_fork_that_is_killed_from_outside_costs_no_point(most: int, mode: Mode
     if most == 1:
         assert_graded_once(class_folder, 6)
     elif mode is Mode.BUBBLEWRAP:
-        assert summary.not_graded == 1 and {one.outcome for one in done.verdicts.values()} == {Outcome.NOT_GRADED}
+        assert summary.ungraded_count == 1 and {one.outcome for one in done.verdicts.values()} == {Outcome.NOT_GRADED}
         assert "SIGKILL from outside" in verdict.message and "NOT GRADED" in done.remarks[0]
         with pool.on_this_machine(2, Limits()) as team:
             again = grade_class.grade(class_folder, START, team, tell=keep)
-        assert (again.graded, again.unchanged) == (1, 5), "the same command tries again"
+        assert (again.graded_count, again.unchanged_count) == (1, 5), "the same command tries again"
         assert graded["student002"].verdicts["hello_shape"].outcome is Outcome.EARNED
     else:
         assert verdict.points == 0 and "ended by SIGKILL" in verdict.message

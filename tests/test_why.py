@@ -104,7 +104,7 @@ def test_what_was_graded_again_is_the_same_attempt(tmp_path: Path) -> None:
 def test_the_rules_of_the_class_are_said(class_folder: ClassFolder) -> None:
     policy = Policy.read(f'attempts = "best"\ndoes_not_count = ["{NAME}"]')
     found = look(class_folder, "zoe", NAME, policy)
-    assert not found.counts and found.counted.attempt.number == found.gradings[1].attempt.number
+    assert not found.counts and found.effective_attempt.attempt.number == found.gradings[1].attempt.number
 
 
 def test_what_another_of_the_group_handed_in_is_said_to_count(tmp_path: Path) -> None:
@@ -233,7 +233,7 @@ def test_a_students_own_cells_come_back_to_their_places() -> None:
     ours = rebuild.template(release(FFN))
     data = handed_in(RIGHT, "helper = 1")
     cells = rebuild.rebuild(FFN, data, 10**8).cells
-    kept = gradebook.unpacked(gradebook.packed(cells))
+    kept = gradebook.unpack_cells(gradebook.pack_cells(cells))
     assert kept
     again = explain._in_place(FFN, kept)
     assert [cell.source for cell in again] == [cell.source for cell in cells] and len(again) == len(ours) + 1

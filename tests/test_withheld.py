@@ -23,7 +23,7 @@ from autograder.marking import draws, panels, quotations
 from autograder.marking.redact import redact, round_numbers
 from autograder.marking.reference import verdict_of
 from ffnlab.checking.verdict import not_earned
-from ffnlab.phrases import quoted
+from ffnlab.phrases import quote
 from ffnlab.registry import active_course
 
 NUMBER = re.compile(r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)\.?\d*(?:[eE][+-]?\d+)?")  # 10,10 are two
@@ -77,7 +77,7 @@ def test_a_page_shows_neither_what_was_printed_nor_what_was_raised_in_full() -> 
 
     graded = rebuilt(json.dumps(answered(ANSWER)).encode(), {e.name: not_earned(e, said) for e in LISTED})
     graded.printed = {e.name: "tensor([0.987654321])" for e in LISTED}
-    page = feedback.feedback_page("eve", graded) + json.dumps(feedback.graded_notebook(graded))
+    page = feedback.feedback_page("eve", graded) + json.dumps(feedback.build_graded_notebook(graded))
     assert "0.12345" not in page and "987654" not in page and "ValueError: 0.12" in page
     assert graded.assignment == START
 
@@ -148,5 +148,5 @@ def test_words_that_were_handed_in_and_those_of_our_probes_are_shown(jail: Jail)
         "expected attribute linear1: nn.Linear(d_model, d_ff); its weight has shape [8, 7]",
         "in the pair (out, A), A is a NoneType; a tensor was expected",
     ):
-        verdict = not_earned(LISTED[0], quoted(message))
+        verdict = not_earned(LISTED[0], quote(message))
         assert redact(quotations.strip_unquoted(verdict, [])).seen == message and redact(verdict).seen == "…"

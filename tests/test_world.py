@@ -79,8 +79,8 @@ def share(ffn: bool, place: int) -> float:
 
 def test_with_its_ffn_it_is_right_and_without_it_tosses_a_coin_where_a_combination_is_needed() -> None:
     task = experiment.TASKS["two attributes"]
-    on, off = (experiment.judged(toy_transformer.load(), task, ffn) for ffn in (True, False))
-    for word in task.combined:
+    on, off = (experiment.score_words(toy_transformer.load(), task, ffn) for ffn in (True, False))
+    for word in task.combinations:
         assert on[word] >= 0.99 and on[f"{word}, probability"] > 0.99
         assert 0.4 < off[word] < 0.6 and off[f"{word}, probability"] == pytest.approx(0.5, abs=0.002)
     assert on["the rest"] >= 0.999 and off["the rest"] >= 0.999
@@ -96,7 +96,7 @@ def test_each_place_of_a_sentence_is_judged_unless_chance_alone_decides_it() -> 
             for place in range(length)
             if task.tell(CREEK)[place] in (*world.VERBS.values(), *world.GAITS.values())
         }
-        assert set(range(1, length)) == drawn | moods | set(task.combined.values()) | set(task.plain)
+        assert set(range(1, length)) == drawn | moods | set(task.combinations.values()) | set(task.plain)
 
 
 def test_the_weights_are_small_and_two_fifths_of_them_are_the_ffns() -> None:
@@ -263,7 +263,7 @@ def test_a_rule_by_hand_has_its_way_and_changes_no_other_sentence() -> None:
     for word, rule in itertools.product(figures.NEW_WORDS, itertools.product((True, False, None), repeat=3)):
         effect = figures._effect(rule, word, False)
         meant = [figures._holds(rule, corner) for corner in figures.CORNERS]
-        for changed, elsewhere in zip(effect.changed, effect.elsewhere, strict=True):
+        for changed, elsewhere in zip(effect.changes, effect.elsewhere, strict=True):
             assert elsewhere == 0 and sum(changed) == sum(itertools.compress(changed, meant))
         reached = [sum(itertools.compress(say, meant)) == 224 * sum(meant) for say in effect.say]
         enough[word].append(figures.STRENGTHS[reached.index(True)])
@@ -297,7 +297,7 @@ def test_what_notebook_02_says_of_fifteen_others_holds_in_them() -> None:
     right = [run["right"] for run in runs["with"]]
     assert sum(share == 1 for share in right) == 14 and 0.9 < min(right) < 1
     assert "fourteen of fifteen others learn the first two" in SOURCE
-    way, feeling = (sum(without_ffn.learned(rule)) for rule in ("way", "feeling"))
+    way, feeling = (sum(without_ffn.has_learned(rule)) for rule in ("way", "feeling"))
     assert f"of sixteen others without an FFN, {way} learned *over or into* and {feeling} *glad or sorry*" in SOURCE
     assert max(run["fires"] for run in runs["with"]) < 0.01 < 0.2 < min(run["fires"] for run in runs["without"])
 

@@ -76,11 +76,11 @@ def counts(model: Model) -> Counts:
     )
 
 
-def written() -> str:
+def format_counts() -> str:
     """The text of atlas.json: a line for each model."""
     rows = [f"{json.dumps(m.name)}: {json.dumps(asdict(counts(m)))}" for m in atlas.MODELS + atlas.ENCODER_DECODERS]
     return "{\n" + ",\n".join(rows) + "\n}\n"
 
 
 if __name__ == "__main__":
-    atlas.COUNTED.write_text(written(), encoding="utf-8")
+    atlas.COUNTS_FILE.write_text(format_counts(), encoding="utf-8")

@@ -79,25 +79,25 @@ def run(
     )
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
-        runs = [_measured("nbgrader autograde", home, assignment, plain, _plain_alone, odd=False)]
-        runs.append(_measured("nbgrader autograde, after autograder grade", home, assignment, plain, _plain, odd=False))
+        runs = [_measure("nbgrader autograde", home, assignment, plain, _plain_alone, odd=False)]
+        runs.append(_measure("nbgrader autograde, after autograder grade", home, assignment, plain, _plain, odd=False))
         if otter:
-            runs.append(_measured("otter run", home, assignment, plain, _otter(otter), odd=False))
+            runs.append(_measure("otter run", home, assignment, plain, _otter(otter), odd=False))
         for count in sorted({1, cores}):
             how = f"autograder grade, {count} worker{'s' * (count > 1)}"
-            runs.append(_measured(how, home, assignment, students, _engine("--workers", str(count))))
+            runs.append(_measure(how, home, assignment, students, _engine("--workers", str(count))))
         with contextlib.suppress(UserError):
             for count in (1, 2):
                 with cluster(home, count) as (address, _):
                     how = f"on a Dask cluster, {count} worker{'s' * (count > 1)}"
-                    runs.append(_measured(how, home, assignment, students, _engine("--scheduler", address)))
+                    runs.append(_measure(how, home, assignment, students, _engine("--scheduler", address)))
         console.print(_table(f"{assignment}: a sample class", runs, runs[0]))
-        grown = []
+        growth_measurements = []
         for size in growth:
-            grown.append(_measured(f"{size:,} submissions", home, assignment, size, _engine()))
-            console.print(_table("", grown[-1:], runs[0]))
-    if picture and len(grown) > 1:
-        draw(grown, picture)
+            growth_measurements.append(_measure(f"{size:,} submissions", home, assignment, size, _engine()))
+            console.print(_table("", growth_measurements[-1:], runs[0]))
+    if picture and len(growth_measurements) > 1:
+        draw(growth_measurements, picture)
         console.print(f"drawn: {picture}")
 
 
@@ -131,7 +131,7 @@ def _table(title: str, runs: Sequence[Measurement], base: Measurement) -> Table:
 Grade = Callable[[ClassFolder, str], list[float]]
 
 
-def _measured(how: str, home: Path, assignment: str, students: int, grade: Grade, odd: bool = True) -> Measurement:
+def _measure(how: str, home: Path, assignment: str, students: int, grade: Grade, odd: bool = True) -> Measurement:
     class_folder = ClassFolder(home / "class")
     for path in class_folder.path.iterdir() if class_folder.path.is_dir() else ():
         if path.name not in (draws.FILE, reference_cache.FOLDER):
@@ -155,11 +155,11 @@ def _machine_cpu() -> float:
 @contextlib.contextmanager
 def _memory() -> Iterator[list[float]]:
     """Peak MiB of the commands that this process runs from now on, and of all else that it has started (a cluster, workers, jails), sampled."""
-    me, peak, done = psutil.Process(), [0.0, 0.0], threading.Event()
+    me, peak, stop = psutil.Process(), [0.0, 0.0], threading.Event()
     before = me.children()
 
     def watch() -> None:
-        while not done.wait(SAMPLE_SECONDS):
+        while not stop.wait(SAMPLE_SECONDS):
             commands = [process for process in me.children() if process not in before]
             conductor = sum(_mebibytes(process, "rss") for process in commands)
             others = [process for process in me.children(recursive=True) if process not in commands]
@@ -170,7 +170,7 @@ def _memory() -> Iterator[list[float]]:
     try:
         yield peak
     finally:
-        done.set()
+        stop.set()
         thread.join()
 
 
@@ -188,11 +188,11 @@ def _plain(class_folder: ClassFolder, assignment: str) -> list[float]:
 
 def _plain_alone(class_folder: ClassFolder, assignment: str) -> list[float]:
     """Plain nbgrader where `autograder grade` has never run: each notebook computes the reference outputs for itself."""
-    kept = (class_folder.path / reference_cache.FOLDER).rename(class_folder.path.with_name("markings"))
+    cache_folder = (class_folder.path / reference_cache.FOLDER).rename(class_folder.path.with_name("markings"))
     try:
         return _plain(class_folder, assignment)
     finally:
-        kept.rename(class_folder.path / reference_cache.FOLDER)
+        cache_folder.rename(class_folder.path / reference_cache.FOLDER)
 
 
 def _engine(*options: str) -> Grade:
@@ -241,11 +241,11 @@ def _otter(program: Path) -> Grade:
 
 def _call(program: Path, *arguments: object) -> None:
     """Run a program to its end. Raises UserError with its last line where it fails."""
-    done = subprocess.run(
+    process = subprocess.run(
         [str(program), *map(str, arguments)], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
     )
-    if done.returncode:
-        last = (done.stderr or done.stdout).strip().splitlines() or ["it said nothing"]
+    if process.returncode:
+        last = (process.stderr or process.stdout).strip().splitlines() or ["it said nothing"]
         raise UserError(f"{program.name} {arguments[0]} failed: {last[-1]}")
 
 
@@ -266,39 +266,39 @@ def cluster(home: Path, workers: int) -> Iterator[tuple[str, list[subprocess.Pop
     where = ["--host", "127.0.0.1", "--no-dashboard", "--scheduler-file", str(file)]
     commands = [[*dask, "scheduler", *where, "--port", "0"]]
     commands += [[*dask, "worker", *where, "--nthreads", "1", "--no-nanny"]] * workers
-    started: list[subprocess.Popen[bytes]] = []
+    processes: list[subprocess.Popen[bytes]] = []
     try:
         for command in commands:
-            started.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=home))
-            while not file.is_file() and started[0].poll() is None:
+            processes.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=home))
+            while not file.is_file() and processes[0].poll() is None:
                 time.sleep(0.1)
         with contextlib.redirect_stderr(io.StringIO()), Client(scheduler_file=str(file)) as client:
             client.wait_for_workers(workers, timeout=120)
             address = str(client.scheduler.address)
-        yield address, started[1:]
+        yield address, processes[1:]
     finally:
-        for process in reversed(started):
+        for process in reversed(processes):
             process.kill()
             process.wait()
 
 
-def draw(grown: Sequence[Measurement], path: Path) -> None:
+def draw(measurements: Sequence[Measurement], path: Path) -> None:
     """Two panels: seconds and the conductor's memory against the number of submissions."""
     import matplotlib.pyplot as plt
 
     from ffnlab.drawing import style
 
     style.use()
-    sizes = [one.submissions for one in grown]
+    sizes = [one.submissions for one in measurements]
     figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), constrained_layout=True)
-    left.loglog(sizes, [one.seconds for one in grown], "o-")
+    left.loglog(sizes, [one.seconds for one in measurements], "o-")
     left.loglog(
-        sizes, [size / grown[-1].per_minute * 60 for size in sizes], ":", color=style.MUTED, label="proportional"
+        sizes, [size / measurements[-1].per_minute * 60 for size in sizes], ":", color=style.MUTED, label="proportional"
     )
     left.set(title="Time", xlabel="submissions", ylabel="seconds")
     left.legend()
-    right.semilogx(sizes, [one.conductor for one in grown], "o-")
-    most = max(one.conductor for one in grown)
+    right.semilogx(sizes, [one.conductor for one in measurements], "o-")
+    most = max(one.conductor for one in measurements)
     right.set(title="The conductor's memory", xlabel="submissions", ylabel="MiB", ylim=(0, 1.2 * most))
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=130)

@@ -96,19 +96,19 @@ def stamp(assignment: str) -> str:
     """A hash of all that the executed notebook depends on: its cells, what its source imports, its predictions, and the key that `recheck` asks."""
     course = active_course()
     predictions = course.predictions_file(assignment)
-    made_of = source_hash.version(
+    source_version = source_hash.version(
         source(assignment), *course.key_files(assignment), *([predictions] if predictions.is_file() else [])
     )
-    return hashlib.sha256(f"{made_of} {nbformat.writes(notebook_of(assignment))}".encode()).hexdigest()[:16]
+    return hashlib.sha256(f"{source_version} {nbformat.writes(notebook_of(assignment))}".encode()).hexdigest()[:16]
 
 
 def is_current(assignment: str) -> bool:
     """Whether the generated notebooks were made from the sources as they are now."""
     try:
-        made = nbformat.read(solution(assignment), as_version=4).metadata[STAMP]["stamp"]
+        old_stamp = nbformat.read(solution(assignment), as_version=4).metadata[STAMP]["stamp"]
     except (OSError, KeyError, ValueError):
         return False
-    return bool(made == stamp(assignment)) and release(assignment).is_file()
+    return bool(old_stamp == stamp(assignment)) and release(assignment).is_file()
 
 
 def build(assignment: str, force: bool = False, tell: Callable[[str], None] = lambda text: None) -> bool:
@@ -117,37 +117,39 @@ def build(assignment: str, force: bool = False, tell: Callable[[str], None] = la
     Raises:
         UserError: a cell of the solution notebook fails, or its source is broken.
     """
-    changed = (force or outline.built_from(assignment) != answers_made(assignment)) and build_answers(assignment, tell)
-    if outline.write(assignment, answers_made(assignment)):
+    has_changed = (force or outline.built_from(assignment) != hash_answers(assignment)) and build_answers(
+        assignment, tell
+    )
+    if outline.write(assignment, hash_answers(assignment)):
         tell(f"{assignment}: writing what graders know of its exercises")
-        changed = True
+        has_changed = True
     if not force and is_current(assignment):
-        return changed
+        return has_changed
     tell(f"{assignment}: running the solution notebook")
-    executed, pictures = execute(assignment)
-    replace(solution(assignment), nbformat.writes(executed) + "\n")
+    solution_notebook, pictures = execute(assignment)
+    replace(solution(assignment), nbformat.writes(solution_notebook) + "\n")
     frames.save(active_course().frames_folder / assignment, pictures)
     tell(f"{assignment}: making the student's notebook")
     replace(release(assignment), nbformat.writes(student_notebook(assignment)) + "\n")
     return True
 
 
-def answers_made(assignment: str) -> str:
+def hash_answers(assignment: str) -> str:
     """A hash of the shipped answers and of all that they are made by."""
     path = active_course().answers_file(assignment)
     content = path.read_bytes() if path.is_file() else b""
-    made_by = f"{draws.key_version(assignment)} {metadata.version('torch').partition('+')[0]}".encode()
-    return hashlib.sha256(made_by + content).hexdigest()[:16]
+    maker_version = f"{draws.key_version(assignment)} {metadata.version('torch').partition('+')[0]}".encode()
+    return hashlib.sha256(maker_version + content).hexdigest()[:16]
 
 
 def build_answers(assignment: str, tell: Callable[[str], None] = lambda text: None) -> bool:
     """Make the shipped answers of an assignment again, if they say something else than those that lie there."""
-    markings = {
+    reference_outputs = {
         e.name: reference.reference_outputs(e.name, draws.public_seeds(e))
         for e in active_course().exercises_of(assignment)
     }
     path = active_course().answers_file(assignment)
-    data = shipped_answers.dump(markings)
+    data = shipped_answers.dump(reference_outputs)
     if path.is_file() and same_answers(path.read_bytes(), data):
         return False
     tell(f"{assignment}: making the shipped answers")
@@ -171,15 +173,15 @@ def execute(assignment: str) -> tuple[Any, dict[str, bytes]]:
         folder = Path(course) / assignment
         for name in active_course().notebooks:  # so that it looks like a course to progress() and the doctor
             (Path(course) / name).mkdir()
-        drawn = Path(course) / "frames"
-        drawn.mkdir()
+        frames_folder = Path(course) / "frames"
+        frames_folder.mkdir()
         old = {name: os.environ.get(name) for name in ("FFNLAB_STRICT", "PYTHONHASHSEED")}
         os.environ.update(FFNLAB_STRICT="1", PYTHONHASHSEED="0")
         try:
             client: NotebookClient = NotebookClient(
                 notebook, timeout=CELL_SECONDS, kernel_name="python3", record_timing=False, store_widget_state=False, extra_arguments=["--log-level=40"],
                 resources={"metadata": {"path": str(folder)}},
-                on_notebook_start=lambda notebook: _draw_all_pictures(client, drawn),
+                on_notebook_start=lambda notebook: _draw_all_pictures(client, frames_folder),
             )  # fmt: skip
             client.execute()
         except Exception as error:
@@ -190,7 +192,7 @@ def execute(assignment: str) -> tuple[Any, dict[str, bytes]]:
         finally:
             for name, value in old.items():
                 os.environ.pop(name, None) if value is None else os.environ.__setitem__(name, value)
-        pictures = {file.name: file.read_bytes() for file in sorted(drawn.iterdir())}
+        pictures = {file.name: file.read_bytes() for file in sorted(frames_folder.iterdir())}
     for cell in notebook.cells:
         if "outputs" in cell:
             cell.outputs = [output for output in cell.outputs if WIDGET not in output.get("data", {})]  # stills stay
@@ -225,11 +227,11 @@ def student_notebook(assignment: str) -> Any:
         database.make(new)  # nbgrader would start a process to ask which version a new gradebook has
         new.dispose()
         converter = GenerateAssignment(coursedir=CourseDirectory(config=config), config=config)
-        said = _listen(converter)
+        errors = _listen(converter)
         try:
             converter.start()
         except (Exception, SystemExit) as error:
-            reason = said[1] if len(said) > 1 else str(error)
+            reason = errors[1] if len(errors) > 1 else str(error)
             raise UserError(f"nbgrader can't make the student's notebook of {assignment}: {reason}") from None
         notebook = nbformat.read(folder / "course" / assignment / f"{assignment}.ipynb", as_version=4)
     return notebook
@@ -237,15 +239,15 @@ def student_notebook(assignment: str) -> Any:
 
 def _listen(converter: GenerateAssignment) -> list[str]:
     """Keep nbgrader's errors, last line of each, instead of printing its log."""
-    said: list[str] = []
+    errors: list[str] = []
 
     class Keep(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            said.append(record.getMessage().strip().splitlines()[-1][:300] if record.getMessage().strip() else "")
+            errors.append(record.getMessage().strip().splitlines()[-1][:300] if record.getMessage().strip() else "")
 
     converter.log = logging.getLogger("autograder.nbgrader")
     converter.log.handlers, converter.log.propagate = [Keep(logging.ERROR)], False
-    return said
+    return errors
 
 
 def course_config() -> Config:
@@ -258,7 +260,7 @@ def _plain(text: str) -> str:
     return re.sub(r"\x1b\[[0-9;]*m", "", text)
 
 
-LEFT_OUT = {".venv", "__pycache__", ".ipynb_checkpoints", ".DS_Store", "build", "dist"}
+EXCLUSIONS = {".venv", "__pycache__", ".ipynb_checkpoints", ".DS_Store", "build", "dist"}
 
 
 def handout(target: Path, notebooks: Sequence[str] = ()) -> Path:
@@ -273,7 +275,7 @@ def handout(target: Path, notebooks: Sequence[str] = ()) -> Path:
         path.relative_to(folder): path.read_bytes()
         for path in sorted(folder.rglob("*"))
         if path.is_file()
-        and not any(_left_out(part) or part.partition(".")[0] in others for part in path.relative_to(folder).parts)
+        and not any(_is_excluded(part) or part.partition(".")[0] in others for part in path.relative_to(folder).parts)
     }
     edition = hashlib.sha256(b"".join(name.as_posix().encode() + data for name, data in files.items())).hexdigest()[:6]
     content = io.BytesIO()
@@ -286,9 +288,9 @@ def handout(target: Path, notebooks: Sequence[str] = ()) -> Path:
     return target
 
 
-def _left_out(part: str) -> bool:
+def _is_excluded(part: str) -> bool:
     return (
-        part in LEFT_OUT
+        part in EXCLUSIONS
         or part.startswith((".progress", ".predictions", ".boards", "my_transformer."))
         or part.endswith((".egg-info", "_cache", ".draft"))
         or re.search(r"\.before(-\d+)?\.ipynb$", part) is not None

@@ -27,61 +27,61 @@ from ffnlab.drawing import controls, stored_frames
 from ffnlab.drawing.controls import Control, Figure
 
 MOST = 400  # pictures of a figure
-DRAWN_FROM = Path(__file__).with_name("drawn_frames.json")
+SOURCE_HASHES = Path(__file__).with_name("drawn_frames.json")
 FROM = ".from"  # behind the name of a file: another one, with what its pictures were drawn from
-FAILED = 'role="alert"'  # what Figure.html shows in the place of a picture that could not be drawn
+ERROR_MARK = 'role="alert"'  # what Figure.html shows in the place of a picture that could not be drawn
 
 
 @dataclass(frozen=True)
 class Grid:
-    """The states that are drawn. kept: by parameter, the indices of the stops that a page offers. depth: how many controls may be away from their start."""
+    """The states that are drawn. stops: by parameter, the indices of the stops that a page offers. depth: how many controls may be away from their start."""
 
     start: dict[str, int]
-    kept: dict[str, tuple[int, ...]]
+    stops: dict[str, tuple[int, ...]]
     depth: int
 
     def __len__(self) -> int:
         """How many states there are."""
         ways = [1]  # by how many controls are away from their start
-        for stops in self.kept.values():
+        for stops in self.stops.values():
             others = len(stops) - 1
             ways = [here + others * before for here, before in zip([*ways, 0], [0, *ways], strict=True)]
         return sum(ways[: self.depth + 1])
 
     def states(self) -> Iterator[dict[str, int]]:
         """Each state, as {parameter: index of its stop}; neighbours differ in the last control."""
-        for state in itertools.product(*self.kept.values()):
-            at = dict(zip(self.kept, state, strict=True))
+        for state in itertools.product(*self.stops.values()):
+            at = dict(zip(self.stops, state, strict=True))
             if sum(at[name] != self.start[name] for name in at) <= self.depth:
                 yield at
 
     def is_whole(self, controls: dict[str, Control]) -> bool:
         """Whether every combination of all stops is among the states."""
-        return self.depth >= len(self.kept) and all(
-            len(self.kept[name]) == len(control.stops) for name, control in controls.items()
+        return self.depth >= len(self.stops) and all(
+            len(self.stops[name]) == len(control.stops) for name, control in controls.items()
         )
 
 
-def grid(controls: dict[str, Control], most: int, pressed: Collection[str] = ()) -> Grid:
+def grid(controls: dict[str, Control], most: int, mark_parameters: Collection[str] = ()) -> Grid:
     """The states of a figure with these controls that are drawn: `most` at the most.
 
-    pressed: the parameters that the picture's own marks set. They keep every stop, or a mark would lead elsewhere than it says.
+    mark_parameters: the parameters that the picture's own marks set. They keep every stop, or a mark would lead elsewhere than it says.
 
     Raises:
         ValueError: there are more options to choose among than that.
     """
     start = {name: control.start for name, control in controls.items()}
-    scales = {name for name, control in controls.items() if _is_scale(control) and name not in pressed}
+    scales = {name for name, control in controls.items() if _is_scale(control) and name not in mark_parameters}
     for depth in dict.fromkeys((len(controls), 2, 1)):
         pieces = {name: len(control.stops) - 1 for name, control in controls.items()}
         while True:
-            kept = {
+            stops = {
                 name: _spread(control, pieces[name]) if name in scales else tuple(range(len(control.stops)))
                 for name, control in controls.items()
             }
-            found = Grid(start, kept, depth)
-            if len(found) <= most:
-                return found
+            candidate = Grid(start, stops, depth)
+            if len(candidate) <= most:
+                return candidate
             fewer = [name for name in controls if name in scales and pieces[name] > 2]
             if not fewer:
                 break
@@ -108,7 +108,7 @@ def _spread(control: Control, pieces: int) -> tuple[int, ...]:
     return tuple(sorted(places))
 
 
-def zipped(text: str) -> bytes:
+def compress(text: str) -> bytes:
     """A text with gzip, the same bytes each time."""
     return gzip.compress(text.encode(), 9, mtime=0)
 
@@ -121,37 +121,39 @@ def draw(figure: Figure) -> bytes:
     """
     name = getattr(figure.draw, "__name__", "without a name")
     try:
-        chosen = grid(figure.controls, MOST, _pressed(figure.html(figure.start)))
+        picture_grid = grid(figure.controls, MOST, _find_mark_parameters(figure.html(figure.start)))
     except ValueError as error:
         raise UserError(f"the figure {name} has {error}") from None
     numbers: dict[str, int] = {}  # by picture
     frames: dict[str, int] = {}  # by state
-    for at in chosen.states():
+    for at in picture_grid.states():
         html = figure.html(at)
-        if FAILED in html:
-            raise UserError(f"the figure {name} at {_said(figure, at)}: {_words(html)}")
-        state = ",".join(str(chosen.kept[key].index(index)) for key, index in at.items())
+        if ERROR_MARK in html:
+            raise UserError(f"the figure {name} at {_format_state(figure, at)}: {_words(html)}")
+        state = ",".join(str(picture_grid.stops[key].index(index)) for key, index in at.items())
         frames[state] = numbers.setdefault(html, len(numbers))
-    packed = {
+    content = {
         "controls": [
-            control | {"stops": [control["stops"][index] for index in chosen.kept[control["name"]]]}
-            for control in figure.described()
+            control | {"stops": [control["stops"][index] for index in picture_grid.stops[control["name"]]]}
+            for control in figure.describe()
         ],
-        "at": {key: chosen.kept[key].index(index) for key, index in figure.start.items()},
-        "limits": _limits(figure, chosen),
+        "at": {key: picture_grid.stops[key].index(index) for key, index in figure.start.items()},
+        "limits": _limits(figure, picture_grid),
         "frames": frames,
     }
-    return zipped(json.dumps(packed | pack(list(numbers)), ensure_ascii=False, separators=(",", ":"), allow_nan=False))
+    return compress(
+        json.dumps(content | pack(list(numbers)), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    )
 
 
-def drawn_from(figure: Figure) -> str:
+def hash_sources(figure: Figure) -> str:
     """A hash of the code and the stored results that the pictures of a figure are drawn from."""
     return source_hash.version(Path(inspect.getfile(figure.draw)), Path(__file__))[:16]
 
 
-def known() -> dict[str, str]:
+def read_source_hashes() -> dict[str, str]:
     """By file, what its pictures were drawn from. It is kept apart from them, so that a file changes only where a picture does."""
-    return dict(json.loads(DRAWN_FROM.read_text(encoding="utf-8"))) if DRAWN_FROM.is_file() else {}
+    return dict(json.loads(SOURCE_HASHES.read_text(encoding="utf-8"))) if SOURCE_HASHES.is_file() else {}
 
 
 def keep_into(folder: str) -> None:
@@ -165,8 +167,10 @@ def keep_into(folder: str) -> None:
         plainly(draw_picture, **parameters)
         figure = Figure(draw_picture, parameters)
         if name := stored_frames.name(figure):
-            stored, now = stored_frames.find(figure), drawn_from(figure)
-            Path(folder, name).write_bytes(stored if stored and known().get(name) == now else draw(figure))
+            pictures, now = stored_frames.find(figure), hash_sources(figure)
+            Path(folder, name).write_bytes(
+                pictures if pictures and read_source_hashes().get(name) == now else draw(figure)
+            )
             Path(folder, name + FROM).write_text(now, encoding="utf-8")
 
     controls.show = show
@@ -174,19 +178,19 @@ def keep_into(folder: str) -> None:
 
 def save(folder: Path, files: Mapping[str, bytes]) -> None:
     """Make `folder` hold what `keep_into` has written, and nothing else; a file that says the same is left as it is, whatever version of zlib has packed it."""
-    drawn = {name.removesuffix(FROM): text.decode() for name, text in files.items() if name.endswith(FROM)}
+    source_hashes = {name.removesuffix(FROM): text.decode() for name, text in files.items() if name.endswith(FROM)}
     old = {file.name for file in folder.glob("*.gz")}
-    for name in old - {*drawn}:
+    for name in old - {*source_hashes}:
         (folder / name).unlink()
-    for name in drawn:
+    for name in source_hashes:
         file = folder / name
         if name not in old or gzip.decompress(file.read_bytes()) != gzip.decompress(files[name]):
             replace(file, files[name])
-    others = {name: said for name, said in known().items() if name not in old}
-    replace(DRAWN_FROM, json.dumps(others | drawn, indent=1, sort_keys=True) + "\n")
+    others = {name: text for name, text in read_source_hashes().items() if name not in old}
+    replace(SOURCE_HASHES, json.dumps(others | source_hashes, indent=1, sort_keys=True) + "\n")
 
 
-def _pressed(html: str) -> set[str]:
+def _find_mark_parameters(html: str) -> set[str]:
     return {name for sets in re.findall(r'data-sets="([^"]*)"', html) for name in json.loads(unescape(sets))}
 
 
@@ -200,19 +204,23 @@ def pack(pictures: Sequence[str]) -> dict[str, Any]:
     return {"pieces": list(pieces), "pictures": rows}
 
 
-def _limits(figure: Figure, chosen: Grid) -> str:
+def _limits(figure: Figure, picture_grid: Grid) -> str:
     """What a reader must know who finds less here than with Python; empty where everything is here."""
-    if chosen.is_whole(figure.controls):
+    if picture_grid.is_whole(figure.controls):
         return ""
-    fewer = any(len(chosen.kept[name]) < len(control.stops) for name, control in figure.controls.items())
+    fewer = any(len(picture_grid.stops[name]) < len(control.stops) for name, control in figure.controls.items())
     parts = ["fewer steps"] if fewer else []
-    if chosen.depth < len(chosen.kept):
-        together = "one control at a time" if chosen.depth == 1 else f"{chosen.depth} controls away from their start"
+    if picture_grid.depth < len(picture_grid.stops):
+        together = (
+            "one control at a time"
+            if picture_grid.depth == 1
+            else f"{picture_grid.depth} controls away from their start"
+        )
         parts.append(f"no more than {together}")
     return " and ".join(parts)
 
 
-def _said(figure: Figure, at: dict[str, int]) -> str:
+def _format_state(figure: Figure, at: dict[str, int]) -> str:
     return ", ".join(f"{name} = {figure.controls[name].stops[index][0]}" for name, index in at.items()) or "its start"
 
 

@@ -43,7 +43,7 @@ KINDS = {
     "exercise": CellKind("code", locked=False, solution=True),
     "quiz": CellKind("code", locked=False, solution=True),
 }
-CHECKED = {"exercise": "check", "quiz": "quiz"}  # by kind, the function that a student calls
+CHECK_FUNCTIONS = {"exercise": "check", "quiz": "quiz"}  # by kind, the function that a student calls
 CHECK = """{function}("{name}", {name})
 ### BEGIN HIDDEN TESTS
 from autograder import recheck
@@ -60,33 +60,33 @@ def with_nbgraders_metadata(cells: list[Any], points: Mapping[str, float], file:
     Raises:
         UserError: a marker says something that means nothing, or an exercise is not among those of the notebook.
     """
-    made = []
+    new_cells = []
     for cell in cells:
         kind, name = _marker(cell, file)
         options = {key: value for key, value in cell.metadata.items() if key != kind}
-        if kind in CHECKED and name not in points:
+        if kind in CHECK_FUNCTIONS and name not in points:
             raise UserError(f"{file}: {kind}={name!r} is not among the notebook's exercises in {exercises}")
         _mark(cell, name, KINDS[kind], options.get("points"))
         if options.get("output") == "fixed":
             cell.metadata.tags.append("nbval-check-output")
-        made.append(cell)
-        if kind in CHECKED:
-            check = nbformat.v4.new_code_cell(CHECK.format(function=CHECKED[kind], name=name))
+        new_cells.append(cell)
+        if kind in CHECK_FUNCTIONS:
+            check = nbformat.v4.new_code_cell(CHECK.format(function=CHECK_FUNCTIONS[kind], name=name))
             _mark(check, f"check-{name}", CellKind("code", locked=True), points[name])
-            made.append(check)
-    return made
+            new_cells.append(check)
+    return new_cells
 
 
 def _marker(cell: Any, file: str) -> tuple[str, str]:
     """The kind and the name that a cell's marker says."""
     cell.metadata.pop("lines_to_next_cell", None)
     first = cell.source.strip().partition("\n")[0][:60]
-    said = [key for key in cell.metadata if key in KINDS]
-    if len(said) != 1:
+    kinds = [key for key in cell.metadata if key in KINDS]
+    if len(kinds) != 1:
         raise UserError(
             f"{file}: the marker of the cell {first!r} names no kind, or several; the kinds are: {', '.join(KINDS)}"
         )
-    (kind,) = said
+    (kind,) = kinds
     wrong = cell.metadata.keys() - {kind, *KINDS[kind].options}
     if wrong:
         raise UserError(

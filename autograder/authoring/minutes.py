@@ -20,12 +20,12 @@ WORDS = 200  # read in a minute
 FIGURE, GUESS, DEMO, LETTERS = 2.0, 0.5, 0.5, 1.0
 
 HEADING = re.compile(r"^(?=##+ )", re.M)
-SKIPPED = re.compile(r"^\*deeper: .*\*$", re.M)
-ANNOUNCED = re.compile(
+DEEPER_LINE = re.compile(r"^\*deeper: .*\*$", re.M)
+MINUTES_LINE = re.compile(
     r"^\*(?P<question>question)?.* (?P<minutes>\d+) minutes?(?P<deeper> · deeper\b.*)?\*$", re.M
 )  # the line below the heading of an exercise, or of a question answered in words
 AFTERWARDS = "## Going further"
-FOLDED = re.compile(r"<details>.*?</details>", re.S)  # read by whoever opens it
+DETAILS = re.compile(r"<details>.*?</details>", re.S)  # read by whoever opens it
 FULL_ANSWER = re.compile(r"<!-- ### BEGIN SOLUTION -->.*?<!-- ### END SOLUTION -->", re.S)  # no student has it
 CODE = re.compile(r"```.*?```|<[^>]+>|[|#*_`]", re.S)  # what is looked at rather than read
 
@@ -38,13 +38,13 @@ class Minutes(NamedTuple):
     words: float
 
 
-def announced(counted: Minutes) -> tuple[int, int]:
+def round_minutes(minutes: Minutes) -> tuple[int, int]:
     """What a header says: the core path's minutes, and those of all else, each to the nearest five."""
-    return _rounded(counted.core), _rounded(counted.deeper + counted.words)
+    return _round_to_five(minutes.core), _round_to_five(minutes.deeper + minutes.words)
 
 
-def _rounded(spent: float) -> int:
-    return 5 * round(spent / 5)
+def _round_to_five(minutes: float) -> int:
+    return 5 * round(minutes / 5)
 
 
 def estimate(assignment: str) -> Minutes:
@@ -53,24 +53,26 @@ def estimate(assignment: str) -> Minutes:
     Raises:
         UserError: an exercise announces no minutes.
     """
-    asked = {exercise.name: is_question(exercise) for exercise in active_course().exercises_of(assignment)}
-    spent, announcing = {"core": 0.0, "deeper": 0.0, "words": 0.0}, 0
+    question_flags = {exercise.name: is_question(exercise) for exercise in active_course().exercises_of(assignment)}
+    totals, announcement_count = {"core": 0.0, "deeper": 0.0, "words": 0.0}, 0
     for part in parts(assignment):
-        if announced := part.announced:
-            spent["words" if announced["question"] else part.path] += float(announced["minutes"])
-            announcing += not announced["question"]
+        if announcement := part.announcement:
+            totals["words" if announcement["question"] else part.path] += float(announcement["minutes"])
+            announcement_count += not announcement["question"]
         elif part.is_text:
-            folded = " ".join(FOLDED.findall(part.source))
-            spent["deeper"] += _reading(folded)
-            spent[part.path] += _reading(FOLDED.sub(" ", part.source))
-        elif asked.get(part.name):
-            spent[part.path] += LETTERS
+            details = " ".join(DETAILS.findall(part.source))
+            totals["deeper"] += _count_reading_minutes(details)
+            totals[part.path] += _count_reading_minutes(DETAILS.sub(" ", part.source))
+        elif question_flags.get(part.name):
+            totals[part.path] += LETTERS
         elif part.is_demo:
-            spent[part.path] += _showing(part.source)
-    exercised = list(asked.values()).count(False)
-    if announcing != exercised:
-        raise UserError(f"solutions/{assignment}.py: {announcing} of {exercised} exercises announce their minutes")
-    return Minutes(**spent)
+            totals[part.path] += _count_demo_minutes(part.source)
+    exercise_count = list(question_flags.values()).count(False)
+    if announcement_count != exercise_count:
+        raise UserError(
+            f"solutions/{assignment}.py: {announcement_count} of {exercise_count} exercises announce their minutes"
+        )
+    return Minutes(**totals)
 
 
 class Part(NamedTuple):
@@ -86,9 +88,9 @@ class Part(NamedTuple):
     is_demo: bool
 
     @property
-    def announced(self) -> re.Match[str] | None:
+    def announcement(self) -> re.Match[str] | None:
         """The line that says how many minutes an exercise, or a question answered in words, takes."""
-        return ANNOUNCED.search(self.source) if self.is_text else None
+        return MINUTES_LINE.search(self.source) if self.is_text else None
 
 
 def parts(assignment: str) -> Iterator[Part]:
@@ -100,20 +102,20 @@ def parts(assignment: str) -> Iterator[Part]:
             yield Part(cell.source, path, name, is_text=False, is_demo="demo" in cell.metadata.get("tags", []))
             continue
         for source in HEADING.split(FULL_ANSWER.sub("", cell.source)):
-            skipped = SKIPPED.search(source) is not None or source.startswith(AFTERWARDS)
+            is_deeper = DEEPER_LINE.search(source) is not None or source.startswith(AFTERWARDS)
             if source.startswith("## "):
-                section = path = "deeper" if skipped else "core"
+                section = path = "deeper" if is_deeper else "core"
             elif source.startswith("### "):
-                path = "deeper" if skipped else section
+                path = "deeper" if is_deeper else section
             part = Part(source, path, name, is_text=True, is_demo=False)
-            announced = part.announced
-            yield part._replace(path="deeper") if announced and announced["deeper"] else part
+            announcement = part.announcement
+            yield part._replace(path="deeper") if announcement and announcement["deeper"] else part
 
 
-def _showing(source: str) -> float:
+def _count_demo_minutes(source: str) -> float:
     """The minutes of a cell that shows something."""
     if source.startswith("veil("):
-        return _reading(source)
+        return _count_reading_minutes(source)
     if is_figure(source):
         return FIGURE
     return GUESS if "predict(" in source else DEMO
@@ -124,5 +126,5 @@ def is_figure(source: str) -> bool:
     return "controls.show(" in source or source.startswith("play(")
 
 
-def _reading(text: str) -> float:
+def _count_reading_minutes(text: str) -> float:
     return len(CODE.sub(" ", text).split()) / WORDS

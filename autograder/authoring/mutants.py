@@ -25,7 +25,7 @@ from autograder.engine import forkserver
 from autograder.marking import draws, reference, reference_cache
 from ffnlab.checking.comparison import compare
 from ffnlab.checking.verdict import Outcome, Verdict
-from ffnlab.observation.containment import TimeUp, contained, limited
+from ffnlab.observation.containment import TimeUp, contain, limit_time
 from ffnlab.observation.exercise import Exercise
 from ffnlab.registry import active_course
 
@@ -47,14 +47,14 @@ class Mutant:
 
 @dataclass(frozen=True)
 class GradedMutant:
-    """What became of a mutant. `never_ended`: it was stopped, or asked for more memory than there is."""
+    """What became of a mutant. `is_endless`: it was stopped, or asked for more memory than there is."""
 
     mutant: Mutant
     verdict: Verdict | None
-    never_ended: bool = False
+    is_endless: bool = False
 
     @property
-    def survived(self) -> bool:
+    def is_survivor(self) -> bool:
         return self.verdict is not None and self.verdict.outcome is Outcome.EARNED
 
 
@@ -81,21 +81,21 @@ def mutants(exercise: str) -> list[Mutant]:
     """All mutants of the solution's answer to an exercise, in the order of its lines. A change that two places share is numbered."""
     source = SOLUTION.sub(r"\1", cells_of(active_course().notebook_of(exercise))[exercise])
     tree = ast.parse(source)
-    found: list[Mutant] = []
-    seen: Counter[str] = Counter()
+    all_mutants: list[Mutant] = []
+    counts: Counter[str] = Counter()
     sources = {ast.unparse(tree)}
-    for changed, change in _changed(tree):
-        text = ast.unparse(changed)
+    for mutant_tree, change in _mutate(tree):
+        text = ast.unparse(mutant_tree)
         if text in sources:
             continue
         sources.add(text)
-        seen[change] += 1
-        numbered = change if seen[change] == 1 else f"{change} ({seen[change]})"
-        found.append(Mutant(exercise, numbered, text))
-    return found
+        counts[change] += 1
+        label = change if counts[change] == 1 else f"{change} ({counts[change]})"
+        all_mutants.append(Mutant(exercise, label, text))
+    return all_mutants
 
 
-def _changed(tree: ast.Module) -> Iterator[tuple[ast.Module, str]]:
+def _mutate(tree: ast.Module) -> Iterator[tuple[ast.Module, str]]:
     """The tree with each of its nodes replaced in turn by what it could have been. It is the same tree each time, as it was again after the last."""
     places = {child: place for parent in ast.walk(tree) for child, place in _children(parent)}
     for node in list(ast.walk(tree)):
@@ -140,12 +140,12 @@ def _instead(node: Node, tree: ast.Module) -> Iterator[Node]:
 
 def _other_statement(node: ast.stmt) -> Iterator[Node]:
     documents = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    left_behind = isinstance(node, ast.Raise) and isinstance(
+    is_stub_raise = isinstance(node, ast.Raise) and isinstance(
         node.exc, ast.Name
     )  # the stub's own, which nothing reaches
     if (
         not documents
-        and not left_behind
+        and not is_stub_raise
         and not isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Return, ast.Import, ast.ImportFrom, ast.Pass))
     ):
         yield ast.Pass()  # a dropped raise, a missing super().__init__(), a line forgotten
@@ -168,9 +168,9 @@ def _other_expression(node: ast.expr, tree: ast.Module) -> Iterator[Node]:
         if isinstance(node.left, ast.Name) and type(node.op) in IN_PLACE:
             yield _call(ast.Attribute(node.left, IN_PLACE[type(node.op)], ast.Load()), node.right)
     elif isinstance(node, ast.BoolOp):
-        for left_out in range(len(node.values)):
-            kept = [value for index, value in enumerate(node.values) if index != left_out]
-            yield kept[0] if len(kept) == 1 else _with(node, values=kept)
+        for omission in range(len(node.values)):
+            values = [value for index, value in enumerate(node.values) if index != omission]
+            yield values[0] if len(values) == 1 else _with(node, values=values)
     elif isinstance(node, ast.UnaryOp):
         yield node.operand
     elif isinstance(node, ast.Compare) and len(node.ops) == 1:
@@ -214,8 +214,8 @@ def _other_call(node: ast.Call) -> Iterator[Node]:
         args = list(node.args)
         args[first : first + 2] = reversed(args[first : first + 2])
         yield _with(node, args=args)
-    for left_out in range(len(node.keywords)):
-        yield _with(node, keywords=[word for index, word in enumerate(node.keywords) if index != left_out])
+    for omission in range(len(node.keywords)):
+        yield _with(node, keywords=[word for index, word in enumerate(node.keywords) if index != omission])
     if isinstance(function, ast.Name) and function.id == "range":
         *before, end = node.args[:2]
         yield _with(node, args=[*before, ast.BinOp(end, ast.Sub(), ast.Constant(1)), *node.args[2:]])
@@ -229,7 +229,7 @@ def _other_parameter(node: ast.Name, tree: ast.Module) -> Iterator[Node]:
         yield ast.Name(OTHER_NAME[node.id], ast.Load())
     for function in ast.walk(tree):
         if isinstance(function, ast.FunctionDef) and any(part is node for part in ast.walk(function)):
-            names = [given.arg for given in function.args.args if given.arg != "self"]
+            names = [parameter.arg for parameter in function.args.args if parameter.arg != "self"]
             if node.id in names and len(names) > 1:
                 yield ast.Name(names[(names.index(node.id) + 1) % len(names)], ast.Load())
 
@@ -243,36 +243,39 @@ def _call(function: ast.expr, *args: ast.expr) -> ast.Call:
 
 
 def _with(node: Any, **fields: Any) -> Any:
-    changed = copy.copy(node)
+    clone = copy.copy(node)
     for name, value in fields.items():
-        setattr(changed, name, value)
-    return changed
+        setattr(clone, name, value)
+    return clone
 
 
 # How they are graded
 
 
-def graded(exercise: str, chosen: list[Mutant]) -> list[GradedMutant]:
+def grade_mutants(exercise: str, batch: list[Mutant]) -> list[GradedMutant]:
     """Each of the mutants of one exercise with its verdict, on hidden draws of development."""
     torch.set_num_threads(1)
     seeds = draws.development(exercise)
     reference_cache.load_for_development(exercise)
-    return [_grade(mutant, seeds) for mutant in chosen]
+    return [_grade(mutant, seeds) for mutant in batch]
 
 
 def _grade(mutant: Mutant, seeds: tuple[int, ...]) -> GradedMutant:
     key = keys.find(mutant.exercise)
-    marking, given = reference.reference_outputs(mutant.exercise, seeds), reference.inputs(key.exercise, seeds)
+    reference_outputs, inputs = (
+        reference.reference_outputs(mutant.exercise, seeds),
+        reference.inputs(key.exercise, seeds),
+    )
     try:
-        with contained(), limited(SECONDS):
-            seen = [key.exercise.observe(_answer(mutant, key.exercise), one) for one in given]
+        with contain(), limit_time(SECONDS):
+            observations = [key.exercise.observe(_answer(mutant, key.exercise), one) for one in inputs]
     except (TimeUp, MemoryError):
-        return GradedMutant(mutant, None, never_ended=True)
-    return GradedMutant(mutant, compare(key.exercise, marking, seen, given))
+        return GradedMutant(mutant, None, is_endless=True)
+    return GradedMutant(mutant, compare(key.exercise, reference_outputs, observations, inputs))
 
 
 def _answer(mutant: Mutant, exercise: Exercise) -> object:
-    namespace = dict(_imported(active_course().notebook_of(exercise.name)))
+    namespace = dict(_run_imports(active_course().notebook_of(exercise.name)))
     try:
         exec(compile(mutant.source, f"<answer: {exercise.name}>", "exec"), namespace)
     except Exception as error:
@@ -290,59 +293,59 @@ def _raises(error: Exception) -> Callable[..., object]:
 
 
 @cache
-def _imported(notebook: str) -> dict[str, Any]:
+def _run_imports(notebook: str) -> dict[str, Any]:
     namespace: dict[str, Any] = {"__name__": "mutant"}
     exec(compile(cells_of(notebook)["imports"], f"<{notebook}: imports>", "exec"), namespace)
     return namespace
 
 
 def run(
-    chosen: list[Mutant], tell: Callable[[int], None] = lambda count: None, workers: int | None = None
+    selection: list[Mutant], tell: Callable[[int], None] = lambda count: None, workers: int | None = None
 ) -> list[GradedMutant]:
     """What becomes of each mutant, in the order given. `tell` is called with how many were graded just now."""
     parts: list[list[Mutant]] = []
-    for mutant in chosen:
+    for mutant in selection:
         if not parts or parts[-1][0].exercise != mutant.exercise or len(parts[-1]) == TOGETHER:
             parts.append([])
         parts[-1].append(mutant)
-    done: dict[Mutant, GradedMutant] = {}
+    results: dict[Mutant, GradedMutant] = {}
     with ProcessPoolExecutor(workers or os.cpu_count(), mp_context=forkserver.start()) as pool:
-        asked = [pool.submit(graded, part[0].exercise, part) for part in parts]
-        for future in as_completed(asked):
-            done |= {one.mutant: one for one in future.result()}
+        futures = [pool.submit(grade_mutants, part[0].exercise, part) for part in parts]
+        for future in as_completed(futures):
+            results |= {one.mutant: one for one in future.result()}
             tell(len(future.result()))
-    return [done[mutant] for mutant in chosen]
+    return [results[mutant] for mutant in selection]
 
 
 # Survivors
 
 
-def allowed() -> dict[tuple[str, str], str]:
+def read_reasons() -> dict[tuple[str, str], str]:
     """By exercise and change, why a mutant may survive. The file lists them below their reasons."""
     by_reason: dict[str, dict[str, list[str]]] = json.loads(
         active_course().beside_keys(SURVIVORS).read_text(encoding="utf-8")
     )
     return {
         (exercise, change): reason
-        for reason, listed in by_reason.items()
-        for exercise, changes in listed.items()
+        for reason, changes_by_exercise in by_reason.items()
+        for exercise, changes in changes_by_exercise.items()
         for change in changes
     }
 
 
-def problems(found: list[GradedMutant]) -> list[str]:
+def problems(results: list[GradedMutant]) -> list[str]:
     """Survivors without a reason, and reasons whose mutant was graded and did not survive."""
-    reasons = allowed()
-    listed = []
-    for one in found:
+    reasons = read_reasons()
+    messages = []
+    for one in results:
         reason = reasons.get((one.mutant.exercise, one.mutant.change))
-        if one.survived and not reason:
-            listed.append(f"{one.mutant.exercise}: earns full marks with {one.mutant.change}")
-        elif reason and not one.survived:
-            listed.append(
+        if one.is_survivor and not reason:
+            messages.append(f"{one.mutant.exercise}: earns full marks with {one.mutant.change}")
+        elif reason and not one.is_survivor:
+            messages.append(
                 f"{one.mutant.exercise}: is listed among the survivors but does not survive: {one.mutant.change}"
             )
-    return listed
+    return messages
 
 
 def all_of(names: Iterable[str]) -> list[Mutant]:

@@ -30,19 +30,19 @@ def autograde(class_folder: ClassFolder, assignment: str, student: str | None = 
     if student:
         command.append(f"--student={student}")
     environment = os.environ | {"AUTOGRADER_GRADING": str(class_folder.path.resolve()), "FFNLAB_STRICT": "0"}
-    done = subprocess.run(
+    process = subprocess.run(
         command, cwd=root(), env=environment, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
     )
-    return done.stdout + done.stderr
+    return process.stdout + process.stderr
 
 
 def scores(class_folder: ClassFolder, assignment: str) -> dict[str, dict[str, float]]:
     """Every student's automatic scores by exercise, as nbgrader's gradebook holds them; cells graded by hand are left out."""
     with gradebook.Book(class_folder) as book:
-        found = book.scores(assignment)
+        gradebook_scores = book.scores(assignment)
     return {
         student: {
             name.removeprefix("check-"): score or 0.0 for name, score in grades.items() if name.startswith("check-")
         }
-        for student, grades in found.items()
+        for student, grades in gradebook_scores.items()
     }

@@ -61,8 +61,8 @@ def make(
 
     The same seed gives the same class.
     """
-    chosen = only or assignments()
-    for assignment in chosen:
+    assignment_names = only or assignments()
+    for assignment in assignment_names:
         if not release(assignment).is_file():
             raise UserError(f"course/{assignment} has not been built: run `make build` first")
     if class_folder.submitted.exists():
@@ -71,7 +71,7 @@ def make(
         f"{FIRST[i % len(FIRST)].lower()}{i // len(FIRST) or ''}".translate(str.maketrans("éë", "ee"))
         for i in range(students)
     ]
-    for assignment in chosen:
+    for assignment in assignment_names:
         blank = json.loads(release(assignment).read_text(encoding="utf-8"))
         guide = keys.of_notebook(assignment)
         for index, name in enumerate(names):
@@ -97,12 +97,12 @@ def forget(class_folder: ClassFolder) -> None:
 def submission(blank: Notebook, guide: list[Key], index: int, rng: random.Random, odd: bool = True) -> str:
     """One student's notebook as text. The first few show one thing each; then come mixtures."""
     if index == 0:
-        return _text(filled(blank, {key.exercise.name: rng.choice(key.rights).source for key in guide}))
+        return _text(fill(blank, {key.exercise.name: rng.choice(key.rights).source for key in guide}))
     if index == 1:
         return _text(blank)
     if index == 2:
-        return _text(filled(blank, {key.exercise.name: rng.choice(key.mistakes).source for key in guide}))
-    notebook = filled(blank, _mixture(guide, rng))
+        return _text(fill(blank, {key.exercise.name: rng.choice(key.mistakes).source for key in guide}))
+    notebook = fill(blank, _mixture(guide, rng))
     if not odd:
         return _text(notebook)
     if index - 3 < len(ODD):
@@ -135,7 +135,7 @@ def _with_words(blank: Notebook, assignment: str, index: int, seed: int) -> Note
     return notebook
 
 
-def filled(blank: Notebook, answers: Answers) -> Notebook:
+def fill(blank: Notebook, answers: Answers) -> Notebook:
     """A notebook with these answers typed into the cells of their exercises."""
     notebook = copy.deepcopy(blank)
     for cell in notebook["cells"]:
@@ -145,14 +145,14 @@ def filled(blank: Notebook, answers: Answers) -> Notebook:
     return notebook
 
 
-def _deleted(notebook: Notebook) -> Notebook:
+def _delete_last_cell(notebook: Notebook) -> Notebook:
     """The last exercise's cell was deleted."""
     place = max(i for i, cell in enumerate(notebook["cells"]) if _is_solution(cell))
     del notebook["cells"][place]
     return notebook
 
 
-def _duplicated(notebook: Notebook) -> Notebook:
+def _duplicate_cell(notebook: Notebook) -> Notebook:
     """An exercise's cell was copied, with its metadata."""
     place = next(i for i, cell in enumerate(notebook["cells"]) if _is_solution(cell))
     twin = copy.deepcopy(notebook["cells"][place]) | {"id": "a-copy"}
@@ -160,7 +160,7 @@ def _duplicated(notebook: Notebook) -> Notebook:
     return notebook
 
 
-def _reordered(notebook: Notebook) -> Notebook:
+def _reorder_cells(notebook: Notebook) -> Notebook:
     """Two exercises' cells have changed places."""
     places = [i for i, cell in enumerate(notebook["cells"]) if _is_solution(cell)][:2]
     if len(places) == 2:
@@ -170,7 +170,7 @@ def _reordered(notebook: Notebook) -> Notebook:
     return notebook
 
 
-def _ungraded(notebook: Notebook) -> Notebook:
+def _switch_off_grade(notebook: Notebook) -> Notebook:
     """The `grade` flag of a check was switched off."""
     for cell in notebook["cells"]:
         if cell["metadata"].get("nbgrader", {}).get("grade") and not _is_solution(cell):
@@ -187,7 +187,13 @@ def _warns(notebook: Notebook) -> Notebook:
     return notebook
 
 
-ODD: list[Callable[[Notebook], Notebook]] = [_deleted, _duplicated, _reordered, _ungraded, _warns]
+ODD: list[Callable[[Notebook], Notebook]] = [
+    _delete_last_cell,
+    _duplicate_cell,
+    _reorder_cells,
+    _switch_off_grade,
+    _warns,
+]
 
 
 def _is_solution(cell: dict[str, Any]) -> bool:

@@ -9,9 +9,9 @@ from autograder.authoring import build, minutes
 from ffnlab.diagnosis.recognition import is_question
 from ffnlab.registry import active_course
 
-SHOWN = re.compile(r"```.*?```|<[^>]+>", re.S)  # blocks of code, tags
+MARKUP = re.compile(r"```.*?```|<[^>]+>", re.S)  # blocks of code, tags
 BOARD = re.compile(r"play\((?:lambda: )?(\w+)\.")
-NOT_READ = re.compile(
+NOT_PROSE = re.compile(
     r"```.*?```|`[^`\n]*`|\$\$.*?\$\$|\$[^$\n]*\$|\]\([^)\s]*\)|<[^>]+>", re.S
 )  # code, formulas, addresses, tags
 
@@ -50,40 +50,40 @@ BUDGET = NotebookSize(
 
 def measure(assignment: str) -> NotebookSize:
     """What is in a notebook."""
-    asked = {exercise.name: is_question(exercise) for exercise in active_course().exercises_of(assignment)}
+    question_flags = {exercise.name: is_question(exercise) for exercise in active_course().exercises_of(assignment)}
     parts = list(minutes.parts(assignment))
     texts = [part for part in parts if part.is_text]
-    read = [*texts, *(part for part in parts if part.source.startswith("veil("))]
-    words = sum(map(_words, read))
-    shown = [part.source for part in parts if part.is_demo]
-    announced = [part.path for part in texts if part.announced and not part.announced["question"]]
+    prose = [*texts, *(part for part in parts if part.source.startswith("veil("))]
+    words = sum(map(_words, prose))
+    demo_sources = [part.source for part in parts if part.is_demo]
+    exercise_paths = [part.path for part in texts if part.announcement and not part.announcement["question"]]
     return NotebookSize(
         cells=len(build.notebook_of(assignment).cells),
         words=words,
-        core_words=sum(_words(part) for part in read if part.path == "core"),
-        guesses=sum("predict(" in source for source in shown),
-        figures=len({_shown_by(source) for source in shown if minutes.is_figure(source)}),
-        core_exercises=announced.count("core"),
-        exercises=len(announced),
-        questions=list(asked.values()).count(True),
-        brackets=sum(NOT_READ.sub(" ", part.source).count("(") for part in texts) / max(words, 1) * 1000,
+        core_words=sum(_words(part) for part in prose if part.path == "core"),
+        guesses=sum("predict(" in source for source in demo_sources),
+        figures=len({_identify_figure(source) for source in demo_sources if minutes.is_figure(source)}),
+        core_exercises=exercise_paths.count("core"),
+        exercises=len(exercise_paths),
+        questions=list(question_flags.values()).count(True),
+        brackets=sum(NOT_PROSE.sub(" ", part.source).count("(") for part in texts) / max(words, 1) * 1000,
     )
 
 
-def _shown_by(source: str) -> str:
+def _identify_figure(source: str) -> str:
     """The module of a board; of a figure, the whole call."""
     board = BOARD.match(source)
     return board[1] if board else source
 
 
 def _words(part: minutes.Part) -> int:
-    return sum(any(map(str.isalnum, word)) for word in SHOWN.sub(" ", part.source).split())
+    return sum(any(map(str.isalnum, word)) for word in MARKUP.sub(" ", part.source).split())
 
 
 def beyond(size: NotebookSize) -> list[str]:
     """What exceeds the budget, each in a few words: "4576 words (2800)"."""
     return [
-        f"{found:.0f} {field.replace('_', ' ')} ({most:.0f})"
-        for field, found, most in zip(NotebookSize._fields, size, BUDGET, strict=True)
-        if found > most
+        f"{count:.0f} {field.replace('_', ' ')} ({most:.0f})"
+        for field, count, most in zip(NotebookSize._fields, size, BUDGET, strict=True)
+        if count > most
     ]

@@ -64,24 +64,25 @@ def scores(name: str, number: int) -> Scores:
     return {answer.name: (verdict.points, verdict.mistake or "") for answer, verdict in verdicts}
 
 
-def unstable(name: str, found: dict[int, Scores]) -> list[Unstable]:
+def unstable(name: str, scores_by_secret: dict[int, Scores]) -> list[Unstable]:
     """What differs between the secrets (by number), and what a kept answer must not get on any."""
     key = keys.find(name)
     most = key.exercise.points
-    listed = []
-    for kept in reference.all_answers(key):
-        got = {number: found[number][kept.name] for number in sorted(found)}
-        kinds = sorted(set(got.values()), key=list(got.values()).index)
+    problems = []
+    for answer in reference.all_answers(key):
+        results = {number: scores_by_secret[number][answer.name] for number in sorted(scores_by_secret)}
+        kinds = sorted(set(results.values()), key=list(results.values()).index)
         if len(kinds) > 1:
             what = "; ".join(
-                f"{_describe(kind)} on {sum(1 for g in got.values() if g == kind)} of {len(got)}" for kind in kinds
+                f"{_describe(kind)} on {sum(1 for g in results.values() if g == kind)} of {len(results)}"
+                for kind in kinds
             )
-            listed.append(Unstable(name, kept.name, what))
-        elif kept.kind == "right" and kinds[0][0] != most:
-            listed.append(Unstable(name, kept.name, f"a right answer gets {_describe(kinds[0])}"))
-        elif kept.kind == "mistake" and (0 < most <= kinds[0][0] or kinds[0][1] != kept.mistake):
-            listed.append(Unstable(name, kept.name, f"a mistake gets {_describe(kinds[0])}"))
-    return listed
+            problems.append(Unstable(name, answer.name, what))
+        elif answer.kind == "right" and kinds[0][0] != most:
+            problems.append(Unstable(name, answer.name, f"a right answer gets {_describe(kinds[0])}"))
+        elif answer.kind == "mistake" and (0 < most <= kinds[0][0] or kinds[0][1] != answer.mistake):
+            problems.append(Unstable(name, answer.name, f"a mistake gets {_describe(kinds[0])}"))
+    return problems
 
 
 def _describe(kind: tuple[float, str]) -> str:
@@ -90,21 +91,21 @@ def _describe(kind: tuple[float, str]) -> str:
 
 
 def grade_on_all(
-    chosen: list[str], tell: Callable[[], None] = lambda: None, workers: int | None = None
+    names: list[str], tell: Callable[[], None] = lambda: None, workers: int | None = None
 ) -> dict[str, dict[int, Scores]]:
     """By exercise and secret, what the kept answers of the chosen exercises get. `tell` is called for each exercise and secret that is done."""
     context = forkserver.start()
-    found: dict[str, dict[int, Scores]] = {name: {} for name in chosen}
+    results: dict[str, dict[int, Scores]] = {name: {} for name in names}
     with ProcessPoolExecutor(workers or os.cpu_count(), mp_context=context) as pool:
-        asked = {pool.submit(scores, name, number): (name, number) for name in chosen for number in range(SECRETS)}
-        for future in as_completed(asked):
-            name, number = asked[future]
-            found[name][number] = future.result()
+        futures = {pool.submit(scores, name, number): (name, number) for name in names for number in range(SECRETS)}
+        for future in as_completed(futures):
+            name, number = futures[future]
+            results[name][number] = future.result()
             tell()
-    return found
+    return results
 
 
-def recorded() -> dict[str, dict[str, Any]]:
+def read_record() -> dict[str, dict[str, Any]]:
     """By exercise, the version that was tried and what its kept answers got; empty where nothing was."""
     try:
         return dict(json.loads(active_course().beside_keys(RECORD).read_text(encoding="utf-8")))
@@ -112,22 +113,22 @@ def recorded() -> dict[str, dict[str, Any]]:
         return {}
 
 
-def outdated(notebooks: Iterable[str] | None = None) -> Iterator[str]:
+def find_outdated(notebooks: Iterable[str] | None = None) -> Iterator[str]:
     """The exercises of these notebooks (of all, if none are given) that are not as they were when they were tried, and those that never were."""
-    record = recorded()
+    record = read_record()
     for exercise in chain.from_iterable(map(active_course().exercises_of, notebooks or active_course().notebooks)):
         if record.get(exercise.name, {}).get("version") != version(exercise.name):
             yield exercise.name
 
 
-def save(found: Mapping[str, Mapping[int, Scores]]) -> None:
+def save(results: Mapping[str, Mapping[int, Scores]]) -> None:
     """Record what the kept answers of exercises get, the same on every secret."""
-    record = recorded()
-    for name, by_secret in found.items():
-        answers = {answer: list(got) for answer, got in by_secret[0].items()}
+    record = read_record()
+    for name, by_secret in results.items():
+        answers = {answer: list(score) for answer, score in by_secret[0].items()}
         record[name] = {"version": version(name), "secrets": SECRETS, "answers": answers}
-    ordered = {name: record[name] for name in active_course().exercises if name in record}
-    replace(active_course().beside_keys(RECORD), json.dumps(ordered, indent=1, ensure_ascii=False) + "\n", mode=0o644)
+    entries = {name: record[name] for name in active_course().exercises if name in record}
+    replace(active_course().beside_keys(RECORD), json.dumps(entries, indent=1, ensure_ascii=False) + "\n", mode=0o644)
 
 
 MAKERS = (Exercise.__name__, Key.__name__, "question")  # what an exercise and its key begin with
@@ -145,24 +146,26 @@ def version(name: str) -> str:
 
 
 class _Statement(NamedTuple):
-    """A statement of a module. owner: the exercise that it is about; "" where it may be about several. bound, used: names."""
+    """A statement of a module. owner: the exercise that it is about; "" where it may be about several. bindings, uses: names."""
 
     node: ast.stmt
     owner: str
-    bound: frozenset[str]
-    used: frozenset[str]
+    bindings: frozenset[str]
+    uses: frozenset[str]
 
 
 def _text_of(path: Path, name: str) -> str:
     """The statements of a file that decide about one exercise: its own, those that these use, and those that are about none and bind no name."""
     statements = _statements(path)
-    chosen = {one for one in statements if one.owner == name or not (one.owner or one.bound or _is_text(one.node))}
+    selection = {
+        one for one in statements if one.owner == name or not (one.owner or one.bindings or _is_text(one.node))
+    }
     while True:
-        used = frozenset().union(*(one.used for one in chosen))
-        more = {one for one in statements if not one.owner and used & one.bound} - chosen
+        uses = frozenset().union(*(one.uses for one in selection))
+        more = {one for one in statements if not one.owner and uses & one.bindings} - selection
         if not more:
-            return "\n".join(_unparsed(one, used) for one in statements if one in chosen)
-        chosen |= more
+            return "\n".join(_unparse(one, uses) for one in statements if one in selection)
+        selection |= more
 
 
 def _is_about(path: Path, name: str) -> bool:
@@ -176,12 +179,12 @@ def _is_text(node: ast.stmt) -> bool:
 
 
 @cache
-def _unparsed(statement: _Statement, used: frozenset[str]) -> str:
+def _unparse(statement: _Statement, uses: frozenset[str]) -> str:
     """A statement as text; of an import, what is used of it."""
     node = statement.node
     if isinstance(node, ast.Import | ast.ImportFrom):
         node = copy(node)
-        node.names = [alias for alias in node.names if _name_of(alias) in used]
+        node.names = [alias for alias in node.names if _name_of(alias) in uses]
     return ast.unparse(node)
 
 
@@ -202,20 +205,20 @@ def _parse(source: str) -> list[_Statement]:
 def _statement(node: ast.stmt, owners: dict[str, str]) -> _Statement:
     """owners: by variable, the exercise that it stands for, so far; this statement may add one."""
     names = [one for one in ast.walk(node) if isinstance(one, ast.Name)]
-    used = frozenset(one.id for one in names)
+    uses = frozenset(one.id for one in names)
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         about = {owners.get(_root_of(call), "") for call in node.decorator_list}
-        return _Statement(node, about.pop() if len(about) == 1 else "", frozenset({node.name}), used)
+        return _Statement(node, about.pop() if len(about) == 1 else "", frozenset({node.name}), uses)
     if isinstance(node, ast.Import | ast.ImportFrom):
-        return _Statement(node, "", frozenset(map(_name_of, node.names)), used)
-    bound = frozenset(one.id for one in names if isinstance(one.ctx, ast.Store))
+        return _Statement(node, "", frozenset(map(_name_of, node.names)), uses)
+    bindings = frozenset(one.id for one in names if isinstance(one.ctx, ast.Store))
     owner = owners.get(_root_of(node.value), "") if isinstance(node, ast.Expr) else ""
     if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and node.value.args:
         maker = node.value.func
         if isinstance(maker, ast.Name) and maker.id in MAKERS:
             owner = _name_in(node.value.args[0])
-            owners |= dict.fromkeys(bound, owner)
-    return _Statement(node, owner, bound, used)
+            owners |= dict.fromkeys(bindings, owner)
+    return _Statement(node, owner, bindings, uses)
 
 
 def _name_in(first: ast.expr) -> str:

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 WIDTH = 720  # CSS pixels
-DRAWN_FROM = Path(__file__).with_suffix(".json")
+SOURCE_HASHES = Path(__file__).with_suffix(".json")
 PROMISE = "The other half of the Transformer"  # the title of the site's front page
-PREVIEWED = "creek_switch"  # the board of the front page
+PREVIEW_BOARD = "creek_switch"  # the board of the front page
 PREVIEW_FILE = Path(__file__).parents[1] / "site" / "static" / "preview.png"
 PREVIEW_SIZE = (1200, 630)  # CSS pixels: what those who show links ask for
 PREVIEW = """<!doctype html><html><body style="margin: 0; padding: 32px 114px; background: #fff; font-family: system-ui, sans-serif">
@@ -72,52 +72,52 @@ def draw(board: Board, browser: Browser) -> str:
 def draw_preview(browser: Browser) -> bytes:
     """What a message with a link to the site shows: its promise over the board of the front page, as PNG."""
     page = browser.new_page(viewport={"width": PREVIEW_SIZE[0], "height": PREVIEW_SIZE[1]}, reduced_motion="reduce")
-    page.set_content(PREVIEW.format(title=PROMISE, board=boards.html(BOARDS[PREVIEWED]())))
+    page.set_content(PREVIEW.format(title=PROMISE, board=boards.html(BOARDS[PREVIEW_BOARD]())))
     page.locator("section.ffp").wait_for()
     picture = page.screenshot()
     page.close()
     return picture
 
 
-def drawn_from(board: Board) -> str:
+def hash_sources(board: Board) -> str:
     """A hash of all that the still of a board shows: its script and sheet, its data, and how it is drawn."""
     return _hash(
         boards.script(board.module), boards.css(board.module), WIDTH, STILL, board.spec(state=board.still_state)
     )
 
 
-def _hash(*said: Any) -> str:
-    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
+def _hash(*parts: Any) -> str:
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def _preview_drawn_from() -> str:
-    return _hash(drawn_from(BOARDS[PREVIEWED]()), PREVIEW, PREVIEW_SIZE, PROMISE)
+def _hash_preview_sources() -> str:
+    return _hash(hash_sources(BOARDS[PREVIEW_BOARD]()), PREVIEW, PREVIEW_SIZE, PROMISE)
 
 
-def outdated(files: Collection[Path] | None = None) -> list[str]:
+def find_outdated(files: Collection[Path] | None = None) -> list[str]:
     """The boards whose stills are not there or were drawn from something else; of those whose own script is among `files`, where some are given."""
-    known = _known()
+    hashes = _read_source_hashes()
     return [
         name
         for name, board in _with_still().items()
         if (files is None or board.module.resolve() in files)
-        and not (board.still and board.still.is_file() and known.get(name) == drawn_from(board))
+        and not (board.still and board.still.is_file() and hashes.get(name) == hash_sources(board))
     ]
 
 
 def is_preview_outdated() -> bool:
     """Whether the site's preview picture is not there or was drawn from something else."""
-    return not PREVIEW_FILE.is_file() or _known().get(PREVIEW_FILE.name) != _preview_drawn_from()
+    return not PREVIEW_FILE.is_file() or _read_source_hashes().get(PREVIEW_FILE.name) != _hash_preview_sources()
 
 
 def _with_still() -> dict[str, Board]:
-    made = {name: make() for name, make in BOARDS.items()}
-    return {name: board for name, board in made.items() if board.still}
+    all_boards = {name: make() for name, make in BOARDS.items()}
+    return {name: board for name, board in all_boards.items() if board.still}
 
 
-def _known() -> dict[str, str]:
+def _read_source_hashes() -> dict[str, str]:
     """By board, what its still was drawn from."""
-    return dict(json.loads(DRAWN_FROM.read_text(encoding="utf-8"))) if DRAWN_FROM.is_file() else {}
+    return dict(json.loads(SOURCE_HASHES.read_text(encoding="utf-8"))) if SOURCE_HASHES.is_file() else {}
 
 
 def write(names: list[str]) -> list[str]:
@@ -129,26 +129,26 @@ def write(names: list[str]) -> list[str]:
     unknown = [name for name in names if name not in BOARDS]
     if unknown:
         raise UserError(f"there is no board called {unknown[0]!r}; there are {', '.join(BOARDS)}")
-    wanted, preview = names or outdated(), not names and is_preview_outdated()
-    if not wanted and not preview:
+    selection, preview = names or find_outdated(), not names and is_preview_outdated()
+    if not selection and not preview:
         return []
-    changed, known, stills = [], _known(), _with_still()
+    changes, hashes, stills = [], _read_source_hashes(), _with_still()
     with _browser() as browser:
-        for name in wanted:
+        for name in selection:
             if not (board := stills.get(name)) or not (file := board.still):
                 continue
             svg = draw(board, browser)
-            known[name] = drawn_from(board)
+            hashes[name] = hash_sources(board)
             if not file.is_file() or file.read_text(encoding="utf-8") != svg:
                 file.write_text(svg, encoding="utf-8")
-                changed.append(name)
+                changes.append(name)
         if preview:
             replace(PREVIEW_FILE, draw_preview(browser))
-            known[PREVIEW_FILE.name] = _preview_drawn_from()
-            changed.append(PREVIEW_FILE.name)
-    kept = {name: known[name] for name in (*stills, PREVIEW_FILE.name) if name in known}
-    replace(DRAWN_FROM, json.dumps(kept, indent=1) + "\n")
-    return changed
+            hashes[PREVIEW_FILE.name] = _hash_preview_sources()
+            changes.append(PREVIEW_FILE.name)
+    record = {name: hashes[name] for name in (*stills, PREVIEW_FILE.name) if name in hashes}
+    replace(SOURCE_HASHES, json.dumps(record, indent=1) + "\n")
+    return changes
 
 
 @contextmanager

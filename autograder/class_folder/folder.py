@@ -48,9 +48,9 @@ class ClassFolder:
 
     @property
     def db_url(self) -> str:
-        given = self.database or os.environ.get("AUTOGRADER_DB_URL") or ""
-        given = re.sub("^postgres://", "postgresql://", given)  # most hosts print what SQLAlchemy does not read
-        return given or f"sqlite:///{self.path.resolve() / 'gradebook.db'}"
+        url = self.database or os.environ.get("AUTOGRADER_DB_URL") or ""
+        url = re.sub("^postgres://", "postgresql://", url)  # most hosts print what SQLAlchemy does not read
+        return url or f"sqlite:///{self.path.resolve() / 'gradebook.db'}"
 
     @property
     def draws(self) -> Path:
@@ -63,7 +63,7 @@ class ClassFolder:
 
 
 LOCK = ".lock"
-KEPT = (
+PRIVATE_NAMES = (
     "autograded", "collected", "feedback", "uploads", ".markings", "hidden_draws.json", "grading.log", "gradebook.db",
     "report.html", "roster.csv",
 )  # fmt: skip
@@ -104,7 +104,7 @@ def class_lock(class_folder: ClassFolder, tell: Callable[[str], None] = lambda t
 
 def close_to_others(class_folder: ClassFolder) -> None:
     """Close what an earlier version, nbgrader or a person has left open in a class's folder."""
-    for path in (class_folder.path, *(class_folder.path / name for name in KEPT)):
+    for path in (class_folder.path, *(class_folder.path / name for name in PRIVATE_NAMES)):
         if path.exists() and path.stat().st_mode & 0o077 and (path == class_folder.path or not path.is_symlink()):
             path.chmod(0o700 if path.is_dir() else 0o600)
 
@@ -135,8 +135,8 @@ def _path_of_lock_elsewhere(class_folder: ClassFolder) -> Path:
     """The file to lock for a class whose own folder can't: on this machine's disk, for this user alone, and still there after they have logged out."""
     place = Path(tempfile.gettempdir(), f"autograder-{os.geteuid()}")
     place.mkdir(mode=0o700, exist_ok=True)
-    found = place.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
+    status = place.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o077:
         raise UserError(f"{place} should hold the lock of {class_folder.path}, but others can write there: remove it")
     name = hashlib.sha256(os.fsencode(os.path.realpath(class_folder.path))).hexdigest()[:32]
     return place / f"{name}.lock"

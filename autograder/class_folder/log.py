@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from autograder.class_folder.folder import ClassFolder
 from autograder.engine.graded import GradedSubmission
-from autograder.files import appending, errors_of
+from autograder.files import append_to, errors_of
 from ffnlab.checking.verdict import Outcome
 from ffnlab.untrusted_text import in_a_line
 
@@ -24,17 +24,19 @@ class LogLine:
 
     at: str
     student: str
-    graded: GradedSubmission
+    graded_submission: GradedSubmission
 
     def __str__(self) -> str:
         """When, who, what, points, seconds, how the exercises ended, the named mistakes, remarks; nothing of the student's unescaped."""
-        graded = self.graded
-        counts = Counter(verdict.outcome for verdict in graded.verdicts.values())
-        ended = ", ".join(f"{counts[outcome]} {outcome}" for outcome in Outcome if counts[outcome])
-        named = ", ".join(f"{name}: {verdict.mistake}" for name, verdict in graded.verdicts.items() if verdict.mistake)
+        graded_submission = self.graded_submission
+        counts = Counter(verdict.outcome for verdict in graded_submission.verdicts.values())
+        outcomes = ", ".join(f"{counts[outcome]} {outcome}" for outcome in Outcome if counts[outcome])
+        mistakes = ", ".join(
+            f"{name}: {verdict.mistake}" for name, verdict in graded_submission.verdicts.items() if verdict.mistake
+        )
         parts = [
-            self.at, self.student, graded.assignment, f"{graded.points:g}/{graded.max_points:g}", f"{graded.seconds:.2f} s", ended, named,
-            "; ".join(graded.remarks),
+            self.at, self.student, graded_submission.assignment, f"{graded_submission.points:g}/{graded_submission.max_points:g}",
+            f"{graded_submission.seconds:.2f} s", outcomes, mistakes, "; ".join(graded_submission.remarks),
         ]  # fmt: skip
         return SPACE.join(in_a_line(part, 1000) for part in parts if part)
 
@@ -43,7 +45,7 @@ class LogLine:
 def open_log(class_folder: ClassFolder) -> Iterator[Callable[[Iterable[LogLine]], None]]:
     """A function that appends lines to the class's log; they are on the disk afterwards."""
     path = class_folder.path / FILE
-    with appending(path) as file:
+    with append_to(path) as file:
 
         def write(lines: Iterable[LogLine]) -> None:
             with errors_of(path):

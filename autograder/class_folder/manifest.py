@@ -95,26 +95,26 @@ class Manifest:
         Raises:
             UserError: it can't be read.
         """
-        path, found = _path(class_folder, assignment), cls(assignment)
+        path, manifest = _path(class_folder, assignment), cls(assignment)
         if not path.exists():
-            return found
+            return manifest
         try:
-            data = _STORED.validate_json(path.read_bytes(), strict=True)
+            data = _CONTENT.validate_json(path.read_bytes(), strict=True)
             for record in data.files:
-                found.add(record)
-            found.placing = data.placing
+                manifest.add(record)
+            manifest.placing = data.placing
         except (OSError, ValueError) as error:  # pydantic's ValidationError is one
             raise UserError(
                 f"{path} can't be read ({type(error).__name__}): put back a copy of it, or remove {path.parent} and collect its exports again. "
                 "Without it nothing can be given back to the LMS"
             ) from None
-        return found
+        return manifest
 
     def save(self, class_folder: ClassFolder) -> None:
         """Write it whole or not at all, where it has changed."""
         path = _path(class_folder, self.assignment)
-        listed = [asdict(record) for student in sorted(self.records) for record in self.records[student]]
-        data = {"format": FORMAT, "assignment": self.assignment, "placing": self.placing, "files": listed}
+        entries = [asdict(record) for student in sorted(self.records) for record in self.records[student]]
+        data = {"format": FORMAT, "assignment": self.assignment, "placing": self.placing, "files": entries}
         text = json.dumps(data, indent=1, ensure_ascii=True)
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
             write_private(path, text)
@@ -124,19 +124,19 @@ class Manifest:
 
     def date(self, record: Record, at: str) -> None:
         """Write down when an attempt was handed in, as is known now."""
-        listed = self.records[record.student]
-        listed[listed.index(record)] = replace(record, at=at)
+        records = self.records[record.student]
+        records[records.index(record)] = replace(record, at=at)
         if latest := self.latest(record.student):
             self.placing[record.student] = latest.number
 
     def withdraw(self, record: Record) -> None:
         """Take an attempt from a student whose it is not; an earlier one comes in its place in submitted/, or nothing does."""
-        listed = self.records[record.student]
-        listed[listed.index(record)] = replace(record, attempt=0, withdrawn=True)
+        records = self.records[record.student]
+        records[records.index(record)] = replace(record, attempt=0, withdrawn=True)
         latest = self.latest(record.student)
         self.placing[record.student] = latest.number if latest else NOTHING
 
-    def withdrawn(self, student: str) -> set[str]:
+    def find_withdrawals(self, student: str) -> set[str]:
         """The SHA-256 of what was taken from a student, and is no attempt of theirs in another way."""
         records = self.records.get(student, ())
         own = {record.sha256 for record in records if record.attempt}
@@ -179,7 +179,7 @@ class Manifest:
 
 
 @dataclass
-class _Stored:
+class _Content:
     """What the file holds."""
 
     format: Literal[1]
@@ -188,7 +188,7 @@ class _Stored:
     files: list[Record]
 
 
-_STORED = TypeAdapter(_Stored)
+_CONTENT = TypeAdapter(_Content)
 
 
 def lateness(class_folder: ClassFolder, assignment: str) -> dict[tuple[str, str], bool]:
@@ -197,18 +197,18 @@ def lateness(class_folder: ClassFolder, assignment: str) -> dict[tuple[str, str]
     Raises:
         UserError: the manifest can't be read.
     """
-    path, marking = (
+    path, system_names = (
         _path(class_folder, assignment),
         [system.name for system in SYSTEMS.values() if system.marks_lateness],
     )
     content = path.read_bytes() if path.is_file() else b""
-    if not any(f'"{name}"'.encode() in content for name in marking):  # to parse a large manifest takes a second
+    if not any(f'"{name}"'.encode() in content for name in system_names):  # to parse a large manifest takes a second
         return {}
     records = (record for those in Manifest.load(class_folder, assignment).records.values() for record in those)
     return {
         (record.student, record.sha256): record.late
         for record in records
-        if record.attempt and record.system in marking and not record.at
+        if record.attempt and record.system in system_names and not record.at
     }
 
 

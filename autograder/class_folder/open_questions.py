@@ -51,18 +51,18 @@ class OpenQuestion:
 
 
 @dataclass
-class SettledQuestions:
-    """What people have settled so far. unfilled: matters of earlier runs that nobody has."""
+class OpenQuestions:
+    """What people have settled so far. blanks: matters of earlier runs that nobody has."""
 
-    filled: list[OpenQuestion] = field(default_factory=list)
-    unfilled: list[OpenQuestion] = field(default_factory=list)
+    answers: list[OpenQuestion] = field(default_factory=list)
+    blanks: list[OpenQuestion] = field(default_factory=list)
 
     @classmethod
-    def load(cls, class_folder: ClassFolder) -> SettledQuestions:
+    def load(cls, class_folder: ClassFolder) -> OpenQuestions:
         """What stands in the file; nothing where there is none. Raises UserError: it can't be used."""
-        path, found = _path(class_folder), cls()
+        path, questions = _path(class_folder), cls()
         if not path.exists():
-            return found
+            return questions
         sheet = Sheet.read(path)
         titles = [title.strip().lower() for title in sheet.header]
         if missing := [title for title in COLUMNS if title not in titles]:
@@ -73,15 +73,15 @@ class SettledQuestions:
             if cells["leave"].casefold() in NO:
                 cells["leave"] = ""
             matter = OpenQuestion(**cells, line=row.line)
-            (found.filled if matter.is_filled else found.unfilled).append(matter)
-        return found
+            (questions.answers if matter.is_filled else questions.blanks).append(matter)
+        return questions
 
     def save(self, class_folder: ClassFolder, archive: str, open_matters: Sequence[OpenQuestion]) -> Path:
         """Write it anew: what is filled in, what is open in other archives, and what is open in this one. Returns where."""
-        others = [matter for matter in self.unfilled if matter.archive != archive]
+        others = [matter for matter in self.blanks if matter.archive != archive]
         rows = [
             [getattr(matter, title) for title in COLUMNS]
-            for matter in dict.fromkeys((*self.filled, *others, *open_matters))
+            for matter in dict.fromkeys((*self.answers, *others, *open_matters))
         ]
         path, data = _path(class_folder), table(COLUMNS, rows)
         if (rows or path.exists()) and not (path.is_file() and path.read_bytes() == data):
@@ -91,21 +91,21 @@ class SettledQuestions:
     @property
     def files(self) -> set[str]:
         """The files that somebody called a notebook of an assignment."""
-        return {normalize_name(matter.file) for matter in self.filled if matter.assignment}
+        return {normalize_name(matter.file) for matter in self.answers if matter.assignment}
 
     def student(self, system: str, who: str) -> OpenQuestion | None:
         """The line in which somebody wrote whose all files of this token are."""
-        named = [m for m in self.filled if (m.system, m.who) == (system, who) and m.student]
-        return named[-1] if named else None
+        matches = [m for m in self.answers if (m.system, m.who) == (system, who) and m.student]
+        return matches[-1] if matches else None
 
     def assignment(self, system: str, who: str, file: str) -> OpenQuestion | None:
         """The line in which somebody wrote of which assignment this file is the notebook."""
-        said = [m for m in self.filled if m.place == (system, who, normalize_name(file)) and m.assignment]
-        return said[-1] if said else None
+        matches = [m for m in self.answers if m.place == (system, who, normalize_name(file)) and m.assignment]
+        return matches[-1] if matches else None
 
     def is_left(self, system: str, who: str, file: str) -> bool:
         """Whether somebody said that this may stay as it is."""
-        return any(m.place == (system, who, normalize_name(file)) and m.leave for m in self.filled)
+        return any(m.place == (system, who, normalize_name(file)) and m.leave for m in self.answers)
 
 
 def _path(class_folder: ClassFolder) -> Path:

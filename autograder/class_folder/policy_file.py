@@ -22,7 +22,7 @@ from autograder.paths import assignments, release
 from autograder.untrusted_files import YEARS
 from ffnlab.untrusted_text import in_a_line
 
-NOT_COUNTED = ("quiz_*",)  # quizzes can be tried until they are right: they are for learning
+PRACTICE = ("quiz_*",)  # quizzes can be tried until they are right: they are for learning
 DURATION = re.compile(r"(\d{1,4}) ?(minute|hour|day|week)s?")
 LONGEST = timedelta(days=366)
 LONGEST_NUMBER = 1000  # bits; Python writes none with more than 4,300 digits
@@ -44,7 +44,7 @@ def read(text: str, where: str) -> PolicyFile:
     try:
         file = PolicyFile.model_validate(table)
     except ValidationError as error:
-        raise UserError(f"{where}: {_told(error.errors()[0])}") from None
+        raise UserError(f"{where}: {_describe_error(error.errors()[0])}") from None
     for trouble in _troubles(file):
         raise UserError(f"{where}: {trouble}")
     return file
@@ -60,32 +60,32 @@ def by_folder(file: PolicyFile, matches: Callable[[str], Sequence[str]], where: 
     """
 
     def folder(name: str) -> str:
-        found = matches(name)
-        return found[0] if len(found) == 1 else name
+        folders = matches(name)
+        return folders[0] if len(folders) == 1 else name
 
     extensions: dict[str, Any] = {}
-    for name, granted in file.extensions.items():
+    for name, by_notebook in file.extensions.items():
         if folder(name) in extensions:
             raise UserError(
-                f"{where}: extensions.{quoted(name)} and another table of extensions are both about {folder(name)}"
+                f"{where}: extensions.{quote_key(name)} and another table of extensions are both about {folder(name)}"
             )
-        extensions[folder(name)] = granted
+        extensions[folder(name)] = by_notebook
     groups = tuple(
         group.model_copy(update={"students": tuple(dict.fromkeys(map(folder, group.students)))})
         for group in file.groups
     )
-    found = file.model_copy(update={"extensions": extensions, "groups": groups})
-    for trouble in _of_groups(found, assignments()):
+    new_file = file.model_copy(update={"extensions": extensions, "groups": groups})
+    for trouble in _of_groups(new_file, assignments()):
         raise UserError(f"{where}: {trouble}")
-    return found
+    return new_file
 
 
 # Its tables. A field's description is what an error message says was expected.
 
 
 def _duration(value: object) -> timedelta:
-    found = DURATION.fullmatch(value) if isinstance(value, str) else None
-    length = timedelta(**{f"{found[2]}s": int(found[1])}) if found else None
+    match = DURATION.fullmatch(value) if isinstance(value, str) else None
+    length = timedelta(**{f"{match[2]}s": int(match[1])}) if match else None
     if length is None or length > LONGEST:
         raise ValueError
     return length
@@ -171,7 +171,7 @@ class PolicyFile(_Table):
         default=None, description='a time zone such as "Europe/Berlin"'
     )
     notebooks: Names | None = Field(default=None, min_length=1, description="a list of notebooks' names")
-    does_not_count: Names = Field(default=NOT_COUNTED, description='a list of exercises or patterns such as "quiz_*"')
+    does_not_count: Names = Field(default=PRACTICE, description='a list of exercises or patterns such as "quiz_*"')
     extra_credit: Names = Field(default=(), description="a list of exercises or questions")
     grace: Duration = Field(default=timedelta(0), description=LENGTH)
     late: LatePenalty | None = Field(default=None, description="a table")
@@ -195,11 +195,11 @@ class PolicyFile(_Table):
 
 def parts(assignment: str) -> dict[str, float]:
     """The exercises and questions of a notebook, with their points."""
-    found = {exercise.name: exercise.points for exercise in outline.of_notebook(assignment)}
+    points = {exercise.name: exercise.points for exercise in outline.of_notebook(assignment)}
     for cell in template(release(assignment)):
         if cell.kind is Kind.MANUAL:
-            found[cell.name] = float(cell.metadata["nbgrader"]["points"])
-    return found
+            points[cell.name] = float(cell.metadata["nbgrader"]["points"])
+    return points
 
 
 # What can't be, though each value by itself could: a line each.
@@ -213,12 +213,12 @@ def _troubles(file: PolicyFile) -> Iterator[str]:
         yield from _unknown("assignments", name, every)
         if rules.due and _lacks_zone(file, rules.due):
             yield (
-                f"assignments.{name}.due is {as_written(rules.due)}, without a time zone: "
+                f"assignments.{name}.due is {format_value(rules.due)}, without a time zone: "
                 'write time_zone = "Europe/Berlin" at the top of the file, or the offset after the time, as in 2026-11-02T18:00:00+01:00'
             )
-    for student, granted in file.extensions.items():
-        for name, until in granted.items():
-            yield from _of_extension(file, f"extensions.{quoted(student)}", name, until, every)
+    for student, by_notebook in file.extensions.items():
+        for name, until in by_notebook.items():
+            yield from _of_extension(file, f"extensions.{quote_key(student)}", name, until, every)
     yield from _of_patterns(file)
     yield from _of_groups(file, every)
     yield from _of_weights(file, every)
@@ -226,8 +226,8 @@ def _troubles(file: PolicyFile) -> Iterator[str]:
 
 def _unknown(key: str, name: str, notebooks: Sequence[str]) -> Iterator[str]:
     if name not in notebooks:
-        meant = did_you_mean(name, notebooks, as_written) or f"; there are {', '.join(notebooks)}"
-        yield f"{key} names {as_written(name)}, but no notebook has this name{meant}"
+        hint = did_you_mean(name, notebooks, format_value) or f"; there are {', '.join(notebooks)}"
+        yield f"{key} names {format_value(name)}, but no notebook has this name{hint}"
 
 
 def _lacks_zone(file: PolicyFile, at: datetime) -> bool:
@@ -244,64 +244,64 @@ def _of_extension(
     elif isinstance(until, datetime):
         yield f'{key} gives "{name}" one date; for several notebooks, write a text such as "3 days"'
     if isinstance(until, datetime) and _lacks_zone(file, until):
-        yield f"{key}.{name} is {as_written(until)}, without a time zone: set time_zone, or write the offset"
+        yield f"{key}.{name} is {format_value(until)}, without a time zone: set time_zone, or write the offset"
 
 
 def _of_patterns(file: PolicyFile) -> Iterator[str]:
-    given = [("does_not_count", one) for one in file.does_not_count if "does_not_count" in file.model_fields_set]
-    given += [("extra_credit", one) for one in file.extra_credit]
-    if not given:
+    patterns = [("does_not_count", one) for one in file.does_not_count if "does_not_count" in file.model_fields_set]
+    patterns += [("extra_credit", one) for one in file.extra_credit]
+    if not patterns:
         return
     names = [(notebook, part) for notebook in assignments() for part in parts(notebook)]
     short, full = [part for _, part in names], [f"{notebook}/{part}" for notebook, part in names]
-    for key, pattern in given:
+    for key, pattern in patterns:
         if not any(fnmatchcase(one, pattern) for one in (*short, *full)):
-            meant = did_you_mean(pattern, full if "/" in pattern else short, as_written)
-            yield f"{key} has {as_written(pattern)}, but no exercise or question has this name{meant}"
+            hint = did_you_mean(pattern, full if "/" in pattern else short, format_value)
+            yield f"{key} has {format_value(pattern)}, but no exercise or question has this name{hint}"
 
 
 def _of_groups(file: PolicyFile, every: Sequence[str]) -> Iterator[str]:
-    seen: dict[tuple[str, str], int] = {}
+    group_numbers: dict[tuple[str, str], int] = {}
     for number, group in enumerate(file.groups, 1):
         for name in group.notebooks:
             yield from _unknown(f"groups, number {number}, notebooks", name, every)
         for student in group.students:
             for notebook in group.notebooks or every:
-                first = seen.setdefault((student, notebook), number)
+                first = group_numbers.setdefault((student, notebook), number)
                 if first != number:
                     yield f"{student} is in groups number {first} and {number} for {notebook}: keep one of them"
 
 
 def _of_weights(file: PolicyFile, every: Sequence[str]) -> Iterator[str]:
     weights = {name: file.weight_of(name) for name in every if file.notebooks is None or name in file.notebooks}
-    weighted = [name for name, weight in weights.items() if weight is not None]
+    with_weight = [name for name, weight in weights.items() if weight is not None]
     missing = [name for name, weight in weights.items() if weight is None]
-    if weighted and missing:
+    if with_weight and missing:
         yield (
-            f"{weighted[0]} has a weight and {missing[0]} has none: give each notebook one, "
+            f"{with_weight[0]} has a weight and {missing[0]} has none: give each notebook one, "
             "or set `weight` at the top of the file for the rest"
         )
-    elif weighted and not any(weights.values()):
+    elif with_weight and not any(weights.values()):
         yield "every notebook has the weight 0: give at least one a larger weight"
 
 
 # Errors in words.
 
 
-def _told(error: Any) -> str:
+def _describe_error(error: Any) -> str:
     """One line on what pydantic found: the key, what stands there, what was expected."""
     place: tuple[str | int, ...] = tuple(part for part in error["loc"])
     if error["type"] == "extra_forbidden":
         *above, name = place
-        known = list(_at(above)[0].model_fields)
+        field_names = list(_at(above)[0].model_fields)
         where = f"{_key(above)} has " if above else "there is "
-        return f"{where}no key {as_written(str(name))}{did_you_mean(str(name), known, as_written) or '; there are ' + ', '.join(known)}"
+        return f"{where}no key {format_value(str(name))}{did_you_mean(str(name), field_names, format_value) or '; there are ' + ', '.join(field_names)}"
     if error["type"] == "value_error" and str(error["ctx"]["error"]):
         return f"{_key(place)}: {error['ctx']['error']}"
     if error["type"] == "missing":
         return f"{_key(place)} is missing; {_at(place)[1]} was expected"
-    meant = _near_zone(error["input"]) if place == ("time_zone",) and isinstance(error["input"], str) else ""
-    return f"{_key(place)} is {as_written(error['input'])}; {_at(place)[1]} was expected{meant}"
+    hint = _near_zone(error["input"]) if place == ("time_zone",) and isinstance(error["input"], str) else ""
+    return f"{_key(place)} is {format_value(error['input'])}; {_at(place)[1]} was expected{hint}"
 
 
 _TABLES: dict[str | int, type[_Table]] = {"late": LatePenalty, "assignments": AssignmentRules, "groups": TeamRule}
@@ -310,32 +310,32 @@ _TABLES: dict[str | int, type[_Table]] = {"late": LatePenalty, "assignments": As
 def _at(place: Sequence[str | int]) -> tuple[type[_Table], str]:
     """The table that a place in the file is in, or is, and what was expected there."""
     table: type[_Table] = PolicyFile
-    expected = ""
+    description = ""
     for part in place:
         if part in table.model_fields:
-            expected = table.model_fields[str(part)].description or ""
+            description = table.model_fields[str(part)].description or ""
             if part == "extensions":
-                return table, expected if len(place) > 2 else 'a table such as { ASSIGNMENT = "3 days" }'
+                return table, description if len(place) > 2 else 'a table such as { ASSIGNMENT = "3 days" }'
             table = _TABLES.get(part, table)
-    return table, expected
+    return table, description
 
 
 def _key(place: Sequence[str | int]) -> str:
-    said = ""
+    text = ""
     for part in place:
         if isinstance(part, int):
-            said += f", number {part + 1}"
+            text += f", number {part + 1}"
         else:
-            said += f"{'.' if said and not said[-1].isspace() else ''}{quoted(part)}"
-    return said
+            text += f"{'.' if text and not text[-1].isspace() else ''}{quote_key(part)}"
+    return text
 
 
-def quoted(name: str) -> str:
+def quote_key(name: str) -> str:
     """A key as TOML writes it."""
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else as_written(name)
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else format_value(name)
 
 
-def as_written(value: object) -> str:
+def format_value(value: object) -> str:
     """A value as it stands in the file, not longer than a line."""
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -348,13 +348,13 @@ def as_written(value: object) -> str:
     if isinstance(value, (datetime, date, time)):
         return value.isoformat()
     if isinstance(value, (list, tuple)):
-        return in_a_line(f"[{', '.join(map(as_written, value))}]", 80)
+        return in_a_line(f"[{', '.join(map(format_value, value))}]", 80)
     return "a table" if isinstance(value, dict) else in_a_line(str(value), 60)
 
 
 def _near_zone(value: str) -> str:
     """A time zone by its city or something near."""
     cities = {zone.rpartition("/")[2].lower(): zone for zone in sorted(available_timezones()) if "/" in zone}
-    wanted = value.rpartition("/")[2].strip().lower().replace(" ", "_")
-    close = difflib.get_close_matches(wanted, cities, n=1, cutoff=0.6)
-    return f"; did you mean {as_written(cities[close[0]])}?" if close else ""
+    city = value.rpartition("/")[2].strip().lower().replace(" ", "_")
+    close = difflib.get_close_matches(city, cities, n=1, cutoff=0.6)
+    return f"; did you mean {format_value(cities[close[0]])}?" if close else ""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from autograder.class_folder.folder import FOLDER_NAME, RESERVED_NAMES, ClassFolder
 from autograder.errors import UserError
 from autograder.files import write_private
-from autograder.lms import SYSTEMS, has_several, numbered
+from autograder.lms import SYSTEMS, has_several, systems_with_numbers
 from autograder.lms.base import IdScope, Lms
 from autograder.lms.records import Person, letters, words
 from autograder.lms.sheets import Sheet, bare, table
@@ -25,11 +25,11 @@ LONGEST = 128  # characters, of nbgrader's column
 
 def keys() -> list[str]:
     """The columns of ids: each of these is one student's alone."""
-    return ["sis_id", "username", "email", *(one.name for one in numbered())]
+    return ["sis_id", "username", "email", *(one.name for one in systems_with_numbers())]
 
 
 def columns() -> list[str]:
-    return ["student", *NAMES, "sis_id", "username", *(one.name for one in numbered()), "groups", "listed"]
+    return ["student", *NAMES, "sis_id", "username", *(one.name for one in systems_with_numbers()), "groups", "listed"]
 
 
 @dataclass
@@ -77,26 +77,26 @@ class Roster:
         Raises:
             UserError: somebody has edited it into one that can't be used; one line says where.
         """
-        path, found = class_folder.path / FILE, cls()
+        path, roster = class_folder.path / FILE, cls()
         if not path.exists():
-            return found
+            return roster
         sheet = Sheet.read(path)
         titles = [title.strip().lower() for title in sheet.header]
         if titles[:1] != ["student"]:
             raise UserError(f"{path} must begin with the column student: its columns are {sheet.titles}")
-        found.titles = list(dict.fromkeys((*columns(), *(title for title in titles if title))))
+        roster.titles = list(dict.fromkeys((*columns(), *(title for title in titles if title))))
         for row in sheet.rows:
             cells = {title: bare(row[place].strip()) for place, title in enumerate(titles) if row[place].strip()}
             student = cells.pop("student", "")
             if not student and not cells:
                 continue
-            if trouble := found.not_free(student):
+            if trouble := roster.not_free(student):
                 raise UserError(f"{path}, line {row.line}: {trouble}")
             try:
-                found._add(Student(student, cells))
+                roster._add(Student(student, cells))
             except Doubtful as doubt:
                 raise UserError(f"{path}, line {row.line}: {doubt}") from None
-        return found
+        return roster
 
     def save(self, class_folder: ClassFolder) -> None:
         """Write it, for its owner alone, where it has changed."""
@@ -122,17 +122,17 @@ class Roster:
 
     def _enter(self, student: Student) -> None:
         """Enter a student's ids. Raises Doubtful, and enters none, where one is somebody else's."""
-        wanted = {("student", student.id.casefold()): student.id}
-        wanted |= {(key, _plain(key, text)): student.id for key in keys() for text in student.ids(key)}
-        for (key, text), owner in wanted.items():
+        entries = {("student", student.id.casefold()): student.id}
+        entries |= {(key, _plain(key, text)): student.id for key in keys() for text in student.ids(key)}
+        for (key, text), owner in entries.items():
             if self._index.get((key, text), owner) != owner:
                 raise Doubtful(f"{key} {in_a_line(text, 80)} is already {self._index[key, text]}'s, not {owner}'s")
-        self._index |= wanted
+        self._index |= entries
 
     def find(self, ids: Mapping[str, str]) -> Student | None:
         """The student with these ids; None where nobody has any of them. Raises Doubtful: they are several students'."""
-        found = {key: self._index.get((key, _plain(key, text))) for key, text in ids.items() if text}
-        owners = {owner: key for key, owner in found.items() if owner}
+        owners_by_key = {key: self._index.get((key, _plain(key, text))) for key, text in ids.items() if text}
+        owners = {owner: key for key, owner in owners_by_key.items() if owner}
         if len(owners) > 1:
             raise Doubtful(
                 " but ".join(f"{key} {in_a_line(ids[key], 80)} is {owner}'s" for owner, key in owners.items())
@@ -141,15 +141,15 @@ class Roster:
 
     def with_id(self, student: str) -> Student | None:
         """The student with this folder, whatever the case of its letters."""
-        found = self._index.get(("student", student.casefold()))
-        return self.students[found] if found else None
+        student_id = self._index.get(("student", student.casefold()))
+        return self.students[student_id] if student_id else None
 
     def owner(self, key: str, text: str) -> Student | None:
         """The student with this id of one kind."""
-        found = self._index.get((key, _plain(key, text)))
-        return self.students[found] if found else None
+        student_id = self._index.get((key, _plain(key, text)))
+        return self.students[student_id] if student_id else None
 
-    def called(self, name: str) -> list[Student]:
+    def find_by_name(self, name: str) -> list[Student]:
         """The students who are called exactly so, whatever comes first; accents, case and signs apart."""
         if not letters(name):
             return []
@@ -157,11 +157,11 @@ class Roster:
 
     def members(self, group: str) -> list[Student]:
         """Those of whom a list said that they are in this group."""
-        wanted = " ".join(group.replace("_", " ").split()).casefold()
+        group_name = " ".join(group.replace("_", " ").split()).casefold()
         return [
             student
             for student in self.students.values()
-            if any(" ".join(one.replace("_", " ").split()).casefold() == wanted for one in student.groups)
+            if any(" ".join(one.replace("_", " ").split()).casefold() == group_name for one in student.groups)
         ]
 
     def knows(self, key: str) -> bool:
@@ -173,10 +173,10 @@ class Roster:
         """Whether it comes from a list, and not only from what was handed in."""
         return any(student.cells.get("listed") for student in self.students.values())
 
-    def take(self, person: Person, listed: bool, student: Student | None = None) -> tuple[Student | None, str]:
+    def take(self, person: Person, is_from_list: bool, student: Student | None = None) -> tuple[Student | None, str]:
         """Who this is, entered if new, with all that is new about them; or None and the reason why that is in doubt.
 
-        listed: whether a list says it; then names and addresses are taken over too. student: who somebody has said it is.
+        is_from_list: whether a list says it; then names and addresses are taken over too. student: who somebody has said it is.
         """
         try:
             student = student or self.find(person.ids) or Student(self._id_for(person))
@@ -184,34 +184,34 @@ class Roster:
             return None, f"{_who(person)}: {doubt}"
         if not student.id:
             return None, f"{_who(person)}: no id in it can be the name of a folder"
-        changed = Student(student.id, dict(student.cells))
+        new_student = Student(student.id, dict(student.cells))
         for key, text in person.ids.items():
-            there = changed.ids(key)
+            there = new_student.ids(key)
             if has_several(key):
-                changed.cells[key] = " ".join(dict.fromkeys((*there, *text.split())))
+                new_student.cells[key] = " ".join(dict.fromkeys((*there, *text.split())))
             elif (key == "sis_id" or key in SYSTEMS) and there and there != [text]:
                 return None, f"{_who(person)}: {student.id} already has the {key} {in_a_line(there[0], 80)}"
-            elif text and (listed or not there):
-                changed.cells[key] = text
-        if listed:
-            changed.cells["listed"] = "yes"
-            _take_names(changed, person)
-        elif not changed.name and person.name:
-            changed.cells["last_name"] = person.name
+            elif text and (is_from_list or not there):
+                new_student.cells[key] = text
+        if is_from_list:
+            new_student.cells["listed"] = "yes"
+            _take_names(new_student, person)
+        elif not new_student.name and person.name:
+            new_student.cells["last_name"] = person.name
         try:
-            self._enter(changed)
+            self._enter(new_student)
         except Doubtful as doubt:
             return None, f"{_who(person)}: {doubt}"
-        self.students[changed.id] = changed
-        return changed, ""
+        self.students[new_student.id] = new_student
+        return new_student, ""
 
     def _id_for(self, person: Person) -> str:
         """A folder for somebody new: what stays the same from one assignment to the next, if there is any such thing."""
         ids = person.ids
-        own = {one.number: f"{one.name}-{ids[one.name]}" for one in numbered() if one.name in ids}
-        changing = own.pop(IdScope.ASSIGNMENT, "")
-        wanted = [ids.get("sis_id"), ids.get("username"), *own.values(), ids.get("email"), changing]
-        return next((one for one in wanted if one and not self.not_free(one)), "")
+        own = {one.number: f"{one.name}-{ids[one.name]}" for one in systems_with_numbers() if one.name in ids}
+        assignment_id = own.pop(IdScope.ASSIGNMENT, "")
+        candidates = [ids.get("sis_id"), ids.get("username"), *own.values(), ids.get("email"), assignment_id]
+        return next((one for one in candidates if one and not self.not_free(one)), "")
 
     def extend(self, sheet: Sheet) -> tuple[Lms, int, list[str]]:
         """Take over a list that an LMS exported: whose it is, how many people are on it, and a line for each who is in doubt.
@@ -226,7 +226,7 @@ class Roster:
             if student:
                 doubt = f"{_who(person)} has an id of {_who(rows[student])}, so only the latter is on the roster. Has a spreadsheet program changed the list?"
             else:
-                one, doubt = self.take(person, listed=True)
+                one, doubt = self.take(person, is_from_list=True)
                 if one:
                     rows[one.id] = person
             if doubt:
@@ -289,7 +289,7 @@ def _plain(key: str, text: str) -> str:
 
 def _who(person: Person) -> str:
     ids = ", ".join(f"{key} {text}" for key, text in person.ids.items())
-    return in_a_line(f"{person.shown} ({ids})" if person.shown else ids, 200)
+    return in_a_line(f"{person.full_name} ({ids})" if person.full_name else ids, 200)
 
 
 def names_with_ids(students: Iterable[Student]) -> Iterator[str]:

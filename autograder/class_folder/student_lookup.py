@@ -40,11 +40,11 @@ class StudentLookup:
             return [text]
         if student := self.roster.with_id(text.strip()):
             return [student.id]
-        by_id = {found.id: found for key in keys() if (found := self.roster.owner(key, text))}
+        by_id = {owner.id: owner for key in keys() if (owner := self.roster.owner(key, text))}
         if by_id or not letters(text):
             return list(by_id)
-        called = [student.id for student in self.roster.called(text)]
-        return list(dict.fromkeys([*called, *(who for who, name in self.names.items() if _is_called(name, text))]))
+        namesakes = [student.id for student in self.roster.find_by_name(text)]
+        return list(dict.fromkeys([*namesakes, *(who for who, name in self.names.items() if _is_called(name, text))]))
 
     def find(self, text: str) -> str:
         """The folder of the student who is meant.
@@ -52,31 +52,31 @@ class StudentLookup:
         Raises:
             UserError: it is nobody, or several could be meant; the line says who.
         """
-        found = self.matches(text)
-        if len(found) == 1:
-            return found[0]
-        what = f"{len(found)} students are" if found else "there is no student"
+        folders = self.matches(text)
+        if len(folders) == 1:
+            return folders[0]
+        what = f"{len(folders)} students are" if folders else "there is no student"
         raise UserError(f"{what} called {in_a_line(text, 60)!r}{self.near(text)}")
 
     def near(self, text: str) -> str:
         """A question for those who may be meant; empty where nobody is near."""
         close = self.matches(text)
-        if not close and (typed_words := words(text)):
-            close = [who for who in self.folders() if typed_words <= words(self._name(who))][:MOST]
+        if not close and (query_words := words(text)):
+            close = [who for who in self.folders() if query_words <= words(self._name(who))][:MOST]
         if not close:
-            typed: dict[str, str] = {}
+            candidates: dict[str, str] = {}
             for who in sorted(self.folders()):
                 student, name = self.roster.students.get(who), self._name(who)
                 ids = [one for key in ("username", "email", "sis_id") for one in student.ids(key)] if student else []
-                typed |= {one.casefold(): who for one in (who, name, *ids) if one}
-            close = list(dict.fromkeys(typed[one] for one in nearest(text.casefold(), typed)))
-        return f"; did you mean {' or '.join(map(self._shown, sorted(close)))}?" if close else ""
+                candidates |= {one.casefold(): who for one in (who, name, *ids) if one}
+            close = list(dict.fromkeys(candidates[one] for one in nearest(text.casefold(), candidates)))
+        return f"; did you mean {' or '.join(map(self._label, sorted(close)))}?" if close else ""
 
     def _name(self, who: str) -> str:
         student = self.roster.students.get(who)
         return (student.name if student else "") or self.names.get(who, "")
 
-    def _shown(self, who: str) -> str:
+    def _label(self, who: str) -> str:
         name = self._name(who)
         return in_a_line(f"{name} ({who})" if name else who, 120)
 

@@ -38,13 +38,13 @@ class Submission:
     unreadable: str = ""
 
     @property
-    def submitted(self) -> datetime | None:
+    def utc_time(self) -> datetime | None:
         """When it was handed in, in UTC without a zone, as nbgrader's gradebook wants it."""
         return self.at.astimezone(UTC).replace(tzinfo=None) if self.at else None
 
 
 def find(class_folder: ClassFolder, assignment: str, student: str | None = None) -> list[Submission]:
-    """The submissions of an assignment, by student; folders that can be nobody's are left out, and `passed_over` lists them.
+    """The submissions of an assignment, by student; folders that can be nobody's are left out, and `list_unusable_folders` lists them.
 
     Raises:
         UserError: nothing is there, or that student has not submitted.
@@ -54,33 +54,33 @@ def find(class_folder: ClassFolder, assignment: str, student: str | None = None)
         raise UserError(
             f"there is no folder {class_folder.submitted}: submissions belong in submitted/STUDENT/ASSIGNMENT/"
         )
-    found = []
+    submissions = []
     for home in sorted(home for home in class_folder.submitted.iterdir() if FOLDER_NAME.fullmatch(home.name)):
         if student not in (None, home.name):
             continue
         try:
             if untrusted_files.is_folder(home) and untrusted_files.is_folder(home / assignment):
-                found.append(_submission(home.name, assignment, home / assignment))
+                submissions.append(_submission(home.name, assignment, home / assignment))
         except OSError as error:
             reason = error.strerror or str(error)
-            found.append(Submission(home.name, assignment, home / assignment, None, unreadable=reason))
-    if not found:
+            submissions.append(Submission(home.name, assignment, home / assignment, None, unreadable=reason))
+    if not submissions:
         who = f"by {student} " if student else ""
-        also = "; ".join(("", *overlooked_notebooks(class_folder, assignment)))
+        also = "; ".join(("", *list_unusable_folders(class_folder, assignment)))
         raise UserError(f"no submission {who}of {assignment} in {class_folder.submitted}{also}")
-    return found
+    return submissions
 
 
-def overlooked_notebooks(class_folder: ClassFolder, assignment: str) -> tuple[str, ...]:
+def list_unusable_folders(class_folder: ClassFolder, assignment: str) -> tuple[str, ...]:
     """What lies in submitted/ and can be nobody's submission of an assignment, all of it, each with the reason."""
-    named: list[str] = []
-    linked: list[str] = []
+    bad_names: list[str] = []
+    links: list[str] = []
     for home in sorted(class_folder.submitted.iterdir()):
         if home.is_symlink() or (untrusted_files.is_folder(home) and (home / assignment).is_symlink()):
-            linked.append(home.name)
+            links.append(home.name)
         elif not FOLDER_NAME.fullmatch(home.name) and untrusted_files.is_folder(home / assignment):
-            named.append(home.name)
-    why = (("a name with other characters than a to z, digits and _ . @ + -", named), ("a link", linked))
+            bad_names.append(home.name)
+    why = (("a name with other characters than a to z, digits and _ . @ + -", bad_names), ("a link", links))
     return tuple(f"{reason}: {', '.join(in_a_line(name, 60) for name in names)}" for reason, names in why if names)
 
 
@@ -90,13 +90,13 @@ MOST_STRAYS = 40
 def strays(class_folder: ClassFolder) -> tuple[str, ...]:
     """What lies in submitted/ and belongs to no assignment at all, so that no command would ever speak of it: one line each, and how many more there are."""
     notebooks = assignments()
-    found = list(_strays(class_folder, notebooks))
+    all_strays = list(_strays(class_folder, notebooks))
     lines = []
-    for *path, reason in found[:MOST_STRAYS]:
-        meant = did_you_mean(path[1], notebooks) if len(path) > 1 else ""
-        lines.append(f"{'/'.join(in_a_line(name, 80) for name in path)}: {reason}{meant}")
-    if len(found) > MOST_STRAYS:
-        lines.append(f"{len(found) - MOST_STRAYS:,} more")
+    for *path, reason in all_strays[:MOST_STRAYS]:
+        hint = did_you_mean(path[1], notebooks) if len(path) > 1 else ""
+        lines.append(f"{'/'.join(in_a_line(name, 80) for name in path)}: {reason}{hint}")
+    if len(all_strays) > MOST_STRAYS:
+        lines.append(f"{len(all_strays) - MOST_STRAYS:,} more")
     return tuple(lines)
 
 
@@ -129,7 +129,7 @@ def students(class_folder: ClassFolder) -> int:
     return sum(1 for _ in class_folder.submitted.iterdir()) if class_folder.submitted.is_dir() else 0
 
 
-def submitted_assignments(class_folder: ClassFolder) -> list[str]:
+def find_assignments(class_folder: ClassFolder) -> list[str]:
     """The assignments that somebody has submitted."""
     if not class_folder.submitted.is_dir():
         return []
@@ -137,20 +137,20 @@ def submitted_assignments(class_folder: ClassFolder) -> list[str]:
 
 
 def _submission(student: str, assignment: str, folder: Path) -> Submission:
-    expected, notebooks = folder / f"{assignment}.ipynb", sorted(folder.glob("*.ipynb"))
-    others = [path for path in notebooks if path != expected and untrusted_files.is_file(path)]
-    if untrusted_files.is_file(expected):
+    notebook, notebooks = folder / f"{assignment}.ipynb", sorted(folder.glob("*.ipynb"))
+    others = [path for path in notebooks if path != notebook and untrusted_files.is_file(path)]
+    if untrusted_files.is_file(notebook):
         beside = in_a_line(", ".join(path.name for path in others), 200)
-        return Submission(student, assignment, folder, expected, f"ignored beside it: {beside}" if beside else "")
+        return Submission(student, assignment, folder, notebook, f"ignored beside it: {beside}" if beside else "")
     if len(others) == 1:
         return Submission(
             student, assignment, folder, others[0], f"the notebook is called {in_a_line(others[0].name, 100)}"
         )
-    if expected in notebooks:
-        found = f"a {expected.name} that is not a regular file"
+    if notebook in notebooks:
+        remark = f"a {notebook.name} that is not a regular file"
     else:
-        found = "no notebook" if not others else f"{len(others)} notebooks, none called {expected.name}"
-    return Submission(student, assignment, folder, None, found)
+        remark = "no notebook" if not others else f"{len(others)} notebooks, none called {notebook.name}"
+    return Submission(student, assignment, folder, None, remark)
 
 
 def digest(data: bytes) -> str:

@@ -19,7 +19,7 @@ from autograder.cli import (
 
 # isort: on
 from autograder import files
-from autograder.cli.shared import app, shown
+from autograder.cli.shared import app, shorten_path
 from autograder.errors import UserError
 from ffnlab.registry import CourseNotFound, active_course
 
@@ -45,10 +45,10 @@ def _mendable(error: Exception) -> str:
     if isinstance(error, UserError):
         return str(error)
     if isinstance(error, SyntaxError) and _is_authors(error.filename or ""):
-        return f"{shown(Path(str(error.filename)))}, line {error.lineno}: {error.msg}"
+        return f"{shorten_path(Path(str(error.filename)))}, line {error.lineno}: {error.msg}"
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if _is_authors(frame.filename):
-            return f"{shown(Path(frame.filename))}, line {frame.lineno}: {type(error).__name__}: {error}"
+            return f"{shorten_path(Path(frame.filename))}, line {frame.lineno}: {type(error).__name__}: {error}"
     if isinstance(error, OSError) and (line := files.explain(error)):
         return line
     if "sqlalchemy" in sys.modules:  # not every command imports it

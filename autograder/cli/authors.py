@@ -13,12 +13,12 @@ from rich.table import Table
 from rich.text import Text
 
 from autograder.class_folder.folder import ClassFolder
-from autograder.cli.shared import Grading, alone, app, bar, class_of, console_of, notebook_of, shown
+from autograder.cli.shared import Grading, alone, app, bar, class_of, console_of, notebook_of, shorten_path
 from autograder.errors import UserError
 from autograder.paths import assignments, require_assignment, root
-from autograder.startup import gc_paused
+from autograder.startup import pause_gc
 
-TRIED_AT_ONCE = 6  # exercises that `build` tries on twenty secrets by itself: a minute or two
+MOST_TRIALS = 6  # exercises that `build` tries on twenty secrets by itself: a minute or two
 
 
 @app.command()
@@ -30,21 +30,21 @@ def build(
     from autograder.authoring import build as builder
     from autograder.authoring import stability as trials
 
-    chosen = assignment or assignments()
-    for name in chosen:
+    names = assignment or assignments()
+    for name in names:
         if name not in assignments():
             raise UserError(f"there is no solutions/{name}.py")
         _draw_stills(name)
         if not builder.build(name, force, typer.echo):
             typer.echo(f"{name}: nothing has changed")
-    outdated = list(trials.outdated(chosen))
-    if len(outdated) > TRIED_AT_ONCE:
+    exercises = list(trials.find_outdated(names))
+    if len(exercises) > MOST_TRIALS:
         typer.echo(
-            f"{len(outdated)} exercises have changed, or code that they use. Before you commit, grade their kept answers on twenty secrets "
+            f"{len(exercises)} exercises have changed, or code that they use. Before you commit, grade their kept answers on twenty secrets "
             "with `make stability`, which takes half an hour on two cores"
         )
-    elif outdated:
-        _try_on_twenty_secrets(outdated)
+    elif exercises:
+        _try_on_twenty_secrets(exercises)
 
 
 def _draw_stills(assignment: str) -> None:
@@ -57,7 +57,7 @@ def _draw_stills(assignment: str) -> None:
         return
     from autograder.authoring import stills as drawing
 
-    if not (names := drawing.outdated(scripts)):
+    if not (names := drawing.find_outdated(scripts)):
         return
     try:
         for name in drawing.write(names):
@@ -79,11 +79,11 @@ def minutes() -> None:
         box=box.SIMPLE_HEAD,
         pad_edge=False,
     )
-    counted = {name: counting.estimate(name) for name in assignments()}
-    for name, found in counted.items():
-        core, more = counting.announced(found)
+    estimates = {name: counting.estimate(name) for name in assignments()}
+    for name, estimate in estimates.items():
+        core, more = counting.round_minutes(estimate)
         table.add_row(
-            name, *(f"{spent:.0f}" for spent in found), f"{core} minutes" + (f"; {more} more" if more else "")
+            name, *(f"{number:.0f}" for number in estimate), f"{core} minutes" + (f"; {more} more" if more else "")
         )
         sizes.add_row(
             name,
@@ -93,7 +93,7 @@ def minutes() -> None:
             ),
         )
     table.add_section()
-    table.add_row("all", *(f"{sum(spent):.0f}" for spent in zip(*counted.values(), strict=True)), "")
+    table.add_row("all", *(f"{sum(column):.0f}" for column in zip(*estimates.values(), strict=True)), "")
     sizes.add_section()
     sizes.add_row("at most", *(f"{most:.0f}" for most in size.BUDGET))
     console = console_of()
@@ -107,8 +107,8 @@ def stills(
     """Draw each board as a still picture, for pages that run no scripts."""
     from autograder.authoring import stills as drawing
 
-    changed = drawing.write(board or [])
-    typer.echo("\n".join(f"{name}: drawn" for name in changed) or "nothing has changed")
+    names = drawing.write(board or [])
+    typer.echo("\n".join(f"{name}: drawn" for name in names) or "nothing has changed")
 
 
 @app.command()
@@ -129,22 +129,22 @@ def matrix(
     torch.set_num_threads(1)  # the tensors are small
     console = console_of()
     names = exercise or list(active_course().exercises)
-    found: list[matrices.MatrixRow] = []
+    rows: list[matrices.MatrixRow] = []
     for name in names:
         try:
             key = keys.find(name)
         except LookupError as error:
             raise UserError(str(error.args[0])) from None
         seeds = {"public": draws.public_seeds(key.exercise), "hidden": draws.development(name)}
-        found += matrices.rows(key, seeds, builder.solution_answer(name))
-    wrong = [row for row in found if row.problem]
-    shown = wrong if problems else found
-    if shown:
-        terminal.matrix_table(console, shown)
-    kept = {(row.answer.exercise, row.answer.name): row.answer.kind for row in found}
-    kinds = list(kept.values())
+        rows += matrices.rows(key, seeds, builder.solution_answer(name))
+    wrong = [row for row in rows if row.problem]
+    visible_rows = wrong if problems else rows
+    if visible_rows:
+        terminal.matrix_table(console, visible_rows)
+    answer_kinds = {(row.answer.exercise, row.answer.name): row.answer.kind for row in rows}
+    kinds = list(answer_kinds.values())
     console.print(
-        f"{len(names)} exercises, {kinds.count('right')} right answers, {kinds.count('mistake')} mistakes, {len(found)} verdicts: "
+        f"{len(names)} exercises, {kinds.count('right')} right answers, {kinds.count('mistake')} mistakes, {len(rows)} verdicts: "
         + (f"{len(wrong)} are wrong" if wrong else "all right answers earn full marks, all mistakes are named")
     )
     if wrong:
@@ -164,20 +164,20 @@ def stability(
     from autograder.authoring import stability as trials
     from ffnlab.registry import active_course
 
-    chosen = list(trials.outdated())
+    names = list(trials.find_outdated())
     if exercise:
-        chosen = [
+        names = [
             name
             for one in exercise
             for name in ([e.name for e in active_course().exercises_of(one)] if one in assignments() else [one])
         ]
-    for name in chosen:
+    for name in names:
         notebook_of(name)
-    _try_on_twenty_secrets(chosen, workers)
+    _try_on_twenty_secrets(names, workers)
 
 
 def _try_on_twenty_secrets(names: list[str], workers: int | None = None) -> None:
-    with gc_paused():
+    with pause_gc():
         from autograder.authoring import stability as trials
         from ffnlab.registry import active_course
 
@@ -188,9 +188,9 @@ def _try_on_twenty_secrets(names: list[str], workers: int | None = None) -> None
             task = progress.add_task(
                 f"{notebook} on {trials.SECRETS} secrets", total=len(here) * trials.SECRETS, rate=""
             )
-            found = trials.grade_on_all(here, partial(progress.advance, task), workers)
-        wrong = {name: rows for name in here if (rows := trials.unstable(name, found[name]))}
-        trials.save({name: found[name] for name in here if name not in wrong})
+            scores = trials.grade_on_all(here, partial(progress.advance, task), workers)
+        wrong = {name: rows for name in here if (rows := trials.unstable(name, scores[name]))}
+        trials.save({name: scores[name] for name in here if name not in wrong})
         unstable += [row for rows in wrong.values() for row in rows]
     for row in unstable:
         console.print(Text(str(row)), soft_wrap=True)
@@ -214,31 +214,31 @@ def mutants(
     ] = None,
 ) -> None:
     """Grade every solution with one small change in it. The exit status is 1 if one earns full marks and keys/survivors.json gives no reason."""
-    with gc_paused():
+    with pause_gc():
         from autograder.authoring import mutants as mutations
         from ffnlab.registry import active_course
 
     for name in exercise or []:
         notebook_of(name)
-    chosen = mutations.all_of(exercise or active_course().exercises)[::every]
+    selection = mutations.all_of(exercise or active_course().exercises)[::every]
     console = console_of()
     with bar(console) as progress:
-        task = progress.add_task("mutants", total=len(chosen), rate="")
-        found = mutations.run(chosen, lambda count: progress.advance(task, count), workers)
-    verdicts = [one.verdict for one in found if one.verdict and not one.survived]
+        task = progress.add_task("mutants", total=len(selection), rate="")
+        results = mutations.run(selection, lambda count: progress.advance(task, count), workers)
+    verdicts = [one.verdict for one in results if one.verdict and not one.is_survivor]
     if unnamed:
-        for one in found:
-            if one.verdict and not one.survived and not one.verdict.mistake:
+        for one in results:
+            if one.verdict and not one.is_survivor and not one.verdict.mistake:
                 console.print(
                     Text(f"{one.mutant.exercise}: {one.mutant.change}\n    {one.verdict.message}"), soft_wrap=True
                 )
-    problems = mutations.problems(found)
+    problems = mutations.problems(results)
     for problem in problems:
         console.print(Text(problem), soft_wrap=True)
-    named = sum(1 for verdict in verdicts if verdict.mistake)
+    name_count = sum(1 for verdict in verdicts if verdict.mistake)
     console.print(
-        f"{len(found)} mutants: {len(verdicts)} lose marks, {named} of these are named; {sum(one.never_ended for one in found)} never end; "
-        f"{sum(one.survived for one in found)} earn full marks; problems: {len(problems)}"
+        f"{len(results)} mutants: {len(verdicts)} lose marks, {name_count} of these are named; {sum(one.is_endless for one in results)} never end; "
+        f"{sum(one.is_survivor for one in results)} earn full marks; problems: {len(problems)}"
     )
     if problems:
         raise typer.Exit(1)
@@ -261,7 +261,7 @@ def sample(
         elif not class_folder.is_empty():
             raise UserError(f"{class_folder.submitted} is not empty, and a sample class would replace its content")
         names = samples.make(class_folder, students, seed)
-    typer.echo(f"{len(names)} students in {shown(class_folder.submitted)}")
+    typer.echo(f"{len(names)} students in {shorten_path(class_folder.submitted)}")
 
 
 @app.command()
@@ -275,7 +275,7 @@ def handout(
 
     policy = Policy.of(class_of(grading, None))
     builder.handout(target, policy.notebooks)
-    typer.echo(f"{shown(target)}, {target.stat().st_size / 2**20:.1f} MiB:")
+    typer.echo(f"{shorten_path(target)}, {target.stat().st_size / 2**20:.1f} MiB:")
     for name in policy.notebooks:
         typer.echo(f"  {name:<18}{policy.maximum(name):>4g} points in this class")
 
@@ -300,18 +300,20 @@ def site(
     console = console_of()
     with bar(console) as progress:
         task = progress.add_task("notebooks", total=len(names), rate="")
-        built = make.build(
+        site_summary = make.build(
             to or target, work if to is None else to.with_name(f"{to.name}.work"), names, force,
             lambda name: progress.update(task, advance=1, rate=name), workers, url,
         )  # fmt: skip
-    figures = [figure for notebook in built.notebooks for figure in notebook.figures]
+    figures = [figure for notebook in site_summary.notebooks for figure in notebook.figures]
     console.print(
-        f"{shown(to or target)}: {built.pages} pages, {make.weight(built.size)}; {len(figures)} figures with "
-        f"{sum(figure.states for figure in figures):,} settings; drawn anew: {', '.join(built.drawn) or 'nothing has changed'}"
+        f"{shorten_path(to or target)}: {site_summary.pages} pages, {make.weight(site_summary.size)}; {len(figures)} figures with "
+        f"{sum(figure.states for figure in figures):,} settings; drawn anew: {', '.join(site_summary.new_pages) or 'nothing has changed'}"
     )
-    heaviest = max(built.wires, key=lambda name: built.wires[name])
-    console.print(f"The heaviest page, {heaviest}, sends {make.weight(built.wires[heaviest])} with all its figures.")
-    console.print(f"Look at it: python3 -m http.server --bind 127.0.0.1 --directory {shown(to or target)}")
+    heaviest = max(site_summary.wires, key=lambda name: site_summary.wires[name])
+    console.print(
+        f"The heaviest page, {heaviest}, sends {make.weight(site_summary.wires[heaviest])} with all its figures."
+    )
+    console.print(f"Look at it: python3 -m http.server --bind 127.0.0.1 --directory {shorten_path(to or target)}")
 
 
 @app.command()

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from autograder.cli.shared import Grading, app, class_of, console_of, shown
+from autograder.cli.shared import Grading, app, class_of, console_of, shorten_path
 from autograder.paths import require_assignment
 
 
@@ -29,12 +29,12 @@ def gradescope(
     class_folder = class_of(grading, None)
     target = to or Path("dist") / f"gradescope-{assignment}.zip"
     with console_of().status("") as status:
-        made = zips.make(assignment, target, class_folder, visibility, output_format, status.update)
+        zip_summary = zips.make(assignment, target, class_folder, visibility, output_format, status.update)
     size = target.stat().st_size / 2**20
-    typer.echo(f"{shown(target)}, {size:.1f} MiB. It contains answers, so upload it to Gradescope only")
-    typer.echo(f"Autograder points, for Gradescope's form: {made.max_points:g}")
-    if made.by_hand:
-        parts = ", ".join(f"{name} ({points:g} points)" for name, points in made.by_hand.items())
+    typer.echo(f"{shorten_path(target)}, {size:.1f} MiB. It contains answers, so upload it to Gradescope only")
+    typer.echo(f"Autograder points, for Gradescope's form: {zip_summary.max_points:g}")
+    if zip_summary.by_hand:
+        parts = ", ".join(f"{name} ({points:g} points)" for name, points in zip_summary.by_hand.items())
         typer.echo(f"To grade by hand on Gradescope: {parts}")
     if Policy.of(class_folder).due(assignment):
         typer.echo("Set due dates and late penalties on Gradescope; the zip has neither")

@@ -27,17 +27,17 @@ from autograder.cli.shared import (
     class_of,
     class_or_sample,
     console_of,
-    interrupted,
     notebook_of,
     say_doubts,
-    shown,
+    shorten_path,
     source_of,
+    stop_after_interrupt,
     student_of,
 )
 from autograder.errors import UserError
 from autograder.jail.limits import Limits
 from autograder.paths import require_assignment, root
-from autograder.startup import gc_paused
+from autograder.startup import pause_gc
 from ffnlab.registry import active_course
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def grade(
         raise UserError("give only one of --shard, --from, --prepare and --scheduler")
     if not (scheduler or from_ or prepare):
         forkserver.start()
-    with gc_paused():
+    with pause_gc():
         from autograder.class_folder import submitted_files
         from autograder.cli import sharding
         from autograder.engine import pool
@@ -160,7 +160,7 @@ def grade(
             )
     if student:
         student = student_of(class_folder, student)
-    names = assignment or submitted_files.submitted_assignments(class_folder)
+    names = assignment or submitted_files.find_assignments(class_folder)
     if exercise:
         names = [notebook_of(exercise)]
         if assignment and assignment != names:
@@ -177,32 +177,32 @@ def grade(
     whole = True
     with nullcontext() if shard else alone(class_folder):
         reader: ShardReader | None = None
-        opened: AbstractContextManager[grade_class.Grader]
+        grader_context: AbstractContextManager[grade_class.Grader]
         late = [module for name in names for module in active_course().late_imports.get(name, ())]
         if scheduler:
             from autograder.engine import cluster
 
             say = partial(console.print, style="dim", soft_wrap=True, markup=False)
-            opened = cluster.on_cluster(scheduler, limits, mode, (class_folder.path,), late, say, dry_run)
+            grader_context = cluster.on_cluster(scheduler, limits, mode, (class_folder.path,), late, say, dry_run)
         elif from_:
             from autograder.grading.shards import ShardReader
 
             reader = ShardReader(from_, limits)
-            opened = nullcontext(reader)
+            grader_context = nullcontext(reader)
         else:
             most = 1 if student else max(1, submitted_files.students(class_folder))
             side_by_side = min(workers or os.cpu_count() or 1, most)
             if advice := resources.advice(limits, side_by_side):
                 console.print(Text(advice), style="dim", soft_wrap=True)
-            opened = pool.on_this_machine(side_by_side, limits, mode, (class_folder.path,), late)
-        with opened as team:
+            grader_context = pool.on_this_machine(side_by_side, limits, mode, (class_folder.path,), late)
+        with grader_context as team:
             if shard and to:
                 sharding.grade_shard(console, class_folder, names, shard, to, team)
                 return
             for name in names:
-                asked = grade_class.GradeOptions(student, exercise, force or dry_run, start_anew, dry_run)
+                options = grade_class.GradeOptions(student, exercise, force or dry_run, start_anew, dry_run)
                 brief = len(names) > TABLES and not student
-                whole = _grade(console, class_folder, name, team, asked, forget_manual, brief) and whole
+                whole = _grade(console, class_folder, name, team, options, forget_manual, brief) and whole
                 if reader and sharding.say_what_is_missing(console, name, reader):
                     whole = False
     from autograder.gradebook.gradebook import Book
@@ -213,7 +213,9 @@ def grade(
     if not dry_run:
         _say_what_comes_next(console, class_folder, names, grading)
     for stray in () if student or exercise else submitted_files.strays(class_folder):
-        console.print(Text(f"Ignored in {shown(class_folder.submitted)}: {stray}", style="bold red"), soft_wrap=True)
+        console.print(
+            Text(f"Ignored in {shorten_path(class_folder.submitted)}: {stray}", style="bold red"), soft_wrap=True
+        )
     if not whole or (not (student or exercise) and submitted_files.has_stray_work(class_folder)):
         raise typer.Exit(2)
 
@@ -227,10 +229,10 @@ def _mode(name: str) -> Mode:
         raise UserError(f"--jail={name} is unknown: choose one of {', '.join(Mode)}") from None
 
 
-def _limits(given: list[str]) -> Limits:
+def _limits(settings: list[str]) -> Limits:
     """The limits with what was given as NAME=NUMBER."""
-    changed: dict[str, Any] = {}
-    for text in given:
+    overrides: dict[str, Any] = {}
+    for text in settings:
         name, _, number = text.partition("=")
         try:
             value = float(number)
@@ -242,8 +244,8 @@ def _limits(given: list[str]) -> Limits:
                 f"--limit {text} is not NAME=NUMBER: NAME is one of {', '.join(LIMITS)}, and NUMBER is positive "
                 "and, unless it counts seconds, whole"
             )
-        changed[name] = value if seconds else int(value)
-    return replace(Limits(), **changed)
+        overrides[name] = value if seconds else int(value)
+    return replace(Limits(), **overrides)
 
 
 def _grade(
@@ -251,7 +253,7 @@ def _grade(
     class_folder: ClassFolder,
     assignment: str,
     team: grade_class.Grader,
-    asked: grade_class.GradeOptions,
+    options: grade_class.GradeOptions,
     forget_manual: bool,
     brief: bool = False,
 ) -> bool:
@@ -262,20 +264,20 @@ def _grade(
     with bar(console) as progress:
         task = progress.add_task(f"{assignment}", total=None, rate="drawing hidden inputs, starting the jail")
 
-        def tell(done: grade_class.Done, total: int) -> None:
+        def tell(outcome: grade_class.SubmissionOutcome, total: int) -> None:
             speed = progress.tasks[task].speed or 0
             progress.update(task, total=total, advance=1, rate=f"{60 * speed:.0f} a minute" if speed else "")
-            if asked.dry and (change := done.change()):
+            if options.dry and (change := outcome.change()):
                 changes.append(change)
 
         try:
             summary = grade_class.grade(
-                class_folder, assignment, team, asked, tell, stopping=partial(console.print, FINISHING)
+                class_folder, assignment, team, options, tell, on_interrupt=partial(console.print, FINISHING)
             )
         except KeyboardInterrupt:
             progress.stop()
-            again = "begins anew" if asked.force else "grades the rest"
-            interrupted("nothing was written" if asked.dry else "what was graded is saved", again)
+            again = "begins anew" if options.force else "grades the rest"
+            stop_after_interrupt("nothing was written" if options.dry else "what was graded is saved", again)
     from autograder.class_folder import log
     from autograder.gradebook import gradebook, missing
     from autograder.gradebook.policy import Policy
@@ -285,42 +287,50 @@ def _grade(
     policy = Policy.of(class_folder)
     if summary.note:
         console.print(Text(summary.note, style="bold"), soft_wrap=True)
-    if asked.dry:
+    if options.dry:
         terminal.print_changes(console, assignment, changes, partial(policy.counts, assignment))
-        console.print(f"{summary.graded} graded to see what would change; nothing was written.\n")
+        console.print(f"{summary.graded_count} graded to see what would change; nothing was written.\n")
         _say_what_is_missing(console, assignment, summary)
         return not summary.needs_somebody
     with gradebook.Book(class_folder, writing=True) as book:
         if forget_manual:
-            count = book.forget_manual(assignment, asked.student)
+            count = book.forget_manual(assignment, options.student)
             console.print(f"Removed what was given by hand for {count} cell{'s' * (count != 1)}.")
         policy.enter_dates(book, assignment)
-        counted = policy.read_book(book, assignment, asked.student)
+        effective_attempts = policy.read_book(book, assignment, options.student)
         if forget_manual:
-            feedback.rewrite(class_folder, assignment, book, asked.student and [asked.student], counted=counted)
-        counted = {who: one for who, one in sorted(counted.items()) if asked.student in (None, who)}
-        attempts = (replace(one.attempt, student=who) for who, one in counted.items())
-        marks = {who: one.marks for who, one in counted.items()}
-        grades = {who: one.grade for who, one in counted.items()}
+            feedback.rewrite(
+                class_folder,
+                assignment,
+                book,
+                options.student and [options.student],
+                effective_attempts=effective_attempts,
+            )
+        effective_attempts = {
+            who: one for who, one in sorted(effective_attempts.items()) if options.student in (None, who)
+        }
+        attempts = (replace(one.attempt, student=who) for who, one in effective_attempts.items())
+        marks = {who: one.marks for who, one in effective_attempts.items()}
+        grades = {who: one.grade for who, one in effective_attempts.items()}
         if brief:
-            terminal.print_in_a_line(console, assignment, summary.graded, marks, grades)
+            terminal.print_in_a_line(console, assignment, summary.graded_count, marks, grades)
         else:
             terminal.print_class(console, assignment, attempts, marks, grades=grades)
-    said = f"{summary.graded} graded"
-    if summary.unchanged:
-        said += f", {summary.unchanged} unchanged since last time (--force grades them again)"
-    if summary.dated:
-        said += f", {summary.dated} of them with another time of submission"
-    said += (
-        f".\nFeedback pages: {shown(class_folder.feedback)}/STUDENT/{assignment}/{assignment}.html"
-        f"\nLog: {shown(class_folder.path / log.FILE)}\n"
+    text = f"{summary.graded_count} graded"
+    if summary.unchanged_count:
+        text += f", {summary.unchanged_count} unchanged since last time (--force grades them again)"
+    if summary.new_time_count:
+        text += f", {summary.new_time_count} of them with another time of submission"
+    text += (
+        f".\nFeedback pages: {shorten_path(class_folder.feedback)}/STUDENT/{assignment}/{assignment}.html"
+        f"\nLog: {shorten_path(class_folder.path / log.FILE)}\n"
     )
     if not brief:
-        console.print(Text(said), soft_wrap=True)
+        console.print(Text(text), soft_wrap=True)
     _say_what_is_missing(console, assignment, summary)
-    doubts = [policy.lateness_not_counted(assignment, {who: one.grade for who, one in counted.items()})]
-    if not asked.student:
-        doubts.append(missing.ungraded_line(class_folder, policy, assignment, counted))
+    doubts = [policy.lateness_not_counted(assignment, {who: one.grade for who, one in effective_attempts.items()})]
+    if not options.student:
+        doubts.append(missing.ungraded_line(class_folder, policy, assignment, effective_attempts))
     for doubt in filter(None, doubts):
         console.print(Text(doubt), style="bold red", soft_wrap=True)
     return not (summary.needs_somebody or any(doubts))
@@ -329,11 +339,13 @@ def _grade(
 def _say_what_comes_next(
     console: Console, class_folder: ClassFolder, names: Sequence[str], grading: Path | None
 ) -> None:
-    where = f" --grading {shown(grading)}" if grading else ""
+    where = f" --grading {shorten_path(grading)}" if grading else ""
     lines = [f"the class as a whole:      autograder report{where}"]
     if len(names) > TABLES:
         lines.insert(0, f"each student's points:     autograder grade {names[-1]}{where}")
-        lines.append(f"a student's page:          {shown(class_folder.feedback)}/STUDENT/{names[-1]}/{names[-1]}.html")
+        lines.append(
+            f"a student's page:          {shorten_path(class_folder.feedback)}/STUDENT/{names[-1]}/{names[-1]}.html"
+        )
     console.print(Text("\n".join(lines)), style="dim", soft_wrap=True)
 
 
@@ -350,11 +362,11 @@ def feedback(
     db_url: GradebookUrl = None,
 ) -> None:
     """Make the feedback pages again, with the latest scores and comments from formgrader."""
-    with gc_paused():
+    with pause_gc():
         from autograder.gradebook import gradebook
         from autograder.gradebook.policy import Policy
         from autograder.grading import feedback as pages
-        from autograder.grading.grade_class import not_yet_graded
+        from autograder.grading.grade_class import describe_ungraded_attempts
 
     class_folder, console = class_or_sample(grading, db_url), console_of()
     policy = Policy.of(class_folder)
@@ -365,18 +377,20 @@ def feedback(
         if not names:
             raise UserError(f"nothing has been graded in {class_folder.path}")
         for name in names:
-            if missing := not_yet_graded(class_folder, name, policy, book):
+            if missing := describe_ungraded_attempts(class_folder, name, policy, book):
                 console.print(Text(missing), style="bold red", soft_wrap=True)
             with bar(console) as progress:
                 task = progress.add_task(name, total=None, rate="")
-                counted = policy.read_book(book, name, student)
+                effective_attempts = policy.read_book(book, name, student)
                 students = student and [student]
-                done = pages.rewrite(class_folder, name, book, students, partial(progress.advance, task), counted)
-            console.print(Text(f"{name}: {done.written} page{'s' * (done.written != 1)}"), soft_wrap=True)
-            if done.left:
+                summary = pages.rewrite(
+                    class_folder, name, book, students, partial(progress.advance, task), effective_attempts
+                )
+            console.print(Text(f"{name}: {summary.page_count} page{'s' * (summary.page_count != 1)}"), soft_wrap=True)
+            if summary.missing:
                 console.print(
                     Text(
-                        f"not made again, because an earlier version graded them: {', '.join(done.left)}; `autograder grade --force` makes them"
+                        f"not made again, because an earlier version graded them: {', '.join(summary.missing)}; `autograder grade --force` makes them"
                     ),
                     soft_wrap=True,
                 )
@@ -449,8 +463,8 @@ def _line(result: dict[str, object]) -> str:
     from ffnlab.untrusted_text import in_a_line
 
     score = f"{result['points']:g} of {result['max_points']:g}"
-    named = f" [{result['mistake']}]" if result["mistake"] else ""
-    return f"{result['outcome']}, {score}{named}. {in_a_line(str(result['message']), 600)}"
+    mistake = f" [{result['mistake']}]" if result["mistake"] else ""
+    return f"{result['outcome']}, {score}{mistake}. {in_a_line(str(result['message']), 600)}"
 
 
 @app.command()

@@ -19,15 +19,15 @@ from autograder.cli.shared import (
     book_of,
     class_or_sample,
     console_of,
-    nothing_graded,
+    no_grades_error,
     say_doubts,
-    shown,
+    shorten_path,
     student_of,
 )
 from autograder.errors import UserError
 from autograder.files import write_private
 from autograder.paths import require_assignment
-from autograder.startup import gc_paused
+from autograder.startup import pause_gc
 from ffnlab.untrusted_text import clean, in_a_line
 
 if TYPE_CHECKING:
@@ -64,9 +64,9 @@ def report(
 
     The exit status is 2 if something needs you, such as a submission that could not be graded, or a name in course.toml that no student has.
     """
-    with gc_paused():
+    with pause_gc():
         from autograder.gradebook.policy import Policy
-        from autograder.grading.grade_class import not_yet_graded
+        from autograder.grading.grade_class import describe_ungraded_attempts
         from autograder.reports import class_report, report_page, tables
 
     class_folder, console = class_or_sample(grading, db_url), console_of()
@@ -79,34 +79,36 @@ def report(
             raise UserError(f"{file} is a folder; give the name of a file")
     with book_of(class_folder) as book:
         names = _assignments(book, policy, assignment or [], class_folder)
-        for missing in filter(None, (not_yet_graded(class_folder, name, policy, book) for name in names)):
+        for missing in filter(None, (describe_ungraded_attempts(class_folder, name, policy, book) for name in names)):
             console.print(Text(missing), style="bold red", soft_wrap=True)
         with console.status("") as status:
-            found = class_report.build_report(
+            report_data = class_report.build_report(
                 class_folder, book, policy, names, hide_names, with_rows=csv is not None, tell=status.update
             )
             status.update("drawing the page")
-            page = report_page.page(found)
+            page = report_page.page(report_data)
     write_private(to, page)
-    console.print(Text(f"{shown(to)} ({len(page.encode()) / 1000:,.0f} kB): {_in_short(found)}"), soft_wrap=True)
-    for one in found.assignments:
+    console.print(
+        Text(f"{shorten_path(to)} ({len(page.encode()) / 1000:,.0f} kB): {_in_short(report_data)}"), soft_wrap=True
+    )
+    for one in report_data.assignments:
         if one.missing:
             console.print(Text(one.missing.line(0 if hide_names else MOST_MISSING)), soft_wrap=True)
     if csv:
-        write_private(csv, tables.as_csv(found.rows))
-        console.print(Text(f"{shown(csv)}: {len(found.rows):,} rows"), soft_wrap=True)
+        write_private(csv, tables.as_csv(report_data.rows))
+        console.print(Text(f"{shorten_path(csv)}: {len(report_data.rows):,} rows"), soft_wrap=True)
     if csv and not hide_names:
         mail = csv.with_name(f"{csv.stem}-students.csv")
-        write_private(mail, tables.for_mail(found.people))
+        write_private(mail, tables.for_mail(report_data.people))
         console.print(
-            Text(f"{shown(mail)}: one line per student, with name and e-mail, for mail merge"), soft_wrap=True
+            Text(f"{shorten_path(mail)}: one line per student, with name and e-mail, for mail merge"), soft_wrap=True
         )
     if csv and notebook:
         write_private(notebook, tables.as_notebook(os.path.relpath(csv, notebook.parent)))
-        console.print(Text(f"{shown(notebook)}: a notebook that reads it"), soft_wrap=True)
-    waits = list(found.doubts)
-    for one in found.assignments:
-        waits += filter(None, [one.late_not_counted, one.ungraded])
+        console.print(Text(f"{shorten_path(notebook)}: a notebook that reads it"), soft_wrap=True)
+    waits = list(report_data.doubts)
+    for one in report_data.assignments:
+        waits += filter(None, [one.lateness_line, one.ungraded_line])
         if one.not_graded:
             count = f"{one.not_graded:,} submission{'s' * (one.not_graded > 1)}"
             waits.append(
@@ -118,27 +120,30 @@ def report(
         raise typer.Exit(2)
 
 
-def _assignments(book: Book, policy: Policy, wanted: list[str], class_folder: ClassFolder) -> list[str]:
-    if wanted:
-        return list(dict.fromkeys(require_assignment(name) for name in wanted))
+def _assignments(book: Book, policy: Policy, selection: list[str], class_folder: ClassFolder) -> list[str]:
+    if selection:
+        return list(dict.fromkeys(require_assignment(name) for name in selection))
     there = set(book.assignments())
     names = [name for name in policy.notebooks if name in there]
     if not names:
-        raise nothing_graded(class_folder)
+        raise no_grades_error(class_folder)
     return names
 
 
-def _in_short(found: class_report.ClassReport) -> str:
+def _in_short(report_data: class_report.ClassReport) -> str:
     from autograder.reports.report_page import of
 
-    students = {student.label for one in found.assignments for student in one.students}
-    parts = [of(len(students), "student"), of(sum(len(one.mistakes) for one in found.assignments), "known mistake")]
-    waiting = sum(len(who) for one in found.assignments for who in one.waiting.values())
-    if waiting:
-        parts.append(f"{of(waiting, 'answer')} to read")
-    looking = sum(len(one.to_look_at) for one in found.assignments)
-    if looking:
-        parts.append(f"{of(looking, 'submission')} to look at")
+    students = {student.label for one in report_data.assignments for student in one.students}
+    parts = [
+        of(len(students), "student"),
+        of(sum(len(one.mistakes) for one in report_data.assignments), "known mistake"),
+    ]
+    answer_count = sum(len(who) for one in report_data.assignments for who in one.waiting.values())
+    if answer_count:
+        parts.append(f"{of(answer_count, 'answer')} to read")
+    submission_count = sum(len(one.to_look_at) for one in report_data.assignments)
+    if submission_count:
+        parts.append(f"{of(submission_count, 'submission')} to look at")
     return ", ".join(parts)
 
 
@@ -161,7 +166,7 @@ def why(
     db_url: GradebookUrl = None,
 ) -> None:
     """Explain why an answer has its points: every attempt, its code, and what each aspect saw. The exit status is 2 if a person still has to read it."""
-    with gc_paused():
+    with pause_gc():
         from autograder.gradebook.policy import Policy
         from autograder.reports import explain as whys
 
@@ -170,33 +175,35 @@ def why(
     with book_of(class_folder) as book:
         unclear = say_doubts(console, policy, book)
         names = dict.fromkeys(policy.in_groups(), "") | book.students()
-        found = whys.find(book, policy, student_of(class_folder, student, names), exercise)
-    chosen = [found.last_of(attempt)] if attempt else found.gradings
+        explanation = whys.find(book, policy, student_of(class_folder, student, names), exercise)
+    gradings = [explanation.last_of(attempt)] if attempt else explanation.gradings
     if script:
-        write_private(script, whys.script(class_folder, found, attempt))
-    console.print(Text(f"{found.student}, {found.exercise} of {found.assignment}", style="bold"), soft_wrap=True)
-    for one in chosen:
-        _show_grading(console, found, one, policy)
-    _show_result(console, found)
+        write_private(script, whys.script(class_folder, explanation, attempt))
+    console.print(
+        Text(f"{explanation.student}, {explanation.exercise} of {explanation.assignment}", style="bold"), soft_wrap=True
+    )
+    for one in gradings:
+        _show_grading(console, explanation, one, policy)
+    _show_result(console, explanation)
     if script:
-        said = f"{shown(script)}: run it with Python to repeat this verdict. It contains hidden inputs, so share it with nobody."
-        console.print(Text(f"\n{said}"), soft_wrap=True)
-    if unclear or (found.mark and found.mark.waits):
+        hint = f"{shorten_path(script)}: run it with Python to repeat this verdict. It contains hidden inputs, so share it with nobody."
+        console.print(Text(f"\n{hint}"), soft_wrap=True)
+    if unclear or (explanation.mark and explanation.mark.waits):
         raise typer.Exit(2)
 
 
-def _show_grading(console: Console, found: Explanation, one: GradedAttempt, policy: Policy) -> None:
+def _show_grading(console: Console, explanation: Explanation, one: GradedAttempt, policy: Policy) -> None:
     from autograder.gradebook.policy import format_time
     from autograder.reports.explain import verdict_lines
 
-    counts = one.attempt.number == found.counted.attempt.number
-    said = [f"Attempt {one.hand_in} of {found.hand_ins}" + (", graded again" if one.again else "")]
-    said += [f"handed in {format_time(policy.here(one.submitted_at))}"] if one.submitted_at else []
-    said += [
+    counts = one.attempt.number == explanation.effective_attempt.attempt.number
+    phrases = [f"Attempt {one.hand_in} of {explanation.hand_ins}" + (", graded again" if one.again else "")]
+    phrases += [f"handed in {format_time(policy.here(one.submitted_at))}"] if one.submitted_at else []
+    phrases += [
         f"graded {format_time(policy.here(datetime.fromisoformat(one.attempt.graded_at)))} by version {one.attempt.version}",
         *(["this one counts"] if counts else []),
     ]
-    console.print(Text("\n" + ", ".join(said), style="bold" if counts else ""), soft_wrap=True)
+    console.print(Text("\n" + ", ".join(phrases), style="bold" if counts else ""), soft_wrap=True)
     if one.attempt.host:
         where = f"  on {one.attempt.host}: {one.attempt.build}"
         console.print(Text(where, style="dim"), soft_wrap=True)
@@ -205,35 +212,40 @@ def _show_grading(console: Console, found: Explanation, one: GradedAttempt, poli
     if one.state:
         console.print(Text(f"  {one.state}", style="dim"), soft_wrap=True)
     for number, line in enumerate(clean(one.code or "").splitlines(), 1):
-        place = "" if found.question else f"{number:3} "  # an answer in words has no lines that an error could name
+        place = (
+            "" if explanation.question else f"{number:3} "
+        )  # an answer in words has no lines that an error could name
         console.print(Text.assemble(("  " + place, "dim"), line), soft_wrap=True)
     if one.verdict:
         for line in verdict_lines(one.verdict):
             console.print(Text(f"  {line}"), soft_wrap=True)
-    elif found.question:
+    elif explanation.question:
         console.print(Text("  a question that a person reads"), soft_wrap=True)
 
 
-def _show_result(console: Console, found: Explanation) -> None:
-    mark, grade = found.mark, found.counted.grade
-    newest = max(one.attempt.number for one in found.gradings)
-    earlier = found.counted.by == found.student and found.counted.attempt.number != newest
+def _show_result(console: Console, explanation: Explanation) -> None:
+    mark, grade = explanation.mark, explanation.effective_attempt.grade
+    newest = max(one.attempt.number for one in explanation.gradings)
+    earlier = (
+        explanation.effective_attempt.by == explanation.student
+        and explanation.effective_attempt.attempt.number != newest
+    )
     where = "In the attempt that counts" if earlier else "In the gradebook"
     if mark is None:
-        said = "Not in the gradebook."
+        sentence = "Not in the gradebook."
     elif mark.waits and mark.by_hand:
-        said = f"{where}: {mark.score:g} of {mark.max_score:g}, given by hand for an earlier answer. A person has to look again."
+        sentence = f"{where}: {mark.score:g} of {mark.max_score:g}, given by hand for an earlier answer. A person has to look again."
     elif mark.waits:
-        said = f"{where}: not read yet; it is worth {mark.max_score:g} point{'s' * (mark.max_score != 1)}."
+        sentence = f"{where}: not read yet; it is worth {mark.max_score:g} point{'s' * (mark.max_score != 1)}."
     else:
-        said = f"{where}: {mark.score:g} of {mark.max_score:g}" + (", given by hand" if mark.by_hand else "")
-        said += f", of which {mark.extra:+g} is extra credit." if mark.extra else "."
+        sentence = f"{where}: {mark.score:g} of {mark.max_score:g}" + (", given by hand" if mark.by_hand else "")
+        sentence += f", of which {mark.extra:+g} is extra credit." if mark.extra else "."
     if mark and mark.comment:
-        said += f" Comment: “{in_a_line(mark.comment, 1_000)}”"
-    console.print(Text("\n" + said), soft_wrap=True)
+        sentence += f" Comment: “{in_a_line(mark.comment, 1_000)}”"
+    console.print(Text("\n" + sentence), soft_wrap=True)
     if grade.note:
         console.print(Text(grade.note), soft_wrap=True)
-    if not found.counts:
+    if not explanation.counts:
         console.print(Text("By the class's rules this is practice and does not count."), soft_wrap=True)
     if grade.late:
         console.print(Text(f"The whole submission is {grade.late}."), soft_wrap=True)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from autograder.cli.shared import GradebookUrl, Grading, app, class_or_sample
-from autograder.startup import gc_paused
+from autograder.startup import pause_gc
 
 
 @app.command()
@@ -24,7 +24,7 @@ def desk(
     from autograder.engine import forkserver
 
     forkserver.start()  # while there is one thread
-    with gc_paused():
+    with pause_gc():
         from autograder.web import app as pages
 
     def tell(address: str) -> None:

@@ -14,7 +14,7 @@ from rich.progress import Progress, TaskID
 from rich.text import Text
 
 from autograder.class_folder.folder import ClassFolder
-from autograder.cli.shared import FINISHING, alone, bar, interrupted, shown
+from autograder.cli.shared import FINISHING, alone, bar, shorten_path, stop_after_interrupt
 
 if TYPE_CHECKING:
     from autograder.grading.grade_class import Grader
@@ -38,8 +38,8 @@ def prepare(console: Console, class_folder: ClassFolder, names: Sequence[str]) -
             book.keep_secret(name, draws.entries(class_folder.draws)[name])
     console.print(
         Text(
-            f"The hidden inputs of {', '.join(names)} are in {shown(class_folder.draws)}, "
-            f"their reference outputs in {shown(class_folder.path / reference_cache.FOLDER)}/. "
+            f"The hidden inputs of {', '.join(names)} are in {shorten_path(class_folder.draws)}, "
+            f"their reference outputs in {shorten_path(class_folder.path / reference_cache.FOLDER)}/. "
             "A machine that grades a shard needs both, and submitted/."
         ),
         soft_wrap=True,
@@ -61,10 +61,11 @@ def grade_shard(
                 summary = shards.grade(class_folder, name, shard, to, team, partial(_advance, progress, task), stop)
             except KeyboardInterrupt:
                 progress.stop()
-                interrupted("what was graded is saved", "grades the rest")
+                stop_after_interrupt("what was graded is saved", "grades the rest")
         there = f", {summary.there} were already there" if summary.there else ""
         console.print(
-            Text(f"{name}, shard {shard}: {summary.graded} graded{there}; files in {shown(to / name)}"), soft_wrap=True
+            Text(f"{name}, shard {shard}: {summary.graded_count} graded{there}; files in {shorten_path(to / name)}"),
+            soft_wrap=True,
         )
         for problem in summary.problems:
             console.print(Text(f"not graded, {problem}", style="bold red"), soft_wrap=True)
@@ -80,8 +81,10 @@ def _advance(progress: Progress, task: TaskID, total: int) -> None:
 def say_what_is_missing(console: Console, assignment: str, reader: ShardReader) -> bool:
     """Name the submissions for which no file was there. Returns whether there are any."""
     for shard, students in sorted(reader.missing.items(), key=lambda item: int(item[0].partition("/")[0])):
-        listed = ", ".join(students[:MOST]) + (f" and {len(students) - MOST:,} more" if len(students) > MOST else "")
-        line = f"{assignment}: no file has the results of {len(students):,} of shard {shard}: {listed}"
+        student_list = ", ".join(students[:MOST]) + (
+            f" and {len(students) - MOST:,} more" if len(students) > MOST else ""
+        )
+        line = f"{assignment}: no file has the results of {len(students):,} of shard {shard}: {student_list}"
         console.print(Text(line, style="bold red"), soft_wrap=True)
     missing = bool(reader.missing)
     reader.missing.clear()

@@ -129,7 +129,7 @@ def book_of(class_folder: ClassFolder) -> Book:
     preflight.check_gradebook(class_folder)
     path = class_folder.db_url.removeprefix("sqlite:///")
     if path != class_folder.db_url and not Path(path).exists():
-        raise nothing_graded(class_folder)
+        raise no_grades_error(class_folder)
     from autograder.gradebook import gradebook
 
     return gradebook.Book(class_folder)
@@ -143,15 +143,15 @@ def say_doubts(console: Console, policy: Policy, book: Book) -> bool:
     return bool(doubts)
 
 
-def nothing_graded(class_folder: ClassFolder) -> UserError:
+def no_grades_error(class_folder: ClassFolder) -> UserError:
     sample = root() / "grading" / "sample"
     or_else = ", or add `--grading grading/sample`" if sample.is_dir() and class_folder.is_empty() else " first"
     return UserError(f"nothing has been graded in {class_folder.path}: run `autograder grade`{or_else}")
 
 
-def interrupted(saved: str, again: str) -> NoReturn:
-    """End after Ctrl-C. saved: what became of the work; again: what the same command does next."""
-    sys.stderr.write(f"autograder: interrupted; {saved}. The same command {again}.\n")
+def stop_after_interrupt(outcome: str, again: str) -> NoReturn:
+    """End after Ctrl-C. outcome: what became of the work; again: what the same command does next."""
+    sys.stderr.write(f"autograder: interrupted; {outcome}. The same command {again}.\n")
     raise typer.Exit(130) from None
 
 
@@ -172,7 +172,7 @@ def source_of(file: Path) -> str:
         raise UserError(f"{file} can't be read: {error}") from None
 
 
-def shown(path: Path) -> str:
+def shorten_path(path: Path) -> str:
     """A path as short as it can be said from here."""
     try:
         return str(path.resolve().relative_to(Path.cwd()))

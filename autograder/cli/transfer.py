@@ -27,17 +27,17 @@ from autograder.cli.shared import (
     class_of,
     console_of,
     say_doubts,
-    shown,
+    shorten_path,
 )
 from autograder.errors import UserError
 from autograder.paths import require_assignment
 from ffnlab.untrusted_text import in_a_line
 
 if TYPE_CHECKING:
-    from autograder.transfer.collect import Collected
+    from autograder.transfer.collect import CollectionReport
 
 MOST = 200  # lines of a table
-MOST_ASKED = 40
+MOST_MATTERS = 40
 SYSTEMS = lms.by_rank()
 
 
@@ -90,24 +90,24 @@ def collect(
     class_folder, console = class_of(grading, db_url), console_of()
     zone = _zone(timezone) or Policy.of(class_folder).clock
     if dry_run:
-        found = collecting.collect(class_folder, source, roster or (), assignment, True, zone, match_names)
+        report = collecting.collect(class_folder, source, roster or (), assignment, True, zone, match_names)
     else:
         with alone(class_folder), bar(console) as progress:
             task = progress.add_task(source.name, total=None, rate="")
 
-            def tell(done: int, total: int) -> None:
-                progress.update(task, completed=done, total=total)
+            def tell(count: int, total: int) -> None:
+                progress.update(task, completed=count, total=total)
 
             try:
-                found = collecting.collect(
+                report = collecting.collect(
                     class_folder, source, roster or (), assignment, False, zone, match_names, tell
                 )
             except KeyboardInterrupt:
                 progress.stop()
                 sys.stderr.write("autograder: interrupted; nothing is lost. The same command continues from here.\n")
                 raise typer.Exit(130) from None
-    _show_collected(console, found, dry_run)
-    if found.needs_somebody:
+    _show_report(console, report, dry_run)
+    if report.needs_somebody:
         raise typer.Exit(2)
 
 
@@ -120,30 +120,34 @@ def _zone(name: str | None) -> ZoneInfo | None:
         ) from None
 
 
-def _show_collected(console: Console, found: Collected, dry_run: bool) -> None:
-    console.print(Text(f"{found.archive}: {found.title}", style="bold"), soft_wrap=True)
-    _lines(console, found.notes, "dim")
-    shown_rows = sorted(found.rows, key=lambda row: not row.asks)[:MOST]
+def _show_report(console: Console, report: CollectionReport, dry_run: bool) -> None:
+    console.print(Text(f"{report.archive}: {report.title}", style="bold"), soft_wrap=True)
+    _lines(console, report.notes, "dim")
+    rows = sorted(report.rows, key=lambda row: not row.asks)[:MOST]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for title in ("student", "name", "file", "notebook", "attempt", "handed in"):
         table.add_column(title, overflow="fold", justify="right" if title == "attempt" else "left")
     table.add_column("would happen" if dry_run else "what happened", overflow="fold")
-    for row in shown_rows:
+    for row in rows:
         what = Text(row.what, style="bold red" if row.asks else "")
         table.add_row(*map(Text, (row.student, row.name, row.short, row.notebook, row.attempt, row.at)), what)
-    if shown_rows:
+    if rows:
         console.print(table)
-    if len(found.rows) > MOST:
-        console.print(f"… and {len(found.rows) - MOST:,} more files", style="dim")
-    _lines(console, [one.line(MOST_ASKED) for one in found.missing], "bold")
-    _lines(console, found.doubts, "bold red", MOST_ASKED)
-    here = f", {found.known:,} already here" if found.known else ""
-    placed = "" if dry_run else f", {found.placed:,} put into submitted/"
-    console.print(Text(f"{found.new:,} new attempt{'s' * (found.new != 1)}{placed}{here}."), soft_wrap=True)
-    if found.open:
-        number = len(found.open)
-        _lines(console, [f"{count:,} × {why}" for why, count in _often(found)], "bold red")
-        where = f"would be listed in {shown(found.settle)}" if dry_run else f"listed in {shown(found.settle)}"
+    if len(report.rows) > MOST:
+        console.print(f"… and {len(report.rows) - MOST:,} more files", style="dim")
+    _lines(console, [one.line(MOST_MATTERS) for one in report.missing], "bold")
+    _lines(console, report.doubts, "bold red", MOST_MATTERS)
+    here = f", {report.known_count:,} already here" if report.known_count else ""
+    placement = "" if dry_run else f", {report.placed_count:,} put into submitted/"
+    console.print(Text(f"{report.new:,} new attempt{'s' * (report.new != 1)}{placement}{here}."), soft_wrap=True)
+    if report.open:
+        number = len(report.open)
+        _lines(console, [f"{count:,} × {why}" for why, count in _often(report)], "bold red")
+        where = (
+            f"would be listed in {shorten_path(report.questions_file)}"
+            if dry_run
+            else f"listed in {shorten_path(report.questions_file)}"
+        )
         console.print(
             Text(
                 f"{number:,} matter{'s' * (number > 1)} for you to settle, {where}: "
@@ -156,10 +160,10 @@ def _show_collected(console: Console, found: Collected, dry_run: bool) -> None:
         console.print("This was a dry run, so nothing was written.", style="dim")
 
 
-def _often(found: Collected) -> list[tuple[str, int]]:
+def _often(report: CollectionReport) -> list[tuple[str, int]]:
     """What is asked of many alike, without the numbers in it."""
-    alike = Counter("".join("…" if part.isdigit() else part for part in _parts(one.trouble)) for one in found.open)
-    return [(why, count) for why, count in alike.most_common(3) if count > 3]
+    troubles = Counter("".join("…" if part.isdigit() else part for part in _parts(one.trouble)) for one in report.open)
+    return [(why, count) for why, count in troubles.most_common(3) if count > 3]
 
 
 def _parts(text: str) -> list[str]:
@@ -201,7 +205,7 @@ def give_back(
 ) -> None:
     from autograder.gradebook import missing
     from autograder.gradebook.policy import Policy
-    from autograder.grading.grade_class import not_yet_graded
+    from autograder.grading.grade_class import describe_ungraded_attempts
     from autograder.transfer import give_back as giving
 
     lms.find(system)
@@ -211,32 +215,48 @@ def give_back(
         with book_of(class_folder) as book:
             policy = Policy.of(class_folder)
             unclear = say_doubts(console, policy, book)
-            if waits := not_yet_graded(class_folder, assignment, policy, book):
+            if waits := describe_ungraded_attempts(class_folder, assignment, policy, book):
                 raise UserError(waits)
-            counted = policy.read_book(book, assignment)
-        worth = {student: one.grade.points for student, one in counted.items()}
-        done = giving.give_back(
-            class_folder, system, assignment, to, sheet, pages, column, with_unread, dry_run, worth.get, counted
+            effective_attempts = policy.read_book(book, assignment)
+        worth = {student: one.grade.points for student, one in effective_attempts.items()}
+        delivery = giving.give_back(
+            class_folder,
+            system,
+            assignment,
+            to,
+            sheet,
+            pages,
+            column,
+            with_unread,
+            dry_run,
+            worth.get,
+            effective_attempts,
         )
-        late = policy.lateness_not_counted(assignment, {who: one.grade for who, one in counted.items()})
-        done.doubts += filter(None, [late, missing.ungraded_line(class_folder, policy, assignment, counted)])
-    table = Table(title=f"{done.title}: {done.assignment}", box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
+        late = policy.lateness_not_counted(assignment, {who: one.grade for who, one in effective_attempts.items()})
+        delivery.doubts += filter(
+            None, [late, missing.ungraded_line(class_folder, policy, assignment, effective_attempts)]
+        )
+    table = Table(
+        title=f"{delivery.title}: {delivery.assignment}", box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False
+    )
     for title in ("student", "name", "from", "to", ""):
         table.add_column(title, overflow="fold")
-    for change in sorted(done.changes, key=lambda change: change.is_written)[:MOST]:
+    for change in sorted(delivery.changes, key=lambda change: change.is_written)[:MOST]:
         note = Text(in_a_line(change.note, 300), style="" if change.is_written else "bold red")
         cells = (change.student, change.name, change.old, change.new)
         table.add_row(*(Text(in_a_line(cell, 120)) for cell in cells), note)
-    if done.changes:
+    if delivery.changes:
         console.print(table)
-    if len(done.changes) > MOST:
-        console.print(f"… and {len(done.changes) - MOST:,} more", style="dim")
-    _lines(console, done.doubts, "bold red", MOST_ASKED)
-    _lines(console, done.notes, "dim")
-    left = len(done.changes) - done.written
-    said = f"{done.written:,} given back" if not dry_run else f"{done.written:,} would be given back"
-    said += f", {done.unchanged:,} unchanged" if done.unchanged else ""
-    said += f", {left:,} left out" if left else ""
-    console.print(Text(said + (f": {shown(done.file)}" if done.file else ".")), soft_wrap=True)
-    if left or done.doubts or unclear:
+    if len(delivery.changes) > MOST:
+        console.print(f"… and {len(delivery.changes) - MOST:,} more", style="dim")
+    _lines(console, delivery.doubts, "bold red", MOST_MATTERS)
+    _lines(console, delivery.notes, "dim")
+    rest = len(delivery.changes) - delivery.written_count
+    text = (
+        f"{delivery.written_count:,} given back" if not dry_run else f"{delivery.written_count:,} would be given back"
+    )
+    text += f", {delivery.unchanged_count:,} unchanged" if delivery.unchanged_count else ""
+    text += f", {rest:,} left out" if rest else ""
+    console.print(Text(text + (f": {shorten_path(delivery.file)}" if delivery.file else ".")), soft_wrap=True)
+    if rest or delivery.doubts or unclear:
         raise typer.Exit(2)

@@ -66,13 +66,13 @@ def on_cluster(
     """
     for name in ("distributed", "distributed.client", "tornado.application"):  # what matters is said in our words
         logging.getLogger(name).setLevel(logging.CRITICAL)
-    with _connected(address) as client:
+    with _connect(address) as client:
         setup = Setup(fingerprint.HERE, limits, mode, tuple(path.resolve() for path in private), tuple(also))
         yield Cluster(client, address, setup, say, dry)
 
 
 @contextlib.contextmanager
-def _connected(address: str) -> Iterator[Client]:
+def _connect(address: str) -> Iterator[Client]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # other versions of what does not matter
         try:
@@ -114,27 +114,27 @@ class _Call:
 
 @dataclass
 class _ClusterWorker:
-    """A worker of the cluster. prepared: the files of reference outputs that it has, the name of none being empty; preparing: what it is asked to take in.
+    """A worker of the cluster. files: those of reference outputs that it has, the name of none being empty; preparation: what it is asked to take in.
 
     problem: why it is left out. failures: how often it could not grade what was sent to it.
     """
 
     threads: int
     host: str
-    prepared: set[str] = field(default_factory=set)
-    preparing: tuple[str, Future[WorkerReport]] | None = None
+    files: set[str] = field(default_factory=set)
+    preparation: tuple[str, Future[WorkerReport]] | None = None
     problem: str = ""
     failures: int = 0
 
 
 @dataclass(eq=False)
 class _ClusterTask:
-    """A job that is not done. sent: its future in Dask, which one of the `workers` will settle. losses: how often all of them had ended before."""
+    """A job that is not done. future: Dask's, which one of the `workers` will settle. losses: how often all of them had ended before."""
 
     job: Job
     file: str
     result: Future[GradedSubmission]
-    sent: Future[Reply] | None = None
+    future: Future[Reply] | None = None
     workers: frozenset[str] = frozenset()
     losses: int = 0
 
@@ -146,12 +146,12 @@ class _ClusterTask:
 
     def take_back(self) -> None:
         """Cancel what was sent; it may be sent again."""
-        if self.sent:
-            self.sent.cancel()
+        if self.future:
+            self.future.cancel()
 
 
 class Cluster(GradingPool):
-    """The workers of a Dask scheduler that can grade as this machine would. All but `_landed` runs in the thread of whoever grades."""
+    """The workers of a Dask scheduler that can grade as this machine would. All but `_deliver_grade` runs in the thread of whoever grades."""
 
     def __init__(self, client: Client, address: str, setup: Setup, say: Callable[[str], None], dry: bool) -> None:
         super().__init__(setup.limits, setup.mode)
@@ -166,14 +166,14 @@ class Cluster(GradingPool):
         self._workers: dict[str, _ClusterWorker] = {}  # by address
         self._hosts: dict[str, str] = {}  # by address, of those that are gone as well
         self._waiting: deque[_ClusterTask] = deque()
-        self._sent: dict[_ClusterTask, None] = {}  # in the order in which they were sent
+        self._in_flight: dict[_ClusterTask, None] = {}  # in the order in which they were sent
         self._back: SimpleQueue[_ClusterTask] = (
             SimpleQueue()
         )  # of those that were sent, what is settled or must be sent again
         self._calls: list[Any] = []
         self._next_look = 0.0
         self._alone_since: float | None = None  # since when there has been nobody who can grade
-        self._said: set[tuple[str, object]] = set()
+        self._messages: set[tuple[str, object]] = set()
 
     def start(self) -> None:
         self._look()
@@ -228,16 +228,16 @@ class Cluster(GradingPool):
             return  # it may be busy; if it is gone, that is seen next time
         for address in [address for address in self._workers if address not in present]:
             worker = self._workers.pop(address)
-            if worker.preparing:
-                worker.preparing[1].cancel()
+            if worker.preparation:
+                worker.preparation[1].cancel()
         for address, threads in present.items():
             host = self._hosts.setdefault(address, str(urlsplit(address).hostname))
             self._workers.setdefault(address, _ClusterWorker(threads, host)).threads = threads
-        for task in [task for task in self._sent if not task.workers & present.keys()]:
+        for task in [task for task in self._in_flight if not task.workers & present.keys()]:
             task.losses += 1
             task.take_back()
-        here = (self._scheduler.address, *present)
-        if here[0].startswith("tcp://") and not all(map(_is_loopback, here)):
+        addresses = (self._scheduler.address, *present)
+        if addresses[0].startswith("tcp://") and not all(map(_is_loopback, addresses)):
             self._tell(
                 f"{self._address} is not encrypted: whoever is on this network can read what is graded, and run programs on the "
                 "workers. docs/clusters.md shows how to use tls://"
@@ -245,18 +245,18 @@ class Cluster(GradingPool):
 
     def _ready(self, file: str) -> dict[str, _ClusterWorker]:
         """Those that have what submissions of one assignment need, by address."""
-        return {at: worker for at, worker in self._workers.items() if file in worker.prepared and not worker.problem}
+        return {at: worker for at, worker in self._workers.items() if file in worker.files and not worker.problem}
 
     def _prepare(self) -> None:
         """Have each worker take in what it does not have yet, and hear from those that have done so."""
         for address, worker in self._workers.items():
-            if worker.preparing and worker.preparing[1].done():
-                file, future = worker.preparing
-                worker.preparing = None
+            if worker.preparation and worker.preparation[1].done():
+                file, future = worker.preparation
+                worker.preparation = None
                 self._hear(address, file, future)
             file = self._setup.file
-            if not worker.preparing and not worker.problem and file not in worker.prepared:
-                worker.preparing = file, self._call([address], cluster_worker.prepare, self._setup)
+            if not worker.preparation and not worker.problem and file not in worker.files:
+                worker.preparation = file, self._call([address], cluster_worker.prepare, self._setup)
 
     def _hear(self, address: str, file: str, future: Future[WorkerReport]) -> None:
         if future.cancelled():
@@ -277,9 +277,9 @@ class Cluster(GradingPool):
         if problem:
             self._leave_out(worker, problem)
         else:
-            begun = self.side_by_side
-            worker.prepared.add(file)
-            for task in list(self._sent)[begun:]:  # they waited for the others; this one may have them, too
+            capacity = self.side_by_side
+            worker.files.add(file)
+            for task in list(self._in_flight)[capacity:]:  # they waited for the others; this one may have them, too
                 task.take_back()
 
     # What is graded
@@ -287,10 +287,10 @@ class Cluster(GradingPool):
     def _call(self, workers: list[str], function: Callable[..., Any], *arguments: object) -> Future[Any]:
         """Call a function of ours on one of these workers. Dask estimates how long a task takes by what its key begins with."""
         key = f"autograder_{function.__name__}-{uuid.uuid4().hex}"
-        sent: Future[Any] = self._executor.submit(
+        future: Future[Any] = self._executor.submit(
             pickle.loads, pickle.dumps(_Call(function, *arguments)), key=key, workers=workers
         )
-        return sent
+        return future
 
     def _send(self) -> None:
         """Give what waits to those that can grade it; Dask chooses among them, and chooses anew where one ends."""
@@ -301,45 +301,49 @@ class Cluster(GradingPool):
             elif not task.result.cancelled():
                 job = replace(task.job, reference_file=Path(task.file))
                 task.workers = frozenset(workers)
-                task.sent = self._call(list(workers), cluster_worker.grade, self._setup.build, job)
-                self._sent[task] = None
-                task.sent.add_done_callback(partial(self._landed, task))
+                task.future = self._call(list(workers), cluster_worker.grade, self._setup.build, job)
+                self._in_flight[task] = None
+                task.future.add_done_callback(partial(self._deliver_grade, task))
 
-    def _landed(self, task: _ClusterTask, sent: Future[Reply]) -> None:
+    def _deliver_grade(self, task: _ClusterTask, future: Future[Reply]) -> None:
         """Hand on a grade at once. Called in a thread of Dask's."""
-        if not sent.cancelled() and not sent.exception() and (graded := sent.result().graded):
-            _settle(task.result, graded)
+        if (
+            not future.cancelled()
+            and not future.exception()
+            and (graded_submission := future.result().graded_submission)
+        ):
+            _set_outcome(task.result, graded_submission)
         self._back.put(task)
 
     def _take_back(self) -> None:
         """Look through what has come back without a grade: it is sent again, or its failure is told to whoever submitted it."""
         for task in [self._back.get() for _ in range(self._back.qsize())]:
-            self._sent.pop(task, None)
-            assert task.sent
+            self._in_flight.pop(task, None)
+            assert task.future
             if task.result.done():
                 continue
-            error = None if task.sent.cancelled() else task.sent.exception()
-            if task.sent.cancelled() and task.losses <= TRIES:
+            error = None if task.future.cancelled() else task.future.exception()
+            if task.future.cancelled() and task.losses <= TRIES:
                 self._waiting.append(task)
-            elif task.sent.cancelled():
-                _settle(task.result, WorkerDied(self._address, "all workers that it was sent to ended, each time"))
+            elif task.future.cancelled():
+                _set_outcome(task.result, WorkerDied(self._address, "all workers that it was sent to ended, each time"))
             elif isinstance(error, KilledWorker):
                 host = self._hosts.get(error.last_worker.address, error.last_worker.address)
-                _settle(task.result, WorkerDied(host, "this worker and earlier ones ended while they graded it"))
+                _set_outcome(task.result, WorkerDied(host, "this worker and earlier ones ended while they graded it"))
             elif error:
-                _settle(task.result, WorkerDied(self._address, _in_a_line(error)))
+                _set_outcome(task.result, WorkerDied(self._address, _in_a_line(error)))
             else:
-                self._look_into(task, task.sent.result())
+                self._look_into(task, task.future.result())
 
     def _look_into(self, task: _ClusterTask, reply: Reply) -> None:
         if reply.key:
-            _settle(task.result, KeyProblem(f"{reply.host}: {reply.problem}"))
+            _set_outcome(task.result, KeyProblem(f"{reply.host}: {reply.problem}"))
         elif not reply.unfit:
-            _settle(task.result, WorkerDied(reply.host, reply.problem))
+            _set_outcome(task.result, WorkerDied(reply.host, reply.problem))
         else:
             self._waiting.append(task)
             if worker := self._workers.get(reply.address):
-                worker.prepared.clear()  # it is asked again
+                worker.files.clear()  # it is asked again
                 worker.failures += 1
                 if worker.failures == TRIES:
                     self._leave_out(worker, reply.problem)
@@ -349,12 +353,12 @@ class Cluster(GradingPool):
     def _call_for_more(self) -> None:
         """Let an adaptive cluster know that more is to be done than is sent: tasks that no worker can take, for twice the threads there are."""
         threads = sum(worker.threads for worker in self._workers.values())
-        if threads and len(self._sent) + len(self._waiting) < 2 * self.side_by_side:
+        if threads and len(self._in_flight) + len(self._waiting) < 2 * self.side_by_side:
             self._calls.clear()  # what is under way is all there is
-        elif (missing := CALLS * (2 * threads + 1) - len(self._calls)) > 0:
-            nothing = [pickle.dumps(None)] * missing
+        elif (shortfall := CALLS * (2 * threads + 1) - len(self._calls)) > 0:
+            payloads = [pickle.dumps(None)] * shortfall
             self._calls += self._client.map(
-                pickle.loads, nothing, key="autograder_more", pure=False, resources={"autograder": 1}
+                pickle.loads, payloads, key="autograder_more", pure=False, resources={"autograder": 1}
             )
 
     def _tell_who_is_missing(self) -> None:
@@ -386,12 +390,12 @@ class Cluster(GradingPool):
 
     def _tell(self, line: str, about: object = None) -> None:
         """Print a line, once. about: what it is said of, where it may be said of another."""
-        if (line, about) not in self._said:
-            self._said.add((line, about))
+        if (line, about) not in self._messages:
+            self._messages.add((line, about))
             self._say(line)
 
 
-def _settle(result: Future[GradedSubmission], outcome: GradedSubmission | Exception) -> None:
+def _set_outcome(result: Future[GradedSubmission], outcome: GradedSubmission | Exception) -> None:
     if not result.set_running_or_notify_cancel():
         return
     if isinstance(outcome, GradedSubmission):

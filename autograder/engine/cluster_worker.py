@@ -56,7 +56,7 @@ class Reply:
 
     host: str
     address: str
-    graded: GradedSubmission | None = None
+    graded_submission: GradedSubmission | None = None
     problem: str = ""
     unfit: bool = False
     key: bool = False
@@ -83,20 +83,20 @@ def prepare(setup: Setup) -> WorkerReport:
 
 def grade(build: Build, job: Job) -> Reply:
     """Grade a submission. `job.reference_file` is only a name, the one under which `prepare` has kept them."""
-    here = Reply(socket.gethostname(), get_worker().address)
+    reply = Reply(socket.gethostname(), get_worker().address)
     file = _file(job.reference_file.name)
     if not file.is_file() or build != fingerprint.HERE:
-        return replace(here, problem="it was never asked whether it can grade", unfit=True)
+        return replace(reply, problem="it was never asked whether it can grade", unfit=True)
     try:
-        return replace(here, graded=pool.grade_here(replace(job, reference_file=file)))
+        return replace(reply, graded_submission=pool.grade_here(replace(job, reference_file=file)))
     except (UserError, JailWontStart) as error:
-        return replace(here, problem=str(error), unfit=True)
+        return replace(reply, problem=str(error), unfit=True)
     except KeyProblem as error:
-        return replace(here, problem=str(error), key=True)
+        return replace(reply, problem=str(error), key=True)
     except JailBroken as error:
-        return replace(here, problem=str(error))
+        return replace(reply, problem=str(error))
     except Exception as error:
-        return replace(here, problem=f"{type(error).__name__}: {error}")
+        return replace(reply, problem=f"{type(error).__name__}: {error}")
 
 
 def _notebook_problem(setup: Setup) -> str:

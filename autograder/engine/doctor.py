@@ -33,7 +33,7 @@ class Finding:
 
     ok: bool
     layer: str
-    seen: str
+    detail: str
     remedy: str = ""
 
 
@@ -45,7 +45,7 @@ def findings() -> Iterator[Finding]:
     yield Finding(bool(bwrap), "bubblewrap", _version(bwrap), "apt-get install bubblewrap, or your system's package")
     yield _user_namespaces()
     yield _user_ids()
-    yield Finding(True, "control groups", cgroups.told())
+    yield Finding(True, "control groups", cgroups.describe())
     yield from _jail()
     yield _course()
     yield from _hub()
@@ -58,7 +58,7 @@ def _version(program: str | None) -> str:
 
 
 def _user_namespaces() -> Finding:
-    for path, forbidden, remedy in (
+    for path, blocking_value, remedy in (
         ("/proc/sys/user/max_user_namespaces", "0", "sysctl user.max_user_namespaces=10000"),
         ("/proc/sys/kernel/unprivileged_userns_clone", "0", "sysctl kernel.unprivileged_userns_clone=1"),
         (
@@ -70,7 +70,7 @@ def _user_namespaces() -> Finding:
             value = Path(path).read_text().strip()
         except OSError:
             continue
-        if value == forbidden and os.geteuid() != 0:
+        if value == blocking_value and os.geteuid() != 0:
             return Finding(False, "user namespaces", f"{path} is {value}", remedy)
     return Finding(True, "user namespaces", "allowed")
 
@@ -98,8 +98,8 @@ def _jail() -> Iterator[Finding]:
             for name in proofs.of_mode(jail.mode.value, ()):
                 code = PROVE.format(mode=jail.mode.value, private=jail.private, name=name)
                 problem = worker.run(code).get("error")
-                seen = "held" if problem is None else str(problem)
-                yield Finding(problem is None, name, seen, "do not grade like this; report it")
+                detail = "held" if problem is None else str(problem)
+                yield Finding(problem is None, name, detail, "do not grade like this; report it")
 
 
 PROVE = "from autograder.jail import proofs\nproofs.of_mode({mode!r}, {private!r})[{name!r}]()"
@@ -107,16 +107,16 @@ PROVE = "from autograder.jail import proofs\nproofs.of_mode({mode!r}, {private!r
 
 def _course() -> Finding:
     try:
-        missing = [name for name in assignments() if not release(name).is_file()]
+        missing_notebooks = [name for name in assignments() if not release(name).is_file()]
         for exercise in active_course().exercises:
             shipped_answers.load(exercise)
     except (UserError, LookupError) as error:
         return Finding(False, "course", str(error), "make build")
     return Finding(
-        not missing,
+        not missing_notebooks,
         "course",
-        f"missing: {', '.join(missing)}"
-        if missing
+        f"missing: {', '.join(missing_notebooks)}"
+        if missing_notebooks
         else f"{len(assignments())} notebooks, {len(active_course().exercises)} exercises",
         "make build",
     )
@@ -132,19 +132,19 @@ def _hub() -> Iterator[Finding]:
     exchange, course = config.Exchange.get("root"), config.CourseDirectory.get("course_id")
     if not exchange or not course:
         return
-    grading = root() / os.environ.get("AUTOGRADER_GRADING", "grading")
+    class_folder = root() / os.environ.get("AUTOGRADER_GRADING", "grading")
     for layer, openings in (
         ("exchange", permissions.open_exchange(Path(exchange), course)),
         ("homes", permissions.open_homes()),
         ("project", permissions.open_to_others(root(), "the answers are in it")),
-        ("class folder", permissions.open_to_others(grading, "submissions and grades are in it")),
-        ("gradebook", permissions.open_to_others(grading / "gradebook.db", "names and grades are in it")),
+        ("class folder", permissions.open_to_others(class_folder, "submissions and grades are in it")),
+        ("gradebook", permissions.open_to_others(class_folder / "gradebook.db", "names and grades are in it")),
     ):
-        found = list(openings)
-        if not found:
+        problems = list(openings)
+        if not problems:
             yield Finding(True, layer, "closed to other accounts")
-        for opening in found:
-            yield Finding(False, layer, opening.seen, opening.command)
+        for opening in problems:
+            yield Finding(False, layer, opening.description, opening.command)
 
 
 def _shared_configuration() -> Config:
@@ -160,7 +160,7 @@ def examine(show: Callable[[str], None]) -> bool:
     """Show one line a layer; returns whether all hold."""
     good = True
     for finding in findings():
-        show(f"[{'OK' if finding.ok else 'FAIL'}] {finding.layer}: {finding.seen}")
+        show(f"[{'OK' if finding.ok else 'FAIL'}] {finding.layer}: {finding.detail}")
         if not finding.ok:
             show(f"       {finding.remedy}")
             good = False

@@ -43,29 +43,29 @@ def grade_submission(
         JailBroken: our fault; nothing can be graded.
     """
     start = time.monotonic()
-    listed = [e for e in active_course().exercises_of(assignment) if not only or e.name in only]
-    names = {exercise.name for exercise in listed}
+    exercises = [e for e in active_course().exercises_of(assignment) if not only or e.name in only]
+    names = {exercise.name for exercise in exercises}
     try:
         rebuilt = rebuild.rebuild(assignment, data, jail.limits.notebook)
     except rebuild.Unreadable as error:
         reason = f"The submission could not be read: {error}."
-        return GradedSubmission(assignment, {e.name: not_earned(e, reason) for e in listed}, remarks=[str(error)])
-    graded = GradedSubmission(assignment, {}, rebuilt.cells, remarks=list(rebuilt.remarks))
-    marked = judging.ReferenceFile(markings, seeds) if markings else None
-    with judging.borrow_judge(jail.limits) as free, _Session(jail, free, marked, own_kills) as session:
+        return GradedSubmission(assignment, {e.name: not_earned(e, reason) for e in exercises}, remarks=[str(error)])
+    graded_submission = GradedSubmission(assignment, {}, rebuilt.cells, remarks=list(rebuilt.remarks))
+    reference_file = judging.ReferenceFile(markings, seeds) if markings else None
+    with judging.borrow_judge(jail.limits) as free, _Session(jail, free, reference_file, own_kills) as session:
         for cell in rebuilt.cells:
             if cell.kind is Kind.CHECK:
                 if cell.name not in names:
                     continue
-                verdict, printed = session.judge(active_course().exercise(cell.name), seeds[cell.name])
-                graded.verdicts[cell.name] = verdict
-                graded.printed[cell.name] = printed
+                verdict, printed_text = session.judge(active_course().exercise(cell.name), seeds[cell.name])
+                graded_submission.verdicts[cell.name] = verdict
+                graded_submission.printed[cell.name] = printed_text
             elif cell.kind in (Kind.OURS, Kind.EXTRA) or (cell.kind is Kind.SOLUTION and not cell.missing):
-                graded.outputs[cell.id] = session.run(cell)
-    for exercise in listed:
-        graded.verdicts.setdefault(exercise.name, not_graded(exercise, "Its check is not in our notebook."))
-    graded.seconds = time.monotonic() - start
-    return graded
+                graded_submission.outputs[cell.id] = session.run(cell)
+    for exercise in exercises:
+        graded_submission.verdicts.setdefault(exercise.name, not_graded(exercise, "Its check is not in our notebook."))
+    graded_submission.seconds = time.monotonic() - start
+    return graded_submission
 
 
 class _Session:
@@ -75,12 +75,12 @@ class _Session:
         self,
         jail: JailClient,
         judge: judging.Judge,
-        marked: judging.ReferenceFile | None = None,
+        reference_file: judging.ReferenceFile | None = None,
         own_kills: bool = False,
     ) -> None:
         self._jail = jail
         self._judge = judge
-        self._marked = marked
+        self._reference_file = reference_file
         self._room = jail.limits.outputs  # bytes of outputs that there is room for
         self._budget = Budget(jail.limits, own_kills)
         self._worker = jail.fork(self._budget)
@@ -102,24 +102,24 @@ class _Session:
         if cell.kind is not Kind.OURS:
             self._sources[cell.name] = cell.source
         try:
-            ran = self._judge.outputs(self._worker.run_unread(cell.source), self._most())
+            cell_run = self._judge.outputs(self._worker.run_unread(cell.source), self._most())
         except (Overrun, judging.NotJudged) as overrun:
             self._trouble[cell.name] = str(overrun)
             self._start_again()
             return [_error("Stopped", str(overrun))]
         self._history.append(cell.source)
-        self._room -= outputs.room(ran.outputs)
-        if ran.error:
-            raised = differences.raised(ran.error)
-            self._trouble[cell.name] = f"Its cell ended in {raised}. {self._limit_met(raised)}".rstrip()
-            ran.outputs.append(_error(ran.error.type, ran.error.message))
-        return ran.outputs
+        self._room -= outputs.room(cell_run.outputs)
+        if cell_run.error:
+            error_text = differences.describe_exception(cell_run.error)
+            self._trouble[cell.name] = f"Its cell ended in {error_text}. {self._explain_limit(error_text)}".rstrip()
+            cell_run.outputs.append(_error(cell_run.error.type, cell_run.error.message))
+        return cell_run.outputs
 
     def judge(self, exercise: Exercise, seeds: tuple[int, ...]) -> tuple[Verdict, str]:
         """Probe the answer to an exercise and have judged what it does. Returns the verdict and what its code printed."""
-        verdict, printed = self._judge_unread(exercise, seeds)
+        verdict, printed_text = self._judge_unread(exercise, seeds)
         own = self._sources.get(exercise.name, "")
-        return quotations.strip_unquoted(verdict, [own, *self._sources.values()]), printed
+        return quotations.strip_unquoted(verdict, [own, *self._sources.values()]), printed_text
 
     def _judge_unread(self, exercise: Exercise, seeds: tuple[int, ...]) -> tuple[Verdict, str]:
         """The same, with marks around the student's own words."""
@@ -129,33 +129,35 @@ class _Session:
             self._start_again()
             return not_earned(exercise, str(overrun)), ""
         try:
-            judged = self._judge.verdict(exercise.name, seeds, frame, self._marked)
-        except judging.NotJudged as why:
+            judgement = self._judge.verdict(exercise.name, seeds, frame, self._reference_file)
+        except judging.NotJudged as error:
             self._budget.left -= judging.TRIES * self._jail.limits.judge_seconds
-            return not_earned(exercise, f"Its result could not be judged: {why}."), ""
+            return not_earned(exercise, f"Its result could not be judged: {error}."), ""
         self._budget.left -= (
-            judged.seconds
+            judgement.seconds
         )  # so that no submission keeps the judges busy for longer than its cells may take
-        printed = outputs.shortened(judged.printed, self._most())
-        self._room -= outputs.cost(printed)
-        if judged.verdict:
-            limit = self._limit_met(*(aspect.seen for aspect in judged.verdict.aspects))
-            return replace(judged.verdict, cause=judged.verdict.cause or limit), printed
-        if judged.broken:
-            return not_earned(exercise, f"Checking it raised {differences.raised(judged.broken)}."), printed
-        if judged.unreadable:
-            return not_earned(exercise, f"What it sent back can't be read: {judged.unreadable}."), printed
+        printed_text = outputs.shorten(judgement.printed, self._most())
+        self._room -= outputs.cost(printed_text)
+        if judgement.verdict:
+            limit = self._explain_limit(*(aspect.seen for aspect in judgement.verdict.aspects))
+            return replace(judgement.verdict, cause=judgement.verdict.cause or limit), printed_text
+        if judgement.broken:
+            return not_earned(
+                exercise, f"Checking it raised {differences.describe_exception(judgement.broken)}."
+            ), printed_text
+        if judgement.unreadable:
+            return not_earned(exercise, f"What it sent back can't be read: {judgement.unreadable}."), printed_text
         trouble = self._trouble.get(exercise.name)
         if trouble:
-            return not_earned(exercise, f"{trouble} So `{exercise.name}` was never defined."), printed
-        return not_attempted(exercise), printed
+            return not_earned(exercise, f"{trouble} So `{exercise.name}` was never defined."), printed_text
+        return not_attempted(exercise), printed_text
 
-    def _limit_met(self, *said: str) -> str:
+    def _explain_limit(self, *messages: str) -> str:
         """The limit behind an exception that looks like the machine's fault, in a student's words; empty where there is none."""
         limits = self._jail.limits
-        if any("MemoryError" in text for text in said):
+        if any("MemoryError" in text for text in messages):
             return f"A submission may use {limits.memory // MIB:,} MiB of memory."
-        if any("Resource temporarily unavailable" in text for text in said):
+        if any("Resource temporarily unavailable" in text for text in messages):
             return f"A submission may have {limits.processes} processes and threads."
         return ""
 
@@ -165,15 +167,15 @@ class _Session:
     def _start_again(self) -> None:
         self._worker.kill()
         self._worker = self._jail.fork(self._budget)
-        kept: list[str] = []
+        history: list[str] = []
         for source in self._history:
             try:
                 self._worker.run_unread(source)
-                kept.append(source)
+                history.append(source)
             except Overrun:
                 self._worker.kill()
                 self._worker = self._jail.fork(self._budget)
-        self._history = kept
+        self._history = history
 
 
 @cache
@@ -203,13 +205,13 @@ def grade_answer(exercise: str, source: str, jail: Jail | None = None, secret: s
         what runs in it was ended from outside.
     """
     try:
-        found = active_course().exercise(exercise)
+        course_exercise = active_course().exercise(exercise)
     except LookupError as error:
         raise UserError(str(error.args[0])) from None
     notebook = active_course().notebook_of(exercise)
     imports = next(cell for cell in rebuild.template(release(notebook)) if cell.name == "imports")
     untouched = any(
-        rebuild.squeezed(cell.source) == rebuild.squeezed(source)
+        rebuild.squeeze(cell.source) == rebuild.squeeze(source)
         for cell in rebuild.template(release(notebook))
         if cell.kind is Kind.SOLUTION and cell.name == exercise
     )
@@ -218,15 +220,15 @@ def grade_answer(exercise: str, source: str, jail: Jail | None = None, secret: s
     with judging.borrow_judge(jail.limits) as free, _Session(jail, free) as session:
         session.run(imports)
         session.run(cell)
-        verdict, _ = session.judge(found, draws.trial(found, secret))
-    told = verdict.as_dict()
+        verdict, _ = session.judge(course_exercise, draws.trial(course_exercise, secret))
+    fields = verdict.as_dict()
     return {
-        name: told[name]
+        name: fields[name]
         for name in ("exercise", "outcome", "points", "max_points", "mistake", "message", "cause", "where", "aspects")
     }
 
 
-_starting = threading.Lock()
+_start_lock = threading.Lock()
 
 
 @cache
@@ -237,7 +239,7 @@ def _one_jail() -> Jail:
 
 
 def _shared_jail() -> Jail:
-    with _starting:
+    with _start_lock:
         return _one_jail()
 
 

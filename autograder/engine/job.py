@@ -28,8 +28,8 @@ class Job:
     mode: Mode = Mode.BUBBLEWRAP
 
 
-def ungraded(job: Job, reason: str) -> GradedSubmission:
+def build_ungraded(job: Job, reason: str) -> GradedSubmission:
     """Our fault: every exercise waits for a person."""
-    listed = [e for e in outline.of_notebook(job.assignment) if not job.only or e.name in job.only]
-    verdicts = {e.name: not_graded(e, f"Not graded, and you are not at fault: {reason}.") for e in listed}
+    exercises = [e for e in outline.of_notebook(job.assignment) if not job.only or e.name in job.only]
+    verdicts = {e.name: not_graded(e, f"Not graded, and you are not at fault: {reason}.") for e in exercises}
     return GradedSubmission(job.assignment, verdicts, remarks=[f"NOT GRADED: {reason}"])

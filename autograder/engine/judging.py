@@ -51,8 +51,8 @@ from ffnlab.registry import active_course
 from ffnlab.untrusted_text import clean
 
 Seeds = tuple[int, ...]
-Sent = TypeVar("Sent")
-Said = TypeVar("Said")
+Query = TypeVar("Query")
+Reply = TypeVar("Reply")
 START_SECONDS = 120.0  # until the warm process has forked
 PREPARE_SECONDS = (
     3600.0  # until a judge has its marking, which some keys compute for a minute: no data of a student's yet
@@ -61,11 +61,11 @@ MAX_ANSWER = 64 * 2**20  # bytes: outputs are the largest, and bounded below
 PR_SET_PDEATHSIG = 1
 HEADER = struct.Struct(">II")  # bytes of a request's header and of the frame behind it
 FORK = struct.Struct("<iqd")  # which judge to end (0: none); the new one's memory in bytes and seconds
-FORKED = struct.Struct("<ii")  # the new judge's process number, and how the old one ended
+FORK_REPLY = struct.Struct("<ii")  # the new judge's process number, and how the old one ended
 READY, PROBLEM = b"r", b"p"
 TRIES = 2  # a judge that ends by chance costs nobody anything
 OUT_OF_MEMORY = 3
-KEPT, SHORT = 4096, 2000  # answers of a few kB each, and characters that may be printed in them, or sent
+CACHE_SIZE, SHORT = 4096, 2000  # answers of a few kB each, and characters that may be printed in them, or sent
 
 
 class JudgeBroken(JailBroken):
@@ -85,7 +85,7 @@ class _Gone(Exception):
 
 
 @dataclass(frozen=True)
-class Judged:
+class Judgement:
     """What a judge says of one answer. `defined`: whether there is one; `broken`: why it could not be looked at; `unreadable`: why what was sent is no answer.
 
     seconds: how long judging took.
@@ -116,43 +116,45 @@ class Judge:
         self.pid = 0  # of its process, or of the last one that has not been replaced yet
         self._channel: socket.socket | None = None
 
-    def verdict(self, exercise: str, seeds: Seeds, frame: bytes, marked: ReferenceFile | None = None) -> Judged:
+    def verdict(
+        self, exercise: str, seeds: Seeds, frame: bytes, reference_file: ReferenceFile | None = None
+    ) -> Judgement:
         """The verdict on what a worker sent when it was asked for `exercise` on the draws of `seeds`.
 
-        marked: where its marking is; without, or where that file is not, the judge computes it.
+        reference_file: where its marking is; without, or where that file is not, the judge computes it.
 
         Raises:
             NotJudged: two judges ended over it. JudgeBroken: there is none to be had. KeyProblem: the truth itself raises.
         """
-        sent = (exercise, seeds, hashlib.blake2b(frame).digest())
-        known = self.judges.verdicts.get(sent)
-        if known:
-            return known
+        query = (exercise, seeds, hashlib.blake2b(frame).digest())
+        earlier_judgement = self.judges.verdicts.get(query)
+        if earlier_judgement:
+            return earlier_judgement
         header: dict[str, Any] = {"do": "judge", "exercise": exercise, "seeds": seeds}
-        if marked:
-            header["marked"] = [str(marked.file), list(marked.seeds.items())]
-        said = self._ask(header, frame)
-        judged = Judged(
-            verdict.from_dict(said["verdict"]) if said["verdict"] else None,
-            said["printed"],
-            said["defined"],
-            Failure(*said["broken"]) if said["broken"] else None,
-            said["unreadable"],
-            said["seconds"],
+        if reference_file:
+            header["marked"] = [str(reference_file.file), list(reference_file.seeds.items())]
+        reply = self._ask(header, frame)
+        judgement = Judgement(
+            verdict.from_dict(reply["verdict"]) if reply["verdict"] else None,
+            reply["printed"],
+            reply["defined"],
+            Failure(*reply["broken"]) if reply["broken"] else None,
+            reply["unreadable"],
+            reply["seconds"],
         )
-        if len(judged.printed) <= SHORT:
-            self.judges.verdicts.put(sent, judged)
-        return judged
+        if len(judgement.printed) <= SHORT:
+            self.judges.verdicts.put(query, judgement)
+        return judgement
 
     def outputs(self, frame: bytes, most: int) -> outputs.CellRun:
         """What a cell showed and how it ended, from what a worker sent when it had run it. `most`: bytes of outputs to keep. Raises likewise."""
-        sent = (most, frame)
-        said = self.judges.shown.get(sent)
-        if said is None:
-            said = self._ask({"do": "outputs", "most": most}, frame)
+        query = (most, frame)
+        reply = self.judges.cell_runs.get(query)
+        if reply is None:
+            reply = self._ask({"do": "outputs", "most": most}, frame)
             if len(frame) <= SHORT:
-                self.judges.shown.put(sent, said)
-        return outputs.CellRun(copy.deepcopy(said["outputs"]), Failure(*said["error"]) if said["error"] else None)
+                self.judges.cell_runs.put(query, reply)
+        return outputs.CellRun(copy.deepcopy(reply["outputs"]), Failure(*reply["error"]) if reply["error"] else None)
 
     def close(self) -> None:
         """The judge ends by itself."""
@@ -161,7 +163,7 @@ class Judge:
             self._channel = None
 
     def _ask(self, header: dict[str, Any], body: bytes) -> dict[str, Any]:
-        ends = gone = kills = 0
+        ends = losses = kills = 0
         while True:
             try:
                 return self._once(json.dumps(header).encode(), body)
@@ -170,8 +172,8 @@ class Judge:
                 if ends == TRIES:
                     raise NotJudged(str(end)) from None
             except _Gone as end:
-                gone += 1
-                if gone == TRIES:
+                losses += 1
+                if losses == TRIES:
                     raise JudgeBroken(f"a judge ended before it had looked at anything: {end}") from None
             except OutsideKill:
                 kills += 1
@@ -204,11 +206,11 @@ class Judge:
         return f"judging it takes longer than {self.limits.judge_seconds:g} s"
 
     def _start(self) -> socket.socket:
-        ours, theirs = socket.socketpair()
-        with theirs:
-            self.pid, _ = self.judges.request(self.pid, theirs, self.limits)
-        self._channel = ours
-        return ours
+        own_end, judge_end = socket.socketpair()
+        with judge_end:
+            self.pid, _ = self.judges.request(self.pid, judge_end, self.limits)
+        self._channel = own_end
+        return own_end
 
     def _end(self, late: bool = False) -> str:
         """Have the judge killed; returns how it had ended, in words. Raises OutsideKill where SIGKILL had, and it was not `late`."""
@@ -226,33 +228,33 @@ class Judge:
         return "the process that judges it crashes"
 
 
-class _BoundedCache(Generic[Sent, Said]):
+class _BoundedCache(Generic[Query, Reply]):
     """What judges said of the last few thousand things that were sent. Many of a class send the same bytes: a right answer's, or a cell's that shows nothing.
     What is said of them depends on nothing else, the seconds that judging takes included, so that the budget of a submission does not depend on others.
     """
 
     def __init__(self) -> None:
-        self._kept: dict[Sent, Said] = {}
+        self._replies: dict[Query, Reply] = {}
         self._lock = threading.Lock()
 
-    def get(self, sent: Sent) -> Said | None:
+    def get(self, query: Query) -> Reply | None:
         """What was said of it, if it has been kept."""
-        return self._kept.get(sent)
+        return self._replies.get(query)
 
-    def put(self, sent: Sent, said: Said) -> None:
+    def put(self, query: Query, reply: Reply) -> None:
         """Keep it, for as long as there is room."""
         with self._lock:
-            self._kept[sent] = said
-            if len(self._kept) > KEPT:
-                del self._kept[next(iter(self._kept))]
+            self._replies[query] = reply
+            if len(self._replies) > CACHE_SIZE:
+                del self._replies[next(iter(self._replies))]
 
 
 class Judges:
     """The warm process that forks judges, for all threads of this process. `fork`: from this process, which must have one thread only."""
 
     def __init__(self, fork: bool = False) -> None:
-        self.verdicts = _BoundedCache[tuple[str, Seeds, bytes], Judged]()
-        self.shown = _BoundedCache[tuple[int, bytes], dict[str, Any]]()
+        self.verdicts = _BoundedCache[tuple[str, Seeds, bytes], Judgement]()
+        self.cell_runs = _BoundedCache[tuple[int, bytes], dict[str, Any]]()
         self._lock = threading.Lock()
         self._control, inside = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control.settimeout(START_SECONDS)
@@ -280,7 +282,7 @@ class Judges:
         try:
             with self._lock:
                 socket.send_fds(self._control, [message], [channel.fileno()] if channel else [])
-                pid, status = FORKED.unpack(self._control.recv(FORKED.size))
+                pid, status = FORK_REPLY.unpack(self._control.recv(FORK_REPLY.size))
         except (OSError, struct.error) as error:
             raise JudgeBroken(f"the warm process of the judges is gone ({error})") from None
         return pid, status
@@ -301,15 +303,15 @@ class _ProcessState:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
-_here = _ProcessState()
+_state = _ProcessState()
 
 
 def start_judges(fork: bool = False) -> None:
     """Start the warm process, unless it runs. `fork`: from this process, while it has one thread only."""
-    with _here.lock:
-        if _here.judges is None:
-            _here.judges = Judges(fork)
-            atexit.register(_here.judges.close)
+    with _state.lock:
+        if _state.judges is None:
+            _state.judges = Judges(fork)
+            atexit.register(_state.judges.close)
 
 
 @contextlib.contextmanager
@@ -320,27 +322,27 @@ def borrow_judge(limits: Limits) -> Iterator[Judge]:
         JudgeBroken: within the context: the judges are started anew when the next one is asked for.
     """
     start_judges()
-    with _here.lock:
-        fitting = [free for free in _here.free if free.limits == limits]
-        if fitting:
-            found = fitting[0]
-            _here.free.remove(found)
+    with _state.lock:
+        candidates = [free for free in _state.free if free.limits == limits]
+        if candidates:
+            judge = candidates[0]
+            _state.free.remove(judge)
         else:
-            assert _here.judges
-            found = Judge(_here.judges, limits)
+            assert _state.judges
+            judge = Judge(_state.judges, limits)
     try:
-        yield found
+        yield judge
     except JudgeBroken:
-        with _here.lock:
-            _here.judges, _here.free = None, []
+        with _state.lock:
+            _state.judges, _state.free = None, []
         raise
     except BaseException:
-        found.close()  # in the middle of a question, perhaps
+        judge.close()  # in the middle of a question, perhaps
         raise
     finally:
-        with _here.lock:
-            if found.judges is _here.judges:
-                _here.free.append(found)
+        with _state.lock:
+            if judge.judges is _state.judges:
+                _state.free.append(judge)
 
 
 # The warm process, and the judges that it forks.
@@ -390,7 +392,7 @@ def _warm_up(control: socket.socket) -> None:
                 control.close()
                 _serve(socket.socket(fileno=numbers[0]), warm, memory, seconds)
             os.close(numbers[0])
-        control.send(FORKED.pack(pid, status))
+        control.send(FORK_REPLY.pack(pid, status))
 
 
 def _serve(channel: socket.socket, warm: int, memory: int, seconds: float) -> None:
@@ -399,24 +401,24 @@ def _serve(channel: socket.socket, warm: int, memory: int, seconds: float) -> No
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != warm:
             return
-        mapped = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (mapped + memory, mapped + memory))
+        mapped_bytes = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (mapped_bytes + memory, mapped_bytes + memory))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         while True:
             sizes = HEADER.unpack(_exactly(channel, HEADER.size))
             header, body = (_exactly(channel, size) for size in sizes)
             request = json.loads(header)
             try:
-                prepared = _load_reference(request)
+                comparison_data = _load_reference(request)
             except Exception as error:  # ours: nothing of the student's has been looked at
                 kind = "key" if isinstance(error, KeyProblem) else type(error).__name__
                 _reply(channel, {"kind": kind, "says": str(error)}, PROBLEM)
                 continue
             signal.setitimer(signal.ITIMER_PROF, seconds)  # its signal ends this process, whatever that is busy with
             channel.sendall(READY)
-            answer = _compare(request, body, prepared)
-            left, _ = signal.setitimer(signal.ITIMER_PROF, 0)
-            _reply(channel, answer | {"seconds": seconds - left})
+            answer = _compare(request, body, comparison_data)
+            seconds_left, _ = signal.setitimer(signal.ITIMER_PROF, 0)
+            _reply(channel, answer | {"seconds": seconds - seconds_left})
     except OSError:
         pass  # nobody asks any more
     except MemoryError:
@@ -431,8 +433,8 @@ def _load_reference(request: dict[str, Any]) -> tuple[comparison.ReferenceOutput
         return None
     name, seeds = request["exercise"], tuple(request["seeds"])
     if "marked" in request:
-        file, listed = request["marked"]
-        reference_cache.load(Path(file), tuple((known, tuple(drawn)) for known, drawn in listed))
+        file, entries = request["marked"]
+        reference_cache.load(Path(file), tuple((exercise, tuple(numbers)) for exercise, numbers in entries))
     return reference.reference_outputs(name, seeds), _inputs(name, seeds)
 
 
@@ -442,32 +444,32 @@ def _inputs(name: str, seeds: Seeds) -> list[Inputs]:
 
 
 def _compare(
-    request: dict[str, Any], body: bytes, prepared: tuple[comparison.ReferenceOutputs, list[Inputs]] | None
+    request: dict[str, Any], body: bytes, comparison_data: tuple[comparison.ReferenceOutputs, list[Inputs]] | None
 ) -> dict[str, Any]:
-    if prepared is None:
+    if comparison_data is None:
         return outputs.read(body, request["most"])
     exercise = active_course().exercise(request["exercise"])
-    marking, inputs = prepared
+    marking, inputs = comparison_data
     aspects = len(inputs) * len(exercise.aspects)
     most = plain_data.Size(
         *((aspects + 1) * each for each in astuple(plain_data.LARGEST))
     )  # and one for what surrounds them
-    nothing: dict[str, Any] = {"verdict": None, "printed": "", "defined": True, "broken": None, "unreadable": ""}
+    empty_answer: dict[str, Any] = {"verdict": None, "printed": "", "defined": True, "broken": None, "unreadable": ""}
     try:
-        sent = plain_data.unpack(body, most)
+        message = plain_data.unpack(body, most)
     except plain_data.Malformed as error:
-        return nothing | {"unreadable": str(error)}
-    said = sent if isinstance(sent, dict) else {}
-    printed = said.get("printed")
-    answer = nothing | {
-        "printed": clean(printed) if isinstance(printed, str) else "",
-        "defined": said.get("defined") is True,
-        "broken": _texts(said.get("broken")),
+        return empty_answer | {"unreadable": str(error)}
+    fields = message if isinstance(message, dict) else {}
+    printed_text = fields.get("printed")
+    answer = empty_answer | {
+        "printed": clean(printed_text) if isinstance(printed_text, str) else "",
+        "defined": fields.get("defined") is True,
+        "broken": _texts(fields.get("broken")),
     }
-    seen = said.get("observations")
-    if answer["defined"] and _well_formed(seen, exercise.aspects, len(inputs)):
-        unfinished = said.get("unfinished") is True
-        answer["verdict"] = comparison.compare(exercise, marking, seen, inputs, unfinished).as_dict()  # type: ignore[arg-type]
+    observations = fields.get("observations")
+    if answer["defined"] and _is_well_formed(observations, exercise.aspects, len(inputs)):
+        is_unfinished = fields.get("unfinished") is True
+        answer["verdict"] = comparison.compare(exercise, marking, observations, inputs, is_unfinished).as_dict()  # type: ignore[arg-type]
     elif answer["defined"] and not answer["broken"]:
         answer["unreadable"] = "there is not one observation for each question"
     return answer
@@ -477,7 +479,7 @@ def _texts(failure: object) -> list[str] | None:
     return [failure.type, failure.message, failure.line] if isinstance(failure, Failure) else None
 
 
-def _well_formed(observations: object, aspects: Sequence[Aspect], cases: int) -> bool:
+def _is_well_formed(observations: object, aspects: Sequence[Aspect], cases: int) -> bool:
     return (
         isinstance(observations, list)
         and len(observations) == cases

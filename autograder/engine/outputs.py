@@ -30,31 +30,31 @@ def read(frame: bytes, most: int) -> dict[str, Any]:
     """A worker's answer about a cell, as JSON data: its outputs, at most so many bytes of them, and its error. Whatever the frame is, this returns."""
     try:
         answer = plain_data.unpack(frame, plain_data.Size(values=1000, bytes=0, characters=len(frame)))
-    except plain_data.Malformed as broken:
-        return {"outputs": [], "error": ["Unreadable", str(broken), ""]}
-    said = answer if isinstance(answer, dict) else {}
-    error = said.get("error") or said.get("broken")
+    except plain_data.Malformed as problem:
+        return {"outputs": [], "error": ["Unreadable", str(problem), ""]}
+    fields = answer if isinstance(answer, dict) else {}
+    error = fields.get("error") or fields.get("broken")
     return {
-        "outputs": bounded(said.get("outputs"), most),
+        "outputs": bound_outputs(fields.get("outputs"), most),
         "error": [error.type, error.message, error.line] if isinstance(error, Failure) else None,
     }
 
 
-def bounded(outputs: object, most: int) -> Outputs:
+def bound_outputs(outputs: object, most: int) -> Outputs:
     """The outputs that can stand in a graded notebook, the first of them, at most `most` bytes."""
     safe: Outputs = []
-    for output in outputs[: wire.MAX_SHOWN + 2] if isinstance(outputs, list) else []:
+    for output in outputs[: wire.MAX_DISPLAYS + 2] if isinstance(outputs, list) else []:
         if not isinstance(output, dict):
             continue
         if output.get("output_type") == "stream" and isinstance(output.get("text"), str):
             name = "stderr" if output.get("name") == "stderr" else "stdout"
-            text = shortened(_as_shown(output["text"]), most)
+            text = shorten(_render_stream(output["text"]), most)
             most -= cost(text)
             safe.append({"output_type": "stream", "name": name, "text": text})
         elif output.get("output_type") == "display_data" and isinstance(output.get("data"), dict):
             data: dict[str, str] = {}
             for kind, content in output["data"].items():
-                content = _shown(kind, content)
+                content = _clean_content(kind, content)
                 if content and cost(content) <= most:
                     data[kind] = content
                     most -= cost(content)
@@ -81,7 +81,7 @@ def cost(text: str) -> int:
     return len(text.encode("utf-8", "replace")) + LINE * text.count("\n")
 
 
-def shortened(text: str, most: int) -> str:
+def shorten(text: str, most: int) -> str:
     """The beginning of a cleaned text that counts for no more than `most` bytes, or a few more with the sign that it was cut."""
     if cost(text) <= most:
         return text
@@ -92,14 +92,14 @@ def shortened(text: str, most: int) -> str:
     return text[:low] + CUT
 
 
-def _as_shown(text: str) -> str:
+def _render_stream(text: str) -> str:
     """A stream as a notebook shows it: a progress bar's last state on each line."""
     lines = text.replace("\r\n", "\n").split("\n")
     return clean("\n".join(line.rstrip("\r").rpartition("\r")[2] for line in lines), len(text))
 
 
-def _shown(kind: object, content: object) -> str:
-    if kind not in wire.SHOWN or not isinstance(content, str):
+def _clean_content(kind: object, content: object) -> str:
+    if kind not in wire.MIME_TYPES or not isinstance(content, str):
         return ""
     if kind == "image/png":
         return content if _is_picture(content) else ""

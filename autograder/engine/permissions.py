@@ -19,22 +19,26 @@ FIRST_USER, NOBODY = 1000, 65534  # where the numbers of people's accounts begin
 class Opening:
     """What other accounts can do, and the command against it."""
 
-    seen: str
+    description: str
     command: str
 
 
 def takeovers(exchange: Path, course: str) -> Iterator[Opening]:
     """How another account can take the course's place in the exchange, or has done so."""
     if exchange.stat().st_mode & (stat.S_IWOTH | stat.S_ISVTX) == stat.S_IWOTH:
-        seen = f"in {exchange}, every account can replace the course's folder with one of its own"
-        yield Opening(seen, f"as root: {_command('chmod', '1777', exchange)}")
+        description = f"in {exchange}, every account can replace the course's folder with one of its own"
+        yield Opening(description, f"as root: {_command('chmod', '1777', exchange)}")
     me = os.geteuid()
     for folder in (exchange, *(exchange / course / name for name in MODES)):
         owner = folder.stat().st_uid if folder.exists() else me
         if owner not in (me, 0) and me != 0:
-            seen = f"{folder} belongs to {_name(owner)}, who can change what is handed out and read what is handed in"
+            description = (
+                f"{folder} belongs to {_name(owner)}, who can change what is handed out and read what is handed in"
+            )
             move = _command("mv", folder, f"{folder}.{_name(owner)}")
-            yield Opening(seen, f"if that is the instructors' account, work as {_name(owner)}; if not, as root: {move}")
+            yield Opening(
+                description, f"if that is the instructors' account, work as {_name(owner)}; if not, as root: {move}"
+            )
             return
 
 
@@ -56,10 +60,10 @@ def open_exchange(exchange: Path, course: str) -> Iterator[Opening]:
             yield Opening(f"{folder} is open", _command("chmod", f"{mode:o}", folder))
 
 
-def _is_open(there: int, wanted: int) -> bool:
+def _is_open(mode: int, norm: int) -> bool:
     """Whether others can do more in a folder than they should, or can remove there what is not theirs."""
-    more = there & ~wanted & stat.S_IRWXO
-    return bool(more or (there & stat.S_IWOTH and not there & stat.S_ISVTX))
+    more = mode & ~norm & stat.S_IRWXO
+    return bool(more or (mode & stat.S_IWOTH and not mode & stat.S_ISVTX))
 
 
 def open_homes() -> Iterator[Opening]:
@@ -68,9 +72,9 @@ def open_homes() -> Iterator[Opening]:
     homes = [one.pw_dir for one in people if _is_open_home(one, people)]
     if homes:
         more = f" and {len(homes) - 3} more" if len(homes) > 3 else ""
-        seen = f"other accounts can enter {', '.join(homes[:3])}{more}, and read answers and secrets there"
+        description = f"other accounts can enter {', '.join(homes[:3])}{more}, and read answers and secrets there"
         places = sorted({str(Path(home).parent) for home in homes})
-        yield Opening(seen, f"as root: chmod 700 {' '.join(f'{shlex.quote(place)}/*' for place in places)}")
+        yield Opening(description, f"as root: chmod 700 {' '.join(f'{shlex.quote(place)}/*' for place in places)}")
 
 
 def _is_open_home(person: pwd.struct_passwd, people: Sequence[pwd.struct_passwd]) -> bool:
@@ -80,8 +84,8 @@ def _is_open_home(person: pwd.struct_passwd, people: Sequence[pwd.struct_passwd]
     except (OSError, KeyError):
         return False
     members.update(other.pw_name for other in people if other.pw_gid == home.st_gid)
-    shared = stat.S_IRWXG if members - {person.pw_name} else 0
-    return home.st_uid == person.pw_uid and bool(home.st_mode & (stat.S_IRWXO | shared))
+    group_bits = stat.S_IRWXG if members - {person.pw_name} else 0
+    return home.st_uid == person.pw_uid and bool(home.st_mode & (stat.S_IRWXO | group_bits))
 
 
 def open_to_others(path: Path, why: str) -> Iterator[Opening]:

@@ -22,7 +22,7 @@ from typing import Generic, TypeVar
 
 from autograder.engine import forkserver
 from autograder.engine.graded import GradedSubmission
-from autograder.engine.job import TRIES, Job, ungraded
+from autograder.engine.job import TRIES, Job, build_ungraded
 from autograder.errors import UserError
 from autograder.jail import resources
 from autograder.jail.limits import Limits
@@ -30,7 +30,7 @@ from autograder.jail.sandbox import Jail, JailBroken, JailClient, JailWontStart,
 from autograder.keys.problem import KeyProblem
 
 Name = TypeVar("Name")
-ALIKE = 3  # so many submissions that fail in the same way before any is graded: it is not their doing
+SAME_FAILURES = 3  # so many submissions that fail in the same way before any is graded: it is not their doing
 POLL_SECONDS = 0.2
 SHARING = 4  # workers that share a jail: its warm process is busy for a few ms with each fork, a worker with each submission for 150 and more
 
@@ -56,11 +56,11 @@ class GradingPool(ABC):
     def submit(self, job: Job) -> Future[GradedSubmission]:
         """Have a job done."""
 
-    def graded_together(
+    def grade_together(
         self, jobs: Iterable[tuple[Name, Job]], stop: threading.Event | None = None
     ) -> Iterator[list[tuple[Name, GradedSubmission]]]:
         """As the function of that name."""
-        return graded_together(jobs, self, stop)
+        return grade_together(jobs, self, stop)
 
     def attend(self) -> None:  # noqa: B027
         """Look after those who grade; called again and again while there are jobs. Raises UserError where there is no going on."""
@@ -107,18 +107,18 @@ def on_this_machine(
     raises JailWontStart where bubblewrap is not installed. `also`: modules that the jails import besides the usual ones.
     """
     context = forkserver.start()
-    opened = contextlib.ExitStack()
+    stack = contextlib.ExitStack()
     end, lifeline = context.Pipe(duplex=False)
     kills = resources.kills()
 
     def make() -> ProcessPoolExecutor:
-        opened.close()  # what dead workers had running in their jails ends with them
-        jails = [opened.enter_context(Jail(limits, mode, False, private, also)) for _ in range(0, workers, SHARING)]
-        gates, started = [jail.gate() for jail in jails], context.Value("i", 0)
+        stack.close()  # what dead workers had running in their jails ends with them
+        jails = [stack.enter_context(Jail(limits, mode, False, private, also)) for _ in range(0, workers, SHARING)]
+        gates, counter = [jail.gate() for jail in jails], context.Value("i", 0)
         executor = ProcessPoolExecutor(
-            workers, mp_context=context, initializer=_start, initargs=(gates, started, end, private)
+            workers, mp_context=context, initializer=_start, initargs=(gates, counter, end, private)
         )
-        opened.callback(executor.shutdown, cancel_futures=True)  # before its jails: what is in flight may end
+        stack.callback(executor.shutdown, cancel_futures=True)  # before its jails: what is in flight may end
         try:
             for _ in range(workers):
                 executor.submit(os.getpid)  # a pool starts its processes one by one, as jobs come in
@@ -126,7 +126,7 @@ def on_this_machine(
             raise JailWontStart("a worker ended before it began" + resources.cause(kills)) from None
         return executor
 
-    with end, lifeline, opened:
+    with end, lifeline, stack:
         try:
             yield _Processes(make, workers, limits, mode)
         except BaseException:
@@ -141,26 +141,26 @@ def grade_here(job: Job) -> GradedSubmission:
     """Grade one submission in this process, and note where that was."""
     from autograder.engine import fingerprint, worker_process
 
-    graded = worker_process.grade_job(job)
-    graded.host, graded.build = socket.gethostname(), fingerprint.describe()
-    return graded
+    graded_submission = worker_process.grade_job(job)
+    graded_submission.host, graded_submission.build = socket.gethostname(), fingerprint.describe()
+    return graded_submission
 
 
-def _start(gates: list[JailClient], started: Synchronized[int], end: Connection, private: Sequence[Path]) -> None:
+def _start(gates: list[JailClient], counter: Synchronized[int], end: Connection, private: Sequence[Path]) -> None:
     from autograder.engine import worker_process
 
-    worker_process.start(gates, started, end, private)
+    worker_process.start(gates, counter, end, private)
 
 
-def graded(
+def grade_one_by_one(
     jobs: Iterable[tuple[Name, Job]], team: GradingPool, stop: threading.Event | None = None
 ) -> Iterator[tuple[Name, GradedSubmission]]:
-    """As `graded_together`, one by one."""
-    for completed in graded_together(jobs, team, stop):
-        yield from completed
+    """As `grade_together`, one by one."""
+    for batch in grade_together(jobs, team, stop):
+        yield from batch
 
 
-def graded_together(
+def grade_together(
     jobs: Iterable[tuple[Name, Job]], team: GradingPool, stop: threading.Event | None = None
 ) -> Iterator[list[tuple[Name, GradedSubmission]]]:
     """The grade of each job, as they come: all that have come by the time that the next ones are asked for. Jobs are taken as they are needed, so that
@@ -174,20 +174,20 @@ def graded_together(
     with _InFlight[Name](team) as in_flight:
         source = iter(jobs)
         while True:
-            stopped = stop is not None and stop.is_set()
-            if stopped:
+            is_stopped = stop is not None and stop.is_set()
+            if is_stopped:
                 in_flight.leave_what_waits()
-            while not stopped and in_flight.has_room:
+            while not is_stopped and in_flight.has_room:
                 fresh = next(source, None)
                 if fresh is None:
                     break
                 in_flight.submit(_Pending(*fresh))
             if not in_flight.count:
-                if completed := list(in_flight.failed_jobs()):
-                    yield completed
+                if batch := list(in_flight.failed_jobs()):
+                    yield batch
                 return
-            if completed := list(in_flight.completed()):
-                yield completed
+            if batch := list(in_flight.collect()):
+                yield batch
 
 
 class WorkerDied(Exception):
@@ -214,7 +214,7 @@ class _InFlight(Generic[Name]):
         self._team = team
         self._running: dict[Future[GradedSubmission], _Pending[Name]] = {}
         self._retry_alone: deque[_Pending[Name]] = deque()
-        self._given_up: list[tuple[_Pending[Name], BaseException]] = []  # held back until something has been graded
+        self._failures: list[tuple[_Pending[Name], BaseException]] = []  # held back until something has been graded
         self._leaving = False
 
     def __enter__(self) -> _InFlight[Name]:
@@ -242,13 +242,13 @@ class _InFlight(Generic[Name]):
             self._team.cancel(list(self._running))
         self._retry_alone.clear()
 
-    def completed(self) -> Iterator[tuple[Name, GradedSubmission]]:
+    def collect(self) -> Iterator[tuple[Name, GradedSubmission]]:
         """What has ended by now, waiting a moment for it."""
         if self._retry_alone and not self._running:
             self.submit(self._retry_alone.popleft())
         self._team.attend()
-        finished, _ = wait(self._running, timeout=POLL_SECONDS, return_when=FIRST_COMPLETED)
-        for future in finished:
+        futures, _ = wait(self._running, timeout=POLL_SECONDS, return_when=FIRST_COMPLETED)
+        for future in futures:
             pending = self._running.pop(future)
             if future.cancelled() and self._leaving:
                 continue
@@ -266,22 +266,22 @@ class _InFlight(Generic[Name]):
         if pending.deaths + 1 < TRIES:
             self._retry_alone.append(replace(pending, deaths=pending.deaths + 1))
             return
-        self._given_up.append((pending, error))
+        self._failures.append((pending, error))
         if self._team.count:
             yield from self.failed_jobs()
-        elif len(self._given_up) == ALIKE:
-            if len({_reason(one) for _, one in self._given_up}) == 1:
+        elif len(self._failures) == SAME_FAILURES:
+            if len({_reason(one) for _, one in self._failures}) == 1:
                 raise UserError(
-                    f"the first {ALIKE} submissions could not be graded, all for the same reason, so the students are not at fault: "
+                    f"the first {SAME_FAILURES} submissions could not be graded, all for the same reason, so the students are not at fault: "
                     f"{_in_words(error)}. Nothing was written for them"
                 )
             yield from self.failed_jobs()
 
     def failed_jobs(self) -> Iterator[tuple[Name, GradedSubmission]]:
         """The submissions that were tried often enough, for a person to look at."""
-        while self._given_up:
-            pending, error = self._given_up.pop(0)
-            yield pending.name, ungraded(pending.job, f"grading it failed {TRIES} times ({_in_words(error)})")
+        while self._failures:
+            pending, error = self._failures.pop(0)
+            yield pending.name, build_ungraded(pending.job, f"grading it failed {TRIES} times ({_in_words(error)})")
 
 
 def _reason(error: BaseException) -> str:

@@ -41,7 +41,7 @@ class Kind(Enum):
     """What a cell is for."""
 
     OURS = "ours"  # runs as it stands in our copy
-    SHOWN = "shown"  # markdown, or a demonstration that grading does not run
+    DISPLAY = "shown"  # markdown, or a demonstration that grading does not run
     SOLUTION = "solution"  # the student's answer to an exercise
     CHECK = "check"  # where the judge asks for the exercise
     MANUAL = "manual"  # graded by a person
@@ -85,17 +85,17 @@ def template(path: Path) -> tuple[Cell, ...]:
 
 def _our_cell(cell: dict[str, Any]) -> Cell:
     metadata, cell_type = cell["metadata"], cell["cell_type"]
-    graded = metadata.get("nbgrader", {})
-    name = graded.get("grade_id", cell["id"])
+    nbgrader_fields = metadata.get("nbgrader", {})
+    name = nbgrader_fields.get("grade_id", cell["id"])
     tags = metadata.get("tags", [])
-    if graded.get("solution") and graded.get("grade"):
+    if nbgrader_fields.get("solution") and nbgrader_fields.get("grade"):
         kind = Kind.MANUAL
-    elif graded.get("solution"):
+    elif nbgrader_fields.get("solution"):
         kind = Kind.SOLUTION
-    elif graded.get("grade"):
+    elif nbgrader_fields.get("grade"):
         kind, name = Kind.CHECK, name.removeprefix("check-")
     elif cell_type != "code" or "demo" in tags:
-        kind = Kind.SHOWN
+        kind = Kind.DISPLAY
     else:
         kind = Kind.OURS
     return Cell(kind, name, cell_type, "".join(cell["source"]), metadata, cell["id"])
@@ -107,39 +107,45 @@ def rebuild(assignment: str, data: bytes, most: int) -> Rebuilt:
     Raises:
         Unreadable: it is too large, not JSON, not a notebook, or another notebook of the course.
     """
-    ours = template(release(assignment))
-    theirs = parse(data, most)
-    found = which(theirs)
-    if found not in ("", assignment):
-        raise Unreadable(f"this is the notebook {found}, handed in as {assignment}")
-    by_id = {cell.metadata["nbgrader"]["grade_id"]: cell for cell in ours if "nbgrader" in cell.metadata}
-    by_cell_id = {cell.id: cell for cell in ours}
+    template_cells = template(release(assignment))
+    submitted_cells = parse(data, most)
+    notebook = which(submitted_cells)
+    if notebook not in ("", assignment):
+        raise Unreadable(f"this is the notebook {notebook}, handed in as {assignment}")
+    by_id = {cell.metadata["nbgrader"]["grade_id"]: cell for cell in template_cells if "nbgrader" in cell.metadata}
+    by_cell_id = {cell.id: cell for cell in template_cells}
     claims: dict[str, int] = {}  # our cell's id → index of the submitted cell that has its place
     remarks: list[str] = []
-    claimed = [_claimed(cell, by_id, by_cell_id) for cell in theirs]
-    for index, mine in enumerate(claimed):
-        if mine is None:
+    claimed_cells = [_find_original(cell, by_id, by_cell_id) for cell in submitted_cells]
+    for index, original in enumerate(claimed_cells):
+        if original is None:
             continue
-        if mine.id in claims and mine.kind in (Kind.SOLUTION, Kind.MANUAL):
-            remarks.append(f"{mine.name} is there twice; the last one counts")
-        claims[mine.id] = index
+        if original.id in claims and original.kind in (Kind.SOLUTION, Kind.MANUAL):
+            remarks.append(f"{original.name} is there twice; the last one counts")
+        claims[original.id] = index
     extras: dict[str, list[Cell]] = {}
     place = ""
-    for index, cell in enumerate(theirs):
-        mine = claimed[index]
-        if mine is not None and claims[mine.id] == index:
-            place = mine.id
-        elif cell["cell_type"] == "code" and cell["source"].strip() and not (mine and mine.kind is not Kind.SOLUTION):
+    for index, cell in enumerate(submitted_cells):
+        original = claimed_cells[index]
+        if original is not None and claims[original.id] == index:
+            place = original.id
+        elif (
+            cell["cell_type"] == "code"
+            and cell["source"].strip()
+            and not (original and original.kind is not Kind.SOLUTION)
+        ):
             extras.setdefault(place, []).append(
                 Cell(Kind.EXTRA, f"extra-{index}", "code", cell["source"], {}, f"extra-{index}")
             )
     cells = list(extras.get("", []))
-    for our_cell in ours:
-        cells.append(_from_submission(our_cell, theirs[claims[our_cell.id]] if our_cell.id in claims else None))
+    for our_cell in template_cells:
+        cells.append(
+            _from_submission(our_cell, submitted_cells[claims[our_cell.id]] if our_cell.id in claims else None)
+        )
         cells += extras.get(our_cell.id, [])
-    deleted = [one.name for one in cells if one.kind is Kind.SOLUTION and one.missing]
-    if deleted:
-        remarks.append(f"deleted: {', '.join(deleted)}")
+    deleted_names = [one.name for one in cells if one.kind is Kind.SOLUTION and one.missing]
+    if deleted_names:
+        remarks.append(f"deleted: {', '.join(deleted_names)}")
     return Rebuilt(tuple(cells), tuple(remarks))
 
 
@@ -149,13 +155,13 @@ FEWEST = 3  # cells of ours by which a notebook is known
 @cache
 def signs() -> dict[str, str]:
     """By the name or the id of a cell that is in one notebook of the course alone: which one that is."""
-    found: dict[str, set[str]] = {}
+    assignments: dict[str, set[str]] = {}
     for assignment in active_course().notebooks:
         if release(assignment).is_file():
             for cell in template(release(assignment)):
                 for sign in {cell.metadata.get("nbgrader", {}).get("grade_id"), cell.id} - {None}:
-                    found.setdefault(sign, set()).add(assignment)
-    return {sign: next(iter(names)) for sign, names in found.items() if len(names) == 1}
+                    assignments.setdefault(sign, set()).add(assignment)
+    return {sign: next(iter(names)) for sign, names in assignments.items() if len(names) == 1}
 
 
 def votes(cells: Iterable[dict[str, Any]]) -> list[tuple[str, int]]:
@@ -166,49 +172,61 @@ def votes(cells: Iterable[dict[str, Any]]) -> list[tuple[str, int]]:
 
 def which(cells: Iterable[dict[str, Any]]) -> str:
     """The notebook that a submission's cells are of; empty where they are of none, or as much of two."""
-    counted = votes(cells)
-    if not counted or counted[0][1] < FEWEST or (len(counted) > 1 and counted[1][1] == counted[0][1]):
+    ranking = votes(cells)
+    if not ranking or ranking[0][1] < FEWEST or (len(ranking) > 1 and ranking[1][1] == ranking[0][1]):
         return ""
-    return counted[0][0]
+    return ranking[0][0]
 
 
 def is_untouched(assignment: str, cells: Iterable[dict[str, Any]]) -> bool:
     """Whether a submission's cells hold nothing but what was handed out: no answer, and no code of the student's own."""
-    ours = template(release(assignment))
-    by_id = {cell.metadata["nbgrader"]["grade_id"]: cell for cell in ours if "nbgrader" in cell.metadata}
-    by_cell_id = {cell.id: cell for cell in ours}
+    template_cells = template(release(assignment))
+    by_id = {cell.metadata["nbgrader"]["grade_id"]: cell for cell in template_cells if "nbgrader" in cell.metadata}
+    by_cell_id = {cell.id: cell for cell in template_cells}
     for cell in cells:
-        mine = _claimed(cell, by_id, by_cell_id)
-        if mine is None and cell["cell_type"] == "code" and cell["source"].strip():
+        original = _find_original(cell, by_id, by_cell_id)
+        if original is None and cell["cell_type"] == "code" and cell["source"].strip():
             return False
-        if mine and mine.kind in (Kind.SOLUTION, Kind.MANUAL) and squeezed(cell["source"]) != squeezed(mine.source):
+        if (
+            original
+            and original.kind in (Kind.SOLUTION, Kind.MANUAL)
+            and squeeze(cell["source"]) != squeeze(original.source)
+        ):
             return False
     return True
 
 
-def _claimed(cell: dict[str, Any], by_id: dict[str, Cell], by_cell_id: dict[str, Cell]) -> Cell | None:
+def _find_original(cell: dict[str, Any], by_id: dict[str, Cell], by_cell_id: dict[str, Cell]) -> Cell | None:
     return by_id.get(cell["grade_id"]) or by_cell_id.get(cell["id"])
 
 
-def _from_submission(ours: Cell, theirs: dict[str, Any] | None) -> Cell:
-    if ours.kind not in (Kind.SOLUTION, Kind.MANUAL):
-        return ours
-    if theirs is None:
+def _from_submission(our_cell: Cell, submitted_cell: dict[str, Any] | None) -> Cell:
+    if our_cell.kind not in (Kind.SOLUTION, Kind.MANUAL):
+        return our_cell
+    if submitted_cell is None:
         return Cell(
-            ours.kind,
-            ours.name,
-            ours.cell_type,
-            ours.source,
-            ours.metadata,
-            ours.id,
+            our_cell.kind,
+            our_cell.name,
+            our_cell.cell_type,
+            our_cell.source,
+            our_cell.metadata,
+            our_cell.id,
             missing=True,
             untouched=True,
         )
-    untouched = squeezed(theirs["source"]) == squeezed(ours.source)
-    return Cell(ours.kind, ours.name, ours.cell_type, theirs["source"], ours.metadata, ours.id, untouched=untouched)
+    untouched = squeeze(submitted_cell["source"]) == squeeze(our_cell.source)
+    return Cell(
+        our_cell.kind,
+        our_cell.name,
+        our_cell.cell_type,
+        submitted_cell["source"],
+        our_cell.metadata,
+        our_cell.id,
+        untouched=untouched,
+    )
 
 
-def squeezed(source: str) -> str:
+def squeeze(source: str) -> str:
     """A source without what never matters for "is it still our stub": the amount of white space."""
     return re.sub(r"\s+", " ", source).strip()
 
@@ -255,8 +273,8 @@ def _cell(cell: dict[str, Any]) -> dict[str, Any]:
     if isinstance(cell.get("attachments"), dict):
         text = with_pictures(text, cell["attachments"])
     metadata = cell.get("metadata")
-    graded = metadata.get("nbgrader") if isinstance(metadata, dict) else None
-    grade_id = graded.get("grade_id") if isinstance(graded, dict) else None
+    nbgrader_fields = metadata.get("nbgrader") if isinstance(metadata, dict) else None
+    grade_id = nbgrader_fields.get("grade_id") if isinstance(nbgrader_fields, dict) else None
     return {
         "cell_type": cell.get("cell_type") if isinstance(cell.get("cell_type"), str) else "code",
         "source": text.replace("\r\n", "\n").replace("\r", "\n"),

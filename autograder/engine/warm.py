@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from autograder.jail import isolate
-from autograder.startup import gc_paused
+from autograder.startup import pause_gc
 
 isolate.go_sooner()
-with gc_paused():
+with pause_gc():
     from autograder.engine import fingerprint, worker_process  # noqa: F401

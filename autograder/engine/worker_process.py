@@ -22,7 +22,7 @@ import torch
 from autograder.engine import judging
 from autograder.engine.grade_submission import grade_submission
 from autograder.engine.graded import GradedSubmission
-from autograder.engine.job import TRIES, Job, ungraded
+from autograder.engine.job import TRIES, Job, build_ungraded
 from autograder.errors import UserError
 from autograder.jail.errors import JailBroken, JailRefuses, JailWontStart, OutsideKill
 from autograder.jail.limits import Limits
@@ -44,33 +44,33 @@ def grade_job(job: Job) -> GradedSubmission:
     torch.set_num_threads(1)
     if draws.key_version(job.assignment) != job.key:
         raise UserError("a worker has another version of the course than this machine: install the same one on both")
-    broken: JailBroken | None = None
+    failure: JailBroken | None = None
     killed = False
     for _ in range(TRIES):
         try:
             with _deadlines.of(OVERTIME * job.limits.submission_seconds), _free_jail(job.limits, job.mode) as jail:
                 certain = jail.knows_outside_kills
-                graded = grade_submission(
+                graded_submission = grade_submission(
                     job.assignment, job.data, jail, job.seeds, job.only, job.reference_file, killed
                 )
                 if killed:
-                    graded.remarks.append(
+                    graded_submission.remarks.append(
                         "graded a second time: the first time something ended its process by SIGKILL, itself or another program"
                     )
                 if job.mode is not Mode.BUBBLEWRAP:
-                    graded.remarks.append(f"graded with --jail={job.mode}")
-                return graded
+                    graded_submission.remarks.append(f"graded with --jail={job.mode}")
+                return graded_submission
         except JailRefuses:
             raise
         except OutsideKill as error:
             if certain:
                 raise
-            broken, killed = error, True
+            failure, killed = error, True
         except JailBroken as error:
-            broken = error
-    if isinstance(broken, JailWontStart):
-        raise broken
-    return ungraded(job, str(broken))
+            failure = error
+    if isinstance(failure, JailWontStart):
+        raise failure
+    return build_ungraded(job, str(failure))
 
 
 class _Deadlines:
@@ -125,14 +125,14 @@ def _free_jail(limits: Limits, mode: Mode) -> Iterator[JailClient]:
     commands.
     """
     with _jails.lock:
-        fitting = [jail for jail in _jails.free if (jail.limits, jail.mode) == (limits, mode)]
-        others = [jail for jail in _jails.free if jail not in fitting]
-        jail = fitting.pop() if fitting else None
-        _jails.free = fitting
-        made_for = _jails.private, _jails.also
+        matches = [jail for jail in _jails.free if (jail.limits, jail.mode) == (limits, mode)]
+        others = [jail for jail in _jails.free if jail not in matches]
+        jail = matches.pop() if matches else None
+        _jails.free = matches
+        setup = _jails.private, _jails.also
     for other in others:
         other.close()
-    jail = jail or Jail(limits, mode, True, *made_for)
+    jail = jail or Jail(limits, mode, True, *setup)
     try:
         yield jail
     except OutsideKill:
@@ -143,7 +143,7 @@ def _free_jail(limits: Limits, mode: Mode) -> Iterator[JailClient]:
         jail.close()
         raise
     with _jails.lock:
-        if made_for == (_jails.private, _jails.also):
+        if setup == (_jails.private, _jails.also):
             _jails.free.append(jail)
             return
     jail.close()
@@ -156,12 +156,12 @@ def warm_up(limits: Limits, mode: Mode, private: Sequence[Path], also: Sequence[
         JailBroken, Overrun: they don't.
     """
     with _jails.lock:
-        wanted = tuple(dict.fromkeys((*_jails.private, *private))), tuple(dict.fromkeys((*_jails.also, *also)))
-        outdated: list[JailClient] = []
-        if wanted != (_jails.private, _jails.also):
-            outdated, _jails.free = _jails.free, []
-            _jails.private, _jails.also = wanted
-    for jail in outdated:
+        setup = tuple(dict.fromkeys((*_jails.private, *private))), tuple(dict.fromkeys((*_jails.also, *also)))
+        old_jails: list[JailClient] = []
+        if setup != (_jails.private, _jails.also):
+            old_jails, _jails.free = _jails.free, []
+            _jails.private, _jails.also = setup
+    for jail in old_jails:
         jail.close()
     judging.start_judges()  # becomes warm while the jail does
     for attempt in range(1, TRIES + 1):
@@ -176,15 +176,15 @@ def warm_up(limits: Limits, mode: Mode, private: Sequence[Path], also: Sequence[
                 raise
 
 
-def start(gates: list[JailClient], started: Synchronized[int], end: Connection, private: Sequence[Path]) -> None:
+def start(gates: list[JailClient], counter: Synchronized[int], end: Connection, private: Sequence[Path]) -> None:
     """Become a worker of a pool: take one of the `gates`, of which each worker takes another; end when `end` does."""
     gc.freeze()  # a collection would touch, and so copy, all that the fork server has imported
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     judging.start_judges(fork=True)  # while there is one thread
     threading.Thread(target=_end_with_conductor, args=(end,), daemon=True).start()
-    with started.get_lock():
-        place = started.value % len(gates)
-        started.value += 1
+    with counter.get_lock():
+        place = counter.value % len(gates)
+        counter.value += 1
     _jails.private = private
     _jails.free.append(gates.pop(place))
     for other in gates:

@@ -19,12 +19,12 @@ LOCK = 7_305_221_973  # of PostgreSQL's advisory locks in this database, the one
 WAIT_SECONDS = 60  # for somebody else's transaction in SQLite: formgrader's takes milliseconds
 
 
-def engine(url: str | sa.URL, **how: Any) -> sa.Engine:
+def engine(url: str | sa.URL, **options: Any) -> sa.Engine:
     """SQLAlchemy's engine for a gradebook. A commit is on the disk, SQLite's journal too; a connection that the server has ended is opened again."""
-    made = sa.create_engine(url, pool_pre_ping=True, **how)
-    if made.dialect.name == "sqlite":
-        sa.event.listen(made, "connect", _set_up_sqlite)
-    return made
+    sql_engine = sa.create_engine(url, pool_pre_ping=True, **options)
+    if sql_engine.dialect.name == "sqlite":
+        sa.event.listen(sql_engine, "connect", _set_up_sqlite)
+    return sql_engine
 
 
 def _set_up_sqlite(connection: Any, _: object) -> None:
@@ -37,10 +37,10 @@ def explain(error: sa.exc.DBAPIError) -> str:
     return f"the gradebook can't be written: {str(error.orig).splitlines()[0]}; {GOES_ON} once it can"
 
 
-def make(opened: sa.Engine, *more: sa.MetaData) -> None:
+def make(sql_engine: sa.Engine, *more: sa.MetaData) -> None:
     """Make nbgrader's tables and `more` where there are none, marked with the schema's version, in one transaction: a kill leaves all of them or none."""
-    with opened.begin() as connection:
-        if opened.dialect.name == "sqlite":
+    with sql_engine.begin() as connection:
+        if sql_engine.dialect.name == "sqlite":
             connection.exec_driver_sql("BEGIN IMMEDIATE")  # Python's sqlite3 begins none before a CREATE TABLE
         for metadata in (nbgrader.api.Base.metadata, *more):
             metadata.create_all(connection)
@@ -50,7 +50,7 @@ def make(opened: sa.Engine, *more: sa.MetaData) -> None:
 
 
 @contextlib.contextmanager
-def one_writer(opened: sa.Engine) -> Iterator[None]:
+def one_writer(sql_engine: sa.Engine) -> Iterator[None]:
     """No other command writes into a PostgreSQL gradebook meanwhile, whatever its folder and machine. SQLite's file is in the folder that a command locks.
 
     The server lets go when the command ends, however it ends.
@@ -58,10 +58,10 @@ def one_writer(opened: sa.Engine) -> Iterator[None]:
     Raises:
         UserError: another command is writing, on whatever machine.
     """
-    if opened.dialect.name != "postgresql":
+    if sql_engine.dialect.name != "postgresql":
         yield
         return
-    with opened.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+    with sql_engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         name = f"autograder, process {os.getpid()} on {socket.gethostname()}"
         connection.execute(sa.text("SELECT set_config('application_name', :name, false)"), {"name": name[:63]})
         if not connection.scalar(sa.text(f"SELECT pg_try_advisory_lock({LOCK})")):
@@ -73,7 +73,7 @@ def one_writer(opened: sa.Engine) -> Iterator[None]:
                 {"lock": LOCK},
             )
             raise UserError(
-                f"the gradebook {preflight.redacted_url(str(opened.url))} is being written by {holder or 'another command'}: "
+                f"the gradebook {preflight.redacted_url(str(sql_engine.url))} is being written by {holder or 'another command'}: "
                 "wait until it has ended, or stop it"
             )
         yield

@@ -32,19 +32,19 @@ def look(class_folder: ClassFolder, assignment: str, anew: bool = False) -> str:
     Raises:
         UserError: it is gone although something was graded with it, or the file holds another one than the gradebook.
     """
-    kept, told = _in_gradebook(class_folder), ""
+    records, message = _in_gradebook(class_folder), ""
     try:
-        here = draws.entries(class_folder.draws)
+        entries = draws.entries(class_folder.draws)
     except draws.BrokenSecrets:
-        if not kept and not anew:
+        if not records and not anew:
             raise
         aside = class_folder.draws.with_name(f"{class_folder.draws.name}.broken")
         class_folder.draws.replace(aside)
-        here, told = {}, f"{class_folder.draws} could not be read and is now called {aside.name}"
-    if lost := {name: entry for name, entry in kept.items() if name not in here}:
-        draws.write(class_folder.draws, here | lost)
-        told = f"{told or f'{class_folder.draws} was gone'}: restored from the gradebook"
-    entry, its = here.get(assignment), kept.get(assignment)
+        entries, message = {}, f"{class_folder.draws} could not be read and is now called {aside.name}"
+    if lost_entries := {name: entry for name, entry in records.items() if name not in entries}:
+        draws.write(class_folder.draws, entries | lost_entries)
+        message = f"{message or f'{class_folder.draws} was gone'}: restored from the gradebook"
+    entry, its = entries.get(assignment), records.get(assignment)
     if entry and its and entry["secret"] != its["secret"] and not anew:
         raise UserError(
             f"{class_folder.draws} has a different secret for {assignment} than the gradebook. If the file is another class's, move it away; "
@@ -52,7 +52,7 @@ def look(class_folder: ClassFolder, assignment: str, anew: bool = False) -> str:
         )
     if not entry and not its and not anew:
         preflight.refuse_without_secret(class_folder, assignment)
-    return told
+    return message
 
 
 def keep(connection: sa.Connection, assignment: str, entry: dict[str, Any]) -> None:
@@ -67,7 +67,7 @@ def keep(connection: sa.Connection, assignment: str, entry: dict[str, Any]) -> N
 
 def _in_gradebook(class_folder: ClassFolder) -> dict[str, dict[str, Any]]:
     """What the gradebook holds, by assignment; nothing where there is no gradebook, or one of an earlier version."""
-    with preflight.reading(class_folder) as connection:
+    with preflight.open_to_read(class_folder) as connection:
         if connection is None or SECRETS.name not in sa.inspect(connection).get_table_names():
             return {}
         rows = connection.execute(sa.select(SECRETS.c.assignment, SECRETS.c.entry))

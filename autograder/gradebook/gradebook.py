@@ -92,18 +92,18 @@ class SubmittedCell:
     untouched: bool = False
 
 
-def packed(cells: Sequence[Cell]) -> bytes:
+def pack_cells(cells: Sequence[Cell]) -> bytes:
     """What a student wrote in a notebook, as it is kept."""
-    theirs = (Kind.SOLUTION, Kind.MANUAL, Kind.EXTRA)
-    written = [
+    student_kinds = (Kind.SOLUTION, Kind.MANUAL, Kind.EXTRA)
+    rows = [
         (cell.kind.value, cell.name, clean(cell.source, len(cell.source)), cell.missing, cell.untouched)
         for cell in cells
-        if cell.kind in theirs
+        if cell.kind in student_kinds
     ]
-    return zlib.compress(json.dumps(written).encode())
+    return zlib.compress(json.dumps(rows).encode())
 
 
-def unpacked(data: bytes | None) -> tuple[SubmittedCell, ...] | None:
+def unpack_cells(data: bytes | None) -> tuple[SubmittedCell, ...] | None:
     """The other way round; None where nothing was kept."""
     return tuple(SubmittedCell(*cell) for cell in json.loads(zlib.decompress(data))) if data else None
 
@@ -148,7 +148,7 @@ class Book:
     def __init__(self, class_folder: ClassFolder, anew: bool = False, writing: bool = False) -> None:
         self._class_folder = class_folder
         self._cells: dict[str, Cells] = {}
-        self._opened = contextlib.ExitStack()
+        self._stack = contextlib.ExitStack()
         preflight.check_gradebook(class_folder, anew)
         if writing:
             preflight.check_writable(class_folder)
@@ -159,25 +159,25 @@ class Book:
         try:
             _make_private(sa.make_url(class_folder.db_url))
             engine = database.engine(class_folder.db_url)
-            self._opened.callback(engine.dispose)
+            self._stack.callback(engine.dispose)
             if writing:
-                self._opened.enter_context(database.one_writer(engine))
+                self._stack.enter_context(database.one_writer(engine))
             database.make(engine, _metadata, draw_secrets.metadata)
             _complete(engine)
             self._gradebook = Gradebook(class_folder.db_url)
-            self._opened.callback(self._gradebook.close)
+            self._stack.callback(self._gradebook.close)
         except (sa.exc.SQLAlchemyError, OSError) as error:
-            self._opened.close()
+            self._stack.close()
             raise preflight.error_for(class_folder, error) from None
         except BaseException:
-            self._opened.close()
+            self._stack.close()
             raise
 
     def __enter__(self) -> Book:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._opened.close()
+        self._stack.close()
 
     @property
     def class_folder(self) -> ClassFolder:
@@ -187,11 +187,11 @@ class Book:
     def upsert_students(self, students: Mapping[str, Mapping[str, str]]) -> None:
         """Enter students, or what is new about them: by id, their first_name, last_name, email and lms_user_id. What is empty changes nothing."""
         with self._one_transaction() as session:
-            known = {student.id: student for student in self._gradebook.students}
-            for name, told in students.items():
-                student = known.get(name) or Student(id=name)
+            known_students = {student.id: student for student in self._gradebook.students}
+            for name, fields in students.items():
+                student = known_students.get(name) or Student(id=name)
                 session.add(student)
-                for title, text in told.items():
+                for title, text in fields.items():
                     if text:
                         setattr(student, title, in_a_line(text, LONGEST_NAME))
 
@@ -221,29 +221,31 @@ class Book:
             return
         if not notebook.submissions:
             return
-        graded = [cell for cell in source.cells if cell.metadata.get("nbgrader")]
-        wanted: dict[type[Any], dict[str, Any]] = {
-            GradeCell: {cell.metadata.nbgrader.grade_id: cell for cell in graded if nbutils.is_grade(cell)},
-            SolutionCell: {cell.metadata.nbgrader.grade_id: cell for cell in graded if nbutils.is_solution(cell)},
+        nbgrader_cells = [cell for cell in source.cells if cell.metadata.get("nbgrader")]
+        new_cells: dict[type[Any], dict[str, Any]] = {
+            GradeCell: {cell.metadata.nbgrader.grade_id: cell for cell in nbgrader_cells if nbutils.is_grade(cell)},
+            SolutionCell: {
+                cell.metadata.nbgrader.grade_id: cell for cell in nbgrader_cells if nbutils.is_solution(cell)
+            },
             SourceCell: {
                 cell.metadata.nbgrader.grade_id: cell
-                for cell in graded
+                for cell in nbgrader_cells
                 if nbutils.is_grade(cell) or nbutils.is_solution(cell) or nbutils.is_locked(cell)
             },
         }
-        known = {
+        old_cells = {
             GradeCell: notebook.grade_cells,
             SolutionCell: notebook.solution_cells,
             SourceCell: notebook.source_cells,
         }
-        for kind, cells in known.items():
-            for cell in [cell for cell in cells if cell.name not in wanted[kind]]:
-                for given in (*(getattr(cell, "grades", None) or ()), *(getattr(cell, "comments", None) or ())):
-                    session.delete(given)
+        for kind, cells in old_cells.items():
+            for cell in [cell for cell in cells if cell.name not in new_cells[kind]]:
+                for entry in (*(getattr(cell, "grades", None) or ()), *(getattr(cell, "comments", None) or ())):
+                    session.delete(entry)
                 session.flush()
                 session.delete(cell)
-            for name in wanted[kind].keys() - {cell.name for cell in cells}:
-                self._add(session, kind, name, wanted[kind][name], notebook)
+            for name in new_cells[kind].keys() - {cell.name for cell in cells}:
+                self._add(session, kind, name, new_cells[kind][name], notebook)
         session.flush()
         session.expire_all()
 
@@ -289,7 +291,7 @@ class Book:
     ) -> Iterator[tuple[Grading, tuple[SubmittedCell, ...] | None]]:
         """As `history`, each with what they wrote."""
         for row in self._rows(_every_attempt(assignment, student, ATTEMPTS.columns)):
-            yield _attempt(row), unpacked(row["code"])
+            yield _attempt(row), unpack_cells(row["code"])
 
     def _rows(self, query: sa.Select[Any]) -> Iterator[sa.RowMapping]:
         """What a query finds, a few at a time: a class may be large."""
@@ -299,13 +301,13 @@ class Book:
     def written_cells(self, number: int) -> tuple[SubmittedCell, ...] | None:
         """What a student wrote in the attempt of that number, nothing in one that could not be read; None where it was not kept."""
         with self._gradebook.engine.connect() as connection:
-            return unpacked(connection.execute(sa.select(ATTEMPTS.c.code).where(ATTEMPTS.c.id == number)).scalar())
+            return unpack_cells(connection.execute(sa.select(ATTEMPTS.c.code).where(ATTEMPTS.c.id == number)).scalar())
 
     def assignments(self) -> list[str]:
         """The assignments of which something was graded."""
         with self._gradebook.engine.connect() as connection:
-            found = connection.execute(sa.select(ATTEMPTS.c.assignment).distinct().order_by(ATTEMPTS.c.assignment))
-            return list(found.scalars())
+            names = connection.execute(sa.select(ATTEMPTS.c.assignment).distinct().order_by(ATTEMPTS.c.assignment))
+            return list(names.scalars())
 
     def students(self) -> dict[str, str]:
         """Everybody whom the gradebook knows, with or without a submission: by id, the name in full; empty where it is not known."""
@@ -313,7 +315,7 @@ class Book:
         with self._gradebook.engine.connect() as connection:
             return {who: " ".join(filter(None, names)) for who, *names in connection.execute(query)}
 
-    def submitted(self, assignment: str) -> dict[str, datetime]:
+    def submission_times(self, assignment: str) -> dict[str, datetime]:
         """When each student's latest submission was handed in, by student, in UTC; those of whom it is known."""
         query = (
             sa.select(SubmittedAssignment.student_id, SubmittedAssignment.timestamp)
@@ -332,11 +334,11 @@ class Book:
 
     def marks(self, assignment: str, students: Collection[str] | None = None) -> dict[str, dict[str, Score]]:
         """What stands in the gradebook of each student, or of these: by student, for each cell with points, by its name; a check's is its exercise's."""
-        given: dict[tuple[str, str], str] = {
+        comments: dict[tuple[str, str], str] = {
             (who, name): text or ""
             for who, name, text in self._of_cells(Comment, assignment, students, Comment.manual_comment)
         }
-        found: dict[str, dict[str, Score]] = {}
+        scores: dict[str, dict[str, Score]] = {}
         columns = (
             Grade.auto_score,
             Grade.manual_score,
@@ -348,10 +350,10 @@ class Book:
             name = cell.removeprefix("check-")
             by_hand = manual is not None
             score = (manual if by_hand else auto or 0.0) + (extra or 0.0)
-            found.setdefault(who, {})[name] = Score(
-                name, round(score, 6), most, extra or 0.0, given.get((who, name), ""), by_hand, bool(waits)
+            scores.setdefault(who, {})[name] = Score(
+                name, round(score, 6), most, extra or 0.0, comments.get((who, name), ""), by_hand, bool(waits)
             )
-        return found
+        return scores
 
     def _of_cells(self, kind: Any, assignment: str, students: Collection[str] | None, *columns: Any) -> Iterator[Any]:
         """Of each cell's grade or comment: the student, the cell's name, and these columns."""
@@ -379,8 +381,8 @@ class Book:
                     continue
                 for notebook in submission.notebooks:
                     for grade in notebook.grades:
-                        given = grade.manual_score is not None or bool(grade.extra_credit)
-                        count += given
+                        has_manual = grade.manual_score is not None or bool(grade.extra_credit)
+                        count += has_manual
                         grade.manual_score, grade.extra_credit = None, None
                         grade.needs_manual_grade = grade.auto_score is None
                     for comment in notebook.comments:
@@ -392,29 +394,29 @@ class Book:
 
         Returns whether none is left: then nbgrader has no submission of theirs either, and what a person gave for it is gone too.
         """
-        theirs = sa.and_(ATTEMPTS.c.assignment == assignment, ATTEMPTS.c.student == student)
+        condition = sa.and_(ATTEMPTS.c.assignment == assignment, ATTEMPTS.c.student == student)
         with self._gradebook.engine.begin() as connection:
-            gone = connection.execute(sa.delete(ATTEMPTS).where(theirs, ATTEMPTS.c.submission.in_(submissions)))
-            if not gone.rowcount:
+            deletion = connection.execute(sa.delete(ATTEMPTS).where(condition, ATTEMPTS.c.submission.in_(submissions)))
+            if not deletion.rowcount:
                 return False
-            connection.execute(sa.update(ATTEMPTS).where(theirs).values(version=""))
-            left = connection.execute(sa.select(sa.func.count()).where(theirs)).scalar_one()
+            connection.execute(sa.update(ATTEMPTS).where(condition).values(version=""))
+            count = connection.execute(sa.select(sa.func.count()).where(condition)).scalar_one()
         self._gradebook.db.expire_all()
-        if not left:
+        if not count:
             with contextlib.suppress(MissingEntry):
                 self._gradebook.remove_submission(assignment, student)
-        return not left
+        return not count
 
     def save_attempt(
         self,
         student: str,
-        graded: GradedSubmission,
+        graded_submission: GradedSubmission,
         submission: str,
         timestamp: datetime | None,
         history_only: bool = False,
     ) -> None:
         """One submission's scores, comments and history. Raises as `enter_all` does."""
-        self.save_attempts([GradeEntry(student, graded, submission, timestamp, history_only)])
+        self.save_attempts([GradeEntry(student, graded_submission, submission, timestamp, history_only)])
 
     def save_attempts(self, entries: Sequence[GradeEntry]) -> None:
         """The scores, comments and history of submissions of one assignment, all in one transaction: each of them whole, or none.
@@ -424,17 +426,17 @@ class Book:
         """
         if not entries:
             return
-        assignment = entries[0].graded.assignment
-        cells, code = self._cells_of(assignment), [packed(entry.graded.cells) for entry in entries]
+        assignment = entries[0].graded_submission.assignment
+        cells, code = self._cells_of(assignment), [pack_cells(entry.graded_submission.cells) for entry in entries]
         latest = [entry for entry in entries if not entry.history_only]
-        written = {
-            entry.student: {cell.name: cell.source for cell in unpacked(its) or ()}
+        sources = {
+            entry.student: {cell.name: cell.source for cell in unpack_cells(its) or ()}
             for entry, its in zip(entries, code, strict=True)
             if not entry.history_only
         }
         answers = self._answers(assignment, [entry.student for entry in latest])
         with self._gradebook.engine.begin() as connection:
-            enter(connection, cells, latest, answers, written)
+            enter(connection, cells, latest, answers, sources)
             rows = [_row(entry, its) for entry, its in zip(entries, code, strict=True)]
             connection.execute(ATTEMPTS.insert(), rows)
         self._gradebook.db.expire_all()  # nbgrader's objects were read before
@@ -446,23 +448,23 @@ class Book:
             .where(ATTEMPTS.c.assignment == assignment, ATTEMPTS.c.student.in_(students))
             .order_by(ATTEMPTS.c.id.desc())
         )
-        found: dict[str, dict[str, str]] = {}
+        answers: dict[str, dict[str, str]] = {}
         for row in self._rows(query):
-            if row["student"] in found or json.loads(row["record"]).get("history_only"):
+            if row["student"] in answers or json.loads(row["record"]).get("history_only"):
                 continue
-            if cells := unpacked(row["code"]):
-                found[row["student"]] = {cell.name: cell.source for cell in cells}
-        return found
+            if cells := unpack_cells(row["code"]):
+                answers[row["student"]] = {cell.name: cell.source for cell in cells}
+        return answers
 
     def times(self, assignment: str) -> dict[tuple[str, str], set[datetime | None]]:
         """When submissions were handed in, as is known of their attempts: by student and the hash of the submission, in UTC without a zone."""
         query = sa.select(ATTEMPTS.c.student, ATTEMPTS.c.submission, ATTEMPTS.c.submitted_at)
-        found: dict[tuple[str, str], set[datetime | None]] = {}
+        times: dict[tuple[str, str], set[datetime | None]] = {}
         for row in self._rows(query.where(ATTEMPTS.c.assignment == assignment)):
             at = row["submitted_at"]
             moment = datetime.fromisoformat(at).replace(tzinfo=None) if at else None
-            found.setdefault((row["student"], row["submission"]), set()).add(moment)
-        return found
+            times.setdefault((row["student"], row["submission"]), set()).add(moment)
+        return times
 
     def keep_secret(self, assignment: str, entry: dict[str, Any]) -> None:
         """Keep the secret of an assignment's hidden draws, as the class's file holds it."""
@@ -527,9 +529,9 @@ class Book:
 
 def _complete(engine: sa.Engine) -> None:
     """Add to the table of an earlier version the columns that it lacks."""
-    there = {column["name"] for column in sa.inspect(engine).get_columns(ATTEMPTS.name)}
+    column_names = {column["name"] for column in sa.inspect(engine).get_columns(ATTEMPTS.name)}
     for column in ATTEMPTS.columns:
-        if column.name not in there:
+        if column.name not in column_names:
             kind = column.type.compile(engine.dialect)
             with engine.begin() as connection:
                 connection.execute(sa.text(f"ALTER TABLE {ATTEMPTS.name} ADD COLUMN {column.name} {kind}"))
@@ -564,22 +566,24 @@ def is_of_one_submission(error: Exception) -> bool:
 
 def _row(entry: GradeEntry, code: bytes) -> dict[str, Any]:
     """An attempt, as a row of its table."""
-    graded = entry.graded
-    verdicts = {name: verdict.as_dict() for name, verdict in graded.verdicts.items()}
+    graded_submission = entry.graded_submission
+    verdicts = {name: verdict.as_dict() for name, verdict in graded_submission.verdicts.items()}
     return {
-        "assignment": graded.assignment,
+        "assignment": graded_submission.assignment,
         "student": entry.student,
         "submission": entry.submission,
-        "version": version(graded.assignment),
+        "version": version(graded_submission.assignment),
         "graded_at": entry.graded_at,
-        "seconds": graded.seconds,
-        "points": graded.points,
-        "max_points": graded.max_points,
-        "record": json.dumps({"verdicts": verdicts, "remarks": graded.remarks, "history_only": entry.history_only}),
+        "seconds": graded_submission.seconds,
+        "points": graded_submission.points,
+        "max_points": graded_submission.max_points,
+        "record": json.dumps(
+            {"verdicts": verdicts, "remarks": graded_submission.remarks, "history_only": entry.history_only}
+        ),
         "code": code,
         "submitted_at": None if entry.submitted_at is None else _iso(entry.submitted_at),
-        "host": in_a_line(graded.host, 200) or None,
-        "build": in_a_line(graded.build, 400) or None,
+        "host": in_a_line(graded_submission.host, 200) or None,
+        "build": in_a_line(graded_submission.build, 400) or None,
     }
 
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 from autograder import untrusted_files
 from autograder.class_folder.folder import ClassFolder
 from autograder.class_folder.manifest import FILE, FOLDER, Manifest
-from autograder.class_folder.open_questions import FILE as SETTLE
+from autograder.class_folder.open_questions import FILE as QUESTIONS_FILE
 from autograder.class_folder.roster import Roster, Student
 from autograder.gradebook.policy import Policy, format_time, name_list
 from autograder.lms import SYSTEMS
@@ -33,13 +33,13 @@ class Missing:
         """How many have handed in, and the addresses of so many of those who have not, as a mail program takes them."""
         if not self.students:
             return f"{self.assignment}: all {self.expected:,} students have handed in."
-        said = (
+        sentence = (
             f"{self.assignment}: {self.expected - len(self.students):,} of {self.expected:,} students have handed in."
         )
         if self.due:
-            return f"{said} It is due on {self.due}."
+            return f"{sentence} It is due on {self.due}."
         more = f" and {len(self.students) - most:,} more" if len(self.students) > most else ""
-        return f"{said} Not yet: {', '.join(map(address, self.students[:most]))}{more}." if most else said
+        return f"{sentence} Not yet: {', '.join(map(address, self.students[:most]))}{more}." if most else sentence
 
 
 def find(roster: Roster, policy: Policy, assignment: str, students: Collection[str]) -> Missing | None:
@@ -49,14 +49,14 @@ def find(roster: Roster, policy: Policy, assignment: str, students: Collection[s
     """
     if not roster.is_listed:
         return None
-    there = {member for student in students for member in policy.group(assignment, student)}
-    expected = listed(roster)
+    members = {member for student in students for member in policy.group(assignment, student)}
+    class_list = list_students(roster)
     due = policy.due(assignment)
     later = format_time(due) if due and due.astimezone(UTC) > datetime.now(UTC) else ""
-    return Missing(assignment, len(expected), tuple(one for one in expected if one.id not in there), later)
+    return Missing(assignment, len(class_list), tuple(one for one in class_list if one.id not in members), later)
 
 
-def listed(roster: Roster) -> list[Student]:
+def list_students(roster: Roster) -> list[Student]:
     """Everybody on the lists of the class that the LMS exported."""
     return [one for one in roster.students.values() if one.cells.get("listed") and not _is_test_student(one)]
 
@@ -64,31 +64,37 @@ def listed(roster: Roster) -> list[Student]:
 def submitters(class_folder: ClassFolder, assignment: str) -> set[str]:
     """Everybody of whom there is anything for an assignment, in submitted/ or in collected/."""
     homes = class_folder.submitted.iterdir() if class_folder.submitted.is_dir() else ()
-    found = {home.name for home in homes if untrusted_files.is_folder(home / assignment)}
+    names = {home.name for home in homes if untrusted_files.is_folder(home / assignment)}
     manifest = class_folder.path / FOLDER / assignment / FILE
-    return found | _collected(class_folder, assignment, manifest.stat().st_mtime_ns) if manifest.is_file() else found
+    return (
+        names | _students_in_manifest(class_folder, assignment, manifest.stat().st_mtime_ns)
+        if manifest.is_file()
+        else names
+    )
 
 
-def ungraded(class_folder: ClassFolder, policy: Policy, assignment: str, graded: Collection[str]) -> list[str]:
-    """Who has handed in something for an assignment, and has no grade. graded: who has one."""
-    there = {member for student in graded for member in policy.group(assignment, student)}
-    return sorted(submitters(class_folder, assignment) - there)
+def find_ungraded(
+    class_folder: ClassFolder, policy: Policy, assignment: str, graded_students: Collection[str]
+) -> list[str]:
+    """Who has handed in something for an assignment, and has no grade. graded_students: who has one."""
+    members = {member for student in graded_students for member in policy.group(assignment, student)}
+    return sorted(submitters(class_folder, assignment) - members)
 
 
-def ungraded_line(class_folder: ClassFolder, policy: Policy, assignment: str, graded: Collection[str]) -> str:
+def ungraded_line(class_folder: ClassFolder, policy: Policy, assignment: str, graded_students: Collection[str]) -> str:
     """A line on those who have handed in something and have no grade, and where it waits; empty where there is nobody."""
-    students = ungraded(class_folder, policy, assignment, graded)
+    students = find_ungraded(class_folder, policy, assignment, graded_students)
     if not students:
         return ""
     return (
         f"{assignment}: {len(students):,} student{'s' * (len(students) > 1)} handed in something and {'have' if len(students) > 1 else 'has'} no grade "
-        f"({name_list(students)}). Settle what could not be used in {class_folder.path.name}/{FOLDER}/{SETTLE}, then collect and grade again"
+        f"({name_list(students)}). Settle what could not be used in {class_folder.path.name}/{FOLDER}/{QUESTIONS_FILE}, then collect and grade again"
     )
 
 
 @lru_cache(maxsize=32)
-def _collected(class_folder: ClassFolder, assignment: str, changed: int) -> frozenset[str]:
-    """Of whom a manifest has anything; a large one takes a second to read, and a page of the desk asks for each. changed: when it last was."""
+def _students_in_manifest(class_folder: ClassFolder, assignment: str, mtime: int) -> frozenset[str]:
+    """Of whom a manifest has anything; a large one takes a second to read, and a page of the desk asks for each. mtime: when it was last changed."""
     return frozenset(Manifest.load(class_folder, assignment).records)
 
 
@@ -97,8 +103,8 @@ def address(student: Student) -> str:
     name, email = in_a_line(student.name, 80), in_a_line(student.cells.get("email", ""), 120)
     if not email:
         return f"{name} ({student.id})" if name else student.id
-    shown = '"' + name.replace("\\", "").replace('"', "'") + '"' if SPECIAL.search(name) else name
-    return f"{shown} <{email}>" if name else email
+    label = '"' + name.replace("\\", "").replace('"', "'") + '"' if SPECIAL.search(name) else name
+    return f"{label} <{email}>" if name else email
 
 
 def _is_test_student(student: Student) -> bool:

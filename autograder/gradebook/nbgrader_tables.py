@@ -53,7 +53,7 @@ class GradeEntry:
     """
 
     student: str
-    graded: GradedSubmission
+    graded_submission: GradedSubmission
     submission: str
     submitted_at: datetime | None
     history_only: bool = False
@@ -103,27 +103,27 @@ def enter(
     cells: Cells,
     entries: Sequence[GradeEntry],
     answers: Mapping[str, Mapping[str, str]],
-    written: Mapping[str, Mapping[str, str]],
+    sources: Mapping[str, Mapping[str, str]],
 ) -> None:
     """Enter the scores and comments of submissions of one assignment, one of each student.
 
-    answers: by student, what a person may have read and scored, by cell. written: likewise, what they have handed in now.
+    answers: by student, what a person may have read and scored, by cell. sources: likewise, what they have handed in now.
 
     Raises:
         UserError: the gradebook knows other cells than the notebook has.
     """
     students = [entry.student for entry in entries]
-    known = set(connection.scalars(sa.select(STUDENT.c.id).where(STUDENT.c.id.in_(students))))
-    _insert(connection, STUDENT, [{"id": student} for student in students if student not in known])
-    there = _submitted(connection, cells, students)
+    known_ids = set(connection.scalars(sa.select(STUDENT.c.id).where(STUDENT.c.id.in_(students))))
+    _insert(connection, STUDENT, [{"id": student} for student in students if student not in known_ids])
+    notebooks_by_student = _notebooks_of(connection, cells, students)
     submissions, notebooks, scores, remarks, again, remarks_again = _rows(), _rows(), _rows(), _rows(), _rows(), _rows()
     for entry in entries:
-        points, texts = scores_of(entry.graded), remarks_of(entry.graded)
-        if missing := (points.keys() - cells.grades.keys()) | (texts.keys() - cells.comments.keys()):
+        points, texts = scores_of(entry.graded_submission), remarks_of(entry.graded_submission)
+        if missing_cells := (points.keys() - cells.grades.keys()) | (texts.keys() - cells.comments.keys()):
             raise UserError(
-                f"the gradebook does not know {entry.graded.assignment} as it is now ({min(missing)} is missing): run `make build`"
+                f"the gradebook does not know {entry.graded_submission.assignment} as it is now ({min(missing_cells)} is missing): run `make build`"
             )
-        if entry.student not in there:
+        if entry.student not in notebooks_by_student:
             one, notebook = api.new_uuid(), api.new_uuid()
             submissions.append({"id": one, "assignment_id": cells.assignment, "student_id": entry.student, "timestamp": entry.submitted_at})  # fmt: skip
             notebooks.append({"id": notebook, "assignment_id": one, "notebook_id": cells.notebook})
@@ -133,8 +133,8 @@ def enter(
             for name, cell in cells.comments.items():
                 remarks.append({"notebook_id": notebook, "cell_id": cell, "auto_comment": texts.get(name)})
             continue
-        notebook = there[entry.student]
-        before, now = answers.get(entry.student, {}), written.get(entry.student, {})
+        notebook = notebooks_by_student[entry.student]
+        before, now = answers.get(entry.student, {}), sources.get(entry.student, {})
         same = {name for name, source in now.items() if before.get(name) == source}
         for name, score in points.items():
             is_same = name.removeprefix("check-") in same
@@ -149,48 +149,50 @@ def enter(
     set_times(
         connection,
         cells,
-        {one.student: one.submitted_at for one in entries if one.student in there and one.submitted_at},
+        {one.student: one.submitted_at for one in entries if one.student in notebooks_by_student and one.submitted_at},
     )
 
 
 def set_times(connection: sa.Connection, cells: Cells, times: Mapping[str, datetime]) -> None:
     """Write when submissions that are there were handed in. times: by student, in UTC without a zone."""
     if times:
-        whose = ASSIGNMENT.c.assignment_id == cells.assignment, ASSIGNMENT.c.student_id == sa.bindparam("student")
+        conditions = ASSIGNMENT.c.assignment_id == cells.assignment, ASSIGNMENT.c.student_id == sa.bindparam("student")
         rows = [{"student": student, "at": at} for student, at in times.items()]
-        connection.execute(ASSIGNMENT.update().where(*whose).values(timestamp=sa.bindparam("at")), rows)
+        connection.execute(ASSIGNMENT.update().where(*conditions).values(timestamp=sa.bindparam("at")), rows)
 
 
-def scores_of(graded: GradedSubmission) -> dict[str, float | None]:
+def scores_of(graded_submission: GradedSubmission) -> dict[str, float | None]:
     """The scores of a submission, by the name of the cell; None waits for a person."""
-    found: dict[str, float | None] = {}
-    for name, verdict in graded.verdicts.items():
-        found[f"check-{name}"] = None if verdict.outcome is Outcome.NOT_GRADED else verdict.points
-    for name, answered in _questions(graded):
-        found[name] = None if answered else 0.0
-    return found
+    scores: dict[str, float | None] = {}
+    for name, verdict in graded_submission.verdicts.items():
+        scores[f"check-{name}"] = None if verdict.outcome is Outcome.NOT_GRADED else verdict.points
+    for name, has_answer in _questions(graded_submission):
+        scores[name] = None if has_answer else 0.0
+    return scores
 
 
-def remarks_of(graded: GradedSubmission) -> dict[str, str | None]:
+def remarks_of(graded_submission: GradedSubmission) -> dict[str, str | None]:
     """What the autograder writes below the cells of a submission, by their names."""
-    found: dict[str, str | None] = {}
-    for name, verdict in graded.verdicts.items():
-        earned = verdict.outcome is Outcome.EARNED
-        found[name] = None if earned else sanitize.markdown(redact(verdict).message)
-    for name, answered in _questions(graded):
-        found[name] = None if answered else "No response."
-    return found
+    remarks: dict[str, str | None] = {}
+    for name, verdict in graded_submission.verdicts.items():
+        is_earned = verdict.outcome is Outcome.EARNED
+        remarks[name] = None if is_earned else sanitize.markdown(redact(verdict).message)
+    for name, has_answer in _questions(graded_submission):
+        remarks[name] = None if has_answer else "No response."
+    return remarks
 
 
-def _questions(graded: GradedSubmission) -> Iterator[tuple[str, bool]]:
+def _questions(graded_submission: GradedSubmission) -> Iterator[tuple[str, bool]]:
     """The questions that a person reads, each with whether there is something to read, or may be in what could not be graded."""
-    waits = not graded.cells and any(one.outcome is Outcome.NOT_GRADED for one in graded.verdicts.values())
-    for cell in graded.cells or template(release(graded.assignment)):
+    waits = not graded_submission.cells and any(
+        one.outcome is Outcome.NOT_GRADED for one in graded_submission.verdicts.values()
+    )
+    for cell in graded_submission.cells or template(release(graded_submission.assignment)):
         if cell.kind is Kind.MANUAL:
-            yield cell.name, waits or (bool(graded.cells) and not cell.untouched)
+            yield cell.name, waits or (bool(graded_submission.cells) and not cell.untouched)
 
 
-def _submitted(connection: sa.Connection, cells: Cells, students: Collection[str]) -> dict[str, str]:
+def _notebooks_of(connection: sa.Connection, cells: Cells, students: Collection[str]) -> dict[str, str]:
     """By student, the id of the notebook in the submission that is there."""
     query = (
         sa.select(ASSIGNMENT.c.student_id, NOTEBOOK.c.id)

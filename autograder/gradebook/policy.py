@@ -17,7 +17,15 @@ from typing import TYPE_CHECKING
 
 from autograder.class_folder import manifest, policy_file
 from autograder.class_folder.folder import ClassFolder
-from autograder.class_folder.policy_file import Extension, LatePenalty, Names, PolicyFile, as_written, parts, quoted
+from autograder.class_folder.policy_file import (
+    Extension,
+    LatePenalty,
+    Names,
+    PolicyFile,
+    format_value,
+    parts,
+    quote_key,
+)
 from autograder.class_folder.roster import Roster
 from autograder.class_folder.student_lookup import StudentLookup
 from autograder.errors import UserError
@@ -71,12 +79,12 @@ class Grade:
             return "marked late by the LMS, but without a time, so nothing was taken off" if self.marked_late else ""
         days = f"late by {self.days_late} day{'s' * (self.days_late > 1)}"
         if self.beyond:
-            how = "too late to count, "
+            amount = "too late to count, "
         elif self.penalty:
-            how = "" if self.percent is None else f"−{self.percent:g}\N{NO-BREAK SPACE}%, "
+            amount = "" if self.percent is None else f"−{self.percent:g}\N{NO-BREAK SPACE}%, "
         else:
             return f"{days}: no penalty"
-        return f"{days}: {how}−{self.penalty:g} point{'s' * (self.penalty != 1)}"
+        return f"{days}: {amount}−{self.penalty:g} point{'s' * (self.penalty != 1)}"
 
     def __str__(self) -> str:
         """In a table: "13.6/20 (−3.4 late) + 3 to read"."""
@@ -85,22 +93,22 @@ class Grade:
 
     def lines(self) -> list[str]:
         """What a feedback page says besides the points, a sentence each: lateness, what does not count, what is extra credit."""
-        found = [self.note] if self.note else []
+        sentences = [self.note] if self.note else []
         if self.late and self.due and self.submitted_at:
-            found.append(
+            sentences.append(
                 f"{self.late[0].upper()}{self.late[1:]}. It was due {format_time(self.due)} and was handed in {format_time(self.submitted_at)}."
             )
         elif self.extended and self.due:
-            found.append(f"The due date was extended to {format_time(self.due)}.")
+            sentences.append(f"The due date was extended to {format_time(self.due)}.")
         if self.not_counted:
-            found.append(f"For practice, not for points: {', '.join(self.not_counted)}.")
+            sentences.append(f"For practice, not for points: {', '.join(self.not_counted)}.")
         if self.on_top:
-            found.append(f"Extra credit, on top of the maximum: {', '.join(self.on_top)}.")
-        return found
+            sentences.append(f"Extra credit, on top of the maximum: {', '.join(self.on_top)}.")
+        return sentences
 
 
 @dataclass(frozen=True)
-class Counted:
+class EffectiveAttempt:
     """The attempt that counts for a student, with its marks and its grade. `by`: who handed it in, of a group."""
 
     attempt: Grading
@@ -189,36 +197,36 @@ class Policy:
 
         They are no errors: somebody may have an extension who has handed in nothing yet.
         """
-        known, found = set(students), []
-        directory = self._directory or StudentLookup(Roster(), dict.fromkeys(known, ""))
-        known |= directory.folders()
+        names, doubts = set(students), []
+        directory = self._directory or StudentLookup(Roster(), dict.fromkeys(names, ""))
+        names |= directory.folders()
         who = "no student of the class has" if directory.roster.is_listed else "no student who has handed in has"
-        named = [(f"extensions.{quoted(student)}", student) for student in self._file.extensions]
-        named += [
+        mentions = [(f"extensions.{quote_key(student)}", student) for student in self._file.extensions]
+        mentions += [
             (f"groups, number {n}", one) for n, group in enumerate(self._file.groups, 1) for one in group.students
         ]
-        for key, student in named:
-            if student not in known:
-                found.append(
-                    f"{self.where}: {key} names {as_written(student)}, but {who} this name, so it has no effect"
+        for key, student in mentions:
+            if student not in names:
+                doubts.append(
+                    f"{self.where}: {key} names {format_value(student)}, but {who} this name, so it has no effect"
                     f"{directory.near(student)}"
                 )
-        for student, granted in self._file.extensions.items():
-            for name, until in granted.items():
+        for student, extensions in self._file.extensions.items():
+            for name, until in extensions.items():
                 due = self._due(name)
                 if isinstance(until, datetime) and due and self._here(until) < due:
-                    found.append(
-                        f"{self.where}: extensions.{quoted(student)}.{name} is {as_written(until)}, before the due date, so it has no effect"
+                    doubts.append(
+                        f"{self.where}: extensions.{quote_key(student)}.{name} is {format_value(until)}, before the due date, so it has no effect"
                     )
-        return found
+        return doubts
 
     # What the rules are.
 
     @cached_property
     def notebooks(self) -> Names:
         """The notebooks that this class works on, in the course's order."""
-        chosen = self._file.notebooks
-        return tuple(name for name in assignments() if chosen is None or name in chosen)
+        selection = self._file.notebooks
+        return tuple(name for name in assignments() if selection is None or name in selection)
 
     @property
     def clock(self) -> tzinfo | None:
@@ -287,22 +295,24 @@ class Policy:
         """The rules of an assignment, a sentence each, as a report says them."""
         due, late, rules = self._due(assignment), self._late(assignment), self._file.rules(assignment)
         grace = self._file.grace if rules.grace is None else rules.grace
-        said = (
+        sentences = (
             [f"Due {format_time(due)}" + (f", with {_length(grace)} of grace." if grace else ".")]
             if due
             else ["No due date."]
         )
         if due and late:
-            said.append(_lateness(late))
-        said.append("The best attempt counts." if self.attempts(assignment) == "best" else "The latest attempt counts.")
+            sentences.append(_lateness(late))
+        sentences.append(
+            "The best attempt counts." if self.attempts(assignment) == "best" else "The latest attempt counts."
+        )
         names = [name for name, points in parts(assignment).items() if points]
         left_out = [name for name in names if not self.counts(assignment, name)]
         extra = [name for name in names if self.counts(assignment, name) and self.is_extra(assignment, name)]
         if left_out:
-            said.append(f"For practice, not for points: {', '.join(left_out)}.")
+            sentences.append(f"For practice, not for points: {', '.join(left_out)}.")
         if extra:
-            said.append(f"Extra credit: {', '.join(extra)}.")
-        return said
+            sentences.append(f"Extra credit: {', '.join(extra)}.")
+        return sentences
 
     def _late(self, assignment: str) -> LatePenalty | None:
         return self._file.rules(assignment).late or self._file.late
@@ -324,17 +334,17 @@ class Policy:
         """
         if not self.deducts(assignment):
             return ""
-        untimed = {student: grade for student, grade in grades.items() if grade.submitted_at is None}
-        late = [student for student, grade in untimed.items() if grade.marked_late]
-        unknown = [student for student, grade in untimed.items() if grade.marked_late is None]
+        without_times = {student: grade for student, grade in grades.items() if grade.submitted_at is None}
+        late = [student for student, grade in without_times.items() if grade.marked_late]
+        unknown = [student for student, grade in without_times.items() if grade.marked_late is None]
         if len(unknown) == len(grades):  # a system that exports no times at all
             unknown = []
-        said = [marked_late(assignment, late)] * bool(late) + [without_time(assignment, unknown)] * bool(unknown)
+        sentences = [marked_late(assignment, late)] * bool(late) + [without_time(assignment, unknown)] * bool(unknown)
         lms = (
             f"Let the LMS take points off and set no penalty for {assignment} in {FILE}, or write" if late else "Write"
         )
-        return (said or "") and (
-            f"{' '.join(said)} {lms} the time into submitted/STUDENT/{assignment}/timestamp.txt, "
+        return (sentences or "") and (
+            f"{' '.join(sentences)} {lms} the time into submitted/STUDENT/{assignment}/timestamp.txt, "
             f"such as 2026-11-21 18:30:00 UTC, and run `autograder grade {assignment}`"
         )
 
@@ -353,22 +363,22 @@ class Policy:
         marks: what stands in the gradebook, by name. submitted_at: when it was handed in, without an offset in UTC; None, not known: never late.
         marked_late: whether the LMS calls it late; None: it does not say.
         """
-        counted = {name: mark for name, mark in marks.items() if self.counts(assignment, name)}
-        on_top = {name for name in counted if self.is_extra(assignment, name)}
-        settled = [mark for mark in counted.values() if not mark.waits]
-        earned = math.fsum(mark.score for mark in settled)
-        extra = math.fsum(mark.score if mark.name in on_top else mark.extra for mark in settled)
+        relevant_marks = {name: mark for name, mark in marks.items() if self.counts(assignment, name)}
+        on_top = {name for name in relevant_marks if self.is_extra(assignment, name)}
+        final_marks = [mark for mark in relevant_marks.values() if not mark.waits]
+        earned_points = math.fsum(mark.score for mark in final_marks)
+        extra = math.fsum(mark.score if mark.name in on_top else mark.extra for mark in final_marks)
         due = self.due(assignment, student)
         at = self.here(submitted_at) if submitted_at else None
         days = self._days_late(assignment, at, due) if due and at else 0
-        penalty, percent, beyond = self._penalty(assignment, earned, days)
+        penalty, percent, beyond = self._penalty(assignment, earned_points, days)
         return Grade(
             assignment,
-            points=round(earned - penalty, 6),
-            max_points=round(math.fsum(mark.max_score for mark in settled if mark.name not in on_top), 6),
-            waiting=round(math.fsum(mark.max_score for mark in counted.values() if mark.waits), 6),
-            whole=round(math.fsum(mark.max_score for name, mark in counted.items() if name not in on_top), 6),
-            earned=round(earned, 6),
+            points=round(earned_points - penalty, 6),
+            max_points=round(math.fsum(mark.max_score for mark in final_marks if mark.name not in on_top), 6),
+            waiting=round(math.fsum(mark.max_score for mark in relevant_marks.values() if mark.waits), 6),
+            whole=round(math.fsum(mark.max_score for name, mark in relevant_marks.items() if name not in on_top), 6),
+            earned=round(earned_points, 6),
             extra=round(extra, 6),
             penalty=round(penalty, 6),
             percent=percent,
@@ -378,15 +388,15 @@ class Policy:
             due=due,
             extended=due != self._due(assignment),
             submitted_at=at,
-            not_counted=tuple(name for name in marks if name not in counted),
-            on_top=tuple(name for name in counted if name in on_top),
+            not_counted=tuple(name for name in marks if name not in relevant_marks),
+            on_top=tuple(name for name in relevant_marks if name in on_top),
         )
 
-    def _days_late(self, assignment: str, submitted: datetime, due: datetime) -> int:
+    def _days_late(self, assignment: str, hand_in_time: datetime, due: datetime) -> int:
         """How many days have begun since it was due, by the clock on the wall: a day that is an hour longer is one day. Within the grace period: 0."""
         grace = self._file.rules(assignment).grace
         end = due.astimezone(UTC) + (self._file.grace if grace is None else grace)
-        at = submitted.astimezone(UTC)
+        at = hand_in_time.astimezone(UTC)
         if at <= end:
             return 0
         days = max(1, (at - due.astimezone(UTC)).days)
@@ -396,10 +406,10 @@ class Policy:
             days -= 1
         return days
 
-    def _penalty(self, assignment: str, earned: float, days: int) -> tuple[float, float | None, bool]:
+    def _penalty(self, assignment: str, earned_points: float, days: int) -> tuple[float, float | None, bool]:
         """The points that so many days cost, the percentage where it is one, and whether it is too late to count at all."""
         rules = self._late(assignment)
-        base = max(earned, 0.0)
+        base = max(earned_points, 0.0)
         if not days or rules is None:
             return 0.0, None, False
         if rules.last_day is not None and days > rules.last_day:
@@ -410,7 +420,7 @@ class Policy:
         percent = min(days * (rules.percent_a_day or 0.0), most)
         return base * percent / 100, percent, False
 
-    def counting(
+    def choose_attempt(
         self,
         assignment: str,
         attempts: Sequence[Grading],
@@ -418,7 +428,7 @@ class Policy:
         student: str,
         submitted_at: datetime | None = None,
         lateness: Mapping[tuple[str, str], bool] | None = None,
-    ) -> Counted:
+    ) -> EffectiveAttempt:
         """Which of a student's attempts counts, and what it is worth.
 
         attempts: oldest first, at least one. marks: what stands in the gradebook, which holds the latest; what a person gave counts with every attempt.
@@ -426,16 +436,16 @@ class Policy:
         """
         attempts = hand_ins(attempts)
 
-        def counted(attempt: Grading) -> Counted:
+        def evaluate(attempt: Grading) -> EffectiveAttempt:
             newest = attempt is attempts[-1]
             its = marks if newest and marks else of_attempt(attempt, marks)
             at = attempt.submitted_at or (submitted_at if newest else None)
             is_late = (lateness or {}).get((student, attempt.submission))
-            return Counted(attempt, its, self.grade(assignment, its, at, student, is_late), student)
+            return EffectiveAttempt(attempt, its, self.grade(assignment, its, at, student, is_late), student)
 
         if self.attempts(assignment) == "latest":
-            return counted(attempts[-1])
-        best = max(map(counted, attempts), key=lambda one: (one.grade.points, one.attempt.number))
+            return evaluate(attempts[-1])
+        best = max(map(evaluate, attempts), key=lambda one: (one.grade.points, one.attempt.number))
         if best.attempt is attempts[-1]:
             return best
         at = best.grade.submitted_at
@@ -444,32 +454,34 @@ class Policy:
         )
         return replace(best, grade=replace(best.grade, note=note))
 
-    def shared(self, assignment: str, found: Mapping[str, Counted]) -> dict[str, Counted]:
+    def share_in_groups(self, assignment: str, results: Mapping[str, EffectiveAttempt]) -> dict[str, EffectiveAttempt]:
         """What counts for each student, by student: in a group, what one of them handed in counts for all, by the same rule as among attempts."""
         best = self.attempts(assignment) == "best"
-        everybody = dict(found)
+        everybody = dict(results)
         for group in self._file.groups:
-            handed_in = [found[one] for one in group.students if one in found]
-            if handed_in and group.is_for(assignment):
-                chosen = max(handed_in, key=lambda one: _preferred(one, best))
-                note = f"Of this group, {chosen.by}'s submission counts."
-                theirs = replace(chosen, grade=replace(chosen.grade, note=note))
-                everybody |= {one: chosen if one == chosen.by else theirs for one in group.students}
+            candidates = [results[one] for one in group.students if one in results]
+            if candidates and group.is_for(assignment):
+                choice = max(candidates, key=lambda one: _preference(one, best))
+                note = f"Of this group, {choice.by}'s submission counts."
+                group_result = replace(choice, grade=replace(choice.grade, note=note))
+                everybody |= {one: choice if one == choice.by else group_result for one in group.students}
         return everybody
 
-    def read_book(self, book: Book, assignment: str, student: str | None = None) -> dict[str, Counted]:
+    def read_book(self, book: Book, assignment: str, student: str | None = None) -> dict[str, EffectiveAttempt]:
         """What counts for each student who has handed in an assignment, or whose group has, by student. student: only they, and their group."""
-        times, found = book.submitted(assignment), {}
+        times, results = book.submission_times(assignment), {}
         late = self.lateness(book.class_folder, assignment)
         for one in (None,) if student is None else self.group(assignment, student):
             marks = book.marks(assignment, one and [one])
             for who, attempts in groupby(book.history(assignment, one), key=lambda attempt: attempt.student):
-                found[who] = self.counting(assignment, list(attempts), marks.get(who, {}), who, times.get(who), late)
-        return self.shared(assignment, found)
+                results[who] = self.choose_attempt(
+                    assignment, list(attempts), marks.get(who, {}), who, times.get(who), late
+                )
+        return self.share_in_groups(assignment, results)
 
     def grades(self, book: Book, assignment: str) -> dict[str, Grade]:
         """What the work of each student is worth, by student."""
-        return {student: counted.grade for student, counted in self.read_book(book, assignment).items()}
+        return {student: result.grade for student, result in self.read_book(book, assignment).items()}
 
     def term(self, grades: Mapping[str, Grade | None], student: str, now: datetime | None = None) -> Term:
         """A student's result over the notebooks of `grades`; None stands for what was not handed in, which counts as 0 once it is due.
@@ -478,7 +490,7 @@ class Policy:
         now: for tests.
         """
         now = now or datetime.now(UTC)
-        counted: list[tuple[float, Grade]] = []
+        weighted_grades: list[tuple[float, Grade]] = []
         for assignment, grade in grades.items():
             if assignment not in self.notebooks:
                 continue
@@ -487,14 +499,14 @@ class Policy:
                 continue
             one = grade or Grade(assignment, 0.0, self.maximum(assignment), 0.0, 0.0, 0.0)
             weight = self._file.weight_of(assignment)
-            counted.append((1.0 if weight is None else weight, one))
-        points = round(math.fsum(grade.points for _, grade in counted), 6)
-        most = round(math.fsum(grade.max_points for _, grade in counted), 6)
+            weighted_grades.append((1.0 if weight is None else weight, one))
+        points = round(math.fsum(grade.points for _, grade in weighted_grades), 6)
+        most = round(math.fsum(grade.max_points for _, grade in weighted_grades), 6)
         if not any(self._file.weight_of(name) is not None for name in self.notebooks):
             return Term(points, most, points / most if most else None)
-        shares = [(weight, grade.points / grade.max_points) for weight, grade in counted if grade.max_points]
-        whole = math.fsum(weight for weight, _ in shares)
-        return Term(points, most, math.fsum(weight * share for weight, share in shares) / whole if whole else None)
+        shares = [(weight, grade.points / grade.max_points) for weight, grade in weighted_grades if grade.max_points]
+        total = math.fsum(weight for weight, _ in shares)
+        return Term(points, most, math.fsum(weight * share for weight, share in shares) / total if total else None)
 
     def maximum(self, assignment: str) -> float:
         return math.fsum(
@@ -529,7 +541,7 @@ def _extend(due: datetime, extension: Extension) -> datetime:
     return (due.astimezone(UTC) + extension.length).astimezone(due.tzinfo)
 
 
-def _preferred(one: Counted, best: bool) -> tuple[float, datetime, int]:
+def _preference(one: EffectiveAttempt, best: bool) -> tuple[float, datetime, int]:
     """What to prefer of a group's: the most points, or what came in last."""
     at = one.grade.submitted_at or datetime.min.replace(tzinfo=UTC)
     return (one.grade.points if best else 0.0, at, one.attempt.number)
@@ -540,13 +552,13 @@ def by_hand_in(attempts: Sequence[Grading]) -> list[list[Grading]]:
 
     In the order in which they were graded last: what was handed in last is always graded after those before it.
     """
-    found: dict[tuple[str, datetime | None], list[Grading]] = {}
+    gradings: dict[tuple[str, datetime | None], list[Grading]] = {}
     for attempt in attempts:
         own = (attempt.submission, attempt.submitted_at)
-        same = [key for key in found if key[0] == own[0] and (key == own or None in (key[1], own[1]))]
-        before = found.pop(same[-1]) if same else []
-        found[same[-1] if same and own[1] is None else own] = [*before, attempt]
-    return list(found.values())
+        same = [key for key in gradings if key[0] == own[0] and (key == own or None in (key[1], own[1]))]
+        before = gradings.pop(same[-1]) if same else []
+        gradings[same[-1] if same and own[1] is None else own] = [*before, attempt]
+    return list(gradings.values())
 
 
 def hand_ins(attempts: Sequence[Grading]) -> list[Grading]:
@@ -556,29 +568,29 @@ def hand_ins(attempts: Sequence[Grading]) -> list[Grading]:
 
 def of_attempt(attempt: Grading, marks: Scores) -> dict[str, Score]:
     """The marks that a submission had with an attempt's verdicts; what a person gave stands."""
-    found = dict(marks)
+    new_marks = dict(marks)
     for name, verdict in attempt.verdicts.items():
-        given = marks.get(name, Score(name, 0.0, float(verdict["max_points"])))
-        if not given.by_hand:
+        mark = marks.get(name, Score(name, 0.0, float(verdict["max_points"])))
+        if not mark.by_hand:
             waits = verdict["outcome"] == Outcome.NOT_GRADED.value
-            found[name] = replace(given, score=round(float(verdict["points"]) + given.extra, 6), waits=waits)
-    return found
+            new_marks[name] = replace(mark, score=round(float(verdict["points"]) + mark.extra, 6), waits=waits)
+    return new_marks
 
 
 def _lateness(late: LatePenalty) -> str:
     """The penalty for lateness as a rule."""
     floor = f", but at least {late.floor:g}\N{NO-BREAK SPACE}% of what was earned remains" if late.floor else ""
     if late.points_a_day is not None:
-        taken = f"Each day late takes {late.points_a_day:g} point{'s' * (late.points_a_day != 1)} off{floor}"
+        sentence = f"Each day late takes {late.points_a_day:g} point{'s' * (late.points_a_day != 1)} off{floor}"
     elif late.percent_a_day:
-        taken = f"Each day late takes {late.percent_a_day:g}\N{NO-BREAK SPACE}% of what was earned off{floor}"
+        sentence = f"Each day late takes {late.percent_a_day:g}\N{NO-BREAK SPACE}% of what was earned off{floor}"
     else:
-        taken = "Lateness costs nothing"
+        sentence = "Lateness costs nothing"
     if late.last_day is None:
-        return taken + "."
+        return sentence + "."
     if not late.last_day:
         return "Late submissions do not count."
-    return f"{taken}; after {late.last_day} day{'s' * (late.last_day > 1)} nothing counts."
+    return f"{sentence}; after {late.last_day} day{'s' * (late.last_day > 1)} nothing counts."
 
 
 def _length(length: timedelta) -> str:

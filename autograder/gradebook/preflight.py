@@ -21,7 +21,7 @@ ALL_OF_NBGRADERS = {
     *NBGRADERS, "alembic_version", "base_cell", "comment", "course", "grade", "grade_cells", "solution_cells", "source_cell",
     "submitted_notebook", "task_cells",
 }  # fmt: skip
-WRITTEN = ("student", "submitted_assignment", "submitted_notebook", "grade", "comment")
+DATA_TABLES = ("student", "submitted_assignment", "submitted_notebook", "grade", "comment")
 ANEW = "--start-anew"
 
 
@@ -64,7 +64,7 @@ def check_gradebook(class_folder: ClassFolder, anew: bool = False) -> None:
         UserError: it is something else, of another version, can't be opened, or is gone.
     """
     where = redacted_url(class_folder.db_url)
-    with _opened(class_folder) as connection:
+    with _open_or_explain(class_folder) as connection:
         tables, version = _inside(connection) if connection else (set(), "")
     if not tables:
         if not anew and _has_results(class_folder):
@@ -77,8 +77,8 @@ def check_gradebook(class_folder: ClassFolder, anew: bool = False) -> None:
         raise UserError(
             f"{where} is not a gradebook: it has the tables {', '.join(sorted(tables)[:3])}; nothing was written"
         )
-    known = {script.revision for script in _scripts().walk_revisions()}
-    if version and version not in known:
+    revisions = {script.revision for script in _scripts().walk_revisions()}
+    if version and version not in revisions:
         raise UserError(f"the gradebook {where} was made by a newer nbgrader: install that one")
     if version != head():
         raise UserError(
@@ -94,7 +94,7 @@ def check_writable(class_folder: ClassFolder) -> None:
         UserError: it can only be read.
     """
     trouble = ""
-    with _opened(class_folder) as connection:
+    with _open_or_explain(class_folder) as connection:
         if connection is None:
             return
         if connection.dialect.name == "sqlite":
@@ -104,9 +104,9 @@ def check_writable(class_folder: ClassFolder) -> None:
             if connection.scalar(sa.text("SHOW transaction_read_only")) == "on":
                 trouble = "its server is read-only, as a standby is"
             else:
-                there = set(sa.inspect(connection).get_table_names()) & set(WRITTEN)
+                tables = set(sa.inspect(connection).get_table_names()) & set(DATA_TABLES)
                 may = "SELECT has_table_privilege(:table, 'INSERT') AND has_table_privilege(:table, 'UPDATE')"
-                refused_in = [one for one in sorted(there) if not connection.scalar(sa.text(may), {"table": one})]
+                refused_in = [one for one in sorted(tables) if not connection.scalar(sa.text(may), {"table": one})]
                 trouble = f"this role may not write into its table {refused_in[0]}" if refused_in else ""
     if trouble:
         raise UserError(
@@ -115,10 +115,10 @@ def check_writable(class_folder: ClassFolder) -> None:
 
 
 @contextlib.contextmanager
-def _opened(class_folder: ClassFolder) -> Iterator[sa.Connection | None]:
-    """As `reading`, with what goes wrong in one line."""
+def _open_or_explain(class_folder: ClassFolder) -> Iterator[sa.Connection | None]:
+    """As `open_to_read`, with what goes wrong in one line."""
     try:
-        with reading(class_folder) as connection:
+        with open_to_read(class_folder) as connection:
             yield connection
     except ImportError as error:
         raise UserError(f"{error} (for PostgreSQL: pip install 'psycopg[binary]')") from None
@@ -129,8 +129,8 @@ def _opened(class_folder: ClassFolder) -> Iterator[sa.Connection | None]:
 def _inside(connection: sa.Connection) -> tuple[set[str], str]:
     """The tables of a gradebook, and its schema's version; no tables where making it was broken off: then it has no version and no rows."""
     tables = set(sa.inspect(connection).get_table_names())
-    versioned = "alembic_version" in tables and tables >= NBGRADERS
-    version = connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalar() if versioned else ""
+    has_version = "alembic_version" in tables and tables >= NBGRADERS
+    version = connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalar() if has_version else ""
     of_a_gradebook = all(name in ALL_OF_NBGRADERS or name.startswith("autograder_") for name in tables)
     if version or not of_a_gradebook or any(_has_rows(connection, name) for name in tables):
         return tables, str(version or "")
@@ -165,7 +165,7 @@ def _scripts() -> ScriptDirectory:
 
 
 @contextlib.contextmanager
-def reading(class_folder: ClassFolder) -> Iterator[sa.Connection | None]:
+def open_to_read(class_folder: ClassFolder) -> Iterator[sa.Connection | None]:
     """The class's gradebook, to read in; None where there is no file of SQLite's, which is not made."""
     url = sa.make_url(class_folder.db_url)
     if url.get_backend_name() == "sqlite" and not (url.database and Path(url.database).exists()):
@@ -184,11 +184,11 @@ def _has_results(class_folder: ClassFolder, assignment: str = "*") -> bool:
         class_folder.feedback.glob(f"*/{assignment}/*.html"),
         class_folder.autograded.glob(f"*/{assignment}/*.ipynb"),
     )
-    return any(True for found in pages for _ in found)
+    return any(True for matches in pages for _ in matches)
 
 
 def _has_attempts(class_folder: ClassFolder, assignment: str) -> bool:
-    with reading(class_folder) as connection:
+    with open_to_read(class_folder) as connection:
         if connection is None or "autograder_attempt" not in sa.inspect(connection).get_table_names():
             return False
         query = sa.text("SELECT 1 FROM autograder_attempt WHERE assignment = :assignment LIMIT 1")

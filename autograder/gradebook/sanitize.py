@@ -96,42 +96,42 @@ def markdown(source: str) -> str:
     return _put_back(PICTURED.sub("! ", LINKED.sub("] ", TAG.sub("< ", _without_macros(words)))), pictures)
 
 
-def output(raw: Mapping[str, Any], spent: OutputBudget) -> dict[str, Any]:
+def output(raw: Mapping[str, Any], budget: OutputBudget) -> dict[str, Any]:
     """One output of a cell, in nbformat's form: cleaned, and of the types of data only those that can be shown without acting, in a form that does not.
-    spent: of the outputs before it in the same notebook; it is counted there.
+    budget: of the outputs before it in the same notebook; it is counted there.
     """
     if raw["output_type"] == "stream":
         return {"output_type": "stream", "name": raw["name"], "text": clean(raw["text"], len(raw["text"]))}
     if raw["output_type"] == "error":
         texts = {name: in_a_line(raw[name], 2_000) for name in ("ename", "evalue")}
         return {"output_type": "error", **texts, "traceback": [clean(line) for line in raw["traceback"]]}
-    return {"output_type": "display_data", "metadata": {}, "data": _harmless(raw["data"], spent)}
+    return {"output_type": "display_data", "metadata": {}, "data": _harmless(raw["data"], budget)}
 
 
-def _harmless(data: Mapping[str, Any], spent: OutputBudget) -> dict[str, str]:
-    shown: dict[str, str] = {}
+def _harmless(data: Mapping[str, Any], budget: OutputBudget) -> dict[str, str]:
+    safe_data: dict[str, str] = {}
     texts = {kind: content for kind, content in data.items() if isinstance(content, str)}
     for kind, content in texts.items():
         if kind not in PHOTOS:
             content = clean(content, len(content))
         if kind == "text/plain":
-            shown[kind] = content
+            safe_data[kind] = content
         elif kind == "text/html":
-            cleaned = _affordable_html(content, spent)
-            if cleaned is None:
-                shown.setdefault("text/plain", content)
+            safe_html = _affordable_html(content, budget)
+            if safe_html is None:
+                safe_data.setdefault("text/plain", content)
             else:
-                shown[kind] = cleaned
+                safe_data[kind] = safe_html
         elif kind == "text/markdown":
-            shown[kind] = markdown(content)
+            safe_data[kind] = markdown(content)
         elif kind == "text/latex":
-            shown["text/plain" if _is_nested(content) else kind] = _without_macros(content)
+            safe_data["text/plain" if _is_nested(content) else kind] = _without_macros(content)
         elif kind in PHOTOS and _is_base64(content):
-            shown[kind] = content
+            safe_data[kind] = content
         elif kind == "image/svg+xml":  # inside <img>, a picture runs nothing and loads nothing
-            encoded = base64.b64encode(content.encode()).decode()
-            shown["text/html"] = f'<img alt="a drawing" src="data:image/svg+xml;base64,{encoded}">'
-    return shown
+            base64_text = base64.b64encode(content.encode()).decode()
+            safe_data["text/html"] = f'<img alt="a drawing" src="data:image/svg+xml;base64,{base64_text}">'
+    return safe_data
 
 
 def html(text: str) -> str:
@@ -149,16 +149,18 @@ def html(text: str) -> str:
     return _without_macros(clean)
 
 
-def _affordable_html(text: str, spent: OutputBudget) -> str | None:
+def _affordable_html(text: str, budget: OutputBudget) -> str | None:
     """HTML that a student made, as `html` cleans it; None where that, or to show it, would be dear."""
     text = "".join(SCRIPT.split(part, maxsplit=1)[0] for part in SCRIPT_END.split(text))
     if _weight(text) > MAX_CELL["html"] or not _is_orderly(text):
         return None
-    cleaned = html(text)
-    if _is_nested(cleaned):
+    safe_html = html(text)
+    if _is_nested(safe_html):
         return None
-    affordable = _affordable(spent, "html", _weight(cleaned)) and _affordable(spent, "formula", _formulas(cleaned))
-    return cleaned if affordable else None
+    affordable = _affordable(budget, "html", _weight(safe_html)) and _affordable(
+        budget, "formula", _formulas(safe_html)
+    )
+    return safe_html if affordable else None
 
 
 def _weight(text: str) -> int:
@@ -221,10 +223,10 @@ def _formulas(text: str) -> int:
 def _is_nested(text: str) -> bool:
     """Whether a formula in it may be nested more deeply than a browser can stand."""
     taken_in = depth = deepest = 0
-    for found in NESTING.finditer(text):
-        taken_in += bool(found["takes_in"])
-        if found["brace"]:
-            depth = max(0, depth + (1 if found["brace"] == "{" else -1))
+    for token in NESTING.finditer(text):
+        taken_in += bool(token["takes_in"])
+        if token["brace"]:
+            depth = max(0, depth + (1 if token["brace"] == "{" else -1))
             deepest = max(deepest, depth)
     return taken_in + deepest > MAX_NESTED
 
@@ -244,55 +246,55 @@ def _aside(text: str) -> tuple[str, list[str]]:
     """A text with a short stand-in for each picture, and the pictures: whatever reads a text takes long over millions of characters."""
     pictures: list[str] = []
 
-    def stand_in(found: re.Match[str]) -> str:
-        pictures.append(found[0])
+    def stand_in(match: re.Match[str]) -> str:
+        pictures.append(match[0])
         return f"data:image/png;base64,{len(pictures) - 1:08}"
 
     return PICTURE.sub(stand_in, text), pictures
 
 
-STAND_IN = re.compile(r'(?P<seen><img [^<>]*src=")?data:image/png;base64,(?P<number>\d{8})')
+STAND_IN = re.compile(r'(?P<image_tag><img [^<>]*src=")?data:image/png;base64,(?P<number>\d{8})')
 
 
-def _put_back(text: str, pictures: list[str], seen_alone: bool = False) -> str:
-    """The text with its pictures. seen_alone: the text is HTML; where a picture is not to be seen, it is words, and its beginning is enough. Each is put back
+def _put_back(text: str, pictures: list[str], only_in_tags: bool = False) -> str:
+    """The text with its pictures. only_in_tags: the text is HTML; where a picture is not to be seen, it is words, and its beginning is enough. Each is put back
     once, however often it is named.
     """
-    left = dict(enumerate(pictures))
+    pictures_left = dict(enumerate(pictures))
 
-    def put(found: re.Match[str]) -> str:
-        picture = left.get(int(found["number"]), "")
-        if seen_alone and not found["seen"]:
+    def put(match: re.Match[str]) -> str:
+        picture = pictures_left.get(int(match["number"]), "")
+        if only_in_tags and not match["image_tag"]:
             return picture[:100]
-        left.pop(int(found["number"]), None)
-        return (found["seen"] or "") + picture
+        pictures_left.pop(int(match["number"]), None)
+        return (match["image_tag"] or "") + picture
 
     return STAND_IN.sub(put, text)
 
 
-def _affordable(spent: OutputBudget, kind: str, length: int) -> bool:
+def _affordable(budget: OutputBudget, kind: str, length: int) -> bool:
     """Whether a text of this length is still rendered; if so, it is counted."""
-    if length > MAX_CELL[kind] or spent.get(kind, 0) + length > MAX_PAGE[kind]:
+    if length > MAX_CELL[kind] or budget.get(kind, 0) + length > MAX_PAGE[kind]:
         return False
-    spent[kind] = spent.get(kind, 0) + length
+    budget[kind] = budget.get(kind, 0) + length
     return True
 
 
 # Filters in the place of nbconvert's own of the same names.
 
 
-def _spent(context: jinja2.runtime.Context) -> OutputBudget:
+def _output_budget(context: jinja2.runtime.Context) -> OutputBudget:
     """What has been rendered on the page that is being made."""
-    spent: OutputBudget = context.get("resources", {}).setdefault("autograder_rendered", {})
-    return spent
+    budget: OutputBudget = context.get("resources", {}).setdefault("autograder_rendered", {})
+    return budget
 
 
 def _words(context: jinja2.runtime.Context, text: str) -> Markup:
     """A text as it is, as far as the page has room for it."""
-    spent = _spent(context)
-    left = MAX_PAGE["plain"] - spent.get("plain", 0)
-    spent["plain"] = spent.get("plain", 0) + min(left, len(text))
-    return Markup(escape(text if len(text) <= left else text[:left] + CUT, quote=False))
+    budget = _output_budget(context)
+    room = MAX_PAGE["plain"] - budget.get("plain", 0)
+    budget["plain"] = budget.get("plain", 0) + min(room, len(text))
+    return Markup(escape(text if len(text) <= room else text[:room] + CUT, quote=False))
 
 
 def _plain(context: jinja2.runtime.Context, text: str) -> Markup:
@@ -302,16 +304,16 @@ def _plain(context: jinja2.runtime.Context, text: str) -> Markup:
 @jinja2.pass_context
 def markdown2html(context: jinja2.runtime.Context, source: str) -> Markup:
     """A Markdown cell, or a comment, as HTML that does not act."""
-    cell, spent = context.get("cell", {}), _spent(context)
+    cell, budget = context.get("cell", {}), _output_budget(context)
     source, pictures = _aside(with_pictures(source, cell.get("attachments", {})))
-    if not (_affordable(spent, "markdown", _length(source)) and _affordable(spent, "formula", _formulas(source))):
-        return _plain(context, _put_back(source, pictures, seen_alone=True))
+    if not (_affordable(budget, "markdown", _length(source)) and _affordable(budget, "formula", _formulas(source))):
+        return _plain(context, _put_back(source, pictures, only_in_tags=True))
     if not cell.get("metadata", {}).get("nbgrader", {}).get("locked"):
         source = markdown(source)  # so that what is taken out below is read as text
-    rendered = trusted_markdown(source)
-    if _is_nested(rendered):  # by entities, of which the source shows nothing
-        return _plain(context, _put_back(source, pictures, seen_alone=True))
-    return Markup(_put_back(rendered, pictures, seen_alone=True))
+    html_text = trusted_markdown(source)
+    if _is_nested(html_text):  # by entities, of which the source shows nothing
+        return _plain(context, _put_back(source, pictures, only_in_tags=True))
+    return Markup(_put_back(html_text, pictures, only_in_tags=True))
 
 
 def trusted_markdown(source: str) -> Markup:
@@ -333,8 +335,8 @@ def clean_html(context: jinja2.runtime.Context, element: str | bytes) -> Markup:
     if isinstance(element, Markup):
         return Markup(html(element))
     text = element.decode("utf-8", "replace") if isinstance(element, bytes) else str(element)
-    cleaned = _affordable_html(text, _spent(context))
-    return _plain(context, text) if cleaned is None else Markup(cleaned)
+    safe_html = _affordable_html(text, _output_budget(context))
+    return _plain(context, text) if safe_html is None else Markup(safe_html)
 
 
 @jinja2.pass_context
@@ -342,7 +344,7 @@ def highlight_code(context: jinja2.runtime.Context, source: str, metadata: Any =
     """Code in colours."""
     from nbconvert.filters.highlight import Highlight2HTML
 
-    if not _affordable(_spent(context), "code", len(source)):
+    if not _affordable(_output_budget(context), "code", len(source)):
         return _plain(context, source)
     return Markup(Highlight2HTML(pygments_lexer="ipython3")(source, metadata=metadata))
 
@@ -354,7 +356,7 @@ def ansi2html(context: jinja2.runtime.Context, text: str) -> Markup:
 
     text = str(text)
     escapes = text.count("\x1b")
-    if escapes > MAX_ESCAPES or not _affordable(_spent(context), "ansi", len(text) + MARK * escapes):
+    if escapes > MAX_ESCAPES or not _affordable(_output_budget(context), "ansi", len(text) + MARK * escapes):
         return _words(context, clean(text, len(text)))
     return Markup(in_colours(text))
 
@@ -362,8 +364,8 @@ def ansi2html(context: jinja2.runtime.Context, text: str) -> Markup:
 @jinja2.pass_context
 def formula(context: jinja2.runtime.Context, text: str) -> Markup:
     """A formula of an output, for MathJax."""
-    text, spent = _without_macros(str(text)), _spent(context)
-    affordable = _affordable(spent, "latex", len(text)) and _affordable(spent, "formula", _formulas(text))
+    text, budget = _without_macros(str(text)), _output_budget(context)
+    affordable = _affordable(budget, "latex", len(text)) and _affordable(budget, "formula", _formulas(text))
     return Markup(escape(text)) if affordable and not _is_nested(text) else _plain(context, text)
 
 

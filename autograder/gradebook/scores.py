@@ -40,9 +40,9 @@ class Total:
 
 def total(marks: Scores) -> Total:
     """The sum of a submission's marks."""
-    settled = [mark for mark in marks.values() if not mark.waits]
+    final_marks = [mark for mark in marks.values() if not mark.waits]
     return Total(
-        round(sum(mark.score for mark in settled), 6),
-        round(sum(mark.max_score for mark in settled), 6),
+        round(sum(mark.score for mark in final_marks), 6),
+        round(sum(mark.max_score for mark in final_marks), 6),
         round(sum(mark.max_score for mark in marks.values() if mark.waits), 6),
     )

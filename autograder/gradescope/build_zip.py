@@ -28,7 +28,7 @@ from ffnlab.registry import active_course
 VISIBILITIES = ("visible", "after_due_date", "after_published", "hidden")
 FORMATS = ("text", "html")
 # What the files in the zip import, beside Python's own; constraints.txt says in which versions. A test compares the two.
-NEEDED = (
+REQUIREMENTS = (
     "torch",
     "numpy",
     "matplotlib",
@@ -64,23 +64,23 @@ def make(
     Raises:
         UserError: the assignment has not been built, or is none of the class's, or one of the words is none of Gradescope's.
     """
-    for given, known in ((visibility, VISIBILITIES), (output_format, FORMATS)):
-        if given not in known:
-            raise UserError(f"{given!r} is not one of {', '.join(known)}")
+    for word, choices in ((visibility, VISIBILITIES), (output_format, FORMATS)):
+        if word not in choices:
+            raise UserError(f"{word!r} is not one of {', '.join(choices)}")
     policy = Policy.of(class_folder)
     if assignment not in policy.notebooks:
         raise UserError(f"{policy.where} names the class's notebooks, and {assignment} is not among them")
-    seeds, marked = _drawn(assignment, tell)
+    seeds, reference_data = _draw_inputs(assignment, tell)
     settings = settings_of(assignment, policy, seeds, visibility, output_format)
     tell("packing")
     content = dict(files(assignment))
     content[f"project/class/{in_container.SETTINGS}"] = json.dumps(asdict(settings), indent=1).encode()
-    content[f"project/class/{in_container.MARKINGS}"] = marked
-    replace(target, _zipped(content), mode=0o600)
+    content[f"project/class/{in_container.MARKINGS}"] = reference_data
+    replace(target, _make_zip(content), mode=0o600)
     return settings
 
 
-def _drawn(assignment: str, tell: Callable[[str], None]) -> tuple[draws.Seeds, bytes]:
+def _draw_inputs(assignment: str, tell: Callable[[str], None]) -> tuple[draws.Seeds, bytes]:
     """Hidden draws that no class has, and the reference outputs on them."""
     with tempfile.TemporaryDirectory() as folder:
         own = ClassFolder(Path(folder))
@@ -94,8 +94,8 @@ def settings_of(
     assignment: str, policy: Policy, seeds: draws.Seeds, visibility: str = "visible", output_format: str = "text"
 ) -> in_container.Settings:
     """What the zip grades with, by the class's rules. Raises UserError where torch is not the one that will be installed there."""
-    listed = [one.name for one in outline.of_notebook(assignment)]
-    practice = [name for name in listed if not policy.counts(assignment, name)]
+    names = [one.name for one in outline.of_notebook(assignment)]
+    practice = [name for name in names if not policy.counts(assignment, name)]
     by_hand = [cell for cell in template(release(assignment)) if cell.kind is Kind.MANUAL]
     return in_container.Settings(
         assignment,
@@ -103,7 +103,7 @@ def settings_of(
         draws.key_version(assignment),
         _torch(),
         practice=practice,
-        extra=[name for name in listed if name not in practice and policy.is_extra(assignment, name)],
+        extra=[name for name in names if name not in practice and policy.is_extra(assignment, name)],
         by_hand={
             cell.name: float(cell.metadata["nbgrader"]["points"])
             for cell in by_hand
@@ -121,13 +121,15 @@ def _torch() -> str:
     Raises:
         UserError: it is another one.
     """
-    here = metadata.version("torch").split("+")[0]
-    if f"torch=={here}" not in (root() / "constraints.txt").read_text(encoding="utf-8").splitlines():
-        raise UserError(f"torch {here} is installed here, but constraints.txt names another version: run `make setup`")
-    return here
+    version = metadata.version("torch").split("+")[0]
+    if f"torch=={version}" not in (root() / "constraints.txt").read_text(encoding="utf-8").splitlines():
+        raise UserError(
+            f"torch {version} is installed here, but constraints.txt names another version: run `make setup`"
+        )
+    return version
 
 
-def _zipped(content: Mapping[str, bytes]) -> bytes:
+def _make_zip(content: Mapping[str, bytes]) -> bytes:
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in ("setup.sh", "run_autograder"):
@@ -155,10 +157,10 @@ def files(assignment: str) -> Iterator[tuple[str, bytes]]:
     Raises:
         UserError: a notebook has not been built.
     """
-    here = Path(in_container.__file__)
+    start_file = Path(in_container.__file__)
     course = active_course()
     jail = set((PACKAGE / "jail").glob("*.py"))
-    ours = source_hash.files(here, *course.key_files(assignment)) | jail | {outline.file()}
+    ours = source_hash.files(start_file, *course.key_files(assignment)) | jail | {outline.file()}
     inits = {folder / "__init__.py" for file in ours for folder in file.parents}
     keys = course.beside_keys("")
     for folder, home in {PACKAGE: PACKAGE.parent, keys: course.keys_import_folder}.items():
@@ -167,16 +169,16 @@ def files(assignment: str) -> Iterator[tuple[str, bytes]]:
                 yield f"project/{path.relative_to(home).as_posix()}", path.read_bytes()
     for folder, home in {FFNLAB: FFNLAB.parent, course.folder: course.import_folder}.items():
         for path in folder.rglob("*"):
-            read = path.suffix in (".py", ".json", ".js", ".css") or path.match("experiments/*.safetensors")
-            if read:  # but not the answers to public inputs
+            is_included = path.suffix in (".py", ".json", ".js", ".css") or path.match("experiments/*.safetensors")
+            if is_included:  # but not the answers to public inputs
                 yield f"project/course/{path.relative_to(home).as_posix()}", path.read_bytes()
     for name in course.notebooks:  # all of them, by which a wrong one is known
-        yield f"project/course/{name}/{name}.ipynb", _released(name)
+        yield f"project/course/{name}/{name}.ipynb", _read_release(name)
     yield "project/constraints.txt", (root() / "constraints.txt").read_bytes()
-    yield "project/requirements.txt", "".join(f"{name}\n" for name in NEEDED).encode()
+    yield "project/requirements.txt", "".join(f"{name}\n" for name in REQUIREMENTS).encode()
 
 
-def _released(assignment: str) -> bytes:
+def _read_release(assignment: str) -> bytes:
     try:
         return release(assignment).read_bytes()
     except FileNotFoundError:

@@ -64,8 +64,8 @@ class Settings:
 
     @classmethod
     def read(cls, file: Path) -> Settings:
-        told = json.loads(file.read_text(encoding="utf-8"))
-        return cls(**{**told, "seeds": {name: tuple(drawn) for name, drawn in told["seeds"].items()}})
+        fields = json.loads(file.read_text(encoding="utf-8"))
+        return cls(**{**fields, "seeds": {name: tuple(case_seeds) for name, case_seeds in fields["seeds"].items()}})
 
     @property
     def max_points(self) -> float:
@@ -78,7 +78,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class HandedIn:
+class NotebookFile:
     """What is graded of a submission's files: a notebook's bytes, or the reason why there is none; with what its student should know."""
 
     name: str = ""
@@ -103,33 +103,33 @@ def main() -> None:
         _fail(f"{type(error).__name__}: {error}")
 
 
-def _fail(why: str) -> None:
-    print(f"autograder: NOT GRADED, and the student is not at fault: {in_a_line(why, 1_000)}")
+def _fail(reason: str) -> None:
+    print(f"autograder: NOT GRADED, and the student is not at fault: {in_a_line(reason, 1_000)}")
     print("autograder: no results.json was written, so there is no grade. Fix the cause, and run the autograder again.")
     sys.exit(1)
 
 
 def run(home: Path, checking: bool = False) -> None:
-    """Grade one submission. home: Gradescope's /autograder. Raises NotGraded, and as `pool.graded` does."""
+    """Grade one submission. home: Gradescope's /autograder. Raises NotGraded, and as `pool.grade_one_by_one` does."""
     start = time.monotonic()
     target, about = home / "results" / "results.json", home / "submission_metadata.json"
     target.unlink(missing_ok=True)
     private = Path(__file__).resolve().parents[2] / "class"
     settings = Settings.read(private / SETTINGS)
-    installed = metadata.version("torch").split("+")[0]
-    if installed != settings.torch:
-        raise NotGraded(f"torch {installed} is installed here, but this autograder was made with {settings.torch}")
+    version = metadata.version("torch").split("+")[0]
+    if version != settings.torch:
+        raise NotGraded(f"torch {version} is installed here, but this autograder was made with {settings.torch}")
     if checking:
         grade(settings, release(settings.assignment).read_bytes(), private)
         print(f"autograder: {settings.assignment} can be graded here, in {time.monotonic() - start:.0f} s")
         return
     _keep_others_out(home, target.parent, about)
-    found = find(settings.assignment, home / "submission")
-    graded = None if found.trouble else grade(settings, found.data, private, about)
-    told = results(settings, found, graded)
-    told["execution_time"] = round(time.monotonic() - start, 1)
-    write(target, told)
-    print(f"autograder: {told['score']:g} points, in {told['execution_time']:g} s")
+    notebook = find(settings.assignment, home / "submission")
+    graded_submission = None if notebook.trouble else grade(settings, notebook.data, private, about)
+    content = results(settings, notebook, graded_submission)
+    content["execution_time"] = round(time.monotonic() - start, 1)
+    write(target, content)
+    print(f"autograder: {content['score']:g} points, in {content['execution_time']:g} s")
     for line in _doubts(settings, about):
         print(f"autograder: {line}")
 
@@ -143,11 +143,11 @@ def _keep_others_out(home: Path, folder: Path, about: Path) -> None:
         about.chmod(0o600)
 
 
-def write(target: Path, told: Mapping[str, Any]) -> None:
+def write(target: Path, content: Mapping[str, Any]) -> None:
     """Write the results whole or not at all."""
     number, draft = tempfile.mkstemp(dir=target.parent)
     with open(number, "w", encoding="ascii") as file:
-        json.dump(told, file, indent=1, allow_nan=False)
+        json.dump(content, file, indent=1, allow_nan=False)
         file.flush()
         os.fsync(number)
     os.chmod(draft, 0o644)
@@ -160,11 +160,11 @@ def _doubts(settings: Settings, about: Path) -> Iterator[str]:
         total = float(json.loads(untrusted_files.read(about, MOST_METADATA))["assignment"]["total_points"])
     except (OSError, ValueError, LookupError, TypeError):
         return
-    ours, by_hand = settings.max_points, math.fsum(settings.by_hand.values())
-    if total not in (ours, ours + by_hand):
+    max_points, by_hand = settings.max_points, math.fsum(settings.by_hand.values())
+    if total not in (max_points, max_points + by_hand):
         yield (
-            f"the assignment has {total:g} points on Gradescope, and {ours:g} here"
-            + (f", {ours + by_hand:g} with what a person reads" if by_hand else "")
+            f"the assignment has {total:g} points on Gradescope, and {max_points:g} here"
+            + (f", {max_points + by_hand:g} with what a person reads" if by_hand else "")
             + ": set it there"
         )
 
@@ -172,54 +172,62 @@ def _doubts(settings: Settings, about: Path) -> Iterator[str]:
 # What was handed in
 
 
-def find(assignment: str, folder: Path) -> HandedIn:
+def find(assignment: str, folder: Path) -> NotebookFile:
     """The notebook of an assignment among what was handed in, whatever it is called: known by its cells, as in a class."""
-    expected, paths = f"{assignment}.ipynb", _notebooks(folder)
+    file_name, paths = f"{assignment}.ipynb", _notebooks(folder)
     if not paths:
-        return HandedIn(trouble=f"Your submission has no notebook. Hand in {expected}.")
+        return NotebookFile(trouble=f"Your submission has no notebook. Hand in {file_name}.")
     if len(paths) > MOST_FILES:
-        return HandedIn(trouble=f"Your submission has more than {MOST_FILES} notebooks. Hand in {expected}.")
-    seen = {path: _looked_at(path) for path in paths}
-    chosen = [path for path, (whose, _) in seen.items() if whose == assignment]
-    chosen = chosen or [path for path, (whose, trouble) in seen.items() if not whose and not trouble]
-    if len(chosen) > 1:
-        chosen = [path for path in chosen if path.name == expected] or chosen
-    if len(chosen) > 1:
-        names = ", ".join(_shown(path, folder) for path in chosen)
-        return HandedIn(trouble=f"Several files could be your {assignment}: {names}. Hand in only one of them.")
-    if not chosen:
-        said = [
-            f"{_shown(path, folder)} {trouble or f'is the notebook {whose}'}."
-            for path, (whose, trouble) in seen.items()
+        return NotebookFile(trouble=f"Your submission has more than {MOST_FILES} notebooks. Hand in {file_name}.")
+    identities = {path: _identify(path) for path in paths}
+    candidates = [path for path, (notebook, _) in identities.items() if notebook == assignment]
+    candidates = candidates or [
+        path for path, (notebook, trouble) in identities.items() if not notebook and not trouble
+    ]
+    if len(candidates) > 1:
+        candidates = [path for path in candidates if path.name == file_name] or candidates
+    if len(candidates) > 1:
+        names = ", ".join(_path_text(path, folder) for path in candidates)
+        return NotebookFile(trouble=f"Several files could be your {assignment}: {names}. Hand in only one of them.")
+    if not candidates:
+        sentences = [
+            f"{_path_text(path, folder)} {trouble or f'is the notebook {notebook}'}."
+            for path, (notebook, trouble) in identities.items()
         ]
-        return HandedIn(trouble=" ".join([*said[:5], f"Hand in {expected}."]))
-    return _one(chosen[0], [path for path in paths if path != chosen[0]], folder, expected, bool(seen[chosen[0]][0]))
+        return NotebookFile(trouble=" ".join([*sentences[:5], f"Hand in {file_name}."]))
+    return _one(
+        candidates[0],
+        [path for path in paths if path != candidates[0]],
+        folder,
+        file_name,
+        bool(identities[candidates[0]][0]),
+    )
 
 
-def _one(path: Path, others: Sequence[Path], folder: Path, expected: str, known: bool) -> HandedIn:
+def _one(path: Path, others: Sequence[Path], folder: Path, file_name: str, is_known: bool) -> NotebookFile:
     """The notebook that is graded, with what its student should know of it."""
-    name, notices = _shown(path, folder), []
-    if name != expected:
+    name, notices = _path_text(path, folder), []
+    if name != file_name:
         notices.append(f"Graded: {name}.")
-    if not known:
-        notices.append(f"It has hardly any cell of {expected}. Is it the file that you meant?")
+    if not is_known:
+        notices.append(f"It has hardly any cell of {file_name}. Is it the file that you meant?")
     if others:
-        notices.append(f"Ignored: {', '.join(_shown(other, folder) for other in others)}.")
-    return HandedIn(name, untrusted_files.read(path, Limits().notebook), notices=tuple(notices))
+        notices.append(f"Ignored: {', '.join(_path_text(other, folder) for other in others)}.")
+    return NotebookFile(name, untrusted_files.read(path, Limits().notebook), notices=tuple(notices))
 
 
 def _notebooks(folder: Path) -> list[Path]:
     """Notebooks below the folder; what systems put beside files is none, and no link is followed."""
-    found: list[Path] = []
+    paths: list[Path] = []
     for place, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if name[0] != "." and name != "__MACOSX")
-        found += [Path(place, name) for name in sorted(names) if name[0] != "." and name.casefold().endswith(".ipynb")]
-        if len(found) > MOST_FILES:
+        paths += [Path(place, name) for name in sorted(names) if name[0] != "." and name.casefold().endswith(".ipynb")]
+        if len(paths) > MOST_FILES:
             break
-    return found
+    return paths
 
 
-def _looked_at(path: Path) -> tuple[str, str]:
+def _identify(path: Path) -> tuple[str, str]:
     """Which notebook of the course a file is, empty where it is none; and why it can't be read, where it can't."""
     most = Limits().notebook
     try:
@@ -230,7 +238,7 @@ def _looked_at(path: Path) -> tuple[str, str]:
         return "", f"can't be read: {error}"
 
 
-def _shown(path: Path, folder: Path) -> str:
+def _path_text(path: Path, folder: Path) -> str:
     return in_a_line(str(path.relative_to(folder)), 80)
 
 
@@ -245,17 +253,17 @@ def limits(settings: Settings) -> Limits:
 
 def _memory() -> int:
     """Bytes of memory that there are here."""
-    found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    sizes = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
     for place in CGROUPS:
         try:
-            found.append(int(Path(place).read_text(encoding="ascii")))
+            sizes.append(int(Path(place).read_text(encoding="ascii")))
         except (OSError, ValueError):
             continue
-    return min(found)
+    return min(sizes)
 
 
 def grade(settings: Settings, data: bytes, private: Path, *more: Path) -> GradedSubmission:
-    """The engine's grade of a notebook's bytes. private, more: what no submission may read. Raises NotGraded, and as `pool.graded` does."""
+    """The engine's grade of a notebook's bytes. private, more: what no submission may read. Raises NotGraded, and as `pool.grade_one_by_one` does."""
     job = Job(
         settings.assignment,
         data,
@@ -266,26 +274,27 @@ def grade(settings: Settings, data: bytes, private: Path, *more: Path) -> Graded
         mode=Mode.CONTAINER,
     )
     with pool.on_this_machine(1, job.limits, job.mode, (private, *more)) as team:
-        graded = next((found for _, found in pool.graded([("it", job)], team)), None)
-    if graded is None:
+        graded_submission = next((one for _, one in pool.grade_one_by_one([("it", job)], team)), None)
+    if graded_submission is None:
         raise NotGraded("the engine ended without a grade")
-    if any(verdict.outcome is Outcome.NOT_GRADED for verdict in graded.verdicts.values()):
-        raise NotGraded("; ".join(graded.remarks) or "an exercise could not be judged")
-    return graded
+    if any(verdict.outcome is Outcome.NOT_GRADED for verdict in graded_submission.verdicts.values()):
+        raise NotGraded("; ".join(graded_submission.remarks) or "an exercise could not be judged")
+    return graded_submission
 
 
 # What Gradescope reads
 
 
-def results(settings: Settings, found: HandedIn, graded: GradedSubmission | None) -> dict[str, Any]:
+def results(settings: Settings, notebook: NotebookFile, graded_submission: GradedSubmission | None) -> dict[str, Any]:
     """All of results.json but the time that it took."""
     tests = [
-        _test(settings, number, one, graded) for number, one in enumerate(outline.of_notebook(settings.assignment), 1)
+        _test(settings, number, one, graded_submission)
+        for number, one in enumerate(outline.of_notebook(settings.assignment), 1)
     ]
     score = round(math.fsum(test.get("score", 0.0) for test in tests), 6)
     return {
         "score": score,
-        "output": "\n".join(_lines(settings, found, graded, score)),
+        "output": "\n".join(_lines(settings, notebook, graded_submission, score)),
         "output_format": "text",
         "test_output_format": settings.output_format,
         "visibility": settings.visibility,
@@ -293,8 +302,8 @@ def results(settings: Settings, found: HandedIn, graded: GradedSubmission | None
         "tests": tests,
         "extra_data": {
             "assignment": settings.assignment,
-            "notebook": found.name,
-            "sha256": sha256(found.data).hexdigest() if found.name else "",
+            "notebook": notebook.name,
+            "sha256": sha256(notebook.data).hexdigest() if notebook.name else "",
             "autograder": autograder.__version__,
             "key": settings.key,
             "torch": metadata.version("torch"),
@@ -305,10 +314,10 @@ def results(settings: Settings, found: HandedIn, graded: GradedSubmission | None
 
 
 def _test(
-    settings: Settings, number: int, exercise: outline.Outline, graded: GradedSubmission | None
+    settings: Settings, number: int, exercise: outline.Outline, graded_submission: GradedSubmission | None
 ) -> dict[str, Any]:
     """An exercise as one of Gradescope's tests. Where nothing could be read, its output is empty: the reason is said once, above."""
-    verdict = graded.verdicts[exercise.name] if graded else None
+    verdict = graded_submission.verdicts[exercise.name] if graded_submission else None
     test: dict[str, Any] = {
         "name": exercise.name,
         "number": str(number),
@@ -321,20 +330,22 @@ def _test(
         test["score"] = verdict.points if verdict else 0.0
         test["max_score"] = settings.max_score(exercise)
     if verdict:
-        shown = panels.panel_for(settings.assignment, verdict)
-        test["output"] = shown.html if settings.output_format == "html" else shown.text
+        panel = panels.panel_for(settings.assignment, verdict)
+        test["output"] = panel.html if settings.output_format == "html" else panel.text
         test["extra_data"] = {"outcome": verdict.outcome.value, "mistake": verdict.mistake}
     return test
 
 
-def _lines(settings: Settings, found: HandedIn, graded: GradedSubmission | None, score: float) -> Iterator[str]:
+def _lines(
+    settings: Settings, notebook: NotebookFile, graded_submission: GradedSubmission | None, score: float
+) -> Iterator[str]:
     """What stands above the tests."""
-    if found.trouble:
-        yield found.trouble
+    if notebook.trouble:
+        yield notebook.trouble
     yield f"{settings.assignment}: {score:g} of {settings.max_points:g} points."
-    if graded:
-        yield from (in_a_line(one) for one in graded.remarks if not one.startswith("graded with --jail"))
-    yield from found.notices
+    if graded_submission:
+        yield from (in_a_line(one) for one in graded_submission.remarks if not one.startswith("graded with --jail"))
+    yield from notebook.notices
     if settings.practice:
         yield f"Practice, without points: {', '.join(settings.practice)}."
     if settings.extra:

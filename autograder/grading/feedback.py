@@ -29,11 +29,11 @@ from ffnlab.checking.verdict import Outcome, Verdict
 
 if TYPE_CHECKING:  # nbgrader takes seconds to import
     from autograder.gradebook.gradebook import Book, SubmittedCell
-    from autograder.gradebook.policy import Counted, Grade
+    from autograder.gradebook.policy import EffectiveAttempt, Grade
 
 NO_MARKS: Scores = {}
 MAX_SOURCE = 100_000  # characters of an answer on a student's page; all of it is in the graded notebook, and the gradebook keeps it
-NOTHING_COUNTED: Mapping[str, Counted] = {}
+NO_ATTEMPTS: Mapping[str, EffectiveAttempt] = {}
 TOGETHER = 50  # pages that are written at a time
 
 
@@ -41,29 +41,40 @@ def write(
     files: Batch,
     class_folder: ClassFolder,
     student: str,
-    graded: GradedSubmission,
-    submitted: datetime | None = None,
+    graded_submission: GradedSubmission,
+    utc_time: datetime | None = None,
     marks: Scores = NO_MARKS,
     grade: Grade | None = None,
     submission: str = "",
 ) -> None:
     """Write the graded notebook and the feedback page, where nbgrader expects them, in a batch with others.
 
-    submitted: when, in UTC. marks: what a person gave before; it stands. grade: what it is worth by the class's rules, where the page should say so.
+    utc_time: when it was handed in. marks: what a person gave before; it stands. grade: what it is worth by the class's rules, where the page should say so.
     submission: the SHA-256 of what was graded, by which the page finds its way back in nbgrader's exchange.
     """
     # Without an indent: with one, json takes its slow encoder.
-    files.write(_notebook(class_folder, student, graded.assignment), json.dumps(graded_notebook(graded), ensure_ascii=False))
-    files.write(_page(class_folder, student, graded.assignment), feedback_page(student, graded, marks, grade, submission))
-    if submitted:
-        write_time(files, class_folder, student, graded.assignment, submitted)
+    files.write(
+        _notebook(class_folder, student, graded_submission.assignment),
+        json.dumps(build_graded_notebook(graded_submission), ensure_ascii=False),
+    )
+    files.write(
+        _page(class_folder, student, graded_submission.assignment),
+        feedback_page(student, graded_submission, marks, grade, submission),
+    )
+    if utc_time:
+        write_time(files, class_folder, student, graded_submission.assignment, utc_time)
     else:
-        files.remove(_notebook(class_folder, student, graded.assignment).with_name(untrusted_files.TIMESTAMP))
+        files.remove(
+            _notebook(class_folder, student, graded_submission.assignment).with_name(untrusted_files.TIMESTAMP)
+        )
 
 
 def write_time(files: Batch, class_folder: ClassFolder, student: str, assignment: str, at: datetime) -> None:
     """Write when a graded notebook was handed in, in UTC, where nbgrader expects it."""
-    files.write(_notebook(class_folder, student, assignment).with_name(untrusted_files.TIMESTAMP), f"{at:%Y-%m-%d %H:%M:%S.%f} UTC")
+    files.write(
+        _notebook(class_folder, student, assignment).with_name(untrusted_files.TIMESTAMP),
+        f"{at:%Y-%m-%d %H:%M:%S.%f} UTC",
+    )
 
 
 def are_whole(class_folder: ClassFolder, student: str, assignment: str) -> bool:
@@ -82,19 +93,27 @@ def _page(class_folder: ClassFolder, student: str, assignment: str) -> Path:
     return class_folder.feedback / student / assignment / f"{assignment}.html"
 
 
-def graded_notebook(graded: GradedSubmission) -> dict[str, Any]:
+def build_graded_notebook(graded_submission: GradedSubmission) -> dict[str, Any]:
     """The rebuilt notebook with the outputs that its cells had in the jail, and the verdicts at the checks, as nbformat 4.5's JSON.
 
     nbformat's own constructors validate every cell, which takes longer than grading it.
     """
-    spent: sanitize.OutputBudget = {}
-    cells = [_cell(cell, graded, spent) for cell in graded.cells]
+    budget: sanitize.OutputBudget = {}
+    cells = [_cell(cell, graded_submission, budget) for cell in graded_submission.cells]
     if not cells:  # formgrader has a page for it all the same, with a place for each score
-        said = [in_a_line(remark) for remark in graded.remarks]
-        title = {"cell_type": "markdown", "id": "remarks", "metadata": {}, "source": sanitize.markdown("\n\n".join(said))}
+        remarks = [in_a_line(remark) for remark in graded_submission.remarks]
+        title = {
+            "cell_type": "markdown",
+            "id": "remarks",
+            "metadata": {},
+            "source": sanitize.markdown("\n\n".join(remarks)),
+        }
         cells = [
             title,
-            *(_cell(cell, GradedSubmission(graded.assignment, {}), spent) for cell in template(release(graded.assignment))),
+            *(
+                _cell(cell, GradedSubmission(graded_submission.assignment, {}), budget)
+                for cell in template(release(graded_submission.assignment))
+            ),
         ]
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     return {
@@ -105,15 +124,17 @@ def graded_notebook(graded: GradedSubmission) -> dict[str, Any]:
     }
 
 
-def _cell(cell: Cell, graded: GradedSubmission, spent: sanitize.OutputBudget) -> dict[str, Any]:
+def _cell(cell: Cell, graded_submission: GradedSubmission, budget: sanitize.OutputBudget) -> dict[str, Any]:
     ours = cell.kind not in (Kind.SOLUTION, Kind.MANUAL, Kind.EXTRA)
     source = cell.source if ours else clean(cell.source, len(cell.source))
     common = {"cell_type": cell.cell_type, "id": cell.id, "metadata": cell.metadata, "source": source}
     if cell.cell_type != "code":
         return common | {"cell_type": "markdown", "source": source if ours else sanitize.markdown(source)}
-    outputs = [sanitize.output(output, spent) for output in graded.outputs.get(cell.id, [])]
-    if cell.kind is Kind.CHECK and cell.name in graded.verdicts:
-        bundle = panels.panel_for(graded.assignment, graded.verdicts[cell.name])._repr_mimebundle_()
+    outputs = [sanitize.output(output, budget) for output in graded_submission.outputs.get(cell.id, [])]
+    if cell.kind is Kind.CHECK and cell.name in graded_submission.verdicts:
+        bundle = panels.panel_for(
+            graded_submission.assignment, graded_submission.verdicts[cell.name]
+        )._repr_mimebundle_()
         outputs = [{"output_type": "display_data", "metadata": {}, "data": bundle}]
     return common | {"execution_count": None, "outputs": outputs}
 
@@ -125,11 +146,11 @@ def _template() -> jinja2.Template:
 
 
 @dataclass
-class Rewritten:
+class RewriteSummary:
     """How many pages were written again, and whose were not: what they wrote was not kept when it was graded."""
 
-    written: int = 0
-    left: list[str] = field(default_factory=list)
+    page_count: int = 0
+    missing: list[str] = field(default_factory=list)
 
 
 def rewrite(
@@ -138,37 +159,41 @@ def rewrite(
     book: Book,
     students: Collection[str] | None = None,
     tell: Callable[[], None] = lambda: None,
-    counted: Mapping[str, Counted] = NOTHING_COUNTED,
-) -> Rewritten:
+    effective_attempts: Mapping[str, EffectiveAttempt] = NO_ATTEMPTS,
+) -> RewriteSummary:
     """Write the pages of an assignment again, with what a person has given since; all, or these students'. `tell` is called after each.
 
-    counted: by student, which attempt counts and what it is worth by the class's rules, for their pages to be of that one; of others, and by default, the
-    latest is shown.
+    effective_attempts: by student, which attempt counts and what it is worth by the class's rules, for their pages to be of that one; of others,
+    and by default, the latest is shown.
     """
-    marks, done = book.marks(assignment, students), Rewritten()
+    marks, summary = book.marks(assignment, students), RewriteSummary()
     there = {exercise.name for exercise in outline.of_notebook(assignment)}  # some may have gone since
     with Batch(TOGETHER) as files:
         for latest in book.latest(assignment, students):
-            one = counted.get(latest.student)
+            one = effective_attempts.get(latest.student)
             attempt = replace(one.attempt, student=latest.student) if one else latest
-            given = one.marks if one else marks.get(latest.student, {})
-            written = book.written_cells(attempt.number)
-            if written is None:
-                done.left.append(attempt.student)
+            scores = one.marks if one else marks.get(latest.student, {})
+            cells = book.written_cells(attempt.number)
+            if cells is None:
+                summary.missing.append(attempt.student)
             else:
                 verdicts = {name: attempt.verdict(name) for name in attempt.verdicts if name in there}
-                graded = GradedSubmission(assignment, verdicts, _cells(assignment, written), remarks=list(attempt.remarks))
+                graded_submission = GradedSubmission(
+                    assignment, verdicts, _cells(assignment, cells), remarks=list(attempt.remarks)
+                )
                 own = attempt if one is None or one.by == latest.student else latest  # in a group, another's may count
-                page = feedback_page(attempt.student, graded, given, one.grade if one else None, own.submission)
+                page = feedback_page(
+                    attempt.student, graded_submission, scores, one.grade if one else None, own.submission
+                )
                 files.write(_page(class_folder, attempt.student, assignment), page)
-                done.written += 1
+                summary.page_count += 1
             tell()
-    return done
+    return summary
 
 
-def _cells(assignment: str, written: Sequence[SubmittedCell]) -> tuple[Cell, ...]:
+def _cells(assignment: str, cells: Sequence[SubmittedCell]) -> tuple[Cell, ...]:
     """The cells of an assignment with what a student wrote in them."""
-    theirs = {cell.name: cell for cell in written}
+    theirs = {cell.name: cell for cell in cells}
     return tuple(
         replace(ours, source=its.source, missing=its.missing, untouched=its.untouched)
         for ours in template(release(assignment))
@@ -191,47 +216,61 @@ class _PageRow:
         return "–" if self.mark.waits else f"{self.mark.score:g}"
 
 
-def marks_of(graded: GradedSubmission, marks: Scores = NO_MARKS) -> Scores:
+def marks_of(graded_submission: GradedSubmission, marks: Scores = NO_MARKS) -> Scores:
     """What stands on a submission's page, with what a person gave: the marks that a policy makes a grade of."""
-    return {row.name: row.mark for row in (*_exercises(graded, marks), *_questions(graded, marks))}
+    return {
+        row.name: row.mark for row in (*_exercises(graded_submission, marks), *_questions(graded_submission, marks))
+    }
 
 
 def feedback_page(
-    student: str, graded: GradedSubmission, marks: Scores = NO_MARKS, grade: Grade | None = None, submission: str = ""
+    student: str,
+    graded_submission: GradedSubmission,
+    marks: Scores = NO_MARKS,
+    grade: Grade | None = None,
+    submission: str = "",
 ) -> str:
     """One student's page, with what a person gave and, with `grade`, what counts and what being late costs. All that came from the submission is escaped."""
-    rows = [*_exercises(graded, marks), *_questions(graded, marks)]
-    first = redact(next(iter(graded.verdicts.values())))
-    once = "" if graded.cells else panel.message(_head(first), first.seen, first.outcome).html
+    rows = [*_exercises(graded_submission, marks), *_questions(graded_submission, marks)]
+    first = redact(next(iter(graded_submission.verdicts.values())))
+    once = "" if graded_submission.cells else panel.message(_head(first), first.seen, first.outcome).html
     return _template().render(
         student=student,
         submission=submission,
-        assignment=graded.assignment,
+        assignment=graded_submission.assignment,
         total=grade or total({row.name: row.mark for row in rows}),
         grade=grade,
-        earned=sum(1 for verdict in graded.verdicts.values() if _full(verdict)),
-        exercises=len(graded.verdicts),
+        earned=sum(1 for verdict in graded_submission.verdicts.values() if _full(verdict)),
+        exercises=len(graded_submission.verdicts),
         rows=rows,
         once=once,
-        remarks=[in_a_line(remark) for remark in graded.remarks],
+        remarks=[in_a_line(remark) for remark in graded_submission.remarks],
     )
 
 
-def _exercises(graded: GradedSubmission, marks: Scores) -> Iterator[_PageRow]:
-    typed = [cell for cell in graded.cells if cell.kind is Kind.SOLUTION and not cell.missing and not cell.untouched]
-    sources = {cell.name: clean(cell.source, MAX_SOURCE) for cell in typed}
-    for name, verdict in graded.verdicts.items():
-        given, word = marks.get(name), panel.MARKS[verdict.outcome][1]
+def _exercises(graded_submission: GradedSubmission, marks: Scores) -> Iterator[_PageRow]:
+    answer_cells = [
+        cell
+        for cell in graded_submission.cells
+        if cell.kind is Kind.SOLUTION and not cell.missing and not cell.untouched
+    ]
+    sources = {cell.name: clean(cell.source, MAX_SOURCE) for cell in answer_cells}
+    for name, verdict in graded_submission.verdicts.items():
+        manual_score, word = marks.get(name), panel.MARKS[verdict.outcome][1]
         mark = Score(name, verdict.points, verdict.max_points, waits=verdict.outcome is Outcome.NOT_GRADED)
-        if given:
-            score = given.score if given.by_hand else verdict.points + given.extra
-            mark = replace(given, score=score, max_score=verdict.max_points, waits=mark.waits and not given.by_hand)
-            word = "scored by your instructor" if given.by_hand else word
-        yield _PageRow(name, word, mark, panels.panel_for(graded.assignment, verdict).html, sources.get(name, ""))
+        if manual_score:
+            score = manual_score.score if manual_score.by_hand else verdict.points + manual_score.extra
+            mark = replace(
+                manual_score, score=score, max_score=verdict.max_points, waits=mark.waits and not manual_score.by_hand
+            )
+            word = "scored by your instructor" if manual_score.by_hand else word
+        yield _PageRow(
+            name, word, mark, panels.panel_for(graded_submission.assignment, verdict).html, sources.get(name, "")
+        )
 
 
-def _questions(graded: GradedSubmission, marks: Scores) -> Iterator[_PageRow]:
-    for cell in graded.cells:
+def _questions(graded_submission: GradedSubmission, marks: Scores) -> Iterator[_PageRow]:
+    for cell in graded_submission.cells:
         if cell.kind is not Kind.MANUAL:
             continue
         points = float(cell.metadata["nbgrader"]["points"])

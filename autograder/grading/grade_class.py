@@ -22,7 +22,7 @@ from autograder.engine.graded import GradedSubmission
 from autograder.files import write_private
 from autograder.class_folder.folder import ClassFolder
 from autograder.errors import UserError
-from autograder.startup import gc_paused
+from autograder.startup import pause_gc
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Mode
 from autograder.marking import draws, reference_cache, outline
@@ -52,22 +52,22 @@ class PointsChange:
 
 
 @dataclass
-class Done:
-    """What became of one submission. graded: None where it was graded before and nothing has changed. before: its attempt until now.
+class SubmissionOutcome:
+    """What became of one submission. graded_submission: None where it was graded before and nothing has changed. before: its attempt until now.
 
     unreadable: why the machine could not read it; then nothing of its student's was changed.
     """
 
     submission: Submission
-    graded: GradedSubmission | None = None
+    graded_submission: GradedSubmission | None = None
     before: Grading | None = None
     unreadable: str = ""
 
     def change(self) -> PointsChange | None:
         """How its points differ from those before, if they do."""
-        if self.graded is None:
+        if self.graded_submission is None:
             return None
-        now = {name: verdict.points for name, verdict in self.graded.verdicts.items()}
+        now = {name: verdict.points for name, verdict in self.graded_submission.verdicts.items()}
         then = {name: float(verdict["points"]) for name, verdict in self.before.verdicts.items()} if self.before else {}
         differ = {name: (then.get(name), now.get(name)) for name in {**now, **then} if then.get(name) != now.get(name)}
         return PointsChange(self.submission.student, differ, self.before is None) if differ or not self.before else None
@@ -77,29 +77,29 @@ class Done:
 class GradingSummary:
     """How many submissions were graded, how many had not changed since last time, how many of these have another time now, how many a person has to look at.
 
-    passed_over: folders in submitted/ that can be nobody's, with the reason. unreadable: submissions that the machine can't read, with the reason.
+    ignored_folders: folders in submitted/ that can be nobody's, with the reason. unreadable: submissions that the machine can't read, with the reason.
     note: what was mended before.
     """
 
-    graded: int = 0
-    unchanged: int = 0
-    dated: int = 0
-    not_graded: int = 0
-    passed_over: tuple[str, ...] = ()
+    graded_count: int = 0
+    unchanged_count: int = 0
+    new_time_count: int = 0
+    ungraded_count: int = 0
+    ignored_folders: tuple[str, ...] = ()
     unreadable: list[str] = field(default_factory=list)
     note: str = ""
 
     @property
     def needs_somebody(self) -> bool:
         """Whether something that decides a grade could not be done."""
-        return bool(self.not_graded or self.unreadable)
+        return bool(self.ungraded_count or self.unreadable)
 
     def problems(self) -> list[str]:
         """What decides a grade and could not be done, a line each."""
-        lines = [f"ignored in submitted/, {folders}" for folders in self.passed_over]
-        if self.not_graded:
+        lines = [f"ignored in submitted/, {folders}" for folders in self.ignored_folders]
+        if self.ungraded_count:
             lines.append(
-                f"{_submissions(self.not_graded)} could not be graded in full, and the students are not at fault; the same command tries again"
+                f"{_submissions(self.ungraded_count)} could not be graded in full, and the students are not at fault; the same command tries again"
             )
         if self.unreadable:
             lines.append(
@@ -110,14 +110,16 @@ class GradingSummary:
                 lines.append(f"and {len(self.unreadable) - MOST_LINES:,} more")
         return lines
 
-    def count(self, done: Done) -> None:
-        if done.unreadable:
-            self.unreadable.append(f"{done.submission.student}: {done.unreadable}")
-        elif done.graded is None:
-            self.unchanged += 1
+    def count(self, outcome: SubmissionOutcome) -> None:
+        if outcome.unreadable:
+            self.unreadable.append(f"{outcome.submission.student}: {outcome.unreadable}")
+        elif outcome.graded_submission is None:
+            self.unchanged_count += 1
         else:
-            self.graded += 1
-            self.not_graded += any(v.outcome is Outcome.NOT_GRADED for v in done.graded.verdicts.values())
+            self.graded_count += 1
+            self.ungraded_count += any(
+                v.outcome is Outcome.NOT_GRADED for v in outcome.graded_submission.verdicts.values()
+            )
 
 
 @dataclass(frozen=True)
@@ -147,7 +149,7 @@ class Grader(Protocol):
 
     def start(self) -> None: ...
 
-    def graded_together(
+    def grade_together(
         self, jobs: Iterable[tuple[tuple[Submission, str], Job]], stop: threading.Event | None = None
     ) -> Iterator[list[tuple[tuple[Submission, str], GradedSubmission]]]: ...
 
@@ -156,95 +158,97 @@ def grade(
     class_folder: ClassFolder,
     assignment: str,
     team: Grader,
-    asked: GradeOptions = EVERYTHING,
-    tell: Callable[[Done, int], None] = lambda done, total: None,
+    options: GradeOptions = EVERYTHING,
+    tell: Callable[[SubmissionOutcome, int], None] = lambda outcome, total: None,
     stop: threading.Event | None = None,
-    stopping: Callable[[], None] = lambda: None,
+    on_interrupt: Callable[[], None] = lambda: None,
 ) -> GradingSummary:
     """Grade an assignment; `tell` is called after each submission with it and the number of all.
 
-    team: who grades; it starts once there is something to grade. stop: once set, by Ctrl-C or somebody else, nothing new is begun. stopping: called at
+    team: who grades; it starts once there is something to grade. stop: once set, by Ctrl-C or somebody else, nothing new is begun. on_interrupt: called at
     Ctrl-C, as what is under way may take a while.
 
     Raises:
         UserError: nothing to grade. JailWontStart: there is no jail to be had. KeyboardInterrupt: asked to stop; all that was graded is saved.
     """
     policy = Policy.of(class_folder)
-    latest = submitted_files.find(class_folder, assignment, asked.student)
-    if asked.exercise is not None and asked.exercise not in {e.name for e in outline.of_notebook(assignment)}:
-        raise UserError(f"{assignment} has no exercise called {asked.exercise!r}")
-    preflight.check_gradebook(class_folder, asked.anew)
+    latest = submitted_files.find(class_folder, assignment, options.student)
+    if options.exercise is not None and options.exercise not in {e.name for e in outline.of_notebook(assignment)}:
+        raise UserError(f"{assignment} has no exercise called {options.exercise!r}")
+    preflight.check_gradebook(class_folder, options.anew)
     preflight.check_writable(class_folder)
-    summary = GradingSummary(note=draw_secrets.look(class_folder, assignment, asked.anew))
-    if not asked.student:
-        summary.passed_over = submitted_files.overlooked_notebooks(class_folder, assignment)
+    summary = GradingSummary(note=draw_secrets.look(class_folder, assignment, options.anew))
+    if not options.student:
+        summary.ignored_folders = submitted_files.list_unusable_folders(class_folder, assignment)
     team.start()  # becomes warm while this process draws and imports
     seeds = draws.ensure_hidden_seeds(assignment, class_folder.draws)
     reference = reference_cache.ensure_file(class_folder.path, assignment, seeds)
-    with gc_paused():
+    with pause_gc():
         from autograder.gradebook import gradebook  # nbgrader takes seconds; the workers start meanwhile
         from autograder.grading.result_writer import Result, ResultWriter
 
-    collected = Manifest.load(class_folder, assignment)
-    earlier = list(_earlier(class_folder, policy, collected, asked.student))
+    manifest = Manifest.load(class_folder, assignment)
+    earlier = list(_earlier(class_folder, policy, manifest, options.student))
     stop = stop or threading.Event()
 
-    def finish(done: Done) -> None:
-        summary.count(done)
-        tell(done, len(latest) + len(earlier))
+    def finish(outcome: SubmissionOutcome) -> None:
+        summary.count(outcome)
+        tell(outcome, len(latest) + len(earlier))
 
     with (
-        gradebook.Book(class_folder, asked.anew, writing=not asked.dry) as book,
-        ctrl_c_sets(stop, stopping),
+        gradebook.Book(class_folder, options.anew, writing=not options.dry) as book,
+        ctrl_c_sets(stop, on_interrupt),
         log.open_log(class_folder) as write_lines,
     ):
-        if not asked.dry:
+        if not options.dry:
             book.keep_secret(assignment, draws.entries(class_folder.draws)[assignment])
             book.sync_assignment(assignment)
-        writer = ResultWriter(class_folder, assignment, book, write_lines, policy, asked.dry)
-        if not asked.dry:
+        writer = ResultWriter(class_folder, assignment, book, write_lines, policy, options.dry)
+        if not options.dry:
             writer.complete_log()
-        plan = _GradingPlan(class_folder, assignment, collected, asked, book, team.limits.notebook)
+        plan = _GradingPlan(class_folder, assignment, manifest, options, book, team.limits.notebook)
         behind = plan.behind(earlier)
         key = draws.key_version(assignment)
 
         def save(results: Sequence[Result]) -> None:
             writer.save(results)
             for result in results:
-                finish(Done(result.submission, result.graded, result.before))
+                finish(SubmissionOutcome(result.submission, result.graded_submission, result.before))
 
         def jobs(some: Sequence[Submission]) -> Iterator[tuple[tuple[Submission, str], Job]]:
             for one in some:
                 try:
                     submission, data, trouble = plan.read(one)
                 except OSError as error:
-                    finish(Done(one, unreadable=untrusted_files.why(error)))
+                    finish(SubmissionOutcome(one, unreadable=untrusted_files.why(error)))
                     continue
                 digest = submitted_files.digest(data)
-                unchanged = plan.is_unchanged(submission, digest)
+                is_unchanged = plan.is_unchanged(submission, digest)
                 if not submission.earlier and submission.student in behind:  # graded after those before it
-                    unchanged = False
-                if unchanged and not asked.force and not asked.exercise:
+                    is_unchanged = False
+                if is_unchanged and not options.force and not options.exercise:
                     plan.look_at_its_time(submission, digest)
-                    finish(Done(submission))
+                    finish(SubmissionOutcome(submission))
                 elif trouble:
                     save([Result(submission, digest, _nothing_there(submission, trouble))])
                 else:
-                    only = (asked.exercise,) if asked.exercise and unchanged else ()
+                    only = (options.exercise,) if options.exercise and is_unchanged else ()
                     job = Job(assignment, data, seeds, team.limits, key, reference, only, team.mode)
                     yield (submission, digest), job
 
         for some in (earlier, latest):
-            for landed in team.graded_together(jobs(some), stop):
-                save([Result(submission, digest, graded) for (submission, digest), graded in landed])
-        summary.dated = len(plan.times)
+            for batch in team.grade_together(jobs(some), stop):
+                save(
+                    [Result(submission, digest, graded_submission) for (submission, digest), graded_submission in batch]
+                )
+        summary.new_time_count = len(plan.times)
         writer.set_times(plan.times)
         if stop.is_set():
             raise KeyboardInterrupt
-        if (earlier or plan.times) and not asked.dry:  # which attempt counts, and how late it is, is known now
-            counted = policy.read_book(book, assignment, asked.student)
-            students = plan.students_with_another_time(policy) if not earlier else asked.student and [asked.student]
-            feedback.rewrite(class_folder, assignment, book, students, counted=counted)
+        if (earlier or plan.times) and not options.dry:  # which attempt counts, and how late it is, is known now
+            effective_attempts = policy.read_book(book, assignment, options.student)
+            students = plan.students_with_another_time(policy) if not earlier else options.student and [options.student]
+            feedback.rewrite(class_folder, assignment, book, students, effective_attempts=effective_attempts)
     return summary
 
 
@@ -252,21 +256,29 @@ class _GradingPlan:
     """What of a class is to be graded, and which times have come or changed since it was. times: by submission, what the gradebook is to be told."""
 
     def __init__(
-        self, class_folder: ClassFolder, assignment: str, collected: Manifest, asked: GradeOptions, book: Book, most: int
+        self,
+        class_folder: ClassFolder,
+        assignment: str,
+        manifest: Manifest,
+        options: GradeOptions,
+        book: Book,
+        most: int,
     ) -> None:
         from autograder.gradebook import gradebook
 
-        self._class_folder, self._assignment, self._collected, self._dry, self._most = (
+        self._class_folder, self._assignment, self._manifest, self._dry, self._most = (
             class_folder,
             assignment,
-            collected,
-            asked.dry,
+            manifest,
+            options.dry,
             most,
         )
         version = gradebook.version(assignment)
-        self._settled = {who: digest for who, (digest, its) in book.latest_hashes(assignment).items() if its == version}
-        self._graded = book.digests(assignment, version)
-        self._known, self._latest = book.times(assignment), book.submitted(assignment)
+        self._latest_digests = {
+            who: digest for who, (digest, its) in book.latest_hashes(assignment).items() if its == version
+        }
+        self._digests = book.digests(assignment, version)
+        self._attempt_times, self._latest = book.times(assignment), book.submission_times(assignment)
         self.times: dict[Submission, Time] = {}
 
     def read(self, submission: Submission) -> tuple[Submission, bytes, str]:
@@ -275,7 +287,7 @@ class _GradingPlan:
         try:
             return submission, *submitted_files.read(submission, self._most)
         except submitted_files.Empty:
-            data = self._collected.copy(self._class_folder, submission.student)
+            data = self._manifest.copy(self._class_folder, submission.student)
             if not data or submission.earlier or submission.path is None:
                 raise
             if not self._dry:
@@ -288,29 +300,29 @@ class _GradingPlan:
 
     def _is_graded(self, submission: Submission) -> bool:
         try:
-            return (submission.student, submitted_files.digest(self.read(submission)[1])) in self._graded
+            return (submission.student, submitted_files.digest(self.read(submission)[1])) in self._digests
         except OSError:
             return True  # there is nothing to wait for
 
     def is_unchanged(self, submission: Submission, digest: str) -> bool:
         """Whether it was graded, by this version, and what was made of it is there."""
         if submission.earlier:
-            return (submission.student, digest) in self._graded
+            return (submission.student, digest) in self._digests
         whole = feedback.are_whole(self._class_folder, submission.student, self._assignment)
-        return whole and self._settled.get(submission.student) == digest
+        return whole and self._latest_digests.get(submission.student) == digest
 
     def look_at_its_time(self, submission: Submission, digest: str) -> None:
         """Note the time of a submission that was graded with none, or with another."""
         from autograder.gradebook.nbgrader_tables import Time
 
-        at, student = submission.submitted, submission.student
+        at, student = submission.utc_time, submission.student
         if at is None:
             return
-        known = self._known.get((student, digest), set())
+        known_times = self._attempt_times.get((student, digest), set())
         latest = self._latest.get(student)
-        if at in known and (submission.earlier or (latest and latest.replace(tzinfo=None) == at)):
+        if at in known_times and (submission.earlier or (latest and latest.replace(tzinfo=None) == at)):
             return
-        records = self._collected.records.get(student, ())
+        records = self._manifest.records.get(student, ())
         others = {one.when.replace(tzinfo=None) for one in records if one.attempt and one.sha256 == digest and one.when}
         self.times[submission] = Time(student, digest, at, frozenset(others - {at}), submission.earlier)
 
@@ -323,20 +335,20 @@ def _submissions(count: int) -> str:
     return f"{count:,} submission{'s' * (count > 1)}"
 
 
-def not_yet_graded(class_folder: ClassFolder, assignment: str, policy: Policy, book: Book) -> str:
+def describe_ungraded_attempts(class_folder: ClassFolder, assignment: str, policy: Policy, book: Book) -> str:
     """What there is to say where the best attempt counts, and some that were collected have never been graded; else nothing."""
     if policy.attempts(assignment) != "best":
         return ""
-    graded = book.digests(assignment)
+    digests = book.digests(assignment)
     most = Limits().notebook  # of what is larger, the hash of its beginning is kept
-    records = (one for those in Manifest.load(class_folder, assignment).records.values() for one in those if one.attempt)
-    missing = sum((one.student, one.sha256) not in graded for one in records if one.bytes <= most)
+    records = (
+        one for those in Manifest.load(class_folder, assignment).records.values() for one in those if one.attempt
+    )
+    missing = sum((one.student, one.sha256) not in digests for one in records if one.bytes <= most)
     if not missing:
         return ""
-    said = f"{missing} earlier attempts have" if missing > 1 else "one earlier attempt has"
-    return (
-        f"{assignment}: the best attempt counts, and {said} not been graded: run `autograder grade {assignment}` first"
-    )
+    subject = f"{missing} earlier attempts have" if missing > 1 else "one earlier attempt has"
+    return f"{assignment}: the best attempt counts, and {subject} not been graded: run `autograder grade {assignment}` first"
 
 
 def submissions(class_folder: ClassFolder, assignment: str) -> list[Submission]:
@@ -345,21 +357,23 @@ def submissions(class_folder: ClassFolder, assignment: str) -> list[Submission]:
     return [*earlier, *submitted_files.find(class_folder, assignment)]
 
 
-def _earlier(class_folder: ClassFolder, policy: Policy, collected: Manifest, student: str | None) -> Iterator[Submission]:
+def _earlier(
+    class_folder: ClassFolder, policy: Policy, manifest: Manifest, student: str | None
+) -> Iterator[Submission]:
     """Where the best attempt counts, those that were collected before the one in submitted/, oldest first."""
-    if policy.attempts(collected.assignment) != "best":
+    if policy.attempts(manifest.assignment) != "best":
         return
-    for who, records in sorted(collected.records.items()):
-        latest = collected.latest(who)
+    for who, records in sorted(manifest.records.items()):
+        latest = manifest.latest(who)
         for record in records:
             if record.attempt and record is not latest and student in (None, who):
-                path = collected.path(class_folder, record)
-                yield Submission(who, collected.assignment, path.parent, path, earlier=True, at=record.when)
+                path = manifest.path(class_folder, record)
+                yield Submission(who, manifest.assignment, path.parent, path, earlier=True, at=record.when)
 
 
 def _nothing_there(submission: Submission, trouble: str) -> GradedSubmission:
-    listed = outline.of_notebook(submission.assignment)
-    verdicts = {e.name: not_earned(e, f"There is {trouble} in the submission.") for e in listed}
+    exercises = outline.of_notebook(submission.assignment)
+    verdicts = {e.name: not_earned(e, f"There is {trouble} in the submission.") for e in exercises}
     return GradedSubmission(submission.assignment, verdicts, remarks=[trouble])
 
 

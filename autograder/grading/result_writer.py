@@ -33,7 +33,7 @@ class Result:
 
     submission: Submission
     digest: str
-    graded: GradedSubmission
+    graded_submission: GradedSubmission
     before: Grading | None = None
 
 
@@ -63,12 +63,14 @@ class ResultWriter:
         students = [result.submission.student for result in results]
         before = {attempt.student: attempt for attempt in self._book.latest(self._assignment, students)}
         for result in results:
-            graded, result.before = result.graded, before.get(result.submission.student)
-            missing = [e.name for e in outline.of_notebook(self._assignment) if e.name not in graded.verdicts]
+            graded_submission, result.before = result.graded_submission, before.get(result.submission.student)
+            missing = [
+                e.name for e in outline.of_notebook(self._assignment) if e.name not in graded_submission.verdicts
+            ]
             if missing and result.before:
-                graded.verdicts |= {name: result.before.verdict(name) for name in missing}
+                graded_submission.verdicts |= {name: result.before.verdict(name) for name in missing}
             if result.submission.path is not None and result.submission.remark:
-                graded.remarks.insert(0, result.submission.remark)
+                graded_submission.remarks.insert(0, result.submission.remark)
         if not self._dry:
             for start in range(0, len(results), MOST):
                 self._write(results[start : start + MOST])
@@ -83,7 +85,7 @@ class ResultWriter:
                 for one in results:
                     self._write([one])
             else:
-                results[0].graded = _without_words(results[0].graded, error)
+                results[0].graded_submission = _without_words(results[0].graded_submission, error)
                 self._write_together(results)
 
     def _write_together(self, results: Sequence[Result]) -> None:
@@ -91,17 +93,27 @@ class ResultWriter:
         by_hand = self._book.marks(self._assignment, [result.submission.student for result in latest])
         with Batch() as files:
             for result in latest:
-                student, submitted = result.submission.student, result.submission.submitted
+                student, utc_time = result.submission.student, result.submission.utc_time
                 marks = by_hand.get(student, {})
-                at = submitted.replace(tzinfo=UTC) if submitted else None
-                grade = self._policy.grade(self._assignment, feedback.marks_of(result.graded, marks), at, student)
-                feedback.write(files, self._class_folder, student, result.graded, submitted, marks, grade, result.digest)
+                at = utc_time.replace(tzinfo=UTC) if utc_time else None
+                grade = self._policy.grade(
+                    self._assignment, feedback.marks_of(result.graded_submission, marks), at, student
+                )
+                feedback.write(
+                    files, self._class_folder, student, result.graded_submission, utc_time, marks, grade, result.digest
+                )
         entries = [
-            GradeEntry(one.submission.student, one.graded, one.digest, one.submission.submitted, one.submission.earlier)
+            GradeEntry(
+                one.submission.student,
+                one.graded_submission,
+                one.digest,
+                one.submission.utc_time,
+                one.submission.earlier,
+            )
             for one in results
         ]
         self._book.save_attempts(entries)
-        self._log(LogLine(entry.graded_at, entry.student, entry.graded) for entry in entries)
+        self._log(LogLine(entry.graded_at, entry.student, entry.graded_submission) for entry in entries)
 
     def complete_log(self) -> None:
         """Append the lines that the log lacks, as the command that graded those submissions was ended before it could write them."""
@@ -110,8 +122,10 @@ class ResultWriter:
         for attempt in self._book.graded_since(self._assignment, last):
             if (attempt.graded_at, attempt.student) not in lines:
                 verdicts = {name: attempt.verdict(name) for name in attempt.verdicts}
-                graded = GradedSubmission(self._assignment, verdicts, remarks=list(attempt.remarks), seconds=attempt.seconds)
-                missing.append(LogLine(attempt.graded_at, attempt.student, graded))
+                graded_submission = GradedSubmission(
+                    self._assignment, verdicts, remarks=list(attempt.remarks), seconds=attempt.seconds
+                )
+                missing.append(LogLine(attempt.graded_at, attempt.student, graded_submission))
         self._log(missing)
 
     def set_times(self, times: Mapping[Submission, Time]) -> None:
@@ -125,14 +139,14 @@ class ResultWriter:
         self._book.set_times(self._assignment, list(times.values()))
 
 
-def _without_words(graded: GradedSubmission, error: Exception) -> GradedSubmission:
+def _without_words(graded_submission: GradedSubmission, error: Exception) -> GradedSubmission:
     """The points of a submission of which something can't be saved, without anything that came from it: it costs nobody else anything, and itself no point."""
-    seen = f"What the checks saw could not be saved ({type(error).__name__})."
+    text = f"What the checks saw could not be saved ({type(error).__name__})."
 
     def wordless(verdict: Verdict) -> Verdict:
-        aspects = tuple(replace(aspect, seen=seen if aspect.seen else "", told="") for aspect in verdict.aspects)
+        aspects = tuple(replace(aspect, seen=text if aspect.seen else "", told="") for aspect in verdict.aspects)
         return replace(verdict, aspects=aspects)
 
-    verdicts = {name: wordless(verdict) for name, verdict in graded.verdicts.items()}
+    verdicts = {name: wordless(verdict) for name, verdict in graded_submission.verdicts.items()}
     remark = f"its texts could not be saved ({type(error).__name__}), so look at the file"
-    return GradedSubmission(graded.assignment, verdicts, remarks=[remark], seconds=graded.seconds)
+    return GradedSubmission(graded_submission.assignment, verdicts, remarks=[remark], seconds=graded_submission.seconds)

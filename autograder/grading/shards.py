@@ -35,7 +35,7 @@ FORMAT = 1
 MOST = 64 * 2**20  # bytes of a file: outputs are the largest part, and bounded
 MOST_TOGETHER = 50  # grades that are handed on at a time
 ABOUT = ("shard", "student", "submission", "seeds", "version", "verdicts")  # what a file holds
-OF_GRADED = ("outputs", "printed", "remarks", "seconds", "host", "build")  # and the fields of Graded
+SUBMISSION_FIELDS = ("outputs", "printed", "remarks", "seconds", "host", "build")  # and the fields of Graded
 
 
 @dataclass(frozen=True)
@@ -48,10 +48,10 @@ class Shard:
     @classmethod
     def of(cls, text: str) -> Shard:
         """The shard that is written as 3/10. Raises UserError."""
-        found = re.fullmatch(r"(\d{1,5})/(\d{1,5})", text)
-        if not found or not int(found[1]) < int(found[2]):
+        match = re.fullmatch(r"(\d{1,5})/(\d{1,5})", text)
+        if not match or not int(match[1]) < int(match[2]):
             raise UserError(f"--shard {text}: write K/N, such as 0/10 to 9/10 for ten shards")
-        return cls(int(found[1]), int(found[2]))
+        return cls(int(match[1]), int(match[2]))
 
     def holds(self, student: str) -> bool:
         return int.from_bytes(hashlib.sha256(student.encode()).digest()[:8], "big") % self.count == self.number
@@ -62,16 +62,18 @@ class Shard:
 
 @dataclass
 class ShardSummary:
-    """What became of a shard. graded: so many now; there: so many before. problems: what could not be graded, a line each."""
+    """What became of a shard. graded_count: so many now; there: so many before. problems: what could not be graded, a line each."""
 
-    graded: int = 0
+    graded_count: int = 0
     there: int = 0
     problems: list[str] = field(default_factory=list)
 
 
 def prepare(class_folder: ClassFolder, assignment: str) -> None:
     """Draw an assignment's hidden inputs and compute their reference outputs, where that has not been done: shards only read them."""
-    reference_cache.ensure_file(class_folder.path, assignment, draws.ensure_hidden_seeds(assignment, class_folder.draws))
+    reference_cache.ensure_file(
+        class_folder.path, assignment, draws.ensure_hidden_seeds(assignment, class_folder.draws)
+    )
 
 
 def grade(
@@ -90,7 +92,7 @@ def grade(
     Raises:
         UserError: the hidden inputs have not been drawn, or for another version. KeyboardInterrupt: asked to stop.
     """
-    seeds, reference = _prepared(class_folder, assignment)
+    seeds, reference = _load_preparation(class_folder, assignment)
     submissions = [one for one in grade_class.submissions(class_folder, assignment) if shard.holds(one.student)]
     summary, key = ShardSummary(), draws.key_version(assignment)
 
@@ -111,22 +113,22 @@ def grade(
             else:
                 yield (submission, digest), job
 
-    for landed in team.graded_together(jobs(), stop):
+    for batch in team.grade_together(jobs(), stop):
         with Batch() as files:
-            for (submission, digest), graded in landed:
-                if any(verdict.outcome is Outcome.NOT_GRADED for verdict in graded.verdicts.values()):
-                    summary.problems.append(f"{submission.student}: {'; '.join(graded.remarks)}")
+            for (submission, digest), graded_submission in batch:
+                if any(verdict.outcome is Outcome.NOT_GRADED for verdict in graded_submission.verdicts.values()):
+                    summary.problems.append(f"{submission.student}: {'; '.join(graded_submission.remarks)}")
                 else:
                     path = _place(folder, assignment, submission.student, digest)
-                    files.write(path, _as_json(shard, submission.student, digest, seeds, graded))
-                    summary.graded += 1
+                    files.write(path, _as_json(shard, submission.student, digest, seeds, graded_submission))
+                    summary.graded_count += 1
                 tell(len(submissions))
     if stop and stop.is_set():
         raise KeyboardInterrupt
     return summary
 
 
-def _prepared(class_folder: ClassFolder, assignment: str) -> tuple[draws.Seeds, Path]:
+def _load_preparation(class_folder: ClassFolder, assignment: str) -> tuple[draws.Seeds, Path]:
     """The seeds of the hidden inputs, and the file with their reference outputs, as `prepare` has left them."""
     entry = draws.entries(class_folder.draws).get(assignment, {})
     if entry.get("holds_for") == draws.key_version(assignment):
@@ -167,7 +169,7 @@ class ShardReader:
     def start(self) -> None:
         """There is nothing to start."""
 
-    def graded_together(
+    def grade_together(
         self, jobs: Iterable[tuple[tuple[Submission, str], Job]], stop: threading.Event | None = None
     ) -> Iterator[list[tuple[tuple[Submission, str], GradedSubmission]]]:
         """The grades of those jobs for which a file fits, some at a time.
@@ -175,17 +177,17 @@ class ShardReader:
         Raises:
             UserError: a file is damaged, or was made by another version or on other hidden inputs.
         """
-        found: list[tuple[tuple[Submission, str], GradedSubmission]] = []
+        batch: list[tuple[tuple[Submission, str], GradedSubmission]] = []
         for (submission, digest), job in jobs:
             if stop and stop.is_set():
                 break
-            if graded := self._find(submission.student, digest, job):
-                found.append(((submission, digest), graded))
-            if len(found) == MOST_TOGETHER:
-                yield found
-                found = []
-        if found:
-            yield found
+            if graded_submission := self._find(submission.student, digest, job):
+                batch.append(((submission, digest), graded_submission))
+            if len(batch) == MOST_TOGETHER:
+                yield batch
+                batch = []
+        if batch:
+            yield batch
 
     def _find(self, student: str, digest: str, job: Job) -> GradedSubmission | None:
         for folder in self._folders:
@@ -195,9 +197,9 @@ class ShardReader:
                 if trouble := _difference(content, student, digest, job):
                     raise UserError(f"{path} {trouble}: remove it, and grade its shard {content['shard']} again")
                 try:
-                    return _graded(content, job)
+                    return _parse_submission(content, job)
                 except (KeyError, TypeError, ValueError, AttributeError) as error:
-                    raise _damaged(path, error) from None
+                    raise _damage_error(path, error) from None
         others = any(any(folder.glob(f"{job.assignment}/{student}.*.json")) for folder in self._folders)
         shard = next(one for one in (Shard(number, self._count) for number in range(self._count)) if one.holds(student))
         self.missing[str(shard)].append(f"{student} (graded on a different submission)" if others else student)
@@ -208,11 +210,11 @@ def _place(folder: Path, assignment: str, student: str, digest: str) -> Path:
     return folder / assignment / f"{student}.{digest[:16]}.json"
 
 
-def _as_json(shard: Shard, student: str, digest: str, seeds: draws.Seeds, graded: GradedSubmission) -> str:
-    verdicts = [verdict.as_dict() for verdict in graded.verdicts.values()]
+def _as_json(shard: Shard, student: str, digest: str, seeds: draws.Seeds, graded_submission: GradedSubmission) -> str:
+    verdicts = [verdict.as_dict() for verdict in graded_submission.verdicts.values()]
     about = (str(shard), student, digest, _hash(seeds), str(fingerprint.HERE), verdicts)
-    texts = (getattr(graded, name) for name in OF_GRADED)
-    return json.dumps({"format": FORMAT} | dict(zip((*ABOUT, *OF_GRADED), (*about, *texts), strict=True)))
+    texts = (getattr(graded_submission, name) for name in SUBMISSION_FIELDS)
+    return json.dumps({"format": FORMAT} | dict(zip((*ABOUT, *SUBMISSION_FIELDS), (*about, *texts), strict=True)))
 
 
 def _hash(seeds: draws.Seeds) -> str:
@@ -225,12 +227,12 @@ def _read(path: Path) -> dict[str, Any]:
         content = json.loads(untrusted_files.read(path, MOST))
         if content["format"] != FORMAT:
             raise ValueError(f"format {content['format']}")
-        return {name: content[name] for name in (*ABOUT, *OF_GRADED)}
+        return {name: content[name] for name in (*ABOUT, *SUBMISSION_FIELDS)}
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise _damaged(path, error) from None
+        raise _damage_error(path, error) from None
 
 
-def _damaged(path: Path, error: Exception) -> UserError:
+def _damage_error(path: Path, error: Exception) -> UserError:
     return UserError(f"{path} can't be read ({type(error).__name__}): remove it, and grade its shard again")
 
 
@@ -245,11 +247,11 @@ def _difference(content: dict[str, Any], student: str, digest: str, job: Job) ->
     return ""
 
 
-def _graded(content: dict[str, Any], job: Job) -> GradedSubmission:
+def _parse_submission(content: dict[str, Any], job: Job) -> GradedSubmission:
     """The grade in a file. The cells are rebuilt from the submission, so that a page shows what was handed in."""
     try:
         cells = rebuild.rebuild(job.assignment, job.data, job.limits.notebook).cells
     except rebuild.Unreadable:
         cells = ()
     verdicts = {verdict.exercise: verdict for verdict in map(from_dict, content["verdicts"])}
-    return GradedSubmission(job.assignment, verdicts, cells, **{name: content[name] for name in OF_GRADED})
+    return GradedSubmission(job.assignment, verdicts, cells, **{name: content[name] for name in SUBMISSION_FIELDS})

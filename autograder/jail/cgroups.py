@@ -30,7 +30,7 @@ ITSELF = "-itself"  # how that of one ends which holds no submission but ourselv
 TRIES = 10
 PATIENCE_SECONDS = 1.0  # until a closed jail's group is empty
 POLL_SECONDS = 0.005
-GRANTED = "systemd-run --user --scope -p Delegate=yes autograder grade …"  # how a user gets limits by the kernel
+SCOPE_COMMAND = "systemd-run --user --scope -p Delegate=yes autograder grade …"  # how a user gets limits by the kernel
 NONE = "none may be made here: the watch alone counts what a submission uses"
 
 _numbers = itertools.count(1)
@@ -51,7 +51,7 @@ class Groups:
 
     folder: Path
     controllers: tuple[str, ...]
-    _ended: deque[Path] = field(default_factory=deque)
+    _closed_folders: deque[Path] = field(default_factory=deque)
 
     def make(self) -> ControlGroup | None:
         """A group for the next fork, if there is one to be had; those that have ended are removed."""
@@ -64,15 +64,15 @@ class Groups:
 
     def sweep(self) -> None:
         """Remove the groups of forks that have ended."""
-        for _ in range(len(self._ended)):
+        for _ in range(len(self._closed_folders)):
             with contextlib.suppress(IndexError):  # another thread was quicker
-                folder = self._ended.popleft()
-                if not _removed(folder):
-                    self._ended.append(folder)
+                folder = self._closed_folders.popleft()
+                if not _remove(folder):
+                    self._closed_folders.append(folder)
 
     def forget(self, folder: Path) -> None:
         """This group is to be removed when all in it have ended."""
-        self._ended.append(folder)
+        self._closed_folders.append(folder)
 
 
 class ControlGroup:
@@ -89,7 +89,7 @@ class ControlGroup:
         try:
             self.number = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         except OSError:
-            _removed(folder)
+            _remove(folder)
             raise
 
     def seconds(self) -> float:
@@ -108,8 +108,8 @@ class ControlGroup:
             return True
         return False
 
-    def limit(self, limits: Limits, inherited: int) -> None:
-        """Have the kernel see to memory and processes, as far as there are controllers. `inherited`: bytes that it shares with the warm process; where
+    def limit(self, limits: Limits, inherited_bytes: int) -> None:
+        """Have the kernel see to memory and processes, as far as there are controllers. `inherited_bytes`: those that it shares with the warm process; where
         it writes to them, they become its own, and are none that it has asked for.
         """
         if "memory" in self._among.controllers:
@@ -117,7 +117,7 @@ class ControlGroup:
                 with contextlib.suppress(FileNotFoundError):  # where there is no swap
                     self._write("memory.swap.max", "0")
                 self._write("memory.oom.group", "1")
-                self._write("memory.max", str(limits.memory + inherited))
+                self._write("memory.max", str(limits.memory + inherited_bytes))
                 self.limits_memory = True
         if "pids" in self._among.controllers:
             with contextlib.suppress(OSError):
@@ -127,8 +127,8 @@ class ControlGroup:
         """Whether the kernel has ended it because it used more than it may, and not because the machine has too little."""
         if not self.limits_memory:
             return False
-        told = self._read("memory.events")
-        return _number(told, b"oom") > 0 and _number(told, b"oom_kill") > 0
+        events = self._read("memory.events")
+        return _number(events, b"oom") > 0 and _number(events, b"oom_kill") > 0
 
     def kill(self) -> bool:
         """End everything in it, and whatever that is about to start."""
@@ -162,20 +162,20 @@ class JailGroup:
     """A jail's group, which is removed when the jail is closed. `groups`: what its gates need."""
 
     def __init__(self, place: Place) -> None:
-        self._folder, self._lock = _locked(place.folder)
-        granted = []
+        self._folder, self._lock = _make_group(place.folder)
+        controllers = []
         for name in place.controllers:
             with contextlib.suppress(OSError):
                 (self._folder / "cgroup.subtree_control").write_text(f"+{name}")
-                granted.append(name)
-        self.groups = Groups(self._folder, tuple(granted))
+                controllers.append(name)
+        self.groups = Groups(self._folder, tuple(controllers))
 
     def close(self) -> None:
         """End whatever still runs in it, and remove it."""
         if self._lock < 0:
             return
         until = time.monotonic() + PATIENCE_SECONDS
-        while not _abandoned(self._folder) and time.monotonic() < until:
+        while not _clear_group(self._folder) and time.monotonic() < until:
             time.sleep(POLL_SECONDS)
         os.close(self._lock)
         self._lock = -1
@@ -184,20 +184,20 @@ class JailGroup:
 def for_a_jail() -> JailGroup | None:
     """A group for a new jail, if there is one to be had; what conductors have left behind that were killed is removed."""
     with contextlib.suppress(OSError):
-        found = place()
-        if found is not None:
-            _clear_up(found.folder)
-            return JailGroup(found)
+        location = place()
+        if location is not None:
+            _clear_up(location.folder)
+            return JailGroup(location)
     return None
 
 
-def told() -> str:
+def describe() -> str:
     """What there is to be had, tried for real, in a line."""
-    made = for_a_jail()
-    if made is None:
+    jail_group = for_a_jail()
+    if jail_group is None:
         return NONE
     try:
-        group = made.groups.make()
+        group = jail_group.groups.make()
         if group is None:
             return NONE
         with subprocess.Popen(["sleep", "60"], stdin=subprocess.DEVNULL) as trial:
@@ -206,22 +206,22 @@ def told() -> str:
         group.close()
         if not can_be_entered:
             return NONE
-        held, missing = made.groups.controllers, set(CONTROLLERS) - set(made.groups.controllers)
-        limits = f", limits its {' and '.join(held)}," if held else ""
+        controllers, missing = jail_group.groups.controllers, set(CONTROLLERS) - set(jail_group.groups.controllers)
+        limits = f", limits its {' and '.join(controllers)}," if controllers else ""
         more = ""
         if missing:
-            can_be_had = missing <= _offered(made.groups.folder)
+            can_be_had = missing <= _find_controllers(jail_group.groups.folder)
             more = (
-                f"; for its own limits: `{GRANTED}`"
+                f"; for its own limits: `{SCOPE_COMMAND}`"
                 if can_be_had
                 else "; the watch limits memory and processes, for which the kernel has no controllers here"
             )
         return f"one for each submission: the kernel counts its CPU{limits} and ends all of it{more}"
     finally:
-        made.close()
+        jail_group.close()
 
 
-def _offered(folder: Path) -> set[str]:
+def _find_controllers(folder: Path) -> set[str]:
     """The controllers that the topmost group in sight has."""
     while (folder.parent / "cgroup.controllers").exists():
         folder = folder.parent
@@ -233,7 +233,7 @@ def _place() -> Place | None:
     folder = of_this_process()
     if folder is None or not os.access(folder, os.W_OK):
         return None
-    return Place(folder, tuple(_granted(folder)))
+    return Place(folder, tuple(_pass_on_controllers(folder)))
 
 
 def place() -> Place | None:
@@ -258,7 +258,7 @@ def _own(cgroup: str, mountinfo: str, controller: str = "") -> Path | None:
         mount, _, kind = line.partition(" - ")
         name, _, options = kind.split(" ", 2)
         if paths and (controller in options.split(",") if controller else name == "cgroup2"):
-            root, point = map(_unescaped, mount.split(" ")[3:5])
+            root, point = map(_unescape, mount.split(" ")[3:5])
             with contextlib.suppress(ValueError):  # a mount of other groups
                 folder = point / Path(paths[0]).relative_to(root)
                 if ".." not in folder.parts and (folder / "cgroup.procs").exists():
@@ -266,19 +266,19 @@ def _own(cgroup: str, mountinfo: str, controller: str = "") -> Path | None:
     return None
 
 
-def _unescaped(path: str) -> str:
+def _unescape(path: str) -> str:
     return re.sub(r"\\(\d{3})", lambda code: chr(int(code[1], 8)), path)
 
 
-def _granted(own: Path) -> Iterator[str]:
+def _pass_on_controllers(own: Path) -> Iterator[str]:
     """The controllers that groups below this one get. The kernel has them only below a group in which there is no process."""
-    offered = (own / "cgroup.controllers").read_text().split()
+    names = (own / "cgroup.controllers").read_text().split()
     for name in CONTROLLERS:
-        if name in offered and (name in _passed_on(own) or _pass_on(own, name)):
+        if name in names and (name in _subtree_controllers(own) or _pass_on(own, name)):
             yield name
 
 
-def _passed_on(own: Path) -> list[str]:
+def _subtree_controllers(own: Path) -> list[str]:
     return (own / "cgroup.subtree_control").read_text().split()
 
 
@@ -286,13 +286,13 @@ def _pass_on(own: Path, name: str) -> bool:
     """Give a controller to groups below this one, if all that is in it is this process with what it has started: that goes into a group of its own."""
     for _ in range(TRIES):
         with contextlib.suppress(OSError, psutil.Error):
-            there = {int(number) for number in (own / "cgroup.procs").read_text().split()}
-            if not there <= {os.getpid(), *(child.pid for child in psutil.Process().children(recursive=True))}:
+            processes = {int(number) for number in (own / "cgroup.procs").read_text().split()}
+            if not processes <= {os.getpid(), *(child.pid for child in psutil.Process().children(recursive=True))}:
                 return False
-            if there:
+            if processes:
                 itself = own / f"{PREFIX}{os.getpid()}{ITSELF}"
                 itself.mkdir(exist_ok=True)
-                for number in there:
+                for number in processes:
                     with contextlib.suppress(ProcessLookupError):
                         (itself / "cgroup.procs").write_text(str(number))
             (own / "cgroup.subtree_control").write_text(f"+{name}")
@@ -300,7 +300,7 @@ def _pass_on(own: Path, name: str) -> bool:
     return False
 
 
-def _locked(above: Path) -> tuple[Path, int]:
+def _make_group(above: Path) -> tuple[Path, int]:
     """A new group, and a lock on it, which the kernel opens however its owner ends."""
     for _ in range(TRIES):
         folder = above / f"{PREFIX}{os.getpid()}-{next(_numbers)}"
@@ -328,35 +328,35 @@ def _clear_up(above: Path) -> None:
     """Remove the groups whose conductor is gone, and end what it has left in them."""
     for folder in above.glob(f"{PREFIX}*"):
         if folder.name.endswith(ITSELF):
-            _removed(folder)
+            _remove(folder)
             continue
         with contextlib.suppress(OSError):
             lock = _lock(folder)
-            _abandoned(folder)
+            _clear_group(folder)
             os.close(lock)
 
 
-def _abandoned(folder: Path) -> bool:
+def _clear_group(folder: Path) -> bool:
     """End what is in a jail's group, and remove it with all groups below it. Whether it is gone; what was ended takes the kernel a moment."""
     with contextlib.suppress(OSError):
         (folder / "cgroup.kill").write_text("1")
     with contextlib.suppress(OSError):
         for below in folder.iterdir():
             if below.is_dir():
-                _removed(below)
-    return _removed(folder)
+                _remove(below)
+    return _remove(folder)
 
 
-def _removed(folder: Path) -> bool:
+def _remove(folder: Path) -> bool:
     """Whether a group is gone; one in which something runs stays."""
     with contextlib.suppress(OSError):
         folder.rmdir()
     return not folder.exists()
 
 
-def _number(told: bytes, name: bytes) -> int:
+def _number(content: bytes, name: bytes) -> int:
     """Of a file with a name and a number in each line. Raises OSError where there is none of that name."""
-    for line in told.splitlines():
+    for line in content.splitlines():
         if line.startswith(name + b" "):
             return int(line.split()[1])
     raise OSError(f"no {name.decode()} in what the kernel tells of a control group")

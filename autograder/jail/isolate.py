@@ -176,7 +176,7 @@ class Namespaces:
         self._own = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
         for path in Path("/dev").iterdir():
             if path.is_char_device() and not path.is_symlink():
-                _mount("none", str(path), "", MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | _kept_flags(path), "")
+                _mount("none", str(path), "", MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | _locked_flags(path), "")
 
     def before_fork(self) -> None:
         """The next fork is the first process of a new pid namespace: the kernel wants the choice taken back before it is made anew."""
@@ -218,11 +218,11 @@ def private_mounts(limits: Limits, keep: Sequence[str]) -> None:
     keep: what is mounted below /tmp and must stay in sight (a project or an environment may lie there).
     """
     _mount("none", "/", "", MS_REC | MS_PRIVATE, "")
-    kept_open = {path: os.open(path, os.O_PATH | os.O_CLOEXEC) for path in keep}
-    kept = {name: Path("/proc", name).read_bytes() for name in ("cpuinfo", "meminfo")}
+    descriptors = {path: os.open(path, os.O_PATH | os.O_CLOEXEC) for path in keep}
+    proc_files = {name: Path("/proc", name).read_bytes() for name in ("cpuinfo", "meminfo")}
     tmp = f"size={limits.tmp},mode=1777"
     _mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, f"{tmp},nr_inodes=4096")
-    for path, number in kept_open.items():
+    for path, number in descriptors.items():
         os.makedirs(path)
         _mount(f"/proc/self/fd/{number}", path, "", MS_BIND | MS_REC, "")
         os.close(number)
@@ -230,12 +230,12 @@ def private_mounts(limits: Limits, keep: Sequence[str]) -> None:
     _mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, f"newinstance,ptmxmode=0666,mode=620,max={TERMINALS}")
     small = "size=1m,nr_inodes=16,mode=755"
     _mount("tmpfs", "/proc", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, small)
-    for name, content in kept.items():
+    for name, content in proc_files.items():
         Path("/proc", name).write_bytes(content)
     _mount("tmpfs", "/proc", "tmpfs", MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, small)
 
 
-def _kept_flags(path: Path) -> int:
+def _locked_flags(path: Path) -> int:
     """Of a mount's flags those that may not be taken from it."""
     flags = os.statvfs(path).f_flag
     relatime = 1 << 12, 1 << 21  # ST_RELATIME, MS_RELATIME
@@ -301,6 +301,6 @@ def _prctl(option: int, value: int) -> None:
         _fail(f"prctl {option}")
 
 
-def _fail(what: str) -> None:
+def _fail(call: str) -> None:
     number = ctypes.get_errno()
-    raise IsolationFailed(number, f"{what}: {os.strerror(number)}")
+    raise IsolationFailed(number, f"{call}: {os.strerror(number)}")

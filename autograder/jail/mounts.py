@@ -20,30 +20,30 @@ DEVICES = ("null", "full", "random", "urandom", "tty")  # not zero: memory mappe
 
 def options(private: Sequence[Path], tmp: int) -> list[str]:
     """bubblewrap's options. `private`: files and folders that must not be seen; `tmp`: bytes that the warm process may write."""
-    told = ["--size", str(tmp), "--tmpfs", "/tmp"]
+    arguments = ["--size", str(tmp), "--tmpfs", "/tmp"]
     for name in SYSTEM:
         link = Path("/", name)
         if link.is_symlink():
-            told += ["--symlink", os.readlink(link), str(link)]
-    told += ["--dir", "/etc"]
+            arguments += ["--symlink", os.readlink(link), str(link)]
+    arguments += ["--dir", "/etc"]
     for file in ("/etc/ld.so.cache", "/etc/fonts", "/etc/alternatives", "/etc/localtime"):
-        told += ["--ro-bind-try", file, file]
-    covered: list[Path] = []
+        arguments += ["--ro-bind-try", file, file]
+    covered_folders: list[Path] = []
     for path in sorted(
-        shown() | covers(private), key=lambda path: len(path.parts)
+        mounted_paths() | covers(private), key=lambda path: len(path.parts)
     ):  # what lies in another comes after it
-        if path in shown():
+        if path in mounted_paths():
             for folder in reversed(
                 path.parents
             ):  # bubblewrap would keep others out where they are kept out of a parent
-                told += ["--dir", str(folder)]
-            told += ["--ro-bind", str(path), str(path)]
+                arguments += ["--dir", str(folder)]
+            arguments += ["--ro-bind", str(path), str(path)]
         elif path.is_dir():
-            told += ["--tmpfs", str(path)]
-            covered.append(path)
+            arguments += ["--tmpfs", str(path)]
+            covered_folders.append(path)
         else:
-            told += ["--ro-bind", "/dev/null", str(path)]
-    told += [
+            arguments += ["--ro-bind", "/dev/null", str(path)]
+    arguments += [
         "--proc",
         "/proc",
         "--tmpfs",
@@ -57,10 +57,10 @@ def options(private: Sequence[Path], tmp: int) -> list[str]:
         "/dev/ptmx",
     ]
     for name in DEVICES:
-        told += ["--dev-bind", f"/dev/{name}", f"/dev/{name}"]
-    for place in (*covered, "/dev", "/"):
-        told += ["--remount-ro", str(place)]
-    return told
+        arguments += ["--dev-bind", f"/dev/{name}", f"/dev/{name}"]
+    for place in (*covered_folders, "/dev", "/"):
+        arguments += ["--remount-ro", str(place)]
+    return arguments
 
 
 def private(more: Sequence[Path] = ()) -> list[Path]:
@@ -74,14 +74,14 @@ def private(more: Sequence[Path] = ()) -> list[Path]:
 
 def _apart(path: Path) -> list[Path]:
     """A path; or, where something lies in it that is mounted, what else lies in it."""
-    if path in shown():
+    if path in mounted_paths():
         return []
-    if any(path in place.parents for place in shown()):
+    if any(path in place.parents for place in mounted_paths()):
         return [part for child in path.iterdir() for part in _apart(child)]
     return [path]
 
 
-def shown() -> set[Path]:
+def mounted_paths() -> set[Path]:
     """What is mounted."""
     system = {Path("/", name) for name in SYSTEM if Path("/", name).is_dir() and not Path("/", name).is_symlink()}
     python = {Path(prefix).resolve() for prefix in (sys.base_prefix, sys.prefix)}
@@ -95,21 +95,21 @@ def shown() -> set[Path]:
 def covers(private: Sequence[Path]) -> set[Path]:
     """What is covered: of what is private, and of this package, all that lies in something mounted."""
     keys = active_course().keys_folder
-    wanted = {
+    hidden_paths = {
         active_course().answers_folder,
         JAIL.parent,
         *(path.resolve() for path in private),
         *([keys] if keys else []),
     }
-    known = wanted | shown()
+    all_paths = hidden_paths | mounted_paths()
 
     def in_sight(path: Path) -> bool:
-        return next((above in shown() for above in path.parents if above in known), False)
+        return next((above in mounted_paths() for above in path.parents if above in all_paths), False)
 
-    return {path for path in wanted - shown() if path.exists() and in_sight(path)}
+    return {path for path in hidden_paths - mounted_paths() if path.exists() and in_sight(path)}
 
 
 def below_tmp() -> list[str]:
     """The outermost of the mounted folders that lie below /tmp."""
-    below = sorted(str(path) for path in shown() if str(path).startswith("/tmp/") and path.is_dir())
+    below = sorted(str(path) for path in mounted_paths() if str(path).startswith("/tmp/") and path.is_dir())
     return [path for path in below if not any(path.startswith(other + "/") for other in below)]

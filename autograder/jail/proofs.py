@@ -56,8 +56,8 @@ def no_answers() -> None:
     course = active_course()
     assert importlib.util.find_spec("autograder.keys") is None, "the keys can be imported"
     assert course.keys_folder is None, "the course's keys can be imported"
-    shipped = [file.name for file in course.answers_folder.glob("*.safetensors")]
-    assert not shipped, f"{shipped[0]} is there"
+    answer_files = [file.name for file in course.answers_folder.glob("*.safetensors")]
+    assert not answer_files, f"{answer_files[0]} is there"
 
 
 def reads_what_it_needs() -> None:
@@ -86,14 +86,14 @@ def no_capability() -> None:
     """No namespace and no mount can be made."""
     assert _libc.unshare(0x00020000) != 0, "it can make a namespace"
     assert _libc.mount(b"none", b"/tmp", b"tmpfs", 0, b"") != 0, "it can mount"
-    held = (ctypes.c_uint32 * 6)()
-    _libc.capget((ctypes.c_uint32 * 2)(isolate.CAPABILITY_VERSION_3, 0), held)
-    assert not any(held), "it has capabilities"
+    capabilities = (ctypes.c_uint32 * 6)()
+    _libc.capget((ctypes.c_uint32 * 2)(isolate.CAPABILITY_VERSION_3, 0), capabilities)
+    assert not any(capabilities), "it has capabilities"
 
 
 def system_calls_are_filtered() -> None:
     """io_uring, and every family of sockets but one, stand for the rest."""
-    if seccomp.supported():
+    if seccomp.is_supported():
         assert _libc.syscall(425, 1, None) == -1 and ctypes.get_errno() == errno.EPERM, "io_uring"
         assert _libc.socket(socket.AF_INET, socket.SOCK_DGRAM, 0) == -1, "a socket"
 

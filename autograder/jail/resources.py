@@ -43,14 +43,14 @@ def look(limits: Limits | None = None) -> None:
         needs |= {"v": addresses, "u": limits.processes, "f": limits.tmp}
     for letter, least in needs.items():
         which, unit, what = NUMBERED[letter]
-        allowed, _ = resource.getrlimit(which)
-        if allowed != resource.RLIM_INFINITY and allowed < least:
+        limit, _ = resource.getrlimit(which)
+        if limit != resource.RLIM_INFINITY and limit < least:
             raise JailWontStart(
-                f"grading needs {least // unit} {what}, and this shell allows {allowed // unit}: "
+                f"grading needs {least // unit} {what}, and this shell allows {limit // unit}: "
                 f"raise it with `ulimit -{letter} {least // unit}`"
             )
     if memory() < LEAST:  # last, as it opens files, of which the shell may allow too few
-        raise JailWontStart(f"grading needs {LEAST // MIB} MiB of memory, and {_here()}")
+        raise JailWontStart(f"grading needs {LEAST // MIB} MiB of memory, and {_describe_memory()}")
 
 
 def advice(limits: Limits, workers: int) -> str:
@@ -60,11 +60,11 @@ def advice(limits: Limits, workers: int) -> str:
     if workers * each <= room:
         return ""
     ways = [f"`--workers {room // each}`"] if each <= room else []
-    left = (room // workers - beside) // (100 * MIB) * 100 * MIB
-    ways += [f"`--limit memory={left}`"] if left > 0 else []
-    said = f"{workers} worker{'s' * (workers > 1)} may use {(OURS + workers * each) / GIB:.1f} GiB of memory, and {_here()}. "
-    said += "If memory runs out, the submission that was stopped is graded again, alone."
-    return said + (f" To avoid that: {' or '.join(ways)}." if ways else "")
+    room_each = (room // workers - beside) // (100 * MIB) * 100 * MIB
+    ways += [f"`--limit memory={room_each}`"] if room_each > 0 else []
+    message = f"{workers} worker{'s' * (workers > 1)} may use {(OURS + workers * each) / GIB:.1f} GiB of memory, and {_describe_memory()}. "
+    message += "If memory runs out, the submission that was stopped is graded again, alone."
+    return message + (f" To avoid that: {' or '.join(ways)}." if ways else "")
 
 
 def memory() -> int:
@@ -79,21 +79,21 @@ def kills() -> int:
         (cgroups.of_this_process(), "memory.events"),
     ):
         with contextlib.suppress(OSError):
-            if folder and (told := OOM_KILL.search((folder / name).read_text())):
-                return int(told[1])
-    told = OOM_KILL.search(Path("/proc/vmstat").read_text())
-    return int(told[1]) if told else 0
+            if folder and (match := OOM_KILL.search((folder / name).read_text())):
+                return int(match[1])
+    match = OOM_KILL.search(Path("/proc/vmstat").read_text())
+    return int(match[1]) if match else 0
 
 
 def cause(before: int) -> str:
     """Why one of our processes may have ended, to be put behind what says so. `before`: what `kills` said before it began."""
-    return f", because memory ran out; {_here()}" if kills() > before else ""
+    return f", because memory ran out; {_describe_memory()}" if kills() > before else ""
 
 
-def _here() -> str:
-    machine, allowed = psutil.virtual_memory().total, memory()
-    where = "this machine has" if allowed == machine else "the container or job around this command has"
-    return f"{where} {allowed / GIB:.1f} GiB" if allowed >= GIB else f"{where} {allowed // MIB} MiB"
+def _describe_memory() -> str:
+    machine, available = psutil.virtual_memory().total, memory()
+    where = "this machine has" if available == machine else "the container or job around this command has"
+    return f"{where} {available / GIB:.1f} GiB" if available >= GIB else f"{where} {available // MIB} MiB"
 
 
 def _limits_of_groups() -> Iterator[int]:

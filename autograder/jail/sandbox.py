@@ -30,7 +30,7 @@ CREDENTIALS = struct.Struct(
     "3i"
 )  # of whoever sent a message: its process's number as the kernel translates it for us, user and group
 KILLS = (signal.SIGKILL, signal.SIGTERM)  # what whoever wants memory back sends
-MAX_ESCAPED = 14  # bytes of a frame that one character of an output can take
+ESCAPE_BYTES = 14  # bytes of a frame that one character of an output can take
 HEADROOM = 65_536  # bytes of a frame beside outputs or observations
 
 
@@ -96,7 +96,7 @@ class JailClient:
         """Whether no submission can end its own fork by SIGKILL. The fork is the first process of its pid namespace, and the kernel ends that by
         SIGKILL from outside alone, except for a limit on its CPU time or a signal that passes for the kernel's, both of which seccomp refuses.
         """
-        return self.mode is Mode.BUBBLEWRAP and seccomp.supported()
+        return self.mode is Mode.BUBBLEWRAP and seccomp.is_supported()
 
     def close(self) -> None:
         """Ask for nothing more."""
@@ -120,37 +120,37 @@ class JailClient:
         budget.restarts -= 1
         if budget.overspent():
             return JailFork(None, None, self.limits, budget)
-        worker = self._forked(budget)
+        worker = self._request_fork(budget)
         if budget.restarts < self.limits.restarts:  # the first fork is on us
             budget.left -= time.monotonic() - start
         return worker
 
-    def _forked(self, budget: Budget) -> JailFork:
-        with contextlib.ExitStack() as undo, contextlib.ExitStack() as handed_over:
+    def _request_fork(self, budget: Budget) -> JailFork:
+        with contextlib.ExitStack() as undo, contextlib.ExitStack() as transfer:
             try:
-                ours, theirs = socket.socketpair()
-                undo.callback(ours.close)
-                handed_over.callback(theirs.close)
+                own_end, fork_end = socket.socketpair()
+                undo.callback(own_end.close)
+                transfer.callback(fork_end.close)
                 ending, to_tell = os.pipe()
                 undo.callback(os.close, ending)
-                handed_over.callback(os.close, to_tell)
+                transfer.callback(os.close, to_tell)
             except OSError as error:
                 raise JailBroken(f"this process can't open another file ({error.strerror})") from None
-            ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-            ours.settimeout(START_SECONDS)
+            own_end.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+            own_end.settimeout(START_SECONDS)
             self._control.settimeout(START_SECONDS)
             group = self.groups.make() if self.groups else None
             if group:
                 undo.callback(group.close)
             try:
-                numbers = [theirs.fileno(), to_tell, *([group.number] if group else [])]
+                numbers = [fork_end.fileno(), to_tell, *([group.number] if group else [])]
                 socket.send_fds(self._control, [b"f"], numbers)
-                handed_over.close()
-                first, credentials, _, _ = ours.recvmsg(1000, socket.CMSG_SPACE(CREDENTIALS.size))
+                transfer.close()
+                first, credentials, _, _ = own_end.recvmsg(1000, socket.CMSG_SPACE(CREDENTIALS.size))
             except OSError as error:
                 raise JailBroken(f"the jail's warm process is gone ({error})") from None
             if first.startswith(wire.REFUSED):
-                raise JailRefuses(_told(first.removeprefix(wire.REFUSED)))
+                raise JailRefuses(_start_failure(first.removeprefix(wire.REFUSED)))
             if first != wire.ISOLATED:
                 problem = first.decode(errors="replace") or "the warm process is gone"
                 raise JailBroken(f"a worker could not be isolated: {problem}")
@@ -164,10 +164,10 @@ class JailClient:
             except (OSError, RuntimeError) as error:  # the latter where there can be no more threads
                 raise JailBroken(f"a worker could not be watched ({error})") from None
             undo.pop_all()  # from here on they are the worker's
-        return JailFork(ours, watch, self.limits, budget)
+        return JailFork(own_end, watch, self.limits, budget)
 
 
-def _told(problem: bytes) -> str:
+def _start_failure(problem: bytes) -> str:
     return f"the jail does not start: {problem.decode(errors='replace').strip()} (`autograder doctor` says more)"
 
 
@@ -211,9 +211,9 @@ class Jail(JailClient):
             self._wait()
 
     def _start(self, control: int, private: list[Path], also: Sequence[str]) -> subprocess.Popen[bytes]:
-        passed, keep, ids = [control], [], []
+        descriptors, keep, ids = [control], [], []
         if self._users and self.mode is Mode.BUBBLEWRAP:
-            passed, keep, ids = [control, self._users.namespace], mounts.below_tmp(), [1, users.COUNT]
+            descriptors, keep, ids = [control, self._users.namespace], mounts.below_tmp(), [1, users.COUNT]
         elif self._users:
             ids = [self._users.first, users.COUNT]
         command = _program(control, self.mode.value, asdict(self.limits), keep, ids, self.private, list(also))
@@ -222,7 +222,7 @@ class Jail(JailClient):
         return subprocess.Popen(
             command,
             env=_settings(),
-            pass_fds=passed,
+            pass_fds=descriptors,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -241,10 +241,12 @@ class Jail(JailClient):
             first = b""
         if first != b"ready\n":
             self._process.kill()
-            said = (self._process.stderr.read() if self._process.stderr else b"").decode(errors="replace").strip()
-            problem = said.splitlines()[-1] if said else problem + resources.cause(self._kills)
+            stderr_text = (
+                (self._process.stderr.read() if self._process.stderr else b"").decode(errors="replace").strip()
+            )
+            problem = stderr_text.splitlines()[-1] if stderr_text else problem + resources.cause(self._kills)
             self.close()
-            raise JailWontStart(_told(first.strip() or problem.encode()))
+            raise JailWontStart(_start_failure(first.strip() or problem.encode()))
 
     def gate(self) -> JailClient:
         """A gate for another process."""
@@ -305,7 +307,7 @@ class JailFork:
 
     def run_unread(self, source: str) -> bytes:
         """Run one cell: what came back, to be read where it can do no harm. Raises Overrun."""
-        return self._ask({"do": "run", "source": source}, MAX_ESCAPED * self._limits.output + HEADROOM)
+        return self._ask({"do": "run", "source": source}, ESCAPE_BYTES * self._limits.output + HEADROOM)
 
     def probe_unread(self, question: bytes) -> bytes:
         """What the student's answer does on a question's inputs, likewise. Raises Overrun."""
@@ -326,10 +328,10 @@ class JailFork:
         try:
             self._channel.settimeout(PATIENCE * seconds)
             wire.send(self._channel, request)
-            return wire.receive_frame(self._channel, most, self._look_whether_it_was_stopped)
+            return wire.receive_frame(self._channel, most, self._raise_if_stopped)
         except wire.WireTimeout:
             self._watch.why()
-            self._look_whether_it_was_stopped()
+            self._raise_if_stopped()
             raise Overrun("The process that ran it hung and was stopped.") from None
         except wire.Closed:
             self._look_who_ended_it()
@@ -341,7 +343,7 @@ class JailFork:
         finally:
             self._watch.end()
 
-    def _look_whether_it_was_stopped(self) -> None:
+    def _raise_if_stopped(self) -> None:
         assert self._watch
         if self._watch.fault:
             raise JailBroken(self._watch.fault)
@@ -355,18 +357,20 @@ class JailFork:
             Overrun: the watch has, or the kernel, for a limit's sake. OutsideKill: somebody else. JailBroken: the warm process has ended as well.
         """
         assert self._watch
-        self._look_whether_it_was_stopped()
+        self._raise_if_stopped()
         is_ending = self._watch.is_ending()  # before why: if the watch ends it here, the reason is there then
         self._watch.why()
-        self._look_whether_it_was_stopped()
+        self._raise_if_stopped()
         status = self._watch.status(START_SECONDS) if is_ending else 0
         if os.WIFSIGNALED(status) and os.WTERMSIG(status) in KILLS:
             name = signal.Signals(os.WTERMSIG(status)).name
             if self.budget.own_kills:
                 raise Overrun(f"The process that ran it was ended by {name}.")
-            used = self._watch.most_memory // MIB
-            had = f", which had used {used:,} MiB of memory" if used else ""
-            raise OutsideKill(f"{name} from outside ended its process{had}; the kernel does that when memory runs out")
+            mebibytes = self._watch.most_memory // MIB
+            usage = f", which had used {mebibytes:,} MiB of memory" if mebibytes else ""
+            raise OutsideKill(
+                f"{name} from outside ended its process{usage}; the kernel does that when memory runs out"
+            )
 
 
 __all__ = ["Budget", "Jail", "JailBroken", "JailClient", "JailFork", "JailWontStart", "Mode", "Overrun", "question"]

@@ -80,7 +80,7 @@ ALLOW, REFUSE, KILL = 0x7FFF0000, 0x00050000, 0x80000000
 PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 22, 2
 
 
-def supported() -> bool:
+def is_supported() -> bool:
     """Whether there is a table for this processor."""
     return platform.machine() in AUDIT_ARCH
 
@@ -111,9 +111,9 @@ def program() -> bytes:
     add(JUMP_AT_LEAST, X32, 0, 1)
     refuse(errno.EPERM)
     for numbers in REFUSED.values():
-        refused = numbers[column]
-        if refused is not None:
-            on_call(refused, 1)
+        number = numbers[column]
+        if number is not None:
+            on_call(number, 1)
             refuse(errno.EPERM)
     on_call(CLONE3[column], 1)
     refuse(errno.ENOSYS)
@@ -161,7 +161,7 @@ def install() -> None:
     Raises:
         OSError: the kernel refuses filters.
     """
-    if not supported():
+    if not is_supported():
         return
     code = program()
     buffer = ctypes.create_string_buffer(code, len(code))

@@ -14,7 +14,7 @@ from traitlets.config import Config
 
 from autograder.jail import wire
 from ffnlab.observation import plain_data
-from ffnlab.observation.exercise import failure, unfinished
+from ffnlab.observation.exercise import failure, has_unfinished_line
 from ffnlab.registry import active_course
 
 
@@ -37,7 +37,7 @@ def shell() -> InteractiveShell:
     return Shell.instance(config=config)
 
 
-def serve(channel: socket.socket, max_output: int, max_observed: int) -> None:
+def serve(channel: socket.socket, max_output: int, max_observation: int) -> None:
     """Answer requests until the conductor goes away."""
     while True:
         try:
@@ -50,7 +50,7 @@ def serve(channel: socket.socket, max_output: int, max_observed: int) -> None:
             answer = {"broken": failure(error)}
         try:
             frame = wire.frame(answer)
-            if request["do"] == "probe" and len(frame) > max_observed:
+            if request["do"] == "probe" and len(frame) > max_observation:
                 frame = wire.frame(
                     {"broken": plain_data.Failure("ValueError", "what it computed is too large to be looked at")}
                 )
@@ -74,33 +74,33 @@ def _answer(request: dict[str, Any], max_output: int) -> dict[str, Any]:
 def run(source: str, max_output: int) -> dict[str, Any]:
     """Run one cell. Returns its outputs (as nbformat's, texts bounded), and its error if it ended in one."""
     ip = Shell.instance()
-    with capture_output() as captured:
+    with capture_output() as capture:
         result = ip.run_cell(source, store_history=True)  # type: ignore[no-untyped-call]
     error = result.error_before_exec or result.error_in_exec
     outputs: list[dict[str, Any]] = []
-    left = max_output
-    for name, text in (("stdout", captured.stdout), ("stderr", captured.stderr)):
+    room = max_output
+    for name, text in (("stdout", capture.stdout), ("stderr", capture.stderr)):
         if text:
-            outputs.append({"output_type": "stream", "name": name, "text": _bounded(text, left)})
-            left -= min(left, len(text))
-    for shown in captured.outputs[: wire.MAX_SHOWN]:
-        data = _rich(shown, left)
-        left -= sum(map(len, data.values()))
+            outputs.append({"output_type": "stream", "name": name, "text": _truncate(text, room)})
+            room -= min(room, len(text))
+    for display in capture.outputs[: wire.MAX_DISPLAYS]:
+        data = _rich(display, room)
+        room -= sum(map(len, data.values()))
         outputs.append({"output_type": "display_data", "data": data})
     return {"outputs": outputs, "error": failure(error) if error else None}
 
 
-def _rich(shown: Any, most: int) -> dict[str, str]:
+def _rich(display: Any, most: int) -> dict[str, str]:
     """What is shown, by mime type, as far as there is room: half a picture is none."""
     data = {}
-    for kind, content in dict(shown.data).items():
-        if kind in wire.SHOWN and isinstance(content, str) and len(content) <= most:
+    for kind, content in dict(display.data).items():
+        if kind in wire.MIME_TYPES and isinstance(content, str) and len(content) <= most:
             data[kind] = content
             most -= len(content)
     return data
 
 
-def _bounded(text: str, most: int) -> str:
+def _truncate(text: str, most: int) -> str:
     return text if len(text) <= most else text[:most] + "\n… (cut)"
 
 
@@ -110,13 +110,13 @@ def probe(name: str, inputs: list[dict[str, Any]], max_output: int) -> dict[str,
     if name not in ip.user_ns:
         return {"defined": False, "observations": [], "printed": ""}
     exercise = active_course().exercise(name)
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed), warnings.catch_warnings():
+    stream = io.StringIO()
+    with contextlib.redirect_stdout(stream), contextlib.redirect_stderr(stream), warnings.catch_warnings():
         warnings.simplefilter("always")
         observations = [exercise.observe(ip.user_ns[name], case) for case in inputs]
     return {
         "defined": True,
         "observations": observations,
-        "unfinished": unfinished(ip.user_ns[name]),
-        "printed": _bounded(printed.getvalue(), max_output),
+        "unfinished": has_unfinished_line(ip.user_ns[name]),
+        "printed": _truncate(stream.getvalue(), max_output),
     }

@@ -69,17 +69,17 @@ def ranges(kind: str) -> range:
         JailWontStart: this user has none.
     """
     user, me = os.geteuid(), _name(os.geteuid())
-    listed = _listed(Path(f"/etc/sub{kind}"), (me, str(user)))
+    ids = _longest_range(Path(f"/etc/sub{kind}"), (me, str(user)))
     if user == 0:
-        return listed or _spare(kind)
+        return ids or _spare(kind)
     if shutil.which(f"new{kind}map") is None:
         raise JailWontStart(f"new{kind}map is not installed: `apt-get install uidmap` (or your system's package)")
-    if len(listed) < COUNT:
+    if len(ids) < COUNT:
         raise JailWontStart(
             f"{me} has no user ids for submissions in /etc/sub{kind}: "
             f"`sudo usermod --add-subuids 100000-165535 --add-subgids 100000-165535 {me}`, with a range that nobody else has there"
         )
-    return listed
+    return ids
 
 
 def _name(user: int) -> str:
@@ -89,19 +89,19 @@ def _name(user: int) -> str:
         return str(user)
 
 
-def _listed(file: Path, names: tuple[str, ...]) -> range:
+def _longest_range(file: Path, names: tuple[str, ...]) -> range:
     """The longest range that the file gives to one of the names."""
-    found = range(0)
+    longest = range(0)
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
     except OSError:
-        return found
+        return longest
     for line in lines:
         name, _, numbers = line.partition(":")
         start, _, count = numbers.partition(":")
         if name in names and start.isdecimal() and count.isdecimal():
-            found = max(found, range(int(start), int(start) + int(count)), key=len)
-    return found
+            longest = max(longest, range(int(start), int(start) + int(count)), key=len)
+    return longest
 
 
 def _spare(kind: str) -> range:
@@ -173,8 +173,8 @@ def _map(kind: str, process: int, lines: list[tuple[int, int, int]]) -> None:
             raise JailWontStart(f"root may not give out user ids here: {error}") from None
         return
     numbers = [str(number) for line in lines for number in line]
-    done = subprocess.run(
+    result = subprocess.run(
         [f"new{kind}map", str(process), *numbers], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
     )
-    if done.returncode:
-        raise JailWontStart(f"new{kind}map failed: {done.stderr.strip()[:300] or done.returncode}")
+    if result.returncode:
+        raise JailWontStart(f"new{kind}map failed: {result.stderr.strip()[:300] or result.returncode}")

@@ -61,7 +61,7 @@ class Budget:
 class _Member(NamedTuple):
     """A process of the family, as it was when it was last looked at."""
 
-    started: str  # tells it from another one that gets the same number later
+    start_time: str  # tells it from another one that gets the same number later
     own: float  # seconds of CPU, on all its threads
     children: float  # of its children that have ended, if it has waited for them
     threads: int
@@ -86,7 +86,7 @@ class ProcessTree:
         self._looks = 0
         self._newest = self._newest_before = main  # process of the machine at the last look, and at the one before
         self._newest_inside = 1  # process of the family, as its own pid namespace counts
-        self._depth = len(_told(main).get(b"NSpid", b"1").split())  # of the pid namespace that it is in
+        self._depth = len(_read_status(main).get(b"NSpid", b"1").split())  # of the pid namespace that it is in
         sees = f"/proc/{main}/root"  # the files as the fork sees them
         self._files = [f"{sees}/{folder}" for folder in ("tmp", "dev/shm")]
         self._open: list[int] = []
@@ -108,35 +108,37 @@ class ProcessTree:
 
     def look(self) -> None:
         """Look at every process."""
-        found = self._all()
-        ended = sum(gone.own + gone.children for number, gone in self._members.items() if number not in found)
-        self.hidden = self._group is None and (self.hidden or any(number not in found for number in self._members))
+        numbers = self._all()
+        ended_seconds = sum(
+            member.own + member.children for number, member in self._members.items() if number not in numbers
+        )
+        self.hidden = self._group is None and (self.hidden or any(number not in numbers for number in self._members))
         before, self._members = self._members, {}
         waited_for = 0.0
-        for number in found:
+        for number in numbers:
             now = _read(number)
             if now is None:
                 continue
-            known = before.get(number)
-            if known is None or known.started != now.started:
-                known = _Member(now.started, 0.0, 0.0, 0, 0)
-            self.computed += max(0.0, now.own - known.own)
-            waited_for += max(0.0, now.children - known.children)
+            earlier = before.get(number)
+            if earlier is None or earlier.start_time != now.start_time:
+                earlier = _Member(now.start_time, 0.0, 0.0, 0, 0)
+            self.computed += max(0.0, now.own - earlier.own)
+            waited_for += max(0.0, now.children - earlier.children)
             self._members[number] = now
-        self.computed += max(0.0, waited_for - ended)  # what ended ones used after they were last seen
+        self.computed += max(0.0, waited_for - ended_seconds)  # what ended ones used after they were last seen
         self._ask_the_group()
 
     def look_at_main(self) -> None:
         """Bring `computed` up to date for the process that serves requests: as often as there are requests, this has to be quick."""
-        known = self._members.get(self.main)
+        member = self._members.get(self.main)
         with contextlib.suppress(OSError, ValueError, IndexError):
-            now = _parsed(os.pread(self._open[0], 4096, 0), 0)
-            if known:
-                self.computed += max(0.0, now.own - known.own)
-                self._members[self.main] = known._replace(own=now.own)
+            now = _parse_member(os.pread(self._open[0], 4096, 0), 0)
+            if member:
+                self.computed += max(0.0, now.own - member.own)
+                self._members[self.main] = member._replace(own=now.own)
         self._ask_the_group()
 
-    def waited(self) -> float | None:
+    def wait_seconds(self) -> float | None:
         """Seconds that the first thread of its first process has waited for a core; None when that has ended."""
         try:
             return int(os.pread(self._open[1], 4096, 0).split()[1]) / 1e9
@@ -168,7 +170,7 @@ class ProcessTree:
             return
         for number, member in self._members.items():
             now = _read(number)
-            if now is not None and now.started == member.started:
+            if now is not None and now.start_time == member.start_time:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.kill(number, signal.SIGKILL)
 
@@ -188,13 +190,13 @@ class ProcessTree:
             candidates = set(range(first, newest + 1))
         else:
             candidates = {int(name) for name in os.listdir("/proc") if name.isdecimal()}
-        known = {number for number in (self.main, *self._members) if os.path.exists(f"/proc/{number}")}
-        fresh = {number: inside for number in candidates - known if (inside := self._number_inside(number))}
+        known_numbers = {number for number in (self.main, *self._members) if os.path.exists(f"/proc/{number}")}
+        fresh = {number: inside for number in candidates - known_numbers if (inside := self._number_inside(number))}
         newest_inside = max(self._newest_inside, *fresh.values(), 0)
         if self._apart:
             self.hidden = self.hidden or newest_inside - self._newest_inside > len(fresh) + self.threads()
         self._newest_inside = newest_inside
-        return known | set(fresh)
+        return known_numbers | set(fresh)
 
     def _ask_the_group(self) -> None:
         """Whatever was seen of processes, the kernel knows better what all of them have computed."""
@@ -209,12 +211,12 @@ class ProcessTree:
 
         Another jail may use the same user ids, where a container or a network namespace hides it from this one.
         """
-        told = _told(number)
-        if told.get(b"Tgid") != str(number).encode() or not told.get(b"Uid", b"").startswith(
+        status = _read_status(number)
+        if status.get(b"Tgid") != str(number).encode() or not status.get(b"Uid", b"").startswith(
             f"{self._user}\t".encode()
         ):
             return 0
-        inside = told.get(b"NSpid", b"1").split()
+        inside = status.get(b"NSpid", b"1").split()
         if self._apart:
             return int(inside[-1]) if self._descends(number) else 0
         return int(inside[-1]) if len(inside) == self._depth else 0
@@ -223,8 +225,8 @@ class ProcessTree:
         """Whether a process descends from the fork. All do in a pid namespace, where the first process inherits the children of those that end."""
         for _ in range(TRIES):
             above = number
-            while told := _told(above):
-                above = int(told[b"PPid"])
+            while status := _read_status(above):
+                above = int(status[b"PPid"])
                 if above in (0, self.main):
                     return above == self.main
             if above == number:
@@ -245,8 +247,8 @@ class ProcessTree:
                 for place in self._files:
                     disk = os.statvfs(place)
                     total += (disk.f_blocks - disk.f_bfree) * disk.f_frsize
-                counted = re.match(r"sockets: used (\d+)", Path(f"/proc/{self.main}/net/sockstat").read_text())
-                total += int(counted[1]) * self._socket if counted else 0
+                match = re.match(r"sockets: used (\d+)", Path(f"/proc/{self.main}/net/sockstat").read_text())
+                total += int(match[1]) * self._socket if match else 0
         return total
 
 
@@ -306,7 +308,7 @@ class Watch:
         with self._lock:
             self._family.look_at_main()
             if self._request:
-                self._budget.left -= self._request.spent()
+                self._budget.left -= self._request.seconds_spent()
             self._request, self._charged = None, self._family.computed
 
     def why(self) -> str:
@@ -338,10 +340,10 @@ class Watch:
         Raises:
             JailBroken: the warm process does not say, because it has ended too.
         """
-        said = os.read(self._ending, wire.STATUS.size) if _is_readable(self._ending, seconds) else b""
-        if len(said) < wire.STATUS.size:
+        data = os.read(self._ending, wire.STATUS.size) if _is_readable(self._ending, seconds) else b""
+        if len(data) < wire.STATUS.size:
             raise JailBroken("the jail's warm process is gone")
-        return int(wire.STATUS.unpack(said)[0])
+        return int(wire.STATUS.unpack(data)[0])
 
     def close(self) -> None:
         """End the family, and the watch."""
@@ -379,7 +381,7 @@ class Watch:
             self._charge_what_was_not_asked_for()
             if self._budget.left <= 0:
                 return self._budget.overspent()
-        elif self._request.spent() > self._request.seconds:
+        elif self._request.seconds_spent() > self._request.seconds:
             return f"It ran longer than {self._request.seconds:.3g} s and was stopped."
         if family.threads() > limits.processes:
             return f"It started more than {limits.processes} processes or threads and was stopped."
@@ -424,24 +426,30 @@ class _Request:
     def __init__(self, family: ProcessTree, seconds: float) -> None:
         self.seconds = seconds  # it may take
         self._family = family
-        self._started, self._computed, self._waited = time.monotonic(), family.computed, family.waited() or 0.0
+        self._started, self._computed, self._wait_seconds = (
+            time.monotonic(),
+            family.computed,
+            family.wait_seconds() or 0.0,
+        )
 
-    def spent(self) -> float:
+    def seconds_spent(self) -> float:
         """Seconds; at least a tenth of what the wall's clock shows. All of that, when the first process is gone, or when others of the family may
         have kept it waiting and have ended before they were seen.
         """
         wall = time.monotonic() - self._started
-        waited = self._family.waited()
-        if waited is None or self._family.hidden:
-            waited = self._waited
-        return max(self._family.computed - self._computed, wall - (waited - self._waited), wall / PATIENCE)
+        waiting_seconds = self._family.wait_seconds()
+        if waiting_seconds is None or self._family.hidden:
+            waiting_seconds = self._wait_seconds
+        return max(
+            self._family.computed - self._computed, wall - (waiting_seconds - self._wait_seconds), wall / PATIENCE
+        )
 
 
 def _read(number: int) -> _Member | None:
     """A process as it is now; None if it has ended. Its name, of whatever bytes, is its own choice, whoever's process it is: nothing is decoded."""
     try:
         with open(f"/proc/{number}/stat", "rb") as stat, open(f"/proc/{number}/status", "rb") as status:
-            return _parsed(stat.read(), 1024 * sum(map(int, RESIDENT.findall(status.read()))))
+            return _parse_member(stat.read(), 1024 * sum(map(int, RESIDENT.findall(status.read()))))
     except OSError as error:
         _raise_if_ours(error)
     except (ValueError, IndexError):
@@ -449,7 +457,7 @@ def _read(number: int) -> _Member | None:
     return None
 
 
-def _told(number: int) -> dict[bytes, bytes]:
+def _read_status(number: int) -> dict[bytes, bytes]:
     """What the kernel tells of a process; nothing where it has ended."""
     try:
         status = Path(f"/proc/{number}/status").read_bytes()
@@ -471,7 +479,7 @@ def _is_readable(number: int, seconds: float) -> bool:
     return bool(poll.poll(1000 * seconds))
 
 
-def _parsed(stat: bytes, memory: int) -> _Member:
+def _parse_member(stat: bytes, memory: int) -> _Member:
     parts = stat.rpartition(b")")[2].split()
     user, system, children_user, children_system = (int(part) / TICKS for part in parts[11:15])
     return _Member(parts[19].decode(), user + system, children_user + children_system, int(parts[17]), memory)

@@ -13,8 +13,9 @@ from typing import Any
 ISOLATED = b"isolated"  # what a fork says first, before any frame; else a line that tells what stands in the way
 REFUSED = b"refused: "  # how that line begins when no fork of this jail would do
 STATUS = struct.Struct("<i")  # how a fork has ended, as waitpid(2) says it
-SHOWN = ("text/plain", "text/html", "text/markdown", "text/latex", "image/png", "image/svg+xml")  # what a cell may show
-MAX_SHOWN = 50  # things that one cell may show
+# what a cell may show
+MIME_TYPES = ("text/plain", "text/html", "text/markdown", "text/latex", "image/png", "image/svg+xml")
+MAX_DISPLAYS = 50  # things that one cell may show
 POLL_SECONDS = 0.1
 TRICKLE = 4096  # bytes: where no more has come and more is to come, the next look waits for PAUSE_SECONDS, or single bytes would keep a core busy
 PAUSE_SECONDS = 0.001
@@ -93,11 +94,11 @@ def receive_frame(channel: socket.socket, most: int, patience: Callable[[], None
 
 def _exactly(channel: socket.socket, count: int, patience: Callable[[], None] | None) -> bytes:
     parts = bytearray()
-    looked = time.monotonic()
+    last_look = time.monotonic()
     while len(parts) < count:
-        if patience is not None and time.monotonic() - looked > POLL_SECONDS:  # a trickle of bytes is watched too
+        if patience is not None and time.monotonic() - last_look > POLL_SECONDS:  # a trickle of bytes is watched too
             patience()
-            looked = time.monotonic()
+            last_look = time.monotonic()
         try:
             part = channel.recv(min(count - len(parts), 1 << 20))
         except TimeoutError:

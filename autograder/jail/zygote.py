@@ -40,7 +40,7 @@ def warm_up(also: Sequence[str] = ()) -> None:
     _import_all(active_course().package)
     for name in also:
         importlib.import_module(name)
-    if seccomp.supported():
+    if seccomp.is_supported():
         seccomp.program()  # once for all forks
     torch.set_num_threads(1)
     x = torch.ones(3, 3, requires_grad=True)
@@ -54,9 +54,9 @@ def warm_up(also: Sequence[str] = ()) -> None:
 
 def _import_all(package: str, leave_out: str = "") -> None:
     """Import a package with all its modules, but for the package `leave_out` in it."""
-    for found in pkgutil.iter_modules(importlib.import_module(package).__path__, f"{package}."):
-        if found.name != leave_out:
-            _import_all(found.name) if found.ispkg else importlib.import_module(found.name)
+    for module in pkgutil.iter_modules(importlib.import_module(package).__path__, f"{package}."):
+        if module.name != leave_out:
+            _import_all(module.name) if module.ispkg else importlib.import_module(module.name)
 
 
 def main(
@@ -123,13 +123,13 @@ def _problem(forks: Forks, mode: str, private: list[str]) -> str:
     def tell(channel: socket.socket, _: Limits) -> None:
         channel.sendall(proofs.problem(mode, private).replace("\n", " ").encode()[:900] or b"none")
 
-    ours, theirs = socket.socketpair()
-    with ours:
-        forks.make(theirs, tell)
-        theirs.close()
-        said = b"".join(iter(lambda: ours.recv(1000), b"")).decode(errors="replace")
-    first, _, found = said.partition(wire.ISOLATED.decode())
-    return first or {"none": "", "": "the first fork ended before it could be looked at"}.get(found, found)
+    own_end, fork_end = socket.socketpair()
+    with own_end:
+        forks.make(fork_end, tell)
+        fork_end.close()
+        text = b"".join(iter(lambda: own_end.recv(1000), b"")).decode(errors="replace")
+    first, _, problem = text.partition(wire.ISOLATED.decode())
+    return first or {"none": "", "": "the first fork ended before it could be looked at"}.get(problem, problem)
 
 
 class _Fork(NamedTuple):
@@ -174,7 +174,7 @@ class Forks:
                 self._namespaces.before_fork()
             elif user:
                 folder = isolate.own_folder(user)
-            with _undisturbed():  # by its end, before it is known
+            with _hold_child_signals():  # by its end, before it is known
                 child = isolate.fork(group)
                 if child == 0:
                     self._be_one(channel, user, folder, then)
@@ -201,7 +201,7 @@ class Forks:
                     os.write(fork.ending, wire.STATUS.pack(status))
                 os.close(fork.ending)
             if fork.folder != "/tmp":
-                with _undisturbed():  # by the end of what it starts itself
+                with _hold_child_signals():  # by the end of what it starts itself
                     isolate.end_user(fork.user, fork.folder)
 
     def _be_one(
@@ -241,7 +241,7 @@ class Forks:
 
 
 @contextlib.contextmanager
-def _undisturbed() -> Iterator[None]:
+def _hold_child_signals() -> Iterator[None]:
     """No child's end is told before this is over."""
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
     try:

@@ -24,12 +24,14 @@ def of_notebook(notebook: str) -> list[Key]:
 
     modules = active_course().key_modules(notebook)
     keys = [value for module in modules for value in vars(module).values() if isinstance(value, Key)]
-    found = {key.exercise.name: key for key in keys}
-    listed = active_course().exercises_of(notebook)
-    missing = [exercise.name for exercise in listed if exercise.name not in found]
-    if missing or len(keys) != len(listed):
-        raise KeyProblem(f"{notebook}: every exercise needs exactly one key; missing: {', '.join(missing) or 'none'}")
-    return [found[exercise.name] for exercise in listed]
+    keys_by_name = {key.exercise.name: key for key in keys}
+    exercises = active_course().exercises_of(notebook)
+    missing_names = [exercise.name for exercise in exercises if exercise.name not in keys_by_name]
+    if missing_names or len(keys) != len(exercises):
+        raise KeyProblem(
+            f"{notebook}: every exercise needs exactly one key; missing: {', '.join(missing_names) or 'none'}"
+        )
+    return [keys_by_name[exercise.name] for exercise in exercises]
 
 
 def find(exercise: str) -> Key:

@@ -111,10 +111,10 @@ class Key:
         """
         base = self._find(of) if of else self.plain
         if base is None:
-            what = f"{_name(of)}, which is not kept above it" if of else "the base, and there is none"
-            raise KeyProblem(f"{self.exercise.name}: {name} is a slip of {what}")
+            description = f"{_name(of)}, which is not kept above it" if of else "the base, and there is none"
+            raise KeyProblem(f"{self.exercise.name}: {name} is a slip of {description}")
         try:
-            source = derived(base.source, replace)
+            source = derive_source(base.source, replace)
         except ValueError as error:
             raise KeyProblem(f"{self.exercise.name}: {name} can't be made of {base.name}: {error}") from None
         self.typed(kind, name, message, source, self._mistake(form_of) if form_of else "")
@@ -147,7 +147,9 @@ class Key:
         return [answer for answer in self.answers if answer.kind == "mistake"]
 
     def _find(self, answer: Callable[..., Any] | str) -> Answer | None:
-        return next((kept for kept in self.answers if kept.answer is answer or kept.name == answer), None)
+        return next(
+            (candidate for candidate in self.answers if candidate.answer is answer or candidate.name == answer), None
+        )
 
     def _mistake(self, mistake: Callable[..., Any] | str) -> str:
         """The name of a mistake that is kept already."""
@@ -176,7 +178,7 @@ class Key:
 
     def _answer(self, kind: str, message: str, answer: Any, form_of: str = "") -> Answer:
         name: str = answer.__name__
-        source = as_typed(inspect.getsource(answer), name, self.exercise.name)
+        source = typed_source(inspect.getsource(answer), name, self.exercise.name)
         return Answer(self.exercise.name, name, kind, message, answer, source, form_of)
 
     def _keep(self, answer: Answer) -> None:
@@ -194,14 +196,14 @@ def question(exercise: Exercise, right: str, wrong: dict[str, str]) -> Key:
     """The key of a multiple-choice question: the right letter, and for every other letter why it is wrong."""
     key = Key(exercise)
     key.value("truth", "truth", "", right)
-    for name, typed in (("letter", right), ("lower_case", right.lower()), ("with_spaces", f" {right} ")):
-        key.value("right", name, name.replace("_", " "), typed)
+    for name, text in (("letter", right), ("lower_case", right.lower()), ("with_spaces", f" {right} ")):
+        key.value("right", name, name.replace("_", " "), text)
     for letter, message in wrong.items():
         key.value("mistake", f"option_{letter}", message, letter)
     return key
 
 
-def derived(source: str, replace: dict[str, str]) -> str:
+def derive_source(source: str, replace: dict[str, str]) -> str:
     """A source with other text in some places, all replaced at once.
 
     Raises:
@@ -221,18 +223,18 @@ def derived(source: str, replace: dict[str, str]) -> str:
 def _place(source: str, old: str) -> tuple[int, int]:
     """Where the only occurrence of a text begins and ends."""
     first, *others = old.removesuffix("…").split("\n")
-    found = []
+    places = []
     start = source.find(first) if first else -1
     while start >= 0:
         margin = "\n" + _indentation(source[source.rfind("\n", 0, start) + 1 :])
-        whole = margin.join([first, *others])
-        if source.startswith(whole, start):
-            end = start + len(whole)
-            found.append((start, source.find("\n", end) if old.endswith("…") else end))
+        passage = margin.join([first, *others])
+        if source.startswith(passage, start):
+            end = start + len(passage)
+            places.append((start, source.find("\n", end) if old.endswith("…") else end))
         start = source.find(first, start + 1)
-    if len(found) != 1:
-        raise ValueError(f"{old!r} occurs in it {len(found)} times instead of once")
-    return found[0]
+    if len(places) != 1:
+        raise ValueError(f"{old!r} occurs in it {len(places)} times instead of once")
+    return places[0]
 
 
 def _indentation(line: str) -> str:
@@ -243,7 +245,7 @@ def _name(answer: Callable[..., Any] | str) -> str:
     return answer if isinstance(answer, str) else answer.__name__
 
 
-def as_typed(source: str, name: str, exercise: str) -> str:
+def typed_source(source: str, name: str, exercise: str) -> str:
     """The source of a kept answer as a student would type it: without its decorators, under the exercise's name."""
     source = textwrap.dedent(source)
     node = ast.parse(source).body[0]

@@ -52,7 +52,7 @@ def by_rank() -> list[Lms]:
     return sorted(SYSTEMS.values(), key=lambda one: (one.rank, one.title))
 
 
-def numbered() -> list[Lms]:
+def systems_with_numbers() -> list[Lms]:
     """Those whose own number of a student is on the roster, in the order of its columns."""
     return sorted((one for one in by_rank() if one.number), key=lambda one: one.number)
 
@@ -75,28 +75,30 @@ def read(archive: Archive, zone: tzinfo | None = None) -> Export:
         if entries is None:
             break
         tops = {entry.name.split("/")[0] for entry in entries}
-        fitting = {
+        match_counts = {
             name: len({entry.name.split("/")[0] for entry in entries if one.fits(entry.name)})
             for name, one in SYSTEMS.items()
         }
-        system = max(fitting, key=lambda name: fitting[name])
-        if 2 * fitting[system] >= len(tops) and entries:
-            found, unknown = SYSTEMS[system].hand_ins(entries, zone)
-            return Export(system, tuple(found), tuple(unknown))
+        system = max(match_counts, key=lambda name: match_counts[name])
+        if 2 * match_counts[system] >= len(tops) and entries:
+            hand_ins, unknown = SYSTEMS[system].hand_ins(entries, zone)
+            return Export(system, tuple(hand_ins), tuple(unknown))
     *first, last = (one.title for one in SYSTEMS.values())
     titles = f"{', '.join(first)} or {last}"
-    held = f"{len(archive.entries):,} files" if archive.entries else "nothing that can be read"
-    refused = f"; refused: {archive.refused[0][0]} ({archive.refused[0][1]})" if archive.refused else ""
+    contents = f"{len(archive.entries):,} files" if archive.entries else "nothing that can be read"
+    refusal = f"; refused: {archive.refusals[0][0]} ({archive.refusals[0][1]})" if archive.refusals else ""
     advice = "if the LMS is in another language, set it to English and download it again"
-    raise UserError(f"{archive.name} has {held} and is not an export of {titles}{refused}; {advice}")
+    raise UserError(f"{archive.name} has {contents} and is not an export of {titles}{refusal}; {advice}")
 
 
 def _below(entries: Sequence[ArchiveEntry], depth: int) -> list[ArchiveEntry] | None:
     """The entries with their names below so many outer folders, in which D2L writes a date; None where they have not all the same."""
-    parts = [entry.name.split("/") for entry in entries]
-    if any(len(found) <= depth or found[:depth] != parts[0][:depth] for found in parts):
+    paths = [entry.name.split("/") for entry in entries]
+    if any(len(path) <= depth or path[:depth] != paths[0][:depth] for path in paths):
         return None
     return [
-        replace(entry, name="/".join(found[depth:]), owners=entry.owners[depth:], changed=entry.changed[depth:])
-        for entry, found in zip(entries, parts, strict=True)
+        replace(
+            entry, name="/".join(path[depth:]), owners=entry.owners[depth:], change_times=entry.change_times[depth:]
+        )
+        for entry, path in zip(entries, paths, strict=True)
     ]

@@ -56,8 +56,8 @@ class Refused(Exception):
 class ArchiveEntry:
     """A file, or an empty folder, of an export. name: its path in it, "/" between folders.
 
-    owners, changed: of each part of that path, as the file system has them: the account's number, and when its inode changed last, in seconds since 1970. A
-    zip has neither.
+    owners, change_times: of each part of that path, as the file system has them: the account's number, and when its inode changed last, in seconds since 1970.
+    A zip has neither.
     """
 
     name: str
@@ -65,7 +65,7 @@ class ArchiveEntry:
     get: Callable[[], bytes] = field(repr=False, compare=False)
     is_folder: bool = False
     owners: tuple[int, ...] = ()
-    changed: tuple[float, ...] = ()
+    change_times: tuple[float, ...] = ()
 
     def read(self) -> bytes:
         """The bytes. Raises Refused: in what way they can't be had."""
@@ -74,11 +74,11 @@ class ArchiveEntry:
 
 @dataclass
 class Archive:
-    """What can be read of an export. refused: each entry that can't, with the reason."""
+    """What can be read of an export. refusals: each entry that can't, with the reason."""
 
     name: str
     entries: list[ArchiveEntry] = field(default_factory=list)
-    refused: list[tuple[str, str]] = field(default_factory=list)
+    refusals: list[tuple[str, str]] = field(default_factory=list)
     digest: str = ""  # SHA-256 of a zip; none of a folder
     file: BinaryIO | None = None
 
@@ -90,7 +90,7 @@ class Archive:
             self.file.close()
 
     def refuse(self, name: str, reason: str) -> None:
-        self.refused.append((in_a_line(name, 200), reason))
+        self.refusals.append((in_a_line(name, 200), reason))
 
 
 def open_archive(source: Path) -> Archive:
@@ -107,15 +107,15 @@ def open_archive(source: Path) -> Archive:
         file = source.open("rb")
     except OSError as error:
         raise UserError(f"{source} can't be read: {error.strerror}") from None
-    found = Archive(source.name, file=file)
+    archive = Archive(source.name, file=file)
     try:
-        _zip(file, os.path.getsize(source), OF_AN_EXPORT, found)
+        _zip(file, os.path.getsize(source), OF_AN_EXPORT, archive)
     except Refused as reason:
         file.close()
         raise UserError(f"{source} is not a zip that can be read: {reason}") from None
     file.seek(0)
-    found.digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return found
+    archive.digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return archive
 
 
 def inside(entry: ArchiveEntry) -> Archive:
@@ -125,46 +125,46 @@ def inside(entry: ArchiveEntry) -> Archive:
         Refused: it can't be read.
     """
     data = entry.read()
-    found = Archive(entry.name)
-    _zip(io.BytesIO(data), len(data), OF_A_STUDENT, found)
-    return found
+    archive = Archive(entry.name)
+    _zip(io.BytesIO(data), len(data), OF_A_STUDENT, archive)
+    return archive
 
 
-def _zip(file: BinaryIO, size: int, bounds: Bounds, found: Archive) -> None:
+def _zip(file: BinaryIO, size: int, bounds: Bounds, archive: Archive) -> None:
     if _contents(file, size) > bounds.contents:
         raise Refused("its table of contents is too large")
     try:
-        opened = zipfile.ZipFile(file)
+        zip_file = zipfile.ZipFile(file)
     except ODD as error:
         raise Refused(_reason(error)) from None
-    listed = [(_decoded(info), info) for info in opened.infolist()]
-    if len(listed) > bounds.entries:
-        raise Refused(f"it has {len(listed):,} entries, and at most {bounds.entries:,} are read")
+    members = [(_decode_name(info), info) for info in zip_file.infolist()]
+    if len(members) > bounds.entries:
+        raise Refused(f"it has {len(members):,} entries, and at most {bounds.entries:,} are read")
     names: dict[str, list[zipfile.ZipInfo]] = {}
-    for name, info in listed:
+    for name, info in members:
         names.setdefault(name, []).append(info)
-    left = bounds.total + 20 * size
+    budget = bounds.total + 20 * size
     for name, infos in names.items():
         if _is_junk(name):
             continue
         info = infos[0]
-        trouble = _misnamed(name) or _unreadable(info, bounds)
+        trouble = _check_name(name) or _check_member(info, bounds)
         if len({(other.CRC, other.file_size) for other in infos}) > 1:
             trouble = f"{len(infos)} different files have this name"
-        elif not trouble and info.file_size > left:
+        elif not trouble and info.file_size > budget:
             trouble = f"in all, it unpacks to more than {bounds.total / MIB:,.0f} MiB"
         if trouble:
-            found.refuse(name, trouble)
+            archive.refuse(name, trouble)
             continue
-        left -= info.file_size
-        found.entries.append(_entry(name, info, opened))
-    found.entries = _without_full_folders(found.entries)
+        budget -= info.file_size
+        archive.entries.append(_entry(name, info, zip_file))
+    archive.entries = _without_full_folders(archive.entries)
 
 
-def _entry(name: str, info: zipfile.ZipInfo, opened: zipfile.ZipFile) -> ArchiveEntry:
+def _entry(name: str, info: zipfile.ZipInfo, zip_file: zipfile.ZipFile) -> ArchiveEntry:
     def get() -> bytes:
         try:
-            with opened.open(info) as file:
+            with zip_file.open(info) as file:
                 data = file.read(info.file_size + 1)
         except ODD as error:
             raise Refused(_reason(error)) from None
@@ -193,7 +193,7 @@ def _contents(file: BinaryIO, size: int) -> int:
     return int(contents)
 
 
-def _decoded(info: zipfile.ZipInfo) -> str:
+def _decode_name(info: zipfile.ZipInfo) -> str:
     """An entry's name. Without the flag for UTF-8, zipfile takes it for code page 437, although most programs write UTF-8."""
     name = info.orig_filename
     if not info.flag_bits & 0x800 and not name.isascii():
@@ -207,7 +207,7 @@ def _is_junk(name: str) -> bool:
     return not JUNK.isdisjoint(parts) or any(part.startswith("._") for part in parts) or not name.strip("/")
 
 
-def _misnamed(name: str) -> str:
+def _check_name(name: str) -> str:
     """What is wrong with a name, if anything is."""
     if len(name) > LONGEST_NAME:
         return "its name is too long"
@@ -222,7 +222,7 @@ def _misnamed(name: str) -> str:
     return ""
 
 
-def _unreadable(info: zipfile.ZipInfo, bounds: Bounds) -> str:
+def _check_member(info: zipfile.ZipInfo, bounds: Bounds) -> str:
     if stat.S_ISLNK(info.external_attr >> 16):
         return "a symbolic link"
     if info.flag_bits & 0x1:
@@ -254,43 +254,45 @@ def _slashes(name: str) -> Iterator[int]:
 
 
 def _folder(top: Path) -> Archive:
-    found = Archive(top.resolve().name)
+    archive = Archive(top.resolve().name)
     states: dict[Path, States] = {top: ((), ())}
     for place, folders, files in os.walk(top):
         folders[:] = sorted(name for name in folders if not _is_junk(name))
         here = Path(place)
         for name in list(folders):
             if (here / name).is_symlink():
-                found.refuse(_below(top, here / name), "a symbolic link")
+                archive.refuse(_below(top, here / name), "a symbolic link")
                 folders.remove(name)
             else:
                 states[here / name] = _with(states[here], (here / name).lstat())
-        kept = sorted(name for name in files if not _is_junk(name))
-        if not kept and not folders and here != top:
-            found.entries.append(ArchiveEntry(_below(top, here), 0, lambda: b"", True, *states[here]))
-        for name in kept:
-            _add_file(found, top, here / name, states[here])
-        if len(found.entries) > OF_AN_EXPORT.entries:
+        file_names = sorted(name for name in files if not _is_junk(name))
+        if not file_names and not folders and here != top:
+            archive.entries.append(ArchiveEntry(_below(top, here), 0, lambda: b"", True, *states[here]))
+        for name in file_names:
+            _add_file(archive, top, here / name, states[here])
+        if len(archive.entries) > OF_AN_EXPORT.entries:
             raise UserError(f"{top} has more than {OF_AN_EXPORT.entries:,} files: is it an export?")
-    return found
+    return archive
 
 
 def _with(above: States, state: os.stat_result) -> States:
     return (*above[0], state.st_uid), (*above[1], state.st_ctime)
 
 
-def _add_file(found: Archive, top: Path, path: Path, above: States) -> None:
+def _add_file(archive: Archive, top: Path, path: Path, above: States) -> None:
     name = _below(top, path)
     most = OF_AN_EXPORT.entry
     state = path.lstat()
     if not stat.S_ISREG(state.st_mode):
-        found.refuse(name, "a symbolic link" if stat.S_ISLNK(state.st_mode) else "not a regular file")
+        archive.refuse(name, "a symbolic link" if stat.S_ISLNK(state.st_mode) else "not a regular file")
     elif "\\" in name:
-        found.refuse(name, "a backslash in its name")
+        archive.refuse(name, "a backslash in its name")
     elif state.st_size > most:
-        found.refuse(name, f"too large: {state.st_size / MIB:,.0f} MiB, at most {most / MIB:,.0f}")
+        archive.refuse(name, f"too large: {state.st_size / MIB:,.0f} MiB, at most {most / MIB:,.0f}")
     else:
-        found.entries.append(ArchiveEntry(name, state.st_size, lambda: _bytes(path, most), False, *_with(above, state)))
+        archive.entries.append(
+            ArchiveEntry(name, state.st_size, lambda: _bytes(path, most), False, *_with(above, state))
+        )
 
 
 def _bytes(path: Path, most: int) -> bytes:
@@ -310,12 +312,12 @@ def _below(top: Path, path: Path) -> str:
 def zip_files(files: Mapping[str, bytes], programs: tuple[str, ...] = ()) -> bytes:
     """A zip that is the same for the same files."""
     data = io.BytesIO()
-    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as opened:
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as zip_file:
         for name, content in files.items():
             info = zipfile.ZipInfo(name)
             info.external_attr = (0o755 if name in programs else 0o644) << 16
             info.compress_type = zipfile.ZIP_DEFLATED
-            opened.writestr(info, content)
+            zip_file.writestr(info, content)
     return data.getvalue()
 
 

@@ -87,9 +87,11 @@ class Lms(Protocol):
         """Give back where there is no sheet: a file's bytes, or None where all is in place. Raises UserError: nothing can go back."""
         raise UserError(f"{self.title} takes nothing back")
 
-    def with_times(self, found: Sequence[HandIn], sheets: Sequence[Sheet], zone: tzinfo | None) -> tuple[HandIn, ...]:
+    def with_times(
+        self, hand_ins: Sequence[HandIn], sheets: Sequence[Sheet], zone: tzinfo | None
+    ) -> tuple[HandIn, ...]:
         """These hand-ins with the times that are on sheets."""
-        return tuple(found)
+        return tuple(hand_ins)
 
     def unread_time(self, sheet: Sheet) -> str:
         """A time on one of its lists that can't be read; "" where all can be."""

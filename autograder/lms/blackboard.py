@@ -30,7 +30,7 @@ AVAILABILITY = ("Last Access", "Availability", "Letzter Zugriff", "Verfügbarkei
 COLUMN = re.compile(r"(?P<title>.+?) \[[^\]]*?(?P<points>\d+(?:[.,]\d+)?)[^\]]*\](?: ?\|\d+)?")
 
 
-def _said(entry: ArchiveEntry, head: str) -> tuple[str, str] | None:
+def _read_identity(entry: ArchiveEntry, head: str) -> tuple[str, str] | None:
     """The username and name in the text beside an attempt; None where it says nothing that goes with the file's name."""
     try:
         match = WHO.search(entry.read()[:10_000].decode("utf-8-sig", errors="replace"))
@@ -41,9 +41,9 @@ def _said(entry: ArchiveEntry, head: str) -> tuple[str, str] | None:
     return None
 
 
-def _before_usernames(heads: set[str], said: Sequence[tuple[tuple[str, str], tuple[str, str] | None]]) -> str:
+def _before_usernames(heads: set[str], identities: Sequence[tuple[tuple[str, str], tuple[str, str] | None]]) -> str:
     """What all heads begin with, the assignment: as Blackboard's texts have it, else the shortest that each could have. "" where they have not all the same."""
-    stems = {head.removesuffix(f"_{who[0]}") for (head, _), who in said if who} or {
+    stems = {head.removesuffix(f"_{who[0]}") for (head, _), who in identities if who} or {
         head.rpartition("_")[0] for head in heads
     }
     stem = min(stems, key=len, default="")
@@ -66,31 +66,35 @@ class Blackboard(Lms):
         return "/" not in path and bool(ATTEMPT.fullmatch(normalize_name(path)))
 
     def hand_ins(self, entries: Sequence[ArchiveEntry], zone: tzinfo | None) -> tuple[list[HandIn], list[str]]:
-        matched = [
+        matches = [
             (entry, None if entry.is_folder else ATTEMPT.fullmatch(normalize_name(entry.name))) for entry in entries
         ]
-        unknown = [entry.name for entry, match in matched if not match]
-        known = [(entry, match) for entry, match in matched if match]
-        said = {  # by the head and time of an attempt: who it is, in Blackboard's own words
-            (match["head"], match["when"]): _said(entry, match["head"]) for entry, match in known if match["about"]
+        unknown = [entry.name for entry, match in matches if not match]
+        attempts = [(entry, match) for entry, match in matches if match]
+        identities = {  # by the head and time of an attempt: who it is, in Blackboard's own words
+            (match["head"], match["when"]): _read_identity(entry, match["head"])
+            for entry, match in attempts
+            if match["about"]
         }
-        with_files = {(match["head"], match["when"]) for _, match in known if match["file"]}
-        stem = _before_usernames({match["head"] for _, match in known}, [one for one in said.items() if one[1]])
-        found = []
-        for entry, match in known:
+        with_files = {(match["head"], match["when"]) for _, match in attempts if match["file"]}
+        stem = _before_usernames(
+            {match["head"] for _, match in attempts}, [one for one in identities.items() if one[1]]
+        )
+        hand_ins = []
+        for entry, match in attempts:
             place = match["head"], match["when"]
             if match["about"] and place in with_files:
                 continue
-            username, name = said.get(place) or (match["head"].removeprefix(f"{stem}_") if stem else "", "")
+            username, name = identities.get(place) or (match["head"].removeprefix(f"{stem}_") if stem else "", "")
             # Where Blackboard's texts are missing, a second head and time in a name may as well be the true ones.
-            if not username or (place not in said and AGAIN.search(f"_{match['file']}")):
+            if not username or (place not in identities and AGAIN.search(f"_{match['file']}")):
                 unknown.append(entry.name)
                 continue
             try:
                 at = utc(datetime.strptime(match["when"], "%Y-%m-%d-%H-%M-%S"), zone)
             except ValueError:
                 at = None
-            found.append(
+            hand_ins.append(
                 HandIn(
                     NAME,
                     username,
@@ -104,7 +108,7 @@ class Blackboard(Lms):
                     remark="" if at else f"its time, {match['when']}, can't be read",
                 )
             )
-        return found, unknown
+        return hand_ins, unknown
 
     def people(self, sheet: Sheet) -> list[Person] | None:
         """Who is in a grade centre's sheet; None where it is not Blackboard's."""

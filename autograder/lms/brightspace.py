@@ -64,7 +64,7 @@ class Brightspace(Lms):
         return top == INDEX or bool(FOLDER.fullmatch(top) or FLAT.fullmatch(top))
 
     def hand_ins(self, entries: Sequence[ArchiveEntry], zone: tzinfo | None) -> tuple[list[HandIn], list[str]]:
-        found, unknown = [], []
+        hand_ins, unknown = [], []
         for entry in entries:
             top, _, below = normalize_name(entry.name).partition("/")
             if top == INDEX:
@@ -83,7 +83,7 @@ class Brightspace(Lms):
             # In a student's name, or in a file's, a second time may stand.
             doubtful_time = f"{' and '.join(times)} may be its time" if len(times) > 1 else ""
             at = None if doubtful_time else _moment(match)
-            found.append(
+            hand_ins.append(
                 HandIn(
                     NAME,
                     match["person"],
@@ -99,7 +99,7 @@ class Brightspace(Lms):
                     back={"folder": folder},
                 )
             )
-        return found, unknown
+        return hand_ins, unknown
 
     def people(self, sheet: Sheet) -> list[Person] | None:
         """Who is in exported grades; None where they are not Brightspace's. The numbers of the download are not in them."""
@@ -108,8 +108,8 @@ class Brightspace(Lms):
         if org is None and (username is None or sheet.column(*END) is None):
             return None
         ids = ({"sis_id": bare(r[org]), "username": bare(r[username]), "email": r[email]} for r in sheet.rows)
-        found = (Person(one, row[first], row[last]) for one, row in zip(ids, sheet.rows, strict=True))
-        return [person for person in found if person.ids]
+        people = (Person(one, row[first], row[last]) for one, row in zip(ids, sheet.rows, strict=True))
+        return [person for person in people if person.ids]
 
     def grade_sheet(self, sheet: Sheet, column: str = "") -> GradeSheet:
         """The keys, one item's points, and the mark at the end of each row. D2L offers to create an item whose name it does not know.

@@ -50,36 +50,36 @@ def _readings(entry: ArchiveEntry) -> list[HandIn]:
     path = normalize_name(entry.name)
     if match := ANONYMOUS.fullmatch(path):
         return [_hand_in(entry, f"anon_{match['user']}", "", bool(match["late"]), match)]
-    found = []
+    readings = []
     for place in (place for place, letter in enumerate(path) if letter == "_"):
         match = UPLOAD.match(path, place)
         if match and match.end() == len(path):
             name = path[:place]
             late = name.endswith("_LATE")
-            found.append(_hand_in(entry, match["user"], name.removesuffix("_LATE") if late else name, late, match))
-    return found
+            readings.append(_hand_in(entry, match["user"], name.removesuffix("_LATE") if late else name, late, match))
+    return readings
 
 
 def _hand_in(entry: ArchiveEntry, user: str, name: str, late: bool, match: re.Match[str]) -> HandIn:
-    typed = match["typed"] or ""
+    online_entry = match["typed"] or ""
     return HandIn(
         NAME,
         user,
         (Person({NAME: user}, name=name),),
         name or user,
         entry.name,
-        typed or match["file"],
+        online_entry or match["file"],
         entry.read,
         late=late,
-        remark=WHAT.get(typed, ""),
+        remark=WHAT.get(online_entry, ""),
         is_likely=min(len(user), len(match["attachment"] or "")) > 2,  # Canvas's numbers are long
         back={"attachment": match["attachment"] or ""},
     )
 
 
 def _is_gradebook(sheet: Sheet) -> bool:
-    named = sheet.column(*STUDENT) == 0 or (sheet.column(*LAST) == 0 and sheet.column(*FIRST) == 1)
-    return named and sheet.column(*ID) in (1, 2) and sheet.column(*SECTION) is not None
+    has_names = sheet.column(*STUDENT) == 0 or (sheet.column(*LAST) == 0 and sheet.column(*FIRST) == 1)
+    return has_names and sheet.column(*ID) in (1, 2) and sheet.column(*SECTION) is not None
 
 
 def _check_ids(sheet: Sheet) -> None:
@@ -115,29 +115,29 @@ class Canvas(Lms):
 
     def hand_ins(self, entries: Sequence[ArchiveEntry], zone: tzinfo | None) -> tuple[list[HandIn], list[str]]:
         """What was handed in, and the entries that are not understood. Canvas exports no times, but says what is late."""
-        found, unknown = [], []
+        hand_ins, unknown = [], []
         for entry in entries:
             readings = [] if entry.is_folder else _readings(entry)
             if readings:
-                found.append(replace(readings[0], readings=tuple(readings[1:])))
+                hand_ins.append(replace(readings[0], readings=tuple(readings[1:])))
             else:
                 unknown.append(entry.name)
-        return found, unknown
+        return hand_ins, unknown
 
     def people(self, sheet: Sheet) -> list[Person] | None:
         """Who is in a gradebook; None where it is not one of Canvas's."""
         if not _is_gradebook(sheet):
             return None
         _check_ids(sheet)
-        found = []
+        people = []
         for row in sheet.rows:
             if not row[sheet.column(*ID)]:
                 continue
             sis, login = row[sheet.column(*SIS)], row[sheet.column(*LOGIN)]
             last, _, first = row[sheet.column(*STUDENT)].partition(", ")
             first, last = row[sheet.column(*FIRST)] or first, row[sheet.column(*LAST)] or last
-            found.append(Person({NAME: row[sheet.column(*ID)], "sis_id": sis, "username": login}, first, last))
-        return found
+            people.append(Person({NAME: row[sheet.column(*ID)], "sis_id": sis, "username": login}, first, last))
+        return people
 
     def grade_sheet(self, sheet: Sheet, column: str = "") -> GradeSheet:
         """The gradebook's columns about students with one assignment's: an unknown title would make a new assignment, and points change Canvas's.
@@ -175,5 +175,5 @@ class Canvas(Lms):
 
     def is_named(self, hand_in: HandIn, student: Student) -> bool:
         """Canvas writes the sortable name ("Doe, Jane") before a file's name."""
-        written = re.sub(r"\W", "", re.sub(r"_(\d+)_", r"\1", normalize_name(student.sortable)))
-        return written.casefold() == hand_in.name.casefold()
+        sortable_name = re.sub(r"\W", "", re.sub(r"_(\d+)_", r"\1", normalize_name(student.sortable)))
+        return sortable_name.casefold() == hand_in.name.casefold()

@@ -35,7 +35,7 @@ SECRET_AS_WRITTEN = re.compile(r"[0-9A-Za-z]{1,256}")
 def _of_folder(top: str, entries: Sequence[ArchiveEntry]) -> list[HandIn]:
     match = INBOUND.fullmatch(top)
     assert match
-    user, named = match["user"], parse_time(match["when"])
+    user, name_time = match["user"], parse_time(match["when"])
     nbgraders = [entry for entry in entries if normalize_name(entry.name) in (f"{top}/{TIMESTAMP}", f"{top}/{SECRET}")]
     files = [entry for entry in entries if entry not in nbgraders]
     secret = next((_secret(entry) for entry in nbgraders if entry.name.endswith(SECRET)), "")
@@ -43,15 +43,15 @@ def _of_folder(top: str, entries: Sequence[ArchiveEntry]) -> list[HandIn]:
     accounts = {uid: _account(uid) for entry in entries for uid in entry.owners}
     others = [name for uid, name in sorted(accounts.items()) if uid not in (0, os.geteuid()) and name != user]
     is_owned = user in accounts.values()
-    changed = max((at for entry in entries for at in entry.changed), default=None) if is_owned else None
-    written = datetime.fromtimestamp(changed, UTC) if changed else None
-    at, doubtful_time = named, ""
-    if named is None or is_in_future(named):
-        at = written
-        trouble = "is in the future" if named else "can't be read"
+    last_change = max((at for entry in entries for at in entry.change_times), default=None) if is_owned else None
+    change_time = datetime.fromtimestamp(last_change, UTC) if last_change else None
+    at, doubtful_time = name_time, ""
+    if name_time is None or is_in_future(name_time):
+        at = change_time
+        trouble = "is in the future" if name_time else "can't be read"
         doubtful_time = f"its time, {match['when']}, {trouble}"
-    elif written and written > named:
-        at = written
+    elif change_time and change_time > name_time:
+        at = change_time
     doubt = ""
     if others:
         doubt = f"its folder or a file in it belongs to {' and '.join(others)}, and not to {user}: write whose it is"
@@ -69,7 +69,7 @@ def _of_folder(top: str, entries: Sequence[ArchiveEntry]) -> list[HandIn]:
             assignment=match["assignment"],
             doubt=doubt,
             doubtful_time=doubtful_time,
-            claimed=named if named and written and written - named > WHILE_SUBMITTING else None,
+            name_time=name_time if name_time and change_time and change_time - name_time > WHILE_SUBMITTING else None,
             is_owned=is_owned,
             back={"secret": secret},
         )
@@ -86,7 +86,7 @@ def _account(uid: int) -> str:
 
 def _secret(entry: ArchiveEntry) -> str:
     try:
-        return _as_written(entry.read())
+        return _parse_secret(entry.read())
     except Refused:
         return ""
 
@@ -94,12 +94,12 @@ def _secret(entry: ArchiveEntry) -> str:
 def secret(folder: Path) -> str:
     """The secret in a submission's folder; "" where there is none."""
     try:
-        return _as_written(untrusted_files.read(folder / SECRET, 300))
+        return _parse_secret(untrusted_files.read(folder / SECRET, 300))
     except OSError:
         return ""
 
 
-def _as_written(data: bytes) -> str:
+def _parse_secret(data: bytes) -> str:
     text = data[:300].decode("ascii", errors="replace").strip()
     return text if SECRET_AS_WRITTEN.fullmatch(text) else ""
 
@@ -129,16 +129,16 @@ class Exchange(Lms):
 
     def release(self, work: GradeExport) -> None:
         """Put beside each feedback page what nbgrader's release_feedback reads: when it was handed in, and the secret by which its student finds it."""
-        excluded = []
+        exclusions = []
         for page in sorted(work.class_folder.feedback.glob(f"*/{work.assignment}/{work.assignment}.html")):
             student = page.parent.parent.name
             if work.is_unread(student):
-                excluded.append(student)
+                exclusions.append(student)
             elif trouble := work.prepare_release(student):
-                excluded.append(student)
+                exclusions.append(student)
                 work.leave(student, "", f"left out: {trouble}")
             else:
                 work.add(student, "ready")
                 page.chmod(0o644)  # nbgrader copies the mode too; the folder keeps others out
-        but = f" --CourseDirectory.student_id_exclude={','.join(excluded)}" if excluded else ""
-        work.done.notes.append(f"now: nbgrader release_feedback {work.assignment} --course NAME{but}")
+        but = f" --CourseDirectory.student_id_exclude={','.join(exclusions)}" if exclusions else ""
+        work.report.notes.append(f"now: nbgrader release_feedback {work.assignment} --course NAME{but}")

@@ -45,26 +45,26 @@ def _metadata(entry: ArchiveEntry) -> dict[str, dict[str, Any]]:
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             if depth > DEPTH:
                 raise UserError(f"{METADATA} can't be read: it is nested too deeply")
-        found = yaml.load(text, Loader=loader)
+        metadata = yaml.load(text, Loader=loader)
     except (Refused, yaml.YAMLError, ValueError, RecursionError, TypeError) as error:
         raise UserError(f"{METADATA} can't be read: {' '.join(str(error).split())[:120]}") from None
-    if not isinstance(found, dict):
+    if not isinstance(metadata, dict):
         raise UserError(f"{METADATA} can't be read: it should have a submission on each line")
-    return {str(name): about for name, about in found.items() if isinstance(about, dict)}
+    return {str(name): about for name, about in metadata.items() if isinstance(about, dict)}
 
 
 def _submitters(about: dict[str, Any] | None) -> tuple[Person, ...]:
     """The people of a submission who have an id or an e-mail address."""
-    listed = about.get(":submitters") if about else None
-    found = []
-    for one in listed if isinstance(listed, list) else ():
+    submitters = about.get(":submitters") if about else None
+    people = []
+    for one in submitters if isinstance(submitters, list) else ():
         if isinstance(one, dict):
             ids = {"sis_id": _text(one.get(":sid")), "email": _text(one.get(":email"))}
             ids = {name: text for name, text in ids.items() if text}
             if not ids:
                 return ()
-            found.append(Person(ids, name=_text(one.get(":name"))))
-    return tuple(found)
+            people.append(Person(ids, name=_text(one.get(":name"))))
+    return tuple(people)
 
 
 def _text(value: object) -> str:
@@ -99,9 +99,9 @@ def _results(score: float, marks: Iterable[Score], page: str) -> dict[str, Any]:
 
 
 def _test(mark: Score) -> dict[str, object]:
-    shown = {"name": mark.name, "score": round(mark.score, 6), "max_score": mark.max_score}
-    said = mark.comment or ("not read yet" if mark.waits else "")
-    return shown | {"output": said, "output_format": "text", "visibility": "after_published"}
+    test = {"name": mark.name, "score": round(mark.score, 6), "max_score": mark.max_score}
+    output = mark.comment or ("not read yet" if mark.waits else "")
+    return test | {"output": output, "output_format": "text", "visibility": "after_published"}
 
 
 def _scores(results: Mapping[str, Any]) -> object:
@@ -126,20 +126,20 @@ class Gradescope(Lms):
             raise UserError(
                 f"{METADATA} is missing from this export of Gradescope, so nothing says whose each submission is"
             )
-        listed = _metadata(about)
-        found, unknown = [], []
+        metadata = _metadata(about)
+        hand_ins, unknown = [], []
         for entry in entries:
             if entry is about:
                 continue
             top, _, below = normalize_name(entry.name).partition("/")
             match = SUBMISSION.fullmatch(top)
-            people = _submitters(listed.get(top)) if match else ()
+            people = _submitters(metadata.get(top)) if match else ()
             if not match or not people:
                 unknown.append(entry.name)
                 continue
-            at = parse_time(str(listed[top].get(":created_at", "")))
+            at = parse_time(str(metadata[top].get(":created_at", "")))
             names = ", ".join(person.name for person in people)
-            found.append(
+            hand_ins.append(
                 HandIn(
                     NAME,
                     "+".join(sorted(_token(person) for person in people)),
@@ -155,7 +155,7 @@ class Gradescope(Lms):
                     back={"submission": match["number"]},
                 )
             )
-        return found, unknown
+        return hand_ins, unknown
 
     def people(self, sheet: Sheet) -> list[Person] | None:
         """Who is on a roster or among exported grades; None where it is not Gradescope's."""
@@ -163,29 +163,29 @@ class Gradescope(Lms):
         first, last, name = sheet.column(*FIRST), sheet.column(*LAST), sheet.column(*FULL_NAME)
         if sheet.column("SID") is None or email is None or (name is None and (first is None or last is None)):
             return None
-        found = []
+        people = []
         for row in sheet.rows:
             ids = {"sis_id": row[sid], "email": row[email]}
             if any(ids.values()) and row[sheet.column(*ROLE)].strip().casefold() in ("", "student"):
                 whole = "" if row[first] or row[last] else row[name]
-                found.append(Person(ids, row[first], row[last], whole))
-        return found
+                people.append(Person(ids, row[first], row[last], whole))
+        return people
 
     def release(self, work: GradeExport) -> bytes:
         """An autograder's zip that gives each submission its results."""
-        found: dict[str, tuple[dict[str, Any], str]] = {}
+        results_by_place: dict[str, tuple[dict[str, Any], str]] = {}
         for student, record, page in work.to_send():
             points, place = work.score(student), f"results/{record.back['submission']}.json"
             if points is None:
                 work.leave(student, "", "left out: there is no score for this student")
                 continue
             results = _results(points, work.marks[student].values(), page.read_text(encoding="utf-8"))
-            before, whose = found.setdefault(place, (results, student))
+            before, owner = results_by_place.setdefault(place, (results, student))
             if _scores(before) != _scores(results):
-                work.leave(student, "", f"left out: handed in together with {whose}, who has different points")
+                work.leave(student, "", f"left out: handed in together with {owner}, who has different points")
                 continue
             work.add(student, f"{points:g}")
-        work.done.notes.append("upload it as this assignment's autograder, then choose “Regrade All Submissions”")
-        files = {place: json.dumps(results).encode() for place, (results, _) in found.items()}
+        work.report.notes.append("upload it as this assignment's autograder, then choose “Regrade All Submissions”")
+        files = {place: json.dumps(results).encode() for place, (results, _) in results_by_place.items()}
         programs = {"setup.sh": SETUP.encode(), "run_autograder": RUN.encode()}
         return zip_files(programs | files, programs=tuple(programs))

@@ -76,25 +76,26 @@ def _times(sheet: Sheet, zone: tzinfo | None) -> dict[tuple[str, str], datetime]
 
     zone: of whoever downloaded it, as their profile in Moodle says; this computer's where it is None.
     """
-    first, last, whole, submitted = (sheet.column(*titles) for titles in (FIRST, LAST, FULL_NAME, SUBMITTED))
-    if sheet.column(*IDENTIFIER) != 0 or submitted is None:
+    first, last, whole, submission_time = (sheet.column(*titles) for titles in (FIRST, LAST, FULL_NAME, SUBMITTED))
+    if sheet.column(*IDENTIFIER) != 0 or submission_time is None:
         return {}
-    read = (
-        (participant(row[0]), row[whole] or f"{row[first]} {row[last]}", _when(row[submitted])) for row in sheet.rows
+    times = (
+        (participant(row[0]), row[whole] or f"{row[first]} {row[last]}", _when(row[submission_time]))
+        for row in sheet.rows
     )
-    known = ((number, name, utc(when, zone)) for number, name, when in read if when)
-    return {(number, name): when for number, name, when in known if number and when}
+    utc_times = ((number, name, utc(when, zone)) for number, name, when in times if when)
+    return {(number, name): when for number, name, when in utc_times if number and when}
 
 
 def _when(cell: str) -> datetime | None:
     """The time in `Wednesday, 13 March 2024, 10:15 AM` or `Mittwoch, 13. März 2024, 10:15`; None where there is none."""
-    found = WHEN.fullmatch(cell.strip())
-    month = month_of(found["month"]) if found else 0
-    if not found or not month:
+    match = WHEN.fullmatch(cell.strip())
+    month = month_of(match["month"]) if match else 0
+    if not match or not month:
         return None
-    hour = int(found["hour"]) % 12 + 12 * (found["half"] == "PM") if found["half"] else int(found["hour"])
+    hour = int(match["hour"]) % 12 + 12 * (match["half"] == "PM") if match["half"] else int(match["hour"])
     try:
-        return datetime(int(found["year"]), month, int(found["day"]), hour, int(found["minute"]))
+        return datetime(int(match["year"]), month, int(match["day"]), hour, int(match["minute"]))
     except ValueError:
         return None
 
@@ -105,13 +106,13 @@ def participant(cell: str) -> str:
     return match[1] if match else ""
 
 
-def _as_saved(sheet: Sheet) -> str:
+def _advise_upload(sheet: Sheet) -> str:
     """What to choose in Moodle for a worksheet that a spreadsheet program has saved in another way; "" where it is as Moodle wrote it."""
     separator = {";": "the separator “;”", "\t": "the separator “Tab”"}.get(sheet.delimiter, "")
     names = {"utf-16-le": "UTF-16LE", "utf-16-be": "UTF-16BE", "latin-1": "WINDOWS-1252"}
     encoding = f"the encoding {names[sheet.encoding]}" if sheet.encoding in names else ""
-    chosen = " and ".join(one for one in (separator, encoding) if one)
-    return f" This sheet was saved by another program: choose {chosen} when you upload it." if chosen else ""
+    choices = " and ".join(one for one in (separator, encoding) if one)
+    return f" This sheet was saved by another program: choose {choices} when you upload it." if choices else ""
 
 
 def _is_blank(row: SheetRow) -> bool:
@@ -133,7 +134,7 @@ class Moodle(Lms):
 
     def hand_ins(self, entries: Sequence[ArchiveEntry], zone: tzinfo | None) -> tuple[list[HandIn], list[str]]:
         """What was handed in, and the entries that are not understood. Times stand on the worksheet alone; see with_times."""
-        found, unknown = [], []
+        hand_ins, unknown = [], []
         for entry in entries:
             top, _, below = normalize_name(entry.name).partition("/")
             if below or entry.is_folder:
@@ -145,8 +146,8 @@ class Moodle(Lms):
             if not match:
                 unknown.append(entry.name)
                 continue
-            number, name, typed = match["number"] or "", match["name"], match["plugin"] == "onlinetext"
-            found.append(
+            number, name, is_online_text = match["number"] or "", match["name"], match["plugin"] == "onlinetext"
+            hand_ins.append(
                 HandIn(
                     NAME,
                     number or f"group {name}",
@@ -156,10 +157,10 @@ class Moodle(Lms):
                     file,
                     entry.read,
                     group="" if number else name,
-                    remark="text typed online" if typed else "",
+                    remark="text typed online" if is_online_text else "",
                 )
             )
-        return found, unknown
+        return hand_ins, unknown
 
     def people(self, sheet: Sheet) -> list[Person] | None:
         """Who is on a grading worksheet, or on a list of participants; None where it is neither."""
@@ -167,7 +168,7 @@ class Moodle(Lms):
         first, last, email = sheet.column(*FIRST), sheet.column(*LAST), sheet.column(*EMAIL)
         if not worksheet and (first is None or last is None or email is None):
             return _in_any_language(sheet)
-        found = []
+        people = []
         for row in sheet.rows:
             if _is_blank(row):
                 continue
@@ -180,16 +181,16 @@ class Moodle(Lms):
                 ids[NAME] = participant(row[0])
             groups = tuple(part.strip() for part in re.split(r"[,;]", row[sheet.column(*GROUPS)]) if part.strip())
             whole = "" if row[first] or row[last] else row[sheet.column(*FULL_NAME)]
-            found.append(Person(ids, row[first], row[last], whole, groups))
-        return found
+            people.append(Person(ids, row[first], row[last], whole, groups))
+        return people
 
     def grade_sheet(self, sheet: Sheet, column: str = "") -> GradeSheet:
         """The worksheet, which is given back as it is, with other grades. column: the title of the grades, where it is in another language."""
         if sheet.column(*SCALE) is not None:
             raise UserError(f"{sheet.name}: this assignment is graded on a scale, which takes no points")
         grade = sheet.column(column) if column else sheet.column(*GRADE)
-        numbered = [participant(row[0]) for row in sheet.rows if not _is_blank(row)]
-        if grade is None or not numbered or not all(numbered):
+        numbers = [participant(row[0]) for row in sheet.rows if not _is_blank(row)]
+        if grade is None or not numbers or not all(numbers):
             raise UserError(
                 f"{sheet.name} is not a grading worksheet in English or German: its columns are {sheet.titles}. "
                 "Say which one takes the grades with --column, or set Moodle to English and download it again"
@@ -198,9 +199,9 @@ class Moodle(Lms):
             raise UserError(
                 f"{sheet.name} has no column {GRADED[0]!r}, and without it Moodle does not take the sheet back"
             )
-        maximum, changeable, graded = sheet.column(*MAXIMUM), sheet.column(*CHANGEABLE), sheet.column(*GRADED)
-        filled = [row for row in sheet.rows if not _is_blank(row)]
-        people_of = {row.place: person for row, person in zip(filled, self.people(sheet) or (), strict=False)}
+        maximum, changeable, grade_time = sheet.column(*MAXIMUM), sheet.column(*CHANGEABLE), sheet.column(*GRADED)
+        student_rows = [row for row in sheet.rows if not _is_blank(row)]
+        people_of = {row.place: person for row, person in zip(student_rows, self.people(sheet) or (), strict=False)}
         return GradeSheet(
             sheet,
             grade,
@@ -208,10 +209,10 @@ class Moodle(Lms):
             maximum=lambda row: row[maximum],
             nobody=_is_blank,
             locked=lambda row: row[changeable].strip().casefold() in NOT_CHANGEABLE,
-            graded=lambda row: "" if row[graded].strip() in ("", "-") else row[graded].strip(),
+            grade_time=lambda row: "" if row[grade_time].strip() in ("", "-") else row[grade_time].strip(),
             over="Moodle ignores it",
             advice="Moodle skips students who were graded there after this sheet was downloaded and, if its dates are not in English, "
-            f"all who were graded before. So tick “Update records that have been modified more recently”.{_as_saved(sheet)}",
+            f"all who were graded before. So tick “Update records that have been modified more recently”.{_advise_upload(sheet)}",
         )
 
     def page_name(self, page: FeedbackPage) -> tuple[str, str]:
@@ -225,27 +226,36 @@ class Moodle(Lms):
         name = (record.name if is_own and not record.members else page.name) or page.student
         return f"{name.replace('_', ' ')}_{number}_assignsubmission_file/{page.assignment}.html", trouble
 
-    def with_times(self, found: Sequence[HandIn], sheets: Sequence[Sheet], zone: tzinfo | None) -> tuple[HandIn, ...]:
+    def with_times(
+        self, hand_ins: Sequence[HandIn], sheets: Sequence[Sheet], zone: tzinfo | None
+    ) -> tuple[HandIn, ...]:
         """A team's number may be a participant's too, so the name has to be there, behind a group's or alone."""
-        known: dict[tuple[str, str], datetime] = {}
+        times: dict[tuple[str, str], datetime] = {}
         for sheet in sheets:
-            known |= _times(sheet, zone)
-        named: dict[str, list[tuple[set[str], datetime]]] = {}
-        for (number, name), when in known.items():
-            named.setdefault(number, []).append((words(name), when))
+            times |= _times(sheet, zone)
+        times_by_number: dict[str, list[tuple[set[str], datetime]]] = {}
+        for (number, name), when in times.items():
+            times_by_number.setdefault(number, []).append((words(name), when))
         return tuple(
             replace(
-                one, at=next((at for name, at in named.get(one.who, ()) if name and name <= words(one.name)), one.at)
+                one,
+                at=next(
+                    (at for name, at in times_by_number.get(one.who, ()) if name and name <= words(one.name)), one.at
+                ),
             )
-            for one in found
+            for one in hand_ins
         )
 
     def unread_time(self, sheet: Sheet) -> str:
         """Of a worksheet in another language it is not known which column has the times."""
-        submitted = sheet.column(*SUBMITTED)
-        if sheet.column(*IDENTIFIER) == 0 and submitted is not None:
+        submission_time = sheet.column(*SUBMITTED)
+        if sheet.column(*IDENTIFIER) == 0 and submission_time is not None:
             return next(
-                (cell for row in sheet.rows if (cell := row[submitted].strip()) not in ("", "-") and not _when(cell)),
+                (
+                    cell
+                    for row in sheet.rows
+                    if (cell := row[submission_time].strip()) not in ("", "-") and not _when(cell)
+                ),
                 "",
             )
         return sheet.titles if _in_any_language(sheet) else ""
@@ -254,7 +264,7 @@ class Moodle(Lms):
         """A participant, by this assignment's number and, as a group's number looks the same, the name; or a team, by the name of a group that a list has."""
         members = roster.members(hand_in.name)
         student = roster.find(hand_in.people[0].ids) if hand_in.people else None
-        shown = in_a_line(repr(hand_in.name), 100)
+        name_text = in_a_line(repr(hand_in.name), 100)
         if student and (is_blind or words(student.name) <= words(hand_in.name)):
             return [student], ""
         if members and not student:
@@ -262,10 +272,10 @@ class Moodle(Lms):
         if student:
             return (
                 [],
-                f"number {hand_in.who} is {student.name}'s, but Moodle calls this {shown}: if it is a team's, write the ids of its members",
+                f"number {hand_in.who} is {student.name}'s, but Moodle calls this {name_text}: if it is a team's, write the ids of its members",
             )
         if not hand_in.people:
-            return [], f"a team without a number, {shown}: write the ids of its members"
+            return [], f"a team without a number, {name_text}: write the ids of its members"
         return (
             [],
             f"number {hand_in.who} is on no worksheet: give this assignment's worksheet with --roster, or write whose it is",

@@ -31,7 +31,7 @@ class Person:
         object.__setattr__(self, "ids", {key: text for key, text in self.ids.items() if text})
 
     @property
-    def shown(self) -> str:
+    def full_name(self) -> str:
         return self.name or " ".join(part for part in (self.first, self.last) if part)
 
 
@@ -43,7 +43,7 @@ class HandIn:
     does not say who they are. name: as shown. entry: the file's name in the archive. file: its name as the student had it; "" where only a folder is
     there. attempt: what tells this person's hand-ins apart. at: when, in UTC. back: what else the way back needs.
 
-    doubt: why a person has to say whose it is. doubtful_time: why a person has to look at its time. claimed: the time that its name says, where
+    doubt: why a person has to say whose it is. doubtful_time: why a person has to look at its time. name_time: the time that its name says, where
     the file system knows of a later one. is_owned: whether the owners of its files confirm whose it is, where the system is one that has owners. readings:
     the same file by other readings of its name, where students can write into what the system puts before it. is_likely: whether, without a roster, this
     reading may be right.
@@ -64,7 +64,7 @@ class HandIn:
     remark: str = ""
     doubt: str = ""
     doubtful_time: str = ""
-    claimed: datetime | None = None
+    name_time: datetime | None = None
     is_owned: bool = True
     readings: tuple[HandIn, ...] = field(default=(), repr=False)
     is_likely: bool = True
@@ -88,9 +88,9 @@ def utc(local_time: datetime, zone: tzinfo | None) -> datetime | None:
 
 def month_of(word: str) -> int:
     """The number of a month in English or German, of which at least three letters are there; 0 where it is none."""
-    wanted = word.casefold()
-    found = (n for n, names in enumerate(MONTHS, 1) if any(name.startswith(wanted) for name in names.split()))
-    return next(found, 0) if len(wanted) > 2 else 0
+    prefix = word.casefold()
+    matches = (n for n, names in enumerate(MONTHS, 1) if any(name.startswith(prefix) for name in names.split()))
+    return next(matches, 0) if len(prefix) > 2 else 0
 
 
 def is_in_future(at: datetime) -> bool:
@@ -100,12 +100,12 @@ def is_in_future(at: datetime) -> bool:
 
 def parse_time(text: str) -> datetime | None:
     """A time with its zone, `2026-10-01 10:00:00.000000 UTC` or in ISO 8601, in UTC; None where it is none. Without a zone it is UTC."""
-    found = MOMENT.fullmatch(re.sub(r"(\.\d{6})\d+", r"\1", text.strip()))
-    if not found:
+    match = MOMENT.fullmatch(re.sub(r"(\.\d{6})\d+", r"\1", text.strip()))
+    if not match:
         return None
     try:
-        zone = datetime.strptime((found[2] or "Z").replace("UTC", "Z"), "%z").tzinfo
-        return utc(datetime.fromisoformat(found[1]), zone)
+        zone = datetime.strptime((match[2] or "Z").replace("UTC", "Z"), "%z").tzinfo
+        return utc(datetime.fromisoformat(match[1]), zone)
     except ValueError:
         return None
 
@@ -119,4 +119,4 @@ def letters(text: str) -> str:
 
 def words(text: str) -> set[str]:
     """The words of a name, as they are compared."""
-    return {found for part in re.split(r"[\W_]+", unicodedata.normalize("NFC", text)) if (found := letters(part))}
+    return {word for part in re.split(r"[\W_]+", unicodedata.normalize("NFC", text)) if (word := letters(part))}

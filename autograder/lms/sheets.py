@@ -104,12 +104,12 @@ class Sheet:
             values: list[str] = []
             start = place
             while True:
-                found = cell.match(text, place)
-                assert found  # an empty cell matches too
-                raw.append(found[0])
-                quoted = found["quoted"]
-                values.append(found["plain"] if quoted is None else quoted.replace('""', '"') + found["rest"])
-                place = found.end()
+                match = cell.match(text, place)
+                assert match  # an empty cell matches too
+                raw.append(match[0])
+                quoted_text = match["quoted"]
+                values.append(match["plain"] if quoted_text is None else quoted_text.replace('""', '"') + match["rest"])
+                place = match.end()
                 if not text.startswith(self.delimiter, place):
                     break
                 place += 1
@@ -132,31 +132,31 @@ class Sheet:
 
     def column(self, *titles: str) -> int | None:
         """The place of the first column that has one of these titles, whatever its case; None where there is none."""
-        wanted = {_plain(title) for title in titles}
-        return next((place for place, title in enumerate(self.header) if _plain(title) in wanted), None)
+        plain_titles = {_plain(title) for title in titles}
+        return next((place for place, title in enumerate(self.header) if _plain(title) in plain_titles), None)
 
     def put(self, row: SheetRow, column: int, text: str) -> None:
         """Write a cell; quoted, where the one that stood there was, or the whole header is, or it has to be."""
         cells = self.raw[row.place + 1]
-        for missing in (cells, row):
-            missing.extend([""] * (column + 1 - len(missing)))
+        for line in (cells, row):
+            line.extend([""] * (column + 1 - len(line)))
         special = any(letter in text for letter in f'{self.delimiter}"\r\n')
         everywhere = all(title.startswith('"') for title in self.raw[0])
-        quoted = special or everywhere or cells[column].startswith('"')
-        cells[column] = '"' + text.replace('"', '""') + '"' if quoted else text
+        needs_quotes = special or everywhere or cells[column].startswith('"')
+        cells[column] = '"' + text.replace('"', '""') + '"' if needs_quotes else text
         row[column] = text
 
-    def written(self, keep: Sequence[int] | None = None, titles: Mapping[int, str] | None = None) -> bytes:
+    def to_bytes(self, keep: Sequence[int] | None = None, titles: Mapping[int, str] | None = None) -> bytes:
         """The file's bytes. keep: only these columns. titles: new ones, by column."""
         lines = []
         for number, (cells, end) in enumerate(zip(self.raw, self.ends, strict=True)):
-            shown = list(cells)
+            line_cells = list(cells)
             if number == 0:
                 for place, title in (titles or {}).items():
-                    shown[place] = f'"{title}"' if cells[place].startswith('"') else title
+                    line_cells[place] = f'"{title}"' if cells[place].startswith('"') else title
             if keep is not None:
-                shown = [shown[place] if place < len(shown) else "" for place in keep]
-            lines.append(self.delimiter.join(shown) + end)
+                line_cells = [line_cells[place] if place < len(line_cells) else "" for place in keep]
+            lines.append(self.delimiter.join(line_cells) + end)
         return self.bom + (self.lead + "".join(lines)).encode(self.encoding)
 
 
@@ -176,11 +176,11 @@ def table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(titles)
-    writer.writerows([guarded(cell) for cell in row] for row in rows)
+    writer.writerows([guard(cell) for cell in row] for row in rows)
     return codecs.BOM_UTF8 + text.getvalue().encode("utf-8", errors="replace")
 
 
-def guarded(text: str) -> str:
+def guard(text: str) -> str:
     """A text that no spreadsheet takes for a formula: with a ' before it, where it would be."""
     return f"'{text}" if FORMULA.match(text) else text
 
@@ -197,10 +197,10 @@ def number(text: str) -> float | None:
 
 def like(score: float, most: str, others: Iterable[str] = ()) -> str:
     """A score as the sheet writes numbers: with the decimals and the mark of the maximum's cell, else of the others; never rounded to fewer than two."""
-    shown = [found for text in (most, *others) if (found := NUMBER.fullmatch(text.strip()))]
-    mark = next((found["mark"] for found in shown if found["mark"]), ".")
-    first = shown[:1] if NUMBER.fullmatch(most.strip()) else shown
-    decimals = max((len(found["decimals"] or "") for found in first), default=0)
+    matches = [match for text in (most, *others) if (match := NUMBER.fullmatch(text.strip()))]
+    mark = next((match["mark"] for match in matches if match["mark"]), ".")
+    first = matches[:1] if NUMBER.fullmatch(most.strip()) else matches
+    decimals = max((len(match["decimals"] or "") for match in first), default=0)
     text = str(Decimal(str(score + 0.0)).quantize(Decimal(1).scaleb(-max(2, decimals)), ROUND_HALF_UP))
     while text[-1] == "0" and len(text.partition(".")[2]) > decimals:
         text = text[:-1]
@@ -212,7 +212,7 @@ class GradeSheet:
     """What a system's sheet means, and how it is given back.
 
     column: the one that takes the grades. ids: of a row, by the roster's columns. maximum: of a row, as written. nobody: whether a row is about no student.
-    locked: whether the LMS takes no grade for a row; lock: why. graded: of a row, when the LMS was given a grade before, in its own words.
+    locked: whether the LMS takes no grade for a row; lock: why. grade_time: of a row, when the LMS was given a grade before, in its own words.
     keep: the columns that are given back; None: all. title: the column's, where it is another one on the way back.
     over: what becomes of a score above the maximum. advice: for whoever uploads it.
     """
@@ -224,40 +224,40 @@ class GradeSheet:
     nobody: Callable[[SheetRow], bool] = lambda row: False
     locked: Callable[[SheetRow], bool] = lambda row: False
     lock: str = "is locked"
-    graded: Callable[[SheetRow], str] = lambda row: ""
+    grade_time: Callable[[SheetRow], str] = lambda row: ""
     keep: tuple[int, ...] | None = None
     title: str = ""
     over: str = ""
     advice: str = ""
 
-    def written(self) -> bytes:
+    def to_bytes(self) -> bytes:
         """The file for the LMS."""
-        return self.sheet.written(self.keep, {self.column: self.title} if self.title else None)
+        return self.sheet.to_bytes(self.keep, {self.column: self.title} if self.title else None)
 
 
-def choose_column(sheet: Sheet, candidates: Sequence[int], asked: str, short: Callable[[str], Sequence[str]]) -> int:
+def choose_column(sheet: Sheet, candidates: Sequence[int], column: str, short: Callable[[str], Sequence[str]]) -> int:
     """The column for the grades: the one that was asked for, or the only one there is.
 
-    asked: its title, one of its `short` names, or how it alone begins.
+    column: its title, one of its `short` names, or how it alone begins.
 
     Raises:
         UserError: none or several could be meant.
     """
-    if asked:
-        exact = [place for place, title in enumerate(sheet.header) if _plain(title) == _plain(asked)]
-        wanted = _plain(asked.strip("()"))
-        found = exact or [
+    if column:
+        exact = [place for place, title in enumerate(sheet.header) if _plain(title) == _plain(column)]
+        short_name = _plain(column.strip("()"))
+        places = exact or [
             place
             for place in candidates
-            if wanted in {_plain(part.strip("()| ")) for part in short(sheet.header[place])}
+            if short_name in {_plain(part.strip("()| ")) for part in short(sheet.header[place])}
         ]
-        found = found or [place for place in candidates if _plain(sheet.header[place]).startswith(_plain(asked))]
+        places = places or [place for place in candidates if _plain(sheet.header[place]).startswith(_plain(column))]
     else:
-        found = list(candidates)
-    if len(found) == 1:
-        return found[0]
-    listed = in_a_line("; ".join(sheet.header[place] for place in candidates) or "none", 600)
+        places = list(candidates)
+    if len(places) == 1:
+        return places[0]
+    titles = in_a_line("; ".join(sheet.header[place] for place in candidates) or "none", 600)
     what = f"{len(candidates)} columns for grades"
-    if asked:
-        what = f"{len(found) or 'no'} columns for grades that begin with {in_a_line(asked, 100)!r}"
-    raise UserError(f"{sheet.name} has {what}: say which one with --column. There are: {listed}")
+    if column:
+        what = f"{len(places) or 'no'} columns for grades that begin with {in_a_line(column, 100)!r}"
+    raise UserError(f"{sheet.name} has {what}: say which one with --column. There are: {titles}")

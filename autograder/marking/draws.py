@@ -79,17 +79,17 @@ def entries(file: Path) -> dict[str, dict[str, Any]]:
         "without its secret earlier grades can't be repeated. `autograder grade` restores it if the gradebook has it"
     )
     try:
-        kept = json.loads(file.read_text(encoding="utf-8"))
+        records = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         raise BrokenSecrets(f"{file} can't be read; {without}") from None
-    if not isinstance(kept, dict) or not all(_is_entry(entry) for entry in kept.values()):
+    if not isinstance(records, dict) or not all(_is_entry(entry) for entry in records.values()):
         raise BrokenSecrets(f"{file} is not what grading wrote there; {without}")
-    return kept
+    return records
 
 
-def write(file: Path, kept: dict[str, dict[str, Any]]) -> None:
+def write(file: Path, records: dict[str, dict[str, Any]]) -> None:
     """Write the file with these entries."""
-    write_private(file, json.dumps(kept, indent=1))
+    write_private(file, json.dumps(records, indent=1))
 
 
 def ensure_hidden_seeds(assignment: str, file: Path) -> Seeds:
@@ -98,8 +98,8 @@ def ensure_hidden_seeds(assignment: str, file: Path) -> Seeds:
     Raises:
         UserError: the file is broken, or the matrix holds on no draws.
     """
-    kept = entries(file)
-    entry = kept.get(assignment, {})
+    records = entries(file)
+    entry = records.get(assignment, {})
     secret = bytes.fromhex(entry["secret"]) if "secret" in entry else secrets.token_bytes(32)
     attempts: dict[str, int] = dict(entry.get("attempts", {}))
     version = key_version(assignment)
@@ -108,7 +108,7 @@ def ensure_hidden_seeds(assignment: str, file: Path) -> Seeds:
 
         for key in keys.of_notebook(assignment):
             attempts[key.exercise.name] = _holding_attempt(key, secret, attempts.get(key.exercise.name, 0))
-        write(file, kept | {assignment: {"secret": secret.hex(), "attempts": attempts, "holds_for": version}})
+        write(file, records | {assignment: {"secret": secret.hex(), "attempts": attempts, "holds_for": version}})
     return {
         exercise.name: hidden_seeds(exercise, secret, attempts[exercise.name])
         for exercise in outline.of_notebook(assignment)
@@ -142,8 +142,8 @@ def for_recheck(name: str) -> tuple[int, ...]:
 
 def class_here() -> Path | None:
     """The folder of the class in which this process works, as under `nbgrader autograde`, if it has hidden draws."""
-    here = Path.cwd()
-    return next((folder for folder in (here, *here.parents) if (folder / FILE).is_file()), None)
+    cwd = Path.cwd()
+    return next((folder for folder in (cwd, *cwd.parents) if (folder / FILE).is_file()), None)
 
 
 def _is_entry(entry: object) -> bool:

@@ -30,7 +30,7 @@ def stub(*arguments: object, **options: object) -> object:
     raise NotImplementedError
 
 
-def untouched(key: Key) -> Answer:
+def stub_answer(key: Key) -> Answer:
     """The exercise as it is handed out."""
     is_value = not callable(key.the_truth.answer)
     return Answer(key.exercise.name, "stub", "stub", "", ... if is_value else stub, "")
@@ -39,11 +39,11 @@ def untouched(key: Key) -> Answer:
 def rows(key: Key, draws: dict[str, Seeds], solution: Answer | None = None) -> list[MatrixRow]:
     """The rows of one exercise, on each of the named sets of draws. `solution` is the solution notebook's answer."""
     extra = [solution] if solution else []
-    kept = [untouched(key), *extra, *reference.all_answers(key)]
+    answers = [stub_answer(key), *extra, *reference.all_answers(key)]
     return [
         MatrixRow(answer, label, verdict, problem(answer, verdict))
         for label, seeds in draws.items()
-        for answer in kept
+        for answer in answers
         for verdict in [reference.verdict_of(key, answer.answer, seeds)]
     ]
 
@@ -70,11 +70,13 @@ def verdicts(key: Key, seeds: Seeds) -> list[tuple[Answer, Verdict]]:
     """
     marking, mistakes = reference.compute_reference(key, seeds)
     reference.cache_reference(key.exercise.name, seeds, marking)
-    others = [untouched(key), *key.rights]
-    seen = [reference.observe(key.exercise, answer.answer, seeds) for answer in others]
-    given = reference.inputs(key.exercise, seeds)
-    pairs = zip([*others, *key.mistakes], [*seen, *mistakes], strict=True)
-    return [(answer, compare(key.exercise, marking, observed, given)) for answer, observed in pairs]
+    others = [stub_answer(key), *key.rights]
+    observations = [reference.observe(key.exercise, answer.answer, seeds) for answer in others]
+    inputs = reference.inputs(key.exercise, seeds)
+    pairs = zip([*others, *key.mistakes], [*observations, *mistakes], strict=True)
+    return [
+        (answer, compare(key.exercise, marking, answer_observations, inputs)) for answer, answer_observations in pairs
+    ]
 
 
 def holds(key: Key, seeds: Seeds) -> bool:

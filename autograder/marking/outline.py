@@ -47,13 +47,13 @@ class Outline:
 @cache
 def of_notebook(notebook: str) -> Sequence[Outline]:
     """The exercises of a notebook, in its order."""
-    written = _read_file().get(notebook, {})
-    if written.get("version") != version(notebook):
+    record = _read_file().get(notebook, {})
+    if record.get("version") != version(notebook):
         return tuple(map(_of, active_course().exercises_of(notebook)))
-    return tuple(_from_json(entry) for entry in written["exercises"])
+    return tuple(_from_json(entry) for entry in record["exercises"])
 
 
-def understood(notebook: str, name: str) -> str:
+def understanding(notebook: str, name: str) -> str:
     """What a student who earned an exercise has understood; nothing where the notebook has it no more."""
     return next((exercise.understood for exercise in of_notebook(notebook) if exercise.name == name), "")
 
@@ -82,17 +82,17 @@ def built_from(notebook: str) -> str:
 
 def write(notebook: str, answers: str) -> bool:
     """Write what is known of a notebook, if that is not there already. Returns whether it was not. `answers`: what `made` shall return."""
-    listed = [asdict(_of(one)) for one in active_course().exercises_of(notebook)]
-    read = {"version": version(notebook), "answers": answers, "exercises": listed}
-    kept = _read_file()
-    if json.loads(json.dumps(read)) == kept.get(notebook):
+    exercises = [asdict(_of(one)) for one in active_course().exercises_of(notebook)]
+    entry = {"version": version(notebook), "answers": answers, "exercises": exercises}
+    entries = _read_file()
+    if json.loads(json.dumps(entry)) == entries.get(notebook):
         return False
-    kept = {
-        name: read if name == notebook else kept[name]
+    entries = {
+        name: entry if name == notebook else entries[name]
         for name in active_course().notebooks
-        if name in {notebook, *kept}
+        if name in {notebook, *entries}
     }
-    replace(file(), json.dumps(kept, indent=1, ensure_ascii=False) + "\n", mode=0o644)
+    replace(file(), json.dumps(entries, indent=1, ensure_ascii=False) + "\n", mode=0o644)
     _read_file.cache_clear()
     of_notebook.cache_clear()
     return True

@@ -21,8 +21,8 @@ def panel_for(assignment: str, verdict: Verdict) -> panel.Panel:
 
     What the code printed is left out too: it was called with hidden inputs, and could have printed them.
     """
-    told = redact(verdict)
-    if told.outcome is Outcome.NOT_ATTEMPTED:
-        mark, word = panel.MARKS[told.outcome]
-        return panel.message(f"{mark} {told.exercise}: {word}", NOT_ATTEMPTED)
-    return panel.of_verdict(told, outline.understood(assignment, told.exercise))
+    redacted_verdict = redact(verdict)
+    if redacted_verdict.outcome is Outcome.NOT_ATTEMPTED:
+        mark, word = panel.MARKS[redacted_verdict.outcome]
+        return panel.message(f"{mark} {redacted_verdict.exercise}: {word}", NOT_ATTEMPTED)
+    return panel.of_verdict(redacted_verdict, outline.understanding(assignment, redacted_verdict.exercise))

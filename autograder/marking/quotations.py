@@ -24,10 +24,10 @@ from ffnlab.observation.exercise import COMMON_NAMES
 from ffnlab.phrases import LINE, QUOTATION, TYPE
 from ffnlab.registry import active_course
 
-LOOKED_THROUGH = 64 * 1024  # characters of a submission's code: who hands in more words can choose among more
+MAX_CODE = 64 * 1024  # characters of a submission's code: who hands in more words can choose among more
 LONGEST = 200  # characters of a text that is compared with our own sentences
 WITHHELD = "…"
-KNOWN = {
+KNOWN_NAMES = {
     *dir(builtins),
     *dir(torch),
     *dir(torch.nn),
@@ -42,7 +42,7 @@ KNOWN = {
 } | {*COMMON_NAMES.values()}
 EMPTY_LINES = re.compile(r"\A(?:[^\S\n]*\n)+")
 SIZES = re.compile(r"\[?(?:\d{1,2}|[a-z])?(?:, (?:\d{1,2}|[a-z]))?\]?(?: values?)?|[(), 01]{1,40}")
-NUMBERED = re.compile(r"line (\d{1,6}): (.+)", re.DOTALL)
+LINE_WITH_NUMBER = re.compile(r"line (\d{1,6}): (.+)", re.DOTALL)
 
 
 def strip_unquoted(verdict: Verdict, sources: Sequence[str]) -> Verdict:
@@ -50,30 +50,32 @@ def strip_unquoted(verdict: Verdict, sources: Sequence[str]) -> Verdict:
 
     sources: the student's code, cell by cell, that of the exercise first.
     """
-    cells, left = list[str](), LOOKED_THROUGH
+    cells, room = list[str](), MAX_CODE
     for source in sources:
-        cells.append(EMPTY_LINES.sub("", source)[:left])  # IPython counts lines behind them
-        left -= len(cells[-1])
+        cells.append(EMPTY_LINES.sub("", source)[:room])  # IPython counts lines behind them
+        room -= len(cells[-1])
 
-    def shown(aspect: AspectVerdict) -> AspectVerdict:
-        return replace(aspect, told=QUOTATION.sub(lambda found: _shown(found[2], found[1], cells), aspect.told))
+    def strip_aspect(aspect: AspectVerdict) -> AspectVerdict:
+        return replace(
+            aspect, told=QUOTATION.sub(lambda match: _filter_quotation(match[2], match[1], cells), aspect.told)
+        )
 
-    return replace(verdict, aspects=tuple(map(shown, verdict.aspects)))
+    return replace(verdict, aspects=tuple(map(strip_aspect, verdict.aspects)))
 
 
-def _shown(text: str, kind: str, cells: Sequence[str]) -> str:
+def _filter_quotation(text: str, kind: str, cells: Sequence[str]) -> str:
     if kind == TYPE:
         return text if _is_type(text, cells) else WITHHELD
     if kind == LINE:
-        found = NUMBERED.fullmatch(text)
-        return text if found and any(_stands_in_line(int(found[1]), found[2], cell) for cell in cells) else WITHHELD
+        match = LINE_WITH_NUMBER.fullmatch(text)
+        return text if match and any(_stands_in_line(int(match[1]), match[2], cell) for cell in cells) else WITHHELD
     return text if _is_literal(text, cells) else _of_a_probe(text, cells)
 
 
 def _is_type(text: str, cells: Sequence[str]) -> bool:
     names = text.split(".")
     return len(names) <= 2 and all(
-        name in KNOWN or any(re.search(rf"^\s*class {re.escape(name)}\b", cell, re.MULTILINE) for cell in cells)
+        name in KNOWN_NAMES or any(re.search(rf"^\s*class {re.escape(name)}\b", cell, re.MULTILINE) for cell in cells)
         for name in names
     )
 
@@ -94,22 +96,22 @@ def _of_a_probe(text: str, cells: Sequence[str], depth: int = 0) -> str:
         return text
     if depth == DEEPEST or len(text) > LONGEST:
         return WITHHELD
-    found = [form.fullmatch(text.rstrip("…")) for form, parts in _forms() if all(part in text for part in parts)]
-    filled = [_filled(one, [_hole(hole, cells, depth) for hole in one.groups()]) for one in found if one]
-    return max(filled, key=lambda one: (-one.count(WITHHELD), len(one)), default=WITHHELD)
+    matches = [form.fullmatch(text.rstrip("…")) for form, parts in _forms() if all(part in text for part in parts)]
+    candidates = [_fill_form(one, [_hole(hole, cells, depth) for hole in one.groups()]) for one in matches if one]
+    return max(candidates, key=lambda one: (-one.count(WITHHELD), len(one)), default=WITHHELD)
 
 
 def _hole(text: str, cells: Sequence[str], depth: int) -> str:
     return text if not text or _is_literal(text.strip("'"), cells) else _of_a_probe(text, cells, depth + 1)
 
 
-def _filled(found: re.Match[str], fillings: Sequence[str]) -> str:
+def _fill_form(match: re.Match[str], fillings: Sequence[str]) -> str:
     """What a form has matched, with other things in its holes."""
     text, end = "", 0
     for index, filling in enumerate(fillings, start=1):
-        text += found.string[end : found.start(index)] + filling
-        end = found.end(index)
-    return text + found.string[end:]
+        text += match.string[end : match.start(index)] + filling
+        end = match.end(index)
+    return text + match.string[end:]
 
 
 DEEPEST = 3  # a hole may hold a sentence with holes
@@ -119,17 +121,17 @@ MOST_HOLES = 4  # a sentence with more takes too long to compare
 @cache
 def _forms() -> list[tuple[re.Pattern[str], list[str]]]:
     """The sentences with holes in our probes; of those with several clauses also the first."""
-    found = []
+    forms = []
     for node in _nodes():
         if isinstance(node, ast.JoinedStr):
             parts = [str(one.value) if isinstance(one, ast.Constant) else None for one in node.values]
             for some in (parts, _first_clause(parts)):
                 words = [part for part in some if part]
                 if some.count(None) <= MOST_HOLES and sum(map(str.isalpha, "".join(words))) >= 8:
-                    found.append(
+                    forms.append(
                         (re.compile("".join("(.*?)" if part is None else re.escape(part) for part in some)), words)
                     )
-    return found
+    return forms
 
 
 def _first_clause(parts: list[str | None]) -> list[str | None]:

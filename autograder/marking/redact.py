@@ -26,24 +26,24 @@ NUMBER = re.compile(r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?(?:[eE][+-]?\d+)?")
 def redact(verdict: Verdict) -> Verdict:
     """The verdict as a student may read it: numbers have two digits, where a value could be read off them, and words that nobody has looked up are left out."""
 
-    def shown(aspect: AspectVerdict) -> AspectVerdict:
-        told = QUOTATION.sub("…", aspect.told or aspect.seen)
-        return replace(aspect, seen=round_numbers(clean(told)), told="")
+    def redact_aspect(aspect: AspectVerdict) -> AspectVerdict:
+        text = QUOTATION.sub("…", aspect.told or aspect.seen)
+        return replace(aspect, seen=round_numbers(clean(text)), told="")
 
-    return replace(verdict, aspects=tuple(map(shown, verdict.aspects)))
+    return replace(verdict, aspects=tuple(map(redact_aspect, verdict.aspects)))
 
 
 def round_numbers(text: str) -> str:
     """The text with two digits of each number, sizes excepted; a number in disguise is left out, and so are those that are too many."""
     count = 0
 
-    def rounded(found: re.Match[str]) -> str:
+    def round_match(match: re.Match[str]) -> str:
         nonlocal count
-        parts = [found[0]] if NUMBER.fullmatch(found[0]) else found[0].split(",")
+        parts = [match[0]] if NUMBER.fullmatch(match[0]) else match[0].split(",")
         count += sum(any(map(str.isdigit, part)) for part in parts)
         return "…" if count > MOST_NUMBERS else ", ".join(map(_rough, parts))  # 100,100 would read as one number
 
-    return TOKEN.sub(rounded, text if len(text) <= MOST_CHARACTERS else text[:MOST_CHARACTERS] + "…")
+    return TOKEN.sub(round_match, text if len(text) <= MOST_CHARACTERS else text[:MOST_CHARACTERS] + "…")
 
 
 def _rough(token: str) -> str:

@@ -9,7 +9,7 @@ from autograder.keys.problem import KeyProblem
 from ffnlab.checking.checks import examine
 from ffnlab.checking.comparison import Inputs, Observation, ReferenceOutputs, reference_outputs_of
 from ffnlab.checking.verdict import Verdict
-from ffnlab.observation.containment import contained
+from ffnlab.observation.containment import contain
 from ffnlab.observation.exercise import Exercise
 from ffnlab.observation.plain_data import Failure
 
@@ -21,12 +21,12 @@ def inputs(exercise: Exercise, seeds: tuple[int, ...]) -> list[Inputs]:
 
 def observe(exercise: Exercise, answer: object, seeds: tuple[int, ...]) -> list[Observation]:
     """What a trusted answer does, in this process."""
-    with contained():
-        return [exercise.observe(answer, given) for given in inputs(exercise, seeds)]
+    with contain():
+        return [exercise.observe(answer, case_inputs) for case_inputs in inputs(exercise, seeds)]
 
 
 _cache: dict[tuple[str, tuple[int, ...]], ReferenceOutputs] = {}
-_computing = threading.Lock()  # what an answer prints is captured for the whole process
+_lock = threading.Lock()  # what an answer prints is captured for the whole process
 
 
 def cache_reference(name: str, seeds: tuple[int, ...], outputs: ReferenceOutputs) -> None:
@@ -50,7 +50,7 @@ def reference_outputs(name: str, seeds: tuple[int, ...]) -> ReferenceOutputs:
     Raises:
         KeyProblem: the truth itself raises.
     """
-    with _computing:
+    with _lock:
         if (name, seeds) not in _cache:
             cache_reference(name, seeds, _compute(name, seeds))
         return _cache[name, seeds]
@@ -70,12 +70,16 @@ def compute_reference(key: Key, seeds: tuple[int, ...]) -> tuple[ReferenceOutput
     """
     truth = observe(key.exercise, key.the_truth.answer, seeds)
     for case in truth:
-        for aspect, seen in case.items():
-            if isinstance(seen, Failure):
-                raise KeyProblem(f"the truth of {key.exercise.name} raises in “{aspect}”: {seen.type}: {seen.message}")
-    observed = [observe(key.exercise, kept.answer, seeds) for kept in key.mistakes]
-    mistakes = [(kept.mistake, kept.message, seen) for kept, seen in zip(key.mistakes, observed, strict=True)]
-    return reference_outputs_of(key.exercise, truth, mistakes, inputs(key.exercise, seeds)), observed
+        for aspect, observation in case.items():
+            if isinstance(observation, Failure):
+                raise KeyProblem(
+                    f"the truth of {key.exercise.name} raises in “{aspect}”: {observation.type}: {observation.message}"
+                )
+    observations = [observe(key.exercise, mistake.answer, seeds) for mistake in key.mistakes]
+    mistakes = [
+        (mistake.mistake, mistake.message, cases) for mistake, cases in zip(key.mistakes, observations, strict=True)
+    ]
+    return reference_outputs_of(key.exercise, truth, mistakes, inputs(key.exercise, seeds)), observations
 
 
 def verdict_of(key: Key, answer: object, seeds: tuple[int, ...]) -> Verdict:

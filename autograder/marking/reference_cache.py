@@ -24,7 +24,9 @@ def ensure_file(folder: Path, assignment: str, seeds: draws.Seeds) -> Path:
         from ffnlab.checking import shipped_answers
 
         make_folder(path.parent)
-        data = shipped_answers.dump({name: reference.reference_outputs(name, drawn) for name, drawn in seeds.items()})
+        data = shipped_answers.dump(
+            {name: reference.reference_outputs(name, exercise_seeds) for name, exercise_seeds in seeds.items()}
+        )
         for old in path.parent.glob(f"{assignment}.*"):
             old.unlink(missing_ok=True)
         write_private(path, data)
@@ -93,9 +95,9 @@ def load(path: Path, seeds: tuple[tuple[str, tuple[int, ...]], ...]) -> None:
     from ffnlab.observation import plain_data
 
     try:
-        found = shipped_answers.read(path.read_bytes())
+        outputs = shipped_answers.read(path.read_bytes())
     except (OSError, plain_data.Malformed):
         return
-    for name, drawn in seeds:
-        if name in found:
-            reference.cache_reference(name, drawn, found[name])
+    for name, exercise_seeds in seeds:
+        if name in outputs:
+            reference.cache_reference(name, exercise_seeds, outputs[name])

@@ -43,13 +43,13 @@ def files(*starts: Path) -> set[Path]:
     Raises:
         OSError: one of `starts` can't be read. SyntaxError: one is not Python.
     """
-    found: set[Path] = set()
+    paths: set[Path] = set()
     new = {start.resolve() for start in starts}
     while new:
-        found |= new
-        new = {module for file in new for module in imports_of(file)} - found
-    stored = {result for file in found if (result := file.with_suffix(".json")).is_file()}
-    return found.union(stored, *(_of_boards(file) for file in found))
+        paths |= new
+        new = {module for file in new for module in imports_of(file)} - paths
+    results = {result for file in paths if (result := file.with_suffix(".json")).is_file()}
+    return paths.union(results, *(_of_boards(file) for file in paths))
 
 
 def _of_boards(file: Path) -> set[Path]:

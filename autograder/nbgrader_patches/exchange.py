@@ -19,20 +19,20 @@ from autograder.nbgrader_patches import release_secret
 READABLE = 0o644  # in the exchange a page has a name that only its student can guess, in a folder that nobody can list
 
 
-class _Guarded:
+class _GuardedExchange:
     """Part of a class of nbgrader's exchange: with an exchange that is open, it does nothing and says so."""
 
     def ensure_root(self: Any) -> None:
         super().ensure_root()  # type: ignore[misc]  # nbgrader has no types
         for opening in permissions.takeovers(Path(self.root), self.coursedir.course_id):
-            self.fail(f"Nothing was done: {opening.seen}. {opening.command}")
+            self.fail(f"Nothing was done: {opening.description}. {opening.command}")
 
 
-class ReleaseAssignment(_Guarded, ExchangeReleaseAssignment):  # type: ignore[misc]
+class ReleaseAssignment(_GuardedExchange, ExchangeReleaseAssignment):  # type: ignore[misc]
     """Hands out a notebook."""
 
 
-class Collect(_Guarded, ExchangeCollect):  # type: ignore[misc]
+class Collect(_GuardedExchange, ExchangeCollect):  # type: ignore[misc]
     """Collects everybody's latest submission, and names those without a notebook."""
 
     def copy_files(self) -> None:
@@ -42,17 +42,17 @@ class Collect(_Guarded, ExchangeCollect):  # type: ignore[misc]
                 self.log.warning("%s has no notebook in %s", record["username"], record["filename"])
 
 
-class ReleaseFeedback(_Guarded, ExchangeReleaseFeedback):  # type: ignore[misc]
+class ReleaseFeedback(_GuardedExchange, ExchangeReleaseFeedback):  # type: ignore[misc]
     """Puts beside each page the time and the secret of the submission that it is of; who has none is left out, and named."""
 
     def copy_files(self) -> None:
-        course, left = self.coursedir, [name for name in self.coursedir.student_id_exclude.split(",") if name]
+        course, exclusions = self.coursedir, [name for name in self.coursedir.student_id_exclude.split(",") if name]
         for student, page in self._pages():
             trouble = release_secret.put_beside(self._class(), student, page.parent.name)
             if trouble:
                 self.log.warning("%s is left out: %s", student, trouble)
-                left.append(student)
-        before, course.student_id_exclude = course.student_id_exclude, ",".join(left)
+                exclusions.append(student)
+        before, course.student_id_exclude = course.student_id_exclude, ",".join(exclusions)
         try:
             super().copy_files()
         finally:

@@ -33,11 +33,13 @@ def rubrics(notebook: str) -> dict[str, str]:
         cells = json.loads(solution(notebook).read_text(encoding="utf-8"))["cells"]
     except (OSError, ValueError):
         return {}
-    graded = [(cell, cell["metadata"].get("nbgrader", {})) for cell in cells if cell["cell_type"] == "markdown"]
+    cells_with_metadata = [
+        (cell, cell["metadata"].get("nbgrader", {})) for cell in cells if cell["cell_type"] == "markdown"
+    ]
     return {
-        named["grade_id"]: REGION.sub("", "".join(cell["source"])).strip()
-        for cell, named in graded
-        if named.get("grade") and named.get("solution")
+        metadata["grade_id"]: REGION.sub("", "".join(cell["source"])).strip()
+        for cell, metadata in cells_with_metadata
+        if metadata.get("grade") and metadata.get("solution")
     }
 
 
@@ -46,10 +48,10 @@ def markdown2html(context: jinja2.runtime.Context, source: str) -> Markup:
     """A Markdown cell; in formgrader, an answer that a person reads has its rubric below it. No other page shows that: students get those."""
     html = sanitize.markdown2html(context, source)
     resources, cell = context.get("resources", {}), context.get("cell", {})
-    named = cell.get("metadata", {}).get("nbgrader", {})
-    if "submission_id" not in resources or not (named.get("grade") and named.get("solution")):
+    metadata = cell.get("metadata", {}).get("nbgrader", {})
+    if "submission_id" not in resources or not (metadata.get("grade") and metadata.get("solution")):
         return html
-    rubric = rubrics(str(resources.get("notebook_id"))).get(named.get("grade_id", ""))
+    rubric = rubrics(str(resources.get("notebook_id"))).get(metadata.get("grade_id", ""))
     if not rubric:
         return html
     return html + RUBRIC.format(sanitize.trusted_markdown(rubric))
@@ -84,7 +86,7 @@ def set_up(config: Any, folder: Path, sample: bool) -> None:
 
 def _run(*arguments: str) -> dict[str, Any]:
     """Run our command; what formgrader's dialogs show of it."""
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "autograder", *arguments],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -92,5 +94,7 @@ def _run(*arguments: str) -> dict[str, Any]:
         text=True,
         check=False,
     )
-    failed = {} if done.returncode == 0 else {"error": (done.stdout.strip().splitlines() or ["it said nothing"])[-1]}
-    return {"success": not failed, "log": done.stdout, **failed}
+    error = (
+        {} if process.returncode == 0 else {"error": (process.stdout.strip().splitlines() or ["it said nothing"])[-1]}
+    )
+    return {"success": not error, "log": process.stdout, **error}

@@ -42,11 +42,11 @@ $(document).ajaxError(function (event, request) {
 def install() -> None:
     """Put these handlers in the place of nbgrader's. Formgrader reads its configuration more than once, and this may be called as often."""
     ours = {cls.__base__: cls for cls in (SubmissionHandler, GradeHandler, CommentHandler)}
-    for listed in (handlers.default_handlers, apihandlers.default_handlers):
-        listed[:] = [(path, ours.get(handler, handler), *more) for path, handler, *more in listed]
+    for routes in (handlers.default_handlers, apihandlers.default_handlers):
+        routes[:] = [(path, ours.get(handler, handler), *more) for path, handler, *more in routes]
 
 
-def answers_shown(handler: handlers.BaseHandler, submission: SubmittedNotebook) -> str:
+def hash_answers(handler: handlers.BaseHandler, submission: SubmittedNotebook) -> str:
     """The identity of the answers on a submission's page: a hash of the graded notebook's cells, without their outputs. "" where there is none."""
     folder = handler.coursedir.format_path(
         handler.coursedir.autograded_directory, submission.student.id, submission.assignment.assignment.name
@@ -68,7 +68,7 @@ class SubmissionHandler(handlers.SubmissionHandler):  # type: ignore[misc]  # nb
         """The hash is taken before the notebook is read: where that is replaced in between, the page can't save, and a reload mends it."""
         try:
             submission = self.gradebook.find_submission_notebook_by_id(submission_id)
-            self._head = HEAD % (HEADER, answers_shown(self, submission))
+            self._head = HEAD % (HEADER, hash_answers(self, submission))
         except MissingEntry:
             pass  # nbgrader says so
         return super().get(submission_id)
@@ -101,7 +101,7 @@ class CommentHandler(apihandlers.CommentHandler):  # type: ignore[misc]
 def _refuse(handler: handlers.BaseHandler, find: Callable[[str], Grade | Comment], number: str) -> bool:
     """Answer a request from a page whose answers are not the latest; returns whether it was one."""
     try:
-        latest = answers_shown(handler, find(number).notebook)
+        latest = hash_answers(handler, find(number).notebook)
     except MissingEntry:
         return False
     if latest and latest == handler.request.headers.get(HEADER):

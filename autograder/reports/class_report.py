@@ -28,7 +28,7 @@ from autograder.engine.rebuild import Kind, template
 from autograder.errors import UserError
 from autograder.gradebook import missing
 from autograder.gradebook.missing import Missing
-from autograder.gradebook.policy import Counted, Grade, Policy, Term, hand_ins
+from autograder.gradebook.policy import EffectiveAttempt, Grade, Policy, Term, hand_ins
 from autograder.gradebook.scores import Score
 from autograder.marking import outline
 from autograder.paths import release, solution
@@ -50,7 +50,7 @@ class ExerciseReport:
 
     share: of its points that were earned, from 0 to 1. discrimination: the correlation of its points with those of all other exercises, from −1 to 1;
     None where one of them is the same for all, or there are too few.
-    Both are None for a question of which answers are still to be read. unnamed: wrong answers that no known mistake explains.
+    Both are None for a question of which answers are still to be read. unknown_mistakes: wrong answers that no known mistake explains.
     """
 
     name: str
@@ -61,7 +61,7 @@ class ExerciseReport:
     share: float | None
     discrimination: float | None
     outcomes: Mapping[str, int]
-    unnamed: int
+    unknown_mistakes: int
     waiting: int
 
 
@@ -81,18 +81,18 @@ class Mistake:
     name: str
     message: str
     now: int
-    gone: int
+    past: int
     by: str = ""
     example: Sequence[CodeLine] = ()
-    cut: bool = False
+    is_cut: bool = False
 
     @property
     def students(self) -> int:
-        return self.now + self.gone
+        return self.now + self.past
 
 
 @dataclass(frozen=True)
-class Alike:
+class PairReport:
     """Two nearly identical answers, as they were typed."""
 
     pair: similarity.Pair
@@ -101,7 +101,7 @@ class Alike:
     sources: tuple[str, str]
 
     @property
-    def said(self) -> str:
+    def agreement(self) -> str:
         """In what they agree, in words."""
         comments = f"{self.pair.comments} comment{'s' * (self.pair.comments > 1)}, word for word"
         more = ["the names they chose"] * self.pair.names + [comments] * bool(self.pair.comments)
@@ -110,7 +110,7 @@ class Alike:
 
 
 @dataclass(frozen=True)
-class AlikeGroup:
+class GroupReport:
     """The same answer of three students or more, as the first of them typed it."""
 
     group: similarity.SimilarGroup
@@ -118,7 +118,7 @@ class AlikeGroup:
     source: str
 
     @property
-    def said(self) -> str:
+    def agreement(self) -> str:
         """In what they agree, in words."""
         comments = f"{self.group.comments} comment{'s' * (self.group.comments > 1)}, word for word"
         more = ["the names they chose"] * self.group.names + [comments] * bool(self.group.comments)
@@ -163,8 +163,8 @@ class ReportRow:
 class AssignmentReport:
     """All that a report says about one assignment.
 
-    missing: who has not handed in, where a list of the class is known. late_not_counted: a line on those who may be late, of whom no time is
-    known. ungraded: a line on those who have handed in something and have no grade.
+    missing: who has not handed in, where a list of the class is known. lateness_line: a line on those who may be late, of whom no time is
+    known. ungraded_line: a line on those who have handed in something and have no grade.
     """
 
     name: str
@@ -172,9 +172,9 @@ class AssignmentReport:
     students: list[StudentReport] = field(default_factory=list)
     exercises: list[ExerciseReport] = field(default_factory=list)
     mistakes: list[Mistake] = field(default_factory=list)
-    alike: list[Alike] = field(default_factory=list)
+    similar_pairs: list[PairReport] = field(default_factory=list)
     pairs: int = 0
-    alike_groups: list[AlikeGroup] = field(default_factory=list)
+    similar_groups: list[GroupReport] = field(default_factory=list)
     to_look_at: list[tuple[str, str]] = field(default_factory=list)
     not_graded: int = 0
     unread: int = 0
@@ -185,12 +185,12 @@ class AssignmentReport:
     better: int = 0
     worse: int = 0
     days: dict[date, tuple[int, int]] = field(default_factory=dict)
-    times_known: bool = True
+    has_times: bool = True
     due: datetime | None = None
     without: list[str] = field(default_factory=list)
     missing: Missing | None = None
-    late_not_counted: str = ""
-    ungraded: str = ""
+    lateness_line: str = ""
+    ungraded_line: str = ""
 
     @property
     def points(self) -> list[float]:
@@ -199,11 +199,11 @@ class AssignmentReport:
     @property
     def lateness(self) -> str:
         """How many are late, as far as is known."""
-        untimed = [student.grade for student in self.students if student.grade.submitted_at is None]
-        if self.students and len(untimed) == len(self.students):
+        untimed_grades = [student.grade for student in self.students if student.grade.submitted_at is None]
+        if self.students and len(untimed_grades) == len(self.students):
             return "not known"
         late = sum(student.grade.days_late > 0 for student in self.students)
-        unknown = sum(grade.marked_late is not False for grade in untimed)
+        unknown = sum(grade.marked_late is not False for grade in untimed_grades)
         return f"{late:,}, unknown for {unknown:,}" if unknown else f"{late:,}"
 
     @property
@@ -256,7 +256,7 @@ def build_report(
     assignments: Sequence[str],
     hide_names: bool = False,
     with_rows: bool = False,
-    tell: Callable[[str], None] = lambda doing: None,
+    tell: Callable[[str], None] = lambda message: None,
     now: datetime | None = None,
 ) -> ClassReport:
     """All that there is to say about these assignments of a class.
@@ -267,39 +267,41 @@ def build_report(
         UserError: one of them was not graded.
     """
     now = policy.here(now or datetime.now(UTC))
-    known = book.students()
-    labels = _labels({**dict.fromkeys(policy.in_groups(), ""), **known}, hide_names)
-    found, counted = [], {}
+    names = book.students()
+    labels = _labels({**dict.fromkeys(policy.in_groups(), ""), **names}, hide_names)
+    reports, effective_attempts = [], {}
     rows: list[ReportRow] = []
     roster = Roster.load(class_folder)
     for name in assignments:
         tell(name)
-        gathering = _Gathering(name, book, policy, labels, hide_names)
-        gathering.read(rows if with_rows else None)
-        if not gathering.papers:
+        builder = _ReportBuilder(name, book, policy, labels, hide_names)
+        builder.read(rows if with_rows else None)
+        if not builder.papers:
             raise UserError(f"{name} has not been graded in {class_folder.path}: run `autograder grade {name}`")
         tell(f"{name}: comparing answers")
-        found.append(gathering.found())
-        counted[name] = gathering.shared
-        there = missing.submitters(class_folder, name) | gathering.shared.keys()
-        found[-1].missing = missing.find(roster, policy, name, there)
-        grades = {labels[student]: one.grade for student, one in gathering.shared.items()}
-        found[-1].late_not_counted = policy.lateness_not_counted(name, grades)
-        found[-1].ungraded = "" if hide_names else missing.ungraded_line(class_folder, policy, name, gathering.shared)
-    report = ClassReport(_title(found), now, hide_names, found, labels, rows=rows)
-    report.doubts = [] if hide_names else policy.doubts(known)
-    if len(found) > 1:
-        report.terms = _terms(policy, counted, labels, now)
+        reports.append(builder.build())
+        effective_attempts[name] = builder.effective_attempts
+        there = missing.submitters(class_folder, name) | builder.effective_attempts.keys()
+        reports[-1].missing = missing.find(roster, policy, name, there)
+        grades = {labels[student]: one.grade for student, one in builder.effective_attempts.items()}
+        reports[-1].lateness_line = policy.lateness_not_counted(name, grades)
+        reports[-1].ungraded_line = (
+            "" if hide_names else missing.ungraded_line(class_folder, policy, name, builder.effective_attempts)
+        )
+    report = ClassReport(_title(reports), now, hide_names, reports, labels, rows=rows)
+    report.doubts = [] if hide_names else policy.doubts(names)
+    if len(reports) > 1:
+        report.terms = _terms(policy, effective_attempts, labels, now)
     if not hide_names:
-        report.people = _people(roster, known, found, counted)
+        report.people = _people(roster, names, reports, effective_attempts)
     return report
 
 
 def _people(
     roster: Roster,
-    known: Mapping[str, str],
+    names: Mapping[str, str],
     assignments: Sequence[AssignmentReport],
-    counted: Mapping[str, Mapping[str, Counted]],
+    effective_attempts: Mapping[str, Mapping[str, EffectiveAttempt]],
 ) -> list[ClassMember]:
     """Everybody of whom something was graded, or who is on a list of the class."""
     missing_in: dict[str, list[str]] = defaultdict(list)
@@ -307,20 +309,26 @@ def _people(
         for student in one.missing.students if one.missing else ():
             missing_in[student.id].append(one.name)
     everybody = dict.fromkeys(
-        [*(one.id for one in missing.listed(roster)), *(who for shared in counted.values() for who in shared)]
+        [
+            *(one.id for one in missing.list_students(roster)),
+            *(who for by_student in effective_attempts.values() for who in by_student),
+        ]
     )
-    found = []
+    members = []
     for who in sorted(everybody):
-        listed = roster.students.get(who)
-        grades = {name: shared[who].grade if who in shared else None for name, shared in counted.items()}
-        email = listed.cells.get("email", "") if listed else ""
-        name = (listed.name if listed else "") or known.get(who, "")
-        found.append(ClassMember(who, name, email, grades, missing_in.get(who, [])))
-    return found
+        roster_entry = roster.students.get(who)
+        grades = {
+            name: by_student[who].grade if who in by_student else None
+            for name, by_student in effective_attempts.items()
+        }
+        email = roster_entry.cells.get("email", "") if roster_entry else ""
+        name = (roster_entry.name if roster_entry else "") or names.get(who, "")
+        members.append(ClassMember(who, name, email, grades, missing_in.get(who, [])))
+    return members
 
 
-def _title(found: Sequence[AssignmentReport]) -> str:
-    return found[0].name if len(found) == 1 else f"{len(found)} notebooks"
+def _title(reports: Sequence[AssignmentReport]) -> str:
+    return reports[0].name if len(reports) == 1 else f"{len(reports)} notebooks"
 
 
 def _labels(students: Mapping[str, str], hide: bool) -> dict[str, str]:
@@ -342,10 +350,10 @@ def _labels(students: Mapping[str, str], hide: bool) -> dict[str, str]:
 class _Paper:
     """What is kept of a student while a class is read: not the whole history, which may be large."""
 
-    counted: Counted
+    effective_attempt: EffectiveAttempt
     attempts: int
     readable: bool
-    ended: Mapping[str, tuple[str, str]]  # each exercise of the attempt that counts: how it ended, the known mistake
+    outcomes: Mapping[str, tuple[str, str]]  # each exercise of the attempt that counts: how it ended, the known mistake
 
 
 @dataclass
@@ -358,13 +366,13 @@ class _MistakeCount:
     example: tuple[int, str, str] | None = None  # its length, whose it is, the source
 
 
-class _Gathering:
+class _ReportBuilder:
     def __init__(self, name: str, book: Book, policy: Policy, labels: dict[str, str], hide: bool) -> None:
         self.name = name
         self.papers: dict[str, _Paper] = {}
-        self.shared: dict[str, Counted] = {}
+        self.effective_attempts: dict[str, EffectiveAttempt] = {}
         self._book, self._policy, self._labels, self._hide = book, policy, labels, hide
-        self._listed = {exercise.name: exercise.points for exercise in outline.of_notebook(name) if exercise.points}
+        self._max_points = {exercise.name: exercise.points for exercise in outline.of_notebook(name) if exercise.points}
         self._stubs = {cell.name: cell.source for cell in template(release(name)) if cell.kind is Kind.SOLUTION}
         self._mistakes: dict[tuple[str, str], _MistakeCount] = {}
         self._sources: dict[str, dict[str, str]] = defaultdict(dict)
@@ -374,33 +382,38 @@ class _Gathering:
 
     def read(self, rows: list[ReportRow] | None) -> None:
         """Read every attempt, student by student."""
-        marks, times = self._book.marks(self.name), self._book.submitted(self.name)
+        marks, times = self._book.marks(self.name), self._book.submission_times(self.name)
         everything = self._book.attempts(self.name)
         for student, group in groupby(everything, key=lambda pair: pair[0].student):
             pairs = list(group)
-            written = {attempt.number: cells for attempt, cells in pairs}
-            handed_in = [(one, written[one.number]) for one in hand_ins([attempt for attempt, _ in pairs])]
+            cells_by_number = {attempt.number: cells for attempt, cells in pairs}
+            submissions = [(one, cells_by_number[one.number]) for one in hand_ins([attempt for attempt, _ in pairs])]
             if student not in self._labels:  # taken out of the gradebook since
                 self._labels[student] = f"Student {len(self._labels) + 1}" if self._hide else in_a_line(student, 80)
-            self._student(student, handed_in, marks.get(student, {}), times.get(student), rows)
-        self.shared = self._policy.shared(self.name, {who: paper.counted for who, paper in self.papers.items()})
+            self._student(student, submissions, marks.get(student, {}), times.get(student), rows)
+        self.effective_attempts = self._policy.share_in_groups(
+            self.name, {who: paper.effective_attempt for who, paper in self.papers.items()}
+        )
 
     def _student(
         self,
         student: str,
-        handed_in: Sequence[tuple[Grading, tuple[SubmittedCell, ...] | None]],
+        submissions: Sequence[tuple[Grading, tuple[SubmittedCell, ...] | None]],
         marks: Mapping[str, Score],
-        submitted: datetime | None,
+        submission_time: datetime | None,
         rows: list[ReportRow] | None,
     ) -> None:
-        attempts = [attempt for attempt, _ in handed_in]
-        counted = self._policy.counting(self.name, attempts, marks, student, submitted, self._lateness)
-        newest, written = handed_in[-1]
-        readable = written is None or bool(written)
-        ended = {
-            name: (str(one["outcome"]), str(one["mistake"] or "")) for name, one in counted.attempt.verdicts.items()
+        attempts = [attempt for attempt, _ in submissions]
+        effective_attempt = self._policy.choose_attempt(
+            self.name, attempts, marks, student, submission_time, self._lateness
+        )
+        newest, newest_cells = submissions[-1]
+        readable = newest_cells is None or bool(newest_cells)
+        outcomes = {
+            name: (str(one["outcome"]), str(one["mistake"] or ""))
+            for name, one in effective_attempt.attempt.verdicts.items()
         }
-        self.papers[student] = _Paper(counted, len(attempts), readable, ended)
+        self.papers[student] = _Paper(effective_attempt, len(attempts), readable, outcomes)
         report = self._report
         report.hand_ins += len(attempts)
         report.unread += not readable
@@ -408,20 +421,20 @@ class _Gathering:
             report.again += 1
             report.better += newest.points > attempts[0].points
             report.worse += newest.points < attempts[0].points
-        for number, (attempt, cells) in enumerate(handed_in):
+        for number, (attempt, cells) in enumerate(submissions):
             last = attempt is newest
-            self._time(attempt.submitted_at or (submitted if last else None), attempt.graded_at, first=not number)
+            self._time(attempt.submitted_at or (submission_time if last else None), attempt.graded_at, first=not number)
             if cells != ():
                 self._of_attempt(student, attempt, cells, last)
-        for cell in written or ():
+        for cell in newest_cells or ():
             if cell.kind == Kind.SOLUTION.value and not cell.missing and not cell.untouched:
                 self._sources[cell.name][student] = cell.source[: similarity.MOST]
-        self._look_at(student, newest, readable, written or ())
+        self._look_at(student, newest, readable, newest_cells or ())
         if rows is not None:
-            rows += self._rows(student, handed_in, counted, submitted, marks)
+            rows += self._rows(student, submissions, effective_attempt, submission_time, marks)
 
     def _time(self, at: datetime | None, graded_at: str, first: bool) -> None:
-        self._report.times_known &= at is not None
+        self._report.has_times &= at is not None
         day = self._policy.here(at or datetime.fromisoformat(graded_at)).date()
         new, more = self._days.get(day, (0, 0))
         self._days[day] = (new + first, more + (not first))
@@ -432,62 +445,66 @@ class _Gathering:
         for name, verdict in attempt.verdicts.items():
             if not verdict.get("mistake"):
                 continue
-            seen = self._mistakes.setdefault((name, verdict["mistake"]), _MistakeCount(str(verdict["cause"])))
-            seen.message = min(seen.message, str(verdict["cause"]), key=len)  # some are told with a second mistake
-            (seen.now if last else seen.before).add(student)
+            count = self._mistakes.setdefault((name, verdict["mistake"]), _MistakeCount(str(verdict["cause"])))
+            count.message = min(count.message, str(verdict["cause"]), key=len)  # some are told with a second mistake
+            (count.now if last else count.before).add(student)
             source = sources.get(name, "")
-            if source and (seen.example is None or (len(source), student) < seen.example[:2]):
-                seen.example = (len(source), student, source[: similarity.MOST])
+            if source and (count.example is None or (len(source), student) < count.example[:2]):
+                count.example = (len(source), student, source[: similarity.MOST])
 
-    def _look_at(self, student: str, newest: Grading, readable: bool, written: Sequence[SubmittedCell]) -> None:
+    def _look_at(self, student: str, newest: Grading, readable: bool, cells: Sequence[SubmittedCell]) -> None:
         label = self._labels[student]
-        broken = [name for name, verdict in newest.verdicts.items() if verdict["outcome"] == Outcome.NOT_GRADED.value]
-        said = [self._anonymous(in_a_line(remark), remark=True) for remark in newest.remarks]
-        if broken:
+        failures = [name for name, verdict in newest.verdicts.items() if verdict["outcome"] == Outcome.NOT_GRADED.value]
+        remarks = [self._anonymous(in_a_line(remark), remark=True) for remark in newest.remarks]
+        if failures:
             self._report.not_graded += 1
             names = (
                 "nothing in it was graded"
-                if len(broken) == len(newest.verdicts)
-                else f"not graded: {', '.join(broken)}"
+                if len(failures) == len(newest.verdicts)
+                else f"not graded: {', '.join(failures)}"
             )
-            said.insert(0, f"{names}, and the student is not at fault; grade it again, or by hand")
+            remarks.insert(0, f"{names}, and the student is not at fault; grade it again, or by hand")
         elif not readable:
-            said.insert(0, "could not be read")
-        said += [
+            remarks.insert(0, "could not be read")
+        remarks += [
             f"{cell.name} is unusually long, {len(cell.source) / 1e6:.1f} million characters, so only its beginning is compared with others'"
-            for cell in written
+            for cell in cells
             if len(cell.source) > similarity.MOST
         ]
-        if said:
-            self._report.to_look_at.append((label, "; ".join(said)))
+        if remarks:
+            self._report.to_look_at.append((label, "; ".join(remarks)))
 
-    def found(self) -> AssignmentReport:
+    def build(self) -> AssignmentReport:
         """What there is to say."""
         report = self._report
         report.days = dict(sorted(self._days.items()))
-        report.students = [self._line(student, one) for student, one in self.shared.items()]
+        report.students = [self._line(student, one) for student, one in self.effective_attempts.items()]
         report.students.sort(key=lambda student: student.label)
-        report.without = sorted(self._labels[one] for one in self._book.students() if one not in self.shared)
+        report.without = sorted(
+            self._labels[one] for one in self._book.students() if one not in self.effective_attempts
+        )
         report.exercises = [self._exercise(name, points) for name, points in self._parts().items()]
         report.late = [(student.label, student.grade.late) for student in report.students if student.grade.late]
         for student in report.students:
             for mark in student.marks.values() if not student.by else ():
-                if mark.waits and mark.max_score and (mark.by_hand or mark.name not in self._listed):
+                if mark.waits and mark.max_score and (mark.by_hand or mark.name not in self._max_points):
                     report.waiting.setdefault(mark.name, []).append(student.label)
-        report.mistakes = [self._mistake(*which, seen) for which, seen in self._mistakes.items()]
+        report.mistakes = [self._mistake(*which, count) for which, count in self._mistakes.items()]
         report.mistakes.sort(key=lambda one: (-one.students, -one.now, one.exercise, one.name))
-        groups, pairs = self._compared()
-        report.alike_groups = [self._alike_group(group) for group in groups[:MOST_PAIRS]]
-        report.pairs, report.alike = len(pairs), [self._alike(pair) for pair in pairs[:MOST_PAIRS]]
+        groups, pairs = self._compare_answers()
+        report.similar_groups = [self._report_group(group) for group in groups[:MOST_PAIRS]]
+        report.pairs, report.similar_pairs = len(pairs), [self._report_pair(pair) for pair in pairs[:MOST_PAIRS]]
         report.to_look_at.sort()
         return report
 
     def _parts(self) -> dict[str, float]:
         """The exercises, and the questions that the gradebook has besides, with their points."""
-        marks = [mark for paper in self.papers.values() for mark in paper.counted.marks.values() if mark.max_score]
-        return self._listed | {mark.name: mark.max_score for mark in marks if mark.name not in self._listed}
+        marks = [
+            mark for paper in self.papers.values() for mark in paper.effective_attempt.marks.values() if mark.max_score
+        ]
+        return self._max_points | {mark.name: mark.max_score for mark in marks if mark.name not in self._max_points}
 
-    def _line(self, student: str, one: Counted) -> StudentReport:
+    def _line(self, student: str, one: EffectiveAttempt) -> StudentReport:
         """A student's line of the table; with the outcomes of the attempt that counts."""
         outcomes = {name: str(verdict["outcome"]) for name, verdict in one.attempt.verdicts.items()}
         by = "" if one.by == student else self._labels[one.by]
@@ -495,46 +512,46 @@ class _Gathering:
         return StudentReport(self._labels[student], one.grade, one.marks, outcomes, paper.attempts if paper else 0, by)
 
     def _exercise(self, name: str, most: float) -> ExerciseReport:
-        readable = [paper for paper in self.papers.values() if paper.readable and name in paper.counted.marks]
-        settled = [paper for paper in readable if not paper.counted.marks[name].waits]
-        ended = [paper.ended.get(name, ("", "")) for paper in readable]
-        by_hand = name not in self._listed
-        scores = [paper.counted.marks[name].score for paper in settled]
-        rest = [_rest(paper.counted.marks, name, self._listed) for paper in settled]
+        readable = [paper for paper in self.papers.values() if paper.readable and name in paper.effective_attempt.marks]
+        final_papers = [paper for paper in readable if not paper.effective_attempt.marks[name].waits]
+        outcomes = [paper.outcomes.get(name, ("", "")) for paper in readable]
+        by_hand = name not in self._max_points
+        scores = [paper.effective_attempt.marks[name].score for paper in final_papers]
+        rest = [_rest(paper.effective_attempt.marks, name, self._max_points) for paper in final_papers]
         # Of a question that is still being read, those who wrote nothing are settled first: they would stand for all.
-        is_telling = bool(scores) and not (by_hand and len(settled) < len(readable))
+        is_telling = bool(scores) and not (by_hand and len(final_papers) < len(readable))
         return ExerciseReport(
             name,
             most,
             self._policy.counts(self.name, name),
             by_hand,
-            answers=len(settled),
+            answers=len(final_papers),
             share=math.fsum(scores) / (most * len(scores)) if is_telling else None,
             discrimination=correlation(scores, rest) if is_telling else None,
-            outcomes=Counter(outcome for outcome, _ in ended),
-            unnamed=ended.count((Outcome.NOT_EARNED.value, "")),
-            waiting=len(readable) - len(settled),
+            outcomes=Counter(outcome for outcome, _ in outcomes),
+            unknown_mistakes=outcomes.count((Outcome.NOT_EARNED.value, "")),
+            waiting=len(readable) - len(final_papers),
         )
 
-    def _mistake(self, exercise: str, name: str, seen: _MistakeCount) -> Mistake:
-        found = Mistake(exercise, name, in_a_line(seen.message, 600), len(seen.now), len(seen.before - seen.now))
-        if seen.example is None:
-            return found
-        _, student, source = seen.example
-        lines, cut = self._example(source, self._stubs.get(exercise, ""))
-        return replace(found, by=self._labels[student], example=lines, cut=cut)
+    def _mistake(self, exercise: str, name: str, count: _MistakeCount) -> Mistake:
+        mistake = Mistake(exercise, name, in_a_line(count.message, 600), len(count.now), len(count.before - count.now))
+        if count.example is None:
+            return mistake
+        _, student, source = count.example
+        lines, is_cut = self._example(source, self._stubs.get(exercise, ""))
+        return replace(mistake, by=self._labels[student], example=lines, is_cut=is_cut)
 
     def _example(self, source: str, stub: str) -> tuple[list[CodeLine], bool]:
-        given = {line.strip() for line in stub.splitlines()}
-        lines = [line.rstrip() for line in self._shown(source).splitlines() if line.strip()]
+        stub_lines = {line.strip() for line in stub.splitlines()}
+        lines = [line.rstrip() for line in self._redact_source(source).splitlines() if line.strip()]
         most, width = EXAMPLE
-        shown = [
-            CodeLine(line if len(line) <= width else line[: width - 1] + "…", line.strip() not in given)
+        code_lines = [
+            CodeLine(line if len(line) <= width else line[: width - 1] + "…", line.strip() not in stub_lines)
             for line in lines[:most]
         ]
-        return shown, len(lines) > most
+        return code_lines, len(lines) > most
 
-    def _shown(self, source: str) -> str:
+    def _redact_source(self, source: str) -> str:
         """A source as it may be shown."""
         return self._anonymous(without_comments(source) if self._hide else clean(source, 4_000))
 
@@ -544,37 +561,43 @@ class _Gathering:
             return text
         if remark:
             text = re.sub(r"(called) .*", r"\1 otherwise", text)
-        heard = {_folded(word) for word in re.findall(r"\w+", text)}
-        names = _any_of([name for word in heard for name in self._names.get(word, ())])
+        words = {_fold_case(word) for word in re.findall(r"\w+", text)}
+        names = _any_of([name for word in words for name in self._names.get(word, ())])
         return names.sub("…", text) if names else text
 
     @cached_property
     def _names(self) -> Mapping[str, Sequence[str]]:
         """What students are called, by the first word of it: a large class has too many names to look for each."""
         names = {word for student, name in self._book.students().items() for word in (student, *name.split())}
-        found = defaultdict(list)
-        for name in (names | self._labels.keys()) - similarity.GIVEN - {word.title() for word in similarity.GIVEN}:
+        names_by_word = defaultdict(list)
+        for name in (
+            (names | self._labels.keys())
+            - similarity.STANDARD_NAMES
+            - {word.title() for word in similarity.STANDARD_NAMES}
+        ):
             if first := re.search(r"\w+", name):
-                found[_folded(first[0])].append(name)
-        return found
+                names_by_word[_fold_case(first[0])].append(name)
+        return names_by_word
 
-    def _compared(self) -> tuple[list[similarity.SimilarGroup], list[similarity.Pair]]:
+    def _compare_answers(self) -> tuple[list[similarity.SimilarGroup], list[similarity.Pair]]:
         """Groups and pairs of students who did not hand in together, those that agree in most first. What a group says is no pair as well."""
-        kept = _known_answers(self.name)
+        known_answers = _known_answers(self.name)
         groups: list[similarity.SimilarGroup] = []
         pairs: list[similarity.Pair] = []
         for name, sources in self._sources.items():
             if name.startswith("quiz_"):
                 continue
-            same, near = similarity.find_similar(name, sources, [self._stubs.get(name, ""), *kept.get(name, ())])
+            same, near = similarity.find_similar(
+                name, sources, [self._stubs.get(name, ""), *known_answers.get(name, ())]
+            )
             same = [one for one in same if not set(one.students) <= self._partners(one.students[0])]
-            grouped = {student: one for one in same for student in one.students}
+            group_of = {student: one for one in same for student in one.students}
             groups += same
             pairs += [
                 pair
                 for pair in near
                 if pair.other not in self._partners(pair.one)
-                and not (pair.one in grouped and grouped[pair.one] is grouped.get(pair.other))
+                and not (pair.one in group_of and group_of[pair.one] is group_of.get(pair.other))
             ]
         return sorted(groups, key=similarity.SimilarGroup.rank), sorted(pairs, key=similarity.Pair.rank)
 
@@ -582,28 +605,33 @@ class _Gathering:
         """Who hands in together with a student, themselves among them."""
         return set(self._policy.group(self.name, student))
 
-    def _alike_group(self, group: similarity.SimilarGroup) -> AlikeGroup:
+    def _report_group(self, group: similarity.SimilarGroup) -> GroupReport:
         labels = [self._labels[student] for student in group.students]
-        return AlikeGroup(group, labels, self._shown(self._sources[group.exercise][group.students[0]]))
+        return GroupReport(group, labels, self._redact_source(self._sources[group.exercise][group.students[0]]))
 
-    def _alike(self, pair: similarity.Pair) -> Alike:
+    def _report_pair(self, pair: similarity.Pair) -> PairReport:
         one, other = self._sources[pair.exercise][pair.one], self._sources[pair.exercise][pair.other]
-        return Alike(pair, self._labels[pair.one], self._labels[pair.other], (self._shown(one), self._shown(other)))
+        return PairReport(
+            pair,
+            self._labels[pair.one],
+            self._labels[pair.other],
+            (self._redact_source(one), self._redact_source(other)),
+        )
 
     def _rows(
         self,
         student: str,
-        handed_in: Sequence[tuple[Grading, tuple[SubmittedCell, ...] | None]],
-        counted: Counted,
-        submitted: datetime | None,
+        submissions: Sequence[tuple[Grading, tuple[SubmittedCell, ...] | None]],
+        effective_attempt: EffectiveAttempt,
+        submission_time: datetime | None,
         marks: Mapping[str, Score],
     ) -> Iterator[ReportRow]:
-        for number, (attempt, written) in enumerate(handed_in, 1):
-            latest, counts = number == len(handed_in), attempt is counted.attempt
-            at = attempt.submitted_at or (submitted if latest else None)
+        for number, (attempt, cells) in enumerate(submissions, 1):
+            latest, counts = number == len(submissions), attempt is effective_attempt.attempt
+            at = attempt.submitted_at or (submission_time if latest else None)
             for name in [*attempt.verdicts, *(name for name in marks if name not in attempt.verdicts and latest)]:
                 verdict = attempt.verdicts.get(name, {})
-                mark = (counted.marks if counts else marks).get(name) if counts or latest else None
+                mark = (effective_attempt.marks if counts else marks).get(name) if counts or latest else None
                 yield ReportRow(
                     self.name,
                     self._labels[student],
@@ -620,7 +648,7 @@ class _Gathering:
                     in_a_line(str(verdict.get("cause", "")), 600),
                     mark.by_hand if mark else False,
                     mark.waits if mark else verdict["outcome"] == Outcome.NOT_GRADED.value,
-                    written != (),
+                    cells != (),
                 )
 
 
@@ -649,11 +677,11 @@ def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
 
 def _any_of(names: Collection[str]) -> re.Pattern[str] | None:
     """Any of these names as a word, in whatever case, the longest first."""
-    listed = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
-    return re.compile(rf"(?<!\w)(?:{listed})(?!\w)", re.IGNORECASE) if names else None
+    alternatives = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+    return re.compile(rf"(?<!\w)(?:{alternatives})(?!\w)", re.IGNORECASE) if names else None
 
 
-def _folded(word: str) -> str:
+def _fold_case(word: str) -> str:
     """What words have in common that a pattern takes for the same in whatever case: it knows one i, with a dot or without."""
     return word.casefold().replace("\N{COMBINING DOT ABOVE}", "").replace("ı", "i")
 
@@ -674,38 +702,44 @@ def without_comments(source: str) -> str:
                 break
     except (tokenize.TokenError, SyntaxError):
         end = max((cut[1] for cut in cuts), default=(1, 0))
-    kept = "".join(lines[: end[0] - 1]) + (lines[end[0] - 1][: end[1]] if end[0] <= len(lines) else "")
+    text = "".join(lines[: end[0] - 1]) + (lines[end[0] - 1][: end[1]] if end[0] <= len(lines) else "")
     offsets = [0]
     for line in lines:
         offsets.append(offsets[-1] + len(line))
     for (row, column), (last_row, last_column), instead in reversed(cuts):
-        kept = kept[: offsets[row - 1] + column] + instead + kept[offsets[last_row - 1] + last_column :]
-    return kept
+        text = text[: offsets[row - 1] + column] + instead + text[offsets[last_row - 1] + last_column :]
+    return text
 
 
 def _known_answers(assignment: str) -> dict[str, list[str]]:
     """By exercise, what the marking guide and the solution notebook hold: answers that several people give."""
     from autograder import keys  # brings torch
 
-    found = {key.exercise.name: [answer.source for answer in key.answers] for key in keys.of_notebook(assignment)}
+    sources = {key.exercise.name: [answer.source for answer in key.answers] for key in keys.of_notebook(assignment)}
     if solution(assignment).is_file():
         for cell in template(solution(assignment)):
-            if cell.kind is Kind.SOLUTION and cell.name in found:
-                found[cell.name].append(cell.source)
-    return found
+            if cell.kind is Kind.SOLUTION and cell.name in sources:
+                sources[cell.name].append(cell.source)
+    return sources
 
 
 # Several assignments.
 
 
 def _terms(
-    policy: Policy, counted: Mapping[str, Mapping[str, Counted]], labels: Mapping[str, str], now: datetime
+    policy: Policy,
+    effective_attempts: Mapping[str, Mapping[str, EffectiveAttempt]],
+    labels: Mapping[str, str],
+    now: datetime,
 ) -> list[InTerm]:
-    students = sorted({student for shared in counted.values() for student in shared}, key=lambda one: labels[one])
-    found = []
+    students = sorted(
+        {student for by_student in effective_attempts.values() for student in by_student}, key=lambda one: labels[one]
+    )
+    terms = []
     for student in students:
         grades: dict[str, Grade | None] = {
-            name: shared[student].grade if student in shared else None for name, shared in counted.items()
+            name: by_student[student].grade if student in by_student else None
+            for name, by_student in effective_attempts.items()
         }
-        found.append(InTerm(labels[student], grades, policy.term(grades, student, now)))
-    return found
+        terms.append(InTerm(labels[student], grades, policy.term(grades, student, now)))
+    return terms

@@ -1,6 +1,6 @@
 """Why an answer has its points: every attempt with its code, what was seen and what a person gave; and a script that gives the same verdict alone.
 
-Called by `autograder why`, and `again` and `told` by the scripts that `script` writes.
+Called by `autograder why`, and `again` and `verdict_lines` by the scripts that `script` writes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from autograder.class_folder.folder import ClassFolder
 from autograder.engine import rebuild
 from autograder.engine.rebuild import Cell, Kind, template
 from autograder.errors import UserError, did_you_mean
-from autograder.gradebook.policy import Counted, Policy, by_hand_in
+from autograder.gradebook.policy import EffectiveAttempt, Policy, by_hand_in
 from autograder.gradebook.scores import Score
 from autograder.marking import draws, outline
 from autograder.paths import assignments, release
@@ -42,7 +42,7 @@ class GradedAttempt:
     """One time that an answer was graded. hand_in: which of the student's hand-ins it was, from 1. again: the same hand-in had been graded before.
 
     verdict: None for a question that a person reads, and where the exercise was not there yet. code: None where it was not kept. state: what is to be said
-    of it, such as that it is as it was handed out. written: all that was typed in the notebook.
+    of it, such as that it is as it was handed out. cells: all that was typed in the notebook.
     """
 
     hand_in: int
@@ -52,14 +52,14 @@ class GradedAttempt:
     code: str | None
     state: str
     submitted_at: datetime | None
-    written: Sequence[SubmittedCell] | None
+    cells: Sequence[SubmittedCell] | None
 
 
 @dataclass(frozen=True)
 class Explanation:
     """All that there is on one student's answer.
 
-    mark: what it is worth in the attempt that counts. counted: what counts by the class's policy, which may be another's of the group.
+    mark: what it is worth in the attempt that counts. effective_attempt: what counts by the class's policy, which may be another's of the group.
     """
 
     student: str
@@ -68,7 +68,7 @@ class Explanation:
     question: bool
     gradings: Sequence[GradedAttempt]
     mark: Score | None
-    counted: Counted
+    effective_attempt: EffectiveAttempt
     counts: bool
 
     @property
@@ -81,12 +81,12 @@ class Explanation:
         Raises:
             UserError: there are not so many.
         """
-        found = [grading for grading in self.gradings if grading.hand_in == hand_in]
-        if not found:
+        gradings = [grading for grading in self.gradings if grading.hand_in == hand_in]
+        if not gradings:
             raise UserError(
                 f"{self.student} has handed in {self.assignment} {_times(self.hand_ins)}, so there is no attempt {hand_in}"
             )
-        return found[-1]
+        return gradings[-1]
 
 
 def _times(count: int) -> str:
@@ -94,13 +94,13 @@ def _times(count: int) -> str:
 
 
 @cache
-def _everything() -> dict[str, tuple[str, bool]]:
+def _index() -> dict[str, tuple[str, bool]]:
     """By its name, the notebook of each exercise and question, and whether it is a question that a person reads."""
-    found: dict[str, tuple[str, bool]] = {}
+    entries: dict[str, tuple[str, bool]] = {}
     for notebook in assignments():
-        found |= {exercise.name: (notebook, False) for exercise in outline.of_notebook(notebook)}
-        found |= {cell.name: (notebook, True) for cell in template(release(notebook)) if cell.kind is Kind.MANUAL}
-    return found
+        entries |= {exercise.name: (notebook, False) for exercise in outline.of_notebook(notebook)}
+        entries |= {cell.name: (notebook, True) for cell in template(release(notebook)) if cell.kind is Kind.MANUAL}
+    return entries
 
 
 def find(book: Book, policy: Policy, student: str, exercise: str) -> Explanation:
@@ -109,38 +109,38 @@ def find(book: Book, policy: Policy, student: str, exercise: str) -> Explanation
     Raises:
         UserError: there is no such exercise or student, or nothing was graded.
     """
-    everything = _everything()
+    everything = _index()
     if exercise not in everything:
         raise UserError(
             f"there is no exercise or question called {exercise!r}{did_you_mean(exercise, everything, repr)}"
         )
     assignment, question = everything[exercise]
-    found = list(book.attempts(assignment, student))
-    if not found:
-        known = book.students()
-        if shared := policy.read_book(book, assignment, student).get(student):
+    attempts = list(book.attempts(assignment, student))
+    if not attempts:
+        names = book.students()
+        if group_result := policy.read_book(book, assignment, student).get(student):
             raise UserError(
-                f"{student} has handed in nothing for {assignment}. The submission of {shared.by}, who is in the same group, counts: "
-                f"see `autograder why {shared.by} {exercise}`"
+                f"{student} has handed in nothing for {assignment}. The submission of {group_result.by}, who is in the same group, counts: "
+                f"see `autograder why {group_result.by} {exercise}`"
             )
-        if student in known:
+        if student in names:
             raise UserError(f"no submission of {assignment} by {student} has been graded")
         raise UserError(
-            f"the gradebook has no student called {in_a_line(student, 60)!r}{did_you_mean(student, known, repr)}"
+            f"the gradebook has no student called {in_a_line(student, 60)!r}{did_you_mean(student, names, repr)}"
         )
     marks = book.marks(assignment, [student]).get(student, {})
-    submitted = book.submitted(assignment).get(student)
+    submission_time = book.submission_times(assignment).get(student)
     gradings = []
-    code = {attempt.number: written for attempt, written in found}
-    for number, same in enumerate(by_hand_in([attempt for attempt, _ in found]), 1):
+    code = {attempt.number: cells for attempt, cells in attempts}
+    for number, same in enumerate(by_hand_in([attempt for attempt, _ in attempts]), 1):
         for place, attempt in enumerate(same):
-            written = code[attempt.number]
+            cells = code[attempt.number]
             verdict = attempt.verdict(exercise) if exercise in attempt.verdicts else None
-            at = attempt.submitted_at or (submitted if attempt is found[-1][0] else None)
-            gradings.append(GradedAttempt(number, place > 0, attempt, verdict, *_typed(written, exercise), at, written))
-    counted = policy.read_book(book, assignment, student)[student]
-    if counted.by == student:
-        marks = dict(counted.marks)
+            at = attempt.submitted_at or (submission_time if attempt is attempts[-1][0] else None)
+            gradings.append(GradedAttempt(number, place > 0, attempt, verdict, *_read_cell(cells, exercise), at, cells))
+    effective_attempt = policy.read_book(book, assignment, student)[student]
+    if effective_attempt.by == student:
+        marks = dict(effective_attempt.marks)
     return Explanation(
         student,
         exercise,
@@ -148,18 +148,18 @@ def find(book: Book, policy: Policy, student: str, exercise: str) -> Explanation
         question,
         gradings,
         marks.get(exercise),
-        counted,
+        effective_attempt,
         policy.counts(assignment, exercise),
     )
 
 
-def _typed(written: Sequence[SubmittedCell] | None, exercise: str) -> tuple[str | None, str]:
+def _read_cell(cells: Sequence[SubmittedCell] | None, exercise: str) -> tuple[str | None, str]:
     """What stood in the exercise's cell, and what is to be said of it."""
-    if written is None:
+    if cells is None:
         return None, "the code was not kept, because an earlier version graded it"
-    if not written:
+    if not cells:
         return None, "the file could not be read"
-    cell = next((cell for cell in written if cell.name == exercise), None)
+    cell = next((cell for cell in cells if cell.name == exercise), None)
     if cell is None or cell.missing:
         return None, "the cell was deleted"
     return cell.source, "as handed out, untouched" if cell.untouched else ""
@@ -168,7 +168,7 @@ def _typed(written: Sequence[SubmittedCell] | None, exercise: str) -> tuple[str 
 # The script.
 
 
-def script(class_folder: ClassFolder, why: Explanation, hand_in: int | None = None) -> str:
+def script(class_folder: ClassFolder, explanation: Explanation, hand_in: int | None = None) -> str:
     """A Python program that grades this one answer again, on the same hidden inputs, in the jail, and says what was seen.
 
     hand_in: which one; None for the latest. It holds hidden inputs and a student's work, and says so.
@@ -178,32 +178,33 @@ def script(class_folder: ClassFolder, why: Explanation, hand_in: int | None = No
     """
     from ffnlab.registry import active_course
 
-    if why.question:
-        raise UserError(f"{why.exercise} is a question that a person reads, so there is nothing to run")
-    grading = why.gradings[-1] if hand_in is None else why.last_of(hand_in)
+    if explanation.question:
+        raise UserError(f"{explanation.exercise} is a question that a person reads, so there is nothing to run")
+    grading = explanation.gradings[-1] if hand_in is None else explanation.last_of(hand_in)
     if grading.verdict is None:
-        raise UserError(f"{why.exercise} was not in the notebook when this was graded")
-    cells, exact = _cells(class_folder, why, grading)
-    seeds = _seeds(class_folder, why)
-    exercise = active_course().exercise(why.exercise)
+        raise UserError(f"{explanation.exercise} was not in the notebook when this was graded")
+    cells, exact = _cells(class_folder, explanation, grading)
+    seeds = _seeds(class_folder, explanation)
+    exercise = active_course().exercise(explanation.exercise)
     inputs = [exercise.inputs(seed, case) for case, seed in enumerate(seeds)]
     remarks = []
     if not exact:
         remarks.append("The submitted file is gone. These are the cells that were kept of it, in their order.")
-    if grading.attempt.version != _version(why.assignment):
+    if grading.attempt.version != _version(explanation.assignment):
         remarks.append(
             f"It was graded by version {grading.attempt.version}; when this file was written, the course was "
-            f"{_version(why.assignment)}, which may judge differently."
+            f"{_version(explanation.assignment)}, which may judge differently."
         )
     verdict = grading.verdict
     return _SCRIPT.format(
         title=in_a_line(
-            f"Why {why.student} has {verdict.points:g} of {verdict.max_points:g} points for {why.exercise}", 120
+            f"Why {explanation.student} has {verdict.points:g} of {verdict.max_points:g} points for {explanation.exercise}",
+            120,
         ),
-        which=f"{why.assignment}, attempt {grading.hand_in} of {why.hand_ins}, graded {grading.attempt.graded_at}",
+        which=f"{explanation.assignment}, attempt {grading.hand_in} of {explanation.hand_ins}, graded {grading.attempt.graded_at}",
         remarks="".join(f"\n{remark}\n" for remark in remarks),
-        assignment=why.assignment,
-        exercise=why.exercise,
+        assignment=explanation.assignment,
+        exercise=explanation.exercise,
         points=verdict.points,
         seeds=tuple(seeds),
         cells=_cells_in_python(cells),
@@ -217,21 +218,21 @@ def _version(assignment: str) -> str:
     return gradebook.version(assignment)
 
 
-def _seeds(class_folder: ClassFolder, why: Explanation) -> tuple[int, ...]:
+def _seeds(class_folder: ClassFolder, explanation: Explanation) -> tuple[int, ...]:
     """The seeds of the hidden inputs of an exercise, as the class was graded last; nothing is drawn or written."""
-    if why.assignment not in draws.entries(class_folder.draws):
+    if explanation.assignment not in draws.entries(class_folder.draws):
         raise UserError(
-            f"{class_folder.draws} lacks the secret with which {why.assignment} was graded: put the file back"
+            f"{class_folder.draws} lacks the secret with which {explanation.assignment} was graded: put the file back"
         )
-    entry = json.loads(class_folder.draws.read_text(encoding="utf-8"))[why.assignment]
-    exercise = next(one for one in outline.of_notebook(why.assignment) if one.name == why.exercise)
-    return draws.hidden_seeds(exercise, bytes.fromhex(entry["secret"]), entry["attempts"].get(why.exercise, 0))
+    entry = json.loads(class_folder.draws.read_text(encoding="utf-8"))[explanation.assignment]
+    exercise = next(one for one in outline.of_notebook(explanation.assignment) if one.name == explanation.exercise)
+    return draws.hidden_seeds(exercise, bytes.fromhex(entry["secret"]), entry["attempts"].get(explanation.exercise, 0))
 
 
-def _cells(class_folder: ClassFolder, why: Explanation, grading: GradedAttempt) -> tuple[list[Source], bool]:
+def _cells(class_folder: ClassFolder, explanation: Explanation, grading: GradedAttempt) -> tuple[list[Source], bool]:
     """What ran before the exercise was looked at, and whether that is exactly what was handed in."""
 
-    folder = class_folder.submitted / why.student / why.assignment
+    folder = class_folder.submitted / explanation.student / explanation.assignment
     for path in sorted(folder.glob("*.ipynb")) if untrusted_files.is_folder(folder) else ():
         try:
             data = untrusted_files.read(path, 64 * 2**20)
@@ -239,18 +240,20 @@ def _cells(class_folder: ClassFolder, why: Explanation, grading: GradedAttempt) 
             continue
         if submitted_files.digest(data) == grading.attempt.submission:
             try:
-                return _until(why.exercise, rebuild.rebuild(why.assignment, data, len(data)).cells), True
+                return _until(
+                    explanation.exercise, rebuild.rebuild(explanation.assignment, data, len(data)).cells
+                ), True
             except rebuild.Unreadable:
                 break
-    if not grading.written:
+    if not grading.cells:
         why_not = (
-            "the code was not kept" if grading.written is None else "the file could not be read, so nothing of it ran"
+            "the code was not kept" if grading.cells is None else "the file could not be read, so nothing of it ran"
         )
-        raise UserError(f"{why.student}, attempt {grading.hand_in}: {why_not}; there is nothing to run")
-    return _until(why.exercise, _in_place(why.assignment, grading.written)), False
+        raise UserError(f"{explanation.student}, attempt {grading.hand_in}: {why_not}; there is nothing to run")
+    return _until(explanation.exercise, _in_place(explanation.assignment, grading.cells)), False
 
 
-def _in_place(assignment: str, written: Sequence[SubmittedCell]) -> list[Cell]:
+def _in_place(assignment: str, submitted_cells: Sequence[SubmittedCell]) -> list[Cell]:
     """Our cells with what a student wrote in them, and the student's own cells behind those that they probably stood behind.
 
     An own cell is called after its place in the file that was handed in.
@@ -258,21 +261,21 @@ def _in_place(assignment: str, written: Sequence[SubmittedCell]) -> list[Cell]:
     ours = template(release(assignment))
     place = {cell.name: number for number, cell in enumerate(ours) if cell.kind in (Kind.SOLUTION, Kind.MANUAL)}
     own: dict[int, list[Cell]] = {}
-    typed: dict[str, SubmittedCell] = {}
+    cells_by_name: dict[str, SubmittedCell] = {}
     low, count = 0, 0
-    for number, cell in enumerate(written):
+    for number, cell in enumerate(submitted_cells):
         if cell.kind != Kind.EXTRA.value:
-            typed[cell.name] = cell
+            cells_by_name[cell.name] = cell
             low = place.get(cell.name, low)
             continue
-        after = next((place[one.name] for one in written[number + 1 :] if one.name in place), len(ours))
+        after = next((place[one.name] for one in submitted_cells[number + 1 :] if one.name in place), len(ours))
         guess = int(cell.name.removeprefix("extra-")) - count - 1
         behind = min(max(guess, low), after - 1)
         own.setdefault(behind, []).append(Cell(Kind.EXTRA, cell.name, "code", cell.source, {}, ""))
         count += 1
     cells: list[Cell] = []
     for number, our in enumerate(ours):
-        its = typed.get(our.name) if our.kind in (Kind.SOLUTION, Kind.MANUAL) else None
+        its = cells_by_name.get(our.name) if our.kind in (Kind.SOLUTION, Kind.MANUAL) else None
         if its is None or not its.missing:
             cells.append(our if its is None else Cell(our.kind, our.name, our.cell_type, its.source, {}, our.id))
         cells += own.get(number, [])
@@ -282,15 +285,15 @@ def _in_place(assignment: str, written: Sequence[SubmittedCell]) -> list[Cell]:
 def _until(exercise: str, cells: Sequence[Cell]) -> list[Source]:
     """What runs before an exercise is looked at: what was typed; and a cell of ours, by its name, where one of the student's own stands behind it."""
     check = next(number for number, cell in enumerate(cells) if cell.kind is Kind.CHECK and cell.name == exercise)
-    found: list[Source] = []
+    sources: list[Source] = []
     for cell, after in pairwise(cells[: check + 1]):
         if cell.kind is Kind.EXTRA:
-            found.append(("", cell.source))
+            sources.append(("", cell.source))
         elif cell.kind is Kind.SOLUTION and not cell.missing:
-            found.append((cell.name, cell.source))
+            sources.append((cell.name, cell.source))
         elif after.kind is Kind.EXTRA:
-            found.append((cell.metadata.get("nbgrader", {}).get("grade_id", cell.id), None))
-    return found
+            sources.append((cell.metadata.get("nbgrader", {}).get("grade_id", cell.id), None))
+    return sources
 
 
 def again(assignment: str, exercise: str, seeds: Sequence[int], cells: Sequence[Source]) -> Verdict:
@@ -303,23 +306,23 @@ def again(assignment: str, exercise: str, seeds: Sequence[int], cells: Sequence[
     from autograder.jail.limits import Limits
     from autograder.jail.sandbox import Jail
 
-    listed = [
+    notebook_cells = [
         {"cell_type": "code", "id": name, "metadata": {"nbgrader": {"grade_id": name}}, "source": source or ""}
         for name, source in cells
     ]
-    data = json.dumps({"cells": listed, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()
+    data = json.dumps({"cells": notebook_cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()
     with Jail(Limits()) as jail:
-        graded = grade_submission(assignment, data, jail, {exercise: tuple(seeds)}, (exercise,))
-    return graded.verdicts[exercise]
+        submission = grade_submission(assignment, data, jail, {exercise: tuple(seeds)}, (exercise,))
+    return submission.verdicts[exercise]
 
 
 def is_same_draw(exercise: str, seeds: Sequence[int], inputs: Sequence[Mapping[str, Any]]) -> bool:
     """Whether the course still draws these inputs from these seeds. Called by scripts."""
     from ffnlab.registry import active_course
 
-    found = active_course().exercise(exercise)
+    definition = active_course().exercise(exercise)
     return len(seeds) == len(inputs) and all(
-        _same(found.inputs(seed, case), inputs[case]) for case, seed in enumerate(seeds)
+        _same(definition.inputs(seed, case), inputs[case]) for case, seed in enumerate(seeds)
     )
 
 
@@ -327,8 +330,12 @@ def _same(one: Any, other: Any) -> bool:
     import torch
 
     if isinstance(one, torch.Tensor):
-        alike = isinstance(other, torch.Tensor) and one.dtype == other.dtype and one.shape == other.shape
-        return alike and torch.equal(one.isnan(), other.isnan()) and torch.equal(one.nan_to_num(), other.nan_to_num())
+        has_same_layout = isinstance(other, torch.Tensor) and one.dtype == other.dtype and one.shape == other.shape
+        return (
+            has_same_layout
+            and torch.equal(one.isnan(), other.isnan())
+            and torch.equal(one.nan_to_num(), other.nan_to_num())
+        )
     if isinstance(one, dict):
         return (
             isinstance(other, dict) and one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
@@ -354,8 +361,8 @@ def verdict_lines(verdict: Verdict) -> list[str]:
         sign = "✔" if aspect.points == aspect.max_points and not aspect.seen else "✘"
         if verdict.outcome in (Outcome.NOT_ATTEMPTED, Outcome.NOT_GRADED):
             sign = " "
-        seen = f": {in_a_line(aspect.seen, 1_000)}" if aspect.seen else ""
-        lines.append(f"  {sign} {aspect.name}, {aspect.points:g} of {aspect.max_points:g}{seen}")
+        detail = f": {in_a_line(aspect.seen, 1_000)}" if aspect.seen else ""
+        lines.append(f"  {sign} {aspect.name}, {aspect.points:g} of {aspect.max_points:g}{detail}")
     if verdict.mistake:
         everywhere = verdict.mistake.removeprefix(COMMON_PREFIX)
         which = (
@@ -379,8 +386,8 @@ def _cells_in_python(cells: Sequence[Source]) -> str:
             parts.append(f"    ({name!r}, None),\n")
             continue
         lines = clean(source, len(source)).splitlines(keepends=True) or [""]
-        typed = "\n".join(f"        {line!r}" for line in lines)
-        parts.append(f"    (\n        {name!r},\n{typed},\n    ),\n")
+        code = "\n".join(f"        {line!r}" for line in lines)
+        parts.append(f"    (\n        {name!r},\n{code},\n    ),\n")
     return "".join(parts)
 
 
@@ -396,13 +403,13 @@ def _in_python(value: Any, indent: int = 0) -> str:
         data = base64.b85encode(value.contiguous().numpy().tobytes()).decode()
         return f"unpacked({data!r}, {', '.join([repr(kind), *map(str, value.shape)])})"
     if isinstance(value, dict):
-        listed = "".join(f"{inner}{key!r}: {_in_python(one, indent + 4)},\n" for key, one in value.items())
-        return f"{{\n{listed}{' ' * indent}}}"
+        body = "".join(f"{inner}{key!r}: {_in_python(one, indent + 4)},\n" for key, one in value.items())
+        return f"{{\n{body}{' ' * indent}}}"
     if isinstance(value, (list, tuple)):
         if not any(isinstance(one, (torch.Tensor, dict, list, tuple)) for one in value):
             return pprint.pformat(value, width=10_000, compact=True)
-        listed = "".join(f"{inner}{_in_python(one, indent + 4)},\n" for one in value) + " " * indent
-        return f"[\n{listed}]" if isinstance(value, list) else f"(\n{listed})"
+        body = "".join(f"{inner}{_in_python(one, indent + 4)},\n" for one in value) + " " * indent
+        return f"[\n{body}]" if isinstance(value, list) else f"(\n{body})"
     return repr(value)
 
 

@@ -59,11 +59,11 @@ def shares(name: str, rows: Sequence[tuple[str, float | None]], words: str) -> P
         for place, (_, share) in enumerate(rows):
             if share is not None:
                 axes.barh(place, 100 * share, height=0.62, color=style.POSITIVE)
-            said = "–" if share is None else f"{100 * share:.0f}\N{NO-BREAK SPACE}%"
-            axes.text(100 * (share or 0) + 1, place, said, va="center", fontsize=9, color=style.MUTED)
+            label = "–" if share is None else f"{100 * share:.0f}\N{NO-BREAK SPACE}%"
+            axes.text(100 * (share or 0) + 1, place, label, va="center", fontsize=9, color=style.MUTED)
         axes.set_xlim(0, 108)
         axes.set_xticks([0, 25, 50, 75, 100], ["0", "25", "50", "75", "100 %"])
-        _listed(axes, [title for title, _ in rows])
+        _list_titles(axes, [title for title, _ in rows])
 
     return Plot(_svg(name, 0.6 + LINE * len(rows), draw, words), words)
 
@@ -74,14 +74,14 @@ def stacks(name: str, rows: Sequence[tuple[str, int, int]], legend: tuple[str, s
 
     def draw(axes: Any) -> None:
         for place, (title, first, second) in enumerate(rows):
-            axes.text(0, place - 0.2, shortened(title, 105), va="bottom", fontsize=9.5, color=style.INK)
+            axes.text(0, place - 0.2, shorten(title, 105), va="bottom", fontsize=9.5, color=style.INK)
             axes.barh(place, first, height=0.34, color=style.NEGATIVE, label=legend[0] if not place else "")
             axes.barh(
                 place, second, height=0.34, left=first, color=style.PAPER, edgecolor=style.NEGATIVE, hatch="////",
                 linewidth=0.8, label=legend[1] if not place else "",
             )  # fmt: skip
-            said = f"{first:,}" + (f" + {second:,}" if second else "")
-            axes.text(first + second + 0.01 * whole, place, said, va="center", fontsize=9.5, color=style.INK)
+            label = f"{first:,}" + (f" + {second:,}" if second else "")
+            axes.text(first + second + 0.01 * whole, place, label, va="center", fontsize=9.5, color=style.INK)
         axes.set_xlim(0, 1.12 * whole)
         axes.set_ylim(len(rows) - 0.65, -0.7)
         axes.set_yticks([])
@@ -93,7 +93,7 @@ def stacks(name: str, rows: Sequence[tuple[str, int, int]], legend: tuple[str, s
     return Plot(_svg(name, 0.85 + 0.44 * len(rows), draw, words), words)
 
 
-def shortened(text: str, most: int) -> str:
+def shorten(text: str, most: int) -> str:
     """The text without the marks of code, cut behind a word."""
     text = " ".join(text.replace("`", "").split())
     return text if len(text) <= most else text[:most].rsplit(" ", 1)[0].rstrip(",;:–") + " …"
@@ -118,10 +118,10 @@ def over_time(name: str, days: Mapping[date, tuple[int, int]], due: date | None,
         if due:
             place = (due - first).days + 0.5
             axes.axvline(place, color=style.INK, linewidth=1, linestyle="--")
-            left = place > 0.6 * ((last - first).days + 1)
+            is_left = place > 0.6 * ((last - first).days + 1)
             axes.annotate(
-                "due", (place, 1.17 * whole), (-4 if left else 4, 0), textcoords="offset points",
-                ha="right" if left else "left", va="top", fontsize=9,
+                "due", (place, 1.17 * whole), (-4 if is_left else 4, 0), textcoords="offset points",
+                ha="right" if is_left else "left", va="top", fontsize=9,
             )  # fmt: skip
         length = (last - first).days
         ticks = sorted({round(length * part / 6) for part in range(7)})
@@ -145,7 +145,7 @@ def _bin_width(most: float) -> float:
     return next(width for width in (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, most) if most <= width * BINS)
 
 
-def _listed(axes: Any, titles: Sequence[str]) -> None:
+def _list_titles(axes: Any, titles: Sequence[str]) -> None:
     axes.set_yticks(range(len(titles)), titles)
     axes.set_ylim(len(titles) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
@@ -177,10 +177,10 @@ def _svg(name: str, height: float, draw: Callable[[Any], None], words: str) -> s
         axes.spines[["left"]].set_visible(False)
         draw(axes)
         figure.savefig(text, format="svg", transparent=True)
-    return _embedded(text.getvalue(), name, words)
+    return _embed(text.getvalue(), name, words)
 
 
-def _embedded(svg: str, name: str, words: str) -> str:
+def _embed(svg: str, name: str, words: str) -> str:
     body = svg[svg.index("<svg") :]
     body = re.sub(r"\s*<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
     body = re.sub(r'\s*<style type="text/css">.*?</style>', "", body, flags=re.DOTALL)  # it would be the whole page's

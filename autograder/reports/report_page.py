@@ -103,40 +103,40 @@ def percent(share: float) -> str:
 def _plots(report: AssignmentReport) -> dict[str, plots.Plot]:
     """The charts for which there are numbers, each with a sentence that says the same."""
     name = "n" + re.sub(r"\W", "", report.name)
-    drawn = {
+    charts = {
         "mistakes": _mistakes(f"{name}-mistakes", report),
         "exercises": _exercises(f"{name}-exercises", report),
         "scores": _scores(f"{name}-scores", report),
         "days": _days(f"{name}-days", report),
     }
-    return {key: plot for key, plot in drawn.items() if plot}
+    return {key: plot for key, plot in charts.items() if plot}
 
 
 def _mistakes(name: str, report: AssignmentReport) -> plots.Plot | None:
     if not report.mistakes:
         return None
-    first, gone = report.mistakes[0], sum(mistake.gone for mistake in report.mistakes)
+    first, past_count = report.mistakes[0], sum(mistake.past for mistake in report.mistakes)
     words = (
         f"The class made {of(len(report.mistakes), 'known mistake')}. "
         f"The most frequent one, by {of(first.students, 'student')}, is in {first.exercise}: {first.message}"
     )
-    if gone:
-        words += f" {of(gone, 'mistake')} of an earlier attempt {'is' if gone == 1 else 'are'} gone in the latest."
-    shown = enumerate(report.mistakes[:MOST_IN_CHART], 1)
-    rows = [(f"{number}  {one.exercise}: {one.message}", one.now, one.gone) for number, one in shown]
+    if past_count:
+        words += f" {of(past_count, 'mistake')} of an earlier attempt {'is' if past_count == 1 else 'are'} gone in the latest."
+    top_mistakes = enumerate(report.mistakes[:MOST_IN_CHART], 1)
+    rows = [(f"{number}  {one.exercise}: {one.message}", one.now, one.past) for number, one in top_mistakes]
     return plots.stacks(name, rows, ("in the latest attempt", "only in an earlier one"), words)
 
 
 def _exercises(name: str, report: AssignmentReport) -> plots.Plot | None:
-    rated = sorted((one.share, one.name) for one in report.exercises if one.share is not None)
-    if not rated:
+    ranking = sorted((one.share, one.name) for one in report.exercises if one.share is not None)
+    if not ranking:
         return None
-    (low, hardest), (high, easiest) = rated[0], rated[-1]
+    (low, hardest), (high, easiest) = ranking[0], ranking[-1]
     words = (
         f"{easiest} went best, with {percent(high)} of its points earned; {hardest} was hardest, with {percent(low)}."
     )
     if low == high:
-        words = f"{percent(low)} of the points were earned" + (" in each exercise." if len(rated) > 1 else ".")
+        words = f"{percent(low)} of the points were earned" + (" in each exercise." if len(ranking) > 1 else ".")
     return plots.shares(name, [(one.name, one.share) for one in report.exercises], words)
 
 
@@ -164,19 +164,19 @@ def _over_time(report: AssignmentReport) -> str:
     """What the chart of days shows."""
     busiest = max(report.days, key=lambda day: sum(report.days[day]))
     students = sum(new for new, _ in report.days.values())
-    said = (
+    sentence = (
         f"{of(students, 'student')} handed in {of(report.hand_ins, 'attempt')}. "
         f"The busiest day was {busiest.day} {busiest:%B}, with {sum(report.days[busiest]):,}."
     )
     if report.again:
         same = report.again - report.better - report.worse
-        said += (
+        sentence += (
             f" {of(report.again, 'student')} handed in again: {report.better:,} ended with more points than at first, "
             f"{same:,} with as many, {report.worse:,} with fewer."
         )
-    if not report.times_known:
-        said += " Where a time of submission is unknown, the chart shows when it was graded."
-    return said
+    if not report.has_times:
+        sentence += " Where a time of submission is unknown, the chart shows when it was graded."
+    return sentence
 
 
 def _term(report: ClassReport) -> plots.Plot | None:

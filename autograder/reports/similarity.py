@@ -22,7 +22,7 @@ from zlib import crc32
 GRAM = 10  # tokens in a fingerprint
 WINDOW = 4  # of so many neighbours one is kept: every common passage of GRAM + WINDOW − 1 tokens is found
 MIN_PRINTS = 10  # fewer that are an answer's own are too little to mean something: about 25 tokens
-ALIKE = 0.7  # of the fingerprints of both
+MIN_SHARE = 0.7  # of the fingerprints of both
 COMMON = 0.05  # what more than this share of the class has, or more than MOST_COMMON answers, is nobody's own
 LEAST_COMMON, MOST_COMMON = 4, 20
 PRIME, BASE, SPREAD = 2**61 - 1, 1_000_003, 0x9E3779B97F4A7C15
@@ -30,9 +30,9 @@ LAST = pow(BASE, GRAM - 1, PRIME)
 MOST = 64_000  # characters of an answer that are compared; the longest of the marking guide has a tenth of it
 MIN_COMMENT = 12  # characters of a comment that two write by chance no more
 
-LEFT_OUT = {tokenize.COMMENT, tokenize.NL, tokenize.ENCODING, tokenize.ENDMARKER, tokenize.TYPE_COMMENT}
+IGNORED_TOKENS = {tokenize.COMMENT, tokenize.NL, tokenize.ENCODING, tokenize.ENDMARKER, tokenize.TYPE_COMMENT}
 STRUCTURE = {tokenize.NEWLINE: ";", tokenize.INDENT: "{", tokenize.DEDENT: "}"}
-GIVEN = frozenset((*keyword.kwlist, *dir(builtins), "torch", "nn", "F", "math", "np", "numpy"))
+STANDARD_NAMES = frozenset((*keyword.kwlist, *dir(builtins), "torch", "nn", "F", "math", "np", "numpy"))
 
 
 @dataclass(frozen=True)
@@ -79,57 +79,57 @@ class _Answer:
 
 
 def find_similar(
-    exercise: str, answers: Mapping[str, str], known: Iterable[str]
+    exercise: str, answers: Mapping[str, str], known_sources: Iterable[str]
 ) -> tuple[list[SimilarGroup], list[Pair]]:
     """The groups of students with the same answer to an exercise, and the pairs with nearly the same, those that share most first.
 
-    answers: what each wrote, by student. known: the handout's cell and every answer of the marking guide, which are nobody's own.
+    answers: what each wrote, by student. known_sources: the handout's cell and every answer of the marking guide, which are nobody's own.
     """
-    read = {source: _read(source) for source in set(answers.values())}
-    theirs = {student: read[source] for student, source in answers.items()}
-    given = [_read(source) for source in known]
-    return _groups(exercise, theirs, given), _pairs(exercise, theirs, given)
+    answer_of = {source: _read(source) for source in set(answers.values())}
+    theirs = {student: answer_of[source] for student, source in answers.items()}
+    known_answers = [_read(source) for source in known_sources]
+    return _groups(exercise, theirs, known_answers), _pairs(exercise, theirs, known_answers)
 
 
-def _pairs(exercise: str, answers: Mapping[str, _Answer], given: Sequence[_Answer]) -> list[Pair]:
-    boilerplate = frozenset().union(*(one.prints for one in given))
+def _pairs(exercise: str, answers: Mapping[str, _Answer], known_answers: Sequence[_Answer]) -> list[Pair]:
+    boilerplate = frozenset().union(*(one.prints for one in known_answers))
     holders: dict[int, list[str]] = defaultdict(list)
     for student, answer in answers.items():
-        for found in answer.prints - boilerplate:
-            holders[found].append(student)
+        for fingerprint in answer.prints - boilerplate:
+            holders[fingerprint].append(student)
     most = min(MOST_COMMON, max(LEAST_COMMON, int(COMMON * len(answers))))
-    rare = {found: students for found, students in holders.items() if len(students) <= most}
+    rare = {fingerprint: students for fingerprint, students in holders.items() if len(students) <= most}
     own: Counter[str] = Counter(student for students in rare.values() for student in students)
-    shared: Counter[tuple[str, str]] = Counter()
+    overlaps: Counter[tuple[str, str]] = Counter()
     for students in rare.values():
         if len(students) > 1:
-            shared.update(combinations([student for student in students if own[student] >= MIN_PRINTS], 2))
-    said_by_all = frozenset().union(*(one.comments for one in given))
-    found_pairs = []
-    for (one, other), count in shared.items():
+            overlaps.update(combinations([student for student in students if own[student] >= MIN_PRINTS], 2))
+    known_comments = frozenset().union(*(one.comments for one in known_answers))
+    pairs = []
+    for (one, other), count in overlaps.items():
         share = count / (own[one] + own[other] - count)
-        if share >= ALIKE:
+        if share >= MIN_SHARE:
             mine, theirs = answers[one], answers[other]
-            comments = len((mine.comments & theirs.comments) - said_by_all)
-            found_pairs.append(Pair(exercise, one, other, share, mine.names == theirs.names, comments))
-    return sorted(found_pairs, key=Pair.rank)
+            comments = len((mine.comments & theirs.comments) - known_comments)
+            pairs.append(Pair(exercise, one, other, share, mine.names == theirs.names, comments))
+    return sorted(pairs, key=Pair.rank)
 
 
-def _groups(exercise: str, answers: Mapping[str, _Answer], given: Sequence[_Answer]) -> list[SimilarGroup]:
-    boilerplate = frozenset().union(*(one.prints for one in given))
-    shapes = {one.tokens for one in given}
+def _groups(exercise: str, answers: Mapping[str, _Answer], known_answers: Sequence[_Answer]) -> list[SimilarGroup]:
+    boilerplate = frozenset().union(*(one.prints for one in known_answers))
+    shapes = {one.tokens for one in known_answers}
     same: dict[int, list[str]] = defaultdict(list)
     for student, answer in answers.items():
         if answer.tokens not in shapes and len(answer.prints - boilerplate) >= MIN_PRINTS:
             same[answer.tokens].append(student)
-    said_by_all = frozenset().union(*(one.comments for one in given))
-    found = []
+    known_comments = frozenset().union(*(one.comments for one in known_answers))
+    groups = []
     for students in same.values():
         theirs = [answers[student] for student in students]
-        comments = frozenset.intersection(*(one.comments for one in theirs)) - said_by_all
+        comments = frozenset.intersection(*(one.comments for one in theirs)) - known_comments
         names = len({one.names for one in theirs}) == 1
-        found.append(SimilarGroup(exercise, tuple(sorted(students)), names, len(comments)))
-    return sorted((group for group in found if len(group.students) > 2), key=SimilarGroup.rank)
+        groups.append(SimilarGroup(exercise, tuple(sorted(students)), names, len(comments)))
+    return sorted((group for group in groups if len(group.students) > 2), key=SimilarGroup.rank)
 
 
 def _read(source: str) -> _Answer:
@@ -149,11 +149,11 @@ def _read(source: str) -> _Answer:
             before = ""
             continue  # a docstring, or a text that nothing is done with
         elif kind == tokenize.NAME:
-            given = text in GIVEN or (before == "." and tokens[-2:-1] != ["self"])
-            if not given and text != "self":
+            is_standard = text in STANDARD_NAMES or (before == "." and tokens[-2:-1] != ["self"])
+            if not is_standard and text != "self":
                 names.add(text)
-            tokens.append(text if given or text == "self" else "name")
-        elif kind not in LEFT_OUT:
+            tokens.append(text if is_standard or text == "self" else "name")
+        elif kind not in IGNORED_TOKENS:
             tokens.append(text)
         before = text
     return _Answer(hash(tuple(tokens)), _prints(tokens), frozenset(names), frozenset(comments))
@@ -172,11 +172,11 @@ def _prints(tokens: Sequence[str]) -> frozenset[int]:
     numbers = [_number(token) for token in tokens]
     if len(numbers) < GRAM:
         return frozenset()
-    rolling = sum(number * BASE ** (GRAM - 1 - place) for place, number in enumerate(numbers[:GRAM])) % PRIME
-    grams = [rolling]
-    for gone, come in zip(numbers, numbers[GRAM:], strict=False):
-        rolling = ((rolling - gone * LAST) * BASE + come) % PRIME
-        grams.append(rolling)
+    rolling_hash = sum(number * BASE ** (GRAM - 1 - place) for place, number in enumerate(numbers[:GRAM])) % PRIME
+    grams = [rolling_hash]
+    for old, new in zip(numbers, numbers[GRAM:], strict=False):
+        rolling_hash = ((rolling_hash - old * LAST) * BASE + new) % PRIME
+        grams.append(rolling_hash)
     grams = [gram * SPREAD % PRIME for gram in grams]  # so that the smallest is no particular token
     windows = zip(*(grams[place:] for place in range(min(WINDOW, len(grams)))), strict=False)
     return frozenset(map(min, windows))

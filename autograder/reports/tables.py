@@ -13,7 +13,7 @@ from dataclasses import astuple, fields
 
 import nbformat
 
-from autograder.lms.sheets import guarded
+from autograder.lms.sheets import guard
 from autograder.reports.class_report import ClassMember, ReportRow
 
 COLUMNS = [column.name for column in fields(ReportRow)]
@@ -52,7 +52,7 @@ def _cell(value: object) -> object:
     if isinstance(value, bool):
         return int(value)
     if isinstance(value, str):
-        return guarded(value)
+        return guard(value)
     return f"{value:g}" if isinstance(value, float) else value
 
 

@@ -46,24 +46,26 @@ def print_class(
     attempts: taken one at a time, so that a class of any size needs the same memory. marks: what stands in the gradebook, by student.
     grades: what it is worth by the class's rules, by student; then the total is that, with what being late costs.
     """
-    listed = [exercise for exercise in outline.of_notebook(assignment) if exercise.points]
-    shown: list[Grading] = []
+    exercises = [exercise for exercise in outline.of_notebook(assignment) if exercise.points]
+    first_attempts: list[Grading] = []
     mistakes: Counter[tuple[str, str]] = Counter()
     causes: dict[tuple[str, str], str] = {}  # the shortest of each: one student's may be told with a second one
     count = 0
     for count, attempt in enumerate(attempts, 1):
         if count <= most:
-            shown.append(attempt)
+            first_attempts.append(attempt)
         for name, verdict in attempt.verdicts.items():
             if verdict.get("mistake"):
                 which = name, str(verdict["mistake"])
                 mistakes[which] += 1
                 causes[which] = min(causes.get(which, verdict["cause"]), verdict["cause"], key=len)
-    table = _points(assignment, listed, shown, marks, grades)
+    table = _points(assignment, exercises, first_attempts, marks, grades)
     if _too_wide(console, table):
-        for part in _narrow(console, assignment, listed, shown, marks, grades):
+        for part in _narrow(console, assignment, exercises, first_attempts, marks, grades):
             console.print(part)
-        legend = "   ".join(f"{number}\N{NO-BREAK SPACE}{exercise.name}" for number, exercise in enumerate(listed, 1))
+        legend = "   ".join(
+            f"{number}\N{NO-BREAK SPACE}{exercise.name}" for number, exercise in enumerate(exercises, 1)
+        )
         console.print(Text(legend), style="dim")
     else:
         console.print(table)
@@ -76,27 +78,33 @@ def print_class(
     ):
         if names:
             console.print(Text(f"{title}: {', '.join(names)}\n"), style="dim")
-    remarks = [(attempt.student, in_a_line("; ".join(attempt.remarks))) for attempt in shown if attempt.remarks]
+    remarks = [
+        (attempt.student, in_a_line("; ".join(attempt.remarks))) for attempt in first_attempts if attempt.remarks
+    ]
     if remarks:
         console.print(_listing("Remarks", ("student", "remark"), remarks))
     if mistakes:
         console.print(_misunderstandings(mistakes, causes))
-    waiting = sum(mark.waits for student in marks.values() for mark in student.values())
-    if waiting:
+    unread_count = sum(mark.waits for student in marks.values() for mark in student.values())
+    if unread_count:
         console.print(
-            Text(f"{waiting:,} answer{'s' * (waiting > 1)} wait{'s' * (waiting == 1)} for a person, in formgrader.\n"),
+            Text(
+                f"{unread_count:,} answer{'s' * (unread_count > 1)} wait{'s' * (unread_count == 1)} for a person, in formgrader.\n"
+            ),
             style="bold",
         )
 
 
 def print_in_a_line(
-    console: Console, assignment: str, graded: int, marks: Mapping[str, Scores], grades: Mapping[str, Grade]
+    console: Console, assignment: str, graded_count: int, marks: Mapping[str, Scores], grades: Mapping[str, Grade]
 ) -> None:
     """How many were graded just now, the mean of all, and how many answers wait for a person."""
     share = mean_share(grades.values())
     mean = "" if share is None else f"mean {share:4.0%} of {sum(bool(grade.max_points) for grade in grades.values()):,}"
-    waiting = sum(mark.waits for student in marks.values() for mark in student.values())
-    line = f"{assignment:20} {graded:5,} graded   {mean}" + (f"   {waiting:,} answers to read" if waiting else "")
+    unread_count = sum(mark.waits for student in marks.values() for mark in student.values())
+    line = f"{assignment:20} {graded_count:5,} graded   {mean}" + (
+        f"   {unread_count:,} answers to read" if unread_count else ""
+    )
     console.print(Text(line.rstrip()), soft_wrap=True)
 
 
@@ -108,15 +116,19 @@ def print_changes(
 ) -> None:
     """One line for each student whose points would change: by how much, and in which exercises; those who lose first. counts: whether an exercise does."""
 
-    def told(points: float | None) -> str:
+    def format_points(points: float | None) -> str:
         return "–" if points is None else f"{points:g}"
 
     rows = []
-    counted = [replace(one, exercises={n: e for n, e in one.exercises.items() if counts(n)}) for one in changes]
-    counted = [change for change in counted if change.exercises]
-    for change in sorted(counted, key=lambda change: (change.points[1] - change.points[0], change.student)):
+    relevant_changes = [
+        replace(one, exercises={n: e for n, e in one.exercises.items() if counts(n)}) for one in changes
+    ]
+    relevant_changes = [change for change in relevant_changes if change.exercises]
+    for change in sorted(relevant_changes, key=lambda change: (change.points[1] - change.points[0], change.student)):
         then, now = change.points
-        each = "  ".join(f"{name} {told(old)} → {told(new)}" for name, (old, new) in change.exercises.items())
+        each = "  ".join(
+            f"{name} {format_points(old)} → {format_points(new)}" for name, (old, new) in change.exercises.items()
+        )
         rows.append((change.student, "new" if change.new else f"{now - then:+g}", each))
     if rows:
         console.print(_listing(f"{assignment}: what would change", ("student", "points", "exercises"), rows))
@@ -131,19 +143,19 @@ def _too_wide(console: Console, table: Table) -> bool:
 def _narrow(
     console: Console,
     assignment: str,
-    listed: Sequence[Outline],
+    exercises: Sequence[Outline],
     attempts: Sequence[Grading],
     marks: Mapping[str, Scores],
     grades: Mapping[str, Grade],
 ) -> list[Table]:
     """The table of points for a narrow screen, in as many parts as it takes for nothing to be cut; the last has the totals."""
-    numbers = range(1, len(listed) + 1)
+    numbers = range(1, len(exercises) + 1)
     tables: list[Table] = []
     for parts in numbers:
-        size = math.ceil(len(listed) / parts)
+        size = math.ceil(len(exercises) / parts)
         tables = [
-            _points(assignment, listed, attempts, marks, grades, numbers[start : start + size])
-            for start in range(0, len(listed), size)
+            _points(assignment, exercises, attempts, marks, grades, numbers[start : start + size])
+            for start in range(0, len(exercises), size)
         ]
         if not any(_too_wide(console, table) for table in tables):
             break
@@ -152,7 +164,7 @@ def _narrow(
 
 def _points(
     assignment: str,
-    listed: Sequence[Outline],
+    exercises: Sequence[Outline],
     attempts: Sequence[Grading],
     marks: Mapping[str, Scores],
     grades: Mapping[str, Grade],
@@ -163,19 +175,19 @@ def _points(
     only: a narrow one of these exercises, counted from 1: their numbers are their titles, there is no room to spare, and totals come with the last.
     """
     narrow = only is not None
-    numbers = range(1, len(listed) + 1) if only is None else only
-    last = numbers[-1:] == range(len(listed), len(listed) + 1)
+    numbers = range(1, len(exercises) + 1) if only is None else only
+    last = numbers[-1:] == range(len(exercises), len(exercises) + 1)
     table = Table(title=assignment, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
     table.padding = (0, 0) if narrow else (0, 1)
     table.add_column("student", no_wrap=True)
-    chosen = [listed[number - 1] for number in numbers]
-    for number, exercise in zip(numbers, chosen, strict=True):
+    columns = [exercises[number - 1] for number in numbers]
+    for number, exercise in zip(numbers, columns, strict=True):
         title = str(number) if narrow else _short(exercise.name)
         table.add_column(title, justify="right", no_wrap=True)
     if last:
         table.add_column("total", justify="right", style="bold", no_wrap=True)
     for attempt in attempts:
-        cells = [_cell(attempt.verdicts.get(exercise.name, {}), "" if narrow else " ") for exercise in chosen]
+        cells = [_cell(attempt.verdicts.get(exercise.name, {}), "" if narrow else " ") for exercise in columns]
         totals = [Text(_total(attempt, marks, grades))] if last else []
         table.add_row(Text(attempt.student), *cells, *totals)
     return table
@@ -184,8 +196,8 @@ def _points(
 def _total(attempt: Grading, marks: Mapping[str, Scores], grades: Mapping[str, Grade]) -> str:
     if attempt.student in grades:
         return str(grades[attempt.student])
-    kept = marks.get(attempt.student)
-    return str(total(kept) if kept else Total(attempt.points, attempt.max_points))
+    scores = marks.get(attempt.student)
+    return str(total(scores) if scores else Total(attempt.points, attempt.max_points))
 
 
 def _cell(verdict: Mapping[str, Any], space: str) -> Text:
@@ -223,8 +235,8 @@ def matrix_table(console: Console, rows: Sequence[MatrixRow]) -> None:
         name = row.answer.exercise
         verdict = Text("PROBLEM: " + row.problem, style="bold red") if row.problem else Text(_name_and_message(row))
         points = f"{row.verdict.points:g}/{row.verdict.max_points:g}"
-        shown = name if name != last else ""
-        table.add_row(shown, row.answer.name, row.answer.kind, row.draws, points, verdict)
+        label = name if name != last else ""
+        table.add_row(label, row.answer.name, row.answer.kind, row.draws, points, verdict)
         last = name
     console.print(table)
 

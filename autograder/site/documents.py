@@ -23,7 +23,7 @@ FOR_WHOM = (
     "Twenty minutes, for everybody who has met attention once. This model was trained so that it can be opened. "
     "The first page also shows its twin, which was not."
 )
-LOST = """---
+NOT_FOUND_PAGE = """---
 orphan: true
 ---
 # This page is not here
@@ -50,7 +50,7 @@ def write(source: Path, notebooks: Sequence[str]) -> None:
             source / f"{part.lower()}.md",
             _document(f"# For {part.lower()}s\n{_part(readme, part)}", root(), source, source),
         )
-    keep(source / "404.md", LOST)
+    keep(source / "404.md", NOT_FOUND_PAGE)
     pages = ["CONTRIBUTING.md", "course/README.md", *(f"docs/{name}.md" for name in DOCS + FOR_AUTHORS)]
     for page in pages:
         text = (root() / page).read_text(encoding="utf-8")
@@ -68,13 +68,13 @@ def keep(path: Path, content: str | bytes) -> bool:
 
 
 def _part(readme: str, heading: str) -> str:
-    found = re.search(rf"^## {heading}\n(.*?)(?=^## |\Z)", readme, re.S | re.M)
-    if not found:
+    match = re.search(rf"^## {heading}\n(.*?)(?=^## |\Z)", readme, re.S | re.M)
+    if not match:
         raise UserError(f"README.md has no part “{heading}”: the site makes a page of it")
-    return found[1]
+    return match[1]
 
 
-def _document(text: str, home: Path, there: Path, source: Path) -> str:
+def _document(text: str, home: Path, target_folder: Path, source: Path) -> str:
     """A page's text, with links to pages and to files of docs/, which come along; where another file of the project is named, its name stays."""
 
     def link(match: re.Match[str]) -> str:
@@ -87,7 +87,7 @@ def _document(text: str, home: Path, there: Path, source: Path) -> str:
         if inside.suffix == ".md":
             return match[0] if inside.as_posix() != "README.md" else f"[{words}](/index.md{hash_}{part})"
         if inside.parts[0] == "docs":
-            keep(there / path, file.read_bytes())
+            keep(target_folder / path, file.read_bytes())
             return match[0]
         return words
 
@@ -130,10 +130,10 @@ def _thumbnail(path: Path, cells: Sequence[Any]) -> str:
     outputs = [output.get("data", {}).get("text/html", "") for cell in cells for output in cell.get("outputs", [])]
     for html in outputs:
         still = re.search(r'<img class="ffp-still" src="data:image/svg\+xml;base64,([^"]+)"', html)
-        drawn = re.search(r"<svg\b.*?</svg>", html, re.S)
-        if not still and not ("ffn-figure" in html and drawn):
+        svg_match = re.search(r"<svg\b.*?</svg>", html, re.S)
+        if not still and not ("ffn-figure" in html and svg_match):
             continue
-        svg = base64.b64decode(still[1]) if still else _standing_alone(drawn[0] if drawn else "").encode()
+        svg = base64.b64decode(still[1]) if still else _standing_alone(svg_match[0] if svg_match else "").encode()
         keep(path.parents[1] / "thumbnails" / f"{path.stem}.svg", svg)
         kind = "" if still else ' class="ffn-paper"'
         return f'<img{kind} src="thumbnails/{path.stem}.svg" alt="" loading="lazy">'

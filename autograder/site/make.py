@@ -28,7 +28,7 @@ HERE = Path(__file__).parent
 MADE_BY = [HERE / name for name in ("running.py", "needed.py", "pages.py")]
 # A process for each notebook, forked from one that has loaded what all of them need; elsewhere each loads it for itself.
 START = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
-PRELOADED = [
+PRELOAD_MODULES = [
     "autograder.site.pages",
     "autograder.site.running",
     "matplotlib.pyplot",
@@ -59,10 +59,10 @@ class Notebook:
 
 @dataclass(frozen=True)
 class BuiltSite:
-    """A site. drawn: the notebooks that were run anew. wires: by notebook, the bytes that its page and figures send. size: bytes on the disk."""
+    """A site. new_pages: the notebooks that were run anew. wires: by notebook, the bytes that its page and figures send. size: bytes on the disk."""
 
     notebooks: tuple[Notebook, ...]
-    drawn: tuple[str, ...]
+    new_pages: tuple[str, ...]
     wires: dict[str, int]
     pages: int
     size: int
@@ -85,8 +85,8 @@ def build(
         UserError: a notebook fails, a page or the site is too heavy, or Sphinx warns.
     """
     inside = work / "source"
-    drawn = _draw(inside, work, [name for name in notebooks if force or not _is_current(work, name)], tell, workers)
-    made = tuple(_read(work, name) for name in notebooks)
+    names = _draw(inside, work, [name for name in notebooks if force or not _is_current(work, name)], tell, workers)
+    records = tuple(_read(work, name) for name in notebooks)
     for path in [
         *(inside / "course").glob("*.ipynb"),
         *(inside / "thumbnails").glob("*"),
@@ -100,10 +100,10 @@ def build(
     _sphinx(inside, target, work / "doctrees", base)
     if base:
         _from_everywhere(target / "404.html", base)
-    for made_before in (work / "frames", inside / "thumbnails"):
-        shutil.rmtree(target / made_before.name, ignore_errors=True)
-        shutil.copytree(made_before, target / made_before.name)
-    wires = {one.name: _weigh(target, one) for one in made}
+    for folder in (work / "frames", inside / "thumbnails"):
+        shutil.rmtree(target / folder.name, ignore_errors=True)
+        shutil.copytree(folder, target / folder.name)
+    wires = {one.name: _weigh(target, one) for one in records}
     sizes = {path: path.stat().st_size for path in target.rglob("*") if path.is_file()}
     if (size := sum(sizes.values())) > WHOLE:
         heaviest = max(sizes, key=lambda path: sizes[path])
@@ -111,7 +111,7 @@ def build(
             f"the site has {weight(size)}, more than {WHOLE / 1e6:g} MB; its heaviest file is "
             f"{heaviest.relative_to(target).as_posix()}, with {weight(sizes[heaviest])}"
         )
-    return BuiltSite(made, tuple(drawn), wires, sum(path.suffix == ".html" for path in sizes), size)
+    return BuiltSite(records, tuple(names), wires, sum(path.suffix == ".html" for path in sizes), size)
 
 
 # Notebooks
@@ -154,51 +154,53 @@ def _draw(inside: Path, work: Path, names: list[str], tell: Callable[[str], None
     if not names:
         return []
     context = multiprocessing.get_context("spawn")
-    news, sent = context.Pipe(duplex=False)
+    news, sender = context.Pipe(duplex=False)
     count = min(workers or os.cpu_count() or 1, len(names))
     old = os.environ.get("PYTHONHASHSEED")
     os.environ["PYTHONHASHSEED"] = "0"
     try:
-        drawing = context.Process(target=_draw_all, args=(inside, work, names, count, sent))
-        drawing.start()
+        process = context.Process(target=_draw_all, args=(inside, work, names, count, sender))
+        process.start()
     finally:
         os.environ.pop("PYTHONHASHSEED") if old is None else os.environ.__setitem__("PYTHONHASHSEED", old)
-    sent.close()
-    left = set(names)
+    sender.close()
+    waiting_names = set(names)
     try:
-        while left:
-            found = news.recv()
-            if isinstance(found, BaseException):
-                raise found
-            tell(found)
-            left.remove(found)
+        while waiting_names:
+            message = news.recv()
+            if isinstance(message, BaseException):
+                raise message
+            tell(message)
+            waiting_names.remove(message)
     except EOFError:
-        raise UserError(f"the process that draws notebooks has ended before {', '.join(sorted(left))}") from None
+        raise UserError(
+            f"the process that draws notebooks has ended before {', '.join(sorted(waiting_names))}"
+        ) from None
     except KeyboardInterrupt:
-        drawing.terminate()
+        process.terminate()
         raise
     finally:
-        drawing.join()
+        process.join()
     return names
 
 
-def _draw_all(inside: Path, work: Path, names: list[str], count: int, sent: Connection) -> None:
+def _draw_all(inside: Path, work: Path, names: list[str], count: int, sender: Connection) -> None:
     """Draw each notebook in a process of its own, and send the name of each that is ready, or the error that ended it."""
     try:
         context = multiprocessing.get_context(START)
         if START == "forkserver":
-            context.set_forkserver_preload(PRELOADED)
+            context.set_forkserver_preload(PRELOAD_MODULES)
         with ProcessPoolExecutor(count, mp_context=context, max_tasks_per_child=1) as pool:
-            asked = {pool.submit(draw, inside, work, name): name for name in names}
+            names_by_future = {pool.submit(draw, inside, work, name): name for name in names}
             try:
-                for future in as_completed(asked):
+                for future in as_completed(names_by_future):
                     future.result()
-                    sent.send(asked[future])
+                    sender.send(names_by_future[future])
             except BaseException:
                 pool.shutdown(cancel_futures=True)
                 raise
     except Exception as error:
-        sent.send(error)
+        sender.send(error)
 
 
 def draw(inside: Path, work: Path, name: str) -> None:
@@ -206,15 +208,15 @@ def draw(inside: Path, work: Path, name: str) -> None:
     from autograder.site import pages, running
 
     before = stamp(name)  # a source that changes while this runs is drawn again
-    ran = running.run(name)
+    execution = running.run(name)
     folder = work / "frames" / name
     shutil.rmtree(folder, ignore_errors=True)
-    for one in ran.figures:
-        replace(folder / f"{one.name}.json.gz", one.packed)
-    documents.keep(inside / "course" / f"{name}.ipynb", pages.page(name, ran))
+    for one in execution.figures:
+        replace(folder / f"{one.name}.json.gz", one.archive)
+    documents.keep(inside / "course" / f"{name}.ipynb", pages.page(name, execution))
     figures = tuple(
-        FigurePage(one.name, len(one.pictures["frames"]), len(one.pictures["pictures"]), len(one.packed))
-        for one in ran.figures
+        FigurePage(one.name, len(one.pictures["frames"]), len(one.pictures["pictures"]), len(one.archive))
+        for one in execution.figures
     )
     replace(work / f"{name}.json", json.dumps(asdict(Notebook(name, before, figures)), indent=1))
 
@@ -225,9 +227,9 @@ def _weigh(target: Path, notebook: Notebook) -> int:
     Raises:
         UserError: they are too many; the heaviest figure is named.
     """
-    from autograder.authoring.frames import zipped
+    from autograder.authoring.frames import compress
 
-    page = len(zipped((target / "course" / f"{notebook.name}.html").read_text(encoding="utf-8")))
+    page = len(compress((target / "course" / f"{notebook.name}.html").read_text(encoding="utf-8")))
     total = page + sum(figure.wire for figure in notebook.figures)
     if total > PAGE:
         most = max(notebook.figures, key=lambda figure: figure.wire)
@@ -258,12 +260,12 @@ def _sphinx(inside: Path, target: Path, doctrees: Path, base: str = "") -> None:
         "-b", "html", "-q", "-W", "--keep-going", "--no-color",
         "-c", str(HERE), "-d", str(doctrees), "-D", f"html_baseurl={base}",
     ]  # fmt: skip
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "sphinx", *options, str(inside), str(target)],
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, encoding="utf-8", check=False,
     )  # fmt: skip
-    if done.returncode:
-        lines = [line.removeprefix(f"{inside}/") for line in done.stderr.splitlines() if line.strip()]
+    if process.returncode:
+        lines = [line.removeprefix(f"{inside}/") for line in process.stderr.splitlines() if line.strip()]
         raise UserError("\n".join(lines[:10]))
 
 

@@ -28,7 +28,7 @@ from autograder.site.running import (
 )
 from ffnlab.checking import checks, panel, shipped_answers
 from ffnlab.diagnosis.recognition import is_question
-from ffnlab.drawing.picture import framed
+from ffnlab.drawing.picture import wrap_figure
 from ffnlab.observation.exercise import Exercise, public_seed
 from ffnlab.observation.plain_data import Failure
 from ffnlab.prediction import prediction_widget
@@ -43,55 +43,55 @@ def students(assignment: str) -> Any:
     return notebook
 
 
-def page(assignment: str, ran: ExecutedNotebook) -> str:
+def page(assignment: str, execution: ExecutedNotebook) -> str:
     """The page of a notebook, as a notebook for myst-nb.
 
     Raises:
         UserError: the shipped answers to a question are not there.
     """
     notebook = students(assignment)
-    asked = {exercise.name: exercise for exercise in active_course().exercises_of(assignment)}
-    cells = [made for cell in notebook.cells for made in _cells(assignment, cell, asked, ran)]
+    exercises = {exercise.name: exercise for exercise in active_course().exercises_of(assignment)}
+    cells = [page_cell for cell in notebook.cells for page_cell in _cells(assignment, cell, exercises, execution)]
     title = next(index for index, cell in enumerate(cells) if cell.cell_type == "markdown")
-    cells.insert(title + 1, _html(_opening(assignment)))
+    cells.insert(title + 1, _html(_introduction(assignment)))
     notebook.cells = cells
     for place, cell in enumerate(cells):
         cell.id = f"cell-{place}"
     return str(nbformat.writes(notebook))
 
 
-def _opening(assignment: str) -> str:
+def _introduction(assignment: str) -> str:
     return (
         '<p class="ffn-open">This page is for reading. To write code and have it checked, open the notebook in JupyterLab: '
         f"<code>python start.py</code> in the folder <code>course</code>, then <code>{assignment}</code>.</p>"
     )
 
 
-def _cells(assignment: str, cell: Any, asked: dict[str, Exercise], ran: ExecutedNotebook) -> Iterator[Any]:
+def _cells(assignment: str, cell: Any, exercises: dict[str, Exercise], execution: ExecutedNotebook) -> Iterator[Any]:
     """What stands on the page for a cell. A new kind of call in a notebook gets its place here."""
     name = cell_name(cell)
-    kinds = {kind for output in ran.outputs.get(name, []) for kind in output.get("data", {})}
+    kinds = {kind for output in execution.outputs.get(name, []) for kind in output.get("data", {})}
     if cell.cell_type != "code":
         yield nbformat.v4.new_markdown_cell(cell.source)
     elif is_check(cell):
         return
-    elif name in asked and is_question(asked[name]):
-        yield _html(question(asked[name]))
-    elif name in asked:
+    elif name in exercises and is_question(exercises[name]):
+        yield _html(question(exercises[name]))
+    elif name in exercises:
         yield _code(cell.source, [], "exercise")
-        yield _html(_below(asked[name]))
+        yield _html(_below(exercises[name]))
     elif kinds & {FIGURE, BOARD, PREDICTION} or cell.source.startswith("veil("):
         if kinds & {FIGURE, BOARD}:
             yield _code(cell.source, [], "hide-input")
-        for output in ran.outputs[name]:
-            yield _html(_output(assignment, output, ran))
+        for output in execution.outputs[name]:
+            yield _html(_output(assignment, output, execution))
     else:
-        shown = [_output(assignment, output, ran) for output in ran.outputs[name]]
-        yield _code(cell.source, shown, *(["hide-input"] if name == "imports" else []))
+        html_outputs = [_output(assignment, output, execution) for output in execution.outputs[name]]
+        yield _code(cell.source, html_outputs, *(["hide-input"] if name == "imports" else []))
 
 
-def _code(source: str, shown: list[str], *tags: str) -> Any:
-    outputs = [nbformat.v4.new_output("display_data", {"text/html": html}) for html in shown if html]
+def _code(source: str, html_outputs: list[str], *tags: str) -> Any:
+    outputs = [nbformat.v4.new_output("display_data", {"text/html": html}) for html in html_outputs if html]
     return nbformat.v4.new_code_cell(source, outputs=outputs, metadata={"tags": list(tags)})
 
 
@@ -99,12 +99,12 @@ def _html(html: str) -> Any:
     return _code("# shown without its code", [html], "remove-input")
 
 
-def _output(assignment: str, output: Output, ran: ExecutedNotebook) -> str:
+def _output(assignment: str, output: Output, execution: ExecutedNotebook) -> str:
     if "text" in output:
         return f"<pre>{escape(output['text'].rstrip())}</pre>"
     data = output["data"]
     if FIGURE in data:
-        return figure(assignment, ran.figures[data[FIGURE]])
+        return figure(assignment, execution.figures[data[FIGURE]])
     if BOARD in data:
         return str(data[BOARD])
     if PREDICTION in data:
@@ -112,26 +112,26 @@ def _output(assignment: str, output: Output, ran: ExecutedNotebook) -> str:
     if "image/svg+xml" in data:
         svg = data["image/svg+xml"]
         words = search(r"<desc>(.*?)</desc>", svg)
-        return _wide(framed(svg, words[1] if words else "", 720))
+        return _wide(wrap_figure(svg, words[1] if words else "", 720))
     if "image/png" in data:
-        said = str(data.get("text/plain", ""))
-        alt = "a plot, drawn by the code above" if said.startswith("<Figure") else said
-        return _wide(framed(f'<img src="data:image/png;base64,{data["image/png"]}" alt="{escape(alt)}">', "", 720))
+        text = str(data.get("text/plain", ""))
+        alt = "a plot, drawn by the code above" if text.startswith("<Figure") else text
+        return _wide(wrap_figure(f'<img src="data:image/png;base64,{data["image/png"]}" alt="{escape(alt)}">', "", 720))
     if "text/html" in data:
         return str(data["text/html"])
     return f"<pre>{escape(str(data.get('text/plain', '')))}</pre>"
 
 
-def figure(assignment: str, drawn: FigureOnPage) -> str:
+def figure(assignment: str, figure_on_page: FigureOnPage) -> str:
     """A figure: its still picture with its sentence, and, for site.js, its controls and where all its pictures are."""
-    limits = drawn.pictures["limits"]
+    limits = figure_on_page.pictures["limits"]
     note = (
         f'<p class="ffn-fewer">This page has {limits}; in the notebook everything moves freely.</p>' if limits else ""
     )
-    about = {key: drawn.pictures[key] for key in ("controls", "at")}
+    about = {key: figure_on_page.pictures[key] for key in ("controls", "at")}
     return (
-        f'<div class="ffn-figure" data-frames="../frames/{assignment}/{drawn.name}.json.gz">'
-        f'{_data(about)}<div class="ffn-here">{_wide(drawn.still)}</div>{note}</div>'
+        f'<div class="ffn-figure" data-frames="../frames/{assignment}/{figure_on_page.name}.json.gz">'
+        f'{_data(about)}<div class="ffn-here">{_wide(figure_on_page.still)}</div>{note}</div>'
     )
 
 
@@ -141,10 +141,10 @@ def prediction(name: str) -> str:
     Raises:
         LookupError: there is none of that name.
     """
-    asked = active_course().prediction(name)
+    definition = active_course().prediction(name)
     return (
-        f'<div class="ffn-predict" data-name="{name}">{_data(prediction_widget.as_json(asked))}'
-        f'<div class="ffn-here">{prediction_widget.saved_html(asked)}</div></div>'
+        f'<div class="ffn-predict" data-name="{name}">{_data(prediction_widget.as_json(definition))}'
+        f'<div class="ffn-here">{prediction_widget.saved_html(definition)}</div></div>'
     )
 
 
@@ -174,15 +174,15 @@ def question(exercise: Exercise) -> str:
         raise UserError(f"the shipped answers to {name} are not there: run `make build`") from None
     seeds = [public_seed(name, case) for case in range(exercise.cases)]
     letters = [one for one in "ABCDEFGH" if not isinstance(exercise.observe(one, {})["choice"], Failure)]
-    chosen, said = [], []
+    choices, replies = [], []
     for letter in letters:
         verdict, _ = checks.examine(exercise, marking, letter, seeds)
-        shown = panel.of_verdict(verdict, exercise.understood).html
-        chosen.append(f'<label><input type="radio" name="{name}" value="{letter}"><span>{letter}</span></label>')
-        said.append(f'<div class="ffn-said" data-letter="{letter}">{shown}</div>')
+        panel_html = panel.of_verdict(verdict, exercise.understood).html
+        choices.append(f'<label><input type="radio" name="{name}" value="{letter}"><span>{letter}</span></label>')
+        replies.append(f'<div class="ffn-said" data-letter="{letter}">{panel_html}</div>')
     return (
         f'<fieldset class="ffn-quiz"><legend>Your answer to <code>{name}</code></legend>'
-        f'<div class="ffn-letters">{"".join(chosen)}</div>{"".join(said)}</fieldset>'
+        f'<div class="ffn-letters">{"".join(choices)}</div>{"".join(replies)}</fieldset>'
     )
 
 

@@ -27,7 +27,7 @@ from traitlets.config import Config
 from autograder.authoring import build, frames
 from autograder.errors import UserError
 from autograder.paths import solution
-from autograder.site.needed import needed, shows
+from autograder.site.needed import find_cells_to_run, shows
 from ffnlab import boards, doctor, live_boards
 from ffnlab.boards import Board
 from ffnlab.checking import panel, record
@@ -39,23 +39,24 @@ from ffnlab.registry import active_course
 FIGURE = "application/x-ffnlab-figure"  # stands in an output for the figure of that number
 BOARD = "application/x-ffnlab-board"  # the HTML of a board
 PREDICTION = "application/x-ffnlab-prediction"  # and this for the prediction of that name
-SHOWN = ("controls", "doctor", "machine", "play", "predict", "progress", "veil")  # what a page makes for itself
+# what a page makes for itself
+PAGE_FUNCTIONS = ("controls", "doctor", "machine", "play", "predict", "progress", "veil")
 ELSEWHERE = "This looks at your own machine and your own work: run the cell in JupyterLab."
 Output = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class FigureOnPage:
-    """A figure for a page. name: that of its file. still: the HTML of its first picture. packed: all its pictures, as `stored_frames` has them."""
+    """A figure for a page. name: that of its file. still: the HTML of its first picture. archive: all its pictures, as `stored_frames` has them."""
 
     name: str
     still: str
-    packed: bytes
+    archive: bytes
 
     @cached_property
     def pictures(self) -> dict[str, Any]:
         """All its pictures, as JSON data."""
-        return stored_frames.unpack(self.packed)
+        return stored_frames.unpack(self.archive)
 
 
 @dataclass
@@ -84,26 +85,26 @@ def run(assignment: str) -> ExecutedNotebook:
         UserError: a cell fails, or a figure can't be drawn.
     """
     torch.set_num_threads(1)
-    ran, cell_now = ExecutedNotebook(), ""
-    built = _built_outputs(assignment) if build.is_current(assignment) else {}
+    execution, cell_now = ExecutedNotebook(), ""
+    built_outputs = _built_outputs(assignment) if build.is_current(assignment) else {}
 
     def show(draw: controls.Draw, /, **parameters: Any) -> None:
-        before = sum(one.name.partition(".")[0] == cell_now for one in ran.figures)
+        before = sum(one.name.partition(".")[0] == cell_now for one in execution.figures)
         figure = controls.Figure(draw, parameters)
-        packed = stored_frames.find(figure) if built else None
+        archive = stored_frames.find(figure) if built_outputs else None
         name = f"{cell_now}.{before + 1}" if before else cell_now
-        ran.figures.append(FigureOnPage(name, figure.html(figure.start), packed or frames.draw(figure)))
-        display({FIGURE: len(ran.figures) - 1}, raw=True)
+        execution.figures.append(FigureOnPage(name, figure.html(figure.start), archive or frames.draw(figure)))
+        display({FIGURE: len(execution.figures) - 1}, raw=True)
 
     def predict(name: str) -> None:
         active_course().prediction(name)  # a name that is not there ends the build with its cell
         display({PREDICTION: name}, raw=True)
 
     def play(board: Board | Callable[[], Board]) -> None:
-        shown = board() if callable(board) else board
-        display({BOARD: boards.html(shown)}, raw=True)
+        current_board = board() if callable(board) else board
+        display({BOARD: boards.html(current_board)}, raw=True)
 
-    def elsewhere(*given: Any, **named: Any) -> Any:
+    def elsewhere(*arguments: Any, **options: Any) -> Any:
         display(panel.message("Yours", ELSEWHERE))
 
     controls.show, prediction_widget.predict, live_boards.play = show, predict, play
@@ -120,22 +121,22 @@ def run(assignment: str) -> ExecutedNotebook:
             for cell in build.notebook_of(assignment).cells
             if cell.cell_type == "code" and not is_check(cell)
         ]
-        to_run = needed(cells, SHOWN) if built else {name for name, _ in cells}
+        to_run = find_cells_to_run(cells, PAGE_FUNCTIONS) if built_outputs else {name for name, _ in cells}
         for cell_now, code in cells:
             if cell_now in to_run:
-                ran.outputs[cell_now] = _run_cell(shell, f"solutions/{assignment}.py, cell {cell_now}", code)
+                execution.outputs[cell_now] = _run_cell(shell, f"solutions/{assignment}.py, cell {cell_now}", code)
             # Also of what was run: times that it measured anew would not be those of a plot below.
-            if built and not shows(code, SHOWN):
-                ran.outputs[cell_now] = built[cell_now]
+            if built_outputs and not shows(code, PAGE_FUNCTIONS):
+                execution.outputs[cell_now] = built_outputs[cell_now]
         os.chdir(home)
-    return ran
+    return execution
 
 
 def _built_outputs(assignment: str) -> dict[str, list[Output]]:
     """By cell, the outputs in the built solution notebook, in the form of those of a run here."""
-    found: dict[str, list[Output]] = {}
+    outputs_by_cell: dict[str, list[Output]] = {}
     for cell in nbformat.read(solution(assignment), as_version=4).cells:
-        outputs = found.setdefault(cell_name(cell), [])
+        outputs = outputs_by_cell.setdefault(cell_name(cell), [])
         for output in cell.get("outputs", []):
             if any(output.get("data", {}).values()):  # a bar that is full leaves an empty one
                 outputs.append({"data": dict(output.data)})
@@ -143,7 +144,7 @@ def _built_outputs(assignment: str) -> dict[str, list[Output]]:
                 outputs[-1]["text"] += output.text
             elif output.get("name") == "stdout":
                 outputs.append({"text": output.text})
-    return found
+    return outputs_by_cell
 
 
 class _NotebookShell(InteractiveShell):
@@ -162,10 +163,10 @@ def _shell() -> InteractiveShell:
 
 
 def _run_cell(shell: InteractiveShell, place: str, source: str) -> list[Output]:
-    shown = CapturingDisplayPublisher()
-    shell.display_pub = shown
-    shell.display_trap.hook = CapturingDisplayHook(shell=shell, outputs=shown.outputs)
-    old, sys.stdout, errors = (sys.stdout, sys.stderr), cast(Any, _Printed(shown.outputs)), io.StringIO()
+    publisher = CapturingDisplayPublisher()
+    shell.display_pub = publisher
+    shell.display_trap.hook = CapturingDisplayHook(shell=shell, outputs=publisher.outputs)
+    old, sys.stdout, errors = (sys.stdout, sys.stderr), cast(Any, _PrintCapture(publisher.outputs)), io.StringIO()
     sys.stderr = errors
     try:
         result = shell.run_cell(source, store_history=False)
@@ -177,11 +178,11 @@ def _run_cell(shell: InteractiveShell, place: str, source: str) -> list[Output]:
     if error is not None:
         raise UserError(f"{place} fails: {type(error).__name__}: {error}")
     if source.rstrip().endswith(";") and result.result is not None:
-        del shown.outputs[-1]
-    return [one for one in shown.outputs if one.get("text") or one.get("data")]
+        del publisher.outputs[-1]
+    return [one for one in publisher.outputs if one.get("text") or one.get("data")]
 
 
-class _Printed(io.TextIOBase):
+class _PrintCapture(io.TextIOBase):
     """What a cell prints, among what it displays, in order."""
 
     def __init__(self, outputs: list[Output]) -> None:

@@ -23,11 +23,11 @@ from autograder.lms.base import FeedbackPage, IdScope, Lms
 from autograder.lms.sheets import GradeSheet, Sheet, SheetRow, like, number
 from autograder.nbgrader_patches import release_secret
 from autograder.paths import require_assignment
-from autograder.startup import gc_paused
+from autograder.startup import pause_gc
 from ffnlab.untrusted_text import in_a_line
 
 if TYPE_CHECKING:
-    from autograder.gradebook.policy import Counted, Grade
+    from autograder.gradebook.policy import EffectiveAttempt, Grade
 
 PointsOf = Callable[[str], float | None]
 
@@ -45,19 +45,19 @@ class SheetChange:
 
 
 @dataclass
-class GivenBack:
+class GiveBackReport:
     """What is given back. notes: for information. doubts: what a person should look at. file: where it was written; None in a dry run."""
 
     title: str
     assignment: str
     changes: list[SheetChange] = field(default_factory=list)
-    unchanged: int = 0
+    unchanged_count: int = 0
     notes: list[str] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
     file: Path | None = None
 
     @property
-    def written(self) -> int:
+    def written_count(self) -> int:
         return sum(change.is_written for change in self.changes)
 
 
@@ -72,13 +72,13 @@ def give_back(
     with_unread: bool = False,
     dry_run: bool = False,
     score: PointsOf | None = None,
-    counted: Mapping[str, Counted] = feedback.NOTHING_COUNTED,
-) -> GivenBack:
+    effective_attempts: Mapping[str, EffectiveAttempt] = feedback.NO_ATTEMPTS,
+) -> GiveBackReport:
     """Make what a system takes back for an assignment.
 
     to: the file, or a folder for it. sheet: what the LMS lets one download. pages: the feedback pages instead of the grades. column: that takes the grades.
     with_unread: also those of whom a person has still to read something. score: what a student gets, None for nothing; the sum of the marks if it is None.
-    counted: by student, which attempt counts and what it is worth by the class's rules, for the pages to say so.
+    effective_attempts: by student, which attempt counts and what it is worth by the class's rules, for the pages to say so.
 
     Raises:
         UserError: there is nothing to give back, or the sheet can't be used.
@@ -89,7 +89,7 @@ def give_back(
         raise UserError(f"give {taker.title}'s {taker.sheet}, with --sheet FILE")
     if to is None and not dry_run and taker.needs_file:
         raise UserError("say where to write it with --to FILE or FOLDER")
-    with gc_paused():
+    with pause_gc():
         from autograder.gradebook import gradebook
 
     with gradebook.Book(class_folder) as book:
@@ -97,10 +97,12 @@ def give_back(
         if not marks:
             raise UserError(f"nothing of {assignment} has been graded in {class_folder.path}")
         if not dry_run and (pages or not taker.sheet):
-            feedback.rewrite(class_folder, assignment, book, counted=counted)  # with what was given by hand since
-    marks |= {student: dict(one.marks) for student, one in counted.items()}
-    grades = {student: one.grade for student, one in counted.items()}
-    by = {student: one.by for student, one in counted.items()}
+            feedback.rewrite(
+                class_folder, assignment, book, effective_attempts=effective_attempts
+            )  # with what was given by hand since
+    marks |= {student: dict(one.marks) for student, one in effective_attempts.items()}
+    grades = {student: one.grade for student, one in effective_attempts.items()}
+    by = {student: one.by for student, one in effective_attempts.items()}
     work = GradeExport(class_folder, taker, assignment, marks, grades, by, with_unread, score, dry_run)
     if not taker.sheet:
         work.write(taker.release(work), to, f"{assignment}-{system}.zip", sheet)
@@ -108,7 +110,7 @@ def give_back(
         work.write(work.pages(sheet), to, f"{assignment}-{system}-pages.zip", sheet)
     elif sheet:
         work.write(work.grades(sheet, column), to, f"{assignment}-{system}{sheet.suffix or '.csv'}", sheet)
-    return work.done
+    return work.report
 
 
 class GradeExport:
@@ -136,21 +138,21 @@ class GradeExport:
         self.by = by  # whose hand-in counts for a student, of a group
         self.score = score or (lambda student: total(marks[student]).points)
         self.worth = {
-            grades[student].whole if student in grades else total(given).max_points + total(given).waiting
-            for student, given in marks.items()
+            grades[student].whole if student in grades else total(scores).max_points + total(scores).waiting
+            for student, scores in marks.items()
         }
         self.roster, self.manifest = Roster.load(class_folder), Manifest.load(class_folder, assignment)
-        self.done = GivenBack(taker.title, assignment)
-        unread = {
-            student: total(given).waiting for student, given in marks.items() if any(m.waits for m in given.values())
+        self.report = GiveBackReport(taker.title, assignment)
+        unread_points = {
+            student: total(scores).waiting for student, scores in marks.items() if any(m.waits for m in scores.values())
         }
-        self.unread: dict[str, float] = {} if with_unread else unread
+        self.unread_points: dict[str, float] = {} if with_unread else unread_points
 
     def name(self, student: str) -> str:
         return self.roster.students[student].name if student in self.roster.students else ""
 
     def leave(self, student: str, old: str, why: str) -> None:
-        self.done.changes.append(SheetChange(student, self.name(student), old, "", why, is_written=False))
+        self.report.changes.append(SheetChange(student, self.name(student), old, "", why, is_written=False))
 
     def prepare_release(self, student: str) -> str:
         """Have nbgrader's release_feedback find what it needs beside a student's page. Returns why it can't be released, "" where it can."""
@@ -158,25 +160,25 @@ class GradeExport:
         return prepare(self.class_folder, student, self.assignment)
 
     def add(self, student: str, new: str) -> None:
-        self.done.changes.append(SheetChange(student, self.name(student), "", new))
+        self.report.changes.append(SheetChange(student, self.name(student), "", new))
 
     def is_unread(self, student: str, old: str = "") -> bool:
         """Whether a student is left out because something is still to be read; then that is noted."""
-        if student in self.unread:
-            self.leave(student, old, f"left out: {self.unread[student]:g} points have not been read yet")
-        return student in self.unread
+        if student in self.unread_points:
+            self.leave(student, old, f"left out: {self.unread_points[student]:g} points have not been read yet")
+        return student in self.unread_points
 
     def write(self, data: bytes | None, to: Path | None, name: str, sheet: Path | None) -> None:
         if self.dry_run or to is None or data is None:
             return
-        if not self.done.written:
-            self.done.notes.append("there is nothing to give back, so no file was written")
+        if not self.report.written_count:
+            self.report.notes.append("there is nothing to give back, so no file was written")
             return
         path = to / name if to.is_dir() else to
         if sheet is not None and path.resolve() == sheet.resolve():
             raise UserError(f"{path} is the sheet itself, which is not changed: write to another file")
         write_private(path, data)
-        self.done.file = path
+        self.report.file = path
 
     # Grades
 
@@ -191,7 +193,7 @@ class GradeExport:
         for student, row in rows.items():
             if student in self.marks and not self.is_unread(student, row[grades.column]):
                 self._put(grades, row, student, others)
-        self.done.doubts += [
+        self.report.doubts += [
             f"{in_a_line(self.name(student), 80)} ({student}) was graded here but is not on this sheet".replace(
                 "() ", ""
             )
@@ -201,16 +203,16 @@ class GradeExport:
         most = {round(one, 6) for one in self.worth}
         worth = ", ".join(f"{one:g}" for one in sorted(most))
         for top in sorted(top for top in tops if number(top) is not None and number(top) not in most):
-            self.done.notes.append(
+            self.report.notes.append(
                 f"the sheet's maximum is {top}, but the notebook is worth {worth} points in this class; points are given back unscaled"
             )
         if grades.advice:
-            self.done.notes.append(grades.advice)
-        return grades.written()
+            self.report.notes.append(grades.advice)
+        return grades.to_bytes()
 
     def _rows(self, grades: GradeSheet) -> dict[str, SheetRow]:
         """By student, the sheet's row."""
-        found: dict[str, SheetRow] = {}
+        rows: dict[str, SheetRow] = {}
         twice: set[str] = set()
         unknown = 0
         for row in grades.sheet.rows:
@@ -220,18 +222,18 @@ class GradeExport:
             try:
                 student = self.roster.find(ids)
             except Doubtful as doubt:
-                self.done.doubts.append(f"line {row.line}: {doubt}; not changed")
+                self.report.doubts.append(f"line {row.line}: {doubt}; not changed")
                 continue
             student = student or next((Student(text) for text in ids.values() if text in self.marks), None)
             if student is None:
                 unknown += 1
-            elif student.id in found or student.id in twice:
+            elif student.id in rows or student.id in twice:
                 twice.add(student.id)
-                found.pop(student.id, None)
-                self.done.doubts.append(f"line {row.line}: {student.id} is on the sheet twice; not changed")
+                rows.pop(student.id, None)
+                self.report.doubts.append(f"line {row.line}: {student.id} is on the sheet twice; not changed")
             else:
-                found[student.id] = row
-        if unknown and not found:
+                rows[student.id] = row
+        if unknown and not rows:
             raise UserError(
                 f"no id on {grades.sheet.name} is on the roster or the name of a student's folder: "
                 "first give this sheet to `autograder collect` with --roster"
@@ -242,8 +244,8 @@ class GradeExport:
                 if unknown > 1
                 else "is not on the roster and is not changed"
             )
-            self.done.notes.append(f"{unknown} on the sheet {stay}")
-        return found
+            self.report.notes.append(f"{unknown} on the sheet {stay}")
+        return rows
 
     def _put(self, grades: GradeSheet, row: SheetRow, student: str, others: list[str]) -> None:
         old, most, points = row[grades.column], grades.maximum(row), self.score(student)
@@ -252,51 +254,53 @@ class GradeExport:
             return
         new = like(points, most, others)
         if number(old) is not None and number(old) == number(new):
-            self.done.unchanged += 1
+            self.report.unchanged_count += 1
             return
         if grades.locked(row):
             self.leave(student, old, f"left out: {grades.lock}")
             return
-        notes = [f"graded there before: {in_a_line(grades.graded(row), 60)}"] if grades.graded(row) else []
+        notes = [f"graded there before: {in_a_line(grades.grade_time(row), 60)}"] if grades.grade_time(row) else []
         limit = number(most)
         if points < 0:
             notes.insert(0, "below 0")
         if limit is not None and points > limit + 1e-9:
             notes.insert(0, f"above the maximum of {most}: {grades.over}")
-            self.done.doubts.append(f"{student} has {new}, above the sheet's maximum of {most}: {grades.over}")
+            self.report.doubts.append(f"{student} has {new}, above the sheet's maximum of {most}: {grades.over}")
         grades.sheet.put(row, grades.column, new)
-        self.done.changes.append(SheetChange(student, self.name(student), old, new, "; ".join(notes)))
+        self.report.changes.append(SheetChange(student, self.name(student), old, new, "; ".join(notes)))
 
     # Pages
 
     def pages(self, sheet: Path | None) -> bytes:
         """A zip of the feedback pages, each where the system looks for its student."""
         numbers = self._numbers(sheet)
-        found: dict[str, bytes] = {}
+        pages: dict[str, bytes] = {}
         for student, record, page in self.to_send():
-            called, own = self.name(student), self._own_ids(student)
-            name, trouble = self.taker.page_name(FeedbackPage(student, called, self.assignment, record, own, numbers))
-            if not trouble and name in found:
+            student_name, own = self.name(student), self._own_ids(student)
+            name, trouble = self.taker.page_name(
+                FeedbackPage(student, student_name, self.assignment, record, own, numbers)
+            )
+            if not trouble and name in pages:
                 trouble = "another student's page has the same name there"
             if trouble:
                 self.leave(student, "", f"left out: {trouble}")
                 continue
-            found[name] = page.read_bytes()
+            pages[name] = page.read_bytes()
             self.add(student, name)
-        self.done.notes += self.taker.page_notes
-        return zip_files(found)
+        self.report.notes += self.taker.page_notes
+        return zip_files(pages)
 
     def to_send(self) -> Iterator[tuple[str, Record, Path]]:
         """Each student who gets a page back, the attempt that came from this system, and the page."""
         if not any(
             record.system == self.taker.name for records in self.manifest.records.values() for record in records
         ):
-            raise UserError(f"nothing of {self.assignment} was collected from {self.done.title}")
+            raise UserError(f"nothing of {self.assignment} was collected from {self.report.title}")
         for student in self.marks:
             owner = student if untrusted_files.is_file(self._page(student)) else self.by.get(student, student)
             record, page = self.manifest.latest(owner, self.taker.name), self._page(owner)  # of a group, one has it
             if record is None:
-                self.leave(student, "", f"left out: not collected from {self.done.title}")
+                self.leave(student, "", f"left out: not collected from {self.report.title}")
             elif record.handed_in_for != self.assignment:
                 self.leave(
                     student,
@@ -322,16 +326,16 @@ class GradeExport:
                 f"{path.name} is not a {self.taker.sheet} of {self.taker.title}: its columns are {sheet.titles}"
             )
         self._look_at_numbers(sheet, {ids[key] for ids in rows})
-        found = {}
+        numbers_by_student = {}
         for ids in rows:
             try:
                 student = self.roster.find(ids)
             except Doubtful as doubt:
-                self.done.doubts.append(f"{sheet.name}: {doubt}; no page goes there")
+                self.report.doubts.append(f"{sheet.name}: {doubt}; no page goes there")
                 continue
             if student:
-                found[student.id] = ids[key]
-        return found
+                numbers_by_student[student.id] = ids[key]
+        return numbers_by_student
 
     def _look_at_numbers(self, sheet: Sheet, numbers: set[str]) -> None:
         """By numbers that are other ones for each assignment, another one's worksheet can be told.
@@ -344,14 +348,14 @@ class GradeExport:
         records = [
             record for those in self.manifest.records.values() for record in those if record.system == self.taker.name
         ]
-        known_here = {record.who for record in records if record.who in self._own_ids(record.student)}
-        if known_here and known_here.isdisjoint(numbers):
-            count = f"the {len(known_here)} students" if len(known_here) > 1 else "the student"
+        own_numbers = {record.who for record in records if record.who in self._own_ids(record.student)}
+        if own_numbers and own_numbers.isdisjoint(numbers):
+            count = f"the {len(own_numbers)} students" if len(own_numbers) > 1 else "the student"
             raise UserError(
                 f"{sheet.name} lists none of {count} who submitted {self.assignment}: is it the worksheet of another assignment?"
             )
-        if records and not known_here:
-            self.done.notes.append(
+        if records and not own_numbers:
+            self.report.notes.append(
                 f"Teams have no number on a worksheet, so please check yourself that {sheet.name} is the one of {self.assignment}"
             )
 

@@ -41,7 +41,7 @@ class NotebookFile:
     is_untouched: bool = False
 
     @property
-    def called(self) -> str:
+    def base_name(self) -> str:
         return in_a_line(self.hand_in.file.rpartition("/")[2], 80)
 
 
@@ -56,32 +56,32 @@ class UnresolvedFile:
 
 @dataclass
 class FileGroup:
-    """What somebody handed in at one time. first: its first file, which stands for all of it. expected: the assignment that it was handed in for."""
+    """What somebody handed in at one time. first: its first file, which stands for all of it. target: the assignment that it was handed in for."""
 
     first: HandIn
     notebooks: list[NotebookFile] = field(default_factory=list)
     others: list[NotebookFile] = field(default_factory=list)
-    refused: list[tuple[HandIn, str]] = field(default_factory=list)
+    refusals: list[tuple[HandIn, str]] = field(default_factory=list)
     students: list[Student] = field(default_factory=list)
-    expected: str = ""
-    looked_at: int = 0  # notebooks, and their bytes
-    looked_at_bytes: int = 0
-    chosen: NotebookFile | None = None
+    target: str = ""
+    notebook_count: int = 0  # looked at so far, and their bytes
+    byte_count: int = 0
+    choice: NotebookFile | None = None
     assignment: str = ""  # under which it is kept
 
     def may_look_at(self, size: int) -> bool:
         """Whether one more notebook of so many bytes is looked at; it is counted then."""
-        if self.looked_at == MOST or (self.looked_at and self.looked_at_bytes + size > MOST_BYTES):
+        if self.notebook_count == MOST or (self.notebook_count and self.byte_count + size > MOST_BYTES):
             return False
-        self.looked_at, self.looked_at_bytes = self.looked_at + 1, self.looked_at_bytes + size
+        self.notebook_count, self.byte_count = self.notebook_count + 1, self.byte_count + size
         return True
 
 
 class _LastZip:
     """The zip of a student's that was read from last. It is kept open, as its files come one after another; and it alone, as each is in memory."""
 
-    def __init__(self, wanted: Collection[str]) -> None:
-        self.wanted = wanted
+    def __init__(self, exempt_entries: Collection[str]) -> None:
+        self.exempt_entries = exempt_entries
         self._of: HandIn | None = None
         self._zip = archive.Archive("")
 
@@ -99,17 +99,17 @@ class _LastZip:
 
 
 def group_by_student(
-    hand_ins: Sequence[HandIn], assignments: Sequence[str], wanted: Collection[str] = ()
+    hand_ins: Sequence[HandIn], assignments: Sequence[str], exempt_entries: Collection[str] = ()
 ) -> list[FileGroup]:
-    """The submissions, with every file read once. wanted: names in the archive of files that are looked at, however many there are."""
-    found: dict[tuple[str, str], FileGroup] = {}
-    zips = _LastZip(wanted)
+    """The submissions, with every file read once. exempt_entries: names in the archive of files that are looked at, however many there are."""
+    submissions: dict[tuple[str, str], FileGroup] = {}
+    zips = _LastZip(exempt_entries)
     for hand_in in hand_ins:
-        submission = found.setdefault((hand_in.who, hand_in.attempt), FileGroup(hand_in))
+        submission = submissions.setdefault((hand_in.who, hand_in.attempt), FileGroup(hand_in))
         for file in _files(submission, hand_in, assignments, zips):
-            is_notebook = file.assignment or (file.trouble and not file.called.casefold().endswith(".json"))
+            is_notebook = file.assignment or (file.trouble and not file.base_name.casefold().endswith(".json"))
             (submission.notebooks if is_notebook else submission.others).append(file)
-    return list(found.values())
+    return list(submissions.values())
 
 
 def _files(
@@ -124,27 +124,27 @@ def _files(
         file = NotebookFile(hand_in, hashlib.sha256(data).hexdigest(), len(data))
         if ".ipynb" not in name and not name.endswith(".json"):
             yield file
-        elif normalize_name(hand_in.entry) in zips.wanted or submission.may_look_at(len(data)):
+        elif normalize_name(hand_in.entry) in zips.exempt_entries or submission.may_look_at(len(data)):
             yield _inspect(file, data, assignments)
         else:
             yield replace(file, trouble=f"not read: {AT_MOST}", is_broken=True)
         if name.endswith(".zip"):
             yield from _in_zip(submission, hand_in, assignments, zips)
     except Refused as reason:
-        submission.refused.append((hand_in, str(reason)))
+        submission.refusals.append((hand_in, str(reason)))
 
 
 def _in_zip(submission: FileGroup, outer: HandIn, assignments: Sequence[str], zips: _LastZip) -> Iterator[NotebookFile]:
     """The notebooks in a zip; of very many those whose names are the most like ours. Raises Refused: the zip can't be read."""
-    opened = zips.open(outer)
-    submission.refused += [(outer, f"{name} in it, {reason}") for name, reason in opened.refused]
-    notebooks = [one for one in opened.entries if not one.is_folder and ".ipynb" in one.name.casefold()]
+    inner_archive = zips.open(outer)
+    submission.refusals += [(outer, f"{name} in it, {reason}") for name, reason in inner_archive.refusals]
+    notebooks = [one for one in inner_archive.entries if not one.is_folder and ".ipynb" in one.name.casefold()]
     notebooks.sort(key=lambda one: _original(one.name) not in assignments)
-    passed_over = 0
+    skip_count = 0
     for entry in notebooks:
-        is_wanted = normalize_name(f"{outer.entry}/{entry.name}") in zips.wanted
-        if not is_wanted and not submission.may_look_at(entry.size):
-            passed_over += 1
+        is_exempt = normalize_name(f"{outer.entry}/{entry.name}") in zips.exempt_entries
+        if not is_exempt and not submission.may_look_at(entry.size):
+            skip_count += 1
             continue
         hand_in = replace(
             outer, entry=f"{outer.entry}/{entry.name}", file=entry.name, read=partial(zips.read, outer, entry.name)
@@ -152,12 +152,12 @@ def _in_zip(submission: FileGroup, outer: HandIn, assignments: Sequence[str], zi
         try:
             data = entry.read()
         except Refused as reason:
-            submission.refused.append((hand_in, str(reason)))
+            submission.refusals.append((hand_in, str(reason)))
         else:
             yield _inspect(NotebookFile(hand_in, hashlib.sha256(data).hexdigest(), len(data)), data, assignments)
-    if passed_over:
-        why = f"{passed_over:,} of the {len(notebooks):,} notebooks in it were not read: {AT_MOST}"
-        submission.refused.append((outer, why))
+    if skip_count:
+        why = f"{skip_count:,} of the {len(notebooks):,} notebooks in it were not read: {AT_MOST}"
+        submission.refusals.append((outer, why))
 
 
 def _inspect(file: NotebookFile, data: bytes, assignments: Sequence[str]) -> NotebookFile:
@@ -178,84 +178,86 @@ def _inspect(file: NotebookFile, data: bytes, assignments: Sequence[str]) -> Not
 def votes_of(submissions: Sequence[FileGroup]) -> Counter[str]:
     """How many have handed in a notebook of each assignment."""
     return Counter(
-        name for one in submissions for name in {file.assignment for file in _touched(one.notebooks)} if name
+        name for one in submissions for name in {file.assignment for file in _drop_untouched(one.notebooks)} if name
     )
 
 
-def _touched(notebooks: Sequence[NotebookFile]) -> Sequence[NotebookFile]:
+def _drop_untouched(notebooks: Sequence[NotebookFile]) -> Sequence[NotebookFile]:
     """Without those in which nothing was done, where in another one something was."""
     return [file for file in notebooks if not file.is_untouched] or notebooks
 
 
-def choose(submission: FileGroup, said: Mapping[str, str], assignments: Sequence[str]) -> list[UnresolvedFile]:
+def choose(
+    submission: FileGroup, assignment_by_entry: Mapping[str, str], assignments: Sequence[str]
+) -> list[UnresolvedFile]:
     """Choose the notebook that counts, and say what a person has to look at: in a line a file, or in one for all where they are many.
 
-    said: by its name in the archive, of which assignment a person has said that a file is the notebook.
+    assignment_by_entry: by its name in the archive, of which assignment a person has said that a file is the notebook.
     """
-    asked = _choose(submission, said, assignments)
-    if len(asked) <= LINES:
-        return asked
-    one = next((one for one in asked if one.suggestion), asked[0])
+    unresolved_files = _choose(submission, assignment_by_entry, assignments)
+    if len(unresolved_files) <= LINES:
+        return unresolved_files
+    one = next((one for one in unresolved_files if one.suggestion), unresolved_files[0])
     first = one.trouble if one.trouble.endswith("?") else f"{one.trouble}."
-    more = f"{len(asked) - 1:,} more of its files need a look; if another one counts, write its name in the column file"
+    more = f"{len(unresolved_files) - 1:,} more of its files need a look; if another one counts, write its name in the column file"
     return [replace(one, trouble=f"{first} {more}")]
 
 
-def _choose(submission: FileGroup, said: Mapping[str, str], assignments: Sequence[str]) -> list[UnresolvedFile]:
-    expected = submission.expected
-    submission.assignment = expected if expected in assignments else ""
-    asked = [UnresolvedFile(hand_in, f"refused, {reason}") for hand_in, reason in submission.refused]
+def _choose(
+    submission: FileGroup, assignment_by_entry: Mapping[str, str], assignments: Sequence[str]
+) -> list[UnresolvedFile]:
+    target = submission.target
+    submission.assignment = target if target in assignments else ""
+    unresolved_files = [UnresolvedFile(hand_in, f"refused, {reason}") for hand_in, reason in submission.refusals]
     for file in submission.notebooks:
-        if name := said.get(file.hand_in.entry):
-            submission.chosen, submission.assignment = file, name
-    if submission.chosen:
-        return asked
-    if expected and not submission.assignment:
+        if name := assignment_by_entry.get(file.hand_in.entry):
+            submission.choice, submission.assignment = file, name
+    if submission.choice:
+        return unresolved_files
+    if target and not submission.assignment:
         return [
-            *asked,
-            UnresolvedFile(
-                submission.first, f"handed in as {in_a_line(expected, 80)}, but there is no such assignment"
-            ),
+            *unresolved_files,
+            UnresolvedFile(submission.first, f"handed in as {in_a_line(target, 80)}, but there is no such assignment"),
         ]
-    fitting = _touched([file for file in submission.notebooks if file.assignment == expected])
-    fitting = list({file.digest: file for file in reversed(fitting)}.values())[::-1]
-    submission.chosen = _by_name(fitting, expected)
-    for file in fitting if len(fitting) > 1 else ():
-        if submission.chosen is None:
-            asked.append(
+    candidates = _drop_untouched([file for file in submission.notebooks if file.assignment == target])
+    candidates = list({file.digest: file for file in reversed(candidates)}.values())[::-1]
+    submission.choice = _by_name(candidates, target)
+    for file in candidates if len(candidates) > 1 else ():
+        if submission.choice is None:
+            unresolved_files.append(
                 UnresolvedFile(
                     file.hand_in,
-                    f"one of {len(fitting)} notebooks of {expected}, and they differ: which one counts?",
-                    expected,
+                    f"one of {len(candidates)} notebooks of {target}, and they differ: which one counts?",
+                    target,
                 )
             )
-        elif file is not submission.chosen:
-            asked.append(
+        elif file is not submission.choice:
+            unresolved_files.append(
                 UnresolvedFile(
-                    file.hand_in, f"a second notebook of {expected}; {submission.chosen.called} counts", expected
+                    file.hand_in, f"a second notebook of {target}; {submission.choice.base_name} counts", target
                 )
             )
     for file in submission.notebooks:
-        if file.assignment not in ("", expected):
-            if submission.chosen and file.is_untouched:
+        if file.assignment not in ("", target):
+            if submission.choice and file.is_untouched:
                 continue
-            asked.append(
+            unresolved_files.append(
                 UnresolvedFile(
-                    file.hand_in, f"this is {file.assignment}, but it was handed in as {expected}", file.assignment
+                    file.hand_in, f"this is {file.assignment}, but it was handed in as {target}", file.assignment
                 )
             )
-        elif file.trouble and (file.is_broken or submission.chosen is None):
-            asked.append(UnresolvedFile(file.hand_in, file.trouble, expected))
-    if not submission.notebooks and not submission.refused:
-        asked.append(UnresolvedFile(submission.first, _without_notebook(submission)))
-    return asked
+        elif file.trouble and (file.is_broken or submission.choice is None):
+            unresolved_files.append(UnresolvedFile(file.hand_in, file.trouble, target))
+    if not submission.notebooks and not submission.refusals:
+        unresolved_files.append(UnresolvedFile(submission.first, _without_notebook(submission)))
+    return unresolved_files
 
 
-def _by_name(fitting: Sequence[NotebookFile], expected: str) -> NotebookFile | None:
+def _by_name(candidates: Sequence[NotebookFile], target: str) -> NotebookFile | None:
     """The one with the name that was handed out; else the one that was renamed from it; else, of several, none."""
-    exact = [file for file in fitting if file.hand_in.file.rpartition("/")[2] == f"{expected}.ipynb"]
-    renamed = [file for file in fitting if _original(file.hand_in.file) == expected]
-    return next((found[0] for found in (exact, renamed, fitting) if len(found) == 1), None)
+    exact = [file for file in candidates if file.hand_in.file.rpartition("/")[2] == f"{target}.ipynb"]
+    copies = [file for file in candidates if _original(file.hand_in.file) == target]
+    return next((files[0] for files in (exact, copies, candidates) if len(files) == 1), None)
 
 
 def _original(file: str) -> str:
@@ -265,10 +267,10 @@ def _original(file: str) -> str:
 
 
 def _without_notebook(submission: FileGroup) -> str:
-    names = ", ".join(file.called for file in submission.others[:3])
+    names = ", ".join(file.base_name for file in submission.others[:3])
     if len(submission.others) > 3:
         names += f" and {len(submission.others) - 3} more"
     if not names:
         return submission.first.remark or "nothing but an empty folder"
     remark = f" ({submission.first.remark})" if submission.first.remark else ""
-    return f"no notebook: {names}{remark}; ask for the file {submission.expected or 'NOTEBOOK'}.ipynb itself"
+    return f"no notebook: {names}{remark}; ask for the file {submission.target or 'NOTEBOOK'}.ipynb itself"

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from autograder.class_folder.open_questions import FILE, SettledQuestions
+from autograder.class_folder.open_questions import FILE, OpenQuestions
 from autograder.class_folder.roster import Doubtful, Roster, Student, is_called, keys, names_with_ids
 from autograder.class_folder.student_lookup import StudentLookup
 from autograder.lms import SYSTEMS
@@ -24,20 +24,20 @@ def by_roster(hand_in: HandIn, roster: Roster) -> HandIn:
         return first
     owners = {one.who: roster.find(one.people[0].ids) for one in (first, *readings)}
     if roster.is_listed:
-        known = [one for one in (first, *readings) if owners[one.who]]
+        candidates = [one for one in (first, *readings) if owners[one.who]]
         system = SYSTEMS[first.system]
-        named = [one for one in known if (who := owners[one.who]) and system.is_named(one, who)]
+        name_matches = [one for one in candidates if (who := owners[one.who]) and system.is_named(one, who)]
     else:
-        known = [first, *(one for one in readings if one.is_likely)]
-        named = []
-    meant = named or known or [first]
-    if len({one.who for one in meant}) == 1 and (named or meant[0] is first or not known):
-        return meant[0]
-    whose = " or ".join(
-        in_a_line(f"{who.name} ({who.id})" if (who := owners[one.who]) else one.who, 100) for one in meant
+        candidates = [first, *(one for one in readings if one.is_likely)]
+        name_matches = []
+    choices = name_matches or candidates or [first]
+    if len({one.who for one in choices}) == 1 and (name_matches or choices[0] is first or not candidates):
+        return choices[0]
+    owner_names = " or ".join(
+        in_a_line(f"{who.name} ({who.id})" if (who := owners[one.who]) else one.who, 100) for one in choices
     )
-    doubt = f"its name could mean {whose}: write whose it is"
-    return replace(first, who=" or ".join(one.who for one in meant), people=(), doubt=doubt)
+    doubt = f"its name could mean {owner_names}: write whose it is"
+    return replace(first, who=" or ".join(one.who for one in choices), people=(), doubt=doubt)
 
 
 @dataclass
@@ -48,7 +48,7 @@ class Finder:
     """
 
     roster: Roster
-    settled: SettledQuestions
+    settled_questions: OpenQuestions
     submissions: Sequence[FileGroup]
     match_names: bool = False
     names: Counter[str] = field(init=False)
@@ -65,39 +65,39 @@ class Finder:
     def find(self, submission: FileGroup) -> list[UnresolvedFile]:
         """Enter a submission's students, or say why they are not known."""
         first = submission.first
-        system, settled = SYSTEMS[first.system], self.settled.student(first.system, first.who)
-        if settled:
-            trouble = self._as_settled(submission, settled.student)
+        system, question = SYSTEMS[first.system], self.settled_questions.student(first.system, first.who)
+        if question:
+            trouble = self._enter_named_students(submission, question.student)
             if trouble:
-                trouble = f"in {FILE}, line {settled.line}: {trouble}"
+                trouble = f"in {FILE}, line {question.line}: {trouble}"
         elif first.doubt:
             return [UnresolvedFile(first, first.doubt)]
         elif by_more := system.students(first, self.roster, self.is_blind):
             submission.students, trouble = by_more
         else:
             trouble = next((trouble for person in first.people if (trouble := self._person(submission, person))), "")
-        if trouble and not settled and self.match_names and self.names[first.name] == 1 and len(first.people) == 1:
+        if trouble and not question and self.match_names and self.names[first.name] == 1 and len(first.people) == 1:
             trouble = self._by_name(submission, trouble)
         if trouble:
-            called = self.roster.called(first.name)
-            if not settled and len(called) > 1 and not system.has_ids_on_lists:
-                trouble = f"{len(called)} on the roster have this name: write whether it is {' or '.join(names_with_ids(called[:4]))}"
-            suggestion = " ".join(student.id for student in called[:3])
+            namesakes = self.roster.find_by_name(first.name)
+            if not question and len(namesakes) > 1 and not system.has_ids_on_lists:
+                trouble = f"{len(namesakes)} on the roster have this name: write whether it is {' or '.join(names_with_ids(namesakes[:4]))}"
+            suggestion = " ".join(student.id for student in namesakes[:3])
             submission.students = []
             return [UnresolvedFile(first, trouble, suggestion)]
         submission.students = list({student.id: student for student in submission.students}.values())
-        return [] if settled else self._is_it_a_group(submission)
+        return [] if question else self._is_it_a_group(submission)
 
-    def _as_settled(self, submission: FileGroup, text: str) -> str:
+    def _enter_named_students(self, submission: FileGroup, text: str) -> str:
         """Enter those whom somebody has named, by whatever names one student; somebody new where there is no list of the class. Returns why that can't be."""
         first, directory = submission.first, StudentLookup(self.roster)
         names = _split(text, directory)
         students = []
         for name in names:
-            found = directory.matches(name)
-            student = self.roster.students[found[0]] if len(found) == 1 else None
-            if len(found) > 1:
-                return f"{len(found)} students are called {in_a_line(name, 60)!r}{directory.near(name)}"
+            ids = directory.matches(name)
+            student = self.roster.students[ids[0]] if len(ids) == 1 else None
+            if len(ids) > 1:
+                return f"{len(ids)} students are called {in_a_line(name, 60)!r}{directory.near(name)}"
             if student is None and self.roster.is_listed:
                 more = directory.near(name) or ": give a list that has them with --roster, or add them to roster.csv"
                 return f"nobody on the roster is called {in_a_line(name, 60)!r}{more}"
@@ -108,7 +108,7 @@ class Finder:
         alone = len(names) == 1 and len(first.people) == 1 and not may_be_teams
         for one in students:
             person = first.people[0] if alone else Person({})
-            student, doubt = self.roster.take(person, listed=False, student=one)
+            student, doubt = self.roster.take(person, is_from_list=False, student=one)
             if student is None:
                 return doubt
             submission.students.append(student)
@@ -126,7 +126,7 @@ class Finder:
         if student is None and not may_add:
             tokens = " or ".join(f"{key} {in_a_line(text, 80)}" for key, text in ids.items())
             return f"nobody on the roster has {tokens}: give a list that has it with --roster, or write who it is"
-        student, doubt = self.roster.take(person, listed=False, student=student)
+        student, doubt = self.roster.take(person, is_from_list=False, student=student)
         if student is None:
             return doubt
         submission.students.append(student)
@@ -134,10 +134,10 @@ class Finder:
 
     def _by_name(self, submission: FileGroup, trouble: str) -> str:
         first = submission.first
-        called = self.roster.called(first.name)
-        if len(called) != 1:
+        namesakes = self.roster.find_by_name(first.name)
+        if len(namesakes) != 1:
             return trouble
-        student, doubt = self.roster.take(first.people[0], listed=False, student=called[0])
+        student, doubt = self.roster.take(first.people[0], is_from_list=False, student=namesakes[0])
         submission.students = [student] if student else []
         return doubt
 
@@ -149,10 +149,8 @@ class Finder:
         (student,) = submission.students
         if not student.name or system.is_anonymous(first.who) or _may_be(student, first):
             return []
-        shown = in_a_line(repr(first.name), 100)
-        trouble = (
-            f"{system.title} calls this {shown}, not {student.name}: if that is a group, write the ids of all members"
-        )
+        name_text = in_a_line(repr(first.name), 100)
+        trouble = f"{system.title} calls this {name_text}, not {student.name}: if that is a group, write the ids of all members"
         return [UnresolvedFile(first, trouble, student.id)]
 
 

@@ -38,7 +38,7 @@ from autograder.class_folder.roster import Roster
 from autograder.errors import UserError
 from autograder.gradebook import database, missing, preflight
 from autograder.gradebook.gradebook import Book
-from autograder.gradebook.policy import FILE, Counted, Policy, format_time, mean_share
+from autograder.gradebook.policy import FILE, EffectiveAttempt, Policy, format_time, mean_share
 from autograder.grading import feedback, grade_class
 from autograder.marking import outline
 from autograder.paths import require_assignment
@@ -73,8 +73,8 @@ class WebApp:
     looks_ahead: bool = False
     path: str = field(default_factory=lambda: f"/{secrets.token_urlsafe(18)}")
     cookie: str = field(default_factory=lambda: secrets.token_urlsafe(24))
-    _kept: dict[tuple[str, ...], tuple[tuple[int, ...], Any]] = field(default_factory=dict)
-    _making: dict[tuple[str, ...], threading.Lock] = field(default_factory=dict)
+    _cache: dict[tuple[str, ...], tuple[tuple[int, ...], Any]] = field(default_factory=dict)
+    _locks: dict[tuple[str, ...], threading.Lock] = field(default_factory=dict)
     _ahead: threading.Lock = field(default_factory=threading.Lock)
 
     def book(self) -> Book:
@@ -101,13 +101,13 @@ class WebApp:
 
     def once(self, key: tuple[str, ...], make: Callable[[], T]) -> T:
         """What `make` makes of the gradebook, or made when neither it nor the class's rules have changed since."""
-        with self._making.setdefault(key, threading.Lock()):
+        with self._locks.setdefault(key, threading.Lock()):
             stamp = self._stamp()
-            before, found = self._kept.get(key, ((), None))
+            before, value = self._cache.get(key, ((), None))
             if not stamp or stamp != before:
-                found = make()
-                self._kept[key] = (stamp, found)
-            return cast(T, found)
+                value = make()
+                self._cache[key] = (stamp, value)
+            return cast(T, value)
 
     def ahead(self, job: Callable[[], object]) -> None:
         """Do what is likely to be asked for next, while nobody waits for it. What goes wrong is told when it is asked for."""
@@ -146,7 +146,7 @@ def make(class_folder: ClassFolder, token: str = "") -> Starlette:
     app = Starlette(
         routes=[Mount(desk.path, routes=routes)],
         middleware=[Middleware(_Guard)],
-        exception_handlers={404: _not_found, 405: _not_found},
+        exception_handlers={404: _render_not_found, 405: _render_not_found},
     )
     app.state.desk = desk
     return app
@@ -158,19 +158,19 @@ class _Guard(BaseHTTPMiddleware):
     async def dispatch(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
         desk: WebApp = request.app.state.desk
         if not _is_here(request):
-            return _guarded(PlainTextResponse("This desk is for this machine only.", 403))
-        given = request.query_params.get("token")
-        if given is not None and desk.token and hmac.compare_digest(given.encode(), desk.token.encode()):
+            return _add_headers(PlainTextResponse("This desk is for this machine only.", 403))
+        token = request.query_params.get("token")
+        if token is not None and desk.token and hmac.compare_digest(token.encode(), desk.token.encode()):
             desk.token = ""
             answer: Response = RedirectResponse(f"{desk.path}/", 303)
             answer.set_cookie(COOKIE, desk.cookie, path=f"{desk.path}/", httponly=True, samesite="strict")
-            return _guarded(answer)
+            return _add_headers(answer)
         if not hmac.compare_digest(request.cookies.get(COOKIE, "").encode(), desk.cookie.encode()):
-            return _guarded(PlainTextResponse(NO_ENTRY if desk.token else USED, 403))
+            return _add_headers(PlainTextResponse(NO_ENTRY if desk.token else USED, 403))
         origin = request.headers.get("origin")
         if request.method != "GET" and origin and origin != f"http://{request.headers['host']}":
-            return _guarded(PlainTextResponse("This form came from another page.", 403))
-        return _guarded(await call_next(request))
+            return _add_headers(PlainTextResponse("This form came from another page.", 403))
+        return _add_headers(await call_next(request))
 
 
 def _is_here(request: Request) -> bool:
@@ -180,7 +180,7 @@ def _is_here(request: Request) -> bool:
     return request.headers.get("host", "") in {f"{host}:{port}" for host in HOSTS} | without
 
 
-def _guarded(answer: Response) -> Response:
+def _add_headers(answer: Response) -> Response:
     answer.headers.setdefault("content-security-policy", POLICY)
     answer.headers.update(
         {"x-content-type-options": "nosniff", "referrer-policy": "same-origin", "cache-control": "no-store"}
@@ -196,7 +196,7 @@ def _page(show: Show) -> Callable[[Request], Any]:
     """A page that is only looked at; what its reader can mend is told on it."""
 
     async def answer(request: Request) -> Response:
-        return await run_in_threadpool(_told, request, lambda: show(request.app.state.desk, request))
+        return await run_in_threadpool(_render_errors, request, lambda: show(request.app.state.desk, request))
 
     return answer
 
@@ -205,24 +205,24 @@ def _form(do: Do) -> Callable[[Request], Any]:
     """A form that was sent."""
 
     async def answer(request: Request) -> Response:
-        async with request.form(max_files=20, max_fields=100) as sent:
-            return await run_in_threadpool(_told, request, lambda: do(request.app.state.desk, request, sent))
+        async with request.form(max_files=20, max_fields=100) as form:
+            return await run_in_threadpool(_render_errors, request, lambda: do(request.app.state.desk, request, form))
 
     return answer
 
 
-def _told(request: Request, make: Callable[[], Response]) -> Response:
+def _render_errors(request: Request, make: Callable[[], Response]) -> Response:
     try:
         return make()
     except UserError as error:
-        said = str(error)
+        message = str(error)
     except OSError as error:
-        if not (said := files.explain(error)):
+        if not (message := files.explain(error)):
             raise
     except sa.exc.DBAPIError as error:
-        said = database.explain(error)
+        message = database.explain(error)
     return _render(
-        request.app.state.desk, "trouble.html", status=400, title="That did not work", said=_plain(said, 2_000)
+        request.app.state.desk, "trouble.html", status=400, title="That did not work", message=_plain(message, 2_000)
     )
 
 
@@ -236,14 +236,14 @@ FIELDS = {
 
 def _plain(text: object, most: int = 1_000) -> str:
     """A line for a page, which has fields where the commands have options."""
-    said = in_a_line(str(text), most)
+    line = in_a_line(str(text), most)
     for option, name in FIELDS.items():
-        said = re.sub(rf"(?:with |: )?{option}(?: FILE)?\b", f" in the field {name}", said).replace("  ", " ")
-    return said
+        line = re.sub(rf"(?:with |: )?{option}(?: FILE)?\b", f" in the field {name}", line).replace("  ", " ")
+    return line
 
 
-async def _not_found(request: Request, error: Exception) -> Response:
-    return _render(request.app.state.desk, "trouble.html", status=404, title="There is no such page", said="")
+async def _render_not_found(request: Request, error: Exception) -> Response:
+    return _render(request.app.state.desk, "trouble.html", status=404, title="There is no such page", message="")
 
 
 @cache
@@ -283,21 +283,21 @@ def _policy(desk: WebApp) -> Policy:
 class _GradedNotebook:
     """What stands in the gradebook for one notebook: what counts for each student, and their names."""
 
-    counted: Mapping[str, Counted]
+    effective_attempts: Mapping[str, EffectiveAttempt]
     names: Mapping[str, str]
 
     @property
-    def waiting(self) -> int:
+    def unread_count(self) -> int:
         """Answers that a person has still to read."""
-        own = [one for student, one in self.counted.items() if one.by == student]
+        own = [one for student, one in self.effective_attempts.items() if one.by == student]
         return sum(report_page.is_to_read(mark, _outcome(one, name)) for one in own for name, mark in one.marks.items())
 
     @property
     def mean(self) -> float | None:
-        return mean_share(one.grade for one in self.counted.values())
+        return mean_share(one.grade for one in self.effective_attempts.values())
 
 
-def _seen(desk: WebApp, name: str) -> _GradedNotebook:
+def _read_notebook(desk: WebApp, name: str) -> _GradedNotebook:
     def read() -> _GradedNotebook:
         with desk.book() as book:
             return _GradedNotebook(_policy(desk).read_book(book, name), book.students())
@@ -310,9 +310,9 @@ class _ClassLine:
     """A notebook in the table of the class."""
 
     name: str
-    handed_in: int
-    graded: int
-    waiting: int
+    hand_in_count: int
+    graded_count: int
+    unread_count: int
     mean: float | None
     due: str
     missing: missing.Missing | None
@@ -321,17 +321,27 @@ class _ClassLine:
 def _class(desk: WebApp, request: Request) -> Response:
     policy, roster, lines = _policy(desk), Roster.load(desk.class_folder), []
     for name in policy.notebooks:
-        handed_in = (
+        hand_in_count = (
             sum(1 for _ in desk.class_folder.submitted.glob(f"*/{name}")) if desk.class_folder.submitted.is_dir() else 0
         )
-        seen = _seen(desk, name) if desk.has_book else _GradedNotebook({}, {})
+        notebook = _read_notebook(desk, name) if desk.has_book else _GradedNotebook({}, {})
         due = policy.due(name)
-        if handed_in or seen.counted:
-            said = format_time(policy.here(due)) if due else ""
+        if hand_in_count or notebook.effective_attempts:
+            due_text = format_time(policy.here(due)) if due else ""
             absent = missing.find(
-                roster, policy, name, missing.submitters(desk.class_folder, name) | seen.counted.keys()
+                roster, policy, name, missing.submitters(desk.class_folder, name) | notebook.effective_attempts.keys()
             )
-            lines.append(_ClassLine(name, handed_in, len(seen.counted), seen.waiting, seen.mean, said, absent))
+            lines.append(
+                _ClassLine(
+                    name,
+                    hand_in_count,
+                    len(notebook.effective_attempts),
+                    notebook.unread_count,
+                    notebook.mean,
+                    due_text,
+                    absent,
+                )
+            )
     return _render(
         desk, "class.html", lines=lines, strays=submitted_files.strays(desk.class_folder), doubts=_doubts(desk, policy)
     )
@@ -348,61 +358,71 @@ def _of_course(request: Request) -> str:
     return require_assignment(str(request.path_params["assignment"]))
 
 
-def _whose(request: Request) -> str:
+def _student_of(request: Request) -> str:
     student = str(request.path_params["student"])
     if not FOLDER_NAME.fullmatch(student):
         raise UserError(f"{in_a_line(student, 60)!r} is no student's folder")
     return student
 
 
-def _graded(desk: WebApp) -> None:
+def _require_grades(desk: WebApp) -> None:
     if not desk.has_book:
         raise UserError("nothing has been graded yet")
 
 
 def _assignment(desk: WebApp, request: Request) -> Response:
     name = _of_course(request)
-    _graded(desk)
-    seen = _seen(desk, name)
+    _require_grades(desk)
+    notebook = _read_notebook(desk, name)
     columns = [exercise.name for exercise in outline.of_notebook(name)]
-    columns += sorted({cell for one in seen.counted.values() for cell in one.marks} - set(columns))
+    columns += sorted({cell for one in notebook.effective_attempts.values() for cell in one.marks} - set(columns))
     rows = [
         (
             student,
-            seen.names.get(student, ""),
+            notebook.names.get(student, ""),
             one,
             [report_page.in_short(one.marks.get(column), _outcome(one, column)) for column in columns],
         )
-        for student, one in sorted(seen.counted.items())[:MOST_ROWS]
+        for student, one in sorted(notebook.effective_attempts.items())[:MOST_ROWS]
     ]
-    more = len(seen.counted) - len(rows)
+    more = len(notebook.effective_attempts) - len(rows)
     policy = _policy(desk)
     rules = policy.in_words(name)
-    doubts = _not_counted(desk, policy, name, seen.counted)
-    desk.ahead(lambda: _drawn(desk, name, False))
+    doubts = _list_uncounted(desk, policy, name, notebook.effective_attempts)
+    desk.ahead(lambda: _draw_report(desk, name, False))
     return _render(
-        desk, "assignment.html", name=name, columns=columns, rows=rows, more=more, seen=seen, rules=rules, doubts=doubts
+        desk,
+        "assignment.html",
+        name=name,
+        columns=columns,
+        rows=rows,
+        more=more,
+        notebook=notebook,
+        rules=rules,
+        doubts=doubts,
     )
 
 
-def _not_counted(desk: WebApp, policy: Policy, name: str, counted: Mapping[str, Counted]) -> list[str]:
+def _list_uncounted(
+    desk: WebApp, policy: Policy, name: str, effective_attempts: Mapping[str, EffectiveAttempt]
+) -> list[str]:
     """Lines on whose lateness could not be counted, and who has handed in and has no grade."""
-    late = policy.lateness_not_counted(name, {student: one.grade for student, one in counted.items()})
-    return [line for line in (late, missing.ungraded_line(desk.class_folder, policy, name, counted)) if line]
+    late = policy.lateness_not_counted(name, {student: one.grade for student, one in effective_attempts.items()})
+    return [line for line in (late, missing.ungraded_line(desk.class_folder, policy, name, effective_attempts)) if line]
 
 
-def _outcome(one: Counted, exercise: str) -> str:
+def _outcome(one: EffectiveAttempt, exercise: str) -> str:
     """How an exercise ended; empty for a question."""
     return str(one.attempt.verdicts.get(exercise, {}).get("outcome", ""))
 
 
 def _report(desk: WebApp, request: Request) -> Response:
     name = _of_course(request)
-    _graded(desk)
-    return HTMLResponse(_drawn(desk, name, "hide" in request.query_params))
+    _require_grades(desk)
+    return HTMLResponse(_draw_report(desk, name, "hide" in request.query_params))
 
 
-def _drawn(desk: WebApp, name: str, hide_names: bool) -> str:
+def _draw_report(desk: WebApp, name: str, hide_names: bool) -> str:
     def draw() -> str:
         with desk.book() as book:
             return report_page.page(
@@ -416,22 +436,24 @@ def _drawn(desk: WebApp, name: str, hide_names: bool) -> str:
 
 
 def _student(desk: WebApp, request: Request) -> Response:
-    student = _whose(request)
-    _graded(desk)
+    student = _student_of(request)
+    _require_grades(desk)
     policy, rows = _policy(desk), []
     with desk.book() as book:
         for name in policy.notebooks:
-            counted = policy.read_book(book, name, student).get(student)
+            effective_attempt = policy.read_book(book, name, student).get(student)
             attempts = list(book.history(name, student))
-            if counted or attempts:
+            if effective_attempt or attempts:
                 page = desk.class_folder.feedback / student / name / f"{name}.html"
-                rows.append((name, counted, attempts, page.is_file()))
-        known_as = book.students().get(student, "")
+                rows.append((name, effective_attempt, attempts, page.is_file()))
+        student_name = book.students().get(student, "")
     if not rows:
         raise UserError(f"nothing by {student} has been graded")
     exercises = {name: list(parts(name)) for name, *_ in rows}
     when = partial(_when, policy)
-    return _render(desk, "student.html", student=student, known_as=known_as, rows=rows, exercises=exercises, when=when)
+    return _render(
+        desk, "student.html", student=student, student_name=student_name, rows=rows, exercises=exercises, when=when
+    )
 
 
 def _when(policy: Policy, at: str | datetime) -> str:
@@ -440,27 +462,29 @@ def _when(policy: Policy, at: str | datetime) -> str:
 
 
 def _why(desk: WebApp, request: Request) -> Response:
-    student, exercise = _whose(request), str(request.path_params["exercise"])
-    _graded(desk)
+    student, exercise = _student_of(request), str(request.path_params["exercise"])
+    _require_grades(desk)
     policy = _policy(desk)
     with desk.book() as book:
-        found = explain.find(book, policy, student, exercise)
-    shown = [
+        explanation = explain.find(book, policy, student, exercise)
+    attempts = [
         (one, clean(one.code or ""), explain.verdict_lines(one.verdict) if one.verdict else [])
-        for one in found.gradings
+        for one in explanation.gradings
     ]
-    return _render(desk, "why.html", found=found, shown=shown, when=partial(_when, policy))
+    return _render(desk, "why.html", explanation=explanation, attempts=attempts, when=partial(_when, policy))
 
 
 def _feedback(desk: WebApp, request: Request) -> Response:
-    student, name = _whose(request), _of_course(request)
+    student, name = _student_of(request), _of_course(request)
     path = desk.class_folder.feedback / student / name / f"{name}.html"
     if not path.is_file():
         raise UserError(f"{student} has no page for {name} yet")
     if desk.has_book and not desk.grading.is_running:  # with what was given by hand since
         with class_lock(desk.class_folder), desk.book() as book:
-            counted = _policy(desk).read_book(book, name, student)
-            feedback.rewrite(desk.class_folder, name, book, student and [student], counted=counted)
+            effective_attempts = _policy(desk).read_book(book, name, student)
+            feedback.rewrite(
+                desk.class_folder, name, book, student and [student], effective_attempts=effective_attempts
+            )
     return FileResponse(path, media_type="text/html")
 
 
@@ -471,38 +495,40 @@ def _collect(desk: WebApp, request: Request) -> Response:
     return _render(desk, "collect.html", systems=lms.by_rank(), notebooks=_policy(desk).notebooks)
 
 
-def _look_at_export(desk: WebApp, request: Request, sent: FormData) -> Response:
+def _look_at_export(desk: WebApp, request: Request, form: FormData) -> Response:
     files = {
-        key: [desk.uploads.save(one.filename or "", one.file) for one in _files(sent, key)]
+        key: [desk.uploads.save(one.filename or "", one.file) for one in _files(form, key)]
         for key in ("export", "roster")
     }
     if not files["export"]:
         raise UserError("choose the zip that you downloaded from the LMS")
-    asked = str(sent.get("assignment") or "")
+    assignment = str(form.get("assignment") or "")
     clock = Policy.of(desk.class_folder).clock
-    by_name = "match_names" in sent
-    found = collecting.collect(
-        desk.class_folder, files["export"][0], files["roster"], asked or None, True, clock, by_name
+    by_name = "match_names" in form
+    report = collecting.collect(
+        desk.class_folder, files["export"][0], files["roster"], assignment or None, True, clock, by_name
     )
-    kept = {key: [desk.uploads.key(file) for file in those] for key, those in files.items()}
-    kept |= {"assignment": [asked], "match_names": ["on"] * by_name}
-    return _render(desk, "collected.html", found=found, kept=kept, done=False, most=MOST_ROWS)
+    form_values = {key: [desk.uploads.key(file) for file in those] for key, those in files.items()}
+    form_values |= {"assignment": [assignment], "match_names": ["on"] * by_name}
+    return _render(desk, "collected.html", report=report, form_values=form_values, is_done=False, most=MOST_ROWS)
 
 
-def _carry_out(desk: WebApp, request: Request, sent: FormData) -> Response:
-    export = desk.uploads.find(str(sent.get("export")))
-    rosters = [desk.uploads.find(str(one)) for one in sent.getlist("roster")]
-    asked = str(sent.get("assignment") or "")
-    by_name, clock = "match_names" in sent, Policy.of(desk.class_folder).clock
+def _carry_out(desk: WebApp, request: Request, form: FormData) -> Response:
+    export = desk.uploads.find(str(form.get("export")))
+    rosters = [desk.uploads.find(str(one)) for one in form.getlist("roster")]
+    assignment = str(form.get("assignment") or "")
+    by_name, clock = "match_names" in form, Policy.of(desk.class_folder).clock
     with class_lock(desk.class_folder):
-        found = collecting.collect(desk.class_folder, export, rosters, asked or None, zone=clock, match_names=by_name)
+        report = collecting.collect(
+            desk.class_folder, export, rosters, assignment or None, zone=clock, match_names=by_name
+        )
     for file in (export, *rosters):
         file.unlink(missing_ok=True)
-    return _render(desk, "collected.html", found=found, kept={}, done=True, most=MOST_ROWS)
+    return _render(desk, "collected.html", report=report, form_values={}, is_done=True, most=MOST_ROWS)
 
 
-def _files(sent: FormData, key: str) -> list[UploadFile]:
-    return [one for one in sent.getlist(key) if isinstance(one, UploadFile) and one.filename]
+def _files(form: FormData, key: str) -> list[UploadFile]:
+    return [one for one in form.getlist(key) if isinstance(one, UploadFile) and one.filename]
 
 
 # Grading
@@ -512,14 +538,14 @@ def _grading(desk: WebApp, request: Request) -> Response:
     return _render(desk, "grading.html", progress=desk.grading.progress, running=desk.grading.is_running)
 
 
-def _start(desk: WebApp, request: Request, sent: FormData) -> Response:
+def _start(desk: WebApp, request: Request, form: FormData) -> Response:
     preflight.check_gradebook(desk.class_folder)
-    wanted = [require_assignment(str(name)) for name in sent.getlist("assignment")]
-    desk.grading.start(wanted or submitted_files.submitted_assignments(desk.class_folder), force="force" in sent)
+    names = [require_assignment(str(name)) for name in form.getlist("assignment")]
+    desk.grading.start(names or submitted_files.find_assignments(desk.class_folder), force="force" in form)
     return RedirectResponse(f"{desk.path}/grading", 303)
 
 
-def _stop(desk: WebApp, request: Request, sent: FormData) -> Response:
+def _stop(desk: WebApp, request: Request, form: FormData) -> Response:
     desk.grading.stop()
     return RedirectResponse(f"{desk.path}/grading", 303)
 
@@ -529,60 +555,62 @@ def _stop(desk: WebApp, request: Request, sent: FormData) -> Response:
 
 def _give_back(desk: WebApp, request: Request) -> Response:
     name = _of_course(request)
-    _graded(desk)
+    _require_grades(desk)
     return _render(desk, "give_back.html", assignment=name, systems=lms.by_rank())
 
 
-def _given(desk: WebApp, name: str, sent: FormData, sheet: Path | None, to: Path | None) -> give_back.GivenBack:
+def _run_give_back(
+    desk: WebApp, name: str, form: FormData, sheet: Path | None, to: Path | None
+) -> give_back.GiveBackReport:
     policy = _policy(desk)
     with contextlib.nullcontext() if to is None else class_lock(desk.class_folder):
         with desk.book() as book:
-            if missing := grade_class.not_yet_graded(desk.class_folder, name, policy, book):
-                raise UserError(missing)
-            counted = policy.read_book(book, name)
-        done = give_back.give_back(
+            if reason := grade_class.describe_ungraded_attempts(desk.class_folder, name, policy, book):
+                raise UserError(reason)
+            effective_attempts = policy.read_book(book, name)
+        report = give_back.give_back(
             desk.class_folder,
-            str(sent.get("system")),
+            str(form.get("system")),
             name,
             to,
             sheet,
-            pages=sent.get("what") == "pages",
-            column=str(sent.get("column") or ""),
-            with_unread="with_unread" in sent,
+            pages=form.get("what") == "pages",
+            column=str(form.get("column") or ""),
+            with_unread="with_unread" in form,
             dry_run=to is None,
-            score=lambda student: counted[student].grade.points if student in counted else None,
-            counted=counted,
+            score=lambda student: effective_attempts[student].grade.points if student in effective_attempts else None,
+            effective_attempts=effective_attempts,
         )
-    done.doubts += [*_doubts(desk, policy), *_not_counted(desk, policy, name, counted)]
-    return done
+    report.doubts += [*_doubts(desk, policy), *_list_uncounted(desk, policy, name, effective_attempts)]
+    return report
 
 
-def _look_at_sheet(desk: WebApp, request: Request, sent: FormData) -> Response:
+def _look_at_sheet(desk: WebApp, request: Request, form: FormData) -> Response:
     name = _of_course(request)
-    sheets = [desk.uploads.save(one.filename or "", one.file) for one in _files(sent, "sheet")]
+    sheets = [desk.uploads.save(one.filename or "", one.file) for one in _files(form, "sheet")]
     sheet = sheets[0] if sheets else None
-    found = _given(desk, name, sent, sheet, None)
-    kept = {key: str(sent.get(key)) for key in ("system", "what", "column", "with_unread") if sent.get(key)}
+    report = _run_give_back(desk, name, form, sheet, None)
+    form_values = {key: str(form.get(key)) for key in ("system", "what", "column", "with_unread") if form.get(key)}
     return _render(
         desk,
         "given_back.html",
-        found=found,
+        report=report,
         assignment=name,
         sheet=desk.uploads.key(sheet) if sheet else "",
-        kept=kept,
+        form_values=form_values,
         most=MOST_ROWS,
     )
 
 
-def _download(desk: WebApp, request: Request, sent: FormData) -> Response:
+def _download(desk: WebApp, request: Request, form: FormData) -> Response:
     name = _of_course(request)
-    sheet = desk.uploads.find(str(sent["sheet"])) if sent.get("sheet") else None
-    done = _given(desk, name, sent, sheet, desk.uploads.folder())
-    if done.file is None:
+    sheet = desk.uploads.find(str(form["sheet"])) if form.get("sheet") else None
+    report = _run_give_back(desk, name, form, sheet, desk.uploads.folder())
+    if report.file is None:
         raise UserError(
-            f"{done.title}: there is no file to download; {'; '.join(done.notes) or 'everything is in place'}"
+            f"{report.title}: there is no file to download; {'; '.join(report.notes) or 'everything is in place'}"
         )
-    return FileResponse(done.file, filename=done.file.name)
+    return FileResponse(report.file, filename=report.file.name)
 
 
 def serve(app: Starlette, port: int, tell: Callable[[str], None]) -> None:

@@ -20,35 +20,35 @@ from autograder.keys.problem import KeyProblem
 
 @dataclass
 class Progress:
-    """How far a grading is. seconds: since it began; ended: why, in a line, once it has."""
+    """How far a grading is. seconds: since it began; end_message: why, in a line, once it has."""
 
     names: Sequence[str]
     at: str = ""
-    done: int = 0
+    done_count: int = 0
     total: int = 0
-    graded: int = 0
-    unchanged: int = 0
-    ended: str = ""
+    graded_count: int = 0
+    unchanged_count: int = 0
+    end_message: str = ""
     trouble: bool = False
     remarks: list[str] = field(default_factory=list)
-    started: float = field(default_factory=time.monotonic)
-    finished: float | None = None
+    start_time: float = field(default_factory=time.monotonic)
+    end_time: float | None = None
 
     @property
     def seconds(self) -> float:
-        return (self.finished or time.monotonic()) - self.started
+        return (self.end_time or time.monotonic()) - self.start_time
 
     @property
     def rate(self) -> float:
         """Submissions a minute, of those that were graded."""
-        return 60 * self.graded / self.seconds if self.seconds else 0.0
+        return 60 * self.graded_count / self.seconds if self.seconds else 0.0
 
     @property
-    def left(self) -> float | None:
+    def seconds_left(self) -> float | None:
         """Seconds until this notebook's submissions are done; None while nobody can say."""
-        if not self.graded or self.done >= self.total:
+        if not self.graded_count or self.done_count >= self.total:
             return None
-        return (self.total - self.done) * self.seconds / self.graded
+        return (self.total - self.done_count) * self.seconds / self.graded_count
 
 
 class GradingJob:
@@ -93,25 +93,25 @@ class GradingJob:
     def _run(self, progress: Progress, force: bool) -> None:
         try:
             self._grade(progress, force)
-            progress.ended = "Everything is graded."
+            progress.end_message = "Everything is graded."
         except KeyboardInterrupt:
-            progress.ended = "Stopped. What was graded is saved; grade again to do the rest."
+            progress.end_message = "Stopped. What was graded is saved; grade again to do the rest."
         except (UserError, JailBroken, KeyProblem, OSError) as error:
-            progress.ended, progress.trouble = str(error), True
+            progress.end_message, progress.trouble = str(error), True
         except Exception as error:  # a fault of ours: the page must say so, since nobody sees this thread's traceback
-            progress.ended, progress.trouble = f"Grading broke off ({type(error).__name__}: {error}).", True
+            progress.end_message, progress.trouble = f"Grading broke off ({type(error).__name__}: {error}).", True
             raise
         finally:
-            progress.finished = time.monotonic()
+            progress.end_time = time.monotonic()
 
     def _grade(self, progress: Progress, force: bool) -> None:
-        def tell(done: grade_class.Done, total: int) -> None:
+        def tell(result: grade_class.SubmissionOutcome, total: int) -> None:
             progress.total = total
-            progress.done += 1
-            if done.graded is None:
-                progress.unchanged += 1
+            progress.done_count += 1
+            if result.graded_submission is None:
+                progress.unchanged_count += 1
             else:
-                progress.graded += 1
+                progress.graded_count += 1
 
         workers = min(os.cpu_count() or 1, max(1, submitted_files.students(self._class_folder)))
         with (
@@ -119,7 +119,7 @@ class GradingJob:
             pool.on_this_machine(workers, Limits(), private=(self._class_folder.path,)) as team,
         ):
             for name in progress.names:
-                progress.at, progress.done, progress.total = name, 0, 0
+                progress.at, progress.done_count, progress.total = name, 0, 0
                 summary = grade_class.grade(
                     self._class_folder, name, team, grade_class.GradeOptions(force=force), tell, self._stop
                 )

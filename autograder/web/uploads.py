@@ -33,8 +33,8 @@ class Uploads:
     _ends: dict[Path, float] = field(default_factory=dict)  # by time.monotonic()
 
     def __post_init__(self) -> None:
-        left = self._folder.iterdir() if self._folder.is_dir() else ()
-        self._ends = {path: time.monotonic() + DAY - max(0.0, time.time() - path.lstat().st_mtime) for path in left}
+        paths = self._folder.iterdir() if self._folder.is_dir() else ()
+        self._ends = {path: time.monotonic() + DAY - max(0.0, time.time() - path.lstat().st_mtime) for path in paths}
         self._remove_old()
 
     @property

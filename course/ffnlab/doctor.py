@@ -94,8 +94,8 @@ def requirements() -> list[str]:
             return []
         import tomllib
 
-        needed: list[str] = tomllib.loads(project.read_text(encoding="utf-8"))["project"]["dependencies"]
-        return needed
+        dependencies: list[str] = tomllib.loads(project.read_text(encoding="utf-8"))["project"]["dependencies"]
+        return dependencies
 
 
 def package(requirement: str) -> str:
@@ -120,8 +120,8 @@ def with_this_python(*words: str) -> str:
     """What to type into a shell, which is PowerShell on Windows, whatever signs a folder's name has."""
     if os.name != "nt":
         return f"run `{shlex.join([sys.executable, *words])}`"
-    quoted = ["'{}'".format(word.replace("'", "''")) for word in (sys.executable, *words)]
-    return f"in PowerShell, run `& {' '.join(quoted)}`"
+    arguments = ["'{}'".format(word.replace("'", "''")) for word in (sys.executable, *words)]
+    return f"in PowerShell, run `& {' '.join(arguments)}`"
 
 
 def torch_computes() -> str:

@@ -30,10 +30,10 @@ LIGHT = {
     "s7": "#c2559d",
     "s8": "#4d7f8c",
 }
-INVERTED, BRIGHTNESS = 0.9, 1.15
-FILTER = f"invert({INVERTED:g}) hue-rotate(180deg) brightness({BRIGHTNESS:g})"
+INVERSION, BRIGHTNESS = 0.9, 1.15
+FILTER = f"invert({INVERSION:g}) hue-rotate(180deg) brightness({BRIGHTNESS:g})"
 # hue-rotate(180deg) by https://www.w3.org/TR/filter-effects-1/#feColorMatrixElement: of red, green and blue, what comes from each.
-TURNED = ((-0.574, 1.43, 0.144), (0.426, 0.43, 0.144), (0.426, 1.43, -0.856))
+HUE_ROTATION = ((-0.574, 1.43, 0.144), (0.426, 0.43, 0.144), (0.426, 1.43, -0.856))
 
 
 def mix(low: str, high: str, share: float) -> str:
@@ -43,9 +43,9 @@ def mix(low: str, high: str, share: float) -> str:
 
 def in_the_dark(colour: str) -> str:
     """What the filter makes of a colour."""
-    inverted = [255 * INVERTED + part * (1 - 2 * INVERTED) for part in _channels(colour)]
-    turned = [_within(sum(part * share for part, share in zip(inverted, row, strict=True))) for row in TURNED]
-    return _hex([_within(BRIGHTNESS * part) for part in turned])
+    inverse = [255 * INVERSION + part * (1 - 2 * INVERSION) for part in _channels(colour)]
+    rotation = [_within(sum(part * share for part, share in zip(inverse, row, strict=True))) for row in HUE_ROTATION]
+    return _hex([_within(BRIGHTNESS * part) for part in rotation])
 
 
 def _channels(colour: str) -> list[int]:

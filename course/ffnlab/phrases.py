@@ -9,12 +9,12 @@ NEGATIVE = re.compile(r"(?<![\w.)\]-])-(?=\d)")  # the hyphen of a negative numb
 RAISED = "Your code raised "  # how it begins that an exception is told, after the place
 
 
-def counted(values: int) -> str:
+def count_values(values: int) -> str:
     """ "1 value", "2 values"."""
     return f"{values} value{'' if values == 1 else 's'}"
 
 
-def joined(parts: Sequence[str]) -> str:
+def join_parts(parts: Sequence[str]) -> str:
     """ "a", "a and b", "a, b and c"."""
     return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
 
@@ -45,33 +45,33 @@ PLACE = re.compile(
 )
 
 
-def in_sentences(seen: str) -> str:
+def in_sentences(text: str) -> str:
     """The first wrong case; in sentences of their own, which other cases are wrong, and which are right."""
-    found = PLACE.fullmatch(seen)
-    if not found or not (found["others"] or found["labels"] or found["right"] or found["where"]):
-        return sentence(seen)
-    said = [": ".join(filter(None, (found["first"], found["what"])))]
-    if others := found["others"]:
+    match = PLACE.fullmatch(text)
+    if not match or not (match["others"] or match["labels"] or match["right"] or match["where"]):
+        return sentence(text)
+    sentences = [": ".join(filter(None, (match["first"], match["what"])))]
+    if others := match["others"]:
         one = others.startswith(("the", "every"))
-        said.append(f"{others[0].upper()}{others[1:]} {'fails' if one else 'fail'}, too")
-    elif labels := found["labels"]:
-        said.append(f"{labels} {'fails' if labels.count('“') == 1 else 'fail'}, too")
-    if right := found["right"]:
+        sentences.append(f"{others[0].upper()}{others[1:]} {'fails' if one else 'fail'}, too")
+    elif labels := match["labels"]:
+        sentences.append(f"{labels} {'fails' if labels.count('“') == 1 else 'fail'}, too")
+    if right := match["right"]:
         labels = right.removeprefix("right: ")
-        said.append(f"{labels} {'is' if labels.count('“') == 1 else 'are'} right")
-    if found["where"]:
-        said.append(f"It is {found['where']}")
-    return " ".join(map(sentence, said))
+        sentences.append(f"{labels} {'is' if labels.count('“') == 1 else 'are'} right")
+    if match["where"]:
+        sentences.append(f"It is {match['where']}")
+    return " ".join(map(sentence, sentences))
 
 
-def capitalised(text: str) -> str:
+def capitalise(text: str) -> str:
     """The text with a capital where it begins with a word such as "the"; names of code, such as x and out, stay as they are."""
-    return re.sub(r"^(?:an?|the|all|both|no|what|every|some|one|it) ", lambda found: found[0].capitalize(), text)
+    return re.sub(r"^(?:an?|the|all|both|no|what|every|some|one|it) ", lambda match: match[0].capitalize(), text)
 
 
-def with_minus(seen: str) -> str:
+def with_minus(text: str) -> str:
     """The text with a minus sign before its negative numbers, except in code, in quotations and in what an exception says."""
-    ours, *error = re.split(f"({RAISED})", seen, maxsplit=1)
+    ours, *error = re.split(f"({RAISED})", text, maxsplit=1)
     parts = re.split(r"(`[^`]*`|“[^”]*”|'[^']*'|\([A-Z]\w*: .*)", ours)
     return "".join([*(part if index % 2 else NEGATIVE.sub("−", part) for index, part in enumerate(parts)), *error])
 
@@ -82,11 +82,11 @@ OPEN, CLOSE = "\ue000", "\ue001"
 QUOTATION = re.compile(f"{OPEN}(.)([^{OPEN}{CLOSE}]*){CLOSE}", re.DOTALL)
 
 
-def quoted(text: str, kind: str = TEXT) -> str:
+def quote(text: str, kind: str = TEXT) -> str:
     """The text between marks that say whose it is."""
     return OPEN + kind + re.sub(f"[{OPEN}{CLOSE}]", "", text) + CLOSE
 
 
 def without_marks(text: str) -> str:
     """The text as it is read."""
-    return QUOTATION.sub(lambda found: found[2], text)
+    return QUOTATION.sub(lambda match: match[2], text)

@@ -110,16 +110,18 @@ class Course:
         Raises:
             CourseNotFound: two modules are of the same notebook, or there is none.
         """
-        found: dict[str, str] = {}
+        modules: dict[str, str] = {}
         for file in sorted(self.folder.joinpath("exercises").glob("*.py")):
-            said = NOTEBOOK.search(file.read_text(encoding="utf-8"))
-            if said and said[1] in found:
-                raise CourseNotFound(f"{file} says that it is of {said[1]}, and so does {found[said[1]]}.py beside it")
-            if said:
-                found[said[1]] = file.stem
-        if not found:
+            match = NOTEBOOK.search(file.read_text(encoding="utf-8"))
+            if match and match[1] in modules:
+                raise CourseNotFound(
+                    f"{file} says that it is of {match[1]}, and so does {modules[match[1]]}.py beside it"
+                )
+            if match:
+                modules[match[1]] = file.stem
+        if not modules:
             raise CourseNotFound(f"no module in {self.folder / 'exercises'} has a line NOTEBOOK = …")
-        return dict(sorted(found.items()))
+        return dict(sorted(modules.items()))
 
     def exercises_file(self, notebook: str) -> Path:
         """The file with a notebook's exercises."""
@@ -201,21 +203,25 @@ class Course:
         if not self.predictions_file(notebook).is_file():
             return {}
         module = importlib.import_module(f"{self.package}.predictions.{self.notebooks[notebook]}")
-        asked: Mapping[str, Prediction] = module.PREDICTIONS
-        return asked
+        predictions: Mapping[str, Prediction] = module.PREDICTIONS
+        return predictions
 
     @cached_property
-    def kept(self) -> KeptCode | None:
+    def kept_code(self) -> KeptCode | None:
         """What the module `parts` of the students' package says in KEPT; None where there is no such module."""
         if not self.folder.joinpath("parts.py").is_file():
             return None
-        said: KeptCode = importlib.import_module(f"{self.package}.parts").KEPT
-        return said
+        kept_code: KeptCode = importlib.import_module(f"{self.package}.parts").KEPT
+        return kept_code
 
     @cached_property
     def predictions(self) -> Mapping[str, Prediction]:
         """All predictions, by name."""
-        return {name: asked for notebook in self.notebooks for name, asked in self.predictions_of(notebook).items()}
+        return {
+            name: prediction
+            for notebook in self.notebooks
+            for name, prediction in self.predictions_of(notebook).items()
+        }
 
     def prediction(self, name: str) -> Prediction:
         """The prediction called `name`.
@@ -231,12 +237,12 @@ class Course:
 
 def _folder(package: str) -> Path:
     try:
-        found = importlib.util.find_spec(package)
+        spec = importlib.util.find_spec(package)
     except ImportError:
-        found = None
-    if found is None or not found.submodule_search_locations:
+        spec = None
+    if spec is None or not spec.submodule_search_locations:
         raise CourseNotFound(f"the package {package} can't be found: install it, or put its folder on PYTHONPATH")
-    return Path(found.submodule_search_locations[0]).resolve()
+    return Path(spec.submodule_search_locations[0]).resolve()
 
 
 def active_course() -> Course:

@@ -17,7 +17,7 @@ _ESCAPES = re.compile(
 )
 
 # Control characters but tab and line feed; lone surrogates, which nothing can encode; marks that turn the order of what follows.
-_UNSHOWN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069\ufffe\uffff]")
+_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069\ufffe\uffff]")
 
 
 def clean(text: str, most: int = MAX_TEXT) -> str:
@@ -30,7 +30,7 @@ def clean(text: str, most: int = MAX_TEXT) -> str:
     if text.isascii() and text.isprintable():
         return text
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\f", "")
-    return _UNSHOWN.sub(SIGN, _ESCAPES.sub("", text))
+    return _UNPRINTABLE.sub(SIGN, _ESCAPES.sub("", text))
 
 
 def in_a_line(text: str, most: int = 300) -> str:

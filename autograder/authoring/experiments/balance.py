@@ -23,7 +23,7 @@ from ffnlab.course.experiments.balance import (
     SEEDS,
     STEPS,
     STORED,
-    TOLD,
+    TEXT_SETTINGS,
     Balance,
     BalanceRun,
     Cure,
@@ -38,16 +38,16 @@ def information(table: torch.Tensor) -> float:
     joint = table.double() / table.sum()
     entropy = torch.special.entr
     clusters, experts = entropy(joint.sum(1)).sum(), entropy(joint.sum(0)).sum()
-    shared: torch.Tensor = (clusters + experts - entropy(joint).sum()) / clusters
-    return shared.item()
+    share: torch.Tensor = (clusters + experts - entropy(joint).sum()) / clusters
+    return share.item()
 
 
 def functions(cure: Cure) -> tuple[Balance | None, Update | None]:
     """Loss and bias of a cure by their formulas, for top-1 routing; None where they are off."""
 
-    def balance(logits: torch.Tensor, chosen: torch.Tensor) -> torch.Tensor:
-        load = torch.zeros(N_EXPERTS).index_add(0, chosen[:, 0], torch.ones(len(chosen)))
-        return cure.alpha * N_EXPERTS * (logits.softmax(1) @ load).sum() / len(chosen) ** 2
+    def balance(logits: torch.Tensor, experts: torch.Tensor) -> torch.Tensor:
+        load = torch.zeros(N_EXPERTS).index_add(0, experts[:, 0], torch.ones(len(experts)))
+        return cure.alpha * N_EXPERTS * (logits.softmax(1) @ load).sum() / len(experts) ** 2
 
     def update(selection: torch.Tensor, counts: torch.Tensor) -> torch.Tensor:
         even = counts.sum() / N_EXPERTS
@@ -56,7 +56,7 @@ def functions(cure: Cure) -> tuple[Balance | None, Update | None]:
     return balance if cure.alpha else None, update if cure.u else None
 
 
-def cured(cure: str, head_start: float, seed: int) -> BalanceRun:
+def train_with_cure(cure: str, head_start: float, seed: int) -> BalanceRun:
     """One run with one of CURES."""
     balance, update = functions(CURES[cure])
     return train(seed, head_start, balance, update, CURES[cure].scores)
@@ -66,13 +66,13 @@ def numbers(runs: list[BalanceRun]) -> dict[str, Any]:
     """Of each run effective experts, dead experts, the error and the gate; and what the expert tells of the cluster after LOOKS steps, run by
     run, of which "information" is the last."""
     shares = [run.counts / run.counts.sum() for run in runs]
-    told = [[round(information(table), 2) for table in run.tables] for run in runs]
+    information_rows = [[round(information(table), 2) for table in run.tables] for run in runs]
     return {
         "effective": [round(torch.special.entr(share).sum().exp().item(), 2) for share in shares],
         "dead": [int((run.counts == 0).sum()) for run in runs],
         "error": [round(run.error, 4) for run in runs],
-        "told": [list(seeds) for seeds in zip(*told, strict=True)],
-        "information": [seed[-1] for seed in told],
+        "told": [list(seeds) for seeds in zip(*information_rows, strict=True)],
+        "information": [seed[-1] for seed in information_rows],
         "gate": [round(run.gate, 2) for run in runs],
     }
 
@@ -88,28 +88,28 @@ def summary(runs: list[BalanceRun]) -> dict[str, Any]:
 
 
 def fresh() -> tuple[list[float], dict[str, dict[str, Any]]]:
-    """Of FRESH: the error of an output of 0, and the `numbers` of TOLD."""
-    found, nothing = {}, []
-    for setting in TOLD:
-        runs = [cured(*setting, seed) for seed in FRESH]
-        found[name(*setting)] = numbers(runs)
+    """Of FRESH: the error of an output of 0, and the `numbers` of TEXT_SETTINGS."""
+    results, nothing = {}, []
+    for setting in TEXT_SETTINGS:
+        runs = [train_with_cure(*setting, seed) for seed in FRESH]
+        results[name(*setting)] = numbers(runs)
         nothing = [round(run.nothing, 3) for run in runs]  # the same tokens in every setting
-        print(setting, found[name(*setting)]["error"], flush=True)
-    return nothing, found
+        print(setting, results[name(*setting)]["error"], flush=True)
+    return nothing, results
 
 
 def main() -> None:
     torch.set_num_threads(1)
-    begun = time.process_time()
-    found = {}
+    start = time.process_time()
+    summaries = {}
     nothing: list[float] = []
     settings = list(itertools.product(CURES, HEAD_STARTS))
     for number, (cure, head_start) in enumerate(settings, 1):
-        runs = [cured(cure, head_start, seed) for seed in SEEDS]
-        found[name(cure, head_start)] = summary(runs)
+        runs = [train_with_cure(cure, head_start, seed) for seed in SEEDS]
+        summaries[name(cure, head_start)] = summary(runs)
         nothing = nothing or [round(run.nothing, 3) for run in runs]  # the same tokens in every setting
-        print(f"{number} of {len(settings)} settings, {time.process_time() - begun:.0f} CPU seconds", flush=True)
-    of_fresh, told = fresh()
+        print(f"{number} of {len(settings)} settings, {time.process_time() - start:.0f} CPU seconds", flush=True)
+    of_fresh, fresh_results = fresh()
     about = {
         "seeds": SEEDS,
         "fresh": FRESH,
@@ -119,9 +119,9 @@ def main() -> None:
         "error of an output of 0": nothing,
         "error of an output of 0, fresh": of_fresh,
         "torch": TORCH,
-        "CPU seconds": round(time.process_time() - begun),
+        "CPU seconds": round(time.process_time() - start),
     }
-    write(STORED, {"about": about}, {"runs": found, "fresh": told})
+    write(STORED, {"about": about}, {"runs": summaries, "fresh": fresh_results})
 
 
 if __name__ == "__main__":

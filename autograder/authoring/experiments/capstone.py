@@ -19,7 +19,7 @@ EXPERTS, TOP_K = 4, 2
 PARTS: dict[str, type[nn.Module]] = {"relu": FFN, "swiglu": SwiGLU, "moe": MoE}
 
 
-class Compared(nn.Module):
+class PreNormBlock(nn.Module):
     """A pre-norm block with the feed-forward part of PARTS that `kind` names, of the given width, or with none."""
 
     def __init__(self, kind: str, width: int, d_model: int = D_MODEL, n_heads: int = N_HEADS) -> None:
@@ -31,9 +31,9 @@ class Compared(nn.Module):
         self.aux_loss: torch.Tensor | None = None
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        read, hidden = self.before(x), ~torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).tril()
-        mixed, _ = self.attend(read, read, read, need_weights=False, attn_mask=hidden)
-        x = x + mixed
+        x_norm, mask = self.before(x), ~torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).tril()
+        attention, _ = self.attend(x_norm, x_norm, x_norm, need_weights=False, attn_mask=mask)
+        x = x + attention
         if self.part is None or self.between is None:
             return x
         y = self.part(self.between(x))
@@ -46,7 +46,7 @@ class Compared(nn.Module):
 def blocks(name: str) -> list[nn.Module]:
     """Fresh blocks of one of MODELS."""
     number, kind, width = MODELS[name]
-    return [Compared(kind, width) for _ in range(number)]
+    return [PreNormBlock(kind, width) for _ in range(number)]
 
 
 def counts(name: str) -> dict[str, int]:
@@ -59,7 +59,7 @@ def counts(name: str) -> dict[str, int]:
     return {"total": total, "active": total - idle, "flops": flops}
 
 
-def trained(name: str, words: int, seed: int) -> dict[str, Any]:
+def train(name: str, words: int, seed: int) -> dict[str, Any]:
     """One model that has learned its pairs: what `learn` returns."""
     torch.manual_seed(seed)
     return learn(Reader(words, D_MODEL, blocks(name)), *pairs(words, seed), steps=STEPS)
@@ -69,16 +69,16 @@ def run() -> dict[str, Any]:
     """All models on all sizes: accuracy and loss from each of SEEDS; CPU milliseconds of a training step, which need a machine that does nothing
     else, from each of CHOSEN_ON."""
     torch.set_num_threads(1)
-    found: dict[str, Any] = {}
+    runs: dict[str, Any] = {}
     for words in WORDS:
         for name in MODELS:
-            told, timed = ([trained(name, words, seed) for seed in which] for which in (SEEDS, CHOSEN_ON))
-            found.setdefault(name, {})[str(words)] = {
-                "accuracy": [round(one["accuracy"], 3) for one in told],
-                "loss": [round(one["loss"], 3) for one in told],
-                "milliseconds": [round(one["milliseconds"], 1) for one in timed],
+            outcomes, timings = ([train(name, words, seed) for seed in which] for which in (SEEDS, CHOSEN_ON))
+            runs.setdefault(name, {})[str(words)] = {
+                "accuracy": [round(one["accuracy"], 3) for one in outcomes],
+                "loss": [round(one["loss"], 3) for one in outcomes],
+                "milliseconds": [round(one["milliseconds"], 1) for one in timings],
             }
-            print(words, name, found[name][str(words)], flush=True)
+            print(words, name, runs[name][str(words)], flush=True)
     settings = {
         "d_model": D_MODEL,
         "n_heads": N_HEADS,
@@ -88,9 +88,9 @@ def run() -> dict[str, Any]:
         "chosen on": CHOSEN_ON,
         "balance": 0.01,
     }
-    return {"settings": settings, "counts": {name: counts(name) for name in MODELS}, "runs": found}
+    return {"settings": settings, "counts": {name: counts(name) for name in MODELS}, "runs": runs}
 
 
 if __name__ == "__main__":
-    found = run()
-    write(STORED, {"settings": found.pop("settings")}, found)
+    results = run()
+    write(STORED, {"settings": results.pop("settings")}, results)

@@ -29,7 +29,7 @@ def function(notebook: str, name: str, cells: tuple[str, ...]) -> Callable[..., 
     """A function of a solution notebook, defined in the last of `cells`; of these, imports, definitions and constants are run, and no loops."""
     namespace: dict[str, Any] = {"__name__": "solution"}
     for cell in cells:
-        kept: list[ast.stmt] = [
+        statements: list[ast.stmt] = [
             part
             for part in ast.parse(cells_of(notebook)[cell]).body
             if isinstance(part, ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef)
@@ -38,9 +38,9 @@ def function(notebook: str, name: str, cells: tuple[str, ...]) -> Callable[..., 
                 and all(isinstance(to, ast.Name) and to.id.isupper() for to in part.targets)
             )
         ]
-        exec(compile(ast.Module(kept, []), f"<{notebook}: {cell}>", "exec"), namespace)
-    found: Callable[..., Any] = namespace[name]
-    return found
+        exec(compile(ast.Module(statements, []), f"<{notebook}: {cell}>", "exec"), namespace)
+    definition: Callable[..., Any] = namespace[name]
+    return definition
 
 
 def contest() -> dict[str, dict[str, dict[str, list[float]]]]:
@@ -49,23 +49,23 @@ def contest() -> dict[str, dict[str, dict[str, list[float]]]]:
     learn = function("07_gated", "learn", ("imports", "train-contest"))
 
     def shares(name: str, width: int, steps: tuple[int, ...]) -> dict[str, list[float]]:
-        known, _ = learn(name, width, seeds=FRESH[-1] + 1, steps=steps[-1])
-        return {str(step): [round(share, 4) for share in known[step // 40][FRESH[0] :]] for step in steps}
+        accuracies, _ = learn(name, width, seeds=FRESH[-1] + 1, steps=steps[-1])
+        return {str(step): [round(share, 4) for share in accuracies[step // 40][FRESH[0] :]] for step in steps}
 
-    found = {"18 wide": {name: shares(name, 18, LOOKS) for name in (*PLAIN, *GATED)}}
+    results = {"18 wide": {name: shares(name, 18, LOOKS) for name in (*PLAIN, *GATED)}}
     for label, (width, steps) in AGAIN.items():
-        found[label] = {name: shares(name, width, (steps,)) for name in ENTRANTS}
-    return found
+        results[label] = {name: shares(name, width, (steps,)) for name in ENTRANTS}
+    return results
 
 
 def top_1() -> dict[str, dict[str, list[float]]]:
     """Notebook 08: the error of a top-1 mixture, and how far its router moved, with the gate renormalised and as it is."""
     train = function("08_experts", "train_top1", ("imports", "published", "trap"))
-    found: dict[str, dict[str, list[float]]] = {}
+    results: dict[str, dict[str, list[float]]] = {}
     for label, renormalise in (("renormalised", True), ("as it is", False)):
-        error, moved = zip(*(train(seed, renormalise) for seed in FRESH), strict=True)
-        found[label] = {"error": [round(one, 4) for one in error], "moved": [round(one, 3) for one in moved]}
-    return found
+        error, shift = zip(*(train(seed, renormalise) for seed in FRESH), strict=True)
+        results[label] = {"error": [round(one, 4) for one in error], "moved": [round(one, 3) for one in shift]}
+    return results
 
 
 def attention_only() -> dict[str, list[float]]:

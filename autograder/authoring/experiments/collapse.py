@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from autograder.authoring.experiments.write import write
-from ffnlab.course.experiments.collapse import DEPTHS, FRESH, SETTINGS, SHOWN, STORED, TOKENS, StackSetting
+from ffnlab.course.experiments.collapse import DEPTHS, DOTS_SEED, FRESH, SETTINGS, STORED, TOKENS, StackSetting
 from ffnlab.course.figures.shared import SEED
 
 WIDTH, HEADS = 64, 4
@@ -24,23 +24,23 @@ def stacks(settings: Mapping[str, StackSetting], depth: int, seed: int) -> dict[
     """The tokens [14, 64] before and after each layer, for several settings of the same random layers."""
     rng = np.random.default_rng([SEED, seed, 3])
     x = rng.standard_normal((TOKENS, WIDTH))
-    made = {name: [x] for name in settings}
+    tokens = {name: [x] for name in settings}
     for _ in range(depth):
         square = [rng.standard_normal((WIDTH, WIDTH)) / math.sqrt(WIDTH) for _ in range(4)]
         into = rng.standard_normal((WIDTH, 4 * WIDTH)) / math.sqrt(WIDTH)
         back = rng.standard_normal((4 * WIDTH, WIDTH)) / math.sqrt(4 * WIDTH)
         for name, setting in settings.items():
-            made[name].append(_layer(made[name][-1], setting, square, into, back))
-    return made
+            tokens[name].append(_layer(tokens[name][-1], setting, square, into, back))
+    return tokens
 
 
 def _layer(x: Array, setting: StackSetting, square: Sequence[Array], into: Array, back: Array) -> Array:
-    x = setting.skip * x + _heads(_normed(x) if setting.norm else x, *square)
+    x = setting.skip * x + _heads(_normalise(x) if setting.norm else x, *square)
     if setting.post:
-        x = _normed(x)
+        x = _normalise(x)
     if not (setting.ffn or setting.only_length or setting.straight):
         return x if setting.length is None else setting.length * x
-    hidden = (_normed(x) if setting.norm else x) @ into
+    hidden = (_normalise(x) if setting.norm else x) @ into
     output: Array = (np.maximum(hidden, 0) if setting.relu else hidden) @ back
     if setting.only_length:
         return x * _lengths(output) / _lengths(x)
@@ -48,7 +48,7 @@ def _layer(x: Array, setting: StackSetting, square: Sequence[Array], into: Array
         output = hidden @ back * _lengths(output) / _lengths(hidden @ back)
     if setting.length is not None:
         output = output * setting.length * _lengths(x) / _lengths(output)
-    return _normed(setting.skip * x + output) if setting.post else setting.skip * x + output
+    return _normalise(setting.skip * x + output) if setting.post else setting.skip * x + output
 
 
 def _lengths(x: Array) -> Array:
@@ -77,9 +77,9 @@ def residual(x: Array) -> float:
     return float(np.linalg.norm(x - x.mean(axis=0)) / np.linalg.norm(x))
 
 
-def _normed(x: Array) -> Array:
-    centred = x - x.mean(axis=1, keepdims=True)
-    return np.asarray(centred / np.sqrt((centred**2).mean(axis=1, keepdims=True) + 1e-5))
+def _normalise(x: Array) -> Array:
+    deviations = x - x.mean(axis=1, keepdims=True)
+    return np.asarray(deviations / np.sqrt((deviations**2).mean(axis=1, keepdims=True) + 1e-5))
 
 
 def _heads(x: Array, wq: Array, wk: Array, wv: Array, wo: Array) -> Array:
@@ -95,17 +95,17 @@ def _heads(x: Array, wq: Array, wk: Array, wv: Array, wo: Array) -> Array:
 
 def run() -> dict[str, Any]:
     """What `stored` gives of each setting, in four digits."""
-    made: dict[str, Any] = {name: {"residuals": []} for name in SETTINGS}
-    for seed in (SHOWN, *FRESH):
+    results: dict[str, Any] = {name: {"residuals": []} for name in SETTINGS}
+    for seed in (DOTS_SEED, *FRESH):
         for name, stack in stacks(SETTINGS, DEPTHS[-1], seed).items():
             stops = [float(f"{residual(stack[n]):.4g}") for n in DEPTHS]
-            if seed == SHOWN:
+            if seed == DOTS_SEED:
                 places = dots([stack[n] for n in DEPTHS])
-                rounded = [[[round(float(value), 4) + 0.0 for value in dot] for dot in plane] for plane in places]
-                made[name] |= {"shown": stops, "dots": rounded}
+                coordinates = [[[round(float(value), 4) + 0.0 for value in dot] for dot in plane] for plane in places]
+                results[name] |= {"shown": stops, "dots": coordinates}
             else:
-                made[name]["residuals"].append(stops)
-    return made
+                results[name]["residuals"].append(stops)
+    return results
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import torch
 from torch import nn
 
-from autograder.authoring.experiments.capstone import Compared
+from autograder.authoring.experiments.capstone import PreNormBlock
 from autograder.authoring.experiments.write import TORCH, write
 from ffnlab.course.experiments.creek import (
     BATCH,
@@ -32,7 +32,7 @@ SHORT = 60  # the steps of a run that a test can repeat
 def blocks(name: str) -> list[nn.Module]:
     """Fresh blocks of one of MODELS."""
     number, kind, width = MODELS[name]
-    return [Compared(kind, width, D_MODEL, N_HEADS) for _ in range(number)]
+    return [PreNormBlock(kind, width, D_MODEL, N_HEADS) for _ in range(number)]
 
 
 def parameters(name: str) -> int:
@@ -53,7 +53,7 @@ def short(name: str) -> float:
     return round(run(name, 0, SHORT)[0][-1], 4)
 
 
-def save(found: Mapping[str, Mapping[int, Mapping[str, float]]]) -> None:
+def save(accuracies: Mapping[str, Mapping[int, Mapping[str, float]]]) -> None:
     """Write the file from how often each model was right, by seed."""
     settings = {
         "d_model": D_MODEL,
@@ -68,7 +68,8 @@ def save(found: Mapping[str, Mapping[int, Mapping[str, float]]]) -> None:
         "torch": TORCH,
         "parameters": {name: parameters(name) for name in MODELS},
         "right": {
-            name: {word: [found[name][seed][word] for seed in SEEDS] for word in ("way", "feeling")} for name in MODELS
+            name: {word: [accuracies[name][seed][word] for seed in SEEDS] for word in ("way", "feeling")}
+            for name in MODELS
         },
         f"loss after {SHORT} steps of seed 0": {name: short(name) for name in MODELS},
     }

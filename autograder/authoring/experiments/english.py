@@ -10,7 +10,7 @@ import time
 import torch
 from torch import nn
 
-from autograder.authoring.experiments.capstone import EXPERTS, TOP_K, Compared
+from autograder.authoring.experiments.capstone import EXPERTS, TOP_K, PreNormBlock
 from autograder.authoring.experiments.write import TORCH, write
 from ffnlab.course.experiments.english import (
     BATCH,
@@ -32,7 +32,7 @@ SHORT = 60  # the steps of a run that a test can repeat
 def blocks(name: str) -> list[nn.Module]:
     """Fresh blocks of one of MODELS."""
     number, kind, width = MODELS[name]
-    return [Compared(kind, width, D_MODEL, N_HEADS) for _ in range(number)]
+    return [PreNormBlock(kind, width, D_MODEL, N_HEADS) for _ in range(number)]
 
 
 def counts(name: str) -> dict[str, int]:
@@ -51,14 +51,12 @@ def run(name: str, seed: int, steps: int = STEPS) -> float:
 
 def main() -> None:
     torch.set_num_threads(1)
-    found, seconds = {}, {}
+    bits, seconds = {}, {}
     for name in MODELS:
-        begun = time.process_time()
-        found[name] = [round(run(name, seed), 4) for seed in SEEDS]
-        seconds[name] = round((time.process_time() - begun) / len(SEEDS), 1)
-        print(
-            f"{name:18} {counts(name)} bits per character {found[name]}, {seconds[name]} CPU seconds each", flush=True
-        )
+        start = time.process_time()
+        bits[name] = [round(run(name, seed), 4) for seed in SEEDS]
+        seconds[name] = round((time.process_time() - start) / len(SEEDS), 1)
+        print(f"{name:18} {counts(name)} bits per character {bits[name]}, {seconds[name]} CPU seconds each", flush=True)
     settings = {
         "d_model": D_MODEL,
         "n_heads": N_HEADS,
@@ -72,7 +70,7 @@ def main() -> None:
         "torch": TORCH,
         "counts": {name: counts(name) for name in MODELS},
         "CPU seconds": seconds,
-        "bits per character": found,
+        "bits per character": bits,
         f"bits after {SHORT} steps of seed 0": {name: round(run(name, 0, SHORT), 4) for name in MODELS},
     }
     write(STORED, about)

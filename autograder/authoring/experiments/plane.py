@@ -13,7 +13,7 @@ import torch.nn.functional as F
 
 from autograder.authoring.experiments.balance import information
 from autograder.authoring.experiments.write import TORCH, write
-from ffnlab.course.experiments.plane import KEPT, N_EXPERTS, SEEDS, SHOWN, STORED, own, used
+from ffnlab.course.experiments.plane import LOOKS, N_EXPERTS, POINTS_PER_CLUSTER, SEEDS, STORED, count_experts, own
 
 D_FF = 4
 RADIUS, SPREAD = 2.2, 0.35  # the clusters' centres lie on a circle
@@ -43,7 +43,7 @@ class ClusterTask:
         return x, torch.einsum("td,tdo->to", way, self.maps[cluster]) + self.constants[cluster]
 
 
-class Kept(NamedTuple):
+class Snapshot(NamedTuple):
     """A run at some step. router [3, E]: the weights of x and y, and the biases. table [c, e]: how many of cluster c's new tokens went to
     expert e."""
 
@@ -52,7 +52,7 @@ class Kept(NamedTuple):
     error: float
 
 
-def train(seed: int, alpha: float = ALPHA, noise: float = NOISE) -> list[Kept]:
+def train(seed: int, alpha: float = ALPHA, noise: float = NOISE) -> list[Snapshot]:
     """One run: the gate value not divided by itself, Adam, a balance loss of weight alpha, noise on the logits."""
     task, fresh = ClusterTask(seed), ClusterTask(seed)
     fresh.rng.manual_seed(1000 + seed)
@@ -68,32 +68,32 @@ def train(seed: int, alpha: float = ALPHA, noise: float = NOISE) -> list[Kept]:
     optimiser = torch.optim.Adam(parameters.values(), lr=LEARNING_RATE)
 
     def layer(
-        x: torch.Tensor, disturbed: torch.Tensor | float = 0.0
+        x: torch.Tensor, disturbance: torch.Tensor | float = 0.0
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Outputs [T, 2], probabilities [T, E] and chosen experts [T]."""
-        p = (logits(parameters["router"], x) + disturbed).softmax(1)
-        gate, chosen = p.max(1)
+        p = (logits(parameters["router"], x) + disturbance).softmax(1)
+        gate, experts = p.max(1)
         hidden = torch.relu(x @ parameters["W1"] + parameters["b1"])  # [E, T, d_ff]
         outputs = hidden @ parameters["W2"] + parameters["b2"]  # [E, T, 2]
-        return gate[:, None] * outputs[chosen, torch.arange(len(x))], p, chosen
+        return gate[:, None] * outputs[experts, torch.arange(len(x))], p, experts
 
-    kept = []
+    snapshots = []
     for step in range(STEPS + 1):
-        if step in KEPT:
+        if step in LOOKS:
             with torch.no_grad():
                 cluster = torch.arange(N_EXPERTS).repeat_interleave(NEW)
                 x, target = fresh.tokens(cluster)
-                y, _, chosen = layer(x)
-                table = torch.bincount(N_EXPERTS * cluster + chosen, minlength=N_EXPERTS**2).reshape(N_EXPERTS, -1)
-                kept.append(Kept(parameters["router"].clone(), table, F.mse_loss(y, target).item()))
+                y, _, experts = layer(x)
+                table = torch.bincount(N_EXPERTS * cluster + experts, minlength=N_EXPERTS**2).reshape(N_EXPERTS, -1)
+                snapshots.append(Snapshot(parameters["router"].clone(), table, F.mse_loss(y, target).item()))
         x, target = task.tokens(torch.randint(N_EXPERTS, (TOKENS,), generator=task.rng))
-        y, p, chosen = layer(x, noise * task.normal(TOKENS, N_EXPERTS))
-        load = torch.bincount(chosen, minlength=N_EXPERTS) / TOKENS
+        y, p, experts = layer(x, noise * task.normal(TOKENS, N_EXPERTS))
+        load = torch.bincount(experts, minlength=N_EXPERTS) / TOKENS
         loss = F.mse_loss(y, target) + alpha * N_EXPERTS * (load * p.mean(0)).sum()
         optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
-    return kept
+    return snapshots
 
 
 def logits(router: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
@@ -101,17 +101,17 @@ def logits(router: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     return x @ router[:2] + router[2]
 
 
-def summary(seed: int, kept: list[Kept]) -> dict[str, Any]:
+def summary(seed: int, snapshots: list[Snapshot]) -> dict[str, Any]:
     """What is stored of a run: some points, cluster after cluster, and what was kept, tables in percent of a cluster."""
     task = ClusterTask(seed)
     task.rng.manual_seed(2000 + seed)
-    points, _ = task.tokens(torch.arange(N_EXPERTS).repeat_interleave(SHOWN))
+    points, _ = task.tokens(torch.arange(N_EXPERTS).repeat_interleave(POINTS_PER_CLUSTER))
     return {
         "points": [[round(value, 2) for value in point] for point in points.tolist()],
-        "routers": [[[round(value, 3) for value in row] for row in one.router.tolist()] for one in kept],
-        "tables": [[[round(100 * share / NEW) for share in row] for row in one.table.tolist()] for one in kept],
-        "information": [round(information(one.table), 2) for one in kept],
-        "error": [round(one.error, 3) for one in kept],
+        "routers": [[[round(value, 3) for value in row] for row in one.router.tolist()] for one in snapshots],
+        "tables": [[[round(100 * share / NEW) for share in row] for row in one.table.tolist()] for one in snapshots],
+        "information": [round(information(one.table), 2) for one in snapshots],
+        "error": [round(one.error, 3) for one in snapshots],
     }
 
 
@@ -123,9 +123,9 @@ def main() -> None:
     without = {}
     for name, alpha, noise in (("noise", ALPHA, 0.0), ("the balance loss", 0.0, NOISE), ("both", 0.0, 0.0)):
         tables = [summary(seed, train(seed, alpha, noise))["tables"][-1] for seed in SEEDS]
-        without[name] = {"own": list(map(own, tables)), "used": list(map(used, tables))}
+        without[name] = {"own": list(map(own, tables)), "used": list(map(count_experts, tables))}
         print(f"without {name}: {without[name]}")
-    write(STORED, {"about": {"seeds": SEEDS, "steps": KEPT, "without": without, "torch": TORCH}}, {"runs": runs})
+    write(STORED, {"about": {"seeds": SEEDS, "steps": LOOKS, "without": without, "torch": TORCH}}, {"runs": runs})
 
 
 if __name__ == "__main__":

@@ -20,9 +20,9 @@ from ffnlab.course.experiments.river import (
     FRESH,
     HEAD_STARTS,
     N_EXPERTS,
-    PLANTED,
-    SHOWN,
     STEPS,
+    STORED_SEED,
+    TEXT_HEAD_START,
     Branch,
 )
 
@@ -48,13 +48,13 @@ class Task:
     def _centres(self) -> torch.Tensor:
         """Draws a point after the other, keeps those far enough from all before, and begins anew where there is no room for the last."""
         while True:
-            kept: list[torch.Tensor] = []
+            centres: list[torch.Tensor] = []
             for _ in range(400):
                 point = SIDE * (2 * torch.rand(2, generator=self.rng) - 1)
-                if all((point - other).norm() > APART for other in kept):
-                    kept.append(point)
-                if len(kept) == N_EXPERTS:
-                    return torch.stack(kept)
+                if all((point - other).norm() > APART for other in centres):
+                    centres.append(point)
+                if len(centres) == N_EXPERTS:
+                    return torch.stack(centres)
 
     def tokens(self, count: int) -> tuple[torch.Tensor, torch.Tensor]:
         """Points [T, 2], and what should come out for them, [T, 2]."""
@@ -66,10 +66,10 @@ class Task:
 
 class Snapshot(NamedTuple):
     """All branches of a run at some step. routers [B, 3, E]: weights of x and y, biases, with the selection bias added to these.
-    chosen [B, T], errors [B]: on the new tokens."""
+    experts [B, T], errors [B]: on the new tokens."""
 
     routers: torch.Tensor
-    chosen: torch.Tensor
+    experts: torch.Tensor
     errors: torch.Tensor
 
 
@@ -108,27 +108,27 @@ def train(seed: int, head_start: float, branches: Sequence[Branch] = BRANCHES, s
     def layer(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Outputs [B, T, 2], probabilities [B, T, E] and chosen experts [B, T]."""
         logits = x @ own["router"] + own["router bias"]
-        p, chosen = logits.softmax(-1), (logits + selection).argmax(-1)
+        p, experts = logits.softmax(-1), (logits + selection).argmax(-1)
         hidden = torch.relu(x @ own["W1"] + own["b1"])  # [B, E, T, d_ff]
         outputs = hidden @ own["W2"] + own["b2"]  # [B, E, T, 2]
-        picked = outputs.gather(1, chosen[:, None, :, None].expand(-1, 1, -1, 2))[:, 0]
-        return p.gather(2, chosen[..., None]) * picked, p, chosen
+        expert_outputs = outputs.gather(1, experts[:, None, :, None].expand(-1, 1, -1, 2))[:, 0]
+        return p.gather(2, experts[..., None]) * expert_outputs, p, experts
 
-    def share(chosen: torch.Tensor) -> torch.Tensor:
+    def share(experts: torch.Tensor) -> torch.Tensor:
         """The share of the tokens that each expert got: [B, E]."""
-        return torch.zeros(B, N_EXPERTS).scatter_add(1, chosen, torch.ones(chosen.shape)) / chosen.shape[1]
+        return torch.zeros(B, N_EXPERTS).scatter_add(1, experts, torch.ones(experts.shape)) / experts.shape[1]
 
     snapshots = []
     for step in range(steps + 1):
         if step in STEPS:
             with torch.no_grad():
-                y, _, chosen = layer(x_new)
+                y, _, experts = layer(x_new)
                 routers = torch.cat([own["router"], own["router bias"] + selection], dim=1)
-                snapshots.append(Snapshot(routers.clone(), chosen, (y - new_target).square().mean((1, 2))))
+                snapshots.append(Snapshot(routers.clone(), experts, (y - new_target).square().mean((1, 2))))
         on = [CURES[branch.cure] if step >= branch.when else CURES["none"] for branch in branches]
         x, target = task.tokens(TOKENS)
-        y, p, chosen = layer(x)
-        load = share(chosen)
+        y, p, experts = layer(x)
+        load = share(experts)
         balance = torch.tensor([cure.alpha for cure in on]) * N_EXPERTS * (load * p.mean(1)).sum(1)
         loss = ((y - target).square().mean((1, 2)) + balance).sum()  # a sum of losses that share nothing
         optimiser.zero_grad()
@@ -143,8 +143,8 @@ def scale(router: torch.Tensor) -> NDArray[np.float64]:
     """A router [3, E] as it is stored: [3, E − 1], the largest number 1, before it is rounded."""
     columns = router.double().numpy()
     difference: NDArray[np.float64] = columns[:, :-1] - columns[:, -1:]
-    found: NDArray[np.float64] = difference / np.abs(difference).max()
-    return found
+    weights: NDArray[np.float64] = difference / np.abs(difference).max()
+    return weights
 
 
 def pack_branches(run: RiverRun) -> dict[str, str]:
@@ -158,42 +158,42 @@ def pack_branches(run: RiverRun) -> dict[str, str]:
     }
 
 
-def count_moved(run: RiverRun) -> int:
+def count_moves(run: RiverRun) -> int:
     """The largest number of new tokens that go elsewhere by the rounding of what is stored, over all steps and branches."""
     points = np.rint(run.tokens.double().numpy() / river.TOKEN_UNIT) * river.TOKEN_UNIT
-    found = 0
+    most = 0
     for look in run.snapshots:
         for b in range(len(BRANCHES)):
             router = np.rint(scale(look.routers[b]) / river.ROUTER_UNIT) * river.ROUTER_UNIT
-            goes = river.assign(np.pad(router, ((0, 0), (0, 1))), points)
-            found = max(found, int((goes != look.chosen[b].numpy()).sum()))
-    return found
+            experts = river.assign(np.pad(router, ((0, 0), (0, 1))), points)
+            most = max(most, int((experts != look.experts[b].numpy()).sum()))
+    return most
 
 
 def summarise(run: RiverRun, b: int) -> dict[str, Any]:
     """Numbers of one branch: the first stored step, after the cure has begun, at which every expert works; and after 240 and 3,000 steps how many
     experts are effective, the smallest share, the first expert's share and the error."""
-    loads = [np.bincount(look.chosen[b].numpy(), minlength=N_EXPERTS) / NEW for look in run.snapshots]
-    working = [STEPS[n] for n in river.after(BRANCHES[b]) if loads[n].min() >= river.WORKING]
-    found: dict[str, Any] = {"works": working[0] if working else None}
+    loads = [np.bincount(look.experts[b].numpy(), minlength=N_EXPERTS) / NEW for look in run.snapshots]
+    working_steps = [STEPS[n] for n in river.after(BRANCHES[b]) if loads[n].min() >= river.WORKING]
+    numbers: dict[str, Any] = {"works": working_steps[0] if working_steps else None}
     for step in river.LOOKS:
         n = STEPS.index(step)
-        found[str(step)] = {
+        numbers[str(step)] = {
             "effective": round(river.effective(loads[n]), 2),
             "smallest": round(float(loads[n].min()), 3),
             "first": round(float(loads[n][0]), 3),
             "error": round(run.snapshots[n].errors[b].item(), 4),
         }
-    return found
+    return numbers
 
 
 def main() -> None:
     torch.set_num_threads(1)
     about: dict[str, Any] = {
         "made by": "python -m autograder.authoring.experiments.river",
-        "shown": SHOWN,
+        "shown": STORED_SEED,
         "fresh": FRESH,
-        "head start of the fresh": PLANTED,
+        "head start of the fresh": TEXT_HEAD_START,
         "new tokens": NEW,
         "settings": {
             "d_ff": D_FF,
@@ -204,15 +204,15 @@ def main() -> None:
         },
         "torch": torch.__version__.partition("+")[0],
     }
-    runs = {head_start: train(SHOWN, head_start) for head_start in HEAD_STARTS}
-    tokens = river.pack(runs[PLANTED].tokens.double().numpy(), river.TOKEN_UNIT, "<i2")
+    runs = {head_start: train(STORED_SEED, head_start) for head_start in HEAD_STARTS}
+    tokens = river.pack(runs[TEXT_HEAD_START].tokens.double().numpy(), river.TOKEN_UNIT, "<i2")
     parts = {str(head_start): pack_branches(run) for head_start, run in runs.items()}
-    about["tokens that rounding moves, at most"] = max(map(count_moved, runs.values()))
+    about["tokens that rounding moves, at most"] = max(map(count_moves, runs.values()))
     others: dict[str, list[Any]] = {branch.key(): [] for branch in BRANCHES}
     about["error of an output of 0"] = []
     for seed in FRESH:
         write(about, tokens, parts, others)
-        run = train(seed, PLANTED)
+        run = train(seed, TEXT_HEAD_START)
         about["error of an output of 0"].append(round(run.nothing, 3))
         for b, branch in enumerate(BRANCHES):
             others[branch.key()].append(summarise(run, b))
@@ -223,7 +223,7 @@ def write(about: dict[str, Any], tokens: str, parts: dict[str, Any], others: dic
     """Write what was found so far."""
     runs = ",\n".join(f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in parts.items())
     rows = ",\n".join(
-        f"  {json.dumps(key)}: {json.dumps(found, separators=(',', ':'))}" for key, found in others.items()
+        f"  {json.dumps(key)}: {json.dumps(numbers, separators=(',', ':'))}" for key, numbers in others.items()
     )
     text = f'{{"about": {json.dumps(about)},\n"tokens": "{tokens}",\n"runs": {{\n{runs}}},\n"others": {{\n{rows}}}}}\n'
     river.STORED.write_text(text, encoding="utf-8")

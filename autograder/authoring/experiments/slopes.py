@@ -22,21 +22,21 @@ def softmax(z: Sequence[float], among: Sequence[int]) -> list[float]:
 def derivatives(k: int, norm: str) -> list[list[float]]:
     """∂gate of e / ∂logit of j at `LOGITS`, [E, E], from the formulas, so that a zero is exactly zero."""
     z = list(LOGITS)
-    kept = sorted(sorted(range(E), key=lambda e: -z[e])[:k])
+    top = sorted(sorted(range(E), key=lambda e: -z[e])[:k])
     if norm == "sigmoid_norm":
         s = [1 / (1 + math.exp(-v)) for v in z]
-        under = sum(s[e] for e in kept)
+        under = sum(s[e] for e in top)
 
         def slope(e: int, j: int) -> float:
-            return s[j] * (1 - s[j]) * ((under if e == j else 0.0) - s[e]) / under**2 if j in kept else 0.0
+            return s[j] * (1 - s[j]) * ((under if e == j else 0.0) - s[e]) / under**2 if j in top else 0.0
 
     else:
-        p = softmax(z, range(E) if norm == "softmax_topk" else kept)
+        p = softmax(z, range(E) if norm == "softmax_topk" else top)
 
         def slope(e: int, j: int) -> float:
             return p[e] * ((1.0 if e == j else 0.0) - p[j])
 
-    return [[slope(e, j) if e in kept else 0.0 for j in range(E)] for e in range(E)]
+    return [[slope(e, j) if e in top else 0.0 for j in range(E)] for e in range(E)]
 
 
 def run() -> dict[str, list[list[list[float]]]]:

@@ -14,10 +14,10 @@ from autograder.authoring.experiments.write import TORCH, write
 from ffnlab.course import toy_transformer
 from ffnlab.course.experiments import world
 from ffnlab.course.experiments.twin import (
+    ATTENTION,
     FRESH,
-    LEARNED,
+    SEED,
     SETTING,
-    SHIPPED,
     STORED,
     WEIGHTS,
     mean_activations,
@@ -30,26 +30,30 @@ def run(setting: world.Setting, seed: int) -> tuple[toy_transformer.ToyTransform
     model = world.train(setting, seed)
     task = world.TASKS[setting.task]
     alone = {"writes off": {"ffn": False}, "writes mean": {"instead": mean_activations(model)}}
-    written = {
+    sentence_shares = {
         name: {kind: round(share, 4) for kind, share in score_sentences(model, **how).items()}  # type: ignore[arg-type]
         for name, how in alone.items()
     }
-    return model, {"on": world.judged(model, task), "off": world.judged(model, task, ffn=False), **written}
+    return model, {
+        "on": world.score_words(model, task),
+        "off": world.score_words(model, task, ffn=False),
+        **sentence_shares,
+    }
 
 
 def main() -> None:
     torch.set_num_threads(1)
     runs: dict[str, dict[str, Any]] = {"twins": {}, "learned attention": {}}
-    for kind, setting, seeds in (("twins", SETTING, (SHIPPED, *FRESH)), ("learned attention", LEARNED, FRESH)):
+    for kind, setting, seeds in (("twins", SETTING, (SEED, *FRESH)), ("learned attention", ATTENTION, FRESH)):
         for seed in seeds:
             model, runs[kind][str(seed)] = run(setting, seed)
             print(f"{kind}, seed {seed}: {runs[kind][str(seed)]}", flush=True)
-            if kind == "twins" and seed == SHIPPED:
+            if kind == "twins" and seed == SEED:
                 save_file(model.state_dict(), WEIGHTS)
                 WEIGHTS.chmod(0o644)
     about = {
         "made by": "python -m autograder.authoring.experiments.twin",
-        "shipped": SHIPPED,
+        "shipped": SEED,
         "fresh": FRESH,
         "torch": TORCH,
     }

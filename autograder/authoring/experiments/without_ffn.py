@@ -16,7 +16,7 @@ from ffnlab.course.experiments.without_ffn import FRESH, SETTING, STORED, stored
 
 def run(seed: int) -> dict[str, Any]:
     """What one model gets right of the held-out scenes."""
-    return world.judged(world.train(SETTING, seed), world.TASKS[SETTING.task])
+    return world.score_words(world.train(SETTING, seed), world.TASKS[SETTING.task])
 
 
 def main() -> None:

@@ -13,12 +13,12 @@ TORCH = torch.__version__.partition("+")[0]
 Rows = Sequence[Any] | Mapping[str, Any]
 
 
-def write(file: Path, found: Mapping[str, Any], rows: Mapping[str, Rows] | None = None) -> None:
+def write(file: Path, entries: Mapping[str, Any], rows: Mapping[str, Rows] | None = None) -> None:
     """Store what an experiment found as one JSON object, and say how large the file is.
 
-    found: entries of the object, a line for each. rows: further entries, lists or objects with a line for each of their rows.
+    entries: entries of the object, a line for each. rows: further entries, lists or objects with a line for each of their rows.
     """
-    lines = [f"{_json(key)}: {_json(value)}" for key, value in found.items()]
+    lines = [f"{_json(key)}: {_json(value)}" for key, value in entries.items()]
     lines += [f"{_json(part)}: {_by_rows(value)}" for part, value in (rows or {}).items()]
     file.write_text("{" + ",\n".join(lines) + "}\n", encoding="utf-8")
     print(f"{file.name}: {file.stat().st_size:,} bytes")

@@ -101,18 +101,18 @@ class Board:
 @cache
 def scripts(module: Path) -> tuple[Path, ...]:
     """The files of a board's script, each behind those that it imports, from beside it or from here: the runtime's first, its own module last."""
-    found: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
 
     def add(file: Path) -> None:
-        for imported in IMPORT.findall(file.read_text(encoding="utf-8")):
-            near = file.with_name(f"{imported}.js")
-            if imported not in found:
+        for stem in IMPORT.findall(file.read_text(encoding="utf-8")):
+            near = file.with_name(f"{stem}.js")
+            if stem not in paths:
                 add(near if near.is_file() else HERE / near.name)
-        found[file.stem] = file
+        paths[file.stem] = file
 
     add(HERE / "runtime.js")
     add(module)
-    return tuple(found.values())
+    return tuple(paths.values())
 
 
 def sheets(module: Path | None = None) -> tuple[Path, ...]:
@@ -124,21 +124,21 @@ def sheets(module: Path | None = None) -> tuple[Path, ...]:
 @cache
 def script(module: Path) -> str:
     """A board's module with all that it imports, as one text without imports that defines `board` and `mount`."""
-    return "\n".join(_linked(file.read_text(encoding="utf-8")) for file in scripts(module))
+    return "\n".join(_wrap_file(file.read_text(encoding="utf-8")) for file in scripts(module))
 
 
-def _linked(text: str) -> str:
+def _wrap_file(text: str) -> str:
     """One file as a function of its own, so that no name of it meets another file's: its exports become constants."""
     body = IMPORT.sub("", text)
-    if bundled := EXPORTS.search(body):
-        pairs = [pair.split(" as ") for pair in bundled[1].split(",")]
-        exported = {pair[-1]: pair[0] for pair in pairs}
-        body = body[: bundled.start()]
+    if export_list := EXPORTS.search(body):
+        pairs = [pair.split(" as ") for pair in export_list[1].split(",")]
+        exports = {pair[-1]: pair[0] for pair in pairs}
+        body = body[: export_list.start()]
     else:
-        exported = {found: found for found in EXPORT.findall(body)}
+        exports = {name: name for name in EXPORT.findall(body)}
         body = COMMENT.sub("", body.replace("\nexport ", "\n"))
-    returned = ", ".join(f"{public}: {private}" for public, private in exported.items())
-    return f"const {{ {', '.join(exported)} }} = (() => {{\n{body}\nreturn {{ {returned} }};\n}})();"
+    members = ", ".join(f"{public}: {private}" for public, private in exports.items())
+    return f"const {{ {', '.join(exports)} }} = (() => {{\n{body}\nreturn {{ {members} }};\n}})();"
 
 
 @cache

@@ -19,17 +19,17 @@ def picture(steps: Sequence[str], counts: Sequence[tuple[int, int]]) -> Picture:
     Raises:
         ValueError: these are not as many pairs as there are steps, there is no guess, or more are right than were made.
     """
-    if len(counts) != len(steps) or not any(made for _, made in counts) or any(not 0 <= a <= b for a, b in counts):
+    if len(counts) != len(steps) or not any(total for _, total in counts) or any(not 0 <= a <= b for a, b in counts):
         raise ValueError(f"{len(steps)} pairs of right guesses and all guesses are needed, not {list(counts)}")
-    told = [(when, *pair) for when, pair in zip(_WHEN, counts, strict=True) if pair[1]][::-1]
+    levels = [(when, *pair) for when, pair in zip(_WHEN, counts, strict=True) if pair[1]][::-1]
     title = "How sure you were, and how often you were right"
     sentence = " ".join(
-        f"{when}, you were right {right} of {made} time{'s' * (made != 1)}." for when, right, made in told
+        f"{when}, you were right {right} of {total} time{'s' * (total != 1)}." for when, right, total in levels
     )
     shapes = []
-    for row, (words, (right, made)) in enumerate(list(zip(steps, counts, strict=True))[::-1]):
+    for row, (words, (right, total)) in enumerate(list(zip(steps, counts, strict=True))[::-1]):
         y = TOP + ROW * row
-        step = min(22.0, (svg.WIDTH - svg.MARGIN - 90 - LEFT) / max(made, 1))
+        step = min(22.0, (svg.WIDTH - svg.MARGIN - 90 - LEFT) / max(total, 1))
         shapes += [
             svg.text(svg.MARGIN, y + 5, words, size=14, bold=True),
             *(
@@ -37,8 +37,8 @@ def picture(steps: Sequence[str], counts: Sequence[tuple[int, int]]) -> Picture:
                     LEFT + step * (n + 0.5), y, min(7.0, 0.42 * step), fill=style.CHOSEN if n < right else style.PAPER,
                     stroke=style.CHOSEN, stroke_width=1.6,
                 )
-                for n in range(made)
+                for n in range(total)
             ),
-            svg.text(svg.WIDTH - svg.MARGIN, y + 5, f"{right} of {made}" if made else "none yet", anchor="end", fill=style.INK),
+            svg.text(svg.WIDTH - svg.MARGIN, y + 5, f"{right} of {total}" if total else "none yet", anchor="end", fill=style.INK),
         ]  # fmt: skip
     return Picture(title, sentence, svg.card(TOP + ROW * len(steps), title, sentence, *shapes))

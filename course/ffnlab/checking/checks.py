@@ -14,8 +14,8 @@ from IPython.display import display
 from ffnlab.checking import kept_code, panel, record, shipped_answers
 from ffnlab.checking.comparison import ReferenceOutputs, compare
 from ffnlab.checking.verdict import Outcome, Verdict, not_earned
-from ffnlab.observation.containment import CHARACTERS, Output, Stop, TimeUp, contained, limited
-from ffnlab.observation.exercise import Exercise, failure, public_seed, unfinished
+from ffnlab.observation.containment import CHARACTERS, Output, Stop, TimeUp, contain, limit_time
+from ffnlab.observation.exercise import Exercise, failure, has_unfinished_line, public_seed
 from ffnlab.phrases import sentence
 from ffnlab.registry import active_course
 
@@ -71,22 +71,24 @@ def check(
     try:
         seeds = [public_seed(name, case) for case in range(exercise.cases)]
         verdict, output = examine(exercise, marking, answer, seeds, seconds or exercise.seconds, characters)
-        printed = output.console.text(LINES, LENGTH)
+        console_text = output.console.text(LINES, LENGTH)
         note = ON_PURPOSE if on_purpose else earlier_version_note(name)
-        kept = ""
+        code_note = ""
         if verdict.outcome is Outcome.EARNED and not on_purpose:
-            kept = kept_code.keep(name, answer, lambda other: _earns(exercise, marking, other, seeds))
+            code_note = kept_code.keep(name, answer, lambda other: _earns(exercise, marking, other, seeds))
     except BaseException as error:
         kind = type(error).__name__
-        said = INTERRUPTED.format(_at(error)) if kind == "KeyboardInterrupt" else BROKEN.format(kind)
-        return _finish(panel.message(f"? {name}: not checked", said, Outcome.NOT_GRADED), name)
+        text = INTERRUPTED.format(_at(error)) if kind == "KeyboardInterrupt" else BROKEN.format(kind)
+        return _finish(panel.message(f"? {name}: not checked", text, Outcome.NOT_GRADED), name)
     more = f'Stuck? Run `hint("{name}")` in a cell of your own.' if exercise.hints else ""
-    shown = panel.of_verdict(verdict, exercise.understood, printed, more, warned=output.warnings, note=note, kept=kept)
+    verdict_panel = panel.of_verdict(
+        verdict, exercise.understood, console_text, more, warnings=output.warnings, note=note, code_note=code_note
+    )
     if on_purpose:
-        display(shown)
+        display(verdict_panel)
         return Points(verdict.points)
     record.save_verdict(verdict)
-    return _finish(shown, name, verdict)
+    return _finish(verdict_panel, name, verdict)
 
 
 def _earns(exercise: Exercise, marking: ReferenceOutputs, answer: object, seeds: list[int]) -> bool:
@@ -110,18 +112,18 @@ def examine(
 
     seconds, characters: as much as its code may take, all inputs together.
     """
-    with contained(characters) as output:
+    with contain(characters) as output:
         inputs = [exercise.inputs(seed, case) for case, seed in enumerate(seeds)]
         try:
-            with limited(seconds):
-                observations = [exercise.observe(answer, given) for given in inputs]
+            with limit_time(seconds):
+                observations = [exercise.observe(answer, case_inputs) for case_inputs in inputs]
         except TimeUp as late:
-            seen = STOPPED.format(f"{seconds:g} second{'s' * (seconds != 1)}", _at(late))
-            return not_earned(exercise, seen, ENDLESS.format(exercise.name, max(60, 2 * seconds))), output
+            symptom = STOPPED.format(f"{seconds:g} second{'s' * (seconds != 1)}", _at(late))
+            return not_earned(exercise, symptom, ENDLESS.format(exercise.name, max(60, 2 * seconds))), output
         except Stop as flood:
-            seen = FLOODED.format(characters, _at(flood))
-            return not_earned(exercise, seen, PRINTS.format(exercise.name)), output
-        return compare(exercise, marking, observations, inputs, unfinished(answer)), output
+            symptom = FLOODED.format(characters, _at(flood))
+            return not_earned(exercise, symptom, PRINTS.format(exercise.name)), output
+        return compare(exercise, marking, observations, inputs, has_unfinished_line(answer)), output
 
 
 def _at(error: BaseException) -> str:
@@ -146,15 +148,15 @@ def earlier_version_note(name: str) -> str:
     return ""
 
 
-def _finish(shown: panel.Panel, name: str, verdict: Verdict | None = None) -> Points:
-    display(shown)
-    earned = verdict is not None and verdict.outcome is Outcome.EARNED
-    if os.environ.get("FFNLAB_STRICT") == "1" and not earned:
-        raise NotEarned(f"{name}: {verdict.message if verdict else shown.text}")
+def _finish(result_panel: panel.Panel, name: str, verdict: Verdict | None = None) -> Points:
+    display(result_panel)
+    is_earned = verdict is not None and verdict.outcome is Outcome.EARNED
+    if os.environ.get("FFNLAB_STRICT") == "1" and not is_earned:
+        raise NotEarned(f"{name}: {verdict.message if verdict else result_panel.text}")
     return Points(verdict.points if verdict else 0)
 
 
-_shown: Counter[str] = Counter()  # how many hints of each exercise this session has seen
+_hint_counts: Counter[str] = Counter()  # how many hints of each exercise this session has seen
 
 
 def hint(name: str) -> None:
@@ -167,8 +169,8 @@ def hint(name: str) -> None:
     if not hints:
         display(panel.message(name, "This exercise has no hints."))
         return
-    index = _shown[name] % len(hints)
-    _shown[name] += 1
-    left = len(hints) - index - 1
-    rest = f"Run the cell again for the next one; {left} left." if left else "That was the last one."
+    index = _hint_counts[name] % len(hints)
+    _hint_counts[name] += 1
+    remainder = len(hints) - index - 1
+    rest = f"Run the cell again for the next one; {remainder} left." if remainder else "That was the last one."
     display(panel.message(f"Hint {index + 1} of {len(hints)}: {name}", f"{hints[index]} {rest}"))

@@ -42,7 +42,7 @@ TIMES_LARGER = 4
 ALWAYS_ALLOWED = Size(values=64, bytes=16_384, characters=2_000)
 
 
-def allowed(right: Size) -> Size:
+def size_limit(right: Size) -> Size:
     """How large an observation may be whose right one is that large."""
     return Size(
         TIMES_LARGER * right.values + ALWAYS_ALLOWED.values,
@@ -58,18 +58,18 @@ def facts(exercise: Exercise, observation: Observation, inputs: Inputs, sizes: M
     """
 
     def of(aspect: Aspect) -> Plain:
-        seen = observation.get(aspect.name, Failure("Missing", "nothing was observed"))
-        if aspect.facts is None or isinstance(seen, Failure):
-            return seen
-        if aspect.name in sizes and plain_data.size_of(seen).exceeds(allowed(sizes[aspect.name])):
+        value = observation.get(aspect.name, Failure("Missing", "nothing was observed"))
+        if aspect.facts is None or isinstance(value, Failure):
+            return value
+        if aspect.name in sizes and plain_data.size_of(value).exceeds(size_limit(sizes[aspect.name])):
             return Failure("NotAsAsked", "what came back is many times larger than what was asked for")
         try:
-            return plain_data.of(aspect.facts(seen, inputs))
+            return plain_data.of(aspect.facts(value, inputs))
         except NotAsAsked as error:
             return failure(error)
         except Exception as error:
-            found = failure(error)
-            return Failure("Unusable", f"{found.type}: {found.message}")
+            problem = failure(error)
+            return Failure("Unusable", f"{problem.type}: {problem.message}")
 
     return {aspect.name: of(aspect) for aspect in exercise.aspects}
 
@@ -86,20 +86,23 @@ def reference_outputs_of(
         sizes = {name: size.larger(plain_data.size_of(case[name])) for name, size in sizes.items()}
 
     def facts_of(observations: Sequence[Observation]) -> list[Observation]:
-        return [facts(exercise, seen, given, sizes) for seen, given in zip(observations, inputs, strict=True)]
+        return [
+            facts(exercise, observation, case_inputs, sizes)
+            for observation, case_inputs in zip(observations, inputs, strict=True)
+        ]
 
     right = facts_of(truth)
 
-    def known(name: str, message: str, cases: Sequence[Observation]) -> KnownMistake:
-        seen = facts_of(cases)
+    def known_mistake(name: str, message: str, cases: Sequence[Observation]) -> KnownMistake:
+        mistake_facts = facts_of(cases)
         wrong = [
             aspect.name
             for aspect in exercise.aspects
-            if any(spot.wrong for spot in differences.spots(aspect, seen, right))
+            if any(spot.wrong for spot in differences.spots(aspect, mistake_facts, right))
         ]
-        return KnownMistake(name, message, [{aspect: case[aspect] for aspect in wrong} for case in seen])
+        return KnownMistake(name, message, [{aspect: case[aspect] for aspect in wrong} for case in mistake_facts])
 
-    return ReferenceOutputs(right, [known(*mistake) for mistake in mistakes], sizes)
+    return ReferenceOutputs(right, [known_mistake(*mistake) for mistake in mistakes], sizes)
 
 
 def compare(
@@ -113,28 +116,31 @@ def compare(
 
     unfinished: whether a line of its code is still `...`.
     """
-    seen = [facts(exercise, case, given, marking.sizes) for case, given in zip(observations, inputs, strict=True)]
-    if _untouched(seen):
+    answer_facts = [
+        facts(exercise, case, case_inputs, marking.sizes)
+        for case, case_inputs in zip(observations, inputs, strict=True)
+    ]
+    if _is_untouched(answer_facts):
         return not_attempted(exercise)
-    compared = {aspect.name: differences.spots(aspect, seen, marking.cases) for aspect in exercise.aspects}
+    spots = {aspect.name: differences.spots(aspect, answer_facts, marking.cases) for aspect in exercise.aspects}
     aspects: list[AspectVerdict] = []
-    lost: set[str] = set()
+    wrong_aspects: set[str] = set()
     for aspect in exercise.aspects:
-        found = ""
-        if any(spot.wrong for spot in compared[aspect.name]):
-            found = (
-                _worth_a_try(partial(differences.describe_differences, aspect, compared[aspect.name], inputs))
+        symptom = ""
+        if any(spot.wrong for spot in spots[aspect.name]):
+            symptom = (
+                _worth_a_try(partial(differences.describe_differences, aspect, spots[aspect.name], inputs))
                 or "This is not right"
             )
-        elif aspect.needs in lost:
-            found = f"This counts once {in_quotes(aspect.needs)} is right."
-        if found:
-            lost.add(aspect.name)
-        aspects.append(aspect_verdict(aspect.name, 0.0 if found else aspect.points, aspect.points, found))
-    if not lost:
+        elif aspect.needs in wrong_aspects:
+            symptom = f"This counts once {in_quotes(aspect.needs)} is right."
+        if symptom:
+            wrong_aspects.add(aspect.name)
+        aspects.append(aspect_verdict(aspect.name, 0.0 if symptom else aspect.points, aspect.points, symptom))
+    if not wrong_aspects:
         return Verdict(exercise.name, Outcome.EARNED, tuple(aspects))
     cause = _worth_a_try(
-        partial(recognition.find_cause, exercise, marking.mistakes, compared, seen, inputs, unfinished)
+        partial(recognition.find_cause, exercise, marking.mistakes, spots, answer_facts, inputs, unfinished)
     )
     return Verdict(
         exercise.name,
@@ -155,5 +161,5 @@ def _worth_a_try(explanation: Callable[[], T]) -> T | None:
         return None
 
 
-def _untouched(seen: Sequence[Observation]) -> bool:
-    return all(differences.is_stub(value) for case in seen for value in case.values())
+def _is_untouched(answer_facts: Sequence[Observation]) -> bool:
+    return all(differences.is_stub(value) for case in answer_facts for value in case.values())

@@ -26,7 +26,7 @@ from IPython.core.getipython import get_ipython
 
 from ffnlab.checking import record
 from ffnlab.environment import is_unattended
-from ffnlab.observation.containment import CHARACTERS, Stop, contained
+from ffnlab.observation.containment import CHARACTERS, Stop, contain
 from ffnlab.registry import KeptCode, active_course
 
 HEADING = re.compile(r"^# === (\w+), (\S+), (\d{4}-\d\d-\d\d) ===$", re.MULTILINE)
@@ -48,11 +48,11 @@ CLASH = "`{name}` means something else in the section of `{section}`"
 NOT_ALONE = "outside this notebook it does something else"
 
 
-class NotKept(Exception):
+class UnfitCode(Exception):
     """An answer's code can't be kept; the message says why, in a clause."""
 
 
-class Edited(Exception):
+class ChangedFile(Exception):
     """The learner has changed the file."""
 
 
@@ -71,47 +71,47 @@ def keep(name: str, answer: object, earns: Callable[[object], bool]) -> str:
 
     Returns what is to be said of it in a sentence; nothing where nothing has changed.
     """
-    kept, folder = active_course().kept, record.folder()
-    if kept is None or name not in kept.exercises or folder is None or is_unattended():
+    settings, folder = active_course().kept_code, record.folder()
+    if settings is None or name not in settings.exercises or folder is None or is_unattended():
         return ""
-    file = folder / kept.file
-    was_written = False
+    file = folder / settings.file
+    is_written = False
 
     @cache
-    def revised(text: str) -> str | None:
-        return _revised(text, kept, name, answer, earns)
+    def revise(text: str) -> str | None:
+        return _revise(text, settings, name, answer, earns)
 
-    def changed() -> str | None:
-        nonlocal was_written
-        text = revised(_read(file))
-        was_written = text is not None
+    def make_text() -> str | None:
+        nonlocal is_written
+        text = revise(_read(file))
+        is_written = text is not None
         return text
 
     try:
-        record.rewrite(file, changed)
-    except Edited:
-        return EDITED.format(file=kept.file)
-    except NotKept as why:
-        return NOT_KEPT.format(file=kept.file, reason=why)
+        record.rewrite(file, make_text)
+    except ChangedFile:
+        return EDITED.format(file=settings.file)
+    except UnfitCode as why:
+        return NOT_KEPT.format(file=settings.file, reason=why)
     except OSError as error:
-        return NOT_WRITTEN.format(file=kept.file, reason=error.strerror or type(error).__name__)
+        return NOT_WRITTEN.format(file=settings.file, reason=error.strerror or type(error).__name__)
     except Exception as error:  # the answer's code can be anything, and can have changed anything
-        return NOT_KEPT.format(file=kept.file, reason=f"reading it ended in {type(error).__name__}")
-    return WRITTEN.format(file=kept.file) if was_written else ""
+        return NOT_KEPT.format(file=settings.file, reason=f"reading it ended in {type(error).__name__}")
+    return WRITTEN.format(file=settings.file) if is_written else ""
 
 
 def load() -> tuple[dict[str, Any], dict[str, str]]:
     """What the file defines under the names of its course's exercises; and by section, why its code does not run."""
-    kept, folder = active_course().kept, record.folder()
-    if kept is None or folder is None:
+    settings, folder = active_course().kept_code, record.folder()
+    if settings is None or folder is None:
         return {}, {}
-    file = folder / kept.file
+    file = folder / settings.file
     try:
         text = _read(file)
     except OSError:
         return {}, {}
-    found, failed = _run(text, str(file))
-    return {name: found[name] for name in kept.exercises if name in found}, failed
+    definitions, errors = _run(text, str(file))
+    return {name: definitions[name] for name in settings.exercises if name in definitions}, errors
 
 
 # The file
@@ -140,54 +140,54 @@ def _sections(text: str) -> dict[str, Section]:
     }
 
 
-def _text(kept: KeptCode, sections: Mapping[str, Section]) -> str:
+def _text(settings: KeptCode, sections: Mapping[str, Section]) -> str:
     """The whole file."""
-    order = [*kept.exercises, *sections]  # what the course no longer has comes last
+    order = [*settings.exercises, *sections]  # what the course no longer has comes last
     parts = [
         f"# === {name}, {section.notebook}, {section.day} ===\n\n{section.code}\n"
         for name, section in sorted(sections.items(), key=lambda entry: order.index(entry[0]))
     ]
     body = "\n\n".join(["", *parts])
-    head = HEAD.format(file=kept.file)
+    head = HEAD.format(file=settings.file)
     return f"{head}{DIGEST}{_digest(head + body)}\n{body}"
 
 
 def _is_as_written(text: str) -> bool:
     """Whether a file is as a check wrote it."""
-    found = re.search(rf"^{DIGEST}(\w+)\n", text, re.MULTILINE)
-    return found is not None and found[1] == _digest(text[: found.start()] + text[found.end() :])
+    match = re.search(rf"^{DIGEST}(\w+)\n", text, re.MULTILINE)
+    return match is not None and match[1] == _digest(text[: match.start()] + text[match.end() :])
 
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def _revised(text: str, kept: KeptCode, name: str, answer: object, earns: Callable[[object], bool]) -> str | None:
+def _revise(text: str, settings: KeptCode, name: str, answer: object, earns: Callable[[object], bool]) -> str | None:
     """The file's text with an answer's code in it; None where it is in it already.
 
     Raises:
-        Edited: the file is not as a check wrote it. NotKept: the code can't be kept.
+        ChangedFile: the file is not as a check wrote it. UnfitCode: the code can't be kept.
     """
     sections = _sections(text)
     others = {other: section for other, section in sections.items() if other != name}
-    code = _code(name, answer, kept, others)
+    code = _code(name, answer, settings, others)
     if name in sections and sections[name].code == code:
         return None
     if text and not _is_as_written(text):
-        raise Edited
-    own = _bound(code)
+        raise ChangedFile
+    own = _bindings(code)
     for other, section in others.items():
-        for bound, dump in _bound(section.code).items():
-            if bound == name:  # a copy from before it was earned
+        for bound_name, dump in _bindings(section.code).items():
+            if bound_name == name:  # a copy from before it was earned
                 section = section._replace(code=_without(section.code, name))
                 others[other] = section
-            elif own.get(bound, dump) != dump:
-                raise NotKept(CLASH.format(name=bound, section=other))
+            elif own.get(bound_name, dump) != dump:
+                raise UnfitCode(CLASH.format(name=bound_name, section=other))
     today = Section(active_course().notebook_of(name), date.today().isoformat(), code)
-    whole = _text(kept, others | {name: today})
-    found, failed = _run(whole, f"<answer {name}>")
-    if failed or not earns(found.get(name)):
-        raise NotKept(NOT_ALONE)
+    whole = _text(settings, others | {name: today})
+    definitions, errors = _run(whole, f"<answer {name}>")
+    if errors or not earns(definitions.get(name)):
+        raise UnfitCode(NOT_ALONE)
     return whole
 
 
@@ -195,44 +195,44 @@ def _run(text: str, file: str) -> tuple[dict[str, Any], dict[str, str]]:
     """What the sections of a file define, one after the other; and by section, why its code does not run."""
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     namespace: dict[str, Any] = {"__name__": Path(file).stem}
-    failed = {}
+    errors = {}
     headings = list(HEADING.finditer(text))
     starts = [0, *(heading.start() for heading in headings)]
     names = ["", *(heading[1] for heading in headings)]
-    with contextlib.suppress(Stop), contained(CHARACTERS):
+    with contextlib.suppress(Stop), contain(CHARACTERS):
         for name, start, end in zip(names, starts, [*starts[1:], len(text)], strict=True):
             try:
                 lines = "\n" * text.count("\n", 0, start)
                 exec(compile(lines + text[start:end], file, "exec", dont_inherit=True), namespace)
             except (Exception, SystemExit) as error:
-                failed[name] = f"{type(error).__name__}: {error}"
-    return namespace, failed
+                errors[name] = f"{type(error).__name__}: {error}"
+    return namespace, errors
 
 
 # An answer's code
 
 
-def _code(name: str, answer: object, kept: KeptCode, others: Iterable[str]) -> str:
+def _code(name: str, answer: object, settings: KeptCode, others: Iterable[str]) -> str:
     """The code of an answer with all that it refers to.
 
     others: exercises that the file has sections of; they are not copied.
 
     Raises:
-        NotKept: something of it can't be had.
+        UnfitCode: something of it can't be had.
     """
     namespace = _namespace(answer)
     if namespace.get(name) is not answer:
         elsewhere = next((key for key, value in namespace.items() if value is answer and not key.startswith("_")), "")
         if not elsewhere:
-            raise NotKept(NO_ANSWER)
+            raise UnfitCode(NO_ANSWER)
         namespace = {**namespace, name: answer}
     else:
         elsewhere = ""
-    copied = _Copied(namespace, {*sys.stdlib_module_names, *kept.packages}, frozenset(others))
-    copied.add(elsewhere or name, is_answer=True)
+    collector = _CodeCollector(namespace, {*sys.stdlib_module_names, *settings.packages}, frozenset(others))
+    collector.add(elsewhere or name, is_answer=True)
     if elsewhere:
-        copied.definitions.append(f"{name} = {elsewhere}")
-    return copied.text()
+        collector.definitions.append(f"{name} = {elsewhere}")
+    return collector.text()
 
 
 def _namespace(answer: object) -> dict[str, Any]:
@@ -252,14 +252,14 @@ def _functions(value: object) -> Iterator[FunctionType]:
                 yield function
 
 
-class _Copied:
+class _CodeCollector:
     """What is copied from a notebook: imports, and definitions in an order in which each finds what it needs."""
 
     def __init__(self, namespace: Mapping[str, Any], packages: set[str], others: frozenset[str]) -> None:
         self.imports: set[str] = set()
         self.definitions: list[str] = []
         self._namespace, self._packages, self._others = namespace, packages, others
-        self._seen: set[str] = set()
+        self._names: set[str] = set()
 
     def text(self) -> str:
         imports = "\n".join(sorted(self.imports, key=lambda line: (line.startswith("from"), line)))
@@ -274,11 +274,11 @@ class _Copied:
         """Add what a name stands for, and before it all that this refers to.
 
         Raises:
-            NotKept: its source can't be found, or is that of a package which the file has to do without.
+            UnfitCode: its source can't be found, or is that of a package which the file has to do without.
         """
-        if name in self._seen or (name in self._others and not is_answer):
+        if name in self._names or (name in self._others and not is_answer):
             return
-        self._seen.add(name)
+        self._names.add(name)
         value = self._namespace[name]
         if isinstance(value, ModuleType):
             self._add_import(name, value.__name__, _module_import(name, value.__name__))
@@ -286,31 +286,31 @@ class _Copied:
             self.definitions.append(f"{name} = {value!r}")
         elif statement := _statement(name, value):
             self._add_statement(name, *statement)
-        elif imported := _import_of(value, self._packages):
-            self.imports.add(imported + (f" as {name}" if imported.rpartition(" ")[2] != name else ""))
+        elif import_line := _import_of(value, self._packages):
+            self.imports.add(import_line + (f" as {name}" if import_line.rpartition(" ")[2] != name else ""))
         else:
             package = str(getattr(value, "__module__", "") or "").partition(".")[0]
             if package in sys.modules and package not in {"__main__", "builtins", *self._packages}:
-                raise NotKept(FOREIGN.format(name=name, package=package))
-            raise NotKept(NO_ANSWER if is_answer else NO_SOURCE.format(name=name))
+                raise UnfitCode(FOREIGN.format(name=name, package=package))
+            raise UnfitCode(NO_ANSWER if is_answer else NO_SOURCE.format(name=name))
 
     def _add_statement(self, name: str, statement: ast.stmt, source: str) -> None:
         if isinstance(statement, ast.ImportFrom):
             alias = next(alias for alias in statement.names if (alias.asname or alias.name) == name)
-            renamed = f" as {alias.asname}" if alias.asname else ""
+            alias_clause = f" as {alias.asname}" if alias.asname else ""
             module = "." * statement.level + (statement.module or "")
-            self._add_import(name, module, f"from {module} import {alias.name}{renamed}")
+            self._add_import(name, module, f"from {module} import {alias.name}{alias_clause}")
             return
-        for needed in sorted(_globals(source)):
-            if needed in self._namespace and not needed.startswith("__"):
-                self.add(needed)
+        for dependency in sorted(_globals(source)):
+            if dependency in self._namespace and not dependency.startswith("__"):
+                self.add(dependency)
         if source not in self.definitions:
             self.definitions.append(source)
 
     def _add_import(self, name: str, module: str, line: str) -> None:
         package = module.partition(".")[0]
         if package not in self._packages:
-            raise NotKept(FOREIGN.format(name=name, package=package or "a folder"))
+            raise UnfitCode(FOREIGN.format(name=name, package=package or "a folder"))
         self.imports.add(line)
 
 
@@ -394,17 +394,17 @@ def _names(statement: ast.stmt) -> set[str]:
 
 def _globals(source: str) -> set[str]:
     """The names that a source looks for outside of itself."""
-    found: set[str] = set()
+    names: set[str] = set()
     codes: list[CodeType] = [compile(source, "<kept>", "exec", dont_inherit=True)]
     while codes:
         code = codes.pop()
         codes += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
-        looked_up = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")
-        found |= {step.argval for step in dis.get_instructions(code) if step.opname in looked_up}
-    return found
+        lookups = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")
+        names |= {step.argval for step in dis.get_instructions(code) if step.opname in lookups}
+    return names
 
 
-def _bound(code: str) -> dict[str, str]:
+def _bindings(code: str) -> dict[str, str]:
     """What a section binds: by name, the statement in a form that does not depend on its layout."""
     return {name: ast.dump(statement) for statement in _statements(code) for name in _names(statement)}
 

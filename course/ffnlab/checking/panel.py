@@ -9,7 +9,7 @@ from html import escape
 
 from ffnlab import palette
 from ffnlab.checking.verdict import AspectVerdict, Outcome, Verdict
-from ffnlab.phrases import RAISED, capitalised, in_sentences, sentence, with_minus
+from ffnlab.phrases import RAISED, capitalise, in_sentences, sentence, with_minus
 
 MARKS = {
     Outcome.EARNED: ("✔", "earned"),
@@ -61,33 +61,33 @@ def box(outcome: Outcome, title: str, body: str) -> str:
 def of_verdict(
     verdict: Verdict,
     understood: str = "",
-    printed: str = "",
+    console_text: str = "",
     more: str = "",
     inputs: str = "",
-    warned: Sequence[str] = (),
+    warnings: Sequence[str] = (),
     note: str = "",
-    kept: str = "",
+    code_note: str = "",
 ) -> Panel:
     """The panel of a verdict.
 
-    understood: shown where it is earned. printed: what the student's code printed. more: one more line, e.g. on hints.
-    inputs: on which inputs, where that must be said. warned: what Python and torch warned of meanwhile. note: what is to be read before all else.
-    kept: what has become of an earned answer's code.
+    understood: shown where it is earned. console_text: what the student's code printed. more: one more line, e.g. on hints.
+    inputs: on which inputs, where that must be said. warnings: what Python and torch warned of meanwhile. note: what is to be read before all else.
+    code_note: what has become of an earned answer's code.
     """
     mark, word = MARKS[verdict.outcome]
     score = f"{verdict.points:g} of {_points(verdict.max_points)}" if verdict.max_points else ""
-    attempted = verdict.outcome is not Outcome.NOT_ATTEMPTED
+    is_attempted = verdict.outcome is not Outcome.NOT_ATTEMPTED
     head = f"{mark} {verdict.exercise}{f' on {inputs}' if inputs else ''}: {word}" + (
-        f", {score}" if attempted and score else ""
+        f", {score}" if is_attempted and score else ""
     )
     lines, parts = [head], []
     if note:
         lines.append(f"  {note}")
         parts.append(f'<div style="margin-top:.2em"><b>{_text(note)}</b></div>')
     if verdict.outcome is Outcome.EARNED:
-        for said in filter(None, (understood, kept)):
-            lines.append(f"  {said}")
-            parts.append(f'<div style="margin-top:.2em">{_text(said)}</div>')
+        for text in filter(None, (understood, code_note)):
+            lines.append(f"  {text}")
+            parts.append(f'<div style="margin-top:.2em">{_text(text)}</div>')
     elif verdict.outcome is Outcome.NOT_ATTEMPTED:
         what_to_do = NOT_ANSWERED if _is_question(verdict) else NOT_ATTEMPTED
         lines.append(f"  {what_to_do}")
@@ -98,12 +98,12 @@ def of_verdict(
         if more:
             lines.append(f"  {more}")
             parts.append(f'<div style="color:{MUTED};margin-top:.3em">{_text(more)}</div>')
-    for title, said in (("Your code printed", printed), ("Python warned", "\n".join(warned))):
-        if said:
-            lines += [f"  {title}:", *(f"  | {line}" for line in said.splitlines())]
+    for title, text in (("Your code printed", console_text), ("Python warned", "\n".join(warnings))):
+        if text:
+            lines += [f"  {title}:", *(f"  | {line}" for line in text.splitlines())]
             parts.append(
                 f'<details style="margin-top:.3em"><summary>{title}</summary>'
-                f'<pre style="margin:.3em 0 0;white-space:pre-wrap;background:none;color:inherit">{escape(said)}</pre></details>'
+                f'<pre style="margin:.3em 0 0;white-space:pre-wrap;background:none;color:inherit">{escape(text)}</pre></details>'
             )
     return Panel(box(verdict.outcome, escape(head), "".join(parts)), "\n".join(lines))
 
@@ -116,51 +116,51 @@ def message(title: str, body: str, outcome: Outcome = Outcome.NOT_ATTEMPTED) -> 
 def _reasons_text(verdict: Verdict) -> list[str]:
     """The cause comes first where it is known, then where to look, then what was seen."""
     lines = [f"  {_cause_title(verdict)}. {verdict.cause}"] if verdict.cause else []
-    seen = [f"  {'✘' if aspect.seen else '✔'} {_aspect(aspect)}" for aspect in _shown(verdict)]
+    symptoms = [f"  {'✘' if aspect.seen else '✔'} {_aspect(aspect)}" for aspect in _merge_repeats(verdict)]
     where = [f"  {_where(verdict)}"] if verdict.where else []
-    return lines + (where + seen if verdict.cause else seen + where)
+    return lines + (where + symptoms if verdict.cause else symptoms + where)
 
 
 def _reasons_html(verdict: Verdict) -> str:
     """The same. What was seen is folded where the cause is known."""
     rows = "".join(
         f'<li style="margin:.1em 0">{"✘" if aspect.seen else "✔"} {_text(_aspect(aspect))}</li>'
-        for aspect in _shown(verdict)
+        for aspect in _merge_repeats(verdict)
     )
-    seen = f'<ul style="list-style:none;margin:.25em 0 .35em;padding:0">{rows}</ul>' if rows else ""
+    symptom_list = f'<ul style="list-style:none;margin:.25em 0 .35em;padding:0">{rows}</ul>' if rows else ""
     where = f"<div>{_text(_where(verdict))}</div>" if verdict.where else ""
     if not verdict.cause:
-        return seen + where
+        return symptom_list + where
     cause = f'<div style="margin:.35em 0"><b>{_cause_title(verdict)}.</b> {_text(verdict.cause)}</div>'
-    if seen:
-        seen = f'<details style="margin-top:.3em"><summary>What the check saw</summary>{seen}</details>'
-    return cause + where + seen
+    if symptom_list:
+        symptom_list = f'<details style="margin-top:.3em"><summary>What the check saw</summary>{symptom_list}</details>'
+    return cause + where + symptom_list
 
 
-def _shown(verdict: Verdict) -> list[AspectVerdict]:
+def _merge_repeats(verdict: Verdict) -> list[AspectVerdict]:
     """One line an aspect; where the same thing is wrong everywhere, one line says it. A question's single aspect says nothing new."""
     if _is_question(verdict) and verdict.cause:
         return []
     first = next((aspect.seen for aspect in verdict.aspects if aspect.seen), "")
     if first and all(_again(aspect.seen, first) for aspect in verdict.aspects):
         in_one_place = RAISED not in first or all(aspect.seen == first for aspect in verdict.aspects)
-        seen = first if in_one_place else first[first.index(RAISED) :]
-        return [AspectVerdict("", verdict.points, verdict.max_points, seen)]
-    shown, last = [], ""
+        symptom = first if in_one_place else first[first.index(RAISED) :]
+        return [AspectVerdict("", verdict.points, verdict.max_points, symptom)]
+    aspects, last = [], ""
     for aspect in verdict.aspects:
         again = _again(aspect.seen, last) if aspect.seen and last else ""
-        shown.append(AspectVerdict(aspect.name, aspect.points, aspect.max_points, again or aspect.seen))
+        aspects.append(AspectVerdict(aspect.name, aspect.points, aspect.max_points, again or aspect.seen))
         last = aspect.seen or last
-    return shown
+    return aspects
 
 
-def _again(seen: str, told: str) -> str:
-    """In few words, what an aspect has to tell after `told`, if that is the same, in whatever place; else nothing. Numbers in an exception may differ."""
-    place, raised, error = seen.partition(RAISED)
-    if raised and _without_numbers(error) == _without_numbers(told.partition(RAISED)[2]):
-        return "the same error" if seen == told else f"{place}the same error"
-    if seen == told or seen.endswith(f": {told}"):
-        return seen.removesuffix(told) + "the same as above"
+def _again(symptom: str, previous: str) -> str:
+    """In few words, what an aspect has to tell after `previous`, if that is the same, in whatever place; else nothing. Numbers in an exception may differ."""
+    place, marker, error = symptom.partition(RAISED)
+    if marker and _without_numbers(error) == _without_numbers(previous.partition(RAISED)[2]):
+        return "the same error" if symptom == previous else f"{place}the same error"
+    if symptom == previous or symptom.endswith(f": {previous}"):
+        return symptom.removesuffix(previous) + "the same as above"
     return ""
 
 
@@ -183,11 +183,11 @@ def _where(verdict: Verdict) -> str:
 
 
 def _aspect(aspect: AspectVerdict) -> str:
-    seen = in_sentences(with_minus(aspect.seen)) if aspect.seen else ""
+    symptom = in_sentences(with_minus(aspect.seen)) if aspect.seen else ""
     if not aspect.name:
-        return capitalised(seen)
+        return capitalise(symptom)
     score = f"{aspect.points:g} of {_points(aspect.max_points)}"
-    return f"{aspect.name} ({score})" + (f": {seen}" if seen else "")
+    return f"{aspect.name} ({score})" + (f": {symptom}" if symptom else "")
 
 
 def _points(points: float) -> str:

@@ -35,7 +35,7 @@ NOT_SAVED = (
     "Save the notebook: if that fails as well, delete files that you no longer need."
 )
 
-_unsaved: dict[Path, dict[str, Any]] = {}  # by file, this session's entries that are not in it yet
+_pending: dict[Path, dict[str, Any]] = {}  # by file, this session's entries that are not in it yet
 
 
 def folder() -> Path | None:
@@ -75,12 +75,12 @@ def read_sure(name: str) -> int:
     return _sure(_read(GUESSES).get(name, {}))
 
 
-def save_guess(name: str, guessed: str | float, right: bool, sure: int = 0) -> None:
+def save_guess(name: str, guess: str | float, right: bool, sure: int = 0) -> None:
     """Keep the first guess of a prediction, and how sure one was of it, from 1; 0: it was not said. Where nobody guesses, nothing is kept."""
     if name in _read(GUESSES) or is_unattended():
         return
-    said = {"sure": sure} if 1 <= sure <= len(SURE) else {}
-    _keep(GUESSES, name, {"guess": guessed, "right": right, **said})
+    sureness = {"sure": sure} if 1 <= sure <= len(SURE) else {}
+    _keep(GUESSES, name, {"guess": guess, "right": right, **sureness})
 
 
 def read_goals(board: str) -> dict[str, Any]:
@@ -96,16 +96,18 @@ def save_goals(board: str, results: dict[str, Any]) -> None:
 
 def count_right_guesses() -> tuple[int, int]:
     """How many predictions of the course were right, and how many were made."""
-    known = active_course().predictions
-    made = [entry for name, entry in _read(GUESSES).items() if name in known]
-    return sum(entry.get("right") is True for entry in made), len(made)
+    predictions = active_course().predictions
+    entries = [entry for name, entry in _read(GUESSES).items() if name in predictions]
+    return sum(entry.get("right") is True for entry in entries), len(entries)
 
 
 def count_by_sureness() -> list[tuple[int, int]]:
     """For each step of being sure, the lowest first: how many predictions of the course were right, and how many were made."""
-    known = active_course().predictions
-    made = [entry for name, entry in _read(GUESSES).items() if name in known]
-    steps = [[entry.get("right") is True for entry in made if _sure(entry) == step] for step in range(1, len(SURE) + 1)]
+    predictions = active_course().predictions
+    entries = [entry for name, entry in _read(GUESSES).items() if name in predictions]
+    steps = [
+        [entry.get("right") is True for entry in entries if _sure(entry) == step] for step in range(1, len(SURE) + 1)
+    ]
     return [(sum(rights), len(rights)) for rights in steps]
 
 
@@ -122,10 +124,10 @@ def _read(name: str) -> dict[str, Any]:
     """What a file and this session know."""
     file = _file(name)
     try:
-        saved = _entries(file)
+        entries = _entries(file)
     except Exception:  # an answer can have changed what opening a file does
-        saved = {}
-    return saved | _unsaved.get(file, {})
+        entries = {}
+    return entries | _pending.get(file, {})
 
 
 def _entries(file: Path) -> dict[str, Any]:
@@ -135,17 +137,17 @@ def _entries(file: Path) -> dict[str, Any]:
         OSError: it is there and can't be read.
     """
     try:
-        saved = json.loads(file.read_text(encoding="utf-8"))
+        data = json.loads(file.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError, RecursionError):
         return {}
-    return {k: v for k, v in saved.items() if isinstance(v, dict)} if isinstance(saved, dict) else {}
+    return {k: v for k, v in data.items() if isinstance(v, dict)} if isinstance(data, dict) else {}
 
 
 def _keep(name: str, key: str, entry: dict[str, Any]) -> None:
     """Keep an entry in this session and in the file. When that can't be written, it is said once."""
     file = _file(name)
-    is_first = file not in _unsaved
-    _unsaved.setdefault(file, {})[key] = entry
+    is_first = file not in _pending
+    _pending.setdefault(file, {})[key] = entry
     trouble = _save(file)
     if trouble and folder() is not None and is_first:
         display(message("Your progress could not be saved", trouble))
@@ -156,11 +158,11 @@ def _save(file: Path) -> str:
     if folder() is None:
         return NO_COURSE.format(list(active_course().notebooks)[-1])
     try:
-        _write(file, _unsaved.get(file, {}))
+        _write(file, _pending.get(file, {}))
     except Exception as error:  # likewise
         reason = error.strerror if isinstance(error, OSError) else None
         return NOT_SAVED.format(reason or type(error).__name__, file.parent)
-    _unsaved.pop(file, None)
+    _pending.pop(file, None)
     return ""
 
 
@@ -171,35 +173,35 @@ def _write(file: Path, entries: dict[str, Any]) -> None:
         OSError: the file can't be written.
     """
 
-    def added() -> str | None:
-        saved = _entries(file)
-        return None if saved | entries == saved else json.dumps(saved | entries, indent=1)
+    def merge() -> str | None:
+        file_entries = _entries(file)
+        return None if file_entries | entries == file_entries else json.dumps(file_entries | entries, indent=1)
 
-    rewrite(file, added)
+    rewrite(file, merge)
 
 
-def rewrite(file: Path, changed: Callable[[], str | bytes | None]) -> None:
-    """Write what `changed` makes of what a file holds, whole or not at all; None: it stays as it is. Only one kernel at a time can make the draft.
+def rewrite(file: Path, make_content: Callable[[], str | bytes | None]) -> None:
+    """Write what `make_content` makes of what a file holds, whole or not at all; None: it stays as it is. Only one kernel at a time can make the draft.
 
     Raises:
         OSError: the file can't be written.
     """
     for _ in range(TRIES):
         with contextlib.suppress(FileExistsError, PermissionError):  # on Windows, another program has the file open
-            _rewrite_alone(file, changed)
+            _rewrite_alone(file, make_content)
             return
         time.sleep(PAUSE)
     _draft(file).unlink(missing_ok=True)  # of a kernel that was killed: writing takes milliseconds
-    _rewrite_alone(file, changed)
+    _rewrite_alone(file, make_content)
 
 
-def _rewrite_alone(file: Path, changed: Callable[[], str | bytes | None]) -> None:
-    if changed() is None:
+def _rewrite_alone(file: Path, make_content: Callable[[], str | bytes | None]) -> None:
+    if make_content() is None:
         return
     draft = _draft(file)
     draft.touch(exist_ok=False)
     try:
-        content = changed()  # once more, now that no other kernel writes
+        content = make_content()  # once more, now that no other kernel writes
         if content is None:
             draft.unlink()
             return
@@ -227,73 +229,73 @@ def progress(notebook: str | None = None) -> None:
         raise ValueError(f"there is no notebook called {notebook!r}; there are: {', '.join(active_course().notebooks)}")
     course = folder()
     trouble = _save(_file(FILE))
-    kept = read_verdicts()
-    opened = notebook or _here().name
+    verdicts = read_verdicts()
+    current = notebook or _here().name
     text, rows = [], []
-    earned_all = points_all = 0.0
+    earned_total = points_all = 0.0
     there = [name for name in active_course().notebooks if course is None or (course / name).is_dir()]
     for name in there:
-        listed = active_course().exercises_of(name)
-        earned = sum(_points(kept, e) for e in listed)
-        points = sum(e.points for e in listed)
-        earned_all, points_all = earned_all + earned, points_all + points
-        text.append(f"{name:<18}{_bar(earned, points)}  {earned:g} of {points:g} points")
+        exercises = active_course().exercises_of(name)
+        earned_points = sum(_points(verdicts, e) for e in exercises)
+        points = sum(e.points for e in exercises)
+        earned_total, points_all = earned_total + earned_points, points_all + points
+        text.append(f"{name:<18}{_bar(earned_points, points)}  {earned_points:g} of {points:g} points")
         rows.append(
             f'<tr style="background:transparent;color:inherit"><th colspan="3" style="text-align:left;padding:.2em 1em .1em 0">{escape(name)}</th>'
-            f'<td style="text-align:left;padding:.2em 0 .1em;white-space:nowrap">{_stripe(earned, points)} {earned:g} of {points:g}</td></tr>'
+            f'<td style="text-align:left;padding:.2em 0 .1em;white-space:nowrap">{_stripe(earned_points, points)} {earned_points:g} of {points:g}</td></tr>'
         )
-        for exercise in listed if name == opened else ():
-            mark, word = MARKS[_outcome(kept, exercise.name)]
-            score = f"{_points(kept, exercise):g} of {exercise.points:g}"
+        for exercise in exercises if name == current else ():
+            mark, word = MARKS[_outcome(verdicts, exercise.name)]
+            score = f"{_points(verdicts, exercise):g} of {exercise.points:g}"
             text.append(f"  {mark} {exercise.name:<26}{word:<15}{score}")
             rows.append(
                 "<tr style='background:transparent;color:inherit'>"
                 f"<td>{mark}</td><td style='text-align:left;padding:0 1.5em 0 .5em'>{escape(exercise.name)}</td>"
                 f"<td style='text-align:left;padding-right:1.5em'>{word}</td><td style='text-align:right'>{score}</td></tr>"
             )
-    head = f"Your progress: {earned_all:g} of {points_all:g} points"
+    head = f"Your progress: {earned_total:g} of {points_all:g} points"
     note = "Questions that you answer in your own words are read by a person and not counted here."
     if trouble:
         note += f" {trouble}"
-    right, made = count_right_guesses()
-    if made:
-        note += f" Your intuition was right in {right} of {made} prediction{'' if made == 1 else 's'}: no points, only for you."
+    right, guesses = count_right_guesses()
+    if guesses:
+        note += f" Your intuition was right in {right} of {guesses} prediction{'' if guesses == 1 else 's'}: no points, only for you."
     body = (
         f'<table style="border-collapse:collapse;font-size:13px;margin:0;color:inherit">{"".join(rows)}</table>'
         f'<div style="color:{MUTED};margin-top:.3em">{escape(note)}</div>'
     )
-    said, counts = [note], count_by_sureness()
+    notes, counts = [note], count_by_sureness()
     if sum(step for _, step in counts) >= ENOUGH:
         from ffnlab.checking import calibration
 
         picture = calibration.picture(SURE, counts)
         body += f'<div style="margin-top:.7em">{picture.still()}</div>'
-        said.append(picture.words)
-    outcome = Outcome.EARNED if earned_all == points_all else Outcome.NOT_ATTEMPTED
-    display(Panel(box(outcome, head, body), "\n".join([head, *text, *said])))
+        notes.append(picture.words)
+    outcome = Outcome.EARNED if earned_total == points_all else Outcome.NOT_ATTEMPTED
+    display(Panel(box(outcome, head, body), "\n".join([head, *text, *notes])))
 
 
-def _bar(earned: float, points: float, width: int = 12) -> str:
-    full = round(width * earned / points) if points else 0
+def _bar(earned_points: float, points: float, width: int = 12) -> str:
+    full = round(width * earned_points / points) if points else 0
     return "█" * full + "░" * (width - full)
 
 
-def _stripe(earned: float, points: float) -> str:
-    share = 100 * earned / points if points else 0
+def _stripe(earned_points: float, points: float) -> str:
+    share = 100 * earned_points / points if points else 0
     return (
         f'<span style="display:inline-block;width:8em;height:.6em;margin-right:.5em;background:{LIGHT["rule"]};border-radius:.3em;overflow:hidden">'
         f'<span style="display:block;width:{share:.0f}%;height:100%;background:{LIGHT["press"]}"></span></span>'
     )
 
 
-def _outcome(kept: dict[str, Any], name: str) -> Outcome:
+def _outcome(verdicts: dict[str, Any], name: str) -> Outcome:
     try:
-        return Outcome(kept[name]["outcome"])
+        return Outcome(verdicts[name]["outcome"])
     except (KeyError, ValueError, TypeError):
         return Outcome.NOT_ATTEMPTED
 
 
-def _points(kept: dict[str, Any], exercise: Exercise) -> float:
-    points = kept.get(exercise.name, {}).get("points", 0.0)
+def _points(verdicts: dict[str, Any], exercise: Exercise) -> float:
+    points = verdicts.get(exercise.name, {}).get("points", 0.0)
     fits = isinstance(points, (int, float)) and 0 <= points <= exercise.points
     return float(points) if fits else 0.0

@@ -26,10 +26,10 @@ def load(name: str) -> ReferenceOutputs:
     Raises:
         NoAnswers: the file of its notebook is missing or lacks it.
     """
-    found = _file(active_course().notebook_of(name))
-    if name not in found:
+    markings = _file(active_course().notebook_of(name))
+    if name not in markings:
         raise NoAnswers(f"the shipped answers of {name} are missing; install the course again")
-    return found[name]
+    return markings[name]
 
 
 def dump(markings: dict[str, ReferenceOutputs]) -> bytes:
@@ -37,7 +37,7 @@ def dump(markings: dict[str, ReferenceOutputs]) -> bytes:
     content = {
         name: {
             "cases": list(marking.cases),
-            "mistakes": [(known.name, known.message, list(known.cases)) for known in marking.mistakes],
+            "mistakes": [(mistake.name, mistake.message, list(mistake.cases)) for mistake in marking.mistakes],
             "sizes": {aspect: astuple(size) for aspect, size in marking.sizes.items()},
         }
         for name, marking in markings.items()

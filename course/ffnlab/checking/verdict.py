@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
 
-from ffnlab.phrases import OPEN, capitalised, in_quotes, in_sentences, sentence, with_minus, without_marks
+from ffnlab.phrases import OPEN, capitalise, in_quotes, in_sentences, sentence, with_minus, without_marks
 
 
 class Outcome(StrEnum):
@@ -52,9 +52,9 @@ class AspectVerdict:
     told: str = ""  # the same as a student's page has it, where `seen` holds words of the student's; between marks until somebody has looked them up
 
 
-def aspect_verdict(name: str, points: float, max_points: float, seen: str = "") -> AspectVerdict:
-    """The verdict on one aspect. seen: may hold marks around the student's own words."""
-    return AspectVerdict(name, points, max_points, without_marks(seen), seen if OPEN in seen else "")
+def aspect_verdict(name: str, points: float, max_points: float, symptom: str = "") -> AspectVerdict:
+    """The verdict on one aspect. symptom: may hold marks around the student's own words."""
+    return AspectVerdict(name, points, max_points, without_marks(symptom), symptom if OPEN in symptom else "")
 
 
 @dataclass(frozen=True)
@@ -89,13 +89,13 @@ class Verdict:
             return "Not attempted yet."
         if self.outcome is Outcome.NOT_GRADED:
             return self.seen
-        told = [
+        parts = [
             self.cause,
             "This is the likely cause" if self.likely else "",
-            capitalised(self._place + in_sentences(with_minus(self.seen))) if self.seen else "",
+            capitalise(self._place + in_sentences(with_minus(self.seen))) if self.seen else "",
             self.where and f"Look at {self.where}",
         ]
-        return " ".join(sentence(part) for part in told if part)
+        return " ".join(sentence(part) for part in parts if part)
 
     @property
     def _place(self) -> str:
@@ -135,9 +135,9 @@ def not_attempted(exercise: ExerciseSummary) -> Verdict:
     return _without_points(exercise, Outcome.NOT_ATTEMPTED, "")
 
 
-def not_earned(exercise: ExerciseSummary, seen: str, cause: str = "") -> Verdict:
-    """No points, for a reason outside the answer's outputs: its cell did not run, or it took too long. seen: see `aspect_verdict`."""
-    return _without_points(exercise, Outcome.NOT_EARNED, seen, cause)
+def not_earned(exercise: ExerciseSummary, symptom: str, cause: str = "") -> Verdict:
+    """No points, for a reason outside the answer's outputs: its cell did not run, or it took too long. symptom: see `aspect_verdict`."""
+    return _without_points(exercise, Outcome.NOT_EARNED, symptom, cause)
 
 
 def not_graded(exercise: ExerciseSummary, reason: str) -> Verdict:
@@ -145,7 +145,7 @@ def not_graded(exercise: ExerciseSummary, reason: str) -> Verdict:
     return _without_points(exercise, Outcome.NOT_GRADED, reason)
 
 
-def _without_points(exercise: ExerciseSummary, outcome: Outcome, seen: str, cause: str = "") -> Verdict:
-    aspects = tuple(aspect_verdict(aspect.name, 0.0, aspect.points, seen) for aspect in exercise.aspects)
+def _without_points(exercise: ExerciseSummary, outcome: Outcome, symptom: str, cause: str = "") -> Verdict:
+    aspects = tuple(aspect_verdict(aspect.name, 0.0, aspect.points, symptom) for aspect in exercise.aspects)
     where = exercise.where if outcome is Outcome.NOT_EARNED else ""
     return Verdict(exercise.name, outcome, aspects, cause=cause, where=where)

@@ -17,7 +17,7 @@ from typing import Literal
 
 from ffnlab.course.experiments import read
 
-COUNTED = Path(__file__).with_suffix(".json")
+COUNTS_FILE = Path(__file__).with_suffix(".json")
 
 
 @dataclass(frozen=True)
@@ -127,14 +127,14 @@ def counts(model: Model) -> Counts:
     Raises:
         LookupError: the model is not one of the atlas's own.
     """
-    known = find(model.name)
-    if model.experts and known.experts:
-        known = replace(known, experts=replace(known.experts, k=model.experts.k))
-    if model != known:
+    entry = find(model.name)
+    if model.experts and entry.experts:
+        entry = replace(entry, experts=replace(entry.experts, k=model.experts.k))
+    if model != entry:
         raise LookupError(
             f"the atlas counted {model.name!r} with other sizes; count your own with what you write in notebook 05"
         )
-    return Counts(**read(COUNTED)[model.name])
+    return Counts(**read(COUNTS_FILE)[model.name])
 
 
 def attention_per_layer(model: Model) -> int:
@@ -147,12 +147,12 @@ def attention_per_layer(model: Model) -> int:
 
 def ffn_in_all_layers(model: Model, active: bool = False) -> int:
     """Parameters of all FFNs, routers included; with `active`, only what one token uses."""
-    layers, counted, moe = model.n_layers + model.n_encoder, counts(model), model.experts
+    layers, per_layer, moe = model.n_layers + model.n_encoder, counts(model), model.experts
     if moe is None:
-        return layers * counted.ffn
-    used = (moe.k if active else moe.n) + moe.shared
-    sparse = used * counted.ffn + counted.router
-    return moe.dense_layers * counted.dense_ffn + (layers - moe.dense_layers) * sparse
+        return layers * per_layer.ffn
+    n_experts = (moe.k if active else moe.n) + moe.shared
+    sparse = n_experts * per_layer.ffn + per_layer.router
+    return moe.dense_layers * per_layer.dense_ffn + (layers - moe.dense_layers) * sparse
 
 
 def ffn_per_layer(model: Model, active: bool = False) -> int:
@@ -167,13 +167,13 @@ def attention_in_all_layers(model: Model) -> int:
 
 def parts(model: Model, active: bool = False) -> Parts:
     """A model's parameters by part; with `active`, only the experts that one token uses. Embeddings count as a whole."""
-    counted = counts(model)
+    numbers = counts(model)
     return Parts(
         attention=attention_in_all_layers(model),
         ffn=ffn_in_all_layers(model, active),
-        norms=counted.norms,
-        embeddings=counted.embeddings,
-        other=counted.other,
+        norms=numbers.norms,
+        embeddings=numbers.embeddings,
+        other=numbers.other,
     )
 
 
@@ -189,14 +189,14 @@ def active(model: Model) -> int:
 
 def ffn_share_of_all(model: Model, active: bool = False) -> float:
     """The FFNs' share of all parameters, or of the active ones."""
-    counted = parts(model, active)
-    return counted.ffn / counted.total
+    by_part = parts(model, active)
+    return by_part.ffn / by_part.total
 
 
 def ffn_share_of_layers(model: Model) -> float:
     """FFN / (attention + FFN) over all layers: norms and embeddings left out."""
-    counted = parts(model)
-    return counted.ffn / (counted.ffn + counted.attention)
+    by_part = parts(model)
+    return by_part.ffn / (by_part.ffn + by_part.attention)
 
 
 def ffn_share_of_layer(model: Model, decoder: bool = False) -> float:
@@ -211,8 +211,8 @@ def flops_per_token(model: Model, T: int) -> dict[str, int]:
     ffn: its matrices. proj: attention's four. mix: scores and weighted sum over T positions. Biases, softmax and activation are
     not counted.
     """
-    counted = counts(model)
-    return {"ffn": counted.flops_ffn, "proj": counted.flops_proj, "mix": T * counted.flops_mix}
+    numbers = counts(model)
+    return {"ffn": numbers.flops_ffn, "proj": numbers.flops_proj, "mix": T * numbers.flops_mix}
 
 
 def _gpt(name: str, d_model: int, n_layers: int, n_heads: int, positions: int, activation: str = "GELU-tanh") -> Model:

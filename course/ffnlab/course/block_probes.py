@@ -22,7 +22,7 @@ def is_vector(parameter: torch.Tensor) -> bool:
 
 
 def shaken_block(
-    answer: Any, kind: str, x: torch.Tensor, n_heads: int, d_ff: int, seed: int, shaken: str = "all"
+    answer: Any, kind: str, x: torch.Tensor, n_heads: int, d_ff: int, seed: int, scope: str = "all"
 ) -> nn.Module:
     """A student's block in eval mode, its weights moved as training would: matrices only, or vectors as well.
 
@@ -40,7 +40,7 @@ def shaken_block(
         for parameter in block.parameters():
             if not is_vector(parameter):
                 parameter.add_(0.7 * torch.randn(parameter.shape, generator=noise) / parameter.shape[-1] ** 0.5)
-            elif shaken == "all":
+            elif scope == "all":
                 parameter.add_(0.2 * torch.randn(parameter.shape, generator=noise))
     return block
 
@@ -62,23 +62,23 @@ def norm_gains(answer: Any, kind: str, x: torch.Tensor, n_heads: int, d_ff: int)
     fresh = answer(kind, x.shape[-1], n_heads, d_ff)
     if not isinstance(fresh, nn.Module):
         raise NotAsAsked("what the class makes is not an nn.Module; its first line should name nn.Module in brackets")
-    named = fresh.named_parameters()
-    return [name for name, p in named if p.shape[-1:] == x.shape[-1:] and is_vector(p) and bool((p == 1).all())]
+    parameters = fresh.named_parameters()
+    return [name for name, p in parameters if p.shape[-1:] == x.shape[-1:] and is_vector(p) and bool((p == 1).all())]
 
 
 def with_factors(block: nn.Module, factors: dict[str, Any], call: Callable[[], T]) -> T:
     """What `call` returns while parameters, by name, are multiplied by factors."""
-    changed = {name: block.get_parameter(name) for name in factors}
-    kept = {name: parameter.detach().clone() for name, parameter in changed.items()}
+    parameters = {name: block.get_parameter(name) for name in factors}
+    originals = {name: parameter.detach().clone() for name, parameter in parameters.items()}
     with torch.no_grad():
-        for name, parameter in changed.items():
+        for name, parameter in parameters.items():
             parameter.mul_(factors[name])
     try:
         return call()
     finally:
         with torch.no_grad():
-            for name, parameter in changed.items():
-                parameter.copy_(kept[name])
+            for name, parameter in parameters.items():
+                parameter.copy_(originals[name])
 
 
 def others_alike(x: torch.Tensor) -> torch.Tensor:
@@ -112,8 +112,8 @@ def each_kind(kinds: list[str], look: Callable[[str], Any]) -> list[Any]:
 def facts_of_each(facts: Callable[[str, Any, dict[str, Any]], dict[str, Any]]) -> Facts:
     """Facts kind by kind; what raised stays an exception."""
 
-    def of(seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
-        by_kind = dict(zip(inputs["kinds"], seen, strict=True))
+    def of(observations: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+        by_kind = dict(zip(inputs["kinds"], observations, strict=True))
         return {
             f"'{kind}'": by_kind[kind] if isinstance(by_kind[kind], Failure) else facts(kind, by_kind[kind], inputs)
             for kind in KINDS

@@ -39,19 +39,19 @@ def counterexample(
     """
     exercise = Exercise(name, where=where, understood=understood, hints=hints, cases=1)
 
-    def fails(given: tuple[Any, ...]) -> bool:
-        return not agree(code(*given), right(*given))
+    def fails(arguments: tuple[Any, ...]) -> bool:
+        return not agree(code(*arguments), right(*arguments))
 
-    def outcome(seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
-        given = form(seen)
+    def outcome(observation: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+        arguments = form(observation)
         return {
-            "your classmate's code fails on it": fails(given),
-            "where it is right": "" if fails(given) else why_right(*given),
+            "your classmate's code fails on it": fails(arguments),
+            "where it is right": "" if fails(arguments) else why_right(*arguments),
         }
 
-    def is_smallest(seen: Any, inputs: dict[str, Any]) -> dict[str, bool]:
-        given = form(seen)
-        return {"it fails on it, and there is no smaller one": fails(given) and size(*given) <= par}
+    def is_smallest(observation: Any, inputs: dict[str, Any]) -> dict[str, bool]:
+        arguments = form(observation)
+        return {"it fails on it, and there is no smaller one": fails(arguments) and size(*arguments) <= par}
 
     @exercise.aspect("it fails on your input", points=1.5, facts=outcome)
     def it_fails(answer: Any) -> Any:
@@ -64,48 +64,48 @@ def counterexample(
     return exercise
 
 
-def agree(said: Any, true: Any) -> bool:
+def agree(output: Any, true: Any) -> bool:
     """Whether two results are the same but for rounding: numbers, truth values, or lists of these."""
     if isinstance(true, list):
-        return len(said) == len(true) and all(map(agree, said, true))
-    return not abs(said - true) > NEAR * max(1.0, abs(true))
+        return len(output) == len(true) and all(map(agree, output, true))
+    return not abs(output - true) > NEAR * max(1.0, abs(true))
 
 
-def lists_of_numbers(seen: Any, *names: str, each: str = "unit") -> tuple[list[float], ...]:
+def lists_of_numbers(answer: Any, *names: str, each: str = "unit") -> tuple[list[float], ...]:
     """An answer as lists of numbers of equal length, one for each name. A list has one number for `each` of something.
 
     Raises:
         NotAsAsked: it is something else.
     """
     words = ", ".join(names)
-    parts = _parts(seen, f"({words}), as many lists, was expected")
+    parts = _parts(answer, f"({words}), as many lists, was expected")
     if len(parts) != len(names):
         raise NotAsAsked(f"{len(parts)} parts came back; ({words}) was expected")
-    found = [numbers(part, name) for name, part in zip(names, parts, strict=True)]
-    if len({len(part) for part in found}) != 1 or not found[0]:
+    lists = [numbers(part, name) for name, part in zip(names, parts, strict=True)]
+    if len({len(part) for part in lists}) != 1 or not lists[0]:
         raise NotAsAsked(
-            f"{words} need one number for each {each}: they have {', '.join(str(len(part)) for part in found)}"
+            f"{words} need one number for each {each}: they have {', '.join(str(len(part)) for part in lists)}"
         )
-    return tuple(found)
+    return tuple(lists)
 
 
-def rows_of_numbers(seen: Any, row: str, columns: int | None = None) -> list[list[float]]:
+def rows_of_numbers(answer: Any, row: str, columns: int | None = None) -> list[list[float]]:
     """An answer as rows of numbers, all of the same length: `columns`, where it is given. `row` is what one of them is called, as in "neuron".
 
     Raises:
         NotAsAsked: it is something else.
     """
-    parts = _parts(seen, f"a list with one list of numbers for each {row} was expected")
-    found = [numbers(part, f"{row} {n}") for n, part in enumerate(parts)]
-    lengths = [len(part) for part in found]
-    if not found or 0 in lengths:
+    parts = _parts(answer, f"a list with one list of numbers for each {row} was expected")
+    rows = [numbers(part, f"{row} {n}") for n, part in enumerate(parts)]
+    lengths = [len(part) for part in rows]
+    if not rows or 0 in lengths:
         raise NotAsAsked("it is empty")
     if len(set(lengths)) != 1 or (columns is not None and lengths[0] != columns):
-        wanted = "all the same number" if columns is None else f"{columns} each"
+        requirement = "all the same number" if columns is None else f"{columns} each"
         raise NotAsAsked(
-            f"the rows have {', '.join(map(str, lengths))} numbers; {wanted}, one row for each {row}, was expected"
+            f"the rows have {', '.join(map(str, lengths))} numbers; {requirement}, one row for each {row}, was expected"
         )
-    return found
+    return rows
 
 
 def numbers(part: Any, name: str) -> list[float]:
@@ -115,24 +115,24 @@ def numbers(part: Any, name: str) -> list[float]:
         NotAsAsked: it is something else, or a number is not finite, or so large or small that rounding would decide.
     """
     try:
-        found = [float(number) for number in part]
+        floats = [float(number) for number in part]
     except Exception:
         raise NotAsAsked(f"{name} is no list of numbers") from None
-    if not all(math.isfinite(number) for number in found):
+    if not all(math.isfinite(number) for number in floats):
         raise NotAsAsked(f"{name} has a number that is not finite")
-    if any(abs(number) > LARGEST or 0 < abs(number) < SMALLEST for number in found):
+    if any(abs(number) > LARGEST or 0 < abs(number) < SMALLEST for number in floats):
         raise NotAsAsked(
             f"{name} has a number beyond {LARGEST:,}, or one below {SMALLEST} that is not 0; rounding is not what is asked about"
         )
-    return found
+    return floats
 
 
-def _parts(seen: Any, expected: str) -> list[Any]:
+def _parts(answer: Any, expectation: str) -> list[Any]:
     """What an answer consists of; a tensor, of its rows."""
-    if isinstance(seen, Failure):
-        raise NotAsAsked(seen.message)
-    if isinstance(seen, torch.Tensor) and seen.dim() > 1:
-        return list(seen)
-    if not isinstance(seen, (tuple, list)):
-        raise NotAsAsked(f"{describe_result(seen)}; {expected}")
-    return list(seen)
+    if isinstance(answer, Failure):
+        raise NotAsAsked(answer.message)
+    if isinstance(answer, torch.Tensor) and answer.dim() > 1:
+        return list(answer)
+    if not isinstance(answer, (tuple, list)):
+        raise NotAsAsked(f"{describe_result(answer)}; {expectation}")
+    return list(answer)

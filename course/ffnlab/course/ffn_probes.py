@@ -54,15 +54,15 @@ def copy_parameters(module: nn.Module) -> dict[str, torch.Tensor]:
     return {name: value.detach().clone() for name, value in module.named_parameters()}
 
 
-def require_module(made: Any) -> nn.Module:
+def require_module(instance: Any) -> nn.Module:
     """What a student's class made.
 
     Raises:
         NotAsAsked: it is no module.
     """
-    if not isinstance(made, nn.Module):
+    if not isinstance(instance, nn.Module):
         raise NotAsAsked("what the class makes is not an nn.Module; its first line should name nn.Module in brackets")
-    return made
+    return instance
 
 
 def leading_shapes(x: torch.Tensor) -> dict[str, torch.Tensor]:
@@ -76,13 +76,13 @@ def leading_shapes(x: torch.Tensor) -> dict[str, torch.Tensor]:
     }
 
 
-def unchanged(
+def check_unchanged(
     ffn: TwoLayerFFN, before: dict[str, torch.Tensor], **tensors: tuple[torch.Tensor, torch.Tensor]
 ) -> dict[str, bool]:
     """Whether the parameters, and tensors given as (now, before), are what they were."""
     after = copy_parameters(ffn)
     same = set(before) == set(after) and all(torch.equal(before[name], after[name]) for name in before)
-    kept = {name: torch.equal(now, then) for name, (now, then) in tensors.items()}
+    is_equal = {name: torch.equal(now, then) for name, (now, then) in tensors.items()}
     return {"the parameters of ffn stay as they were": same} | {
-        f"{name} stays as it was": so for name, so in kept.items()
+        f"{name} stays as it was": so for name, so in is_equal.items()
     }

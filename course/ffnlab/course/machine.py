@@ -16,20 +16,20 @@ from ffnlab.phrases import sentence
 if TYPE_CHECKING:
     from ffnlab.course.experiments.creek import SentenceReader
 
-WRITTEN = 9  # words after the prompt, as far as the end of the sentence
+CONTINUATION_LENGTH = 9  # words after the prompt, as far as the end of the sentence
 
 
 class MachineRun(NamedTuple):
     """What the model did on a learner's parts.
 
-    parts: the exercises whose answers ran. right: how many held-out scenes it read rightly. written: its next words. replaced: what was wrong with the
+    parts: the exercises whose answers ran. right: how many held-out scenes it read rightly. continuation: its next words. replacements: what was wrong with the
     answers in whose place torch's own part ran, a sentence each.
     """
 
     parts: tuple[str, ...]
     right: int
-    written: tuple[str, ...]
-    replaced: tuple[str, ...]
+    continuation: tuple[str, ...]
+    replacements: tuple[str, ...]
 
 
 def machine(reader: SentenceReader | None = None) -> None:
@@ -44,15 +44,15 @@ def machine(reader: SentenceReader | None = None) -> None:
     from ffnlab.course.parts import BLOCK, KEPT, PARTS
     from ffnlab.drawing import style
 
-    found, failed = kept_code.load()
-    ran = run({name: answer for name, answer in found.items() if name in PARTS and name in figure.in_course()})
-    lost = own_block.keep(reader, found.get(BLOCK)) if reader is not None else ""
-    own = own_block.read(found.get(BLOCK))
+    answers, failures = kept_code.load()
+    ran = run({name: answer for name, answer in answers.items() if name in PARTS and name in figure.in_course()})
+    keep_problem = own_block.keep(reader, answers.get(BLOCK)) if reader is not None else ""
+    own = own_block.read(answers.get(BLOCK))
     reads, unread = ((), own) if isinstance(own, str) else (own, "")
-    picture = figure.lit(ran.parts, ran.right, ran.written, *reads)
-    places = {name: f"the section of {name}" if name else "what is before the first section" for name in failed}
-    broken = [f"In {KEPT.file}, {places[name]} ends in {sentence(why)}" for name, why in failed.items()]
-    lines = [*broken, *ran.replaced, *filter(None, [lost, unread])]
+    picture = figure.draw_block(ran.parts, ran.right, ran.continuation, *reads)
+    places = {name: f"the section of {name}" if name else "what is before the first section" for name in failures}
+    load_problems = [f"In {KEPT.file}, {places[name]} ends in {sentence(why)}" for name, why in failures.items()]
+    lines = [*load_problems, *ran.replacements, *filter(None, [keep_problem, unread])]
     html = "".join(f"<p>{escape(line)}</p>" for line in lines)
     bundle = {
         "text/html": f'{style.dark_sheet()}<div class="ffnlab-panel">{picture.still()}{html}</div>',
@@ -68,24 +68,24 @@ def run(answers: Mapping[str, Any]) -> MachineRun:
     from ffnlab.course import toy_transformer, world
     from ffnlab.course.figures.machine import PROMPT
     from ffnlab.course.parts import Assembly, PartFailed
-    from ffnlab.observation.containment import CHARACTERS, contained
+    from ffnlab.observation.containment import CHARACTERS, contain
 
-    parts, replaced = dict(answers), list[str]()
+    parts, replacements = dict(answers), list[str]()
     words = toy_transformer.tensor([world.wish(scene) for scene in world.scenes(held_out=True)])  # [scenes, T]
     moments = [world.WAY, world.FEELING]
     while True:
         try:
-            with contained(CHARACTERS), torch.no_grad():
+            with contain(CHARACTERS), torch.no_grad():
                 torch.set_default_dtype(torch.float32)  # the weights'; afterwards it is what it was
                 model = Assembly(copy.deepcopy(toy_transformer.load()), parts)  # a copy: an answer can change weights
                 stream = model.gather(words[:, : world.FEELING])[:, [moment - 1 for moment in moments]]
-                said = model.scores(stream).argmax(-1)  # [scenes, 2]
-                written = model.write(PROMPT, WRITTEN)
-            if model.failed:
-                raise model.failed[0]
-        except PartFailed as failed:
-            del parts[failed.exercise]
-            replaced.append(f"{failed.exercise} {failed.what}, so torch's own part runs in its place.")
+                predictions = model.scores(stream).argmax(-1)  # [scenes, 2]
+                continuation = model.write(PROMPT, CONTINUATION_LENGTH)
+            if model.failures:
+                raise model.failures[0]
+        except PartFailed as failure:
+            del parts[failure.exercise]
+            replacements.append(f"{failure.exercise} {failure.what}, so torch's own part runs in its place.")
         else:
-            right = int((said == words[:, moments]).all(-1).sum())
-            return MachineRun(tuple(parts), right, tuple(written), tuple(replaced))
+            right = int((predictions == words[:, moments]).all(-1).sum())
+            return MachineRun(tuple(parts), right, tuple(continuation), tuple(replacements))

@@ -22,7 +22,7 @@ from ffnlab.course import world
 from ffnlab.course.experiments import creek
 from ffnlab.course.figures.machine import PROMPT, SCENES
 from ffnlab.course.parts import BLOCK, KEPT
-from ffnlab.observation.containment import CHARACTERS, Stop, contained
+from ffnlab.observation.containment import CHARACTERS, Stop, contain
 from ffnlab.observation.exercise import type_with_article
 
 FILE = Path(KEPT.file).with_suffix(".pt").name
@@ -38,23 +38,23 @@ class Reading(NamedTuple):
     """What the learner's blocks did: how many held-out scenes they read rightly, and the words behind the prompt."""
 
     right: int
-    written: tuple[str, ...]
+    continuation: tuple[str, ...]
 
 
 def keep(model: creek.SentenceReader, Block: Callable[..., Any] | None) -> str:
     """Keep what a model has learned, if the learner's kept `Block` does the same with it. Returns why it is not kept, in a sentence, or ""."""
     folder = record.folder()
-    if model.made is None:
+    if model.spec is None:
         return NOT_STACKED
     if folder is None:
         return NO_FOLDER
     if Block is None:
         return NO_BLOCK
     try:
-        data = _packed(model)
-        with contained(CHARACTERS), torch.no_grad():
+        data = _pack(model)
+        with contain(CHARACTERS), torch.no_grad():
             torch.set_default_dtype(torch.float32)
-            again, ids = _unpacked(data, Block), torch.tensor([world.numbers(PROMPT)])
+            again, ids = _unpack(data, Block), torch.tensor([world.numbers(PROMPT)])
             same = torch.allclose(model(ids), again(ids), atol=1e-4)
     except (Exception, Stop):  # a state can be anything
         same = False
@@ -79,20 +79,20 @@ def read(Block: Callable[..., Any] | None) -> Reading | str:
     if Block is None:
         return NO_LONGER.format("is missing")
     try:
-        with contained(CHARACTERS):
+        with contain(CHARACTERS):
             torch.set_default_dtype(torch.float32)  # the weights'; afterwards it is what it was
-            model = _unpacked(data, Block)
+            model = _unpack(data, Block)
             right = round(creek.judged(model)["both"] * SCENES)
-            written = creek.tell(model, " ".join(PROMPT)).replace(".", " .").split()[len(PROMPT) :]
+            continuation = creek.tell(model, " ".join(PROMPT)).replace(".", " .").split()[len(PROMPT) :]
     except (Exception, Stop) as error:
         return NO_LONGER.format(f"ends in {type_with_article(error)}")
-    return Reading(right, tuple(written))
+    return Reading(right, tuple(continuation))
 
 
-def _packed(model: creek.SentenceReader) -> bytes:
-    kept = {
+def _pack(model: creek.SentenceReader) -> bytes:
+    content = {
         "words": list(world.WORDS),
-        "made": list(model.made or ()),
+        "made": list(model.spec or ()),
         "blocks": [dict(block.state_dict()) for block in model.blocks],
         "tokens": model.tokens.weight.detach(),
         "places": model.places.weight.detach(),
@@ -100,25 +100,25 @@ def _packed(model: creek.SentenceReader) -> bytes:
         "scores": model.scores.weight.detach(),
     }
     data = io.BytesIO()
-    torch.save(kept, data)
+    torch.save(content, data)
     return data.getvalue()
 
 
-def _unpacked(data: bytes, Block: Callable[..., Any]) -> creek.SentenceReader:
+def _unpack(data: bytes, Block: Callable[..., Any]) -> creek.SentenceReader:
     """The model that a file holds. Raises whatever a file that is not like that, or a `Block`, raises."""
-    kept = torch.load(io.BytesIO(data), weights_only=True)
+    content = torch.load(io.BytesIO(data), weights_only=True)
     blocks: list[nn.Module] = []
-    for state in kept["blocks"]:
-        block = Block(*kept["made"])
+    for state in content["blocks"]:
+        block = Block(*content["made"])
         block.load_state_dict(state)
         blocks.append(block)
     model = creek.SentenceReader(blocks)
     own = {
-        "tokens.weight": kept["tokens"],
-        "places.weight": kept["places"],
-        "norm.weight": kept["norm"][0],
-        "norm.bias": kept["norm"][1],
-        "scores.weight": kept["scores"],
+        "tokens.weight": content["tokens"],
+        "places.weight": content["places"],
+        "norm.weight": content["norm"][0],
+        "norm.bias": content["norm"][1],
+        "scores.weight": content["scores"],
     }
     rest = {name: value for name, value in model.state_dict().items() if name not in own}
     model.load_state_dict(rest | own)

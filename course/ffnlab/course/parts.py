@@ -19,7 +19,7 @@ from ffnlab.registry import KeptCode
 
 D_MODEL, D_FF = toy_transformer.D_MODEL, toy_transformer.D_FF
 CHUNK = 16  # tokens at a time, for `ffn_chunked`
-EXPERTS, CHOSEN = 4, 2  # how many experts there are at least, and how many a token visits
+EXPERTS, TOP_K = 4, 2  # how many experts there are at least, and how many a token visits
 
 PARTS = {
     "self_attention": "attention",
@@ -70,7 +70,7 @@ class Assembly:
         attention, linear1, linear2 = model.attention, model.linear1, model.linear2
         assert isinstance(attention, toy_transformer.Average) and linear1 is not None and linear2 is not None
         self._model, self._parts = model, parts
-        self.failed: list[PartFailed] = []  # also what a part around the one that failed has caught
+        self.failures: list[PartFailed] = []  # also what a part around the one that failed has caught
         self._Wv, self._Wo = attention.value.weight.T, 4 * attention.output.weight.T
         self._W1, self._b1 = linear1.weight.T, linear1.bias
         self._W2, self._b2 = linear2.weight.T, linear2.bias
@@ -85,18 +85,20 @@ class Assembly:
     def gather(self, words: torch.Tensor) -> torch.Tensor:
         """The stream after attention: numbers of words [B, T] -> [B, T, d_model]."""
         x: torch.Tensor = self._model.words(words) + self._model.places.weight[: words.shape[1]]
-        return self._added(x, self._attention, torch.nn.Identity())
+        return self._add_sublayer(x, self._attention, torch.nn.Identity())
 
     def scores(self, x: torch.Tensor) -> torch.Tensor:
         """Scores for the next word, from the stream after attention: [B, T, d_model] -> [B, T, V]."""
-        found: torch.Tensor = self._model.scores(self._model.after(self._added(x, self._ffn, self._model.before)))
-        return found
+        logits: torch.Tensor = self._model.scores(
+            self._model.after(self._add_sublayer(x, self._ffn, self._model.before))
+        )
+        return logits
 
     def _attention(self, x: torch.Tensor) -> torch.Tensor:
         """What attention writes: [B, T, d_model] -> [B, T, d_model]."""
         if "self_attention" not in self._parts:
-            mixed: torch.Tensor = self._model.attention(x)
-            return mixed
+            output: torch.Tensor = self._model.attention(x)
+            return output
         T = x.shape[1]
         pattern = torch.ones(T, T).tril()
         pattern = pattern / pattern.sum(-1, keepdim=True)  # [T, T]
@@ -112,22 +114,24 @@ class Assembly:
         """The next words of a sentence, the most probable ones: `count` of them by `generate`; without it one."""
         ids = world.numbers(words)
 
-        def model(given: torch.Tensor) -> torch.Tensor:
-            return self.scores(self.gather(given))
+        def model(tokens: torch.Tensor) -> torch.Tensor:
+            return self.scores(self.gather(tokens))
 
         if "generate" not in self._parts:
             return [world.WORDS[int(model(torch.tensor([ids]))[0, -1].argmax())]]
-        written = self._call("generate", model, ids, [0.5] * count, toy_transformer.LONGEST, 0.0)
-        is_list = isinstance(written, (list, tuple)) and len(written) == count
-        if not is_list or not all(isinstance(n, int) and 0 <= n < len(world.WORDS) for n in written):
-            raise self._failure("generate", f"should give {count} numbers of words, and {describe_result(written)}")
-        return [world.WORDS[n] for n in written]
+        numbers = self._call("generate", model, ids, [0.5] * count, toy_transformer.LONGEST, 0.0)
+        is_list = isinstance(numbers, (list, tuple)) and len(numbers) == count
+        if not is_list or not all(isinstance(n, int) and 0 <= n < len(world.WORDS) for n in numbers):
+            raise self._failure("generate", f"should give {count} numbers of words, and {describe_result(numbers)}")
+        return [world.WORDS[n] for n in numbers]
 
-    def _added(self, x: torch.Tensor, sublayer: Sublayer, norm: torch.nn.Module) -> torch.Tensor:
+    def _add_sublayer(self, x: torch.Tensor, sublayer: Sublayer, norm: torch.nn.Module) -> torch.Tensor:
         """The stream after attention, or after the FFN: [B, T, d_model]."""
         if "residual_sublayer" not in self._parts:
             return torch.add(x, sublayer(norm(x)))
-        return self._shaped("residual_sublayer", self._call("residual_sublayer", x, sublayer, norm, "pre"), x.shape)
+        return self._check_shape(
+            "residual_sublayer", self._call("residual_sublayer", x, sublayer, norm, "pre"), x.shape
+        )
 
     def _ffn(self, x: torch.Tensor) -> torch.Tensor:
         """What the FFN writes, [..., d_model], by the mixture or by the FFNs in turns."""
@@ -138,27 +142,27 @@ class Assembly:
         logits = tokens @ self._router  # [N, experts]
         gates = torch.full_like(logits, 1 / len(self._experts))
         if "route" in self._parts:
-            gates = self._shaped("route", self._call("route", logits, CHOSEN, "topk_softmax"), logits.shape)
+            gates = self._check_shape("route", self._call("route", logits, TOP_K, "topk_softmax"), logits.shape)
         if "moe_loop" in self._parts:
-            return self._shaped("moe_loop", self._call("moe_loop", tokens, gates, self._experts), tokens.shape)
+            return self._check_shape("moe_loop", self._call("moe_loop", tokens, gates, self._experts), tokens.shape)
         if "route" in self._parts:
             favourites = gates.argmax(-1).tolist()
             return torch.cat([self._experts[n](tokens[i : i + 1]) for i, n in enumerate(favourites)])
-        written, count = torch.empty_like(tokens), len(self._ffns)
+        output, count = torch.empty_like(tokens), len(self._ffns)
         for n, ffn in enumerate(self._ffns):
-            written[n::count] = ffn(tokens[n::count])
-        return written
+            output[n::count] = ffn(tokens[n::count])
+        return output
 
     def _all_ffns(self) -> list[Sublayer]:
         """The FFN in each way in which there is an answer for it; torch's own where there is none."""
-        made: dict[str, Callable[[], Sublayer]] = {
+        makers: dict[str, Callable[[], Sublayer]] = {
             "ffn_forward": lambda: self._forward,
-            "PositionwiseFeedForward": self._made_module,
-            "ffn_chunked": lambda: self._chunked,
+            "PositionwiseFeedForward": self._make_module,
+            "ffn_chunked": lambda: self._run_chunked,
             "decompose_output": lambda: self._neuron_by_neuron,
-            "glu_variant": lambda: self._gated,
+            "glu_variant": lambda: self._run_gated,
         }
-        ffns = [make() for exercise, make in made.items() if exercise in self._parts] or [self._module]
+        ffns = [make() for exercise, make in makers.items() if exercise in self._parts] or [self._module]
         return [_also_of_nothing(ffn) for ffn in ffns]
 
     def _activation(self, x: torch.Tensor) -> torch.Tensor:
@@ -168,31 +172,31 @@ class Assembly:
 
     def _forward(self, x: torch.Tensor) -> torch.Tensor:
         weights = (self._W1, self._b1, self._W2, self._b2)
-        return self._shaped("ffn_forward", self._call("ffn_forward", x, *weights, self._activation), x.shape)
+        return self._check_shape("ffn_forward", self._call("ffn_forward", x, *weights, self._activation), x.shape)
 
-    def _made_module(self) -> Sublayer:
+    def _make_module(self) -> Sublayer:
         name = "PositionwiseFeedForward"
         module = self._call(name, D_MODEL, D_FF, activation=self._activation)
         try:
             _fill(module.eval(), self._model)
         except Exception as error:
             raise self._failure(name, _raises(error)) from None
-        return lambda x: self._shaped(name, self._call(name, x, of=module), x.shape)
+        return lambda x: self._check_shape(name, self._call(name, x, of=module), x.shape)
 
-    def _chunked(self, x: torch.Tensor) -> torch.Tensor:
-        return self._shaped("ffn_chunked", self._call("ffn_chunked", x, self._module, CHUNK), x.shape)
+    def _run_chunked(self, x: torch.Tensor) -> torch.Tensor:
+        return self._check_shape("ffn_chunked", self._call("ffn_chunked", x, self._module, CHUNK), x.shape)
 
     def _neuron_by_neuron(self, x: torch.Tensor) -> torch.Tensor:
         """The sum of what the neurons write, and b2. One token at a time."""
 
         def one(token: torch.Tensor) -> torch.Tensor:
-            return self._shaped(
+            return self._check_shape(
                 "decompose_output", self._call("decompose_output", self._module, token), (D_FF, D_MODEL)
             )
 
         return torch.stack([one(token).sum(0) + self._b2 for token in x])
 
-    def _gated(self, x: torch.Tensor) -> torch.Tensor:
+    def _run_gated(self, x: torch.Tensor) -> torch.Tensor:
         """The FFN as ReGLU: every token gets a 1 at its end, for the biases and for the gates' other branch, which is 1 for every neuron.
 
         One more neuron, which is always 1, writes b2.
@@ -204,24 +208,24 @@ class Assembly:
         down[:-1, :-1], down[-1, :-1] = self._W2, self._b2
         with_one = torch.cat([x, torch.ones_like(x[..., :1])], -1)
         out = self._call("glu_variant", with_one, gate, up, down, "reglu")
-        return self._shaped("glu_variant", out, with_one.shape)[..., :-1]
+        return self._check_shape("glu_variant", out, with_one.shape)[..., :-1]
 
-    def _call(self, exercise: str, *arguments: Any, of: Any = None, **named: Any) -> Any:
+    def _call(self, exercise: str, *arguments: Any, of: Any = None, **keywords: Any) -> Any:
         """What an answer, or something `of` its making, returns."""
-        before = len(self.failed)
+        before = len(self.failures)
         try:
-            return (of or self._parts[exercise])(*arguments, **named)
+            return (of or self._parts[exercise])(*arguments, **keywords)
         except (Exception, Stop) as error:
-            inside = self.failed[before:]  # of a part that this one calls
+            inside = self.failures[before:]  # of a part that this one calls
             raise inside[0] if inside else self._failure(exercise, _raises(error)) from None
 
     def _first_of_pair(self, exercise: str, pair: Any, names: str, shape: Sequence[int]) -> torch.Tensor:
         """The first of two results, which has to be a tensor of a certain shape."""
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
             raise self._failure(exercise, f"should give a pair {names}, and {describe_result(pair)}")
-        return self._shaped(exercise, pair[0], shape)
+        return self._check_shape(exercise, pair[0], shape)
 
-    def _shaped(self, exercise: str, result: Any, shape: Sequence[int]) -> torch.Tensor:
+    def _check_shape(self, exercise: str, result: Any, shape: Sequence[int]) -> torch.Tensor:
         """A result that has to be a tensor of a certain shape."""
         if not isinstance(result, torch.Tensor):
             raise self._failure(exercise, f"should give a tensor, and {describe_result(result)}")
@@ -230,8 +234,8 @@ class Assembly:
         return result
 
     def _failure(self, exercise: str, what: str) -> PartFailed:
-        self.failed.append(PartFailed(exercise, what))
-        return self.failed[-1]
+        self.failures.append(PartFailed(exercise, what))
+        return self.failures[-1]
 
 
 def _fill(module: Any, model: toy_transformer.ToyTransformer) -> None:

@@ -18,15 +18,15 @@ def bar(steps: int, label: str) -> Iterator[int]:
     if steps < 1:
         raise ValueError(f"a progress bar needs at least one step, not {steps}")
     handle = display({"text/plain": _line(0, steps, label)}, raw=True, display_id=True)
-    shown = time.monotonic()
+    last_update = time.monotonic()
     for step in range(steps):
         yield step
         now = time.monotonic()
-        if handle is not None and (now - shown > 0.3 or step == steps - 1):
+        if handle is not None and (now - last_update > 0.3 or step == steps - 1):
             handle.update({"text/plain": _line(step + 1, steps, label)}, raw=True)
-            shown = now
+            last_update = now
 
 
-def _line(done: int, steps: int, label: str) -> str:
-    full = WIDE * done // steps
-    return f"{label:24} {'█' * full}{'░' * (WIDE - full)} {done} of {steps} steps"
+def _line(count: int, steps: int, label: str) -> str:
+    full = WIDE * count // steps
+    return f"{label:24} {'█' * full}{'░' * (WIDE - full)} {count} of {steps} steps"

@@ -50,9 +50,9 @@ def learn(
     """
     optimiser = torch.optim.Adam(model.parameters(), lr=lr)
     schedule = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 1.0 / steps, total_iters=steps)
-    took, losses = [], []
+    times, losses = [], []
     for _ in bar(steps, label) if label else range(steps):
-        started = time.process_time()
+        start = time.process_time()
         optimiser.zero_grad()
         loss = F.cross_entropy(model(inputs), targets)
         losses.append(loss.item())
@@ -62,12 +62,12 @@ def learn(
         loss.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
         schedule.step()
-        took.append(1000 * (time.process_time() - started))
+        times.append(1000 * (time.process_time() - start))
     with torch.no_grad():
         scores = model.eval()(inputs)
     return {
         "accuracy": (scores.argmax(-1) == targets).double().mean().item(),
         "loss": F.cross_entropy(scores, targets).item(),
-        "milliseconds": sorted(took)[len(took) // 2],
+        "milliseconds": sorted(times)[len(times) // 2],
         "losses": losses,
     }

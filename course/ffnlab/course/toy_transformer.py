@@ -36,8 +36,8 @@ class Average(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:  # [B, T, d_model] -> [B, T, d_model]
         pattern = torch.ones(x.shape[1], x.shape[1]).tril()
         pattern = pattern / pattern.sum(-1, keepdim=True)  # [T, T], the same for every sentence
-        mixed: torch.Tensor = 4 * self.output(pattern @ self.value(x))  # 4: a mean of many vectors is short
-        return mixed
+        out: torch.Tensor = 4 * self.output(pattern @ self.value(x))  # 4: a mean of many vectors is short
+        return out
 
 
 class Attention(nn.Module):
@@ -49,9 +49,9 @@ class Attention(nn.Module):
         self.heads = nn.MultiheadAttention(d_model, N_HEADS, bias=False, batch_first=True)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:  # [B, T, d_model] -> [B, T, d_model]
-        normed, later = self.norm(x), torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).triu(1)
-        mixed: torch.Tensor = 4 * self.heads(normed, normed, normed, attn_mask=later, need_weights=False)[0]  # as above
-        return mixed
+        x_norm, later = self.norm(x), torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).triu(1)
+        out: torch.Tensor = 4 * self.heads(x_norm, x_norm, x_norm, attn_mask=later, need_weights=False)[0]  # as above
+        return out
 
 
 class ToyTransformer(nn.Module):
@@ -74,8 +74,8 @@ class ToyTransformer(nn.Module):
     def gather(self, words: torch.Tensor) -> torch.Tensor:
         """The stream after attention: numbers of words [B, T] -> [B, T, d_model]."""
         x = self.words(words) + self.places.weight[: words.shape[1]]
-        gathered: torch.Tensor = x + self.attention(x)
-        return gathered
+        stream: torch.Tensor = x + self.attention(x)
+        return stream
 
     def hidden(self, x: torch.Tensor) -> torch.Tensor:
         """The FFN's activations for the stream after attention: [B, T, d_model] -> [B, T, d_ff]; d_ff is 0 where there is no FFN."""
@@ -135,8 +135,8 @@ def most_probable(probabilities: torch.Tensor, count: int = 5) -> list[tuple[str
 def value_scores(model: ToyTransformer, neuron: int) -> torch.Tensor:
     """What one neuron's value does to the score of each word when it fires with strength 1: [V]. For a model without norms."""
     assert model.linear2 is not None
-    pushed: torch.Tensor = model.scores(model.linear2.weight[:, neuron])
-    return pushed
+    scores: torch.Tensor = model.scores(model.linear2.weight[:, neuron])
+    return scores
 
 
 def key_scores(model: ToyTransformer, neuron: int) -> torch.Tensor:
@@ -145,9 +145,9 @@ def key_scores(model: ToyTransformer, neuron: int) -> torch.Tensor:
     For a model whose attention averages: what a word sends is then the same in every sentence.
     """
     assert model.linear1 is not None and isinstance(model.attention, Average)
-    sent = 4 * model.attention.output(model.attention.value(model.words.weight))  # [V, d_model]
-    heard: torch.Tensor = sent @ model.linear1.weight[neuron]
-    return heard
+    outputs = 4 * model.attention.output(model.attention.value(model.words.weight))  # [V, d_model]
+    scores: torch.Tensor = outputs @ model.linear1.weight[neuron]
+    return scores
 
 
 # Names
@@ -210,7 +210,7 @@ def names(model: ToyTransformer) -> list[Name]:
             for rule in RULES
         ]
     )  # [rules, scenes]
-    found = []
+    best_names = []
     for neuron in (largest > SILENT).nonzero()[:, 0].tolist():
         best: Name | None = None
         for moment in (world.WAY, world.FEELING):
@@ -221,8 +221,8 @@ def names(model: ToyTransformer) -> list[Name]:
                 if best is None or min(p, r) > min(best.precision, best.recall):
                     best = Name(neuron, moment, rule, p, r, largest[neuron].item())
         assert best is not None
-        found.append(best)
-    return sorted(found, key=lambda name: -min(name.precision, name.recall))
+        best_names.append(best)
+    return sorted(best_names, key=lambda name: -min(name.precision, name.recall))
 
 
 # Writing a rule by hand
@@ -274,10 +274,10 @@ def _questions(model: ToyTransformer) -> tuple[torch.Tensor, torch.Tensor, torch
     quiet = torch.linalg.inv(noise + 0.01 * noise.trace() / D_MODEL * torch.eye(D_MODEL))
 
     def asking(directions: torch.Tensor, answers: torch.Tensor) -> torch.Tensor:
-        found: torch.Tensor = (
+        queries: torch.Tensor = (
             quiet @ directions.T @ torch.linalg.pinv(directions @ quiet @ directions.T, rtol=1e-6) @ answers
         )
-        return found
+        return queries
 
     attributes = asking(effects, torch.eye(3)).T
     ways = x.mean(0)[torch.arange(x.shape[1]) != at] - middle  # from here to each other place

@@ -68,24 +68,24 @@ def of_two(function: Callable[[Tensor, int, int], Tensor]) -> Variants:
     return variants
 
 
-def _reshaped(right: Tensor, one: int, other: int) -> Tensor:
+def _reshape(right: Tensor, one: int, other: int) -> Tensor:
     """What `reshape` gives where two dimensions had to change places."""
     return right.transpose(one, other).reshape(right.shape)
 
 
-def _swapped_after_reshape(right: Tensor, one: int, other: int) -> Tensor:
+def _swap_after_reshape(right: Tensor, one: int, other: int) -> Tensor:
     """What `transpose` gives where `reshape` was right."""
-    turned = right.transpose(one, other)
-    return right.reshape(turned.shape).transpose(one, other)
+    transposition = right.transpose(one, other)
+    return right.reshape(transposition.shape).transpose(one, other)
 
 
-def _later_left_out(right: Tensor) -> Iterator[Tensor]:
+def _drop_later(right: Tensor) -> Iterator[Tensor]:
     """Nothing of what comes later; the rest as it is, or sharing what is left."""
     if right.ndim < 2 or right.shape[-1] != right.shape[-2] or right.shape[-1] < 3:
         return
-    for kept in (right.tril(), right.triu()):
-        yield kept
-        yield kept / kept.sum(-1, keepdim=True)
+    for triangle in (right.tril(), right.triu()):
+        yield triangle
+        yield triangle / triangle.sum(-1, keepdim=True)
 
 
 def _whole_numbers(right: Tensor) -> Iterator[Tensor]:
@@ -100,24 +100,24 @@ def _on_or_off(right: Tensor) -> Iterator[Tensor]:
     yield right.sign()
 
 
-def _shifted(right: Tensor) -> Iterator[Tensor]:
+def _shift(right: Tensor) -> Iterator[Tensor]:
     """One place further on or back, with what is left over at the other end or with a zero there."""
     for by, gap in ((1, 0), (-1, -1)):
         for dim in range(right.ndim):
             if right.shape[dim] > 2:
-                turned = right.roll(by, dim)
-                yield turned
-                filled = turned.clone()
-                filled.select(dim, gap).zero_()
-                yield filled
+                rotation = right.roll(by, dim)
+                yield rotation
+                shift = rotation.clone()
+                shift.select(dim, gap).zero_()
+                yield shift
 
 
-def _all_alike(right: Tensor, dim: int) -> Tensor:
+def _repeat_last(right: Tensor, dim: int) -> Tensor:
     """What is overwritten in every turn of a loop: only the last remains."""
     return right.narrow(dim, right.shape[dim] - 1, 1).expand(right.shape)
 
 
-def _combined(right: Tensor) -> Iterator[Tensor]:
+def _combine(right: Tensor) -> Iterator[Tensor]:
     """One dimension fewer: summed up or averaged."""
     for dim in range(right.ndim):
         if right.shape[dim] > 1:
@@ -148,7 +148,7 @@ def _unit_length(right: Tensor, dim: int) -> Tensor:
     return right / right.square().sum(dim, keepdim=True).sqrt()
 
 
-def _standardised(right: Tensor, dim: int) -> Tensor:
+def _standardise(right: Tensor, dim: int) -> Tensor:
     off = right - right.mean(dim, keepdim=True)
     return off / (off.square().mean(dim, keepdim=True) + 1e-5).sqrt()
 
@@ -191,14 +191,14 @@ COMMON_MISTAKES = (
         "the numbers are right, but in another order",
         "The numbers are right, but in the wrong places: you use `reshape` or `view` where dimensions have to be swapped. These keep the order in "
         "memory and only split it anew. `transpose` and `permute` swap dimensions.",
-        of_two(_reshaped),
+        of_two(_reshape),
     ),
     CommonMistake(
         "transpose for reshape",
         "the numbers are right, but in another order",
         "The numbers are right, but in the wrong places: you swap two dimensions where a `reshape` is needed. Check which of `transpose` and `reshape` "
         "each step needs, and in which order they come.",
-        of_two(_swapped_after_reshape),
+        of_two(_swap_after_reshape),
     ),
     CommonMistake(
         "reversed",
@@ -210,7 +210,7 @@ COMMON_MISTAKES = (
         "shifted by one",
         "everything is shifted by one place",
         "The numbers are right, but shifted by one place. Look for an index that starts at 1, a `roll`, or a range that starts too early or too late.",
-        _shifted,
+        _shift,
     ),
     CommonMistake(
         "first left out",
@@ -228,7 +228,7 @@ COMMON_MISTAKES = (
         "only the last one",
         "all are what only the last one should be",
         "All of them are what only the last one should be. Perhaps a loop overwrites them in every turn, or several names refer to the same tensor.",
-        along(_all_alike),
+        along(_repeat_last),
     ),
     CommonMistake(
         "one of many",
@@ -240,14 +240,14 @@ COMMON_MISTAKES = (
         "summed up",
         "what came back is the sum or the mean of what is right",
         "You compute what was asked for, but then you sum it or average it. Look at the last `sum` or `mean` and at its `dim`.",
-        _combined,
+        _combine,
         least=1,
     ),
     CommonMistake(
         "causal mask",
         "one half of the matrix is left out",
         "Everything on one side of the diagonal is left out, as it is with a causal mask. Here every position takes part. Look for a mask, `tril` or `triu`.",
-        _later_left_out,
+        _drop_later,
     ),
     _too_many("softmax", lambda right: right.softmax(-1)),
     CommonMistake(
@@ -340,7 +340,7 @@ COMMON_MISTAKES = (
         "normalised once more",
         "what is right is normalised once more",
         "You normalise what was right once more at the end. It is divided by its sum or its length, or brought to mean 0 and variance 1.",
-        lambda right: (made for how in (_shares, _unit_length, _standardised) for made in along(how)(right)),
+        lambda right: (variant for how in (_shares, _unit_length, _standardise) for variant in along(how)(right)),
     ),
     CommonMistake(
         "running sum",
@@ -351,16 +351,16 @@ COMMON_MISTAKES = (
 )  # fmt: skip
 
 
-def found(
-    seen: Tensor, right: Tensor, close: Callable[[Tensor, Tensor], bool], alone: bool = True
+def find_mistakes(
+    output: Tensor, right: Tensor, close: Callable[[Tensor, Tensor], bool], alone: bool = True
 ) -> Iterator[CommonMistake]:
-    """The general mistakes that turn `right` into `seen`; `close` compares a candidate with what was seen, of one shape and both in float64.
+    """The general mistakes that turn `right` into `output`; `close` compares a candidate with what was seen, of one shape and both in float64.
 
     alone: whether nothing else tells, so that a few numbers are too few.
     """
-    if not _comparable(seen, right):
+    if not _comparable(output, right):
         return
-    mine, theirs = seen.double(), right.double()
+    mine, theirs = output.double(), right.double()
     least = 1 if right.is_floating_point() else 3  # small whole numbers agree by chance
     for general in COMMON_MISTAKES:
         enough = max(least, general.least) if alone else 1
@@ -375,9 +375,11 @@ def _different(candidate: Tensor) -> int:
     return len(set(candidate.flatten().tolist()))
 
 
-def _comparable(seen: Tensor, right: Tensor) -> bool:
+def _comparable(output: Tensor, right: Tensor) -> bool:
     numbers = right.is_floating_point() or (right.dtype is not torch.bool and right.numel() > 2)
-    return numbers and seen.dtype is not torch.bool and 0 < right.numel() <= LARGEST and seen.numel() <= right.numel()
+    return (
+        numbers and output.dtype is not torch.bool and 0 < right.numel() <= LARGEST and output.numel() <= right.numel()
+    )
 
 
 def message_of(name: str) -> str:

@@ -18,7 +18,7 @@ import torch
 from ffnlab.diagnosis import common_mistakes, input_relations, tensor_differences
 from ffnlab.observation.exercise import Aspect, describe_result
 from ffnlab.observation.plain_data import Failure, Opaque, Plain, describe
-from ffnlab.phrases import LINE, RAISED, TYPE, counted, cut, in_quotes, joined, quoted, sentence, without_marks
+from ffnlab.phrases import LINE, RAISED, TYPE, count_values, cut, in_quotes, join_parts, quote, sentence, without_marks
 
 Observation = Mapping[str, Plain]  # of one case: what each aspect's probe saw
 Path = tuple[str | int, ...]  # into dicts, lists and tuples
@@ -31,7 +31,7 @@ class Spot:
     aspect: str
     case: int
     path: Path
-    seen: Plain
+    output: Plain
     right: Plain
     wrong: bool
 
@@ -41,25 +41,25 @@ class Spot:
         return self.path[0] if self.path and isinstance(self.path[0], str) else ""
 
 
-def spots(aspect: Aspect, seen: Sequence[Observation], right: Sequence[Observation]) -> list[Spot]:
+def spots(aspect: Aspect, observations: Sequence[Observation], right: Sequence[Observation]) -> list[Spot]:
     """Every place of one aspect, case by case."""
     return [
         Spot(aspect.name, case, path, mine, theirs, not same(mine, theirs, aspect.atol, aspect.rtol))
-        for case, (saw, wanted) in enumerate(zip(seen, right, strict=True))
-        for path, mine, theirs in places(saw[aspect.name], wanted[aspect.name])
+        for case, (observation, reference) in enumerate(zip(observations, right, strict=True))
+        for path, mine, theirs in places(observation[aspect.name], reference[aspect.name])
     ]
 
 
-def places(seen: Plain, right: Plain, path: Path = ()) -> Iterator[tuple[Path, Plain, Plain]]:
+def places(output: Plain, right: Plain, path: Path = ()) -> Iterator[tuple[Path, Plain, Plain]]:
     """The parts of both, as deep as they have the same form."""
-    if isinstance(right, dict) and isinstance(seen, dict) and right.keys() == seen.keys() and right:
+    if isinstance(right, dict) and isinstance(output, dict) and right.keys() == output.keys() and right:
         for key, theirs in right.items():
-            yield from places(seen[key], theirs, (*path, key))
-    elif isinstance(right, (list, tuple)) and type(seen) is type(right) and len(seen) == len(right) > 0:
-        for index, (mine, theirs) in enumerate(zip(seen, right, strict=True)):
+            yield from places(output[key], theirs, (*path, key))
+    elif isinstance(right, (list, tuple)) and type(output) is type(right) and len(output) == len(right) > 0:
+        for index, (mine, theirs) in enumerate(zip(output, right, strict=True)):
             yield from places(mine, theirs, (*path, index))
     else:
-        yield path, seen, right
+        yield path, output, right
 
 
 COARSE = {
@@ -69,32 +69,32 @@ COARSE = {
 }  # no aspect's tolerance is below that of its dtype
 
 
-def same(seen: Plain, right: Plain, atol: float, rtol: float, exactly: bool = False) -> bool:
+def same(output: Plain, right: Plain, atol: float, rtol: float, exactly: bool = False) -> bool:
     """Whether two places agree. `exactly`: exceptions count as the same only with the same numbers and types in their messages."""
     if isinstance(right, Failure):
         text = distinguishing_message if exactly else normalise_message
-        return isinstance(seen, Failure) and seen.type == right.type and text(seen.message) == text(right.message)
+        return isinstance(output, Failure) and output.type == right.type and text(output.message) == text(right.message)
     if isinstance(right, torch.Tensor):
-        return isinstance(seen, torch.Tensor) and seen.shape == right.shape and _close(seen, right, atol, rtol)
+        return isinstance(output, torch.Tensor) and output.shape == right.shape and _close(output, right, atol, rtol)
     if isinstance(right, (bool, int, float)):
-        return _same_number(seen, right, atol, rtol)
+        return _same_number(output, right, atol, rtol)
     if isinstance(
         right, (dict, list, tuple)
     ):  # `places` goes into those of one form; what is left has another, or is empty
-        return type(seen) is type(right) and len(seen) == len(right) == 0
-    return type(seen) is type(right) and seen == right
+        return type(output) is type(right) and len(output) == len(right) == 0
+    return type(output) is type(right) and output == right
 
 
-def _same_number(seen: Plain, right: bool | int | float, atol: float, rtol: float) -> bool:
-    if isinstance(seen, torch.Tensor) and seen.ndim == 0:
-        seen = seen.item()
-    if not isinstance(seen, (bool, int, float)) or isinstance(seen, bool) != isinstance(right, bool):
+def _same_number(output: Plain, right: bool | int | float, atol: float, rtol: float) -> bool:
+    if isinstance(output, torch.Tensor) and output.ndim == 0:
+        output = output.item()
+    if not isinstance(output, (bool, int, float)) or isinstance(output, bool) != isinstance(right, bool):
         return False
     if isinstance(right, (bool, int)):
-        return seen == right and not isinstance(seen, float)
-    if seen != seen or right != right:
-        return seen != seen and right != right
-    return seen == right or (_is_small(seen) and abs(seen - right) <= atol + rtol * abs(right))
+        return output == right and not isinstance(output, float)
+    if output != output or right != right:
+        return output != output and right != right
+    return output == right or (_is_small(output) and abs(output - right) <= atol + rtol * abs(right))
 
 
 def _is_small(number: float) -> bool:
@@ -102,17 +102,17 @@ def _is_small(number: float) -> bool:
     return isinstance(number, float) or number.bit_length() < 1000
 
 
-def _close(seen: torch.Tensor, right: torch.Tensor, atol: float, rtol: float) -> bool:
+def _close(output: torch.Tensor, right: torch.Tensor, atol: float, rtol: float) -> bool:
     """Whether two tensors of one shape agree, also in their dtype."""
-    if seen.dtype != right.dtype:
+    if output.dtype != right.dtype:
         return False
-    if torch.equal(seen, right):  # the usual case, and quicker to see; NaN go on
+    if torch.equal(output, right):  # the usual case, and quicker to see; NaN go on
         return True
     atol, rtol = _tolerance(right, atol, rtol)
-    mine, theirs = (float(tensor.flatten()[0]) if tensor.numel() else 0.0 for tensor in (seen, right))
+    mine, theirs = (float(tensor.flatten()[0]) if tensor.numel() else 0.0 for tensor in (output, right))
     if abs(mine - theirs) > atol + rtol * abs(theirs):  # the usual case where many mistakes are tried; NaN go on
         return False
-    return torch.allclose(seen.double(), right.double(), rtol=rtol, atol=atol, equal_nan=True)
+    return torch.allclose(output.double(), right.double(), rtol=rtol, atol=atol, equal_nan=True)
 
 
 def _tolerance(right: torch.Tensor, atol: float, rtol: float) -> tuple[float, float]:
@@ -148,24 +148,24 @@ def _without_functions(message: str) -> str:
 # In words.
 
 
-def difference(seen: Plain, right: Plain, atol: float, rtol: float) -> str:
+def difference(output: Plain, right: Plain, atol: float, rtol: float) -> str:
     """What differs first between two plain values, or an empty string."""
-    for path, mine, theirs in places(seen, right):
+    for path, mine, theirs in places(output, right):
         if not same(mine, theirs, atol, rtol):
             spot = Spot("", 0, path, mine, theirs, True)
             return without_marks(_sentence(path_in_words(path), spot, _Around([spot], [{}], atol, rtol)))
     return ""
 
 
-def describe_differences(aspect: Aspect, found: Sequence[Spot], inputs: Sequence[Mapping[str, Any]]) -> str:
+def describe_differences(aspect: Aspect, aspect_spots: Sequence[Spot], inputs: Sequence[Mapping[str, Any]]) -> str:
     """What is wrong first in one aspect, and where it is right nevertheless; an empty string where nothing is wrong.
 
-    inputs: of each case, to which what is wrong is related. What came from the answer as words stands between marks, see `phrases.quoted`.
+    inputs: of each case, to which what is wrong is related. What came from the answer as words stands between marks, see `phrases.quote`.
     """
-    first = next((spot for spot in found if spot.wrong), None)
+    first = next((spot for spot in aspect_spots if spot.wrong), None)
     if first is None:
         return ""
-    around = _Around(list(found), inputs, aspect.atol, aspect.rtol)
+    around = _Around(list(aspect_spots), inputs, aspect.atol, aspect.rtol)
     return _sentence(_contrast(first, around), first, around)
 
 
@@ -188,8 +188,8 @@ class _Around:
     def wrong(self, label: str) -> bool:
         return any(spot.wrong for spot in self.spots if spot.label == label)
 
-    def close(self, seen: torch.Tensor, right: torch.Tensor) -> bool:
-        return torch.allclose(seen, right, rtol=self.rtol, atol=self.atol)
+    def close(self, output: torch.Tensor, right: torch.Tensor) -> bool:
+        return torch.allclose(output, right, rtol=self.rtol, atol=self.atol)
 
     def near(self, right: torch.Tensor) -> _Around:
         """With the tolerance of a dtype."""
@@ -210,7 +210,7 @@ def is_slope(spot: Spot) -> bool:
     return any(str(part).startswith("gradient of ") for part in spot.path)
 
 
-SHOWN = 2  # labels in one sentence
+MOST = 2  # labels in one sentence
 
 
 def _contrast(first: Spot, around: _Around) -> str:
@@ -225,9 +225,9 @@ def _contrast(first: Spot, around: _Around) -> str:
         elif others and not right:
             place += ", and in the other case" if len(others) == 1 else f", and in {_all(len(others))} other cases"
         elif others:
-            place += f", also {_quoted(others)}" if len(others) <= SHOWN else f", and in {len(others)} other cases"
+            place += f", also {_quote_all(others)}" if len(others) <= MOST else f", and in {len(others)} other cases"
         if right and not wherever:
-            notes.append(f"right: {_quoted(right)}")
+            notes.append(f"right: {_quote_all(right)}")
     notes += filter(None, [_on_some_draws(first, around)])
     return f"{place} ({'; '.join(notes)})".lstrip() if notes else place
 
@@ -245,9 +245,9 @@ def _shared_part(wrong: Sequence[str], right: Sequence[str]) -> str:
     """A part between commas that all wrong labels have, at least two, and no right one, of which there are some."""
     if len(wrong) < 2 or not right:
         return ""
-    taken = {part for label in right for part in label.split(", ")}
+    parts = {part for label in right for part in label.split(", ")}
     return next(
-        (part for part in wrong[0].split(", ") if part not in taken and all(part in one.split(", ") for one in wrong)),
+        (part for part in wrong[0].split(", ") if part not in parts and all(part in one.split(", ") for one in wrong)),
         "",
     )
 
@@ -264,13 +264,13 @@ def _on_some_draws(first: Spot, around: _Around) -> str:
 
 def _common(right: Sequence[int], wrong: Sequence[int], inputs: Sequence[Mapping[str, Any]]) -> str:
     """What the inputs of the right draws have in common, and of no wrong one: a word, or two sizes that are equal."""
-    every = [dict(tensor_differences.named(given)) for given in inputs]
+    every = [dict(tensor_differences.named_inputs(case_inputs)) for case_inputs in inputs]
     for name, value in every[wrong[0]].items():
         if isinstance(value, (str, bool)):
-            values = [given.get(name) for given in every]
+            values = [case_inputs.get(name) for case_inputs in every]
             if not {values[case] for case in right} & {values[case] for case in wrong}:
                 return f"right where `{name}` is {' or '.join(sorted({str(values[case]) for case in right}))}"
-    sizes = [_sizes_of(given) for given in every]
+    sizes = [_sizes_of(case_inputs) for case_inputs in every]
     names = [name for name in sizes[0] if all(name in size for size in sizes)]
     for index, one in enumerate(names):
         for other in names[index + 1 :]:
@@ -280,11 +280,11 @@ def _common(right: Sequence[int], wrong: Sequence[int], inputs: Sequence[Mapping
     return ""
 
 
-def _sizes_of(given: Mapping[str, Any]) -> dict[str, int]:
+def _sizes_of(inputs: Mapping[str, Any]) -> dict[str, int]:
     """The dimensions of the inputs, by name."""
     return {
         f"dimension {dim} of `{name}`": size
-        for name, value in list(given.items())[: input_relations.MOST_NAMES]
+        for name, value in list(inputs.items())[: input_relations.MOST_NAMES]
         if isinstance(value, torch.Tensor)
         for dim, size in enumerate(value.shape)
     }
@@ -293,28 +293,28 @@ def _sizes_of(given: Mapping[str, Any]) -> dict[str, int]:
 def _sentence(place: str, spot: Spot, around: _Around) -> str:
     """What came back at a place, in one sentence."""
     at = f"{place}: " if place else ""
-    seen, right = spot.seen, spot.right
-    if isinstance(seen, Failure):
-        return at + _raised(seen)
+    output, right = spot.output, spot.right
+    if isinstance(output, Failure):
+        return at + _exception_sentence(output)
     if isinstance(right, Failure):
         return f"{at}an exception was expected here"
     if isinstance(right, torch.Tensor):
-        if not isinstance(seen, torch.Tensor):
-            return _instead_of_a_tensor(seen, spot, place)
-        return at + _tensors(seen, right, spot, around.near(right)) + _elsewhere(spot, around)
+        if not isinstance(output, torch.Tensor):
+            return _instead_of_a_tensor(output, spot, place)
+        return at + _tensors(output, right, spot, around.near(right)) + _elsewhere(spot, around)
     if isinstance(right, bool):
-        return _truth(seen, right, spot, place, around)
+        return _truth(output, right, spot, place, around)
     if isinstance(right, (int, float)):
-        return at + _number(seen, right, spot, around)
+        return at + _number(output, right, spot, around)
     if isinstance(right, dict):
-        return at + _dicts(seen, right)
+        return at + _dicts(output, right)
     if isinstance(right, (list, tuple)):
-        if type(seen) is not type(right):
-            return f"{at}{_described(seen)} came back instead of a {type(right).__name__}"
-        return f"{at}{counted(len(seen))} came back instead of {len(right)}"
+        if type(output) is not type(right):
+            return f"{at}{_describe_output(output)} came back instead of a {type(right).__name__}"
+        return f"{at}{count_values(len(output))} came back instead of {len(right)}"
     if right is None:
-        return f"{at}{_described(seen)} came back where nothing was expected"
-    what = f"“{quoted(cut(seen, 40))}”" if isinstance(seen, str) else _described(seen)
+        return f"{at}{_describe_output(output)} came back where nothing was expected"
+    what = f"“{quote(cut(output, 40))}”" if isinstance(output, str) else _describe_output(output)
     return f"{at}{what} is not right" + _elsewhere(spot, around)
 
 
@@ -323,88 +323,94 @@ def is_stub(value: Plain) -> bool:
     return isinstance(value, Failure) and value.type == "NotImplementedError" and not value.message
 
 
-def _raised(error: Failure) -> str:
+def _exception_sentence(error: Failure) -> str:
     if is_stub(error):
         return "This part still raises NotImplementedError."
     if error.type == "Unusable":
         kind, _, words = error.message.partition(": ")
-        return f"What came back can't be used ({quoted(kind, TYPE)}: {quoted(words)})."
+        return f"What came back can't be used ({quote(kind, TYPE)}: {quote(words)})."
     if error.type in ("NotAsAsked", "NotAnOption"):
-        return quoted(error.message)
-    return sentence(RAISED + raised(error))
+        return quote(error.message)
+    return sentence(RAISED + describe_exception(error))
 
 
-def raised(error: Failure) -> str:
+def describe_exception(error: Failure) -> str:
     """An exception with its message and its line, as far as there are any; all three are a student's words."""
-    text = quoted(error.type, TYPE) + (f": {quoted(error.message)}" if error.message else "")
-    return f"{text} ({quoted(error.line, LINE)})" if error.line else text
+    text = quote(error.type, TYPE) + (f": {quote(error.message)}" if error.message else "")
+    return f"{text} ({quote(error.line, LINE)})" if error.line else text
 
 
-def _described(seen: Plain) -> str:
-    return quoted(describe(seen)) if isinstance(seen, (str, Failure, Opaque)) else describe(seen)
+def _describe_output(output: Plain) -> str:
+    return quote(describe(output)) if isinstance(output, (str, Failure, Opaque)) else describe(output)
 
 
-def _instead_of_a_tensor(seen: Plain, spot: Spot, place: str) -> str:
+def _instead_of_a_tensor(output: Plain, spot: Spot, place: str) -> str:
     """In the same words as a probe's, which then need not be told twice."""
     at = f"{place}: " if place else ""
     own = path_in_words(spot.path)
-    label, found, leaf = own.partition("gradient of ")
-    if seen is None and found:
+    label, separator, leaf = own.partition("gradient of ")
+    if output is None and separator:
         others, none = place.removeprefix(own), f"no gradient reaches {leaf}"
         return f"{label.removesuffix(', ')}{others}: {none}" if label else none + others
-    in_words = isinstance(seen, Opaque) and " " in seen.type  # "a very large int"
-    is_plain = in_words or isinstance(seen, (bool, int, float, str))
-    came = f"{describe(seen)} came back" if is_plain else describe_result(seen)
-    return f"{at}{quoted(came) if isinstance(seen, (str, Opaque)) else came} instead of a tensor"
+    in_words = isinstance(output, Opaque) and " " in output.type  # "a very large int"
+    is_plain = in_words or isinstance(output, (bool, int, float, str))
+    phrase = f"{describe(output)} came back" if is_plain else describe_result(output)
+    return f"{at}{quote(phrase) if isinstance(output, (str, Opaque)) else phrase} instead of a tensor"
 
 
-LEFT = re.compile(r"(.*) (is|are) left as (?:it was|they were)")
+PROMISE = re.compile(r"(.*) (is|are) left as (?:it was|they were)")
 
 
-def _truth(seen: Plain, right: bool, spot: Spot, place: str, around: _Around) -> str:
+def _truth(output: Plain, right: bool, spot: Spot, place: str, around: _Around) -> str:
     at = f"{place}: " if place else ""
-    if isinstance(seen, torch.Tensor) and seen.ndim == 0:
-        seen = seen.item()
-    if not isinstance(seen, bool):
-        return f"{at}{_described(seen)} came back instead of True or False"
+    if isinstance(output, torch.Tensor) and output.ndim == 0:
+        output = output.item()
+    if not isinstance(output, bool):
+        return f"{at}{_describe_output(output)} came back instead of True or False"
     if not right or not place:
-        return f"{at}{seen} is not right"
+        return f"{at}{output} is not right"
     own = path_in_words(spot.path)
     *before, last = spot.path
-    left = LEFT.fullmatch(str(last))
-    if left:
-        changed = f"{left[1]} {'was' if left[2] == 'is' else 'were'} changed"
-        return f"{path_in_words(tuple(before))}: {changed}" if before else changed
-    broken = dict.fromkeys(
-        path_in_words(one.path) for one in around.spots if one.wrong and one.right is True and one.seen is False
+    match = PROMISE.fullmatch(str(last))
+    if match:
+        clause = f"{match[1]} {'was' if match[2] == 'is' else 'were'} changed"
+        return f"{path_in_words(tuple(before))}: {clause}" if before else clause
+    false_labels = dict.fromkeys(
+        path_in_words(one.path) for one in around.spots if one.wrong and one.right is True and one.output is False
     )
-    if len(broken) > 1:
-        return f"{_quoted(list(broken))} are not true"
+    if len(false_labels) > 1:
+        return f"{_quote_all(list(false_labels))} are not true"
     return f"{in_quotes(own)} is not true{place.removeprefix(own)}"
 
 
-def _number(seen: Plain, right: int | float, spot: Spot, around: _Around) -> str:
-    if isinstance(seen, torch.Tensor) and seen.ndim == 0:
-        seen = seen.item()
-    if isinstance(seen, bool) or not isinstance(seen, (int, float)):
-        return f"{_described(seen)} came back instead of a number"
-    if isinstance(right, int) and isinstance(seen, float):
-        return f"the float {seen:g} came back instead of an int" + ("; its value is right" if seen == right else "")
+def _number(output: Plain, right: int | float, spot: Spot, around: _Around) -> str:
+    if isinstance(output, torch.Tensor) and output.ndim == 0:
+        output = output.item()
+    if isinstance(output, bool) or not isinstance(output, (int, float)):
+        return f"{_describe_output(output)} came back instead of a number"
+    if isinstance(right, int) and isinstance(output, float):
+        return f"the float {output:g} came back instead of an int" + ("; its value is right" if output == right else "")
     samples = [
-        input_relations.Sample(_item(one.seen), one.right, around.inputs[one.case])  # type: ignore[arg-type]
+        input_relations.Sample(_item(one.output), one.right, around.inputs[one.case])  # type: ignore[arg-type]
         for one in around.of_path(spot.path)
         if one.wrong
     ]
-    shown = f"{seen:,}" if isinstance(seen, int) else f"{seen:.6g}"
+    number_text = f"{output:,}" if isinstance(output, int) else f"{output:.6g}"
     elsewhere = _elsewhere(spot, around)
     relation = "" if elsewhere else input_relations.of_numbers(samples)
-    if not elsewhere and not relation and isinstance(right, float) and isinstance(seen, float) and math.isfinite(seen):
-        relation = _digits(seen, right)
-    return f"{shown} {relation}" if relation else f"{shown} is not right{elsewhere}"
+    if (
+        not elsewhere
+        and not relation
+        and isinstance(right, float)
+        and isinstance(output, float)
+        and math.isfinite(output)
+    ):
+        relation = _digits(output, right)
+    return f"{number_text} {relation}" if relation else f"{number_text} is not right{elsewhere}"
 
 
-def _digits(seen: float, right: float) -> str:
-    digits = tensor_differences.right_digits(*(torch.tensor([one], dtype=torch.float64) for one in (seen, right)))
+def _digits(output: float, right: float) -> str:
+    digits = tensor_differences.right_digits(*(torch.tensor([one], dtype=torch.float64) for one in (output, right)))
     return f"is {digits} only" if digits else ""
 
 
@@ -416,43 +422,43 @@ def _clause(clue: str) -> str:
     return f"; {clue}" if clue else ""
 
 
-def _dicts(seen: Plain, right: dict[str, Any]) -> str:
-    if not isinstance(seen, dict):
-        return f"{_described(seen)} came back instead of a dict"
-    missing, extra = [k for k in right if k not in seen], [k for k in seen if k not in right]
+def _dicts(output: Plain, right: dict[str, Any]) -> str:
+    if not isinstance(output, dict):
+        return f"{_describe_output(output)} came back instead of a dict"
+    missing, extra = [k for k in right if k not in output], [k for k in output if k not in right]
     if missing:
-        return f"{_quoted(missing, 3)} {'is' if len(missing) == 1 else 'are'} missing"
-    return f"{_quoted(extra, 3, quoted)} should not be there"
+        return f"{_quote_all(missing, 3)} {'is' if len(missing) == 1 else 'are'} missing"
+    return f"{_quote_all(extra, 3, quote)} should not be there"
 
 
-def _quoted(names: Sequence[str], most: int = SHOWN, mark: Callable[[str], str] = str) -> str:
-    shown = [in_quotes(mark(cut(name, 60))) for name in names[:most]]
-    return f"{', '.join(shown)} and {len(names) - most} more" if len(names) > most else joined(shown)
+def _quote_all(names: Sequence[str], most: int = MOST, mark: Callable[[str], str] = str) -> str:
+    quotations = [in_quotes(mark(cut(name, 60))) for name in names[:most]]
+    return f"{', '.join(quotations)} and {len(names) - most} more" if len(names) > most else join_parts(quotations)
 
 
 # Tensors.
 
 
-def _tensors(seen: torch.Tensor, right: torch.Tensor, spot: Spot, around: _Around) -> str:
-    if seen.shape != right.shape:
-        return f"the shape is {list(seen.shape)} instead of {list(right.shape)}{_clause(_despite_shape(seen, right, spot, around))}"
-    if seen.dtype != right.dtype:
-        near = _close(seen.double(), right.double(), *_tolerance(seen, around.atol, around.rtol))
-        return f"the dtype is {_dtype(seen)} instead of {_dtype(right)}{'; the values are right' * (near and right.ndim > 0)}"
-    if seen.ndim == 0 and right.is_floating_point():
-        return _single(float(seen), float(right), spot, around)
-    mine, theirs = seen.double(), right.double()
+def _tensors(output: torch.Tensor, right: torch.Tensor, spot: Spot, around: _Around) -> str:
+    if output.shape != right.shape:
+        return f"the shape is {list(output.shape)} instead of {list(right.shape)}{_clause(_despite_shape(output, right, spot, around))}"
+    if output.dtype != right.dtype:
+        near = _close(output.double(), right.double(), *_tolerance(output, around.atol, around.rtol))
+        return f"the dtype is {_dtype(output)} instead of {_dtype(right)}{'; the values are right' * (near and right.ndim > 0)}"
+    if output.ndim == 0 and right.is_floating_point():
+        return _single(float(output), float(right), spot, around)
+    mine, theirs = output.double(), right.double()
     wrong = ~torch.isclose(mine, theirs, rtol=around.rtol, atol=around.atol, equal_nan=True)
     count = int(wrong.sum())
     share = _share(count, wrong.numel())
-    clue = _relation(seen, right, spot, around)
+    clue = _relation(output, right, spot, around)
     if clue:
         return f"{share}; {clue}"
     first = tuple(int(index) for index in wrong.nonzero()[0])
     place = f", {'the first ' * (count > 1)}at [{', '.join(map(str, first))}]" if wrong.numel() > 1 else ""
     off = float(mine[first] - theirs[first])
     by = f" by {off:+.3g}" if math.isfinite(off) and right.is_floating_point() else ""
-    return f"{share}{place}{by}{tensor_differences.which(wrong, seen, right, around.inputs[spot.case])}"
+    return f"{share}{place}{by}{tensor_differences.which(wrong, output, right, around.inputs[spot.case])}"
 
 
 def _share(count: int, of: int) -> str:
@@ -463,82 +469,88 @@ def _share(count: int, of: int) -> str:
     return f"{count} of {of} entries differ{'s' * (count == 1)}"
 
 
-def _single(seen: float, right: float, spot: Spot, around: _Around) -> str:
-    if not math.isfinite(seen):
-        return f"{seen} is not right"
+def _single(output: float, right: float, spot: Spot, around: _Around) -> str:
+    if not math.isfinite(output):
+        return f"{output} is not right"
     samples = [
-        input_relations.Sample(float(one.seen), float(one.right), around.inputs[one.case])
+        input_relations.Sample(float(one.output), float(one.right), around.inputs[one.case])
         for one in around.of_path(spot.path)
         if one.wrong
-        and isinstance(one.seen, torch.Tensor)
+        and isinstance(one.output, torch.Tensor)
         and isinstance(one.right, torch.Tensor)
-        and one.seen.ndim == 0
+        and one.output.ndim == 0
     ]
-    relation = input_relations.of_numbers(samples) or _digits(seen, right)
-    return f"the value {relation}" if relation else f"the value is off by {seen - right:+.3g}"
+    relation = input_relations.of_numbers(samples) or _digits(output, right)
+    return f"the value {relation}" if relation else f"the value is off by {output - right:+.3g}"
 
 
-def _despite_shape(seen: torch.Tensor, right: torch.Tensor, spot: Spot, around: _Around) -> str:
+def _despite_shape(output: torch.Tensor, right: torch.Tensor, spot: Spot, around: _Around) -> str:
     """What is right of the values although the shape is not, or what they are instead."""
-    if seen.dtype is torch.bool or not bool(right.any()) or not 0 < seen.numel() <= common_mistakes.LARGEST:
+    if output.dtype is torch.bool or not bool(right.any()) or not 0 < output.numel() <= common_mistakes.LARGEST:
         return ""
-    mine, theirs = seen.double(), right.double()
-    if seen.squeeze().shape == right.squeeze().shape and around.close(mine.squeeze(), theirs.squeeze()):
-        many = "one too many" if seen.ndim > right.ndim else "missing" if seen.ndim < right.ndim else "in another place"
+    mine, theirs = output.double(), right.double()
+    if output.squeeze().shape == right.squeeze().shape and around.close(mine.squeeze(), theirs.squeeze()):
+        many = (
+            "one too many"
+            if output.ndim > right.ndim
+            else "missing"
+            if output.ndim < right.ndim
+            else "in another place"
+        )
         return f"the values are right, an axis of size 1 is {many}"
-    for one in common_mistakes.found(seen, right, around.close):
+    for one in common_mistakes.find_mistakes(output, right, around.close):
         return one.clue
-    if seen.numel() == right.numel() and around.close(mine.flatten(), theirs.flatten()):
+    if output.numel() == right.numel() and around.close(mine.flatten(), theirs.flatten()):
         return "the values are right"
-    return _an_input(seen, spot, around)
+    return _an_input(output, spot, around)
 
 
-def _an_input(seen: torch.Tensor, spot: Spot, around: _Around) -> str:
+def _an_input(output: torch.Tensor, spot: Spot, around: _Around) -> str:
     """Which input came back as it was, if one did."""
-    for name, value in tensor_differences.reachable(around.inputs[spot.case], seen.shape):
-        if seen.numel() > 2 and around.close(seen.double(), value):
+    for name, value in tensor_differences.reachable(around.inputs[spot.case], output.shape):
+        if output.numel() > 2 and around.close(output.double(), value):
             return f"what came back is {name}, unchanged"
     return ""
 
 
-def _relation(seen: torch.Tensor, right: torch.Tensor, spot: Spot, around: _Around) -> str:
+def _relation(output: torch.Tensor, right: torch.Tensor, spot: Spot, around: _Around) -> str:
     """How all entries follow from the right ones, or from an input; or nothing."""
-    if seen.dtype is torch.bool:
-        return "True and False have changed places" if seen.numel() > 1 and torch.equal(seen, ~right) else ""
-    if not bool(torch.isfinite(seen.double()).all()) and bool(torch.isfinite(right.double()).all()):
-        nan = seen.isnan()
+    if output.dtype is torch.bool:
+        return "True and False have changed places" if output.numel() > 1 and torch.equal(output, ~right) else ""
+    if not bool(torch.isfinite(output.double()).all()) and bool(torch.isfinite(right.double()).all()):
+        nan = output.isnan()
         kind = "NaN" if bool(nan.all()) else "NaN or infinite" if bool(nan.any()) else "infinite"
-        return f"they are all {kind}" if seen.numel() > 1 and bool((~torch.isfinite(seen)).all()) else ""
-    clue = next((one.clue for one in common_mistakes.found(seen, right, around.close)), "")
+        return f"they are all {kind}" if output.numel() > 1 and bool((~torch.isfinite(output)).all()) else ""
+    clue = next((one.clue for one in common_mistakes.find_mistakes(output, right, around.close)), "")
     if clue or not right.is_floating_point():
         return clue
-    factor = _factor(seen, right, around)
+    factor = _factor(output, right, around)
     if factor is not None:
         return _in_words(factor, "everything is", spot, _factor, around)
-    factor = _sharpness(seen, right, around)
+    factor = _sharpness(output, right, around)
     if factor is not None:
         return _in_words(factor, "as if the scores before the softmax were", spot, _sharpness, around)
     return (
-        _an_input(seen, spot, around)
-        or _a_term(seen, right, spot, around)
-        or next(tensor_differences.how(seen, right, around.close, of_values=not is_slope(spot)), "")
+        _an_input(output, spot, around)
+        or _a_term(output, right, spot, around)
+        or next(tensor_differences.how(output, right, around.close, of_values=not is_slope(spot)), "")
     )
 
 
-def _a_term(seen: torch.Tensor, right: torch.Tensor, spot: Spot, around: _Around) -> str:
+def _a_term(output: torch.Tensor, right: torch.Tensor, spot: Spot, around: _Around) -> str:
     """Whether an input, or a multiple of it, is there too often or too seldom."""
-    found = tensor_differences.off_by(seen.double(), right.double(), around.inputs[spot.case], around.close)
-    if found is None:
+    term = tensor_differences.off_by(output.double(), right.double(), around.inputs[spot.case], around.close)
+    if term is None:
         return ""
-    name, times = found
+    name, times = term
     if abs(abs(times) - 1) < 1e-6:
         return f"{name} is {'added once too often' if times > 0 else 'missing once'}"
     return f"everything is off by {times:.4g} times {name}"
 
 
-def _factor(seen: torch.Tensor, right: torch.Tensor, around: _Around) -> float | None:
+def _factor(output: torch.Tensor, right: torch.Tensor, around: _Around) -> float | None:
     """By what everything is multiplied, if it is, all at the usual tolerance."""
-    mine, theirs = seen.double(), right.double()
+    mine, theirs = output.double(), right.double()
     if int((theirs != 0).sum()) < 2 or not bool(mine.any()):
         return None
     factor = float((mine * theirs).sum() / (theirs * theirs).sum())
@@ -547,8 +559,8 @@ def _factor(seen: torch.Tensor, right: torch.Tensor, around: _Around) -> float |
     return factor
 
 
-def _sharpness(seen: torch.Tensor, right: torch.Tensor, around: _Around) -> float | None:
-    return tensor_differences.sharpness(seen.double(), right.double(), around.close)
+def _sharpness(output: torch.Tensor, right: torch.Tensor, around: _Around) -> float | None:
+    return tensor_differences.sharpness(output.double(), right.double(), around.close)
 
 
 Measure = Callable[[torch.Tensor, torch.Tensor, _Around], float | None]
@@ -557,21 +569,21 @@ Measure = Callable[[torch.Tensor, torch.Tensor, _Around], float | None]
 def _in_words(factor: float, what: str, spot: Spot, measure: Measure, around: _Around) -> str:
     """A factor, and what it has to do with the inputs, where `measure` finds one in all draws."""
     if factor < 0:
-        said = f"{what} multiplied by {factor:.4g}"
+        text = f"{what} multiplied by {factor:.4g}"
     elif abs(factor - 1) < 5e-3:
-        said = f"{what} nearly right, but multiplied by a number close to 1"
+        text = f"{what} nearly right, but multiplied by a number close to 1"
     else:
-        said = f"{what} {1 / factor:.4g} times too small" if factor < 1 else f"{what} {factor:.4g} times too large"
+        text = f"{what} {1 / factor:.4g} times too small" if factor < 1 else f"{what} {factor:.4g} times too large"
     samples = []
     for one in around.of_path(spot.path):
-        if one.wrong and isinstance(one.seen, torch.Tensor) and isinstance(one.right, torch.Tensor):
-            alike = one.seen.shape == one.right.shape and one.seen.dtype == one.right.dtype
-            other = measure(one.seen, one.right, around) if alike else None
+        if one.wrong and isinstance(one.output, torch.Tensor) and isinstance(one.right, torch.Tensor):
+            is_comparable = one.output.shape == one.right.shape and one.output.dtype == one.right.dtype
+            other = measure(one.output, one.right, around) if is_comparable else None
             if other is None:
-                return said
+                return text
             samples.append(input_relations.Sample(other, 1.0, around.inputs[one.case]))
     clause = input_relations.of_factors(samples)
-    return f"{said}, and {clause}" if clause else said
+    return f"{text}, and {clause}" if clause else text
 
 
 def _dtype(tensor: torch.Tensor) -> str:
@@ -602,17 +614,17 @@ def tells(value: Plain) -> bool:
 
 def _elsewhere(spot: Spot, around: _Around) -> str:
     """Whether what came back is what is right for another label or another draw, or is the same as for another label."""
-    if not spot.label or not tells(spot.seen):
+    if not spot.label or not tells(spot.output):
         return ""
-    alike = [
+    candidates = [
         one for one in around.spots
         if one.case == spot.case and one.label != spot.label and one.path[1:] == spot.path[1:]
         and not same(one.right, spot.right, around.atol, around.rtol)
     ]  # fmt: skip
-    for one in alike:
-        if same(spot.seen, one.right, around.atol, around.rtol):
+    for one in candidates:
+        if same(spot.output, one.right, around.atol, around.rtol):
             return f"; that would be right for {in_quotes(cut(one.label, 60))}"
-    for one in alike:
-        if same(spot.seen, one.seen, around.atol, around.rtol):
+    for one in candidates:
+        if same(spot.output, one.output, around.atol, around.rtol):
             return f"; the same came back for {in_quotes(cut(one.label, 60))}"
     return ""

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from ffnlab.diagnosis.tensor_differences import named
+from ffnlab.diagnosis.tensor_differences import named_inputs
 
 Number = int | float
 MOST_NAMES = 12
@@ -25,33 +25,31 @@ CLOSE = 1e-9
 class Sample:
     """One draw: what came back, what is right, and the inputs."""
 
-    seen: Number
+    output: Number
     right: Number
-    given: Mapping[str, Any]
+    inputs: Mapping[str, Any]
 
 
 def of_numbers(samples: Sequence[Sample]) -> str:
     """How the seen numbers have to do with the right ones and the inputs, in words that a verb begins; or nothing."""
-    samples = [one for one in samples if _usable(one.seen) and _usable(one.right)]
+    samples = [one for one in samples if _usable(one.output) and _usable(one.right)]
     if not samples:
         return ""
     return _plain(samples) or next(_with_inputs(samples), "")
 
 
 def of_factors(samples: Sequence[Sample], roots: bool = True) -> str:
-    """What the factor `seen / right` (with 1 as `right`) has to do with a size among the inputs, or the root of one, in words; or nothing."""
+    """What the factor `output / right` (with 1 as `right`) has to do with a size among the inputs, or the root of one, in words; or nothing."""
 
-    def borne_out(values: Sequence[Number], turned: bool) -> bool:
+    def holds(values: Sequence[Number], is_inverse: bool) -> bool:
         return all(
-            math.isclose(1 / one.seen if turned else one.seen, value, rel_tol=1e-6)
+            math.isclose(1 / one.output if is_inverse else one.output, value, rel_tol=1e-6)
             for one, value in zip(samples, values, strict=True)
         )
 
-    if not samples or not all(_usable(one.seen) and one.seen for one in samples):
+    if not samples or not all(_usable(one.output) and one.output for one in samples):
         return ""
-    return next(
-        (words for words, values in _sizes(samples, roots) if borne_out(values, False) or borne_out(values, True)), ""
-    )
+    return next((words for words, values in _sizes(samples, roots) if holds(values, False) or holds(values, True)), "")
 
 
 def _usable(number: Any) -> bool:
@@ -106,7 +104,7 @@ def _plain(samples: Sequence[Sample]) -> str:
 
 def _agrees(one: Sample, function: Callable[[Number], Number]) -> bool:
     try:
-        return one.right != 0 and _equal(one.seen, function(one.right))
+        return one.right != 0 and _equal(one.output, function(one.right))
     except (ValueError, ZeroDivisionError, OverflowError):
         return False
 
@@ -117,19 +115,19 @@ def _with_inputs(samples: Sequence[Sample]) -> Iterator[str]:
         return
     terms = [(words, values) for words, values in _terms(samples) if len(set(values)) > 1]
     for words, values in terms:
-        if all(_equal(one.seen, value) for one, value in zip(samples, values, strict=True)):
+        if all(_equal(one.output, value) for one, value in zip(samples, values, strict=True)):
             yield f"is {words}"
     for words, values in terms:
         pairs = list(zip(samples, values, strict=True))
-        if all(_equal(one.seen - one.right, value) for one, value in pairs):
+        if all(_equal(one.output - one.right, value) for one, value in pairs):
             yield f"is too large by {words}"
-        if all(_equal(one.right - one.seen, value) for one, value in pairs):
+        if all(_equal(one.right - one.output, value) for one, value in pairs):
             yield f"is too small by {words}"
     for words, values in terms:
         pairs = list(zip(samples, values, strict=True))
-        if all(value not in (0, 1) and one.right and _equal(one.seen, one.right * value) for one, value in pairs):
+        if all(value not in (0, 1) and one.right and _equal(one.output, one.right * value) for one, value in pairs):
             yield f"is {words} times too large"
-        if all(value not in (0, 1) and one.seen and _equal(one.right, one.seen * value) for one, value in pairs):
+        if all(value not in (0, 1) and one.output and _equal(one.right, one.output * value) for one, value in pairs):
             yield f"is {words} times too small"
 
 
@@ -148,7 +146,7 @@ def _terms(samples: Sequence[Sample]) -> Iterator[tuple[str, list[Number]]]:
 
 def _numbers(samples: Sequence[Sample]) -> list[tuple[str, list[Number]]]:
     """The numbers among the inputs, by name, with their value in each draw."""
-    every = [{name: value for name, value in named(one.given) if _usable(value)} for one in samples]
+    every = [{name: value for name, value in named_inputs(one.inputs) if _usable(value)} for one in samples]
     names = [name for name in every[0] if all(name in values for values in every)][:MOST_NAMES]
     return [(f"`{name}`", [values[name] for values in every]) for name in names]
 
@@ -158,7 +156,7 @@ def _sizes(samples: Sequence[Sample], roots: bool) -> Iterator[tuple[str, list[N
     whole = [(words, values) for words, values in _numbers(samples) if all(type(v) is int and v > 2 for v in values)]
     for words, values in whole:
         yield f"{words} is {values[0]}", values
-    every = [dict(_shapes(one.given)) for one in samples]
+    every = [dict(_shapes(one.inputs)) for one in samples]
     for name, shape in every[0].items():
         if all(len(shapes.get(name, ())) == len(shape) for shapes in every):
             for dim in range(len(shape)):
@@ -172,7 +170,7 @@ def _sizes(samples: Sequence[Sample], roots: bool) -> Iterator[tuple[str, list[N
                         )
 
 
-def _shapes(given: Mapping[str, Any]) -> Iterator[tuple[str, tuple[int, ...]]]:
-    for name, value in list(named(given))[:MOST_NAMES]:
+def _shapes(inputs: Mapping[str, Any]) -> Iterator[tuple[str, tuple[int, ...]]]:
+    for name, value in list(named_inputs(inputs))[:MOST_NAMES]:
         if isinstance(value, torch.Tensor):
             yield name, tuple(value.shape)

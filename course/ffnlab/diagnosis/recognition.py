@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from ffnlab.diagnosis import common_mistakes, exception_messages, input_relations, tensor_differences
-from ffnlab.diagnosis.differences import COARSE, LEFT, Observation, Spot, is_slope, is_stub, same, tells
+from ffnlab.diagnosis.differences import COARSE, PROMISE, Observation, Spot, is_slope, is_stub, same, tells
 from ffnlab.diagnosis.mistake import COMMON_PREFIX, Cause, KnownMistake
 from ffnlab.observation.exercise import Aspect, Exercise, describe_result
 from ffnlab.observation.plain_data import Failure, Plain
@@ -27,22 +27,22 @@ Spots = Mapping[str, Sequence[Spot]]  # by aspect, every place of an answer besi
 def find_cause(
     exercise: Exercise,
     mistakes: Sequence[KnownMistake],
-    compared: Spots,
-    seen: Sequence[Observation],
+    spots: Spots,
+    observations: Sequence[Observation],
     inputs: Sequence[Mapping[str, Any]],
     unfinished: bool = False,
 ) -> Cause | None:
     """The mistake that explains what is wrong in an answer; None where nothing is known that surely does.
 
-    seen: what the answer did, case by case, of which `compared` holds the places. unfinished: whether a line of it is still `...`. What such code
+    observations: what the answer did, case by case, of which `spots` holds the places. unfinished: whether a line of it is still `...`. What such code
     does is no mistake, unless it computes what a known one does.
     """
-    wrong = [aspect for aspect in exercise.aspects if any(spot.wrong for spot in compared[aspect.name])]
-    known = _known(exercise, mistakes, compared, seen, wrong)
-    if known and known.sure:
-        return known
-    left = [spot.seen for aspect in wrong for spot in compared[aspect.name] if spot.wrong]
-    return _unfinished(left, unfinished) or known or _common(exercise, wrong, compared, inputs)
+    wrong = [aspect for aspect in exercise.aspects if any(spot.wrong for spot in spots[aspect.name])]
+    known_cause = _known_cause(exercise, mistakes, spots, observations, wrong)
+    if known_cause and known_cause.sure:
+        return known_cause
+    wrong_outputs = [spot.output for aspect in wrong for spot in spots[aspect.name] if spot.wrong]
+    return _unfinished_cause(wrong_outputs, unfinished) or known_cause or _common(exercise, wrong, spots, inputs)
 
 
 PART = " This explains only part of what is wrong."
@@ -67,17 +67,17 @@ def _both(first: str, one: str, other: str) -> str:
 
 def without_claims(message: str) -> str:
     """A mistake's message without what it says is right: where something else is wrong as well, that may be wrong."""
-    return CLAIM.sub(lambda found: (found[1] or "").capitalize(), message).strip()
+    return CLAIM.sub(lambda match: (match[1] or "").capitalize(), message).strip()
 
 
 # Code that is not finished.
 
 
-def _unfinished(wrong: Sequence[Plain], ellipsis: bool) -> Cause | None:
+def _unfinished_cause(wrong: Sequence[Plain], ellipsis: bool) -> Cause | None:
     """That an answer is not finished, where it says so itself: by `...`, or by the exception of an exercise as it is handed out."""
     if ellipsis or any(map(is_stub, wrong)):
-        left = "`...`" if ellipsis else "`raise NotImplementedError`"
-        return Cause(COMMON_PREFIX + "not finished", f"Your code is not finished: it still has the line {left}.")
+        placeholder = "`...`" if ellipsis else "`raise NotImplementedError`"
+        return Cause(COMMON_PREFIX + "not finished", f"Your code is not finished: it still has the line {placeholder}.")
     return None
 
 
@@ -89,55 +89,57 @@ class _Explanation:
     """How much of an answer a known mistake explains.
 
     points: of the aspects in which the answer does the same, and a part of those in which it does in most places. whole: in how many it does throughout.
-    complete: whether that is in all in which the mistake is wrong. spots: the wrong places in which both do the same. telling: whether what agrees
+    complete: whether that is in all in which the mistake is wrong. spots: the wrong places in which both do the same. significant: whether what agrees
     could not agree by chance.
     """
 
-    known: KnownMistake
+    mistake: KnownMistake
     points: float
     whole: int
     complete: bool
     spots: frozenset[Spot]
-    telling: bool
+    significant: bool
 
     @property
     def rank(self) -> tuple[float, int, bool]:
         return self.points, self.whole, self.complete
 
 
-def _known(
+def _known_cause(
     exercise: Exercise,
     mistakes: Sequence[KnownMistake],
-    compared: Spots,
-    seen: Sequence[Observation],
+    spots: Spots,
+    observations: Sequence[Observation],
     wrong: Sequence[Aspect],
 ) -> Cause | None:
-    explained = (_explanation(exercise, known, compared, seen, wrong) for known in mistakes)
-    found = sorted(filter(None, explained), key=lambda one: one.rank, reverse=True)
-    for best in found:
-        name, message = best.known.name, best.known.message
+    candidates = (_explanation(exercise, mistake, spots, observations, wrong) for mistake in mistakes)
+    explanations = sorted(filter(None, candidates), key=lambda one: one.rank, reverse=True)
+    for best in explanations:
+        name, message = best.mistake.name, best.mistake.message
         if is_question(exercise):
             return Cause(name, message, sure=True)
-        alike = [one.known.message for one in found if (one.rank, one.spots) == (best.rank, best.spots)]
-        others = [other for other in alike if other != message]
-        left = {spot for aspect in wrong for spot in compared[aspect.name] if spot.wrong} - best.spots
-        certain = best.telling or message == NOTHING_RETURNED.message or any(map(_is_reason, best.spots))
+        messages = [one.mistake.message for one in explanations if (one.rank, one.spots) == (best.rank, best.spots)]
+        others = [other for other in messages if other != message]
+        rest = {spot for aspect in wrong for spot in spots[aspect.name] if spot.wrong} - best.spots
+        certain = best.significant or message == NOTHING_RETURNED.message or any(map(_is_reason, best.spots))
         if others or not certain:
-            ways = [without_claims(way) if left else way for way in (message, *others[:1])]
-            told = _both("Two mistakes give this result.", *ways) if others else ways[0]
-            return Cause(name, _as_a_part(told) if left else told, best.telling, likely=True)
-        second = next((one.known.message for one in found if one.known.message != message and left <= one.spots), "")
-        if left and second and any(tells(spot.seen) for spot in left):
-            told = _both("There are two mistakes.", without_claims(message), without_claims(second))
-            return Cause(name, told, sure=True)
-        if best.complete or len(best.spots) >= len([spot for spot in left if spot.aspect in best.known.cases[0]]):
-            return Cause(name, _as_a_part(without_claims(message)) if left else message, best.telling)
+            ways = [without_claims(way) if rest else way for way in (message, *others[:1])]
+            text = _both("Two mistakes give this result.", *ways) if others else ways[0]
+            return Cause(name, _as_a_part(text) if rest else text, best.significant, likely=True)
+        second = next(
+            (one.mistake.message for one in explanations if one.mistake.message != message and rest <= one.spots), ""
+        )
+        if rest and second and any(tells(spot.output) for spot in rest):
+            text = _both("There are two mistakes.", without_claims(message), without_claims(second))
+            return Cause(name, text, sure=True)
+        if best.complete or len(best.spots) >= len([spot for spot in rest if spot.aspect in best.mistake.cases[0]]):
+            return Cause(name, _as_a_part(without_claims(message)) if rest else message, best.significant)
     return None
 
 
 def _is_reason(spot: Spot) -> bool:
     """Whether the check itself has said why, in a text that is empty where the answer is right."""
-    return isinstance(spot.right, str) and isinstance(spot.seen, str) and not spot.right
+    return isinstance(spot.right, str) and isinstance(spot.output, str) and not spot.right
 
 
 def is_question(exercise: Exercise) -> bool:
@@ -146,19 +148,23 @@ def is_question(exercise: Exercise) -> bool:
 
 
 def _explanation(
-    exercise: Exercise, known: KnownMistake, compared: Spots, seen: Sequence[Observation], wrong: Sequence[Aspect]
+    exercise: Exercise,
+    mistake: KnownMistake,
+    spots: Spots,
+    observations: Sequence[Observation],
+    wrong: Sequence[Aspect],
 ) -> _Explanation | None:
     """How much of what is wrong (in the aspects `wrong`) a mistake explains; None if it was not made, or nothing shows that it was.
 
     It explains an aspect if the answer does the same there, in every case. An answer may have made it and another one besides: then not every place need
     agree, but most of what the mistake costs by itself must be explained, by more than words; and nowhere may the answer be right where the mistake is wrong.
     """
-    its = [aspect for aspect in exercise.aspects if aspect.name in known.cases[0]]
+    its = [aspect for aspect in exercise.aspects if aspect.name in mistake.cases[0]]
     if not its or any(aspect not in wrong for aspect in its):
         return None
-    whole = [aspect for aspect in its if _does_the_same(aspect, known, seen)]
-    agree = {aspect: {spot for spot in compared[aspect.name] if spot.wrong} for aspect in whole}
-    agree |= {aspect: _agreeing(aspect, known, compared[aspect.name]) for aspect in its if aspect not in whole}
+    whole = [aspect for aspect in its if _does_the_same(aspect, mistake, observations)]
+    agree = {aspect: {spot for spot in spots[aspect.name] if spot.wrong} for aspect in whole}
+    agree |= {aspect: _matching_spots(aspect, mistake, spots[aspect.name]) for aspect in its if aspect not in whole}
     costs = math.fsum(aspect.points for aspect in its)
     if 2 * math.fsum(aspect.points for aspect in its if agree[aspect]) < costs:  # most mistakes end here, quickly
         return None
@@ -166,83 +172,84 @@ def _explanation(
     complete = len(whole) == len(its)
     for aspect in its:
         if aspect not in whole:
-            share = _share(aspect, known, compared[aspect.name], agree[aspect])
+            share = _share(aspect, mistake, spots[aspect.name], agree[aspect])
             if share is None:
                 return None
             points += share * aspect.points
     if 2 * points < costs:
         return None
-    agreeing = {spot for spots in agree.values() for spot in spots}
-    telling = any(tells(spot.seen) for spot in agreeing) or _many_counts(agreeing)
-    if not telling and not (complete and _enough_in_words(points, agreeing, wrong, compared)):
+    matches = {spot for places in agree.values() for spot in places}
+    significant = any(tells(spot.output) for spot in matches) or _many_counts(matches)
+    if not significant and not (complete and _enough_in_words(points, matches, wrong, spots)):
         return None
-    return _Explanation(known, points, len(whole), complete, frozenset(agreeing), telling)
+    return _Explanation(mistake, points, len(whole), complete, frozenset(matches), significant)
 
 
-def _many_counts(agreeing: Set[Spot]) -> bool:
+def _many_counts(matches: Set[Spot]) -> bool:
     """Whether so many small whole numbers agree that they could not by chance, though each of them could."""
-    counts = {(spot.case, spot.aspect, spot.path): spot.seen for spot in agreeing if type(spot.seen) is int}
+    counts = {(spot.case, spot.aspect, spot.path): spot.output for spot in matches if type(spot.output) is int}
     return len(counts) >= 6 and len(set(counts.values())) >= 3
 
 
-def _enough_in_words(points: float, agreeing: Set[Spot], wrong: Sequence[Aspect], compared: Spots) -> bool:
+def _enough_in_words(points: float, matches: Set[Spot], wrong: Sequence[Aspect], spots: Spots) -> bool:
     """Whether agreement in words alone makes a name: it explains half of the lost points, and every exception, type and shape that is wrong."""
     if 2 * points < math.fsum(aspect.points for aspect in wrong):
         return False
-    left = {spot for aspect in wrong for spot in compared[aspect.name] if spot.wrong} - agreeing
-    return not any(_another_form(spot) for spot in left)
+    rest = {spot for aspect in wrong for spot in spots[aspect.name] if spot.wrong} - matches
+    return not any(_another_form(spot) for spot in rest)
 
 
 def _another_form(spot: Spot) -> bool:
     """Whether something else came back than a value of the kind that was asked for."""
-    if isinstance(spot.seen, torch.Tensor) and isinstance(spot.right, torch.Tensor):
-        return spot.seen.shape != spot.right.shape
-    return type(spot.seen) is not type(spot.right)
+    if isinstance(spot.output, torch.Tensor) and isinstance(spot.right, torch.Tensor):
+        return spot.output.shape != spot.right.shape
+    return type(spot.output) is not type(spot.right)
 
 
-def _does_the_same(aspect: Aspect, known: KnownMistake, seen: Sequence[Observation]) -> bool:
+def _does_the_same(aspect: Aspect, mistake: KnownMistake, observations: Sequence[Observation]) -> bool:
     """Whether an answer did what a mistake does in one aspect, in every case."""
     return all(
-        _alike(mine[aspect.name], theirs[aspect.name], aspect) for mine, theirs in zip(seen, known.cases, strict=True)
+        _agrees(mine[aspect.name], theirs[aspect.name], aspect)
+        for mine, theirs in zip(observations, mistake.cases, strict=True)
     )
 
 
-def _alike(seen: Plain, theirs: Plain, aspect: Aspect) -> bool:
+def _agrees(output: Plain, theirs: Plain, aspect: Aspect) -> bool:
     if isinstance(theirs, (dict, list, tuple)):
-        if type(seen) is not type(theirs) or len(seen) != len(theirs):
+        if type(output) is not type(theirs) or len(output) != len(theirs):
             return False
         if isinstance(theirs, dict):
-            assert isinstance(seen, dict)
-            return all(key in seen and _alike(seen[key], value, aspect) for key, value in theirs.items())
-        return all(_alike(mine, value, aspect) for mine, value in zip(seen, theirs, strict=True))
-    return same(seen, theirs, aspect.atol, aspect.rtol, exactly=True)
+            assert isinstance(output, dict)
+            return all(key in output and _agrees(output[key], value, aspect) for key, value in theirs.items())
+        return all(_agrees(mine, value, aspect) for mine, value in zip(output, theirs, strict=True))
+    return same(output, theirs, aspect.atol, aspect.rtol, exactly=True)
 
 
-def _agreeing(aspect: Aspect, known: KnownMistake, places: Sequence[Spot]) -> set[Spot]:
+def _matching_spots(aspect: Aspect, mistake: KnownMistake, places: Sequence[Spot]) -> set[Spot]:
     """The wrong places in which an answer does what a mistake does."""
-    return {spot for spot in places if spot.wrong and _alike(spot.seen, _at(known, spot), aspect)}
+    return {spot for spot in places if spot.wrong and _agrees(spot.output, _at(mistake, spot), aspect)}
 
 
-def _share(aspect: Aspect, known: KnownMistake, places: Sequence[Spot], agreeing: Set[Spot]) -> float | None:
+def _share(aspect: Aspect, mistake: KnownMistake, places: Sequence[Spot], matches: Set[Spot]) -> float | None:
     """The share of the places in which a mistake is wrong where the answer does the same; None where the answer is right in one of them.
 
     A share below one half counts for nothing.
     """
-    count = len(agreeing)
+    count = len(matches)
     for spot in places:
-        if spot not in agreeing and not _alike(_at(known, spot), spot.right, aspect):
+        if spot not in matches and not _agrees(_at(mistake, spot), spot.right, aspect):
             if not spot.wrong:
                 return None
             count += 1
-    return len(agreeing) / count if agreeing and 2 * len(agreeing) >= count else 0.0
+    return len(matches) / count if matches and 2 * len(matches) >= count else 0.0
 
 
 NOTHING = Failure("Missing", "a mistake that ends before it gets here")
 
 
-def _at(known: KnownMistake, spot: Spot) -> Plain:
+def _at(mistake: KnownMistake, spot: Spot) -> Plain:
     """What a mistake does at a place; a failure where its own form ends before."""
-    value = known.cases[spot.case][spot.aspect]
+    value = mistake.cases[spot.case][spot.aspect]
     for part in spot.path:
         if isinstance(value, dict) and part in value:
             value = value[str(part)]
@@ -322,49 +329,49 @@ MULTIPLIED = Cause(
 
 
 def _common(
-    exercise: Exercise, wrong: Sequence[Aspect], compared: Spots, inputs: Sequence[Mapping[str, Any]]
+    exercise: Exercise, wrong: Sequence[Aspect], spots: Spots, inputs: Sequence[Mapping[str, Any]]
 ) -> Cause | None:
     """The mistake, of those that people make everywhere, that explains every value that is wrong; exceptions may have another cause."""
     if is_question(exercise):
         return None
-    places = [(aspect, spot) for aspect in wrong for spot in compared[aspect.name] if spot.wrong]
-    if all(_is_nothing(spot.seen) and not is_slope(spot) for _, spot in places):
+    places = [(aspect, spot) for aspect in wrong for spot in spots[aspect.name] if spot.wrong]
+    if all(_is_nothing(spot.output) and not is_slope(spot) for _, spot in places):
         return NOTHING_RETURNED
-    raised = [spot.seen for _, spot in places if isinstance(spot.seen, Failure)]
-    if len(raised) == len(places):
-        return _of_few_dimensions(wrong, compared) or _of_exceptions(raised)
-    found = _of_values(exercise, places, compared, inputs)
-    exception = _of_exceptions(raised) if raised and not found else None
-    return Cause(exception.name, _as_a_part(exception.message)) if exception else found
+    failures = [spot.output for _, spot in places if isinstance(spot.output, Failure)]
+    if len(failures) == len(places):
+        return _of_few_dimensions(wrong, spots) or _of_exceptions(failures)
+    cause = _of_values(exercise, places, spots, inputs)
+    exception = _of_exceptions(failures) if failures and not cause else None
+    return Cause(exception.name, _as_a_part(exception.message)) if exception else cause
 
 
 def _of_values(
     exercise: Exercise,
     places: Sequence[tuple[Aspect, Spot]],
-    compared: Spots,
+    spots: Spots,
     inputs: Sequence[Mapping[str, Any]],
 ) -> Cause | None:
     if any(map(_is_promise, (spot for _, spot in places))) and all(
-        _is_promise(spot) or _is_in_place(spot.seen) for _, spot in places
+        _is_promise(spot) or _is_in_place(spot.output) for _, spot in places
     ):
         return IN_PLACE
-    raises = any(isinstance(spot.seen, Failure) for _, spot in places)
+    raises = any(isinstance(spot.output, Failure) for _, spot in places)
     values = [(aspect, spot) for aspect, spot in places if not is_slope(spot) and not _is_promise(spot)]
     if not values:  # what is wrong are gradients
-        return GRADIENT if _values_are_right(exercise, compared) and not raises else None
+        return GRADIENT if _values_are_right(exercise, spots) and not raises else None
     numbers = [(aspect, spot) for aspect, spot in values if _is_numeric(spot)]
     others = len(values) - len(numbers)
     if others > len(numbers) or not any(tells(spot.right) for _, spot in numbers):
         return None
-    found = _of_numbers(numbers, compared, inputs)
-    return Cause(found.name, _as_a_part(found.message)) if found and (others or raises) else found
+    cause = _of_numbers(numbers, spots, inputs)
+    return Cause(cause.name, _as_a_part(cause.message)) if cause and (others or raises) else cause
 
 
-def _of_few_dimensions(wrong: Sequence[Aspect], compared: Spots) -> Cause | None:
+def _of_few_dimensions(wrong: Sequence[Aspect], spots: Spots) -> Cause | None:
     """Where all that is wrong are exceptions: whether these come with other numbers of dimensions than those with which all is right."""
-    labelled = [(spot, SHAPE.search(spot.label)) for aspect in wrong for spot in compared[aspect.name]]
-    fails = {found[1].count(",") + 1 for spot, found in labelled if found and spot.wrong}
-    works = {found[1].count(",") + 1 for spot, found in labelled if found and not spot.wrong}
+    label_matches = [(spot, SHAPE.search(spot.label)) for aspect in wrong for spot in spots[aspect.name]]
+    fails = {match[1].count(",") + 1 for spot, match in label_matches if match and spot.wrong}
+    works = {match[1].count(",") + 1 for spot, match in label_matches if match and not spot.wrong}
     if not works or fails & works or len(fails) < 2:
         return None
     few, others = (" or ".join(map(str, sorted(dims))) for dims in (works, fails))
@@ -380,27 +387,27 @@ SHAPE = re.compile(r"\bshape \[([^\]]*)\]")
 
 def _of_exceptions(failures: Sequence[Failure]) -> Cause | None:
     """What an exception means, where all are of one kind."""
-    found = {
+    meanings = {
         one and one.name: one
         for one in (exception_messages.meaning(failure.type, failure.message) for failure in failures)
     }
-    first = next(iter(found.values()))
-    return Cause(COMMON_PREFIX + first.name, first.message) if first and len(found) == 1 else None
+    first = next(iter(meanings.values()))
+    return Cause(COMMON_PREFIX + first.name, first.message) if first and len(meanings) == 1 else None
 
 
 def _of_numbers(
-    numbers: Sequence[tuple[Aspect, Spot]], compared: Spots, inputs: Sequence[Mapping[str, Any]]
+    numbers: Sequence[tuple[Aspect, Spot]], spots: Spots, inputs: Sequence[Mapping[str, Any]]
 ) -> Cause | None:
     if all(_other_dtype(aspect, spot) for aspect, spot in numbers):
         return DTYPE
-    if all(_of_another_label(aspect, spot, compared) for aspect, spot in numbers):
+    if all(_of_another_label(aspect, spot, spots) for aspect, spot in numbers):
         return NO_EFFECT
-    unchanged = _mostly(partial(_is_unchanged, inputs=inputs), UNCHANGED, numbers)
-    if unchanged:
-        return _picked(numbers[0], inputs) or unchanged
-    found = _transformed(numbers) or _by_a_factor(numbers, inputs) or _off_by_one(numbers) or _nearly(numbers)
-    found = found or _by_a_constant(numbers)
-    return found or _mostly(partial(_off_by_an_input, inputs=inputs), TERM, numbers)
+    input_cause = _mostly(partial(_is_unchanged, inputs=inputs), UNCHANGED, numbers)
+    if input_cause:
+        return _returned_part(numbers[0], inputs) or input_cause
+    cause = _common_transformation(numbers) or _by_a_factor(numbers, inputs) or _off_by_one(numbers) or _nearly(numbers)
+    cause = cause or _by_a_constant(numbers)
+    return cause or _mostly(partial(_off_by_an_input, inputs=inputs), TERM, numbers)
 
 
 def _mostly(
@@ -409,26 +416,28 @@ def _mostly(
     """The cause, if it holds of the first place and of half of all: a probe makes some of the inputs anew, and these can't be told."""
     if not holds(*numbers[0]) or 2 * sum(holds(aspect, spot) for aspect, spot in numbers) < len(numbers):
         return None
-    explained = all(holds(aspect, spot) for aspect, spot in numbers)
-    return cause if explained else Cause(cause.name, _as_a_part(cause.message))
+    is_complete = all(holds(aspect, spot) for aspect, spot in numbers)
+    return cause if is_complete else Cause(cause.name, _as_a_part(cause.message))
 
 
-def _is_nothing(seen: Plain) -> bool:
-    return seen is None or (isinstance(seen, Failure) and seen.message.startswith(describe_result(None)))
+def _is_nothing(output: Plain) -> bool:
+    return output is None or (isinstance(output, Failure) and output.message.startswith(describe_result(None)))
 
 
-def _is_in_place(seen: Plain) -> bool:
+def _is_in_place(output: Plain) -> bool:
     """Whether autograd has complained that something was written into."""
-    return isinstance(seen, Failure) and ("in-place operation" in seen.message or "inplace operation" in seen.message)
+    return isinstance(output, Failure) and (
+        "in-place operation" in output.message or "inplace operation" in output.message
+    )
 
 
 def _is_promise(spot: Spot) -> bool:
-    return spot.right is True and bool(spot.path) and LEFT.fullmatch(str(spot.path[-1])) is not None
+    return spot.right is True and bool(spot.path) and PROMISE.fullmatch(str(spot.path[-1])) is not None
 
 
-def _values_are_right(exercise: Exercise, compared: Spots) -> bool:
+def _values_are_right(exercise: Exercise, spots: Spots) -> bool:
     """Whether some values that are no gradients were looked at, and all of them are right."""
-    values = [spot for aspect in exercise.aspects for spot in compared[aspect.name] if not is_slope(spot)]
+    values = [spot for aspect in exercise.aspects for spot in spots[aspect.name] if not is_slope(spot)]
     return any(tells(spot.right) for spot in values) and not any(spot.wrong for spot in values if not _is_promise(spot))
 
 
@@ -436,14 +445,14 @@ def _is_numeric(spot: Spot) -> bool:
     """Whether both are tensors of numbers, or both are numbers of one kind."""
     if isinstance(spot.right, torch.Tensor):
         return (
-            isinstance(spot.seen, torch.Tensor)
+            isinstance(spot.output, torch.Tensor)
             and spot.right.dtype is not torch.bool
             and 0 < spot.right.numel() <= common_mistakes.LARGEST
-            and 0 < spot.seen.numel() <= common_mistakes.LARGEST
+            and 0 < spot.output.numel() <= common_mistakes.LARGEST
         )
     if isinstance(spot.right, int) and not isinstance(spot.right, bool):
-        return type(spot.seen) is int and abs(spot.seen) < EXACT and abs(spot.right) < EXACT
-    return isinstance(spot.right, float) and _float(spot.seen) is not None
+        return type(spot.output) is int and abs(spot.output) < EXACT and abs(spot.right) < EXACT
+    return isinstance(spot.right, float) and _float(spot.output) is not None
 
 
 EXACT = 2**53  # whole numbers below it are themselves as floats
@@ -458,67 +467,67 @@ def _float(value: Plain) -> float | None:
 def _tensors(spot: Spot) -> tuple[torch.Tensor, torch.Tensor]:
     """Both as tensors in float64."""
     if isinstance(spot.right, torch.Tensor):
-        assert isinstance(spot.seen, torch.Tensor)
-        return spot.seen.double(), spot.right.double()
-    return torch.tensor([_float(spot.seen)], dtype=torch.float64), torch.tensor([spot.right], dtype=torch.float64)
+        assert isinstance(spot.output, torch.Tensor)
+        return spot.output.double(), spot.right.double()
+    return torch.tensor([_float(spot.output)], dtype=torch.float64), torch.tensor([spot.right], dtype=torch.float64)
 
 
 def _other_dtype(aspect: Aspect, spot: Spot) -> bool:
-    if not isinstance(spot.seen, torch.Tensor) or not isinstance(spot.right, torch.Tensor):
+    if not isinstance(spot.output, torch.Tensor) or not isinstance(spot.right, torch.Tensor):
         return False
-    if spot.seen.dtype == spot.right.dtype or spot.seen.shape != spot.right.shape:
+    if spot.output.dtype == spot.right.dtype or spot.output.shape != spot.right.shape:
         return False
-    coarser = spot.seen.dtype if spot.seen.is_floating_point() else spot.right.dtype
+    coarser = spot.output.dtype if spot.output.is_floating_point() else spot.right.dtype
     return within(aspect, coarser)(*_tensors(spot))
 
 
-def _unchanged(aspect: Aspect, spot: Spot, inputs: Sequence[Mapping[str, Any]]) -> list[str]:
+def _returned_inputs(aspect: Aspect, spot: Spot, inputs: Sequence[Mapping[str, Any]]) -> list[str]:
     """The inputs, by name, that came back as they were."""
-    seen, _ = _tensors(spot)
-    if seen.numel() <= 2:
+    output, _ = _tensors(spot)
+    if output.numel() <= 2:
         return []
     return [
         name
-        for name, value in tensor_differences.reachable(inputs[spot.case], seen.shape)
-        if within(aspect)(seen, value)
+        for name, value in tensor_differences.reachable(inputs[spot.case], output.shape)
+        if within(aspect)(output, value)
     ]
 
 
 def _is_unchanged(aspect: Aspect, spot: Spot, inputs: Sequence[Mapping[str, Any]]) -> bool:
-    return bool(_unchanged(aspect, spot, inputs))
+    return bool(_returned_inputs(aspect, spot, inputs))
 
 
-def _picked(number: tuple[Aspect, Spot], inputs: Sequence[Mapping[str, Any]]) -> Cause | None:
+def _returned_part(number: tuple[Aspect, Spot], inputs: Sequence[Mapping[str, Any]]) -> Cause | None:
     """That a part of what was handed in came back, as a weight of a module, where another was asked for."""
     _, spot = number
-    name = _unchanged(*number, inputs)[0]
+    name = _returned_inputs(*number, inputs)[0]
     if name.strip("`") in inputs[spot.case]:
         return None
     return Cause(UNCHANGED.name, f"You return {name} as it was handed in. Is that what was asked for?")
 
 
 def _off_by_an_input(aspect: Aspect, spot: Spot, inputs: Sequence[Mapping[str, Any]]) -> bool:
-    seen, right = _tensors(spot)
+    output, right = _tensors(spot)
     return (
-        seen.shape == right.shape
-        and seen.numel() > 2
-        and tensor_differences.off_by(seen, right, inputs[spot.case], _near(aspect, spot)) is not None
+        output.shape == right.shape
+        and output.numel() > 2
+        and tensor_differences.off_by(output, right, inputs[spot.case], _near(aspect, spot)) is not None
     )
 
 
-def _of_another_label(aspect: Aspect, spot: Spot, compared: Spots) -> bool:
+def _of_another_label(aspect: Aspect, spot: Spot, spots: Spots) -> bool:
     """Whether a place has what is right for another label of the same aspect, at which the answer is right."""
-    return tells(spot.seen) and any(
+    return tells(spot.output) and any(
         other.case == spot.case
         and other.label != spot.label
         and other.path[1:] == spot.path[1:]
         and not other.wrong
-        and same(spot.seen, other.right, aspect.atol, aspect.rtol)
-        for other in compared[aspect.name]
+        and same(spot.output, other.right, aspect.atol, aspect.rtol)
+        for other in spots[aspect.name]
     )
 
 
-def _transformed(numbers: Sequence[tuple[Aspect, Spot]]) -> Cause | None:
+def _common_transformation(numbers: Sequence[tuple[Aspect, Spot]]) -> Cause | None:
     """One general mistake that turns what is right into what came back, in every place."""
     names: list[str] | None = None
     sure: set[str] = set()  # those of which one place alone tells
@@ -528,31 +537,35 @@ def _transformed(numbers: Sequence[tuple[Aspect, Spot]]) -> Cause | None:
     for aspect, spot in numbers:
         if not isinstance(spot.right, torch.Tensor) or not spot.right.ndim:
             continue
-        compared, near = _tensors(spot), _near(aspect, spot)
-        told = [one.name for one in common_mistakes.found(*compared, near, alone=False)]
-        names = [name for name in told if names is None or name in names]
+        pair, near = _tensors(spot), _near(aspect, spot)
+        candidates = [one.name for one in common_mistakes.find_mistakes(*pair, near, alone=False)]
+        names = [name for name in candidates if names is None or name in names]
         if not names:
             return None
-        sure |= {one.name for one in common_mistakes.found(*compared, near) if one.name in names}
-    for (aspect, dtype), spots in _alike_in_kind(single).items():  # one number tells nothing, several do
+        sure |= {one.name for one in common_mistakes.find_mistakes(*pair, near) if one.name in names}
+    for (aspect, dtype), spots in _group_by_kind(single).items():  # one number tells nothing, several do
         parts = zip(*map(_tensors, spots), strict=True)
-        seen, right = (torch.cat([number.reshape(1) for number in part]) for part in parts)
-        told = [
-            one.name for one in common_mistakes.found(seen, right, within(aspect, dtype), alone=False) if one.entrywise
+        output, right = (torch.cat([number.reshape(1) for number in part]) for part in parts)
+        candidates = [
+            one.name
+            for one in common_mistakes.find_mistakes(output, right, within(aspect, dtype), alone=False)
+            if one.entrywise
         ]
-        names = [name for name in told if names is None or name in names]
-        sure |= {one.name for one in common_mistakes.found(seen, right, within(aspect, dtype)) if one.name in names}
+        names = [name for name in candidates if names is None or name in names]
+        sure |= {
+            one.name for one in common_mistakes.find_mistakes(output, right, within(aspect, dtype)) if one.name in names
+        }
     name = next((name for name in names or () if name in sure), None)
     return Cause(COMMON_PREFIX + name, common_mistakes.message_of(name)) if name else None
 
 
-def _alike_in_kind(single: Sequence[tuple[Aspect, Spot]]) -> dict[tuple[Aspect, torch.dtype], list[Spot]]:
+def _group_by_kind(single: Sequence[tuple[Aspect, Spot]]) -> dict[tuple[Aspect, torch.dtype], list[Spot]]:
     """Places with one number each, by aspect and dtype: what is as near there is near for all."""
-    found: dict[tuple[Aspect, torch.dtype], list[Spot]] = {}
+    groups: dict[tuple[Aspect, torch.dtype], list[Spot]] = {}
     for aspect, spot in single:
         dtype = spot.right.dtype if isinstance(spot.right, torch.Tensor) else torch.float64
-        found.setdefault((aspect, dtype), []).append(spot)
-    return found
+        groups.setdefault((aspect, dtype), []).append(spot)
+    return groups
 
 
 def within(aspect: Aspect, dtype: torch.dtype = torch.float64) -> Callable[[torch.Tensor, torch.Tensor], bool]:
@@ -570,14 +583,14 @@ def _by_a_factor(numbers: Sequence[tuple[Aspect, Spot]], inputs: Sequence[Mappin
     """Every number is too large or too small by one of the sizes, which differs between the draws, or by the same factor in all."""
     samples = []
     for aspect, spot in numbers:
-        seen, right = _tensors(spot)
-        if seen.shape != right.shape or not bool(right.any()) or not bool(seen.any()):
+        output, right = _tensors(spot)
+        if output.shape != right.shape or not bool(right.any()) or not bool(output.any()):
             return None
-        factor = float((seen * right).sum() / right.square().sum())
-        if not math.isfinite(factor) or not factor > 0 or not _near(aspect, spot)(seen / factor, right):
+        factor = float((output * right).sum() / right.square().sum())
+        if not math.isfinite(factor) or not factor > 0 or not _near(aspect, spot)(output / factor, right):
             return None
         samples.append(input_relations.Sample(factor, 1.0, inputs[spot.case]))
-    factors = [one.seen for one in samples]
+    factors = [one.output for one in samples]
     if max(factors) > (1 + 1e-5) * min(factors):
         if not input_relations.of_factors(samples, roots=False):
             return None
@@ -591,13 +604,13 @@ def _by_a_constant(numbers: Sequence[tuple[Aspect, Spot]]) -> Cause | None:
     off: float | None = None
     count = 0
     for aspect, spot in numbers:
-        seen, right = _tensors(spot)
-        if seen.shape != right.shape or not _is_float(spot):
+        output, right = _tensors(spot)
+        if output.shape != right.shape or not _is_float(spot):
             return None
-        off = float((seen - right).flatten()[0]) if off is None else off
-        if not math.isfinite(off) or not _near(aspect, spot)(seen - off, right):
+        off = float((output - right).flatten()[0]) if off is None else off
+        if not math.isfinite(off) or not _near(aspect, spot)(output - off, right):
             return None
-        count += seen.numel()
+        count += output.numel()
     return CONSTANT if off and count > 2 else None
 
 
@@ -606,7 +619,7 @@ def _nearly(numbers: Sequence[tuple[Aspect, Spot]]) -> Cause | None:
     if not all(_is_float(spot) for _, spot in numbers):
         return None
     pairs = [_tensors(spot) for _, spot in numbers]
-    if any(seen.shape != right.shape for seen, right in pairs):
+    if any(output.shape != right.shape for output, right in pairs):
         return None
     if all(tensor_differences.error_beside_the_largest(*pair) <= tensor_differences.FLOAT32 for pair in pairs):
         return FLOAT32
@@ -616,18 +629,18 @@ def _nearly(numbers: Sequence[tuple[Aspect, Spot]]) -> Cause | None:
 def _off_by_one(numbers: Sequence[tuple[Aspect, Spot]]) -> Cause | None:
     """Every whole number is one too many, or every one is one too few."""
     whole = [
-        (spot.seen, spot.right) for _, spot in numbers if isinstance(spot.seen, int) and isinstance(spot.right, int)
+        (spot.output, spot.right) for _, spot in numbers if isinstance(spot.output, int) and isinstance(spot.right, int)
     ]
     if len(whole) < len(numbers) or len({right for _, right in whole}) < 2:
         return None
-    return OFF_BY_ONE if {seen - right for seen, right in whole} in ({1}, {-1}) else None
+    return OFF_BY_ONE if {output - right for output, right in whole} in ({1}, {-1}) else None
 
 
 def _is_float(spot: Spot) -> bool:
     """Whether both are floating-point numbers."""
     return isinstance(spot.right, float) or (
         isinstance(spot.right, torch.Tensor)
-        and isinstance(spot.seen, torch.Tensor)
-        and spot.seen.is_floating_point()
+        and isinstance(spot.output, torch.Tensor)
+        and spot.output.is_floating_point()
         and spot.right.is_floating_point()
     )

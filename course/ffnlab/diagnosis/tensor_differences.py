@@ -1,6 +1,6 @@
 """Which entries of a tensor differ, and how they are off: in words that hold of the entries alone, never with a value that was expected.
 
-Called by `differences` when somebody will read it. `seen` comes from a submission: it has the shape of what is right when it gets here.
+Called by `differences` when somebody will read it. `output` comes from a submission: it has the shape of what is right when it gets here.
 """
 
 from __future__ import annotations
@@ -19,35 +19,35 @@ RIGHT = "the right value"
 MANY = 5  # so many entries that agree with a rule are no accident, where as many others do not
 
 
-def which(wrong: Tensor, seen: Tensor, right: Tensor, given: Mapping[str, Any]) -> str:
+def which(wrong: Tensor, output: Tensor, right: Tensor, inputs: Mapping[str, Any]) -> str:
     """What the differing entries (`wrong`, truth values, at least one) have in common, as a clause after "24 of 60 entries differ"; or nothing.
 
-    given: the inputs, among which those of the same shape may tell.
+    inputs: the inputs, among which those of the same shape may tell.
     """
     if wrong.numel() > LARGEST or bool(wrong.all()):
         return ""
-    told = _where(wrong, None if right.dtype is torch.bool else right.double(), given)
-    there = seen[wrong]
-    return told + _what_is_there(there, right[wrong], told)
+    clause = _where(wrong, None if right.dtype is torch.bool else right.double(), inputs)
+    there = output[wrong]
+    return clause + _what_is_there(there, right[wrong], clause)
 
 
-def _where(wrong: Tensor, right: Tensor | None, given: Mapping[str, Any]) -> str:
-    compared = list(reachable(given, wrong.shape))
+def _where(wrong: Tensor, right: Tensor | None, inputs: Mapping[str, Any]) -> str:
+    candidates = list(reachable(inputs, wrong.shape))
     if right is not None:
-        compared.insert(0, (RIGHT, right))
-    for name, value in compared:
+        candidates.insert(0, (RIGHT, right))
+    for name, value in candidates:
         for words, rule in _signs(value):
             if _exactly(wrong, rule):
                 return f"; they are those where {name} is {words}"
     place = _place(wrong)
     if place:
         return place
-    for name, value in compared:
+    for name, value in candidates:
         for words, size in (("largest", value), ("smallest", -value), ("largest in size", value.abs())):
             if _sticks_out(wrong, size):
-                whose = "right values" if name == RIGHT else f"numbers in {name}"
-                return f"; they are those with the {words} {whose}"
-    for name, value in compared:
+                numbers = "right values" if name == RIGHT else f"numbers in {name}"
+                return f"; they are those with the {words} {numbers}"
+    for name, value in candidates:
         for words, rule in _signs(value):
             if _only(wrong, rule):
                 return f"; {name} is {words} in all of them"
@@ -116,10 +116,10 @@ def _place(wrong: Tensor) -> str:
     return ""
 
 
-def _what_is_there(mine: Tensor, right: Tensor, told: str) -> str:
+def _what_is_there(mine: Tensor, right: Tensor, clause: str) -> str:
     """What came back at the entries that differ, where that is the same for all."""
-    start = ", and" if told else ";"
-    where = "in all the others" if told.endswith(" is right") else "there"
+    start = ", and" if clause else ";"
+    where = "in all the others" if clause.endswith(" is right") else "there"
     if mine.is_floating_point() and bool(mine.isnan().all()):
         return f"{start} you give NaN {where}"
     if mine.is_floating_point() and bool(mine.isinf().all()):
@@ -135,9 +135,9 @@ def _what_is_there(mine: Tensor, right: Tensor, told: str) -> str:
     return ""
 
 
-def reachable(given: Mapping[str, Any], shape: torch.Size) -> Iterator[tuple[str, Tensor]]:
+def reachable(inputs: Mapping[str, Any], shape: torch.Size) -> Iterator[tuple[str, Tensor]]:
     """The inputs that have this shape, or of which a part has it that a probe may have handed over: by name, in float64."""
-    for name, value in named(given):
+    for name, value in named_inputs(inputs):
         if not isinstance(value, torch.Tensor) or value.dtype is torch.bool:
             continue
         parts = [value]
@@ -151,13 +151,13 @@ def reachable(given: Mapping[str, Any], shape: torch.Size) -> Iterator[tuple[str
                 yield f"`{name}`", part[tuple(slice(size) for size in shape)].double()
 
 
-def named(given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def named_inputs(inputs: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """The inputs by name, and what lies in dicts among them; not those that are the judge's alone."""
-    for name, value in given.items():
+    for name, value in inputs.items():
         if name.startswith("_"):
             continue
         if isinstance(value, dict):
-            yield from named({str(key): inner for key, inner in value.items()})
+            yield from named_inputs({str(key): inner for key, inner in value.items()})
         else:
             yield name, value
 
@@ -165,12 +165,12 @@ def named(given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 # How whole tensors are off.
 
 
-def how(seen: Tensor, right: Tensor, close: Any, of_values: bool = True) -> Iterator[str]:
-    """How `seen` follows from `right` (of one shape, both floating point, with finite values), in words; the plainest first.
+def how(output: Tensor, right: Tensor, close: Any, of_values: bool = True) -> Iterator[str]:
+    """How `output` follows from `right` (of one shape, both floating point, with finite values), in words; the plainest first.
 
     of_values: whether what rows and columns add up to means something, as it does not for gradients.
     """
-    mine, theirs = seen.double(), right.double()
+    mine, theirs = output.double(), right.double()
     if mine.numel() > LARGEST or mine.numel() < 2:
         return
     if not bool(mine.any()):
@@ -223,9 +223,9 @@ def _by_rows(mine: Tensor, theirs: Tensor, off: Tensor, close: Any) -> Iterator[
             yield "each row is multiplied by a number of its own"
             return
     if rows > 2:
-        flat, wanted = mine.reshape(rows, columns), theirs.reshape(rows, columns)
-        factor = (flat * wanted).sum(0, keepdim=True) / (wanted * wanted).sum(0, keepdim=True)
-        if bool(torch.isfinite(factor).all()) and close(flat, factor * wanted):
+        flat, target = mine.reshape(rows, columns), theirs.reshape(rows, columns)
+        factor = (flat * target).sum(0, keepdim=True) / (target * target).sum(0, keepdim=True)
+        if bool(torch.isfinite(factor).all()) and close(flat, factor * target):
             yield "each column is multiplied by a number of its own"
             return
 
@@ -245,12 +245,12 @@ def _totals(mine: Tensor, theirs: Tensor) -> Iterator[str]:
             return
 
 
-def off_by(mine: Tensor, theirs: Tensor, given: Mapping[str, Any], close: Any) -> tuple[str, float] | None:
+def off_by(mine: Tensor, theirs: Tensor, inputs: Mapping[str, Any], close: Any) -> tuple[str, float] | None:
     """The input by which `mine` is off throughout, or by a multiple of it, with that multiple; every row by it, where it is a vector."""
     off = mine - theirs
     shapes = [off.shape] + [off.shape[-1:]] * (off.ndim > 1)
     for shape in shapes:
-        for name, value in reachable(given, shape):
+        for name, value in reachable(inputs, shape):
             square = float(value.square().sum())
             if value.numel() < 3 or not square or not math.isfinite(square):
                 continue
@@ -267,19 +267,19 @@ def sharpness(mine: Tensor, theirs: Tensor, close: Any) -> float | None:
     for tensor in (mine, theirs):
         if not bool((tensor > 0).all()) or float((tensor.sum(-1) - 1).abs().max()) > 1e-4:
             return None
-    scores, wanted = (tensor.log() - tensor.log().mean(-1, keepdim=True) for tensor in (mine, theirs))
-    if not bool(wanted.any()):
+    scores, target_scores = (tensor.log() - tensor.log().mean(-1, keepdim=True) for tensor in (mine, theirs))
+    if not bool(target_scores.any()):
         return None
-    factor = float((scores * wanted).sum() / wanted.square().sum())
-    return factor if close((factor * wanted).softmax(-1), mine) and factor > 1e-3 else None
+    factor = float((scores * target_scores).sum() / target_scores.square().sum())
+    return factor if close((factor * target_scores).softmax(-1), mine) and factor > 1e-3 else None
 
 
 def _same_rows(mine: Tensor, theirs: Tensor, close: Any) -> bool:
     """Whether the rows are the same, in whatever order: sorted by their numbers, rounded so that dust does not count."""
-    flat, wanted = (t.reshape(-1, t.shape[-1]) for t in (mine, theirs))
+    flat, target = (t.reshape(-1, t.shape[-1]) for t in (mine, theirs))
     if len(flat) < 3 or flat.shape[1] < 1:
         return False
-    return bool(close(*(t[_in_order(t)] for t in (flat, wanted))))
+    return bool(close(*(t[_in_order(t)] for t in (flat, target))))
 
 
 def _in_order(rows: Tensor) -> Tensor:

@@ -16,7 +16,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from ffnlab.drawing import stored_frames, style, widget_output
-from ffnlab.drawing.picture import Picture, framed
+from ffnlab.drawing.picture import Picture, wrap_figure
 from ffnlab.environment import is_unattended
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def slider(label: str, low: float, high: float, step: float, value: float) -> Co
 
     Raises ValueError when the range is empty, the step not positive, or the value outside or between two steps.
     """
-    _labelled(label)
+    _check_label(label)
     if not low < high:
         raise ValueError(f"slider {label!r}: low must be below high, not {low} and {high}")
     if not step > 0:
@@ -80,23 +80,23 @@ def play(label: str, low: int, high: int, step: int, value: int, interval: int =
 
 def steps(label: str, options: Iterable[Any], value: Any, interval: int = 0) -> Control:
     """A slider over named values, in their order: plain values, or (name, value) pairs; with an interval, in milliseconds, it can play."""
-    found = _listed("slider", label, options, value)
-    return replace(found, kind="play", interval=interval) if interval else found
+    control = _make_control("slider", label, options, value)
+    return replace(control, kind="play", interval=interval) if interval else control
 
 
 def choice(label: str, options: Iterable[Any], value: Any) -> Control:
     """A drop-down: plain values, or (name, value) pairs."""
-    return _listed("choice", label, options, value)
+    return _make_control("choice", label, options, value)
 
 
 def free(label: str, options: Iterable[Any], value: Any) -> Control:
     """A parameter without a control of its own: the picture's marks set it, with the mouse, a finger or the keyboard."""
-    return _listed("free", label, options, value)
+    return _make_control("free", label, options, value)
 
 
 def toggle(label: str, value: bool = False) -> Control:
     """A box to tick."""
-    _labelled(label)
+    _check_label(label)
     return Control(label, "toggle", (("no", False), ("yes", True)), int(value))
 
 
@@ -112,8 +112,8 @@ def show(draw: Draw, /, **parameters: Any) -> None:
         widget_output.show(board, board.shown["html"], first)
         return
     still = f"{first.still()}<p>{ASLEEP}</p>"
-    packed = None if is_unattended() else stored_frames.find(Figure(draw, parameters))
-    widget_output.show(board, partial(stored_frames.html, still, packed) if packed else still, first.words)
+    archive = None if is_unattended() else stored_frames.find(Figure(draw, parameters))
+    widget_output.show(board, partial(stored_frames.html, still, archive) if archive else still, first.words)
 
 
 def panel(draw: Draw, /, **parameters: Any) -> tuple[FigureWidget, Picture | str]:
@@ -122,8 +122,8 @@ def panel(draw: Draw, /, **parameters: Any) -> tuple[FigureWidget, Picture | str
 
     figure = Figure(draw, parameters)
     first = figure.first()
-    shown = first.html() if isinstance(first, Picture) else figure.html(figure.start)
-    return FigureWidget(figure.described(), figure.start, shown, figure.html), first
+    html = first.html() if isinstance(first, Picture) else figure.html(figure.start)
+    return FigureWidget(figure.describe(), figure.start, html, figure.html), first
 
 
 class Figure:
@@ -161,7 +161,7 @@ class Figure:
         except Exception as error:
             return _instead(*describe_failure(error), self._size)
 
-    def described(self) -> list[dict[str, Any]]:
+    def describe(self) -> list[dict[str, Any]]:
         """The controls as JSON data, for figure_widget.js. A value that JSON lacks stays here: nothing in a picture sets it."""
         return [
             {
@@ -187,13 +187,13 @@ def _json(value: Any) -> Any:
     return value if value is None or isinstance(value, (bool, int, float, str)) else None
 
 
-def _labelled(label: str) -> None:
+def _check_label(label: str) -> None:
     if not label.strip():
         raise ValueError("a control needs a label")
 
 
-def _listed(kind: str, label: str, options: Iterable[Any], value: Any) -> Control:
-    _labelled(label)
+def _make_control(kind: str, label: str, options: Iterable[Any], value: Any) -> Control:
+    _check_label(label)
     pairs = tuple(option if isinstance(option, tuple) else (str(option), option) for option in options)
     for index, (_, option) in enumerate(pairs):
         if option == value:
@@ -204,15 +204,15 @@ def _listed(kind: str, label: str, options: Iterable[Any], value: Any) -> Contro
 
 def _accepts(draw: Draw, parameters: dict[str, Any]) -> None:
     name = getattr(draw, "__name__", "this figure")
-    known = inspect.signature(draw).parameters
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values()):
+    signature = inspect.signature(draw).parameters
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in signature.values()):
         return
-    for given in parameters:
-        if given not in known:
-            raise ValueError(f"{name} has no parameter {given!r}; it has {', '.join(known) or 'none'}")
-    for needed, parameter in known.items():
-        if parameter.default is parameter.empty and needed not in parameters:
-            raise ValueError(f"{name} needs a value or a control for {needed!r}")
+    for key in parameters:
+        if key not in signature:
+            raise ValueError(f"{name} has no parameter {key!r}; it has {', '.join(signature) or 'none'}")
+    for key, parameter in signature.items():
+        if parameter.default is parameter.empty and key not in parameters:
+            raise ValueError(f"{name} needs a value or a control for {key!r}")
 
 
 def describe_failure(error: Exception, what: str = "figure") -> tuple[str, str]:
@@ -235,4 +235,4 @@ def _instead(words: str, then: str, size: tuple[float, float]) -> str:
         f'color:var(--jp-content-font-color1,inherit)">'
         f"{escape(words)}</div>"
     )
-    return framed(board, then, width)
+    return wrap_figure(board, then, width)

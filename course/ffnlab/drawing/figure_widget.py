@@ -20,7 +20,7 @@ HERE = Path(__file__).parent
 class FigureWidget(anywidget.AnyWidget):
     """Controls over a picture.
 
-    controls: as `controls.described` tells them. at: {parameter: index of its stop}, moved by a hand. shown: {"at", "html"}, the last
+    controls: as `controls.describe` tells them. at: {parameter: index of its stop}, moved by a hand. shown: {"at", "html"}, the last
     picture and what it was drawn for; a hand that is quicker than the drawing skips the pictures between.
     """
 
@@ -31,12 +31,12 @@ class FigureWidget(anywidget.AnyWidget):
     shown: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)
 
     def __init__(
-        self, controls: Sequence[dict[str, Any]], at: dict[str, int], shown: str, draw: Callable[[dict[str, int]], str]
+        self, controls: Sequence[dict[str, Any]], at: dict[str, int], html: str, draw: Callable[[dict[str, int]], str]
     ) -> None:
-        """shown: the HTML at the start. draw: the HTML for any `at`; it must not raise."""
-        super().__init__(controls=list(controls), at=at, shown={"at": at, "html": shown})
+        """html: the HTML at the start. draw: the HTML for any `at`; it must not raise."""
+        super().__init__(controls=list(controls), at=at, shown={"at": at, "html": html})
         self._draw = draw
-        self.observe(self._moved, names="at")
+        self.observe(self._redraw, names="at")
 
-    def _moved(self, change: dict[str, Any]) -> None:
+    def _redraw(self, change: dict[str, Any]) -> None:
         self.shown = {"at": change["new"], "html": self._draw(change["new"])}

@@ -61,12 +61,12 @@ class Picture:
 
     def html(self) -> str:
         """The picture with its sentence under it; the same height for every picture of the same size."""
-        return framed(self.svg or self._image("png", self.png), escape(self.sentence), self.size[0])
+        return wrap_figure(self.svg or self._image("png", self.png), escape(self.sentence), self.size[0])
 
     def still(self) -> str:
         """The same without marks to press. JupyterLab shows it in an untrusted notebook, where it shows no <svg>."""
         image = self._image("png", self.png) if self.png else self._image("svg+xml", self.svg.encode())
-        return framed(image, escape(self.sentence), self.size[0])
+        return wrap_figure(image, escape(self.sentence), self.size[0])
 
     def _image(self, kind: str, data: bytes) -> str:
         source = base64.b64encode(data).decode()
@@ -79,7 +79,7 @@ class Picture:
         return self.bundle()
 
 
-def framed(image: str, caption: str, width: float) -> str:
+def wrap_figure(image: str, caption: str, width: float) -> str:
     """HTML for an image and a caption with room for three lines, so that nothing below it moves."""
     return (
         f'<figure style="margin:0;max-width:{width:g}px">{image}'

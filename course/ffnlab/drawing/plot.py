@@ -81,7 +81,7 @@ class Frame:
 
     def at(self, x: float, y: float) -> Point:
         """Where the data point (x, y) lies on the card."""
-        across, up = _built(self).transform.transform((x, y)).tolist()
+        across, up = _layout(self).transform.transform((x, y)).tolist()
         return across, HEIGHT - up
 
     def across(self, x: float) -> float:
@@ -94,7 +94,7 @@ class Frame:
 
     def under(self, across: float, down: float) -> Point:
         """The data point that lies at a place of the card."""
-        x, y = _built(self).transform.inverted().transform((across, HEIGHT - down)).tolist()
+        x, y = _layout(self).transform.inverted().transform((across, HEIGHT - down)).tolist()
         return x, y
 
     def holds(self, x: float, y: float) -> bool:
@@ -103,21 +103,21 @@ class Frame:
 
     def axes(self) -> str:
         """Axes, ticks, grid and names: first of all shapes, for the others lie over them."""
-        return _built(self).axes
+        return _layout(self).axes
 
     def curve(self, xs: Numbers, ys: Numbers, look: Look) -> str:
         """Straight lines from point to point, cut off at the edges; a number that is NaN leaves a gap."""
-        placed = self._placed(xs, ys)
+        path = self._to_path(xs, ys)
         edges = (
             self.left + 1,
             HEIGHT - self.bottom + 1,
             self.right - 1,
             HEIGHT - self.top - 1,
         )  # matplotlib keeps 1 more
-        inside = placed.cleaned(clip=edges, remove_nans=True, simplify=False)
+        inside = path.cleaned(clip=edges, remove_nans=True, simplify=False)
         corners, codes = np.asarray(inside.vertices), np.asarray(inside.codes)
-        drawn = codes != Path.STOP
-        return _drawn(Path(corners[drawn], codes[drawn]), look) if drawn.sum() > 1 else ""
+        mask = codes != Path.STOP
+        return _draw_path(Path(corners[mask], codes[mask]), look) if mask.sum() > 1 else ""
 
     def area(self, xs: Numbers, low: Numbers | float, high: Numbers | float, fill: str, edge: str = "none") -> str:
         """What lies between two curves over the same xs; a number instead of a curve is a straight edge."""
@@ -129,8 +129,8 @@ class Frame:
     def polygon(self, corners: Sequence[Sequence[float]], fill: str, edge: str = "none") -> str:
         """A filled shape with these corners, cut off at the edges."""
         room = Bbox.from_extents(self.left, HEIGHT - self.bottom, self.right, HEIGHT - self.top)
-        inside = self._placed(*np.array([*corners, corners[0]]).T).clip_to_bbox(room)
-        return _drawn(inside, Look(edge, width=0.8), fill) if len(np.asarray(inside.vertices)) > 3 else ""
+        inside = self._to_path(*np.array([*corners, corners[0]]).T).clip_to_bbox(room)
+        return _draw_path(inside, Look(edge, width=0.8), fill) if len(np.asarray(inside.vertices)) > 3 else ""
 
     def whiskers(self, spans: Sequence[Point], ys: Numbers, look: Look, cap: float) -> str:
         """Horizontal lines (from, to) at heights ys, with ends that are `cap` units of the card long each way."""
@@ -166,16 +166,16 @@ class Frame:
         """What the lines are, at a place that matplotlib knows ("upper right", "lower left" …), or in one row "above" the plot."""
         return _legend(self, tuple(entries.items()), place)
 
-    def _placed(self, xs: Numbers, ys: Numbers) -> Path:
+    def _to_path(self, xs: Numbers, ys: Numbers) -> Path:
         """A path in matplotlib's units, which count from the bottom."""
         with np.errstate(all="ignore"):
-            points = _built(self).transform.transform(np.column_stack([xs, ys]).astype(float))
+            points = _layout(self).transform.transform(np.column_stack([xs, ys]).astype(float))
         return Path(points)
 
 
-def _drawn(path: Path, look: Look, fill: str = "none") -> str:
+def _draw_path(path: Path, look: Look, fill: str = "none") -> str:
     """A path as matplotlib's SVG backend writes it; no setting of matplotlib's is asked."""
-    with _renderer() as (renderer, written):
+    with _renderer() as (renderer, buffer):
         context = renderer.new_gc()
         context.set_linewidth(look.width if look.colour != "none" else 0)
         context.set_foreground(look.colour if look.colour != "none" else fill)
@@ -183,19 +183,19 @@ def _drawn(path: Path, look: Look, fill: str = "none") -> str:
         context.set_joinstyle("round")
         path.should_simplify = False
         renderer.draw_path(context, path, Affine2D(), None if fill == "none" else to_rgb(fill))
-    return _plain(written.getvalue())
+    return _plain(buffer.getvalue())
 
 
 @contextmanager
 def _renderer() -> Iterator[tuple[Any, io.StringIO]]:
-    written = io.StringIO()
+    buffer = io.StringIO()
     backend: Any = RendererSVG  # which has no types
-    renderer = backend(svg.WIDTH, HEIGHT, written, image_dpi=72)
-    yield renderer, written
+    renderer = backend(svg.WIDTH, HEIGHT, buffer, image_dpi=72)
+    yield renderer, buffer
     renderer.finalize()
 
 
-_HOUSE = {
+_STYLE = {
     **style.SETTINGS,
     "axes.grid": False,
     "axes.labelcolor": style.MUTED,
@@ -220,7 +220,7 @@ _HOUSE = {
 
 
 @contextmanager
-def _house() -> Iterator[None]:
+def _course_style() -> Iterator[None]:
     """matplotlib in the house's style, whatever the student has set; only for what is drawn by itself, and for one thread at a time."""
     with _LOCK, mpl.rc_context():
         dict.update(mpl.rcParams, _settings())  # as rc_context itself puts them back: valid already
@@ -229,21 +229,21 @@ def _house() -> Iterator[None]:
 
 @lru_cache(maxsize=1)
 def _settings() -> mpl.RcParams:
-    kept = {
+    defaults = {
         name: value for name, value in mpl.rcParamsDefault.items() if not name.startswith(("backend", "interactive"))
     }
-    return mpl.RcParams({**kept, **_HOUSE})
+    return mpl.RcParams({**defaults, **_STYLE})
 
 
-class _Kept(NamedTuple):
+class _AxesWithZero(NamedTuple):
     axes: Any
     zero: Line2D | None  # a line at the height 0
 
 
 @lru_cache(maxsize=64)
-def _kept(
-    place: tuple[float, float, float, float], scales: tuple[str, str], grid: str, chosen: tuple[bool, bool]
-) -> _Kept:
+def _axes_at(
+    place: tuple[float, float, float, float], scales: tuple[str, str], grid: str, automatic: tuple[bool, bool]
+) -> _AxesWithZero:
     """Axes at a place of the card, which many frames share one after the other: making them takes longer than drawing them."""
     figure = Figure(figsize=(svg.WIDTH / 72, HEIGHT / 72), dpi=72)
     FigureCanvasSVG(figure)
@@ -264,25 +264,27 @@ def _kept(
     axes.yaxis.set_label_coords(-42 / wide, 1 + 12 / tall)
     axes.yaxis.label.set_ha("left")
     zero = axes.axhline(0, color=style.RULE, linewidth=1, zorder=0.9) if scales[1] == "linear" else None
-    return _Kept(axes, zero)
+    return _AxesWithZero(axes, zero)
 
 
-def _of(frame: Frame) -> _Kept:
+def _of(frame: Frame) -> _AxesWithZero:
     """The kept axes, with the frame's limits."""
-    chosen = frame.xticks is None, frame.yticks is None  # by matplotlib
-    kept = _kept((frame.left, frame.top, frame.right, frame.bottom), (frame.xscale, frame.yscale), frame.grid, chosen)
-    kept.axes.set(xlim=frame.x, ylim=frame.y)
-    return kept
+    automatic = frame.xticks is None, frame.yticks is None  # by matplotlib
+    template = _axes_at(
+        (frame.left, frame.top, frame.right, frame.bottom), (frame.xscale, frame.yscale), frame.grid, automatic
+    )
+    template.axes.set(xlim=frame.x, ylim=frame.y)
+    return template
 
 
-class _Built(NamedTuple):
+class _Layout(NamedTuple):
     axes: str
     transform: Transform  # from data to matplotlib's units
 
 
 @lru_cache(maxsize=512)
-def _built(frame: Frame) -> _Built:
-    with _house():
+def _layout(frame: Frame) -> _Layout:
+    with _course_style():
         axes, zero = _of(frame)
         if zero:
             zero.set_visible(frame.y[0] < 0 < frame.y[1])
@@ -295,19 +297,19 @@ def _built(frame: Frame) -> _Built:
                 pairs = [tick if isinstance(tick, tuple) else (tick, svg.label(tick)) for tick in ticks]
                 axis.set_major_locator(FixedLocator([value for value, _ in pairs]))
                 axis.set_major_formatter(FixedFormatter([words for _, words in pairs]))
-        return _Built(_written(axes), axes.transData.frozen())
+        return _Layout(_draw_artist(axes), axes.transData.frozen())
 
 
 @lru_cache(maxsize=512)
 def _legend(frame: Frame, entries: tuple[tuple[str, Look], ...], place: str) -> str:
-    with _house():
+    with _course_style():
         lines = [
             Line2D([], [], color=look.colour, linewidth=look.width, linestyle=(0, look.dash) if look.dash else "-")
             for _, look in entries
         ]
         above = place == "above"
         legend: Any = Legend  # knows fewer words for a place than it takes
-        return _written(
+        return _draw_artist(
             legend(
                 _of(frame).axes,
                 lines,
@@ -330,10 +332,10 @@ def _legend(frame: Frame, entries: tuple[tuple[str, Look], ...], place: str) -> 
         )
 
 
-def _written(artist: Artist) -> str:
-    with _renderer() as (renderer, written):
+def _draw_artist(artist: Artist) -> str:
+    with _renderer() as (renderer, buffer):
         artist.draw(renderer)
-    return _plain(written.getvalue())
+    return _plain(buffer.getvalue())
 
 
 # matplotlib's SVG as a sum of plain shapes
@@ -342,27 +344,27 @@ def _written(artist: Artist) -> str:
 def _plain(document: str) -> str:
     """The shapes of matplotlib's SVG, without groups, ids, links, clipping and fonts, which a card says once."""
     root = ET.fromstring(document)
-    known = {element.attrib["id"]: element for element in root.iter(f"{_SVG}path") if "id" in element.attrib}
-    return "".join(_shapes(root, known))
+    paths = {element.attrib["id"]: element for element in root.iter(f"{_SVG}path") if "id" in element.attrib}
+    return "".join(_shapes(root, paths))
 
 
-def _shapes(parent: ET.Element, known: dict[str, ET.Element]) -> Iterator[str]:
+def _shapes(parent: ET.Element, paths: dict[str, ET.Element]) -> Iterator[str]:
     for element in parent:
         name = element.tag.removeprefix(_SVG)
         if name == "g":
-            yield from _shapes(element, known)
+            yield from _shapes(element, paths)
         elif name == "path":
             yield _tag("path", _look(element) | {"d": _short(element.attrib["d"])})
         elif name == "use":
-            mark = known[element.attrib[_LINK].removeprefix("#")]
-            move = f"translate({_rounded(element.attrib['x'])} {_rounded(element.attrib['y'])})"
+            mark = paths[element.attrib[_LINK].removeprefix("#")]
+            move = f"translate({_round(element.attrib['x'])} {_round(element.attrib['y'])})"
             yield _tag("path", _look(mark) | _look(element) | {"d": _short(mark.attrib["d"]), "transform": move})
         elif name == "text":
-            turned = element.attrib.get("transform", "rotate(-0 ")
-            place = {key: _rounded(element.attrib[key]) for key in ("x", "y")}
+            rotation = element.attrib.get("transform", "rotate(-0 ")
+            place = {key: _round(element.attrib[key]) for key in ("x", "y")}
             yield _tag(
                 "text",
-                _look(element) | place | ({} if turned.startswith("rotate(-0 ") else {"transform": turned}),
+                _look(element) | place | ({} if rotation.startswith("rotate(-0 ") else {"transform": rotation}),
                 element.text or "",
             )
 
@@ -370,25 +372,25 @@ def _shapes(parent: ET.Element, known: dict[str, ET.Element]) -> Iterator[str]:
 def _look(element: ET.Element) -> dict[str, str]:
     """What matplotlib writes as a style, as attributes; its own font is left out."""
     pairs = (part.split(":", 1) for part in element.attrib.get("style", "").split(";") if part.strip())
-    found = {key.strip(): value.strip().removesuffix("px") for key, value in pairs}
-    found = {key: value.upper() if value.startswith("#") else value for key, value in found.items()}
-    if "stroke" in found:
-        found.setdefault("stroke-linejoin", "round")
-    dropped = {"font-family", "stroke-dashoffset"} | ({"stroke-width"} if "stroke" not in found else set())
-    return {key: value for key, value in found.items() if key not in dropped}
+    attributes = {key.strip(): value.strip().removesuffix("px") for key, value in pairs}
+    attributes = {key: value.upper() if value.startswith("#") else value for key, value in attributes.items()}
+    if "stroke" in attributes:
+        attributes.setdefault("stroke-linejoin", "round")
+    omissions = {"font-family", "stroke-dashoffset"} | ({"stroke-width"} if "stroke" not in attributes else set())
+    return {key: value for key, value in attributes.items() if key not in omissions}
 
 
 def _short(path: str) -> str:
     """A path's data with two decimals, a comma between the two numbers of a point; lines need no letter of their own."""
-    numbers = _DIGITS.sub(lambda found: _rounded(found[0]), " ".join(path.replace("L", "").split()))
+    numbers = _DIGITS.sub(lambda match: _round(match[0]), " ".join(path.replace("L", "").split()))
     return _PAIR.sub(r"\1,\2", numbers)
 
 
-def _rounded(number: str) -> str:
+def _round(number: str) -> str:
     short = f"{float(number):.2f}".rstrip("0").rstrip(".")
     return "0" if short == "-0" else short
 
 
 def _tag(name: str, attributes: Mapping[str, str], content: str = "") -> str:
-    written = "".join(f' {key}="{escape(value)}"' for key, value in attributes.items())
-    return f"<{name}{written}>{escape(content)}</{name}>" if content else f"<{name}{written}/>"
+    attribute_text = "".join(f' {key}="{escape(value)}"' for key, value in attributes.items())
+    return f"<{name}{attribute_text}>{escape(content)}</{name}>" if content else f"<{name}{attribute_text}/>"

@@ -33,10 +33,10 @@ def name(figure: Figure) -> str | None:
     if not module.startswith(f"{active_course().package}."):
         return None
     try:
-        said = json.dumps([figure.described(), figure.start, figure.fixed], sort_keys=True)
+        description = json.dumps([figure.describe(), figure.start, figure.fixed], sort_keys=True)
     except TypeError:
         return None
-    digest = hashlib.sha256(said.encode()).hexdigest()[:8]
+    digest = hashlib.sha256(description.encode()).hexdigest()[:8]
     return f"{module.rpartition('.')[2]}.{figure.draw.__name__}-{digest}.json.gz"
 
 
@@ -47,22 +47,22 @@ def find(figure: Figure) -> bytes | None:
     "frames": {state: number of its picture}, "pictures": by number, those of its pieces, "pieces": HTML}.
     """
     file = name(figure)
-    found = file and next(active_course().frames_folder.glob(f"*/{file}"), None)
-    return found.read_bytes() if found else None
+    path = file and next(active_course().frames_folder.glob(f"*/{file}"), None)
+    return path.read_bytes() if path else None
 
 
-def unpack(packed: bytes) -> dict[str, Any]:
+def unpack(archive: bytes) -> dict[str, Any]:
     """The pictures of a figure as JSON data."""
-    data: dict[str, Any] = json.loads(gzip.decompress(packed))
+    data: dict[str, Any] = json.loads(gzip.decompress(archive))
     return data
 
 
-def html(still: str, packed: bytes, place: str) -> str:
+def html(still: str, archive: bytes, place: str) -> str:
     """A figure that plays without Python: its still picture, with a line below it for where no script runs, and what wakes it where one does.
 
     place: the `data-still` of the element that this stands in.
     """
-    data = base64.b64encode(packed).decode()
+    data = base64.b64encode(archive).decode()
     return f'{still}<style>{sheet()}</style><script type="module">\n{_script()}\nwake("{place}", "{data}");\n</script>'
 
 

@@ -37,12 +37,12 @@ def _number(value: float) -> str:
 
 
 def _tag(name: str, content: str = "", /, **attributes: float | str | None) -> str:
-    written = "".join(
+    attribute_text = "".join(
         f' {key.lstrip("_").replace("_", "-")}="{_clean(value) if isinstance(value, str) else _number(value)}"'
         for key, value in attributes.items()
         if value not in (None, "")
     )
-    return f"<{name}{written}>{content}</{name}>" if content else f"<{name}{written}/>"
+    return f"<{name}{attribute_text}>{content}</{name}>" if content else f"<{name}{attribute_text}/>"
 
 
 def _tip(words: str) -> str:
@@ -193,7 +193,7 @@ class Scale:
     corners: tuple[tuple[float, float], ...] = ()
     which: int = 0
 
-    def described(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, Any]:
         """The scale as JSON data, for figure_widget.js."""
         if self.kind == "turn":
             return {"kind": self.kind, "centre": self.centre}
@@ -234,7 +234,7 @@ def handle(
 
     Around the knob is room for a finger.
     """
-    scales = {parameter: scale.described() for parameter, scale in drags.items()}
+    scales = {parameter: scale.describe() for parameter, scale in drags.items()}
     knob = _tag("circle", _class="ffn-knob", cx=x, cy=y, r=r, fill=fill, stroke=style.PAPER, stroke_width=2.5)
     room = _tag("circle", cx=x, cy=y, r=22, fill="transparent")
     return _tag("g", room + knob, data_drags=json.dumps(scales), aria_label=name, aria_valuetext=says)
@@ -262,7 +262,7 @@ def card(height: float, title: str, sentence: str, *shapes: str) -> str:
     """
     width = WIDTH
     content = "".join(shapes)
-    touched = "data-sets=" in content or "data-drags=" in content  # then it is no mere image
+    is_interactive = "data-sets=" in content or "data-drags=" in content  # then it is no mere image
     head = text(MARGIN, 32, title, size=17, bold=True)
     return _tag(
         "svg",
@@ -274,8 +274,8 @@ def card(height: float, title: str, sentence: str, *shapes: str) -> str:
         viewBox=f"0 0 {_number(width)} {_number(height)}",
         width=width * ZOOM,
         height=height * ZOOM,
-        role="group" if touched else "img",
-        aria_label=title if touched else None,
+        role="group" if is_interactive else "img",
+        aria_label=title if is_interactive else None,
         font_family=style.FONT,
         style="max-width:100%;height:auto;display:block",
     )

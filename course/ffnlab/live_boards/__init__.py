@@ -53,10 +53,10 @@ def veil(title: str, when: str, of: str, text: str) -> None:
     from ffnlab.prediction.prediction_widget import markdown_to_html
 
     board, _, goal = of.partition(".")
-    is_settled = bool(record.read_goals(board).get(goal, {}).get("how")) if goal else record.read_guess(of) is not None
+    is_open = bool(record.read_goals(board).get(goal, {}).get("how")) if goal else record.read_guess(of) is not None
     token = secrets.token_hex(6)
     html = (
-        f'<style>{boards.css()}</style><details class="ffp ffn-veil" data-token="{token}" {"open" if is_settled else ""}>'
+        f'<style>{boards.css()}</style><details class="ffp ffn-veil" data-token="{token}" {"open" if is_open else ""}>'
         f'<summary>{escape(title)} <span class="ffn-wait">It opens by itself {escape(when)}.</span></summary>{markdown_to_html(text)}</details>'
         f'<script type="module">\nfor (const place of document.querySelectorAll("[data-token=\\"{token}\\"]"))\n'
         f"  if (globalThis.ffnSettled?.has({json.dumps(of)})) place.open = true;\n"

@@ -28,10 +28,10 @@ class Link(anywidget.AnyWidget):
         self.observe(self._answer, names="asked")
 
     def _answer(self, change: dict[str, Any]) -> None:
-        asked = change["new"]
-        answer: dict[str, Any] = {"number": asked.get("number")}
+        question = change["new"]
+        answer: dict[str, Any] = {"number": question.get("number")}
         try:
-            answer["value"] = self._board.answers[asked["name"]](asked["value"])
+            answer["value"] = self._board.answers[question["name"]](question["value"])
         except Exception as error:  # the reader's own function may do anything
             answer["error"] = f"{type(error).__name__}: {error}"
         self.answered = answer

@@ -48,16 +48,16 @@ class TooMuchOutput(Stop):
 class Console(io.TextIOBase):
     """What takes the place of stdout and stderr. It keeps the beginning, ends code that writes more than `most` characters, and can't be closed."""
 
-    KEPT = 20_000  # characters
+    CAPACITY = 20_000  # characters
 
     def __init__(self, most: float) -> None:
         self._most = most
-        self._kept = ""
+        self._beginning = ""
         self._length = self._lines = 0
 
     def write(self, text: str) -> int:
-        if len(self._kept) < self.KEPT:
-            self._kept += text[: self.KEPT - len(self._kept)]
+        if len(self._beginning) < self.CAPACITY:
+            self._beginning += text[: self.CAPACITY - len(self._beginning)]
         self._length += len(text)
         self._lines += text.count("\n")
         if self._length > self._most:
@@ -72,11 +72,11 @@ class Console(io.TextIOBase):
 
     def text(self, lines: int, characters: int) -> str:
         """What was written, at most so much of its beginning, and then a word on what is left out."""
-        first = "".join(self._kept.splitlines(keepends=True)[:lines])[:characters]
+        first = "".join(self._beginning.splitlines(keepends=True)[:lines])[:characters]
         if len(first) < self._length and not first.endswith("\n"):
             return f"{first}… (cut)"
-        left = self._lines - first.count("\n")
-        return first.rstrip("\n") + (f"\n… and {left:,} more line{'s' * (left > 1)}" if left > 0 else "")
+        remainder = self._lines - first.count("\n")
+        return first.rstrip("\n") + (f"\n… and {remainder:,} more line{'s' * (remainder > 1)}" if remainder > 0 else "")
 
 
 @dataclass
@@ -88,7 +88,7 @@ class Output:
 
 
 @contextlib.contextmanager
-def contained(characters: float = float("inf")) -> Iterator[Output]:
+def contain(characters: float = float("inf")) -> Iterator[Output]:
     """Run code in this context without a trace: what it prints, warns and draws as a progress bar is collected, and what it has set for all code is set back.
 
     That is the folder, the streams, Python's built-ins, the seeds, and torch's defaults and threads. Its work begins with torch's defaults in a new
@@ -118,14 +118,14 @@ def contained(characters: float = float("inf")) -> Iterator[Output]:
 MOST_WARNINGS = 5
 
 
-def _collector(warned: list[str]) -> Callable[..., None]:
+def _collector(messages: list[str]) -> Callable[..., None]:
     """What takes the place of `warnings.showwarning`: each kind of message once, the first line of it."""
 
     def collect(message: Warning | str, category: type[Warning], *_: object) -> None:
         first = str(message).strip().partition("\n")[0].partition(" (Triggered internally")[0]
         text = f"{category.__name__}: {first[:300]}"
-        if text not in warned and len(warned) < MOST_WARNINGS:
-            warned.append(text)
+        if text not in messages and len(messages) < MOST_WARNINGS:
+            messages.append(text)
 
     return collect
 
@@ -176,7 +176,7 @@ def _without_modes() -> list[object]:
 
 
 @contextlib.contextmanager
-def limited(seconds: float) -> Iterator[None]:
+def limit_time(seconds: float) -> Iterator[None]:
     """End an answer that `Exercise.observe` runs in this context after so many seconds, and again and again where it catches that and goes on.
 
     In the main thread of Linux and macOS, where a kernel runs its cells, a signal does that; it also ends a `sleep` or an `input`. On Windows and in other
@@ -222,28 +222,28 @@ def _by_signal(seconds: float) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _by_thread(seconds: float) -> Iterator[None]:
-    done, lock = threading.Event(), threading.Lock()
+    end, lock = threading.Event(), threading.Lock()
     number = threading.get_ident()
     interrupt = ctypes.pythonapi.PyThreadState_SetAsyncExc
-    whose = ctypes.c_ulong(number)
+    thread_id = ctypes.c_ulong(number)
 
     latest = monotonic() + seconds + IMPORTS
 
     def watch() -> None:
         waits = iter((seconds, PATIENCE))
-        while not done.wait(next(waits, AGAIN)):
+        while not end.wait(next(waits, AGAIN)):
             with lock:
                 frame = sys._current_frames().get(number)
-                if not done.is_set() and _is_an_answers(frame) and not (_is_in_import(frame) and monotonic() < latest):
-                    interrupt(whose, ctypes.py_object(TimeUp))
+                if not end.is_set() and _is_an_answers(frame) and not (_is_in_import(frame) and monotonic() < latest):
+                    interrupt(thread_id, ctypes.py_object(TimeUp))
 
     threading.Thread(target=watch, daemon=True).start()
     try:
         yield
     finally:
         with lock:
-            done.set()
-            interrupt(whose, None)  # one that is on its way
+            end.set()
+            interrupt(thread_id, None)  # one that is on its way
 
 
 EXERCISE = str(Path(__file__).with_name("exercise.py"))

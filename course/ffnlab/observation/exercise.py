@@ -51,12 +51,12 @@ class Draw:
 
     def distinct(self, count: int, low: int, high: int) -> list[int]:
         """`count` different whole numbers from low to high, both included, in random order: sizes that can't be mixed up."""
-        found: list[int] = []
-        while len(found) < count:
+        numbers: list[int] = []
+        while len(numbers) < count:
             number = self.integer(low, high)
-            if number not in found:
-                found.append(number)
-        return found
+            if number not in numbers:
+                numbers.append(number)
+        return numbers
 
     def one_of(self, options: Sequence[T]) -> T:
         return options[self.integer(0, len(options) - 1)]
@@ -66,9 +66,9 @@ class Draw:
 class Aspect:
     """One thing that is looked at, with its points: `probe(answer, **inputs)` returns plain data.
 
-    `facts(seen, inputs)`, where given, turns what the probe saw into what is compared (for answers that are not unique, or random).
+    `facts(observation, inputs)`, where given, turns what the probe saw into what is compared (for answers that are not unique, or random).
     When a class is graded it runs on the judging side, never beside a student's code, and states public properties only. What was
-    asked stands in `inputs`, drawn anew: nothing in `seen` can be relied on, since a submission may have made it up.
+    asked stands in `inputs`, drawn anew: nothing in `observation` can be relied on, since a submission may have made it up.
 
     `needs`: the aspect without which this one earns nothing. Where the right observation is the same whatever was drawn (True, the
     name of an exception), it counts only for an answer that is right in something that can't be known beforehand.
@@ -143,9 +143,9 @@ class Exercise:
 
     def observe(self, answer: object, inputs: dict[str, Any]) -> dict[str, Plain]:
         """Every aspect of `answer` on fresh copies of `inputs`, as plain data. Only computes; an exception is an output too."""
-        given = probe_inputs(inputs)
+        visible_inputs = probe_inputs(inputs)
         with _one_thread():
-            return {aspect.name: _observe(aspect, answer, given) for aspect in self.aspects}
+            return {aspect.name: _observe(aspect, answer, visible_inputs) for aspect in self.aspects}
 
 
 def probe_inputs(inputs: dict[str, Any]) -> dict[str, Any]:
@@ -193,7 +193,7 @@ def _observe(aspect: Aspect, answer: object, inputs: dict[str, Any]) -> Plain:
 
 
 def _call_probe(probe: Probe, answer: object, inputs: dict[str, Any]) -> Plain:
-    """What a probe sees. In a function of its own, by which `containment.limited` knows that it may end what runs."""
+    """What a probe sees. In a function of its own, by which `containment.limit_time` knows that it may end what runs."""
     return plain_data.of(probe(answer, **inputs))
 
 
@@ -224,7 +224,7 @@ def failure(error: BaseException) -> Failure:
     return Failure(type(error).__name__, message[:500], line[:300])
 
 
-def unfinished(answer: object) -> bool:
+def has_unfinished_line(answer: object) -> bool:
     """Whether a line of a student's function, or of a method of their class, is still `...`. Looks at source alone, and calls nothing of theirs."""
     with contextlib.suppress(Exception):
         functions = [answer, *vars(answer).values()] if issubclass(type(answer), type) else [answer]
@@ -302,12 +302,12 @@ def attempt(call: Callable[[], Any]) -> Any:
 def on_each(call: Callable[[torch.Tensor], Any], inputs: dict[str, torch.Tensor]) -> dict[str, Any]:
     """What `call` makes of each labelled input, and whether it leaves them as they were."""
     outputs: dict[str, Any] = {}
-    kept = True
+    is_unchanged = True
     for label, original in inputs.items():
-        given = original.clone()  # keeps the strides of a transposed tensor
-        outputs[label] = attempt(partial(call, given))
-        kept = kept and torch.equal(given, original)
-    return outputs | {"x is left as it was": kept}
+        argument = original.clone()  # keeps the strides of a transposed tensor
+        outputs[label] = attempt(partial(call, argument))
+        is_unchanged = is_unchanged and torch.equal(argument, original)
+    return outputs | {"x is left as it was": is_unchanged}
 
 
 def gradients(compute: Callable[..., Any], **leaves: torch.Tensor) -> dict[str, torch.Tensor | None]:
@@ -362,7 +362,7 @@ def zeros_of_shape(output: Any) -> torch.Tensor:
     return torch.zeros(output.shape, dtype=output.dtype)
 
 
-def expect_exception(call: Callable[[], Any], expected: type[Exception] = ValueError) -> str | Failure:
+def expect_exception(call: Callable[[], Any], exception_type: type[Exception] = ValueError) -> str | Failure:
     """The name of the exception that `call` should raise, if it does (a subclass counts); else what it does instead, as the student is told.
 
     A stub's NotImplementedError passes through.
@@ -371,10 +371,10 @@ def expect_exception(call: Callable[[], Any], expected: type[Exception] = ValueE
         call()
     except NotImplementedError:
         raise
-    except expected:
-        return expected.__name__
+    except exception_type:
+        return exception_type.__name__
     except Exception as error:
         instead = type_with_article(error)
     else:
         instead = "no exception"
-    return Failure("NotAsAsked", f"{instead}; {type_with_article(expected())} was asked for")
+    return Failure("NotAsAsked", f"{instead}; {type_with_article(exception_type())} was asked for")

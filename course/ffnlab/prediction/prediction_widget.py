@@ -24,11 +24,11 @@ PAPER = palette.mix(palette.LIGHT["paper"], EDGE, 0.06)
 def predict(name: str) -> None:
     """Ask the prediction called `name`; after the guess, or where there is one already, say what is so and why."""
     try:
-        asked = active_course().prediction(name)
+        prediction = active_course().prediction(name)
     except LookupError as error:
         display(panel.message(f"? {name}", sentence(str(error.args[0]))))
         return
-    widget_output.show(_widget()(name, asked), saved_html(asked), as_text(asked))
+    widget_output.show(_widget()(name, prediction), saved_html(prediction), as_text(prediction))
 
 
 @cache
@@ -53,28 +53,28 @@ def _widget() -> Any:
         steps = traitlets.List(traitlets.Unicode()).tag(sync=True)
         sure = traitlets.Int(0).tag(sync=True)
 
-        def __init__(self, name: str, asked: Prediction) -> None:
-            kept = record.read_guess(name)
-            guess = kept if asked.takes(kept) else None
-            super().__init__(**as_json(asked), name=name, guess=guess, sure=record.read_sure(name))
-            self.observe(lambda change: self.keep(name, asked, change["new"]), names="guess")
+        def __init__(self, name: str, prediction: Prediction) -> None:
+            earlier_guess = record.read_guess(name)
+            guess = earlier_guess if prediction.takes(earlier_guess) else None
+            super().__init__(**as_json(prediction), name=name, guess=guess, sure=record.read_sure(name))
+            self.observe(lambda change: self.keep(name, prediction, change["new"]), names="guess")
 
-        def keep(self, name: str, asked: Prediction, guess: Any) -> None:
-            if asked.takes(guess):
-                record.save_guess(name, guess, asked.is_right(guess), self.sure)
+        def keep(self, name: str, prediction: Prediction, guess: Any) -> None:
+            if prediction.takes(guess):
+                record.save_guess(name, guess, prediction.is_right(guess), self.sure)
 
     return Guess
 
 
-def as_json(asked: Prediction) -> dict[str, Any]:
+def as_json(prediction: Prediction) -> dict[str, Any]:
     """A prediction as JSON data, for prediction_widget.js."""
     return {
-        "question": markdown_to_html(asked.question),
-        "options": list(asked.options),
-        "slider": {k: getattr(asked, k) for k in ("low", "high", "step", "unit")} if asked.is_number else {},
-        "right": asked.right,
-        "within": asked.within,
-        "explanation": markdown_to_html(asked.explanation),
+        "question": markdown_to_html(prediction.question),
+        "options": list(prediction.options),
+        "slider": {k: getattr(prediction, k) for k in ("low", "high", "step", "unit")} if prediction.is_number else {},
+        "right": prediction.right,
+        "within": prediction.within,
+        "explanation": markdown_to_html(prediction.explanation),
         "colours": palette.declarations(),
         "steps": list(record.SURE),
     }
@@ -87,27 +87,34 @@ def markdown_to_html(text: str) -> str:
     return str(mistune.html(inspect.cleandoc(text))).strip()
 
 
-def saved_html(asked: Prediction) -> str:
+def saved_html(prediction: Prediction) -> str:
     """What a saved or printed notebook shows: the question with its options, and the explanation in a fold."""
-    answers = "".join(f"<li>{escape(option)}</li>" for option in asked.options)
-    listed = f"<ul>{answers}</ul>" if asked.options else f"<p>{escape(_range(asked))}</p>"
+    answers = "".join(f"<li>{escape(option)}</li>" for option in prediction.options)
+    option_list = f"<ul>{answers}</ul>" if prediction.options else f"<p>{escape(_range(prediction))}</p>"
     return (
         f'<div style="border-left:5px solid {EDGE};background:{PAPER};color:{panel.INK};padding:.6em .95em;border-radius:0 6px 6px 0;max-width:46em;'
         'font-size:14px;line-height:1.5;font-family:system-ui,-apple-system,Segoe UI,sans-serif">'
-        f"<strong>Predict</strong>{markdown_to_html(asked.question)}{listed}"
+        f"<strong>Predict</strong>{markdown_to_html(prediction.question)}{option_list}"
         f"<details><summary>Open this when you have made your guess</summary>"
-        f"<p>It is: <strong>{escape(asked.in_words(asked.right))}</strong></p>{markdown_to_html(asked.explanation)}</details></div>"
+        f"<p>It is: <strong>{escape(prediction.in_words(prediction.right))}</strong></p>{markdown_to_html(prediction.explanation)}</details></div>"
     )
 
 
-def as_text(asked: Prediction) -> str:
+def as_text(prediction: Prediction) -> str:
     """The same for a reader without pictures: the explanation stands at the end."""
-    listed = [f"  ( ) {option}" for option in asked.options] or [f"  {_range(asked)}"]
-    said = f"Make your guess before you read on. It is: {asked.in_words(asked.right)}"
+    options = [f"  ( ) {option}" for option in prediction.options] or [f"  {_range(prediction)}"]
+    answer = f"Make your guess before you read on. It is: {prediction.in_words(prediction.right)}"
     return "\n".join(
-        ["Predict", inspect.cleandoc(asked.question), *listed, "", said, inspect.cleandoc(asked.explanation)]
+        [
+            "Predict",
+            inspect.cleandoc(prediction.question),
+            *options,
+            "",
+            answer,
+            inspect.cleandoc(prediction.explanation),
+        ]
     )
 
 
-def _range(asked: Prediction) -> str:
-    return f"a number from {asked.in_words(asked.low)} to {asked.in_words(asked.high)}"
+def _range(prediction: Prediction) -> str:
+    return f"a number from {prediction.in_words(prediction.low)} to {prediction.in_words(prediction.high)}"

@@ -117,21 +117,21 @@ def run(layer: Layer, x: torch.Tensor) -> torch.Tensor:
     def part(value: Any) -> torch.Tensor:
         return torch.tensor(value, dtype=x.dtype)
 
-    read = x
+    ffn_input = x
     if layer["norm"] == "token":
-        read = F.layer_norm(x, x.shape[-1:])
+        ffn_input = F.layer_norm(x, x.shape[-1:])
     if layer["norm"] == "sequence":
-        read = F.layer_norm(x.mT, x.shape[-2:-1]).mT
+        ffn_input = F.layer_norm(x.mT, x.shape[-2:-1]).mT
     if layer["mix"] == "attention":
-        q, k, v = (read @ part(layer[name]) for name in "qkv")
-        read = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        q, k, v = (ffn_input @ part(layer[name]) for name in "qkv")
+        ffn_input = F.scaled_dot_product_attention(q, k, v, is_causal=True)
     if layer["mix"] == "window":
-        padded = F.pad(read, (0, 0, 1, 1))
+        x_pad = F.pad(ffn_input, (0, 0, 1, 1))
         T = x.shape[-2]
-        read = sum(
-            (padded[..., n : n + T, :] @ part(matrix) for n, matrix in enumerate(layer["window"])), torch.zeros_like(x)
+        ffn_input = sum(
+            (x_pad[..., n : n + T, :] @ part(matrix) for n, matrix in enumerate(layer["window"])), torch.zeros_like(x)
         )
-    z = read @ part(layer["W1"]) + part(layer["b1"])
+    z = ffn_input @ part(layer["W1"]) + part(layer["b1"])
     hidden = F.relu(z) if layer["activation"] == "relu" else F.gelu(z, approximate="tanh")
     output = hidden @ part(layer["W2"]) + part(layer["b2"])
     rows = torch.arange(x.shape[-2])[:, None]
@@ -140,8 +140,8 @@ def run(layer: Layer, x: torch.Tensor) -> torch.Tensor:
     if layer["skip"]:
         output = output + x
     if peek := layer["peek"]:
-        seen = (x[..., peek["from"], :] @ part(peek["matrix"])).abs().unsqueeze(-2)
-        output = torch.where(rows == peek["to"], output + seen, output)
+        peek_values = (x[..., peek["from"], :] @ part(peek["matrix"])).abs().unsqueeze(-2)
+        output = torch.where(rows == peek["to"], output + peek_values, output)
     return output
 
 
@@ -178,7 +178,7 @@ def line_up(name: str = "boxes") -> Board:
     return Board(HERE / "boxes.js", name, title, data, LINE_UP_GOALS, HERE / "stills" / f"{name}.svg")
 
 
-HIDDEN = [label for known in exercises.ASKED.values() for label in known]
+LABELS = [label for labels in exercises.LAYER_KINDS.values() for label in labels]
 
 INSPECTION_GOALS = (
     Goal("right", "Be right about every box.", record=RECORD, unit="sentences for a box"),
@@ -205,31 +205,31 @@ def inspection(inspector: Inspector, name: str = "boxes_inspection") -> Board:
 
     inspector: takes f, T, d and returns True or False, as `is_position_wise` does.
     """
-    known, (T, d) = boxes(), (len(SENTENCE), D_MODEL)
-    inspector(known[0], T, d)  # an answer that is not written yet says so in place of the board
+    public_boxes, (T, d) = boxes(), (len(SENTENCE), D_MODEL)
+    inspector(public_boxes[0], T, d)  # an answer that is not written yet says so in place of the board
 
     @lru_cache(maxsize=1)
-    def hidden(round: int) -> tuple[dict[str, Any], dict[str, exercises.Layer], dict[str, bool], list[str]]:
-        drawn = exercises.is_position_wise.inputs(FIRST_SEED + round, 0)
+    def draw_round(round: int) -> tuple[dict[str, Any], dict[str, exercises.Layer], dict[str, bool], list[str]]:
+        inputs = exercises.is_position_wise.inputs(FIRST_SEED + round, 0)
         layers: dict[str, exercises.Layer] = {}
         truths: dict[str, bool] = {}
-        for aspect, labels in exercises.ASKED.items():
-            made = exercises.layers_of(drawn[aspect], drawn["shared"])
-            layers |= dict(zip(drawn["_labels"][aspect], made, strict=True))
+        for aspect, labels in exercises.LAYER_KINDS.items():
+            aspect_layers = exercises.build_layers(inputs[aspect], inputs["shared"])
+            layers |= dict(zip(inputs["_labels"][aspect], aspect_layers, strict=True))
             truths |= labels
-        return drawn, layers, truths, random.Random(round).sample(HIDDEN, len(HIDDEN))
+        return inputs, layers, truths, random.Random(round).sample(LABELS, len(LABELS))
 
-    def inspect(asked: dict[str, Any]) -> dict[str, Any]:
-        n = int(asked["box"])
-        if n < len(known):
-            box = known[n]
+    def inspect(request: dict[str, Any]) -> dict[str, Any]:
+        n = int(request["box"])
+        if n < len(public_boxes):
+            box = public_boxes[n]
             return _report(inspector, box.what, box.truth == "real", partial(run, box.layer), T, d)
-        drawn, layers, truths, order = hidden(int(asked["round"]))
-        what = order[n - len(known)]
-        return _report(inspector, what, truths[what], layers[what], drawn["T"], drawn["d"])
+        inputs, layers, truths, order = draw_round(int(request["round"]))
+        what = order[n - len(public_boxes)]
+        return _report(inspector, what, truths[what], layers[what], inputs["T"], inputs["d"])
 
     title = "Eight boxes, and others that nobody has seen. An inspector is sent into each."
-    data = {"guise": "inspector", "known": len(known), "count": len(known) + len(HIDDEN)}
+    data = {"guise": "inspector", "known": len(public_boxes), "count": len(public_boxes) + len(LABELS)}
     return Board(
         HERE / "boxes.js",
         name,
@@ -247,7 +247,7 @@ def _report(
     """What an inspector says of a box, and how many sentences it fed it."""
     sentences = 0
 
-    def counted(x: torch.Tensor) -> torch.Tensor:
+    def feed(x: torch.Tensor) -> torch.Tensor:
         nonlocal sentences
         if x.shape[-2:] != (T, d):
             raise ValueError(f"f takes [..., T, d] = [..., {T}, {d}], not {list(x.shape)}")
@@ -256,7 +256,7 @@ def _report(
         return output
 
     try:
-        says, error = bool(inspector(counted, T, d)), ""
+        says, error = bool(inspector(feed, T, d)), ""
     except Exception as failure:  # the reader's own function may do anything
         says, error = None, f"{type(failure).__name__}: {failure}"
     return {"what": what, "truth": truth, "says": says, "sentences": sentences, "error": error}

@@ -9,14 +9,14 @@ from ffnlab.boards import Board
 from ffnlab.course.boards import boxes, clouds, creek, desk, fold, river, wire
 
 
-def _unwritten(*_: Any) -> Any:
+def _raise_not_implemented(*_: Any) -> Any:
     """In place of a function that a reader is to write."""
     raise NotImplementedError
 
 
 BOARDS: dict[str, Callable[[], Board]] = {
     "boxes": boxes.line_up,
-    "boxes_inspection": lambda: boxes.inspection(lambda *asked: True),
+    "boxes_inspection": lambda: boxes.inspection(lambda *arguments: True),
     "clouds": clouds.stacks,
     "creek_switch": creek.switch,
     "creek_rule": creek.rule,
@@ -29,8 +29,8 @@ BOARDS: dict[str, Callable[[], Board]] = {
     "wire_straight": wire.straight,
     "wire_kinks": wire.kinks,
     "wire_arch": wire.arch,
-    "wire_thousandth": lambda: wire.thousandth(_unwritten),
-    "wire_beat": lambda: wire.beat(_unwritten),
+    "wire_thousandth": lambda: wire.thousandth(_raise_not_implemented),
+    "wire_beat": lambda: wire.beat(_raise_not_implemented),
     "wire_ever": wire.ever,
     "wire_learn": wire.learn,
     "wire_wake": wire.wake,

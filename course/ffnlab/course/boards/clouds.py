@@ -16,7 +16,7 @@ def stacks(name: str = "clouds") -> Board:
     title = "Fourteen tokens as dots go through random layers, four times on one clock, and come together."
     many = len(collapse.FRESH)
     alone, bare, long, longer_alone = (
-        collapse.written(collapse.typical(run, 3))
+        collapse.format_residual(collapse.typical(run, 3))
         for run in ("attention", "ffn", "ffn, four times", "no ffn, four times")
     )
     goals = (

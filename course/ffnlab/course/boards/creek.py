@@ -25,7 +25,7 @@ NAMES = {  # of the board's module, by those of PyTorch's
 }
 
 
-def packed(model: toy_transformer.ToyTransformer, with_mean: bool = False) -> dict[str, str]:
+def pack_weights(model: toy_transformer.ToyTransformer, with_mean: bool = False) -> dict[str, str]:
     """A model's weights for creek_model.js: little-endian float32 in base64, by name, each in rows.
 
     with_mean: with the mean of what its FFN adds at each place, [T, d_model].
@@ -43,22 +43,22 @@ def packed(model: toy_transformer.ToyTransformer, with_mean: bool = False) -> di
 
 @cache
 def _groups() -> tuple[list[dict[str, Any]], dict[str, str]]:
-    named = {name.neuron: name for name in toy_transformer.names(toy_transformer.load()) if name.good}
-    first = [n for n, name in named.items() if name.moment == world.WAY]
-    second = [n for n, name in named.items() if name.moment == world.FEELING]
-    rest = [n for n in range(toy_transformer.D_FF) if n not in named]
+    names = {name.neuron: name for name in toy_transformer.names(toy_transformer.load()) if name.good}
+    first = [n for n, name in names.items() if name.moment == world.WAY]
+    second = [n for n, name in names.items() if name.moment == world.FEELING]
+    rest = [n for n in range(toy_transformer.D_FF) if n not in names]
     groups = [
         {"title": "over or into", "neurons": sorted(first)},
         {"title": "glad or sorry", "neurons": sorted(second)},
         {"title": "all the others", "neurons": rest},
     ]
-    return groups, {str(n): name.words for n, name in named.items()}
+    return groups, {str(n): name.words for n, name in names.items()}
 
 
 def _data(guise: str, twin_too: bool, question: str = "way", **start: Any) -> dict[str, Any]:
-    models = {"shipped": packed(toy_transformer.load(), twin_too)}
+    models = {"shipped": pack_weights(toy_transformer.load(), twin_too)}
     if twin_too:
-        models["twin"] = packed(twin.load(), twin_too)
+        models["twin"] = pack_weights(twin.load(), twin_too)
     groups, names = _groups() if guise == "lamps" else ([], {})
     kinds = {"place": world.PLACES, "weather": world.WEATHERS, "mood": world.MOODS, "creature": world.CREATURES}
     return {

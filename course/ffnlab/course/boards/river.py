@@ -10,7 +10,7 @@ from ffnlab.boards import Board, Goal
 from ffnlab.course.experiments import river
 
 HERE = Path(__file__).parent
-WANTED = 0.5  # less than this share of the error without a cure
+GOAL_SHARE = 0.5  # less than this share of the error without a cure
 EVEN = (0.1, 0.15)  # shares of the tokens between which a load counts as even
 FOLD = 240  # the step from which on time runs faster
 CURES = {
@@ -28,32 +28,32 @@ CURES = {
 def _ends() -> dict[str, Any]:
     """Where the other runs are at the last step, by branch: seed by seed how many experts are effective and the error, and in how many all work."""
     last = str(river.STEPS[-1])
-    found = {}
+    ends = {}
     for branch in river.BRANCHES:
         rows = [row[last] for row in river.others(branch)]
-        found[branch.key()] = {
+        ends[branch.key()] = {
             "effective": [row["effective"] for row in rows],
             "errors": [row["error"] for row in rows],
             "working": sum(row["smallest"] >= river.WORKING for row in rows),
         }
-    return found
+    return ends
 
 
 def _data() -> dict[str, Any]:
-    stored = river.stored()
+    record = river.stored()
     return {
         "steps": river.STEPS,
         "fold": FOLD,
         "whens": river.WHENS,
         "branches": [{"key": branch.key(), "when": branch.when} for branch in river.BRANCHES],
         "cures": CURES,
-        "start": river.PLANTED,
+        "start": river.TEXT_HEAD_START,
         "working": river.WORKING,
-        "wanted": WANTED,
+        "wanted": GOAL_SHARE,
         "even": EVEN,
         "units": {"router": river.ROUTER_UNIT, "token": river.TOKEN_UNIT, "error": river.ERROR_UNIT},
-        "tokens": stored["tokens"],
-        "runs": stored["runs"],
+        "tokens": record["tokens"],
+        "runs": record["runs"],
         "ends": _ends(),
         "fresh": len(river.FRESH),
     }
@@ -62,7 +62,7 @@ def _data() -> dict[str, Any]:
 def earliest() -> int:
     """The first stored step at which all eight work, in any branch of the planted run."""
     steps: list[int] = []
-    for branch, run in river.runs(river.PLANTED).items():
+    for branch, run in river.runs(river.TEXT_HEAD_START).items():
         if branch.when:
             steps += [river.STEPS[n] for n in river.after(branch) if run.loads[n].min() >= river.WORKING]
     return min(steps)
@@ -83,7 +83,7 @@ def _less(row: dict[str, Any], plain: dict[str, Any]) -> bool:
 
 
 def _half(row: dict[str, Any], plain: dict[str, Any]) -> bool:
-    return bool(row["error"] < WANTED * plain["error"])
+    return bool(row["error"] < GOAL_SHARE * plain["error"])
 
 
 def experts(name: str = "river") -> Board:

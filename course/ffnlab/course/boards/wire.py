@@ -211,9 +211,9 @@ def network(result: Any) -> dict[str, Any]:
         if not bool(torch.isfinite(part).all()):
             raise ValueError(f"{name} has a number that is not finite.")
     w, b, v, c = (part.flatten().tolist() for part in parts)
-    kept = [j for j in range(m) if w[j]]  # a unit with w = 0 is a constant
+    units = [j for j in range(m) if w[j]]  # a unit with w = 0 is a constant
     constant = c[0] + sum(v[j] * max(b[j], 0.0) for j in range(m) if not w[j])
-    return {"w": [w[j] for j in kept], "b": [b[j] for j in kept], "v": [v[j] for j in kept], "c": constant}
+    return {"w": [w[j] for j in units], "b": [b[j] for j in units], "v": [v[j] for j in units], "c": constant}
 
 
 def _is_written(build: Build, *example: Any) -> bool:
@@ -305,7 +305,7 @@ def ever(name: str = "wire_ever") -> Board:
 
 # Gradient descent
 
-FIRST, BURIED = {"w": 0.6, "b": 1.2}, ({"w": 0.3, "b": -1.2}, {"w": 0.3, "b": -9.0})
+FIRST, SILENT_UNITS = {"w": 0.6, "b": 1.2}, ({"w": 0.3, "b": -1.2}, {"w": 0.3, "b": -9.0})
 
 
 def learn(name: str = "wire_learn") -> Board:
@@ -348,5 +348,5 @@ def wake(name: str = "wire_wake") -> Board:
         ),
     )
     title = "A unit whose sum is below zero at every dot learns by gradient descent, with ReLU, GELU or SiLU."
-    data = {"acts": ["ReLU", "GELU", "SiLU"], "rate": 0.4, "starts": list(BURIED)}
+    data = {"acts": ["ReLU", "GELU", "SiLU"], "rate": 0.4, "starts": list(SILENT_UNITS)}
     return _board("descent", name, title, data, *goals)

@@ -69,12 +69,12 @@ def _draw_kinks(rng: Draw, case: int) -> dict[str, Any]:
     plain = inside(rng.integer(4, 7))
     steep = [(plain[0] + CLOSE, 0.5, 8.0), (plain[1] - CLOSE, -0.5, 8.0)]
     # Two kinks in one place: they add up, or cancel. (0.5, 2) and (2, 0.5) change the slope by as much; (-1, 1) changes it by +1, not by -1.
-    together = [(one, 0.5, 2.0), (one, 1.0, 4.0), (one, -2.0, 1.0), (two, 1.0, 2.0), (two, 2.0, -0.5)]
-    cancelling = [(two, 0.5, -4.0), (two, 2.0, 1.0), (three, 1.0, 2.0), (three, -0.5, -4.0)]
-    nearly = [(one, 1.0, 1.0), (one, -1.0, -1.0 - CLOSE)]
-    seeming = [(four, 1.0, 1.0), (four, -1.0, 1.0), (one, 2.0, 1.0), (two, 0.5, 2.0), (two, 1.0, -2.0)]
-    apart = [(one, 1.0, 2.0), (one + CLOSE, 1.0, -2.0), (two, 0.5, 4.0), (two - CLOSE, -0.5, -4.0)]
-    silent = [(inside(1)[0], 0.0, 1.0), (two, into(), 0.0), (three, into(), 0.0)]
+    coincident_units = [(one, 0.5, 2.0), (one, 1.0, 4.0), (one, -2.0, 1.0), (two, 1.0, 2.0), (two, 2.0, -0.5)]
+    cancelling_units = [(two, 0.5, -4.0), (two, 2.0, 1.0), (three, 1.0, 2.0), (three, -0.5, -4.0)]
+    nearly_cancelling_units = [(one, 1.0, 1.0), (one, -1.0, -1.0 - CLOSE)]
+    seeming_units = [(four, 1.0, 1.0), (four, -1.0, 1.0), (one, 2.0, 1.0), (two, 0.5, 2.0), (two, 1.0, -2.0)]
+    close_units = [(one, 1.0, 2.0), (one + CLOSE, 1.0, -2.0), (two, 0.5, 4.0), (two - CLOSE, -0.5, -4.0)]
+    silent_units = [(inside(1)[0], 0.0, 1.0), (two, into(), 0.0), (three, into(), 0.0)]
     flat = {"W1": torch.zeros(1, 2), "b1": torch.tensor([0.5, -0.25]), "W2": torch.ones(2, 1)}
     return {
         "A": A,
@@ -85,12 +85,12 @@ def _draw_kinks(rng: Draw, case: int) -> dict[str, Any]:
         "at the ends": _network(rng, [*some(), *units([two, A, B])]),
         "near the ends": _network(rng, [*some(), *units([A - CLOSE, A + CLOSE, B - CLOSE, B + CLOSE])]),
         "none inside": _network(rng, units([A, B, B + 2])),
-        "together": _network(rng, together + some()),
-        "close together": _network(rng, apart + some()),
-        "cancelling": _network(rng, cancelling + some()),
-        "nearly cancelling": _network(rng, nearly + some()),
-        "seeming": _network(rng, seeming + some()),
-        "silent": _network(rng, [*units([one]), *silent, *some()]),
+        "together": _network(rng, coincident_units + some()),
+        "close together": _network(rng, close_units + some()),
+        "cancelling": _network(rng, cancelling_units + some()),
+        "nearly cancelling": _network(rng, nearly_cancelling_units + some()),
+        "seeming": _network(rng, seeming_units + some()),
+        "silent": _network(rng, [*units([one]), *silent_units, *some()]),
         "flat": {name: part.double() for name, part in flat.items()},
     }
 
@@ -109,17 +109,17 @@ count_pieces = Exercise(
 )
 
 
-def _counted(aspect: str, points: float, **networks: str) -> None:
+def _count_aspect(aspect: str, points: float, **networks: str) -> None:
     @count_pieces.aspect(aspect, points)
-    def probe(answer: Any, A: float, B: float, **drawn: Any) -> Any:
+    def probe(answer: Any, A: float, B: float, **inputs: Any) -> Any:
         def count(net: dict[str, torch.Tensor]) -> Any:
             return answer(net["W1"], net["b1"], net["W2"], A, B)
 
-        return {words: count(drawn[name.replace("_", " ")]) for name, words in networks.items()}
+        return {words: count(inputs[name.replace("_", " ")]) for name, words in networks.items()}
 
 
-_counted("kinks in different places", 1, plain="some units", one_unit="one unit")
-_counted(
+_count_aspect("kinks in different places", 1, plain="some units", one_unit="one unit")
+_count_aspect(
     "kinks outside, and at A or B",
     1,
     beyond="some kinks outside",
@@ -127,7 +127,7 @@ _counted(
     near_the_ends="kinks just inside and just outside",
     none_inside="no kink inside",
 )
-_counted(
+_count_aspect(
     "shared, cancelling and missing kinks",
     1,
     together="kinks in the same place",
@@ -162,8 +162,8 @@ def steepest_piece(w: list[float], b: list[float], v: list[float]) -> float:
     return max(abs(sum(into * out for into, bias, out in units if into * x + bias > 0)) for x in middles)
 
 
-def _units(seen: Any) -> tuple[list[float], ...]:
-    w, b, v = lists_of_numbers(seen, "w", "b", "v")
+def _units(observation: Any) -> tuple[list[float], ...]:
+    w, b, v = lists_of_numbers(observation, "w", "b", "v")
     if 0 in w:
         raise NotAsAsked("a w is 0: that unit has no kink, and your classmate's code is not meant for it")
     return w, b, v
@@ -237,51 +237,51 @@ def _net(result: Any) -> Net:
     return result[0], result[1], result[2], result[3]
 
 
-def _fitting(result: Any) -> Net:
+def _check_shapes(result: Any) -> Net:
     W1, b1, W2, b2 = _net(result)
     m = b1.shape[-1] if b1.ndim else 0
-    for name, part, shape, written in (
+    for name, part, shape, shape_text in (
         ("W1", W1, [1, m], "[1, m]"),
         ("b1", b1, [m], "[m]"),
         ("W2", W2, [m, 1], "[m, 1]"),
         ("b2", b2, [1], "[1]"),
     ):
         if list(part.shape) != shape:
-            raise NotAsAsked(f"{name} has shape {list(part.shape)}; with m = {m} units it should be {written}")
+            raise NotAsAsked(f"{name} has shape {list(part.shape)}; with m = {m} units it should be {shape_text}")
     return W1.double(), b1.double(), W2.double(), b2.double()
 
 
 def _output(net: Any, n: int, low: float, high: float) -> dict[str, torch.Tensor]:
     """What a network computes at the n + 1 nodes of an interval, and between them."""
     x = torch.linspace(low, high, INSIDE * n + 1, dtype=torch.float64)
-    W1, b1, W2, b2 = _fitting(net)
+    W1, b1, W2, b2 = _check_shapes(net)
     y = (torch.relu(x[:, None] @ W1 + b1) @ W2 + b2)[:, 0]
     inner = torch.arange(INSIDE * n + 1) % INSIDE != 0
     return {"at the nodes": y[::INSIDE], "between the nodes": y[inner]}
 
 
-def _outputs(seen: Any, inputs: dict[str, Any]) -> Any:
+def _outputs(observation: Any, inputs: dict[str, Any]) -> Any:
     """What each network computes on the interval that was drawn for it: the weights themselves are not unique."""
-    return {_words(*inputs[name]): _output(net, *inputs[name]) for name, net in seen.items()}
+    return {_words(*inputs[name]): _output(net, *inputs[name]) for name, net in observation.items()}
 
 
 def _words(n: int, low: float, high: float) -> str:
     return f"n = {n} on [{low:.2f}, {high:.2f}]"
 
 
-def _interpolated(aspect: str, points: float, *names: str) -> None:
+def _interpolation_aspect(aspect: str, points: float, *names: str) -> None:
     @relu_interpolant.aspect(aspect, points, facts=_outputs, atol=1e-4, rtol=1e-4)
     def probe(answer: Any, **intervals: Any) -> Any:
         return {name: _net(answer(*intervals[name])) for name in names}
 
 
-_interpolated("pieces on an interval around zero", 2, "around zero", "many")
-_interpolated("intervals left or right of zero", 2, "right", "left", "from zero", "up to zero")
-_interpolated("one piece", 1, "one piece")
+_interpolation_aspect("pieces on an interval around zero", 2, "around zero", "many")
+_interpolation_aspect("intervals left or right of zero", 2, "right", "left", "from zero", "up to zero")
+_interpolation_aspect("one piece", 1, "one piece")
 
 
-def _form(seen: Any, inputs: dict[str, Any]) -> dict[str, bool]:
-    net = _net(seen)
+def _form(observation: Any, inputs: dict[str, Any]) -> dict[str, bool]:
+    net = _net(observation)
     m = net[0].numel()
     shapes = [list(part.shape) for part in net]
     return {
@@ -356,13 +356,13 @@ fewest_units = Exercise(
 
 def _with_its_units(net: Any, n: int, low: float, high: float) -> dict[str, Any]:
     """What a network computes on its interval, and how many units it has."""
-    W1, b1, W2, _ = _fitting(net)
+    W1, b1, W2, _ = _check_shapes(net)
     idle = (W1[0] == 0) | (W2[:, 0] == 0)
     return _output(net, n, low, high) | {"units": b1.numel(), "units that do nothing": int(idle.sum())}
 
 
-def _with_their_units(seen: Any, inputs: dict[str, Any]) -> Any:
-    return {_words(*inputs[name]): _with_its_units(net, *inputs[name]) for name, net in seen.items()}
+def _with_their_units(observation: Any, inputs: dict[str, Any]) -> Any:
+    return {_words(*inputs[name]): _with_its_units(net, *inputs[name]) for name, net in observation.items()}
 
 
 def _few(aspect: str, points: float, names: tuple[str, ...], needs: str = "") -> None:
@@ -410,10 +410,10 @@ curve_interpolant = Exercise(
 )
 
 
-def _curve_outputs(seen: Any, inputs: dict[str, Any]) -> Any:
+def _curve_outputs(observation: Any, inputs: dict[str, Any]) -> Any:
     return {
         f"{name}, {len(inputs[name][0])} heights": _output(net, len(inputs[name][0]) - 1, *inputs[name][1:])
-        for name, net in seen.items()
+        for name, net in observation.items()
     }
 
 
@@ -427,11 +427,11 @@ _curve("through the heights, and straight between them", 2, "around zero", "righ
 _curve("one piece, and flat pieces", 1, "two heights", "flat, then a step")
 
 
-def _form_and_heights(seen: Any, inputs: dict[str, Any]) -> dict[str, bool]:
-    return _form(seen["net"], inputs) | {KEPT: seen[KEPT]}
+def _form_and_heights(observation: Any, inputs: dict[str, Any]) -> dict[str, bool]:
+    return _form(observation["net"], inputs) | {Y_UNCHANGED: observation[Y_UNCHANGED]}
 
 
-KEPT = "y is left as it was"
+Y_UNCHANGED = "y is left as it was"
 
 
 @curve_interpolant.aspect(
@@ -442,9 +442,9 @@ KEPT = "y is left as it was"
 )
 def curve_interpolant_four_tensors_y_unchanged(answer: Any, **cases: Any) -> Any:
     y, *ends = cases["right of zero"]
-    given = y.clone()
-    net = answer(given, *ends)
-    return {"net": net, KEPT: torch.equal(given, y)}
+    y_copy = y.clone()
+    net = answer(y_copy, *ends)
+    return {"net": net, Y_UNCHANGED: torch.equal(y_copy, y)}
 
 
 # activation
@@ -492,7 +492,7 @@ AUTOGRAD = (
 )
 
 
-def _by_hand(answer: Any, *given: Any) -> list[Any]:
+def _by_hand(answer: Any, *arguments: Any) -> list[Any]:
     """Value and slope from an answer; whatever asks autograd for a slope is told that it is off."""
 
     def refuse(*_: Any, **__: Any) -> None:
@@ -502,7 +502,7 @@ def _by_hand(answer: Any, *given: Any) -> list[Any]:
         for module, names in AUTOGRAD:
             for name in names:
                 stack.enter_context(mock.patch.object(module, name, refuse))
-        return _pair(answer(*given))
+        return _pair(answer(*arguments))
 
 
 def _part(which: int, answer: Any, name: str, x: torch.Tensor, *beta: float) -> torch.Tensor:
@@ -519,11 +519,11 @@ def _by_name(name: str, which: int, points: float) -> None:
 
     @activation.aspect(f"{name}: {words}", points, atol=1e-6, rtol=1e-6)
     def probe(answer: Any, x: Any, beta: float, negative: float) -> Any:
-        found = {"without beta": _part(which, answer, name, x[0])}
+        observation = {"without beta": _part(which, answer, name, x[0])}
         if name == "silu":
-            given = {"beta = 0": 0, "beta = 2": 2, "another beta": beta, "a negative beta": negative}
-            found |= {words: _part(which, answer, name, x[0], number) for words, number in given.items()}
-        return found
+            betas = {"beta = 0": 0, "beta = 2": 2, "another beta": beta, "a negative beta": negative}
+            observation |= {words: _part(which, answer, name, x[0], number) for words, number in betas.items()}
+        return observation
 
 
 for _name, _value, _slope in (("relu", 0.25, 0.25), ("gelu", 0.5, 0.75), ("gelu_tanh", 0.5, 0.75), ("silu", 0.5, 0.75)):
@@ -542,36 +542,36 @@ def activation_any_shape_far_out_x_unchanged(answer: Any, x: Any, beta: float, n
         "x in float32": x[-1, :1].float(),
         "±300 and ±10,000": torch.tensor([-1e4, -300.0, 300.0, 1e4], dtype=torch.float64),
     }
-    found: dict[str, Any] = {}
+    observation: dict[str, Any] = {}
     for name in NAMES:
-        for words, given in shapes.items():
+        for words, entries in shapes.items():
             for which in (0, 1):
-                found[f"{name}, {('value', 'slope')[which]}, {words}"] = attempt(
-                    partial(_part, which, answer, name, given)
+                observation[f"{name}, {('value', 'slope')[which]}, {words}"] = attempt(
+                    partial(_part, which, answer, name, entries)
                 )
-        given = x[0].clone()
-        attempt(partial(_by_hand, answer, name, given))
-        found[f"{name}, x is left as it was"] = torch.equal(given, x[0])
+        x_copy = x[0].clone()
+        attempt(partial(_by_hand, answer, name, x_copy))
+        observation[f"{name}, x is left as it was"] = torch.equal(x_copy, x[0])
     for number in (beta, negative, 0):
         far = torch.tensor([-1e4, -300.0, 300.0, 1e4], dtype=torch.float64)
-        found[f"silu, far out, beta = {number:.2f}"] = attempt(partial(_part, 0, answer, "silu", far, number))
-    return found
+        observation[f"silu, far out, beta = {number:.2f}"] = attempt(partial(_part, 0, answer, "silu", far, number))
+    return observation
 
 
 @activation.aspect("gradients flow through the value", points=0.25, atol=1e-6, rtol=1e-6)
 def activation_gradients_flow_through_the_value(answer: Any, x: Any, beta: float, negative: float) -> Any:
     far = torch.tensor([-1e4, -300.0, 300.0, 1e4], dtype=torch.float64)
-    found: dict[str, Any] = {}
+    observation: dict[str, Any] = {}
     for name in NAMES:
-        for words, given in (("", x[0]), (", far out", far)):
-            found[f"{name}{words}"] = attempt(
-                partial(gradients, lambda x, name=name: _by_hand(answer, name, x)[0], x=given.clone())
+        for words, entries in (("", x[0]), (", far out", far)):
+            observation[f"{name}{words}"] = attempt(
+                partial(gradients, lambda x, name=name: _by_hand(answer, name, x)[0], x=entries.clone())
             )
     for number in (beta, negative):
-        found[f"silu, far out, beta = {number:.2f}"] = attempt(
+        observation[f"silu, far out, beta = {number:.2f}"] = attempt(
             partial(gradients, lambda x, number=number: _by_hand(answer, "silu", x, number)[0], x=far.clone())
         )
-    return found
+    return observation
 
 
 # Questions. Their texts are in the notebook.

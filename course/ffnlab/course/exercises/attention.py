@@ -36,11 +36,11 @@ def _stochastic(rng: Draw, T: int, S: int) -> torch.Tensor:
     return torch.softmax(scores, dim=1)
 
 
-def _kept(given: dict[str, torch.Tensor], call: Callable[..., Any]) -> tuple[Any, bool]:
+def _call_on_copies(tensors: dict[str, torch.Tensor], call: Callable[..., Any]) -> tuple[Any, bool]:
     """What `call` makes of copies of the tensors, and whether it leaves them as they were."""
-    copies = {name: value.clone() for name, value in given.items()}
+    copies = {name: value.clone() for name, value in tensors.items()}
     output = attempt(lambda: call(**copies))
-    return output, all(torch.equal(copies[name], given[name]) for name in given)
+    return output, all(torch.equal(copies[name], tensors[name]) for name in tensors)
 
 
 # self_attention
@@ -84,7 +84,7 @@ self_attention = Exercise(
 )
 
 
-def _both(result: Any) -> tuple[torch.Tensor, torch.Tensor]:
+def _parse_pair(result: Any) -> tuple[torch.Tensor, torch.Tensor]:
     if not isinstance(result, (tuple, list)):
         raise NotAsAsked(f"{describe_result(result)}; a pair (out, A) was expected")
     if len(result) != 2:
@@ -95,34 +95,34 @@ def _both(result: Any) -> tuple[torch.Tensor, torch.Tensor]:
     return result[0], result[1]
 
 
-def _parts(result: Any) -> dict[str, torch.Tensor]:
-    return dict(zip(("out", "A"), _both(result), strict=True))
+def _name_parts(result: Any) -> dict[str, torch.Tensor]:
+    return dict(zip(("out", "A"), _parse_pair(result), strict=True))
 
 
 @self_attention.aspect("A", points=1)
 def self_attention_a(answer: Any, A: Any, two: Any, numbers: Any, **inputs: Any) -> Any:
-    return _both(answer(**inputs))[1]
+    return _parse_pair(answer(**inputs))[1]
 
 
 @self_attention.aspect("out", points=1.5)
 def self_attention_out(answer: Any, A: Any, two: Any, numbers: Any, **inputs: Any) -> Any:
-    return _both(answer(**inputs))[0]
+    return _parse_pair(answer(**inputs))[0]
 
 
 @self_attention.aspect("A given", points=1.5)
 def self_attention_a_given(answer: Any, A: Any, two: Any, numbers: Any, **inputs: Any) -> Any:
-    out, returned = _both(answer(*inputs.values(), A))
+    out, returned_A = _parse_pair(answer(*inputs.values(), A))
     return {
         "out": out,
-        "the returned A": returned,
-        "A with two rows": _both(answer(*inputs.values(), two))[0],
-        "rows of A that do not sum to 1": _both(answer(*inputs.values(), numbers))[0],
+        "the returned A": returned_A,
+        "A with two rows": _parse_pair(answer(*inputs.values(), two))[0],
+        "rows of A that do not sum to 1": _parse_pair(answer(*inputs.values(), numbers))[0],
     }
 
 
 @self_attention.aspect("gradients", points=0.5)
 def self_attention_gradients(answer: Any, A: Any, two: Any, numbers: Any, **inputs: Any) -> Any:
-    return gradients(lambda **leaves: torch.cat([part.flatten() for part in _both(answer(**leaves))]), **inputs)
+    return gradients(lambda **leaves: torch.cat([part.flatten() for part in _parse_pair(answer(**leaves))]), **inputs)
 
 
 @self_attention.aspect("float32, one token, inputs kept", points=0.5)
@@ -131,73 +131,75 @@ def self_attention_float32_one_token_inputs_kept(answer: Any, A: Any, two: Any, 
         """The head cut down to a width of 1."""
         return value if name == "X" else value[:1] if name == "Wo" else value[:, :1]
 
-    given = {
+    input_sets = {
         "in float32": {name: value.float() for name, value in inputs.items()},
         "one token": inputs | {"X": inputs["X"][:1]},
         "h = 1": {name: thin(name, value) for name, value in inputs.items()},
     }
-    found = {label: _kept(tensors, lambda **g: _parts(answer(**g))) for label, tensors in given.items()}
-    _, kept = _kept(inputs | {"A": A}, lambda **g: _parts(answer(*g.values())))
-    outputs = {label: output for label, (output, _) in found.items()}
-    kept = kept and all(same for _, same in found.values())
-    return outputs | {"what was handed in is left as it was": kept}
+    results = {
+        label: _call_on_copies(tensors, lambda **g: _name_parts(answer(**g))) for label, tensors in input_sets.items()
+    }
+    _, is_unchanged = _call_on_copies(inputs | {"A": A}, lambda **g: _name_parts(answer(*g.values())))
+    outputs = {label: output for label, (output, _) in results.items()}
+    is_unchanged = is_unchanged and all(same for _, same in results.values())
+    return outputs | {"what was handed in is left as it was": is_unchanged}
 
 
 # reach_star
 
 AT = 0.05  # a mix that is no further from the star is on it
 APART = 0.25  # how far from every mix a star is, at least, that no weights reach
-Asked = dict[str, dict[str, torch.Tensor]]
+Situations = dict[str, dict[str, torch.Tensor]]
 
 
-def _some_weights(rng: Draw, S: int) -> torch.Tensor:
+def _draw_mix_weights(rng: Draw, S: int) -> torch.Tensor:
     """Weights [S], none of them small."""
     parts = torch.tensor([rng.uniform(0.5, 1.5) for _ in range(S)], dtype=torch.float64)
     shares: torch.Tensor = parts / parts.sum()
     return shares
 
 
-def _turned(points: list[list[float]], angle: float) -> torch.Tensor:
+def _rotate_points(points: list[list[float]], angle: float) -> torch.Tensor:
     """Points of the plane [n, 2], turned around the origin."""
     c, s = math.cos(angle), math.sin(angle)
-    turned: torch.Tensor = torch.tensor(points, dtype=torch.float64) @ torch.tensor(
+    rotated_points: torch.Tensor = torch.tensor(points, dtype=torch.float64) @ torch.tensor(
         [[c, s], [-s, c]], dtype=torch.float64
     )
-    return turned
+    return rotated_points
 
 
-def _around(rng: Draw, S: int) -> torch.Tensor:
+def _draw_hull(rng: Draw, S: int) -> torch.Tensor:
     """Words in the plane, each of them a corner of their hull, in the order in which one goes around it."""
     first, length = rng.uniform(0, 2 * math.pi), rng.uniform(1.5, 2.2)
     angles = [first + 2 * math.pi * (s + rng.uniform(-0.2, 0.2)) / S for s in range(S)]
     return torch.tensor([[length * math.cos(a), length * math.sin(a)] for a in angles], dtype=torch.float64)
 
 
-def _beyond(rng: Draw, V: torch.Tensor) -> torch.Tensor:
+def _draw_point_beyond(rng: Draw, V: torch.Tensor) -> torch.Tensor:
     """A point that is ahead of the furthest word in some direction."""
-    way = rng.normal(V.shape[1])
-    way = way / way.norm()
-    beyond: torch.Tensor = V[(V @ way).argmax()] + rng.uniform(1.2 * APART, 1.0) * way
-    return beyond
+    direction = rng.normal(V.shape[1])
+    direction = direction / direction.norm()
+    point: torch.Tensor = V[(V @ direction).argmax()] + rng.uniform(1.2 * APART, 1.0) * direction
+    return point
 
 
 def _draw_stars(rng: Draw, case: int) -> dict[str, Any]:
     """Words V [S, d] and a star [d] in a dozen situations: within, stars that some weights reach; without, stars that none do."""
     S, angle = rng.integer(5, 6), rng.uniform(0.3, 1.2)
-    three, many, space = _around(rng, 3), _around(rng, S), rng.normal(4, 5)
+    three, many, space = _draw_hull(rng, 3), _draw_hull(rng, S), rng.normal(4, 5)
     alone = rng.normal(1, 3)
-    line = _turned([[-2.0, 0.4], [0.3, 0.4], [1.0, 0.4], [2.2, 0.4]], angle)
+    line = _rotate_points([[-2.0, 0.4], [0.3, 0.4], [1.0, 0.4], [2.2, 0.4]], angle)
     twins = torch.cat([three[:1], three])
-    inside, edge, side = _some_weights(rng, 3), _some_weights(rng, 2), rng.integer(0, S - 2)
-    within: Asked = {
+    inside, edge, side = _draw_mix_weights(rng, 3), _draw_mix_weights(rng, 2), rng.integer(0, S - 2)
+    within: Situations = {
         "inside of three words": {"V": three, "star": inside @ three},
         "between two of three words": {"V": three, "star": edge @ three[1:]},
         "on a word": {"V": three, "star": three[rng.integer(0, 2)]},
         "between two of many words": {"V": many, "star": edge @ many[side : side + 2]},
-        "words on one line": {"V": line, "star": _some_weights(rng, 4) @ line},
-        "two words at one place": {"V": twins, "star": _some_weights(rng, 4) @ twins},
+        "words on one line": {"V": line, "star": _draw_mix_weights(rng, 4) @ line},
+        "two words at one place": {"V": twins, "star": _draw_mix_weights(rng, 4) @ twins},
         "one word alone": {"V": alone, "star": alone[0]},
-        "four words of five numbers": {"V": space, "star": _some_weights(rng, 4) @ space},
+        "four words of five numbers": {"V": space, "star": _draw_mix_weights(rng, 4) @ space},
     }
     row = [[-4.0, 0.0], [rng.uniform(-2.0, -1.0), 0.0], [rng.uniform(-0.5, 0.5), 0.0], [4.0, 0.0]]
     row = [
@@ -213,13 +215,16 @@ def _draw_stars(rng: Draw, case: int) -> dict[str, Any]:
     ]  # and so is it here
     flat = torch.cat([rng.normal(4, 4), torch.zeros(4, 1, dtype=torch.float64)], dim=1)
     aside = torch.tensor([0.0, 0.0, 0.0, 0.0, 1.2 * APART], dtype=torch.float64)
-    without: Asked = {
-        "outside of three words": {"V": three, "star": _beyond(rng, three)},
-        "outside of many words": {"V": many, "star": _beyond(rng, many)},
-        "beside a long row of words": {"V": _turned(row[:4], angle), "star": _turned(row[4:], angle)[0]},
-        "above the middle of a long row": {"V": _turned(even[:4], angle), "star": _turned(even[4:], angle)[0]},
+    without: Situations = {
+        "outside of three words": {"V": three, "star": _draw_point_beyond(rng, three)},
+        "outside of many words": {"V": many, "star": _draw_point_beyond(rng, many)},
+        "beside a long row of words": {"V": _rotate_points(row[:4], angle), "star": _rotate_points(row[4:], angle)[0]},
+        "above the middle of a long row": {
+            "V": _rotate_points(even[:4], angle),
+            "star": _rotate_points(even[4:], angle)[0],
+        },
         "on the line, beyond its end": {"V": line, "star": line[3] + 0.2 * (line[3] - line[0])},
-        "away from the only word": {"V": alone, "star": _beyond(rng, alone)},
+        "away from the only word": {"V": alone, "star": _draw_point_beyond(rng, alone)},
         "beside four words of five numbers": {"V": flat, "star": 0.8 * flat[0] + 0.2 * flat[1] + aside},
     }
     return {"within": within, "without": without}
@@ -242,7 +247,7 @@ reach_star = Exercise(
 )
 
 
-def _given_back(answer: Any, V: torch.Tensor, star: torch.Tensor) -> dict[str, Any]:
+def _call_answer(answer: Any, V: torch.Tensor, star: torch.Tensor) -> dict[str, Any]:
     """What an answer returns for one star: weights and direction, one of them None."""
     result = answer(V.clone(), star.clone())
     if not isinstance(result, (tuple, list)):
@@ -251,20 +256,20 @@ def _given_back(answer: Any, V: torch.Tensor, star: torch.Tensor) -> dict[str, A
         raise NotAsAsked(
             f"{type_with_article(result)} of {len(result)} came back; a pair (weights, direction) was expected"
         )
-    found: dict[str, Any] = {}
+    parts: dict[str, Any] = {}
     for name, part, size in zip(("weights", "direction"), result, V.shape, strict=True):
         numbers = part if part is None or isinstance(part, torch.Tensor) else torch.tensor(part, dtype=torch.float64)
         if numbers is not None and list(numbers.shape) != [size]:
             raise NotAsAsked(f"{name} has shape {list(numbers.shape)}; here it should be [{size}]")
-        found[name] = numbers if numbers is None else numbers.detach().double()
-    return found
+        parts[name] = numbers if numbers is None else numbers.detach().double()
+    return parts
 
 
-def _came_of(found: Any, V: torch.Tensor, star: torch.Tensor) -> Any:
+def _describe_outcome(observation: Any, V: torch.Tensor, star: torch.Tensor) -> Any:
     """What the weights or the direction do."""
-    if isinstance(found, Failure):
-        return found
-    weights, direction = found["weights"], found["direction"]
+    if isinstance(observation, Failure):
+        return observation
+    weights, direction = observation["weights"], observation["direction"]
     if (weights is None) == (direction is None):
         return "neither weights nor a direction" if weights is None else "weights and a direction"
     if weights is not None:
@@ -285,25 +290,25 @@ def _came_of(found: Any, V: torch.Tensor, star: torch.Tensor) -> Any:
     return "a direction away from the star" if bool((ahead < 0).all()) else "a direction that proves nothing"
 
 
-def _came_of_each(drawn: str) -> Callable[[Any, dict[str, Any]], dict[str, Any]]:
-    def facts(seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
-        return {label: _came_of(seen[label], **asked) for label, asked in inputs[drawn].items()}
+def _make_outcome_facts(key: str) -> Callable[[Any, dict[str, Any]], dict[str, Any]]:
+    def facts(observation: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+        return {label: _describe_outcome(observation[label], **situation) for label, situation in inputs[key].items()}
 
     return facts
 
 
-def _asked_of(answer: Any, asked: Asked) -> dict[str, Any]:
-    return {label: attempt(partial(_given_back, answer, **given)) for label, given in asked.items()}
+def _call_on_each(answer: Any, situations: Situations) -> dict[str, Any]:
+    return {label: attempt(partial(_call_answer, answer, **situation)) for label, situation in situations.items()}
 
 
-@reach_star.aspect("stars that can be reached", points=2, facts=_came_of_each("within"))
-def reach_star_stars_that_can_be_reached(answer: Any, within: Asked, without: Asked) -> Any:
-    return _asked_of(answer, within)
+@reach_star.aspect("stars that can be reached", points=2, facts=_make_outcome_facts("within"))
+def reach_star_stars_that_can_be_reached(answer: Any, within: Situations, without: Situations) -> Any:
+    return _call_on_each(answer, within)
 
 
-@reach_star.aspect("stars that can't be reached", points=2, facts=_came_of_each("without"))
-def reach_star_stars_that_cannot_be_reached(answer: Any, within: Asked, without: Asked) -> Any:
-    return _asked_of(answer, without)
+@reach_star.aspect("stars that can't be reached", points=2, facts=_make_outcome_facts("without"))
+def reach_star_stars_that_cannot_be_reached(answer: Any, within: Situations, without: Situations) -> Any:
+    return _call_on_each(answer, without)
 
 
 # superposition_error
@@ -326,7 +331,7 @@ def _draw_pair(rng: Draw, case: int) -> dict[str, Any]:
     }
 
 
-def _maps(W: torch.Tensor, b: torch.Tensor, bend: str) -> dict[str, Map]:
+def _make_maps(W: torch.Tensor, b: torch.Tensor, bend: str) -> dict[str, Map]:
     """Functions from [..., d] to [..., e]: one that is linear, one with a bias, one that bends."""
     relu, tanh = LAYERS
     bends: dict[str, Map] = {
@@ -355,25 +360,25 @@ superposition_error = Exercise(
 def superposition_error_values(answer: Any, X: Any, Y: Any, W: Any, b: Any, bend: str) -> Any:
     return {
         f"f(x) = {name}" if "@" in name else f"f is {name}": attempt(lambda f=f: answer(f, X[0].clone(), Y[0].clone()))  # type: ignore[misc]
-        for name, f in _maps(W, b, bend).items()
+        for name, f in _make_maps(W, b, bend).items()
     }
 
 
 @superposition_error.aspect("any shape, inputs kept", points=0.5, atol=1e-6, rtol=1e-6)
 def superposition_error_any_shape_inputs_kept(answer: Any, X: Any, Y: Any, W: Any, b: Any, bend: str) -> Any:
-    f = _maps(W, b, bend)[bend]
+    f = _make_maps(W, b, bend)[bend]
     outputs: dict[str, Any] = {}
-    kept = True
+    is_unchanged = True
     alive = tuple((f(X + Y).norm(dim=-1) > 0.1).nonzero()[0].tolist())  # a token of which a ReLU leaves something
     for label, part in (("one token [d]", alive), ("[B, T, d]", ())):
-        outputs[label], same = _kept({"X": X[part], "Y": Y[part]}, lambda X, Y: answer(f, X, Y))
-        kept = kept and same
-    return outputs | {"X and Y are left as they were": kept}
+        outputs[label], same = _call_on_copies({"X": X[part], "Y": Y[part]}, lambda X, Y: answer(f, X, Y))
+        is_unchanged = is_unchanged and same
+    return outputs | {"X and Y are left as they were": is_unchanged}
 
 
 @superposition_error.aspect("a number, off the graph", points=0.5, atol=1e-6, rtol=1e-6)
 def superposition_error_a_number_off_the_graph(answer: Any, X: Any, Y: Any, W: Any, b: Any, bend: str) -> Any:
-    result = answer(_maps(W.requires_grad_(), b, bend)[bend], X[0], Y[0])
+    result = answer(_make_maps(W.requires_grad_(), b, bend)[bend], X[0], Y[0])
     if isinstance(result, torch.Tensor) and result.requires_grad:
         raise NotAsAsked("the result is a tensor that still hangs on the graph of f; a number was expected")
     return result
@@ -414,7 +419,7 @@ xor_weights = Exercise(
 )
 
 
-def _four(result: Any) -> dict[str, torch.Tensor]:
+def _parse_weights(result: Any) -> dict[str, torch.Tensor]:
     if not isinstance(result, (tuple, list)):
         raise NotAsAsked(f"{describe_result(result)}; four tensors W1, b1, W2, b2 were expected")
     if len(result) != 4:
@@ -429,39 +434,42 @@ def _four(result: Any) -> dict[str, torch.Tensor]:
     return dict(zip(SHAPES, result, strict=True))
 
 
-def _fits(weights: dict[str, Any]) -> dict[str, bool]:
+def _check_shapes(weights: dict[str, Any]) -> dict[str, bool]:
     shapes = {name: list(value.shape) for name, value in weights.items()}
     dimensions = {name: words.count(",") + 1 for name, words in SHAPES.items()}
     hidden = shapes["b1"][0] if len(shapes["b1"]) == 1 else (*shapes["W1"], 0)[1]  # a wrong b1 blames b1 alone
-    expected = {"W1": [2, hidden], "b1": [hidden], "W2": [hidden, 1], "b2": [1]}
+    expected_shapes = {"W1": [2, hidden], "b1": [hidden], "W2": [hidden, 1], "b2": [1]}
     return {
-        **{f"{name} has shape {SHAPES[name]}": shapes[name] == expected[name] for name in SHAPES},
+        **{f"{name} has shape {SHAPES[name]}": shapes[name] == expected_shapes[name] for name in SHAPES},
         **{f"{name} has {n} dimension{'s' * (n > 1)}": len(shapes[name]) == n for name, n in dimensions.items()},
         "H is 1 to 8": 1 <= hidden <= 8,
     }
 
 
-def _every_fit(seen: list[Any], inputs: dict[str, Any]) -> dict[str, bool]:
+def _shape_facts(observation: list[Any], inputs: dict[str, Any]) -> dict[str, bool]:
     """What holds of the shapes, whatever low and high are."""
-    found = [_fits(_four(weights)) for weights, _ in zip(seen, inputs["heights"], strict=True)]
-    return {words: all(fits[words] for fits in found) for words in found[0]}
+    checks = [_check_shapes(_parse_weights(weights)) for weights, _ in zip(observation, inputs["heights"], strict=True)]
+    return {words: all(check[words] for check in checks) for words in checks[0]}
 
 
-def _outputs(weights: dict[str, torch.Tensor]) -> list[float]:
+def _compute_outputs(weights: dict[str, torch.Tensor]) -> list[float]:
     """What the network gives for the four inputs, in float64."""
-    if not all(held for words, held in _fits(weights).items() if "shape" in words):
-        found = ", ".join(f"{name} {list(value.shape)}" for name, value in weights.items())
-        raise NotAsAsked(f"the shapes do not fit relu(x @ W1 + b1) @ W2 + b2 with x [4, 2]: {found}")
+    if not all(is_met for words, is_met in _check_shapes(weights).items() if "shape" in words):
+        shapes_text = ", ".join(f"{name} {list(value.shape)}" for name, value in weights.items())
+        raise NotAsAsked(f"the shapes do not fit relu(x @ W1 + b1) @ W2 + b2 with x [4, 2]: {shapes_text}")
     W1, b1, W2, b2 = (value.detach().double() for value in weights.values())
     corners = torch.tensor(CORNERS, dtype=torch.float64)
     outputs: list[float] = (torch.relu(corners @ W1 + b1) @ W2 + b2)[:, 0].tolist()
     return outputs
 
 
-def _shares(seen: list[Any], inputs: dict[str, Any]) -> list[list[float]]:
+def _compute_shares(observation: list[Any], inputs: dict[str, Any]) -> list[list[float]]:
     """For each pair (low, high), how much of the way from low to high each of the four outputs has gone: 0, 1, 1, 0 where all is right."""
-    pairs = zip(seen, inputs["heights"], strict=True)
-    return [[(out - low) / (high - low) for out in _outputs(_four(weights))] for weights, (low, high) in pairs]
+    pairs = zip(observation, inputs["heights"], strict=True)
+    return [
+        [(out - low) / (high - low) for out in _compute_outputs(_parse_weights(weights))]
+        for weights, (low, high) in pairs
+    ]
 
 
 def _margin(shares: list[float]) -> float:
@@ -469,7 +477,7 @@ def _margin(shares: list[float]) -> float:
     return min(shares[1], shares[2]) - max(shares[0], shares[3])
 
 
-def _out_of(shares: list[float]) -> str:
+def _describe_standouts(shares: list[float]) -> str:
     """Which inputs stand out; the same for every network that does XOR. Outputs on a plane are said to be so."""
     if any(value != value or abs(value) == float("inf") for value in shares):
         return "the outputs are not finite"
@@ -477,47 +485,47 @@ def _out_of(shares: list[float]) -> str:
     gaps = [shares[order[n]] - shares[order[n + 1]] for n in range(3)]
     bend = shares[1] + shares[2] - shares[0] - shares[3]
     if _margin(shares) > 1e-6:
-        cut = 2
+        count = 2
     elif max(gaps) <= 1e-6:
         return "none: the four outputs are equal"
     elif abs(bend) <= 1e-6 * max(1.0, *map(abs, shares)):
         return "none: the four outputs lie on a plane"
     else:
-        cut = 1 + max(range(3), key=lambda n: round(gaps[n], 6))
-    return ", ".join(str(CORNERS[i]) for i in sorted(order[:cut]))
+        count = 1 + max(range(3), key=lambda n: round(gaps[n], 6))
+    return ", ".join(str(CORNERS[i]) for i in sorted(order[:count]))
 
 
-def _standing(seen: list[Any], inputs: dict[str, Any]) -> dict[str, str]:
+def _standout_facts(observation: list[Any], inputs: dict[str, Any]) -> dict[str, str]:
     """For each pair, the inputs whose outputs stand out from the others, on the side of high."""
     labels = [f"low = {low:g}, high = {high:g}; inputs on the side of high" for low, high in inputs["heights"]]
-    return dict(zip(labels, map(_out_of, _shares(seen, inputs)), strict=True))
+    return dict(zip(labels, map(_describe_standouts, _compute_shares(observation, inputs)), strict=True))
 
 
-def _height(seen: list[Any], inputs: dict[str, Any]) -> dict[str, bool]:
-    found = _shares(seen, inputs)
+def _height_facts(observation: list[Any], inputs: dict[str, Any]) -> dict[str, bool]:
+    shares = _compute_shares(observation, inputs)
     return {
-        "the outputs for (0, 0) and (1, 1) are low": all(abs(u[i]) <= NEAR for u in found for i in (0, 3)),
-        "the outputs for (0, 1) and (1, 0) are high": all(abs(u[i] - 1) <= NEAR for u in found for i in (1, 2)),
+        "the outputs for (0, 0) and (1, 1) are low": all(abs(u[i]) <= NEAR for u in shares for i in (0, 3)),
+        "the outputs for (0, 1) and (1, 0) are high": all(abs(u[i] - 1) <= NEAR for u in shares for i in (1, 2)),
     }
 
 
-def _networks(answer: Any, heights: Heights) -> list[tuple[torch.Tensor, ...]]:
-    return [tuple(_four(answer(low, high)).values()) for low, high in heights]
+def _collect_networks(answer: Any, heights: Heights) -> list[tuple[torch.Tensor, ...]]:
+    return [tuple(_parse_weights(answer(low, high)).values()) for low, high in heights]
 
 
-@xor_weights.aspect("which inputs stand out", points=3, facts=_standing)
+@xor_weights.aspect("which inputs stand out", points=3, facts=_standout_facts)
 def xor_weights_which_inputs_stand_out(answer: Any, heights: Any) -> Any:
-    return _networks(answer, heights)
+    return _collect_networks(answer, heights)
 
 
-@xor_weights.aspect("shapes", points=1, facts=_every_fit, needs="which inputs stand out")
+@xor_weights.aspect("shapes", points=1, facts=_shape_facts, needs="which inputs stand out")
 def xor_weights_shapes(answer: Any, heights: Any) -> Any:
-    return _networks(answer, heights)
+    return _collect_networks(answer, heights)
 
 
-@xor_weights.aspect("low and high", points=1, facts=_height)
+@xor_weights.aspect("low and high", points=1, facts=_height_facts)
 def xor_weights_low_and_high(answer: Any, heights: Any) -> Any:
-    return _networks(answer, heights)
+    return _collect_networks(answer, heights)
 
 
 # Questions. Their texts are in the notebook.

@@ -73,13 +73,13 @@ DIAGNOSES = ("max_over_mean", "dead", "effective")
 
 
 def _diagnosis(answer: Any, counts: torch.Tensor) -> Any:
-    found = answer(counts)
-    if not isinstance(found, dict):
-        raise NotAsAsked(f"{describe_result(found)} instead of a dict")
-    missing = [name for name in DIAGNOSES if name not in found]
-    if missing:
-        raise NotAsAsked(f"the dict has no “{missing[0]}”")
-    return {name: found[name] for name in DIAGNOSES}
+    result = answer(counts)
+    if not isinstance(result, dict):
+        raise NotAsAsked(f"{describe_result(result)} instead of a dict")
+    missing_keys = [name for name in DIAGNOSES if name not in result]
+    if missing_keys:
+        raise NotAsAsked(f"the dict has no “{missing_keys[0]}”")
+    return {name: result[name] for name in DIAGNOSES}
 
 
 @diagnose_load.aspect("every expert has tokens", points=1, atol=1e-5, rtol=1e-5)
@@ -115,7 +115,7 @@ def diagnose_load_counts_that_are_floats_and_left_as_they_were(
 # load_balance_loss
 
 
-def _each_chosen(idx: torch.Tensor, E: int) -> torch.Tensor:
+def _cover_experts(idx: torch.Tensor, E: int) -> torch.Tensor:
     """idx with every expert somewhere in it: row e gets expert e, where it has it not."""
     for expert in range(E):
         if expert not in idx[expert].tolist():
@@ -133,9 +133,9 @@ def _draw_routing(rng: Draw, case: int) -> dict[str, Any]:
     return {
         "logits": logits,
         "least": logits.softmax(-1).mean(0).argmin().expand(T, 1).clone(),
-        "idx": _each_chosen(_choices(rng, T, E, k), E),
+        "idx": _cover_experts(_choices(rng, T, E, k), E),
         "gap": _choices(rng, T, E - 1, k),
-        "single": _each_chosen(_choices(rng, T, E, 1), E),
+        "single": _cover_experts(_choices(rng, T, E, 1), E),
     }
 
 
@@ -165,15 +165,15 @@ def load_balance_loss_value(answer: Any, logits: Any, idx: Any, single: Any, lea
 @load_balance_loss.aspect("gradient", points=1.5, atol=1e-6, rtol=1e-6)
 def load_balance_loss_gradient(answer: Any, logits: Any, idx: Any, least: Any, **_: Any) -> Any:
     below_one = gradients(lambda logits: answer(logits, least), logits=logits.clone())
-    found: dict[str, Any] = dict(gradients(lambda logits: answer(logits, idx), logits=logits))
-    return found | {f"{name}, all at the least wanted expert": slope for name, slope in below_one.items()}
+    observation: dict[str, Any] = dict(gradients(lambda logits: answer(logits, idx), logits=logits))
+    return observation | {f"{name}, all at the least wanted expert": slope for name, slope in below_one.items()}
 
 
 @load_balance_loss.aspect("other inputs", points=1.5, atol=1e-6, rtol=1e-6)
 def load_balance_loss_other_inputs(answer: Any, logits: Any, idx: Any, gap: Any, least: Any, **_: Any) -> Any:
     E = logits.shape[1]
     everyone = torch.arange(E).expand(len(logits), E).clone()
-    found = {
+    observation = {
         "an expert without tokens": attempt(lambda: answer(logits.clone(), gap.clone())),
         "one token": attempt(lambda: answer(logits[:1].clone(), idx[:1].clone())),
         "k = E": attempt(lambda: answer(logits.clone(), everyone)),
@@ -181,9 +181,11 @@ def load_balance_loss_other_inputs(answer: Any, logits: Any, idx: Any, gap: Any,
         "float32, all at the least wanted expert": attempt(lambda: answer(logits.float(), least)),
         "large logits": attempt(lambda: answer(1e4 * logits, idx.clone())),
     }
-    given, chosen = logits.clone(), idx.clone()
-    attempt(lambda: answer(given, chosen))
-    return found | {"logits and idx are left as they were": torch.equal(given, logits) and torch.equal(chosen, idx)}
+    logits_copy, idx_copy = logits.clone(), idx.clone()
+    attempt(lambda: answer(logits_copy, idx_copy))
+    return observation | {
+        "logits and idx are left as they were": torch.equal(logits_copy, logits) and torch.equal(idx_copy, idx)
+    }
 
 
 # own_expert_counterexample
@@ -202,8 +204,8 @@ def one_each(table: list[list[float]]) -> bool:
     return all(sum(row) == 1 for row in whole) and all(sum(column) == 1 for column in zip(*whole, strict=True))
 
 
-def _shares(seen: Any) -> tuple[list[list[float]]]:
-    table = rows_of_numbers(seen, "cluster")
+def _shares(observation: Any) -> tuple[list[list[float]]]:
+    table = rows_of_numbers(observation, "cluster")
     if len(table) != len(table[0]):
         raise NotAsAsked(
             f"there are {len(table)} clusters and {len(table[0])} experts; as many experts as clusters was asked for"
@@ -297,13 +299,13 @@ def drop_mask_at_the_edges(answer: Any, idx: Any, gap: Any, E: int, low: int, **
 
 @drop_mask.aspect("idx is left as it was", points=0.5, needs="one slot a token")
 def drop_mask_idx_is_left_as_it_was(answer: Any, idx: Any, E: int, low: int, **_: Any) -> Any:
-    given = idx.clone()
-    first = answer(given, E, low)
+    idx_copy = idx.clone()
+    first = answer(idx_copy, E, low)
     if not isinstance(first, torch.Tensor):
         raise NotAsAsked(f"{describe_result(first)} instead of a tensor")
-    again = answer(given, E, low)
-    kept, same = torch.equal(given, idx), torch.equal(first, again)
-    return {"idx is left as it was": kept, "two calls give the same": same, "dtype": str(first.dtype)}
+    again = answer(idx_copy, E, low)
+    is_unchanged, same = torch.equal(idx_copy, idx), torch.equal(first, again)
+    return {"idx is left as it was": is_unchanged, "two calls give the same": same, "dtype": str(first.dtype)}
 
 
 # bias_update
@@ -379,16 +381,16 @@ def bias_update_float32_and_counts_that_are_floats(
 
 @bias_update.aspect("a new tensor without a graph", points=0.5, needs="values")
 def bias_update_a_new_tensor_without_a_graph(answer: Any, b: Any, uneven: Any, u: float, **_: Any) -> Any:
-    plain, counts, trained = b.clone(), uneven.clone(), nn.Parameter(b.clone())
+    plain, counts, parameter = b.clone(), uneven.clone(), nn.Parameter(b.clone())
     attempt(lambda: answer(plain, counts, u))
-    found = answer(trained, counts, u)
-    if not isinstance(found, torch.Tensor):
-        raise NotAsAsked(f"{describe_result(found)} instead of a tensor")
+    result = answer(parameter, counts, u)
+    if not isinstance(result, torch.Tensor):
+        raise NotAsAsked(f"{describe_result(result)} instead of a tensor")
     return {
         "b and counts are left as they were": torch.equal(plain, b)
         and torch.equal(counts, uneven)
-        and torch.equal(trained.detach(), b),
-        "with b an nn.Parameter, the result needs a gradient": found.requires_grad,
+        and torch.equal(parameter.detach(), b),
+        "with b an nn.Parameter, the result needs a gradient": result.requires_grad,
     }
 
 
@@ -419,7 +421,7 @@ SharedExpertMoE = Exercise(
 )
 
 
-def _filled(shape: Any, number: int, which: int, shift: float) -> torch.Tensor:
+def _make_values(shape: Any, number: int, which: int, shift: float) -> torch.Tensor:
     """Fixed numbers for parameter `which` of part `number`: the router is part 0, the shared expert 1, then the routed ones."""
     place = torch.arange(math.prod(shape), dtype=torch.float64)
     return 0.7 * torch.cos(2.3 * place + 1.7 * number + 5.1 * which + shift).reshape(shape)
@@ -430,20 +432,22 @@ def _moe(answer: Any, sizes: list[int], shift: float) -> Any:
     module = answer(*sizes)
     if not isinstance(module, nn.Module):
         raise NotAsAsked(f"{describe_result(module)} instead of an nn.Module")
-    found: Any = module.double().eval()
+    layer: Any = module.double().eval()
     with torch.no_grad():
-        for number, part in enumerate([found.router, found.shared, *found.experts]):
+        for number, part in enumerate([layer.router, layer.shared, *layer.experts]):
             for which, parameter in enumerate(part.parameters()):
-                parameter.copy_(_filled(parameter.shape, number, which, shift))
-    return found
+                parameter.copy_(_make_values(parameter.shape, number, which, shift))
+    return layer
 
 
-class _Filled:
+class _FixedFFN:
     """The drawn numbers as an FFN [..., d_model] -> [..., d_model] of part `number`."""
 
     def __init__(self, number: int, d_model: int, d_ff: int, shift: float) -> None:
         shapes = ((d_ff, d_model), (d_ff,), (d_model, d_ff), (d_model,))
-        self.parameters = [_filled(shape, number, which, shift).requires_grad_() for which, shape in enumerate(shapes)]
+        self.parameters = [
+            _make_values(shape, number, which, shift).requires_grad_() for which, shape in enumerate(shapes)
+        ]
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
         W1, b1, W2, b2 = self.parameters
@@ -451,29 +455,29 @@ class _Filled:
 
 
 class _Layer:
-    """What is asked, from the drawn numbers alone; `divided` is one of the two weightings that are accepted."""
+    """What is asked, from the drawn numbers alone; `is_renormalised` is one of the two weightings that are accepted."""
 
-    def __init__(self, sizes: list[int], shift: float, divided: bool) -> None:
+    def __init__(self, sizes: list[int], shift: float, is_renormalised: bool) -> None:
         d_model, d_ff, E, _ = sizes
-        self.router = _filled((E, d_model), 0, 0, shift).requires_grad_()
-        self.shared, *self.experts = (_Filled(number, d_model, d_ff, shift) for number in range(1, E + 2))
-        self.divided = divided
+        self.router = _make_values((E, d_model), 0, 0, shift).requires_grad_()
+        self.shared, *self.experts = (_FixedFFN(number, d_model, d_ff, shift) for number in range(1, E + 2))
+        self.is_renormalised = is_renormalised
 
     def __call__(self, x: torch.Tensor, top_k: int) -> torch.Tensor:
-        weights, chosen = (x @ self.router.T).softmax(-1).topk(top_k, dim=-1)
-        weights = F.normalize(weights, p=1.0, dim=-1) if self.divided else weights
+        weights, idx = (x @ self.router.T).softmax(-1).topk(top_k, dim=-1)
+        weights = F.normalize(weights, p=1.0, dim=-1) if self.is_renormalised else weights
         outputs = torch.stack([expert(x) for expert in self.experts], dim=-2)  # [..., E, d_model]
-        picked = torch.take_along_dim(outputs, chosen.unsqueeze(-1), dim=-2)
-        return self.shared(x) + (weights.unsqueeze(-1) * picked).sum(-2)
+        top_outputs = torch.take_along_dim(outputs, idx.unsqueeze(-1), dim=-2)
+        return self.shared(x) + (weights.unsqueeze(-1) * top_outputs).sum(-2)
 
     def gradients(self, x: torch.Tensor, top_k: int) -> dict[str, torch.Tensor]:
         leaf = x.clone().requires_grad_()
         backpropagate(self(leaf, top_k))
-        routed = [parameter for expert in self.experts for parameter in expert.parameters]
-        return _by_part(leaf, self.router, self.shared.parameters, routed)
+        routed_parameters = [parameter for expert in self.experts for parameter in expert.parameters]
+        return _by_part(leaf, self.router, self.shared.parameters, routed_parameters)
 
 
-def _by_part(x: Any, router: Any, shared: Any, routed: Any) -> dict[str, torch.Tensor]:
+def _by_part(x: Any, router: Any, shared_leaves: Any, routed_leaves: Any) -> dict[str, torch.Tensor]:
     """Gradients in one row for each part; zeros where a parameter took no part."""
 
     def row(leaves: Any) -> torch.Tensor:
@@ -482,8 +486,8 @@ def _by_part(x: Any, router: Any, shared: Any, routed: Any) -> dict[str, torch.T
     return {
         "x": row([x]),
         "the router": row([router]),
-        "the shared expert": row(shared),
-        "the routed experts": row(routed),
+        "the shared expert": row(shared_leaves),
+        "the routed experts": row(routed_leaves),
     }
 
 
@@ -491,28 +495,28 @@ def _slope(leaf: torch.Tensor) -> torch.Tensor:
     return torch.zeros_like(leaf) if leaf.grad is None else leaf.grad
 
 
-def _off(found: Any, accepted: list[torch.Tensor]) -> torch.Tensor:
+def _off(value: Any, right_values: list[torch.Tensor]) -> torch.Tensor:
     """By how much a tensor is off the nearest of those that are accepted; what is right leaves 0, not 1e-17."""
-    if not isinstance(found, torch.Tensor) or found.shape != accepted[0].shape:
-        raise NotAsAsked(f"{plain_data.describe(found)} instead of a tensor of shape {list(accepted[0].shape)}")
-    rests = [found.double() - right.detach() for right in accepted]
+    if not isinstance(value, torch.Tensor) or value.shape != right_values[0].shape:
+        raise NotAsAsked(f"{plain_data.describe(value)} instead of a tensor of shape {list(right_values[0].shape)}")
+    rests = [value.double() - right.detach() for right in right_values]
     return min(rests, key=lambda rest: float(rest.abs().sum())).round(decimals=9)
 
 
 @SharedExpertMoE.aspect("parts", points=0.5)
 def shared_expert_mo_e_parts(answer: Any, sizes: list[int], **_: Any) -> Any:
-    made = answer(*sizes)
-    if not isinstance(made, nn.Module):
-        raise NotAsAsked(f"{describe_result(made)} instead of an nn.Module")
-    module: Any = made
+    result = answer(*sizes)
+    if not isinstance(result, nn.Module):
+        raise NotAsAsked(f"{describe_result(result)} instead of an nn.Module")
+    module: Any = result
     experts, inside = list(module.experts), {id(p) for p in module.parameters()}
-    owned = [{id(p) for p in part.parameters()} for part in [module.shared, *experts]]
+    part_ids = [{id(p) for p in part.parameters()} for part in [module.shared, *experts]]
     return {
         "shape of router.weight": list(module.router.weight.shape),
         "router has a bias": getattr(module.router, "bias", None) is not None,
         "number of experts": len(experts),
-        "no weights are used by two experts": len(set().union(*owned)) == sum(map(len, owned)),
-        "parameters() lists those of the experts": all(ids <= inside for ids in owned),
+        "no weights are used by two experts": len(set().union(*part_ids)) == sum(map(len, part_ids)),
+        "parameters() lists those of the experts": all(ids <= inside for ids in part_ids),
         "parameters in all": sum(p.numel() for p in module.parameters()),
     }
 
@@ -531,58 +535,58 @@ def _moe_inputs(x: torch.Tensor, sizes: list[int]) -> dict[str, tuple[torch.Tens
     }
 
 
-def _moe_facts(seen: Any, inputs: dict[str, Any]) -> Any:
+def _moe_facts(observation: Any, inputs: dict[str, Any]) -> Any:
     """By how much each output is off, computed from what was drawn, for the nearer of the two weightings that are accepted."""
-    layers = [_Layer(inputs["sizes"], inputs["shift"], divided) for divided in (True, False)]
+    layers = [_Layer(inputs["sizes"], inputs["shift"], is_renormalised) for is_renormalised in (True, False)]
 
-    def off(label: str, given: torch.Tensor, top_k: int) -> Any:
-        return _off(seen[label], [layer(given, top_k) for layer in layers])
+    def off(label: str, x: torch.Tensor, top_k: int) -> Any:
+        return _off(observation[label], [layer(x, top_k) for layer in layers])
 
     return {
-        label: seen[label] if isinstance(seen[label], Failure) else off(label, *case)
+        label: observation[label] if isinstance(observation[label], Failure) else off(label, *case)
         for label, case in _moe_inputs(inputs["x"], inputs["sizes"]).items()
     }
 
 
 @SharedExpertMoE.aspect("values", points=1.5, facts=_moe_facts)
 def shared_expert_mo_e_values(answer: Any, x: Any, sizes: list[int], shift: float) -> Any:
-    made: dict[int, Any] = {}  # one module for each top_k: making them is what takes the time
+    modules: dict[int, Any] = {}  # one module for each top_k: making them is what takes the time
 
-    def case(given: torch.Tensor, top_k: int) -> Any:
-        if top_k not in made:
-            made[top_k] = _moe(answer, [*sizes[:3], top_k], shift)
-        module, kept = made[top_k], given.clone()
+    def case(tokens: torch.Tensor, top_k: int) -> Any:
+        if top_k not in modules:
+            modules[top_k] = _moe(answer, [*sizes[:3], top_k], shift)
+        module, tokens_copy = modules[top_k], tokens.clone()
         with torch.no_grad():
-            y = module(given)
+            y = module(tokens)
         if not isinstance(y, torch.Tensor):
             raise NotAsAsked(f"{describe_result(y)} instead of a tensor")
-        if y.shape != given.shape:
-            raise NotAsAsked(f"the output has shape {list(y.shape)} for x of shape {list(given.shape)}")
-        if not torch.equal(given, kept):
+        if y.shape != tokens.shape:
+            raise NotAsAsked(f"the output has shape {list(y.shape)} for x of shape {list(tokens.shape)}")
+        if not torch.equal(tokens, tokens_copy):
             raise NotAsAsked("x itself was changed: make a new tensor")
-        scored, experts = len(module.router.weight), len(module.experts)
-        if scored != experts:
-            raise NotAsAsked(f"the router scores {scored} experts, and there are {experts}")
+        n_scores, n_experts = len(module.router.weight), len(module.experts)
+        if n_scores != n_experts:
+            raise NotAsAsked(f"the router scores {n_scores} experts, and there are {n_experts}")
         return y
 
-    return {label: attempt(partial(case, *given)) for label, given in _moe_inputs(x, sizes).items()}
+    return {label: attempt(partial(case, *arguments)) for label, arguments in _moe_inputs(x, sizes).items()}
 
 
-def _gradient_facts(seen: Any, inputs: dict[str, Any]) -> Any:
+def _gradient_facts(observation: Any, inputs: dict[str, Any]) -> Any:
     """Which parts a gradient reaches, and by how much it is off, for the nearer of the two weightings."""
-    layers = [_Layer(inputs["sizes"], inputs["shift"], divided) for divided in (True, False)]
+    layers = [_Layer(inputs["sizes"], inputs["shift"], is_renormalised) for is_renormalised in (True, False)]
     right = [layer.gradients(inputs["x"], inputs["sizes"][3]) for layer in layers]
-    reached = {f"a gradient reaches {name}": bool(seen[name].abs().max() > 1e-6) for name in right[0]}
-    return reached | {f"gradient of {name}": _off(seen[name], [each[name] for each in right]) for name in right[0]}
+    reach = {f"a gradient reaches {name}": bool(observation[name].abs().max() > 1e-6) for name in right[0]}
+    return reach | {f"gradient of {name}": _off(observation[name], [each[name] for each in right]) for name in right[0]}
 
 
 @SharedExpertMoE.aspect("gradients", points=1, facts=_gradient_facts)
 def shared_expert_mo_e_gradients(answer: Any, x: Any, sizes: list[int], shift: float) -> Any:
     module = _moe(answer, sizes, shift)
-    given = x.clone().requires_grad_()
-    backpropagate(module(given))
-    routed = [parameter for expert in module.experts for parameter in expert.parameters()]
-    return _by_part(given, module.router.weight, module.shared.parameters(), routed)
+    leaf = x.clone().requires_grad_()
+    backpropagate(module(leaf))
+    routed_parameters = [parameter for expert in module.experts for parameter in expert.parameters()]
+    return _by_part(leaf, module.router.weight, module.shared.parameters(), routed_parameters)
 
 
 # Questions. Their texts are in the notebook.

@@ -70,12 +70,12 @@ def _draw(rng: Draw, case: int) -> dict[str, Any]:
         "n_heads": n_heads,
         "d_ff": rng.integer(20, 26),
         "seed": rng.integer(1, 10_000),
-        "kinds": _shuffled(rng, KINDS),
-        "tokens": _shuffled(rng, range(T)),
-        "earlier": _moved(rng, T - 1),
-        "steps": _shuffled(rng, range(len(RAY))),
-        "calls": _shuffled(rng, ("x", "x", "x", "another x", "another x", "a single token")),
-        "made": _shuffled(rng, _arguments(rng, d_model, n_heads)),
+        "kinds": _shuffle(rng, KINDS),
+        "tokens": _shuffle(rng, range(T)),
+        "earlier": _shuffle_range(rng, T - 1),
+        "steps": _shuffle(rng, range(len(RAY))),
+        "calls": _shuffle(rng, ("x", "x", "x", "another x", "another x", "a single token")),
+        "made": _shuffle(rng, _arguments(rng, d_model, n_heads)),
         "many": rng.normal(1, rng.integer(66, 80), d_model, dtype=torch.float32),
         "weights": rng.normal(B, T, d_model, dtype=torch.float32),
         "step": rng.normal(B, T, d_model, dtype=torch.float32),
@@ -84,15 +84,15 @@ def _draw(rng: Draw, case: int) -> dict[str, Any]:
     }
 
 
-def _shuffled(rng: Draw, items: Iterable[T]) -> list[T]:
+def _shuffle(rng: Draw, items: Iterable[T]) -> list[T]:
     items = list(items)
     return [items[place] for place in rng.distinct(len(items), 0, len(items) - 1)]
 
 
-def _moved(rng: Draw, count: int) -> list[int]:
+def _shuffle_range(rng: Draw, count: int) -> list[int]:
     """The numbers from 0 in an order that is not their own."""
-    order = _shuffled(rng, range(count))
-    return _moved(rng, count) if order == sorted(order) else order
+    order = _shuffle(rng, range(count))
+    return _shuffle_range(rng, count) if order == sorted(order) else order
 
 
 def _with_entry(x: torch.Tensor, feature: int, value: float) -> torch.Tensor:
@@ -106,7 +106,7 @@ def _arguments(rng: Draw, d_model: int, n_heads: int) -> list[Arguments]:
     """(kind, n_heads) of five blocks that can't be, and of four that can."""
     does_not_divide = [n for n in range(2, d_model) if d_model % n]
     wrong = [(kind, n_heads) for kind in ("gelu", "ReLU", None)]
-    wrong += [(rng.one_of(KINDS), n) for n in _shuffled(rng, does_not_divide)[:2]]
+    wrong += [(rng.one_of(KINDS), n) for n in _shuffle(rng, does_not_divide)[:2]]
     return wrong + [(kind, rng.one_of([1, n_heads, d_model])) for kind in KINDS]
 
 
@@ -135,28 +135,28 @@ Block = Exercise(
 # Which token sees which.
 
 
-def _attention_facts(kind: str, seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
-    x, out = inputs["x"], seen["out"]
+def _attention_facts(kind: str, observation: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+    x, out = inputs["x"], observation["out"]
     size = max(largest_entry(out), 1e-3)
     T = x.shape[1]
-    changed = {s: (other - out).abs() for s, other in zip(inputs["tokens"], seen["changed"], strict=True)}
-    sees = torch.stack([changed[s][0].amax(-1) for s in range(T)], -1) > 1e-5 * size  # [T, T]: row t, column s
+    effects = {s: (other - out).abs() for s, other in zip(inputs["tokens"], observation["changed"], strict=True)}
+    sees = torch.stack([effects[s][0].amax(-1) for s in range(T)], -1) > 1e-5 * size  # [T, T]: row t, column s
     earlier = torch.ones(T, T, dtype=torch.bool).tril(-1)
-    found = {
+    facts = {
         "all numbers are finite": bool(out.isfinite().all()),
         "no token sees a later one": not bool((sees & earlier.T).any()),
         "every token sees all tokens before it": bool(sees[earlier].all()),
-        "no sentence sees another": max(largest_entry(effect[1:]) for effect in changed.values()) <= 1e-5 * size,
+        "no sentence sees another": max(largest_entry(effect[1:]) for effect in effects.values()) <= 1e-5 * size,
         "every token's own output changes with it": bool(sees.diagonal().all()),
     }
     if kind == "none":
-        first, second = (seen["heads"][n] - x[:, n : n + 1] for n in (0, 1))
-        found["a token alone attends to itself"] = largest_entry(first - second) > 1e-3
-        moved = seen["moved"][:, -1] - out[:, -1]
-        found["the order of earlier tokens does not count"] = largest_entry(moved) <= 1e-4 * size
-        found["with one head, all numbers of a token get the same weights"] = _spread(seen["one head"], x) < 1e-2
-        found["with several heads, the weights of each head are its own"] = _spread(seen["heads"], x) > 1e-2
-    return found
+        first, second = (observation["heads"][n] - x[:, n : n + 1] for n in (0, 1))
+        facts["a token alone attends to itself"] = largest_entry(first - second) > 1e-3
+        difference = observation["moved"][:, -1] - out[:, -1]
+        facts["the order of earlier tokens does not count"] = largest_entry(difference) <= 1e-4 * size
+        facts["with one head, all numbers of a token get the same weights"] = _spread(observation["one head"], x) < 1e-2
+        facts["with several heads, the weights of each head are its own"] = _spread(observation["heads"], x) > 1e-2
+    return facts
 
 
 def _pair(block: nn.Module, x: torch.Tensor) -> list[torch.Tensor]:
@@ -181,17 +181,17 @@ def block_causal_attention(
 
     def look(kind: str) -> Any:
         block = shaken_block(answer, kind, *sizes)
-        changed = []
+        outputs = []
         for s in tokens:
             other = x.clone()
             other[0, s] = -x[0, s].flip(-1)
-            changed.append(output_of(block, other).clone())
-        found: dict[str, Any] = {"out": output_of(block, x).clone(), "changed": torch.stack(changed)}
+            outputs.append(output_of(block, other).clone())
+        observation: dict[str, Any] = {"out": output_of(block, x).clone(), "changed": torch.stack(outputs)}
         if kind == "none":
-            found["one head"] = _pair(shaken_block(answer, kind, x, 1, d_ff, seed), x)
-            found["heads"] = _pair(block, x)
-            found["moved"] = output_of(block, x[:, [*earlier, x.shape[1] - 1]]).clone()
-        return found
+            observation["one head"] = _pair(shaken_block(answer, kind, x, 1, d_ff, seed), x)
+            observation["heads"] = _pair(block, x)
+            observation["moved"] = output_of(block, x[:, [*earlier, x.shape[1] - 1]]).clone()
+        return observation
 
     return each_kind(kinds, look)
 
@@ -203,46 +203,48 @@ SMOOTH = ("none", "swiglu")
 H = 0.01  # half the distance of two inputs from which a slope is estimated
 
 
-def _path_facts(kind: str, seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+def _path_facts(kind: str, observation: Any, inputs: dict[str, Any]) -> dict[str, Any]:
     x = inputs["x"]
-    out = dict(zip(SCALES, seen["out"], strict=True))
+    out = dict(zip(SCALES, observation["out"], strict=True))
     far, farther = out[LARGE] - LARGE * x, out[2 * LARGE] - 2 * LARGE * x
     slope = float(((out[2 * LARGE] - out[LARGE]) * x).sum() / (LARGE * x * x).sum())
-    alike = torch.cosine_similarity(out[LARGE].flatten(), x.flatten(), 0)
+    cosine = torch.cosine_similarity(out[LARGE].flatten(), x.flatten(), 0)
     near = (farther - far).abs().amax(-1) < 0.1 * (1 + largest_entry(far))  # [B, T]
     still = float(near.double().mean())  # a right mixture may choose another expert for some token
-    mixing, noticed = mixing_of(seen["both"], x), least_noticed(seen["both"], x)
-    found = {
-        "x itself can be seen in the output": float(alike) > 0.3,
+    mixing, threshold = mixing_of(observation["both"], x), least_noticed(observation["both"], x)
+    facts = {
+        "x itself can be seen in the output": float(cosine) > 0.3,
         "x itself arrives once": abs(slope - 1) < 0.02,
         "a larger x gives another output": largest_entry(out[100.0] - out[1.0]) > 1e-2 * largest_entry(out[1.0]),
         "what is added to a large x is not large": still > 0.9 if kind == "moe" else still == 1,
-        "attention is added to x beside the FFN": largest_entry(mixing_of(seen["far both"], LARGE * x)) > 0.02,
+        "attention is added to x beside the FFN": largest_entry(mixing_of(observation["far both"], LARGE * x)) > 0.02,
     }
-    gains = seen["gains"]
-    without = [mixing_of(gain["0 both"], x) for gain in gains]
-    stops = [largest_entry(left) < noticed for left in without]
-    matters = [largest_entry(gain["0 both"][0] - seen["both"][0]) > 1e-3 for gain in gains]
+    gains = observation["gains"]
+    mixings = [mixing_of(gain["0 both"], x) for gain in gains]
+    stops = [largest_entry(remainder) < threshold for remainder in mixings]
+    matters = [largest_entry(gain["0 both"][0] - observation["both"][0]) > 1e-3 for gain in gains]
     rest = [number for number in range(len(gains)) if matters[number] and not stops[number]]
-    found["a norm of its own, with a gain, comes before attention"] = any(stops)
+    facts["a norm of its own, with a gain, comes before attention"] = any(stops)
     if kind != "none":
-        found["another norm, with a gain of its own, belongs to the FFN"] = bool(rest)
-        found["the FFN reads what attention has written"] = any(
-            largest_entry(without[n] - mixing) > noticed for n in rest
+        facts["another norm, with a gain of its own, belongs to the FFN"] = bool(rest)
+        facts["the FFN reads what attention has written"] = any(
+            largest_entry(mixings[n] - mixing) > threshold for n in rest
         )
-        bends = [largest_entry(gains[n]["2"] - 2 * seen["both"][0] + gains[n]["0 both"][0]) for n in rest]
-        found["its norm comes before the FFN"] = any(bend > 1e-3 for bend in bends)
-    written = [by_scale - scale * x for scale, by_scale in zip(SCALES, seen["attention alone"], strict=True)]
-    largest = max(map(largest_entry, written))
-    found["attention reads the direction of x only, not its size"] = all(
-        largest_entry(one - written[-2]) < 0.02 * (0.1 + largest) for one in written[:-1]
+        bends = [largest_entry(gains[n]["2"] - 2 * observation["both"][0] + gains[n]["0 both"][0]) for n in rest]
+        facts["its norm comes before the FFN"] = any(bend > 1e-3 for bend in bends)
+    additions = [by_scale - scale * x for scale, by_scale in zip(SCALES, observation["attention alone"], strict=True)]
+    largest = max(map(largest_entry, additions))
+    facts["attention reads the direction of x only, not its size"] = all(
+        largest_entry(one - additions[-2]) < 0.02 * (0.1 + largest) for one in additions[:-1]
     )
-    used = [number for number in range(len(gains)) if matters[number]]
-    moves = [largest_entry(other - one - _step(inputs)) for one, other in seen["one feature"]]
-    found["what is read is normed once"] = all(moves[number] > 1e-3 for number in used)
-    found["every norm's gain gets a gradient"] = all(largest_entry(gains[number]["gradient"]) > 1e-6 for number in used)
-    found["gradients are those of the output"] = _slopes_agree(seen, inputs)
-    return found
+    active_gains = [number for number in range(len(gains)) if matters[number]]
+    moves = [largest_entry(other - one - _step(inputs)) for one, other in observation["one feature"]]
+    facts["what is read is normed once"] = all(moves[number] > 1e-3 for number in active_gains)
+    facts["every norm's gain gets a gradient"] = all(
+        largest_entry(gains[number]["gradient"]) > 1e-6 for number in active_gains
+    )
+    facts["gradients are those of the output"] = _slopes_agree(observation, inputs)
+    return facts
 
 
 def _step(inputs: dict[str, Any]) -> torch.Tensor:
@@ -255,7 +257,7 @@ def _other_token(token: torch.Tensor, feature: int) -> torch.Tensor:
     return _with_entry(token, feature, 4.0)
 
 
-def _slopes_agree(seen: Any, inputs: dict[str, Any]) -> bool:
+def _slopes_agree(observation: Any, inputs: dict[str, Any]) -> bool:
     """Whether the gradient of a weighted sum is the slope of that sum, along a drawn direction: in sentences, and in tokens alone.
 
     The straight path's part, which is as large as the rest, is left out. Most have to agree, not all: between the two inputs a ReLU may
@@ -264,14 +266,14 @@ def _slopes_agree(seen: Any, inputs: dict[str, Any]) -> bool:
     weights, step = inputs["weights"], inputs["step"]
     shares = []
     for name, each in (("sentences", slice(None)), ("tokens", None)):
-        if name not in seen:
+        if name not in observation:
             continue
         w, v = (part if each is not None else part.flatten(0, 1)[:, None] for part in (weights, step))
-        plus, minus, gradient = seen[name]
-        estimated = (w * ((plus - minus) / (2 * H) - v)).flatten(1).sum(1)
-        said = ((gradient - w) * v).flatten(1).sum(1)
-        allowed = 0.1 * estimated.abs() + 0.2 * estimated.abs().median()
-        shares.append(float(((said - estimated).abs() < allowed).double().mean()))
+        plus, minus, gradient = observation[name]
+        estimates = (w * ((plus - minus) / (2 * H) - v)).flatten(1).sum(1)
+        slopes = ((gradient - w) * v).flatten(1).sum(1)
+        tolerance = 0.1 * estimates.abs() + 0.2 * estimates.abs().median()
+        shares.append(float(((slopes - estimates).abs() < tolerance).double().mean()))
     return all(share > 0.7 for share in shares)
 
 
@@ -304,17 +306,17 @@ def block_residual_paths_and_norms(
         block = shaken_block(answer, kind, x, n_heads, d_ff, seed)
         parameters = dict(block.named_parameters())
         out = {scale: output_of(block, scale * x).clone() for scale in SCALES}
-        found: dict[str, Any] = {
+        observation: dict[str, Any] = {
             "out": list(out.values()),
             "both": both_outputs(block, x, out[1.0]),
             "far both": both_outputs(block, LARGE * x, out[LARGE]),
         }
         if kind in SMOOTH:
-            found["sentences"] = _slope(block, x, weights, step)
+            observation["sentences"] = _slope(block, x, weights, step)
         alone = (part.flatten(0, 1)[:, None] for part in (x, weights, step))  # every token a sentence
-        found["tokens"] = _slope(block, *alone)
+        observation["tokens"] = _slope(block, *alone)
         slopes = {name: parameters[name].grad for name in names}
-        found["gains"] = [
+        observation["gains"] = [
             {
                 "0 both": with_factors(block, {name: 0.0}, lambda: both_outputs(block, x)),
                 "2": with_factors(block, {name: 2.0}, lambda: output_of(block, x).clone()),
@@ -322,16 +324,16 @@ def block_residual_paths_and_norms(
             }
             for name in names
         ]
-        noticed = least_noticed(found["both"], x)
-        before = [largest_entry(mixing_of(gain["0 both"], x)) < noticed for gain in found["gains"]]
+        threshold = least_noticed(observation["both"], x)
+        before = [largest_entry(mixing_of(gain["0 both"], x)) < threshold for gain in observation["gains"]]
         second = {name: 0.0 for name, first in zip(names, before, strict=True) if not first}
-        found["attention alone"] = with_factors(
+        observation["attention alone"] = with_factors(
             block, second, lambda: [output_of(block, scale * x).clone() for scale in SCALES]
         )
-        found["one feature"] = _one_feature(
-            shaken_block(answer, kind, x, n_heads, d_ff, seed, shaken="matrices"), names, before, token, feature
+        observation["one feature"] = _one_feature(
+            shaken_block(answer, kind, x, n_heads, d_ff, seed, scope="matrices"), names, before, token, feature
         )
-        return found
+        return observation
 
     return each_kind(kinds, look)
 
@@ -378,69 +380,93 @@ def _share_of_straight(values: torch.Tensor) -> float:
     return float(straight.double().mean())
 
 
-BEHIND = "an FFN reads a norm of its own"
-FOUND = "an optimiser finds its weights"
-NO_MORE = "it holds no weights that it does not use"
+FFN_NORM = "an FFN reads a norm of its own"
+REGISTERED_WEIGHTS = "an optimiser finds its weights"
+NO_UNUSED_WEIGHTS = "it holds no weights that it does not use"
 WHAT_IT_IS = {
-    "none": ("no FFN", "attention uses all its square matrices", FOUND, NO_MORE),
+    "none": ("no FFN", "attention uses all its square matrices", REGISTERED_WEIGHTS, NO_UNUSED_WEIGHTS),
     "relu": (
-        BEHIND,
-        FOUND,
+        FFN_NORM,
+        REGISTERED_WEIGHTS,
         "the FFN is not linear",
         "it grows like its input",
         "attention does not read what it has written",
         "it is made of straight pieces",
         "it can write numbers below zero",
-        NO_MORE,
+        NO_UNUSED_WEIGHTS,
     ),
     "swiglu": (
-        BEHIND,
-        FOUND,
+        FFN_NORM,
+        REGISTERED_WEIGHTS,
         "the FFN is not linear",
         "it grows like the square of its input",
         "the gate is not linear",
         "the gate is smooth",
         "it is not made of straight pieces",
         "the gate is a SiLU",
-        NO_MORE,
+        NO_UNUSED_WEIGHTS,
     ),
-    "moe": (BEHIND, FOUND, "the FFN is not linear", "a token leaves experts out"),
+    "moe": (FFN_NORM, REGISTERED_WEIGHTS, "the FFN is not linear", "a token leaves experts out"),
 }
 
 
-def _kind_facts(kind: str, seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+def _kind_facts(kind: str, observation: Any, inputs: dict[str, Any]) -> dict[str, Any]:
     d_model = inputs["x"].shape[-1]
-    unused = int(seen["unused numbers"]) <= 2 * d_model
+    has_no_unused_weights = int(observation["unused numbers"]) <= 2 * d_model
     if kind == "none":
-        registered = int(seen["numbers"]) > d_model * d_model  # more than what joins the heads
-        none = (int(seen["norms"]) == 0, int(seen["unused squares"]) == 0, registered, unused)
+        has_registered_weights = int(observation["numbers"]) > d_model * d_model  # more than what joins the heads
+        none = (
+            int(observation["norms"]) == 0,
+            int(observation["unused squares"]) == 0,
+            has_registered_weights,
+            has_no_unused_weights,
+        )
         return dict(zip(WHAT_IT_IS[kind], none, strict=True))
-    if "positive" not in seen:
-        return {name: unused if name == NO_MORE else False for name in WHAT_IT_IS[kind]}
-    registered = int(seen["numbers"]) > int(seen["numbers without FFN"])
-    negative, positive = seen["negative"], seen["positive"]
+    if "positive" not in observation:
+        return {name: has_no_unused_weights if name == NO_UNUSED_WEIGHTS else False for name in WHAT_IT_IS[kind]}
+    has_registered_weights = int(observation["numbers"]) > int(observation["numbers without FFN"])
+    negative, positive = observation["negative"], observation["positive"]
     bends = largest_entry(negative + positive) > 1e-3 * largest_entry(positive)
     if kind == "moe":
-        mixture = (True, registered, bends, int(seen["left out"]) > 0 or bool(seen["jumps"]))
+        mixture = (True, has_registered_weights, bends, int(observation["left out"]) > 0 or bool(observation["jumps"]))
         return dict(zip(WHAT_IT_IS[kind], mixture, strict=True))
-    growth = float((seen["farther"].norm() / seen["far"].norm().clamp(min=1e-9)).log2())
-    found: tuple[bool, ...]
+    growth = float((observation["farther"].norm() / observation["far"].norm().clamp(min=1e-9)).log2())
+    facts: tuple[bool, ...]
     if kind == "relu":
         straight, alone = (
-            _share_of_straight(_in_order(seen[ray], inputs)) > 0.15 for ray in ("ray", "ray without attention")
+            _share_of_straight(_in_order(observation[ray], inputs)) > 0.15 for ray in ("ray", "ray without attention")
         )
-        below = float(seen["far"].min()) < -0.01 * largest_entry(seen["far"])
+        below = float(observation["far"].min()) < -0.01 * largest_entry(observation["far"])
         last = straight or not alone  # a norm behind the FFN, before attention, would bend the pieces
-        found = (True, registered, bends, abs(growth - 1) < 0.1, last, straight, below, unused)
+        facts = (
+            True,
+            has_registered_weights,
+            bends,
+            abs(growth - 1) < 0.1,
+            last,
+            straight,
+            below,
+            has_no_unused_weights,
+        )
     else:
         gate = largest_entry(negative - positive) > 1e-3 * largest_entry(positive)
-        pieces = _share_of_straight(_in_order(seen["ray"], inputs)) > 0.15
-        silu = not {"gelu", "erf"} & set(seen["calls"])
-        cubic = seen["cubic"]
+        pieces = _share_of_straight(_in_order(observation["ray"], inputs)) > 0.15
+        silu = not {"gelu", "erf"} & set(observation["calls"])
+        cubic = observation["cubic"]
         third = cubic[3:] - 3 * cubic[2:-1] + 3 * cubic[1:-2] - cubic[:-3]
-        curved = largest_entry(third) > 1e-3 * max(largest_entry(cubic), 1e-9)
-        found = (True, registered, bends, abs(growth - 2) < 0.1, gate, curved, not pieces, silu, unused)
-    return dict(zip(WHAT_IT_IS[kind], found, strict=True))
+        is_smooth = largest_entry(third) > 1e-3 * max(largest_entry(cubic), 1e-9)
+        facts = (
+            True,
+            has_registered_weights,
+            bends,
+            abs(growth - 2) < 0.1,
+            gate,
+            is_smooth,
+            not pieces,
+            silu,
+            has_no_unused_weights,
+        )
+    return dict(zip(WHAT_IT_IS[kind], facts, strict=True))
 
 
 def _in_order(ray: torch.Tensor, inputs: dict[str, Any]) -> torch.Tensor:
@@ -450,18 +476,18 @@ def _in_order(ray: torch.Tensor, inputs: dict[str, Any]) -> torch.Tensor:
 
 def _pieces(block: nn.Module) -> list[torch.Tensor | None]:
     """Gradients of matrices; of stacked ones, one by one."""
-    found: list[torch.Tensor | None] = []
+    gradients: list[torch.Tensor | None] = []
     for parameter in block.parameters():
         if is_vector(parameter):
             continue
         if parameter.ndim == 3:
-            found += [None] * len(parameter) if parameter.grad is None else list(parameter.grad)
+            gradients += [None] * len(parameter) if parameter.grad is None else list(parameter.grad)
         elif parameter.ndim == 2:
-            found.append(parameter.grad)
-    return found
+            gradients.append(parameter.grad)
+    return gradients
 
 
-def _reached(block: nn.Module, x: torch.Tensor) -> list[bool]:
+def _check_gradients(block: nn.Module, x: torch.Tensor) -> list[bool]:
     block.zero_grad(set_to_none=True)
     with torch.enable_grad():
         backpropagate(output_of(block, x))
@@ -494,26 +520,26 @@ def block_the_four_kinds(
 
     def look(kind: str) -> Any:
         names = norm_gains(answer, kind, *sizes)
-        block = shaken_block(answer, kind, *sizes, seed, shaken="matrices")
+        block = shaken_block(answer, kind, *sizes, seed, scope="matrices")
         outputs = both_outputs(block, x)
-        noticed = least_noticed(outputs, x)
-        zeroed = {name: with_factors(block, {name: 0.0}, lambda: both_outputs(block, x)) for name in names}
-        second = [name for name in names if largest_entry(mixing_of(zeroed[name], x)) > noticed]
-        second = [name for name in second if largest_entry(zeroed[name][0] - outputs[0]) > 1e-4]
+        threshold = least_noticed(outputs, x)
+        outputs_without = {name: with_factors(block, {name: 0.0}, lambda: both_outputs(block, x)) for name in names}
+        second = [name for name in names if largest_entry(mixing_of(outputs_without[name], x)) > threshold]
+        second = [name for name in second if largest_entry(outputs_without[name][0] - outputs[0]) > 1e-4]
         matrices = [p for p in block.parameters() if not is_vector(p)]
-        found: dict[str, Any] = {"norms": len(second)}
-        found["numbers"] = sum(p.numel() for p in matrices)
-        _reached(block, x)
-        found["unused numbers"] = sum(p.numel() for p in block.parameters() if p.grad is None)
+        observation: dict[str, Any] = {"norms": len(second)}
+        observation["numbers"] = sum(p.numel() for p in matrices)
+        _check_gradients(block, x)
+        observation["unused numbers"] = sum(p.numel() for p in block.parameters() if p.grad is None)
         square = (x.shape[-1], x.shape[-1])
-        found["unused squares"] = sum(p.grad is None and p.shape == square for p in matrices)
+        observation["unused squares"] = sum(p.grad is None and p.shape == square for p in matrices)
         if kind == "none" or not second:
-            return found
+            return observation
         without = answer("none", x.shape[-1], n_heads, d_ff)
-        found["numbers without FFN"] = sum(p.numel() for p in without.parameters() if not is_vector(p))
+        observation["numbers without FFN"] = sum(p.numel() for p in without.parameters() if not is_vector(p))
         name = second[-1]
         first = [name for name in names if name not in second]
-        still = zeroed[name][0]
+        still = outputs_without[name][0]
 
         def ray(s: float) -> torch.Tensor:
             return with_factors(block, {name: s}, lambda: output_of(block, x).clone()) - still
@@ -521,19 +547,19 @@ def block_the_four_kinds(
         def rays() -> torch.Tensor:
             return torch.stack([ray(RAY[step]) for step in steps])
 
-        found |= {"positive": ray(1.5), "negative": ray(-1.5)}
+        observation |= {"positive": ray(1.5), "negative": ray(-1.5)}
         if kind == "moe":
             many = torch.cat([x.flatten(0, 1), x.flatten(0, 1).flip(-1)])[:, None]  # [N, 1, d_model]
-            one, all_of = _reached(block, many[:1]), _reached(block, many)
-            left_out = sum(later and not now for now, later in zip(one, all_of, strict=True))
-            return found | {"jumps": _jumps(block, many), "left out": left_out}
-        found |= {"ray": rays(), "far": ray(1000.0), "farther": ray(2000.0)}
+            one, all_of = _check_gradients(block, many[:1]), _check_gradients(block, many)
+            n_left_out = sum(later and not now for now, later in zip(one, all_of, strict=True))
+            return observation | {"jumps": _jumps(block, many), "left out": n_left_out}
+        observation |= {"ray": rays(), "far": ray(1000.0), "farther": ray(2000.0)}
         if kind == "relu":
-            alone = with_factors(block, {first[0]: 0.0}, rays) if first else found["ray"]
-            return found | {"ray without attention": alone}
+            alone = with_factors(block, {first[0]: 0.0}, rays) if first else observation["ray"]
+            return observation | {"ray without attention": alone}
         with _CalledNames() as calls:
             output_of(block, x)
-        return found | {
+        return observation | {
             "cubic": torch.stack([ray(0.2 * n) for n in range(1, 9)]),
             "calls": sorted(calls.names & {"gelu", "erf", "silu", "sigmoid", "relu", "tanh"}),
         }
@@ -544,21 +570,21 @@ def block_the_four_kinds(
 # The mixture's second loss.
 
 
-def _balance_facts(seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
-    calls, losses = inputs["calls"], seen["losses"]
+def _balance_facts(observation: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+    calls, losses = inputs["calls"], observation["losses"]
     single = [isinstance(loss, torch.Tensor) and loss.numel() == 1 for loss in losses]
     numbers = [float(loss) if is_one else float("nan") for loss, is_one in zip(losses, single, strict=True)]
     pairs = [(i, j) for i in range(len(calls)) for j in range(i)]
     same = [(i, j) for i, j in pairs if calls[i] == calls[j]]
     others = [(i, j) for i, j in pairs if calls[i] != calls[j] and "a single token" not in (calls[i], calls[j])]
-    outputs = seen["outputs"]
+    outputs = observation["outputs"]
     return {
         "aux_loss is a tensor with a single number": all(single),
         "aux_loss is finite": all(abs(number) < 1e6 for number in numbers),
         "another x gives another aux_loss": all(abs(numbers[i] - numbers[j]) > 1e-6 for i, j in others),
         "it belongs to the last call alone": all(abs(numbers[i] - numbers[j]) < 1e-4 for i, j in same),
-        "a gradient of aux_loss reaches the weights": seen["reached"] > 0,
-        "a gradient of aux_loss reaches x": bool(seen["gradient of x"].any()),
+        "a gradient of aux_loss reaches the weights": observation["reached"] > 0,
+        "a gradient of aux_loss reaches x": bool(observation["gradient of x"].any()),
         "no coefficient is in it: for a single token it is 1 or more": numbers[calls.index("a single token")]
         > 1 - 1e-4,
         "the output is that of a single mixture": all(
@@ -570,10 +596,10 @@ def _balance_facts(seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
 @Block.aspect("the balance loss", points=0.75, facts=_balance_facts)
 def block_the_balance_loss(answer: Any, x: Any, n_heads: int, d_ff: int, seed: int, calls: list[str], **_: Any) -> Any:
     block = shaken_block(answer, "moe", x, n_heads, d_ff, seed)
-    given = x.clone().requires_grad_()
-    inputs = {"x": given, "another x": 2 * x.flip(-1), "a single token": x[:1, :1]}
+    leaf = x.clone().requires_grad_()
+    inputs = {"x": leaf, "another x": 2 * x.flip(-1), "a single token": x[:1, :1]}
     losses, outputs = [], []
-    reached = 0
+    n_reached = 0
     for call in calls:
         output = output_of(block, inputs[call])
         if not hasattr(block, "aux_loss"):
@@ -582,35 +608,37 @@ def block_the_balance_loss(answer: Any, x: Any, n_heads: int, d_ff: int, seed: i
         losses.append(loss)
         outputs.append(output)
         last = call == "x" and len(losses) > 1  # a loss of earlier calls is found by then
-        if last and not reached and isinstance(loss, torch.Tensor) and loss.numel() == 1 and loss.requires_grad:
+        if last and not n_reached and isinstance(loss, torch.Tensor) and loss.numel() == 1 and loss.requires_grad:
             (loss.sum() + 0 * output.sum()).backward(retain_graph=True)  # type: ignore[no-untyped-call]
-            reached = sum(p.grad is not None and bool(p.grad.abs().max() > 1e-9) for p in block.parameters())
+            n_reached = sum(p.grad is not None and bool(p.grad.abs().max() > 1e-9) for p in block.parameters())
     return {
         "losses": losses,
         "outputs": outputs,
-        "reached": reached,
-        "gradient of x": torch.zeros_like(x) if given.grad is None else given.grad,
+        "reached": n_reached,
+        "gradient of x": torch.zeros_like(x) if leaf.grad is None else leaf.grad,
     }
 
 
 # Other inputs, and arguments that are refused.
 
 
-def _shapes_facts(kind: str, seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+def _shapes_facts(kind: str, observation: Any, inputs: dict[str, Any]) -> dict[str, Any]:
     x = inputs["x"]
-    given = {"a single token": x[:1, :1], "many tokens": inputs["many"], "non-contiguous x": x}
+    cases = {"a single token": x[:1, :1], "many tokens": inputs["many"], "non-contiguous x": x}
 
     def usual(output: Any, like: torch.Tensor) -> Any:
         return output if isinstance(output, Failure) else output.shape == like.shape and bool(output.isfinite().all())
 
-    out = seen["x"]
-    scattered = seen["non-contiguous x"]
-    return {f"{label}: finite, of the same shape": usual(seen[label], like) for label, like in given.items()} | {
-        "non-contiguous x gives the same output": isinstance(scattered, torch.Tensor)
-        and torch.allclose(scattered, out, atol=1e-4),
-        "x is left as it was": torch.equal(seen["x afterwards"], x),
-        "training mode gives the same output": torch.allclose(seen["in training mode"], out, atol=1e-4),
-        "the gradient of x passes beside the sub-layers": largest_entry(seen["gradient of x"] - inputs["weights"])
+    out = observation["x"]
+    non_contiguous_output = observation["non-contiguous x"]
+    return {f"{label}: finite, of the same shape": usual(observation[label], like) for label, like in cases.items()} | {
+        "non-contiguous x gives the same output": isinstance(non_contiguous_output, torch.Tensor)
+        and torch.allclose(non_contiguous_output, out, atol=1e-4),
+        "x is left as it was": torch.equal(observation["x afterwards"], x),
+        "training mode gives the same output": torch.allclose(observation["in training mode"], out, atol=1e-4),
+        "the gradient of x passes beside the sub-layers": largest_entry(
+            observation["gradient of x"] - inputs["weights"]
+        )
         < 0.3,
     }
 
@@ -625,36 +653,36 @@ def block_any_number_of_tokens(
         def out(tokens: torch.Tensor) -> torch.Tensor:
             return output_of(block, tokens).clone()
 
-        scattered = x.transpose(0, 1).contiguous().transpose(0, 1)
-        found: dict[str, Any] = {
+        non_contiguous_x = x.transpose(0, 1).contiguous().transpose(0, 1)
+        observation: dict[str, Any] = {
             "a single token": attempt(partial(out, x[:1, :1].clone())),
             "many tokens": attempt(partial(out, many)),
-            "non-contiguous x": attempt(partial(out, scattered)),
+            "non-contiguous x": attempt(partial(out, non_contiguous_x)),
         }
-        given = x.clone()
-        found["x"], found["x afterwards"] = out(given), given
+        x_copy = x.clone()
+        observation["x"], observation["x afterwards"] = out(x_copy), x_copy
         block.train()
-        found["in training mode"] = out(x.clone())
+        observation["in training mode"] = out(x.clone())
         with torch.enable_grad():
             leaf = (10 * LARGE * x).requires_grad_()
             backpropagate(output_of(block, leaf) * weights)
-        found["gradient of x"] = torch.zeros_like(x) if leaf.grad is None else leaf.grad
-        return found
+        observation["gradient of x"] = torch.zeros_like(x) if leaf.grad is None else leaf.grad
+        return observation
 
     return each_kind(kinds, look)
 
 
-def _argument_facts(seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+def _argument_facts(observation: Any, inputs: dict[str, Any]) -> dict[str, Any]:
     d_model = inputs["x"].shape[-1]
-    asked = inputs["made"]
-    said = dict(zip(asked, seen, strict=True))
+    arguments = inputs["made"]
+    results = dict(zip(arguments, observation, strict=True))
     return {
-        f"making kind {kind!r} with d_model = {d_model} and n_heads = {n_heads}": said[kind, n_heads]
-        for kind, n_heads in sorted(asked, key=lambda pair: (str(pair[0]), pair[1]))
+        f"making kind {kind!r} with d_model = {d_model} and n_heads = {n_heads}": results[kind, n_heads]
+        for kind, n_heads in sorted(arguments, key=lambda pair: (str(pair[0]), pair[1]))
     }
 
 
-MADE = "a block"
+BLOCK_LABEL = "a block"
 
 
 @Block.aspect("wrong arguments", points=0.25, facts=_argument_facts)
@@ -663,7 +691,7 @@ def block_wrong_arguments(answer: Any, x: Any, n_heads: int, d_ff: int, made: li
 
     def make(kind: str | None, heads: int) -> Any:
         if kind in KINDS and d_model % heads == 0:
-            return attempt(lambda: MADE if answer(kind, d_model, heads, d_ff) is not None else None)
+            return attempt(lambda: BLOCK_LABEL if answer(kind, d_model, heads, d_ff) is not None else None)
         return expect_exception(lambda: answer(kind, d_model, heads, d_ff))
 
     return [make(*arguments) for arguments in made]
@@ -675,18 +703,18 @@ def block_wrong_arguments(answer: Any, x: Any, n_heads: int, d_ff: int, made: li
 class _Scores:
     """A causal model of nothing: the scores for what comes after a token depend on it, on those before it, and on where it is in the window."""
 
-    def __init__(self, told: torch.Tensor, places: torch.Tensor) -> None:
-        self.told, self.places = told, places  # [V, V], [window, V]
+    def __init__(self, token_scores: torch.Tensor, places: torch.Tensor) -> None:
+        self.token_scores, self.places = token_scores, places  # [V, V], [window, V]
 
     def __call__(self, ids: torch.Tensor) -> torch.Tensor:
         if ids.ndim != 2 or len(ids) != 1:
             raise ValueError(f"the model takes ids of shape [1, t], not {list(ids.shape)}")
         if ids.shape[1] > len(self.places):
             raise ValueError(f"{ids.shape[1]} tokens are more than the window of {len(self.places)}")
-        rows, kept = [], torch.zeros_like(self.told[0])
+        rows, state = [], torch.zeros_like(self.token_scores[0])
         for place, token in enumerate(ids[0].tolist()):
-            kept = 0.6 * kept + self.told[token]
-            rows.append(kept + self.places[place])
+            state = 0.6 * state + self.token_scores[token]
+            rows.append(state + self.places[place])
         return torch.stack(rows)[None]
 
 
@@ -717,14 +745,14 @@ generate = Exercise(
 )
 
 
-def _new_ids(answer: Any, told: Any, places: Any, prompt: Any, numbers: Any, temperature: float) -> Any:
+def _new_ids(answer: Any, token_scores: Any, places: Any, prompt: Any, numbers: Any, temperature: float) -> Any:
     """The ids that a student's function writes, as a list of ints; a tensor of ids will do."""
-    written = answer(_Scores(told, places), list(prompt), list(numbers), len(places), temperature)
-    if not isinstance(written, (list, tuple, torch.Tensor)):
-        raise NotAsAsked(f"{describe_result(written)}; a list of ids was expected")
-    if any(isinstance(each, (list, tuple)) or (torch.is_tensor(each) and each.numel() != 1) for each in written):
+    ids = answer(_Scores(token_scores, places), list(prompt), list(numbers), len(places), temperature)
+    if not isinstance(ids, (list, tuple, torch.Tensor)):
+        raise NotAsAsked(f"{describe_result(ids)}; a list of ids was expected")
+    if any(isinstance(each, (list, tuple)) or (torch.is_tensor(each) and each.numel() != 1) for each in ids):
         raise NotAsAsked("a flat list of ids was expected, one number each")
-    return [int(each) for each in written]
+    return [int(each) for each in ids]
 
 
 @generate.aspect("greedy", points=1)
@@ -755,8 +783,8 @@ def generate_beyond_the_window(
     answer: Any, prompt: Any, long: Any, numbers: Any, told: Any, places: Any, warm: float, **_: Any
 ) -> Any:
     return {
-        words: attempt(partial(_new_ids, answer, told, places, given, numbers, heat))
-        for words, given, heat in (
+        words: attempt(partial(_new_ids, answer, told, places, ids, numbers, heat))
+        for words, ids, heat in (
             ("a short prompt, greedy", prompt, 0),
             ("a short prompt", prompt, warm),
             ("a long prompt", long, warm),
@@ -768,8 +796,8 @@ def generate_beyond_the_window(
 def generate_small_temperatures_u_0_nothing_changed(
     answer: Any, prompt: Any, numbers: Any, told: Any, places: Any, **_: Any
 ) -> Any:
-    given, chance = list(prompt), numbers[: len(places) - len(prompt)]
-    kept = list(chance)
+    prompt_copy, chance = list(prompt), numbers[: len(places) - len(prompt)]
+    numbers_copy = list(chance)
     apart = (
         1e10 * told
     )  # so far that all but one probability are exactly 0, whatever is done with a temperature of 0.01
@@ -781,18 +809,18 @@ def generate_small_temperatures_u_0_nothing_changed(
     }
     zero = attempt(partial(_new_ids, answer, apart, places, prompt, [0.0], 0.01))
     none = attempt(partial(_new_ids, answer, told, places, prompt, [], 1.0))
-    answer(_Scores(told, places), given, kept, len(places), 1.0)
+    answer(_Scores(told, places), prompt_copy, numbers_copy, len(places), 1.0)
     return cold | {
         "u = 0": zero,
         "no numbers": none,
-        "prompt is left as it was": given == prompt,
-        "numbers are left as they were": kept == chance,
+        "prompt is left as it was": prompt_copy == prompt,
+        "numbers are left as they were": numbers_copy == chance,
     }
 
 
 # wire_by_hand
 
-SEEN = 384  # sentences of training that the answer sees; it is judged on all that are held out
+N_TRAINING_SENTENCES = 384  # sentences of training that the answer sees; it is judged on all that are held out
 MOST_NEURONS = 16
 ENOUGH = 0.95  # of the new sentences of a kind, how many have to be said rightly
 SILENT = 0.99  # of all other words in them, how many have to stay right
@@ -824,12 +852,12 @@ def _draw_wires(rng: Draw, case: int) -> dict[str, Any]:
     habit, scenes = HABITS[case % len(HABITS)], world.scenes(held_out=False)
     order = torch.tensor(rng.distinct(toy_transformer.D_MODEL, 0, toy_transformer.D_MODEL - 1))
     signs = torch.tensor([float(rng.one_of((-1, 1))) for _ in order], dtype=torch.float64)
-    chosen = rng.distinct(SEEN, 0, len(scenes) - 1)
+    scene_numbers = rng.distinct(N_TRAINING_SENTENCES, 0, len(scenes) - 1)
     outputs = toy_transformer.load().scores.weight.detach().double()[:, order] * signs  # [V, d_model]
     return {
-        "x": _wishes(held_out=False)[0][chosen][..., order] * signs,
-        "first": torch.tensor([getattr(scenes[n], habit.first) for n in chosen]),
-        "second": torch.tensor([getattr(scenes[n], habit.second) for n in chosen]),
+        "x": _wishes(held_out=False)[0][scene_numbers][..., order] * signs,
+        "first": torch.tensor([getattr(scenes[n], habit.first) for n in scene_numbers]),
+        "second": torch.tensor([getattr(scenes[n], habit.second) for n in scene_numbers]),
         "at": habit.place - 1,
         "same": outputs[world.NUMBER[habit.same]],
         "different": outputs[world.NUMBER[habit.different]],
@@ -855,9 +883,9 @@ wire_by_hand = Exercise(
 )
 
 
-def _wires(answer: Any, x: torch.Tensor, **given: Any) -> dict[str, torch.Tensor]:
+def _wires(answer: Any, x: torch.Tensor, **inputs: Any) -> dict[str, torch.Tensor]:
     """The three arrays that a student's function returns, float64."""
-    result = answer(x, *given.values())
+    result = answer(x, *inputs.values())
     if not isinstance(result, (tuple, list)) or len(result) != 3:
         raise NotAsAsked(f"three tensors (W1, b1, W2) were expected, and {describe_result(result)}")
     if not all(isinstance(part, torch.Tensor) and part.is_floating_point() for part in result):
@@ -872,22 +900,22 @@ def _wires(answer: Any, x: torch.Tensor, **given: Any) -> dict[str, torch.Tensor
     return {"W1": W1, "b1": b1, "W2": W2}
 
 
-def _right(seen: Any, inputs: dict[str, Any]) -> torch.Tensor:
+def _right(observation: Any, inputs: dict[str, Any]) -> torch.Tensor:
     """Which words are said rightly in the held-out sentences with these neurons: [scenes, T]."""
     x, words = _wishes(held_out=True)
-    W1, b1, W2 = (seen[name] for name in ("W1", "b1", "W2"))
+    W1, b1, W2 = (observation[name] for name in ("W1", "b1", "W2"))
     if not all(bool(part.isfinite().all()) for part in (W1, b1, W2)):
         raise NotAsAsked("W1, b1 and W2 should be finite numbers")
-    turned = x[..., inputs["_order"]] * inputs["_signs"]
-    written = torch.empty_like(x)
-    written[..., inputs["_order"]] = (turned @ W1 + b1).relu() @ W2 * inputs["_signs"]
-    said = ((x + written) @ toy_transformer.load().scores.weight.detach().double().T).argmax(-1)
-    return said == words
+    permuted_x = x[..., inputs["_order"]] * inputs["_signs"]
+    ffn_output = torch.empty_like(x)
+    ffn_output[..., inputs["_order"]] = (permuted_x @ W1 + b1).relu() @ W2 * inputs["_signs"]
+    predictions = ((x + ffn_output) @ toy_transformer.load().scores.weight.detach().double().T).argmax(-1)
+    return predictions == words
 
 
-def _kinds_of_sentences(seen: Any, inputs: dict[str, Any]) -> dict[str, bool]:
+def _kinds_of_sentences(observation: Any, inputs: dict[str, Any]) -> dict[str, bool]:
     habit, scenes = HABITS[inputs["_habit"]], world.scenes(held_out=True)
-    right = _right(seen, inputs)[:, habit.place - 1]
+    right = _right(observation, inputs)[:, habit.place - 1]
     first, second = (torch.tensor([getattr(scene, name) for scene in scenes]) for name in (habit.first, habit.second))
     kinds = {
         f"{habit.first} and {habit.second}": first & second,
@@ -901,8 +929,10 @@ def _kinds_of_sentences(seen: Any, inputs: dict[str, Any]) -> dict[str, bool]:
     }
 
 
-def _other_words(seen: Any, inputs: dict[str, Any]) -> dict[str, bool]:
-    share = _right(seen, inputs)[:, [place - 1 for place in TASKS["two attributes"].plain]].double().mean().item()
+def _other_words(observation: Any, inputs: dict[str, Any]) -> dict[str, bool]:
+    share = (
+        _right(observation, inputs)[:, [place - 1 for place in TASKS["two attributes"].plain]].double().mean().item()
+    )
     return {"the other words stay right": share >= SILENT}
 
 

@@ -16,7 +16,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from ffnlab.course.ffn_probes import Weights, copy_parameters, draw_weights, leading_shapes, make_ffn, unchanged
+from ffnlab.course.ffn_probes import Weights, check_unchanged, copy_parameters, draw_weights, leading_shapes, make_ffn
 from ffnlab.observation.exercise import (
     Draw,
     Exercise,
@@ -53,34 +53,34 @@ class Layer:
 
     def __init__(self, numbers: Numbers) -> None:
         self.numbers = numbers
-        self.used = {name: bool(value.any()) for name, value in numbers.items()}
+        self.has_effect = {name: bool(value.any()) for name, value in numbers.items()}
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
-        n, used = self.numbers, self.used
+        n, has_effect = self.numbers, self.has_effect
         if x.dtype != n["bias"].dtype:
             n = {name: value.to(x.dtype) for name, value in n.items()}
         T, d = n["bias"].shape
         if x.shape[-2:] != (T, d):
             raise ValueError(f"f takes [..., T, d] = [..., {T}, {d}], not {list(x.shape)}")
-        read = n["before"] @ x + n["shift"]
-        told = self.hidden(torch.relu(read @ n["W1"] + n["b1"])) @ n["W2"] + n["b2"]
-        if used["running"]:  # the same by differences of sums, so it is rounded differently
-            told = torch.diff(F.pad(told.cumsum(-2), (0, 0, 1, 0)), dim=-2)
-        output = n["gain"] * told + n["skip"] * x + n["bias"]
-        if used["norm"]:
+        ffn_input = n["before"] @ x + n["shift"]
+        ffn_output = self.transform_hidden(torch.relu(ffn_input @ n["W1"] + n["b1"])) @ n["W2"] + n["b2"]
+        if has_effect["running"]:  # the same by differences of sums, so it is rounded differently
+            ffn_output = torch.diff(F.pad(ffn_output.cumsum(-2), (0, 0, 1, 0)), dim=-2)
+        output = n["gain"] * ffn_output + n["skip"] * x + n["bias"]
+        if has_effect["norm"]:
             output = output + F.layer_norm(x, (d,))
-        if used["own"]:
+        if has_effect["own"]:
             output = output + (x.unsqueeze(-2) @ n["own"]).squeeze(-2)
-        if used["v"]:
+        if has_effect["v"]:
             scores = (x @ n["q"]) @ (x @ n["k"]).transpose(-1, -2) / d**0.5
             output = output + torch.softmax(scores.masked_fill(n["seen"] == 0, -torch.inf), -1) @ (x @ n["v"])
-        if used["out"]:
+        if has_effect["out"]:
             output = output + n["after"] @ ((x @ n["into"]).abs() @ n["out"])
         grain = n["grain"]  # rounds every position in another way, as a matrix product does on some machines
-        sized: torch.Tensor = n["size"] * output * grain * (1 / grain)
-        return sized
+        scaled_output: torch.Tensor = n["size"] * output * grain * (1 / grain)
+        return scaled_output
 
-    def hidden(self, h: torch.Tensor) -> torch.Tensor:
+    def transform_hidden(self, h: torch.Tensor) -> torch.Tensor:
         return h
 
 
@@ -99,13 +99,13 @@ class ModuleLayer(nn.Module, Layer):
         self.numbers = dict(self.named_parameters())
         return Layer.__call__(self, x)
 
-    def hidden(self, h: torch.Tensor) -> torch.Tensor:
+    def transform_hidden(self, h: torch.Tensor) -> torch.Tensor:
         hidden: torch.Tensor = self.dropout(h)
         return hidden
 
 
 # By aspect: what each function is, and whether it is position-wise. Every aspect asks about some of either kind, in an order that is drawn.
-SEE_EACH_OTHER = {
+TOKEN_MIXING = {
     "a plain FFN": True,
     "x + FFN(x)": True,
     "attention": False,
@@ -118,7 +118,7 @@ SEE_EACH_OTHER = {
     "an FFN in which a token moves numbers of another, whose sum stays": False,
     "an FFN in which every token hears one that is far away": False,
 }
-TREATED_DIFFERENTLY = {
+POSITION_DEPENDENCE = {
     "twice an FFN": True,
     "an FFN, and a matrix for x beside it": True,
     "other weights at every position": False,
@@ -129,7 +129,7 @@ TREATED_DIFFERENTLY = {
     "an FFN that takes something off at one position": False,
     "an FFN that treats both ends alike, and the middle differently": False,
 }
-ONLY_LOOKS = {
+LOOKALIKES = {
     "a layer norm": True,
     "a layer norm plus an FFN": True,
     "an FFN of the mean of all tokens, for every token": False,
@@ -138,7 +138,7 @@ ONLY_LOOKS = {
     "an FFN in which one token lowers an earlier one": False,
     "an FFN in which one token raises a later one": False,
 }
-DOES_NOT_LOOK = {
+UNUSUAL_LAYERS = {
     "an FFN by differences of running sums": True,
     "the same output whatever comes in": True,
     "an FFN whose outputs are very large": True,
@@ -147,12 +147,17 @@ DOES_NOT_LOOK = {
     "a module in which tokens see each other": False,
     "an FFN in which every token leaks a little into the next": False,
 }
-ASKED = {"seeing": SEE_EACH_OTHER, "treating": TREATED_DIFFERENTLY, "looking": ONLY_LOOKS, "not looking": DOES_NOT_LOOK}
+LAYER_KINDS = {
+    "seeing": TOKEN_MIXING,
+    "treating": POSITION_DEPENDENCE,
+    "looking": LOOKALIKES,
+    "not looking": UNUSUAL_LAYERS,
+}
 LEAK = 5e-6  # of an output, from each token to all others: differences are above 1/100,000 of some numbers, below 1/10,000 of the largest
 MODULES = {"a module with dropout, in eval mode": "eval", "a module in which tokens see each other": "train"}
 
 
-def _opposed(matrix: torch.Tensor) -> torch.Tensor:
+def _oppose_features(matrix: torch.Tensor) -> torch.Tensor:
     """The same matrix, but feature 1 gets the opposite of feature 0: of two tokens that differ, one number rises and one falls."""
     matrix[..., 1] = -matrix[..., 0]
     return matrix
@@ -171,14 +176,14 @@ def _draw_layers(rng: Draw, case: int) -> dict[str, Any]:
         rows[..., 0] = -rows[..., 0].abs() - 0.2
         rows[..., 1] = -rows[..., 0]
         rows[..., 2:] += 0.5 - rows[..., 2:].mean(-1, keepdim=True)
-    q, k, v = rng.normal(d, d, scale=0.4), rng.normal(d, d, scale=0.4), _opposed(rng.normal(d, d, scale=0.8))
-    everyone = torch.ones(T, T, dtype=torch.float64)
-    masks = (everyone, everyone.tril(), everyone.triu())
+    q, k, v = rng.normal(d, d, scale=0.4), rng.normal(d, d, scale=0.4), _oppose_features(rng.normal(d, d, scale=0.8))
+    all_ones = torch.ones(T, T, dtype=torch.float64)
+    masks = (all_ones, all_ones.tril(), all_ones.triu())
     no_leak, one = torch.zeros(T, T, dtype=torch.float64), torch.ones((), dtype=torch.float64)
 
     def layer(**parts: torch.Tensor) -> Numbers:
         """An FFN; what has no part in it is there all the same, and has no effect."""
-        plain = {
+        defaults = {
             "before": torch.eye(T, dtype=torch.float64),
             "shift": torch.zeros(T, d, dtype=torch.float64),
             "running": 0 * one,
@@ -195,7 +200,7 @@ def _draw_layers(rng: Draw, case: int) -> dict[str, Any]:
             "size": one,
             "grain": torch.tensor([[rng.uniform(1, 2)] for _ in range(T)], dtype=torch.float64),
         }
-        return plain | parts
+        return defaults | parts
 
     def without_ffn(**parts: torch.Tensor) -> Numbers:
         return layer(gain=torch.zeros(T, 1, dtype=torch.float64), **parts)
@@ -226,19 +231,19 @@ def _draw_layers(rng: Draw, case: int) -> dict[str, Any]:
     earlier, later = (rng.one_of([pair for pair in pairs if sign * (pair[0] - pair[1]) > 0]) for sign in (-1, 1))
 
     far = rng.one_of([(to, s) for to in range(1, T - 1) for s in range(1, T - 1) if abs(to - s) > 1 and s != T // 2])
-    three = torch.eye(T, dtype=torch.float64)
-    three += rng.uniform(0.6, 0.9) * torch.diag(torch.ones(T - 1, dtype=torch.float64), 1)
-    three += rng.uniform(0.6, 0.9) * torch.diag(torch.ones(T - 1, dtype=torch.float64), -1)
-    little = torch.diag(torch.full((T - 1,), 0.5, dtype=torch.float64), -1)
-    usual = Layer(weights | {"q": q, "k": k} | layer())(rng.normal(50, T, d)).abs().amax((1, 2)).mean()
-    faint = layer(into=rng.normal(d, d, scale=1 / d**0.5), out=torch.eye(d, dtype=torch.float64))
-    made = {
+    convolution = torch.eye(T, dtype=torch.float64)
+    convolution += rng.uniform(0.6, 0.9) * torch.diag(torch.ones(T - 1, dtype=torch.float64), 1)
+    convolution += rng.uniform(0.6, 0.9) * torch.diag(torch.ones(T - 1, dtype=torch.float64), -1)
+    weak_leak = torch.diag(torch.full((T - 1,), 0.5, dtype=torch.float64), -1)
+    usual_size = Layer(weights | {"q": q, "k": k} | layer())(rng.normal(50, T, d)).abs().amax((1, 2)).mean()
+    faint_leak = layer(into=rng.normal(d, d, scale=1 / d**0.5), out=torch.eye(d, dtype=torch.float64))
+    numbers_by_label = {
         "a plain FFN": layer(),
         "x + FFN(x)": layer(skip=one),
         "attention": without_ffn(v=v, seen=masks[0]),
         "causal attention": without_ffn(v=v, seen=masks[1]),
         "attention to later tokens only": without_ffn(v=v, seen=masks[2]),
-        "a convolution over three tokens": layer(before=three),
+        "a convolution over three tokens": layer(before=convolution),
         "an FFN in which one token leaks into one far away": leak(*far),
         "an FFN in which the first token leaks into the last": leak(T - 1, 0),
         "an FFN in which the last token leaks into the first": leak(0, T - 1),
@@ -250,7 +255,7 @@ def _draw_layers(rng: Draw, case: int) -> dict[str, Any]:
         ),
         "twice an FFN": layer(gain=2 * torch.ones(T, 1, dtype=torch.float64)),
         "an FFN, and a matrix for x beside it": layer(own=v.expand(T, d, d)),
-        "other weights at every position": without_ffn(own=_opposed(rng.normal(T, d, d, scale=0.6))),
+        "other weights at every position": without_ffn(own=_oppose_features(rng.normal(T, d, d, scale=0.6))),
         "an FFN of x plus a position vector": layer(shift=rng.normal(T, d)),
         "an FFN that treats one position differently": layer(gain=at(rng.one_of(inner), 1.3 * torch.ones(1), 1.0)),
         "an FFN that treats the first position differently": layer(gain=at(0, 1.3 * torch.ones(1), 1.0)),
@@ -261,9 +266,9 @@ def _draw_layers(rng: Draw, case: int) -> dict[str, Any]:
         ),
         "a layer norm": without_ffn(norm=one),
         "a layer norm plus an FFN": layer(norm=one),
-        "an FFN of the mean of all tokens, for every token": layer(before=everyone / T),
+        "an FFN of the mean of all tokens, for every token": layer(before=all_ones / T),
         "an FFN plus a part of the mean of all tokens": layer(
-            after=everyone / T,
+            after=all_ones / T,
             into=torch.eye(d, dtype=torch.float64),
             out=3 * up_and_down(torch.ones(d, dtype=torch.float64)),
         ),
@@ -273,25 +278,25 @@ def _draw_layers(rng: Draw, case: int) -> dict[str, Any]:
         "an FFN by differences of running sums": layer(running=one),
         "the same output whatever comes in": without_ffn(bias=rng.normal(d).expand(T, d)),
         "an FFN whose outputs are very large": layer(running=one, size=1e4 * one),
-        "an FFN in which tokens leak, by far less than 1/10,000": faint | {"after": LEAK * usual * everyone},
+        "an FFN in which tokens leak, by far less than 1/10,000": faint_leak | {"after": LEAK * usual_size * all_ones},
         "a module with dropout, in eval mode": layer(),
         "a module in which tokens see each other": layer(v=v, seen=masks[0]),
         "an FFN in which every token leaks a little into the next": layer(
-            after=little,
+            after=weak_leak,
             into=rng.normal(d, d, scale=1.5 / d**0.5),
             out=up_and_down(torch.ones(d, dtype=torch.float64)),
         ),
     }
-    drawn: dict[str, Any] = {"T": T, "d": d, "seed": rng.integer(1, 1000), "shared": weights | {"q": q, "k": k}}
+    inputs: dict[str, Any] = {"T": T, "d": d, "seed": rng.integer(1, 1000), "shared": weights | {"q": q, "k": k}}
     order: dict[str, list[str]] = {}
-    for name, labels in ASKED.items():
+    for name, labels in LAYER_KINDS.items():
         order[name] = [list(labels)[i] for i in rng.distinct(len(labels), 0, len(labels) - 1)]
-        parts = [made[label] for label in order[name]]
-        drawn[name] = {
+        parts = [numbers_by_label[label] for label in order[name]]
+        inputs[name] = {
             "modes": [MODULES.get(label, "") for label in order[name]],
             "numbers": {part: torch.stack([numbers[part].double() for numbers in parts]) for part in parts[0]},
         }
-    return drawn | {"_labels": order}
+    return inputs | {"_labels": order}
 
 
 is_position_wise = Exercise(
@@ -310,40 +315,40 @@ is_position_wise = Exercise(
 )
 
 
-def _asked_about(aspect: str, points: float, drawn: str, with_seed: bool = False) -> None:
-    def by_what_it_is(seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
-        said = dict(zip(inputs["_labels"][drawn], seen, strict=True))
-        return {label: said[label] for label in ASKED[drawn]}
+def _add_aspect(aspect: str, points: float, key: str, has_seed: bool = False) -> None:
+    def sort_by_label(observation: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+        replies = dict(zip(inputs["_labels"][key], observation, strict=True))
+        return {label: replies[label] for label in LAYER_KINDS[key]}
 
-    @is_position_wise.aspect(aspect, points, facts=by_what_it_is)
+    @is_position_wise.aspect(aspect, points, facts=sort_by_label)
     def probe(answer: Any, T: int, d: int, seed: int, shared: Numbers, **layers: Any) -> Any:
-        seeds = (seed,) if with_seed else ()
-        return [attempt(partial(_said, answer, f, T, d, *seeds)) for f in layers_of(layers[drawn], shared)]
+        seeds = (seed,) if has_seed else ()
+        return [attempt(partial(_describe_reply, answer, f, T, d, *seeds)) for f in build_layers(layers[key], shared)]
 
 
-def layers_of(asked: Any, shared: Numbers) -> Iterator[Layer]:
+def build_layers(aspect_inputs: Any, common_numbers: Numbers) -> Iterator[Layer]:
     """The functions that were drawn for one aspect: a module where it has a mode."""
-    for place, mode in enumerate(asked["modes"]):
-        numbers = shared | {part: values[place] for part, values in asked["numbers"].items()}
+    for place, mode in enumerate(aspect_inputs["modes"]):
+        numbers = common_numbers | {part: values[place] for part, values in aspect_inputs["numbers"].items()}
         yield ModuleLayer(numbers, training=mode == "train") if mode else Layer(numbers)
 
 
-def _said(answer: Any, f: Layer, T: int, d: int, *seed: int) -> str:
+def _describe_reply(answer: Any, f: Layer, T: int, d: int, *seed: int) -> str:
     mode = getattr(f, "training", None)
-    said = answer(f, T, d, *seed)
-    if isinstance(said, torch.Tensor) and said.ndim == 0 and said.dtype == torch.bool:
-        said = bool(said)
-    if not isinstance(said, (bool, np.bool_)):
-        raise NotAsAsked(f"{describe_result(said)} instead of True or False")
+    reply = answer(f, T, d, *seed)
+    if isinstance(reply, torch.Tensor) and reply.ndim == 0 and reply.dtype == torch.bool:
+        reply = bool(reply)
+    if not isinstance(reply, (bool, np.bool_)):
+        raise NotAsAsked(f"{describe_result(reply)} instead of True or False")
     if isinstance(f, nn.Module) and f.training != mode:
         return "in another mode than before"
-    return "position-wise" if said else "not position-wise"
+    return "position-wise" if reply else "not position-wise"
 
 
-_asked_about("tokens that see each other", 2, "seeing")
-_asked_about("positions that are treated differently", 1.5, "treating")
-_asked_about("what only looks position-wise", 1, "looking", with_seed=True)
-_asked_about("what does not look position-wise", 0.5, "not looking")
+_add_aspect("tokens that see each other", 2, "seeing")
+_add_aspect("positions that are treated differently", 1.5, "treating")
+_add_aspect("what only looks position-wise", 1, "looking", has_seed=True)
+_add_aspect("what does not look position-wise", 0.5, "not looking")
 
 
 # position_wise_twin
@@ -357,8 +362,8 @@ class Sideways:
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
         scores = (x @ self.q) @ (x @ self.k).T / x.shape[-1] ** 0.5
-        mixed: torch.Tensor = torch.softmax(scores, dim=-1) @ (x @ self.v) + self.bias
-        return mixed
+        output: torch.Tensor = torch.softmax(scores, dim=-1) @ (x @ self.v) + self.bias
+        return output
 
 
 def _draw_sentence(rng: Draw, case: int) -> dict[str, Any]:
@@ -389,38 +394,38 @@ position_wise_twin = Exercise(
 )
 
 
-def _twin(answer: Any, box: Any, X: torch.Tensor) -> Any:
-    made = answer(Sideways(*box), X.clone())
-    if not callable(made):
-        raise NotAsAsked(f"{describe_result(made)} instead of a function")
-    return made
+def _make_twin(answer: Any, box: Any, X: torch.Tensor) -> Any:
+    twin = answer(Sideways(*box), X.clone())
+    if not callable(twin):
+        raise NotAsAsked(f"{describe_result(twin)} instead of a function")
+    return twin
 
 
 @position_wise_twin.aspect("g answers X as f does", points=0.5)
 def twin_answers_x(answer: Any, box: Any, X: Any, order: Any, strangers: Any) -> Any:
-    return _twin(answer, box, X)(X.clone())
+    return _make_twin(answer, box, X)(X.clone())
 
 
 @position_wise_twin.aspect("g looks at each word alone", points=1.5, needs="g answers X as f does")
 def twin_looks_at_each_word_alone(answer: Any, box: Any, X: Any, order: Any, strangers: Any) -> Any:
-    g, half = _twin(answer, box, X), len(X) // 2
+    g, half = _make_twin(answer, box, X), len(X) // 2
     sentences = {
         "the words of X in another order": X[order],
         "the first half of them": X[:half],
         "one word": X[1:2],
         "X twice": torch.cat([X, X]),
     }
-    found = {label: attempt(partial(g, Z.clone())) for label, Z in sentences.items()}
-    among = torch.cat([strangers, X[order]])
-    return found | {"those of X, behind three words that are not in it": attempt(lambda: g(among)[len(strangers) :])}
+    outputs = {label: attempt(partial(g, Z.clone())) for label, Z in sentences.items()}
+    words = torch.cat([strangers, X[order]])
+    return outputs | {"those of X, behind three words that are not in it": attempt(lambda: g(words)[len(strangers) :])}
 
 
-def _stranger_facts(seen: Any, inputs: dict[str, Any]) -> dict[str, bool]:
-    if not isinstance(seen, torch.Tensor) or seen.shape != (4, inputs["X"].shape[1]):
-        raise NotAsAsked(f"{describe_result(seen)}; one vector of d numbers for each word was expected")
+def _stranger_facts(observation: Any, inputs: dict[str, Any]) -> dict[str, bool]:
+    if not isinstance(observation, torch.Tensor) or observation.shape != (4, inputs["X"].shape[1]):
+        raise NotAsAsked(f"{describe_result(observation)}; one vector of d numbers for each word was expected")
     return {
         "a word that is not in X gets the same answer everywhere": torch.allclose(
-            seen, seen[:1].expand_as(seen), rtol=1e-6, atol=1e-9, equal_nan=True
+            observation, observation[:1].expand_as(observation), rtol=1e-6, atol=1e-9, equal_nan=True
         )
     }
 
@@ -429,21 +434,21 @@ def _stranger_facts(seen: Any, inputs: dict[str, Any]) -> dict[str, bool]:
     "words that are not in X", points=1, facts=_stranger_facts, needs="g looks at each word alone"
 )
 def twin_on_strangers(answer: Any, box: Any, X: Any, order: Any, strangers: Any) -> Any:
-    g, stranger = _twin(answer, box, X), strangers[:1]
-    places = [g(torch.cat(parts))[at] for parts, at in (
+    g, stranger = _make_twin(answer, box, X), strangers[:1]
+    outputs = [g(torch.cat(parts))[at] for parts, at in (
         ((stranger, X[1:]), 0), ((X[:1], stranger, X[2:]), 1), ((strangers[1:], stranger), 2), ((stranger,), 0)
     )]  # fmt: skip
-    return torch.stack(places)
+    return torch.stack(outputs)
 
 
 # residual_sublayer
 
 
 def _draw_block(rng: Draw, case: int) -> dict[str, Any]:
-    drawn = _draw(rng, case)
-    d_model = drawn["x"].shape[-1]
-    drawn["x"] = 1.7 * drawn["x"] + rng.normal(d_model)
-    return drawn | {"gain": 1.5 + 0.4 * rng.normal(d_model), "shift": rng.normal(d_model)}
+    inputs = _draw(rng, case)
+    d_model = inputs["x"].shape[-1]
+    inputs["x"] = 1.7 * inputs["x"] + rng.normal(d_model)
+    return inputs | {"gain": 1.5 + 0.4 * rng.normal(d_model), "shift": rng.normal(d_model)}
 
 
 residual_sublayer = Exercise(
@@ -459,7 +464,7 @@ residual_sublayer = Exercise(
 )
 
 
-def _norm(gain: torch.Tensor, shift: torch.Tensor, dtype: torch.dtype = torch.float64) -> nn.LayerNorm:
+def _make_norm(gain: torch.Tensor, shift: torch.Tensor, dtype: torch.dtype = torch.float64) -> nn.LayerNorm:
     norm = nn.LayerNorm(len(gain)).to(dtype)
     with torch.no_grad():
         norm.weight.copy_(gain)
@@ -467,25 +472,25 @@ def _norm(gain: torch.Tensor, shift: torch.Tensor, dtype: torch.dtype = torch.fl
     return norm
 
 
-def _mode(mode: str) -> None:
+def _add_mode_aspect(mode: str) -> None:
     @residual_sublayer.aspect(f"mode “{mode}”", points=1)
     def in_mode(answer: Any, x: Any, weights: Any, gain: Any, shift: Any) -> Any:
-        return answer(x[0], make_ffn(weights), _norm(gain, shift), mode)
+        return answer(x[0], make_ffn(weights), _make_norm(gain, shift), mode)
 
 
 for _name in ("pre", "post"):
-    _mode(_name)
+    _add_mode_aspect(_name)
 
 
 @residual_sublayer.aspect("gradients", points=0.5)
 def residual_sublayer_gradients(answer: Any, x: Any, weights: Any, gain: Any, shift: Any) -> Any:
-    def of(mode: str) -> dict[str, Any]:
-        ffn, norm, given = make_ffn(weights), _norm(gain, shift), x[0].clone().requires_grad_()
-        backpropagate(answer(given, ffn, norm, mode))
-        leaves = {"x": given, "the FFN's first weight": ffn.linear1.weight, "the norm's gain": norm.weight}
+    def compute_gradients(mode: str) -> dict[str, Any]:
+        ffn, norm, x_leaf = make_ffn(weights), _make_norm(gain, shift), x[0].clone().requires_grad_()
+        backpropagate(answer(x_leaf, ffn, norm, mode))
+        leaves = {"x": x_leaf, "the FFN's first weight": ffn.linear1.weight, "the norm's gain": norm.weight}
         return {f"gradient of {name}": leaf.grad for name, leaf in leaves.items()}
 
-    return {f"mode “{mode}”": attempt(partial(of, mode)) for mode in ("pre", "post")}
+    return {f"mode “{mode}”": attempt(partial(compute_gradients, mode)) for mode in ("pre", "post")}
 
 
 @residual_sublayer.aspect("other inputs", points=0.5, needs="mode “pre”")
@@ -498,14 +503,14 @@ def residual_sublayer_other_inputs(answer: Any, x: Any, weights: Any, gain: Any,
         "everything in float32": x[0, 1, :2].float(),
     }
 
-    def of(mode: str) -> dict[str, Any]:
-        def call(given: Any) -> Any:
-            ffn, norm = make_ffn(weights, given.dtype), _norm(gain, shift, given.dtype)
-            return zeros_of_shape(answer(given, ffn, norm, mode))
+    def call_on_each(mode: str) -> dict[str, Any]:
+        def call(tokens: Any) -> Any:
+            ffn, norm = make_ffn(weights, tokens.dtype), _make_norm(gain, shift, tokens.dtype)
+            return zeros_of_shape(answer(tokens, ffn, norm, mode))
 
         return on_each(call, inputs)
 
-    return {f"mode “{mode}”": of(mode) for mode in ("pre", "post")}
+    return {f"mode “{mode}”": call_on_each(mode) for mode in ("pre", "post")}
 
 
 # attention_only_collapse
@@ -551,7 +556,7 @@ attention_only_collapse = Exercise(
 )
 
 
-def _residuals(answer: Any, X0: Any, weights: Any, skip: bool) -> list[Any]:
+def _compute_residuals(answer: Any, X0: Any, weights: Any, skip: bool) -> list[Any]:
     result = answer(X0, weights, skip)
     if isinstance(result, torch.Tensor) and result.ndim == 1:
         raise NotAsAsked(f"a tensor of {len(result)} numbers came back; a list of numbers was expected")
@@ -570,48 +575,54 @@ def attention_only_collapse_before_any_layer(answer: Any, X0: Any, weights: Any,
         "all but one equal": torch.cat([X[:1].expand(len(X), -1), X[1:2]]),
         "one number per token": X[:, :1],
     }
-    return {label: attempt(lambda Z=Z: _residuals(answer, Z.clone(), [], False)) for label, Z in tokens.items()}  # type: ignore[misc]
+    return {label: attempt(lambda Z=Z: _compute_residuals(answer, Z.clone(), [], False)) for label, Z in tokens.items()}  # type: ignore[misc]
 
 
 @attention_only_collapse.aspect("without skip", points=1, atol=1e-5, rtol=1e-5)
 def attention_only_collapse_without_skip(answer: Any, X0: Any, weights: Any, X: Any) -> Any:
-    return _residuals(answer, X0, weights, False)
+    return _compute_residuals(answer, X0, weights, False)
 
 
 @attention_only_collapse.aspect("with skip", points=1, atol=1e-5, rtol=1e-5)
 def attention_only_collapse_with_skip(answer: Any, X0: Any, weights: Any, X: Any) -> Any:
-    return _residuals(answer, X0, weights, True)
+    return _compute_residuals(answer, X0, weights, True)
 
 
 @attention_only_collapse.aspect("in float64, inputs kept", points=0.5, atol=1e-10, rtol=1e-10)
 def attention_only_collapse_in_float64_inputs_kept(answer: Any, X0: Any, weights: Any, X: Any) -> Any:
-    given = [X0.clone(), *(matrix.clone() for layer in weights for matrix in layer)]
+    copies = [X0.clone(), *(matrix.clone() for layer in weights for matrix in layer)]
     layers = list(weights)
     outputs = {
-        "with skip" if skip else "without skip": attempt(lambda skip=skip: _residuals(answer, X0, weights, skip))  # type: ignore[misc]
+        "with skip" if skip else "without skip": attempt(
+            lambda skip=skip: _compute_residuals(answer, X0, weights, skip)  # type: ignore[misc]
+        )
         for skip in (False, True)
     }
-    outputs["one layer"] = attempt(lambda: _residuals(answer, X0, weights[:1], True))
-    kept = all(torch.equal(a, b) for a, b in zip(given, [X0, *(m for layer in layers for m in layer)], strict=True))
-    same = len(weights) == len(layers) and all(now is before for now, before in zip(weights, layers, strict=True))
-    return outputs | {"X0 and the weights are left as they were": kept and same}
+    outputs["one layer"] = attempt(lambda: _compute_residuals(answer, X0, weights[:1], True))
+    is_unchanged = all(
+        torch.equal(a, b) for a, b in zip(copies, [X0, *(m for layer in layers for m in layer)], strict=True)
+    )
+    is_same_list = len(weights) == len(layers) and all(
+        now is before for now, before in zip(weights, layers, strict=True)
+    )
+    return outputs | {"X0 and the weights are left as they were": is_unchanged and is_same_list}
 
 
 # ffn_chunked
 
 
-class _Watched:
+class _CountingReLU:
     """An activation, ReLU, that counts what goes through it: rows and width of each call, and how many rows of earlier calls are still kept."""
 
     def __init__(self) -> None:
         self.calls: list[list[int]] = []  # rows, width, rows kept by then
-        self._given: list[tuple[int, weakref.ref[torch.Tensor]]] = []
+        self._hidden_refs: list[tuple[int, weakref.ref[torch.Tensor]]] = []
 
     def __call__(self, input: torch.Tensor) -> torch.Tensor:
         rows = input[..., 0].numel()
-        self.calls.append([rows, input.shape[-1], sum(n for n, given in self._given if given() is not None)])
+        self.calls.append([rows, input.shape[-1], sum(n for n, ref in self._hidden_refs if ref() is not None)])
         hidden = torch.relu(input)
-        self._given.append((rows, weakref.ref(hidden)))
+        self._hidden_refs.append((rows, weakref.ref(hidden)))
         return hidden
 
 
@@ -640,15 +651,15 @@ def ffn_chunked_values(answer: Any, x: Any, weights: Any, c: int) -> Any:
     return answer(x[0], make_ffn(weights), c)
 
 
-def _chunk_facts(seen: Any, inputs: dict[str, Any]) -> dict[str, bool | int]:
+def _chunk_facts(observation: Any, inputs: dict[str, Any]) -> dict[str, bool | int]:
     """What holds for the calls, [rows, width, rows kept] of each. A variable may still hold the last chunk's rows, and a last chunk be filled up."""
     c, (_, B, T, _), d_ff = inputs["c"], inputs["x"].shape, len(inputs["weights"]["b1"])
-    rows, widths, kept = ([int(number) for number in column] for column in zip(*seen, strict=True))
+    rows, widths, live_rows = ([int(number) for number in column] for column in zip(*observation, strict=True))
     return {
         "at most c tokens go in at a time": max(rows) <= c,
         "every token goes through the activation of ffn once": B * T <= sum(rows) < B * T + c,
         "all of its d_ff neurons work at the same time": set(widths) == {d_ff},
-        "the hidden rows of earlier chunks are let go": max(kept) <= max(rows),
+        "the hidden rows of earlier chunks are let go": max(live_rows) <= max(rows),
         "how many more than c go in at a time": max(0, max(rows) - c),
     }
 
@@ -656,12 +667,12 @@ def _chunk_facts(seen: Any, inputs: dict[str, Any]) -> dict[str, bool | int]:
 @ffn_chunked.aspect("at most c at a time", points=1, facts=_chunk_facts, needs="values")
 def ffn_chunked_at_most_c_at_a_time(answer: Any, x: Any, weights: Any, c: int) -> Any:
     ffn = make_ffn(weights)
-    ffn.activation = watched = _Watched()
+    ffn.activation = activation = _CountingReLU()
     with torch.no_grad():
         answer(x[0], ffn, c)
-    if not watched.calls:
+    if not activation.calls:
         raise NotAsAsked("the activation of ffn was never called")
-    return watched.calls
+    return activation.calls
 
 
 @ffn_chunked.aspect("gradients", points=0.5)
@@ -674,10 +685,10 @@ def ffn_chunked_gradients(answer: Any, x: Any, weights: Any, c: int) -> Any:
 @ffn_chunked.aspect("any x, any c", points=0.5)
 def ffn_chunked_any_x_any_c(answer: Any, x: Any, weights: Any, c: int) -> Any:
     inputs = leading_shapes(x) | {"everything in float32": x[0].float()}
-    found = on_each(lambda given: answer(given, make_ffn(weights, given.dtype), c), inputs)
+    outputs = on_each(lambda tokens: answer(tokens, make_ffn(weights, tokens.dtype), c), inputs)
     for words, number in {"c = 1": 1, "c as large as x": x[0, ..., 0].numel(), "c larger than x": 1000}.items():
-        found[words] = attempt(lambda number=number: answer(x[0], make_ffn(weights), number))  # type: ignore[misc]
-    return found
+        outputs[words] = attempt(lambda number=number: answer(x[0], make_ffn(weights), number))  # type: ignore[misc]
+    return outputs
 
 
 # bottleneck_rank
@@ -701,45 +712,45 @@ def _draw_rank(rng: Draw, case: int) -> dict[str, Any]:
     line = rng.normal(N, 1, scale=2.0) * rng.normal(1, d)
     few = X[: rng.integer(2, f - 1)]
     return {
-        "narrow": (_clear(narrow, X), X),
-        "wide": (_clear(wide, X), X),
-        "few": (_clear(narrow, few), few),
-        "line": (_clear(_bends_along(wide, line), line), line),
-        "silent": (_clear(_silent(narrow, rng.integer(1, f - 2)), X), X),
-        "off": (_silent(narrow, f), X),
-        "faint": [(_faint(rng, X, narrow, strength), X) for strength in (FAINT, ROUNDING)],
+        "narrow": (_strengthen_directions(narrow, X), X),
+        "wide": (_strengthen_directions(wide, X), X),
+        "few": (_strengthen_directions(narrow, few), few),
+        "line": (_strengthen_directions(_spread_bends(wide, line), line), line),
+        "silent": (_strengthen_directions(_silence_neurons(narrow, rng.integer(1, f - 2)), X), X),
+        "off": (_silence_neurons(narrow, f), X),
+        "faint": [(_draw_faint_weights(rng, X, narrow, strength), X) for strength in (FAINT, ROUNDING)],
         "factors": [1e-5, 1e4],
     }
 
 
-def _clear(weights: Weights, X: torch.Tensor) -> Weights:
+def _strengthen_directions(weights: Weights, X: torch.Tensor) -> Weights:
     """The same FFN, but in every direction that its neurons write for X they write clearly: weak ones are made stronger."""
-    written = torch.relu(X @ weights["W1"] + weights["b1"]) @ weights["W2"]
-    _, sizes, directions = torch.linalg.svd(written, full_matrices=False)
+    outputs = torch.relu(X @ weights["W1"] + weights["b1"]) @ weights["W2"]
+    _, sizes, directions = torch.linalg.svd(outputs, full_matrices=False)
     strength = torch.where(sizes > 1e-9 * sizes[0], (WEAKEST * sizes[0] / sizes).clamp(min=1), 1)
-    stretched = torch.eye(len(directions.T), dtype=torch.float64) + directions.T @ torch.diag(strength - 1) @ directions
-    return weights | {"W2": weights["W2"] @ stretched}
+    stretch = torch.eye(len(directions.T), dtype=torch.float64) + directions.T @ torch.diag(strength - 1) @ directions
+    return weights | {"W2": weights["W2"] @ stretch}
 
 
-def _bends_along(weights: Weights, line: torch.Tensor) -> Weights:
+def _spread_bends(weights: Weights, line: torch.Tensor) -> Weights:
     """The same FFN, its neurons beginning to fire at places that are spread evenly over the inputs of a line."""
-    read = line @ weights["W1"]
-    places = torch.linspace(0.1, 0.9, read.shape[1], dtype=torch.float64)
-    return weights | {"b1": -torch.stack([read[:, j].quantile(place) for j, place in enumerate(places)])}
+    readings = line @ weights["W1"]
+    places = torch.linspace(0.1, 0.9, readings.shape[1], dtype=torch.float64)
+    return weights | {"b1": -torch.stack([readings[:, j].quantile(place) for j, place in enumerate(places)])}
 
 
-def _silent(weights: Weights, count: int) -> Weights:
+def _silence_neurons(weights: Weights, count: int) -> Weights:
     """The same FFN, and its first neurons never fire."""
     b1 = weights["b1"].clone()
     b1[:count] = -100.0
     return weights | {"b1": b1}
 
 
-def _faint(rng: Draw, X: torch.Tensor, weights: Weights, strength: float) -> Weights:
+def _draw_faint_weights(rng: Draw, X: torch.Tensor, weights: Weights, strength: float) -> Weights:
     """Neurons that each fire for half of X, and write in f directions: in some as strongly as in the strongest, in the others `strength` as strongly."""
-    read = X @ weights["W1"]
-    b1 = -read.median(dim=0).values
-    hidden = torch.relu(read + b1)
+    readings = X @ weights["W1"]
+    b1 = -readings.median(dim=0).values
+    hidden = torch.relu(readings + b1)
     f, d = weights["W2"].shape
     _, triangle = torch.linalg.qr(hidden)  # hidden = Q R, so R⁻¹ S V writes the singular values S in the directions V
     directions = torch.linalg.qr(rng.normal(d, f)).Q.T
@@ -761,23 +772,23 @@ bottleneck_rank = Exercise(
 )
 
 
-def _rank(answer: Any, weights: Weights, X: torch.Tensor) -> Any:
+def _compute_rank(answer: Any, weights: Weights, X: torch.Tensor) -> Any:
     return attempt(lambda: answer(make_ffn(weights, X.dtype), X))
 
 
 @bottleneck_rank.aspect("rank", points=1.5)
 def bottleneck_rank_rank(answer: Any, narrow: Any, wide: Any, few: Any, line: Any, **_: Any) -> Any:
     return {
-        "d_ff smaller than d_model": _rank(answer, *narrow),
-        "d_ff larger than d_model": _rank(answer, *wide),
-        f"{len(few[1])} inputs": _rank(answer, *few),
-        "inputs on one line": _rank(answer, *line),
+        "d_ff smaller than d_model": _compute_rank(answer, *narrow),
+        "d_ff larger than d_model": _compute_rank(answer, *wide),
+        f"{len(few[1])} inputs": _compute_rank(answer, *few),
+        "inputs on one line": _compute_rank(answer, *line),
     }
 
 
 @bottleneck_rank.aspect("neurons that never fire", points=0.5, needs="rank")
 def bottleneck_rank_neurons_that_never_fire(answer: Any, silent: Any, off: Any, **_: Any) -> Any:
-    return {"some never fire": _rank(answer, *silent), "none ever fires": _rank(answer, *off)}
+    return {"some never fire": _compute_rank(answer, *silent), "none ever fires": _compute_rank(answer, *off)}
 
 
 @bottleneck_rank.aspect("float32, other scales, and what is nearly zero", points=0.5, needs="rank")
@@ -785,22 +796,22 @@ def bottleneck_rank_float32_other_scales_and_what_is_nearly_zero(
     answer: Any, silent: Any, faint: Any, factors: Any, **_: Any
 ) -> Any:
     weights, X = silent
-    found: dict[str, Any] = {}
+    ranks: dict[str, Any] = {}
     for factor in factors:
-        scaled = weights | {"W2": factor * weights["W2"], "b2": factor * weights["b2"]}
-        found[f"W2 and b2 times {factor:g}, float32"] = _rank(answer, scaled, X.float())
-    for words, given in zip(("some directions above a millionth", "some below"), faint, strict=True):
-        found[words] = _rank(answer, *given)
-    return {"float32": _rank(answer, weights, X.float())} | found
+        scaled_weights = weights | {"W2": factor * weights["W2"], "b2": factor * weights["b2"]}
+        ranks[f"W2 and b2 times {factor:g}, float32"] = _compute_rank(answer, scaled_weights, X.float())
+    for words, pair in zip(("some directions above a millionth", "some below"), faint, strict=True):
+        ranks[words] = _compute_rank(answer, *pair)
+    return {"float32": _compute_rank(answer, weights, X.float())} | ranks
 
 
 @bottleneck_rank.aspect("ffn and X stay as they were", points=0.5, needs="rank")
 def bottleneck_rank_ffn_and_x_stay_as_they_were(answer: Any, narrow: Any, **_: Any) -> Any:
     weights, X = narrow
-    ffn, given = make_ffn(weights), X.clone()
+    ffn, X_copy = make_ffn(weights), X.clone()
     before = copy_parameters(ffn)
-    answer(ffn, given)
-    return unchanged(ffn, before, X=(given, X))
+    answer(ffn, X_copy)
+    return check_unchanged(ffn, before, X=(X_copy, X))
 
 
 # Questions. Their texts are in the notebook.

@@ -29,15 +29,15 @@ class Expert(TwoLayerFFN):
 
     def __init__(self, d_model: int, d_ff: int) -> None:
         super().__init__(d_model, d_ff)
-        self.seen: list[torch.Tensor] = []
+        self.inputs: list[torch.Tensor] = []
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        self.seen.append(x.detach().reshape(-1, x.shape[-1]).clone())
+        self.inputs.append(x.detach().reshape(-1, x.shape[-1]).clone())
         return super().forward(x)
 
 
-def _experts(drawn: list[Weights], dtype: torch.dtype = torch.float64) -> nn.ModuleList:
-    return nn.ModuleList(make_ffn(weights, dtype, Expert) for weights in drawn).eval()
+def _experts(weight_sets: list[Weights], dtype: torch.dtype = torch.float64) -> nn.ModuleList:
+    return nn.ModuleList(make_ffn(weights, dtype, Expert) for weights in weight_sets).eval()
 
 
 def _sizes(rng: Draw) -> tuple[int, int, int, int]:
@@ -51,12 +51,12 @@ def _choices(rng: Draw, T: int, E: int, k: int) -> torch.Tensor:
     """k different experts for each of T tokens, [T, k]; every expert is someone's."""
     rows: list[list[int]] = []
     for t in range(T):
-        chosen = [(3 * t) % E]
-        while len(chosen) < k:
+        row = [(3 * t) % E]
+        while len(row) < k:
             other = rng.integer(0, E - 1)
-            if other not in chosen:
-                chosen.append(other)
-        rows.append(chosen[::-1] if rng.integer(0, 1) else chosen)
+            if other not in row:
+                row.append(other)
+        rows.append(row[::-1] if rng.integer(0, 1) else row)
     return torch.tensor(rows)
 
 
@@ -79,25 +79,25 @@ def _gradients(call: Callable[..., Any], experts: nn.ModuleList, **leaves: torch
     for leaf in leaves.values():
         leaf.requires_grad_()
     backpropagate(call(**leaves))
-    found: dict[str, Any] = {f"gradient of {name}": leaf.grad for name, leaf in leaves.items()}
+    gradients: dict[str, Any] = {f"gradient of {name}": leaf.grad for name, leaf in leaves.items()}
     for e, expert in enumerate(experts.children()):
         assert isinstance(expert, Expert)
         for name, parameter in (("W1", expert.linear1.weight), ("b2", expert.linear2.bias)):
-            found[f"gradient of expert {e}'s {name}"] = parameter.grad
-    return found
+            gradients[f"gradient of expert {e}'s {name}"] = parameter.grad
+    return gradients
 
 
-def _tokens_seen(experts: nn.ModuleList, x: torch.Tensor) -> dict[str, Any]:
+def _list_expert_tokens(experts: nn.ModuleList, x: torch.Tensor) -> dict[str, Any]:
     """For each expert the numbers of the rows of x [T, d_model] that it was given, in order; -1 for a row that is none of them."""
-    found: dict[str, Any] = {}
+    tokens: dict[str, Any] = {}
     for e, expert in enumerate(experts.children()):
         assert isinstance(expert, Expert)
         rows = []
-        for row in torch.cat([x[:0], *expert.seen]):
+        for row in torch.cat([x[:0], *expert.inputs]):
             near = (x - row).abs().amax(1)
             rows.append(int(near.argmin()) if float(near.min()) < 1e-9 else -1)
-        found[f"the tokens that expert {e} was given"] = sorted(rows)
-    return found
+        tokens[f"the tokens that expert {e} was given"] = sorted(rows)
+    return tokens
 
 
 # route
@@ -155,14 +155,14 @@ def route_other_inputs(answer: Any, logits: Any, k: int) -> Any:
         "float32": (logits.float(), k),
         "logits that are all negative": (logits - 20, k),
     }
-    found: dict[str, Any] = {}
-    kept = True
-    for label, (given, n) in inputs.items():
+    observation: dict[str, Any] = {}
+    is_unchanged = True
+    for label, (original, n) in inputs.items():
         for norm in NORMS:
-            mine = given.clone()
-            found[f"{label}, {norm}"] = attempt(partial(answer, mine, n, norm))
-            kept = kept and torch.equal(mine, given)
-    return found | {"the logits are left as they were": kept}
+            logits_copy = original.clone()
+            observation[f"{label}, {norm}"] = attempt(partial(answer, logits_copy, n, norm))
+            is_unchanged = is_unchanged and torch.equal(logits_copy, original)
+    return observation | {"the logits are left as they were": is_unchanged}
 
 
 # moe_reference
@@ -199,23 +199,25 @@ def moe_reference_values(answer: Any, x: Any, gates: Any, experts: Any) -> Any:
 
 @moe_reference.aspect("gradients", points=1)
 def moe_reference_gradients(answer: Any, x: Any, gates: Any, experts: Any) -> Any:
-    made = _experts(experts)
-    return _gradients(lambda x, gates: answer(x, gates, made), made, x=x, gates=gates)
+    modules = _experts(experts)
+    return _gradients(lambda x, gates: answer(x, gates, modules), modules, x=x, gates=gates)
 
 
 @moe_reference.aspect("other inputs", points=0.5)
 def moe_reference_other_inputs(answer: Any, x: Any, gates: Any, experts: Any) -> Any:
-    given = (x.clone(), gates.clone())
+    copies = (x.clone(), gates.clone())
     functions = [lambda rows, module=module: module(rows) for module in _experts(experts)]
     E = gates.shape[1]
-    found = {
+    observation = {
         "T = 1": attempt(lambda: answer(x[:1], gates[:1], _experts(experts))),
         "T = E": attempt(lambda: answer(x[:E], gates[:E], _experts(experts))),
         "one expert": attempt(lambda: answer(x, gates[:, :1], _experts(experts[:1]))),
-        "a list of functions": attempt(lambda: answer(*given, functions)),
+        "a list of functions": attempt(lambda: answer(*copies, functions)),
         "everything in float32": attempt(lambda: answer(x.float(), gates.float(), _experts(experts, torch.float32))),
     }
-    return found | {"x and gates are left as they were": torch.equal(given[0], x) and torch.equal(given[1], gates)}
+    return observation | {
+        "x and gates are left as they were": torch.equal(copies[0], x) and torch.equal(copies[1], gates)
+    }
 
 
 # moe_loop
@@ -260,46 +262,48 @@ def moe_loop_values(answer: Any, x: Any, gates: Any, experts: Any, **_: Any) -> 
 
 @moe_loop.aspect("each expert sees its tokens only", points=1.5)
 def moe_loop_each_expert_sees_its_tokens_only(answer: Any, x: Any, gates: Any, experts: Any, **_: Any) -> Any:
-    made = _experts(experts)
-    given = x.clone()
-    answer(given, gates, made)
-    return _tokens_seen(made, x)
+    modules = _experts(experts)
+    x_copy = x.clone()
+    answer(x_copy, gates, modules)
+    return _list_expert_tokens(modules, x)
 
 
 @moe_loop.aspect("gradients", points=1)
 def moe_loop_gradients(answer: Any, x: Any, gates: Any, experts: Any, **_: Any) -> Any:
-    made = _experts(experts)
-    found = _gradients(lambda x, gates: answer(x, gates, made), made, x=x, gates=gates)
-    slope = found["gradient of gates"]
+    modules = _experts(experts)
+    observation = _gradients(lambda x, gates: answer(x, gates, modules), modules, x=x, gates=gates)
+    slope = observation["gradient of gates"]
     if slope is not None:  # at a gate of zero nothing is asked
-        found["gradient of gates"] = torch.where(gates != 0, slope, torch.zeros_like(slope))
-    return found
+        observation["gradient of gates"] = torch.where(gates != 0, slope, torch.zeros_like(slope))
+    return observation
 
 
 @moe_loop.aspect("other inputs", points=1)
 def moe_loop_other_inputs(answer: Any, x: Any, gates: Any, batch: Any, batch_gates: Any, experts: Any) -> Any:
-    unused, single, nobody = gates.clone(), torch.zeros_like(gates), gates.clone()
-    unused[:, 1] = 0
-    unused[:, -1] = 0
-    single[:, 2] = gates.sum(1)
-    nobody[3] = 0
+    unused_gates, single_gates, zero_row_gates = gates.clone(), torch.zeros_like(gates), gates.clone()
+    unused_gates[:, 1] = 0
+    unused_gates[:, -1] = 0
+    single_gates[:, 2] = gates.sum(1)
+    zero_row_gates[3] = 0
     inputs = {
         "x of shape [B, T, d_model]": (batch[0], batch_gates[0]),
         "x of shape [A, B, T, d_model]": (batch, batch_gates),
         "non-contiguous x": (batch[0].transpose(0, 1), batch_gates[0].transpose(0, 1)),
-        "two experts without tokens": (x, unused),
-        "all tokens at one expert": (x, single),
-        "a token without an expert": (x, nobody),
+        "two experts without tokens": (x, unused_gates),
+        "all tokens at one expert": (x, single_gates),
+        "a token without an expert": (x, zero_row_gates),
         "T = 1": (x[:1], gates[:1]),
     }
-    found: dict[str, Any] = {}
-    kept = True
+    observation: dict[str, Any] = {}
+    is_unchanged = True
     for label, pair in inputs.items():
-        mine = [part.clone() for part in pair]
-        found[label] = attempt(partial(answer, *mine, _experts(experts)))
-        kept = kept and all(torch.equal(one, other) for one, other in zip(mine, pair, strict=True))
-    found["everything in float32"] = attempt(lambda: answer(x.float(), gates.float(), _experts(experts, torch.float32)))
-    return found | {"x and gates are left as they were": kept}
+        copies = [part.clone() for part in pair]
+        observation[label] = attempt(partial(answer, *copies, _experts(experts)))
+        is_unchanged = is_unchanged and all(torch.equal(one, other) for one, other in zip(copies, pair, strict=True))
+    observation["everything in float32"] = attempt(
+        lambda: answer(x.float(), gates.float(), _experts(experts, torch.float32))
+    )
+    return observation | {"x and gates are left as they were": is_unchanged}
 
 
 # moe_sorted
@@ -344,20 +348,20 @@ def moe_sorted_values(answer: Any, x: Any, idx: Any, w: Any, experts: Any, **_: 
 def moe_sorted_one_call_for_each_expert_with_its_tokens(
     answer: Any, x: Any, idx: Any, w: Any, experts: Any, **_: Any
 ) -> Any:
-    made = _experts(experts)
-    answer(x.clone(), idx, w, made)
+    modules = _experts(experts)
+    answer(x.clone(), idx, w, modules)
     calls = {
-        f"calls of expert {e}": sum(1 for rows in expert.seen if len(rows))
-        for e, expert in enumerate(made)
+        f"calls of expert {e}": sum(1 for rows in expert.inputs if len(rows))
+        for e, expert in enumerate(modules)
         if isinstance(expert, Expert)
     }
-    return calls | _tokens_seen(made, x)
+    return calls | _list_expert_tokens(modules, x)
 
 
 @moe_sorted.aspect("gradients", points=1)
 def moe_sorted_gradients(answer: Any, x: Any, idx: Any, w: Any, experts: Any, **_: Any) -> Any:
-    made = _experts(experts)
-    return _gradients(lambda x, w: answer(x, idx, w, made), made, x=x, w=w)
+    modules = _experts(experts)
+    return _gradients(lambda x, w: answer(x, idx, w, modules), modules, x=x, w=w)
 
 
 @moe_sorted.aspect("other inputs", points=1.5)
@@ -373,16 +377,16 @@ def moe_sorted_other_inputs(
         "only expert 0 is used": (x[:2], torch.zeros_like(idx[:2, :1]), w[:2, :1]),
         "non-contiguous inputs": tuple(part.T.contiguous().T for part in (x, idx, w)),
     }
-    found: dict[str, Any] = {}
-    kept = True
-    for label, given in inputs.items():
-        mine = [part.clone() for part in given]
-        found[label] = attempt(partial(answer, *mine, _experts(experts)))
-        kept = kept and all_equal(mine, given)
-    found["everything in float32"] = attempt(
+    observation: dict[str, Any] = {}
+    is_unchanged = True
+    for label, arguments in inputs.items():
+        copies = [part.clone() for part in arguments]
+        observation[label] = attempt(partial(answer, *copies, _experts(experts)))
+        is_unchanged = is_unchanged and all_equal(copies, arguments)
+    observation["everything in float32"] = attempt(
         lambda: answer(x.float(), idx, w.float(), _experts(experts, torch.float32))
     )
-    return found | {"x, idx and w are left as they were": kept}
+    return observation | {"x, idx and w are left as they were": is_unchanged}
 
 
 def all_equal(some: Any, others: Any) -> bool:
@@ -404,17 +408,17 @@ def router_slope(logits: list[float], outputs: list[list[float]], target: list[f
     """The slope of the loss by the first logit; that by the second is its opposite. Softmax has the slope gate·(1 − gate)."""
     gate = 1 / (1 + math.exp(logits[1] - logits[0]))
     pairs = list(zip(*outputs, target, strict=True))
-    along: float = sum((one - other) * (gate * one + (1 - gate) * other - wanted) for one, other, wanted in pairs)
+    along: float = sum((one - other) * (gate * one + (1 - gate) * other - goal) for one, other, goal in pairs)
     return 2 * along * gate * (1 - gate)
 
 
-def _one_token(seen: Any) -> tuple[list[float], list[list[float]], list[float]]:
-    if isinstance(seen, Failure):
-        raise NotAsAsked(seen.message)
-    if not isinstance(seen, (tuple, list)) or len(seen) != 3:
+def _one_token(observation: Any) -> tuple[list[float], list[list[float]], list[float]]:
+    if isinstance(observation, Failure):
+        raise NotAsAsked(observation.message)
+    if not isinstance(observation, (tuple, list)) or len(observation) != 3:
         raise NotAsAsked("(logits, outputs, target) was expected: two logits, two lists of numbers, and one such list")
-    logits, target = numbers(seen[0], "logits"), numbers(seen[2], "target")
-    outputs = rows_of_numbers(seen[1], "expert", columns=len(target))
+    logits, target = numbers(observation[0], "logits"), numbers(observation[2], "target")
+    outputs = rows_of_numbers(observation[1], "expert", columns=len(target))
     if (len(logits), len(outputs)) != (2, 2):
         raise NotAsAsked(f"there are {len(logits)} logits and {len(outputs)} outputs; a token has two experts here")
     if max(map(abs, logits)) > 10:
@@ -477,13 +481,13 @@ router_gradient = Exercise(
     ),
 )
 
-MEASURED = ("softmax_topk", "softmax_topk_renorm")
+MEASURED_NORMS = ("softmax_topk", "softmax_topk_renorm")
 
 
 def _slopes(answer: Any, x: Any, router: Any, target: Any, experts: Any, *ks: int) -> dict[str, Any]:
     return {
         f"{norm}, k = {k}": attempt(partial(answer, x.clone(), router.clone(), _experts(experts), target, k, norm))
-        for norm in MEASURED
+        for norm in MEASURED_NORMS
         for k in ks
     }
 
@@ -500,16 +504,16 @@ def router_gradient_k_2_and_k_3(answer: Any, x: Any, router: Any, target: Any, e
 
 @router_gradient.aspect("other inputs", points=0.5)
 def router_gradient_other_inputs(answer: Any, x: Any, router: Any, target: Any, experts: Any) -> Any:
-    given = [x.clone(), router.clone(), target.clone()]
-    made = _experts(experts)
+    copies = [x.clone(), router.clone(), target.clone()]
+    modules = _experts(experts)
     functions = [lambda rows, module=module: module(rows) for module in _experts(experts)]
 
     def again(norm: str) -> Any:
-        return answer(given[0], given[1], made, given[2], 2, norm)
+        return answer(copies[0], copies[1], modules, copies[2], 2, norm)
 
-    found: dict[str, Any] = {}
-    for norm in MEASURED:
-        found |= {
+    observation: dict[str, Any] = {}
+    for norm in MEASURED_NORMS:
+        observation |= {
             f"T = 1, {norm}": attempt(lambda: answer(x[:1], router, _experts(experts), target[:1], 2, norm)),  # noqa: B023
             f"k = E, {norm}": attempt(lambda: answer(x, router, _experts(experts), target, router.shape[1], norm)),  # noqa: B023
             f"a list of functions, {norm}": attempt(lambda: answer(x, router, functions, target, 2, norm)),  # noqa: B023
@@ -519,7 +523,7 @@ def router_gradient_other_inputs(answer: Any, x: Any, router: Any, target: Any, 
             f"the first call with a router, {norm}": attempt(partial(again, norm)),
             f"another call with the same router, {norm}": attempt(partial(again, norm)),
         }
-    return found | {"x, router and target are left as they were": all_equal(given, (x, router, target))}
+    return observation | {"x, router and target are left as they were": all_equal(copies, (x, router, target))}
 
 
 # Questions. Their texts are in the notebook.

@@ -45,7 +45,10 @@ CALLABLES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "softplus": F.softplus,
     "tanh": torch.tanh,
 }
-UNBOUNDED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {"softplus": F.softplus, "square": torch.square}
+UNBOUNDED_CALLABLES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "softplus": F.softplus,
+    "square": torch.square,
+}
 NAMES = ("relu", "gelu", "silu")
 
 
@@ -63,16 +66,16 @@ def _weak(rng: Draw) -> float:
 
 def _weights(rng: Draw, d_model: int, d_ff: int) -> dict[str, Any]:
     """The four parameters, each with a small number in it; a token of zeros finds neurons just above zero, just below, and at zero."""
-    drawn = {
+    parameters = {
         "W1": rng.normal(d_model, d_ff, scale=0.6),
         "b1": rng.normal(d_ff),
         "W2": rng.normal(d_ff, d_model, scale=0.6),
         "b2": rng.normal(d_model),
     }
-    for parameter in drawn.values():
+    for parameter in parameters.values():
         parameter.view(-1)[-1] = _weak(rng)
-    drawn["b1"][:3] = torch.tensor([rng.uniform(2e-4, 8e-4), -rng.uniform(2e-4, 8e-4), 0.0])
-    return drawn
+    parameters["b1"][:3] = torch.tensor([rng.uniform(2e-4, 8e-4), -rng.uniform(2e-4, 8e-4), 0.0])
+    return parameters
 
 
 def _draw_weights(rng: Draw, case: int) -> dict[str, Any]:
@@ -127,15 +130,16 @@ ffn_forward = Exercise(
 
 @ffn_forward.aspect("values", points=2)
 def ffn_forward_values(answer: Any, x: Any, act: str, far: Any, **weights: Any) -> Any:
-    found = {"x of shape [B, T, d_model]": answer(x[0], *weights.values(), CALLABLES[act])}
+    observation = {"x of shape [B, T, d_model]": answer(x[0], *weights.values(), CALLABLES[act])}
     large = {
-        f"large numbers, act = {name}": partial(answer, far, *weights.values(), a) for name, a in UNBOUNDED.items()
+        f"large numbers, act = {name}": partial(answer, far, *weights.values(), a)
+        for name, a in UNBOUNDED_CALLABLES.items()
     }
     thin = {
-        label: partial(answer, x[0, ..., : len(given[0])], *given, CALLABLES[act])
-        for label, given in _thin(**weights).items()
+        label: partial(answer, x[0, ..., : len(parameters[0])], *parameters, CALLABLES[act])
+        for label, parameters in _thin(**weights).items()
     }
-    return found | {label: attempt(call) for label, call in (large | thin).items()}
+    return observation | {label: attempt(call) for label, call in (large | thin).items()}
 
 
 @ffn_forward.aspect("gradients", points=1)
@@ -145,15 +149,15 @@ def ffn_forward_gradients(answer: Any, x: Any, act: str, far: Any, **weights: An
 
 @ffn_forward.aspect("any leading shape", points=1)
 def ffn_forward_any_leading_shape(answer: Any, x: Any, act: str, far: Any, **weights: Any) -> Any:
-    def call(given: Any) -> Any:
-        return answer(given, *(w.to(given.dtype) for w in weights.values()), CALLABLES[act])
+    def call(tokens: Any) -> Any:
+        return answer(tokens, *(w.to(tokens.dtype) for w in weights.values()), CALLABLES[act])
 
     return on_each(call, _shapes(x) | {"everything in float32": x[0].float()})
 
 
 # ffn_trace
 
-TRACED = {"pre": ("x", "W1", "b1"), "act": ("x", "W1", "b1"), "out": ("x", "W1", "b1", "W2", "b2")}
+STAGES = {"pre": ("x", "W1", "b1"), "act": ("x", "W1", "b1"), "out": ("x", "W1", "b1", "W2", "b2")}
 
 ffn_trace = Exercise(
     "ffn_trace",
@@ -179,27 +183,30 @@ def _entry(trace: Any, key: str) -> Any:
 def _stage(key: str, points: float) -> None:
     @ffn_trace.aspect(key, points)
     def probe(answer: Any, x: Any, far: Any, **weights: Any) -> Any:
-        def stage(given: torch.Tensor, parameters: Iterable[torch.Tensor]) -> Any:
-            return _entry(answer(given, *parameters), key)
+        def stage(tokens: torch.Tensor, parameters: Iterable[torch.Tensor]) -> Any:
+            return _entry(answer(tokens, *parameters), key)
 
-        found = {"x of shape [B, T, d_model]": stage(x[0], weights.values())}
-        thin = {label: partial(stage, x[0, ..., : len(given[0])], given) for label, given in _thin(**weights).items()}
+        observation = {"x of shape [B, T, d_model]": stage(x[0], weights.values())}
+        thin = {
+            label: partial(stage, x[0, ..., : len(parameters[0])], parameters)
+            for label, parameters in _thin(**weights).items()
+        }
         large = {"large numbers": partial(stage, far, weights.values())}
-        return found | {label: attempt(call) for label, call in (large | thin).items()}
+        return observation | {label: attempt(call) for label, call in (large | thin).items()}
 
 
-for _key in TRACED:
+for _key in STAGES:
     _stage(_key, 0.5)
 
 
 @ffn_trace.aspect("keys, any leading shape", points=0.5, needs="pre")
 def ffn_trace_keys_any_leading_shape(answer: Any, x: Any, far: Any, **weights: Any) -> Any:
-    def call(given: Any) -> Any:
-        trace = answer(given, *weights.values())
-        found = {
+    def call(tokens: Any) -> Any:
+        trace = answer(tokens, *weights.values())
+        entries = {
             "pre": _entry(trace, "pre")
         }  # its values stand for all: what is made of them by themselves is seen above
-        return found | {key: zeros_of_shape(value) for key, value in trace.items() if key != "pre"}
+        return entries | {key: zeros_of_shape(value) for key, value in trace.items() if key != "pre"}
 
     return on_each(call, _shapes(x))
 
@@ -211,15 +218,15 @@ def ffn_trace_attached_to_the_graph(answer: Any, far: Any, **inputs: Any) -> Any
         leaf.requires_grad_()
     trace = answer(*inputs.values())
 
-    def arrived(key: str, names: tuple[str, ...]) -> dict[str, Any]:
+    def collect_gradients(key: str, names: tuple[str, ...]) -> dict[str, Any]:
         total = weighted_sum(_entry(trace, key))
-        found: tuple[Any, ...] = (None,) * len(names)
+        leaf_gradients: tuple[Any, ...] = (None,) * len(names)
         if total.requires_grad:
             leaves = [inputs[name] for name in names]
-            found = torch.autograd.grad(total, leaves, retain_graph=True, allow_unused=True)
-        return {f"gradient of {name}": gradient for name, gradient in zip(names, found, strict=True)}
+            leaf_gradients = torch.autograd.grad(total, leaves, retain_graph=True, allow_unused=True)
+        return {f"gradient of {name}": gradient for name, gradient in zip(names, leaf_gradients, strict=True)}
 
-    return {key: arrived(key, names) for key, names in TRACED.items()}
+    return {key: collect_gradients(key, names) for key, names in STAGES.items()}
 
 
 # ffn_backward
@@ -229,11 +236,11 @@ STAGES_BACK = {"dW2, db2": ("dW2", "db2"), "dpre": ("dpre",), "dW1, db1": ("dW1"
 
 def _draw_backward(rng: Draw, case: int) -> dict[str, Any]:
     """As `_draw_weights`, with dy [A, B, T, d_model]: all zero for one token, at which no loss looks."""
-    drawn = _draw_weights(rng, case)
-    del drawn["far"]
-    dy = rng.normal(*drawn["x"].shape)
+    inputs = _draw_weights(rng, case)
+    del inputs["far"]
+    dy = rng.normal(*inputs["x"].shape)
     dy[0, -1, 0] = 0
-    return drawn | {"dy": dy}
+    return inputs | {"dy": dy}
 
 
 ffn_backward = Exercise(
@@ -256,21 +263,23 @@ ffn_backward = Exercise(
 def _backward(answer: Any, keys: Iterable[str], *arguments: torch.Tensor) -> dict[str, Any]:
     """Some of the gradients that a student's function returns. Nothing records a graph meanwhile: this exercise is to be done by hand."""
     with torch.inference_mode():
-        found = answer(*(each.clone() for each in arguments))
-    if not isinstance(found, dict):
-        raise NotAsAsked(f"{describe_result(found)}; a dict with the keys dW2, db2, dpre, dW1, db1 and dx was expected")
-    return {key: _entry(found, key) for key in keys}
+        result = answer(*(each.clone() for each in arguments))
+    if not isinstance(result, dict):
+        raise NotAsAsked(
+            f"{describe_result(result)}; a dict with the keys dW2, db2, dpre, dW1, db1 and dx was expected"
+        )
+    return {key: _entry(result, key) for key in keys}
 
 
 def _back(name: str, keys: tuple[str, ...], points: float) -> None:
     @ffn_backward.aspect(name, points)
     def probe(answer: Any, x: Any, dy: Any, **weights: Any) -> Any:
         x, dy = x[0, -1], dy[0, -1]  # [T, d_model]; the last token is all zero, so there a neuron adds up to exactly 0
-        found = _backward(answer, keys, x, *weights.values(), dy)
-        for label, given in _thin(**weights).items():
-            width = len(given[0])
-            found[label] = attempt(partial(_backward, answer, keys, x[:, :width], *given, dy[:, :width]))
-        return found
+        observation = _backward(answer, keys, x, *weights.values(), dy)
+        for label, parameters in _thin(**weights).items():
+            width = len(parameters[0])
+            observation[label] = attempt(partial(_backward, answer, keys, x[:, :width], *parameters, dy[:, :width]))
+        return observation
 
 
 for _name, _keys in STAGES_BACK.items():
@@ -281,15 +290,17 @@ for _name, _keys in STAGES_BACK.items():
 def ffn_backward_any_leading_shape(answer: Any, x: Any, dy: Any, **weights: Any) -> Any:
     keys = [key for pair in STAGES_BACK.values() for key in pair]
     back = _shapes(dy)
-    found: dict[str, Any] = {}
-    for label, given in _shapes(x).items():
-        found[label] = attempt(partial(_backward, answer, keys, given, *weights.values(), back[label]))
+    observation: dict[str, Any] = {}
+    for label, tokens in _shapes(x).items():
+        observation[label] = attempt(partial(_backward, answer, keys, tokens, *weights.values(), back[label]))
     single = (each.float() for each in (x[0], *weights.values(), dy[0]))
-    found["everything in float32"] = attempt(lambda: _backward(answer, keys, *single))
-    handed = {"x": x[0, -1], **weights, "dy": dy[0, -1]}
-    now = {name: each.clone() for name, each in handed.items()}
-    answer(*now.values())
-    return found | {f"{name} is left as it was": torch.equal(now[name], each) for name, each in handed.items()}
+    observation["everything in float32"] = attempt(lambda: _backward(answer, keys, *single))
+    arguments = {"x": x[0, -1], **weights, "dy": dy[0, -1]}
+    copies = {name: each.clone() for name, each in arguments.items()}
+    answer(*copies.values())
+    return observation | {
+        f"{name} is left as it was": torch.equal(copies[name], each) for name, each in arguments.items()
+    }
 
 
 # What the exercises on modules share.
@@ -326,7 +337,7 @@ def _fill(module: nn.Module, name: str, W: torch.Tensor, b: torch.Tensor) -> Non
         bias.copy_(b)
 
 
-def _filled(answer: Any, weights: tuple[Any, ...], *arguments: Any, **options: Any) -> nn.Module:
+def _build_module(answer: Any, weights: tuple[Any, ...], *arguments: Any, **options: Any) -> nn.Module:
     """A module made by the student's class, with the given W1, b1, W2, b2, in eval mode."""
     W1, b1, W2, b2 = weights
     module = require_module(answer(*W1.shape, *arguments, **options)).to(W1.dtype)
@@ -344,7 +355,7 @@ def _same_shape(module: nn.Module, x: torch.Tensor) -> torch.Tensor:
     return output
 
 
-def _named(module: nn.Module) -> dict[str, torch.Tensor]:
+def _collect_parameters(module: nn.Module) -> dict[str, torch.Tensor]:
     """The four parameters of a module with linear1 and linear2."""
     return {
         f"{name}.{part}": tensor
@@ -366,11 +377,11 @@ def _gradients(module: nn.Module, x: torch.Tensor, leaves: dict[str, torch.Tenso
 def _draw_module(rng: Draw, case: int) -> dict[str, Any]:
     """As `_draw`, with a dropout probability far from 0.1 and 0.5, a wide hidden layer of positive numbers, and widths of two digits."""
     p = rng.uniform(0.25, 0.38)
-    hidden, spare = rng.integer(44, 52), 5
+    d_ff, spare = rng.integer(44, 52), 5
     wide = {
-        "x": rng.normal(80, hidden + spare).abs() + 0.5,
-        "b1": rng.normal(hidden).abs() + 0.5,
-        "b2": rng.normal(hidden + spare).abs() + 1,
+        "x": rng.normal(80, d_ff + spare).abs() + 0.5,
+        "b1": rng.normal(d_ff).abs() + 0.5,
+        "b2": rng.normal(d_ff + spare).abs() + 1,
     }
     return _draw(rng, case) | {
         "p": p if rng.integer(0, 1) else 1 - p,
@@ -403,11 +414,12 @@ def positionwise_feed_forward_values_any_leading_shape(
 ) -> Any:
     weights = (W1, b1, W2, b2)
     double, single = (
-        _filled(answer, tuple(w.to(dtype) for w in weights), activation="relu") for dtype in (W1.dtype, torch.float32)
+        _build_module(answer, tuple(w.to(dtype) for w in weights), activation="relu")
+        for dtype in (W1.dtype, torch.float32)
     )
 
-    def call(given: Any) -> Any:
-        return (double if given.dtype == W1.dtype else single)(given)
+    def call(tokens: Any) -> Any:
+        return (double if tokens.dtype == W1.dtype else single)(tokens)
 
     return on_each(call, _shapes(x) | {"everything in float32": x[1].float()})
 
@@ -415,8 +427,8 @@ def positionwise_feed_forward_values_any_leading_shape(
 @PositionwiseFeedForward.aspect("two linears with the right widths", points=1, needs="values, any leading shape")
 def positionwise_feed_forward_two_linears_with_the_right_widths(answer: Any, W1: Any, **_: Any) -> Any:
     module = require_module(answer(*W1.shape))
-    found = {name: zeros_of_shape(tensor) for name, tensor in _named(module).items()}
-    return found | {"how many numbers parameters() holds": sum(p.numel() for p in module.parameters())}
+    observation = {name: zeros_of_shape(tensor) for name, tensor in _collect_parameters(module).items()}
+    return observation | {"how many numbers parameters() holds": sum(p.numel() for p in module.parameters())}
 
 
 @PositionwiseFeedForward.aspect("activation between", points=1)
@@ -426,61 +438,61 @@ def positionwise_feed_forward_activation_between(
     tokens = torch.cat([x[0, -1], far])
 
     def output(**options: Any) -> Any:
-        return attempt(lambda: _filled(answer, (W1, b1, W2, b2), dropout=0.0, **options)(tokens))
+        return attempt(lambda: _build_module(answer, (W1, b1, W2, b2), dropout=0.0, **options)(tokens))
 
     by_name = {f"activation='{name}'": output(activation=name) for name in NAMES}
     return {"without the argument": output()} | by_name | {f"a callable ({act})": output(activation=CALLABLES[act])}
 
 
-def _dropout_facts(seen: Any, inputs: dict[str, Any]) -> dict[str, bool | None]:
+def _dropout_facts(observation: Any, inputs: dict[str, Any]) -> dict[str, bool | None]:
     """What holds for dropout on the hidden layer, whatever numbers chance picks.
 
     Hidden unit j is output j, and what it is without dropout is computed here; the last outputs are b2 alone. None: it can't be
     told, because something above it does not hold.
     """
     p, b1, b2 = inputs["p"], inputs["wide"]["b1"], inputs["wide"]["b2"]
-    evals, trains, without = seen["eval"], seen["train"], seen["p = 0"]
+    evals, trains, without = observation["eval"], observation["train"], observation["p = 0"]
     units = len(b1)
     whole = F.silu(inputs["wide"]["x"][:, :units] + b1)
     right = torch.cat([whole, torch.zeros(len(whole), len(b2) - units, dtype=whole.dtype)], dim=1) + b2
 
-    def hidden(output: torch.Tensor, bias: torch.Tensor = b2) -> torch.Tensor:
+    def hidden_values(output: torch.Tensor, bias: torch.Tensor = b2) -> torch.Tensor:
         return (output - bias)[:, :units]
 
-    def dropped(found: torch.Tensor) -> torch.Tensor:
-        return found.abs() < 1e-9
+    def zero_mask(values: torch.Tensor) -> torch.Tensor:
+        return values.abs() < 1e-9
 
-    def share(found: torch.Tensor, expected: float) -> bool | None:
-        gone = dropped(found)
-        if not _one_by_one(gone):
+    def share(values: torch.Tensor, probability: float) -> bool | None:
+        mask = zero_mask(values)
+        if not _one_by_one(mask):
             return None
-        return abs(float(gone.double().mean()) - expected) <= SIGMAS * math.sqrt(
-            expected * (1 - expected) / gone.numel()
+        return abs(float(mask.double().mean()) - probability) <= SIGMAS * math.sqrt(
+            probability * (1 - probability) / mask.numel()
         )
 
-    gone = dropped(hidden(trains[0]))
-    factors = (hidden(trains[0]) / whole)[~gone]
+    mask = zero_mask(hidden_values(trains[0]))
+    factors = (hidden_values(trains[0]) / whole)[~mask]
     same = factors.numel() > 0 and bool(factors.max() - factors.min() < 1e-6)
-    nothing = torch.zeros_like(b2)
+    zero_bias = torch.zeros_like(b2)
     return {
         "in eval mode two calls give the same": torch.allclose(evals[0], evals[1]),
         "in training mode two calls differ": not torch.allclose(trains[0], trains[1]),
         "with dropout=0 training mode gives what eval mode gives": torch.allclose(*without),
-        "eval mode gives the same for every p": all(torch.allclose(found, right) for found in (*evals, without[0])),
+        "eval mode gives the same for every p": all(torch.allclose(output, right) for output in (*evals, without[0])),
         "b2 is never dropped": all(torch.allclose(t[:, units:], b2[units:].expand(len(t), -1)) for t in trains),
-        "every hidden value is dropped by a chance of its own": _one_by_one(gone),
-        "the share of hidden values that training sets to zero is p": share(hidden(trains[0]), p),
-        "with b2 = 0 the share of outputs at zero is p": share(hidden(seen["b2 = 0"], nothing), p),
+        "every hidden value is dropped by a chance of its own": _one_by_one(mask),
+        "the share of hidden values that training sets to zero is p": share(hidden_values(trains[0]), p),
+        "with b2 = 0 the share of outputs at zero is p": share(hidden_values(observation["b2 = 0"], zero_bias), p),
         "all hidden values that remain grow by the same factor": same,
         "hidden values that remain are multiplied by 1/(1 − p)": same
         and abs(float(factors.mean()) - 1 / (1 - p)) < 1e-6,
-        "without the argument, p is 0.1": share(hidden(seen["default"], nothing), 0.1),
+        "without the argument, p is 0.1": share(hidden_values(observation["default"], zero_bias), 0.1),
     }
 
 
-def _one_by_one(gone: torch.Tensor) -> bool:
+def _one_by_one(mask: torch.Tensor) -> bool:
     """Whether neither all rows nor all columns were dropped alike."""
-    return bool((gone != gone[:1]).any()) and bool((gone != gone[:, :1]).any())
+    return bool((mask != mask[:1]).any()) and bool((mask != mask[:, :1]).any())
 
 
 @PositionwiseFeedForward.aspect("dropout on the hidden layer", points=1, facts=_dropout_facts)
@@ -489,38 +501,38 @@ def positionwise_feed_forward_dropout_on_the_hidden_layer(answer: Any, p: float,
     W1, W2 = torch.eye(len(b2), len(b1)).double(), torch.eye(len(b1), len(b2)).double()
 
     def make(bias: torch.Tensor = b2, **options: Any) -> nn.Module:
-        return _filled(answer, (W1, b1, W2, bias), activation="silu", **options)
+        return _build_module(answer, (W1, b1, W2, bias), activation="silu", **options)
 
     def twice(module: nn.Module) -> list[torch.Tensor]:
         return [_same_shape(module, x) for _ in range(2)]
 
     module, without = make(dropout=p), make(dropout=0.0)
-    found = {
+    observation = {
         "eval": twice(module),
         "train": twice(module.train()),
         "p = 0": [_same_shape(without.eval(), x), _same_shape(without.train(), x)],
         "default": _same_shape(make(torch.zeros_like(b2)).train(), x),
     }
     _fill(module, "linear2", W2, torch.zeros_like(b2))
-    return found | {"b2 = 0": _same_shape(module, x)}
+    return observation | {"b2 = 0": _same_shape(module, x)}
 
 
 @PositionwiseFeedForward.aspect("gradients", points=1)
 def positionwise_feed_forward_gradients(answer: Any, x: Any, W1: Any, b1: Any, W2: Any, b2: Any, **_: Any) -> Any:
-    module = _filled(answer, (W1, b1, W2, b2), dropout=0.0, activation="relu")
-    return _gradients(module, x[1], _named(module))
+    module = _build_module(answer, (W1, b1, W2, b2), dropout=0.0, activation="relu")
+    return _gradients(module, x[1], _collect_parameters(module))
 
 
 @PositionwiseFeedForward.aspect("unknown activation", points=0.5, needs="values, any leading shape")
 def positionwise_feed_forward_unknown_activation(answer: Any, x: Any, W1: Any, **_: Any) -> Any:
-    made: list[Any] = []
-    found = {
+    modules: list[Any] = []
+    observation = {
         "making it with activation='sulu' raises": expect_exception(
-            lambda: made.append(answer(*W1.shape, activation="sulu"))
+            lambda: modules.append(answer(*W1.shape, activation="sulu"))
         )
     }
-    later = expect_exception(lambda: require_module(made[0])(x[0].float())) if made else "it is never called"
-    return found | {
+    later = expect_exception(lambda: require_module(modules[0])(x[0].float())) if modules else "it is never called"
+    return observation | {
         "calling it afterwards raises": later,
         "making it with activation=3 raises": expect_exception(lambda: answer(*W1.shape, activation=3)),
         "making it with activation='dropout' raises": expect_exception(lambda: answer(*W1.shape, activation="dropout")),
@@ -528,18 +540,18 @@ def positionwise_feed_forward_unknown_activation(answer: Any, x: Any, W1: Any, *
     }
 
 
-def _repr_facts(seen: Any, inputs: dict[str, Any]) -> dict[str, bool]:
-    if not isinstance(seen, str):
+def _repr_facts(text: Any, inputs: dict[str, Any]) -> dict[str, bool]:
+    if not isinstance(text, str):
         raise NotAsAsked("extra_repr() should return a text")
     return (
-        {"extra_repr() is not empty": bool(seen.strip()), "extra_repr() is short": len(seen) <= 120}
+        {"extra_repr() is not empty": bool(text.strip()), "extra_repr() is short": len(text) <= 120}
         | {
-            f"extra_repr() contains the number {name}": re.search(rf"(?<![\d.]){number}(?![\d.]*\d)", seen) is not None
+            f"extra_repr() contains the number {name}": re.search(rf"(?<![\d.]){number}(?![\d.]*\d)", text) is not None
             for name, number in zip(("d_model", "d_ff"), inputs["widths"], strict=True)
         }
         | {
             f"extra_repr() gives {name} its own number": all(
-                int(said) == number for said in re.findall(rf"{name}\W{{1,4}}(\d+)", seen)
+                int(digits) == number for digits in re.findall(rf"{name}\W{{1,4}}(\d+)", text)
             )
             for name, number in zip(("d_model", "d_ff"), inputs["widths"], strict=True)
         }
@@ -617,13 +629,13 @@ def merged(neurons: list[list[float]]) -> list[list[float]]:
     return kept
 
 
-def said_of_things(neurons: list[list[float]]) -> list[float]:
+def evaluate_on_things(neurons: list[list[float]]) -> list[float]:
     """What neurons (cold, water, bias, writes) say of the four things: the sum of all writes·relu(…)."""
     return [sum(v * max(0.0, w * cold + u * water + b) for w, u, b, v in neurons) for cold, water in THINGS]
 
 
-def _lamps(seen: Any) -> tuple[list[list[float]]]:
-    neurons = rows_of_numbers(seen, "neuron", columns=4)
+def _lamps(observation: Any) -> tuple[list[list[float]]]:
+    neurons = rows_of_numbers(observation, "neuron", columns=4)
     if any(not any(neuron[:3]) for neuron in neurons):
         raise NotAsAsked(
             "a neuron has the weights 0 and 0 and the bias 0: it never fires, and your classmate's code is not meant for it"
@@ -649,8 +661,8 @@ def _sides_of_one_hinge(key: list[float], others: list[list[float]]) -> Iterator
 
 merged_counterexample = counterexample(
     "merged_counterexample",
-    code=lambda neurons: said_of_things(merged(neurons)),
-    right=said_of_things,
+    code=lambda neurons: evaluate_on_things(merged(neurons)),
+    right=evaluate_on_things,
     form=_lamps,
     size=len,
     par=2,
@@ -670,9 +682,9 @@ merged_counterexample = counterexample(
 
 def _draw_deep(rng: Draw, case: int) -> dict[str, Any]:
     """Weights for any depth: every layer from d_ff to d_ff gets the same, so that their order does not matter."""
-    drawn = _draw(rng, case)
-    d_ff = len(drawn["b1"])
-    return drawn | {"W_mid": rng.normal(d_ff, d_ff, scale=0.5), "n_hidden": rng.integer(3, 5)}
+    inputs = _draw(rng, case)
+    d_ff = len(inputs["b1"])
+    return inputs | {"W_mid": rng.normal(d_ff, d_ff, scale=0.5), "n_hidden": rng.integer(3, 5)}
 
 
 DeepFFN = Exercise(
@@ -725,10 +737,10 @@ def deep_ffn_values(answer: Any, **inputs: Any) -> Any:
 @DeepFFN.aspect("layers and their widths", points=1, needs="values")
 def deep_ffn_layers_and_their_widths(answer: Any, W1: Any, n_hidden: int, **_: Any) -> Any:
     def layers(n: int) -> Any:
-        found: dict[str, int] = {}
+        counts: dict[str, int] = {}
         for parameter in require_module(answer(*W1.shape, n, torch.tanh)).parameters():
-            found[_shape(parameter)] = found.get(_shape(parameter), 0) + 1
-        return found
+            counts[_shape(parameter)] = counts.get(_shape(parameter), 0) + 1
+        return counts
 
     return {f"n_hidden = {n}": attempt(lambda n=n: layers(n)) for n in (1, 2, n_hidden)}  # type: ignore[misc]
 
@@ -769,9 +781,9 @@ def deep_ffn_n_hidden_below_1(answer: Any, W1: Any, **_: Any) -> Any:
 
 
 def _draw_norm(rng: Draw, case: int) -> dict[str, Any]:
-    drawn = _draw(rng, case)
-    d_ff = len(drawn["b1"])
-    return drawn | {"gain": rng.normal(d_ff, scale=0.5) + 1.5, "bias": rng.normal(d_ff)}
+    inputs = _draw(rng, case)
+    d_ff = len(inputs["b1"])
+    return inputs | {"gain": rng.normal(d_ff, scale=0.5) + 1.5, "bias": rng.normal(d_ff)}
 
 
 NormFFN = Exercise(
@@ -793,22 +805,22 @@ def _others(module: nn.Module) -> Iterator[torch.Tensor]:
     return (parameter for parameter in module.parameters() if id(parameter) not in linear)
 
 
-def _normed(answer: Any, inputs: dict[str, Any], *arguments: Any) -> tuple[nn.Module, dict[str, torch.Tensor]]:
+def _build_norm_ffn(answer: Any, inputs: dict[str, Any], *arguments: Any) -> tuple[nn.Module, dict[str, torch.Tensor]]:
     """A student's NormFFN in eval mode, filled, and its gain and bias: of size d_ff, told apart by starting at one and at zero."""
-    module = _filled(answer, tuple(inputs[name] for name in ("W1", "b1", "W2", "b2")), *arguments)
-    found: dict[str, torch.Tensor] = {}
+    module = _build_module(answer, tuple(inputs[name] for name in ("W1", "b1", "W2", "b2")), *arguments)
+    gain_and_bias: dict[str, torch.Tensor] = {}
     for parameter in _others(module):
         if parameter.shape == inputs["gain"].shape:
-            found["gain" if bool((parameter == 1).all()) else "bias"] = parameter
+            gain_and_bias["gain" if bool((parameter == 1).all()) else "bias"] = parameter
     with torch.no_grad():
-        for name, parameter in found.items():
+        for name, parameter in gain_and_bias.items():
             parameter.copy_(inputs[name])
-    return module, found
+    return module, gain_and_bias
 
 
 @NormFFN.aspect("any leading shape", points=0.5)
 def norm_ffn_any_leading_shape(answer: Any, **inputs: Any) -> Any:
-    module, _ = _normed(answer, inputs, "relu")
+    module, _ = _build_norm_ffn(answer, inputs, "relu")
     by_shape = on_each(module, _shapes(inputs["x"]))
     return by_shape | {"in training mode": attempt(lambda: module.train()(inputs["x"][0]))}
 
@@ -833,7 +845,7 @@ def norm_ffn_values(answer: Any, **inputs: Any) -> Any:
     tokens = torch.cat([inputs["x"][0, -1], inputs["far"]])
 
     def output(*arguments: Any) -> Any:
-        return attempt(lambda: _normed(answer, inputs, *arguments)[0](tokens))
+        return attempt(lambda: _build_norm_ffn(answer, inputs, *arguments)[0](tokens))
 
     by_name = {f"activation='{name}'": output(name) for name in NAMES}
     return (
@@ -845,8 +857,8 @@ def norm_ffn_values(answer: Any, **inputs: Any) -> Any:
 
 @NormFFN.aspect("gradients", points=0.5)
 def norm_ffn_gradients(answer: Any, **inputs: Any) -> Any:
-    module, found = _normed(answer, inputs, "relu")
-    return _gradients(module, inputs["x"][1], _named(module) | found)
+    module, gain_and_bias = _build_norm_ffn(answer, inputs, "relu")
+    return _gradients(module, inputs["x"][1], _collect_parameters(module) | gain_and_bias)
 
 
 # Questions. Their texts are in the notebook.

@@ -72,16 +72,16 @@ def same_products(gate: list[float], up: list[float], other_gate: list[float], o
     return all(abs(a - b) < 1e-9 for a, b in pairs)
 
 
-def _two_units(seen: Any) -> tuple[list[float], ...]:
-    found = lists_of_numbers(seen, "gate", "up", "other_gate", "other_up", each="number of x")
-    if not all(map(any, found)):
+def _parse_units(observation: Any) -> tuple[list[float], ...]:
+    lists = lists_of_numbers(observation, "gate", "up", "other_gate", "other_up", each="number of x")
+    if not all(map(any, lists)):
         raise NotAsAsked(
             "one of the four lists holds zeros alone: it reads nothing, and your classmate's code is not meant for it"
         )
-    return found
+    return lists
 
 
-def _why_same(gate: list[float], up: list[float], other_gate: list[float], other_up: list[float]) -> str:
+def _explain_same(gate: list[float], up: list[float], other_gate: list[float], other_up: list[float]) -> str:
     if not same_products(gate, up, other_gate, other_up):
         return "the two units differ, and the code says so"
     if len(gate) == 1:
@@ -93,10 +93,10 @@ same_unit_counterexample = counterexample(
     "same_unit_counterexample",
     code=same_unit,
     right=same_products,
-    form=_two_units,
+    form=_parse_units,
     size=lambda gate, *_: len(gate),
     par=2,
-    why_right=_why_same,
+    why_right=_explain_same,
     where="the section “x², exactly”.",
     understood="A product does not tell which factor is the gate. In a bilinear unit gate and up can change places; an activation on one of them ends that.",
     hints=(
@@ -124,14 +124,14 @@ glu_variant = Exercise(
 )
 
 
-def _kind(kind: str) -> None:
+def _add_kind_aspect(kind: str) -> None:
     @glu_variant.aspect(kind, points=0.5)
     def probe(answer: Any, x: Any, **weights: Any) -> Any:
         return answer(x[0], *weights.values(), kind)
 
 
 for _name in KINDS:
-    _kind(_name)
+    _add_kind_aspect(_name)
 
 
 @glu_variant.aspect("gradients", points=1)
@@ -144,8 +144,8 @@ def glu_variant_gradients(answer: Any, x: Any, Wg: Any, Wu: Any, Wd: Any) -> Any
 
 @glu_variant.aspect("any leading shape", points=1)
 def glu_variant_any_leading_shape(answer: Any, x: Any, **weights: Any) -> Any:
-    def call(given: Any) -> Any:
-        return answer(given, *(w.to(given.dtype) for w in weights.values()), "reglu")
+    def call(tokens: Any) -> Any:
+        return answer(tokens, *(w.to(tokens.dtype) for w in weights.values()), "reglu")
 
     return on_each(call, leading_shapes(x) | {"everything in float32": x[0].float()})
 
@@ -189,7 +189,7 @@ GatedFFN = Exercise(
 )
 
 
-def _weight(module: nn.Module, name: str) -> torch.Tensor:
+def _get_weight(module: nn.Module, name: str) -> torch.Tensor:
     """The weight of an attribute that is nn.Linear without a bias, or like it.
 
     Raises:
@@ -206,13 +206,13 @@ def _weight(module: nn.Module, name: str) -> torch.Tensor:
     return weight
 
 
-def _filled(answer: Any, weights: dict[str, torch.Tensor], **options: Any) -> nn.Module:
+def _fill_module(answer: Any, weights: dict[str, torch.Tensor], **options: Any) -> nn.Module:
     """A module made by the student's class, with the given matrices, and zeros in what else it has, in eval mode."""
     Wg, Wu, Wd = weights["Wg"], weights["Wu"], weights["Wd"]
     module = require_module(answer(*Wg.shape, **options)).to(Wg.dtype)
     with torch.no_grad():
         for name, W in zip(LINEARS, (Wg, Wu, Wd), strict=True):
-            weight = _weight(module, name)
+            weight = _get_weight(module, name)
             if weight.shape != W.T.shape:
                 raise NotAsAsked(
                     f"expected attribute {name}: {LINEARS[name]}; its weight has shape {list(weight.shape)}"
@@ -228,28 +228,28 @@ def _filled(answer: Any, weights: dict[str, torch.Tensor], **options: Any) -> nn
 def gated_ffn_three_linears_without_biases(answer: Any, x: Any, p: Any, wide: Any, **weights: Any) -> Any:
     """What each layer makes of x: of its own weights, that is, which are copied in, and of a bias if it has one."""
     module = require_module(answer(*weights["Wg"].shape)).to(x.dtype)
-    found: dict[str, Any] = {}
+    observation: dict[str, Any] = {}
     for name, W in zip(LINEARS, weights.values(), strict=True):
-        given = torch.full(W.shape[:1], 1.0, dtype=W.dtype) if name == "down_proj" else x[0, 0]
+        layer_input = torch.full(W.shape[:1], 1.0, dtype=W.dtype) if name == "down_proj" else x[0, 0]
 
-        def output(name: str = name, W: torch.Tensor = W, given: torch.Tensor = given) -> Any:
-            weight = _weight(module, name)
+        def output(name: str = name, W: torch.Tensor = W, layer_input: torch.Tensor = layer_input) -> Any:
+            weight = _get_weight(module, name)
             if weight.shape != W.T.shape:
                 return zeros_of_shape(weight)
             with torch.no_grad():
                 weight.copy_(W.T)
-            return getattr(module, name)(given)
+            return getattr(module, name)(layer_input)
 
-        found[f"{name}(x)"] = attempt(output)
+        observation[f"{name}(x)"] = attempt(output)
         bias = getattr(getattr(module, name, None), "bias", None)
-        found[f"{name} has a bias"] = isinstance(bias, torch.Tensor)
-    return found | {"how many numbers parameters() holds": sum(p.numel() for p in module.parameters())}
+        observation[f"{name} has a bias"] = isinstance(bias, torch.Tensor)
+    return observation | {"how many numbers parameters() holds": sum(p.numel() for p in module.parameters())}
 
 
 @GatedFFN.aspect("activation on the gate", points=1)
 def gated_ffn_activation_on_the_gate(answer: Any, x: Any, p: Any, wide: Any, **weights: Any) -> Any:
     def output(**options: Any) -> Any:
-        return attempt(lambda: _filled(answer, weights, **options)(x[0]))
+        return attempt(lambda: _fill_module(answer, weights, **options)(x[0]))
 
     by_name = {f"activation='{name}'": output(activation=name) for name in ("silu", "gelu")}
     return {"without the argument": output()} | by_name
@@ -259,40 +259,42 @@ COPIES = 8  # of each hidden value in the sums, so that no sum loses all of them
 OPEN = 100.0  # times numbers above 0.5: so far on the open side SiLU and GELU change nothing
 
 
-def _dropout_facts(seen: Any, inputs: dict[str, Any]) -> dict[str, bool]:
+def _dropout_facts(observation: Any, inputs: dict[str, Any]) -> dict[str, bool]:
     """What holds for dropout on the hidden layer, whatever numbers chance picks. The down matrix copies or adds up hidden units.
 
     `open`: with gates so large that no activation shows, the hidden layer is known from what was drawn.
     """
-    p, hidden, evals, trains = inputs["p"], (OPEN * inputs["wide"]).square(), seen["eval"], seen["train"]
-    if any(found.shape != hidden.shape for found in (*evals, *trains, *seen["open"])):
+    p, hidden, evals, trains = inputs["p"], (OPEN * inputs["wide"]).square(), observation["eval"], observation["train"]
+    if any(output.shape != hidden.shape for output in (*evals, *trains, *observation["open"])):
         raise NotAsAsked("in training mode and in eval mode the output should have the shape of x")
 
-    def zeros(found: torch.Tensor) -> float:
-        return float((found.abs() < 1e-9).double().mean())
+    def zero_share(output: torch.Tensor) -> float:
+        return float((output.abs() < 1e-9).double().mean())
 
-    def about(share: float, expected: float, count: int) -> bool:
-        return abs(share - expected) <= SIGMAS * math.sqrt(expected * (1 - expected) / count)
+    def is_near(share: float, expected_share: float, count: int) -> bool:
+        return abs(share - expected_share) <= SIGMAS * math.sqrt(expected_share * (1 - expected_share) / count)
 
-    kept = trains[0].abs() >= 1e-9
-    factors = (trains[0] / evals[0])[kept]
+    is_nonzero = trains[0].abs() >= 1e-9
+    factors = (trains[0] / evals[0])[is_nonzero]
     same = factors.numel() > 0 and bool(factors.max() - factors.min() < 1e-6)
-    survivors = seen["open"][1]
-    scaled = torch.isclose(survivors, hidden / (1 - p), rtol=1e-6) | (survivors.abs() < 1e-9)
+    survivors = observation["open"][1]
+    is_zero_or_scaled = torch.isclose(survivors, hidden / (1 - p), rtol=1e-6) | (survivors.abs() < 1e-9)
     return {
         "in eval mode two calls give the same": torch.allclose(evals[0], evals[1]),
         "in training mode two calls differ": not torch.allclose(trains[0], trains[1]),
-        "without the argument training mode gives what eval mode gives": torch.allclose(*seen["default"]),
-        "the share of hidden values that training sets to zero is p": about(zeros(trains[0]), p, trains[0].numel()),
-        "no output is dropped, only hidden values are": zeros(seen["sums"]) < 1e-3,
+        "without the argument training mode gives what eval mode gives": torch.allclose(*observation["default"]),
+        "the share of hidden values that training sets to zero is p": is_near(
+            zero_share(trains[0]), p, trains[0].numel()
+        ),
+        "no output is dropped, only hidden values are": zero_share(observation["sums"]) < 1e-3,
         "all hidden values that remain grow by the same factor": same,
         "that factor is 1/(1 − p)": same and abs(float(factors.mean()) - 1 / (1 - p)) < 1e-6,
         "nothing is dropped twice": not (same and abs(float(factors.mean()) - 1 / (1 - p) ** 2) < 1e-6),
         "nothing that remains grows by more than 1/(1 − p)²": not bool((factors > (1 + 1e-6) / (1 - p) ** 2).any()),
         "in eval mode hidden values are what they are without dropout": torch.allclose(
-            seen["open"][0], hidden, rtol=1e-6
+            observation["open"][0], hidden, rtol=1e-6
         ),
-        "in training mode those that remain are that, times 1/(1 − p)": bool(scaled.all()),
+        "in training mode those that remain are that, times 1/(1 − p)": bool(is_zero_or_scaled.all()),
     }
 
 
@@ -302,9 +304,9 @@ def gated_ffn_dropout_on_the_hidden_layer(answer: Any, p: float, wide: Any, **_:
     identity = torch.eye(n, dtype=torch.float64)
 
     def make(Win: torch.Tensor = identity, Wd: torch.Tensor = identity, **options: Any) -> nn.Module:
-        return _filled(answer, {"Wg": Win, "Wu": Win, "Wd": Wd}, **options)
+        return _fill_module(answer, {"Wg": Win, "Wu": Win, "Wd": Wd}, **options)
 
-    def twice(module: nn.Module) -> list[torch.Tensor]:
+    def call_twice(module: nn.Module) -> list[torch.Tensor]:
         outputs = [module(wide) for _ in range(2)]
         for output in outputs:
             if not isinstance(output, torch.Tensor):
@@ -316,53 +318,57 @@ def gated_ffn_dropout_on_the_hidden_layer(answer: Any, p: float, wide: Any, **_:
     default = make()
     sums = make(identity.repeat(1, COPIES), torch.ones(COPIES * n, n, dtype=torch.float64), dropout=p)
     return {
-        "eval": twice(make(dropout=p)),
-        "train": twice(make(dropout=p).train()),
-        "default": [twice(default)[0], twice(default.train())[0]],
-        "sums": twice(sums.train())[0],
-        "open": [twice(make(OPEN * identity, dropout=p))[0], twice(make(OPEN * identity, dropout=p).train())[0]],
+        "eval": call_twice(make(dropout=p)),
+        "train": call_twice(make(dropout=p).train()),
+        "default": [call_twice(default)[0], call_twice(default.train())[0]],
+        "sums": call_twice(sums.train())[0],
+        "open": [
+            call_twice(make(OPEN * identity, dropout=p))[0],
+            call_twice(make(OPEN * identity, dropout=p).train())[0],
+        ],
     }
 
 
 @GatedFFN.aspect("any leading shape, and gradients", points=0.75)
 def gated_ffn_any_leading_shape_and_gradients(answer: Any, x: Any, p: Any, wide: Any, **weights: Any) -> Any:
-    def call(given: Any) -> Any:
-        return _filled(answer, {name: W.to(given.dtype) for name, W in weights.items()})(given)
+    def call(tokens: Any) -> Any:
+        return _fill_module(answer, {name: W.to(tokens.dtype) for name, W in weights.items()})(tokens)
 
-    module = _filled(answer, weights)
+    module = _fill_module(answer, weights)
     leaf = x[0].clone().requires_grad_()
     backpropagate(module(leaf))
-    leaves = {"x": leaf} | {f"{name}.weight": _weight(module, name) for name in LINEARS}
-    arrived = {f"gradient of {name}": tensor.grad for name, tensor in leaves.items()}
-    return on_each(call, leading_shapes(x) | {"everything in float32": x[0].float()}) | arrived
+    leaves = {"x": leaf} | {f"{name}.weight": _get_weight(module, name) for name in LINEARS}
+    leaf_gradients = {f"gradient of {name}": tensor.grad for name, tensor in leaves.items()}
+    return on_each(call, leading_shapes(x) | {"everything in float32": x[0].float()}) | leaf_gradients
 
 
 @GatedFFN.aspect("unknown activation", points=0.5, needs="activation on the gate")
 def gated_ffn_unknown_activation(answer: Any, Wg: Any, **_: Any) -> Any:
-    made: list[Any] = []
-    found = {
+    modules: list[Any] = []
+    observation = {
         f"making it with activation='{name}' raises": expect_exception(
-            lambda name=name: made.append(answer(*Wg.shape, activation=name))  # type: ignore[misc]
+            lambda name=name: modules.append(answer(*Wg.shape, activation=name))  # type: ignore[misc]
         )
         for name in ("sulu", "dropout", "relu")
     }
     x = torch.ones(2, Wg.shape[0])
-    later = expect_exception(lambda: require_module(made[0])(x)) if made else "it is never called"
-    return found | {"calling it afterwards raises": later}
+    later = expect_exception(lambda: require_module(modules[0])(x)) if modules else "it is never called"
+    return observation | {"calling it afterwards raises": later}
 
 
 # swiglu_width
 
 
-def _llamas(rng: Draw, case: int) -> dict[str, Any]:
+def _draw_llamas(rng: Draw, case: int) -> dict[str, Any]:
     """Widths of models. `exact`: 8/3 of it is a multiple of 256; `fine`: multiples so small that every rounding shows."""
     odd = [n for n in range(130, 2600) if (8 * n // 3) % 256 not in (0, 255) and n % 3]
     up = [n for n in odd if (8 * n // 3) % 256 > 140]  # the nearest multiple is above
     down = [n for n in odd if (8 * n // 3) % 256 < 115]  # the nearest multiple is below
-    shown = [n for n in range(1001, 3000) if n % 3]  # 8/3 of it is not a whole number
-    cut = [n for n in shown if int(1.3 * (8 * n // 3)) != int(1.3 * 8 * n / 3)]  # cutting twice is not cutting once
-    same = [n for n in shown if n not in cut]
-    low = [n for n in cut if round(1.3 * (8 * n // 3)) == int(1.3 * (8 * n // 3))]  # but rounding is cutting
+    fractional = [n for n in range(1001, 3000) if n % 3]  # 8/3 of it is not a whole number
+    # cutting twice is not cutting once
+    double_cuts = [n for n in fractional if int(1.3 * (8 * n // 3)) != int(1.3 * 8 * n / 3)]
+    same = [n for n in fractional if n not in double_cuts]
+    low = [n for n in double_cuts if round(1.3 * (8 * n // 3)) == int(1.3 * (8 * n // 3))]  # but rounding is cutting
     multiple, mult = rng.one_of((1024, 4096)), rng.one_of((1.2, 1.3, 1.4))
 
     def coarse(n: int) -> bool:
@@ -373,9 +379,9 @@ def _llamas(rng: Draw, case: int) -> dict[str, Any]:
         return math.ceil(early / multiple) > math.ceil(int(mult * (8 * n // 3)) / multiple) and early % multiple > 0
 
     small = rng.one_of((3, 5, 7))  # odd, so that 8/3 of a width may leave every rest
-    rests = [rng.one_of([n for n in shown if 8 * n // 3 % small == rest]) for rest in (0, 1, small - 1)]
+    rests = [rng.one_of([n for n in fractional if 8 * n // 3 % small == rest]) for rest in (0, 1, small - 1)]
     edges = [rng.one_of([n for n in range(130, 2600) if 8 * n // 3 % 256 == rest]) for rest in (2, 253)]
-    thirds = [rng.one_of([n for n in shown if n % 3 == rest]) for rest in (1, 2)] + [3 * rng.integer(50, 900)]
+    thirds = [rng.one_of([n for n in fractional if n % 3 == rest]) for rest in (1, 2)] + [3 * rng.integer(50, 900)]
     return {
         "up": rng.one_of(up),
         "down": rng.one_of(down),
@@ -384,7 +390,7 @@ def _llamas(rng: Draw, case: int) -> dict[str, Any]:
         "thirds": thirds,
         "small": small,
         "rests": rests,
-        "fine": [rng.one_of(numbers) for numbers in (cut, low, same) for _ in range(4)],
+        "fine": [rng.one_of(numbers) for numbers in (double_cuts, low, same) for _ in range(4)],
         "coarse": rng.one_of([4 * n for n in down if coarse(4 * n)]),
         "multiple": multiple,
         "mult": mult,
@@ -393,7 +399,7 @@ def _llamas(rng: Draw, case: int) -> dict[str, Any]:
 
 swiglu_width = Exercise(
     "swiglu_width",
-    draw=_llamas,
+    draw=_draw_llamas,
     where="the section “Two thirds of four”.",
     understood="A gated FFN of width 8/3·d_model is as large as a plain one of width 4·d_model; the rest of the rule makes the number convenient.",
     hints=(
@@ -421,9 +427,9 @@ def swiglu_width_8_3_rounded_up(answer: Any, up: int, down: int, exact: int, edg
 def swiglu_width_multiple_of(
     answer: Any, up: int, multiple: int, thirds: list[int], small: int, rests: list[int], **_: Any
 ) -> Any:
-    asked = [(up, multiple), *((d, 1) for d in thirds), *((d, small) for d in rests)]
+    arguments = [(up, multiple), *((d, 1) for d in thirds), *((d, small) for d in rests)]
     return {
-        f"d = {d:,}, multiple_of = {boxes}": attempt(partial(answer, d, multiple_of=boxes)) for d, boxes in asked
+        f"d = {d:,}, multiple_of = {boxes}": attempt(partial(answer, d, multiple_of=boxes)) for d, boxes in arguments
     } | {f"d = {up:,}, {multiple} as the second argument": attempt(partial(answer, up, multiple))}
 
 
@@ -466,22 +472,22 @@ fuse_gate_up = Exercise(
 
 @fuse_gate_up.aspect("the fused weight", points=1)
 def fuse_gate_up_the_fused_weight(answer: Any, gate_weight: Any, up_weight: Any, **_: Any) -> Any:
-    kept = [gate_weight.clone(), up_weight.clone()]
-    fused = attempt(lambda: answer(gate_weight, up_weight))
-    same = torch.equal(kept[0], gate_weight) and torch.equal(kept[1], up_weight)
-    return {"fused": fused, "both weights are left as they were": same}
+    copies = [gate_weight.clone(), up_weight.clone()]
+    fused_weight = attempt(lambda: answer(gate_weight, up_weight))
+    same = torch.equal(copies[0], gate_weight) and torch.equal(copies[1], up_weight)
+    return {"fused": fused_weight, "both weights are left as they were": same}
 
 
 @fuse_gate_up.aspect("gate and up by chunk", points=1)
 def fuse_gate_up_gate_and_up_by_chunk(answer: Any, x: Any, gate_weight: Any, up_weight: Any) -> Any:
-    fused = answer(gate_weight, up_weight)
-    if not isinstance(fused, torch.Tensor):
-        raise NotAsAsked(f"{describe_result(fused)} instead of a tensor")
-    if fused.ndim != 2 or fused.shape[1] != x.shape[-1]:
+    fused_weight = answer(gate_weight, up_weight)
+    if not isinstance(fused_weight, torch.Tensor):
+        raise NotAsAsked(f"{describe_result(fused_weight)} instead of a tensor")
+    if fused_weight.ndim != 2 or fused_weight.shape[1] != x.shape[-1]:
         raise NotAsAsked(
-            f"a weight of shape {list(fused.shape)} can't be used on x with d_model = {x.shape[-1]}: it needs d_model columns"
+            f"a weight of shape {list(fused_weight.shape)} can't be used on x with d_model = {x.shape[-1]}: it needs d_model columns"
         )
-    parts = F.linear(x, fused.to(x.dtype)).chunk(2, dim=-1)
+    parts = F.linear(x, fused_weight.to(x.dtype)).chunk(2, dim=-1)
     return {"the first half": parts[0], "the second half": parts[-1]}
 
 
@@ -490,14 +496,16 @@ def fuse_gate_up_gradients_and_dtype(answer: Any, x: Any, gate_weight: Any, up_w
     single = attempt(lambda: zeros_of_shape(answer(gate_weight.float(), up_weight.float())))
 
     def compute(**leaves: Any) -> Any:
-        fused = answer(*leaves.values())
-        fits = isinstance(fused, torch.Tensor) and fused.ndim == 2 and fused.shape[1] == x.shape[-1]
-        return F.linear(x, fused) if fits else fused
+        fused_weight = answer(*leaves.values())
+        fits = (
+            isinstance(fused_weight, torch.Tensor) and fused_weight.ndim == 2 and fused_weight.shape[1] == x.shape[-1]
+        )
+        return F.linear(x, fused_weight) if fits else fused_weight
 
-    def arrived() -> Any:
+    def compute_gradients() -> Any:
         return gradients(compute, gate_weight=gate_weight, up_weight=up_weight)
 
-    return {"in float32": single, "gradients": attempt(arrived)}
+    return {"in float32": single, "gradients": attempt(compute_gradients)}
 
 
 # find_the_gate
@@ -505,23 +513,26 @@ def fuse_gate_up_gradients_and_dtype(answer: Any, x: Any, gate_weight: Any, up_w
 LAYOUTS = ("gate above up", "up above gate", "in turn, gate first", "in turn, up first")
 
 
-def _checkpoint(rng: Draw, layout: str, d_model: int, d_ff: int) -> dict[str, torch.Tensor]:
+def _draw_checkpoint(rng: Draw, layout: str, d_model: int, d_ff: int) -> dict[str, torch.Tensor]:
     """A fused SwiGLU layer and what it gives for three inputs: zero, one that tells, and one so small that the digits of y tell nothing."""
     gate, up, down = (rng.normal(*shape) for shape in ((d_ff, d_model), (d_ff, d_model), (d_model, d_ff)))
     x = rng.normal(3, d_model)
     x[0], x[2] = 0, x[2] * 1e-4
     y = F.linear(F.silu(F.linear(x, gate)) * F.linear(x, up), down)
     pair = [up, gate] if layout in ("up above gate", "in turn, up first") else [gate, up]
-    fused = torch.stack(pair, 1).reshape(2 * d_ff, d_model) if "turn" in layout else torch.cat(pair)
-    return {"fused": fused, "down": down, "x": x, "y": y * (1 + 1e-3 * torch.sign(rng.normal(3, d_model)))}
+    fused_weight = torch.stack(pair, 1).reshape(2 * d_ff, d_model) if "turn" in layout else torch.cat(pair)
+    return {"fused": fused_weight, "down": down, "x": x, "y": y * (1 + 1e-3 * torch.sign(rng.normal(3, d_model)))}
 
 
 def _draw_checkpoints(rng: Draw, case: int) -> dict[str, Any]:
     """A checkpoint in each layout; one with d_model = 2·d_ff, where rows and columns can be mixed up, and one with a single unit."""
     d_model, d_ff = rng.distinct(2, 5, 9)
-    found = {layout: _checkpoint(rng, layout, d_model, d_ff) for layout in LAYOUTS}
-    square = {f"{layout}, d_model = 2·d_ff": _checkpoint(rng, layout, 8, 4) for layout in LAYOUTS[1:3]}
-    return {"found": found, "others": square | {"d_ff = 1, up first": _checkpoint(rng, LAYOUTS[1], d_model, 1)}}
+    checkpoints = {layout: _draw_checkpoint(rng, layout, d_model, d_ff) for layout in LAYOUTS}
+    square = {f"{layout}, d_model = 2·d_ff": _draw_checkpoint(rng, layout, 8, 4) for layout in LAYOUTS[1:3]}
+    return {
+        "found": checkpoints,
+        "others": square | {"d_ff = 1, up first": _draw_checkpoint(rng, LAYOUTS[1], d_model, 1)},
+    }
 
 
 find_the_gate = Exercise(
@@ -537,8 +548,10 @@ find_the_gate = Exercise(
 )
 
 
-def _gate_and_up(answer: Any, given: dict[str, torch.Tensor], dtype: torch.dtype = torch.float64) -> dict[str, Any]:
-    result = answer(*(given[name].to(dtype) for name in ("fused", "down", "x", "y")))
+def _find_gate_and_up(
+    answer: Any, checkpoint: dict[str, torch.Tensor], dtype: torch.dtype = torch.float64
+) -> dict[str, Any]:
+    result = answer(*(checkpoint[name].to(dtype) for name in ("fused", "down", "x", "y")))
     if not isinstance(result, (tuple, list)):
         raise NotAsAsked(f"{describe_result(result)}; a pair (gate, up) was expected")
     if len(result) != 2 or not all(isinstance(part, torch.Tensor) for part in result):
@@ -548,22 +561,26 @@ def _gate_and_up(answer: Any, given: dict[str, torch.Tensor], dtype: torch.dtype
 
 @find_the_gate.aspect("halves", points=1.5)
 def find_the_gate_halves(answer: Any, found: Any, others: Any) -> Any:
-    return {layout: attempt(partial(_gate_and_up, answer, found[layout])) for layout in LAYOUTS[:2]}
+    return {layout: attempt(partial(_find_gate_and_up, answer, found[layout])) for layout in LAYOUTS[:2]}
 
 
 @find_the_gate.aspect("rows in turn", points=1)
 def find_the_gate_rows_in_turn(answer: Any, found: Any, others: Any) -> Any:
-    return {layout: attempt(partial(_gate_and_up, answer, found[layout])) for layout in LAYOUTS[2:]}
+    return {layout: attempt(partial(_find_gate_and_up, answer, found[layout])) for layout in LAYOUTS[2:]}
 
 
 @find_the_gate.aspect("other sizes, float32, nothing changed", points=0.5)
 def find_the_gate_other_sizes_float32_nothing_changed(answer: Any, found: Any, others: Any) -> Any:
-    seen = {words: attempt(partial(_gate_and_up, answer, given)) for words, given in others.items()}
-    given = found[LAYOUTS[1]]
-    kept = {name: value.clone() for name, value in given.items()}
-    seen["everything in float32"] = attempt(partial(_gate_and_up, answer, given, torch.float32))
-    answer(*kept.values())
-    return seen | {f"{name} is left as it was": torch.equal(kept[name], value) for name, value in given.items()}
+    observation = {
+        words: attempt(partial(_find_gate_and_up, answer, checkpoint)) for words, checkpoint in others.items()
+    }
+    checkpoint = found[LAYOUTS[1]]
+    copies = {name: value.clone() for name, value in checkpoint.items()}
+    observation["everything in float32"] = attempt(partial(_find_gate_and_up, answer, checkpoint, torch.float32))
+    answer(*copies.values())
+    return observation | {
+        f"{name} is left as it was": torch.equal(copies[name], value) for name, value in checkpoint.items()
+    }
 
 
 # Questions. Their texts are in the notebook.

@@ -18,10 +18,10 @@ from torch import nn
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from ffnlab.course.counterexample import counterexample, rows_of_numbers
-from ffnlab.course.ffn_probes import TwoLayerFFN, Weights, copy_parameters, draw_weights, make_ffn, unchanged
+from ffnlab.course.ffn_probes import TwoLayerFFN, Weights, check_unchanged, copy_parameters, draw_weights, make_ffn
 from ffnlab.observation.exercise import Draw, Exercise, NotAsAsked, attempt, describe_result, question
 from ffnlab.observation.plain_data import Failure, describe
-from ffnlab.phrases import counted
+from ffnlab.phrases import count_values
 
 NOTEBOOK = "06_memory"
 
@@ -39,12 +39,12 @@ def _draw(rng: Draw, case: int) -> dict[str, Any]:
     }
 
 
-def _just(weights: Weights, x: torch.Tensor, neurons: dict[int, float]) -> Weights:
+def _fix_totals(weights: Weights, x: torch.Tensor, neurons: dict[int, float]) -> Weights:
     """The same weights, but for the token x each of the given neurons adds up to the given number: a firing neuron may fire weakly."""
-    changed = {name: value.clone() for name, value in weights.items()}
+    new_weights = {name: value.clone() for name, value in weights.items()}
     for j, total in neurons.items():
-        changed["b1"][j] = total - x @ weights["W1"][:, j]
-    return changed
+        new_weights["b1"][j] = total - x @ weights["W1"][:, j]
+    return new_weights
 
 
 # decompose_output
@@ -65,13 +65,14 @@ decompose_output = Exercise(
 
 @decompose_output.aspect("rows", points=2)
 def decompose_output_rows(answer: Any, X: Any, weights: Any, **_: Any) -> Any:
-    stores = [weights, weights, _just(weights, X[2], {0: 1e-4, 1: 0.005})]  # for the last token two neurons fire weakly
+    # for the last token two neurons fire weakly
+    stores = [weights, weights, _fix_totals(weights, X[2], {0: 1e-4, 1: 0.005})]
     return {f"token {n}": attempt(partial(answer, make_ffn(store), X[n].clone())) for n, store in enumerate(stores)}
 
 
 @decompose_output.aspect("other widths, and float32", points=1)
 def decompose_output_other_widths_and_float32(answer: Any, X: Any, weights: Any, narrow: Any, square: Any) -> Any:
-    weak = _just(narrow, X[0], {0: 0.005})
+    weak = _fix_totals(narrow, X[0], {0: 0.005})
     return {
         "d_ff smaller than d_model": attempt(lambda: answer(make_ffn(weak), X[0].clone())),
         "d_ff = d_model": attempt(lambda: answer(make_ffn(square["weights"]), square["X"][0].clone())),
@@ -83,12 +84,12 @@ def decompose_output_other_widths_and_float32(answer: Any, X: Any, weights: Any,
 def decompose_output_silent_and_weak_neurons(answer: Any, X: Any, weights: Any, **_: Any) -> Any:
     silent = weights | {"b1": torch.full_like(weights["b1"], -100.0)}
     last = len(weights["b1"]) - 1
-    made = {
+    variants = {
         "no neuron fires": silent,
-        "only the last neuron fires": _just(silent, X[0], {last: 1.5}),
-        "two neurons fire weakly, one gets exactly 0": _just(weights, X[0], {0: 1e-4, 1: 0.005, 2: 0.0}),
+        "only the last neuron fires": _fix_totals(silent, X[0], {last: 1.5}),
+        "two neurons fire weakly, one gets exactly 0": _fix_totals(weights, X[0], {0: 1e-4, 1: 0.005, 2: 0.0}),
     }
-    return {label: attempt(partial(answer, make_ffn(each), X[0].clone())) for label, each in made.items()}
+    return {label: attempt(partial(answer, make_ffn(variant), X[0].clone())) for label, variant in variants.items()}
 
 
 @decompose_output.aspect("ffn and x stay as they were", points=0.5, needs="rows")
@@ -96,7 +97,7 @@ def decompose_output_ffn_and_x_stay_as_they_were(answer: Any, X: Any, weights: A
     ffn, x = make_ffn(weights), X[1].clone()
     before = copy_parameters(ffn)
     answer(ffn, x)
-    return unchanged(ffn, before, x=(x, X[1]))
+    return check_unchanged(ffn, before, x=(x, X[1]))
 
 
 # top_neurons
@@ -114,21 +115,21 @@ def _draw_directions(rng: Draw, case: int) -> dict[str, Any]:
     weights["b1"] = weights["b1"] + 0.5
     X, directions = rng.normal(6, d_model), rng.normal(6, d_model, scale=1.5)
     k = [rng.integer(2, 4) for _ in range(6)]
-    close = [_at_the_cut(weights, X[n], directions[n], k[n], factor) for n, factor in ((4, 1.003), (5, 0.997))]
+    close = [_move_to_cut(weights, X[n], directions[n], k[n], factor) for n, factor in ((4, 1.003), (5, 0.997))]
     push = weights["W2"] @ directions[0]
     against = weights | {"b1": weights["b1"] + 20, "W2": weights["W2"] * -push.sign()[:, None]}
     return {"weights": weights, "X": X, "directions": directions, "k": k, "close": close, "against": against}
 
 
-def _at_the_cut(weights: Weights, x: torch.Tensor, direction: torch.Tensor, k: int, factor: float) -> Weights:
+def _move_to_cut(weights: Weights, x: torch.Tensor, direction: torch.Tensor, k: int, factor: float) -> Weights:
     """The same weights, but a neuron that fires weakly contributes `factor` times what the k-th largest does."""
     contributions = torch.relu(x @ weights["W1"] + weights["b1"]) * (weights["W2"] @ direction)
     order = contributions.argsort(descending=True)
     weak = int(order[k])  # the first that is left out
-    changed = _just(weights, x, {weak: 0.2})
-    along = changed["W2"][weak] @ direction
-    changed["W2"][weak] *= factor * contributions[order[k - 1]] / (0.2 * along)
-    return changed
+    new_weights = _fix_totals(weights, x, {weak: 0.2})
+    along = new_weights["W2"][weak] @ direction
+    new_weights["W2"][weak] *= factor * contributions[order[k - 1]] / (0.2 * along)
+    return new_weights
 
 
 top_neurons = Exercise(
@@ -145,22 +146,22 @@ top_neurons = Exercise(
 )
 
 
-def _ordered(seen: Any, inputs: dict[str, Any]) -> Any:
+def _sort_indices(observation: Any, inputs: dict[str, Any]) -> Any:
     """Indices in rising order, whatever order and kind of whole numbers they came in; of anything else, what it is."""
 
-    def one(value: Any) -> Any:
+    def sort_one(value: Any) -> Any:
         if isinstance(value, Failure):
             return value
         if isinstance(value, torch.Tensor) and value.ndim == 1 and value.dtype != torch.bool:
             value = value.tolist()
         if isinstance(value, (list, tuple)) and all(type(index) is int for index in value):
             return {"what came back": "whole numbers", "in rising order": sorted(value)}
-        return {"what came back": _other_than_indices(value), "in rising order": value}
+        return {"what came back": _describe_non_indices(value), "in rising order": value}
 
-    return {label: one(value) for label, value in seen.items()}
+    return {label: sort_one(value) for label, value in observation.items()}
 
 
-def _other_than_indices(value: Any) -> str:
+def _describe_non_indices(value: Any) -> str:
     if isinstance(value, list) and any(type(number) is float for number in value):
         return "numbers with decimals"
     if isinstance(value, torch.Tensor) and value.dtype == torch.bool:
@@ -168,7 +169,7 @@ def _other_than_indices(value: Any) -> str:
     return describe(value)
 
 
-@top_neurons.aspect("which neurons", points=2, facts=_ordered)
+@top_neurons.aspect("which neurons", points=2, facts=_sort_indices)
 def top_neurons_which_neurons(answer: Any, weights: Any, X: Any, directions: Any, k: Any, close: Any, **_: Any) -> Any:
     stores = [weights] * (len(X) - len(close)) + close
     return {
@@ -177,7 +178,7 @@ def top_neurons_which_neurons(answer: Any, weights: Any, X: Any, directions: Any
     }
 
 
-@top_neurons.aspect("k = 1, float32, the opposite direction", points=0.5, facts=_ordered)
+@top_neurons.aspect("k = 1, float32, the opposite direction", points=0.5, facts=_sort_indices)
 def top_neurons_k_1_float32_the_opposite_direction(
     answer: Any, weights: Any, X: Any, directions: Any, k: Any, close: Any, against: Any
 ) -> Any:
@@ -200,25 +201,25 @@ def top_neurons_ffn_x_and_direction_stay_as_they_were(
     ffn, x, direction = make_ffn(weights), X[0].clone(), directions[0].clone()
     before = copy_parameters(ffn)
     answer(ffn, x, direction, k[0])
-    return unchanged(ffn, before, x=(x, X[0]), direction=(direction, directions[0]))
+    return check_unchanged(ffn, before, x=(x, X[0]), direction=(direction, directions[0]))
 
 
 # knockout
 
 
-def _draw_knocked(rng: Draw, case: int) -> dict[str, Any]:
+def _draw_knockout(rng: Draw, case: int) -> dict[str, Any]:
     """As `_draw`, with larger b1, so that most neurons fire, and neurons to be silenced."""
-    drawn = _draw(rng, case)
-    for weights in (drawn["weights"], drawn["square"]["weights"]):
+    inputs = _draw(rng, case)
+    for weights in (inputs["weights"], inputs["square"]["weights"]):
         weights["b1"] = weights["b1"].abs() + 0.5
-    d_model, d_ff = drawn["weights"]["W1"].shape
+    d_model, d_ff = inputs["weights"]["W1"].shape
     idx = sorted(rng.distinct(3, 1, d_model - 1))
-    return drawn | {"idx": [*idx, d_ff - 1], "other": rng.integer(d_model, d_ff - 2)}
+    return inputs | {"idx": [*idx, d_ff - 1], "other": rng.integer(d_model, d_ff - 2)}
 
 
 knockout = Exercise(
     "knockout",
-    draw=_draw_knocked,
+    draw=_draw_knockout,
     where="the section “Knock them out”.",
     understood="A knock-out sets the coefficient of a neuron to zero, and nothing else, and puts everything back afterwards.",
     hints=(
@@ -232,63 +233,67 @@ knockout = Exercise(
 
 
 @contextlib.contextmanager
-def _knocked(answer: Any, ffn: TwoLayerFFN, idx: Any) -> Iterator[nn.Module]:
+def _knock_out(answer: Any, ffn: TwoLayerFFN, idx: Any) -> Iterator[nn.Module]:
     """What computes while the neurons are silent: the module that came back, or `ffn` inside the context."""
-    made = answer(ffn, idx)
-    if isinstance(made, nn.Module):
-        yield made
-    elif hasattr(type(made), "__enter__") and hasattr(type(made), "__exit__") and not isinstance(made, torch.Tensor):
-        with made as given:
-            yield given if isinstance(given, nn.Module) else ffn
-    elif isinstance(made, types.GeneratorType):
+    result = answer(ffn, idx)
+    if isinstance(result, nn.Module):
+        yield result
+    elif (
+        hasattr(type(result), "__enter__")
+        and hasattr(type(result), "__exit__")
+        and not isinstance(result, torch.Tensor)
+    ):
+        with result as context_value:
+            yield context_value if isinstance(context_value, nn.Module) else ffn
+    elif isinstance(result, types.GeneratorType):
         raise NotAsAsked(
             "a generator came back; with @contextlib.contextmanager over the function it is a context manager"
         )
     else:
-        raise NotAsAsked(f"{describe_result(made)}; a module or a context manager was expected")
+        raise NotAsAsked(f"{describe_result(result)}; a module or a context manager was expected")
 
 
-def _without(answer: Any, ffn: TwoLayerFFN, idx: Any, X: torch.Tensor) -> Any:
-    with _knocked(answer, ffn, idx) as module:
+def _compute_without(answer: Any, ffn: TwoLayerFFN, idx: Any, X: torch.Tensor) -> Any:
+    with _knock_out(answer, ffn, idx) as module:
         return module(X)
 
 
 @knockout.aspect("the output without them", points=2)
 def knockout_the_output_without_them(answer: Any, X: Any, weights: Any, idx: Any, **_: Any) -> Any:
-    return _without(answer, make_ffn(weights), torch.tensor(idx), X)
+    return _compute_without(answer, make_ffn(weights), torch.tensor(idx), X)
 
 
 @knockout.aspect("other inputs", points=1)
 def knockout_other_inputs(answer: Any, X: Any, weights: Any, square: Any, idx: Any, other: int, **_: Any) -> Any:
-    everyone = torch.arange(len(weights["b1"]))
+    all_neurons = torch.arange(len(weights["b1"]))
     return {
-        "idx is a list": attempt(lambda: _without(answer, make_ffn(weights), idx, X)),
-        "idx has one neuron": attempt(lambda: _without(answer, make_ffn(weights), torch.tensor([other]), X)),
-        "idx is an empty list": attempt(lambda: _without(answer, make_ffn(weights), [], X)),
-        "idx is not in order": attempt(lambda: _without(answer, make_ffn(weights), idx[::-1], X)),
-        "idx has all neurons": attempt(lambda: _without(answer, make_ffn(weights), everyone, X)),
-        "x is one token": attempt(lambda: _without(answer, make_ffn(weights), torch.tensor(idx), X[0])),
+        "idx is a list": attempt(lambda: _compute_without(answer, make_ffn(weights), idx, X)),
+        "idx has one neuron": attempt(lambda: _compute_without(answer, make_ffn(weights), torch.tensor([other]), X)),
+        "idx is an empty list": attempt(lambda: _compute_without(answer, make_ffn(weights), [], X)),
+        "idx is not in order": attempt(lambda: _compute_without(answer, make_ffn(weights), idx[::-1], X)),
+        "idx has all neurons": attempt(lambda: _compute_without(answer, make_ffn(weights), all_neurons, X)),
+        "x is one token": attempt(lambda: _compute_without(answer, make_ffn(weights), torch.tensor(idx), X[0])),
         "d_ff = d_model": attempt(
-            lambda: _without(answer, make_ffn(square["weights"]), torch.tensor(idx[:3]), square["X"])
+            lambda: _compute_without(answer, make_ffn(square["weights"]), torch.tensor(idx[:3]), square["X"])
         ),
         "everything in float32": attempt(
-            lambda: _without(answer, make_ffn(weights, torch.float32), torch.tensor(idx), X.float())
+            lambda: _compute_without(answer, make_ffn(weights, torch.float32), torch.tensor(idx), X.float())
         ),
     }
 
 
 @knockout.aspect("afterwards", points=2, needs="the output without them")
 def knockout_afterwards(answer: Any, X: Any, weights: Any, idx: Any, other: int, **_: Any) -> Any:
-    ffn, given = make_ffn(weights), X.clone()
+    ffn, X_copy = make_ffn(weights), X.clone()
     before, output = copy_parameters(ffn), ffn(X).detach()
-    first = _without(answer, ffn, torch.tensor(idx), given)
-    kept = unchanged(ffn, before, X=(given, X))
-    computes = {"ffn computes what it did": torch.allclose(ffn(X), output)}
-    second = _without(answer, ffn, torch.tensor([other]), given)
-    alone = _without(answer, make_ffn(weights), torch.tensor([other]), X)
-    shapes = {"the knock-out computes a tensor like x": getattr(first, "shape", None) == X.shape}
-    again = {"a second knock-out knows nothing of the first": torch.allclose(second, alone)}
-    return kept | computes | shapes | again
+    first = _compute_without(answer, ffn, torch.tensor(idx), X_copy)
+    state_facts = check_unchanged(ffn, before, X=(X_copy, X))
+    output_facts = {"ffn computes what it did": torch.allclose(ffn(X), output)}
+    second = _compute_without(answer, ffn, torch.tensor([other]), X_copy)
+    alone = _compute_without(answer, make_ffn(weights), torch.tensor([other]), X)
+    shape_facts = {"the knock-out computes a tensor like x": getattr(first, "shape", None) == X.shape}
+    repeat_facts = {"a second knock-out knows nothing of the first": torch.allclose(second, alone)}
+    return state_facts | output_facts | shape_facts | repeat_facts
 
 
 # spare_counterexample
@@ -317,14 +322,14 @@ def _groups_that_write_nothing(writes: list[list[float]], size: int) -> Iterator
         yield all(abs(sum(numbers)) < 1e-9 for numbers in zip(*group, strict=True))
 
 
-def _rows(seen: Any) -> tuple[list[list[float]]]:
-    writes = rows_of_numbers(seen, "neuron", columns=3)
+def _parse_writes(observation: Any) -> tuple[list[list[float]]]:
+    writes = rows_of_numbers(observation, "neuron", columns=3)
     if len(writes) > MOST_NEURONS:
         raise NotAsAsked(f"there are {len(writes)} neurons; {MOST_NEURONS} are the most")
     return (writes,)
 
 
-def _why_spare(writes: list[list[float]]) -> str:
+def _explain_spare(writes: list[list[float]]) -> str:
     if any(_groups_that_write_nothing(writes, 2)):
         return "two of the neurons undo each other, and the code tries every two"
     if any(_groups_that_write_nothing(writes, 1)):
@@ -336,10 +341,10 @@ spare_counterexample = counterexample(
     "spare_counterexample",
     code=spare,
     right=largest_spare_group,
-    form=_rows,
+    form=_parse_writes,
     size=len,
     par=3,
-    why_right=_why_spare,
+    why_right=_explain_spare,
     where="the section “A classmate's code”.",
     understood="The output is a sum. What can be cut shows in what a whole group writes, not in cutting one neuron, or two, at a time.",
     hints=(
@@ -390,20 +395,20 @@ train_fact_ffn = Exercise(
 STEPS = 300
 
 
-class _Watch:
+class _OptimiserWatch:
     """What optimisers do while an answer trains: how many steps they take, which parameters they have, whether there are gradients."""
 
     def __init__(self) -> None:
         self.steps, self.gradients = 0, False
-        self.had: set[int] = set()
+        self.parameter_ids: set[int] = set()
 
     def __call__(self, optimiser: torch.optim.Optimizer, *_: Any) -> None:
         parameters = [p for group in optimiser.param_groups for p in group["params"]]
         self.steps += 1
         self.gradients = self.gradients or any(p.grad is not None and bool(p.grad.any()) for p in parameters)
-        self.had = {id(p) for p in parameters}
+        self.parameter_ids = {id(p) for p in parameters}
 
-    def found(self, module: nn.Module, steps: int) -> str:
+    def describe_problem(self, module: nn.Module, steps: int) -> str:
         """What was wrong with the training of `module` in `steps` steps, in words; empty if all of it was trained."""
         if self.steps == 0:
             return "no optimiser took a step"
@@ -411,18 +416,18 @@ class _Watch:
             return "no step of the optimiser had a gradient to follow"
         if self.steps < steps // 2:
             return f"of {steps} steps it took {self.steps}"
-        having = sum(id(p) in self.had for p in module.parameters())
-        if having == 0:
+        count = sum(id(p) in self.parameter_ids for p in module.parameters())
+        if count == 0:
             return "the optimiser had other parameters than those of this module"
-        if having < len(list(module.parameters())):
+        if count < len(list(module.parameters())):
             return "the optimiser had only some of its parameters"
         return ""
 
 
 @contextlib.contextmanager
-def _watched() -> Iterator[_Watch]:
+def _watch_optimisers() -> Iterator[_OptimiserWatch]:
     """Watches the optimisers that work inside, whoever made them."""
-    watch = _Watch()
+    watch = _OptimiserWatch()
     hook = register_optimizer_step_pre_hook(watch)
     try:
         yield watch
@@ -430,7 +435,7 @@ def _watched() -> Iterator[_Watch]:
         hook.remove()
 
 
-def _trained(answer: Any, facts: dict[str, torch.Tensor], d_ff: int, steps: int) -> nn.Module:
+def _train_module(answer: Any, facts: dict[str, torch.Tensor], d_ff: int, steps: int) -> nn.Module:
     torch.manual_seed(steps)
     module = answer(facts["E"], facts["U"], facts["y"], d_ff, steps)
     if not isinstance(module, nn.Module):
@@ -438,42 +443,43 @@ def _trained(answer: Any, facts: dict[str, torch.Tensor], d_ff: int, steps: int)
     return module.eval()
 
 
-def _known(out: torch.Tensor, facts: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
+def _score_facts(out: torch.Tensor, facts: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
     """Which facts an output answers rightly, [N], and the scores [N, C], with or without a residual, whichever is better."""
     E, U, y = facts["E"], facts["U"], facts["y"]
     if out.shape != E.shape:
         raise NotAsAsked("module(E) should have the shape of E")
     return max(
-        (((given @ U.T).argmax(1) == y, given @ U.T) for given in (out, E + out)), key=lambda pair: int(pair[0].sum())
+        (((output @ U.T).argmax(1) == y, output @ U.T) for output in (out, E + out)),
+        key=lambda pair: int(pair[0].sum()),
     )
 
 
-def _how_it_went(seen: Any, inputs: dict[str, Any]) -> Any:
+def _describe_training(observation: Any, inputs: dict[str, Any]) -> Any:
     """Whether the facts are known; where they are not, how the training went and what the outputs look like."""
-    facts, out, beside = inputs["facts"], seen["at E"], seen["beside E"]
+    facts, out, neighbour_output = inputs["facts"], observation["at E"], observation["beside E"]
     y, U = facts["y"], facts["U"]
-    right, scores = _known(out, facts)
-    between = seen["halfway"]  # of a straight map: half of one and half of the other
-    if torch.allclose(between, (out[::2] + out[1::2]) / 2, rtol=1e-3, atol=1e-3):
+    right, scores = _score_facts(out, facts)
+    midpoint_output = observation["halfway"]  # of a straight map: half of one and half of the other
+    if torch.allclose(midpoint_output, (out[::2] + out[1::2]) / 2, rtol=1e-3, atol=1e-3):
         return {"the trained module": "it has no non-linearity: a straight line in, a straight line out"}
-    if any(bool((given >= 0).all()) for given in (out, out - facts["E"])):  # a residual inside may have been added
+    if any(bool((output >= 0).all()) for output in (out, out - facts["E"])):  # a residual inside may have been added
         return {"the trained module": "no output is below zero"}
-    known = float(right.float().mean())
-    if known >= ENOUGH:
-        moves = ((beside - out).abs().amax(1) > 0).float().mean()
-        if moves < MOVES:
+    known_share = float(right.float().mean())
+    if known_share >= ENOUGH:
+        moving_share = ((neighbour_output - out).abs().amax(1) > 0).float().mean()
+        if moving_share < MOVES:
             return {
                 "the trained module": "a small step away from a question the output is the very same, as in a table"
             }
-        early = float(_known(seen["after one step"], facts)[0].float().mean())
+        early = float(_score_facts(observation["after one step"], facts)[0].float().mean())
         if early > EARLY:
             return {"the trained module": "the facts are known after a single step: no gradient step put them there"}
         return {"the trained module": "it knows 99 % of the facts or more"}
-    if seen["training"]:
-        return {"the trained module": f"too few facts are known: {seen['training']}"}
-    if seen["largest weight"] > RUNAWAY:
+    if observation["training"]:
+        return {"the trained module": f"too few facts are known: {observation['training']}"}
+    if observation["largest weight"] > RUNAWAY:
         return {"the trained module": "too few facts are known: its weights have run away"}
-    share = next(words for limit, words in SHARES if known < limit)
+    share = next(words for limit, words in SHARES if known_share < limit)
     if float(right[: len(y) // 2].float().mean()) >= ENOUGH:
         share = "the first half"
     others = scores.masked_fill(F.one_hot(y, len(U)).bool(), -torch.inf).amax(1)
@@ -501,11 +507,11 @@ GAPS = (
 )
 
 
-@train_fact_ffn.aspect("knows the facts", points=2, facts=_how_it_went)
+@train_fact_ffn.aspect("knows the facts", points=2, facts=_describe_training)
 def train_fact_ffn_knows_the_facts(answer: Any, facts: Any, aside: Any, **_: Any) -> Any:
-    early = _trained(answer, _copy(facts), 40, 1)  # whether a module comes back, cheaply
-    with _watched() as watch:
-        module = _trained(answer, _copy(facts), 40, STEPS)
+    early = _train_module(answer, _copy(facts), 40, 1)  # whether a module comes back, cheaply
+    with _watch_optimisers() as watch:
+        module = _train_module(answer, _copy(facts), 40, STEPS)
     E = facts["E"]
     with torch.no_grad():
         return {
@@ -513,7 +519,7 @@ def train_fact_ffn_knows_the_facts(answer: Any, facts: Any, aside: Any, **_: Any
             "beside E": module(E + aside),
             "halfway": module((E[::2] + E[1::2]) / 2),
             "after one step": early(E),
-            "training": watch.found(module, STEPS),
+            "training": watch.describe_problem(module, STEPS),
             "largest weight": max((float(p.abs().max()) for p in module.parameters() if p.numel()), default=0.0),
         }
 
@@ -522,17 +528,17 @@ def _copy(facts: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     return {name: value.clone() for name, value in facts.items()}
 
 
-def _hidden_width(seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+def _width_facts(observation: Any, inputs: dict[str, Any]) -> dict[str, Any]:
     """What the outputs on inputs of all kinds say of the layers: with fewer neurons than d_model they lie on a plane of that many dimensions."""
     x, width, d = inputs["others"], inputs["narrow"], inputs["others"].shape[1]
-    out = seen["outputs"]
+    out = observation["outputs"]
     if out.shape != x.shape:
         return {"module(E) has the shape of E": False}
     ranks = []
-    for given in (out, out - x):  # a residual inside is added to what the neurons write
-        sizes = torch.linalg.svdvals((given - given.mean(0)).double())
+    for output in (out, out - x):  # a residual inside is added to what the neurons write
+        sizes = torch.linalg.svdvals((output - output.mean(0)).double())
         ranks.append(int((sizes > 1e-5 * sizes[0]).sum()))
-    fits = seen["parameters"] <= 2 * d * width + width + d
+    fits = observation["parameters"] <= 2 * d * width + width + d
     return {
         "module(E) has the shape of E": True,
         "no more parameters than two layers of width d_ff have": fits,
@@ -540,13 +546,13 @@ def _hidden_width(seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
         if fits
         else min(ranks) <= width,  # more layers may lose dimensions
         "the outputs have both signs": bool((out < 0).any()) and bool((out > 0).any()),
-        "the same input gives the same output": torch.equal(out, seen["again"]),
+        "the same input gives the same output": torch.equal(out, observation["again"]),
     }
 
 
-@train_fact_ffn.aspect("two layers of width d_ff", points=0.5, facts=_hidden_width, needs="knows the facts")
+@train_fact_ffn.aspect("two layers of width d_ff", points=0.5, facts=_width_facts, needs="knows the facts")
 def train_fact_ffn_two_layers_of_width_d_ff(answer: Any, few: Any, others: Any, narrow: int, **_: Any) -> Any:
-    module = _trained(answer, few, narrow, 3)
+    module = _train_module(answer, few, narrow, 3)
     count = sum(p.numel() for p in module.parameters())
     with torch.no_grad():
         return {"outputs": module(others), "again": module(others), "parameters": count}
@@ -554,10 +560,10 @@ def train_fact_ffn_two_layers_of_width_d_ff(answer: Any, few: Any, others: Any, 
 
 @train_fact_ffn.aspect("at most `steps` steps", points=0.5, needs="knows the facts")
 def train_fact_ffn_at_most_steps_steps(answer: Any, few: Any, narrow: int, **_: Any) -> Any:
-    with _watched() as seven:
-        _trained(answer, few, narrow, 7)
-    with _watched() as three:
-        _trained(answer, few, narrow, 3)
+    with _watch_optimisers() as seven:
+        _train_module(answer, few, narrow, 7)
+    with _watch_optimisers() as three:
+        _train_module(answer, few, narrow, 3)
     return {
         "an optimiser takes at least one step": seven.steps > 0,
         "it takes at most `steps` steps": seven.steps <= 7 and three.steps <= 3,
@@ -567,37 +573,37 @@ def train_fact_ffn_at_most_steps_steps(answer: Any, few: Any, narrow: int, **_: 
 
 @train_fact_ffn.aspect("E, U and y stay as they were", points=1, needs="knows the facts")
 def train_fact_ffn_e_u_and_y_stay_as_they_were(answer: Any, few: Any, narrow: int, **_: Any) -> Any:
-    given = _copy(few)
-    _trained(answer, given, narrow, 7)
-    return {f"{name} stays as it was": torch.equal(given[name], few[name]) for name in few}
+    copies = _copy(few)
+    _train_module(answer, copies, narrow, 7)
+    return {f"{name} stays as it was": torch.equal(copies[name], few[name]) for name in few}
 
 
 # write_fact
 
 LEAD = 1.0  # by which the new answer's score must be ahead
-LONG = 3.0  # the length of every question and of every answer
-ALIKE = 0.8  # the cosine of two answers, at most
+LENGTH = 3.0  # the length of every question and of every answer
+MAX_COSINE = 0.8  # the cosine of two answers, at most
 
 
-def _long(vectors: torch.Tensor) -> torch.Tensor:
-    scaled: torch.Tensor = LONG * vectors / vectors.norm(dim=-1, keepdim=True)
-    return scaled
+def _set_length(vectors: torch.Tensor) -> torch.Tensor:
+    scaled_vectors: torch.Tensor = LENGTH * vectors / vectors.norm(dim=-1, keepdim=True)
+    return scaled_vectors
 
 
 def _draw_person(rng: Draw, N: int, d: int, C: int, d_ff: int, n: int) -> dict[str, Any]:
     """An FFN, questions and answers; question n has a near twin (cosine 0.98) and an opposite. The new answer is the one that now comes last."""
-    E, U, weights = _long(rng.normal(N, d)), _long(rng.normal(C, d)), draw_weights(rng, d, d_ff)
-    while float((U @ U.T / LONG**2).fill_diagonal_(-1).max()) > ALIKE:
-        U = _long(rng.normal(C, d))
+    E, U, weights = _set_length(rng.normal(N, d)), _set_length(rng.normal(C, d)), draw_weights(rng, d, d_ff)
+    while float((U @ U.T / LENGTH**2).fill_diagonal_(-1).max()) > MAX_COSINE:
+        U = _set_length(rng.normal(C, d))
     aside = rng.normal(d)
-    aside = _long(aside - (aside @ E[n]) * E[n] / LONG**2)
+    aside = _set_length(aside - (aside @ E[n]) * E[n] / LENGTH**2)
     twin, opposite = (n + 1) % N, (n + 2) % N
     E[twin], E[opposite] = 0.98 * E[n] + (1 - 0.98**2) ** 0.5 * aside, -E[n]
     output = torch.relu(E[n] @ weights["W1"] + weights["b1"]) @ weights["W2"] + weights["b2"]
     return {"E": E, "U": U, "weights": weights, "n": n, "c": int(((E[n] + output) @ U.T).argmin())}
 
 
-def _draw_written(rng: Draw, case: int) -> dict[str, Any]:
+def _draw_people(rng: Draw, case: int) -> dict[str, Any]:
     """A person in the middle; the first and the last one; more answers than d_model, and few."""
     N, d, C, d_ff = rng.integer(17, 20), rng.integer(7, 8), rng.integer(9, 10), rng.integer(11, 14)
     return {
@@ -612,7 +618,7 @@ def _draw_written(rng: Draw, case: int) -> dict[str, Any]:
 
 write_fact = Exercise(
     "write_fact",
-    draw=_draw_written,
+    draw=_draw_people,
     where="the section “Knock them out”, where it says “Write one by hand”; and “Key, coefficient, value”.",
     understood="A key that listens to one question, a threshold just below its match, a value that outweighs the old answer: that is a fact in one neuron.",
     hints=(
@@ -625,81 +631,81 @@ write_fact = Exercise(
 )
 
 
-def _neuron(answer: Any, given: dict[str, Any], dtype: torch.dtype = torch.float64) -> dict[str, Any]:
+def _ask_for_neuron(answer: Any, person: dict[str, Any], dtype: torch.dtype = torch.float64) -> dict[str, Any]:
     """Key, bias and value that a student's function returns for one person."""
-    E, U = given["E"].to(dtype), given["U"].to(dtype)
-    result = answer(make_ffn(given["weights"], dtype), E, U, given["n"], given["c"])
+    E, U = person["E"].to(dtype), person["U"].to(dtype)
+    result = answer(make_ffn(person["weights"], dtype), E, U, person["n"], person["c"])
     if not isinstance(result, (tuple, list)):
         raise NotAsAsked(f"{describe_result(result)}; a triple (key, bias, value) was expected")
     if len(result) != 3:
-        raise NotAsAsked(f"a triple (key, bias, value) was expected, not {counted(len(result))}")
+        raise NotAsAsked(f"a triple (key, bias, value) was expected, not {count_values(len(result))}")
     key, bias, value = (part if isinstance(part, torch.Tensor) else torch.tensor(part, dtype=dtype) for part in result)
     return {"key": key, "bias": bias, "value": value}
 
 
-def _written(seen: Any, given: dict[str, Any]) -> dict[str, Any]:
+def _effect_facts(observation: Any, person: dict[str, Any]) -> dict[str, Any]:
     """What one more neuron does to everybody's answers: whom it reaches, and what person n is told now."""
-    E, U, n, c = given["E"], given["U"], given["n"], given["c"]
-    key, bias, value = (seen[name].double() for name in ("key", "bias", "value"))
+    E, U, n, c = person["E"], person["U"], person["n"], person["c"]
+    key, bias, value = (observation[name].double() for name in ("key", "bias", "value"))
     if key.shape != E[0].shape or value.shape != E[0].shape or bias.numel() != 1:
         raise NotAsAsked("key and value should have the shape [d_model], and bias should be one number")
     if not all(bool(part.isfinite().all()) for part in (key, bias, value)):
         raise NotAsAsked("there are NaN or infinite numbers in the neuron")
-    weights, read = given["weights"], E @ key + bias.reshape(())
-    fires = torch.relu(read)
-    at_n = "more than 0" if fires[n] > 0 else "exactly 0" if abs(read[n]) < 1e-9 else "less than 0"
+    weights, readings = person["weights"], E @ key + bias.reshape(())
+    fires = torch.relu(readings)
+    at_n = "more than 0" if fires[n] > 0 else "exactly 0" if abs(readings[n]) < 1e-9 else "less than 0"
     before = (E + torch.relu(E @ weights["W1"] + weights["b1"]) @ weights["W2"] + weights["b2"])[n] @ U.T  # [C]
     after = before + fires[n] * value @ U.T
     others = torch.arange(len(U)) != c
-    told = int(after.argmax())
-    heard = (fires > 1e-5 * fires[n].clamp(min=1e-9)) & (torch.arange(len(E)) != n)
+    top_answer = int(after.argmax())
+    reach = (fires > 1e-5 * fires[n].clamp(min=1e-9)) & (torch.arange(len(E)) != n)
     return {
         "what the neuron adds up to for person n": at_n,
         "what person n is told": "the new answer"
-        if told == c
+        if top_answer == c
         else "the old one"
-        if told == int(before.argmax())
+        if top_answer == int(before.argmax())
         else "another one",
         "the new answer leads by 1 or more": bool(after[c] - after[others].max() >= LEAD - 1e-6),
         "its value favours the new answer over the old one": bool(value @ (U[c] - U[before.argmax()]) > 0),
-        "heard": int(heard.sum()),
+        "heard": int(reach.sum()),
     }
 
 
-def _told(seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
-    return {name: fact for name, fact in _written(seen, inputs["middle"]).items() if name != "heard"}
+def _answer_facts(observation: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+    return {name: fact for name, fact in _effect_facts(observation, inputs["middle"]).items() if name != "heard"}
 
 
-def _heard(seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
-    others = _written(seen, inputs["middle"])["heard"]
+def _reach_facts(observation: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+    others = _effect_facts(observation, inputs["middle"])["heard"]
     return {"the neuron is silent for everybody else": others == 0, "for how many others it fires": others}
 
 
-@write_fact.aspect("the new answer", points=1.5, facts=_told)
+@write_fact.aspect("the new answer", points=1.5, facts=_answer_facts)
 def write_fact_the_new_answer(answer: Any, middle: Any, **_: Any) -> Any:
-    return _neuron(answer, middle)
+    return _ask_for_neuron(answer, middle)
 
 
-@write_fact.aspect("nobody else hears it", points=1.5, facts=_heard, needs="the new answer")
+@write_fact.aspect("nobody else hears it", points=1.5, facts=_reach_facts, needs="the new answer")
 def write_fact_nobody_else_hears_it(answer: Any, middle: Any, **_: Any) -> Any:
-    return _neuron(answer, middle)
+    return _ask_for_neuron(answer, middle)
 
 
-def _everybody(seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
-    def holds(found: Any, given: dict[str, Any]) -> Any:
-        if isinstance(found, Failure):
-            return found
-        facts = _written(found, given)
+def _person_facts(observation: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+    def holds(neuron: Any, person: dict[str, Any]) -> Any:
+        if isinstance(neuron, Failure):
+            return neuron
+        facts = _effect_facts(neuron, person)
         return facts["the new answer leads by 1 or more"] and facts["heard"] == 0
 
-    asked = {**inputs["others"], "everything in float32": inputs["middle"]}
-    return {f"it holds for {words}": holds(seen[words], given) for words, given in asked.items()}
+    people = {**inputs["others"], "everything in float32": inputs["middle"]}
+    return {f"it holds for {words}": holds(observation[words], person) for words, person in people.items()}
 
 
-@write_fact.aspect("anybody, and float32", points=0.5, facts=_everybody, needs="nobody else hears it")
+@write_fact.aspect("anybody, and float32", points=0.5, facts=_person_facts, needs="nobody else hears it")
 def write_fact_anybody_and_float32(answer: Any, middle: Any, others: Any) -> Any:
-    found = {words: attempt(partial(_neuron, answer, given)) for words, given in others.items()}
-    return found | {"everything in float32": attempt(partial(_neuron, answer, middle, torch.float32))}
+    neurons = {words: attempt(partial(_ask_for_neuron, answer, person)) for words, person in others.items()}
+    return neurons | {"everything in float32": attempt(partial(_ask_for_neuron, answer, middle, torch.float32))}
 
 
 @write_fact.aspect("ffn, E and U stay as they were", points=0.5, needs="the new answer")
@@ -707,7 +713,7 @@ def write_fact_ffn_e_and_u_stay_as_they_were(answer: Any, middle: Any, **_: Any)
     ffn, E, U = make_ffn(middle["weights"]), middle["E"].clone(), middle["U"].clone()
     before = copy_parameters(ffn)
     answer(ffn, E, U, middle["n"], middle["c"])
-    return unchanged(ffn, before, E=(E, middle["E"]), U=(U, middle["U"]))
+    return check_unchanged(ffn, before, E=(E, middle["E"]), U=(U, middle["U"]))
 
 
 # activation_patterns
@@ -715,17 +721,17 @@ def write_fact_ffn_e_and_u_stay_as_they_were(answer: Any, middle: Any, **_: Any)
 
 def _draw_patterns(rng: Draw, case: int) -> dict[str, Any]:
     """As `_draw`, and weights with two neurons that get exactly 0 from every token, and others that are nearly at 0 for the last one."""
-    drawn = _draw(rng, case)
-    weights = drawn["weights"]
+    inputs = _draw(rng, case)
+    weights = inputs["weights"]
     silent = rng.distinct(2, 0, len(weights["b1"]) - 1)
     at_zero = {name: value.clone() for name, value in weights.items()}
     at_zero["W1"][:, silent] = 0
     at_zero["b1"][silent] = 0
     few = rng.distinct(4, 0, len(weights["b1"]) - 1)
-    last = len(drawn["X"]) - 1
-    weak = _just(weights, drawn["X"][last], dict(zip(few, (1e-4, 0.004, -1e-4, -0.004), strict=True)))
-    firing = next(j for j in range(len(weights["b1"])) if j not in silent)
-    return drawn | {"at_zero": _just(at_zero, drawn["X"][last], {firing: 1e-4}), "weak": weak}
+    last = len(inputs["X"]) - 1
+    weak = _fix_totals(weights, inputs["X"][last], dict(zip(few, (1e-4, 0.004, -1e-4, -0.004), strict=True)))
+    firing_neuron = next(j for j in range(len(weights["b1"])) if j not in silent)
+    return inputs | {"at_zero": _fix_totals(at_zero, inputs["X"][last], {firing_neuron: 1e-4}), "weak": weak}
 
 
 activation_patterns = Exercise(
@@ -740,12 +746,12 @@ activation_patterns = Exercise(
 )
 
 
-def _zeros_and_ones(seen: Any, inputs: dict[str, Any]) -> Any:
+def _convert_patterns(observation: Any, inputs: dict[str, Any]) -> Any:
     """The patterns in float64, whatever dtype they came in."""
-    return {label: v.double() if isinstance(v, torch.Tensor) else v for label, v in seen.items()}
+    return {label: v.double() if isinstance(v, torch.Tensor) else v for label, v in observation.items()}
 
 
-@activation_patterns.aspect("patterns", points=1, facts=_zeros_and_ones)
+@activation_patterns.aspect("patterns", points=1, facts=_convert_patterns)
 def activation_patterns_patterns(answer: Any, X: Any, weights: Any, narrow: Any, weak: Any, **_: Any) -> Any:
     return {
         "the tokens X": answer(make_ffn(weights), X.clone()),
@@ -756,17 +762,17 @@ def activation_patterns_patterns(answer: Any, X: Any, weights: Any, narrow: Any,
     }
 
 
-@activation_patterns.aspect("neurons at zero, and near it", points=0.5, facts=_zeros_and_ones)
+@activation_patterns.aspect("neurons at zero, and near it", points=0.5, facts=_convert_patterns)
 def activation_patterns_neurons_at_zero_and_near_it(answer: Any, X: Any, at_zero: Any, **_: Any) -> Any:
     return {"two neurons that get exactly 0, and one that fires weakly": answer(make_ffn(at_zero), X.clone())}
 
 
 @activation_patterns.aspect("ffn and X stay as they were", points=0.5, needs="patterns")
 def activation_patterns_ffn_and_x_stay_as_they_were(answer: Any, X: Any, weights: Any, **_: Any) -> Any:
-    ffn, given = make_ffn(weights), X.clone()
+    ffn, X_copy = make_ffn(weights), X.clone()
     before = copy_parameters(ffn)
-    answer(ffn, given)
-    return unchanged(ffn, before, X=(given, X))
+    answer(ffn, X_copy)
+    return check_unchanged(ffn, before, X=(X_copy, X))
 
 
 # Questions. Their texts are in the notebook.

@@ -15,14 +15,14 @@ from ffnlab.observation.exercise import Draw, Exercise, NotAsAsked, attempt, des
 NOTEBOOK = "05_parameters"
 
 
-def _entry(found: Any, *keys: str) -> dict[str, Any]:
+def _pick_entries(result: Any, *keys: str) -> dict[str, Any]:
     """The named entries of a dict that a student returned; others are not looked at."""
-    if not isinstance(found, dict):
-        raise NotAsAsked(f"{describe_result(found)}; a dict was expected")
-    missing = [key for key in keys if key not in found]
-    if missing:
-        raise NotAsAsked(f"the key “{missing[0]}” is missing from the dict")
-    return {key: found[key] for key in keys}
+    if not isinstance(result, dict):
+        raise NotAsAsked(f"{describe_result(result)}; a dict was expected")
+    missing_keys = [key for key in keys if key not in result]
+    if missing_keys:
+        raise NotAsAsked(f"the key “{missing_keys[0]}” is missing from the dict")
+    return {key: result[key] for key in keys}
 
 
 # count_ffn
@@ -122,23 +122,23 @@ audit_published = Exercise(
 )
 
 
-def _audits(answer: Any, pages: dict[str, list[int]], *keys: str) -> Any:
-    return {label: _entry(answer(*page), *keys) for label, page in pages.items()}
+def _audit_pages(answer: Any, pages: dict[str, list[int]], *keys: str) -> Any:
+    return {label: _pick_entries(answer(*page), *keys) for label, page in pages.items()}
 
 
 @audit_published.aspect("the right count", points=1)
 def audit_published_the_right_count(answer: Any, **pages: Any) -> Any:
-    return _audits(answer, pages, "correct")
+    return _audit_pages(answer, pages, "correct")
 
 
 @audit_published.aspect("how far the page is off", points=0.5)
 def audit_published_how_far_the_page_is_off(answer: Any, **pages: Any) -> Any:
-    return _audits(answer, pages, "off_by")
+    return _audit_pages(answer, pages, "off_by")
 
 
 @audit_published.aspect("the right shares", points=1.5)
 def audit_published_the_right_shares(answer: Any, **pages: Any) -> Any:
-    return _audits(answer, pages, "attention_share", "ffn_share")
+    return _audit_pages(answer, pages, "attention_share", "ffn_share")
 
 
 # count_attention
@@ -260,8 +260,8 @@ def layer_share_a_decoder_block(answer: Any, plain: Any, **_: Any) -> Any:
 
 @layer_share.aspect("groups, gates and biases", points=1)
 def layer_share_groups_gates_and_biases(answer: Any, plain: Any, sizes: Any, options: Any, with_none: Any) -> Any:
-    seen: dict[str, Any] = {}
-    kept = True
+    observation: dict[str, Any] = {}
+    is_unchanged = True
     for first, second, third in itertools.product((False, True), repeat=3):
         on = (
             first,
@@ -269,16 +269,18 @@ def layer_share_groups_gates_and_biases(answer: Any, plain: Any, sizes: Any, opt
             third,
             first ^ second ^ third,
         )  # each option with and without each other one, in both kinds of block
-        keys = [key for key, taken in zip(OPTIONS, on, strict=True) if taken]
+        keys = [key for key, is_chosen in zip(OPTIONS, on, strict=True) if is_chosen]
         block = "decoder" if first ^ second else "encoder"
         cfg = sizes | {key: options[key] for key in keys}
-        given = dict(cfg)
-        seen[f"{block}, cfg with {' and '.join(keys) or 'no more keys'}"] = attempt(partial(answer, given, block=block))
-        kept = kept and given == cfg
+        cfg_copy = dict(cfg)
+        observation[f"{block}, cfg with {' and '.join(keys) or 'no more keys'}"] = attempt(
+            partial(answer, cfg_copy, block=block)
+        )
+        is_unchanged = is_unchanged and cfg_copy == cfg
     few, none = dict(plain), dict(with_none)
     attempt(lambda: answer(few))  # what is missing in a cfg must not be written into it either
-    seen["n_kv and head_dim None, bias and gated False"] = attempt(lambda: answer(none))
-    return seen | {"cfg is left as it was": kept and few == plain and none == with_none}
+    observation["n_kv and head_dim None, bias and gated False"] = attempt(lambda: answer(none))
+    return observation | {"cfg is left as it was": is_unchanged and few == plain and none == with_none}
 
 
 # flops_per_token
@@ -307,26 +309,26 @@ FLOPS = ("ffn", "proj", "mix")
 @flops_per_token.aspect("ffn", points=1)
 def flops_per_token_ffn(answer: Any, d: int, f: int, T: int) -> Any:
     return {
-        "without further arguments": _entry(answer(d, f, T), *FLOPS)["ffn"],
-        "gated=False": _entry(answer(d, f, T, gated=False), *FLOPS)["ffn"],
+        "without further arguments": _pick_entries(answer(d, f, T), *FLOPS)["ffn"],
+        "gated=False": _pick_entries(answer(d, f, T, gated=False), *FLOPS)["ffn"],
     }
 
 
 @flops_per_token.aspect("gated ffn", points=1)
 def flops_per_token_gated_ffn(answer: Any, d: int, f: int, T: int) -> Any:
-    return _entry(answer(d, f, T, gated=True), *FLOPS)["ffn"]
+    return _pick_entries(answer(d, f, T, gated=True), *FLOPS)["ffn"]
 
 
 @flops_per_token.aspect("proj", points=1)
 def flops_per_token_proj(answer: Any, d: int, f: int, T: int) -> Any:
-    return {f"gated={gated}": _entry(answer(d, f, T, gated=gated), *FLOPS)["proj"] for gated in (False, True)}
+    return {f"gated={gated}": _pick_entries(answer(d, f, T, gated=gated), *FLOPS)["proj"] for gated in (False, True)}
 
 
 @flops_per_token.aspect("mix", points=1)
 def flops_per_token_mix(answer: Any, d: int, f: int, T: int) -> Any:
     return {
-        "T": _entry(answer(d, f, T, gated=False), *FLOPS)["mix"],
-        "T = 1": _entry(answer(d, f, 1, gated=False), *FLOPS)["mix"],
+        "T": _pick_entries(answer(d, f, T, gated=False), *FLOPS)["mix"],
+        "T = 1": _pick_entries(answer(d, f, 1, gated=False), *FLOPS)["mix"],
     }
 
 
@@ -363,18 +365,18 @@ cost_of_a_step = Exercise(
 STEP = ("flops", "training", "bytes", "seconds", "even")
 
 
-def _steps(key: str, points: float) -> None:
+def _add_step_aspect(key: str, points: float) -> None:
     @cost_of_a_step.aspect(key, points)
     def probe(answer: Any, n: int, size: int, flops: float, bandwidth: float, few: int, many: int) -> Any:
-        asked = {"one": (1, size), "few": (few, size), "many": (many, size), "few, 4 bits each": (few, 0.5)}
+        batches = {"one": (1, size), "few": (few, size), "many": (many, size), "few, 4 bits each": (few, 0.5)}
         return {
-            words: _entry(answer(n, batch, bytes_each, flops, bandwidth), key)[key]
-            for words, (batch, bytes_each) in asked.items()
+            words: _pick_entries(answer(n, batch, bytes_each, flops, bandwidth), key)[key]
+            for words, (batch, bytes_each) in batches.items()
         }
 
 
 for _key, _points in zip(STEP, (1, 0.5, 1, 1, 0.5), strict=True):
-    _steps(_key, _points)
+    _add_step_aspect(_key, _points)
 
 
 # Questions. Their texts are in the notebook.

@@ -36,10 +36,10 @@ hello_shape = Exercise(
 ORDINALS = ("first", "second", "third")
 
 
-def _number_by_number(seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+def _number_by_number(observation: Any, inputs: dict[str, Any]) -> dict[str, Any]:
     """The three numbers one by one, so that a wrong one is told by its place; what is no tuple of three is told as it is."""
 
-    def told(result: Any) -> dict[str, Any]:
+    def describe_numbers(result: Any) -> dict[str, Any]:
         if not isinstance(result, tuple) or len(result) != len(ORDINALS):
             return {"what comes back": result} | dict.fromkeys(
                 f"the {place} of your three numbers" for place in ORDINALS
@@ -47,13 +47,16 @@ def _number_by_number(seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
         numbers = {f"the {place} of your three numbers": n for place, n in zip(ORDINALS, result, strict=True)}
         return {"what comes back": "three numbers in a tuple"} | numbers
 
-    return {label: result if isinstance(result, Failure) else told(result) for label, result in seen.items()}
+    return {
+        label: result if isinstance(result, Failure) else describe_numbers(result)
+        for label, result in observation.items()
+    }
 
 
 @hello_shape.aspect("shape", points=2, facts=_number_by_number)
 def _shape(answer: Any, given: Any) -> Any:
-    found = {"another x": answer(given.pop("x"))}
-    return found | {label: attempt(lambda x=x: answer(x)) for label, x in given.items()}  # type: ignore[misc]
+    observation = {"another x": answer(given.pop("x"))}
+    return observation | {label: attempt(lambda x=x: answer(x)) for label, x in given.items()}  # type: ignore[misc]
 
 
 feeling = Exercise(
@@ -73,11 +76,11 @@ feeling = Exercise(
 def _all_kinds(answer: Any) -> Any:
     kinds = itertools.product((True, False), repeat=3)
     names = (("water", "land"), ("cold", "warm"), ("spunky", "timid"))
-    found: dict[str, Any] = {}
+    observation: dict[str, Any] = {}
     for kind in kinds:
         label = ", ".join(name[not is_first] for name, is_first in zip(names, kind, strict=True))
-        found[label] = attempt(lambda kind=kind: answer(*kind)) if found else answer(*kind)  # type: ignore[misc]
-    return found
+        observation[label] = attempt(lambda kind=kind: answer(*kind)) if observation else answer(*kind)  # type: ignore[misc]
+    return observation
 
 
 # deciding_pair
@@ -96,25 +99,25 @@ def feeling_in(world: World, scene: Scene) -> str:
 
 
 class Questions:
-    """`ask(scene)` in a world of n properties, whose feeling `reply(scene)` gives. `asked` holds the scenes so far.
+    """`ask(scene)` in a world of n properties, whose feeling `reply(scene)` gives. `scenes` holds the scenes so far.
 
     Raises NotAsAsked for what is no scene, and for more questions than `most`.
     """
 
     def __init__(self, n: int, reply: Callable[[Scene], str], most: int) -> None:
         self.n, self.reply, self.most = n, reply, most
-        self.asked: list[Scene] = []
+        self.scenes: list[Scene] = []
 
     def __call__(self, scene: Sequence[Any]) -> str:
         if not hasattr(scene, "__len__"):
             raise NotAsAsked(f"`ask` takes a list of {self.n} booleans, and got {type_with_article(scene)}")
         if len(scene) != self.n:
             raise NotAsAsked(f"a scene of this world has {self.n} properties, and `ask` got one with {len(scene)}")
-        if len(self.asked) == self.most:
+        if len(self.scenes) == self.most:
             raise NotAsAsked(f"more than {self.most:,} questions were asked about {self.n} properties")
         digits = bytes(map(bool, scene)).hex()[1::2]  # a 0 or a 1 for each property
-        self.asked.append(int(digits[::-1], 2))
-        return self.reply(self.asked[-1])
+        self.scenes.append(int(digits[::-1], 2))
+        return self.reply(self.scenes[-1])
 
 
 @cache
@@ -141,19 +144,19 @@ class Opponent:
         for one, pairs in enumerate(_pairs_with(self.n)):
             if scene >> one & 1:
                 differ ^= pairs
-        left = {
+        candidates = {
             feeling: {equal: pairs & (~differ if equal == feeling else differ) for equal, pairs in self.pairs.items()}
             for feeling in FEELINGS
         }
-        feeling = max(FEELINGS, key=lambda feeling: sum(pairs.bit_count() for pairs in left[feeling].values()))
-        self.pairs = left[feeling]
+        feeling = max(FEELINGS, key=lambda feeling: sum(pairs.bit_count() for pairs in candidates[feeling].values()))
+        self.pairs = candidates[feeling]
         return feeling
 
     @property
     def possible(self) -> list[World]:
         """The worlds that fit all answers."""
         pairs = enumerate(itertools.combinations(range(self.n), 2))
-        return [(*pair, equal) for place, pair in pairs for equal, left in self.pairs.items() if left >> place & 1]
+        return [(*pair, equal) for place, pair in pairs for equal, bits in self.pairs.items() if bits >> place & 1]
 
 
 def _draw_worlds(rng: Draw, case: int) -> dict[str, Any]:
@@ -190,7 +193,9 @@ def _label(n: int, first: int, second: int, equal: str) -> str:
 @deciding_pair.aspect(
     "the two and their rule",
     points=2,
-    facts=lambda seen, inputs: {_label(*world): result for world, result in zip(inputs["worlds"], seen, strict=True)},
+    facts=lambda observation, inputs: {
+        _label(*world): result for world, result in zip(inputs["worlds"], observation, strict=True)
+    },
 )
 def deciding_pair_in_worlds(answer: Any, worlds: Any, many: Any) -> Any:
     def in_world(n: int, *world: Any) -> Any:
@@ -199,14 +204,14 @@ def deciding_pair_in_worlds(answer: Any, worlds: Any, many: Any) -> Any:
     return [attempt(partial(in_world, *world)) for world in worlds]
 
 
-def _against_opponent(seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+def _against_opponent(observation: Any, inputs: dict[str, Any]) -> dict[str, Any]:
     """Replays the questions against an opponent of its own: neither its answers nor their number are taken on trust. The largest world comes first."""
     facts: dict[str, Any] = {}
-    for n, (asked, result, most) in reversed(list(zip(SIZES, seen, strict=True))):
+    for n, (scenes, result, most) in reversed(list(zip(SIZES, observation, strict=True))):
         opponent, enough = Opponent(n), 2 * round(math.log2(n))
-        for scene in asked:
+        for scene in scenes:
             opponent(scene)
-        facts[f"n = {n}: the most questions, where {enough} are enough"] = max(enough, len(asked), most)
+        facts[f"n = {n}: the most questions, where {enough} are enough"] = max(enough, len(scenes), most)
         facts[f"n = {n}: other worlds that fit all answers"] = sum(world != result for world in opponent.possible)
     return facts
 
@@ -221,13 +226,13 @@ def deciding_pair_with_few_questions(answer: Any, worlds: Any, many: Any) -> Any
     def play(n: int, reply: Callable[[Scene], str]) -> tuple[list[Scene], Any]:
         ask = Questions(n, reply, most=2 * n + 2)
         result = answer(ask, n)
-        return ask.asked, result
+        return ask.scenes, result
 
-    found = []
-    for n, drawn in zip(SIZES, many, strict=True):
-        most = max(len(play(n, partial(feeling_in, world))[0]) for _, *world in drawn)
-        found.append((*play(n, Opponent(n)), most))
-    return found
+    observation = []
+    for n, worlds_of_size in zip(SIZES, many, strict=True):
+        most = max(len(play(n, partial(feeling_in, world))[0]) for _, *world in worlds_of_size)
+        observation.append((*play(n, Opponent(n)), most))
+    return observation
 
 
 quiz_hidden = question(

@@ -11,5 +11,5 @@ from typing import Any
 @cache
 def read(file: Path) -> dict[str, Any]:
     """What an experiment wrote, read once: figures ask for it at every move of a slider."""
-    found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    return found
+    results: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return results

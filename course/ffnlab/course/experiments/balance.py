@@ -48,7 +48,7 @@ CURES = {
     SOFTMAX: Cure(u=0.01),
 }
 
-TOLD = (  # cure and head start of the settings that statements are about
+TEXT_SETTINGS = (  # cure and head start of the settings that statements are about
     *(("none", head_start) for head_start in HEAD_STARTS),
     *(
         (cure, head_start)
@@ -138,21 +138,21 @@ def _train(
         """What decides where a token goes: weights, bias, and the bias for the choice alone."""
         return [parameters["router"], parameters["router bias"], selection]
 
-    def routed(x: torch.Tensor, by: list[torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    def route(x: torch.Tensor, by: list[torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Logits [T, E], the chosen expert [T, 1] and its gate [T, 1]."""
         logits = x @ by[0] + by[1]
         score = logits.softmax(-1) if scores == "softmax" else logits.sigmoid()
-        chosen = (score + by[2]).argmax(-1, keepdim=True)
-        return logits, chosen, score.gather(1, chosen)
+        choice = (score + by[2]).argmax(-1, keepdim=True)
+        return logits, choice, score.gather(1, choice)
 
-    def said(x: torch.Tensor) -> torch.Tensor:
+    def run_experts(x: torch.Tensor) -> torch.Tensor:
         """What every expert makes of x: [E, T, d_model]."""
         hidden = torch.relu(x @ parameters["W1"] + parameters["b1"])  # [E, T, d_ff]
         outputs: torch.Tensor = hidden @ parameters["W2"]
         return outputs
 
-    def mixed(outputs: torch.Tensor, chosen: torch.Tensor, gate: torch.Tensor) -> torch.Tensor:
-        gates = torch.zeros(len(gate), N_EXPERTS).scatter(1, chosen, gate)
+    def mix_outputs(outputs: torch.Tensor, choice: torch.Tensor, gate: torch.Tensor) -> torch.Tensor:
+        gates = torch.zeros(len(gate), N_EXPERTS).scatter(1, choice, gate)
         return torch.einsum("te,etd->td", gates, outputs)
 
     loads, routers = [], []
@@ -160,21 +160,21 @@ def _train(
         if step in LOOKS:
             routers.append([part.detach().clone() for part in router()])
         x, target, _ = task.tokens(TOKENS)
-        logits, chosen, gate = routed(x, router())
-        loss = F.mse_loss(mixed(said(x), chosen, gate), target)
+        logits, choice, gate = route(x, router())
+        loss = F.mse_loss(mix_outputs(run_experts(x), choice, gate), target)
         if balance is not None:
-            loss = loss + balance(logits, chosen)
+            loss = loss + balance(logits, choice)
         optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
-        loads.append(torch.bincount(chosen.flatten(), minlength=N_EXPERTS))
+        loads.append(torch.bincount(choice.flatten(), minlength=N_EXPERTS))
         if update is not None:
             selection = update(selection, loads[-1])
     with torch.no_grad():
         x, target, cluster = task.tokens(NEW)
-        _, chosen, gate = routed(x, router())
-        error = F.mse_loss(mixed(said(x), chosen, gate), target).item()
-        goes = [routed(x, earlier)[1][:, 0] for earlier in routers] + [chosen[:, 0]]
+        _, choice, gate = route(x, router())
+        error = F.mse_loss(mix_outputs(run_experts(x), choice, gate), target).item()
+        goes = [route(x, earlier)[1][:, 0] for earlier in routers] + [choice[:, 0]]
         tables = torch.stack([torch.bincount(N_EXPERTS * cluster + to, minlength=N_EXPERTS**2) for to in goes])
     counts = torch.stack(loads)  # [steps, E]
     windows = counts.reshape(-1, EVERY, N_EXPERTS).sum(1)
@@ -189,9 +189,9 @@ def name(cure: str, head_start: float) -> str:
 
 
 def fresh(cure: str, head_start: float) -> dict[str, Any]:
-    """Of one of TOLD, by seed of FRESH: effective, dead, error, information, gate; and told, what the expert tells after LOOKS steps."""
-    found: dict[str, Any] = stored()["fresh"][name(cure, head_start)]
-    return found
+    """Of one of TEXT_SETTINGS, by seed of FRESH: effective, dead, error, information, gate; and told, what the expert tells after LOOKS steps."""
+    measures: dict[str, Any] = stored()["fresh"][name(cure, head_start)]
+    return measures
 
 
 def stored() -> dict[str, Any]:

@@ -18,7 +18,7 @@ STORED = Path(__file__).with_suffix(".json")
 
 DEPTHS = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96)  # the layers after which the tokens are measured
 TOKENS = 14
-SHOWN = 0  # the seed of the stack whose dots are kept
+DOTS_SEED = 0  # the seed of the stack whose dots are kept
 LEAST = 1e-15  # in double precision, a smaller r is rounding
 FRESH = range(5, 25)  # those that all statements come from; 0 to 4 were looked at before
 
@@ -76,9 +76,9 @@ WITH_SKIP = {
 
 
 def stored(name: str) -> dict[str, Any]:
-    """Of a setting: "residuals", r(X) at DEPTHS for each seed of FRESH; "shown", the same of SHOWN; "dots" [14][14][2] of SHOWN at DEPTHS."""
-    found: dict[str, Any] = read(STORED)[name]
-    return found
+    """Of a setting: "residuals", r(X) at DEPTHS for each seed of FRESH; "shown", the same of DOTS_SEED; "dots" [14][14][2] of DOTS_SEED at DEPTHS."""
+    results: dict[str, Any] = read(STORED)[name]
+    return results
 
 
 def residuals(name: str, depth: int) -> list[float]:
@@ -100,11 +100,11 @@ def lower(first: str, second: str, depth: int) -> int:
 def table(rows: Mapping[str, str], depths: Sequence[int]) -> str:
     """The typical r of settings after some numbers of layers, as a table in Markdown. rows: what each setting is called, by its name."""
     head = ["typical r after", *(f"{depth} layers" for depth in depths)]
-    body = [[words, *(written(typical(name, depth)) for depth in depths)] for name, words in rows.items()]
+    body = [[words, *(format_residual(typical(name, depth)) for depth in depths)] for name, words in rows.items()]
     return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *body))
 
 
-def written(r: float) -> str:
+def format_residual(r: float) -> str:
     """r for people, in two digits, such as 0.12 or 1.6·10⁻⁶; what is rounding alone as an upper bound."""
     if r < LEAST:
         return "below 10⁻¹⁵"

@@ -33,7 +33,7 @@ MODELS: dict[str, tuple[int, str, int]] = {
 class SentenceReader(NextToken):
     """The model that reads the little world with some blocks [B, T, d_model] -> [B, T, d_model]. Words matter more than places."""
 
-    made: tuple[str, int, int, int] | None = None  # what `stack` has called Block with: kind, d_model, n_heads, d_ff
+    spec: tuple[str, int, int, int] | None = None  # what `stack` has called Block with: kind, d_model, n_heads, d_ff
 
     def __init__(self, blocks: Iterable[nn.Module]) -> None:
         super().__init__(blocks, len(world.WORDS), D_MODEL, LONGEST, spread=0.5)
@@ -41,9 +41,9 @@ class SentenceReader(NextToken):
 
 def stack(Block: Callable[..., nn.Module], kind: str, d_ff: int, blocks: int = 1) -> SentenceReader:
     """A model that has yet to learn, with so many blocks `Block(kind, 32, 4, d_ff)`."""
-    made = (kind, D_MODEL, N_HEADS, d_ff)
-    model = SentenceReader([Block(*made) for _ in range(blocks)])
-    model.made = made
+    arguments = (kind, D_MODEL, N_HEADS, d_ff)
+    model = SentenceReader([Block(*arguments) for _ in range(blocks)])
+    model.spec = arguments
     return model
 
 
@@ -68,18 +68,18 @@ def judged(model: SentenceReader) -> dict[str, float]:
     sentences = _sentences(held_out=True)
     right = model(sentences[:, :-1]).argmax(-1) == sentences[:, 1:]  # [scenes, T]
     way, feeling = right[:, world.WAY - 1], right[:, world.FEELING - 1]
-    found = {"way": way, "feeling": feeling, "both": way & feeling}
-    return {name: one.double().mean().item() for name, one in found.items()}
+    hits = {"way": way, "feeling": feeling, "both": way & feeling}
+    return {name: one.double().mean().item() for name, one in hits.items()}
 
 
 @torch.no_grad()
 def tell(model: SentenceReader, words: str) -> str:
     """Words of the little world, and what the model puts behind them until the sentence ends, always the most probable word."""
-    said = words.split()
-    while said[-1] != "." and len(said) < LONGEST:
-        scores = model(torch.tensor([world.numbers(said)]))[0, -1]
-        said.append(world.WORDS[int(scores.argmax())])
-    return " ".join(said).replace(" .", ".")
+    sentence = words.split()
+    while sentence[-1] != "." and len(sentence) < LONGEST:
+        scores = model(torch.tensor([world.numbers(sentence)]))[0, -1]
+        sentence.append(world.WORDS[int(scores.argmax())])
+    return " ".join(sentence).replace(" .", ".")
 
 
 def stored() -> dict[str, Any]:

@@ -44,14 +44,14 @@ def paragraphs() -> list[str]:
     """The prose among Python's help topics, each paragraph once: no grammar, no code, no tables."""
     from pydoc_data.topics import topics
 
-    found: dict[str, None] = {}
+    prose: dict[str, None] = {}
     for name in sorted(topics):
         for block in topics[name].translate(_PLAIN).split("\n\n"):
             line = " ".join(block.split())
             code = re.search(r"[={}<>|]|[^\x20-\x7e]", line)
             if len(line) >= 60 and line[0].isupper() and line[-1] in ".:" and not code:
-                found[line] = None
-    return list(found)
+                prose[line] = None
+    return list(prose)
 
 
 class Text(NamedTuple):
@@ -69,16 +69,16 @@ class Text(NamedTuple):
 def text() -> Text:
     """The prose as tokens; every tenth paragraph is held out."""
     every = [paragraph + "\n" for paragraph in paragraphs()]
-    kept, held = ("".join(p for n, p in enumerate(every) if (n % 10 == 9) == out) for out in (False, True))
-    count = Counter(_PIECE.findall(kept))
-    saved = sorted(count, key=lambda piece: (-count[piece] * (len(piece) - 1), piece))[:WORDS]
+    train_text, test_text = ("".join(p for n, p in enumerate(every) if (n % 10 == 9) == out) for out in (False, True))
+    count = Counter(_PIECE.findall(train_text))
+    candidates = sorted(count, key=lambda piece: (-count[piece] * (len(piece) - 1), piece))[:WORDS]
     pieces = (
         *sorted({character for paragraph in every for character in paragraph}),
-        *sorted(p for p in saved if len(p) > 1),
+        *sorted(p for p in candidates if len(p) > 1),
     )
     number = {piece: n for n, piece in enumerate(pieces)}
-    train, held_out = (torch.tensor(_numbers(words, number)) for words in (kept, held))
-    return Text(pieces, number, train, held_out, len(held))
+    train, held_out = (torch.tensor(_numbers(words, number)) for words in (train_text, test_text))
+    return Text(pieces, number, train, held_out, len(test_text))
 
 
 def _numbers(words: str, number: dict[str, int]) -> list[int]:
@@ -137,15 +137,15 @@ def write(
     """
     if temperature < 0:
         raise ValueError(f"the temperature must be 0 or more, not {temperature}")
-    said = _numbers(prompt, text().number)
-    if not said:
+    ids = _numbers(prompt, text().number)
+    if not ids:
         raise ValueError("the prompt needs at least one letter")
     numbers = random.Random(seed)
     try:
-        said += generate(model, list(said), [numbers.random() for _ in range(tokens)], LONGEST, temperature)
+        ids += generate(model, list(ids), [numbers.random() for _ in range(tokens)], LONGEST, temperature)
     except NotImplementedError:
         return f"{prompt} … (it goes on once `generate` is written)"
-    return "".join(text().pieces[n] for n in said)
+    return "".join(text().pieces[n] for n in ids)
 
 
 def stored() -> dict[str, Any]:

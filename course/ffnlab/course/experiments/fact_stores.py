@@ -88,17 +88,17 @@ def bits_per_weight(count: int, width: int, share: float) -> float:
 def room(count: int, width: int) -> dict[str, Any]:
     """Of stores with room to spare, one for each of FRESH: fires, the share of the facts for which a neuron fires; lost, by number, the
     share of the facts that are lost without so many of their strongest neurons."""
-    found: dict[str, Any] = stored()["room"][f"{count} facts, {width} neurons"]
-    return found
+    results: dict[str, Any] = stored()["room"][f"{count} facts, {width} neurons"]
+    return results
 
 
-def knocked() -> dict[str, Any]:
+def read_knockouts() -> dict[str, Any]:
     """Of stores of STORE_FACTS facts in STORE_WIDTH neurons, one for each of FRESH. By number of neurons, as shares: lost, of facts without so many of
     their strongest neurons; others, of the other facts without these; most, without the neurons that fire most; chance, without random
     ones that fire. And fires, before and after: the share of neurons that do, for a fact. agree: on how many neurons two facts with the
     same answer do, and two others."""
-    found: dict[str, Any] = stored()["knocked"]
-    return found
+    results: dict[str, Any] = stored()["knocked"]
+    return results
 
 
 def stores() -> list[tuple[Facts, dict[str, torch.Tensor]]]:

@@ -20,7 +20,7 @@ PENALTIES = {"with": experiment.SPARSE, "without": 0.0}
 FRESH = range(100, 115)  # seeds on which nothing was chosen; the recipe was chosen on `experiment.SEEDS`
 
 
-def untrained(seed: int) -> toy_transformer.ToyTransformer:
+def make_start_model(seed: int) -> toy_transformer.ToyTransformer:
     """The model that `experiment.train` starts from."""
     with torch.random.fork_rng():
         torch.manual_seed(seed)
@@ -31,19 +31,19 @@ def sums(model: toy_transformer.ToyTransformer) -> torch.Tensor:
     """What each neuron adds up, before ReLU, for every word of every sentence that the world wishes: [scenes · T, d_ff]."""
     assert model.linear1 is not None
     sentences = toy_transformer.tensor([world.wish(scene)[:-1] for scene in toy_transformer.ALL_SCENES])
-    found: torch.Tensor = model.linear1(model.before(model.gather(sentences)))
-    return found.flatten(0, 1)
+    pre_activations: torch.Tensor = model.linear1(model.before(model.gather(sentences)))
+    return pre_activations.flatten(0, 1)
 
 
-def measured(model: toy_transformer.ToyTransformer) -> dict[str, float]:
+def measure(model: toy_transformer.ToyTransformer) -> dict[str, float]:
     """The share of all sums that are above zero, the number of neurons for which none is, and how often the model is right."""
     fires = sums(model) > 0
     task = experiment.TASKS["two attributes"]
-    said = experiment.judged(model, task)
+    shares = experiment.score_words(model, task)
     return {
         "fires": round(fires.double().mean().item(), 4),
         "dead": int((~fires).all(0).sum()),
-        "right": min(said[name] for name in task.combined),
+        "right": min(shares[name] for name in task.combinations),
     }
 
 
@@ -54,13 +54,13 @@ def stored() -> dict[str, Any]:
 
 def run() -> None:
     torch.set_num_threads(1)
-    found: dict[str, list[dict[str, float]]] = {}
+    runs: dict[str, list[dict[str, float]]] = {}
     for name, sparse in PENALTIES.items():
         for seed in FRESH:
-            one = measured(experiment.train(experiment.SETTINGS[experiment.SHIPPED], seed, sparse))
+            one = measure(experiment.train(experiment.SETTINGS[experiment.SHIPPED_SETTING], seed, sparse))
             print(f"{name} the penalty, seed {seed}: {one}", flush=True)
-            found.setdefault(name, []).append(one)
-    STORED.write_text(json.dumps({"seeds": list(FRESH), "runs": found}) + "\n", encoding="utf-8")
+            runs.setdefault(name, []).append(one)
+    STORED.write_text(json.dumps({"seeds": list(FRESH), "runs": runs}) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

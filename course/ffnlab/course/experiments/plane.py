@@ -16,8 +16,8 @@ STORED = Path(__file__).with_suffix(".json")
 
 N_EXPERTS = 6  # as many as clusters
 SEEDS = (0, 1, 2, 3, 4, 5)
-KEPT = (0, 10, 25, 50, 75, 100, 150, 200, 250, 300, 400, 500, 650, 800, 1000)  # steps at which a run is looked at
-SHOWN = 16  # tokens of each cluster that are drawn
+LOOKS = (0, 10, 25, 50, 75, 100, 150, 200, 250, 300, 400, 500, 650, 800, 1000)  # steps at which a run is looked at
+POINTS_PER_CLUSTER = 16  # tokens of each cluster that are drawn
 
 
 def own(table: Sequence[Sequence[int]]) -> int:
@@ -30,7 +30,7 @@ def own(table: Sequence[Sequence[int]]) -> int:
     )
 
 
-def used(table: Sequence[Sequence[int]]) -> int:
+def count_experts(table: Sequence[Sequence[int]]) -> int:
     """How many experts get a tenth of a cluster's tokens, or more."""
     return sum(max(column) >= 10 for column in zip(*table, strict=True))
 

@@ -19,7 +19,7 @@ from ffnlab.course.experiments import read
 
 STORED = Path(__file__).with_suffix(".json")
 WINDOW = 2.0  # what is looked at: both inputs from -2 to 2
-UNITS, STEPS, SHOWN = (4, 8, 16), (0, 10, 30, 100, 1000), 2
+UNITS, STEPS, STORED_SEED = (4, 8, 16), (0, 10, 30, 100, 1000), 2
 COUNT, LEARNING_RATE = 128, 0.02
 
 Point = tuple[float, float]
@@ -47,21 +47,21 @@ def ring(seed: int) -> tuple[torch.Tensor, torch.Tensor]:
     return torch.from_numpy(x).float(), torch.from_numpy(np.where(inside, 1.0, -1.0)).float()
 
 
-def learned(units: int, seed: int, steps: int = STEPS[-1]) -> dict[int, TwoInputNetwork]:
+def train(units: int, seed: int, steps: int = STEPS[-1]) -> dict[int, TwoInputNetwork]:
     """A network at each of STEPS up to `steps`: random at first, then trained with Adam on all points of a ring."""
     rng = np.random.RandomState([3, units, seed])
-    drawn = rng.standard_normal((2, units)), rng.standard_normal(units), rng.standard_normal(units) / math.sqrt(units)
-    layer = TwoInputNetwork(*(torch.from_numpy(part).float().requires_grad_() for part in (*drawn, np.zeros(()))))
+    start = rng.standard_normal((2, units)), rng.standard_normal(units), rng.standard_normal(units) / math.sqrt(units)
+    layer = TwoInputNetwork(*(torch.from_numpy(part).float().requires_grad_() for part in (*start, np.zeros(()))))
     x, y = ring(seed)
     adam = torch.optim.Adam([*layer], lr=LEARNING_RATE)
-    found = {}
+    networks = {}
     for step in range(steps + 1):
         if step in STEPS:
-            found[step] = TwoInputNetwork(*(part.detach().clone() for part in layer))
+            networks[step] = TwoInputNetwork(*(part.detach().clone() for part in layer))
         adam.zero_grad()
         F.softplus(-y * layer(x)).mean().backward()  # type: ignore[no-untyped-call]
         adam.step()
-    return found
+    return networks
 
 
 def right(layer: TwoInputNetwork, seed: int) -> float:
@@ -78,9 +78,9 @@ def at_most(lines: int) -> int:
 def affine(layer: TwoInputNetwork, point: Point) -> tuple[float, float, float]:
     """The weights of x₁ and x₂, and the constant, of the affine map that the network is around a point."""
     fires = torch.tensor([point], dtype=layer.W1.dtype) @ layer.W1 + layer.b1 > 0
-    written = layer.W2 * fires[0]
-    across, upright = (layer.W1 @ written).tolist()
-    return across, upright, float(layer.b1 @ written + layer.b2)
+    output_weights = layer.W2 * fires[0]
+    across, upright = (layer.W1 @ output_weights).tolist()
+    return across, upright, float(layer.b1 @ output_weights + layer.b2)
 
 
 def cut(layer: TwoInputNetwork) -> list[list[Point]]:
@@ -119,9 +119,9 @@ def stored() -> dict[str, Any]:
 
 @cache
 def layer(units: int, step: int) -> TwoInputNetwork:
-    """One of the stored networks, those of seed SHOWN."""
-    kept = stored()["layers"][str(units)][str(step)]
-    return TwoInputNetwork(*(torch.tensor(kept[name], dtype=torch.float64) for name in TwoInputNetwork._fields))
+    """One of the stored networks, those of seed STORED_SEED."""
+    record = stored()["layers"][str(units)][str(step)]
+    return TwoInputNetwork(*(torch.tensor(record[name], dtype=torch.float64) for name in TwoInputNetwork._fields))
 
 
 def run() -> None:
@@ -129,11 +129,11 @@ def run() -> None:
     layers = {
         str(units): {
             str(step): {name: np.round(part.double().numpy(), 4).tolist() for name, part in zip(TwoInputNetwork._fields, one, strict=True)}
-            for step, one in learned(units, SHOWN).items()
+            for step, one in train(units, STORED_SEED).items()
         }
         for units in UNITS
     }  # fmt: skip
-    settings = {"points": COUNT, "steps": STEPS, "lr": LEARNING_RATE, "seed": SHOWN, "window": WINDOW}
+    settings = {"points": COUNT, "steps": STEPS, "lr": LEARNING_RATE, "seed": STORED_SEED, "window": WINDOW}
     STORED.write_text(
         json.dumps({"settings": settings, "layers": layers}, separators=(",", ":")) + "\n", encoding="utf-8"
     )

@@ -24,11 +24,11 @@ STORED = Path(__file__).with_suffix(".json")
 
 N_EXPERTS = 8  # as many as clusters
 HEAD_STARTS = (0, 1, 2, 3)
-PLANTED = 3  # the head start that goals and texts speak of: before training the first expert has every token
+TEXT_HEAD_START = 3  # the head start that goals and texts speak of: before training the first expert has every token
 CURES = {"none": Cure(), "loss": Cure(alpha=0.1), "strong": Cure(alpha=10.0), "bias": Cure(u=0.03)}
 WHENS = (60, 120, 1200)  # steps at which a cure can begin
 STEPS = (*range(0, 240, 6), *range(240, 3001, 120))  # at which a run is looked at
-SHOWN = 0  # the seed of the run that is stored step by step; the recipe was chosen on seeds 0 to 4
+STORED_SEED = 0  # the seed of the run that is stored step by step; the recipe was chosen on seeds 0 to 4
 FRESH = tuple(range(101, 117))  # seeds that no choice was made on
 WORKING = 0.05  # the share of the tokens from which on an expert counts as working
 LOOKS = (240, 3000)  # steps of which the numbers of FRESH are stored
@@ -79,7 +79,7 @@ class Run(NamedTuple):
 
 def stored() -> dict[str, Any]:
     """What the last run of the maker wrote: {"about": …, "tokens": …, "runs": {head start: {"routers": …, "errors": …}}, "others": {branch: a row for each
-    of FRESH, with a head start of PLANTED}}."""
+    of FRESH, with a head start of TEXT_HEAD_START}}."""
     return read(STORED)
 
 
@@ -102,7 +102,7 @@ def runs(head_start: int) -> dict[Branch, Run]:
     columns = unpack(part["routers"], ROUTER_UNIT, "<i2").reshape(-1, 3, N_EXPERTS - 1)
     routers = np.concatenate([columns, np.zeros((len(columns), 3, 1))], axis=2)
     errors = unpack(part["errors"], ERROR_UNIT, "<u2")
-    found: dict[Branch, Run] = {}
+    branches: dict[Branch, Run] = {}
     begin = 0
     for branch in BRANCHES:
         length = len(after(branch))
@@ -111,14 +111,14 @@ def runs(head_start: int) -> dict[Branch, Run]:
         whole = [routers[own], errors[own]]
         if branch.when:
             before = len(STEPS) - length
-            plain = found[BRANCHES[0]]
+            plain = branches[BRANCHES[0]]
             whole = [
                 np.concatenate([plain.routers[:before], whole[0]]),
                 np.concatenate([plain.errors[:before], whole[1]]),
             ]
         loads = [np.bincount(assign(router, tokens()), minlength=N_EXPERTS) / len(tokens()) for router in whole[0]]
-        found[branch] = Run(whole[0], np.stack(loads), whole[1])
-    return found
+        branches[branch] = Run(whole[0], np.stack(loads), whole[1])
+    return branches
 
 
 def effective(load: NDArray[np.float64]) -> float:
@@ -129,5 +129,5 @@ def effective(load: NDArray[np.float64]) -> float:
 
 def others(branch: Branch) -> list[dict[str, Any]]:
     """What came of a branch in the runs of FRESH, seed by seed."""
-    found: list[dict[str, Any]] = stored()["others"][branch.key()]
-    return found
+    rows: list[dict[str, Any]] = stored()["others"][branch.key()]
+    return rows

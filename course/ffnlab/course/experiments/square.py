@@ -16,14 +16,14 @@ from ffnlab.course.progress_bar import bar
 
 STORED = Path(__file__).with_suffix(".json")
 UNITS, STEPS, LEARNING_RATE = (2, 8, 32), 3000, 0.01
-CHOSEN, FRESH, FRESH_RUNS = (
+RECIPE_SEED, FRESH, FRESH_RUNS = (
     0,
     1,
     15,
 )  # seeds: the recipe was chosen on five runs of the first, and nothing on those of the second
 
 
-def train(units: int, seed: int = CHOSEN, runs: int = 5, steps: int = STEPS, label: str = "") -> list[float]:
+def train(units: int, seed: int = RECIPE_SEED, runs: int = 5, steps: int = STEPS, label: str = "") -> list[float]:
     """The largest error on [-1, 1] of `runs` networks after training with Adam on 129 points of x², side by side from random starts.
 
     label: of the progress bar; without it there is none.
@@ -36,8 +36,8 @@ def train(units: int, seed: int = CHOSEN, runs: int = 5, steps: int = STEPS, lab
     optimizer = torch.optim.Adam(parameters, lr=LEARNING_RATE)
 
     def error() -> torch.Tensor:
-        missed: torch.Tensor = torch.relu(x @ W1 + b1) @ W2 + b2 - x**2  # [runs, 129, 1]
-        return missed
+        difference: torch.Tensor = torch.relu(x @ W1 + b1) @ W2 + b2 - x**2  # [runs, 129, 1]
+        return difference
 
     for _ in bar(steps, label) if label else range(steps):
         optimizer.zero_grad()
@@ -54,8 +54,8 @@ def stored() -> dict[str, Any]:
 
 def run() -> None:
     torch.set_num_threads(1)
-    found = {str(units): [round(error, 5) for error in train(units, FRESH, FRESH_RUNS)] for units in UNITS}
-    STORED.write_text(json.dumps({"steps": STEPS, "runs": found}) + "\n", encoding="utf-8")
+    errors = {str(units): [round(error, 5) for error in train(units, FRESH, FRESH_RUNS)] for units in UNITS}
+    STORED.write_text(json.dumps({"steps": STEPS, "runs": errors}) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -19,9 +19,9 @@ from ffnlab.course.experiments.world import Setting
 STORED = Path(__file__).with_suffix(".json")
 WEIGHTS = Path(__file__).with_suffix(".safetensors")
 SETTING = Setting("two attributes", learned=False, ffn=True, steps=4000)
-LEARNED = SETTING._replace(learned=True)
-SHIPPED = 0
-GIVEN = 8  # the words up to the creature
+ATTENTION = SETTING._replace(learned=True)
+SEED = 0
+PROMPT_LENGTH = 8  # the words up to the creature
 FRESH = tuple(range(101, 117))  # sixteen seeds that no choice was made on
 
 
@@ -49,13 +49,13 @@ def right_words(
     The scenes are the 1,792 held-out ones. ffn: False switches the FFN off. instead: activations [T, d_ff] that take the place of the neurons' own.
     """
     sentences = toy_transformer.tensor([world.wish(scene) for scene in world.scenes(held_out=True)])
-    written = sentences[:, :GIVEN]
-    while (length := written.shape[1]) < sentences.shape[1]:
-        x = model.gather(written)
+    words = sentences[:, :PROMPT_LENGTH]
+    while (length := words.shape[1]) < sentences.shape[1]:
+        x = model.gather(words)
         hidden = model.hidden(x) if instead is None else instead[:length].expand(len(x), -1, -1)
         best = model.say(x, hidden if ffn else None)[:, -1].argmax(-1)
-        written = torch.cat([written, best[:, None]], dim=1)
-    return written == sentences
+        words = torch.cat([words, best[:, None]], dim=1)
+    return words == sentences
 
 
 def score_sentences(
@@ -67,11 +67,11 @@ def score_sentences(
     """
     same = right_words(model, ffn, instead)
     free = [world.WAY, world.FEELING, world.SIGHT]
-    fixed = [place for place in range(same.shape[1]) if place not in free]
-    return {"proper": same[:, fixed].all(1).float().mean().item(), "right": same.all(1).float().mean().item()}
+    places = [place for place in range(same.shape[1]) if place not in free]
+    return {"proper": same[:, places].all(1).float().mean().item(), "right": same.all(1).float().mean().item()}
 
 
 def stored() -> dict[str, Any]:
     """What the last run of this module wrote: {"about": …, "twins": by seed, "learned attention": by seed}. Of each model: "on", "off", as
-    `world.judged` has them; "writes off", "writes mean": as `score_sentences`, with the FFN off and with its mean at each position."""
+    `world.score_words` has them; "writes off", "writes mean": as `score_sentences`, with the FFN off and with its mean at each position."""
     return read(STORED)

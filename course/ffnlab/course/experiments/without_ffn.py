@@ -14,7 +14,7 @@ from ffnlab.course.experiments.world import SETTINGS
 STORED = Path(__file__).with_suffix(".json")
 SETTING = SETTINGS["attention, no FFN"]
 FRESH = tuple(range(101, 117))  # sixteen seeds that no choice was made on
-LEARNED = 0.99  # the share of held-out scenes from which on a rule has been learned; a coin gets 0.5
+RULE_THRESHOLD = 0.99  # the share of held-out scenes from which on a rule has been learned; a coin gets 0.5
 
 
 def stored() -> dict[str, Any]:
@@ -22,6 +22,6 @@ def stored() -> dict[str, Any]:
     return read(STORED)
 
 
-def learned(rule: str) -> list[bool]:
+def has_learned(rule: str) -> list[bool]:
     """For each fresh seed, whether its model has learned the rule: "way" is over or into, "feeling" is glad or sorry."""
-    return [run[rule] >= LEARNED for run in stored()["runs"].values()]
+    return [run[rule] >= RULE_THRESHOLD for run in stored()["runs"].values()]

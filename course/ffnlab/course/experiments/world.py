@@ -21,7 +21,7 @@ from ffnlab.course.experiments import read
 STORED = Path(__file__).with_suffix(".json")
 SEEDS = (0, 1, 2, 3, 4)
 BATCH, LEARNING_RATE, DECAY = 64, 0.01, 0.01
-SKIPPED = 0.5  # the weight of the loss with the FFN switched off
+FFN_OFF_WEIGHT = 0.5  # the weight of the loss with the FFN switched off
 SPARSE = 0.5  # the weight of the mean activation, which lets neurons be silent unless they are needed
 Tell = Callable[[world.Scene], list[str]]
 
@@ -30,7 +30,7 @@ class SentenceTask(NamedTuple):
     """Which sentence is learned, the places of the words that need a combination, and of those for which one look is enough."""
 
     tell: Tell
-    combined: dict[str, int]
+    combinations: dict[str, int]
     plain: tuple[int, ...]
 
 
@@ -60,21 +60,21 @@ SETTINGS = {
     "attention, FFN, three": Setting("three attributes", True, True, 3000),
     "attention, no FFN, three": Setting("three attributes", True, False, 3000),
 }
-SHIPPED = "average, FFN"
+SHIPPED_SETTING = "average, FFN"
 SHORT = 500  # the steps of a run that a test can repeat
 
 
 def train(setting: Setting, seed: int, sparse: float = SPARSE) -> toy_transformer.ToyTransformer:
     """One model, trained with AdamW and a learning rate that rises and falls.
 
-    The extra losses: with SKIPPED the model has to speak with its FFN switched off as well, so that all that a straight line can do is
+    The extra losses: with FFN_OFF_WEIGHT the model has to speak with its FFN switched off as well, so that all that a straight line can do is
     learned there, and the FFN is left with what it can't. With `sparse`, raised slowly in the middle of training, activations cost.
     """
     torch.manual_seed(seed)
     model = toy_transformer.ToyTransformer(setting.learned, setting.ffn)
-    seen = world.scenes(held_out=False)
-    row = {scene: n for n, scene in enumerate(seen)}
-    sentences = toy_transformer.tensor([TASKS[setting.task].tell(scene) for scene in seen])
+    scenes = world.scenes(held_out=False)
+    row = {scene: n for n, scene in enumerate(scenes)}
+    sentences = toy_transformer.tensor([TASKS[setting.task].tell(scene) for scene in scenes])
     order = torch.tensor([row[scene] for scene in world.sample(seed, setting.steps * BATCH)]).reshape(-1, BATCH)
     rate = LEARNING_RATE / 2 if setting.learned else LEARNING_RATE
     adam = torch.optim.AdamW(model.parameters(), weight_decay=DECAY)
@@ -85,7 +85,7 @@ def train(setting: Setting, seed: int, sparse: float = SPARSE) -> toy_transforme
         hidden = model.hidden(x)
         loss = _surprise(model.say(x, hidden), batch)
         if setting.legible:
-            loss = loss + SKIPPED * _surprise(model.say(x, None), batch)
+            loss = loss + FFN_OFF_WEIGHT * _surprise(model.say(x, None), batch)
             loss = loss + sparse * min(1, max(0, 2 * step / setting.steps - 0.6)) * hidden.mean()
         adam.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
@@ -98,32 +98,32 @@ def _surprise(scores: torch.Tensor, batch: torch.Tensor) -> torch.Tensor:
     return F.cross_entropy(scores.flatten(0, 1), batch[:, 1:].flatten())
 
 
-def judged(model: toy_transformer.ToyTransformer, task: SentenceTask, ffn: bool = True) -> dict[str, float]:
+def score_words(model: toy_transformer.ToyTransformer, task: SentenceTask, ffn: bool = True) -> dict[str, float]:
     """On all 1,792 scenes that are held out: the share of right words, and the mean probability of the right word, at each place that
     needs a combination; and the share of right words at all places that do not."""
     sentences = toy_transformer.tensor([task.tell(scene) for scene in world.scenes(held_out=True)])
     chances = model(sentences[:, :-1], ffn).softmax(-1)  # [scenes, T, V]; at t stands what is said of t + 1
     right = chances.argmax(-1) == sentences[:, 1:]
-    found = {}
-    for name, place in task.combined.items():
-        found[name] = right[:, place - 1].float().mean().item()
-        said = chances[:, place - 1].gather(1, sentences[:, place, None])
-        found[f"{name}, probability"] = said.mean().item()
-    found["the rest"] = right[:, [place - 1 for place in task.plain]].float().mean().item()
-    return {name: round(value, 4) for name, value in found.items()}
+    shares = {}
+    for name, place in task.combinations.items():
+        shares[name] = right[:, place - 1].float().mean().item()
+        probabilities = chances[:, place - 1].gather(1, sentences[:, place, None])
+        shares[f"{name}, probability"] = probabilities.mean().item()
+    shares["the rest"] = right[:, [place - 1 for place in task.plain]].float().mean().item()
+    return {name: round(value, 4) for name, value in shares.items()}
 
 
 def run(name: str, seed: int) -> tuple[toy_transformer.ToyTransformer, dict[str, Any]]:
     """One model, and what is stored of it."""
     setting = SETTINGS[name]
     model, task = train(setting, seed), TASKS[setting.task]
-    found: dict[str, Any] = {"on": judged(model, task)}
+    results: dict[str, Any] = {"on": score_words(model, task)}
     if setting.ffn:
-        found["off"] = judged(model, task, ffn=False)
+        results["off"] = score_words(model, task, ffn=False)
     if setting.legible:
-        named = [one for one in toy_transformer.names(model) if one.good]
-        found["names"] = [[one.words, one.moment] for one in named]
-    return model, found
+        good_names = [one for one in toy_transformer.names(model) if one.good]
+        results["names"] = [[one.words, one.moment] for one in good_names]
+    return model, results
 
 
 def short(name: str) -> float:
@@ -138,10 +138,10 @@ def stored() -> dict[str, Any]:
     return read(STORED)
 
 
-def readable(found: dict[str, Any]) -> tuple[int, int]:
+def readable(results: dict[str, Any]) -> tuple[int, int]:
     """How many combinations have a neuron of their own, and how many neurons have a good name."""
-    combinations = {tuple(one) for one in found["names"] if " " in one[0]}
-    return len(combinations), len(found["names"])
+    combinations = {tuple(one) for one in results["names"] if " " in one[0]}
+    return len(combinations), len(results["names"])
 
 
 def main() -> None:
@@ -150,33 +150,33 @@ def main() -> None:
     models = {}
     for name in SETTINGS:
         for seed in SEEDS:
-            model, found = run(name, seed)
-            runs.setdefault(name, []).append(found)
-            print(f"{name}, seed {seed}: {found}", flush=True)
-            if name == SHIPPED:
+            model, results = run(name, seed)
+            runs.setdefault(name, []).append(results)
+            print(f"{name}, seed {seed}: {results}", flush=True)
+            if name == SHIPPED_SETTING:
                 models[seed] = model
-    shipped = max(SEEDS, key=lambda seed: readable(runs[SHIPPED][seed]))
-    save_file(models[shipped].state_dict(), toy_transformer.WEIGHTS)
+    best_seed = max(SEEDS, key=lambda seed: readable(runs[SHIPPED_SETTING][seed]))
+    save_file(models[best_seed].state_dict(), toy_transformer.WEIGHTS)
     parts = {"all": 0, "FFN": 0}
-    for label, p in models[shipped].named_parameters():
+    for label, p in models[best_seed].named_parameters():
         parts["all"] += p.numel()
         parts["FFN"] += p.numel() * label.startswith("linear")
     about = {
         "made by": "python -m ffnlab.course.experiments.world",
         "seeds": SEEDS,
-        "shipped": shipped,
+        "shipped": best_seed,
         "held out": len(world.scenes(held_out=True)),
         "parameters": parts,
         f"loss after {SHORT} steps of seed 0": {name: short(name) for name in SETTINGS},
         "torch": torch.__version__.partition("+")[0],
     }
     lines = ",\n".join(
-        f'  "{name}": [\n' + ",\n".join(f"    {json.dumps(one)}" for one in found) + "\n  ]"
-        for name, found in runs.items()
+        f'  "{name}": [\n' + ",\n".join(f"    {json.dumps(one)}" for one in rows) + "\n  ]"
+        for name, rows in runs.items()
     )
     STORED.write_text(f'{{"about": {json.dumps(about)},\n"runs": {{\n{lines}\n}}}}\n', encoding="utf-8")
     print(
-        f"{toy_transformer.WEIGHTS.name}, seed {shipped}: {toy_transformer.WEIGHTS.stat().st_size:,} bytes; {STORED.name}: {STORED.stat().st_size:,} bytes"
+        f"{toy_transformer.WEIGHTS.name}, seed {best_seed}: {toy_transformer.WEIGHTS.stat().st_size:,} bytes; {STORED.name}: {STORED.stat().st_size:,} bytes"
     )
 
 

@@ -14,7 +14,7 @@ N_EXPERTS = 4
 SEEDS = (0, 1, 2, 3, 4)
 FRESH = tuple(range(101, 116))  # fifteen seeds that no choice was made on
 PLACES, WEATHERS, MOODS, CREATURE = ("creek", "path"), ("cold", "warm"), ("spunky", "timid"), "dog"
-SHOWN = [world.Scene(*scene, CREATURE) for scene in itertools.product(PLACES, WEATHERS, MOODS)]
+SCENES = [world.Scene(*scene, CREATURE) for scene in itertools.product(PLACES, WEATHERS, MOODS)]
 
 
 def stored() -> dict[str, Any]:

@@ -41,7 +41,7 @@ class _Cut(NamedTuple):
 
     corners: list[list[Point]]
     middles: list[Point]
-    tinted: str
+    tints: str
     above: str  # where it says 0, and the data
     right: float
 
@@ -72,21 +72,21 @@ def _cut(units: int, step: int) -> _Cut:
     usual = sum(abs(value) for _, value in parts) / len(parts)
     (left, low), (right_edge, high) = WINDOW.at(WINDOW.x[0], WINDOW.y[0]), WINDOW.at(WINDOW.x[1], WINDOW.y[1])
     across, up = (right_edge - left) / (WINDOW.x[1] - WINDOW.x[0]), (high - low) / (WINDOW.y[1] - WINDOW.y[0])
-    tinted = []
+    tints = []
     for part, value in parts:  # all of them lie in the window
         share = math.copysign(0.1 + 0.5 * abs(value) / (abs(value) + usual), value)
-        placed = [(left + across * (x - WINDOW.x[0]), low + up * (y - WINDOW.y[0])) for x, y in part]
-        tinted.append(svg.path(placed, fill=style.diverging(share, 1), closed=True))
+        points = [(left + across * (x - WINDOW.x[0]), low + up * (y - WINDOW.y[0])) for x, y in part]
+        tints.append(svg.path(points, fill=style.diverging(share, 1), closed=True))
     border = WINDOW.curve(xs, ys, BORDER) if xs else ""
-    right = stored_polygons.right(layer, stored_polygons.SHOWN)
-    return _Cut(corners, middles, "".join(tinted), border + _signs(), right)
+    right = stored_polygons.right(layer, stored_polygons.STORED_SEED)
+    return _Cut(corners, middles, "".join(tints), border + _signs(), right)
 
 
 @cache
 def _signs() -> str:
     """The points of the ring as minus signs, and those of the disc as plus signs."""
-    x, y = stored_polygons.ring(stored_polygons.SHOWN)
-    drawn = []
+    x, y = stored_polygons.ring(stored_polygons.STORED_SEED)
+    curves = []
     for sign in (1, -1):
         xs, ys = [], []
         for across, upright in x[y == sign].tolist():
@@ -95,35 +95,35 @@ def _signs() -> str:
             if sign > 0:
                 xs += [across, across, math.nan]
                 ys += [upright - 0.045, upright + 0.045, math.nan]
-        drawn.append(WINDOW.curve(xs, ys, plot.Look(style.signed(sign), width=1.6)))
-    return "".join(drawn)
+        curves.append(WINDOW.curve(xs, ys, plot.Look(style.signed(sign), width=1.6)))
+    return "".join(curves)
 
 
 def polygons(units: int = 8, step: int = 0, x1: float = 0.5, x2: float = 0.25) -> Picture:
     """The plane, cut by the hinges of `units` units that have learned a ring for `step` steps; read at the point (x1, x2)."""
     if units not in stored_polygons.UNITS or step not in stored_polygons.STEPS:
-        known = ", ".join(map(str, stored_polygons.UNITS)), ", ".join(map(str, stored_polygons.STEPS))
-        raise ValueError(f"the units must be {known[0]}, and the steps {known[1]}, not {units} and {step}")
+        choices = ", ".join(map(str, stored_polygons.UNITS)), ", ".join(map(str, stored_polygons.STEPS))
+        raise ValueError(f"the units must be {choices[0]}, and the steps {choices[1]}, not {units} and {step}")
     _inside("x1", x1, SPOTS[0], SPOTS[-1])
     _inside("x2", x2, SPOTS[0], SPOTS[-1])
     layer = stored_polygons.layer(units, step)
-    corners, middles, tinted, above, right = _cut(units, step)
+    corners, middles, tints, above, right = _cut(units, step)
     point = torch.tensor([[x1, x2]], dtype=torch.float64)
     sums = (point @ layer.W1 + layer.b1)[0]
     fires = sums > 0
-    (said,), count, most = layer(point).tolist(), int(fires.sum()), stored_polygons.at_most(units)
+    (value,), count, most = layer(point).tolist(), int(fires.sum()), stored_polygons.at_most(units)
     a, b, c = stored_polygons.affine(layer, (x1, x2))
-    law = f"{svg.label(a)}·x₁ {_signed(b)}·x₂ {_signed(c)}"
+    law = f"{svg.label(a)}·x₁ {_format_term(b)}·x₂ {_format_term(c)}"
     title = f"{f'Step {step}' if step else 'Random'}: {units} units, {len(corners)} of at most {most} polygons in sight"
     sentence = (
         f"At ({svg.label(x1)}, {svg.label(x2)}) {count} of {units} units fire. In the whole polygon around it the network is one affine "
-        f"map, {law}; at the point it says {svg.label(said)}."
+        f"map, {law}; at the point it says {svg.label(value)}."
     )
-    shapes = [tinted, WINDOW.axes()]
-    for wanted, look in ((True, HINGE), (False, SILENT_HINGE)):
+    shapes = [tints, WINDOW.axes()]
+    for state, look in ((True, HINGE), (False, SILENT_HINGE)):
         xs, ys = [], []
         for (w1, w2), bias, on in zip(layer.W1.T.tolist(), layer.b1.tolist(), fires.tolist(), strict=True):
-            if on == wanted:
+            if on == state:
                 across, upright = _across_window(w1, w2, bias)
                 xs += [*across, math.nan]
                 ys += [*upright, math.nan]
@@ -132,7 +132,7 @@ def polygons(units: int = 8, step: int = 0, x1: float = 0.5, x2: float = 0.25) -
     for own in (patterns == fires).all(1).nonzero()[:1, 0].tolist():
         around = np.array([*corners[own], corners[own][0]])
         shapes.append(WINDOW.curve(around[:, 0], around[:, 1], plot.Look(style.CHOSEN, width=3.2)))
-    shapes += [above, *_panel(units, fires.tolist(), sums.tolist(), law, said, (x1, x2))]
+    shapes += [above, *_panel(units, fires.tolist(), sums.tolist(), law, value, (x1, x2))]
     rows = (
         ("polygons in sight", str(len(corners))),
         (f"most that {units} lines can make", str(most)),
@@ -156,7 +156,7 @@ def polygons(units: int = 8, step: int = 0, x1: float = 0.5, x2: float = 0.25) -
     return Picture(title, sentence, svg.card(420, title, sentence, *shapes))
 
 
-def _signed(value: float) -> str:
+def _format_term(value: float) -> str:
     """A number as a term of a sum, with its sign set apart."""
     short = svg.label(abs(value))
     return f"{'−' if value < 0 and short != '0' else '+'} {short}"
@@ -170,7 +170,7 @@ def _across_window(w1: float, w2: float, b: float) -> tuple[list[float], list[fl
     return [foot[0] - far * along[0], foot[0] + far * along[0]], [foot[1] - far * along[1], foot[1] + far * along[1]]
 
 
-def _panel(units: int, fires: list[bool], sums: list[float], law: str, said: float, point: Point) -> list[str]:
+def _panel(units: int, fires: list[bool], sums: list[float], law: str, value: float, point: Point) -> list[str]:
     """Which units fire at the point, and the affine map there."""
     shapes = [
         svg.text(PANEL, 84, f"At ({svg.label(point[0])}, {svg.label(point[1])})", size=14, bold=True),
@@ -186,6 +186,6 @@ def _panel(units: int, fires: list[bool], sums: list[float], law: str, said: flo
         *shapes,
         svg.text(PANEL, 196, "so in this polygon the network is", size=12.5, fill=style.MUTED),
         svg.text(PANEL, 218, law, size=14.5, bold=True),
-        svg.text(PANEL, 240, f"at the point: {svg.label(said)}", size=13),
+        svg.text(PANEL, 240, f"at the point: {svg.label(value)}", size=13),
         svg.line(PANEL, 268, RIGHT_EDGE, 268),
     ]

@@ -32,7 +32,7 @@ PARTS = {
     "09": DiagramPart("the router's balance", "decides whether all experts get work"),
     "10": DiagramPart("the whole block", "is attention and one of four kinds of feed-forward network"),
 }  # by the number of the notebook
-LIT, GLOW = style.CHOSEN, style.pale(style.CHOSEN)
+HUE, GLOW = style.CHOSEN, style.pale(style.CHOSEN)
 HEIGHT = 412.0
 
 
@@ -62,7 +62,7 @@ def shapes(lit: Collection[str]) -> list[str]:
 
 def _ink(part: str, lit: Collection[str]) -> tuple[str, str, float]:
     """The fill, the edge and its width for what belongs to a notebook."""
-    return (GLOW, LIT, 2.4) if part in lit else (style.PAPER, style.MUTED, 1.2)
+    return (GLOW, HUE, 2.4) if part in lit else (style.PAPER, style.MUTED, 1.2)
 
 
 def _box(
@@ -79,7 +79,7 @@ def _box(
 
 def _number(part: str, lit: Collection[str], x: float, y: float) -> str:
     now = part in lit
-    return svg.circle(x, y, 10, fill=LIT if now else style.TINT, stroke=LIT if now else style.RULE) + svg.text(
+    return svg.circle(x, y, 10, fill=HUE if now else style.TINT, stroke=HUE if now else style.RULE) + svg.text(
         x, y + 4, part, size=11, anchor="middle", bold=True, fill=style.PAPER if now else style.MUTED
     )
 
@@ -93,7 +93,7 @@ def _plus(x: float, y: float) -> str:
 
 
 def _path(*points: tuple[float, float], lit: bool = False) -> str:
-    return svg.path(points, stroke=LIT if lit else style.MUTED, width=2.2 if lit else 1.3)
+    return svg.path(points, stroke=HUE if lit else style.MUTED, width=2.2 if lit else 1.3)
 
 
 STREAM, LEFT, MIDDLE = 46.0, 92.0, 186.0  # where the stream runs, where the frames begin, and their middle
@@ -104,7 +104,7 @@ def _tokens(lit: Collection[str]) -> list[str]:
     whole = "10" in lit
     parts = [
         svg.rect(
-            26, 70, 292, 302, fill=GLOW if whole else "none", stroke=LIT if whole else style.RULE,
+            26, 70, 292, 302, fill=GLOW if whole else "none", stroke=HUE if whole else style.RULE,
             stroke_width=2.4 if whole else 1, radius=10, dash="" if whole else "4 4",
         ),
         _number("10", lit, 318, 70),
@@ -135,7 +135,7 @@ def _ffn(lit: Collection[str]) -> list[str]:
     behind = [
         svg.rect(
             LEFT + step, top - step, 188, bottom - top, fill=GLOW if "08" in lit else style.PAPER,
-            stroke=LIT if "08" in lit else style.RULE, stroke_width=1.6 if several else 1, radius=6, dash="" if several else "3 3",
+            stroke=HUE if "08" in lit else style.RULE, stroke_width=1.6 if several else 1, radius=6, dash="" if several else "3 3",
         )
         for step in (14.0, 7.0)
     ]  # fmt: skip
@@ -144,8 +144,8 @@ def _ffn(lit: Collection[str]) -> list[str]:
     hidden = (low + high + 24) / 2
     neurons = [
         svg.circle(
-            LEFT + 20 + 12.8 * n, hidden + 17, 4.2, fill=LIT if "06" in lit else style.PAPER,
-            stroke=LIT if "06" in lit else style.MUTED, stroke_width=1.2,
+            LEFT + 20 + 12.8 * n, hidden + 17, 4.2, fill=HUE if "06" in lit else style.PAPER,
+            stroke=HUE if "06" in lit else style.MUTED, stroke_width=1.2,
         )
         for n in range(9)
     ]  # fmt: skip
@@ -163,12 +163,12 @@ def _ffn(lit: Collection[str]) -> list[str]:
         _path((LEFT + 76, low), (LEFT + 76, hidden + 25)),
         _path((LEFT + 76, hidden - 25), (LEFT + 76, high + 24)),
         svg.rect(
-            LEFT + 146, low, 34, 24, fill=GLOW if gate else style.PAPER, stroke=LIT if gate else style.MUTED,
+            LEFT + 146, low, 34, 24, fill=GLOW if gate else style.PAPER, stroke=HUE if gate else style.MUTED,
             stroke_width=2.4 if gate else 1, radius=5, dash="" if gate else "3 3",
         ),
         svg.text(LEFT + 163, low + 16.5, "gate", size=11, anchor="middle", bold=gate, fill=style.INK if gate else style.MUTED),
         _path((LEFT + 163, low), (LEFT + 163, hidden - 12), (LEFT + 140, hidden - 12), lit=gate),
-        svg.circle(MIDDLE, 280, 6, fill=LIT if "09" in lit else style.PAPER, stroke=LIT if "09" in lit else style.MUTED, stroke_width=1.4),
+        svg.circle(MIDDLE, 280, 6, fill=HUE if "09" in lit else style.PAPER, stroke=HUE if "09" in lit else style.MUTED, stroke_width=1.4),
         _number("02", lit, LEFT, top),
         _number("05", lit, LEFT + 32, low + 12),
         _number("03", lit, LEFT + 14, hidden - 12),
@@ -187,7 +187,7 @@ def _list(lit: str) -> list[str]:
         now = part == lit
         parts += [
             _number(part, (lit,), 346, y - 4.5),
-            svg.text(364, y, name.partition(":")[0], size=13, fill=LIT if now else style.INK),
+            svg.text(364, y, name.partition(":")[0], size=13, fill=HUE if now else style.INK),
             svg.text(620, y, str(minutes), size=11, fill=style.MUTED, anchor="end"),
         ]
     return parts

@@ -61,8 +61,8 @@ def load(cure: str = "none", head_start: int = 3, step: int = STEPS) -> Picture:
     every, steps = experiment.EVERY, experiment.STEPS
     _one_of("step", step, tuple(map(float, range(0, steps + 1, every))))
     run = _RUNS[experiment.name(cure, head_start)]
-    seen = 1 + step // every  # windows, of which the first is the first step
-    shares = [[share / sum(row) for share in row] for row in run["load"][:seen]]  # [windows, E]
+    n_windows = 1 + step // every  # windows, of which the first is the first step
+    shares = [[share / sum(row) for share in row] for row in run["load"][:n_windows]]  # [windows, E]
     effective = run["effective"][0] if step == steps else math.exp(-sum(p * math.log(p) for p in shares[-1] if p))
     says = cure.replace("none", "no cure")
     short = says.replace(" scores", "")
@@ -105,11 +105,11 @@ def load(cure: str = "none", head_start: int = 3, step: int = STEPS) -> Picture:
     return Picture(title, sentence, svg.card(frame.bottom + 122, title, sentence, *shapes))
 
 
-def _head_starts(chosen: int) -> str:
+def _head_starts(current: int) -> str:
     """All head starts in a row, to be pressed."""
     shapes = [svg.text(LEFT, 63.5, "head start", size=13)]
     for start in experiment.HEAD_STARTS:
-        x, here = LEFT + 80 + 50 * start, start == chosen
+        x, here = LEFT + 80 + 50 * start, start == current
         box = svg.rect(x, 46, 44, 26, radius=6, fill=style.INK if here else style.TINT)
         word = svg.text(x + 22, 63.5, str(start), size=13, anchor="middle", fill=style.PAPER if here else style.INK)
         shapes.append(svg.button(box, word, sets={"head_start": start}, name=f"head start {start}"))
@@ -122,15 +122,15 @@ def _errors(errors: list[float], y: float) -> str:
     frame = plot.Frame(
         _DOTS, (-1, 1), xticks=ticks, yticks=(), xscale="log", left=70, right=556, top=y - 12, bottom=y + 12
     )
-    collapsed = _RUNS[experiment.name("none", 3)]["error"]
+    baseline = _RUNS[experiment.name("none", 3)]["error"]
     words = f"error on new tokens, {len(errors)} seeds (grey: collapsed; {_NOTHING:.2f}: an output of 0)"
-    seen = [min(max(error, _DOTS[0]), _DOTS[1]) for error in errors]
+    positions = [min(max(error, _DOTS[0]), _DOTS[1]) for error in errors]
     return "".join(
         [
             svg.text(frame.left, y - 18, words, size=12, fill=style.MUTED),
-            frame.area((0.96 * min(collapsed), 1.04 * max(collapsed)), -0.8, 0.8, style.GHOST),
+            frame.area((0.96 * min(baseline), 1.04 * max(baseline)), -0.8, 0.8, style.GHOST),
             frame.axes(),
-            frame.dots(seen, [0.0] * len(seen), style.INK, 5, tips=[f"error {error:g}" for error in errors]),
+            frame.dots(positions, [0.0] * len(positions), style.INK, 5, tips=[f"error {error:g}" for error in errors]),
         ]
     )
 
@@ -138,17 +138,17 @@ def _errors(errors: list[float], y: float) -> str:
 # clusters
 
 LOOKS = experiment.LOOKS
-COMPARED = {"none": "no loss", "loss, α = 0.01": "α = 0.01", "loss, α = 1": "α = 1"}
+CURE_LABELS = {"none": "no loss", "loss, α = 0.01": "α = 0.01", "loss, α = 1": "α = 1"}
 
 
 def clusters(step: int = 0, planted: bool = False) -> Picture:
     """Which share of each cluster's tokens the router sends to which expert: without a loss, with a good α, with one that is too large."""
     _one_of("step", step, tuple(map(float, LOOKS)))
     at, head_start = LOOKS.index(step), 3 if planted else 0
-    runs = [_RUNS[experiment.name(cure, head_start)] for cure in COMPARED]
-    told = [run["told"][at] for run in runs]
-    title = f"Step {step}: the experts tell {', '.join(f'{one[0]:.2f}' for one in told[:2])} and {told[2][0]:.2f}"
-    spans = [f"{_span(one, 2)} with {name}" for one, name in zip(told, COMPARED.values(), strict=True)]
+    runs = [_RUNS[experiment.name(cure, head_start)] for cure in CURE_LABELS]
+    information = [run["told"][at] for run in runs]
+    title = f"Step {step}: the experts tell {', '.join(f'{one[0]:.2f}' for one in information[:2])} and {information[2][0]:.2f}"
+    spans = [f"{_span(one, 2)} with {name}" for one, name in zip(information, CURE_LABELS.values(), strict=True)]
     sentence = (
         f"{'Head start 3' if planted else 'Nothing planted'}, step {step}, five seeds: the expert tells of its tokens' cluster "
         f"{spans[0].replace('with no', 'without a')}, {spans[1]}, {spans[2]}. The tables are the first seed's, in percent."
@@ -157,12 +157,12 @@ def clusters(step: int = 0, planted: bool = False) -> Picture:
     shapes = [svg.text(LEFT, top - 8, "cluster", size=12, fill=style.MUTED)]
     for c in range(E):
         shapes.append(svg.text(LEFT + 24, top + down * c + 16, str(c), size=12, fill=style.MUTED, anchor="end"))
-    for n, (run, name) in enumerate(zip(runs, COMPARED.values(), strict=True)):
+    for n, (run, name) in enumerate(zip(runs, CURE_LABELS.values(), strict=True)):
         left = LEFT + 38 + (E * side + 13) * n
         table = run["tables"][at]
         shapes += [
             svg.text(left, top - 46, name, size=14, bold=True),
-            svg.text(left, top - 27, f"tells {told[n][0]:.2f}", size=12.5, fill=style.MUTED),
+            svg.text(left, top - 27, f"tells {information[n][0]:.2f}", size=12.5, fill=style.MUTED),
         ]
         for e in range(E):
             x = left + side * e
@@ -199,8 +199,8 @@ def products(undecided: int = 6, confidence: float = 0.34) -> Picture:
     _one_of("confidence", confidence, CONFIDENCES)
     rest = (1 - confidence) / 2
     kinds = [(confidence, rest, rest)] * undecided + [(0.0, 0.51, 0.49)] * (10 - undecided)
-    chosen = [row.index(max(row)) for row in kinds]
-    f = [chosen.count(e) / 10 for e in range(3)]
+    experts = [row.index(max(row)) for row in kinds]
+    f = [experts.count(e) / 10 for e in range(3)]
     P = [sum(row[e] for row in kinds) / 10 for e in range(3)]
     loss = 3 * sum(a * b for a, b in zip(f, P, strict=True))
     side = "below 1" if loss < 0.9995 else "above 1" if loss > 1.0005 else "exactly 1"
@@ -224,7 +224,7 @@ def products(undecided: int = 6, confidence: float = 0.34) -> Picture:
         y = top + row * t
         shapes.append(svg.text(left - 10, y + 17, f"token {t}", size=12, fill=style.MUTED, anchor="end"))
         for e, p in enumerate(probabilities):
-            mine = chosen[t] == e
+            mine = experts[t] == e
             shapes += [
                 svg.rect(
                     left + cell * e + 1,
@@ -289,22 +289,22 @@ def capacity(factor: float = 1.0, k: int = 2, even: bool = False) -> Picture:
         raise ValueError(f"k must be 1 or 2; there is no {k} here")
     T, E = len(TOKENS), 4
     room = math.ceil(factor * k * T / E)
-    chosen = choices(k, even)
+    expert_choices = choices(k, even)
     queues: list[list[tuple[int, int]]] = [[] for _ in range(E)]
     for s in range(k):
         for t in range(T):
-            queues[chosen[t][s]].append((t, s))
+            queues[expert_choices[t][s]].append((t, s))
     left_of = [k] * T
     for queue in queues:
         for t, _ in queue[room:]:
             left_of[t] -= 1
-    slots, dropped = k * T, sum(max(0, len(queue) - room) for queue in queues)
+    slots, n_dropped = k * T, sum(max(0, len(queue) - room) for queue in queues)
     idle = sum(max(0, room - len(queue)) for queue in queues)
     nothing = left_of.count(0)
-    title = f"Capacity factor {factor:g}: {dropped} of {slots} slots dropped ({100 * dropped / slots:.0f}%)"
+    title = f"Capacity factor {factor:g}: {n_dropped} of {slots} slots dropped ({100 * n_dropped / slots:.0f}%)"
     sentence = (
         f"{'An even' if even else 'An uneven'} router, k = {k}, factor {factor:g}: each expert has room for {room} of {slots} slots. "
-        f"Dropped: {dropped}; places left empty: {idle}. {nothing} of {T} tokens get no expert at all "
+        f"Dropped: {n_dropped}; places left empty: {idle}. {nothing} of {T} tokens get no expert at all "
         f"and pass by the residual connection."
     )
 
@@ -318,10 +318,10 @@ def capacity(factor: float = 1.0, k: int = 2, even: bool = False) -> Picture:
         shapes.append(svg.text(left - 8, y + 20, f"expert {e}", size=12.5, anchor="end"))
         for n in range(T):
             x = left + pitch * n
-            taken = n < len(queue)
-            if n < room and n < T and not taken:
+            has_token = n < len(queue)
+            if n < room and n < T and not has_token:
                 shapes.append(svg.rect(x + 1, y, pitch - 2, 31, stroke=style.RULE, radius=3))
-            if taken:
+            if has_token:
                 t, s = queue[n]
                 fill = style.PAPER if n >= room else (FIRST if s == 0 else SECOND)
                 edge = style.LOST if n >= room else style.CHOSEN
@@ -406,21 +406,21 @@ def _legend(y: float, k: int) -> list[str]:
 # selection
 
 SCORES = (0.31, 0.18, 0.26, 0.05, 0.19, 0.11)  # of one token: each expert's for itself, a sigmoid
-BIASED = 4  # the expert whose bias the slider moves
+BIAS_EXPERT = 4  # the expert whose bias the slider moves
 
 
 def selection(bias: float = 0.1, weighted: bool = False) -> Picture:
     """One token, six experts, two chosen by score + bias. Their weights come from the scores alone, or (`weighted`) from the sums."""
     if not -0.31 <= bias <= 0.31:
         raise ValueError(f"bias must be from -0.3 to 0.3, not {bias}")
-    sums = [score + (bias if e == BIASED else 0) for e, score in enumerate(SCORES)]
+    sums = [score + (bias if e == BIAS_EXPERT else 0) for e, score in enumerate(SCORES)]
     best = sorted(sorted(range(len(SCORES)), key=lambda e: -sums[e])[:2])
     base = sums if weighted else list(SCORES)
     total = sum(base[e] for e in best)
     gates = {e: base[e] / total for e in best}
     title = f"Chosen: {best[0]} and {best[1]}, weights {gates[best[0]]:.2f} and {gates[best[1]]:.2f}"
     sentence = (
-        f"Expert {BIASED} has a bias of {svg.label(bias, 2, pad=True)}. The two largest sums of score and bias belong to experts "
+        f"Expert {BIAS_EXPERT} has a bias of {svg.label(bias, 2, pad=True)}. The two largest sums of score and bias belong to experts "
         f"{best[0]} and {best[1]}. Their weights, from {'the sums' if weighted else 'the scores alone'}, are "
         f"{gates[best[0]]:.2f} and {gates[best[1]]:.2f}."
     )
@@ -429,13 +429,13 @@ def selection(bias: float = 0.1, weighted: bool = False) -> Picture:
         svg.text(left, top - 14, "score, and score + bias", size=12, fill=style.MUTED),
         svg.text(RIGHT, top - 14, "weight", size=12, fill=style.MUTED, anchor="end"),
     ]
-    cut = (sorted(sums)[-2] + sorted(sums)[-3]) / 2
+    limit = (sorted(sums)[-2] + sorted(sums)[-3]) / 2
     bottom = top + row * len(SCORES)
     shapes += [
         svg.line(left, top - 4, left, bottom - 6, stroke=style.NEUTRAL),
-        svg.line(left + scale * cut, top - 4, left + scale * cut, bottom - 6, stroke=style.INK, dash="3 4"),
+        svg.line(left + scale * limit, top - 4, left + scale * limit, bottom - 6, stroke=style.INK, dash="3 4"),
         svg.text(
-            left + scale * cut, bottom + 10, "right of this line: chosen", size=12, fill=style.MUTED, anchor="middle"
+            left + scale * limit, bottom + 10, "right of this line: chosen", size=12, fill=style.MUTED, anchor="middle"
         ),
     ]
     for e, score in enumerate(SCORES):
@@ -444,7 +444,7 @@ def selection(bias: float = 0.1, weighted: bool = False) -> Picture:
             svg.text(left - 12, y + 19, f"expert {e}", size=13, bold=mine, anchor="end"),
             svg.rect(left, y + 2, scale * score, 26, fill=style.CHOSEN if mine else style.GHOST, tip=f"score {score}"),
         ]
-        if e == BIASED and abs(bias) > 0.001:
+        if e == BIAS_EXPERT and abs(bias) > 0.001:
             start, end = sorted((left + scale * score, left + scale * max(score + bias, 0)))
             shapes.append(
                 svg.rect(
@@ -458,18 +458,18 @@ def selection(bias: float = 0.1, weighted: bool = False) -> Picture:
                     fill=style.PAPER if bias > 0 else "none",
                 )
             )
-        at = left + scale * max(score, sums[e]) + (14 if e == BIASED else 8)
-        says = f"{score:.2f}" if e != BIASED else f"{score:.2f} {'+' if bias >= 0 else '−'} {abs(bias):.2f}"
+        at = left + scale * max(score, sums[e]) + (14 if e == BIAS_EXPERT else 8)
+        says = f"{score:.2f}" if e != BIAS_EXPERT else f"{score:.2f} {'+' if bias >= 0 else '−'} {abs(bias):.2f}"
         shapes.append(svg.text(at, y + 19, says, size=12.5, halo=True))
         if mine:
             shapes.append(svg.text(RIGHT, y + 20, f"{gates[e]:.2f}", size=15, bold=True, anchor="end"))
-    own, far = SCORES[BIASED], 0.3
+    own, far = SCORES[BIAS_EXPERT], 0.3
     shapes.append(
         svg.handle(
             left + scale * max(own + bias, 0),
-            top + row * BIASED + 15,
+            top + row * BIAS_EXPERT + 15,
             drags={"bias": svg.across((left + scale * (own - far), left + scale * (own + far)), (-far, far))},
-            name=f"the bias of expert {BIASED}",
+            name=f"the bias of expert {BIAS_EXPERT}",
             says=svg.label(bias, 2, pad=True),
         )
     )

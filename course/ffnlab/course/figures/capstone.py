@@ -42,8 +42,8 @@ def rows(equal: str) -> list[tuple[str, str]]:
 
 def values(measure: str, name: str, words: int) -> list[float]:
     """One number per seed, or one alone where there is nothing random."""
-    stored = experiment.stored()
-    run, count = stored["runs"][name][str(words)], stored["counts"][name]
+    record = experiment.stored()
+    run, count = record["runs"][name][str(words)], record["counts"][name]
     if measure == "accuracy":
         return [100 * share for share in run["accuracy"]]
     if measure in ("loss", "time"):
@@ -51,17 +51,17 @@ def values(measure: str, name: str, words: int) -> list[float]:
     return [count[{"total parameters": "total", "active parameters": "active", "FLOPs": "flops"}[measure]]]
 
 
-def _written(measure: str, number: float) -> str:
+def _format_number(measure: str, number: float) -> str:
     digits = {"accuracy": 1, "loss": 3, "time": 1}.get(measure, 0)
     return f"{number:,.{digits}f}"
 
 
-def level(measure: str, listed: list[list[float]]) -> list[int]:
+def level(measure: str, samples: list[list[float]]) -> list[int]:
     """The best, down to the last whose gap to it is no more than two standard deviations of a difference of single runs: level, in the
     cautious reading of notebook 07."""
-    means = [statistics.fmean(found) for found in listed]
-    spreads = [statistics.stdev(found) if len(found) > 1 else 0.0 for found in listed]
-    best = (max if measure == "accuracy" else min)(range(len(listed)), key=lambda n: means[n])
+    means = [statistics.fmean(sample) for sample in samples]
+    spreads = [statistics.stdev(sample) if len(sample) > 1 else 0.0 for sample in samples]
+    best = (max if measure == "accuracy" else min)(range(len(samples)), key=lambda n: means[n])
     behind = [abs(mean - means[best]) for mean in means]
     reach = max(
         off for off, spread in zip(behind, spreads, strict=True) if off <= 2 * math.hypot(spread, spreads[best])
@@ -73,28 +73,28 @@ def dashboard(measure: str = "accuracy", equal: str = EQUAL[0], words: int = 40)
     """One measure of the five models: a bar for the mean, a dot for each seed, a whisker of one standard deviation."""
     if measure not in MEASURES or equal not in EQUAL or str(words) not in experiment.stored()["runs"]["none"]:
         raise ValueError(f"no such view: {measure!r} at equal {equal!r} for {words} words")
-    listed = [(label, values(measure, name, words)) for label, name in rows(equal)]
-    means = [statistics.fmean(found) for _, found in listed]
-    most = max(max(found) for _, found in listed)
-    first = level(measure, [found for _, found in listed])
+    entries = [(label, values(measure, name, words)) for label, name in rows(equal)]
+    means = [statistics.fmean(sample) for _, sample in entries]
+    most = max(max(sample) for _, sample in entries)
+    first = level(measure, [sample for _, sample in entries])
     unit = {"accuracy": "%", "loss": " nats", "time": " ms"}.get(measure, "")
     lead = "highest" if measure == "accuracy" else "lowest"
     title = f"{measure[0].upper()}{measure[1:]}: "
     if len(first) > 1:
         title += f"{len(first)} of 5 can't be told apart at the {'top' if lead == 'highest' else 'bottom'}"
     else:
-        title += f"{lead} for {listed[first[0]][0]}, {_written(measure, means[first[0]])}{unit}"
-    said = ", ".join(
-        f"{label} {_written(measure, mean)}"
-        + (f" ± {_written(measure, statistics.stdev(found))}" if len(found) > 1 else "")
-        for (label, found), mean in zip(listed, means, strict=True)
+        title += f"{lead} for {entries[first[0]][0]}, {_format_number(measure, means[first[0]])}{unit}"
+    summary = ", ".join(
+        f"{label} {_format_number(measure, mean)}"
+        + (f" ± {_format_number(measure, statistics.stdev(sample))}" if len(sample) > 1 else "")
+        for (label, sample), mean in zip(entries, means, strict=True)
     )
-    sentence = f"At equal {equal}, {words * words:,} pairs, {_UNITS[measure]}: {said}."
+    sentence = f"At equal {equal}, {words * words:,} pairs, {_UNITS[measure]}: {summary}."
 
     tall = 46.0  # of a row
     frame = plot.Frame(
         (0, 1.06 * most),
-        (len(listed) - 0.5, -0.5),
+        (len(entries) - 0.5, -0.5),
         yticks=(),
         left=168,
         right=RIGHT - 108,
@@ -106,28 +106,28 @@ def dashboard(measure: str = "accuracy", equal: str = EQUAL[0], words: int = 40)
         svg.text(LEFT, 54, f"{_UNITS[measure]}, {words * words:,} pairs, equal {equal}", size=12.5, fill=style.MUTED)
     ]
     shapes.append(frame.axes())
-    for n, ((label, found), mean) in enumerate(zip(listed, means, strict=True)):
+    for n, ((label, sample), mean) in enumerate(zip(entries, means, strict=True)):
         colour, middle = _COLOURS[KINDS[max(0, n - 1)]], frame.upright(n)
-        end, words_after = mean, _written(measure, mean)
+        end, words_after = mean, _format_number(measure, mean)
         shapes += [
             svg.text(frame.left - 12, middle + 5, label, anchor="end", bold=n in first),
             frame.area((0, mean), n - 0.3, n + 0.3, style.pale(colour, 0.4)),
         ]
-        if len(found) > 1:
-            spread = statistics.stdev(found)
+        if len(sample) > 1:
+            spread = statistics.stdev(sample)
             reach = max(mean - spread, 0), mean + spread
-            heights = [n - 0.22 + 0.1 * seed % 0.31 for seed in range(len(found))]
-            tips = [_written(measure, one) for one in found]
+            heights = [n - 0.22 + 0.1 * seed % 0.31 for seed in range(len(sample))]
+            tips = [_format_number(measure, one) for one in sample]
             shapes += [
                 frame.curve((mean, mean), (n - 0.3, n + 0.3), plot.Look(colour, width=3)),
                 frame.whiskers([reach], [n + 0.2], plot.Look(style.INK, width=2), 4),
-                frame.dots(found, heights, colour, 3, tips=tips),
+                frame.dots(sample, heights, colour, 3, tips=tips),
             ]
-            end, words_after = max(*found, reach[1]), f"{words_after} ± {_written(measure, spread)}"
+            end, words_after = max(*sample, reach[1]), f"{words_after} ± {_format_number(measure, spread)}"
         across = min(frame.across(end), frame.right) + 12
         shapes.append(svg.text(across, middle + 5, words_after, size=12.5, bold=n in first, halo=True))
     legend = "bar: mean; dots: the seeds; line: ± one standard deviation; bold: best, or level"
-    if len(listed[0][1]) == 1:
+    if len(entries[0][1]) == 1:
         legend = "counted, not measured: the same for every seed"
     shapes.append(svg.text(LEFT, frame.bottom + 42, legend, size=12, fill=style.MUTED))
     return Picture(title, sentence, svg.card(frame.bottom + 60, title, sentence, *shapes))
@@ -192,7 +192,7 @@ def block(kind: str = "relu") -> Picture:
     return Picture(title, sentence, svg.card(320, title, sentence, *shapes))
 
 
-FOUND = 0.95  # of the new scenes: a run that says over or into rightly in as many has found the rule
+RULE_THRESHOLD = 0.95  # of the new scenes: a run that says over or into rightly in as many has found the rule
 _READERS = {
     "none": "attention, 1 block",
     "none, 3 blocks": "attention, 3 blocks",
@@ -201,9 +201,9 @@ _READERS = {
 }
 
 
-def found(name: str) -> int:
+def count_rule_finders(name: str) -> int:
     """In how many of the stored runs at the creek one of its models has found the rule of over and into."""
-    return sum(share >= FOUND for share in creek.stored()["right"][name]["way"])
+    return sum(share >= RULE_THRESHOLD for share in creek.stored()["right"][name]["way"])
 
 
 def cloud(yours: float | None = None, name: str = "relu") -> Picture:
@@ -216,11 +216,11 @@ def cloud(yours: float | None = None, name: str = "relu") -> Picture:
     """
     if name not in _READERS or not (yours is None or 0 <= yours <= 1):
         raise ValueError(f"there is no run of {name!r} with a share of {yours}; the models are {', '.join(_READERS)}")
-    stored = creek.stored()
-    count = len(stored["settings"]["seeds"])
-    said = "; ".join(f"{words}: {found(model)}" for model, words in _READERS.items())
+    record = creek.stored()
+    count = len(record["settings"]["seeds"])
+    summary = "; ".join(f"{words}: {count_rule_finders(model)}" for model, words in _READERS.items())
     title = "Twenty runs of one kind end in many places"
-    sentence = f"Over or into is right in at least 95 % of the new scenes in so many of {count} runs. {said}."
+    sentence = f"Over or into is right in at least 95 % of the new scenes in so many of {count} runs. {summary}."
     if yours is not None:
         title = f"Yours is right in {100 * yours:.0f} % of the new scenes"
         sentence += f" Yours, {_READERS[name]}: {100 * yours:.1f} %."
@@ -248,23 +248,23 @@ def cloud(yours: float | None = None, name: str = "relu") -> Picture:
     ]
     for n, (model, words) in enumerate(_READERS.items()):
         colour, middle = style.MUTED if model.startswith("none") else style.SERIES[0], frame.upright(n)
-        shares = [100 * share for share in stored["right"][model]["way"]]
+        shares = [100 * share for share in record["right"][model]["way"]]
         heights = [
             n - 0.32 + 0.64 * (seed * 0.618 % 1) for seed in range(count)
         ]  # so that equal ones don't hide each other
-        tips = [f"seed {seed}: {share:.1f} %" for seed, share in zip(stored["settings"]["seeds"], shares, strict=True)]
+        tips = [f"seed {seed}: {share:.1f} %" for seed, share in zip(record["settings"]["seeds"], shares, strict=True)]
         shapes += [
             svg.text(frame.left - 12, middle - 1, words, anchor="end"),
             svg.text(
                 frame.left - 12,
                 middle + 14,
-                f"{stored['parameters'][model]:,} parameters",
+                f"{record['parameters'][model]:,} parameters",
                 size=11,
                 anchor="end",
                 fill=style.MUTED,
             ),
             frame.dots(shares, heights, style.pale(colour, 0.7), 4, tips=tips),
-            svg.text(frame.right + 14, middle + 5, f"{found(model)} of {count}", size=12.5),
+            svg.text(frame.right + 14, middle + 5, f"{count_rule_finders(model)} of {count}", size=12.5),
         ]
         if yours is not None and model == name:
             share = max(100 * yours, 38.0)

@@ -43,11 +43,11 @@ def _one_of(name: str, value: object, options: Sequence[object]) -> None:
         raise ValueError(f"there is no {name} {value!r} here; choose {', '.join(map(str, options))}")
 
 
-def _listed(numbers: Sequence[float], digits: int = 2) -> str:
+def _join_labels(numbers: Sequence[float], digits: int = 2) -> str:
     return ", ".join(svg.label(number, digits) for number in numbers)
 
 
-def _kept(z: Sequence[float], k: int) -> list[int]:
+def _select_top_k(z: Sequence[float], k: int) -> list[int]:
     """The places of the k largest, of equal ones the first."""
     return sorted(sorted(range(len(z)), key=lambda e: -z[e])[:k])
 
@@ -68,19 +68,19 @@ def _region(router: Sequence[Sequence[float]], expert: int) -> list[Corner]:
     corners: list[Corner] = [(-_FAR, -_FAR), (_FAR, -_FAR), (_FAR, _FAR), (-_FAR, _FAR)]
     for other in range(plane.N_EXPERTS):
         a, b, c = (weights[expert] - weights[other] for weights in router)
-        kept: list[Corner] = []
+        inside: list[Corner] = []
         for (x0, y0), (x1, y1) in zip(corners, corners[1:] + corners[:1], strict=True):
             here, there = a * x0 + b * y0 + c, a * x1 + b * y1 + c
             if here >= 0:
-                kept.append((x0, y0))
+                inside.append((x0, y0))
             if (here >= 0) != (there >= 0):
                 way = here / (here - there)
-                kept.append((x0 + way * (x1 - x0), y0 + way * (y1 - y0)))
-        corners = kept if other != expert else corners
+                inside.append((x0 + way * (x1 - x0), y0 + way * (y1 - y0)))
+        corners = inside if other != expert else corners
     return corners
 
 
-def _free_place(corners: list[Corner], taken: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> Corner:
+def _free_place(corners: list[Corner], points: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> Corner:
     """A place in a region for its number: far from its edges and from what is drawn there."""
     ends = np.array(corners)
     share = (np.arange(9) + 0.5) / 9
@@ -90,7 +90,7 @@ def _free_place(corners: list[Corner], taken: np.ndarray[tuple[int, int], np.dty
     length = np.maximum(np.hypot(*along.T), 1e-9)
     to = grid[:, None] - ends
     edges = ((along[:, 0] * to[..., 1] - along[:, 1] * to[..., 0]) / length).min(1)  # negative outside
-    marks = np.hypot(*(grid[:, None] - taken).transpose(2, 0, 1)).min(1)
+    marks = np.hypot(*(grid[:, None] - points).transpose(2, 0, 1)).min(1)
     x, y = grid[int(np.argmax(np.minimum(2 * edges, marks)))]
     return float(x), float(y)
 
@@ -101,13 +101,13 @@ def becoming(step: int = 0, run: int = 0) -> Picture:
     _one_of("run", run, RUNS)
     at, runs = KEPT.index(step), plane.stored()["runs"]
     here = runs[run]
-    table, told = here["tables"][at], [one["information"][at] for one in runs]
+    table, information = here["tables"][at], [one["information"][at] for one in runs]
     own = plane.own(table)
     title = f"Step {step}: the expert tells {here['information'][at]:.2f} of the cluster"
     sentence = (
         f"Run {run}, step {step}: {own or 'none'} of {len(CLUSTERS)} clusters {'has' if own == 1 else 'have'} an expert of "
         f"{'its' if own == 1 else 'their'} own; the error is {here['error'][at]:.3f}, and was {here['error'][0]:.2f} at first. "
-        f"Over {len(runs)} runs the expert tells {min(told):.2f} to {max(told):.2f} of the cluster."
+        f"Over {len(runs)} runs the expert tells {min(information):.2f} to {max(information):.2f} of the cluster."
     )
     unit = _SIDE_OF_PLANE / (2 * _FAR)
 
@@ -131,9 +131,9 @@ def becoming(step: int = 0, run: int = 0) -> Picture:
     letters = []
     for n, (x, y) in enumerate(here["points"]):
         across, down = place(x, y)
-        letters.append(svg.text(across, down + 4, CLUSTERS[n // plane.SHOWN], size=12, anchor="middle"))
+        letters.append(svg.text(across, down + 4, CLUSTERS[n // plane.POINTS_PER_CLUSTER], size=12, anchor="middle"))
     shapes = [
-        _pressed("run", RUNS, run),
+        _draw_buttons("run", RUNS, run),
         *regions,
         svg.rect(LEFT, _PLANE_TOP, _SIDE_OF_PLANE, _SIDE_OF_PLANE, stroke=style.RULE),
         *letters,
@@ -162,21 +162,21 @@ def becoming(step: int = 0, run: int = 0) -> Picture:
         (0, 1), (-1, 1), xticks=(0, 0.25, 0.5, 0.75, (1, "1: all")), yticks=(), left=left, right=left + wide * 6 - 8,
         top=top + tall * 6 + 50, bottom=top + tall * 6 + 76,
     )  # fmt: skip
-    others = [one for n, one in enumerate(told) if n != run]
+    others = [one for n, one in enumerate(information) if n != run]
     shapes += [
         svg.text(left - 30, frame.top - 12, "information about the cluster, six runs", size=12.5, bold=True),
         frame.axes(),
         frame.dots(others, [0.0] * len(others), style.PAPER, 5, edge=style.MUTED),
-        frame.dots([told[run]], [0.0], style.INK, 6.5, tips=[f"run {run}: {told[run]}"]),
+        frame.dots([information[run]], [0.0], style.INK, 6.5, tips=[f"run {run}: {information[run]}"]),
     ]
     return Picture(title, sentence, svg.card(_PLANE_TOP + _SIDE_OF_PLANE + 38, title, sentence, *shapes))
 
 
-def _pressed(parameter: str, numbers: Sequence[int], chosen: int) -> str:
+def _draw_buttons(parameter: str, numbers: Sequence[int], current: int) -> str:
     """Numbers in a row, to be pressed."""
     shapes = [svg.text(LEFT, 64, parameter, size=13)]
     for n, number in enumerate(numbers):
-        x, here = LEFT + 36 + 42 * n, number == chosen
+        x, here = LEFT + 36 + 42 * n, number == current
         box = svg.rect(x, 47, 36, 25, radius=6, fill=style.INK if here else style.TINT)
         word = svg.text(x + 18, 64, str(number), size=13, anchor="middle", fill=style.PAPER if here else style.INK)
         shapes.append(svg.button(box, word, sets={parameter: number}, name=f"{parameter} {number}"))
@@ -192,18 +192,18 @@ _LINES = ((0, 8), (8, 14), (14, 19))  # the words of each line
 
 def sentence(place: str = PLACES[0], weather: str = WEATHERS[0], mood: str = MOODS[0], run: int = 0) -> Picture:
     """Which of four experts each word of a sentence of the little world goes to, in a model that has learned it, and what decides that."""
-    chosen = (place, weather, mood)
-    for name, value, options in zip(("place", "weather", "mood"), chosen, (PLACES, WEATHERS, MOODS), strict=True):
+    attributes = (place, weather, mood)
+    for name, value, options in zip(("place", "weather", "mood"), attributes, (PLACES, WEATHERS, MOODS), strict=True):
         _one_of(name, value, options)
     _one_of("run", run, WORLD_RUNS)
     runs = world_experts.stored()["runs"]
     here = runs[run]
-    scene = world.Scene(*chosen, world_experts.CREATURE)
-    words, experts, first = world.wish(scene)[:-1], here["shown"][world_experts.SHOWN.index(scene)], here["shown"][0]
-    moved = [one != other for one, other in zip(experts, first, strict=True)]
+    scene = world.Scene(*attributes, world_experts.CREATURE)
+    words, experts, first = world.wish(scene)[:-1], here["shown"][world_experts.SCENES.index(scene)], here["shown"][0]
+    changes = [one != other for one, other in zip(experts, first, strict=True)]
     title = (
-        f"{sum(moved)} of {len(words)} words have changed their expert"
-        if any(moved)
+        f"{sum(changes)} of {len(words)} words have changed their expert"
+        if any(changes)
         else "Four experts share the words of a sentence"
     )
     shares = [
@@ -211,11 +211,11 @@ def sentence(place: str = PLACES[0], weather: str = WEATHERS[0], mood: str = MOO
         for part in _PARTS
     ]
     sentence = (
-        f"Run {run}, the {place} is {weather} and the dog {mood}: {sum(moved)} of {len(words)} words go to another expert than at first. "
+        f"Run {run}, the {place} is {weather} and the dog {mood}: {sum(changes)} of {len(words)} words go to another expert than at first. "
         f"Over {len(runs)} runs {shares[0]} of the choice is the place in the sentence, {shares[1]} the scene."
     )
-    pressed = {1: ("place", PLACES), 3: ("weather", WEATHERS), 6: ("mood", MOODS)}
-    shapes = [_pressed("run", WORLD_RUNS, run)]
+    buttons = {1: ("place", PLACES), 3: ("weather", WEATHERS), 6: ("mood", MOODS)}
+    shapes = [_draw_buttons("run", WORLD_RUNS, run)]
     for row, (start, end) in enumerate(_LINES):
         widths = [max(46.0, 8.6 * len(word) + 18) for word in words[start:end]]
         y = 92.0 + 74 * row
@@ -224,14 +224,14 @@ def sentence(place: str = PLACES[0], weather: str = WEATHERS[0], mood: str = MOO
             e = experts[n]
             box = [
                 svg.rect(x, y, wide, 32, radius=5, fill=style.pale(style.SERIES[e], 0.25)),
-                svg.text(x + wide / 2, y + 21, words[n], size=14, bold=n in pressed, anchor="middle"),
+                svg.text(x + wide / 2, y + 21, words[n], size=14, bold=n in buttons, anchor="middle"),
                 svg.rect(x, y + 34, wide, 19, radius=4, fill=style.SERIES[e]),
                 svg.text(x + wide / 2, y + 48, str(e), size=12.5, bold=True, fill=style.PAPER, anchor="middle"),
             ]
-            if moved[n]:
+            if changes[n]:
                 box.append(svg.rect(x - 2, y - 2, wide + 4, 57, radius=6, stroke=style.INK, stroke_width=2.4))
-            if n in pressed:
-                parameter, two = pressed[n]
+            if n in buttons:
+                parameter, two = buttons[n]
                 other = two[1 - two.index(words[n])]
                 box.append(svg.rect(x + 1.5, y + 1.5, wide - 3, 29, radius=4, stroke=style.INK, dash="3 3"))
                 shapes.append(svg.button(*box, sets={parameter: other}, name=f"{words[n]}: make it {other}"))
@@ -294,23 +294,23 @@ def router(
     if not temperature > 0:
         raise ValueError(f"the temperature must be positive, not {temperature}")
     z = [value / temperature for value in logits]
-    kept = _kept(z, k)
+    top_experts = _select_top_k(z, k)
     if norm == "sigmoid_norm":
         powers = [1 / (1 + math.exp(-value)) for value in z]
         under = 1.0
     else:
         powers = [math.exp(value - max(z)) for value in z]
-        under = sum(powers[e] for e in (kept if norm == "topk_softmax" else range(E)))
-    scores = [power / under if e in kept or norm != "topk_softmax" else 0.0 for e, power in enumerate(powers)]
+        under = sum(powers[e] for e in (top_experts if norm == "topk_softmax" else range(E)))
+    scores = [power / under if e in top_experts or norm != "topk_softmax" else 0.0 for e, power in enumerate(powers)]
     if norm in ("softmax_topk_renorm", "sigmoid_norm"):
-        under *= sum(scores[e] for e in kept)
-    gates = [power / under if e in kept else 0.0 for e, power in enumerate(powers)]
+        under *= sum(scores[e] for e in top_experts)
+    gates = [power / under if e in top_experts else 0.0 for e, power in enumerate(powers)]
     total = sum(gates)
-    who = f"Expert{'s' if k > 1 else ''} {', '.join(map(str, kept))}"
+    who = f"Expert{'s' if k > 1 else ''} {', '.join(map(str, top_experts))}"
     title = f"{who}: gate{'s' if k > 1 else ''} sum to {total:.2f}" if k > 1 else f"{who}: gate {total:.2f}"
     sentence = (
-        f"Logits {_listed(logits, 1)} at temperature {temperature:g}, {norm}, k = {k}: "
-        f"gates {_listed(gates)}; their sum is {total:.2f}."
+        f"Logits {_join_labels(logits, 1)} at temperature {temperature:g}, {norm}, k = {k}: "
+        f"gates {_join_labels(gates)}; their sum is {total:.2f}."
     )
 
     names = {
@@ -321,7 +321,7 @@ def router(
     }
     last = "gates: divided: by their sum" if norm in ("softmax_topk_renorm", "sigmoid_norm") else "gates: as they are"
     pitch, left, tall = 60.0, LEFT + 100, 84.0
-    tied = k < E and any(z[e] == z[other] for e in kept for other in range(E) if other not in kept)
+    has_tie = k < E and any(z[e] == z[other] for e in top_experts for other in range(E) if other not in top_experts)
     shapes, knobs = [], []
     tops = (70.0, 206.0, 328.0)
     for name, top in zip(("logits", names[norm], last), tops, strict=True):
@@ -330,7 +330,7 @@ def router(
             shapes.append(svg.text(LEFT, top + 38 + 17 * n, line, size=13, bold=n == 0))
     for e in range(E):
         x = left + pitch * e
-        mine = e in kept
+        mine = e in top_experts
         fill = style.CHOSEN if mine else style.NEUTRAL
         ink = style.INK if mine else style.MUTED
         zero = tops[0] + 52
@@ -400,7 +400,7 @@ def router(
                     stroke_width=1.6,
                 )
             )
-    note = "Framed: kept. Of equal logits, the first one is kept." if tied else "Framed: kept."
+    note = "Framed: kept. Of equal logits, the first one is kept." if has_tie else "Framed: kept."
     shapes += [
         svg.text(LEFT, tops[2] + tall + 20, "expert", size=13, fill=style.MUTED),
         svg.text(RIGHT, 32, f"temperature {temperature:g}, k = {k}", size=12.5, fill=style.MUTED, anchor="end"),
@@ -430,7 +430,7 @@ EXPERT_INK = style.SERIES[:4]
 
 _SIDE = 27.0  # of a slot
 _PITCH = 31.0
-_TABLE, _LIST, _SORTED, _CALLED, _OUT, _BACK = 84.0, 276.0, 276.0, 346.0, 462.0, 540.0
+_TABLE, _LIST, _ORDER, _CALLS, _OUT, _BACK = 84.0, 276.0, 276.0, 346.0, 462.0, 540.0
 
 
 def slots(k: int) -> list[tuple[int, int, int]]:
@@ -440,29 +440,29 @@ def slots(k: int) -> list[tuple[int, int, int]]:
 
 def _sorted_order(k: int) -> list[int]:
     """The numbers of the slots, expert by expert."""
-    listed = slots(k)
-    return sorted(range(len(listed)), key=lambda n: listed[n][2])
+    entries = slots(k)
+    return sorted(range(len(entries)), key=lambda n: entries[n][2])
 
 
 def _places(k: int) -> list[list[tuple[float, float]]]:
     """Where each slot lies in each stage."""
-    listed, order = slots(k), _sorted_order(k)
+    entries, order = slots(k), _sorted_order(k)
     rank = {n: place for place, n in enumerate(order)}
-    wide = _PITCH * len(listed)
+    wide = _PITCH * len(entries)
     start = (svg.WIDTH - wide) / 2
     gap = 14.0
     column = (RIGHT - LEFT) / len(WORDS)
-    table, flat, ordered, cut, out, back = [], [], [], [], [], []
-    for n, (t, s, e) in enumerate(listed):
+    table, flat, in_order, segments, out, back = [], [], [], [], [], []
+    for n, (t, s, e) in enumerate(entries):
         table.append((_column_of(e) - _SIDE / 2, _TABLE + 26 * t))
         flat.append((start + _PITCH * n, _LIST))
-        ordered.append((start + _PITCH * rank[n], _SORTED))
+        in_order.append((start + _PITCH * rank[n], _ORDER))
         shift = gap * (e - (N_EXPERTS - 1) / 2)
-        cut.append((start + _PITCH * rank[n] + shift, _CALLED))
+        segments.append((start + _PITCH * rank[n] + shift, _CALLS))
         out.append((start + _PITCH * rank[n] + shift, _OUT))
         middle = LEFT + column * (t + 0.5)
         back.append((middle + _PITCH * (s - (k - 1) / 2) - _SIDE / 2, _BACK))
-    return [table, flat, ordered, cut, out, back]
+    return [table, flat, in_order, segments, out, back]
 
 
 def _column_of(expert: int) -> float:
@@ -477,13 +477,13 @@ def dispatch(frame: int = 0, k: int = 2, token: int = ALL) -> Picture:
     _inside("frame", frame, 0, LAST_FRAME)
     _inside("k", k, 1, 3)
     _one_of("token", token, FOLLOWED)
-    listed, places = slots(k), _places(k)
-    n, T = len(listed), len(WORDS)
-    sizes = [sum(1 for slot in listed if slot[2] == e) for e in range(N_EXPERTS)]
+    entries, places = slots(k), _places(k)
+    n, T = len(entries), len(WORDS)
+    sizes = [sum(1 for slot in entries if slot[2] == e) for e in range(N_EXPERTS)]
     stage, part = divmod(frame, BETWEEN)
     coming = stage + 1 if part else stage
     empty = [e for e in range(N_EXPERTS) if not sizes[e]]
-    called = N_EXPERTS - len(empty)
+    calls = N_EXPERTS - len(empty)
     rest = f"; expert {empty[0]} has none" if empty else ""
     lie = ", ".join(map(str, sizes))
     many = k > 1
@@ -492,7 +492,7 @@ def dispatch(frame: int = 0, k: int = 2, token: int = ALL) -> Picture:
         if many
         else "the one output of each token is weighted with the gate below it"
     )
-    told = [
+    texts = [
         (
             f"{T} tokens choose: {n} slots",
             f"Each of the {T} tokens chooses k = {k}: {n} slots. The colour is the expert, the number the token.",
@@ -506,8 +506,8 @@ def dispatch(frame: int = 0, k: int = 2, token: int = ALL) -> Picture:
             f"The {n} slots are sorted by expert: {lie} of them lie side by side{rest}.",
         ),
         (
-            f"Cut into segments: {called} calls",
-            f"The {n} slots are cut into segments, {called} calls in all{rest}. Each expert reads one block of rows.",
+            f"Cut into segments: {calls} calls",
+            f"The {n} slots are cut into segments, {calls} calls in all{rest}. Each expert reads one block of rows.",
         ),
         (
             f"{n} outputs, still sorted by expert",
@@ -515,12 +515,12 @@ def dispatch(frame: int = 0, k: int = 2, token: int = ALL) -> Picture:
         ),
         (f"Back: {k} weighted output{'s' * many} for each of {T} tokens", f"The sorting is undone: {end}."),
     ]
-    title, sentence = told[coming]
+    title, sentence = texts[coming]
     if part:
         sentence = f"On the way, {part} of {BETWEEN}: {sentence[0].lower()}{sentence[1:]}"
     if token != ALL:
-        chosen = ", ".join(str(e) for e in CHOICES[token][:k])
-        sentence += f" Token {token}, “{WORDS[token]}”, goes to expert{'s' * many} {chosen}."
+        experts = ", ".join(str(e) for e in CHOICES[token][:k])
+        sentence += f" Token {token}, “{WORDS[token]}”, goes to expert{'s' * many} {experts}."
 
     shapes = [svg.text(LEFT, 70, f"idx [{T}, {k}]", size=13, bold=True)]
     for e in range(N_EXPERTS):
@@ -549,7 +549,7 @@ def dispatch(frame: int = 0, k: int = 2, token: int = ALL) -> Picture:
             shapes += [
                 svg.rect(
                     x,
-                    _CALLED + 40,
+                    _CALLS + 40,
                     max(width, 4),
                     46,
                     radius=6,
@@ -559,7 +559,7 @@ def dispatch(frame: int = 0, k: int = 2, token: int = ALL) -> Picture:
                 ),
                 svg.text(
                     x + max(width, 4) / 2,
-                    _CALLED + 67,
+                    _CALLS + 67,
                     f"expert {e}" if sizes[e] > 1 else str(e) if sizes[e] else "",
                     size=11.5,
                     bold=True,
@@ -570,7 +570,7 @@ def dispatch(frame: int = 0, k: int = 2, token: int = ALL) -> Picture:
     captions = (
         (LEFT, _LIST, "1 · one list, token after token"),
         (LEFT + 260, _LIST, "2 · sorted by expert"),
-        (LEFT, _CALLED, "3 · cut into segments"),
+        (LEFT, _CALLS, "3 · cut into segments"),
         (LEFT, _OUT, "4 · computed, one call for each expert"),
         (LEFT, _BACK, "5 · back, weighted and added" if k > 1 else "5 · back, and weighted"),
     )
@@ -590,7 +590,7 @@ def dispatch(frame: int = 0, k: int = 2, token: int = ALL) -> Picture:
             shapes.append(
                 svg.text(LEFT + column * (t + 0.5), _BACK + 62, f"y of {word}", size=12.5, anchor="middle", bold=True)
             )
-    for number, (t, s, e) in enumerate(listed):
+    for number, (t, s, e) in enumerate(entries):
         slot = []
         for past in range(coming):
             if past != 1 or coming < 2:  # the list itself is sorted in place
@@ -602,7 +602,7 @@ def dispatch(frame: int = 0, k: int = 2, token: int = ALL) -> Picture:
         (x0, y0), (x1, y1) = places[stage][number], places[coming][number]
         share = part / BETWEEN
         x, y = x0 + (x1 - x0) * share, y0 + (y1 - y0) * share
-        done = stage >= 4 or (coming == 4 and part > 1)
+        has_output = stage >= 4 or (coming == 4 and part > 1)
         slot += [
             svg.rect(
                 x,
@@ -610,7 +610,7 @@ def dispatch(frame: int = 0, k: int = 2, token: int = ALL) -> Picture:
                 _SIDE,
                 25,
                 radius=4,
-                fill=style.PAPER if done else EXPERT_INK[e],
+                fill=style.PAPER if has_output else EXPERT_INK[e],
                 stroke=EXPERT_INK[e],
                 stroke_width=2.4,
                 tip=f"slot {number}: token {t}, expert {e}, weight {WEIGHTS[t][s]:g}",
@@ -621,7 +621,7 @@ def dispatch(frame: int = 0, k: int = 2, token: int = ALL) -> Picture:
                 str(t),
                 size=13,
                 bold=True,
-                fill=EXPERT_INK[e] if done else style.PAPER,
+                fill=EXPERT_INK[e] if has_output else style.PAPER,
                 anchor="middle",
             ),
         ]
@@ -651,28 +651,28 @@ def slopes(k: int = 2, norm: str = NORMS[0], cell: int = NO_CELL) -> Picture:
     _inside("k", k, 1, E)
     _one_of("normalisation", norm, NORMS)
     _inside("cell", cell, NO_CELL, CELLS[-1])
-    found = read(SLOPES)[norm][k - 1]
-    learn = sum(1 for j in range(E) if any(found[e][j] for e in range(E)))
-    largest = max(abs(value) for row in found for value in row)
+    derivatives = read(SLOPES)[norm][k - 1]
+    learn = sum(1 for j in range(E) if any(derivatives[e][j] for e in range(E)))
+    largest = max(abs(value) for row in derivatives for value in row)
     title = f"{norm}, k = {k}: {learn} of {E} logits get a gradient"
     sentence = (
-        f"With {norm} and k = {k}, experts {_listed(_kept(LOGITS, k))} are kept; {learn} of the {E} logits change a gate. "
+        f"With {norm} and k = {k}, experts {_join_labels(_select_top_k(LOGITS, k))} are kept; {learn} of the {E} logits change a gate. "
         f"The largest derivative is {svg.label(largest, 3)}."
     )
     if k == 1:
         sentence = sentence.replace("experts", "expert").replace("are kept", "is kept")
     if cell != NO_CELL:
         e, j = divmod(cell, E)
-        reacts = f"by {svg.label(found[e][j], 4)} per unit" if found[e][j] else "not at all"
+        reacts = f"by {svg.label(derivatives[e][j], 4)} per unit" if derivatives[e][j] else "not at all"
         sentence += f" Framed: gate {e} follows logit {j} {reacts}."
     left, top, wide, tall = 150.0, 112.0, 54.0, 31.0
     shapes = [
         svg.text(left + wide * E / 2, 72, "logit of expert …", size=13.5, bold=True, anchor="middle"),
         svg.text(left - 14, 98, "gate of expert …", size=13.5, bold=True, anchor="end"),
     ]
-    kept = _kept(LOGITS, k)
+    top_experts = _select_top_k(LOGITS, k)
     for e in range(E):
-        mine = e in kept
+        mine = e in top_experts
         ink = style.INK if mine else style.MUTED
         shapes += [
             svg.text(left + wide * (e + 0.5), 92, str(e), size=13, bold=mine, fill=ink, anchor="middle"),
@@ -695,9 +695,9 @@ def slopes(k: int = 2, norm: str = NORMS[0], cell: int = NO_CELL) -> Picture:
             ),
         ]
         for j in range(E):
-            value = found[e][j]
+            value = derivatives[e][j]
             x, y = left + wide * j, top + tall * e
-            framed = cell == E * e + j
+            is_cell = cell == E * e + j
             marks = [
                 svg.rect(
                     x,
@@ -705,8 +705,8 @@ def slopes(k: int = 2, norm: str = NORMS[0], cell: int = NO_CELL) -> Picture:
                     wide - 2,
                     tall - 2,
                     fill=style.diverging(value, 0.5) if value else style.PAPER,
-                    stroke=style.INK if framed else style.TINT,
-                    stroke_width=2.6 if framed else 1,
+                    stroke=style.INK if is_cell else style.TINT,
+                    stroke_width=2.6 if is_cell else 1,
                     tip=f"gate {e} by logit {j}: {svg.label(value, 4) if value else '0'}",
                 )
             ]
@@ -723,12 +723,12 @@ def slopes(k: int = 2, norm: str = NORMS[0], cell: int = NO_CELL) -> Picture:
                         fill=style.PAPER if light else style.INK,
                     )
                 )
-            press = {"cell": NO_CELL if framed else E * e + j}
-            shapes.append(svg.button(*marks, sets=press, name=f"gate {e} by logit {j}{', framed' if framed else ''}"))
+            press = {"cell": NO_CELL if is_cell else E * e + j}
+            shapes.append(svg.button(*marks, sets=press, name=f"gate {e} by logit {j}{', framed' if is_cell else ''}"))
     base = top + tall * E
     shapes.append(svg.text(left - 14, base + 24, "gets a gradient", size=13, fill=style.MUTED, anchor="end"))
     for j in range(E):
-        yes = any(found[e][j] for e in range(E))
+        yes = any(derivatives[e][j] for e in range(E))
         shapes.append(
             svg.text(
                 left + wide * (j + 0.5),
@@ -755,22 +755,22 @@ def totals(model: str = "Mixtral-8x7B", factor: float = 1.0) -> Picture:
     """A model's total and active parameters by part, with `factor` times its experts per token, above all models of the atlas with experts."""
     _one_of("model", model, MODELS)
     _one_of("factor", factor, [value for _, value in FACTORS])
-    chosen = _with_factor(model, factor)
-    assert chosen.experts
-    total, active = atlas.total(chosen), atlas.active(chosen)
-    parts, used = atlas.parts(chosen), atlas.parts(chosen, active=True)
+    variant = _with_factor(model, factor)
+    assert variant.experts
+    total, active = atlas.total(variant), atlas.active(variant)
+    parts, active_parts = atlas.parts(variant), atlas.parts(variant, active=True)
     rest = total - parts.ffn
     title = f"{model}: {_billions(active)} of {_billions(total)} are active"
     sentence = (
-        f"With {chosen.experts.k} of {chosen.experts.n} experts a token"
-        f"{f' and {chosen.experts.shared} shared' if chosen.experts.shared else ''}, {model} stores {_billions(total)} parameters, "
+        f"With {variant.experts.k} of {variant.experts.n} experts a token"
+        f"{f' and {variant.experts.shared} shared' if variant.experts.shared else ''}, {model} stores {_billions(total)} parameters, "
         f"{2 * total / 1e9:.0f} GB in 16 bits; a token computes with {_billions(active)}, {100 * active / total:.1f} %."
     )
     wide = RIGHT - LEFT
     unit = wide / total
     shapes = []
     for n, (name, ffn) in enumerate(
-        (("total: what has to be stored", parts.ffn), ("active: what a token computes with", used.ffn))
+        (("total: what has to be stored", parts.ffn), ("active: what a token computes with", active_parts.ffn))
     ):
         y = 78.0 + 62 * n
         shapes += [
@@ -788,7 +788,7 @@ def totals(model: str = "Mixtral-8x7B", factor: float = 1.0) -> Picture:
         svg.rect(LEFT, key, 12, 12, fill=style.AROUND),
         svg.text(LEFT + 18, key + 11, f"attention, embeddings, norms {_billions(rest)}", size=12.5),
         svg.rect(LEFT + 290, key, 12, 12, fill=style.FFN),
-        svg.text(LEFT + 308, key + 11, f"FFNs: {chosen.experts.k} of {chosen.experts.n} experts, routers", size=12.5),
+        svg.text(LEFT + 308, key + 11, f"FFNs: {variant.experts.k} of {variant.experts.n} experts, routers", size=12.5),
     ]
     top, row, bar = 244.0, 22.0, 250.0
     left = LEFT + 150

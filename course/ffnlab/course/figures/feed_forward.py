@@ -46,9 +46,9 @@ def trace(position: int = 1, ratio: float = 4.0, activation: str = "ReLU", permu
     `position` is the token's place in the sentence as written; with `permute` the sentence is shuffled and
     the token goes along. GELU is the erf form. The whole sentence is computed at once, one row is shown.
     """
-    act = _named(activation)
+    act = _find_activation(activation)
     _inside("position", position, len(TOKENS))
-    order = _shuffled() if permute else list(range(len(TOKENS)))
+    order = _permutation() if permute else list(range(len(TOKENS)))
     place = order.index(position)
     pre, hidden, out = _forward(embeddings(dtype=torch.float64)[order], ratio, act, place)
     token, d_ff = TOKENS[position], len(pre)
@@ -77,11 +77,11 @@ def trace(position: int = 1, ratio: float = 4.0, activation: str = "ReLU", permu
         else:
             title = f"{activation} silences {silent or 'none'} of {d_ff} neurons for “{token}”"
             lowest = svg.label(min(hidden))
-            zeroed = "none is" if silent == 0 else f"{silent} are"
+            exact_zeros = "none is" if silent == 0 else f"{silent} are"
             sentence = f"{negative} {activation} " + (
                 f"sets {silent} to exactly 0 and passes the other {d_ff - silent} unchanged."
                 if activation == "ReLU"
-                else f"keeps them small and negative, down to {lowest}, and {zeroed} exactly 0."
+                else f"keeps them small and negative, down to {lowest}, and {exact_zeros} exactly 0."
             )
         sentence += f" The outputs run from {svg.label(min(out))} to {svg.label(max(out))}."
         twins = [n for n, other in enumerate(TOKENS) if other.lower() == token.lower() and n != position]
@@ -107,7 +107,7 @@ def trace(position: int = 1, ratio: float = 4.0, activation: str = "ReLU", permu
                 fill=style.MUTED,
                 anchor="middle",
             ),
-            _bars(left, top, wide, tall, values, ghost, written=index == 2),
+            _bars(left, top, wide, tall, values, ghost, has_labels=index == 2),
         ]
         if index:
             x, y = left - gap_x / 2, top + tall / 2
@@ -131,7 +131,7 @@ def _affine(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.
     return (x[..., None] * weight).sum(-2) + bias
 
 
-def _shuffled() -> list[int]:
+def _permutation() -> list[int]:
     """The tokens' old positions in a new order in which no token keeps its place."""
     return [9, 6, 12, 0, 7, 3, 10, 13, 1, 5, 2, 8, 4, 11]
 
@@ -167,7 +167,7 @@ def _bars(
     tall: float,
     values: list[float],
     ghost: list[float] | None,
-    written: bool,
+    has_labels: bool,
 ) -> str:
     """Bars right (positive) and left (negative) of a zero line; an exact zero is a ring; `ghost` is pale."""
     zero, unit = left + wide / 2, wide / 2 / REACH
@@ -193,7 +193,7 @@ def _bars(
             )
         else:
             shapes.append(_bar(zero, y, value * unit, thick, style.signed(value), f"{j}: {svg.label(value, 3)}"))
-        if written:
+        if has_labels:
             side = 1 if value >= 0 else -1
             shapes.append(
                 svg.text(
@@ -240,12 +240,12 @@ def by_hand(x1: float = 2.0, x2: float = 1.0, flipped: int = UNCHANGED) -> Pictu
     if flipped not in TURNED:
         raise ValueError(f"flipped must be a weight, 0 to {WEIGHTS - 1}, or {UNCHANGED} for none, not {flipped}")
     w1, b1, w2, b2 = (part.tolist() for part in by_hand_weights(torch.float64))
-    turned = ""
+    change = ""
     if flipped != UNCHANGED:
         matrix, place = (w1, flipped) if flipped < 6 else (w2, flipped - 6)
         row, column = divmod(place, len(matrix[0]))
         matrix[row][column] *= -1
-        turned = f" and the weight {'W1' if flipped < 6 else 'W2'}[{row}, {column}] turned to {svg.label(matrix[row][column])}"
+        change = f" and the weight {'W1' if flipped < 6 else 'W2'}[{row}, {column}] turned to {svg.label(matrix[row][column])}"
     x = [float(x1), float(x2)]
     pre, act, out = _stages(x, w1, b1, w2, b2)
 
@@ -256,12 +256,12 @@ def by_hand(x1: float = 2.0, x2: float = 1.0, flipped: int = UNCHANGED) -> Pictu
         2: "One of three neurons fires",
         3: "No neuron fires",
     }
-    said = " and ".join(f"{name} {svg.label(value)}" for name, value in zip(OUTPUTS, out, strict=True))
-    title = f"{fires[dead]}: {said}"
-    listed = [", ".join(map(svg.label, values)) for values in (pre, act)]
+    outputs = " and ".join(f"{name} {svg.label(value)}" for name, value in zip(OUTPUTS, out, strict=True))
+    title = f"{fires[dead]}: {outputs}"
+    layers = [", ".join(map(svg.label, values)) for values in (pre, act)]
     sentence = (
-        f"With cold {svg.label(x[0])} and water {svg.label(x[1])}{turned} the three neurons get {listed[0]}; "
-        f"ReLU leaves {listed[1]}; the outputs are {said}."
+        f"With cold {svg.label(x[0])} and water {svg.label(x[1])}{change} the three neurons get {layers[0]}; "
+        f"ReLU leaves {layers[1]}; the outputs are {outputs}."
     )
 
     x_left, x_mid, x_right = LEFT, 228.0, 476.0
@@ -319,20 +319,20 @@ def _stages(
     b1: list[float],
     w2: list[list[float]],
     b2: list[float],
-    bent: bool = True,
+    with_relu: bool = True,
 ) -> tuple[list[float], list[float], list[float]]:
     """What the three neurons of `by_hand` add up, what they pass on, and the two outputs."""
     pre = [x[0] * w1[0][j] + x[1] * w1[1][j] + b1[j] for j in range(3)]
-    act = [max(0.0, value) for value in pre] if bent else pre
+    act = [max(0.0, value) for value in pre] if with_relu else pre
     return pre, act, [sum(act[j] * w2[j][k] for j in range(3)) + b2[k] for k in range(2)]
 
 
 def _sum(terms: list[float], bias: float) -> str:
     """The products and the bias as one written sum; the bias stands last."""
-    written = svg.label(terms[0])
+    text = svg.label(terms[0])
     for term in [*terms[1:], bias]:
-        written += f" {'−' if term < 0 else '+'} {svg.label(abs(term))}"
-    return written
+        text += f" {'−' if term < 0 else '+'} {svg.label(abs(term))}"
+    return text
 
 
 def _edge(x1: float, y1: float, x2: float, y2: float, weight: float, silent: bool) -> str:
@@ -340,15 +340,15 @@ def _edge(x1: float, y1: float, x2: float, y2: float, weight: float, silent: boo
     return svg.line(x1, y1, x2, y2, stroke=colour, width=1.4 * abs(weight), dash="3 5" if silent else "")
 
 
-def _weight(x1: float, y1: float, x2: float, y2: float, weight: float, at: float, silent: bool, turned: bool) -> str:
+def _weight(x1: float, y1: float, x2: float, y2: float, weight: float, at: float, silent: bool, is_turned: bool) -> str:
     """A weight on its edge, with room for a finger; framed where its sign was turned."""
     x, y = x1 + (x2 - x1) * at, y1 + (y2 - y1) * at
-    written = ("+" if weight > 0 else "") + svg.label(weight)
+    text = ("+" if weight > 0 else "") + svg.label(weight)
     fill = style.NEUTRAL if silent else style.signed(weight)
-    frame = style.INK if turned else "none"
+    frame = style.INK if is_turned else "none"
     return svg.rect(
-        x - 16, y - 12, 32, 24, radius=6, fill=style.PAPER if turned else "transparent", stroke=frame
-    ) + svg.text(x, y + 4.5, written, size=13, fill=fill, anchor="middle", bold=True, halo=True)
+        x - 16, y - 12, 32, 24, radius=6, fill=style.PAPER if is_turned else "transparent", stroke=frame
+    ) + svg.text(x, y + 4.5, text, size=13, fill=fill, anchor="middle", bold=True, halo=True)
 
 
 def _dial(left: float, y: float, wide: float, parameter: str, name: str, value: float) -> str:
@@ -437,7 +437,7 @@ def folded(x1: float = 1.0, x2: float = 1.0, output: int = 0, bent: bool = True)
     across, down = PLANE.at(*x)
     on_sheet, on_floor = (_in_space(x[0], x[1], at, output, bent) for at in (height, None))
     shapes = [
-        _unfolded(output, bent),
+        _draw_sheet(output, bent),
         svg.line(*on_floor, *on_sheet, stroke=style.INK, width=1.5, dash="3 4"),
         svg.circle(*on_sheet, 6, fill=style.INK, stroke=style.PAPER, stroke_width=2),
         svg.text(on_sheet[0], on_sheet[1] - 12, svg.label(height), size=14, bold=True, anchor="middle", halo=True),
@@ -489,32 +489,32 @@ def _by_hand() -> tuple[list[list[float]], list[float], list[list[float]], list[
 
 
 @cache
-def _height(cold: float, water: float, output: int, bent: bool) -> float:
-    return _stages((cold, water), *_by_hand(), bent)[2][output]
+def _height(cold: float, water: float, output: int, with_relu: bool) -> float:
+    return _stages((cold, water), *_by_hand(), with_relu)[2][output]
 
 
-def _in_space(cold: float, water: float, height: float | None, output: int, bent: bool) -> Corner:
+def _in_space(cold: float, water: float, height: float | None, output: int, with_relu: bool) -> Corner:
     """Where a point of the sheet, or without a height of the floor below it, is drawn: cold goes to the right, water to the back."""
-    lowest = min(_height(*corner, output, bent) for corners, _ in PIECES for corner in corners)
+    lowest = min(_height(*corner, output, with_relu) for corners, _ in PIECES for corner in corners)
     up = 0.0 if height is None else RISES[output] * (height - lowest + 0.6)
     return 364 + 84 * cold + 40 * water, 330 + 9 * cold - 33 * water - up
 
 
 @cache
-def _unfolded(output: int, bent: bool) -> str:
+def _draw_sheet(output: int, with_relu: bool) -> str:
     """All that does not move with the point: the plane with its hinges and lines of equal height, and the sheet in space."""
-    shapes = [svg.path([_in_space(*c, None, output, bent) for c in WHOLE[0][0]], fill=style.TINT, closed=True)]
+    shapes = [svg.path([_in_space(*c, None, output, with_relu) for c in WHOLE[0][0]], fill=style.TINT, closed=True)]
     levels: dict[int, list[tuple[Corner, Corner]]] = {}
-    for corners, firing in PIECES if bent else WHOLE:
-        heights = [_height(*corner, output, bent) for corner in corners]
+    for corners, firing in PIECES if with_relu else WHOLE:
+        heights = [_height(*corner, output, with_relu) for corner in corners]
         flat = [PLANE.at(*corner) for corner in corners]
-        lifted = [_in_space(*c, height, output, bent) for c, height in zip(corners, heights, strict=True)]
-        shapes += [_tinted(flat, firing), _tinted(lifted, firing), svg.path(lifted, stroke=style.MUTED, closed=True)]
+        sheet = [_in_space(*c, height, output, with_relu) for c, height in zip(corners, heights, strict=True)]
+        shapes += [_piece(flat, firing), _piece(sheet, firing), svg.path(sheet, stroke=style.MUTED, closed=True)]
         for level in range(math.floor(min(heights)) + 1, math.ceil(max(heights))):
             ends = _crossing(corners, heights, level)
             if ends:
                 levels.setdefault(level, []).append(ends)
-                space = [_in_space(*end, level, output, bent) for end in ends]
+                space = [_in_space(*end, level, output, with_relu) for end in ends]
                 shapes.append(svg.path(space, stroke=style.MUTED, width=1.6 if level == 0 else 0.8, dash=_dash(level)))
     shapes.append(PLANE.axes())
     for level, segments in levels.items():
@@ -528,7 +528,7 @@ def _unfolded(output: int, bent: bool) -> str:
                     dash=_dash(level),
                 )
             )
-    if bent:
+    if with_relu:
         for j, (hinge, aside) in enumerate(zip(HINGES, (0.0, 1.6, -1.6), strict=True)):
             (x0, y0), (x1, y1) = (PLANE.at(*end) for end in hinge)
             shapes.append(svg.line(x0 + aside, y0 + aside, x1 + aside, y1 + aside, stroke=_HUES[j], width=3))
@@ -536,7 +536,7 @@ def _unfolded(output: int, bent: bool) -> str:
         start, end = max(segments, key=lambda ends: math.dist(*ends))
         x, y = PLANE.at((start[0] + end[0]) / 2, (start[1] + end[1]) / 2)
         shapes.append(svg.text(x, y + 4, svg.label(level), size=12, anchor="middle", fill=style.MUTED, halo=True))
-    if bent:
+    if with_relu:
         for j, (at, anchor) in enumerate((((0.06, 1.07), "start"), ((1.96, 0.07), "end"), ((0.06, 1.87), "start"))):
             shapes.append(
                 svg.text(*PLANE.at(*at), NEURONS[j], size=12.5, fill=_HUES[j], anchor=anchor, bold=True, halo=True)
@@ -558,7 +558,7 @@ def _unfolded(output: int, bent: bool) -> str:
     return "".join(shapes)
 
 
-def _tinted(corners: list[Corner], firing: tuple[int, ...]) -> str:
+def _piece(corners: list[Corner], firing: tuple[int, ...]) -> str:
     """A piece in the pale colours of the neurons that fire on it, one over the other."""
     tints = [svg.group(svg.path(corners, fill=_HUES[j], closed=True), opacity=0.2) for j in firing]
     return svg.path(corners, fill=style.PAPER, closed=True) + "".join(tints)
@@ -570,13 +570,13 @@ def _dash(level: int) -> str:
 
 def _crossing(corners: Sequence[Corner], heights: list[float], level: float) -> tuple[Corner, Corner] | None:
     """The ends of the line on a flat piece where its height is `level`."""
-    found: list[Corner] = [c for c, height in zip(corners, heights, strict=True) if height == level]
+    points: list[Corner] = [c for c, height in zip(corners, heights, strict=True) if height == level]
     for n, (a, b) in enumerate(zip(corners, [*corners[1:], corners[0]], strict=True)):
         low, high = heights[n], heights[(n + 1) % len(corners)]
         if (low - level) * (high - level) < 0:
             share = (level - low) / (high - low)
-            found.append((a[0] + share * (b[0] - a[0]), a[1] + share * (b[1] - a[1])))
-    return (found[0], found[1]) if len(found) == 2 else None
+            points.append((a[0] + share * (b[0] - a[0]), a[1] + share * (b[1] - a[1])))
+    return (points[0], points[1]) if len(points) == 2 else None
 
 
 def expand_contract(token: int = 1, activated: bool = True, activation: str = "ReLU") -> Picture:
@@ -584,7 +584,7 @@ def expand_contract(token: int = 1, activated: bool = True, activation: str = "R
 
     The row of one token is framed.
     """
-    act = _named(activation)
+    act = _find_activation(activation)
     four, d_model = TOKENS[:4], 8
     _inside("token", token, len(four))
     x = embeddings(four, d_model, torch.float64)
@@ -617,8 +617,8 @@ def expand_contract(token: int = 1, activated: bool = True, activation: str = "R
         )
 
     cell, row = 16.0, 20.0
-    named = f"{activation}(x W1 + b1)" if activated else "x W1 + b1"
-    maps = (("x", x), (named, hidden if activated else pre), ("out", out))
+    hidden_name = f"{activation}(x W1 + b1)" if activated else "x W1 + b1"
+    maps = (("x", x), (hidden_name, hidden if activated else pre), ("out", out))
     names = 58.0
     centre = LEFT + names + 16 * cell
     tops = (76.0, 204.0, 332.0)
@@ -737,19 +737,19 @@ def bend(alpha: float = 1.0) -> Picture:
         heights,
         top=76,
     )
-    bent, line = plot.Look(style.CHOSEN, width=2.6), plot.Look(style.REFERENCE, (6, 5), 2)
+    solid, line = plot.Look(style.CHOSEN, width=2.6), plot.Look(style.REFERENCE, (6, 5), 2)
     values = curve.tolist()
     shapes = [
         frame.axes(),
-        frame.curve(walk.tolist(), values, bent),
+        frame.curve(walk.tolist(), values, solid),
         frame.curve((low, high), (float(straight[0]), float(straight[-1])), line),
         frame.dots(kinks, values[1:-1], style.PAPER, 3.4, style.CHOSEN) if alpha > 0 else "",
-        frame.legend({name: bent, "straight line": line}, "upper right"),
+        frame.legend({name: solid, "straight line": line}, "upper right"),
     ]
     return Picture(title, sentence, svg.card(frame.bottom + 50, title, sentence, *shapes))
 
 
-def _named(activation: str) -> Callable[[torch.Tensor], torch.Tensor]:
+def _find_activation(activation: str) -> Callable[[torch.Tensor], torch.Tensor]:
     if activation not in ACTIVATIONS:
         raise ValueError(f"there is no activation {activation!r} here; choose {', '.join(ACTIVATIONS)}")
     return ACTIVATIONS[activation]

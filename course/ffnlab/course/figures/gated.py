@@ -106,22 +106,22 @@ def gate(
     act = GATES[activation]
 
     def parts(at: float) -> tuple[float, float, float]:
-        read, up = gate_slope * at + gate_height, up_slope * at + up_height
-        return act(read), up, act(read) * up
+        pre, up = gate_slope * at + gate_height, up_slope * at + up_height
+        return act(pre), up, act(pre) * up
 
-    bent, up, product = parts(t)
+    gate_value, up, product = parts(t)
     name = "gate" if activation == "none" else f"{activation}(gate)"
-    title = f"t = {svg.label(t)}: {name} {svg.label(bent)} times up {svg.label(up)} is {svg.label(product)}"
-    shut = "the gate is closed" if abs(bent) < 0.005 else "up is 0 there"
-    closed = shut if abs(product) < 0.005 else f"up is multiplied by {svg.label(bent)}"
+    title = f"t = {svg.label(t)}: {name} {svg.label(gate_value)} times up {svg.label(up)} is {svg.label(product)}"
+    reason = "the gate is closed" if abs(gate_value) < 0.005 else "up is 0 there"
+    note = reason if abs(product) < 0.005 else f"up is multiplied by {svg.label(gate_value)}"
     sentence = (
         f"Gate {_line(gate_slope, gate_height)}, {f'bent by {activation}' if activation != 'none' else 'not bent'}; "
-        f"up {_line(up_slope, up_height)}. At t = {svg.label(t)} the product is {svg.label(product)}: {closed}."
+        f"up {_line(up_slope, up_height)}. At t = {svg.label(t)} the product is {svg.label(product)}: {note}."
     )
     window = (-SPAN, SPAN), (-4.0, 8.0)
     frame = plot.Frame(*window, "t, along the walk", "", tuple(range(-3, 4)), tuple(range(-4, 9, 2)), top=86)
     places = np.linspace(-SPAN, SPAN, 241).tolist()
-    walked = zip(*map(parts, places), strict=True)
+    curves = zip(*map(parts, places), strict=True)
     looks = {
         name: plot.Look(GATE, (7, 4), 2.2),
         "up": plot.Look(UP, (2, 4)),
@@ -131,11 +131,11 @@ def gate(
     if activation != "none":
         ends = [gate_slope * place + gate_height for place in frame.x]
         shapes.append(frame.curve(frame.x, ends, plot.Look(style.NEUTRAL, (1, 4), 1.6)))
-    shapes += [frame.curve(places, values, look) for values, look in zip(walked, looks.values(), strict=True)]
+    shapes += [frame.curve(places, values, look) for values, look in zip(curves, looks.values(), strict=True)]
     for value, colour, r in (
         (product, PRODUCT, 8.5),
         (up, UP, 6.0),
-        (bent, GATE, 3.5),
+        (gate_value, GATE, 3.5),
     ):  # one is seen inside of another
         shapes.append(frame.dots([t], [value], colour, r))
     shapes.append(frame.legend(looks, "above"))
@@ -156,8 +156,8 @@ def gates(x: Numbers, kind: str) -> Numbers:
     """The four gates of `lights` at x: of a plain ReLU FFN, where each unit's own sum is above 0; else what the gates' keys say, bent."""
     if kind == "plain ReLU":
         return np.where(x @ UPS > 0, 1.0, 0.0)
-    read: Numbers = x @ OWN
-    return 1 / (1 + np.exp(-read)) if kind == "GLU" else np.maximum(read, 0)
+    sums: Numbers = x @ OWN
+    return 1 / (1 + np.exp(-sums)) if kind == "GLU" else np.maximum(sums, 0)
 
 
 def lights(x1: float = 1.0, x2: float = 1.0, kind: str = "plain ReLU") -> Picture:
@@ -168,15 +168,15 @@ def lights(x1: float = 1.0, x2: float = 1.0, kind: str = "plain ReLU") -> Pictur
         raise ValueError(f"both entries of x must be from −{REACH:g} to {REACH:g}, not {x1} and {x2}")
     x, plain = np.array([x1, x2]), kind == "plain ReLU"
     on = gates(x, kind)
-    picked = UPS @ np.diag(on) @ DOWNS  # [2, 2]
-    y = x @ picked
+    matrix = UPS @ np.diag(on) @ DOWNS  # [2, 2]
+    y = x @ matrix
     before, after = (f"({svg.label(one)}, {svg.label(other)})" for one, other in (x, y))
-    written = ", ".join(svg.label(g) for g in on)
+    gate_texts = ", ".join(svg.label(g) for g in on)
     count = int((on > 0).sum())
     title = f"{f'{count} of 4 lights on' if plain else kind}: {before} becomes {after}"
-    rows = "; ".join(" ".join(svg.label(entry) for entry in row) for row in picked)
+    rows = "; ".join(" ".join(svg.label(entry) for entry in row) for row in matrix)
     where = "everywhere in the green cone" if plain and count else "at this x"
-    sentence = f"{kind[0].upper()}{kind[1:]}: at x = {before} the gates are {written}. They pick the matrix [{rows}] {where}, and it makes {after} of x."
+    sentence = f"{kind[0].upper()}{kind[1:]}: at x = {before} the gates are {gate_texts}. They pick the matrix [{rows}] {where}, and it makes {after} of x."
     frame = plot.Frame(
         (-4, 4), (-4, 4), "first entry", "second entry", (-4, -2, 0, 2, 4), (-4, -2, 0, 2, 4), left=52, right=300, top=84, bottom=332, grid="both"
     )  # fmt: skip
@@ -221,7 +221,7 @@ def lights(x1: float = 1.0, x2: float = 1.0, kind: str = "plain ReLU") -> Pictur
     below = top + 4 * tall + 44
     shapes += [
         svg.text(left, below - 10, "their product, the matrix for this x", size=12.5, fill=style.MUTED),
-        _cells(left, below, picked, 58, 32, 14),
+        _cells(left, below, matrix, 58, 32, 14),
         svg.text(left + 132, below + 24, f"x = {before}", size=14, bold=True),
         svg.text(left + 132, below + 50, f"y = {after}", size=14, bold=True, fill=style.CHOSEN),
     ]
@@ -273,23 +273,23 @@ def matched(d_model: int = 4096, ratio: float = 4.0, multiple: int = 1) -> Pictu
     """A plain FFN of width 4 · d_model as two rectangles, a gated one of another width as three, and the sum of each as a bar."""
     if d_model < 1 or multiple < 1 or not 1 <= ratio <= 8:
         raise ValueError("d_model and the multiple must be positive, and the ratio from 1 to 8")
-    asked = ratio * d_model + 1e-9
-    f = math.ceil(int(asked) / multiple) * multiple
+    target = ratio * d_model + 1e-9
+    f = math.ceil(int(target) / multiple) * multiple
     plain, gated = 2 * d_model * 4 * d_model, 3 * d_model * f
     share = 100 * gated / plain
     title = f"Gated, d_ff = {f:,}: {share:.1f} % of the plain FFN"
-    rounded = f"a multiple of {multiple} as it is" if multiple > 1 else ""
-    if f > asked:
-        rounded = f"rounded up to a multiple of {multiple}"
-    elif asked - f > 1e-6:
-        rounded = "cut to a whole number"
+    rounding = f"a multiple of {multiple} as it is" if multiple > 1 else ""
+    if f > target:
+        rounding = f"rounded up to a multiple of {multiple}"
+    elif target - f > 1e-6:
+        rounding = "cut to a whole number"
     verdict = (
         "as good as equal"
         if abs(gated / plain - 1) < 0.002
         else f"{abs(gated - plain):,} {'more' if gated > plain else 'fewer'}"
     )
     sentence = (
-        f"Plain, at 4 · {d_model:,}: two matrices, {plain:,} weights. Gated, at {f:,} = {f / d_model:.3f} · d_model{rounded and f', {rounded}'}: "
+        f"Plain, at 4 · {d_model:,}: two matrices, {plain:,} weights. Gated, at {f:,} = {f / d_model:.3f} · d_model{rounding and f', {rounding}'}: "
         f"three matrices, {gated:,} weights, {verdict}."
     )
     left, unit, tall, full = svg.MARGIN, 52.0, 26.0, svg.WIDTH - 2 * svg.MARGIN
@@ -311,7 +311,7 @@ def matched(d_model: int = 4096, ratio: float = 4.0, multiple: int = 1) -> Pictu
 
     block(78, f"plain, d_ff = {4 * d_model:,}", ("W1", "W2"), 4 * d_model, UP)
     knob = left + unit * f / d_model
-    block(176, f"gated, d_ff = {f:,}{rounded and f' ({rounded})'}", ("gate", "up", "down"), f, GATE)
+    block(176, f"gated, d_ff = {f:,}{rounding and f' ({rounding})'}", ("gate", "up", "down"), f, GATE)
     shapes.append(
         svg.handle(
             min(knob, left + full),
@@ -358,10 +358,10 @@ def table(reading: str = next(iter(READINGS)), first: str = "ReLU", second: str 
     short = steps == STEPS[0]
     values = {name: row.short if short else row.long for name, row in TABLE.items()}
     distance = round(abs(values[first] - values[second]), 3)
-    said = f"At {steps:,} steps {first} has {values[first]:.3f} and {second} {values[second]:.3f}"
+    intro = f"At {steps:,} steps {first} has {values[first]:.3f} and {second} {values[second]:.3f}"
     if first == second:
         title = f"{first}: {values[first]:.3f} after {steps:,} steps"
-        sentence = f"{said}: this is one and the same row. Choose another one to compare it with."
+        sentence = f"{intro}: this is one and the same row. Choose another one to compare it with."
     elif short:
         gap, deviation = apart(first, second, runs)
         errors = "standard errors" if runs > 1 else "standard deviations"
@@ -376,11 +376,11 @@ def table(reading: str = next(iter(READINGS)), first: str = "ReLU", second: str 
             if gap < 2 * deviation
             else "more than two of these, beyond what chance usually does,"
         )
-        sentence = f"{said}. {of} is {deviation:.4f}, so they are {inside} apart."
+        sentence = f"{intro}. {of} is {deviation:.4f}, so they are {inside} apart."
     else:
         title = f"{first}, {second}: {distance:.3f} apart, no deviation published"
         times = distance / (WIDEST * math.sqrt(2))
-        sentence = f"{said}. Each was run once. If these runs scattered like the widest short ones, the difference would be {times:.1f} standard deviations."
+        sentence = f"{intro}. Each was run once. If these runs scattered like the widest short ones, the difference would be {times:.1f} standard deviations."
     low, high = (1.92, 2.02) if short else (1.62, 1.69)
     ticks = [low + 0.02 * i for i in range(6)] if short else [low + 0.01 * i for i in range(8)]
     frame = _rows(len(TABLE), (low, high), tuple((tick, f"{tick:.2f}") for tick in ticks))
@@ -431,9 +431,9 @@ def _rows(count: int, x: plot.Point, ticks: plot.Ticks) -> plot.Frame:
     )
 
 
-def _name_of_row(frame: plot.Frame, n: int, name: str, chosen: bool) -> str:
-    ink = style.INK if chosen else style.MUTED
-    return svg.text(frame.left - 14, frame.upright(n) + 4.5, name, size=13, anchor="end", bold=chosen, fill=ink)
+def _name_of_row(frame: plot.Frame, n: int, name: str, is_chosen: bool) -> str:
+    ink = style.INK if is_chosen else style.MUTED
+    return svg.text(frame.left - 14, frame.upright(n) + 4.5, name, size=13, anchor="end", bold=is_chosen, fill=ink)
 
 
 def _colour(name: str) -> str:
@@ -450,11 +450,11 @@ def contest(results: Contest, step: int | None = None, light: str = "SwiGLU") ->
     if light not in results.known:
         raise ValueError(f"{light!r} did not take part: {', '.join(results.known)}")
     at = results.steps.index(step)
-    known = {name: rows[at] for name, rows in results.known.items()}
-    plain = {name: values for name, values in known.items() if name not in results.gated}
-    worst = min(min(known[name]) for name in results.gated)
+    shares = {name: rows[at] for name, rows in results.known.items()}
+    plain = {name: values for name, values in shares.items() if name not in results.gated}
+    worst = min(min(shares[name]) for name in results.gated)
     best = max(max(values) for values in plain.values())
-    mine = known[light]
+    mine = shares[light]
     mean = sum(mine) / len(mine)
     title = f"Step {step}: {light} knows {100 * mean:.0f} % ({100 * min(mine):.0f} to {100 * max(mine):.0f})"
     relation = "above" if worst > best else "not above"
@@ -462,16 +462,16 @@ def contest(results: Contest, step: int | None = None, light: str = "SwiGLU") ->
         f"After {step} steps the worst run with a gate knows {100 * worst:.0f} % of the facts and the best one without {100 * best:.0f} %: "
         f"the gated are {relation} all the plain. {light}: mean {100 * mean:.0f} % of {len(mine)} seeds."
     )
-    frame = _rows(len(known), (0, 1), tuple((tick / 100, f"{tick} %") for tick in range(0, 101, 20)))
+    frame = _rows(len(shares), (0, 1), tuple((tick / 100, f"{tick} %") for tick in range(0, 101, 20)))
     shapes = [svg.text(frame.left, 62, "share of the facts known, one mark per seed", size=12.5, fill=style.MUTED)]
-    here = frame.upright([*known].index(light))
+    here = frame.upright([*shares].index(light))
     shapes += [svg.rect(svg.MARGIN, here - 13, svg.WIDTH - 2 * svg.MARGIN, 26, fill=style.TINT, radius=4), frame.axes()]
-    for n, (name, values) in enumerate(known.items()):
-        gated, middle = name in results.gated, sum(values) / len(values)
+    for n, (name, values) in enumerate(shares.items()):
+        is_gated, middle = name in results.gated, sum(values) / len(values)
         tips = [f"{name}: {100 * value:.1f} %" for value in values]
         shapes += [
             _name_of_row(frame, n, name, name == light),
-            frame.dots(values, [n] * len(values), "none", 4.5, GATE if gated else UP, tips, square=not gated),
+            frame.dots(values, [n] * len(values), "none", 4.5, GATE if is_gated else UP, tips, square=not is_gated),
             frame.curve((middle, middle), (n - 0.34, n + 0.34), plot.Look(style.INK, width=2)),
         ]
     note = "squares: plain · circles: gated · upright line: mean"

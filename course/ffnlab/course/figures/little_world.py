@@ -35,7 +35,7 @@ class _Wishes(NamedTuple):
 
     x: torch.Tensor
     scores: torch.Tensor
-    said: torch.Tensor
+    words: torch.Tensor
     corners: torch.Tensor  # [B], each wish's place in CORNERS
 
 
@@ -53,30 +53,30 @@ class _Effect(NamedTuple):
     than before [strengths, 8]; and how many words change elsewhere [strengths]."""
 
     say: list[list[int]]
-    changed: list[list[int]]
+    changes: list[list[int]]
     elsewhere: list[int]
 
 
 @cache
-def _effect(asked: toy_transformer.Rule, word: str, one_is_enough: bool) -> _Effect:
+def _effect(conditions: toy_transformer.Rule, word: str, one_is_enough: bool) -> _Effect:
     model, wishes, at = toy_transformer.load(), _wishes(), world.WAY - 1
-    neuron = toy_transformer.neuron_for_rule(model, asked, word, 1.0, one_is_enough)
+    neuron = toy_transformer.neuron_for_rule(model, conditions, word, 1.0, one_is_enough)
     h = torch.relu(wishes.x @ neuron.key + neuron.bias)  # [B, T]
     sentence, place = h.nonzero().T  # where it fires
-    raised = h[sentence, place, None] * (model.scores.weight @ neuron.value)  # [fired, V], at strength 1
-    before, said = wishes.scores[sentence, place], wishes.said.clone()
+    push = h[sentence, place, None] * (model.scores.weight @ neuron.value)  # [fired, V], at strength 1
+    before, words = wishes.scores[sentence, place], wishes.words.clone()
     effect = _Effect([], [], [])
     for strength in STRENGTHS:
-        said[sentence, place] = (before + strength * raised).argmax(-1)
-        changed = said != wishes.said
-        for counts, which in ((effect.say, said[:, at] == world.NUMBER[word]), (effect.changed, changed[:, at])):
+        words[sentence, place] = (before + strength * push).argmax(-1)
+        is_different = words != wishes.words
+        for counts, which in ((effect.say, words[:, at] == world.NUMBER[word]), (effect.changes, is_different[:, at])):
             counts.append(torch.bincount(wishes.corners[which], minlength=len(CORNERS)).tolist())
-        effect.elsewhere.append(int(changed.sum() - changed[:, at].sum()))
+        effect.elsewhere.append(int(is_different.sum() - is_different[:, at].sum()))
     return effect
 
 
-def _holds(asked: toy_transformer.Rule, corner: tuple[bool, ...]) -> bool:
-    return all(value in (None, has) for value, has in zip(asked, corner, strict=True))
+def _holds(conditions: toy_transformer.Rule, corner: tuple[bool, ...]) -> bool:
+    return all(value in (None, has) for value, has in zip(conditions, corner, strict=True))
 
 
 def rule(
@@ -92,23 +92,23 @@ def rule(
     Shown for all held-out wishes, in the eight kinds of scene: how many say that word now. `place`, `weather` and `mood` are an
     attribute or ANY; with `one_is_enough` the neuron's threshold asks for one of them, and not for all.
     """
-    chosen = (place, weather, mood)
-    for asked, pair in zip(chosen, world.ATTRIBUTES, strict=True):
-        if asked not in (*pair, ANY):
-            raise ValueError(f"a rule asks for {pair[0]}, {pair[1]} or {ANY}, not for {asked!r}")
+    attributes = (place, weather, mood)
+    for attribute, pair in zip(attributes, world.ATTRIBUTES, strict=True):
+        if attribute not in (*pair, ANY):
+            raise ValueError(f"a rule asks for {pair[0]}, {pair[1]} or {ANY}, not for {attribute!r}")
     if word not in NEW_WORDS or strength not in STRENGTHS:
         raise ValueError(
             f"the word must be {' or '.join(NEW_WORDS)}, and the strength one of {STRENGTHS}, not {word!r}, {strength}"
         )
-    wanted: toy_transformer.Rule = tuple(
-        None if asked == ANY else asked == pair[0] for asked, pair in zip(chosen, world.ATTRIBUTES, strict=True)
+    conditions: toy_transformer.Rule = tuple(
+        None if value == ANY else value == pair[0] for value, pair in zip(attributes, world.ATTRIBUTES, strict=True)
     )
-    wishes, effect, now = _wishes(), _effect(wanted, word, one_is_enough), STRENGTHS.index(strength)
+    wishes, effect, now = _wishes(), _effect(conditions, word, one_is_enough), STRENGTHS.index(strength)
     each = torch.bincount(wishes.corners, minlength=len(CORNERS)).tolist()
-    meant = [_holds(wanted, corner) for corner in CORNERS]
+    is_in_rule = [_holds(conditions, corner) for corner in CORNERS]
 
     def where_it_holds(counts: list[int]) -> int:
-        return sum(itertools.compress(counts, meant))
+        return sum(itertools.compress(counts, is_in_rule))
 
     def elsewhere(counts: list[int]) -> int:
         return sum(counts) - where_it_holds(counts)
@@ -117,17 +117,17 @@ def rule(
     before, after, others = (
         where_it_holds(effect.say[0]),
         where_it_holds(effect.say[now]),
-        elsewhere(effect.changed[now]),
+        elsewhere(effect.changes[now]),
     )
     title = f"{after} of {count} say “{word}”, {others} of {rest} others change"
-    name = toy_transformer.in_words(wanted) or "everywhere"
+    name = toy_transformer.in_words(conditions) or "everywhere"
     sentence = (
         f"Neuron for “{name}”{', one is enough' if one_is_enough else ''}, strength {strength}: {after} of {count} such new sentences go on "
         f"with “{word}” ({before} without it), and {others} of {rest} others change. In other places, {effect.elsewhere[now]} of "
-        f"{wishes.said[:, 1:].numel():,} words change."
+        f"{wishes.words[:, 1:].numel():,} words change."
     )
     note = f"of each kind, the share that says “{word}”: without the neuron → with it; framed: where the rule holds"
-    shapes = [_pressed(chosen, word), svg.text(LEFT, 97, note, size=12, fill=style.MUTED)]
+    shapes = [_draw_buttons(attributes, word), svg.text(LEFT, 97, note, size=12, fill=style.MUTED)]
     left, top, wide, tall = 84.0, 132.0, 134.0, 46.0
     for n, corner in enumerate(CORNERS):
         column, row = n // 2, n % 2
@@ -141,13 +141,13 @@ def rule(
         long = wide - 26
         shapes += [
             svg.rect(
-                x, y, wide - 6, tall - 6, radius=5, fill=style.PAPER, stroke=style.INK if meant[n] else style.RULE,
-                stroke_width=2.2 if meant[n] else 1, tip=f"{effect.say[now][n]} of {each[n]} say “{word}”, {effect.say[0][n]} without it",
+                x, y, wide - 6, tall - 6, radius=5, fill=style.PAPER, stroke=style.INK if is_in_rule[n] else style.RULE,
+                stroke_width=2.2 if is_in_rule[n] else 1, tip=f"{effect.say[now][n]} of {each[n]} say “{word}”, {effect.say[0][n]} without it",
             ),
             svg.text(x + 10, y + 17, f"{100 * old:.0f} %  →", size=12.5, fill=style.MUTED),
-            svg.text(x + wide - 16, y + 17, f"{100 * share:.0f} %", size=13, bold=meant[n], anchor="end"),
+            svg.text(x + wide - 16, y + 17, f"{100 * share:.0f} %", size=13, bold=is_in_rule[n], anchor="end"),
             svg.rect(x + 10, y + 25, long, 8, fill=style.TINT),
-            svg.rect(x + 10, y + 25, long * share, 8, fill=style.CHOSEN if meant[n] else style.GHOST if share == old else style.LOST),
+            svg.rect(x + 10, y + 25, long * share, 8, fill=style.CHOSEN if is_in_rule[n] else style.GHOST if share == old else style.LOST),
             svg.rect(x + 10, y + 25, long * old, 8, stroke=style.MUTED, dash="3 2") if old else "",
         ]  # fmt: skip
     frame = plot.Frame(
@@ -159,8 +159,8 @@ def rule(
         f"say “{word}” where the rule holds": plot.Look(style.CHOSEN, width=2.8),
         "change where it doesn't": plot.Look(style.LOST, (5, 3), 2),
     }
-    spoilt = [elsewhere(changed) / max(rest, 1) for changed in effect.changed]
-    curves = [frame.curve(STRENGTHS, ys, look) for ys, look in zip((rising, spoilt), looks.values(), strict=True)]
+    side_effects = [elsewhere(counts) / max(rest, 1) for counts in effect.changes]
+    curves = [frame.curve(STRENGTHS, ys, look) for ys, look in zip((rising, side_effects), looks.values(), strict=True)]
     knob = svg.handle(
         *frame.at(strength, rising[now]),
         drags={"strength": svg.across((frame.left, frame.right), frame.x)},
@@ -172,10 +172,10 @@ def rule(
     return Picture(title, sentence, svg.card(398, title, sentence, *shapes))
 
 
-def _pressed(chosen: tuple[str, ...], word: str) -> str:
+def _draw_buttons(attributes: tuple[str, ...], word: str) -> str:
     """The rule as words to be pressed: pressed again, an attribute may be either."""
     x, wide, shapes = LEFT, 60.0, []
-    groups = (*zip(("place", "weather", "mood"), world.ATTRIBUTES, chosen, strict=True), ("word", NEW_WORDS, word))
+    groups = (*zip(("place", "weather", "mood"), world.ATTRIBUTES, attributes, strict=True), ("word", NEW_WORDS, word))
     for parameter, pair, now in groups:
         if parameter == "word":
             shapes.append(svg.text(x - 2, 67, "→ say", size=13, fill=style.MUTED))

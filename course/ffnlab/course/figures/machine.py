@@ -11,11 +11,11 @@ from ffnlab.drawing import style, svg
 from ffnlab.drawing.picture import Picture
 from ffnlab.registry import active_course
 
-__all__ = ["PROMPT", "in_course", "lit"]
+__all__ = ["PROMPT", "draw_block", "in_course"]
 
 PROMPT = ["the", "creek", "was", "cold", "and", "the", "spunky", "dog", "wanted", "to", "jump"]
 SCENES = sum(scene.held_out for scene in toy_transformer.ALL_SCENES)
-LISTED = PARTS | {BLOCK: "the whole block, trained by you"}
+ALL_PARTS = PARTS | {BLOCK: "the whole block, trained by you"}
 HEIGHT = 532.0
 NOT_YET = "Your own Block has not learned to read yet. It does in notebook 10."
 
@@ -23,21 +23,21 @@ NOT_YET = "Your own Block has not learned to read yet. It does in notebook 10."
 def in_course() -> dict[str, str]:
     """The parts that are exercises of this course, the whole block among them, in its order; by exercise, its notebook."""
     exercises = active_course().exercises
-    found = {exercise: active_course().notebook_of(exercise) for exercise in LISTED if exercise in exercises}
-    return dict(sorted(found.items(), key=lambda part: part[1]))
+    notebooks = {exercise: active_course().notebook_of(exercise) for exercise in ALL_PARTS if exercise in exercises}
+    return dict(sorted(notebooks.items(), key=lambda part: part[1]))
 
 
-def lit(
+def draw_block(
     yours: Sequence[str] = (),
     right: int = SCENES,
-    written: Sequence[str] = ("over",),
+    continuation: Sequence[str] = ("over",),
     own_right: int | None = None,
-    own_written: Sequence[str] = (),
+    own_continuation: Sequence[str] = (),
 ) -> Picture:
     """The block and the list of its parts.
 
-    yours: exercises whose answers run on the weights of the creek model. right: held-out scenes that they read rightly. written: what follows PROMPT.
-    own_right, own_written: the same of the learner's own block, on what it has learned itself; None: it has not learned yet.
+    yours: exercises whose answers run on the weights of the creek model. right: held-out scenes that they read rightly. continuation: what follows PROMPT.
+    own_right, own_continuation: the same of the learner's own block, on what it has learned itself; None: it has not learned yet.
 
     Raises:
         ValueError: something in `yours` is not a part.
@@ -58,7 +58,12 @@ def lit(
     if missing:
         words += f" Next: {missing[0]}, in notebook {parts[missing[0]][:2]}."
     frames = {parts[name][:2] for name in mine if parts[name] != parts.get(BLOCK) or name == BLOCK}
-    shapes = [*anatomy.shapes(frames), *_list(parts, mine), *_sentence(written), *_own(own or NOT_YET, own_written)]
+    shapes = [
+        *anatomy.shapes(frames),
+        *_list(parts, mine),
+        *_sentence(continuation),
+        *_own(own or NOT_YET, own_continuation),
+    ]
     return Picture(title, words, svg.card(HEIGHT, title, words, *shapes))
 
 
@@ -88,26 +93,26 @@ def _list(parts: dict[str, str], mine: Sequence[str]) -> list[str]:
                 346, y - 0.5, notebook[:2], size=11, anchor="middle", bold=True, fill=style.PAPER if is_mine else ink
             ),
             svg.text(364, y - 3, name, size=13, bold=is_mine, fill=ink if is_mine else style.INK),
-            svg.text(364, y + 9, LISTED[name], size=10.5, fill=style.MUTED),
+            svg.text(364, y + 9, ALL_PARTS[name], size=10.5, fill=style.MUTED),
             svg.text(620, y, "yours" if is_mine else "not yet", size=12, anchor="end", bold=is_mine, fill=ink),
         ]
     return shapes
 
 
-def _sentence(written: Sequence[str]) -> list[str]:
+def _sentence(continuation: Sequence[str]) -> list[str]:
     """The sentence below the block, and what the model goes on with."""
     prompt = " ".join(PROMPT)
     return [
         svg.line(svg.MARGIN, 412, svg.WIDTH - svg.MARGIN, 412),
         svg.text(svg.MARGIN, 434, f"{prompt[:1].upper()}{prompt[1:]} …", size=13),
-        svg.text(svg.MARGIN, 456, f"… {' '.join(written)}", size=15, bold=True),
+        svg.text(svg.MARGIN, 456, f"… {' '.join(continuation)}", size=15, bold=True),
     ]
 
 
-def _own(says: str, written: Sequence[str]) -> list[str]:
+def _own(says: str, continuation: Sequence[str]) -> list[str]:
     """Below that, what the learner's own block reads, and what it goes on with."""
     shapes = [svg.line(svg.MARGIN, 474, svg.WIDTH - svg.MARGIN, 474)]
-    if not written:
+    if not continuation:
         return [*shapes, svg.text(svg.MARGIN, 496, says, size=13, fill=style.MUTED)]
-    words = svg.text(svg.MARGIN, 518, f"… {' '.join(written)}", size=15, bold=True, fill=style.CHOSEN)
+    words = svg.text(svg.MARGIN, 518, f"… {' '.join(continuation)}", size=15, bold=True, fill=style.CHOSEN)
     return [*shapes, svg.text(svg.MARGIN, 496, says, size=13), words]

@@ -13,7 +13,7 @@ from ffnlab.drawing.picture import Picture
 
 LEFT, RIGHT = svg.MARGIN, svg.WIDTH - svg.MARGIN
 FACTS, WIDTHS = fact_stores.FACTS, fact_stores.WIDTHS
-NEURONS, STORED = fact_stores.STORE_WIDTH, fact_stores.STORE_FACTS
+NEURONS, N_FACTS = fact_stores.STORE_WIDTH, fact_stores.STORE_FACTS
 MOST = 16  # neurons that `knocked` can knock out
 UNSEEN = -1
 PLACES = range(UNSEEN, MOST)  # what a hand can ask of `knocked`
@@ -47,22 +47,22 @@ def _inside(what: str, value: int, low: int, high: int) -> None:
 
 @cache
 def _hidden() -> torch.Tensor:
-    given, store = fact_stores.store()
-    return torch.relu(given.E @ store.keys.T + store.b1)  # [N, f]
+    facts, store = fact_stores.store()
+    return torch.relu(facts.E @ store.keys.T + store.b1)  # [N, f]
 
 
 @cache
 def _logits() -> torch.Tensor:
-    given, store = fact_stores.store()
-    logits: torch.Tensor = (given.E + _hidden() @ store.values + store.b2) @ given.U.T  # [N, C]
+    facts, store = fact_stores.store()
+    logits: torch.Tensor = (facts.E + _hidden() @ store.values + store.b2) @ facts.U.T  # [N, C]
     return logits
 
 
 @cache
 def _pushes() -> torch.Tensor:
     """How far each neuron's value points along each answer, [f, C]."""
-    given, store = fact_stores.store()
-    pushes: torch.Tensor = store.values @ given.U.T
+    facts, store = fact_stores.store()
+    pushes: torch.Tensor = store.values @ facts.U.T
     return pushes
 
 
@@ -75,7 +75,7 @@ def _bar(x: float, y: float, value: float, scale: float, tall: float = 14) -> st
 def neuron(j: int = 0) -> Picture:
     """Neuron j of the store: its key, the facts that it responds to most, and the answers that its value pushes most."""
     _inside("the neuron", j, 0, NEURONS - 1)
-    given, store = fact_stores.store()
+    facts, store = fact_stores.store()
     hidden = _hidden()
     h = hidden[:, j]
     pushes = _pushes()
@@ -83,11 +83,11 @@ def neuron(j: int = 0) -> Picture:
     fires = int((h > 0).sum())
     top = h.argsort(descending=True)[:8].tolist()
     answers = push.argsort(descending=True)[:8].tolist()
-    helped = sum(int(given.y[fact]) in answers for fact in top)
-    title = f"Neuron {j} fires for {fires} of {STORED} facts"
+    n_matches = sum(int(facts.y[fact]) in answers for fact in top)
+    title = f"Neuron {j} fires for {fires} of {N_FACTS} facts"
     sentence = (
         f"Neuron {j} responds most strongly to {name(top[0])} and pushes “{LIKES[answers[0]]}” most. Of the 8 facts on the "
-        f"left, {helped} {'has' if helped == 1 else 'have'} an answer that is among the 8 on the right."
+        f"left, {n_matches} {'has' if n_matches == 1 else 'have'} an answer that is among the 8 on the right."
     )
     head, row = 92.0, 26.0
     key_x, fact_x, value_x = LEFT, 190.0, 430.0
@@ -109,14 +109,14 @@ def neuron(j: int = 0) -> Picture:
         )  # fmt: skip
     most, strongest = float(push.max()), float(h.max())
     pushers = pushes.argmax(0).tolist()  # of each answer, the neuron that pushes it most
-    helpers = (hidden[top] * pushes[:, given.y[top]].T).argmax(1).tolist()  # of each of the 8 facts
+    helpers = (hidden[top] * pushes[:, facts.y[top]].T).argmax(1).tolist()  # of each of the 8 facts
     for n, (fact, answer) in enumerate(zip(top, answers, strict=True)):
         y = head + row * n
-        right = int(given.y[fact]) in answers
+        right = int(facts.y[fact]) in answers
         ink = style.CHOSEN if right else style.INK
         about_fact = [
             svg.rect(fact_x - 4, y + 1, value_x - fact_x - 8, row - 4, fill=style.PAPER, radius=4),
-            svg.text(fact_x, y + 15, f"{name(fact)}: {LIKES[int(given.y[fact])]}", size=12.5, bold=right, fill=ink),
+            svg.text(fact_x, y + 15, f"{name(fact)}: {LIKES[int(facts.y[fact])]}", size=12.5, bold=right, fill=ink),
             _bar(fact_x + 122, y + 4, float(h[fact]), 66 / strongest),
             svg.text(
                 fact_x + 126 + 66 * float(h[fact]) / strongest,
@@ -158,10 +158,10 @@ def neuron(j: int = 0) -> Picture:
 @cache
 def _leads(fact: int) -> tuple[list[float], list[int]]:
     """With 0, 1 … all neurons written, the strongest first: how far the right answer is ahead of the best other, and the best of all."""
-    given, store = fact_stores.store()
-    h, right = _hidden()[fact], int(given.y[fact])
+    facts, store = fact_stores.store()
+    h, right = _hidden()[fact], int(facts.y[fact])
     pushes = (h[:, None] * _pushes())[_strongest(fact)]  # [f, C]
-    start = (given.E[fact] + store.b2) @ given.U.T
+    start = (facts.E[fact] + store.b2) @ facts.U.T
     logits = start + torch.cat([torch.zeros(1, len(LIKES)), pushes.cumsum(0)])  # [f + 1, C]
     others = logits.clone()
     others[:, right] = -torch.inf
@@ -170,10 +170,10 @@ def _leads(fact: int) -> tuple[list[float], list[int]]:
 
 def growing(fact: int = 0, count: int = 4) -> Picture:
     """How far the right answer of one fact is ahead of the best other one, when only its strongest neurons write; read off at `count`."""
-    _inside("the fact", fact, 0, STORED - 1)
+    _inside("the fact", fact, 0, N_FACTS - 1)
     _inside("count", count, 0, NEURONS)
-    given, _ = fact_stores.store()
-    right = int(given.y[fact])
+    facts, _ = fact_stores.store()
+    right = int(facts.y[fact])
     leads, answers = _leads(fact)
     lead, best = leads[count], answers[count]
     neurons = "neuron" if count == 1 else "neurons"
@@ -215,12 +215,12 @@ def growing(fact: int = 0, count: int = 4) -> Picture:
     return Picture(title, sentence, svg.card(416, title, sentence, *shapes))
 
 
-def _people(shown: int) -> str:
+def _people(current: int) -> str:
     """The people of the slider in a row, to be pressed."""
     pitch = (RIGHT - LEFT + 6) / len(PEOPLE)
     shapes = []
     for n, (person, fact) in enumerate(PEOPLE):
-        x, here = LEFT + pitch * n, fact == shown
+        x, here = LEFT + pitch * n, fact == current
         box = svg.rect(x, 48, pitch - 6, 26, radius=6, fill=style.INK if here else style.TINT)
         ink = style.PAPER if here else style.INK
         word = svg.text(x + (pitch - 6) / 2, 65.5, person, size=13, anchor="middle", fill=ink)
@@ -260,14 +260,14 @@ def capacity(count: int = 256, width: int = 16) -> Picture:
     """The share of `count` facts that FFNs of width `width` know, in the table of all counts and widths."""
     if count not in FACTS or width not in WIDTHS:
         raise ValueError(f"there are runs for {FACTS} facts and widths {WIDTHS}, not for {count} and {width}")
-    found = fact_stores.accuracy(count, width)
-    mean = sum(found) / len(found)
+    accuracies = fact_stores.accuracy(count, width)
+    mean = sum(accuracies) / len(accuracies)
     title = f"{count} facts, d_ff = {width}: {round(100 * mean)} % known"
     fit = max((n for n in FACTS if min(fact_stores.accuracy(n, width)) >= 0.99), default=0)
     bits = fact_stores.bits_per_weight(count, width, mean)
     sentence = (
-        f"Of {count} facts, FFNs with {width} neurons know {round(100 * mean)} % after training ({len(found)} seeds: "
-        f"{round(100 * min(found))} to {round(100 * max(found))} %): {round(mean * count)} facts, {bits:.1f} bits for each weight. "
+        f"Of {count} facts, FFNs with {width} neurons know {round(100 * mean)} % after training ({len(accuracies)} seeds: "
+        f"{round(100 * min(accuracies))} to {round(100 * max(accuracies))} %): {round(mean * count)} facts, {bits:.1f} bits for each weight. "
         + (
             f"The most that this width knows completely here is {fit}."
             if fit
@@ -308,19 +308,19 @@ def capacity(count: int = 256, width: int = 16) -> Picture:
     return Picture(title, sentence, svg.card(top + tall * len(FACTS) + 18, title, sentence, *shapes))
 
 
-def lost(fact: int, m: int, at_random: bool = False) -> torch.Tensor:
+def remove_neurons(fact: int, m: int, at_random: bool = False) -> torch.Tensor:
     """The logits [N, C] of all facts without m neurons: the strongest of `fact`, or m of those that fire for it, at random."""
-    given, store = fact_stores.store()
+    facts, store = fact_stores.store()
     h = _hidden()
-    gone = _order(fact, at_random)[:m]
-    without: torch.Tensor = _logits() - h[:, gone] @ store.values[gone] @ given.U.T
+    neurons = _order(fact, at_random)[:m]
+    without: torch.Tensor = _logits() - h[:, neurons] @ store.values[neurons] @ facts.U.T
     return without
 
 
 def _strongest(fact: int) -> torch.Tensor:
     """All neurons [f], the one that adds most to the logit of the fact's answer first."""
-    given, store = fact_stores.store()
-    return (_hidden()[fact] * (store.values @ given.U[given.y[fact]])).argsort(descending=True)
+    facts, store = fact_stores.store()
+    return (_hidden()[fact] * (store.values @ facts.U[facts.y[fact]])).argsort(descending=True)
 
 
 def _order(fact: int, at_random: bool) -> torch.Tensor:
@@ -336,35 +336,35 @@ def knocked(fact: int = 0, m: int = 1, at_random: bool = False, seen: int = UNSE
 
     `seen` is a place in the order of knocking out: the facts for which that neuron fires are green.
     """
-    _inside("the fact", fact, 0, STORED - 1)
+    _inside("the fact", fact, 0, N_FACTS - 1)
     _inside("m", m, 0, MOST)
     if seen not in PLACES:
         raise ValueError(f"seen must be a place from 0 to {MOST - 1}, or {UNSEEN} for none, not {seen}")
-    given, _ = fact_stores.store()
-    before, after = _logits(), lost(fact, m, at_random)
-    right = int(given.y[fact])
-    known = after.argmax(1) == given.y
-    others = int((~known).sum()) - int(not known[fact])
-    fate = "kept" if known[fact] else "lost"
+    facts, _ = fact_stores.store()
+    before, after = _logits(), remove_neurons(fact, m, at_random)
+    right = int(facts.y[fact])
+    is_known = after.argmax(1) == facts.y
+    others = int((~is_known).sum()) - int(not is_known[fact])
+    fate = "kept" if is_known[fact] else "lost"
     which = "random" if at_random else "top"
     neurons = "neuron" if m == 1 else "neurons"
     title = f"Without {m} {which} {neurons}: {name(fact)} {fate}, {others} {'other' if others == 1 else 'others'} lost"
     best = LIKES[int(after[fact].argmax())]
     some = "one" if m == 1 else str(m)
     if at_random:
-        gone = f"{some} {neurons} that {'fires' if m == 1 else 'fire'} for it, chosen at random,"
+        removal = f"{some} {neurons} that {'fires' if m == 1 else 'fire'} for it, chosen at random,"
     else:
-        gone = "its strongest neuron" if m == 1 else f"{m} of its strongest neurons"
+        removal = "its strongest neuron" if m == 1 else f"{m} of its strongest neurons"
     sentence = (
-        f"{name(fact)} likes {LIKES[right]}. Without {gone} "
-        f"the store says “{best}”; of the {STORED - 1} other facts {others} {'is' if others == 1 else 'are'} lost."
+        f"{name(fact)} likes {LIKES[right]}. Without {removal} "
+        f"the store says “{best}”; of the {N_FACTS - 1} other facts {others} {'is' if others == 1 else 'are'} lost."
     )
     order, h = _order(fact, at_random)[:MOST].tolist(), _hidden()
-    fires = [False] * STORED
-    note = f"all {STORED} facts, a square each; purple and filled: lost"
+    fires = [False] * N_FACTS
+    note = f"all {N_FACTS} facts, a square each; purple and filled: lost"
     if 0 <= seen < len(order):
         fires = (h[:, order[seen]] > 0).tolist()
-        gone_too = sum(1 for n in range(STORED) if fires[n] and not known[n])
+        gone_too = sum(1 for n in range(N_FACTS) if fires[n] and not is_known[n])
         note += f"; green: neuron {order[seen]} fires"
         sentence += f" Neuron {order[seen]} fires for {sum(fires)} facts, {gone_too} of them lost."
 
@@ -387,11 +387,11 @@ def knocked(fact: int = 0, m: int = 1, at_random: bool = False, seen: int = UNSE
         )  # fmt: skip
     top, side, columns = top + 60, 8.4, 64
     parts.append(svg.text(LEFT, top, note, size=12, fill=style.MUTED))
-    for n in range(STORED):
+    for n in range(N_FACTS):
         x, y = LEFT + 30 + side * (n % columns), top + 14 + (side + 8) * (n // columns)
         size = side - 2
-        fill = style.LOST if not known[n] else style.CHOSEN if fires[n] else style.TINT
-        edge = style.INK if n == fact else style.RULE if known[n] else style.LOST
+        fill = style.LOST if not is_known[n] else style.CHOSEN if fires[n] else style.TINT
+        edge = style.INK if n == fact else style.RULE if is_known[n] else style.LOST
         parts.append(svg.rect(x, y, size, size + 6, fill=fill, stroke=edge, stroke_width=2 if n == fact else 0.6))
     bars = _answers(after[fact], before[fact], right)
     return Picture(title, sentence, svg.card(top + 154, title, sentence, _people(fact), bars, *parts))

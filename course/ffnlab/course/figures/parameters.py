@@ -155,21 +155,21 @@ def explore(
     """
     if d_model % heads:
         raise ValueError(f"{heads} heads can't share d_model = {d_model} evenly")
-    asked, kv = kv, min(kv, heads)
+    kv_setting, kv = kv, min(kv, heads)
     d_ff = round(ratio * d_model)
     one, ffn = 2 * d_model * (d_model + kv * (d_model // heads)), (3 if gated else 2) * d_model * d_ff
     attention = one * (2 if decoder else 1)
     layer, table = attention + ffn, vocab * d_model
     total = layers * layer + table
     title = f"FFN: {_percent(ffn / layer)} of a layer, {_percent(layers * ffn / total)} of the model"
-    grouped = (
+    heads_text = (
         f"{heads} query heads and {kv} for keys and values" if kv < heads else f"{heads} head{'s' if heads > 1 else ''}"
     )
     sentence = (
-        f"With d_ff {d_ff:,}{' gated' if gated else ''} and {grouped} a layer has {_short(attention)} in "
+        f"With d_ff {d_ff:,}{' gated' if gated else ''} and {heads_text} a layer has {_short(attention)} in "
         f"{'two attentions' if decoder else 'attention'}, {_short(ffn)} in the FFN; "
         f"{layers} layer{'s' if layers > 1 else ''} and embeddings make {_short(total)}."
-        f"{f' Of the {asked} heads for keys and values {kv} count: there are no more query heads.' if asked > kv else ''}"
+        f"{f' Of the {kv_setting} heads for keys and values {kv} count: there are no more query heads.' if kv_setting > kv else ''}"
     )
     bar, tall = RIGHT - LEFT, 54.0
     in_layer = [("attention", one, ATTENTION), ("FFN", ffn, FFN)]
@@ -180,7 +180,7 @@ def explore(
     shapes = []
     for y, name, pieces in ((96.0, f"One layer: {layer:,}", in_layer), (236.0, f"The model: {total:,}", whole)):
         shapes.append(svg.text(LEFT, y - 14, name, size=14, bold=True))
-        shapes.append(_stacked(LEFT, y, bar, tall, pieces))
+        shapes.append(_draw_bar(LEFT, y, bar, tall, pieces))
     formula = f"attention {one / d_model**2:.2f} d²{' twice' if decoder else ''}, FFN {ffn / d_model**2:.2f} d²"
     shapes.append(svg.text(RIGHT, 82, formula, size=12.5, fill=style.MUTED, anchor="end"))
     note = f"{layers} × {_short(layer)} + {vocab:,} × {d_model:,}"
@@ -188,7 +188,7 @@ def explore(
     return Picture(title, sentence, svg.card(350, title, sentence, *shapes))
 
 
-def _stacked(left: float, top: float, wide: float, tall: float, pieces: list[tuple[str, int, str]]) -> str:
+def _draw_bar(left: float, top: float, wide: float, tall: float, pieces: list[tuple[str, int, str]]) -> str:
     """Pieces of one bar, as wide as their shares; names and counts stand below."""
     total = sum(count for _, count, _ in pieces)
     shapes, x, at = [], left, left
@@ -224,17 +224,17 @@ def models(model: str = "GPT-2 small") -> Picture:
     """Published models as bars of 100 %: embeddings and the rest, attention, FFN at work, experts idle. One stands out with its exact counts."""
     if model not in SHOWN:
         raise ValueError(f"{model!r} is not among the models shown: {', '.join(SHOWN)}")
-    chosen = atlas.find(model)
-    total, used = atlas.total(chosen), atlas.active(chosen)
-    share = atlas.ffn_share_of_all(chosen)
+    entry = atlas.find(model)
+    total, active = atlas.total(entry), atlas.active(entry)
+    share = atlas.ffn_share_of_all(entry)
     title = f"{model}: {_percent(share)} of {_short(total)} are FFN"
     sentence = f"{model} has {total:,} parameters, {_percent(share)} of them in FFNs"
-    if used < total:
+    if active < total:
         sentence += (
-            f"; one token uses {used:,}, {_percent(atlas.ffn_share_of_all(chosen, active=True))} of these in FFNs."
+            f"; one token uses {active:,}, {_percent(atlas.ffn_share_of_all(entry, active=True))} of these in FFNs."
         )
     else:
-        sentence += f", {_percent(atlas.parts(chosen).attention / total)} in attention, the rest in embeddings, norms and the like."
+        sentence += f", {_percent(atlas.parts(entry).attention / total)} in attention, the rest in embeddings, norms and the like."
     left, pitch, tall, top = 146.0, 23.0, 16.0, 84.0
     wide = RIGHT - 56 - left
     kinds = (
@@ -251,20 +251,20 @@ def models(model: str = "GPT-2 small") -> Picture:
         y, here = top + pitch * n, name == model
         row = [svg.rect(LEFT - 4, y - 2, left - LEFT, tall + 4, fill=style.PAPER, radius=4)]
         m = atlas.find(name)
-        counted, at_work = atlas.parts(m), atlas.parts(m, active=True)
-        rest = counted.total - counted.attention - counted.ffn
-        pieces = (rest, counted.attention, at_work.ffn, counted.ffn - at_work.ffn)
+        totals, at_work = atlas.parts(m), atlas.parts(m, active=True)
+        rest = totals.total - totals.attention - totals.ffn
+        pieces = (rest, totals.attention, at_work.ffn, totals.ffn - at_work.ffn)
         x = left
         for count, (kind, colour) in zip(pieces, kinds, strict=True):
-            length = wide * count / counted.total
-            tip = f"{name}, {kind}: {count:,}, {_percent(count / counted.total)}"
+            length = wide * count / totals.total
+            tip = f"{name}, {kind}: {count:,}, {_percent(count / totals.total)}"
             row.append(svg.rect(x, y, length, tall, fill=colour, tip=tip))
             x += length
         fill = style.INK if here else style.MUTED
         row += [
             svg.text(left - 8, y + 12.5, name, size=12.5, anchor="end", bold=here, fill=fill),
             svg.text(
-                RIGHT, y + 12.5, _percent(counted.ffn / counted.total), size=12.5, anchor="end", bold=here, fill=fill
+                RIGHT, y + 12.5, _percent(totals.ffn / totals.total), size=12.5, anchor="end", bold=here, fill=fill
             ),
         ]
         shapes.append(svg.button(*row, sets={"model": name}, name=name))
@@ -272,7 +272,7 @@ def models(model: str = "GPT-2 small") -> Picture:
             shapes.append(svg.rect(LEFT - 8, y - 3.5, RIGHT - LEFT + 16, tall + 7, stroke=style.INK, radius=4))
     base = top + pitch * len(SHOWN) + 12
     shapes.append(svg.line(LEFT, base, RIGHT, base))
-    for n, (name, value) in enumerate(_counts(chosen, total, used)):
+    for n, (name, value) in enumerate(_counts(entry, total, active)):
         x, y = (LEFT, 320.0)[n % 2], base + 24 + n // 2 * 21
         shapes += [
             svg.text(x, y, name, size=12.5, fill=style.MUTED),
@@ -281,18 +281,18 @@ def models(model: str = "GPT-2 small") -> Picture:
     return Picture(title, sentence, svg.card(base + 24 + 4 * 21, title, sentence, *shapes))
 
 
-def _counts(m: atlas.Model, total: int, used: int) -> list[tuple[str, str]]:
+def _counts(m: atlas.Model, total: int, active: int) -> list[tuple[str, str]]:
     """What stands under the bars: exact counts first, then the sizes they come from."""
     dim = m.head_dim or m.d_model // m.n_heads
     keys = f", k and v from {m.latent.kv_rank}" if m.latent else f" of {dim}, {m.n_kv or m.n_heads} for k, v"
     width = f"{m.d_ff:,}{' gated' if m.gated else ''}"
     if m.experts:
-        shared = f" + {m.experts.shared}" if m.experts.shared else ""
-        width += f", {m.experts.k} of {m.experts.n}{shared}"
+        suffix = f" + {m.experts.shared}" if m.experts.shared else ""
+        width += f", {m.experts.k} of {m.experts.n}{suffix}"
     layers = f"{m.n_encoder} + {m.n_layers}" if m.n_encoder else f"{m.n_layers}"
     return [
         ("all parameters", f"{total:,}"),
-        ("one token uses", f"{used:,}"),
+        ("one token uses", f"{active:,}"),
         ("attention per layer", f"{atlas.attention_per_layer(m):,}"),
         ("FFN per layer", f"{atlas.ffn_per_layer(m):,}"),
         ("d_model, layers", f"{m.d_model:,}, {layers}"),

@@ -3,7 +3,7 @@
 from ffnlab.course.experiments import without_ffn
 from ffnlab.prediction.prediction import Prediction
 
-OVER, GLAD = (sum(without_ffn.learned(rule)) for rule in ("way", "feeling"))
+OVER, GLAD = (sum(without_ffn.has_learned(rule)) for rule in ("way", "feeling"))
 
 PREDICTIONS = {
     "scaled_zero": Prediction(
