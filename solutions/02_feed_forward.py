@@ -490,16 +490,16 @@ for d_ff in (2, 4, 6, 24):
 # %% code="merged"
 def merged(neurons):
     """As few neurons (cold, water, bias, writes) as say the same: those with one hinge become one."""
-    kept = []
+    groups = []
     for cold, water, bias, writes in neurons:
-        for one in kept:
+        for one in groups:
             times = (cold * one[0] + water * one[1] + bias * one[2]) / (one[0] ** 2 + one[1] ** 2 + one[2] ** 2)
             if max(abs(cold - times * one[0]), abs(water - times * one[1]), abs(bias - times * one[2])) < 1e-9:
                 one[3] += times * writes  # the same neuron, `times` as strong
                 break
         else:
-            kept.append([cold, water, bias, writes])
-    return kept
+            groups.append([cold, water, bias, writes])
+    return groups
 
 
 def say(neurons):

@@ -98,7 +98,7 @@ def test_one_unit_is_no_counterexample_and_a_random_network_is_none() -> None:
 def test_what_is_no_network_is_said_so(answer: Any, says: str) -> None:
     key = keys.find("steepest_counterexample")
     verdict = reference.verdict_of(key, answer, draws.public_seeds(key.exercise))
-    assert verdict.points == 0 and says in verdict.seen
+    assert verdict.points == 0 and says in verdict.symptom
 
 
 # The arch, and any curve

@@ -374,4 +374,4 @@ def test_single_numbers_are_no_counterexample_to_same_unit() -> None:
 def test_what_is_no_input_is_said_so(name: str, answer: Any, says: str) -> None:
     key = keys.find(name)
     verdict = reference.verdict_of(key, answer, draws.public_seeds(key.exercise))
-    assert verdict.points == 0 and says in verdict.seen
+    assert verdict.points == 0 and says in verdict.symptom

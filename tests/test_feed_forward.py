@@ -275,7 +275,7 @@ def judged(exercise: str, answer: object) -> Verdict:
 
 
 def test_a_wrong_number_of_a_shape_is_told_by_its_place() -> None:
-    seen = judged("hello_shape", lambda x: (x.shape[0], 99, x.shape[2])).seen
+    seen = judged("hello_shape", lambda x: (x.shape[0], 99, x.shape[2])).symptom
     assert seen.startswith("another x, the second of your three numbers, and in all 3 other cases: 99 is not right")
 
 
@@ -288,7 +288,7 @@ def test_a_text_with_every_number_is_no_extra_repr() -> None:
     lost = [
         aspect.name
         for aspect in judged("PositionwiseFeedForward", namespace["PositionwiseFeedForward"]).aspects
-        if aspect.seen
+        if aspect.symptom
     ]
     assert lost == ["extra_repr"]
 
@@ -373,5 +373,5 @@ def test_a_gradient_that_arrives_is_not_said_to_be_missing() -> None:
     exercise = active_course().exercise("ffn_forward")
     seeds = [public_seed(exercise.name, case) for case in range(exercise.cases)]
     verdict, _ = examine(exercise, shipped_answers.load(exercise.name), ffn_forward, seeds)
-    (said,) = (aspect.seen for aspect in verdict.aspects if aspect.name == "gradients")
+    (said,) = (aspect.symptom for aspect in verdict.aspects if aspect.name == "gradients")
     assert said.startswith("no gradient reaches x") and "(right: “gradient of" in said

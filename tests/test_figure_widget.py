@@ -45,7 +45,7 @@ for (const [index, el] of document.querySelectorAll(".board").entries()) {
         const at = wanted; wanted = null; window.asked.push(at);
         await new Promise((done) => setTimeout(done, window.slow));
         if (window.dead) break;
-        set("shown", { at, html: await window.answer(index, at) });
+        set("picture", { at, html: await window.answer(index, at) });
       }
       busy = false;
     } };
@@ -129,7 +129,7 @@ def opened(chromium: Browser, **options: Any) -> Page:
     page.route(f"{HERE}/**", answer)
     page.expose_function("answer", lambda index, at: FIGURES[index].html(at))
     data = [
-        {"controls": f.describe(), "at": f.start, "shown": {"at": f.start, "html": f.html(f.start)}} for f in FIGURES
+        {"controls": f.describe(), "at": f.start, "picture": {"at": f.start, "html": f.html(f.start)}} for f in FIGURES
     ]
     page.add_init_script(f"window.data = {json.dumps(data)}")
     page.goto(f"{HERE}/")

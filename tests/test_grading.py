@@ -158,7 +158,7 @@ def test_an_endless_answer_costs_its_exercise_and_says_so(strict_jail: Jail) -> 
     notebook = answered("def hello_shape(x):\n    while True: pass")
     notebook["cells"][place(notebook, "quiz_hidden")]["source"] = "quiz_hidden = 'B'"
     done = grade_submission(START, json.dumps(notebook).encode(), strict_jail, SEEDS)
-    assert "longer than" in done.verdicts["hello_shape"].seen
+    assert "longer than" in done.verdicts["hello_shape"].symptom
     assert done.verdicts["quiz_hidden"].outcome is Outcome.EARNED
 
 

@@ -284,7 +284,7 @@ def test_an_empty_dimension_is_no_way_around_a_bound() -> None:
         exercise = Exercise("an_exercise", cases=1)
         exercise.aspect("product", points=1, facts=lambda seen, inputs: seen @ seen.T)(lambda answer: answer)
         marking = reference_outputs_of(exercise, [{"product": torch.ones(3, 2)}], [], [{}])
-        assert "many times larger" in compare(exercise, marking, [{"product": torch.zeros(shape)}], [{}]).seen
+        assert "many times larger" in compare(exercise, marking, [{"product": torch.zeros(shape)}], [{}]).symptom
 
 
 def test_facts_are_computed_only_from_what_is_about_as_large_as_what_is_right() -> None:
@@ -307,7 +307,7 @@ def test_facts_are_computed_only_from_what_is_about_as_large_as_what_is_right() 
         [torch.zeros(9, 0)] * 600,
     ):
         verdict = compare(exercise, marking, [{"text": hostile}], [{}])
-        assert verdict.points == 0 and "many times larger than what was asked for" in verdict.seen
+        assert verdict.points == 0 and "many times larger than what was asked for" in verdict.symptom
     assert not looked
 
 

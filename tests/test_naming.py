@@ -125,7 +125,7 @@ SHARES = SCORES.softmax(-1)
 )  # fmt: skip
 def test_what_the_wrong_entries_have_in_common_is_said(change: Any, words: str) -> None:
     right = WIDE.roll(1, 0) * 1.3 - 0.2 * WIDE
-    seen = of_values(right, change(right, WIDE), x=WIDE).seen
+    seen = of_values(right, change(right, WIDE), x=WIDE).symptom
     assert words in seen, seen
 
 
@@ -144,7 +144,7 @@ def test_what_the_wrong_entries_have_in_common_is_said(change: Any, words: str) 
     ],
 )
 def test_what_rows_shapes_and_truth_values_have_in_common_is_said(seen: Any, right: Any, words: str) -> None:
-    said = of_values(right, seen).seen
+    said = of_values(right, seen).symptom
     assert words in said, said
 
 
@@ -153,12 +153,12 @@ def test_a_single_wrong_entry_is_told_by_its_place_alone() -> None:
         seen = right.clone()
         seen.view(-1)[2] = math.nan
         place = "[2]" if right.ndim == 1 else "[0, 2]"
-        assert of_values(right, seen).seen == f"1 of {right.numel()} entries differs, at {place}; you give NaN there"
+        assert of_values(right, seen).symptom == f"1 of {right.numel()} entries differs, at {place}; you give NaN there"
 
 
 def test_a_few_entries_that_agree_with_a_rule_by_chance_are_no_rule() -> None:
     right = torch.tensor([1.0, -2.0, 3.0])
-    assert "negative" not in of_values(right, torch.tensor([1.0, -5.0, 3.0]), x=right).seen
+    assert "negative" not in of_values(right, torch.tensor([1.0, -5.0, 3.0]), x=right).symptom
 
 
 def test_no_word_shows_a_right_value() -> None:
@@ -220,7 +220,7 @@ def test_a_general_mistake_is_named_in_an_exercise_that_does_not_know_it(name: s
         return torch.sinh(x) + 0.3
 
     verdict = judged(exercise, right, lambda x: change(right(x)))
-    assert verdict.mistake == f"general: {name}", (verdict.mistake, verdict.seen)
+    assert verdict.mistake == f"general: {name}", (verdict.mistake, verdict.symptom)
 
 
 def test_a_causal_mask_is_named_with_and_without_new_shares() -> None:
@@ -239,7 +239,7 @@ def test_several_numbers_tell_what_one_does_not() -> None:
     exercise = Exercise("norm", draw=lambda rng, case: {"x": rng.normal(5), "y": rng.normal(7)})
     exercise.aspect("norms", points=1)(lambda answer, x, y: {"x": answer(x).item(), "y": answer(y).item()})
     verdict = judged(exercise, lambda x: x.norm(), lambda x: (x**2).sum())
-    assert verdict.mistake == "general: squared" and "the square of what is right" in verdict.seen
+    assert verdict.mistake == "general: squared" and "the square of what is right" in verdict.symptom
 
 
 def test_a_mean_where_a_sum_was_asked_for_is_related_to_the_size() -> None:
@@ -247,7 +247,7 @@ def test_a_mean_where_a_sum_was_asked_for_is_related_to_the_size() -> None:
     exercise.aspect("total", points=1)(lambda answer, x: answer(x))
     verdict = judged(exercise, lambda x: x.sum(0), lambda x: x.mean(0))
     assert verdict.mistake == "general: divided by a size"
-    assert "everything is 4 times too small, and dimension 0 of `x` is 4" in verdict.seen
+    assert "everything is 4 times too small, and dimension 0 of `x` is 4" in verdict.symptom
     assert judged(exercise, lambda x: x.mean(0), lambda x: x.sum(0)).mistake == "general: multiplied by a size"
 
 
@@ -299,7 +299,7 @@ def test_what_is_right_stands_beside_what_is_wrong() -> None:
     def of_matrices(x: Any, b: Any) -> Any:
         return bent(x, b) if x.ndim < 3 else bent(x, b).transpose(0, 1)
 
-    seen = judged(of_a_matrix(), bent, of_matrices).seen
+    seen = judged(of_a_matrix(), bent, of_matrices).symptom
     assert seen.startswith("x [A, T, d] (right: “x [d]” and “x [1, d]”): the shape is ")
 
 
@@ -309,7 +309,7 @@ def test_a_gradient_that_does_not_arrive_is_told_after_its_label() -> None:
     seen = of_values(
         {label: {"gradient of b": value} for label, value in right.items()},
         {label: {"gradient of b": None if label == "out" else value} for label, value in right.items()},
-    ).seen
+    ).symptom
     assert seen == "out (right: “pre” and “mode ‘post’”): no gradient reaches b"
     assert in_sentences(seen) == "out: no gradient reaches b. “pre” and “mode ‘post’” are right."
 
@@ -317,7 +317,7 @@ def test_a_gradient_that_does_not_arrive_is_told_after_its_label() -> None:
 @pytest.mark.parametrize("kind", ["NaN", "infinite"])
 def test_that_nothing_is_finite_is_said(kind: str) -> None:
     value = math.nan if kind == "NaN" else math.inf
-    assert of_values(WIDE, torch.full_like(WIDE, value)).seen == f"all 30 entries differ; they are all {kind}"
+    assert of_values(WIDE, torch.full_like(WIDE, value)).symptom == f"all 30 entries differ; they are all {kind}"
 
 
 def test_a_reason_that_the_check_gives_is_certain() -> None:
@@ -332,7 +332,7 @@ def test_a_reason_that_the_check_gives_is_certain() -> None:
 
 def test_a_label_is_no_cause_where_all_are_wrong() -> None:
     verdict = judged(of_a_matrix(), bent, lambda x, b: bent(x, b) ** 3)
-    assert verdict.aspects[2].seen.startswith("x [d], and in both other cases: ")
+    assert verdict.aspects[2].symptom.startswith("x [d], and in both other cases: ")
 
 
 def test_what_the_wrong_labels_have_in_common_is_said() -> None:
@@ -345,7 +345,7 @@ def test_what_the_wrong_labels_have_in_common_is_said() -> None:
         }
 
     verdict = judged(exercise, lambda x, k: x.topk(k).values, lambda x, k: x.topk(k).values + (k == 2))
-    assert verdict.seen.startswith("up, k = 2, and in every case with “k = 2”: ")
+    assert verdict.symptom.startswith("up, k = 2, and in every case with “k = 2”: ")
 
 
 def test_draws_in_which_it_is_right_are_told_by_what_they_have_in_common() -> None:
@@ -355,11 +355,11 @@ def test_draws_in_which_it_is_right_are_told_by_what_they_have_in_common() -> No
     exercise = Exercise("kinds", draw=draw)
     exercise.aspect("values", points=1)(lambda answer, x, kind: answer(x, kind))
     verdict = judged(exercise, lambda x, kind: 2 * x, lambda x, kind: 2 * x + (kind == "other") * x**3)
-    assert "right where `kind` is plain" in verdict.seen
+    assert "right where `kind` is plain" in verdict.symptom
     exercise = Exercise("sizes", draw=lambda rng, case: {"x": draw(rng, case)["x"]})
     exercise.aspect("values", points=1)(lambda answer, x: answer(x))
     verdict = judged(exercise, lambda x: x / x.shape[0] ** 0.5, lambda x: x / x.shape[1] ** 0.5)
-    assert "right where dimension 0 of `x` is as large as dimension 1 of `x`" in verdict.seen
+    assert "right where dimension 0 of `x` is as large as dimension 1 of `x`" in verdict.symptom
 
 
 # 5. A number beside the inputs.
@@ -380,7 +380,7 @@ def test_draws_in_which_it_is_right_are_told_by_what_they_have_in_common() -> No
 def test_a_count_is_related_to_what_was_asked(answer: Any, words: str) -> None:
     exercise = Exercise("count", draw=lambda rng, case: dict(zip("df", rng.distinct(2, 10, 60), strict=True)))
     exercise.aspect("count", points=1)(lambda answer, d, f: answer(d, f))
-    seen = judged(exercise, lambda d, f: d * f + f + d, answer).seen
+    seen = judged(exercise, lambda d, f: d * f + f + d, answer).symptom
     assert seen.endswith(words), seen
 
 
@@ -410,7 +410,7 @@ ACTS = {"relu": torch.relu, "gelu": torch.nn.functional.gelu, "silu": torch.nn.f
 def test_what_would_be_right_for_another_argument_is_told() -> None:
     swapped = {"relu": "relu", "gelu": "silu", "silu": "gelu"}
     verdict = judged(of_a_name(), lambda x, name: ACTS[name](x), lambda x, name: ACTS[swapped[name]](x))
-    assert "that would be right for “silu”" in verdict.seen
+    assert "that would be right for “silu”" in verdict.symptom
     ignored = judged(of_a_name(), lambda x, name: ACTS[name](x), lambda x, name: torch.relu(x))
     assert ignored.mistake == "general: argument without effect"
 
@@ -472,7 +472,7 @@ def test_writing_into_what_was_handed_over_has_a_cause_of_its_own() -> None:
         return y
 
     verdict = judged(of_a_matrix(), bent, in_place)
-    assert verdict.mistake == "general: in place" and verdict.aspects[2].seen == "x was changed"
+    assert verdict.mistake == "general: in place" and verdict.aspects[2].symptom == "x was changed"
 
 
 def test_a_gradient_that_can_not_be_had_after_writing_in_place_does_not_hide_the_cause() -> None:
@@ -541,7 +541,7 @@ def test_an_exception_with_other_sizes_or_another_type_is_another_mistake() -> N
 )
 def test_an_exception_is_explained_where_its_words_are_hard(answer: Any, name: str) -> None:
     verdict = judged(of_a_matrix(), bent, answer)
-    assert verdict.mistake == f"general: {name}", verdict.seen
+    assert verdict.mistake == f"general: {name}", verdict.symptom
 
 
 def test_exceptions_of_two_kinds_and_those_of_the_students_own_have_no_name() -> None:
@@ -728,25 +728,27 @@ def test_two_causes_that_agree_alike_in_words_are_both_told() -> None:
 
 
 def test_a_single_number_is_not_off_by_a_factor_of_nothing() -> None:
-    said = of_values(torch.tensor(0.37, dtype=torch.float64), torch.tensor(0.912, dtype=torch.float64)).seen
+    said = of_values(torch.tensor(0.37, dtype=torch.float64), torch.tensor(0.912, dtype=torch.float64)).symptom
     assert said == "the value is off by +0.542"
 
 
 def test_a_factor_is_told_only_where_it_fits_as_nearly_as_asked() -> None:
     bent_a_little = 2 * WIDE
     bent_a_little[0, 0] += 1e-7
-    assert "times too large" in of_values(WIDE, 2 * WIDE).seen
-    assert "times too large" not in of_values(WIDE, bent_a_little).seen
+    assert "times too large" in of_values(WIDE, 2 * WIDE).symptom
+    assert "times too large" not in of_values(WIDE, bent_a_little).symptom
 
 
 def test_a_long_text_is_cut_with_a_sign() -> None:
-    assert of_values("B", "x" * 100).seen == f"“{'x' * 39}…” is not right"
+    assert of_values("B", "x" * 100).symptom == f"“{'x' * 39}…” is not right"
 
 
 def test_a_promise_that_is_broken_is_told_plainly() -> None:
     right: dict[str, Any] = {"A and V are left as they were": True, "two calls give the same": True}
-    assert of_values(right, right | {"A and V are left as they were": False}).seen == "A and V were changed"
-    assert of_values(right, right | {"two calls give the same": False}).seen == "“two calls give the same” is not true"
+    assert of_values(right, right | {"A and V are left as they were": False}).symptom == "A and V were changed"
+    assert (
+        of_values(right, right | {"two calls give the same": False}).symptom == "“two calls give the same” is not true"
+    )
 
 
 # What a submission sends is hostile.
@@ -800,13 +802,13 @@ def test_an_explanation_that_fails_costs_no_verdict(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(recognition, "find_cause", broken)
     monkeypatch.setattr(differences, "describe_differences", broken)
     verdict = of_values(1.0, 2.0)
-    assert (verdict.points, verdict.seen, verdict.mistake) == (0, "This is not right", None)
+    assert (verdict.points, verdict.symptom, verdict.mistake) == (0, "This is not right", None)
 
 
 def test_what_is_large_is_compared_but_not_explained() -> None:
     large = torch.arange(common_mistakes.LARGEST + 1.0)
     assert next(common_mistakes.find_mistakes(-large, large, torch.allclose), None) is None
-    assert "differ" in of_values(large, -large).seen
+    assert "differ" in of_values(large, -large).symptom
 
 
 def test_what_a_page_says_of_hidden_inputs_has_no_value_to_read_off() -> None:

@@ -119,8 +119,8 @@ def test_facts_that_cannot_be_computed_say_why() -> None:
     exercise = Exercise("an_exercise", cases=1)
     exercise.aspect("value", points=1, facts=a_number)(lambda answer: answer)
     marking = reference_outputs_of(exercise, [{"value": 2.0}], [], [{}])
-    assert compare(exercise, marking, [{"value": "2"}], [{}]).seen == "a text came back instead of a number"
-    assert compare(exercise, marking, [{"value": None}], [{}]).seen.startswith(
+    assert compare(exercise, marking, [{"value": "2"}], [{}]).symptom == "a text came back instead of a number"
+    assert compare(exercise, marking, [{"value": None}], [{}]).symptom.startswith(
         "What came back can't be used (TypeError: float()"
     )
 
@@ -155,7 +155,10 @@ def test_an_aspect_that_needs_another_counts_only_with_it() -> None:
     marking = reference_outputs_of(exercise, [{"value": 2.0, "left alone": True}], [], [{}])
     assert compare(exercise, marking, [{"value": 2.0, "left alone": True}], [{}]).points == 2
     verdict = compare(exercise, marking, [{"value": 3.0, "left alone": True}], [{}])
-    assert [(aspect.points, aspect.seen) for aspect in verdict.aspects][1] == (0, "This counts once “value” is right.")
+    assert [(aspect.points, aspect.symptom) for aspect in verdict.aspects][1] == (
+        0,
+        "This counts once “value” is right.",
+    )
     with pytest.raises(ValueError, match="no aspect above it"):
         exercise.aspect("early", points=1, needs="late")(lambda answer: True)
 

@@ -41,7 +41,7 @@ def test_no_kept_mistake_is_told_more_than_two_digits(name: str) -> None:
     for kept in key.mistakes:
         verdict = verdict_of(key, kept.answer, draws.development(name))
         for aspect in redact(verdict).aspects:
-            assert all(digits(number) <= 2 for number in NUMBER.findall(aspect.seen)), aspect.seen
+            assert all(digits(number) <= 2 for number in NUMBER.findall(aspect.symptom)), aspect.symptom
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_no_returned_text_or_type_is_on_a_page(returned: object) -> None:
         verdict = verdict_of(keys.find(name), lambda *_, **__: returned, draws.development(name))
         verdict = quotations.strip_unquoted(verdict, ["zqtwo"])
         assert (
-            verdict.seen
+            verdict.symptom
             and "zq" not in panels.panel_for(active_course().notebook_of(name), verdict).text + redact(verdict).message
         )
 
@@ -149,4 +149,4 @@ def test_words_that_were_handed_in_and_those_of_our_probes_are_shown(jail: Jail)
         "in the pair (out, A), A is a NoneType; a tensor was expected",
     ):
         verdict = not_earned(LISTED[0], quote(message))
-        assert redact(quotations.strip_unquoted(verdict, [])).seen == message and redact(verdict).seen == "…"
+        assert redact(quotations.strip_unquoted(verdict, [])).symptom == message and redact(verdict).symptom == "…"

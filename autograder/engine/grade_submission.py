@@ -139,7 +139,7 @@ class _Session:
         printed_text = outputs.shorten(judgement.printed, self._most())
         self._room -= outputs.cost(printed_text)
         if judgement.verdict:
-            limit = self._explain_limit(*(aspect.seen for aspect in judgement.verdict.aspects))
+            limit = self._explain_limit(*(aspect.symptom for aspect in judgement.verdict.aspects))
             return replace(judgement.verdict, cause=judgement.verdict.cause or limit), printed_text
         if judgement.broken:
             return not_earned(

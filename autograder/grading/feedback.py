@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 
 from autograder import untrusted_files
-from autograder.gradebook import sanitize
-from autograder.gradebook.scores import Score, Scores, total
+from autograder.class_folder.folder import ClassFolder
 from autograder.engine.graded import GradedSubmission
 from autograder.engine.rebuild import Cell, Kind, template
 from autograder.files import Batch
-from autograder.class_folder.folder import ClassFolder
-from autograder.paths import release
+from autograder.gradebook import sanitize
+from autograder.gradebook.scores import Score, Scores, total
 from autograder.marking import outline, panels
 from autograder.marking.redact import redact
+from autograder.paths import release
 from ffnlab.checking import panel
-from ffnlab.untrusted_text import clean, in_a_line
 from ffnlab.checking.verdict import Outcome, Verdict
+from ffnlab.untrusted_text import clean, in_a_line
 
 if TYPE_CHECKING:  # nbgrader takes seconds to import
     from autograder.gradebook.gradebook import Book, SubmittedCell
@@ -233,7 +233,7 @@ def feedback_page(
     """One student's page, with what a person gave and, with `grade`, what counts and what being late costs. All that came from the submission is escaped."""
     rows = [*_exercises(graded_submission, marks), *_questions(graded_submission, marks)]
     first = redact(next(iter(graded_submission.verdicts.values())))
-    once = "" if graded_submission.cells else panel.message(_head(first), first.seen, first.outcome).html
+    once = "" if graded_submission.cells else panel.message(_head(first), first.symptom, first.outcome).html
     return _template().render(
         student=student,
         submission=submission,

@@ -9,28 +9,27 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from autograder.engine.job import Job
-from autograder.class_folder import submitted_files, log
-from autograder.grading import feedback
 from autograder import untrusted_files
-from autograder.gradebook import preflight, draw_secrets
-from autograder.class_folder.submitted_files import Submission
-from autograder.class_folder.manifest import Manifest
-from autograder.gradebook.policy import Policy
-from autograder.engine import pool
-from autograder.engine.graded import GradedSubmission
-from autograder.files import write_private
+from autograder.class_folder import log, submitted_files
 from autograder.class_folder.folder import ClassFolder
+from autograder.class_folder.manifest import Manifest
+from autograder.class_folder.submitted_files import Submission
+from autograder.engine.graded import GradedSubmission
+from autograder.engine.job import Job
 from autograder.errors import UserError
-from autograder.startup import pause_gc
+from autograder.files import write_private
+from autograder.gradebook import draw_secrets, preflight
+from autograder.gradebook.policy import Policy
+from autograder.grading import feedback
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Mode
-from autograder.marking import draws, reference_cache, outline
+from autograder.marking import draws, outline, reference_cache
+from autograder.startup import pause_gc
 from ffnlab.checking.verdict import Outcome, not_earned
 
 if TYPE_CHECKING:  # nbgrader takes seconds to import
+    from autograder.gradebook.gradebook import Book, Grading
     from autograder.gradebook.nbgrader_tables import Time
-    from autograder.gradebook.gradebook import Grading, Book
 
 
 MOST_LINES = 40  # about single students
@@ -352,7 +351,7 @@ def describe_ungraded_attempts(class_folder: ClassFolder, assignment: str, polic
 
 
 def submissions(class_folder: ClassFolder, assignment: str) -> list[Submission]:
-    """All submissions of an assignment that may count: where the best attempt does, also those before the ones in submitted/. Raises as `submitted_files.find`."""
+    """All submissions of an assignment that may count: where the best attempt does, also earlier ones. Raises as `submitted_files.find`."""
     earlier = _earlier(class_folder, Policy.of(class_folder), Manifest.load(class_folder, assignment), None)
     return [*earlier, *submitted_files.find(class_folder, assignment)]
 

@@ -10,17 +10,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC
 
-from autograder.grading import feedback
-from autograder.gradebook import gradebook
 from autograder.class_folder import log
-from autograder.class_folder.submitted_files import Submission
-from autograder.gradebook.nbgrader_tables import GradeEntry, Time
-from autograder.gradebook.gradebook import Grading, Book
+from autograder.class_folder.folder import ClassFolder
 from autograder.class_folder.log import LogLine
-from autograder.gradebook.policy import Policy
+from autograder.class_folder.submitted_files import Submission
 from autograder.engine.graded import GradedSubmission
 from autograder.files import Batch
-from autograder.class_folder.folder import ClassFolder
+from autograder.gradebook import gradebook
+from autograder.gradebook.gradebook import Book, Grading
+from autograder.gradebook.nbgrader_tables import GradeEntry, Time
+from autograder.gradebook.policy import Policy
+from autograder.grading import feedback
 from autograder.marking import outline
 from ffnlab.checking.verdict import Verdict
 
@@ -144,7 +144,9 @@ def _without_words(graded_submission: GradedSubmission, error: Exception) -> Gra
     text = f"What the checks saw could not be saved ({type(error).__name__})."
 
     def wordless(verdict: Verdict) -> Verdict:
-        aspects = tuple(replace(aspect, seen=text if aspect.seen else "", told="") for aspect in verdict.aspects)
+        aspects = tuple(
+            replace(aspect, symptom=text if aspect.symptom else "", marked_symptom="") for aspect in verdict.aspects
+        )
         return replace(verdict, aspects=aspects)
 
     verdicts = {name: wordless(verdict) for name, verdict in graded_submission.verdicts.items()}

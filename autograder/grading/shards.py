@@ -15,21 +15,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from autograder.class_folder import submitted_files
-from autograder.grading import grade_class
 from autograder import untrusted_files
+from autograder.class_folder import submitted_files
+from autograder.class_folder.folder import ClassFolder
 from autograder.class_folder.submitted_files import Submission
-from autograder.engine import fingerprint, pool, rebuild
+from autograder.engine import fingerprint, rebuild
 from autograder.engine.graded import GradedSubmission
 from autograder.engine.job import Job
-from autograder.files import Batch
-from autograder.class_folder.folder import ClassFolder
 from autograder.errors import UserError
+from autograder.files import Batch
+from autograder.grading import grade_class
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Mode
 from autograder.marking import draws, reference_cache
-from ffnlab.untrusted_text import in_a_line
 from ffnlab.checking.verdict import Outcome, from_dict
+from ffnlab.untrusted_text import in_a_line
 
 FORMAT = 1
 MOST = 64 * 2**20  # bytes of a file: outputs are the largest part, and bounded

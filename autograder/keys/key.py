@@ -58,12 +58,12 @@ class Key:
     truth: an independent, obviously right and slow computation, called by the same probes.
     right: what a student may type instead. mistake: what a student may get wrong, with the message that names it.
     slip: another answer with a small change. Most mistakes are one, and most of them of the `base`.
-    given: what the notebook's first cell defines besides math, torch, F and nn, by name, for answers that are kept by their source.
+    namespace: what the notebook's first cell defines besides math, torch, F and nn, by name, for answers that are kept by their source.
     """
 
     exercise: Exercise
     answers: list[Answer] = field(default_factory=list)
-    given: dict[str, Any] = field(default_factory=dict)
+    namespace: dict[str, Any] = field(default_factory=dict)
     plain: Answer | None = None
 
     def base(self, answer: T) -> T:
@@ -162,9 +162,9 @@ class Key:
         """What a source defines under the exercise's name, where the notebook's first cell has been run. Tracebacks show its lines."""
         file = f"<kept: {self.exercise.name}, {name}>"
         linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-        namespace: dict[str, Any] = {"math": math, "torch": torch, "F": F, "nn": nn, "__name__": "kept", **self.given}
-        exec(compile(source, file, "exec"), namespace)
-        return namespace[self.exercise.name]
+        defined: dict[str, Any] = {"math": math, "torch": torch, "F": F, "nn": nn, "__name__": "kept", **self.namespace}
+        exec(compile(source, file, "exec"), defined)
+        return defined[self.exercise.name]
 
     def _adder(self, kind: str, message: str, form_of: str = "") -> Callable[[T], T]:
         def add(answer: T) -> T:

@@ -57,7 +57,10 @@ def strip_unquoted(verdict: Verdict, sources: Sequence[str]) -> Verdict:
 
     def strip_aspect(aspect: AspectVerdict) -> AspectVerdict:
         return replace(
-            aspect, told=QUOTATION.sub(lambda match: _filter_quotation(match[2], match[1], cells), aspect.told)
+            aspect,
+            marked_symptom=QUOTATION.sub(
+                lambda match: _filter_quotation(match[2], match[1], cells), aspect.marked_symptom
+            ),
         )
 
     return replace(verdict, aspects=tuple(map(strip_aspect, verdict.aspects)))

@@ -27,8 +27,8 @@ def redact(verdict: Verdict) -> Verdict:
     """The verdict as a student may read it: numbers have two digits, where a value could be read off them, and words that nobody has looked up are left out."""
 
     def redact_aspect(aspect: AspectVerdict) -> AspectVerdict:
-        text = QUOTATION.sub("…", aspect.told or aspect.seen)
-        return replace(aspect, seen=round_numbers(clean(text)), told="")
+        text = QUOTATION.sub("…", aspect.marked_symptom or aspect.symptom)
+        return replace(aspect, symptom=round_numbers(clean(text)), marked_symptom="")
 
     return replace(verdict, aspects=tuple(map(redact_aspect, verdict.aspects)))
 

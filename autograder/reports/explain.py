@@ -358,10 +358,10 @@ def verdict_lines(verdict: Verdict) -> list[str]:
     """A verdict in lines: how it ended, each aspect with what was seen, the mistake, where to look."""
     lines = [f"{verdict.outcome}, {verdict.points:g} of {verdict.max_points:g} points"]
     for aspect in verdict.aspects:
-        sign = "✔" if aspect.points == aspect.max_points and not aspect.seen else "✘"
+        sign = "✔" if aspect.points == aspect.max_points and not aspect.symptom else "✘"
         if verdict.outcome in (Outcome.NOT_ATTEMPTED, Outcome.NOT_GRADED):
             sign = " "
-        detail = f": {in_a_line(aspect.seen, 1_000)}" if aspect.seen else ""
+        detail = f": {in_a_line(aspect.symptom, 1_000)}" if aspect.symptom else ""
         lines.append(f"  {sign} {aspect.name}, {aspect.points:g} of {aspect.max_points:g}{detail}")
     if verdict.mistake:
         everywhere = verdict.mistake.removeprefix(COMMON_PREFIX)

@@ -10,7 +10,7 @@ from autograder.keys.key import NO_RETURN, Key
 from ffnlab.course.exercises import balance as exercises
 from ffnlab.course.ffn_probes import TwoLayerFFN as FFN
 
-SharedExpertMoE = Key(exercises.SharedExpertMoE, given={"FFN": FFN})
+SharedExpertMoE = Key(exercises.SharedExpertMoE, namespace={"FFN": FFN})
 
 
 @SharedExpertMoE.truth

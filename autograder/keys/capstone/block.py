@@ -12,7 +12,7 @@ from autograder.keys.key import NO_RETURN, Key
 from autograder.keys.parts import FFN, MoE, SwiGLU
 from ffnlab.course.exercises import capstone as exercises
 
-Block = Key(exercises.Block, given={"FFN": FFN, "MoE": MoE, "SwiGLU": SwiGLU})
+Block = Key(exercises.Block, namespace={"FFN": FFN, "MoE": MoE, "SwiGLU": SwiGLU})
 
 
 @Block.truth

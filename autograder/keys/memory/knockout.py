@@ -11,7 +11,7 @@ from torch import nn
 from autograder.keys.key import Key
 from ffnlab.course.exercises import memory as exercises
 
-knockout = Key(exercises.knockout, given={"contextlib": contextlib, "copy": copy})
+knockout = Key(exercises.knockout, namespace={"contextlib": contextlib, "copy": copy})
 
 
 @knockout.truth

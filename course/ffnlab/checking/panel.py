@@ -116,7 +116,7 @@ def message(title: str, body: str, outcome: Outcome = Outcome.NOT_ATTEMPTED) -> 
 def _reasons_text(verdict: Verdict) -> list[str]:
     """The cause comes first where it is known, then where to look, then what was seen."""
     lines = [f"  {_cause_title(verdict)}. {verdict.cause}"] if verdict.cause else []
-    symptoms = [f"  {'✘' if aspect.seen else '✔'} {_aspect(aspect)}" for aspect in _merge_repeats(verdict)]
+    symptoms = [f"  {'✘' if aspect.symptom else '✔'} {_aspect(aspect)}" for aspect in _merge_repeats(verdict)]
     where = [f"  {_where(verdict)}"] if verdict.where else []
     return lines + (where + symptoms if verdict.cause else symptoms + where)
 
@@ -124,7 +124,7 @@ def _reasons_text(verdict: Verdict) -> list[str]:
 def _reasons_html(verdict: Verdict) -> str:
     """The same. What was seen is folded where the cause is known."""
     rows = "".join(
-        f'<li style="margin:.1em 0">{"✘" if aspect.seen else "✔"} {_text(_aspect(aspect))}</li>'
+        f'<li style="margin:.1em 0">{"✘" if aspect.symptom else "✔"} {_text(_aspect(aspect))}</li>'
         for aspect in _merge_repeats(verdict)
     )
     symptom_list = f'<ul style="list-style:none;margin:.25em 0 .35em;padding:0">{rows}</ul>' if rows else ""
@@ -141,16 +141,16 @@ def _merge_repeats(verdict: Verdict) -> list[AspectVerdict]:
     """One line an aspect; where the same thing is wrong everywhere, one line says it. A question's single aspect says nothing new."""
     if _is_question(verdict) and verdict.cause:
         return []
-    first = next((aspect.seen for aspect in verdict.aspects if aspect.seen), "")
-    if first and all(_again(aspect.seen, first) for aspect in verdict.aspects):
-        in_one_place = RAISED not in first or all(aspect.seen == first for aspect in verdict.aspects)
+    first = next((aspect.symptom for aspect in verdict.aspects if aspect.symptom), "")
+    if first and all(_again(aspect.symptom, first) for aspect in verdict.aspects):
+        in_one_place = RAISED not in first or all(aspect.symptom == first for aspect in verdict.aspects)
         symptom = first if in_one_place else first[first.index(RAISED) :]
         return [AspectVerdict("", verdict.points, verdict.max_points, symptom)]
     aspects, last = [], ""
     for aspect in verdict.aspects:
-        again = _again(aspect.seen, last) if aspect.seen and last else ""
-        aspects.append(AspectVerdict(aspect.name, aspect.points, aspect.max_points, again or aspect.seen))
-        last = aspect.seen or last
+        again = _again(aspect.symptom, last) if aspect.symptom and last else ""
+        aspects.append(AspectVerdict(aspect.name, aspect.points, aspect.max_points, again or aspect.symptom))
+        last = aspect.symptom or last
     return aspects
 
 
@@ -183,7 +183,7 @@ def _where(verdict: Verdict) -> str:
 
 
 def _aspect(aspect: AspectVerdict) -> str:
-    symptom = in_sentences(with_minus(aspect.seen)) if aspect.seen else ""
+    symptom = in_sentences(with_minus(aspect.symptom)) if aspect.symptom else ""
     if not aspect.name:
         return capitalise(symptom)
     score = f"{aspect.points:g} of {_points(aspect.max_points)}"

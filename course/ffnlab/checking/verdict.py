@@ -48,8 +48,13 @@ class AspectVerdict:
     name: str
     points: float
     max_points: float
-    seen: str = ""  # what was wrong; empty where the aspect is right
-    told: str = ""  # the same as a student's page has it, where `seen` holds words of the student's; between marks until somebody has looked them up
+    symptom: str = ""  # what was wrong; empty where the aspect is right
+    marked_symptom: str = ""  # the same with the student's words between marks, until somebody has looked them up for a page; empty where there are none
+
+    def as_dict(self) -> dict[str, Any]:
+        """The verdict as JSON data, in which the symptom is called "seen", and "told" as a student's page has it."""
+        marked = {"told": self.marked_symptom} if self.marked_symptom else {}
+        return {"name": self.name, "points": self.points, "max_points": self.max_points, "seen": self.symptom} | marked
 
 
 def aspect_verdict(name: str, points: float, max_points: float, symptom: str = "") -> AspectVerdict:
@@ -76,9 +81,9 @@ class Verdict:
         return round(math.fsum(aspect.max_points for aspect in self.aspects), 6)
 
     @property
-    def seen(self) -> str:
+    def symptom(self) -> str:
         """What was wrong first, in one sentence."""
-        return next((aspect.seen for aspect in self.aspects if aspect.seen), "")
+        return next((aspect.symptom for aspect in self.aspects if aspect.symptom), "")
 
     @property
     def message(self) -> str:
@@ -88,28 +93,26 @@ class Verdict:
         if self.outcome is Outcome.NOT_ATTEMPTED:
             return "Not attempted yet."
         if self.outcome is Outcome.NOT_GRADED:
-            return self.seen
+            return self.symptom
         parts = [
             self.cause,
             "This is the likely cause" if self.likely else "",
-            capitalise(self._place + in_sentences(with_minus(self.seen))) if self.seen else "",
+            capitalise(self._place + in_sentences(with_minus(self.symptom))) if self.symptom else "",
             self.where and f"Look at {self.where}",
         ]
         return " ".join(sentence(part) for part in parts if part)
 
     @property
     def _place(self) -> str:
-        """In which aspect `seen` is wrong; empty where it is the same in all, as where a cell did not run."""
-        wrong = [aspect for aspect in self.aspects if aspect.seen]
-        everywhere = all(aspect.seen == self.seen for aspect in self.aspects)
+        """In which aspect the first symptom is; empty where it is the same in all, as where a cell did not run."""
+        wrong = [aspect for aspect in self.aspects if aspect.symptom]
+        everywhere = all(aspect.symptom == self.symptom for aspect in self.aspects)
         return "" if everywhere else f"In {in_quotes(wrong[0].name)}: "
 
     def as_dict(self) -> dict[str, Any]:
         """The verdict as JSON data."""
         return vars(self) | {
-            "aspects": [
-                {name: value for name, value in vars(a).items() if value or name != "told"} for a in self.aspects
-            ],
+            "aspects": [aspect.as_dict() for aspect in self.aspects],
             "outcome": self.outcome.value,
             "points": self.points,
             "max_points": self.max_points,
@@ -119,7 +122,10 @@ class Verdict:
 
 def from_dict(data: dict[str, Any]) -> Verdict:
     """The verdict that `as_dict` made into JSON data."""
-    aspects = tuple(AspectVerdict(**aspect) for aspect in data["aspects"])
+    aspects = tuple(
+        AspectVerdict(one["name"], one["points"], one["max_points"], one.get("seen", ""), one.get("told", ""))
+        for one in data["aspects"]
+    )
     return Verdict(
         data["exercise"],
         Outcome(data["outcome"]),

@@ -1,6 +1,6 @@
 // The board: controls over a picture whose marks can be pressed and dragged. What a figure is, Python says; here is only the hand.
 //
-// State: `at` {parameter: index of its stop}. A hand changes it, whoever draws answers with `shown` {at, html}: Python in a notebook,
+// State: `at` {parameter: index of its stop}. A hand changes it, whoever draws answers with `picture` {at, html}: Python in a notebook,
 // pictures drawn before on a page. Marks of a picture: data-sets {parameter: value} is a button, data-drags {parameter: scale} a handle.
 
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
@@ -87,7 +87,7 @@ export function render({ model, el }) {
   let isSilent = false; // whether Python has not answered
 
   const at = () => model.get("at");
-  const drawn = () => same(model.get("shown").at, at());
+  const drawn = () => same(model.get("picture").at, at());
 
   function move(changes) {
     const next = { ...at() };
@@ -136,7 +136,7 @@ export function render({ model, el }) {
   }
 
   function show() {
-    put(model.get("shown").html);
+    put(model.get("picture").html);
     answered();
   }
 
@@ -317,13 +317,13 @@ export function render({ model, el }) {
   el.append(whole);
   stand();
   show();
-  model.on("change:shown", show);
+  model.on("change:picture", show);
   model.on("change:at", stand);
   return () => {
     for (const timer of timers) clearInterval(timer);
     clearTimeout(waiting);
     clearTimeout(speaking);
-    model.off("change:shown", show);
+    model.off("change:picture", show);
     model.off("change:at", stand);
   };
 }

@@ -20,7 +20,7 @@ HERE = Path(__file__).parent
 class FigureWidget(anywidget.AnyWidget):
     """Controls over a picture.
 
-    controls: as `controls.describe` tells them. at: {parameter: index of its stop}, moved by a hand. shown: {"at", "html"}, the last
+    controls: as `controls.describe` tells them. at: {parameter: index of its stop}, moved by a hand. picture: {"at", "html"}, the last
     picture and what it was drawn for; a hand that is quicker than the drawing skips the pictures between.
     """
 
@@ -28,15 +28,15 @@ class FigureWidget(anywidget.AnyWidget):
     _css = stored_frames.sheet()
     controls: traitlets.List[dict[str, Any]] = traitlets.List().tag(sync=True)
     at: traitlets.Dict[str, int] = traitlets.Dict().tag(sync=True)
-    shown: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)
+    picture: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)
 
     def __init__(
         self, controls: Sequence[dict[str, Any]], at: dict[str, int], html: str, draw: Callable[[dict[str, int]], str]
     ) -> None:
         """html: the HTML at the start. draw: the HTML for any `at`; it must not raise."""
-        super().__init__(controls=list(controls), at=at, shown={"at": at, "html": html})
+        super().__init__(controls=list(controls), at=at, picture={"at": at, "html": html})
         self._draw = draw
         self.observe(self._redraw, names="at")
 
     def _redraw(self, change: dict[str, Any]) -> None:
-        self.shown = {"at": change["new"], "html": self._draw(change["new"])}
+        self.picture = {"at": change["new"], "html": self._draw(change["new"])}

@@ -617,16 +617,16 @@ THINGS = (
 
 def merged(neurons: list[list[float]]) -> list[list[float]]:
     """A classmate's: as few neurons (cold, water, bias, writes) as say the same, since those with one hinge become one."""
-    kept: list[list[float]] = []
+    groups: list[list[float]] = []
     for cold, water, bias, writes in neurons:
-        for one in kept:
+        for one in groups:
             times = (cold * one[0] + water * one[1] + bias * one[2]) / (one[0] ** 2 + one[1] ** 2 + one[2] ** 2)
             if max(abs(cold - times * one[0]), abs(water - times * one[1]), abs(bias - times * one[2])) < 1e-9:
                 one[3] += times * writes
                 break
         else:
-            kept.append([cold, water, bias, writes])
-    return kept
+            groups.append([cold, water, bias, writes])
+    return groups
 
 
 def evaluate_on_things(neurons: list[list[float]]) -> list[float]:
