@@ -44,13 +44,13 @@ nbgrader's column does not mean that nobody could cheat there.
 def ours(class_folder: ClassFolder, data: dict[str, bytes], narrow: set[str]) -> dict[str, tuple[float, str]]:
     """By name: points, and the first sentence of what the student is told."""
     seeds = draws.ensure_hidden_seeds(START, class_folder.draws)
-    found = {}
+    results = {}
     with Jail(Limits()) as jail, Jail(NARROW) as narrow_jail:
         for name in track(data, "autograder"):
             done = grade_submission(START, data[name], narrow_jail if name in narrow else jail, seeds)
             verdict = done.verdicts[EXERCISE]
-            found[name] = (verdict.points, verdict.message)
-    return found
+            results[name] = (verdict.points, verdict.message)
+    return results
 
 
 def plain(
@@ -63,19 +63,21 @@ def plain(
         (folder / f"{START}.ipynb").write_bytes(data[name])
         for file, text in beside(name).items():
             (folder / file).write_text(text, encoding="utf-8")
-    found: dict[str, float | None] = {}
+    scores: dict[str, float | None] = {}
     for number, name in enumerate(track(data, "nbgrader")):
         plain_nbgrader.autograde(class_folder, START, f"s{number}")
-        graded = (class_folder.autograded / f"s{number}" / START / f"{START}.ipynb").exists()
-        found[name] = plain_nbgrader.scores(class_folder, START).get(f"s{number}", {}).get(EXERCISE) if graded else None
-    return found
+        is_graded = (class_folder.autograded / f"s{number}" / START / f"{START}.ipynb").exists()
+        scores[name] = (
+            plain_nbgrader.scores(class_folder, START).get(f"s{number}", {}).get(EXERCISE) if is_graded else None
+        )
+    return scores
 
 
 def row(*cells: str) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |\n"
 
 
-def told(message: str) -> str:
+def format_message(message: str) -> str:
     """A message as it can stand in a table."""
     clean = "".join(character if character.isprintable() else "�" for character in message)
     return f"`{clean[:LENGTH]}{'…' if len(clean) > LENGTH else ''}`".replace("``", "")
@@ -100,18 +102,18 @@ def main() -> None:
         theirs_good = plain(harmless, good, lambda name: {})
     page = HEAD.format(exercise=EXERCISE, nbgrader=version("nbgrader"))
     usual = Counter(message for _, message in mine.values()).most_common(1)[0][0]
-    page += f"## Attacks\n\nThere are {len(every)}, and each should earn 0. Where the last column is empty, the student reads {told(usual)}.\n\n"
+    page += f"## Attacks\n\nThere are {len(every)}, and each should earn 0. Where the last column is empty, the student reads {format_message(usual)}.\n\n"
     page += row("attack", "ours", "nbgrader", "what the student reads from ours") + row("---", "--:", "--:", "---")
     for name, (sentence, attack) in every.items():
-        seen = points(theirs.get(name)) if attack.plain else "not tried"
-        message = "" if mine[name][1] == usual else told(mine[name][1])
-        page += row(f"[{sentence}](../tests/attacks/{name}.py)", points(mine[name][0]), seen, message)
+        nbgrader_points = points(theirs.get(name)) if attack.plain else "not tried"
+        message = "" if mine[name][1] == usual else format_message(mine[name][1])
+        page += row(f"[{sentence}](../tests/attacks/{name}.py)", points(mine[name][0]), nbgrader_points, message)
     page += f"\n## Unusual but right\n\nThere are {len(good)}, and each should earn 2.\n\n"
     page += row("submissions", "ours", "nbgrader") + row("---", "--:", "--:")
-    alike: dict[tuple[str, str], list[str]] = {}
+    submissions_by_points: dict[tuple[str, str], list[str]] = {}
     for what in good:
-        alike.setdefault((points(mine_good[what][0]), points(theirs_good[what])), []).append(what)
-    for (our, their), submissions in alike.items():
+        submissions_by_points.setdefault((points(mine_good[what][0]), points(theirs_good[what])), []).append(what)
+    for (our, their), submissions in submissions_by_points.items():
         page += row("; ".join(submissions), our, their)
     TARGET.write_text(page, encoding="utf-8")
     sys.stdout.write(f"{TARGET.relative_to(ROOT)}: {len(bad)} attacks, {len(good)} unusual but right submissions\n")

@@ -40,12 +40,12 @@ def content(class_folder: ClassFolder, but: tuple[str, ...] = ()) -> dict[str, b
     return {str(path.relative_to(class_folder.path)): path.read_bytes() for path in files}
 
 
-def asked(found: CollectionReport) -> dict[str, str]:
+def asked(report: CollectionReport) -> dict[str, str]:
     """What a person has to settle, by file."""
-    return {matter.file: matter.trouble for matter in found.open}
+    return {matter.file: matter.trouble for matter in report.open}
 
 
-def settle(class_folder: ClassFolder, **answers: str) -> None:
+def answer_questions(class_folder: ClassFolder, **answers: str) -> None:
     """Fill in the file, as a person does: of each line whose file holds a word, a column."""
     path = class_folder.path / manifest.FOLDER / FILE
     rows = list(csv.reader(io.StringIO(path.read_text(encoding="utf-8-sig"))))
@@ -61,9 +61,9 @@ def run(*words: str | Path, expect: int) -> tuple[str, str]:
     out, err = io.StringIO(), io.StringIO()
     with pytest.MonkeyPatch.context() as patched, redirect_stdout(out), redirect_stderr(err):
         patched.setattr(sys, "argv", ["autograder", *map(str, words)])
-        with pytest.raises(SystemExit) as ended:
+        with pytest.raises(SystemExit) as exit_info:
             main()
-    assert ended.value.code == expect, out.getvalue() + err.getvalue()
+    assert exit_info.value.code == expect, out.getvalue() + err.getvalue()
     return out.getvalue(), err.getvalue()
 
 

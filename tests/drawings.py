@@ -156,7 +156,7 @@ PARAMETERS: dict[Draw, Iterable[tuple[Any, ...]]] = {
 
 # The figures as the notebooks show them, with their controls.
 
-HANDED: dict[str, dict[str, Any]] = {
+NOTEBOOK_VALUES: dict[str, dict[str, Any]] = {
     "01_attention": {"xor_weights": two_sums},
     "07_gated": {
         "results": a_contest()._replace(steps=[0, 40, 400]),
@@ -166,15 +166,15 @@ HANDED: dict[str, dict[str, Any]] = {
 
 
 @cache
-def shown() -> dict[str, controls.Figure]:
+def load_notebook_figures() -> dict[str, controls.Figure]:
     """Every `controls.show(...)` of the notebooks as a figure, by notebook and line. Of a notebook only its imports and these calls are run."""
-    found = {}
+    figures = {}
     builders = SimpleNamespace(
         **(vars(controls) | {"show": lambda draw, **parameters: controls.Figure(draw, parameters)})
     )
     for source in sorted(SOLUTIONS.glob("[0-9]*.py")):
         tree = ast.parse(source.read_text(encoding="utf-8"))
-        names: dict[str, Any] = {"controls": builders, **HANDED.get(source.stem, {})}
+        names: dict[str, Any] = {"controls": builders, **NOTEBOOK_VALUES.get(source.stem, {})}
         for node in tree.body:
             if isinstance(node, ast.ImportFrom) and node.module in (
                 "ffnlab.course.figures",
@@ -187,13 +187,13 @@ def shown() -> dict[str, controls.Figure]:
         ]
         for call in calls:
             code = compile(ast.Expression(call), str(source), "eval")
-            found[f"{source.stem}, line {call.lineno}: {ast.unparse(call.args[0])}"] = eval(code, names)
-    return found
+            figures[f"{source.stem}, line {call.lineno}: {ast.unparse(call.args[0])}"] = eval(code, names)
+    return figures
 
 
 # What a figure does not have, and the words in which it says so.
 
-REFUSED: list[tuple[Draw, tuple[Any, ...], str]] = [
+REFUSALS: list[tuple[Draw, tuple[Any, ...], str]] = [
     (start_here.bars, (0, 2), "must be"),
     (little_world.rule, ("cold",), "a rule asks for water, land or any"),
     (little_world.rule, ("any", "cold", "timid", "home"), "the word must be"),
@@ -293,7 +293,7 @@ def picture_of(name: str) -> Picture:
 
 def pictures_of(function: Draw) -> dict[str, Picture]:
     """All drawings of one figure, by name."""
-    return {name: picture_of(name) for name, (drawn_by, _) in DRAWINGS.items() if drawn_by is function}
+    return {name: picture_of(name) for name, (draw, _) in DRAWINGS.items() if draw is function}
 
 
 # What a reader finds in a picture.
@@ -312,5 +312,5 @@ def tips(picture: Picture) -> list[str]:
 
 def numbers(words: str) -> list[float]:
     """The numbers in a text as people write them, such as 1,024, −0.5 and 2e−9; not those inside a word, such as W1 or 14B."""
-    found = re.findall(r"(?<![\w.])−?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e−?\d+)?(?!\w)", words)
-    return [float(number.replace(",", "").replace("−", "-")) for number in found]
+    matches = re.findall(r"(?<![\w.])−?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e−?\d+)?(?!\w)", words)
+    return [float(number.replace(",", "").replace("−", "-")) for number in matches]

@@ -41,11 +41,11 @@ def _release(assignment: str) -> str:
 
 def notebook(answer: str = "", assignment: str = FFN) -> bytes:
     """A notebook as somebody hands it in, with an answer of their own."""
-    found: dict[str, Any] = json.loads(_release(assignment))
+    content: dict[str, Any] = json.loads(_release(assignment))
     if answer:
         exercise = "ffn_forward" if assignment == FFN else active_course().exercises_of(assignment)[0].name
-        found["cells"][place(found, exercise)]["source"] = f"answer = {answer!r}"
-    return json.dumps(found).encode()
+        content["cells"][place(content, exercise)]["source"] = f"answer = {answer!r}"
+    return json.dumps(content).encode()
 
 
 @dataclass(frozen=True)
@@ -92,15 +92,15 @@ CLASS = tuple(
 
 def zipped(path: Path, files: Mapping[str, bytes], folders: Sequence[str] = (), links: Sequence[str] = ()) -> Path:
     """A zip of these files, empty folders and links."""
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as opened:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
         for name in folders:
-            opened.writestr(zipfile.ZipInfo(f"{name}/"), b"")
+            archive.writestr(zipfile.ZipInfo(f"{name}/"), b"")
         for name, data in files.items():
-            opened.writestr(zipfile.ZipInfo(name), data)
+            archive.writestr(zipfile.ZipInfo(name), data)
         for name in links:
             info = zipfile.ZipInfo(name)
             info.external_attr = (stat.S_IFLNK | 0o777) << 16
-            opened.writestr(info, b"/etc/passwd")
+            archive.writestr(info, b"/etc/passwd")
     return path
 
 
@@ -212,8 +212,8 @@ def worksheet(
                 "",
             ]
         )
-    kept = [0, 4, 5, 6, 7, 8, 9, 10] if blind else range(11)
-    lines = (",".join(_as_php(row[place]) for place in kept) for row in rows)
+    columns = [0, 4, 5, 6, 7, 8, 9, 10] if blind else range(11)
+    lines = (",".join(_as_php(row[place]) for place in columns) for row in rows)
     path.write_text("\n".join(lines) + "\n", encoding="utf-8-sig")
     return path
 
@@ -229,16 +229,16 @@ def _moodle_grades(data: bytes) -> dict[str, str]:
     }
 
 
-def moodle_pages(opened: zipfile.ZipFile) -> dict[str, str]:
+def moodle_pages(archive: zipfile.ZipFile) -> dict[str, str]:
     """As importziplib.php does."""
-    found = {}
-    for name in opened.namelist():
+    pages = {}
+    for name in archive.namelist():
         for part in name.split("/"):
             info = part.split("_", 4)
             if len(info) >= 4 and info[1].isdigit() and info[2:4] == ["assignsubmission", "file"]:
-                assert info[1] not in found
-                found[info[1]] = opened.read(name).decode()
-    return found
+                assert info[1] not in pages
+                pages[info[1]] = archive.read(name).decode()
+    return pages
 
 
 def canvas_gradebook(
@@ -278,18 +278,18 @@ def _canvas_grades(data: bytes) -> dict[str, str]:
     return {row[1]: row[-1] for row in rows[2:]}
 
 
-def canvas_pages(opened: zipfile.ZipFile) -> dict[str, str]:
+def canvas_pages(archive: zipfile.ZipFile) -> dict[str, str]:
     """As infer_comment_context_from_filename does: by the second of the first two numbers."""
-    found = {}
-    for name in opened.namelist():
+    pages = {}
+    for name in archive.namelist():
         assert "/" not in name
         parts = name.split("_")
         if "anon" in parts[:2]:
             user, attachment = parts[parts.index("anon") + 1 :][:2]
         else:
             user, attachment = [part for part in parts if re.fullmatch(r"[0-9]+", part)][:2]
-        found[f"{user}/{attachment}"] = opened.read(name).decode()
-    return found
+        pages[f"{user}/{attachment}"] = archive.read(name).decode()
+    return pages
 
 
 ITEM = f"{FFN} Points Grade"
@@ -348,8 +348,8 @@ def gradescope_roster(path: Path, people: Sequence[Somebody]) -> Path:
     return sheet(path, rows)
 
 
-def _by_top(opened: zipfile.ZipFile) -> dict[str, str]:
-    return {name.split("/")[0]: opened.read(name).decode() for name in opened.namelist()}
+def _by_top(archive: zipfile.ZipFile) -> dict[str, str]:
+    return {name.split("/")[0]: archive.read(name).decode() for name in archive.namelist()}
 
 
 SYSTEMS = (
@@ -424,13 +424,13 @@ def grade(class_folder: ClassFolder, ids: Mapping[int, str], scores: Mapping[int
 
 def handed_in_by(class_folder: ClassFolder, assignment: str = FFN) -> dict[int, str]:
     """By whose answer it holds, the student of each notebook in submitted/."""
-    found = {}
+    students = {}
     for path in class_folder.submitted.glob(f"*/{assignment}/{assignment}.ipynb"):
         match = re.search(r"the answer of number (\d+)", path.read_text(encoding="utf-8"))
         assert match
-        assert int(match[1]) not in found
-        found[int(match[1])] = path.parent.parent.name
-    return found
+        assert int(match[1]) not in students
+        students[int(match[1])] = path.parent.parent.name
+    return students
 
 
 def at(text: str) -> datetime:

@@ -20,7 +20,7 @@ DUE = datetime(2026, 11, 2, 22, 59, 59, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
-class Handed:
+class FakeAttempt:
     """One hand-in. earned: exercises that are right. mistakes: by exercise, the known mistake. half: those with half of their points and no known mistake.
 
     broken: those that we could not grade. code: by cell, what was typed. unread: why the file could not be read. days: after DUE, less an hour.
@@ -37,45 +37,47 @@ class Handed:
     timed: bool = True
 
 
-def graded(handed: Handed, assignment: str = FFN) -> GradedSubmission:
+def graded(attempt: FakeAttempt, assignment: str = FFN) -> GradedSubmission:
     """What grading would have made of it."""
     listed = outline.of_notebook(assignment)
-    if handed.unread:
+    if attempt.unread:
         return GradedSubmission(
-            assignment, {e.name: not_earned(e, handed.unread) for e in listed}, remarks=[handed.unread]
+            assignment, {e.name: not_earned(e, attempt.unread) for e in listed}, remarks=[attempt.unread]
         )
     verdicts = {}
     for e in listed:
-        if e.name in handed.earned:
-            found = Verdict(e.name, Outcome.EARNED, (AspectVerdict("all", e.points, e.points),))
-        elif e.name in handed.half:
-            found = Verdict(
+        if e.name in attempt.earned:
+            verdict = Verdict(e.name, Outcome.EARNED, (AspectVerdict("all", e.points, e.points),))
+        elif e.name in attempt.half:
+            verdict = Verdict(
                 e.name, Outcome.NOT_EARNED, (AspectVerdict("all", e.points / 2, e.points, "Half is wrong."),)
             )
-        elif e.name in handed.mistakes:
-            name = handed.mistakes[e.name]
-            found = replace(not_earned(e, "It differs.", f"The mistake is {name}."), mistake=name)
-        elif e.name in handed.broken:
-            found = not_graded(e, "By no fault of yours.")
+        elif e.name in attempt.mistakes:
+            name = attempt.mistakes[e.name]
+            verdict = replace(not_earned(e, "It differs.", f"The mistake is {name}."), mistake=name)
+        elif e.name in attempt.broken:
+            verdict = not_graded(e, "By no fault of yours.")
         else:
-            found = not_attempted(e)
-        verdicts[e.name] = found
+            verdict = not_attempted(e)
+        verdicts[e.name] = verdict
     cells = tuple(
-        replace(cell, source=handed.code[cell.name], untouched=False)
-        if cell.name in handed.code and cell.kind in (Kind.SOLUTION, Kind.MANUAL)
+        replace(cell, source=attempt.code[cell.name], untouched=False)
+        if cell.name in attempt.code and cell.kind in (Kind.SOLUTION, Kind.MANUAL)
         else replace(cell, untouched=cell.kind in (Kind.SOLUTION, Kind.MANUAL))
         for cell in template(release(assignment))
     )
-    return GradedSubmission(assignment, verdicts, cells, remarks=list(handed.remarks), seconds=1.0)
+    return GradedSubmission(assignment, verdicts, cells, remarks=list(attempt.remarks), seconds=1.0)
 
 
-def fabricate(folder: Path, handed_in: Mapping[str, Sequence[Handed]], assignment: str = FFN) -> ClassFolder:
+def fabricate(
+    folder: Path, attempts_by_student: Mapping[str, Sequence[FakeAttempt]], assignment: str = FFN
+) -> ClassFolder:
     """A class whose gradebook holds these hand-ins, oldest first, by student."""
     class_folder = ClassFolder(folder)
     with gradebook.Book(class_folder) as book:
         book.sync_assignment(assignment)
-        for student, attempts in handed_in.items():
-            for number, handed in enumerate(attempts):
-                at = (DUE + timedelta(days=handed.days, hours=-1)).replace(tzinfo=None) if handed.timed else None
-                book.save_attempt(student, graded(handed, assignment), f"{number:064d}", at)
+        for student, attempts in attempts_by_student.items():
+            for number, attempt in enumerate(attempts):
+                at = (DUE + timedelta(days=attempt.days, hours=-1)).replace(tzinfo=None) if attempt.timed else None
+                book.save_attempt(student, graded(attempt, assignment), f"{number:064d}", at)
     return class_folder

@@ -35,16 +35,16 @@ def earned(name: str) -> Iterator[Forged]:
     key = keys.find(name)
     exercise = key.exercise
     hidden = draws.hidden_seeds(exercise, CLASS)
-    given = reference.inputs(exercise, hidden)
-    marking = reference_outputs_of(exercise, reference.observe(exercise, key.the_truth.answer, hidden), [], given)
+    inputs = reference.inputs(exercise, hidden)
+    marking = reference_outputs_of(exercise, reference.observe(exercise, key.the_truth.answer, hidden), [], inputs)
     best: dict[str, Forged] = {}
     for source, seeds in {
         "public draws": draws.public_seeds(exercise),
         "another secret": draws.hidden_seeds(exercise, ELSEWHERE),
     }.items():
-        seen = reference.observe(exercise, key.the_truth.answer, seeds)
-        replayed = [seen[case % len(seen)] for case in range(len(hidden))]
-        for aspect in compare(exercise, marking, replayed, given).aspects:
+        observations = reference.observe(exercise, key.the_truth.answer, seeds)
+        replay = [observations[case % len(observations)] for case in range(len(hidden))]
+        for aspect in compare(exercise, marking, replay, inputs).aspects:
             if aspect.points:
                 best.setdefault(aspect.name, Forged(name, aspect.name, aspect.points, source))
     yield from best.values()
@@ -65,10 +65,10 @@ def table(names: list[str]) -> list[Forged]:
 
 
 if __name__ == "__main__":
-    found = table(
+    forgeries = table(
         sys.argv[1:]
         or sorted(active_course().exercises.keys() - questions(), key=list(active_course().exercises).index)
     )
-    for forged in found:
+    for forged in forgeries:
         print(f"{forged.points:5g}  {forged.exercise}: {forged.aspect} ({forged.replayed})")
-    print(f"{sum(forged.points for forged in found):5g}  in all")
+    print(f"{sum(forged.points for forged in forgeries):5g}  in all")

@@ -66,9 +66,9 @@ def main(notebooks: list[str]) -> None:
                         continue
                     board.locator("svg").first.wait_for(timeout=PATIENCE)
                     times, gone = lab.page.evaluate(MEASURE, [board.element_handle(), CHANGES])
-                    said = f"   {', '.join(map(str, gone))}" if gone else ""
+                    remark = f"   {', '.join(map(str, gone))}" if gone else ""
                     print(
-                        f"{f'{name[:2]} {grade_id}':<42}{median(times):>8.0f}{quantiles(times, n=20)[-1]:>8.0f}{said}",
+                        f"{f'{name[:2]} {grade_id}':<42}{median(times):>8.0f}{quantiles(times, n=20)[-1]:>8.0f}{remark}",
                         flush=True,
                     )
                 lab.page.close()

@@ -75,9 +75,9 @@ class Lab:
         index = self.page.evaluate(PLACE, grade_id)
         assert index >= 0, f"no cell {grade_id}"
         self.page.evaluate(SELECT, index)
-        found = self.page.locator(f'.jp-Notebook .jp-Cell[data-windowed-list-index="{index}"]')
-        found.wait_for(timeout=PATIENCE)
-        return found
+        cell = self.page.locator(f'.jp-Notebook .jp-Cell[data-windowed-list-index="{index}"]')
+        cell.wait_for(timeout=PATIENCE)
+        return cell
 
     def write(self, grade_id: str, source: str) -> None:
         """Replace a cell's text, by keyboard."""

@@ -49,10 +49,10 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def changed_files() -> set[Path]:
     """What differs from the last commit, new files too; where nothing does, what the last commit changed."""
     for question in (("ls-files", "-mo", "--exclude-standard"), ("diff", "--name-only", "HEAD~1", "HEAD")):
-        said = subprocess.run(["git", *question], cwd=root(), capture_output=True, text=True, check=True).stdout
-        found = {(root() / line).resolve() for line in said.splitlines()}
-        if found:
-            return found
+        output = subprocess.run(["git", *question], cwd=root(), capture_output=True, text=True, check=True).stdout
+        paths = {(root() / line).resolve() for line in output.splitlines()}
+        if paths:
+            return paths
     return set()
 
 
@@ -69,10 +69,10 @@ def exercises_of(changed: Iterable[Path]) -> list[str]:
 
 def distances(changed: set[Path], tests: Iterable[Path]) -> dict[Path, int]:
     """For each test file, over how many imports it reaches something that changed; FAR where it reaches nothing."""
-    written = {
+    exercise_files = {
         root() / "solutions" / f"{name}.py": active_course().exercises_file(name) for name in active_course().notebooks
     }
-    modules = {written.get(path, path) for path in changed}
+    modules = {exercise_files.get(path, path) for path in changed}
     stems = {path.stem for path in modules}
     return {
         test: 0 if test in changed or test.stem.removeprefix("test_") in stems else _distance(test, modules)
@@ -81,12 +81,12 @@ def distances(changed: set[Path], tests: Iterable[Path]) -> dict[Path, int]:
 
 
 def _distance(start: Path, changed: set[Path]) -> int:
-    seen, level, far = {start}, {start}, 0
+    files, level, far = {start}, {start}, 0
     while level:
         if level & changed:
             return far
-        level = {module for file in level for module in _imported(file)} - seen
-        seen |= level
+        level = {module for file in level for module in _imported(file)} - files
+        files |= level
         far += 1
     return FAR
 

@@ -25,7 +25,7 @@ class Sakai(Lms):
         return path == GRADES or bool(FOLDER.fullmatch(normalize_name(path.split("/")[0])))
 
     def hand_ins(self, entries: Sequence[ArchiveEntry], zone: tzinfo | None) -> tuple[list[HandIn], list[str]]:
-        found, unknown = [], []
+        hand_ins, unknown = [], []
         for entry in entries:
             folder, _, below = normalize_name(entry.name).partition("/")
             when, _, file = below.partition("/")
@@ -34,12 +34,12 @@ class Sakai(Lms):
                 at = utc(datetime.strptime(when, "%Y%m%d%H%M%S"), zone)
                 name, username = f"{match['first']} {match['last']}", match["username"]
                 person, back = Person({"username": username}, name=name), {"folder": folder}
-                found.append(
+                hand_ins.append(
                     HandIn("sakai", username, (person,), name, entry.name, file, entry.read, when, at, back=back)
                 )
             elif entry.name != GRADES:
                 unknown.append(entry.name)
-        return found, unknown
+        return hand_ins, unknown
 
     def people(self, sheet: Sheet) -> list[Person] | None:
         key, username, last, first = map(sheet.column, ("ID", "Display ID", "Last Name", "First Name"))

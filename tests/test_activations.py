@@ -49,13 +49,13 @@ def test_the_classmates_code_is_right_on_ten_thousand_random_networks() -> None:
 
 def test_the_notebook_shows_the_code_that_is_judged() -> None:
     cell = SOURCE.split('# %% code="steepest"')[1].split("# %%")[0]
-    shown = next(node for node in ast.parse(cell).body if isinstance(node, ast.FunctionDef))
-    judged = next(
+    copy = next(node for node in ast.parse(cell).body if isinstance(node, ast.FunctionDef))
+    original = next(
         node
         for node in ast.parse(Path(exercises.__file__).read_text(encoding="utf-8")).body
         if isinstance(node, ast.FunctionDef) and node.name == "steepest"
     )
-    assert [ast.unparse(line) for line in shown.body[1:]] == [ast.unparse(line) for line in judged.body[1:]]
+    assert [ast.unparse(line) for line in copy.body[1:]] == [ast.unparse(line) for line in original.body[1:]]
 
 
 def test_the_steepest_piece_is_that_of_a_fine_grid() -> None:
@@ -104,7 +104,7 @@ def test_what_is_no_network_is_said_so(answer: Any, says: str) -> None:
 # The arch, and any curve
 
 
-def built(n: int, low: float, high: float) -> list[torch.Tensor]:
+def interpolate(n: int, low: float, high: float) -> list[torch.Tensor]:
     answer: Callable[..., Any] = build.solution_answer("relu_interpolant").answer
     return [part.double() for part in answer(n, low, high)]
 
@@ -112,7 +112,7 @@ def built(n: int, low: float, high: float) -> list[torch.Tensor]:
 def largest_error(n: int, low: float, high: float) -> float:
     """How far the interpolation of x² with n pieces is from it."""
     x = torch.linspace(low, high, 64 * n + 1, dtype=torch.float64)[:, None]
-    W1, b1, W2, b2 = built(n, low, high)
+    W1, b1, W2, b2 = interpolate(n, low, high)
     return float(((x @ W1 + b1).relu() @ W2 + b2 - x * x).abs().max())
 
 
@@ -135,7 +135,7 @@ def test_no_eight_pieces_are_better_than_equal_ones() -> None:
 
 
 def test_what_the_network_of_eight_pieces_says_outside() -> None:
-    W1, b1, W2, b2 = built(8, -1, 1)
+    W1, b1, W2, b2 = interpolate(8, -1, 1)
     x = torch.tensor([[3.0], [10.0]], dtype=torch.float64)
     assert ((x @ W1 + b1).relu() @ W2 + b2).flatten().tolist() == pytest.approx([4.5, 16.75])  # at_three
 
@@ -162,8 +162,8 @@ def test_what_is_said_of_trained_networks_holds_in_fifteen_fresh_runs() -> None:
     assert min(times[32]) >= 6 and max(times[32]) <= 21.5
     assert min(times[8]) >= 1.2 and max(times[8]) <= 10.5
     assert min(runs["2"]) < 0.25 < 0.6 < max(runs["2"])
-    said = active_course().prediction("trained_square").explanation
-    assert "6 to 21 times" in said and "1.2 to 10.5 times" in said
+    explanation = active_course().prediction("trained_square").explanation
+    assert "6 to 21 times" in explanation and "1.2 to 10.5 times" in explanation
 
 
 def test_a_short_run_of_x_squared_comes_out_again() -> None:
@@ -201,11 +201,11 @@ def test_far_out_gelu_is_zero_in_float32() -> None:
 
 def test_draws_reach_both_tails_and_the_place_where_the_gelus_differ() -> None:
     for seed in range(30):
-        drawn = exercises.activation.inputs(seed, 0)
-        x = drawn["x"]
+        inputs = exercises.activation.inputs(seed, 0)
+        x = inputs["x"]
         assert float(x.max()) > 6 and float(x.min()) < -6 and bool((x != 0).all())
         assert float((x[0].abs() - 2.7).abs().min()) < 0.2
-        assert drawn["beta"] > 1 and drawn["negative"] < 0
+        assert inputs["beta"] > 1 and inputs["negative"] < 0
 
 
 def test_no_slope_is_earned_that_is_not_written() -> None:
@@ -220,8 +220,8 @@ def test_no_slope_is_earned_that_is_not_written() -> None:
             return value, None if name == left else slope
 
         verdict = reference.verdict_of(key, without, seeds)
-        lost = {one.name for one in verdict.aspects if one.points < one.max_points}
-        assert f"{left}: slope" in lost and f"{left}: value" not in lost
+        failures = {one.name for one in verdict.aspects if one.points < one.max_points}
+        assert f"{left}: slope" in failures and f"{left}: value" not in failures
 
 
 # How many fire
@@ -238,8 +238,8 @@ def test_what_the_text_says_of_the_penalty_holds_in_fifteen_fresh_runs_of_each()
     ) == (18, 49)
     assert (round(min(fires["without"])), round(max(fires["without"]))) == (28, 52) and set(dead["without"]) == {0}
     assert sum(run["right"] == 1 for run in runs["with"]) == 14 and all(run["right"] == 1 for run in runs["without"])
-    said = " ".join(active_course().prediction("world_fires").explanation.split())
-    assert "between 0.08 and 0.3 %" in said and "18 to 49 units" in said and "28 to 52 %" in said
+    explanation = " ".join(active_course().prediction("world_fires").explanation.split())
+    assert "between 0.08 and 0.3 %" in explanation and "18 to 49 units" in explanation and "28 to 52 %" in explanation
 
 
 def test_how_many_fire_before_training_and_after() -> None:
@@ -319,15 +319,15 @@ def patterns(layer: polygons.TwoInputNetwork, side: int) -> int:
 @pytest.mark.parametrize("step", [0, 1000])
 def test_polygons_are_counted_as_patterns_are(units: int, step: int) -> None:
     layer = polygons.layer(units, step)
-    cut = polygons.cut(layer)
-    seen = patterns(layer, 800)
-    assert seen <= len(cut) <= polygons.at_most(units) and seen >= len(cut) - 3, (
+    pieces = polygons.cut(layer)
+    pattern_count = patterns(layer, 800)
+    assert pattern_count <= len(pieces) <= polygons.at_most(units) and pattern_count >= len(pieces) - 3, (
         "a sliver may lie between the grid's points"
     )
-    middles = torch.tensor(np.array([np.mean(one, axis=0) for one in cut]))
-    assert distinct(layer, middles) == len(cut), "one pattern for each polygon, and no other has it"
+    middles = torch.tensor(np.array([np.mean(one, axis=0) for one in pieces]))
+    assert distinct(layer, middles) == len(pieces), "one pattern for each polygon, and no other has it"
     area = sum(
-        abs(sum(x * v - u * y for (x, y), (u, v) in zip(one, [*one[1:], one[0]], strict=True))) / 2 for one in cut
+        abs(sum(x * v - u * y for (x, y), (u, v) in zip(one, [*one[1:], one[0]], strict=True))) / 2 for one in pieces
     )
     assert area == pytest.approx((2 * polygons.WINDOW) ** 2)
 
@@ -342,24 +342,26 @@ def test_the_bound_is_reached_by_lines_in_general_position() -> None:
 
 def test_the_figure_tells_the_affine_map_at_its_point() -> None:
     for units, step, x1, x2 in ((4, 0, -1.0, 1.25), (8, 1000, 0.5, 0.25), (16, 100, 1.75, -0.5)):
-        layer, drawn = polygons.layer(units, step), figures.polygons(units, step, x1, x2)
+        layer, figure = polygons.layer(units, step), figures.polygons(units, step, x1, x2)
         at = torch.tensor([[x1, x2]], dtype=torch.float64, requires_grad=True)
         value = layer(at)[0]
         (slopes,) = torch.autograd.grad(value, at)
         fires = int((at @ layer.W1 + layer.b1 > 0).sum())
-        said = numbers(drawn.sentence)
-        assert said[:4] == [x1, x2, fires, units] and said[-1] == pytest.approx(value.item(), abs=0.006)
+        sentence_numbers = numbers(figure.sentence)
+        assert sentence_numbers[:4] == [x1, x2, fires, units] and sentence_numbers[-1] == pytest.approx(
+            value.item(), abs=0.006
+        )
         a, b, c = polygons.affine(layer, (x1, x2))
         assert [a, b] == pytest.approx(slopes[0].tolist()) and a * x1 + b * x2 + c == pytest.approx(value.item())
-        assert [a] == pytest.approx(said[4:5], abs=0.006)
-        assert sum(tip.endswith("it fires") for tip in tips(drawn)) == fires
+        assert [a] == pytest.approx(sentence_numbers[4:5], abs=0.006)
+        assert sum(tip.endswith("it fires") for tip in tips(figure)) == fires
 
 
 def test_a_short_run_of_the_ring_comes_out_again() -> None:
-    found = polygons.train(8, polygons.STORED_SEED, steps=30)
-    for step, layer in found.items():
-        for now, kept in zip(layer, polygons.layer(8, step), strict=True):
-            torch.testing.assert_close(now.double(), kept, atol=2e-3, rtol=0)
+    layers = polygons.train(8, polygons.STORED_SEED, steps=30)
+    for step, layer in layers.items():
+        for weights, stored_weights in zip(layer, polygons.layer(8, step), strict=True):
+            torch.testing.assert_close(weights.double(), stored_weights, atol=2e-3, rtol=0)
 
 
 # The exercises
@@ -379,8 +381,8 @@ def test_the_truth_of_relu_interpolant_is_the_interpolation() -> None:
 
 def test_kinks_of_count_pieces_are_exact() -> None:
     for seed in range(30):
-        drawn = exercises.count_pieces.inputs(seed, 0)
-        for net in (value for value in drawn.values() if isinstance(value, dict)):
+        inputs = exercises.count_pieces.inputs(seed, 0)
+        for net in (value for value in inputs.values() if isinstance(value, dict)):
             for w, b in zip(net["W1"][0].tolist(), net["b1"].tolist(), strict=True):
                 assert w == 0 or math.remainder(-b / w, exercises.CLOSE) == 0
     assert exercises.CLOSE > 1e-5  # what the notebook promises of kinks that differ
@@ -394,8 +396,8 @@ def test_a_net_is_judged_on_the_interval_that_was_drawn_and_not_on_one_that_come
     brought = {"interval": (4, -1.0, 1.0), "net": net}  # as an observation was before: right for what it says of itself
     for one in (net, brought):
         made_up: list[dict[str, Any]] = [
-            {aspect.name: dict.fromkeys(drawn, one) for aspect in key.exercise.aspects}
-            for drawn in reference.inputs(key.exercise, seeds)
+            {aspect.name: dict.fromkeys(inputs, one) for aspect in key.exercise.aspects}
+            for inputs in reference.inputs(key.exercise, seeds)
         ]
         marking = reference.reference_outputs(key.exercise.name, seeds)
         assert compare(key.exercise, marking, made_up, reference.inputs(key.exercise, seeds)).points == 0
@@ -436,19 +438,19 @@ def test_what_interpolates_with_n_units_earns_nothing_in_fewest_units() -> None:
         assert verdict.points == (0 if name == "relu_interpolant" else 6)
 
 
-@pytest.mark.parametrize("asked", ["grad", "backward", "jvp", "vjp"])
-def test_autograd_is_named_where_slopes_are_to_be_written(asked: str) -> None:
+@pytest.mark.parametrize("method", ["grad", "backward", "jvp", "vjp"])
+def test_autograd_is_named_where_slopes_are_to_be_written(method: str) -> None:
     """Also where only one of the four asks for it."""
 
     def slope(act: Callable[[torch.Tensor], torch.Tensor], x: torch.Tensor) -> torch.Tensor | None:
         z = x.detach().requires_grad_()
-        if asked == "grad":
+        if method == "grad":
             return torch.autograd.grad(act(z).sum(), z)[0]
-        if asked == "backward":
+        if method == "backward":
             act(z).sum().backward()  # type: ignore[no-untyped-call]
             return z.grad
         ones = torch.ones_like(x)
-        return torch.func.jvp(act, (x,), (ones,))[1] if asked == "jvp" else torch.func.vjp(act, x)[1](ones)[0]  # type: ignore[no-any-return]
+        return torch.func.jvp(act, (x,), (ones,))[1] if method == "jvp" else torch.func.vjp(act, x)[1](ones)[0]  # type: ignore[no-any-return]
 
     key = keys.find("activation")
     by_hand: Callable[..., Any] = build.solution_answer("activation").answer
@@ -464,14 +466,14 @@ def test_autograd_is_named_where_slopes_are_to_be_written(asked: str) -> None:
 
 
 def test_the_bar_counts_every_step_and_ends_full(monkeypatch: pytest.MonkeyPatch) -> None:
-    shown: list[str] = []
+    texts: list[str] = []
 
     class Handle:
         def update(self, bundle: dict[str, str], raw: bool) -> None:
-            shown.append(bundle["text/plain"])
+            texts.append(bundle["text/plain"])
 
     monkeypatch.setattr(progress_bar, "display", lambda *_, **__: Handle())
     assert list(progress_bar.bar(7, "a run")) == list(range(7))
-    assert shown[-1].endswith("7 of 7 steps") and "░" not in shown[-1]
+    assert texts[-1].endswith("7 of 7 steps") and "░" not in texts[-1]
     with pytest.raises(ValueError, match="at least one step"):
         list(progress_bar.bar(0, "none"))

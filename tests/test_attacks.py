@@ -61,12 +61,12 @@ def digest(path: Path, *version: int) -> str:
 
 def host() -> dict[str, object]:
     """What must be the same afterwards: what an attack would want to change, and who is running."""
-    watched = [
+    paths = [
         *(ROOT / "autograder").rglob("*.py"),
         *(ROOT / "course" / "ffnlab").rglob("*"),
         *(ROOT / "solutions").glob("*.py"),
     ]
-    files = [path for path in watched if "__pycache__" not in path.parts and path.is_file()]
+    files = [path for path in paths if "__pycache__" not in path.parts and path.is_file()]
     return {
         "files": {path: digest(path, *_version(path.stat())) for path in files},
         "left in the environment": [str(path) for path in Path(os.__file__).parent.glob("an_attack*")],
@@ -75,18 +75,24 @@ def host() -> dict[str, object]:
     }
 
 
-def message(done: GradedSubmission) -> str:
-    return " ".join([done.verdicts[EXERCISE].message, *done.remarks])
+def message(submission: GradedSubmission) -> str:
+    return " ".join([submission.verdicts[EXERCISE].message, *submission.remarks])
 
 
-def assert_bounded(done: GradedSubmission, limits: Limits) -> None:
+def assert_bounded(submission: GradedSubmission, limits: Limits) -> None:
     """What is kept of a submission is of a size that its limits foresee, and can be encoded."""
-    shown = [outputs.size(cell) for cell in done.outputs.values()]
-    assert all(size <= limits.output + 2000 for size in shown) and sum(shown) <= limits.outputs + 2000
-    assert all(len(printed) <= min(limits.output, 20_000) for printed in done.printed.values())
-    assert all(len(text) < 3000 for text in [*done.remarks, *(v.message for v in done.verdicts.values())])
+    sizes = [outputs.size(cell) for cell in submission.outputs.values()]
+    assert all(size <= limits.output + 2000 for size in sizes) and sum(sizes) <= limits.outputs + 2000
+    assert all(len(printed) <= min(limits.output, 20_000) for printed in submission.printed.values())
+    assert all(len(text) < 3000 for text in [*submission.remarks, *(v.message for v in submission.verdicts.values())])
     json.dumps(
-        [done.outputs, done.printed, done.remarks, [v.as_dict() for v in done.verdicts.values()]], ensure_ascii=False
+        [
+            submission.outputs,
+            submission.printed,
+            submission.remarks,
+            [v.as_dict() for v in submission.verdicts.values()],
+        ],
+        ensure_ascii=False,
     ).encode()
 
 
@@ -94,25 +100,25 @@ def assert_bounded(done: GradedSubmission, limits: Limits) -> None:
 def test_an_attack_earns_what_it_should_and_changes_nothing(name: str, jail: Jail, narrow_jail: Jail) -> None:
     _, attack = ALL[name]
     before = host()
-    done = grade_submission(START, attack.data(), narrow_jail if attack.exhausts else jail, SEEDS)
-    verdict = done.verdicts[EXERCISE]
+    submission = grade_submission(START, attack.data(), narrow_jail if attack.exhausts else jail, SEEDS)
+    verdict = submission.verdicts[EXERCISE]
     assert verdict.points == attack.points, verdict
     assert verdict.outcome in (Outcome.NOT_EARNED, Outcome.NOT_ATTEMPTED), verdict
-    assert re.search(attack.says, message(done)), message(done)
+    assert re.search(attack.says, message(submission)), message(submission)
     assert host() == before
-    assert_bounded(done, NARROW if attack.exhausts else Limits())
+    assert_bounded(submission, NARROW if attack.exhausts else Limits())
     start = time.process_time()
-    page, notebook = feedback.feedback_page("eve", done), feedback.build_graded_notebook(done)
-    written = len(page) + len(json.dumps(notebook, ensure_ascii=False))
+    page, notebook = feedback.feedback_page("eve", submission), feedback.build_graded_notebook(submission)
+    size = len(page) + len(json.dumps(notebook, ensure_ascii=False))
     assert time.process_time() - start < CONDUCTOR_SECONDS, "one submission keeps everybody waiting"
-    assert written < 2 * len(attack.data()) + CONDUCTOR_BYTES, "what is written is larger than what came"
-    nobody = "\x1b" not in str(log.LogLine("", "eve", done)) and "<script" not in page
+    assert size < 2 * len(attack.data()) + CONDUCTOR_BYTES, "what is written is larger than what came"
+    nobody = "\x1b" not in str(log.LogLine("", "eve", submission)) and "<script" not in page
     assert nobody, "what the student wrote reaches a reader unescaped"
     outputs = [output for cell in notebook["cells"] for output in cell.get("outputs", [])]
     data = {kind: content for output in outputs for kind, content in output.get("data", {}).items()}
     assert set(data) <= {"text/plain", "text/html", "text/markdown", "text/latex", "image/png", "image/jpeg"}
-    shown = "".join(content for kind, content in data.items() if kind != "text/plain")
-    assert not re.search(r"<script|<img[^>]*onerror|\x1b|\\href|\\def", shown), (
+    markup = "".join(content for kind, content in data.items() if kind != "text/plain")
+    assert not re.search(r"<script|<img[^>]*onerror|\x1b|\\href|\\def", markup), (
         "what the student showed acts in a browser"
     )
     assert json.dumps(outputs, ensure_ascii=False).encode()
@@ -143,9 +149,9 @@ def test_whoever_is_graded_beside_it_keeps_every_point(
 
 
 def test_who_answers_byte_by_byte_keeps_no_core_of_ours_busy(narrow_jail: Jail) -> None:
-    start, computed = time.monotonic(), time.process_time()
+    start, cpu_start = time.monotonic(), time.process_time()
     grade_submission(START, ALL["promised_frame"][1].data(), narrow_jail, SEEDS)
-    assert time.process_time() - computed < 0.25 * (time.monotonic() - start)
+    assert time.process_time() - cpu_start < 0.25 * (time.monotonic() - start)
 
 
 @pytest.mark.parametrize("step", often([1, 8], [8]))
@@ -158,9 +164,9 @@ def test_a_class_of_attackers_costs_nobody_else_a_point(step: int, tmp_path: Pat
         submit(class_folder, f"honest_{index}", json.dumps(answered()).encode(), {})
     scores: dict[str, float] = {}
 
-    def keep(done: grade_class.SubmissionOutcome, total: int) -> None:
-        assert done.graded_submission
-        scores[done.submission.student] = done.graded_submission.verdicts[EXERCISE].points
+    def keep(outcome: grade_class.SubmissionOutcome, total: int) -> None:
+        assert outcome.graded_submission
+        scores[outcome.submission.student] = outcome.graded_submission.verdicts[EXERCISE].points
 
     with pool.on_this_machine(2, Limits()) as team:
         grade_class.grade(class_folder, START, team, tell=keep)
@@ -187,8 +193,8 @@ def test_every_attack_has_a_sentence_and_a_twin_of_its_own() -> None:
 def test_formgrader_shows_no_script_of_a_student(jail: Jail) -> None:
     config = PyFileConfigLoader("nbgrader_config.py", path=str(ROOT)).load_config()
     _, attack = ALL["markup_in_outputs"]
-    done = grade_submission(START, attack.data(), jail, SEEDS)
-    notebook = nbformat.from_dict(feedback.build_graded_notebook(done))
+    submission = grade_submission(START, attack.data(), jail, SEEDS)
+    notebook = nbformat.from_dict(feedback.build_graded_notebook(submission))
     evil = "<script>alert(5)</script><img src=x onerror=alert(6)>"
     notebook.cells.append(nbformat.v4.new_markdown_cell(evil))
     page, _ = HTMLExporter(config=config, template_name="classic").from_notebook_node(notebook)

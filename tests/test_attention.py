@@ -34,8 +34,8 @@ def test_attention_of_scaled_vectors_is_scaled_for_three_factors_only_and_for_al
     X = shared.embeddings(dtype=torch.float64)
     Wq, Wk, Wv, Wo = [torch.randn(6, 4).double() / 2 for _ in range(3)] + [torch.randn(4, 6).double() / 2]
 
-    def rows(Z: torch.Tensor, seen: torch.Tensor) -> torch.Tensor:
-        return torch.stack([torch.softmax((seen @ Wk) @ (token @ Wq) / 2, dim=0) @ (Z @ Wv) @ Wo for token in seen])
+    def rows(Z: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
+        return torch.stack([torch.softmax((tokens @ Wk) @ (token @ Wq) / 2, dim=0) @ (Z @ Wv) @ Wo for token in tokens])
 
     for eighths in range(-16, 33):
         s = eighths / 8
@@ -134,8 +134,8 @@ def test_two_heads_without_a_norm_say_over_or_into_and_one_can_not() -> None:
         return float(torch.softmax(scores, 0) @ values)
 
     for place, weather in itertools.product(("creek", "lawn"), ("cold", "warm")):
-        found = report(("creek", "cold"), (place, weather)) + report(("lawn", "warm"), (place, weather))
-        assert found == pytest.approx(2 if (place == "creek") != (weather == "cold") else 1)
+        total = report(("creek", "cold"), (place, weather)) + report(("lawn", "warm"), (place, weather))
+        assert total == pytest.approx(2 if (place == "creek") != (weather == "cold") else 1)
     generator = torch.Generator().manual_seed(0)
     part = torch.randn(10_000, 4, generator=generator)  # of creek, lawn, cold and warm, before the division
     over = torch.stack([part[:, 0] + part[:, 2], part[:, 1] + part[:, 3]])
@@ -191,8 +191,8 @@ def test_models_without_an_ffn_learn_a_rule_less_often_than_those_with_one(capsy
     counts = [way, sum(run["way"] == 1 for run in beside), feeling, sum(run["feeling"] == 1 for run in beside)]
     assert counts[0] < counts[1] < 16 and counts[2] < counts[3] < 16, "less often, and neither always"
     exec(demonstration("learned-attention"), {"without_ffn": without_ffn, "twin": twin})
-    printed = capsys.readouterr().out.splitlines()
-    assert [line.split().count("100%") for line in printed] == counts
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split().count("100%") for line in lines] == counts
 
 
 def test_one_of_these_models_can_be_trained_again() -> None:
@@ -231,12 +231,12 @@ def nearest(V: torch.Tensor, star: torch.Tensor) -> tuple[torch.Tensor, torch.Te
 @pytest.mark.parametrize("seed", range(20))
 def test_a_star_is_on_a_mix_or_well_away_from_all(seed: int) -> None:
     for case in range(3):
-        drawn = exercises.reach_star.inputs(seed, case)
-        for given in drawn["within"].values():
-            assert nearest(**given)[1].norm() < exercises.AT
-        for label, given in drawn["without"].items():
-            arrow = nearest(**given)[1]
-            ahead = ((given["star"] - given["V"]) @ arrow / arrow.norm()).min()  # no mix is nearer than this
+        case_inputs = exercises.reach_star.inputs(seed, case)
+        for inputs in case_inputs["within"].values():
+            assert nearest(**inputs)[1].norm() < exercises.AT
+        for label, inputs in case_inputs["without"].items():
+            arrow = nearest(**inputs)[1]
+            ahead = ((inputs["star"] - inputs["V"]) @ arrow / arrow.norm()).min()  # no mix is nearer than this
             assert ahead > exercises.APART - 1e-3, label
 
 

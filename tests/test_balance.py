@@ -22,60 +22,60 @@ from ffnlab.registry import active_course
 def test_load_says_what_is_stored() -> None:
     for setting in BALANCES:
         run = experiment.stored()["runs"][experiment.name(*setting)]
-        drawn = figures.load(*setting)
-        assert numbers(drawn.title)[-2:] == [round(run["effective"][0], 1), 8]
+        figure = figures.load(*setting)
+        assert numbers(figure.title)[-2:] == [round(run["effective"][0], 1), 8]
         last = 100 * run["load"][-1][0] / sum(run["load"][-1])
-        assert f"expert 0 gets {last:.0f}% of the tokens, {run['dead'][0]} experts get none" in drawn.sentence
-        assert f"{min(run['error']):.4f}" in drawn.sentence and f"{max(run['error']):.4f}" in drawn.sentence
+        assert f"expert 0 gets {last:.0f}% of the tokens, {run['dead'][0]} experts get none" in figure.sentence
+        assert f"{min(run['error']):.4f}" in figure.sentence and f"{max(run['error']):.4f}" in figure.sentence
 
 
 def test_load_counts_at_every_step() -> None:
     for head_start in experiment.HEAD_STARTS:
         run = experiment.stored()["runs"][experiment.name("none", head_start)]
-        for seen, row in enumerate(run["load"][:-1]):
-            drawn = figures.load("none", head_start, experiment.EVERY * seen)
+        for index, row in enumerate(run["load"][:-1]):
+            figure = figures.load("none", head_start, experiment.EVERY * index)
             effective = math.exp(-sum(x / sum(row) * math.log(x / sum(row)) for x in row if x))
-            assert numbers(drawn.title)[-2:] == [pytest.approx(effective, abs=0.051), 8]
-            assert f"expert 0 gets {100 * row[0] / sum(row):.0f}% of the tokens" in drawn.sentence
+            assert numbers(figure.title)[-2:] == [pytest.approx(effective, abs=0.051), 8]
+            assert f"expert 0 gets {100 * row[0] / sum(row):.0f}% of the tokens" in figure.sentence
 
 
 @pytest.mark.parametrize("planted", [False, True])
 @pytest.mark.parametrize("look", range(len(experiment.LOOKS)))
 def test_the_tables_are_those_of_the_stored_runs(look: int, planted: bool) -> None:
-    drawn = figures.clusters(experiment.LOOKS[look], planted)
-    told = [numbers(tip) for tip in tips(drawn)]
-    stored = []
+    figure = figures.clusters(experiment.LOOKS[look], planted)
+    tip_numbers = [numbers(tip) for tip in tips(figure)]
+    shares = []
     for cure in figures.CURE_LABELS:
         run = experiment.stored()["runs"][experiment.name(cure, 3 if planted else 0)]
-        stored += [share for row in zip(*run["tables"][look], strict=True) for share in row]
+        shares += [share for row in zip(*run["tables"][look], strict=True) for share in row]
         for edge in (min(run["told"][look]), max(run["told"][look])):
-            assert f"{edge:.2f}" in drawn.sentence
-    assert [found[-3] for found in told] == stored
-    assert len(told) == 3 * 64
+            assert f"{edge:.2f}" in figure.sentence
+    assert [values[-3] for values in tip_numbers] == shares
+    assert len(tip_numbers) == 3 * 64
 
 
 def test_the_stored_runs_are_complete_and_small() -> None:
-    found = experiment.stored()
-    assert list(found["runs"]) == [experiment.name(*setting) for setting in BALANCES]
-    assert len(found["about"]["seeds"]) >= 5 and experiment.STORED.stat().st_size < 100_000
-    for run in found["runs"].values():
+    record = experiment.stored()
+    assert list(record["runs"]) == [experiment.name(*setting) for setting in BALANCES]
+    assert len(record["about"]["seeds"]) >= 5 and experiment.STORED.stat().st_size < 100_000
+    for run in record["runs"].values():
         assert len(run["load"]) == 1 + experiment.STEPS // experiment.EVERY
         assert all(abs(sum(row) - 1000) <= 4 for row in run["load"])
         assert all(abs(sum(row) - 100) <= 4 for table in run["tables"] for row in table)
         assert len(run["tables"]) == len(run["told"]) == len(experiment.LOOKS)
-        assert len(run["error"]) == len(run["information"]) == len(found["about"]["seeds"])
+        assert len(run["error"]) == len(run["information"]) == len(record["about"]["seeds"])
         assert run["told"][-1] == run["information"]
 
 
 @pytest.mark.parametrize("cure", ["none", "loss, α = 0.01", "bias, u = 0.01"])
 def test_a_stored_run_comes_out_again(cure: str) -> None:
     run = making.train_with_cure(cure, 3, 0)
-    kept = experiment.stored()["runs"][experiment.name(cure, 3)]
+    record = experiment.stored()["runs"][experiment.name(cure, 3)]
     share = (run.counts / run.counts.sum()).tolist()
     effective = math.exp(-sum(p * math.log(p) for p in share if p))
-    assert effective == pytest.approx(kept["effective"][0], abs=0.3)
-    assert run.error == pytest.approx(kept["error"][0], rel=0.3)
-    assert making.information(run.tables[-1]) == pytest.approx(kept["information"][0], abs=0.15)
+    assert effective == pytest.approx(record["effective"][0], abs=0.3)
+    assert run.error == pytest.approx(record["error"][0], rel=0.3)
+    assert making.information(run.tables[-1]) == pytest.approx(record["information"][0], abs=0.15)
 
 
 def test_information_is_1_for_a_permutation_and_0_where_the_expert_tells_nothing() -> None:
@@ -96,13 +96,13 @@ GENTLE, STRONG, BIAS, SOFTMAX = "loss, α = 0.01", "loss, α = 1", "bias, u = 0.
 
 
 def fresh(what: str, cure: str, head_start: int) -> list[float]:
-    found: list[float] = experiment.fresh(cure, head_start)[what]
-    return found
+    values: list[float] = experiment.fresh(cure, head_start)[what]
+    return values
 
 
 def ranges(what: str, cure: str, head_start: int) -> tuple[float, float]:
-    found = fresh(what, cure, head_start)
-    return min(found), max(found)
+    values = fresh(what, cure, head_start)
+    return min(values), max(values)
 
 
 def mean(what: str, cure: str, head_start: int) -> float:
@@ -114,7 +114,7 @@ def smaller(first: tuple[str, int], second: tuple[str, int]) -> int:
     return sum(a < b for a, b in zip(fresh("error", *first), fresh("error", *second), strict=True))
 
 
-def said(prediction: str) -> str:
+def explain(prediction: str) -> str:
     return " ".join(active_course().prediction(prediction).explanation.split())
 
 
@@ -124,31 +124,31 @@ def text() -> str:
 
 
 def test_nothing_was_chosen_on_the_runs_that_are_told_of() -> None:
-    found = experiment.stored()
+    record = experiment.stored()
     assert MANY == 15 and not set(experiment.FRESH) & set(experiment.SEEDS) and len(experiment.SEEDS) <= 5
-    assert found["about"]["fresh"] == list(experiment.FRESH)
-    assert list(found["fresh"]) == [experiment.name(*setting) for setting in experiment.TEXT_SETTINGS]
-    for run in found["fresh"].values():
+    assert record["about"]["fresh"] == list(experiment.FRESH)
+    assert list(record["fresh"]) == [experiment.name(*setting) for setting in experiment.TEXT_SETTINGS]
+    for run in record["fresh"].values():
         assert {len(of) for what, of in run.items() if what != "told"} == {MANY} == {len(of) for of in run["told"]}
 
 
 @pytest.mark.parametrize("setting", [("none", 0), (GENTLE, 3), (BIAS, 0)])
 def test_a_fresh_run_comes_out_again(setting: tuple[str, int]) -> None:
-    again, kept = making.numbers([making.train_with_cure(*setting, experiment.FRESH[0])]), experiment.fresh(*setting)
-    assert again["effective"][0] == pytest.approx(kept["effective"][0], abs=0.3)
-    assert again["error"][0] == pytest.approx(kept["error"][0], rel=0.3)
-    assert again["information"][0] == pytest.approx(kept["information"][0], abs=0.15)
+    again, record = making.numbers([making.train_with_cure(*setting, experiment.FRESH[0])]), experiment.fresh(*setting)
+    assert again["effective"][0] == pytest.approx(record["effective"][0], abs=0.3)
+    assert again["error"][0] == pytest.approx(record["error"][0], rel=0.3)
+    assert again["information"][0] == pytest.approx(record["information"][0], abs=0.15)
 
 
 def test_what_is_said_of_the_collapse_holds_in_the_fresh_runs() -> None:
     about = experiment.stored()["about"]
     assert round(statistics.fmean(about["error of an output of 0"]), 2) == 0.27
     assert 0.2 < min(about["error of an output of 0, fresh"]) < max(about["error of an output of 0, fresh"]) < 0.4
-    assert set(fresh("dead", "none", 3)) == {7} and "kept everything in fifteen other runs" in said("head_start")
+    assert set(fresh("dead", "none", 3)) == {7} and "kept everything in fifteen other runs" in explain("head_start")
     assert sum(effective == 1 for effective in fresh("effective", "none", 2)) == 14
-    assert "nearly everything in fourteen" in said("head_start")
+    assert "nearly everything in fourteen" in explain("head_start")
     assert ranges("effective", "none", 1)[0] >= 1 and 3.5 < ranges("effective", "none", 1)[1] < 4
-    assert ranges("dead", "none", 0) == (1, 5) and "three to seven experts" in said("head_start")
+    assert ranges("dead", "none", 0) == (1, 5) and "three to seven experts" in explain("head_start")
     assert ranges("effective", "none", 0)[0] > 2
     assert round(mean("error", "none", 3), 3) == 0.012
     assert all(round(mean("error", cure, 3), 3) in (0.005, 0.006) for cure in (GENTLE, BIAS))
@@ -163,7 +163,7 @@ def test_what_is_said_of_the_cures_holds_in_the_fresh_runs() -> None:
     assert ranges("effective", "loss, α = 0.001", 3)[1] < 2 and smaller(("loss, α = 0.001", 3), ("none", 3)) <= 2
     assert ranges("effective", "bias, u = 0.001", 3)[1] < 7.5 and smaller(("bias, u = 0.001", 3), ("none", 3)) <= 2
     assert mean("error", "bias, u = 0.1", 3) > 0.9 * mean("error", "none", 3)
-    assert smaller((GENTLE, 3), (STRONG, 3)) == MANY and "in each of fifteen other runs" in said("which_alpha")
+    assert smaller((GENTLE, 3), (STRONG, 3)) == MANY and "in each of fifteen other runs" in explain("which_alpha")
     assert smaller((BIAS, 3), (SOFTMAX, 3)) == 14 and "as in 14 of 15 other runs" in text()
     gates = [round(mean("gate", cure, 3), 2) for cure in (SOFTMAX, BIAS)]
     assert f"{gates[0]:.2f} on average, against {gates[1]:.2f} with sigmoids" in text()
@@ -175,10 +175,10 @@ def test_what_is_said_of_an_even_load_holds_in_the_fresh_runs() -> None:
     assert MANY - smaller((GENTLE, 0), ("none", 0)) == 6 and "in 6 of 15 runs the cure made it larger" in text()
     ratios = [a / b for a, b in zip(fresh("error", STRONG, 0), fresh("error", "none", 0), strict=True)]
     span = f"{min(ratios):.1f} to {max(ratios):.1f} times"
-    assert f"{span} the error of no loss" in said("which_alpha") and f"{span} that without a loss" in text()
-    assert f"in {MANY - smaller((STRONG, 0), ('none', 3))} of 15 other runs" in said("perfect_and_bad")
+    assert f"{span} the error of no loss" in explain("which_alpha") and f"{span} that without a loss" in text()
+    assert f"in {MANY - smaller((STRONG, 0), ('none', 3))} of 15 other runs" in explain("perfect_and_bad")
     fewer = [a / b for a, b in zip(fresh("error", GENTLE, 0), fresh("error", STRONG, 0), strict=True)]
-    assert f"with {statistics.geometric_mean(fewer):.2f} times the error" in said("perfect_and_bad")
+    assert f"with {statistics.geometric_mean(fewer):.2f} times the error" in explain("perfect_and_bad")
     for what, cure, head_start in (("error", STRONG, 0), ("error", "none", 3), ("error", "none", 0)):
         low, high = ranges(what, cure, head_start)
         assert f"{low:.4f} to {high:.4f}" in text()  # the full answer to M11
@@ -199,11 +199,11 @@ def test_the_tables_of_the_figure_show_what_is_said_of_them() -> None:
     runs = experiment.stored()["runs"]
     permutation = runs[experiment.name(GENTLE, 0)]["tables"][-1]
     assert all(sorted(row) == [0] * 7 + [100] for row in [*permutation, *map(list, zip(*permutation, strict=True))])
-    mixed = runs[experiment.name(STRONG, 0)]["tables"][-1]
-    for rows in (mixed, list(zip(*mixed, strict=True))):
+    table = runs[experiment.name(STRONG, 0)]["tables"][-1]
+    for rows in (table, list(zip(*table, strict=True))):
         assert all(sum(share >= 5 for share in row) >= 2 for row in rows)
-    told = runs[experiment.name(STRONG, 3)]["told"]
-    assert told[-1][0] < told[experiment.LOOKS.index(120)][0]
+    information = runs[experiment.name(STRONG, 3)]["told"]
+    assert information[-1][0] < information[experiment.LOOKS.index(120)][0]
 
 
 # products
@@ -218,9 +218,9 @@ def test_the_loss_is_e_times_the_sum_of_f_and_p(undecided: int, confidence: floa
     for e in range(3):
         f = sum(max(row) == row[e] for row in rows) / 10
         loss += 3 * f * sum(row[e] for row in rows) / 10
-    drawn = figures.products(undecided, confidence)
-    assert numbers(drawn.title)[0] == pytest.approx(loss, abs=6e-4)
-    assert ("below 1" in drawn.title) == (loss < 0.9995)
+    figure = figures.products(undecided, confidence)
+    assert numbers(figure.title)[0] == pytest.approx(loss, abs=6e-4)
+    assert ("below 1" in figure.title) == (loss < 0.9995)
 
 
 def test_six_undecided_tokens_bring_the_loss_below_one() -> None:
@@ -235,15 +235,15 @@ def test_six_undecided_tokens_bring_the_loss_below_one() -> None:
 @pytest.mark.parametrize("even", [False, True])
 def test_who_comes_late_is_dropped(factor: float, k: int, even: bool) -> None:
     room = math.ceil(factor * k * 14 / 4)
-    chosen, taken, lost = figures.choices(k, even), [0] * 4, [0] * 14
+    choices, loads, drops = figures.choices(k, even), [0] * 4, [0] * 14
     for s in range(k):
         for t in range(14):
-            taken[chosen[t][s]] += 1
-            lost[t] += taken[chosen[t][s]] > room
-    drawn = figures.capacity(factor, k, even)
-    assert numbers(drawn.title)[1:3] == [sum(lost), 14 * k]
-    assert sum(tip.endswith("dropped") for tip in tips(drawn)) == sum(lost)
-    assert f"{lost.count(k)} of 14 tokens" in drawn.sentence and f"room for {room} of" in drawn.sentence
+            loads[choices[t][s]] += 1
+            drops[t] += loads[choices[t][s]] > room
+    figure = figures.capacity(factor, k, even)
+    assert numbers(figure.title)[1:3] == [sum(drops), 14 * k]
+    assert sum(tip.endswith("dropped") for tip in tips(figure)) == sum(drops)
+    assert f"{drops.count(k)} of 14 tokens" in figure.sentence and f"room for {room} of" in figure.sentence
 
 
 def test_what_the_notebook_says_about_capacity() -> None:
@@ -272,9 +272,9 @@ def test_scores_are_sigmoids_of_their_own_and_a_bias_of_a_tenth_is_enough() -> N
     """What section 5 says: they need not sum to 1, expert 4 is third, 0.05 is too little and 0.1 brings it in."""
     assert sum(figures.SCORES) != pytest.approx(1) and all(0 < score < 1 for score in figures.SCORES)
     assert sorted(figures.SCORES)[-3] == figures.SCORES[figures.BIAS_EXPERT]
-    found = {bias: figures.selection(bias).title for bias in (0.0, 0.05, 0.1, 0.3)}
-    assert found[0.0] == found[0.05] == "Chosen: 0 and 2, weights 0.54 and 0.46"
-    assert found[0.1] == found[0.3] == "Chosen: 0 and 4, weights 0.62 and 0.38"
+    titles = {bias: figures.selection(bias).title for bias in (0.0, 0.05, 0.1, 0.3)}
+    assert titles[0.0] == titles[0.05] == "Chosen: 0 and 2, weights 0.54 and 0.46"
+    assert titles[0.1] == titles[0.3] == "Chosen: 0 and 4, weights 0.62 and 0.38"
 
 
 # The draws
@@ -315,11 +315,11 @@ def test_a_shared_experts_outputs_are_held_against_what_was_drawn() -> None:
     assert values.facts and gradients.facts
     right = exercises._Layer(inputs["sizes"], inputs["shift"], is_renormalised=False)
     cases = exercises._moe_inputs(inputs["x"], inputs["sizes"])
-    said = {label: right(given, top_k).detach() for label, (given, top_k) in cases.items()}
-    assert not any(off.any() for off in values.facts(said, inputs).values())
-    nothing = {label: torch.zeros_like(output) for label, output in said.items()}
+    outputs = {label: right(x, top_k).detach() for label, (x, top_k) in cases.items()}
+    assert not any(off.any() for off in values.facts(outputs, inputs).values())
+    nothing = {label: torch.zeros_like(output) for label, output in outputs.items()}
     assert all(off.abs().max() > 0.1 for off in values.facts(nothing, inputs).values())
     slopes = right.gradients(inputs["x"], inputs["sizes"][3])
-    assert all(found is True or not found.any() for found in gradients.facts(slopes, inputs).values())
+    assert all(off is True or not off.any() for off in gradients.facts(slopes, inputs).values())
     twice = {name: 2 * slope for name, slope in slopes.items()}
     assert gradients.facts(twice, inputs)["gradient of the router"].abs().max() > 1e-6

@@ -28,17 +28,17 @@ WHO = CLASS[1]
 @pytest.fixture
 def class_folder(tmp_path: Path, graded_here: dict[bytes, GradedSubmission]) -> ClassFolder:  # noqa: F811
     """Somebody has handed in a right answer, and then a wrong one."""
-    found = ClassFolder(tmp_path / "grading")
-    found.path.mkdir()
+    folder = ClassFolder(tmp_path / "grading")
+    folder.path.mkdir()
     worse = json.dumps(answered(f"{ANSWER}  # once more")).encode()
     wrong = {"hello_shape": "It is not right.", "deciding_pair": "It is not, either.", "quiz_hidden": "No."}
-    verdicts = {name: not_earned(active_course().exercise(name), said) for name, said in wrong.items()}
+    verdicts = {name: not_earned(active_course().exercise(name), message) for name, message in wrong.items()}
     graded_here[worse] = rebuilt(worse, verdicts)
     sheet = worksheet(tmp_path / "sheet.csv", CLASS)
     for number, data in enumerate((json.dumps(answered()).encode(), worse)):
         export = zipped(tmp_path / f"{number}.zip", {moodle_name(WHO, f"{START}.ipynb"): data})
-        collect.collect(found, export, [sheet])
-    return found
+        collect.collect(folder, export, [sheet])
+    return folder
 
 
 def counts(class_folder: ClassFolder) -> Any:
@@ -89,12 +89,12 @@ def test_page_table_and_why_are_of_the_attempt_that_counts(class_folder: ClassFo
     grade(class_folder)
     assert "2 of 2" in page(class_folder) and "It is not right." not in page(class_folder)
     with gradebook.Book(class_folder) as book:
-        counted = Policy.of(class_folder).read_book(book, START)[WHO.sis]
-        feedback.rewrite(class_folder, START, book, effective_attempts={WHO.sis: counted})
-        found = explain.find(book, Policy.of(class_folder), WHO.sis, "hello_shape")
+        best = Policy.of(class_folder).read_book(book, START)[WHO.sis]
+        feedback.rewrite(class_folder, START, book, effective_attempts={WHO.sis: best})
+        explanation = explain.find(book, Policy.of(class_folder), WHO.sis, "hello_shape")
     assert "2 of 2" in page(class_folder) and "It is not right." not in page(class_folder)
-    assert found.mark and found.mark.score == 2
-    assert [one.hand_in for one in found.gradings if one.attempt.number == counted.attempt.number] == [1]
+    assert explanation.mark and explanation.mark.score == 2
+    assert [one.hand_in for one in explanation.gradings if one.attempt.number == best.attempt.number] == [1]
 
 
 def test_hand_ins_are_counted_once_in_the_order_of_handing_in(class_folder: ClassFolder) -> None:
@@ -102,9 +102,9 @@ def test_hand_ins_are_counted_once_in_the_order_of_handing_in(class_folder: Clas
     rule(class_folder, "best")
     grade(class_folder)  # the first, and the second again
     with gradebook.Book(class_folder) as book:
-        found = explain.find(book, Policy.of(class_folder), WHO.sis, "hello_shape")
-        assert found.hand_ins == 2 and len(found.gradings) == 3
-        assert [one.verdict.points for one in found.gradings if one.verdict] == [2, 0, 0]
+        explanation = explain.find(book, Policy.of(class_folder), WHO.sis, "hello_shape")
+        assert explanation.hand_ins == 2 and len(explanation.gradings) == 3
+        assert [one.verdict.points for one in explanation.gradings if one.verdict] == [2, 0, 0]
         assert counts(class_folder).grade.points == 6
 
 
@@ -112,8 +112,8 @@ def test_what_was_never_graded_is_told_before_anything_goes_back(class_folder: C
     grade(class_folder)
     rule(class_folder, "best")
     with gradebook.Book(class_folder) as book:
-        said = grade_class.describe_ungraded_attempts(class_folder, START, Policy.of(class_folder), book)
-    assert "one earlier attempt has not been graded" in said
+        warning = grade_class.describe_ungraded_attempts(class_folder, START, Policy.of(class_folder), book)
+    assert "one earlier attempt has not been graded" in warning
     grade(class_folder)
     with gradebook.Book(class_folder) as book:
         assert grade_class.describe_ungraded_attempts(class_folder, START, Policy.of(class_folder), book) == ""

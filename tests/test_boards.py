@@ -49,22 +49,22 @@ DEMONSTRATION = Board(
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    with browser() as opened:
-        yield opened
+    with browser() as instance:
+        yield instance
 
 
 @pytest.fixture
 def page(chromium: Browser) -> Iterator[Page]:
     """A page with an address, so that the browser keeps what was reached."""
-    opened = chromium.new_page(viewport={"width": 800, "height": 900})
-    opened.route(
+    new_page = chromium.new_page(viewport={"width": 800, "height": 900})
+    new_page.route(
         "http://board.test/", lambda route: route.fulfill(body="<!doctype html><body>", content_type="text/html")
     )
     failures: list[str] = []
-    opened.on("pageerror", lambda error: failures.append(str(error)))
-    opened.goto("http://board.test/")
-    yield opened
-    opened.close()
+    new_page.on("pageerror", lambda error: failures.append(str(error)))
+    new_page.goto("http://board.test/")
+    yield new_page
+    new_page.close()
     assert not failures
 
 
@@ -119,7 +119,7 @@ def test_the_creek_computes_what_pytorch_computes(
     (tmp_path / "index.html").write_text("<!doctype html>")
     with web_pages(tmp_path) as address:
         page.goto(f"{address}/index.html")
-        sentences, found_right, found_at = page.evaluate(
+        sentences, js_right, js_at = page.evaluate(
             """async (ffn) => {
               const { CreekModel, wish } = await import("./creek.js");
               const { model: data, kinds, scenes } = await (await fetch("data.json")).json();
@@ -138,18 +138,18 @@ def test_the_creek_computes_what_pytorch_computes(
         )
     assert sentences == [" ".join(world.wish(scene)) for scene in scenes]
     assert len(EVERY) == 4096
-    assert np.abs(np.array(found_right) - right.numpy()).max() < 1e-5
-    assert np.abs(np.array(found_at) - at.numpy()).max() < 1e-5
+    assert np.abs(np.array(js_right) - right.numpy()).max() < 1e-5
+    assert np.abs(np.array(js_at) - at.numpy()).max() < 1e-5
 
 
 def test_the_votes_of_words_add_up_to_what_relu_gets(page: Page) -> None:
     model = toy_transformer.load()
     assert model.linear1 is not None
     scene = world.Scene("pond", "mild", "meek", "hen")
-    said = world.wish(scene)[: world.WAY]
-    wanted = model.linear1(model.gather(toy_transformer.tensor([said])))[0, -1]
+    words = world.wish(scene)[: world.WAY]
+    pre_activations = model.linear1(model.gather(toy_transformer.tensor([words])))[0, -1]
     data = BOARDS["creek_lamps"]().data
-    found = page.evaluate(
+    sums = page.evaluate(
         """async ([script, data, said]) => {
           const module = await import(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
           const model = new module.CreekModel({ vocabulary: data.vocabulary, weights: data.models.shipped });
@@ -158,9 +158,9 @@ def test_the_votes_of_words_add_up_to_what_relu_gets(page: Page) -> None:
             return votes.reduce((sum, { vote }) => sum + vote, common);
           });
         }""",
-        [boards.script(HERE / "creek.js") + "\nexport { CreekModel, votesOf };", dict(data), said],
+        [boards.script(HERE / "creek.js") + "\nexport { CreekModel, votesOf };", dict(data), words],
     )
-    assert np.abs(np.array(found) - wanted.detach().numpy()).max() < 1e-5
+    assert np.abs(np.array(sums) - pre_activations.detach().numpy()).max() < 1e-5
 
 
 def fresh_runs(kind: str) -> list[dict[str, Any]]:
@@ -175,15 +175,15 @@ def text_of(notebook: str) -> str:
 
 def test_the_twin_stammers_without_its_ffn_and_speaks_with_the_mean_of_it() -> None:
     model = twin.load()
-    kept = twin.stored()["twins"][str(twin.SEED)]
-    assert experiment.score_words(model, experiment.TASKS[twin.SETTING.task], ffn=False) == kept["off"]
+    record = twin.stored()["twins"][str(twin.SEED)]
+    assert experiment.score_words(model, experiment.TASKS[twin.SETTING.task], ffn=False) == record["off"]
     zero, mean = (
         twin.score_sentences(model, ffn=False),
         twin.score_sentences(model, instead=twin.mean_activations(model)),
     )
     assert zero["proper"] == 0 and mean["proper"] == 1
-    for found, stored in ((zero, kept["writes off"]), (mean, kept["writes mean"])):
-        assert found == pytest.approx(stored, abs=1e-4)
+    for score, stored_score in ((zero, record["writes off"]), (mean, record["writes mean"])):
+        assert score == pytest.approx(stored_score, abs=1e-4)
 
 
 def test_with_the_mean_of_its_ffn_two_words_are_coins_for_the_twin() -> None:
@@ -191,15 +191,15 @@ def test_with_the_mean_of_its_ffn_two_words_are_coins_for_the_twin() -> None:
     mean = twin.mean_activations(model)
     shares = twin.right_words(model, instead=mean).double().mean(0)
     assert shares[[world.WAY, world.FEELING]].tolist() == [0.5, 0.5]
-    said = f"The sight is right in {100 * shares[world.SIGHT]:.0f} %: in the twin the FFN helps there, too."
-    assert said in text_of("00_start_here") and twin.right_words(model).all()
+    sentence = f"The sight is right in {100 * shares[world.SIGHT]:.0f} %: in the twin the FFN helps there, too."
+    assert sentence in text_of("00_start_here") and twin.right_words(model).all()
 
 
 def test_what_notebook_00_says_of_sixteen_other_models_of_each_kind() -> None:
-    said = text_of("00_start_here")
+    text = text_of("00_start_here")
     few = [one["writes off"]["proper"] < 0.01 for one in fresh_runs("twins")]
-    assert sum(few) == 14 and "Fourteen write fewer than one proper sentence in a hundred" in said
-    assert "Of the sixteen others, eleven write over 90 % proper ones." in said
+    assert sum(few) == 14 and "Fourteen write fewer than one proper sentence in a hundred" in text
+    assert "Of the sixteen others, eleven write over 90 % proper ones." in text
     assert sum(one["writes mean"]["proper"] > 0.9 for one in fresh_runs("twins")) == 11
 
 
@@ -208,8 +208,8 @@ def test_without_its_ffn_the_shipped_model_has_no_idea_about_two_words() -> None
     sentences = toy_transformer.tensor([world.wish(scene) for kind in (True, False) for scene in world.scenes(kind)])
     for place, words in ((world.WAY, world.WAYS), (world.FEELING, world.FEELINGS)):
         with torch.no_grad():
-            found = model(sentences[:, :place], False)[:, -1].softmax(-1)[:, [world.NUMBER[word] for word in words]]
-        assert found.min() > 0.455 and found.max() < 0.545  # from 46 to 54 %, as notebook 00 says
+            chances = model(sentences[:, :place], False)[:, -1].softmax(-1)[:, [world.NUMBER[word] for word in words]]
+        assert chances.min() > 0.455 and chances.max() < 0.545  # from 46 to 54 %, as notebook 00 says
     assert twin.score_sentences(model, ffn=False)["right"] == pytest.approx(0.24, abs=0.005)
     feed_forward = sum(p.numel() for name, p in model.named_parameters() if name.startswith("linear"))
     assert (feed_forward, sum(p.numel() for p in model.parameters())) == (4192, 10_432)
@@ -345,9 +345,9 @@ def test_a_board_of_the_readers_own_code_says_so_where_it_is_not_written_or_rais
 
     play(unwritten)
     play(lambda: Board(*[None] * 9))  # type: ignore[arg-type]
-    said = capsys.readouterr().out
-    assert "This board lights up when the code it shows is written." in said
-    assert "This board could not be drawn: " in said and said.count("Then run this cell again.") == 2
+    output = capsys.readouterr().out
+    assert "This board lights up when the code it shows is written." in output
+    assert "This board could not be drawn: " in output and output.count("Then run this cell again.") == 2
 
 
 def test_a_bad_flag_is_refused() -> None:
@@ -401,15 +401,15 @@ def test_a_board_plays_in_a_live_notebook_in_one_that_is_opened_again_and_shows_
         assert not live.get_by_text("It is equal.").is_visible()
         live.get_by_role("button", name="Six other numbers").click()
         live.get_by_text("It is equal.").wait_for(timeout=PATIENCE)
-        kept = json.loads((tmp_path / "course" / ".boards.json").read_text(encoding="utf-8"))
-        assert kept["demonstration"] == {"few": {"how": "reached", "score": 6}, "high": {"how": "reached"}}
+        record = json.loads((tmp_path / "course" / ".boards.json").read_text(encoding="utf-8"))
+        assert record["demonstration"] == {"few": {"how": "reached", "score": 6}, "high": {"how": "reached"}}
         live.evaluate(f"() => {CURRENT}.context.save().then(() => null)")
         live.evaluate(SHUT_DOWN)
         live.wait_for_function(f"() => !{CURRENT}.context.model.dirty")
         live.close()
         assert file.stat().st_size - empty < 1_000_000
 
-        again = _opened(context.new_page(), address)
+        again = _open_notebook(context.new_page(), address)
         again.locator("section.ffp").nth(1).wait_for(timeout=PATIENCE)
         assert not _errors(again), "nothing in sight is an error"
         switch = again.get_by_role("switch")
@@ -423,11 +423,11 @@ def test_a_board_plays_in_a_live_notebook_in_one_that_is_opened_again_and_shows_
         again.evaluate(SHUT_DOWN)
         again.close()
 
-        changed = json.loads(file.read_text(encoding="utf-8"))
-        changed["cells"][0]["source"] = "1 + 1"
-        changed["cells"][4]["source"] = "2 + 2"  # cells that this user has not run are not trusted
-        file.write_text(json.dumps(changed), encoding="utf-8")
-        foreign = _opened(context.new_page(), address)
+        content = json.loads(file.read_text(encoding="utf-8"))
+        content["cells"][0]["source"] = "1 + 1"
+        content["cells"][4]["source"] = "2 + 2"  # cells that this user has not run are not trusted
+        file.write_text(json.dumps(content), encoding="utf-8")
+        foreign = _open_notebook(context.new_page(), address)
         foreign.locator("img.ffp-still").wait_for(timeout=PATIENCE)
         assert foreign.locator("section.ffp").count() == 0 and not _errors(foreign)
         picture = foreign.locator("img.ffp-still")
@@ -437,11 +437,11 @@ def test_a_board_plays_in_a_live_notebook_in_one_that_is_opened_again_and_shows_
         context.close()
 
     subprocess.run([sys.executable, "-m", "nbconvert", "--to", "html", file], check=True, capture_output=True)
-    exported = chromium.new_page()
-    exported.goto(file.with_suffix(".html").as_uri())
-    exported.get_by_role("switch").click()
-    assert exported.get_by_role("switch").get_attribute("aria-checked") == "false"
-    moves_without_python(exported)
+    export_page = chromium.new_page()
+    export_page.goto(file.with_suffix(".html").as_uri())
+    export_page.get_by_role("switch").click()
+    assert export_page.get_by_role("switch").get_attribute("aria-checked") == "false"
+    moves_without_python(export_page)
     shutil.rmtree(folder)
 
 
@@ -456,7 +456,7 @@ def moves_without_python(page: Page) -> None:
     assert figure.locator("figcaption").inner_text() != words and picture.screenshot() != before
 
 
-def _opened(page: Page, address: str) -> Page:
+def _open_notebook(page: Page, address: str) -> Page:
     """The notebook in a new workspace, without a kernel that has run it."""
     page.goto(address.format(path=f"lab/workspaces/{id(page)}/tree/00_start_here/boards.ipynb"))
     page.wait_for_selector(".jp-Notebook", timeout=PATIENCE)

@@ -32,11 +32,11 @@ def tokens(words: list[str] | tuple[str, ...]) -> torch.Tensor:
     return torch.tensor([boxes.vectors()[word] for word in words], dtype=torch.float64)
 
 
-def moved(box: boxes.Box, place: int, word: str) -> list[int]:
+def find_moves(box: boxes.Box, place: int, word: str) -> list[int]:
     """The places of the outputs that move when one word of the sentence is changed."""
-    edited = list(boxes.SENTENCE)
-    edited[place] = word
-    before, after = box(tokens(boxes.SENTENCE)), box(tokens(edited))
+    words = list(boxes.SENTENCE)
+    words[place] = word
+    before, after = box(tokens(boxes.SENTENCE)), box(tokens(words))
     size = float(torch.maximum(before.abs(), after.abs()).max())
     return [t for t in range(T) if float((after - before)[t].abs().max()) > MOVED * size]
 
@@ -55,7 +55,7 @@ def test_a_changed_word_moves_its_own_output_and_shows_every_cheat() -> None:
         for place, word in itertools.product(range(T), WORDS):
             if word != boxes.SENTENCE[place]:
                 expected = around[n](place) if n in around else {place}
-                assert set(moved(box, place, word)) == expected, (n, place, word)
+                assert set(find_moves(box, place, word)) == expected, (n, place, word)
 
 
 def test_verdicts_are_those_of_the_two_rules() -> None:
@@ -94,7 +94,7 @@ def test_the_javascript_computes_what_torch_computes(chromium: Browser, tmp_path
     with web_pages(tmp_path) as address:
         page = chromium.new_page()
         page.goto(f"{address}/index.html")
-        found = page.evaluate(
+        outputs_by_box = page.evaluate(
             """async ([layers, vectors, sentences]) => {
               const { run } = await import("/boxes_model.js");
               return layers.map((layer) => sentences.map((words) => run(layer, words.map((word) => vectors[word]))));
@@ -103,7 +103,7 @@ def test_the_javascript_computes_what_torch_computes(chromium: Browser, tmp_path
         )
         page.close()
     far = 0.0
-    for box, outputs in zip(boxes.boxes(), found, strict=True):
+    for box, outputs in zip(boxes.boxes(), outputs_by_box, strict=True):
         for words, output in zip(sentences, outputs, strict=True):
             far = max(far, float((torch.tensor(output, dtype=torch.float64) - box(tokens(words))).abs().max()))
     print(f"the largest difference from torch is {far:.1e}")
@@ -232,12 +232,12 @@ def test_three_boxes_punish_a_hasty_favourite(chromium: Browser) -> None:
     """Boxes 3, 4 and 7 can show ≠ and look sideways. Box 2 looks sideways and can’t: it treats all places alike."""
     page = opened(chromium, boxes.line_up(), reduced_motion="reduce")
     press(page, boxes.LAST, "the")
-    punished = []
+    box_numbers = []
     for box in range(8):
         say(page, box, "favourite")
         if "looks sideways" in note(page):
-            punished.append(box + 1)
-    assert punished == [3, 4, 7]
+            box_numbers.append(box + 1)
+    assert box_numbers == [3, 4, 7]
     for word in WORDS:
         for one, other in itertools.combinations(range(T), 2):
             words = list(boxes.SENTENCE)
@@ -316,22 +316,22 @@ def test_no_box_takes_a_sentence_of_another_length() -> None:
 
 
 def test_two_sentences_are_enough_for_840_boxes() -> None:
-    found = reports(two_sentences, range(1, 21))
-    assert len(found) == 840 and all(report["says"] == report["truth"] for report in found)
-    assert {report["sentences"] for report in found} == {2} == {boxes.RECORD}
+    results = reports(two_sentences, range(1, 21))
+    assert len(results) == 840 and all(report["says"] == report["truth"] for report in results)
+    assert {report["sentences"] for report in results} == {2} == {boxes.RECORD}
 
 
 def test_two_sentences_miss_no_cheat_of_the_exercise() -> None:
     """200 draws of the 34 hidden boxes, as many as it takes to see a gap of one run in a hundred."""
-    missed = []
+    misses = []
     for number in range(200):
-        drawn = exercises.is_position_wise.inputs(boxes.FIRST_SEED + 2001 + number, 0)
+        inputs = exercises.is_position_wise.inputs(boxes.FIRST_SEED + 2001 + number, 0)
         for aspect, truths in exercises.LAYER_KINDS.items():
-            layers = exercises.build_layers(drawn[aspect], drawn["shared"])
-            for label, layer in zip(drawn["_labels"][aspect], layers, strict=True):
-                if two_sentences(layer, drawn["T"], drawn["d"], number) != truths[label]:
-                    missed.append((number, label))
-    assert not missed
+            layers = exercises.build_layers(inputs[aspect], inputs["shared"])
+            for label, layer in zip(inputs["_labels"][aspect], layers, strict=True):
+                if two_sentences(layer, inputs["T"], inputs["d"], number) != truths[label]:
+                    misses.append((number, label))
+    assert not misses
 
 
 def test_two_sentences_catch_who_treats_every_other_place_in_another_way() -> None:
@@ -346,9 +346,9 @@ def test_two_sentences_catch_who_averages_two_words_at_one_place(length: int) ->
     ffn = torch.tanh
 
     def averages(X: torch.Tensor) -> torch.Tensor:
-        mixed = X.clone()
-        mixed[..., -1, :] = (X[..., -1, :] + X[..., 1, :]) / 2
-        return ffn(mixed)
+        mixture = X.clone()
+        mixture[..., -1, :] = (X[..., -1, :] + X[..., 1, :]) / 2
+        return ffn(mixture)
 
     assert not any(two_sentences(averages, length, 6, seed) for seed in range(200))
     assert all(two_sentences(ffn, length, 6, seed) for seed in range(20))
@@ -372,8 +372,8 @@ def test_in_one_sentence_attention_answers_as_some_map_of_single_words_does() ->
 def test_an_inspector_may_take_derivatives_as_the_exercise_allows() -> None:
     def by_jacobian(f: Any, T: int, d: int) -> bool:
         x = torch.randn(1, d, generator=torch.Generator().manual_seed(0), dtype=torch.float64).expand(T, d).contiguous()
-        found: torch.Tensor = torch.autograd.functional.jacobian(f, x)  # type: ignore[no-untyped-call]
-        blocks = found.abs().amax((1, 3))  # [T, T]
+        jacobian: torch.Tensor = torch.autograd.functional.jacobian(f, x)  # type: ignore[no-untyped-call]
+        blocks = jacobian.abs().amax((1, 3))  # [T, T]
         y = f(x)
         alone = bool((blocks - blocks.diag().diag() <= 1e-9 * blocks.max()).all())
         return alone and bool((y - y[0]).abs().max() < 1e-9 * y.abs().max())
@@ -418,8 +418,8 @@ def unwritten(*asked: object) -> bool:
 
 def test_the_boxes_that_nobody_has_seen_are_those_of_no_check() -> None:
     assert len(boxes.LABELS) == len(set(boxes.LABELS)) == sum(map(len, exercises.LAYER_KINDS.values())) == 34
-    drawn = exercises.is_position_wise
-    assert not set(range(boxes.FIRST_SEED + 1, boxes.FIRST_SEED + 1000)) & set(draws.public_seeds(drawn))
+    exercise = exercises.is_position_wise
+    assert not set(range(boxes.FIRST_SEED + 1, boxes.FIRST_SEED + 1000)) & set(draws.public_seeds(exercise))
 
 
 @needs_chromium

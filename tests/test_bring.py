@@ -53,8 +53,8 @@ def write(folder: Path, notebook: Notebook | str, name: str = NAME) -> None:
 
 
 def read(folder: Path, file: str = f"{NAME}.ipynb") -> Notebook:
-    found: Notebook = json.loads((folder / NAME / file).read_text(encoding="utf-8"))
-    return found
+    notebook: Notebook = json.loads((folder / NAME / file).read_text(encoding="utf-8"))
+    return notebook
 
 
 def edit(folder: Path, source: str, name: str = "hello_shape") -> None:
@@ -93,34 +93,34 @@ def test_answers_and_own_cells_come_into_the_new_notebook_at_their_places(new: P
     earlier["cells"].insert(at + 2, own("print('and another')"))
     write(old, earlier)
     records = (".progress.json", ".predictions.json", ".boards.json", "my_transformer.py", "my_transformer.pt")
-    for kept in records:
-        (old / kept).write_text("{}", encoding="utf-8")
+    for name in records:
+        (old / name).write_text("{}", encoding="utf-8")
     before = blank()
     before["cells"][0]["source"] = "# A new title"
     write(new, before)
     assert run() == 0
-    found = read(new)
-    at = place(found, "hello_shape")
-    assert texts(found)[at : at + 3] == [ANSWER, "print('my own trial')", "print('and another')"]
-    assert texts(found)[0] == "# A new title", "what is new stays new"
-    assert found["cells"][at + 1]["outputs"] == []
-    assert all((new / kept).is_file() for kept in records)
+    notebook = read(new)
+    at = place(notebook, "hello_shape")
+    assert texts(notebook)[at : at + 3] == [ANSWER, "print('my own trial')", "print('and another')"]
+    assert texts(notebook)[0] == "# A new title", "what is new stays new"
+    assert notebook["cells"][at + 1]["outputs"] == []
+    assert all((new / name).is_file() for name in records)
     assert read(old) == earlier, "the old folder is left alone"
     assert read(new, f"{NAME}.before.ipynb") == before
-    nbformat.validate(found)
-    assert running(rebuilt(found)) == running(rebuilt(earlier)), "a grader sees what the student wrote, and no more"
+    nbformat.validate(notebook)
+    assert running(rebuilt(notebook)) == running(rebuilt(earlier)), "a grader sees what the student wrote, and no more"
 
 
 def test_an_answer_to_an_exercise_that_is_gone_is_added_as_a_cell(new: Path, old: Path, run: Run) -> None:
     earlier = answered(ANSWER)
-    gone = copy.deepcopy(earlier["cells"][place(earlier, "hello_shape")])
-    gone["metadata"]["nbgrader"]["grade_id"], gone["source"] = "gone", "def gone():\n    return 1"
-    stub = copy.deepcopy(gone) | {"source": "def gone_too():\n    # YOUR CODE HERE\n    raise NotImplementedError"}
-    earlier["cells"] += [gone, stub]
+    old_cell = copy.deepcopy(earlier["cells"][place(earlier, "hello_shape")])
+    old_cell["metadata"]["nbgrader"]["grade_id"], old_cell["source"] = "gone", "def gone():\n    return 1"
+    stub = copy.deepcopy(old_cell) | {"source": "def gone_too():\n    # YOUR CODE HERE\n    raise NotImplementedError"}
+    earlier["cells"] += [old_cell, stub]
     write(old, earlier)
     run()
-    (added,) = [cell for cell in read(new)["cells"] if "def gone" in "".join(cell["source"])]
-    assert added["metadata"] == {} and added["source"] == gone["source"]
+    (new_cell,) = [cell for cell in read(new)["cells"] if "def gone" in "".join(cell["source"])]
+    assert new_cell["metadata"] == {} and new_cell["source"] == old_cell["source"]
 
 
 def test_pictures_come_with_an_answer_in_words_and_lost_metadata_is_made_up_for_by_the_cell_id(tmp_path: Path) -> None:
@@ -135,8 +135,8 @@ def test_pictures_come_with_an_answer_in_words_and_lost_metadata_is_made_up_for_
             }
         write(tmp_path / folder, content, SECOND)
     assert bring.bring(tmp_path / "new", tmp_path / "old") == 0
-    found = json.loads((tmp_path / "new" / SECOND / f"{SECOND}.ipynb").read_text(encoding="utf-8"))
-    assert found["cells"][place(found, "M1")]["attachments"] == {"a.png": {"image/png": "iVBORw0K"}}
+    notebook_after = json.loads((tmp_path / "new" / SECOND / f"{SECOND}.ipynb").read_text(encoding="utf-8"))
+    assert notebook_after["cells"][place(notebook_after, "M1")]["attachments"] == {"a.png": {"image/png": "iVBORw0K"}}
 
 
 # What it is never put over
@@ -149,13 +149,13 @@ def test_the_same_command_keeps_what_was_written_in_between(
     edit(new, WORK)
     capsys.readouterr()
     assert run() == 0
-    found = read(new)
-    at = place(found, "hello_shape")
-    assert texts(found)[at] == WORK
-    assert ANSWER in texts(found)[at + 1] and texts(found)[at + 1].startswith(bring.LABEL)
+    notebook = read(new)
+    at = place(notebook, "hello_shape")
+    assert texts(notebook)[at] == WORK
+    assert ANSWER in texts(notebook)[at + 1] and texts(notebook)[at + 1].startswith(bring.LABEL)
     assert "1 earlier answer added below what you have written here" in capsys.readouterr().out
-    assert not any(ANSWER in source for source in running(rebuilt(found))), "it runs neither here nor for a grade"
-    nbformat.validate(found)
+    assert not any(ANSWER in source for source in running(rebuilt(notebook))), "it runs neither here nor for a grade"
+    nbformat.validate(notebook)
     assert read(new, f"{NAME}.before.ipynb") == blank(), "the copy of the first time stays"
     assert texts(read(new, f"{NAME}.before-2.ipynb"))[at] == WORK
 
@@ -167,22 +167,24 @@ def test_what_is_there_already_is_not_brought_again_and_then_nothing_is_copied(n
     run()
     edit(new, WORK)
     run()
-    found = read(new)
-    for cell in found["cells"]:
+    notebook = read(new)
+    for cell in notebook["cells"]:
         if cell.get("id", "").startswith("brought-"):
             cell["source"] += "\nmore of the reader's own"
-    write(new, found)
+    write(new, notebook)
     there = files(new)
     assert run() == 0
-    assert read(new) == found and files(new) == there
+    assert read(new) == notebook and files(new) == there
 
 
 def test_an_answer_as_it_was_brought_gives_way_to_a_later_one(new: Path, old: Path, run: Run) -> None:
     run()
     edit(old, WORK)
     run()
-    found = read(new)
-    assert texts(found)[place(found, "hello_shape")] == WORK and not any(ANSWER in text for text in texts(found))
+    notebook = read(new)
+    assert texts(notebook)[place(notebook, "hello_shape")] == WORK and not any(
+        ANSWER in text for text in texts(notebook)
+    )
 
 
 @pytest.mark.parametrize(
@@ -248,12 +250,12 @@ def test_it_goes_on_behind_a_notebook_that_can_not_be_read(
     write(evil, UNREADABLE[why])
     before = (new / NAME / f"{NAME}.ipynb").read_bytes()
     assert run() == 1
-    said = capsys.readouterr()
+    output = capsys.readouterr()
     assert (new / NAME / f"{NAME}.ipynb").read_bytes() == before
-    assert said.err.splitlines() == [
+    assert output.err.splitlines() == [
         f"{NAME}: left as it is, {evil / NAME / NAME}.ipynb is not a notebook that can be read"
     ]
-    assert f"{SECOND}: 1 cell brought over" in said.out
+    assert f"{SECOND}: 1 cell brought over" in output.out
     assert files(new) == {f"{NAME}.ipynb", f"{SECOND}.ipynb", f"{SECOND}.before.ipynb"}
 
 
@@ -270,8 +272,8 @@ def test_a_full_disk_leaves_no_half_of_anything_and_the_same_command_goes_on(
         if calls == nth:
             raise OSError(errno.ENOSPC, "No space left on device")
 
-    with monkeypatch.context() as patched:
-        patched.setattr(os, "fsync", full)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
         assert run() == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert line.endswith("No space left on device")
@@ -291,13 +293,13 @@ def test_start_brings_and_says_so(new: Path, old: Path, tmp_path: Path) -> None:
 
     def start(folder: Path) -> tuple[int, str]:
         command = [sys.executable, str(new / "start.py"), "--bring", str(folder)]
-        done = subprocess.run(
+        process = subprocess.run(
             command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
         )
-        return done.returncode, done.stdout
+        return process.returncode, process.stdout
 
     assert start(tmp_path)[0] == 2 and "has no notebooks of an earlier edition" in start(tmp_path)[1]
     assert start(new)[0] == 2, "not into itself"
-    status, said = start(old)
+    status, output = start(old)
     assert status == 0
-    assert said.splitlines()[0] == f"{NAME}: 1 cell brought over; the earlier state is in {NAME}.before.ipynb"
+    assert output.splitlines()[0] == f"{NAME}: 1 cell brought over; the earlier state is in {NAME}.before.ipynb"

@@ -38,20 +38,20 @@ def jupyter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str]
         ".venv", "__pycache__", "*.egg-info", ".progress.json*", ".predictions.json*", ".ipynb_checkpoints"
     )
     shutil.copytree(ROOT / "course", course, ignore=leave)
-    opened: dict[str, Lab] = {}
+    labs: dict[str, Lab] = {}
     with server(course, home) as address, browser() as chromium:
 
         def open_notebook(name: str) -> Lab:
-            if name not in opened:
-                for other in opened.values():
+            if name not in labs:
+                for other in labs.values():
                     other.page.close()
-                opened.clear()
+                labs.clear()
                 lab = Lab(chromium.new_page(viewport={"width": 1280, "height": 900}), course)
                 lab.open(f"{name}/{name}.ipynb", address)
                 lab.command("application:toggle-left-area")
                 lab.errors = lab.run_all()
-                opened[name] = lab
-            return opened[name]
+                labs[name] = lab
+            return labs[name]
 
         yield open_notebook
 
@@ -102,23 +102,23 @@ def test_each_control_changes_the_picture_and_the_sentence(
     lab = jupyter(name)
     cell = solve_what_it_shows(lab, grade_id)
     lab.picture(f"{name}_{grade_id}")
-    moved = 0
+    count = 0
     for control in cell.locator(".ffn-controls input[type=range]").all():
-        moved += _moves(lab, cell, control, "slider")
+        count += _moves(lab, cell, control, "slider")
     for control in cell.locator(".ffn-controls select").all():
-        moved += _moves(lab, cell, control, "select")
+        count += _moves(lab, cell, control, "select")
     for control in cell.locator(".ffn-controls input[type=checkbox]").all():
-        moved += _moves(lab, cell, control, "toggle")
+        count += _moves(lab, cell, control, "toggle")
     for kind in ("sets", "drags"):
         if cell.locator(f".ffn-picture [data-{kind}]").count():
-            moved += _moves(lab, cell, cell.locator(f".ffn-picture [data-{kind}]"), kind)
-    assert moved, f"{grade_id} has nothing that could be moved"
+            count += _moves(lab, cell, cell.locator(f".ffn-picture [data-{kind}]"), kind)
+    assert count, f"{grade_id} has nothing that could be moved"
     lab.picture(f"{name}_{grade_id}_moved")
 
 
 def _moves(lab: Lab, cell: Locator, control: Locator, kind: str) -> int:
     """Moves a control, or a mark of the picture, with the keyboard."""
-    before = _shown(cell)
+    before = _read_figure(cell)
     if kind in ("slider", "drags"):
         for key in ("ArrowRight", "ArrowLeft", "ArrowUp", "ArrowDown"):  # it may stand at an end
             control.first.focus()
@@ -130,12 +130,12 @@ def _moves(lab: Lab, cell: Locator, control: Locator, kind: str) -> int:
         lab.page.keyboard.press("Enter")
     elif kind == "select":
         count = control.locator("option").count()
-        chosen = control.evaluate("s => s.selectedIndex")
-        control.select_option(index=(chosen + 1) % count)
+        index = control.evaluate("s => s.selectedIndex")
+        control.select_option(index=(index + 1) % count)
     else:
         control.click()
     _changes(cell, before, PATIENCE // 4)
-    after = _shown(cell)
+    after = _read_figure(cell)
     assert after[0] != before[0], f"the picture did not change with a {kind}"
     assert after[1] != before[1], f"the sentence did not change with a {kind}"
     return 1
@@ -144,13 +144,13 @@ def _moves(lab: Lab, cell: Locator, control: Locator, kind: str) -> int:
 def _changes(cell: Locator, before: tuple[str, str], milliseconds: int) -> bool:
     """Whether picture and sentence become others than they were `before`, in that time."""
     for _ in range(0, milliseconds, 20):
-        if all(now != then for now, then in zip(_shown(cell), before, strict=True)):
+        if all(now != then for now, then in zip(_read_figure(cell), before, strict=True)):
             return True
         cell.page.wait_for_timeout(20)
     return False
 
 
-def _shown(cell: Locator) -> tuple[str, str]:
+def _read_figure(cell: Locator) -> tuple[str, str]:
     """A figure's picture and its sentence, as the page holds them."""
     html = cell.locator(".ffn-picture").first
     picture = html.locator("svg, img").first.evaluate("e => e.outerHTML")
@@ -160,16 +160,16 @@ def _shown(cell: Locator) -> tuple[str, str]:
 def test_a_wrong_answer_is_named_and_a_right_one_is_earned(lab: Lab) -> None:
     lab.write("ffn_forward", WRONG)
     lab.run("ffn_forward")
-    said = lab.run("check-ffn_forward")
-    assert "not yet" in said and "What is wrong" in said and "activation" in said.lower()
+    output = lab.run("check-ffn_forward")
+    assert "not yet" in output and "What is wrong" in output and "activation" in output.lower()
     lab.cell("check-ffn_forward")
     lab.page.wait_for_timeout(500)
     lab.picture("named_mistake")
     source = solution_answer("ffn_forward").source
     lab.write("ffn_forward", source)
     lab.run("ffn_forward")
-    said = lab.run("check-ffn_forward")
-    assert "earned, 4 of 4 points" in said
+    output = lab.run("check-ffn_forward")
+    assert "earned, 4 of 4 points" in output
     lab.picture("earned")
     progress = json.loads((lab.folder / ".progress.json").read_text(encoding="utf-8"))
     assert progress["ffn_forward"] == {"outcome": "earned", "points": 4.0}
@@ -186,7 +186,7 @@ def test_a_prediction_is_clicked_and_then_explained(lab: Lab) -> None:
     assert "faintly inviting" in cell.inner_text()
     assert guess.get_by_role("button").first.is_disabled()
     lab.picture("prediction_clicked")
-    assert _kept(lab, "nothing_in") == {"guess": "0 and 0", "right": False, "sure": 2}
+    assert _read_guess(lab, "nothing_in") == {"guess": "0 and 0", "right": False, "sure": 2}
     lab.run("predict-nothing-in")
     lab.cell("predict-nothing-in").get_by_text("You said “0 and 0”; it is").wait_for(timeout=PATIENCE)
 
@@ -201,7 +201,7 @@ def test_a_prediction_is_made_with_the_keyboard_alone(lab: Lab) -> None:
     assert lab.page.evaluate("document.activeElement.textContent") == "50 %"
     lab.page.keyboard.press("Enter")
     guess.get_by_text("You said “50 %”, and so it is.").wait_for(timeout=PATIENCE)
-    assert _kept(lab, "relu_zeros") == {"guess": "50 %", "right": True}
+    assert _read_guess(lab, "relu_zeros") == {"guess": "50 %", "right": True}
 
 
 @pytest.mark.parametrize("name", [START])
@@ -218,15 +218,15 @@ def test_a_number_is_predicted_with_a_slider_and_the_arrow_keys(jupyter: Callabl
     lab.page.keyboard.press("Enter")
     guess.get_by_text("You said 52 %; it is 66 %.").wait_for(timeout=PATIENCE)
     lab.picture("prediction_slider")
-    assert _kept(lab, "gpt3_ffn_share") == {"guess": 52, "right": False}
+    assert _read_guess(lab, "gpt3_ffn_share") == {"guess": 52, "right": False}
 
 
-def _kept(lab: Lab, name: str) -> object:
+def _read_guess(lab: Lab, name: str) -> object:
     """What is kept of a guess, once the kernel has written it."""
     file = lab.folder / ".predictions.json"
     for _ in range(100):
-        if file.is_file() and name in (kept := json.loads(file.read_text(encoding="utf-8"))):
-            return kept[name]
+        if file.is_file() and name in (guesses := json.loads(file.read_text(encoding="utf-8"))):
+            return guesses[name]
         lab.page.wait_for_timeout(100)
     raise AssertionError(f"the guess of {name} was not kept")
 
@@ -237,7 +237,7 @@ def test_a_restarted_kernel_is_told_within_two_seconds(lab: Lab) -> None:
     lab.page.wait_for_function(IDLE, timeout=PATIENCE)
     slider = cell.get_by_role("slider", name="cold").first
     before = slider.input_value()
-    drawn = cell.locator(".ffn-picture svg").inner_html()
+    picture = cell.locator(".ffn-picture svg").inner_html()
     for key in ("ArrowRight", "ArrowLeft"):  # it may stand at an end
         slider.press(key)
         if slider.input_value() != before:
@@ -249,7 +249,7 @@ def test_a_restarted_kernel_is_told_within_two_seconds(lab: Lab) -> None:
     )
     assert patience and int(patience[1]) <= 2000, "milliseconds, by the page's own clock"
     cell.get_by_text("so this is a stored picture").wait_for()
-    assert cell.locator(".ffn-picture svg").inner_html() != drawn, "the picture follows the slider without Python"
+    assert cell.locator(".ffn-picture svg").inner_html() != picture, "the picture follows the slider without Python"
     assert cell.locator(".ffn-missed").count() == 0
     lab.picture("kernel_restarted")
 
@@ -277,7 +277,7 @@ def test_a_saved_notebook_shows_its_pictures_when_it_is_opened_again(lab: Lab) -
     assert lab.run_all() == []
     assert not lab.page.locator(".ffn-still").filter(visible=True).count()
     live = [pixels(picture) for picture in lab.page.locator(".ffn-picture figure > *:first-child").all()]
-    asked = lab.page.locator(".ffnlab-guess").count()
+    guess_count = lab.page.locator(".ffnlab-guess").count()
     lab.page.evaluate(
         f"() => {CURRENT}.context.save().then(() => {CURRENT}.sessionContext.shutdown()).then(() => null)"
     )
@@ -296,7 +296,7 @@ def test_a_saved_notebook_shows_its_pictures_when_it_is_opened_again(lab: Lab) -
     assert len(stills) == len(live)
     for number, (still, before) in enumerate(zip(stills, live, strict=True)):
         assert abs(still.mean() - before.mean()) < 2 and still.std() > 20, number
-    assert page.get_by_text("Open this when you have made your guess").filter(visible=True).count() == asked
+    assert page.get_by_text("Open this when you have made your guess").filter(visible=True).count() == guess_count
     sliders = page.locator(".ffn-still .ffn-control input[type=range]").all()
     assert len(sliders) >= 2
     for slider in sliders:  # without Python: no cell has been run

@@ -45,8 +45,8 @@ def shipped_text() -> dict[str, str]:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_generated_notebooks_equal_their_source(name: str) -> None:
     fresh = build.notebook_of(name)
-    made = nbformat.read(paths.solution(name), as_version=4)
-    assert [(c.id, c.cell_type, c.source, c.metadata) for c in made.cells] == [
+    solution = nbformat.read(paths.solution(name), as_version=4)
+    assert [(c.id, c.cell_type, c.source, c.metadata) for c in solution.cells] == [
         (c.id, c.cell_type, c.source, c.metadata) for c in fresh.cells
     ], f"solutions/{name}.py has changed: run `make build`"
     student = nbformat.read(paths.release(name), as_version=4)
@@ -66,18 +66,18 @@ def test_answers_are_shipped_for_every_exercise_and_no_other(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_points_in_notebooks_equal_those_of_the_exercises(name: str) -> None:
     notebook = nbformat.read(paths.release(name), as_version=4)
-    graded = [c.metadata.nbgrader for c in notebook.cells if c.metadata.get("nbgrader", {}).get("grade")]
-    points = {g.grade_id.removeprefix("check-"): g.points for g in graded if not g.solution}
+    check_metadata = [c.metadata.nbgrader for c in notebook.cells if c.metadata.get("nbgrader", {}).get("grade")]
+    points = {g.grade_id.removeprefix("check-"): g.points for g in check_metadata if not g.solution}
     assert points == {e.name: e.points for e in active_course().exercises_of(name)}
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_exercise_has_its_cell_and_its_check(name: str) -> None:
     notebook = nbformat.read(paths.release(name), as_version=4)
-    found = {c.metadata.get("nbgrader", {}).get("grade_id"): c for c in notebook.cells}
+    cells = {c.metadata.get("nbgrader", {}).get("grade_id"): c for c in notebook.cells}
     for exercise in active_course().exercises_of(name):
-        assert "# YOUR CODE HERE" in found[exercise.name].source
-        check = found[f"check-{exercise.name}"].source
+        assert "# YOUR CODE HERE" in cells[exercise.name].source
+        check = cells[f"check-{exercise.name}"].source
         assert re.fullmatch(rf'(check|quiz)\("{exercise.name}", {exercise.name}\)', check.strip())
 
 
@@ -116,8 +116,8 @@ def test_students_notebooks_have_no_outputs(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_figure_of_a_solution_shows_without_a_kernel(name: str) -> None:
     notebook = nbformat.read(paths.solution(name), as_version=4)
-    shown = [c for c in notebook.cells if c.cell_type == "code" and "controls.show(" in c.source]
-    for cell in shown:
+    figure_cells = [c for c in notebook.cells if c.cell_type == "code" and "controls.show(" in c.source]
+    for cell in figure_cells:
         kinds = {kind for output in cell.outputs for kind in output.get("data", {})}
         stills = [
             html for output in cell.outputs if "ffn-still" in (html := output.get("data", {}).get("text/html", ""))
@@ -145,9 +145,9 @@ def test_what_graders_know_of_exercises_is_what_these_are(name: str) -> None:
         "run `make build`: the answers are those of another key"
     )
     assert not outline.write(name, outline.built_from(name)), "run `make build`"
-    for known, exercise in zip(outline.of_notebook(name), active_course().exercises_of(name), strict=True):
-        assert (known.name, known.points, known.cases) == (exercise.name, exercise.points, exercise.cases)
-        assert [part.name for part in known.aspects] == [aspect.name for aspect in exercise.aspects]
+    for entry, exercise in zip(outline.of_notebook(name), active_course().exercises_of(name), strict=True):
+        assert (entry.name, entry.points, entry.cases) == (exercise.name, exercise.points, exercise.cases)
+        assert [part.name for part in entry.aspects] == [aspect.name for aspect in exercise.aspects]
 
 
 def test_exercises_that_have_changed_are_looked_at_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,11 +185,11 @@ def loaded_by() -> dict[str, set[Path]]:
     imports = {}
     for name in ("06_memory", "07_gated", "10_capstone"):
         code = "\n".join(cell.source for cell in build.notebook_of(name).cells if cell.cell_type == "code")
-        found = [ast.unparse(node) for node in ast.walk(ast.parse(code)) if isinstance(node, ast.ImportFrom)]
-        imports[name] = "\n".join(found)
+        statements = [ast.unparse(node) for node in ast.walk(ast.parse(code)) if isinstance(node, ast.ImportFrom)]
+        imports[name] = "\n".join(statements)
     command = [sys.executable, "-c", LOADED]
-    said = subprocess.run(command, input=json.dumps(imports), capture_output=True, text=True, check=True).stdout
-    return {name: {Path(file) for file in files} for name, files in map(json.loads, said.splitlines())}
+    output = subprocess.run(command, input=json.dumps(imports), capture_output=True, text=True, check=True).stdout
+    return {name: {Path(file) for file in files} for name, files in map(json.loads, output.splitlines())}
 
 
 @pytest.mark.parametrize("name", ["06_memory", "07_gated", "10_capstone"])
@@ -218,8 +218,8 @@ def test_a_version_is_that_of_all_files_and_of_no_place(tmp_path: Path, monkeypa
         (folder / "other.py").write_text("")
         (folder / "course" / "atlas.json").write_text("{}")
         monkeypatch.setitem(source_hash.PACKAGES, "ffnlab", folder)
-        found = {str(file.relative_to(folder)) for file in source_hash.files(folder / "start.py")}
-        assert found == {"start.py", "course/figures/drawing.py", "course/atlas.py", "course/atlas.json"}
+        file_names = {str(file.relative_to(folder)) for file in source_hash.files(folder / "start.py")}
+        assert file_names == {"start.py", "course/figures/drawing.py", "course/atlas.py", "course/atlas.json"}
         versions.append(source_hash.version(folder / "start.py"))
     assert versions[0] == versions[1] != versions[2]
 
@@ -240,23 +240,23 @@ def test_a_version_changes_with_what_a_board_is_made_of(tmp_path: Path, monkeypa
         }
         for name, text in files.items():
             (folder / name).write_text(text + more * (name == changed), encoding="utf-8")
-        found = source_hash.files(folder / "wire.py")
-        assert {*files} - {file.relative_to(folder).as_posix() for file in found if folder in file.parents} == {
+        source_files = source_hash.files(folder / "wire.py")
+        assert {*files} - {file.relative_to(folder).as_posix() for file in source_files if folder in file.parents} == {
             "stills/wires.svg"
         }
-        assert {"runtime.js", "boards.css"} <= {file.name for file in found}
+        assert {"runtime.js", "boards.css"} <= {file.name for file in source_files}
         versions.append(source_hash.version(folder / "wire.py"))
     assert len(set(versions)) == len(changes)
 
 
 def test_a_notebook_is_made_again_where_any_of_its_boards_changes() -> None:
-    made_of = {name: source_hash.files(paths.source(name)) for name in NAMES}
+    sources_of = {name: source_hash.files(paths.source(name)) for name in NAMES}
     boards_of = set()
     for make in BOARDS.values():
         board = make()
         assert board.still
         files = {*boards.scripts(board.module), *boards.sheets(board.module), board.still}
-        holders = [name for name, found in made_of.items() if {file.resolve() for file in files} <= found]
+        holders = [name for name, sources in sources_of.items() if {file.resolve() for file in files} <= sources]
         assert holders, board.name
         boards_of |= {*holders}
     assert len(boards_of) > 3
@@ -288,8 +288,8 @@ def test_a_still_is_outdated_once_its_script_sheet_or_data_has_changed(tmp_path:
 
 def test_the_parts_handed_out_in_the_capstone_belong_to_its_key_alone() -> None:
     parts = ROOT / "autograder" / "keys" / "parts.py"
-    made_of = {name: source_hash.files(*active_course().key_files(name)) for name in active_course().notebooks}
-    assert [name for name in NAMES if parts in made_of[name]] == ["10_capstone"]
+    sources_of = {name: source_hash.files(*active_course().key_files(name)) for name in active_course().notebooks}
+    assert [name for name in NAMES if parts in sources_of[name]] == ["10_capstone"]
 
 
 def inside(handout: Path) -> list[str]:
@@ -323,7 +323,7 @@ def test_a_check_has_the_points_that_its_exercise_gives(monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize(
-    ("marker", "said"),
+    ("marker", "message"),
     [
         ("", "the marker of the cell '1 + 1' names no kind, or several; the kinds are: text, question, setup"),
         ('exercize="relu"', "names no kind, or several"),
@@ -337,7 +337,7 @@ def test_a_check_has_the_points_that_its_exercise_gives(monkeypatch: pytest.Monk
     ],
 )
 def test_a_marker_that_means_nothing_is_one_clear_line(
-    marker: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    marker: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for part in ("solutions", "course"):
         (tmp_path / part).mkdir()
@@ -345,7 +345,7 @@ def test_a_marker_that_means_nothing_is_one_clear_line(
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError, match=r"^solutions/00_start_here\.py: ") as refused:
         build.notebook_of("00_start_here")
-    assert said in str(refused.value)
+    assert message in str(refused.value)
 
 
 def test_the_handout_holds_what_a_student_needs_and_is_the_same_each_time(tmp_path: Path) -> None:
@@ -379,10 +379,10 @@ def test_the_title_of_a_fold_is_html() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_header_announces_the_minutes_that_are_counted_and_the_map_says_the_same(name: str) -> None:
     header = "\n".join(cell.source for cell in nbformat.read(paths.release(name), as_version=4).cells)
-    said = re.search(r"\| \*\*Time\*\* \| (\d+) minutes(?: on the core path; (\d+) more )?", header)
-    step, counted = STEPS[int(name[:2])], minutes.estimate(name)
-    assert said and (int(said[1]), int(said[2] or 0)) == (step.core, step.more)
-    assert (step.core, step.more) == minutes.round_minutes(counted)
+    announcement = re.search(r"\| \*\*Time\*\* \| (\d+) minutes(?: on the core path; (\d+) more )?", header)
+    step, estimate = STEPS[int(name[:2])], minutes.estimate(name)
+    assert announcement and (int(announcement[1]), int(announcement[2] or 0)) == (step.core, step.more)
+    assert (step.core, step.more) == minutes.round_minutes(estimate)
 
 
 THIRD_EDITION = (
@@ -411,15 +411,15 @@ def test_a_size_counts_what_a_student_reads(monkeypatch: pytest.MonkeyPatch) -> 
         "## Later\n\n*deeper: the core path goes on with section 2*\n\nFive words are on it.",
         "<!-- ### BEGIN SOLUTION -->\nA full answer.\n<!-- ### END SOLUTION -->",
     )
-    shown = ("play(wire.low())", "play(lambda: wire.high(answer))", "controls.show(draw)", 'predict("one")', "print(1)")
+    demos = ("play(wire.low())", "play(lambda: wire.high(answer))", "controls.show(draw)", 'predict("one")', "print(1)")
     veils = ('veil("Why?", "when it is done", text="""\nNo.\n""")',)
     cells = [nbformat.v4.new_markdown_cell(text) for text in texts]
-    cells += [nbformat.v4.new_code_cell(source, metadata={"tags": ["demo"]}) for source in (*shown, *veils)]
+    cells += [nbformat.v4.new_code_cell(source, metadata={"tags": ["demo"]}) for source in (*demos, *veils)]
     monkeypatch.setattr(build, "notebook_of", lambda assignment: nbformat.v4.new_notebook(cells=cells))
     monkeypatch.setattr(Course, "exercises_of", lambda self, notebook: [])
-    found = size.measure("02_feed_forward")
-    assert found[:5] == (9, 7 + 1 + 9 + 5 + 7, 7, 1, 2)
-    assert found.brackets == pytest.approx(1000 / found.words)
+    counts = size.measure("02_feed_forward")
+    assert counts[:5] == (9, 7 + 1 + 9 + 5 + 7, 7, 1, 2)
+    assert counts.brackets == pytest.approx(1000 / counts.words)
 
 
 def test_the_core_path_is_for_a_day() -> None:

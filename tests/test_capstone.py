@@ -45,21 +45,21 @@ def test_a_title_names_a_winner_only_where_the_gap_is_outside_the_spread() -> No
 
 def test_what_the_notebook_says_of_the_gaps_holds_in_the_stored_runs() -> None:
     """Neighbours in the ranking at 1,600 pairs keep their order, seed by seed; the model answer of M10 has both errors right."""
-    found = {name: figures.values("accuracy", name, 40) for name in experiment.MODELS}
-    mean = {name: sum(shares) / len(shares) for name, shares in found.items()}
+    accuracies = {name: figures.values("accuracy", name, 40) for name in experiment.MODELS}
+    mean = {name: sum(shares) / len(shares) for name, shares in accuracies.items()}
 
     def error(first: str, second: str) -> float:
-        return math.hypot(*(statistics.stdev(found[name]) for name in (first, second)))
+        return math.hypot(*(statistics.stdev(accuracies[name]) for name in (first, second)))
 
-    ranking = sorted(found, key=lambda name: mean[name])
+    ranking = sorted(accuracies, key=lambda name: mean[name])
     assert ranking == ["none", "none, 3 blocks", "relu", "moe, equal total", "swiglu", "moe, equal active"]
-    assert {len(shares) for shares in found.values()} == {15}
-    kept = [
-        sum(a < b for a, b in zip(found[lower], found[higher], strict=True))
+    assert {len(shares) for shares in accuracies.values()} == {15}
+    order_counts = [
+        sum(a < b for a, b in zip(accuracies[lower], accuracies[higher], strict=True))
         for lower, higher in itertools.pairwise(ranking)
     ]
-    said = " ".join(line.removeprefix("# ") for line in SOURCE.splitlines())
-    assert f"keep their order in at least {min(kept)} of the fifteen runs" in said
+    prose = " ".join(line.removeprefix("# ") for line in SOURCE.splitlines())
+    assert f"keep their order in at least {min(order_counts)} of the fifteen runs" in prose
     level = {
         (lower, higher)
         for lower, higher in itertools.pairwise(ranking)
@@ -71,12 +71,12 @@ def test_what_the_notebook_says_of_the_gaps_holds_in_the_stored_runs() -> None:
     ]  # a third, two thirds, three quarters
     assert near == pytest.approx([1 / 3, 2 / 3, 3 / 4], abs=0.03)
     gap, single = mean["swiglu"] - mean["relu"], error("relu", "swiglu")
-    many = math.sqrt(len(found["relu"]))
-    swiglu, relu = (f"{mean[name]:.1f} ± {statistics.stdev(found[name]):.1f} %" for name in ("swiglu", "relu"))
-    assert f"SwiGLU knows {swiglu} of the pairs, the ReLU FFN {relu} (mean" in said
-    assert f"The gap of {gap:.1f} points is about four" in said and round(gap / single) == 4
-    assert f"a difference of single runs ({single:.1f})" in said and f"the two means ({single / many:.1f})" in said
-    assert 16 < gap / single * many < 17 and said.count("between 16 and 17 standard errors") == 2
+    many = math.sqrt(len(accuracies["relu"]))
+    swiglu, relu = (f"{mean[name]:.1f} ± {statistics.stdev(accuracies[name]):.1f} %" for name in ("swiglu", "relu"))
+    assert f"SwiGLU knows {swiglu} of the pairs, the ReLU FFN {relu} (mean" in prose
+    assert f"The gap of {gap:.1f} points is about four" in prose and round(gap / single) == 4
+    assert f"a difference of single runs ({single:.1f})" in prose and f"the two means ({single / many:.1f})" in prose
+    assert 16 < gap / single * many < 17 and prose.count("between 16 and 17 standard errors") == 2
     for first in ("none, 3 blocks", "relu", "swiglu", "moe, equal total", "moe, equal active"):
         assert min(figures.values("accuracy", first, 24)) >= 99
     steps = [statistics.fmean(figures.values("time", name, 40)) for name in ("none, 3 blocks", "relu", "swiglu")]
@@ -113,8 +113,8 @@ def test_a_stored_run_comes_out_again() -> None:
     seed = experiment.SEEDS[0]
     torch.manual_seed(seed)
     model = Reader(24, experiment.D_MODEL, making.blocks("relu"))
-    found = learn(model, *pairs(24, seed), steps=experiment.STEPS)
-    assert found["accuracy"] == pytest.approx(experiment.stored()["runs"]["relu"]["24"]["accuracy"][0], abs=0.02)
+    run = learn(model, *pairs(24, seed), steps=experiment.STEPS)
+    assert run["accuracy"] == pytest.approx(experiment.stored()["runs"]["relu"]["24"]["accuracy"][0], abs=0.02)
 
 
 @pytest.mark.parametrize("name", ["none", "relu"])
@@ -173,9 +173,9 @@ def test_a_block_is_asked_only_about_scenes_that_it_has_not_seen() -> None:
         def forward(self, words: torch.Tensor) -> torch.Tensor:
             scores = torch.zeros(*words.shape, len(world.WORDS))
             for row, sentence in zip(scores, words.tolist(), strict=True):
-                said = [world.WORDS[n] for n in sentence]
-                scene = world.Scene(said[1], said[3], said[6], said[7])
-                row[torch.arange(len(said)), world.numbers(world.wish(scene))[1 : len(said) + 1]] = 1.0
+                tokens = [world.WORDS[n] for n in sentence]
+                scene = world.Scene(tokens[1], tokens[3], tokens[6], tokens[7])
+                row[torch.arange(len(tokens)), world.numbers(world.wish(scene))[1 : len(tokens) + 1]] = 1.0
             return scores
 
     known: Any = Knows()
@@ -186,8 +186,8 @@ def test_a_block_is_asked_only_about_scenes_that_it_has_not_seen() -> None:
 
 def test_the_losses_of_all_steps_come_back() -> None:
     torch.manual_seed(0)
-    found = learn(Reader(5, 16, [making.PreNormBlock("moe", 4)]), *pairs(5, 0), steps=20)
-    assert len(found["losses"]) == 20 and found["losses"][0] > found["losses"][-1] > 0
+    run = learn(Reader(5, 16, [making.PreNormBlock("moe", 4)]), *pairs(5, 0), steps=20)
+    assert len(run["losses"]) == 20 and run["losses"][0] > run["losses"][-1] > 0
 
 
 def test_the_mixture_equals_a_loop_over_tokens() -> None:

@@ -21,7 +21,7 @@ import psutil
 import pytest
 from attacks import EXERCISE, START
 from conftest import needs_bubblewrap
-from test_jail import said
+from test_jail import run_cell
 from test_rebuild import answered
 
 from autograder.engine import doctor
@@ -221,7 +221,7 @@ def test_a_fork_that_could_not_be_born_in_its_group_is_moved_there(grouped: Jail
 
 def test_a_submission_sees_nothing_of_its_group_and_shares_no_namespace(grouped: Jail) -> None:
     places = ["/proc/self", "/proc/1", "/sys", "/sys/fs/cgroup"]
-    assert said(grouped, f"import os\nprint([os.path.exists(place) for place in {places}])") == f"{[False] * 4}\n"
+    assert run_cell(grouped, f"import os\nprint([os.path.exists(place) for place in {places}])") == f"{[False] * 4}\n"
     if os.geteuid() == 0:
         with grouped.worker() as one, grouped.worker() as other:
             assert len({os.readlink(f"/proc/{place}/ns/cgroup") for place in ("self", one.process, other.process)}) == 3
@@ -263,7 +263,7 @@ for name in os.listdir(folder):
 print(total > 256 * 2**20)
 """
     with Jail(Limits(memory=64 * MIB)) as narrow:
-        assert said(narrow, source) == "True\n"
+        assert run_cell(narrow, source) == "True\n"
 
 
 def test_processes_are_limited_by_the_kernel(limited: Jail, unwatched: None) -> None:
@@ -280,7 +280,7 @@ except OSError as error:
 print(made)
 """
     with Jail(Limits(processes=32), Mode.NONE) as narrow:  # here no limit on a user's processes holds, if that is root
-        text = said(narrow, source)
+        text = run_cell(narrow, source)
     assert text.startswith("Resource temporarily unavailable") and int(text.split()[-1]) <= 32
 
 
@@ -304,20 +304,20 @@ def test_only_who_is_alone_in_a_group_may_pass_on_its_controllers(limited: Jail,
     scope.mkdir()
     try:
         arguments = [sys.executable, "-c", SCOPE, str(scope), *([] if alone else ["a child"])]
-        told = subprocess.run(arguments, capture_output=True, text=True, check=True).stdout
-        assert ("limits its memory and pids" in told) is alone
-        assert (cgroups.SCOPE_COMMAND in told) is not alone
+        description = subprocess.run(arguments, capture_output=True, text=True, check=True).stdout
+        assert ("limits its memory and pids" in description) is alone
+        assert (cgroups.SCOPE_COMMAND in description) is not alone
     finally:
         for folder in (*(path for path in scope.iterdir() if path.is_dir()), scope):
             folder.rmdir()
 
 
 def test_the_doctor_says_what_there_is(grouped: Jail, monkeypatch: pytest.MonkeyPatch) -> None:
-    (found,) = [finding for finding in doctor.findings() if finding.layer == "control groups"]
-    assert found.ok and "one for each submission: the kernel counts its CPU" in found.detail
+    (groups_finding,) = [finding for finding in doctor.findings() if finding.layer == "control groups"]
+    assert groups_finding.ok and "one for each submission: the kernel counts its CPU" in groups_finding.detail
     monkeypatch.setattr(cgroups, "place", lambda: None)
-    found = next(finding for finding in doctor.findings() if finding.layer == "control groups")
-    assert found.ok and "the watch alone" in found.detail
+    groups_finding = next(finding for finding in doctor.findings() if finding.layer == "control groups")
+    assert groups_finding.ok and "the watch alone" in groups_finding.detail
 
 
 @pytest.mark.parametrize(("letter", "which", "unit"), [("n", "NOFILE", 1), ("v", "AS", 1024), ("u", "NPROC", 1)])
@@ -346,12 +346,12 @@ def test_too_little_memory_is_said_before_anything_starts(tmp_path: Path) -> Non
             str(350 * MIB)
         )
         command = f"echo $$ > {group}/cgroup.procs; exec {sys.executable} -m autograder grade --grading {tmp_path}"
-        done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+        process = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
     finally:
         group.rmdir()
-    assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
+    assert process.returncode == 2 and process.stderr.count("\n") == 1, process.stderr
     assert re.search(
-        r"grading needs \d+ MiB of memory, and the container or job around this command has 350 MiB", done.stderr
+        r"grading needs \d+ MiB of memory, and the container or job around this command has 350 MiB", process.stderr
     )
 
 
@@ -368,11 +368,11 @@ def test_memory_is_the_least_that_a_group_above_allows_and_ends_are_counted(
     assert resources.memory() == 3 * 2**30 and resources.kills() == 4
     assert resources.cause(4) == "" and "memory ran out; the container or job" in resources.cause(3)
     assert resources.advice(Limits(memory=256 * MIB), 1) == ""
-    said = resources.advice(Limits(), 2)
-    assert said.startswith(
+    advice = resources.advice(Limits(), 2)
+    assert advice.startswith(
         "2 workers may use 10.9 GiB of memory, and the container or job around this command has 3.0 GiB."
     )
-    assert "To avoid" not in said, "nothing would"
+    assert "To avoid" not in advice, "nothing would"
     assert resources.advice(Limits(), 1).endswith(" To avoid that: `--limit memory=1258291200`.")
     assert resources.advice(Limits(memory=512 * MIB), 2).endswith(" To avoid that: `--workers 1`.")
 
@@ -381,7 +381,7 @@ V1 = "36 31 0:30 / {0}/memory rw,relatime - cgroup cgroup rw,memory\n"
 
 
 @pytest.mark.parametrize(
-    ("cgroup", "root", "found"),
+    ("cgroup", "root", "folder"),
     [
         ("0::/", "/", "."),
         ("0::/user.slice/a scope", "/", "user.slice/a scope"),
@@ -395,12 +395,12 @@ V1 = "36 31 0:30 / {0}/memory rw,relatime - cgroup cgroup rw,memory\n"
     ],
 )
 def test_the_own_group_is_found_wherever_it_is_mounted(
-    cgroup: str, root: str, found: str | None, tmp_path: Path
+    cgroup: str, root: str, folder: str | None, tmp_path: Path
 ) -> None:
-    mounted = tmp_path / "all groups"
+    mount = tmp_path / "all groups"
     for name in (".", "user.slice/a scope", "process/2", "main"):
-        (mounted / name).mkdir(parents=True, exist_ok=True)
-        (mounted / name / "cgroup.procs").touch()
-    point = str(mounted).replace(" ", "\\040")
+        (mount / name).mkdir(parents=True, exist_ok=True)
+        (mount / name / "cgroup.procs").touch()
+    point = str(mount).replace(" ", "\\040")
     mountinfo = V1.format(point) + f"41 31 0:38 {root} {point} rw,relatime shared:9 - cgroup2 cgroup2 rw,nsdelegate\n"
-    assert cgroups._own(cgroup, mountinfo) == (None if found is None else mounted / found)
+    assert cgroups._own(cgroup, mountinfo) == (None if folder is None else mount / folder)

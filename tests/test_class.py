@@ -70,28 +70,28 @@ def earned() -> dict[str, Verdict]:
 def rebuilt(data: bytes, verdicts: dict[str, Verdict] | None = None) -> GradedSubmission:
     """What a worker gives back, without one: the notebook is rebuilt here, and nothing in it is run."""
     try:
-        found = rebuild.rebuild(START, data, MOST)
+        notebook = rebuild.rebuild(START, data, MOST)
     except rebuild.Unreadable as error:
         return GradedSubmission(
             START,
             {e.name: not_earned(e, f"The submission could not be read: {error}.") for e in LISTED},
             remarks=[str(error)],
         )
-    return GradedSubmission(START, verdicts or earned(), found.cells, remarks=list(found.remarks))
+    return GradedSubmission(START, verdicts or earned(), notebook.cells, remarks=list(notebook.remarks))
 
 
 @pytest.fixture
 def graded_here(monkeypatch: pytest.MonkeyPatch) -> dict[bytes, GradedSubmission]:
     """Grading without a jail: by what was handed in, what a worker gives back; the file as it is, if nothing is said."""
-    said: dict[bytes, GradedSubmission] = {}
+    results: dict[bytes, GradedSubmission] = {}
 
     def work(jobs: Any, team: object, stop: object = None) -> Iterator[list[tuple[Any, GradedSubmission]]]:
-        landed = [(name, said.get(job.data) or rebuilt(job.data)) for name, job in jobs]
-        for start in range(0, len(landed), 3):
-            yield landed[start : start + 3]
+        pairs = [(name, results.get(job.data) or rebuilt(job.data)) for name, job in jobs]
+        for start in range(0, len(pairs), 3):
+            yield pairs[start : start + 3]
 
     monkeypatch.setattr(pool, "grade_together", work)
-    return said
+    return results
 
 
 class Nobody(pool.GradingPool):
@@ -109,13 +109,13 @@ class Nobody(pool.GradingPool):
 
 
 def grade(class_folder: ClassFolder, **how: Any) -> tuple[grade_class.GradingSummary, dict[str, GradedSubmission]]:
-    done: dict[str, GradedSubmission] = {}
+    submissions: dict[str, GradedSubmission] = {}
 
     def tell(one: grade_class.SubmissionOutcome, total: int) -> None:
         if one.graded_submission:
-            done[one.submission.student] = one.graded_submission
+            submissions[one.submission.student] = one.graded_submission
 
-    return grade_class.grade(class_folder, START, Nobody(), grade_class.GradeOptions(**how), tell), done
+    return grade_class.grade(class_folder, START, Nobody(), grade_class.GradeOptions(**how), tell), submissions
 
 
 # One paper costs that paper alone
@@ -152,10 +152,10 @@ def test_an_odd_file_costs_its_paper_alone(odd: str, name: str, tmp_path: Path, 
     (folder / name).unlink(missing_ok=True)
     ODD_FILES[odd](folder / name)
     for _ in range(2):
-        summary, done = grade(class_folder, force=True)
-        assert summary.graded_count == 2 and done["ada"].points == 6
-        assert done["eve"].points == (6 if name == untrusted_files.TIMESTAMP else 0)
-        assert not any(v.outcome is Outcome.NOT_GRADED for v in done["eve"].verdicts.values())
+        summary, submissions = grade(class_folder, force=True)
+        assert summary.graded_count == 2 and submissions["ada"].points == 6
+        assert submissions["eve"].points == (6 if name == untrusted_files.TIMESTAMP else 0)
+        assert not any(v.outcome is Outcome.NOT_GRADED for v in submissions["eve"].verdicts.values())
     assert not (class_folder.autograded / "eve" / START / untrusted_files.TIMESTAMP).exists()
     page = (class_folder.feedback / "eve" / START / f"{START}.html").read_text(encoding="utf-8")
     assert page.count('ffnlab-panel"') == (4 if name == untrusted_files.TIMESTAMP else 1), "it is said once"
@@ -184,8 +184,8 @@ def test_folders_that_can_be_nobodys_are_all_listed_and_the_others_graded(tmp_pa
         hand_in(class_folder, name)
     (class_folder.submitted / "linked").symlink_to(class_folder.submitted / "ada")
     os.mkfifo(class_folder.submitted / "pipe")
-    summary, done = grade(class_folder)
-    assert set(done) == {"ada"} and summary.graded_count == 1
+    summary, submissions = grade(class_folder)
+    assert set(submissions) == {"ada"} and summary.graded_count == 1
     names, links = summary.ignored_folders
     assert all(name in names for name in ("zoë", "two words", "=1+1", "�", "new line")) and "linked" in links
     assert "\n" not in names + links and (names + links).encode()
@@ -199,17 +199,17 @@ def test_what_can_not_be_saved_keeps_its_points_and_says_so(
         hand_in(class_folder, name, json.dumps(answered(f"{ANSWER}  # {name}")).encode())
     page = feedback.feedback_page
 
-    def fails(student: str, graded: GradedSubmission, *given: object) -> str:
+    def fails(student: str, graded: GradedSubmission, *rest: object) -> str:
         if student == "eve" and graded.cells:
             raise UnicodeEncodeError("utf-8", "\ud800", 0, 1, "surrogates not allowed")
         return page(student, graded)
 
     monkeypatch.setattr(feedback, "feedback_page", fails)
-    summary, done = grade(class_folder)
-    assert summary.graded_count == 3 and {student: one.points for student, one in done.items()} == dict.fromkeys(
-        done, 6.0
+    summary, submissions = grade(class_folder)
+    assert summary.graded_count == 3 and {student: one.points for student, one in submissions.items()} == dict.fromkeys(
+        submissions, 6.0
     )
-    assert "could not be saved" in done["eve"].remarks[0]
+    assert "could not be saved" in submissions["eve"].remarks[0]
     with gradebook.Book(class_folder) as book:
         assert book.scores(START)["eve"]["check-hello_shape"] == 2.0
 
@@ -232,19 +232,19 @@ def test_a_file_that_is_no_notebook_has_a_page_in_formgrader_and_waits_for_nobod
     class_folder = ClassFolder(tmp_path)
     folder = class_folder.submitted / "eve" / "01_attention"
     folder.mkdir(parents=True)
-    listed = active_course().exercises_of("01_attention")
+    exercises = active_course().exercises_of("01_attention")
     one = GradedSubmission(
-        "01_attention", {e.name: not_earned(e, "It could not be read.") for e in listed}, remarks=["not a notebook"]
+        "01_attention", {e.name: not_earned(e, "It could not be read.") for e in exercises}, remarks=["not a notebook"]
     )
     two = GradedSubmission(
-        "01_attention", {e.name: not_graded(e, "By no fault of yours.") for e in listed}, remarks=["the jail broke"]
+        "01_attention", {e.name: not_graded(e, "By no fault of yours.") for e in exercises}, remarks=["the jail broke"]
     )
     with gradebook.Book(class_folder) as book:
         book.sync_assignment("01_attention")
-        for student, graded in (("eve", one), ("ada", two)):
+        for student, submission in (("eve", one), ("ada", two)):
             with Batch() as files:
-                feedback.write(files, class_folder, student, graded)
-            book.save_attempt(student, graded, "0" * 64, None)
+                feedback.write(files, class_folder, student, submission)
+            book.save_attempt(student, submission, "0" * 64, None)
         scores = book.scores("01_attention")
     assert scores["eve"]["M1"] == 0.0 and scores["ada"]["M1"] is None
     cells = json.loads(
@@ -333,8 +333,8 @@ def test_what_takes_longer_with_the_square_of_its_length_is_shown_as_plain_text(
 
 def test_a_page_has_a_bound_of_its_own() -> None:
     context = Environment().from_string("").new_context({"resources": {}})
-    rendered = [str(sanitize.markdown2html(context, "x" * 9_999)) for _ in range(12)]
-    assert sum(one.startswith("<p>") for one in rendered) == 10 and rendered[-1] == f"<pre>{'x' * 9_999}</pre>"
+    pages = [str(sanitize.markdown2html(context, "x" * 9_999)) for _ in range(12)]
+    assert sum(one.startswith("<p>") for one in pages) == 10 and pages[-1] == f"<pre>{'x' * 9_999}</pre>"
 
 
 @pytest.mark.parametrize("odd", ["a pipe", "a zone that is a file", "a year that overflows", "not UTF-8"])
@@ -344,8 +344,8 @@ def test_formgraders_list_of_a_class_survives_an_odd_timestamp(
     monkeypatch.setenv("AUTOGRADER_GRADING", str(used.path))
     ODD_FILES[odd](used.submitted / "ada" / START / untrusted_files.TIMESTAMP)
     config = PyFileConfigLoader("nbgrader_config.py", path=str(ROOT)).load_config()
-    listed = NbGraderAPI(CourseDirectory(config=config), config=config).get_submissions(START)
-    assert [one["student"] for one in listed] == ["ada"]
+    rows = NbGraderAPI(CourseDirectory(config=config), config=config).get_submissions(START)
+    assert [one["student"] for one in rows] == ["ada"]
 
 
 def test_a_picture_dragged_into_an_answer_is_kept_and_cannot_grow() -> None:
@@ -358,8 +358,8 @@ def test_a_picture_dragged_into_an_answer_is_kept_and_cannot_grow() -> None:
         "attachments": {"a.png": picture},
     }
     notebook["cells"] = [cell]
-    (found,) = rebuild.parse(json.dumps(notebook).encode(), MOST)
-    assert found["source"] == "![x](data:image/png;base64,AAAA)" + "![x](attachment:a.png)" * 2
+    (new_cell,) = rebuild.parse(json.dumps(notebook).encode(), MOST)
+    assert new_cell["source"] == "![x](data:image/png;base64,AAAA)" + "![x](attachment:a.png)" * 2
 
 
 # One at a time
@@ -404,7 +404,7 @@ def test_where_a_folder_knows_no_locks_commands_of_this_machine_are_kept_apart_a
     code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class_folder, flock = ClassFolder(tmp_path / "class"), fcntl.flock
-    said: list[str] = []
+    messages: list[str] = []
 
     def without(file: io.FileIO, operation: int) -> None:
         if Path(str(file.name)).is_relative_to(class_folder.path):
@@ -413,12 +413,12 @@ def test_where_a_folder_knows_no_locks_commands_of_this_machine_are_kept_apart_a
 
     monkeypatch.setattr(fcntl, "flock", without)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    with class_lock(class_folder, said.append):
+    with class_lock(class_folder, messages.append):
         with pytest.raises(UserError, match=f"by process {os.getpid()}"), class_lock(class_folder):
             pass
         with class_lock(ClassFolder(tmp_path / "another")):
             pass
-    assert len(said) == 1 and "has no locks" in said[0]
+    assert len(messages) == 1 and "has no locks" in messages[0]
     (place,) = tmp_path.glob("autograder-*")
     place.chmod(0o777)
     with pytest.raises(UserError, match="others can write there"), class_lock(class_folder):
@@ -544,8 +544,8 @@ def test_a_broken_file_of_secrets_is_one_clear_line(broken: str, tmp_path: Path)
 def test_a_password_in_a_wrong_address_is_never_printed(address: str, tmp_path: Path) -> None:
     with pytest.raises(UserError) as raised:
         gradebook.Book(ClassFolder(tmp_path, address))
-    said = str(raised.value)
-    assert "s3cr3t" not in said and "half" not in said and "can't be opened" in said and "\n" not in said
+    message = str(raised.value)
+    assert "s3cr3t" not in message and "half" not in message and "can't be opened" in message and "\n" not in message
 
 
 @needs_bubblewrap
@@ -579,8 +579,8 @@ def test_what_a_class_keeps_is_for_its_owner_alone(umask: int, tmp_path: Path, g
             grade(class_folder)
     finally:
         os.umask(old)
-    made = [path for path in class_folder.path.rglob("*") if not path.is_relative_to(class_folder.submitted)]
-    assert {path.name for path in made} >= {
+    paths = [path for path in class_folder.path.rglob("*") if not path.is_relative_to(class_folder.submitted)]
+    assert {path.name for path in paths} >= {
         "gradebook.db",
         "grading.log",
         draws.FILE,
@@ -588,11 +588,11 @@ def test_what_a_class_keeps_is_for_its_owner_alone(umask: int, tmp_path: Path, g
         f"{START}.ipynb",
         ".markings",
     }
-    assert [path for path in made if path.stat().st_mode & 0o077] == []
+    assert [path for path in paths if path.stat().st_mode & 0o077] == []
 
 
 def test_what_an_earlier_version_left_open_is_closed(used: ClassFolder) -> None:
-    kept = [
+    paths = [
         used.path,
         used.feedback,
         used.autograded,
@@ -600,10 +600,10 @@ def test_what_an_earlier_version_left_open_is_closed(used: ClassFolder) -> None:
         used.path / "gradebook.db",
         used.path / log.FILE,
     ]
-    for path in kept:
+    for path in paths:
         path.chmod(0o755 if path.is_dir() else 0o644)
     with class_lock(used):
-        assert [path for path in kept if path.stat().st_mode & 0o077] == []
+        assert [path for path in paths if path.stat().st_mode & 0o077] == []
 
 
 # What no command would speak of
@@ -633,8 +633,8 @@ def test_a_second_notebook_is_told_beside_the_one_that_counts(
     class_folder = ClassFolder(tmp_path)
     folder = hand_in(class_folder, "ada")
     (folder / "newer.ipynb").write_text("{}", encoding="utf-8")
-    _, done = grade(class_folder)
-    assert done["ada"].points == 6.0 and done["ada"].remarks == ["ignored beside it: newer.ipynb"]
+    _, submissions = grade(class_folder)
+    assert submissions["ada"].points == 6.0 and submissions["ada"].remarks == ["ignored beside it: newer.ipynb"]
 
 
 def test_another_notebook_of_the_course_is_called_by_its_name() -> None:
@@ -658,20 +658,20 @@ def test_a_dry_run_tells_whose_points_would_change_and_writes_nothing(
     less = earned() | {"hello_shape": not_earned(active_course().exercise("hello_shape"), "It is not right.")}
     graded_here[worse] = rebuilt(worse, less)
     before = {path: path.read_bytes() for path in sorted(tmp_path.rglob("*")) if path.is_file()}
-    found: list[grade_class.PointsChange] = []
+    points_changes: list[grade_class.PointsChange] = []
 
     def tell(done: grade_class.SubmissionOutcome, total: int) -> None:
-        found.extend(filter(None, [done.change()]))
+        points_changes.extend(filter(None, [done.change()]))
 
     summary = grade_class.grade(class_folder, START, Nobody(), grade_class.GradeOptions(force=True, dry=True), tell)
     assert summary.graded_count == 3
-    changes = {change.student: change for change in found}
+    changes = {change.student: change for change in points_changes}
     assert set(changes) == {"new", "wes"} and changes["new"].new
     assert changes["wes"].exercises == {"hello_shape": (2.0, 0.0)} and changes["wes"].points == (2.0, 0.0)
     assert {path: path.read_bytes() for path in sorted(tmp_path.rglob("*")) if path.is_file()} == before
     console = Console(width=160, file=io.StringIO())
-    terminal.print_changes(console, START, found)
-    said = console.file.getvalue()  # type: ignore[attr-defined]
-    assert "hello_shape 2 → 0" in said and said.index("wes") < said.index("new")
-    terminal.print_changes(console, START, found, lambda name: False)
+    terminal.print_changes(console, START, points_changes)
+    output = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "hello_shape 2 → 0" in output and output.index("wes") < output.index("new")
+    terminal.print_changes(console, START, points_changes, lambda name: False)
     assert "nobody's points would change" in console.file.getvalue()  # type: ignore[attr-defined]

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT, needs_chromium
-from fabricated import DUE, FFN, Handed, fabricate, graded
+from fabricated import DUE, FFN, FakeAttempt, fabricate, graded
 from rich.console import Console
 from test_desk import AXE, violations
 from typer.testing import CliRunner
@@ -38,32 +38,34 @@ EVERYTHING = [exercise.name for exercise in outline.of_notebook(FFN)]
 WHOLE = 31  # points of notebook 02 without quizzes and without its question M2
 
 
-def the_class() -> dict[str, list[Handed]]:
+def the_class() -> dict[str, list[FakeAttempt]]:
     """Points without quizzes: ada 31, ben 4 (before: a mistake), cas 3, dee 0, eli 0 (unreadable), fay 2 and one exercise that we could not grade."""
     b1 = {"ffn_forward": "b1_missing"}
     return {
-        "ada": [Handed(EVERYTHING, code={"M2": "It drops out."})],
+        "ada": [FakeAttempt(EVERYTHING, code={"M2": "It drops out."})],
         "ben": [
-            Handed([], b1, code={"ffn_forward": f"{MISSING_B1}\n# {EVIL}"}, days=-1),
-            Handed(["ffn_forward"], code={"ffn_forward": "right"}, days=1),
+            FakeAttempt([], b1, code={"ffn_forward": f"{MISSING_B1}\n# {EVIL}"}, days=-1),
+            FakeAttempt(["ffn_forward"], code={"ffn_forward": "right"}, days=1),
         ],
-        "cas": [Handed(["ffn_trace"], b1, code={"ffn_forward": MISSING_B1, "M2": EVIL})],
-        "dee": [Handed([], {**b1, "ffn_trace": "only_out"}, code={"ffn_trace": f"def ffn_trace(x):\n    {EVIL}"})],
-        "eli": [Handed(unread="not a notebook: broken JSON")],
+        "cas": [FakeAttempt(["ffn_trace"], b1, code={"ffn_forward": MISSING_B1, "M2": EVIL})],
+        "dee": [FakeAttempt([], {**b1, "ffn_trace": "only_out"}, code={"ffn_trace": f"def ffn_trace(x):\n    {EVIL}"})],
+        "eli": [FakeAttempt(unread="not a notebook: broken JSON")],
         "fay": [
-            Handed([], half=["DeepFFN"], broken=["ffn_trace"], remarks=[f"the notebook is called fay {EVIL}.ipynb"])
+            FakeAttempt(
+                [], half=["DeepFFN"], broken=["ffn_trace"], remarks=[f"the notebook is called fay {EVIL}.ipynb"]
+            )
         ],
     }
 
 
 @pytest.fixture(scope="module")
 def class_folder(tmp_path_factory: pytest.TempPathFactory) -> ClassFolder:
-    found = fabricate(tmp_path_factory.mktemp("class"), the_class())
-    (found.path / FILE).write_text(
+    folder = fabricate(tmp_path_factory.mktemp("class"), the_class())
+    (folder.path / FILE).write_text(
         f'time_zone = "UTC"\nlate.percent_a_day = 25\nassignments.{FFN}.due = {DUE:%Y-%m-%dT%H:%M:%S}\n',
         encoding="utf-8",
     )
-    return found
+    return folder
 
 
 def report_of(
@@ -124,9 +126,9 @@ def test_mistakes_are_counted_with_an_example_and_those_that_went_away(one: Assi
 
 def test_what_a_person_must_look_at_is_listed(one: AssignmentReport) -> None:
     assert one.waiting == {"M2": ["ada", "cas"]} and one.not_graded == 1 and one.unread == 1
-    found = dict(one.to_look_at)
-    assert set(found) == {"eli", "fay"}
-    assert "could not be read; not a notebook" in found["eli"] and "not graded: ffn_trace" in found["fay"]
+    reasons = dict(one.to_look_at)
+    assert set(reasons) == {"eli", "fay"}
+    assert "could not be read; not a notebook" in reasons["eli"] and "not graded: ffn_trace" in reasons["fay"]
 
 
 def test_attempts_over_time_and_what_became_of_them(one: AssignmentReport) -> None:
@@ -135,20 +137,20 @@ def test_attempts_over_time_and_what_became_of_them(one: AssignmentReport) -> No
 
 
 def test_grading_again_is_no_new_attempt(tmp_path: Path) -> None:
-    class_folder = fabricate(tmp_path, {"ada": [Handed([])]})
+    class_folder = fabricate(tmp_path, {"ada": [FakeAttempt([])]})
     with gradebook.Book(class_folder) as book:
-        book.save_attempt("ada", graded(Handed(["ffn_forward"])), "0" * 64, None)
-    (found,) = report_of(class_folder).assignments
-    assert found.hand_ins == 1 and found.students[0].grade.points == 4 and found.students[0].attempts == 1
+        book.save_attempt("ada", graded(FakeAttempt(["ffn_forward"])), "0" * 64, None)
+    (report,) = report_of(class_folder).assignments
+    assert report.hand_ins == 1 and report.students[0].grade.points == 4 and report.students[0].attempts == 1
 
 
 def test_a_term_has_every_notebook_and_every_student(tmp_path: Path) -> None:
-    class_folder = fabricate(tmp_path, {"ada": [Handed(["ffn_forward"])], "ben": [Handed([])]})
-    fabricate(tmp_path, {"ada": [Handed(["hello_shape"])], "cas": [Handed(["hello_shape"])]}, "00_start_here")
-    found = report_of(class_folder, "00_start_here", FFN)
-    results = {one.label: (one.term.points, one.term.max_points) for one in found.terms}
+    class_folder = fabricate(tmp_path, {"ada": [FakeAttempt(["ffn_forward"])], "ben": [FakeAttempt([])]})
+    fabricate(tmp_path, {"ada": [FakeAttempt(["hello_shape"])], "cas": [FakeAttempt(["hello_shape"])]}, "00_start_here")
+    report = report_of(class_folder, "00_start_here", FFN)
+    results = {one.label: (one.term.points, one.term.max_points) for one in report.terms}
     assert results == {"ada": (6, 40), "ben": (0, 40), "cas": (2, 40)}, "what was not handed in counts as nothing"
-    page = report_page.page(found)
+    page = report_page.page(report)
     assert 'id="00_start_here"' in page and f'id="{FFN}"' in page and 'id="term"' in page
 
 
@@ -219,12 +221,12 @@ def test_the_page_shows_a_large_class_in_a_box_that_scrolls(tmp_path: Path) -> N
     """Four thousand lines, in a real browser: no error, no request, the head of the table stays."""
     from playwright.sync_api import sync_playwright
 
-    class_folder = fabricate(tmp_path, {"ada": [Handed(EVERYTHING)]})
-    found = report_of(class_folder)
-    (students,) = [one.students for one in found.assignments]
-    found.assignments[0].students = students * 4000
+    class_folder = fabricate(tmp_path, {"ada": [FakeAttempt(EVERYTHING)]})
+    report = report_of(class_folder)
+    (students,) = [one.students for one in report.assignments]
+    report.assignments[0].students = students * 4000
     file = tmp_path / "report.html"
-    file.write_text(report_page.page(found), encoding="utf-8")
+    file.write_text(report_page.page(report), encoding="utf-8")
     with sync_playwright() as playwright:
         flags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=flags)
@@ -251,10 +253,10 @@ def test_everybody_can_read_a_report_and_a_feedback_page(class_folder: ClassFold
     pytest.importorskip("playwright", reason="playwright is not installed")
     from lab import browser
 
-    term = fabricate(tmp_path, {"ada": [Handed(["ffn_forward"])], "ben": [Handed()]})
-    fabricate(tmp_path, {"ada": [Handed(["hello_shape"])]}, "00_start_here")
+    term = fabricate(tmp_path, {"ada": [FakeAttempt(["ffn_forward"])], "ben": [FakeAttempt()]})
+    fabricate(tmp_path, {"ada": [FakeAttempt(["hello_shape"])]}, "00_start_here")
     sheets = [report_page.page(report_of(class_folder)), report_page.page(report_of(term, "00_start_here", FFN))]
-    sheets += [feedback.feedback_page("cas", graded(handed[-1])) for handed in the_class().values()]
+    sheets += [feedback.feedback_page("cas", graded(hand_ins[-1])) for hand_ins in the_class().values()]
     with browser() as chromium:
         for width in (1280, 390):
             for number, text in enumerate(sheets):
@@ -271,8 +273,8 @@ def test_everybody_can_read_a_report_and_a_feedback_page(class_folder: ClassFold
 
 
 def test_with_hidden_names_nothing_says_who_somebody_is(class_folder: ClassFolder) -> None:
-    found = report_of(class_folder, hide=True)
-    everything = report_page.page(found) + tables.as_csv(found.rows)
+    report = report_of(class_folder, hide=True)
+    everything = report_page.page(report) + tables.as_csv(report.rows)
     for name in ("ada", "ben", "cas", "dee", "eli", "fay", "Lovelace"):
         assert not re.search(rf"\b{name}\b", everything, re.IGNORECASE), name
     assert "Student 3" in everything and "act(x @ W1) @ W2 + b2" in everything
@@ -285,7 +287,7 @@ def test_numbers_follow_no_order_that_somebody_knows(class_folder: ClassFolder) 
 
 def test_real_names_are_shown_beside_ids_and_hidden_with_them(tmp_path: Path) -> None:
     class_folder = fabricate(
-        tmp_path, {"s1": [Handed([], {"ffn_forward": "b1"}, code={"ffn_forward": "lovelace = Ada = max(1, 2)"})]}
+        tmp_path, {"s1": [FakeAttempt([], {"ffn_forward": "b1"}, code={"ffn_forward": "lovelace = Ada = max(1, 2)"})]}
     )
     with gradebook.Book(class_folder) as book:
         book.upsert_students({"s1": {"first_name": "Ada", "last_name": "Lovelace"}})
@@ -295,7 +297,7 @@ def test_real_names_are_shown_beside_ids_and_hidden_with_them(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("source", "kept"),
+    ("source", "bare_code"),
     [
         ("x = 1  # by Zoe\ny = 2\n", "x = 1  \ny = 2\n"),
         ('def f():\n    """By Zoe Miller."""\n    return "ok"\n', 'def f():\n    "…"\n    return "ok"\n'),
@@ -303,9 +305,9 @@ def test_real_names_are_shown_beside_ids_and_hidden_with_them(tmp_path: Path) ->
         ('x = 1\ny = """Zoe', ""),
     ],
 )
-def test_comments_and_texts_are_left_out(source: str, kept: str) -> None:
-    found = without_comments(source)
-    assert "Zoe" not in found and (not kept or found == kept or found == kept.splitlines(keepends=True)[0])
+def test_comments_and_texts_are_left_out(source: str, bare_code: str) -> None:
+    text = without_comments(source)
+    assert "Zoe" not in text and (not bare_code or text == bare_code or text == bare_code.splitlines(keepends=True)[0])
 
 
 # Alike
@@ -383,11 +385,11 @@ def test_an_answer_of_megabytes_is_said_and_costs_no_more_than_others(tmp_path: 
         similarity.find_similar("f", {"ada": much, "ben": much, "cas": much}, [])
     assert time.process_time() - began < 10, "43 s for one of them when all of it was read"
     code = {"DeepFFN": "x=1;" * 500_000}
-    (found,) = report_of(fabricate(tmp_path, {"ada": [Handed(["DeepFFN"], code=code)]})).assignments
+    (report,) = report_of(fabricate(tmp_path, {"ada": [FakeAttempt(["DeepFFN"], code=code)]})).assignments
     assert (
         "ada",
         "DeepFFN is unusually long, 2.0 million characters, so only its beginning is compared with others'",
-    ) in found.to_look_at
+    ) in report.to_look_at
 
 
 @pytest.mark.parametrize("source", ["", "(", "'''", "def f(:\n\t  x\n y", "\x00", "x = 1\n\\", "🙂 = 'ok"])
@@ -403,20 +405,20 @@ def test_a_thousand_answers_take_seconds() -> None:
         own = [f"    v{n} = weights[{rng.randrange(99)}] * {rng.random():.4f} - limit" for n in range(6)]
         answers[f"s{number}"] = "\n".join([lines[0], *own, *rng.sample(lines[1:], 6)])
     answers["copy"] = answers["s7"].replace("v3", "w")
-    found = similarity.find_similar("is_spread", answers, [STUB])[1]
-    assert ("s7", "copy") in {(pair.one, pair.other) for pair in found}
+    pairs = similarity.find_similar("is_spread", answers, [STUB])[1]
+    assert ("s7", "copy") in {(pair.one, pair.other) for pair in pairs}
 
 
 def test_pairs_are_shown_as_a_place_to_look_and_groups_are_not(tmp_path: Path) -> None:
     code = {"DeepFFN": LONG.replace("is_spread", "DeepFFN")}
-    class_folder = fabricate(tmp_path, {who: [Handed(["DeepFFN"], code=code)] for who in ("ada", "ben", "cas")})
-    (found,) = report_of(class_folder, policy=Policy.read('[[groups]]\nstudents = ["ada", "ben", "cas"]')).assignments
-    assert not found.similar_pairs and not found.similar_groups
+    class_folder = fabricate(tmp_path, {who: [FakeAttempt(["DeepFFN"], code=code)] for who in ("ada", "ben", "cas")})
+    (report,) = report_of(class_folder, policy=Policy.read('[[groups]]\nstudents = ["ada", "ben", "cas"]')).assignments
+    assert not report.similar_pairs and not report.similar_groups
     page = report_page.page(report_of(class_folder))
     assert "This is a place to look, not a verdict" in page and "pairs of students" not in page
     assert "DeepFFN: 3 students, the same from beginning to end, also the names they chose: ada, ben, cas" in page
     class_folder = fabricate(
-        tmp_path / "two", {who: [Handed(["DeepFFN"], code=code)] for who in ("ada", "ben", "cas")[:2]}
+        tmp_path / "two", {who: [FakeAttempt(["DeepFFN"], code=code)] for who in ("ada", "ben", "cas")[:2]}
     )
     page = report_page.page(report_of(class_folder))
     assert "This is a place to look, not a verdict" in page and "1 pair of students" in page
@@ -448,18 +450,18 @@ def test_the_notebook_reads_the_csv_and_counts_the_same(
     for cell in notebook["cells"]:
         if cell["cell_type"] == "code":
             exec(compile("".join(cell["source"]), "a cell", "exec"), names)
-    said = capsys.readouterr().out
-    assert "6 students" in said and f"{FFN}: 6 students, median 2.5" in said
-    assert "   2  ffn_forward: The mistake is b1_missing." in said and f"40%  {FFN}  ffn_forward" in said
+    output = capsys.readouterr().out
+    assert "6 students" in output and f"{FFN}: 6 students, median 2.5" in output
+    assert "   2  ffn_forward: The mistake is b1_missing." in output and f"40%  {FFN}  ffn_forward" in output
 
 
 # The command
 
 
 def run(*arguments: str | Path) -> tuple[int, str]:
-    done = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    return done.exit_code, done.output + (
-        f"{type(done.exception).__name__}: {done.exception}" if done.exception else ""
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    return result.exit_code, result.output + (
+        f"{type(result.exception).__name__}: {result.exception}" if result.exception else ""
     )
 
 
@@ -467,24 +469,24 @@ def test_the_command_writes_files_for_their_owner_and_says_what_waits(
     class_folder: ClassFolder, tmp_path: Path
 ) -> None:
     files = [tmp_path / name for name in ("page.html", "rows.csv", "on.ipynb")]
-    status, said = run(
+    status, output = run(
         "report", FFN, "--grading", class_folder.path, "--to", files[0], "--csv", files[1], "--notebook", files[2]
     )
-    assert status == 2 and f"{FFN}: 1 submission could not be graded in full" in said
-    assert "6 students, 2 known mistakes, 2 answers to read, 2 submissions to look at" in " ".join(said.split())
+    assert status == 2 and f"{FFN}: 1 submission could not be graded in full" in output
+    assert "6 students, 2 known mistakes, 2 answers to read, 2 submissions to look at" in " ".join(output.split())
     assert all(stat.S_IMODE(file.stat().st_mode) == 0o600 for file in files)
     assert "rows.csv" in files[2].read_text(encoding="utf-8")
     assert not (class_folder.path / "report.html").exists()
 
 
 def test_where_nothing_waits_the_command_ends_well_and_its_page_lies_in_the_class(tmp_path: Path) -> None:
-    class_folder = fabricate(tmp_path / "class", {"ada": [Handed(["ffn_forward"])]})
-    status, said = run("report", "--grading", class_folder.path)
-    assert status == 0 and (class_folder.path / "report.html").is_file(), said
+    class_folder = fabricate(tmp_path / "class", {"ada": [FakeAttempt(["ffn_forward"])]})
+    status, output = run("report", "--grading", class_folder.path)
+    assert status == 0 and (class_folder.path / "report.html").is_file(), output
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["02_feed_foward"], "there is no assignment called '02_feed_foward'"),
         (["01_attention"], "01_attention has not been graded"),
@@ -492,22 +494,22 @@ def test_where_nothing_waits_the_command_ends_well_and_its_page_lies_in_the_clas
     ],
 )
 def test_a_mistake_at_the_keyboard_is_one_clear_line(
-    arguments: list[str], said: str, class_folder: ClassFolder
+    arguments: list[str], message: str, class_folder: ClassFolder
 ) -> None:
-    _, found = run("report", *arguments, "--grading", class_folder.path)
-    assert f"UserError: {found.partition('UserError: ')[2]}" in found and said in found
+    _, output = run("report", *arguments, "--grading", class_folder.path)
+    assert f"UserError: {output.partition('UserError: ')[2]}" in output and message in output
 
 
 def test_a_report_on_nothing_makes_no_gradebook(tmp_path: Path) -> None:
-    _, said = run("report", "--grading", tmp_path)
-    assert "nothing has been graded" in said and list(tmp_path.iterdir()) == []
+    _, output = run("report", "--grading", tmp_path)
+    assert "nothing has been graded" in output and list(tmp_path.iterdir()) == []
 
 
 # What a policy makes of scores, elsewhere
 
 
 def test_a_feedback_page_shows_what_counts_and_what_being_late_costs() -> None:
-    paper = graded(Handed(["ffn_forward", "quiz_rank"], code={"ffn_forward": "right", "M2": "It drops out."}))
+    paper = graded(FakeAttempt(["ffn_forward", "quiz_rank"], code={"ffn_forward": "right", "M2": "It drops out."}))
     policy = Policy.read(f"late.percent_a_day = 25\nassignments.{FFN}.due = 2026-11-02T22:59:59Z")
     grade = policy.grade(FFN, feedback.marks_of(paper), DUE.replace(day=4), "ben")
     page = feedback.feedback_page("ben", paper, grade=grade)
@@ -524,6 +526,6 @@ def test_the_table_on_the_terminal_shows_what_counts(class_folder: ClassFolder) 
     with gradebook.Book(class_folder) as book:
         grades = Policy.of(class_folder).grades(book, FFN)
         terminal.print_class(console, FFN, book.latest(FFN), book.marks(FFN), grades=grades)
-    said = console.file.getvalue()  # type: ignore[attr-defined]
-    assert "3/31 (−1 late)" in said or "3/34 (−1 late)" in said
-    assert "For practice, not for points: quiz_rank, quiz_bias, quiz_dropout" in said
+    output = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "3/31 (−1 late)" in output or "3/34 (−1 late)" in output
+    assert "For practice, not for points: quiz_rank, quiz_bias, quiz_dropout" in output

@@ -14,16 +14,16 @@ ANY_TEXT = st.text(st.characters(exclude_categories=())) | st.text("\x1b[]31m;\\
 @settings(deadline=None)
 @given(ANY_TEXT)
 def test_whatever_comes_in_what_comes_out_can_be_stored_and_printed(text: str) -> None:
-    seen = clean(text)
-    assert seen.encode("utf-8").decode("utf-8") == seen
-    assert all(c in "\n\t" or (ord(c) >= 32 and not 127 <= ord(c) < 160) for c in seen)
-    assert not set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069") & set(seen)
-    assert clean(seen) == seen, "cleaning twice is cleaning once"
+    output = clean(text)
+    assert output.encode("utf-8").decode("utf-8") == output
+    assert all(c in "\n\t" or (ord(c) >= 32 and not 127 <= ord(c) < 160) for c in output)
+    assert not set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069") & set(output)
+    assert clean(output) == output, "cleaning twice is cleaning once"
     assert "\n" not in in_a_line(text)
 
 
 @pytest.mark.parametrize(
-    ("text", "seen"),
+    ("text", "output"),
     [
         ("x = σ(W₁·x) — ✔ 😀\n\tdone", "x = σ(W₁·x) — ✔ 😀\n\tdone"),
         ("one\r\ntwo\rthree", "one\ntwo\nthree"),
@@ -36,8 +36,8 @@ def test_whatever_comes_in_what_comes_out_can_be_stored_and_printed(text: str) -
         ("page\fbreak", "pagebreak"),
     ],
 )
-def test_what_a_reader_sees(text: str, seen: str) -> None:
-    assert clean(text) == seen
+def test_what_a_reader_sees(text: str, output: str) -> None:
+    assert clean(text) == output
 
 
 def test_a_long_text_is_cut_with_a_sign() -> None:

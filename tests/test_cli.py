@@ -89,31 +89,31 @@ def test_notebooks_are_read_without_a_grammar_of_addresses() -> None:
 def test_bad_input_is_one_clear_line_and_exit_status_2(
     arguments: tuple[str, ...], words: str, command: Callable[..., tuple[int, str, str]]
 ) -> None:
-    status, _, said = command(*arguments)
-    assert status == 2 and said.count("\n") == 1 and words in said, said
+    status, _, errors = command(*arguments)
+    assert status == 2 and errors.count("\n") == 1 and words in errors, errors
 
 
 def test_bad_input_is_told_to_whoever_started_the_command() -> None:
-    status, _, said = autograder("grade", "99_nothing")
-    assert (status, said.count("\n")) == (2, 1)
-    assert said.startswith("autograder: there is no assignment called '99_nothing'")
+    status, _, errors = autograder("grade", "99_nothing")
+    assert (status, errors.count("\n")) == (2, 1)
+    assert errors.startswith("autograder: there is no assignment called '99_nothing'")
 
 
 def test_outside_the_project_it_says_so(tmp_path: Path) -> None:
-    status, _, said = autograder("grade", "--grading", str(tmp_path), cwd=tmp_path)
-    assert status == 2 and "nothing to grade" in said
+    status, _, errors = autograder("grade", "--grading", str(tmp_path), cwd=tmp_path)
+    assert status == 2 and "nothing to grade" in errors
 
 
 @pytest.mark.parametrize(
     "name", ["grade", "answer", "answers", "build", "matrix", "sample", "bench", "handout", "doctor"]
 )
 def test_every_command_has_help(name: str, command: Callable[..., tuple[int, str, str]]) -> None:
-    status, said, _ = command(name, "--help")
-    assert status == 0 and "Usage" in said
+    status, output, _ = command(name, "--help")
+    assert status == 0 and "Usage" in output
 
 
 @pytest.fixture(scope="module")
-def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def project_copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the project, which compiles its own modules once."""
     project = tmp_path_factory.mktemp("project")
     for part in ("autograder", "course", "solutions"):
@@ -125,20 +125,20 @@ FAULTS = ("def broken(:\n", "undefined_name\n", "1 / 0\n")
 
 
 @pytest.mark.parametrize("fault", often(FAULTS, FAULTS[:1]))
-def test_a_fault_in_a_key_is_one_line_with_its_place(fault: str, copied: Path) -> None:
+def test_a_fault_in_a_key_is_one_line_with_its_place(fault: str, project_copy: Path) -> None:
     name = "autograder/keys/start_here/hello_shape.py"
-    (copied / name).write_text((ROOT / name).read_text(encoding="utf-8") + fault, encoding="utf-8")
-    path = os.pathsep.join([str(copied), str(copied / "course")])
-    status, _, said = autograder("matrix", "hello_shape", cwd=copied, PYTHONPATH=path)
-    assert status == 2 and said.count("\n") == 1 and "keys/start_here/hello_shape.py, line" in said, said
+    (project_copy / name).write_text((ROOT / name).read_text(encoding="utf-8") + fault, encoding="utf-8")
+    path = os.pathsep.join([str(project_copy), str(project_copy / "course")])
+    status, _, errors = autograder("matrix", "hello_shape", cwd=project_copy, PYTHONPATH=path)
+    assert status == 2 and errors.count("\n") == 1 and "keys/start_here/hello_shape.py, line" in errors, errors
 
 
 @needs_bubblewrap
 def test_one_answer_is_one_json_object(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     file.write_text("def hello_shape(x):\n    B, T, d = x.shape\n    return B, d, T", encoding="utf-8")
-    status, said, _ = autograder("answer", "hello_shape", str(file), "--json")
-    result = json.loads(said)
+    status, output, _ = autograder("answer", "hello_shape", str(file), "--json")
+    result = json.loads(output)
     assert status == 0
     assert {k: result[k] for k in ("exercise", "outcome", "points", "max_points", "mistake")} == {
         "exercise": "hello_shape", "outcome": "not earned", "points": 0.0, "max_points": 2.0, "mistake": "swapped",
@@ -155,8 +155,8 @@ def test_many_answers_are_one_json_line_each_with_the_files_name(
     (tmp_path / "hello_shape" / "a.py").write_text(ANSWER, encoding="utf-8")
     (tmp_path / "hello_shape" / "b.py").write_text("", encoding="utf-8")
     (tmp_path / "quiz_rank" / "c.py").write_text("quiz_rank = 'A'", encoding="utf-8")
-    status, said, _ = command("answers", str(tmp_path), "--json")
-    results = [json.loads(line) for line in said.splitlines()]
+    status, output, _ = command("answers", str(tmp_path), "--json")
+    results = [json.loads(line) for line in output.splitlines()]
     assert status == 0
     assert [(r["file"], r["outcome"], r["mistake"]) for r in results] == [
         ("hello_shape/a.py", "earned", None),
@@ -174,16 +174,16 @@ def test_answers_are_graded_on_the_draws_of_any_secret_with_what_was_seen_in_eac
     (tmp_path / "ffn_forward" / "a.py").write_text(
         "def ffn_forward(x, W1, b1, W2, b2, act):\n    return act(x @ W1 + b1) @ W2 - 3 * b2", encoding="utf-8"
     )
-    told: list[dict[str, Any]] = []
+    results: list[dict[str, Any]] = []
     secrets = (("--secret", "one"), ("--secret", "one"), ("--secret", "another"), ())
     for run, secret in zip((autograder, command, command, command), secrets, strict=True):
-        status, said, _ = run("answers", str(tmp_path), "--json", *secret)
+        status, output, _ = run("answers", str(tmp_path), "--json", *secret)
         assert status == 0
-        told.append(json.loads(said))
-    assert told[0] == told[1] and told[0]["where"]
-    assert len({one["aspects"][0]["seen"] for one in told[1:]}) == 3, "each secret has inputs of its own"
-    assert [aspect["name"] for aspect in told[0]["aspects"]] == ["values", "gradients", "any leading shape"]
-    assert all(aspect["seen"] and aspect["points"] < aspect["max_points"] for aspect in told[0]["aspects"])
+        results.append(json.loads(output))
+    assert results[0] == results[1] and results[0]["where"]
+    assert len({one["aspects"][0]["seen"] for one in results[1:]}) == 3, "each secret has inputs of its own"
+    assert [aspect["name"] for aspect in results[0]["aspects"]] == ["values", "gradients", "any leading shape"]
+    assert all(aspect["seen"] and aspect["points"] < aspect["max_points"] for aspect in results[0]["aspects"])
 
 
 @needs_bubblewrap
@@ -192,15 +192,15 @@ def test_answers_to_several_exercises_side_by_side_are_all_printed(tmp_path: Pat
     for name in names:
         (tmp_path / name).mkdir()
         (tmp_path / name / "a.py").write_text("", encoding="utf-8")
-    status, said, _ = autograder("answers", str(tmp_path), "--workers", "2")
-    assert status == 0 and [line.split("/")[0] for line in said.splitlines()] == sorted(names), said
+    status, output, _ = autograder("answers", str(tmp_path), "--workers", "2")
+    assert status == 0 and [line.split("/")[0] for line in output.splitlines()] == sorted(names), output
 
 
 def test_a_sample_class_never_takes_the_place_of_submissions(tmp_path: Path) -> None:
     folder = tmp_path / "submitted" / "zoe" / START
     folder.mkdir(parents=True)
-    status, _, said = autograder("sample", "2", "--grading", str(tmp_path))
-    assert status == 2 and "is not empty" in said and folder.is_dir()
+    status, _, errors = autograder("sample", "2", "--grading", str(tmp_path))
+    assert status == 2 and "is not empty" in errors and folder.is_dir()
 
 
 def test_a_new_sample_class_knows_nobody_of_the_one_before(
@@ -227,10 +227,10 @@ def test_the_table_shows_every_total_in_full(width: int) -> None:
     attempt = Grading(1, "student01", "", "", "", 0.2, 12.5, 30.0, verdicts, ["deleted: quiz_rank"])
     console = Console(width=width, file=io.StringIO())
     terminal.print_class(console, longest, [attempt], {})
-    said = console.file.getvalue()  # type: ignore[attr-defined]
-    assert "12.5/30" in said and "…" not in said and "deleted: quiz_rank" in said, said
-    assert all(name in said or width == 200 for name in verdicts)
-    assert said.count("1.5") == len([e for e in active_course().exercises_of(longest) if e.points])
+    output = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "12.5/30" in output and "…" not in output and "deleted: quiz_rank" in output, output
+    assert all(name in output or width == 200 for name in verdicts)
+    assert output.count("1.5") == len([e for e in active_course().exercises_of(longest) if e.points])
 
 
 @needs_bubblewrap
@@ -243,8 +243,8 @@ def test_a_jail_that_does_not_start_is_one_clear_line_and_grades_nobody(tmp_path
     folder.mkdir(parents=True)
     (folder / f"{START}.ipynb").write_text(json.dumps(answered(ANSWER)), encoding="utf-8")
     path = f"{fake.parent}{os.pathsep}{os.environ['PATH']}"
-    status, _, said = autograder("grade", START, "--grading", str(tmp_path), PATH=path)
-    assert status == 2 and "No permissions to create new namespace" in said and said.count("\n") == 1, said
+    status, _, errors = autograder("grade", START, "--grading", str(tmp_path), PATH=path)
+    assert status == 2 and "No permissions to create new namespace" in errors and errors.count("\n") == 1, errors
     assert not (tmp_path / "feedback").exists()
 
 
@@ -253,20 +253,20 @@ def test_a_class_is_graded_from_the_command_line(tmp_path: Path) -> None:
     folder = tmp_path / "submitted" / "zoe" / START
     folder.mkdir(parents=True)
     (folder / f"{START}.ipynb").write_text(json.dumps(answered()), encoding="utf-8")
-    status, said, _ = autograder("grade", "--grading", str(tmp_path))
-    assert status == 0 and "zoe" in said and "2/6" in said and "1 graded" in said
-    status, said, _ = autograder("grade", "--grading", str(tmp_path))
-    assert status == 0 and "1 unchanged" in said
-    status, _, said = autograder("grade", "--grading", str(tmp_path), "--student", "nobody")
-    assert status == 2 and "there is no student called 'nobody'" in said
+    status, output, _ = autograder("grade", "--grading", str(tmp_path))
+    assert status == 0 and "zoe" in output and "2/6" in output and "1 graded" in output
+    status, output, _ = autograder("grade", "--grading", str(tmp_path))
+    assert status == 0 and "1 unchanged" in output
+    status, _, errors = autograder("grade", "--grading", str(tmp_path), "--student", "nobody")
+    assert status == 2 and "there is no student called 'nobody'" in errors
     assert (tmp_path / "grading.log").read_text(encoding="utf-8").count("zoe") == 1
 
 
 @needs_bubblewrap
 def test_the_doctor_finds_every_layer() -> None:
-    status, said, _ = autograder("doctor")
-    assert status == 0, said
-    assert "[FAIL]" not in said and said.count("[OK]") >= 10
+    status, output, _ = autograder("doctor")
+    assert status == 0, output
+    assert "[FAIL]" not in output and output.count("[OK]") >= 10
 
 
 @needs_bubblewrap
@@ -280,8 +280,8 @@ def test_ctrl_c_saves_what_is_graded_and_the_same_command_grades_the_rest(tmp_pa
     while running.poll() is None and not list((tmp_path / "feedback").glob("*/*/*.html")):
         time.sleep(0.01)
     running.send_signal(signal.SIGINT)
-    _, said = running.communicate(timeout=120)
-    assert running.returncode == 130 and "what was graded is saved" in said, said
+    _, message = running.communicate(timeout=120)
+    assert running.returncode == 130 and "what was graded is saved" in message, message
     status, table, errors = autograder("grade", "--grading", str(tmp_path))
     assert status == 0 and table.count("2/6") == 16, table + errors
     saved = re.search(r"(\d+) graded, (\d+) unchanged", table)
@@ -289,9 +289,9 @@ def test_ctrl_c_saves_what_is_graded_and_the_same_command_grades_the_rest(tmp_pa
 
 
 def test_help_lists_every_command_once_by_who_uses_it() -> None:
-    said = CliRunner().invoke(cli.app, ["--help"]).output
-    commands = said[said.index("For instructors") :].splitlines()
+    help_text = CliRunner().invoke(cli.app, ["--help"]).output
+    commands = help_text[help_text.index("For instructors") :].splitlines()
     listed = [line.split()[0] for line in commands if re.match(r"  [a-z]", line)]
     there = [command.name or command.callback.__name__ for command in cli.app.registered_commands if command.callback]
     assert sorted(listed) == sorted(there) and "..." not in "".join(commands)
-    assert said.index("For instructors") < said.index("For authors") < said.index("For maintainers")
+    assert help_text.index("For instructors") < help_text.index("For authors") < help_text.index("For maintainers")

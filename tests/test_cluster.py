@@ -90,16 +90,16 @@ class Machines:
 @pytest.fixture
 def machines(tmp_path: Path) -> Iterator[Machines]:
     (tmp_path / "machines").mkdir()
-    found = Machines(tmp_path / "machines")
+    processes = Machines(tmp_path / "machines")
     try:
-        yield found
+        yield processes
     finally:
-        found.end()
+        processes.end()
 
 
 @contextlib.contextmanager
-def team_of(machines: Machines, said: list[str], **how: object) -> Iterator[pool.GradingPool]:
-    with cluster.on_cluster(machines.address, Limits(), say=said.append, **how) as team:  # type: ignore[arg-type]
+def team_of(machines: Machines, lines: list[str], **how: object) -> Iterator[pool.GradingPool]:
+    with cluster.on_cluster(machines.address, Limits(), say=lines.append, **how) as team:  # type: ignore[arg-type]
         yield team
 
 
@@ -135,13 +135,13 @@ def test_workers_come_late_freeze_and_end_and_the_scheduler_knows_nothing_of_thi
     machines: Machines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cluster, "SILENT_SECONDS", 1.0)
-    students, said = 16, list[str]()
+    students, lines = 16, list[str]()
     class_folder = class_of(tmp_path / "class", students)
     machines.scheduler(DASK_ALONE, DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL="3s")
     workers = [machines.worker()]
 
     def come_later() -> None:
-        until(lambda: "no workers at the moment; waiting" in said)
+        until(lambda: "no workers at the moment; waiting" in lines)
         workers.append(machines.worker())
 
     def tell(done: int) -> None:
@@ -155,7 +155,7 @@ def test_workers_come_late_freeze_and_end_and_the_scheduler_knows_nothing_of_thi
                 worker.kill()
             threading.Thread(target=come_later).start()
 
-    with team_of(machines, said) as team:
+    with team_of(machines, lines) as team:
         done = grade(class_folder, team, tell)
     assert len(done) == students and len(workers) == 3
     assert_graded_once(class_folder, students)
@@ -188,26 +188,26 @@ def test_what_is_not_as_it_should_be_is_left_out_and_named(machines: Machines, t
     another = {"PYTHONPATH": f"{copy}:{copy / 'course'}"}
     machines.scheduler()
     good, stale = machines.worker(), machines.worker(**another)
-    said: list[str] = []
+    lines: list[str] = []
     class_folder = ClassFolder(tmp_path / "class")
     home = class_folder.submitted / "ada" / START
     home.mkdir(parents=True)
     (home / f"{START}.ipynb").write_text(json.dumps(answered(ASKS.format(path=str(PRIVATE)))), encoding="utf-8")
-    with team_of(machines, said, private=(PRIVATE,), also=("wave",)) as team:
+    with team_of(machines, lines, private=(PRIVATE,), also=("wave",)) as team:
         (ada,) = grade(class_folder, team)
         assert ada.graded_submission
         assert ada.graded_submission.points == 2, ada.graded_submission.verdicts["hello_shape"].message
         until(lambda: team.side_by_side == 2, team)
-    assert all(line.startswith(("no workers at", "no worker is ready yet")) for line in said), said
+    assert all(line.startswith(("no workers at", "no worker is ready yet")) for line in lines), lines
 
     file = copy / "autograder" / "engine" / "grade_submission.py"
     file.write_text(file.read_text() + "# changed\n")
     machines.worker(**another)
     machines.worker(PATH=str(bare))
     machines.worker(DASK_ALONE)
-    with team_of(machines, said) as team:
+    with team_of(machines, lines) as team:
         (ada,) = grade(class_folder, team, force=True)
-        until(lambda: sum("left out" in line for line in said) == 4, team)
+        until(lambda: sum("left out" in line for line in lines) == 4, team)
         assert team.side_by_side == 1
         host = os.uname().nodename
         for of_whom, problem in {
@@ -216,7 +216,7 @@ def test_what_is_not_as_it_should_be_is_left_out_and_named(machines: Machines, t
             f"{host} is left out: bubblewrap is not installed": "apt-get install bubblewrap",
             "127.0.0.1 is left out: it has another version of this project, or none (No module named 'autograder')": "install",
         }.items():
-            assert len([line for line in said if line.startswith(of_whom) and problem in line]) == 1, said
+            assert len([line for line in lines if line.startswith(of_whom) and problem in line]) == 1, lines
         good.kill()
         with pytest.raises(UserError, match=f"no worker at {machines.address} can grade. {host}: "):
             grade(class_folder, team, force=True)
@@ -328,7 +328,7 @@ def test_the_scheduler_ends_and_the_same_command_goes_on(machines: Machines, tmp
 def test_an_adaptive_cluster_starts_workers_for_what_waits_and_ctrl_c_waits_for_what_was_begun(tmp_path: Path) -> None:
     from dask.distributed import LocalCluster
 
-    students, said, stop = 40, list[str](), threading.Event()
+    students, lines, stop = 40, list[str](), threading.Event()
     class_folder = class_of(tmp_path / "class", students, pause=0.5)
     wanted: list[int] = []  # how many workers Dask would have, when a grade comes while there are two
     after: list[str] = []
@@ -343,7 +343,7 @@ def test_an_adaptive_cluster_starts_workers_for_what_waits_and_ctrl_c_waits_for_
 
     with LocalCluster(0, threads_per_worker=1, dashboard_address=None, local_directory=str(tmp_path)) as adaptive:
         adaptive.adapt(minimum=0, maximum=2)
-        team_of_it = cluster.on_cluster(adaptive.scheduler_address, Limits(), say=said.append)
+        team_of_it = cluster.on_cluster(adaptive.scheduler_address, Limits(), say=lines.append)
         with team_of_it as team, pytest.raises(KeyboardInterrupt):
             grade_class.grade(class_folder, START, team, tell=tell, stop=stop)
     assert wanted[-1] > 2, "it has not heard that more is to be graded than it has workers for"
@@ -372,7 +372,7 @@ class Failing(pool.GradingPool):
         return future
 
 
-def tried(outcomes: list[str | GradedSubmission]) -> list[bool]:
+def try_grading(outcomes: list[str | GradedSubmission]) -> list[bool]:
     """Who of those with these outcomes gets a grade, in the order in which they come."""
     empty = Job(START, b"", {}, Limits(), "", Path())
     jobs = [(n, replace(empty, data=str(n).encode())) for n in range(len(outcomes))]
@@ -384,7 +384,7 @@ def test_what_fails_alike_for_the_first_submissions_is_not_theirs() -> None:
     with pytest.raises(
         UserError, match=r"the first 3 submissions .* for the same reason, .* no torch. Nothing was written"
     ):
-        tried(["no torch"] * 5)
-    assert tried(["no torch"] * 2) == [False] * 2
-    assert tried(["no torch", "no numpy", "no disk", "no bwrap"]) == [False] * 4
-    assert sorted(tried([good] + ["no torch"] * 5)) == [False] * 5 + [True]
+        try_grading(["no torch"] * 5)
+    assert try_grading(["no torch"] * 2) == [False] * 2
+    assert try_grading(["no torch", "no numpy", "no disk", "no bwrap"]) == [False] * 4
+    assert sorted(try_grading([good] + ["no torch"] * 5)) == [False] * 5 + [True]

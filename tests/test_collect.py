@@ -15,7 +15,7 @@ from typing import Any
 
 import exports
 import pytest
-from collection import IDS, asked, collect, content, export, run, settle, without_gradebook
+from collection import IDS, answer_questions, asked, collect, content, export, run, without_gradebook
 from conftest import ROOT
 from exports import (
     CLASS,
@@ -81,17 +81,17 @@ def test_every_hand_in_is_filed_under_whom_its_token_leads_to(
 ) -> None:
     list_of = system.roster(tmp_path / "list.csv", CLASS)
     by_name = system.name == "brightspace"
-    found = collect(class_folder, export(tmp_path / "a.zip", system.files(CLASS)), list_of, match_names=by_name)
+    report = collect(class_folder, export(tmp_path / "a.zip", system.files(CLASS)), list_of, match_names=by_name)
     folders = {who.i: system.folder(who) for who in CLASS}
-    assert handed_in_by(class_folder) == folders and not found.needs_somebody
-    assert {row.student for row in found.rows} == set(folders.values())
+    assert handed_in_by(class_folder) == folders and not report.needs_somebody
+    assert {row.student for row in report.rows} == set(folders.values())
 
 
 def test_no_name_refuses_anybody_and_every_folder_is_one_that_grading_takes(
     class_folder: ClassFolder, tmp_path: Path
 ) -> None:
-    found = collect(class_folder, export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS)))
-    assert handed_in_by(class_folder) == {who.i: f"canvas-{who.canvas}" for who in CLASS} and not found.needs_somebody
+    report = collect(class_folder, export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS)))
+    assert handed_in_by(class_folder) == {who.i: f"canvas-{who.canvas}" for who in CLASS} and not report.needs_somebody
     assert all(FOLDER_NAME.fullmatch(student) for student in handed_in_by(class_folder).values())
     assert "李雷" in (class_folder.path / "roster.csv").read_text(encoding="utf-8-sig")
 
@@ -99,8 +99,8 @@ def test_no_name_refuses_anybody_and_every_folder_is_one_that_grading_takes(
 def test_a_folder_stays_when_a_list_comes_later(class_folder: ClassFolder, tmp_path: Path) -> None:
     archive = export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS))
     collect(class_folder, archive)
-    found = collect(class_folder, archive, canvas_gradebook(tmp_path / "list.csv", CLASS))
-    assert handed_in_by(class_folder) == {who.i: f"canvas-{who.canvas}" for who in CLASS} and found.known_count == len(
+    report = collect(class_folder, archive, canvas_gradebook(tmp_path / "list.csv", CLASS))
+    assert handed_in_by(class_folder) == {who.i: f"canvas-{who.canvas}" for who in CLASS} and report.known_count == len(
         CLASS
     )
     roster = Roster.load(class_folder)
@@ -122,17 +122,19 @@ def test_one_student_has_one_folder_whichever_system_it_was_handed_in_to(
 def test_who_is_not_on_the_roster_is_listed_and_can_be_settled(class_folder: ClassFolder, tmp_path: Path) -> None:
     list_of = canvas_gradebook(tmp_path / "list.csv", CLASS[:3])
     archive = export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS))
-    found = collect(class_folder, archive, list_of)
+    report = collect(class_folder, archive, list_of)
     assert set(handed_in_by(class_folder)) == {0, 1, 2}
-    assert set(asked(found)) == {canvas_name(CLASS[3], late=True), canvas_name(CLASS[4])}
-    assert "nobody on the roster has canvas 12003" in asked(found)[canvas_name(CLASS[3], late=True)]
-    settle(class_folder, **{CLASS[3].canvas: "student uemit", CLASS[4].canvas: "leave yes"})
+    assert set(asked(report)) == {canvas_name(CLASS[3], late=True), canvas_name(CLASS[4])}
+    assert "nobody on the roster has canvas 12003" in asked(report)[canvas_name(CLASS[3], late=True)]
+    answer_questions(class_folder, **{CLASS[3].canvas: "student uemit", CLASS[4].canvas: "leave yes"})
     (trouble,) = asked(collect(class_folder, archive)).values()
     assert trouble.startswith(f"in {FILE}, line 2: nobody on the roster is called 'uemit': give a list")
     with (class_folder.path / "roster.csv").open("a", encoding="utf-8") as file:
         file.write("uemit\n")
-    found = collect(class_folder, archive)
-    assert handed_in_by(class_folder)[3] == "uemit" and 4 not in handed_in_by(class_folder) and not found.needs_somebody
+    report = collect(class_folder, archive)
+    assert (
+        handed_in_by(class_folder)[3] == "uemit" and 4 not in handed_in_by(class_folder) and not report.needs_somebody
+    )
     assert Roster.load(class_folder).students["uemit"].cells["canvas"] == CLASS[3].canvas
     assert not collect(class_folder, archive).needs_somebody, "and stays settled"
 
@@ -157,15 +159,15 @@ def test_an_answer_is_understood_by_whatever_names_a_student(
 ) -> None:
     archive = export(tmp_path / "a.zip", {TEAM: CLASS[3].data})
     collect(class_folder, archive, worksheet(tmp_path / "list.csv", CLASS))
-    settle(class_folder, Team=f"student {text}")
+    answer_questions(class_folder, Team=f"student {text}")
     assert not collect(class_folder, archive).needs_somebody
     both = ";" in text or (text.count(",") == 1 and "last" not in text and CLASS[2].first in text) or " 12" in text
-    wanted = {CLASS[3].sis, CLASS[2].sis} if both else {CLASS[3].sis}
-    assert {home.name for home in class_folder.submitted.iterdir()} == wanted
+    student_ids = {CLASS[3].sis, CLASS[2].sis} if both else {CLASS[3].sis}
+    assert {home.name for home in class_folder.submitted.iterdir()} == student_ids
 
 
 @pytest.mark.parametrize(
-    ("answer", "said"),
+    ("answer", "message"),
     [
         ("student 1048211", "line 2: nobody on the roster is called '1048211'"),
         ("student S0003", "did you mean"),
@@ -176,18 +178,18 @@ def test_an_answer_is_understood_by_whatever_names_a_student(
     ],
 )
 def test_a_bad_answer_in_any_column_is_a_line(
-    answer: str, said: str, class_folder: ClassFolder, tmp_path: Path
+    answer: str, message: str, class_folder: ClassFolder, tmp_path: Path
 ) -> None:
     archive = export(tmp_path / "a.zip", {TEAM: CLASS[3].data, moodle_name(CLASS[1]): CLASS[1].data})
     collect(class_folder, archive, worksheet(tmp_path / "list.csv", CLASS))
     before = (class_folder.path / "roster.csv").read_bytes()
-    settle(class_folder, Team="leave yes" if answer.startswith("system") else answer)
+    answer_questions(class_folder, Team="leave yes" if answer.startswith("system") else answer)
     if answer.startswith("system"):
         path = class_folder.path / manifest.FOLDER / FILE
         path.write_text(path.read_text(encoding="utf-8").replace(";moodle;", ";skype;"), encoding="utf-8")
-    found = collect(class_folder, archive)
-    assert any(said in line for line in (*found.doubts, *asked(found).values())), found
-    assert found.needs_somebody and handed_in_by(class_folder) == {1: CLASS[1].sis}
+    report = collect(class_folder, archive)
+    assert any(message in line for line in (*report.doubts, *asked(report).values())), report
+    assert report.needs_somebody and handed_in_by(class_folder) == {1: CLASS[1].sis}
     assert (class_folder.path / "roster.csv").read_bytes() == before
 
 
@@ -198,9 +200,9 @@ def test_an_assignments_name_is_understood_and_a_file_that_is_no_notebook_is_sai
     files |= {moodle_name(who): who.data for who in CLASS[2:]}
     archive = export(tmp_path / "a.zip", files)
     collect(class_folder, archive, worksheet(tmp_path / "list.csv", CLASS), assignment=FFN)
-    settle(class_folder, **{"a.rar": "assignment 02", "b.ipynb": "assignment 03 Activations"})
-    found = collect(class_folder, archive, assignment=FFN)
-    assert [line for line in found.doubts if "a.rar is not a notebook, so it can't count" in line]
+    answer_questions(class_folder, **{"a.rar": "assignment 02", "b.ipynb": "assignment 03 Activations"})
+    report = collect(class_folder, archive, assignment=FFN)
+    assert [line for line in report.doubts if "a.rar is not a notebook, so it can't count" in line]
     assert handed_in_by(class_folder, NEXT) == {1: CLASS[1].sis}
 
 
@@ -210,9 +212,9 @@ def test_an_answer_that_can_not_be_used_is_said_and_nothing_is_filed(
 ) -> None:
     archive = export(tmp_path / "a.zip", {moodle_name(CLASS[0]): CLASS[0].data})
     collect(class_folder, archive)
-    settle(class_folder, **{CLASS[0].participant: answer})
-    found = collect(class_folder, archive)
-    assert "can't be a folder" in found.open[0].trouble and not class_folder.submitted.exists()
+    answer_questions(class_folder, **{CLASS[0].participant: answer})
+    report = collect(class_folder, archive)
+    assert "can't be a folder" in report.open[0].trouble and not class_folder.submitted.exists()
     assert Roster.load(class_folder).students == {}
 
 
@@ -220,21 +222,21 @@ def test_what_was_settled_wrongly_and_is_corrected_leaves_the_other_student_noth
     class_folder: ClassFolder, tmp_path: Path
 ) -> None:
     """What two teams handed in is taken for students 0 and 1, of whom 0 has handed in herself before, and is 3's and 4's."""
-    listed = worksheet(tmp_path / "list.csv", CLASS)
-    collect(class_folder, export(tmp_path / "own.zip", {moodle_name(CLASS[0]): CLASS[0].data}), listed)
+    roster_path = worksheet(tmp_path / "list.csv", CLASS)
+    collect(class_folder, export(tmp_path / "own.zip", {moodle_name(CLASS[0]): CLASS[0].data}), roster_path)
     teams = {f"{one}_771{i}_assignsubmission_file/a.ipynb": CLASS[i].data for i, one in ((3, "Team"), (4, "Gang"))}
     archive = export(tmp_path / "a.zip", teams)
     collect(class_folder, archive)
-    settle(class_folder, Team=f"student {CLASS[0].sis}", Gang=f"student {CLASS[1].sis}")
+    answer_questions(class_folder, Team=f"student {CLASS[0].sis}", Gang=f"student {CLASS[1].sis}")
     collect(class_folder, archive)
     assert handed_in_by(class_folder) == {3: CLASS[0].sis, 4: CLASS[1].sis}
     exports.grade(class_folder, {0: CLASS[0].sis})
     exports.grade(class_folder, {3: CLASS[0].sis, 4: CLASS[1].sis})
 
-    settle(class_folder, Team=f"student {CLASS[3].sis}", Gang=f"student {CLASS[4].sis}")
-    found = collect(class_folder, archive)
+    answer_questions(class_folder, Team=f"student {CLASS[3].sis}", Gang=f"student {CLASS[4].sis}")
+    report = collect(class_folder, archive)
     assert handed_in_by(class_folder) == {i: CLASS[i].sis for i in (0, 3, 4)}
-    assert [note for note in found.notes if f"of {CLASS[0].sis}, for {FFN}, is withdrawn" in note]
+    assert [note for note in report.notes if f"of {CLASS[0].sis}, for {FFN}, is withdrawn" in note]
     with gradebook.Book(class_folder) as book:
         assert [attempt.points for attempt in book.history(FFN)] == [exports.points(0)], "her own, and nobody else's"
         assert set(book.scores(FFN)) == {CLASS[0].sis} and not book.latest_hashes(FFN)[CLASS[0].sis][1], "graded again"
@@ -251,9 +253,9 @@ def test_an_odd_file_name_can_be_settled_too(class_folder: ClassFolder, tmp_path
         archive = export(
             tmp_path / "a.zip", {canvas_name(CLASS[0], f"{odd}.html "): b"<p>", canvas_name(CLASS[1]): CLASS[1].data}
         )
-        found = collect(class_folder, archive, list_of)
-        assert len(found.open) == 1 and "no notebook" in found.open[0].trouble
-        settle(class_folder, **{CLASS[0].attachment: "leave yes"})
+        report = collect(class_folder, archive, list_of)
+        assert len(report.open) == 1 and "no notebook" in report.open[0].trouble
+        answer_questions(class_folder, **{CLASS[0].attachment: "leave yes"})
         assert not collect(class_folder, archive).needs_somebody
         (class_folder.path / manifest.FOLDER / FILE).unlink()
 
@@ -262,13 +264,13 @@ def test_two_students_never_share_an_id(class_folder: ClassFolder, tmp_path: Pat
     rows = [["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]]
     rows += [["A, A", "1", "same", "a", "x"], ["B, B", "2", "same", "b", "x"], ["C, C", "3", "SAME", "c", "x"]]
     archive = export(tmp_path / "a.zip", {f"{n}{n}_{i}_{i}0_x.ipynb": notebook(n) for i, n in enumerate("abc", 1)})
-    found = collect(class_folder, archive, sheet(tmp_path / "list.csv", rows))
+    report = collect(class_folder, archive, sheet(tmp_path / "list.csv", rows))
     assert (
-        "B B (canvas 2, sis_id same, username b) has an id of A A (canvas 1, sis_id same" in found.doubts[0]
-        and len(found.doubts) == 1
+        "B B (canvas 2, sis_id same, username b) has an id of A A (canvas 1, sis_id same" in report.doubts[0]
+        and len(report.doubts) == 1
     )
     assert set(Roster.load(class_folder).students) == {"same", "c"}, "case does not make another folder"
-    assert set(asked(found)) == {"bb_2_20_x.ipynb"} and found.placed_count == 2
+    assert set(asked(report)) == {"bb_2_20_x.ipynb"} and report.placed_count == 2
 
 
 def test_a_roster_that_somebody_broke_is_one_clear_line(class_folder: ClassFolder, tmp_path: Path) -> None:
@@ -290,22 +292,22 @@ def test_what_somebody_adds_to_the_roster_stays(class_folder: ClassFolder, tmp_p
     class_folder.path.mkdir()
     (class_folder.path / "roster.csv").write_text("student,canvas,tutor\nana,12000,'=Ida\n", encoding="utf-8")
     collect(class_folder, export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS[:1])))
-    kept = (class_folder.path / "roster.csv").read_text(encoding="utf-8-sig")
-    assert handed_in_by(class_folder) == {0: "ana"} and "tutor" in kept and "'=Ida" in kept
+    roster_text = (class_folder.path / "roster.csv").read_text(encoding="utf-8-sig")
+    assert handed_in_by(class_folder) == {0: "ana"} and "tutor" in roster_text and "'=Ida" in roster_text
 
 
 def test_a_name_alone_decides_nothing_unless_somebody_says_so(class_folder: ClassFolder, tmp_path: Path) -> None:
     list_of = d2l_grades(tmp_path / "list.csv", CLASS)
     archive = export(tmp_path / "a.zip", SYSTEMS[2].files(CLASS))
-    found = collect(class_folder, archive, list_of, dry_run=True)
-    assert len(found.open) == len(CLASS) and found.open[0].suggestion == CLASS[0].sis
+    report = collect(class_folder, archive, list_of, dry_run=True)
+    assert len(report.open) == len(CLASS) and report.open[0].suggestion == CLASS[0].sis
     twins = [*CLASS, CLASS[0].__class__(9, CLASS[0].first, CLASS[0].last)]
-    found = collect(class_folder, archive, d2l_grades(tmp_path / "twins.csv", twins), match_names=True)
+    report = collect(class_folder, archive, d2l_grades(tmp_path / "twins.csv", twins), match_names=True)
     assert set(handed_in_by(class_folder)) == {1, 2, 3, 4}, "of two with one name, neither is taken"
     name = f"{CLASS[0].first} {CLASS[0].last}"
     assert (
         f"2 on the roster have this name: write whether it is {name} (S00000) or {name} (S00009)"
-        in found.open[0].trouble
+        in report.open[0].trouble
     )
 
 
@@ -314,12 +316,12 @@ def test_no_students_name_meets_a_name_of_ours(name: str, class_folder: ClassFol
     files = {f"{name}+{FFN}+2026-10-01 10:00:00.000000 UTC+x/{FFN}.ipynb": CLASS[0].data}
     files |= {f"{exchange_folder(CLASS[1])}/{FFN}.ipynb": CLASS[1].data}
     archive = export(tmp_path / "a.zip", files)
-    found = collect(class_folder, archive)
+    report = collect(class_folder, archive)
     assert (
         handed_in_by(class_folder) == {1: "user1"}
-        and "no id in it can be the name of a folder" in found.open[0].trouble
+        and "no id in it can be the name of a folder" in report.open[0].trouble
     )
-    settle(class_folder, **{name: f"student {name}"})
+    answer_questions(class_folder, **{name: f"student {name}"})
     assert "a file or folder of the autograder has that name" in collect(class_folder, archive).open[0].trouble
     assert (
         Manifest.load(class_folder, FFN)
@@ -348,8 +350,8 @@ def test_what_an_earlier_version_kept_beside_the_manifest_is_here_already(
 
 def test_without_its_worksheet_moodles_number_is_nobody(class_folder: ClassFolder, tmp_path: Path) -> None:
     archive = export(tmp_path / "a.zip", SYSTEMS[0].files(CLASS))
-    found = collect(class_folder, archive)
-    assert len(found.open) == len(CLASS) and "is on no worksheet" in found.open[0].trouble
+    report = collect(class_folder, archive)
+    assert len(report.open) == len(CLASS) and "is on no worksheet" in report.open[0].trouble
     assert not class_folder.submitted.exists()
     collect(class_folder, archive, worksheet(tmp_path / "list.csv", CLASS, german=True))
     assert handed_in_by(class_folder) == IDS
@@ -357,17 +359,18 @@ def test_without_its_worksheet_moodles_number_is_nobody(class_folder: ClassFolde
 
 def test_marking_blind_uses_the_numbers_alone(class_folder: ClassFolder, tmp_path: Path) -> None:
     files = {f"Participant_{who.participant}_assignsubmission_file/x.ipynb": who.data for who in CLASS}
-    found = collect(class_folder, export(tmp_path / "a.zip", files), worksheet(tmp_path / "b.csv", CLASS, blind=True))
+    report = collect(class_folder, export(tmp_path / "a.zip", files), worksheet(tmp_path / "b.csv", CLASS, blind=True))
     assert (
-        handed_in_by(class_folder) == {who.i: f"moodle-{who.participant}" for who in CLASS} and not found.needs_somebody
+        handed_in_by(class_folder) == {who.i: f"moodle-{who.participant}" for who in CLASS}
+        and not report.needs_somebody
     )
 
 
 def test_canvas_marks_blind_too(class_folder: ClassFolder, tmp_path: Path) -> None:
     files = {f"{'LATE_' * (who.i % 2)}anon_x{who.i}Z_{who.attachment}_a.ipynb": who.data for who in CLASS}
-    found = collect(class_folder, export(tmp_path / "a.zip", files), canvas_gradebook(tmp_path / "b.csv", CLASS))
-    assert handed_in_by(class_folder) == {who.i: f"canvas-anon_x{who.i}Z" for who in CLASS} and not found.open
-    (doubt,) = found.doubts
+    report = collect(class_folder, export(tmp_path / "a.zip", files), canvas_gradebook(tmp_path / "b.csv", CLASS))
+    assert handed_in_by(class_folder) == {who.i: f"canvas-anon_x{who.i}Z" for who in CLASS} and not report.open
+    (doubt,) = report.doubts
     assert doubt.startswith("Canvas exported it anonymously: 5 names") and "download it again" in doubt
 
 
@@ -382,19 +385,19 @@ def test_a_students_own_name_makes_nobody_else_in_canvas(
 ) -> None:
     mallory = Somebody(666, "", sortable)
     plain = re.sub(r"\W", "", re.sub(r"_(\d+)_", r"\1", sortable))
-    forged = f"{plain}_{mallory.canvas}_555_{FFN}.ipynb"
-    files = {forged: mallory.data, canvas_name(CLASS[2]): CLASS[2].data}
+    forgery = f"{plain}_{mallory.canvas}_555_{FFN}.ipynb"
+    files = {forgery: mallory.data, canvas_name(CLASS[2]): CLASS[2].data}
     files |= {canvas_name(JANE): JANE.data} if jane_has_handed_in else {}
     lists = [canvas_gradebook(tmp_path / "g.csv", [JANE, mallory, CLASS[2]])] if is_listed else []
     if is_listed:
         text = (tmp_path / "g.csv").read_text(encoding="utf-8").replace(f'"{sortable}, "', f'"{sortable}"')
         (tmp_path / "g.csv").write_text(text, encoding="utf-8")
     archive = export(tmp_path / "a.zip", files)
-    found = collect(class_folder, archive, *lists)
+    report = collect(class_folder, archive, *lists)
     assert set(handed_in_by(class_folder)) == ({1, 2} if jane_has_handed_in else {2})
-    assert "its name could mean " in asked(found)[forged] and len(found.open) == 1
+    assert "its name could mean " in asked(report)[forgery] and len(report.open) == 1
     mine = "S00666" if is_listed else "canvas-12666"
-    settle(class_folder, **{forged: f"student {mine}"})
+    answer_questions(class_folder, **{forgery: f"student {mine}"})
     assert not collect(class_folder, archive, *lists).needs_somebody and handed_in_by(class_folder)[666] == mine
 
 
@@ -402,20 +405,20 @@ def test_digits_in_a_files_name_ask_for_nobody_in_canvas(class_folder: ClassFold
     files = {canvas_name(who, f"{10 + who.i}_{who.i + 1}_x.ipynb"): who.data for who in CLASS}
     assert not collect(class_folder, export(tmp_path / "a.zip", files)).needs_somebody
     files = {canvas_name(who, f"x_{CLASS[0].canvas}_678_y.ipynb"): notebook(f"new {who.answer}") for who in CLASS[1:]}
-    found = collect(class_folder, export(tmp_path / "b.zip", files), canvas_gradebook(tmp_path / "g.csv", CLASS))
-    assert not found.needs_somebody and found.new == 4, "by their names, which the gradebook has"
+    report = collect(class_folder, export(tmp_path / "b.zip", files), canvas_gradebook(tmp_path / "g.csv", CLASS))
+    assert not report.needs_somebody and report.new == 4, "by their names, which the gradebook has"
 
 
 def test_a_teams_number_is_never_taken_for_a_participants(class_folder: ClassFolder, tmp_path: Path) -> None:
     name = f"Team blue_{CLASS[0].participant}_assignsubmission_file/a.ipynb"
     archive = export(tmp_path / "a.zip", {name: CLASS[4].data, moodle_name(CLASS[1]): CLASS[1].data})
-    found = collect(class_folder, archive, worksheet(tmp_path / "b.csv", CLASS))
+    report = collect(class_folder, archive, worksheet(tmp_path / "b.csv", CLASS))
     assert handed_in_by(class_folder) == {1: CLASS[1].sis}
-    assert "if it is a team's, write the ids of its members" in asked(found)[name]
-    settle(class_folder, **{"Team": f"student {CLASS[2].sis}, {CLASS[3].sis}; {CLASS[2].sis}"})
-    found = collect(class_folder, archive)
-    placed = {path.parent.parent.name for path in class_folder.submitted.glob(f"*/{FFN}/{FFN}.ipynb")}
-    assert placed == {CLASS[i].sis for i in (1, 2, 3)} and not found.needs_somebody
+    assert "if it is a team's, write the ids of its members" in asked(report)[name]
+    answer_questions(class_folder, **{"Team": f"student {CLASS[2].sis}, {CLASS[3].sis}; {CLASS[2].sis}"})
+    report = collect(class_folder, archive)
+    students = {path.parent.parent.name for path in class_folder.submitted.glob(f"*/{FFN}/{FFN}.ipynb")}
+    assert students == {CLASS[i].sis for i in (1, 2, 3)} and not report.needs_somebody
     record = Manifest.load(class_folder, FFN).latest(CLASS[2].sis)
     assert record and record.members == (CLASS[2].sis, CLASS[3].sis) and record.group == "Team blue"
 
@@ -427,25 +430,27 @@ def test_a_team_that_a_list_has_is_its_members(class_folder: ClassFolder, tmp_pa
         "Team blue_77_assignsubmission_file/a.ipynb": CLASS[0].data,
         "Default group_assignsubmission_file/a.ipynb": CLASS[1].data,
     }
-    found = collect(class_folder, export(tmp_path / "a.zip", files), sheet(tmp_path / "b.csv", rows))
+    report = collect(class_folder, export(tmp_path / "a.zip", files), sheet(tmp_path / "b.csv", rows))
     assert {home.name for home in class_folder.submitted.iterdir()} == {CLASS[0].sis, CLASS[1].sis}
-    assert "a team without a number" in asked(found)["Default group_assignsubmission_file/a.ipynb"]
+    assert "a team without a number" in asked(report)["Default group_assignsubmission_file/a.ipynb"]
 
 
 def test_canvas_groups_name_is_seen_and_all_members_can_be_said(class_folder: ClassFolder, tmp_path: Path) -> None:
     archive = export(tmp_path / "a.zip", {f"group4_{CLASS[0].canvas}_1_a.ipynb": CLASS[0].data})
-    found = collect(class_folder, archive, canvas_gradebook(tmp_path / "b.csv", CLASS))
-    assert "if that is a group, write the ids of all members" in found.open[0].trouble and found.placed_count == 1
-    settle(class_folder, **{"group4": f"student {CLASS[0].sis}; {CLASS[1].sis}"})
-    found = collect(class_folder, archive)
-    assert {home.name for home in class_folder.submitted.iterdir()} == {CLASS[0].sis, CLASS[1].sis} and not found.open
+    report = collect(class_folder, archive, canvas_gradebook(tmp_path / "b.csv", CLASS))
+    assert "if that is a group, write the ids of all members" in report.open[0].trouble and report.placed_count == 1
+    answer_questions(class_folder, **{"group4": f"student {CLASS[0].sis}; {CLASS[1].sis}"})
+    report = collect(class_folder, archive)
+    assert {home.name for home in class_folder.submitted.iterdir()} == {CLASS[0].sis, CLASS[1].sis} and not report.open
 
 
 def test_gradescopes_groups_are_all_their_submitters(class_folder: ClassFolder, tmp_path: Path) -> None:
     files = {"e/submission_metadata.yml": gradescope_metadata({"1": CLASS[:2], "2": CLASS[2:3]})}
     files |= {"e/submission_1/x.ipynb": CLASS[0].data, "e/submission_2/x.ipynb": CLASS[2].data}
-    found = collect(class_folder, export(tmp_path / "a.zip", files), gradescope_roster(tmp_path / "b.csv", CLASS))
-    assert {home.name for home in class_folder.submitted.iterdir()} == {who.sis for who in CLASS[:3]} and not found.open
+    report = collect(class_folder, export(tmp_path / "a.zip", files), gradescope_roster(tmp_path / "b.csv", CLASS))
+    assert {home.name for home in class_folder.submitted.iterdir()} == {
+        who.sis for who in CLASS[:3]
+    } and not report.open
     folder = class_folder.submitted / CLASS[1].sis / FFN
     assert untrusted_files.timestamp(folder) == at("2026-09-09 23:13:05.137226").replace(tzinfo=None)
 
@@ -456,9 +461,9 @@ def test_gradescopes_groups_are_all_their_submitters(class_folder: ClassFolder, 
 def test_which_notebook_it_is_is_decided_by_what_it_holds(class_folder: ClassFolder, tmp_path: Path) -> None:
     names = ("x.ipynb", "Untitled (1).ipynb", f"{FFN}-2.ipynb", f"{NEXT}.ipynb", f"{FFN}.ipynb.json")
     files = {canvas_name(who, name): who.data for who, name in zip(CLASS, names, strict=True)}
-    found = collect(class_folder, export(tmp_path / "a.zip", files))
-    assert set(handed_in_by(class_folder)) == set(range(5)) and not found.needs_somebody
-    assert f"called {NEXT}.ipynb" in found.rows[3].what
+    report = collect(class_folder, export(tmp_path / "a.zip", files))
+    assert set(handed_in_by(class_folder)) == set(range(5)) and not report.needs_somebody
+    assert f"called {NEXT}.ipynb" in report.rows[3].what
 
 
 def test_the_next_notebook_handed_in_as_this_one_is_reported_as_that(class_folder: ClassFolder, tmp_path: Path) -> None:
@@ -467,10 +472,10 @@ def test_the_next_notebook_handed_in_as_this_one_is_reported_as_that(class_folde
     archive = export(tmp_path / "a.zip", files | {name: notebook(CLASS[3].answer, NEXT)})
     with pytest.raises(UserError, match=f"has 3 of {FFN}, 1 of {NEXT}: say with --assignment"):
         collect(class_folder, archive)
-    found = collect(class_folder, archive, assignment=FFN)
-    assert asked(found)[name] == f"this is {NEXT}, but it was handed in as {FFN}" and found.open[0].suggestion == NEXT
+    report = collect(class_folder, archive, assignment=FFN)
+    assert asked(report)[name] == f"this is {NEXT}, but it was handed in as {FFN}" and report.open[0].suggestion == NEXT
     assert set(handed_in_by(class_folder)) == {0, 1, 2} and not list(class_folder.submitted.glob(f"*/{NEXT}"))
-    settle(class_folder, **{CLASS[3].canvas: f"assignment {NEXT}"})
+    answer_questions(class_folder, **{CLASS[3].canvas: f"assignment {NEXT}"})
     assert not collect(class_folder, archive, assignment=FFN).needs_somebody
     assert handed_in_by(class_folder, NEXT) == {3: f"canvas-{CLASS[3].canvas}"}
     record = Manifest.load(class_folder, NEXT).latest(f"canvas-{CLASS[3].canvas}")
@@ -500,33 +505,35 @@ def test_a_hand_in_without_the_notebook_is_a_line_and_nothing_is_guessed(
     files = {moodle_name(who): who.data for who in CLASS[1:]} | {
         moodle_name(CLASS[0], name): data for name, data in theirs.items()
     }
-    found = collect(class_folder, export(tmp_path / "a.zip", files), worksheet(tmp_path / "b.csv", CLASS))
+    report = collect(class_folder, export(tmp_path / "a.zip", files), worksheet(tmp_path / "b.csv", CLASS))
     assert set(handed_in_by(class_folder)) == {1, 2, 3, 4}
-    assert {why in trouble for trouble in asked(found).values()} == {True}
-    kept = {path.read_bytes() for path in (class_folder.path / "collected" / FFN / "files" / CLASS[0].sis).iterdir()}
-    assert kept == set(theirs.values()), "it is kept all the same"
+    assert {why in trouble for trouble in asked(report).values()} == {True}
+    contents = {
+        path.read_bytes() for path in (class_folder.path / "collected" / FFN / "files" / CLASS[0].sis).iterdir()
+    }
+    assert contents == set(theirs.values()), "it is kept all the same"
 
 
 def test_an_empty_folder_is_a_line(class_folder: ClassFolder, tmp_path: Path) -> None:
     folder = moodle_name(CLASS[1], "").rstrip("/")
     archive = export(tmp_path / "a.zip", {moodle_name(CLASS[0]): CLASS[0].data}, folders=[folder])
-    found = collect(class_folder, archive, worksheet(tmp_path / "b.csv", CLASS))
-    assert asked(found) == {folder: "nothing but an empty folder"}
+    report = collect(class_folder, archive, worksheet(tmp_path / "b.csv", CLASS))
+    assert asked(report) == {folder: "nothing but an empty folder"}
 
 
 def test_typed_text_is_a_line(class_folder: ClassFolder, tmp_path: Path) -> None:
-    typed = f"{CLASS[1].name}_{CLASS[1].participant}_assignsubmission_onlinetext/onlinetext.html"
-    files = {moodle_name(CLASS[0]): CLASS[0].data, typed: b"<p>my answer"}
-    found = collect(class_folder, export(tmp_path / "a.zip", files), worksheet(tmp_path / "b.csv", CLASS))
-    assert asked(found) == {
-        typed: f"no notebook: onlinetext.html (text typed online); ask for the file {FFN}.ipynb itself"
+    text_file = f"{CLASS[1].name}_{CLASS[1].participant}_assignsubmission_onlinetext/onlinetext.html"
+    files = {moodle_name(CLASS[0]): CLASS[0].data, text_file: b"<p>my answer"}
+    report = collect(class_folder, export(tmp_path / "a.zip", files), worksheet(tmp_path / "b.csv", CLASS))
+    assert asked(report) == {
+        text_file: f"no notebook: onlinetext.html (text typed online); ask for the file {FFN}.ipynb itself"
     }
 
 
 def test_html_beside_a_notebook_is_kept_and_asks_for_nobody(class_folder: ClassFolder, tmp_path: Path) -> None:
     files = {moodle_name(CLASS[0]): CLASS[0].data, moodle_name(CLASS[0], f"{FFN}.html"): b"<p>exported"}
-    found = collect(class_folder, export(tmp_path / "a.zip", files), worksheet(tmp_path / "b.csv", CLASS))
-    assert not found.needs_somebody and [row.what for row in found.rows] == [
+    report = collect(class_folder, export(tmp_path / "a.zip", files), worksheet(tmp_path / "b.csv", CLASS))
+    assert not report.needs_somebody and [row.what for row in report.rows] == [
         "new, put into submitted/",
         "kept beside it",
     ]
@@ -547,15 +554,15 @@ def test_of_two_notebooks_the_one_with_the_released_name_counts_and_the_other_is
 ) -> None:
     files = {moodle_name(CLASS[0], name): CLASS[i].data for i, name in enumerate(names)}
     archive = export(tmp_path / "a.zip", files)
-    found = collect(class_folder, archive, worksheet(tmp_path / "b.csv", CLASS))
+    report = collect(class_folder, archive, worksheet(tmp_path / "b.csv", CLASS))
     assert handed_in_by(class_folder) == ({} if chosen is None else {chosen: CLASS[0].sis})
-    listed = set(asked(found))
-    assert listed == (
+    questions = set(asked(report))
+    assert questions == (
         {moodle_name(CLASS[0], n) for n in names} - {moodle_name(CLASS[0], names[chosen])}
         if chosen is not None
         else set(files)
     )
-    settle(class_folder, **{names[1 - (chosen or 0)]: f"assignment {FFN}"})
+    answer_questions(class_folder, **{names[1 - (chosen or 0)]: f"assignment {FFN}"})
     assert not collect(class_folder, archive).needs_somebody
     assert handed_in_by(class_folder) == {1 - (chosen or 0): CLASS[0].sis}, "somebody has said which"
 
@@ -568,9 +575,9 @@ def test_a_notebook_in_a_students_zip_is_found_one_level_deep(class_folder: Clas
     files = {
         f"{d2l_folder(who)} - Hw.zip": path.read_bytes() for who, path in zip(CLASS, (inner, deeper), strict=False)
     }
-    found = collect(class_folder, export(tmp_path / "a.zip", files))
+    report = collect(class_folder, export(tmp_path / "a.zip", files))
     assert handed_in_by(class_folder) == {0: f"brightspace-{CLASS[0].d2l}"}
-    assert set(asked(found).values()) == {
+    assert set(asked(report).values()) == {
         "refused, ../x.ipynb in it, its name points outside the folder",
         f"no notebook: Hw.zip; ask for the file {FFN}.ipynb itself",
     }
@@ -582,24 +589,24 @@ def test_one_students_zip_is_opened_once_and_costs_a_person_one_line(
     inner = zipped(tmp_path / "inner.zip", {f"n{i}.ipynb": notebook(f"n{i}") for i in range(60)})
     files = {moodle_name(CLASS[0], "hw.zip"): inner.read_bytes(), moodle_name(CLASS[1]): CLASS[1].data}
     archive, list_of = export(tmp_path / "a.zip", files), worksheet(tmp_path / "b.csv", CLASS)
-    opened: list[str] = []
+    entry_names: list[str] = []
     inside = archive_of.inside
 
-    def noted(entry: archive_of.ArchiveEntry) -> archive_of.Archive:
-        opened.append(entry.name)
+    def open_entry(entry: archive_of.ArchiveEntry) -> archive_of.Archive:
+        entry_names.append(entry.name)
         return inside(entry)
 
-    monkeypatch.setattr(archive_of, "inside", noted)
-    found = collect(class_folder, archive, list_of)
-    ((file, trouble),) = asked(found).items()
-    assert len(opened) == 1 and handed_in_by(class_folder) == {1: CLASS[1].sis}
+    monkeypatch.setattr(archive_of, "inside", open_entry)
+    report = collect(class_folder, archive, list_of)
+    ((file, trouble),) = asked(report).items()
+    assert len(entry_names) == 1 and handed_in_by(class_folder) == {1: CLASS[1].sis}
     assert file.endswith("hw.zip/n0.ipynb") and "one of 20 notebooks" in trouble and "20 more of its files" in trouble
     rows = list(csv.reader(io.StringIO((class_folder.path / "collected" / FILE).read_text(encoding="utf-8-sig"))))
     rows[1][COLUMNS.index("file")] = file.replace("n0", "n42")
     rows[1][COLUMNS.index("assignment")] = FFN
     sheet(class_folder.path / "collected" / FILE, rows)
     collect(class_folder, archive)
-    assert len(opened) == 2
+    assert len(entry_names) == 2
     assert b"n42" in (class_folder.submitted / CLASS[0].sis / FFN / f"{FFN}.ipynb").read_bytes()
 
 
@@ -607,10 +614,10 @@ def test_many_notebooks_outside_of_a_zip_cost_no_more(class_folder: ClassFolder,
     files = {moodle_name(CLASS[0], f"n{i:02}.ipynb"): notebook(f"n{i}") for i in range(40)}
     files |= {moodle_name(who): who.data for who in CLASS[1:]}
     archive, list_of = export(tmp_path / "a.zip", files), worksheet(tmp_path / "b.csv", CLASS)
-    found = collect(class_folder, archive, list_of)
-    ((file, trouble),) = asked(found).items()
+    report = collect(class_folder, archive, list_of)
+    ((file, trouble),) = asked(report).items()
     assert file.endswith("n00.ipynb") and "one of 20 notebooks" in trouble and "39 more of its files" in trouble
-    settle(class_folder, n00=f"file {moodle_name(CLASS[0], 'n33.ipynb')}")
+    answer_questions(class_folder, n00=f"file {moodle_name(CLASS[0], 'n33.ipynb')}")
     path = class_folder.path / manifest.FOLDER / FILE
     path.write_text(path.read_text(encoding="utf-8").replace(f";{FFN};;;", f";{FFN};;{FFN};"), encoding="utf-8")
     assert collect(class_folder, archive).new == 1
@@ -620,25 +627,25 @@ def test_many_notebooks_outside_of_a_zip_cost_no_more(class_folder: ClassFolder,
 def test_names_in_a_students_zip_take_no_memory(tmp_path: Path) -> None:
     inner = zipped(tmp_path / "inner.zip", {"a/" * 2_000 + f"{i}.ipynb": b"{}" for i in range(200)})
     tracemalloc.start()
-    found = archive_of.inside(archive_of.ArchiveEntry("x", 0, inner.read_bytes))
-    assert len(found.entries) == 200 and tracemalloc.get_traced_memory()[1] < 30 * 2**20
+    archive = archive_of.inside(archive_of.ArchiveEntry("x", 0, inner.read_bytes))
+    assert len(archive.entries) == 200 and tracemalloc.get_traced_memory()[1] < 30 * 2**20
     tracemalloc.stop()
     inner = zipped(tmp_path / "inner.zip", {"a/" * 30_000: b"{}"})
-    found = archive_of.inside(archive_of.ArchiveEntry("x", 0, inner.read_bytes))
-    assert [why for _, why in found.refusals] == ["its name is too long"]
+    archive = archive_of.inside(archive_of.ArchiveEntry("x", 0, inner.read_bytes))
+    assert [why for _, why in archive.refusals] == ["its name is too long"]
 
 
 def test_an_untouched_notebook_is_no_matter_for_a_person(class_folder: ClassFolder, tmp_path: Path) -> None:
     course = {f"{FFN}.ipynb": CLASS[0].data, f"{NEXT}.ipynb": notebook("", NEXT), f"old/{FFN}.ipynb": notebook()}
     inner = zipped(tmp_path / "inner.zip", course)
     files = {moodle_name(CLASS[0], "course.zip"): inner.read_bytes(), moodle_name(CLASS[1]): CLASS[1].data}
-    found = collect(class_folder, export(tmp_path / "a.zip", files), worksheet(tmp_path / "b.csv", CLASS))
-    assert handed_in_by(class_folder) == {0: CLASS[0].sis, 1: CLASS[1].sis} and not found.needs_somebody
-    assert any(row.what.startswith(f"{NEXT} as handed out, untouched") for row in found.rows)
+    report = collect(class_folder, export(tmp_path / "a.zip", files), worksheet(tmp_path / "b.csv", CLASS))
+    assert handed_in_by(class_folder) == {0: CLASS[0].sis, 1: CLASS[1].sis} and not report.needs_somebody
+    assert any(row.what.startswith(f"{NEXT} as handed out, untouched") for row in report.rows)
     inner = zipped(tmp_path / "inner.zip", course | {f"{NEXT}.ipynb": notebook("mine", NEXT)})
     files[moodle_name(CLASS[0], "course.zip")] = inner.read_bytes()
-    found = collect(class_folder, export(tmp_path / "a.zip", files), assignment=FFN)
-    assert list(asked(found).values()) == [f"this is {NEXT}, but it was handed in as {FFN}"]
+    report = collect(class_folder, export(tmp_path / "a.zip", files), assignment=FFN)
+    assert list(asked(report).values()) == [f"this is {NEXT}, but it was handed in as {FFN}"]
 
 
 def test_what_an_export_is_of_is_asked_where_its_notebooks_do_not_agree(
@@ -687,7 +694,7 @@ class Interrupted(BaseException):
     """Power is gone, or Ctrl-C."""
 
 
-def breaking(monkeypatch: pytest.MonkeyPatch, after: int) -> None:
+def interrupt_after(monkeypatch: pytest.MonkeyPatch, after: int) -> None:
     """The so-manieth file is not put in its place any more, nor is any later one."""
     real, count = Path.replace, iter(range(after))
 
@@ -702,7 +709,7 @@ def breaking(monkeypatch: pytest.MonkeyPatch, after: int) -> None:
 NAMELESS = re.compile(rb'"(collected|secret)": "[^"]*"')
 
 
-def settled(class_folder: ClassFolder) -> dict[str, bytes]:
+def stable_content(class_folder: ClassFolder) -> dict[str, bytes]:
     """All that a class holds, but secrets and when it was written."""
     return {name: NAMELESS.sub(b"", data) for name, data in content(class_folder, ("submission_secret.txt",)).items()}
 
@@ -720,7 +727,7 @@ def test_whatever_breaks_it_off_the_same_command_goes_on(
         (one.submitted / CLASS[1].sis / FFN / f"{FFN}.ipynb").write_bytes(b"by hand")
     collect(whole, second)
     with monkeypatch.context() as patched:
-        breaking(patched, after)
+        interrupt_after(patched, after)
         try:
             collect(class_folder, second)
         except Interrupted:
@@ -728,7 +735,7 @@ def test_whatever_breaks_it_off_the_same_command_goes_on(
         else:
             pytest.fail("it was not broken off")
     collect(class_folder, second)
-    assert settled(class_folder) == settled(whole)
+    assert stable_content(class_folder) == stable_content(whole)
     assert Manifest.load(class_folder, FFN).placing == {}
 
 
@@ -737,8 +744,8 @@ def test_names_and_ids_are_in_nbgraders_gradebook(class_folder: ClassFolder, tmp
     for _ in range(2):
         collect(class_folder, archive, canvas_gradebook(tmp_path / "b.csv", CLASS))
     with Gradebook(class_folder.db_url) as book:
-        known = {one.id: (one.first_name, one.last_name, one.lms_user_id) for one in book.students}
-    assert known == {who.sis: (who.first, who.last, who.canvas) for who in CLASS}
+        students = {one.id: (one.first_name, one.last_name, one.lms_user_id) for one in book.students}
+    assert students == {who.sis: (who.first, who.last, who.canvas) for who in CLASS}
 
 
 def test_a_thousand_notebooks_are_collected_in_time(class_folder: ClassFolder, tmp_path: Path) -> None:
@@ -746,8 +753,8 @@ def test_a_thousand_notebooks_are_collected_in_time(class_folder: ClassFolder, t
     files = {f"do{i}_{20_000 + i}_{i}_{FFN}.ipynb": blank + b" " * i for i in range(1_000)}
     archive = export(tmp_path / "a.zip", files)
     start = time.process_time()
-    found = collect(class_folder, archive)
-    assert found.placed_count == 1_000 and time.process_time() - start < 20
+    report = collect(class_folder, archive)
+    assert report.placed_count == 1_000 and time.process_time() - start < 20
     start = time.process_time()
     assert collect(class_folder, archive).known_count == 1_000 and time.process_time() - start < 20
 
@@ -784,17 +791,17 @@ def test_whatever_is_in_an_export_it_ends_in_a_table_and_lines(
     lists = [worksheet(folder / "w.csv", CLASS)] if with_list else []
     try:
         for _ in range(2):
-            found = collect(class_folder, archive, *lists)
-            lines = [row.what for row in found.rows] + found.doubts + found.notes
+            report = collect(class_folder, archive, *lists)
+            lines = [row.what for row in report.rows] + report.doubts + report.notes
             assert all("\n" not in line and line for line in lines)
-        assert found.new == found.placed_count == 0
+        assert report.new == report.placed_count == 0
     except UserError as error:
         assert "\n" not in str(error)
         return
-    said = {row.file for row in found.rows} | {matter.file for matter in found.open}
-    unread = len(found.doubts)
-    whose = {maker(who, file): (who.i, maker) for who, maker, file, _ in theirs}  # by name: of two alike one is there
-    assert len(said) + unread >= len(set(whose.values())) or not theirs
+    file_names = {row.file for row in report.rows} | {matter.file for matter in report.open}
+    unread = len(report.doubts)
+    owners = {maker(who, file): (who.i, maker) for who, maker, file, _ in theirs}  # by name: of two alike one is there
+    assert len(file_names) + unread >= len(set(owners.values())) or not theirs
 
 
 # The command
@@ -902,8 +909,8 @@ def test_before_an_assignment_is_due_nobody_is_missing_yet(class_folder: ClassFo
     for due, line in ((2099, "It is due on 2 Nov 2099, 23:59"), (2025, "Not yet: ")):
         text = f'time_zone = "Europe/Berlin"\n[assignments.{FFN}]\ndue = {due}-11-02\n'
         (class_folder.path / "course.toml").write_text(text, encoding="utf-8")
-        (found,) = collect(class_folder, archive, people).missing
-        assert line in found.line(20) and (CLASS[1].email in found.line(20)) == (due == 2025), found.line(20)
+        (entry,) = collect(class_folder, archive, people).missing
+        assert line in entry.line(20) and (CLASS[1].email in entry.line(20)) == (due == 2025), entry.line(20)
 
 
 def test_a_name_with_a_comma_is_quoted_for_a_mail_program() -> None:
@@ -917,15 +924,15 @@ def test_whom_canvas_calls_late_is_named_and_asked_about_where_it_costs_somethin
 ) -> None:
     files = {canvas_name(who, late=who.i == 1): who.data for who in CLASS}
     archive, gradebook = export(tmp_path / "a.zip", files), canvas_gradebook(tmp_path / "g.csv", CLASS)
-    found = collect(class_folder, archive, gradebook)
-    said = f"{FFN}: 1 student is marked late ({CLASS[1].name} ({CLASS[1].sis})), and the LMS exports no times"
-    assert any(note.startswith(said) for note in found.notes) and not found.needs_somebody
-    assert [(one.expected, len(one.students)) for one in found.missing] == [(len(CLASS), 0)], (
+    report = collect(class_folder, archive, gradebook)
+    sentence = f"{FFN}: 1 student is marked late ({CLASS[1].name} ({CLASS[1].sis})), and the LMS exports no times"
+    assert any(note.startswith(sentence) for note in report.notes) and not report.needs_somebody
+    assert [(one.expected, len(one.students)) for one in report.missing] == [(len(CLASS), 0)], (
         "without Canvas's test student"
     )
     rules = f"time_zone = 'UTC'\nlate = {{ percent_a_day = 10 }}\nassignments.{FFN}.due = 2026-11-19\n"
     (class_folder.path / "course.toml").write_text(rules)
     (doubt,) = collect(class_folder, archive, gradebook).doubts
-    assert doubt.startswith(said)
+    assert doubt.startswith(sentence)
     (class_folder.submitted / CLASS[1].sis / FFN / untrusted_files.TIMESTAMP).write_text("2026-11-21 18:30:00 UTC")
     assert collect(class_folder, archive, gradebook).doubts == []

@@ -11,7 +11,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
-from collection import IDS, asked, collect, content, export, inbound, settle, without_gradebook
+from collection import IDS, answer_questions, asked, collect, content, export, inbound, without_gradebook
 from exports import (
     CLASS,
     FFN,
@@ -55,23 +55,23 @@ def no_gradebook(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_same_archive_again_changes_nothing(class_folder: ClassFolder, tmp_path: Path) -> None:
     archive = export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS) | {canvas_name(CLASS[0], "b.html"): b"<p>"})
     collect(class_folder, archive, canvas_gradebook(tmp_path / "list.csv", CLASS))
-    before = content(class_folder)
-    found = collect(class_folder, archive, canvas_gradebook(tmp_path / "list.csv", CLASS))
-    assert content(class_folder) == before and (found.new, found.known_count, found.placed_count) == (0, len(CLASS), 0)
+    old = content(class_folder)
+    report = collect(class_folder, archive, canvas_gradebook(tmp_path / "list.csv", CLASS))
+    assert content(class_folder) == old and (report.new, report.known_count, report.placed_count) == (0, len(CLASS), 0)
 
 
 def test_a_newer_export_adds_attempts_and_keeps_the_earlier_ones(class_folder: ClassFolder, tmp_path: Path) -> None:
     list_of = worksheet(tmp_path / "list.csv", CLASS)
     collect(class_folder, export(tmp_path / "a.zip", {moodle_name(who): notebook("first") for who in CLASS}), list_of)
     files = {moodle_name(who): who.data if who.i < 2 else notebook("first") for who in CLASS}
-    found = collect(class_folder, export(tmp_path / "b.zip", files))
-    assert (found.new, found.known_count) == (2, 3)
+    report = collect(class_folder, export(tmp_path / "b.zip", files))
+    assert (report.new, report.known_count) == (2, 3)
     for who in CLASS[:2]:
-        kept = sorted((class_folder.path / "collected" / FFN / "files" / who.sis).iterdir())
-        assert [path.read_bytes() for path in kept] == [notebook("first"), who.data]
+        attempt_paths = sorted((class_folder.path / "collected" / FFN / "files" / who.sis).iterdir())
+        assert [path.read_bytes() for path in attempt_paths] == [notebook("first"), who.data]
         assert (class_folder.submitted / who.sis / FFN / f"{FFN}.ipynb").read_bytes() == who.data
-    found = collect(class_folder, tmp_path / "a.zip")
-    assert found.new == 0 and "attempt 2 counts" in found.rows[0].what
+    report = collect(class_folder, tmp_path / "a.zip")
+    assert report.new == 0 and "attempt 2 counts" in report.rows[0].what
 
 
 def test_the_latest_attempt_by_its_time_counts_whatever_the_order(class_folder: ClassFolder, tmp_path: Path) -> None:
@@ -81,11 +81,11 @@ def test_the_latest_attempt_by_its_time_counts_whatever_the_order(class_folder: 
     }
     (late, *others) = sorted(files, key=lambda name: "09-13" not in name)
     collect(class_folder, export(tmp_path / "b.zip", {late: files[late]}), zone=ZoneInfo("UTC"))
-    found = collect(
+    report = collect(
         class_folder, export(tmp_path / "a.zip", {name: files[name] for name in others}), zone=ZoneInfo("UTC")
     )
     assert handed_in_by(class_folder) == {1: CLASS[0].username}
-    assert {row.what for row in found.rows} == {"new, kept; a later one counts"} or "later one counts" in found.rows[
+    assert {row.what for row in report.rows} == {"new, kept; a later one counts"} or "later one counts" in report.rows[
         0
     ].what
     text = (class_folder.submitted / CLASS[0].username / FFN / "timestamp.txt").read_text(encoding="utf-8")
@@ -101,41 +101,41 @@ def test_where_not_all_say_when_somebody_says_which_is_the_latest(class_folder: 
         f"{d2l_folder(CLASS[0])}/x.ipynb": CLASS[1].data,
     }
     archive = export(tmp_path / "a.zip", files)
-    found = collect(class_folder, archive)
-    assert len(found.open) == 2 and not class_folder.submitted.exists()
-    settle(class_folder, Foo=f"assignment {FFN}", May="leave x")
+    report = collect(class_folder, archive)
+    assert len(report.open) == 2 and not class_folder.submitted.exists()
+    answer_questions(class_folder, Foo=f"assignment {FFN}", May="leave x")
     assert not collect(class_folder, archive).needs_somebody and set(handed_in_by(class_folder)) == {0}
 
 
 # What other languages and spreadsheet programs make of an export
 
 
-@pytest.mark.parametrize("spoilt", ["1.23457E+11", "N/A", "0"])
-def test_two_rows_of_a_list_are_never_one_student(spoilt: str, class_folder: ClassFolder, tmp_path: Path) -> None:
-    listed = worksheet(tmp_path / "w.csv", CLASS)
-    text = listed.read_text(encoding="utf-8-sig")
+@pytest.mark.parametrize("bad_id", ["1.23457E+11", "N/A", "0"])
+def test_two_rows_of_a_list_are_never_one_student(bad_id: str, class_folder: ClassFolder, tmp_path: Path) -> None:
+    list_path = worksheet(tmp_path / "w.csv", CLASS)
+    text = list_path.read_text(encoding="utf-8-sig")
     for who in CLASS:
-        text = text.replace(f",{who.sis},", f",{spoilt},")
-    listed.write_text(text, encoding="utf-8-sig")
-    found = collect(class_folder, export(tmp_path / "a.zip", {moodle_name(who): who.data for who in CLASS}), listed)
-    assert set(handed_in_by(class_folder)) == {0} and len(found.open) == len(CLASS) - 1
-    lines = [line for line in found.doubts if "Has a spreadsheet program changed the list?" in line]
-    assert len(lines) == len(CLASS) - 1 and spoilt in lines[0] and CLASS[0].name in lines[0]
+        text = text.replace(f",{who.sis},", f",{bad_id},")
+    list_path.write_text(text, encoding="utf-8-sig")
+    report = collect(class_folder, export(tmp_path / "a.zip", {moodle_name(who): who.data for who in CLASS}), list_path)
+    assert set(handed_in_by(class_folder)) == {0} and len(report.open) == len(CLASS) - 1
+    lines = [line for line in report.doubts if "Has a spreadsheet program changed the list?" in line]
+    assert len(lines) == len(CLASS) - 1 and bad_id in lines[0] and CLASS[0].name in lines[0]
 
 
 def test_a_student_who_is_on_a_list_twice_is_one_student(class_folder: ClassFolder, tmp_path: Path) -> None:
     archive = export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS))
-    found = collect(class_folder, archive, canvas_gradebook(tmp_path / "g.csv", [*CLASS, CLASS[0]]))
-    assert handed_in_by(class_folder) == IDS and not found.needs_somebody
+    report = collect(class_folder, archive, canvas_gradebook(tmp_path / "g.csv", [*CLASS, CLASS[0]]))
+    assert handed_in_by(class_folder) == IDS and not report.needs_somebody
 
 
 @pytest.mark.parametrize("when", ["18 juin 2026 1224", "marraskuuta 18, 2026 1224 PM", "Mai 18, 2026 1324 PM"])
 def test_a_time_in_another_language_is_said(when: str, class_folder: ClassFolder, tmp_path: Path) -> None:
     files = {f"{d2l_folder(who, when)}/{FFN}.ipynb": who.data for who in CLASS}
-    found = collect(class_folder, export(tmp_path / "a.zip", files))
+    report = collect(class_folder, export(tmp_path / "a.zip", files))
     assert len(handed_in_by(class_folder)) == len(CLASS)
-    (note,) = [note for note in found.notes if f"5 times can't be read (its time, {when}, can't be read)" in note]
-    assert "set Brightspace to English and download it again" in note and not found.needs_somebody
+    (note,) = [note for note in report.notes if f"5 times can't be read (its time, {when}, can't be read)" in note]
+    assert "set Brightspace to English and download it again" in note and not report.needs_somebody
     rules = f"time_zone = 'UTC'\nlate = {{ percent_a_day = 10 }}\nassignments.{FFN}.due = 2026-11-19\n"
     (class_folder.path / "course.toml").write_text(rules)
     assert note in collect(class_folder, export(tmp_path / "a.zip", files)).doubts
@@ -146,18 +146,18 @@ def test_a_time_in_another_language_is_said(when: str, class_folder: ClassFolder
 
 def test_a_groups_name_before_a_students_does_not_hide_the_time(class_folder: ClassFolder, tmp_path: Path) -> None:
     files = {f"Group A-{moodle_name(who)}": who.data for who in CLASS}
-    found = collect(class_folder, export(tmp_path / "a.zip", files), worksheet(tmp_path / "w.csv", CLASS))
-    assert handed_in_by(class_folder) == IDS and all(row.at for row in found.rows)
+    report = collect(class_folder, export(tmp_path / "a.zip", files), worksheet(tmp_path / "w.csv", CLASS))
+    assert handed_in_by(class_folder) == IDS and all(row.at for row in report.rows)
 
 
 def test_students_without_any_id_are_said_and_blank_rows_are_nobody(class_folder: ClassFolder, tmp_path: Path) -> None:
-    listed = worksheet(tmp_path / "w.csv", CLASS)
-    rows = list(csv.reader(io.StringIO(listed.read_text(encoding="utf-8-sig"))))
-    sheet(listed, [*([*row[:2], *row[4:]] for row in rows), [""] * 9], delimiter=";", lineterminator="\r\n")
-    found = collect(class_folder, export(tmp_path / "a.zip", {moodle_name(who): who.data for who in CLASS}), listed)
+    list_path = worksheet(tmp_path / "w.csv", CLASS)
+    rows = list(csv.reader(io.StringIO(list_path.read_text(encoding="utf-8-sig"))))
+    sheet(list_path, [*([*row[:2], *row[4:]] for row in rows), [""] * 9], delimiter=";", lineterminator="\r\n")
+    report = collect(class_folder, export(tmp_path / "a.zip", {moodle_name(who): who.data for who in CLASS}), list_path)
     assert set(handed_in_by(class_folder).values()) == {f"moodle-{who.participant}" for who in CLASS}
-    assert any(note.startswith("5 students have no ID number, login or address") for note in found.notes)
-    assert not found.needs_somebody and len(Roster.load(class_folder).students) == len(CLASS)
+    assert any(note.startswith("5 students have no ID number, login or address") for note in report.notes)
+    assert not report.needs_somebody and len(Roster.load(class_folder).students) == len(CLASS)
 
 
 @pytest.mark.parametrize(
@@ -169,17 +169,17 @@ def test_students_without_any_id_are_said_and_blank_rows_are_nobody(class_folder
     ],
 )
 def test_moodles_times_are_the_worksheets(german: bool, text: str, class_folder: ClassFolder, tmp_path: Path) -> None:
-    listed = worksheet(tmp_path / "list.csv", CLASS, german)
+    list_path = worksheet(tmp_path / "list.csv", CLASS, german)
     usual = "Mittwoch, 13. März 2024, 10:15" if german else "Wednesday, 13 March 2024, 10:15 AM"
-    listed.write_bytes(listed.read_bytes().replace(usual.encode(), text.encode(), 1))
+    list_path.write_bytes(list_path.read_bytes().replace(usual.encode(), text.encode(), 1))
     archive = export(tmp_path / "a.zip", {moodle_name(who): who.data for who in CLASS})
-    found = collect(class_folder, archive, listed, zone=ZoneInfo("Europe/Berlin"))
-    assert {row.student: row.at for row in found.rows} == {
+    report = collect(class_folder, archive, list_path, zone=ZoneInfo("Europe/Berlin"))
+    assert {row.student: row.at for row in report.rows} == {
         who.sis: "2024-03-13 10:15" if who.i else "2024-03-13 22:15" for who in CLASS
     }
-    assert "its times come from the worksheet, read as times of Europe/Berlin" in found.notes
-    told = (class_folder.submitted / CLASS[0].sis / FFN / "timestamp.txt").read_text(encoding="utf-8")
-    assert told == "2024-03-13 21:15:00.000000 UTC"
+    assert "its times come from the worksheet, read as times of Europe/Berlin" in report.notes
+    timestamp = (class_folder.submitted / CLASS[0].sis / FFN / "timestamp.txt").read_text(encoding="utf-8")
+    assert timestamp == "2024-03-13 21:15:00.000000 UTC"
 
 
 FRENCH = {
@@ -194,23 +194,23 @@ FRENCH = {
 def test_a_worksheet_in_another_language_is_known_by_its_shape_and_its_times_are_missed(
     as_saved: str, class_folder: ClassFolder, tmp_path: Path
 ) -> None:
-    listed = worksheet(tmp_path / "w.csv", CLASS)
-    rows = list(csv.reader(io.StringIO(listed.read_text(encoding="utf-8-sig"))))
+    list_path = worksheet(tmp_path / "w.csv", CLASS)
+    rows = list(csv.reader(io.StringIO(list_path.read_text(encoding="utf-8-sig"))))
     if as_saved != "as Moodle wrote it":
-        sheet(listed, rows, delimiter="\t" if "16" in as_saved else ";", lineterminator="\r\n")
-    text = listed.read_text(encoding="utf-8-sig")
+        sheet(list_path, rows, delimiter="\t" if "16" in as_saved else ";", lineterminator="\r\n")
+    text = list_path.read_text(encoding="utf-8-sig")
     for english, french in FRENCH.items():
         text = text.replace(english, french)
-    listed.write_text(text, encoding="utf-16" if "16" in as_saved else "utf-8-sig", newline="")
+    list_path.write_text(text, encoding="utf-16" if "16" in as_saved else "utf-8-sig", newline="")
     archive = export(tmp_path / "a.zip", {moodle_name(who): who.data for who in CLASS})
-    found = collect(class_folder, archive, listed)
-    assert handed_in_by(class_folder) == {who.i: who.email for who in CLASS} and not found.needs_somebody
-    (note,) = [note for note in found.notes if "its times can't be read" in note]
+    report = collect(class_folder, archive, list_path)
+    assert handed_in_by(class_folder) == {who.i: who.email for who in CLASS} and not report.needs_somebody
+    (note,) = [note for note in report.notes if "its times can't be read" in note]
     assert "set Moodle to English and download it again" in note
     (class_folder.path / "course.toml").write_text(
         f"time_zone = 'UTC'\nlate = {{ percent_a_day = 10 }}\nassignments.{FFN}.due = 2026-11-19\n"
     )
-    assert note in collect(class_folder, archive, listed).doubts
+    assert note in collect(class_folder, archive, list_path).doubts
 
 
 def test_a_list_that_is_not_known_says_what_to_do_and_no_shape_is_guessed(
@@ -231,12 +231,12 @@ def test_a_list_that_is_not_known_says_what_to_do_and_no_shape_is_guessed(
     "text", ["-", "", "mercredi 13 mars 2024, 10:15", "Wednesday, 99 March 2024, 10:15 AM", "x, 1 Mai"]
 )
 def test_a_time_that_can_not_be_read_is_none(text: str, class_folder: ClassFolder, tmp_path: Path) -> None:
-    listed = worksheet(tmp_path / "list.csv", CLASS)
-    listed.write_bytes(listed.read_bytes().replace(b"Wednesday, 13 March 2024, 10:15 AM", text.encode(), 1))
-    found = collect(class_folder, export(tmp_path / "a.zip", {moodle_name(who): who.data for who in CLASS}), listed)
-    assert {row.student for row in found.rows if not row.at} == {CLASS[0].sis}
+    list_path = worksheet(tmp_path / "list.csv", CLASS)
+    list_path.write_bytes(list_path.read_bytes().replace(b"Wednesday, 13 March 2024, 10:15 AM", text.encode(), 1))
+    report = collect(class_folder, export(tmp_path / "a.zip", {moodle_name(who): who.data for who in CLASS}), list_path)
+    assert {row.student for row in report.rows if not row.at} == {CLASS[0].sis}
     assert not (class_folder.submitted / CLASS[0].sis / FFN / "timestamp.txt").exists()
-    assert any("its times can't be read" in note for note in found.notes) == (text not in ("-", ""))
+    assert any("its times can't be read" in note for note in report.notes) == (text not in ("-", ""))
 
 
 def test_without_a_worksheet_moodles_times_are_missed_and_can_come_later(
@@ -250,26 +250,26 @@ def test_without_a_worksheet_moodles_times_are_missed_and_can_come_later(
             *([w.first, w.last, w.sis, w.email] for w in CLASS),
         ],
     )
-    found = collect(class_folder, archive, participants)
-    assert "Moodle exports no times: they are on the grading worksheet, so give that with --roster" in found.notes
-    settle(class_folder, **{CLASS[0].participant: f"student {CLASS[0].sis}"})
+    report = collect(class_folder, archive, participants)
+    assert "Moodle exports no times: they are on the grading worksheet, so give that with --roster" in report.notes
+    answer_questions(class_folder, **{CLASS[0].participant: f"student {CLASS[0].sis}"})
     collect(class_folder, archive)
-    stamped = class_folder.submitted / CLASS[0].sis / FFN / "timestamp.txt"
-    assert not stamped.exists()
-    found = collect(class_folder, archive, worksheet(tmp_path / "list.csv", CLASS), zone=ZoneInfo("UTC"))
-    assert (found.new, found.known_count) == (0, 1)
-    assert stamped.read_text(encoding="utf-8") == "2024-03-13 10:15:00.000000 UTC"
+    timestamp_path = class_folder.submitted / CLASS[0].sis / FFN / "timestamp.txt"
+    assert not timestamp_path.exists()
+    report = collect(class_folder, archive, worksheet(tmp_path / "list.csv", CLASS), zone=ZoneInfo("UTC"))
+    assert (report.new, report.known_count) == (0, 1)
+    assert timestamp_path.read_text(encoding="utf-8") == "2024-03-13 10:15:00.000000 UTC"
 
 
 def test_a_teams_number_has_no_participants_time(class_folder: ClassFolder, tmp_path: Path) -> None:
     name = f"The team_{CLASS[0].participant}_assignsubmission_file/{FFN}.ipynb"
-    found = collect(
+    report = collect(
         class_folder,
         export(tmp_path / "a.zip", {name: CLASS[0].data}),
         worksheet(tmp_path / "list.csv", CLASS),
         dry_run=True,
     )
-    assert [row.at for row in found.rows] == [""]
+    assert [row.at for row in report.rows] == [""]
 
 
 def test_what_somebody_put_into_submitted_is_kept_and_only_a_newer_attempt_takes_its_place(
@@ -282,15 +282,15 @@ def test_what_somebody_put_into_submitted_is_kept_and_only_a_newer_attempt_takes
     path.parent.mkdir(parents=True)
     path.write_bytes(b"by hand, before anything was collected")
     (path.parent / "timestamp.txt").write_text("2026-10-01 10:00:00 UTC", encoding="utf-8")
-    found = collect(class_folder, archive, list_of)
-    assert "what was put there by hand is kept as attempt 1" in found.rows[0].what
+    report = collect(class_folder, archive, list_of)
+    assert "what was put there by hand is kept as attempt 1" in report.rows[0].what
     assert path.read_bytes() == notebook("first") and not (path.parent / "timestamp.txt").exists()
     path.write_bytes(b"mended by hand")
     assert collect(class_folder, archive).placed_count == 0 and path.read_bytes() == b"mended by hand"
-    found = collect(class_folder, export(tmp_path / "b.zip", {moodle_name(CLASS[0]): CLASS[0].data}))
+    report = collect(class_folder, export(tmp_path / "b.zip", {moodle_name(CLASS[0]): CLASS[0].data}))
     assert path.read_bytes() == CLASS[0].data
-    kept = sorted((class_folder.path / "collected" / FFN / "files" / CLASS[0].sis).iterdir())
-    assert [one.read_bytes() for one in kept] == [
+    attempt_paths = sorted((class_folder.path / "collected" / FFN / "files" / CLASS[0].sis).iterdir())
+    assert [one.read_bytes() for one in attempt_paths] == [
         b"by hand, before anything was collected",
         notebook("first"),
         b"mended by hand",
@@ -302,10 +302,12 @@ def test_a_link_in_submitted_is_not_written_through(class_folder: ClassFolder, t
     (tmp_path / "elsewhere").mkdir()
     class_folder.submitted.mkdir(parents=True)
     (class_folder.submitted / CLASS[0].sis).symlink_to(tmp_path / "elsewhere")
-    found = collect(
+    report = collect(
         class_folder, export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS)), canvas_gradebook(tmp_path / "b.csv", CLASS)
     )
-    assert list((tmp_path / "elsewhere").iterdir()) == [] and "is a link" in found.doubts[0] and found.placed_count == 4
+    assert (
+        list((tmp_path / "elsewhere").iterdir()) == [] and "is a link" in report.doubts[0] and report.placed_count == 4
+    )
 
 
 def test_all_that_the_way_back_needs_is_noted(class_folder: ClassFolder, tmp_path: Path) -> None:
@@ -328,8 +330,8 @@ def test_all_that_the_way_back_needs_is_noted(class_folder: ClassFolder, tmp_pat
 def test_the_same_hand_in_exported_in_another_form_is_no_new_attempt(class_folder: ClassFolder, tmp_path: Path) -> None:
     collect(class_folder, export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS)))
     late = {canvas_name(who, late=True): who.data for who in CLASS}
-    found = collect(class_folder, export(tmp_path / "b.zip", late))
-    assert (found.new, found.known_count) == (0, len(CLASS)), "the due date was moved"
+    report = collect(class_folder, export(tmp_path / "b.zip", late))
+    assert (report.new, report.known_count) == (0, len(CLASS)), "the due date was moved"
     other, list_of = ClassFolder(tmp_path / "other"), worksheet(tmp_path / "list.csv", CLASS)
     collect(other, export(tmp_path / "c.zip", SYSTEMS[0].files(CLASS)), list_of)
     flat = {moodle_name(who, folders=False): who.data for who in CLASS}
@@ -337,8 +339,8 @@ def test_the_same_hand_in_exported_in_another_form_is_no_new_attempt(class_folde
     third = ClassFolder(tmp_path / "third")
     for day in ("Dec 5, 2026 1009 PM", "Dec 6, 2026 909 AM"):
         files = {f"Lab 5 Download {day}/{name}": data for name, data in SYSTEMS[2].files(CLASS).items()}
-        found = collect(third, export(tmp_path / "e.zip", files))
-    assert (found.new, found.known_count) == (0, len(CLASS)), "the outer folder has the day of the download in it"
+        report = collect(third, export(tmp_path / "e.zip", files))
+    assert (report.new, report.known_count) == (0, len(CLASS)), "the outer folder has the day of the download in it"
 
 
 # The exchange
@@ -347,9 +349,9 @@ def test_the_same_hand_in_exported_in_another_form_is_no_new_attempt(class_folde
 def test_the_exchange_keeps_time_and_secret_of_the_latest(class_folder: ClassFolder, tmp_path: Path) -> None:
     inbound(tmp_path / "inbound", CLASS[0], "2026-10-02 10:00:00.000000 UTC", CLASS[0].data, "a" * 128)
     inbound(tmp_path / "inbound", CLASS[0], "2026-10-01 10:00:00.000000 UTC", notebook("first"), "b" * 128)
-    found = collect(class_folder, tmp_path / "inbound")
+    report = collect(class_folder, tmp_path / "inbound")
     folder = class_folder.submitted / CLASS[0].username / FFN
-    assert handed_in_by(class_folder) == {0: CLASS[0].username} and found.new == 2
+    assert handed_in_by(class_folder) == {0: CLASS[0].username} and report.new == 2
     assert (folder / "submission_secret.txt").read_text(encoding="utf-8") == "a" * 128
     assert parse_utc((folder / "timestamp.txt").read_text(encoding="utf-8")) == at("2026-10-02 10:00:00").replace(
         tzinfo=None
@@ -361,20 +363,20 @@ def test_the_exchange_names_the_assignment_by_a_token(class_folder: ClassFolder,
     place = tmp_path / "inbound" / exchange_folder(CLASS[1], assignment="ps1")
     place.mkdir()
     (place / "ps1.ipynb").write_bytes(CLASS[1].data)
-    found = collect(class_folder, tmp_path / "inbound")
-    assert "handed in as ps1, but there is no such assignment" in found.open[0].trouble
+    report = collect(class_folder, tmp_path / "inbound")
+    assert "handed in as ps1, but there is no such assignment" in report.open[0].trouble
     assert handed_in_by(class_folder) == {0: CLASS[0].username}
 
 
 def test_a_folder_of_the_exchange_without_a_notebook_is_named(class_folder: ClassFolder, tmp_path: Path) -> None:
     inbound(tmp_path / "inbound", CLASS[0], "2026-10-02 10:00:00.000000 UTC", CLASS[0].data, "a")
     inbound(tmp_path / "inbound", CLASS[1], "2026-10-02 10:00:00.000000 UTC", CLASS[1].data, "b")
-    (taken,) = (tmp_path / "inbound").glob(f"{CLASS[1].username}*/{FFN}.ipynb")
-    taken.unlink()
-    (taken.parent / "timestamp.txt").unlink()
-    found = collect(class_folder, tmp_path / "inbound")
+    (notebook_path,) = (tmp_path / "inbound").glob(f"{CLASS[1].username}*/{FFN}.ipynb")
+    notebook_path.unlink()
+    (notebook_path.parent / "timestamp.txt").unlink()
+    report = collect(class_folder, tmp_path / "inbound")
     assert handed_in_by(class_folder) == {0: CLASS[0].username}
-    (one,) = found.open
+    (one,) = report.open
     assert one.who == CLASS[1].username and "empty folder" in one.trouble
 
 
@@ -382,7 +384,7 @@ ROOT_ALONE = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a 
 NOBODY = pwd.getpwnam("nobody")
 
 
-def owned(folder: Path, name: str, by: int, files: dict[str, bytes]) -> None:
+def make_inbound_folder(folder: Path, name: str, by: int, files: dict[str, bytes]) -> None:
     """A folder in inbound/ as an account has made it."""
     place = folder / name
     place.mkdir(parents=True)
@@ -393,60 +395,60 @@ def owned(folder: Path, name: str, by: int, files: dict[str, bytes]) -> None:
 
 
 @ROOT_ALONE
-@pytest.mark.parametrize("whose", ["folder", "file", "unknown account"])
+@pytest.mark.parametrize("forgery", ["folder", "file", "unknown account"])
 def test_nobody_hands_in_as_somebody_else_in_the_exchange(
-    whose: str, class_folder: ClassFolder, tmp_path: Path
+    forgery: str, class_folder: ClassFolder, tmp_path: Path
 ) -> None:
-    honest = f"nobody+{FFN}+2026-10-01 10:00:00.000000 UTC+x"
-    owned(tmp_path / "inbound", honest, NOBODY.pw_uid, {f"{FFN}.ipynb": CLASS[0].data})
-    forged = f"nobody+{FFN}+2026-10-02 10:00:00.000000 UTC+y"
-    owned(
-        tmp_path / "inbound", forged, 61002 if whose == "unknown account" else 1, {f"{FFN}.ipynb": CLASS[1].data, "submission_secret.txt": b"m" * 128}
+    honest_name = f"nobody+{FFN}+2026-10-01 10:00:00.000000 UTC+x"
+    make_inbound_folder(tmp_path / "inbound", honest_name, NOBODY.pw_uid, {f"{FFN}.ipynb": CLASS[0].data})
+    forged_name = f"nobody+{FFN}+2026-10-02 10:00:00.000000 UTC+y"
+    make_inbound_folder(
+        tmp_path / "inbound", forged_name, 61002 if forgery == "unknown account" else 1, {f"{FFN}.ipynb": CLASS[1].data, "submission_secret.txt": b"m" * 128}
     )  # fmt: skip
-    if whose == "file":
-        os.chown(tmp_path / "inbound" / forged, NOBODY.pw_uid, NOBODY.pw_uid)
-    found = collect(class_folder, tmp_path / "inbound")
-    assert handed_in_by(class_folder) == {0: "nobody"} and len(found.open) == 1
-    owner = "the account number 61002" if whose == "unknown account" else pwd.getpwuid(1).pw_name
-    assert f"belongs to {owner}, and not to nobody: write whose it is" in found.open[0].trouble
-    settle(class_folder, **{forged: "student mallory"})
+    if forgery == "file":
+        os.chown(tmp_path / "inbound" / forged_name, NOBODY.pw_uid, NOBODY.pw_uid)
+    report = collect(class_folder, tmp_path / "inbound")
+    assert handed_in_by(class_folder) == {0: "nobody"} and len(report.open) == 1
+    owner = "the account number 61002" if forgery == "unknown account" else pwd.getpwuid(1).pw_name
+    assert f"belongs to {owner}, and not to nobody: write whose it is" in report.open[0].trouble
+    answer_questions(class_folder, **{forged_name: "student mallory"})
     assert not collect(class_folder, tmp_path / "inbound").open
     assert handed_in_by(class_folder) == {0: "nobody", 1: "mallory"}, "and what is nobody's own stays so"
 
 
 @ROOT_ALONE
 def test_a_time_in_the_exchange_can_not_be_set_back_nor_made_up(class_folder: ClassFolder, tmp_path: Path) -> None:
-    made = {
+    times = {
         "early": "2026-10-01 10:00:00.000000 UTC",
         "odd": "2026-99-01 10:00:00 UTC",
         "ahead": "2089-01-01 10:00:00 UTC",
     }
-    accounts = dict(zip(made, ("nobody", "daemon", "bin"), strict=True))
-    for who, (what, when) in zip(CLASS, made.items(), strict=False):
+    accounts = dict(zip(times, ("nobody", "daemon", "bin"), strict=True))
+    for who, (what, when) in zip(CLASS, times.items(), strict=False):
         uid = pwd.getpwnam(accounts[what]).pw_uid
-        owned(tmp_path / "inbound", f"{accounts[what]}+{FFN}+{when}+x", uid, {f"{FFN}.ipynb": who.data})
-    found = collect(class_folder, tmp_path / "inbound")
+        make_inbound_folder(tmp_path / "inbound", f"{accounts[what]}+{FFN}+{when}+x", uid, {f"{FFN}.ipynb": who.data})
+    report = collect(class_folder, tmp_path / "inbound")
     now = datetime.now(UTC).replace(tzinfo=None)
     assert handed_in_by(class_folder) == {0: "nobody"}
     at = untrusted_files.timestamp(class_folder.submitted / "nobody" / FFN)
     assert at and abs(now - at) < timedelta(minutes=2)
-    assert [line for line in found.doubts if "later than its name says; the later time counts" in line]
-    asks = [matter.trouble.partition(" UTC, ")[2] for matter in found.open]
+    assert [line for line in report.doubts if "later than its name says; the later time counts" in line]
+    asks = [matter.trouble.partition(" UTC, ")[2] for matter in report.open]
     assert sorted(asks) == ["can't be read: does it count?", "is in the future: does it count?"]
-    settle(class_folder, **{"2026-99": f"assignment {FFN}", "2089": f"assignment {FFN}"})
-    found = collect(class_folder, tmp_path / "inbound")
-    assert set(handed_in_by(class_folder)) == {0, 1, 2} and not found.needs_somebody
+    answer_questions(class_folder, **{"2026-99": f"assignment {FFN}", "2089": f"assignment {FFN}"})
+    report = collect(class_folder, tmp_path / "inbound")
+    assert set(handed_in_by(class_folder)) == {0, 1, 2} and not report.needs_somebody
     at = untrusted_files.timestamp(class_folder.submitted / "bin" / FFN)
     assert at and abs(now - at) < timedelta(minutes=2)
 
 
 def test_an_exchange_that_lost_its_owners_says_so(class_folder: ClassFolder, tmp_path: Path) -> None:
-    found = collect(
+    report = collect(
         class_folder,
         export(tmp_path / "inbound.zip", {f"{exchange_folder(who)}/{FFN}.ipynb": who.data for who in CLASS}),
     )
-    assert set(handed_in_by(class_folder)) == set(range(5)) and not found.needs_somebody
-    assert f"{len(CLASS)} of its folders belong to no student's account, as in a zip or a copy" in found.notes[-1]
+    assert set(handed_in_by(class_folder)) == set(range(5)) and not report.needs_somebody
+    assert f"{len(CLASS)} of its folders belong to no student's account, as in a zip or a copy" in report.notes[-1]
 
 
 @pytest.mark.parametrize("system", ["moodle", "brightspace", "blackboard", "gradescope"])
@@ -464,10 +466,10 @@ def test_a_time_that_is_still_to_come_is_asked_about(system: str, class_folder: 
     people.write_text(people.read_text(encoding="utf-8").replace("2024, 10:15", "2089, 10:15"), encoding="utf-8")
     people = blackboard_sheet(tmp_path / "w.csv", CLASS) if system == "blackboard" else people
     archive = export(tmp_path / "a.zip", files)
-    found = collect(class_folder, archive, people, match_names=True)
-    ((_, trouble),) = asked(found).items()
+    report = collect(class_folder, archive, people, match_names=True)
+    ((_, trouble),) = asked(report).items()
     assert "2089" in trouble and "is in the future: does it count?" in trouble and not handed_in_by(class_folder)
-    settle(class_folder, **{".ipynb": f"assignment {FFN}"})
+    answer_questions(class_folder, **{".ipynb": f"assignment {FFN}"})
     assert not collect(class_folder, archive, people, match_names=True).needs_somebody
     assert (
         handed_in_by(class_folder) == {0: who.sis}

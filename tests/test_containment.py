@@ -110,7 +110,7 @@ EVIL: dict[str, tuple[Any, float]] = {  # with the points that the answer earns
 }  # fmt: skip
 
 
-def overlooking() -> Any:
+def read_modes() -> Any:
     return _get_current_function_mode_stack()  # type: ignore[no-untyped-call]
 
 
@@ -119,7 +119,7 @@ def surroundings() -> Any:
     return (
         os.getcwd(), sys.stdout, sys.stderr, dict(vars(builtins)), warnings.filters[:],
         torch.get_default_device(), torch.get_default_dtype(), torch.is_grad_enabled(), torch.is_inference_mode_enabled(),
-        overlooking(), random.getstate(), str(np.random.get_state()), torch.get_rng_state().tolist(),
+        read_modes(), random.getstate(), str(np.random.get_state()), torch.get_rng_state().tolist(),
         torch.get_num_threads(), sys.getswitchinterval(), signal.getsignal(signal.SIGALRM),
     )  # fmt: skip
 
@@ -250,9 +250,9 @@ def test_an_endless_answer_is_stopped_and_told(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert check("hello_shape", answer, seconds=20 if answer is printing else 0.3) == 0.0
-    said = capsys.readouterr().out
-    assert words in said and len(said) < 3000
-    assert "a loop never ends" in said or "in a loop that never ends" in said
+    output = capsys.readouterr().out
+    assert words in output and len(output) < 3000
+    assert "a loop never ends" in output or "in a loop that never ends" in output
 
 
 def test_it_is_stopped_without_signals_too(capsys: pytest.CaptureFixture[str]) -> None:
@@ -333,9 +333,9 @@ def test_a_slow_answer_is_waited_for_on_request(capsys: pytest.CaptureFixture[st
 
 @pytest.fixture
 def shell() -> Iterator[InteractiveShell]:
-    found = InteractiveShell.instance()
-    found.run_cell("from ffnlab import check", store_history=True)
-    yield found
+    instance = InteractiveShell.instance()
+    instance.run_cell("from ffnlab import check", store_history=True)
+    yield instance
     InteractiveShell.clear_instance()
 
 
@@ -356,8 +356,8 @@ CHECK = 'check("hello_shape", hello_shape)'
 
 
 def test_after_a_syntax_error_it_says_that_it_looks_at_the_old_function(panel_of: Callable[..., str]) -> None:
-    said = panel_of(RIGHT, BROKEN, CHECK)
-    assert "an earlier version of `hello_shape`" in said and "SyntaxError in line 2 ('(' was never closed)" in said
+    panel = panel_of(RIGHT, BROKEN, CHECK)
+    assert "an earlier version of `hello_shape`" in panel and "SyntaxError in line 2 ('(' was never closed)" in panel
     assert "an earlier version" in panel_of("x = 1", CHECK)
     assert "an earlier version" not in panel_of(RIGHT, "x = (1", CHECK)
     assert "an earlier version of `quiz_rank`" in panel_of(
@@ -367,8 +367,8 @@ def test_after_a_syntax_error_it_says_that_it_looks_at_the_old_function(panel_of
 
 def test_the_line_in_which_it_was_stopped_is_told(panel_of: Callable[..., str]) -> None:
     loop = "def hello_shape(x):\n    n = 0\n    while n < 1:\n        n = n - 1"
-    said = panel_of(loop, 'check("hello_shape", hello_shape, seconds=0.3)')
-    assert "stopped after 0.3 seconds (line " in said and ("while n < 1:" in said or "n = n - 1" in said)
+    panel = panel_of(loop, 'check("hello_shape", hello_shape, seconds=0.3)')
+    assert "stopped after 0.3 seconds (line " in panel and ("while n < 1:" in panel or "n = n - 1" in panel)
 
 
 def test_prints_and_warnings_are_bounded_and_named(capsys: pytest.CaptureFixture[str]) -> None:
@@ -380,10 +380,11 @@ def test_prints_and_warnings_are_bounded_and_named(capsys: pytest.CaptureFixture
         return x.shape
 
     assert check("hello_shape", noisy) == 2.0
-    said = capsys.readouterr().out
-    printed, warned = said.split("  Python warned:\n")
-    assert "turn 9\n" in printed and "turn 10" not in printed and "… and 790 more lines" in printed
+    output = capsys.readouterr().out
+    print_text, warning_text = output.split("  Python warned:\n")
+    assert "turn 9\n" in print_text and "turn 10" not in print_text and "… and 790 more lines" in print_text
     assert (
-        warned.splitlines()[:2] == ["  | UserWarning: look out", "  | UserWarning: in turn 0"] and "https" not in warned
+        warning_text.splitlines()[:2] == ["  | UserWarning: look out", "  | UserWarning: in turn 0"]
+        and "https" not in warning_text
     )
-    assert len(warned.splitlines()) == 5
+    assert len(warning_text.splitlines()) == 5

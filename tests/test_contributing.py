@@ -49,11 +49,11 @@ def follow(project: Path) -> None:
     project.joinpath("autograder", "keys", "feed_forward", f"{NAME}.py").write_text(answered, encoding="utf-8")
 
 
-def announce(project: Path, counted: str) -> None:
+def announce(project: Path, minutes: str) -> None:
     """Write the minutes that `autograder minutes` counts into the header and the map."""
-    found = re.search(rf"{NOTEBOOK}.* (\d+) minutes; (\d+) more", counted)
-    assert found, counted
-    core, more = found.groups()
+    match = re.search(rf"{NOTEBOOK}.* (\d+) minutes; (\d+) more", minutes)
+    assert match, minutes
+    core, more = match.groups()
     for path, old, new in (
         (
             project / "solutions" / f"{NOTEBOOK}.py",

@@ -47,10 +47,10 @@ def neurons_that_share_a_hinge(rng: random.Random) -> tuple[Any, ...]:
 
 def by_torch(neurons: list[Numbers]) -> Numbers:
     w = torch.tensor(neurons, dtype=torch.float64)
-    found: Numbers = (
+    outputs: Numbers = (
         torch.relu(torch.tensor(feed_forward.THINGS, dtype=torch.float64) @ w[:, :2].T + w[:, 2]) @ w[:, 3]
     ).tolist()
-    return found
+    return outputs
 
 
 # Notebook 06
@@ -157,7 +157,7 @@ class Case(NamedTuple):
 
     exercise: Exercise
     solution: str
-    shown: str
+    function_name: str
     module: Any
     code: Callable[..., Any]
     right: Callable[..., Any]
@@ -256,11 +256,11 @@ CASES = [
 every_case = pytest.mark.parametrize("case", CASES, ids=[case.exercise.name for case in CASES])
 
 
-def kept(case: Case) -> Iterator[tuple[Any, ...]]:
+def read_right_inputs(case: Case) -> Iterator[tuple[Any, ...]]:
     """The arguments that the right answers of the key are."""
     for answer in keys.find(case.exercise.name).rights:
-        typed = answer.answer.tolist() if isinstance(answer.answer, torch.Tensor) else answer.answer
-        parts = [part.tolist() if isinstance(part, torch.Tensor) else part for part in typed]
+        literal = answer.answer.tolist() if isinstance(answer.answer, torch.Tensor) else answer.answer
+        parts = [part.tolist() if isinstance(part, torch.Tensor) else part for part in literal]
         one_argument = case.exercise.name.split("_")[0] in ("merged", "spare", "own")
         yield ([list(row) for row in parts],) if one_argument else tuple(parts)
 
@@ -270,22 +270,22 @@ def test_no_random_input_shows_the_code_to_be_wrong(case: Case) -> None:
     rng = random.Random(0)
     for kind in case.kinds:
         for _ in range(MANY):
-            given = kind(rng)
-            assert agree(case.code(*given), case.right(*given)), given
+            inputs = kind(rng)
+            assert agree(case.code(*inputs), case.right(*inputs)), inputs
 
 
 @every_case
 def test_what_is_right_is_computed_in_another_way(case: Case) -> None:
     rng = random.Random(1)
-    for given in chain(kept(case), (kind(rng) for kind in case.kinds for _ in range(200))):
-        assert agree(case.right(*given), case.again(*given)), given
+    for inputs in chain(read_right_inputs(case), (kind(rng) for kind in case.kinds for _ in range(200))):
+        assert agree(case.right(*inputs), case.again(*inputs)), inputs
 
 
 @every_case
 def test_the_code_fails_on_what_the_key_calls_right(case: Case) -> None:
-    found = list(kept(case))
-    assert len(found) >= 3
-    assert not any(agree(case.code(*given), case.again(*given)) for given in found)
+    right_inputs = list(read_right_inputs(case))
+    assert len(right_inputs) >= 3
+    assert not any(agree(case.code(*inputs), case.again(*inputs)) for inputs in right_inputs)
 
 
 @every_case
@@ -293,7 +293,9 @@ def test_the_notebook_shows_the_code_that_is_judged(case: Case) -> None:
     def body(source: str) -> list[str]:
         """The lines of the function without its docstring, and without types."""
         tree = ast.parse(source)
-        function = next(node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == case.shown)
+        function = next(
+            node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == case.function_name
+        )
         for node in ast.walk(function):
             if isinstance(node, ast.FunctionDef):
                 node.returns = None
@@ -306,7 +308,7 @@ def test_the_notebook_shows_the_code_that_is_judged(case: Case) -> None:
         return [ast.unparse(line) for line in lines]
 
     notebook = (SOLUTIONS / f"{case.solution}.py").read_text(encoding="utf-8")
-    cell = notebook.split(f'# %% code="{case.shown}"')[1].split("# %%")[0]
+    cell = notebook.split(f'# %% code="{case.function_name}"')[1].split("# %%")[0]
     assert body(cell) == body(Path(case.module.__file__).read_text(encoding="utf-8"))
 
 
@@ -322,8 +324,8 @@ def test_a_random_input_that_is_typed_in_is_no_counterexample(case: Case) -> Non
     key, rng = keys.find(case.exercise.name), random.Random(2)
     seeds = draws.public_seeds(case.exercise)
     for kind in case.kinds:
-        given = kind(rng)
-        assert reference.verdict_of(key, given[0] if len(given) == 1 else given, seeds).points == 0
+        inputs = kind(rng)
+        assert reference.verdict_of(key, inputs[0] if len(inputs) == 1 else inputs, seeds).points == 0
 
 
 SIZES: dict[str, Callable[[random.Random], Iterator[Any]]] = {
@@ -337,15 +339,15 @@ SIZES: dict[str, Callable[[random.Random], Iterator[Any]]] = {
 def test_nothing_smaller_will_do(name: str) -> None:
     """All smaller inputs, or many of them, are no counterexamples. (One expert shares nothing, and with one number every gate is a multiple of every other.)"""
     case = next(case for case in CASES if case.exercise.name == name)
-    assert all(agree(case.code(given), case.right(given)) for given in SIZES[name](random.Random(3)))
+    assert all(agree(case.code(inputs), case.right(inputs)) for inputs in SIZES[name](random.Random(3)))
 
 
 def test_single_numbers_are_no_counterexample_to_same_unit() -> None:
     rng = random.Random(4)
     for _ in range(MANY):
         gate, up, other_gate = ([rng.choice([-3.0, -2.0, -1.0, 1.0, 2.0, 3.0])] for _ in range(3))
-        given = gate, up, other_gate, [gate[0] * up[0] / other_gate[0]]
-        assert gated.same_unit(*given) and gated.same_products(*given)
+        inputs = gate, up, other_gate, [gate[0] * up[0] / other_gate[0]]
+        assert gated.same_unit(*inputs) and gated.same_products(*inputs)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from ffnlab.course.exercises.start_here import FEELINGS, SIZES, Opponent, Questi
 from ffnlab.observation.exercise import NotAsAsked
 
 ANSWERS = {"solution": solution_answer("deciding_pair").answer} | {
-    kept.name: kept.answer for kept in keys.find("deciding_pair").answers if kept.kind == "right"
+    answer.name: answer.answer for answer in keys.find("deciding_pair").answers if answer.kind == "right"
 }
 
 
@@ -60,18 +60,18 @@ def test_a_way_that_is_short_against_the_opponent_alone_is_not_enough() -> None:
     """Where the two agree in the last digit it tries one property after the other; the opponent always says that they differ there."""
 
     def lopsided(ask: Any, n: int) -> Any:
-        known: dict[tuple[bool, ...], str] = {}
+        answers: dict[tuple[bool, ...], str] = {}
 
-        def remembered(scene: Any) -> str:
+        def ask_once(scene: Any) -> str:
             key = tuple(map(bool, scene))
-            if key not in known:
-                known[key] = ask(scene)
-            return known[key]
+            if key not in answers:
+                answers[key] = ask(scene)
+            return answers[key]
 
-        equal = remembered([False] * n)
-        if remembered([k & 1 for k in range(n)]) != equal:
-            return ANSWERS["solution"](remembered, n)
-        first, second = (k for k in range(n) if remembered([m == k for m in range(n)]) != equal)
+        equal = ask_once([False] * n)
+        if ask_once([k & 1 for k in range(n)]) != equal:
+            return ANSWERS["solution"](ask_once, n)
+        first, second = (k for k in range(n) if ask_once([m == k for m in range(n)]) != equal)
         return first, second, equal
 
     exercise = start_here.deciding_pair

@@ -34,21 +34,21 @@ TOKEN = "a token of sixteen"
 @pytest.fixture
 def class_folder(tmp_path: Path) -> ClassFolder:
     """A class where nothing is yet."""
-    found = ClassFolder(tmp_path / "grading")
-    found.path.mkdir()
-    return found
+    folder = ClassFolder(tmp_path / "grading")
+    folder.path.mkdir()
+    return folder
 
 
 @pytest.fixture(scope="module")
 def graded_once(tmp_path_factory: pytest.TempPathFactory) -> ClassFolder:
     """Five students, collected from Moodle and graded: number i has i exercises right."""
-    found = ClassFolder(tmp_path_factory.mktemp("graded") / "grading")
+    class_folder = ClassFolder(tmp_path_factory.mktemp("graded") / "grading")
     for who in CLASS:
-        folder = found.submitted / f"user{who.i}" / FFN
+        folder = class_folder.submitted / f"user{who.i}" / FFN
         folder.mkdir(parents=True)
         (folder / f"{FFN}.ipynb").write_bytes(who.data)
-    exports.grade(found, {who.i: f"user{who.i}" for who in CLASS})
-    return found
+    exports.grade(class_folder, {who.i: f"user{who.i}" for who in CLASS})
+    return class_folder
 
 
 @pytest.fixture
@@ -65,11 +65,11 @@ def client(class_folder: ClassFolder, base: str = ADDRESS) -> TestClient:
 
 def entered(class_folder: ClassFolder) -> TestClient:
     """Somebody who has opened the address that the command printed."""
-    found = client(class_folder)
-    answer = found.get("/", params={"token": TOKEN})
+    session = client(class_folder)
+    answer = session.get("/", params={"token": TOKEN})
     assert answer.status_code == 303
-    found.base_url = found.base_url.join(answer.headers["location"])
-    return found
+    session.base_url = session.base_url.join(answer.headers["location"])
+    return session
 
 
 def names_in(folder: Path) -> set[str]:
@@ -90,20 +90,20 @@ def test_nobody_without_the_token_sees_anything(graded: ClassFolder) -> None:
 def test_the_address_with_the_token_opens_once_and_leaves_a_cookie_for_pages_that_nobody_else_knows(
     graded: ClassFolder,
 ) -> None:
-    found = client(graded)
+    session = client(graded)
     for evil in ("//evil.example/", "/collect"):
-        answer = found.get(f"{ADDRESS}{evil}", params={"token": "wrong"})
+        answer = session.get(f"{ADDRESS}{evil}", params={"token": "wrong"})
         assert answer.status_code == 403
-    answer = found.get(f"{ADDRESS}//evil.example/", params={"token": TOKEN})
+    answer = session.get(f"{ADDRESS}//evil.example/", params={"token": TOKEN})
     home = answer.headers["location"]
     assert re.fullmatch(r"/[\w-]{24}/", home), "never to where the address says"
     cookie = answer.headers["set-cookie"]
     assert "HttpOnly" in cookie and "SameSite=strict" in cookie and f"Path={home};" in cookie and TOKEN not in cookie
-    assert FFN in found.get(home).text
-    elsewhere = found.build_request("GET", "http://127.0.0.1:9999/")
+    assert FFN in session.get(home).text
+    elsewhere = session.build_request("GET", "http://127.0.0.1:9999/")
     assert "cookie" not in elsewhere.headers, "another server of this machine"
-    assert "cookie" in found.build_request("GET", f"{home}collect").headers
-    again = TestClient(found.app, base_url=ADDRESS, follow_redirects=False).get("/", params={"token": TOKEN})
+    assert "cookie" in session.build_request("GET", f"{home}collect").headers
+    again = TestClient(session.app, base_url=ADDRESS, follow_redirects=False).get("/", params={"token": TOKEN})
     assert again.status_code == 403 and "it opens only once" in again.text
 
 
@@ -121,20 +121,20 @@ def test_the_address_with_the_token_opens_once_and_leaves_a_cookie_for_pages_tha
     ],
 )
 def test_no_other_name_of_this_machine_is_answered(graded: ClassFolder, host: str) -> None:
-    found = entered(graded)
-    assert found.get("/", headers={"host": host}).status_code == 403
-    assert found.get("/", headers={"host": "localhost:8765"}).status_code == 200
+    session = entered(graded)
+    assert session.get("/", headers={"host": host}).status_code == 403
+    assert session.get("/", headers={"host": "localhost:8765"}).status_code == 200
 
 
 def test_a_form_of_another_page_is_refused(graded: ClassFolder) -> None:
-    found = entered(graded)
+    session = entered(graded)
     for origin in ("http://evil.example", "null", "http://127.0.0.1:9999"):
-        assert found.post("/grading/stop", headers={"origin": origin}).status_code == 403
-    assert found.post("/grading/stop", headers={"origin": ADDRESS}).status_code == 303
+        assert session.post("/grading/stop", headers={"origin": origin}).status_code == 403
+    assert session.post("/grading/stop", headers={"origin": ADDRESS}).status_code == 303
 
 
 def test_every_page_forbids_scripts_and_frames(graded: ClassFolder) -> None:
-    found = entered(graded)
+    session = entered(graded)
     for path in (
         "/",
         "/collect",
@@ -145,7 +145,7 @@ def test_every_page_forbids_scripts_and_frames(graded: ClassFolder) -> None:
         f"/student/user1/page/{FFN}",
         "/nothing",
     ):
-        answer = found.get(path)
+        answer = session.get(path)
         assert "default-src 'none'" in answer.headers["content-security-policy"], path
         assert "<script" not in answer.text and answer.headers["cache-control"] == "no-store"
 
@@ -170,15 +170,15 @@ def test_a_students_own_words_are_shown_as_words(graded: ClassFolder) -> None:
 
 
 def test_the_class_its_students_and_their_answers_are_there(graded: ClassFolder) -> None:
-    found = entered(graded)
-    assert re.search(rf"{FFN}.*?5</td>.*?5</td>", found.get("/").text, re.S)
-    table = found.get(f"/assignment/{FFN}").text
+    session = entered(graded)
+    assert re.search(rf"{FFN}.*?5</td>.*?5</td>", session.get("/").text, re.S)
+    table = session.get(f"/assignment/{FFN}").text
     assert all(f"/student/user{who.i}" in table for who in CLASS)
-    assert f"{exports.points(3):g}/" in found.get("/student/user3").text
-    assert "the answer of number 2" in found.get("/student/user2/why/ffn_forward").text
-    assert "Your answer" in found.get(f"/student/user4/page/{FFN}").text
-    assert "<svg" in found.get(f"/report/{FFN}").text
-    assert "user3" not in found.get(f"/report/{FFN}", params={"hide": ""}).text
+    assert f"{exports.points(3):g}/" in session.get("/student/user3").text
+    assert "the answer of number 2" in session.get("/student/user2/why/ffn_forward").text
+    assert "Your answer" in session.get(f"/student/user4/page/{FFN}").text
+    assert "<svg" in session.get(f"/report/{FFN}").text
+    assert "user3" not in session.get(f"/report/{FFN}", params={"hide": ""}).text
 
 
 def test_an_export_is_looked_at_before_anything_is_written_and_then_collected(
@@ -186,15 +186,15 @@ def test_an_export_is_looked_at_before_anything_is_written_and_then_collected(
 ) -> None:
     export = exports.zipped(tmp_path / "export.zip", {exports.moodle_name(who): who.data for who in CLASS})
     sheet = exports.worksheet(tmp_path / "sheet.csv", CLASS)
-    found = entered(class_folder)
+    session = entered(class_folder)
     files: list[Any] = [("export", ("export.zip", export.read_bytes())), ("roster", ("sheet.csv", sheet.read_bytes()))]
-    preview = found.post("/collect", files=files).text
+    preview = session.post("/collect", files=files).text
     assert "5 new attempts" in preview and not class_folder.submitted.exists()
     fields = dict(re.findall(r'name="(export|roster)" value="([^"]+)"', preview))
-    done = found.post("/collect/carry-out", data=fields).text
-    assert "5 put into submitted/" in done
+    text = session.post("/collect/carry-out", data=fields).text
+    assert "5 put into submitted/" in text
     assert set(exports.handed_in_by(class_folder).values()) == {who.sis for who in CLASS}
-    assert "choose it again" in found.post("/collect/carry-out", data=fields).text, "what was used is gone"
+    assert "choose it again" in session.post("/collect/carry-out", data=fields).text, "what was used is gone"
 
 
 def test_uploads_go_when_a_day_has_passed_and_not_when_the_clock_jumps(
@@ -213,33 +213,33 @@ def test_uploads_go_when_a_day_has_passed_and_not_when_the_clock_jumps(
     assert names_in(folder) == {"of an hour ago", first.parent.name, second.parent.name}
     assert desk.uploads.find(desk.uploads.key(first)) == first and first.name == "a.zip"
     monkeypatch.setattr(time, "monotonic", lambda: passed + 25 * 3600)
-    made = desk.uploads.folder()
-    assert names_in(folder) == {made.name}
+    new_folder = desk.uploads.folder()
+    assert names_in(folder) == {new_folder.name}
 
 
 def test_no_file_and_no_export_are_one_clear_line(class_folder: ClassFolder) -> None:
-    found = entered(class_folder)
-    assert "choose the zip" in found.post("/collect", data={"assignment": ""}).text
-    answer = found.post("/collect", files=[("export", ("a.zip", b"PK\x03\x04 broken"))])
+    session = entered(class_folder)
+    assert "choose the zip" in session.post("/collect", data={"assignment": ""}).text
+    answer = session.post("/collect", files=[("export", ("a.zip", b"PK\x03\x04 broken"))])
     assert answer.status_code in (200, 400) and "Traceback" not in answer.text
     for name in ("../../etc/passwd", "0123456789abcdef/x/../y", "0123456789abcdef/..", "x"):
-        assert "choose it again" in found.post("/collect/carry-out", data={"export": name}).text
+        assert "choose it again" in session.post("/collect/carry-out", data={"export": name}).text
 
 
 def test_grades_go_back_into_the_sheet_that_was_handed_in(graded: ClassFolder, tmp_path: Path) -> None:
     export = exports.zipped(tmp_path / "export.zip", {exports.moodle_name(who): who.data for who in CLASS})
     sheet = exports.worksheet(tmp_path / "sheet.csv", CLASS)
     shutil.rmtree(graded.submitted)
-    found = entered(graded)
+    session = entered(graded)
     files: list[Any] = [("export", ("export.zip", export.read_bytes())), ("roster", ("sheet.csv", sheet.read_bytes()))]
-    preview = found.post("/collect", files=files).text
-    found.post("/collect/carry-out", data=dict(re.findall(r'name="(export|roster)" value="([^"]+)"', preview)))
+    preview = session.post("/collect", files=files).text
+    session.post("/collect/carry-out", data=dict(re.findall(r'name="(export|roster)" value="([^"]+)"', preview)))
     exports.grade(graded, {who.i: who.sis for who in CLASS})
     form = {"system": "moodle", "what": "grades", "with_unread": "on"}
-    shown = found.post(f"/give-back/{FFN}", data=form, files=[("sheet", ("sheet.csv", sheet.read_bytes()))]).text
-    assert "would be given back" in shown
-    (kept,) = re.findall(r'name="sheet" value="([^"]+)"', shown)
-    answer = found.post(f"/give-back/{FFN}/download", data=form | {"sheet": kept})
+    page = session.post(f"/give-back/{FFN}", data=form, files=[("sheet", ("sheet.csv", sheet.read_bytes()))]).text
+    assert "would be given back" in page
+    (sheet_key,) = re.findall(r'name="sheet" value="([^"]+)"', page)
+    answer = session.post(f"/give-back/{FFN}/download", data=form | {"sheet": sheet_key})
     assert "attachment" in answer.headers["content-disposition"]
     rows = {row["Identifier"]: row["Grade"] for row in csv.DictReader(io.StringIO(answer.content.decode("utf-8-sig")))}
     policy_free = {f"Participant {who.participant}": rows[f"Participant {who.participant}"] for who in CLASS}
@@ -254,26 +254,26 @@ def test_canvas_and_a_mixed_export_can_be_finished_without_the_command_line(
     files |= {exports.canvas_name(who): exports.notebook(who.answer, exports.NEXT) for who in CLASS[3:]}
     export = exports.zipped(tmp_path / "e.zip", files)
     shutil.rmtree(graded.submitted)
-    found = entered(graded)
-    sent: list[Any] = [("export", ("e.zip", export.read_bytes())), ("roster", ("g.csv", gradebook.read_bytes()))]
-    said = found.post("/collect", files=sent).text
-    assert "e.zip has" in said and "in the field “Assignment”" in said and "--assignment" not in said
-    preview = found.post("/collect", data={"assignment": FFN, "match_names": "on"}, files=sent).text
+    session = entered(graded)
+    uploads: list[Any] = [("export", ("e.zip", export.read_bytes())), ("roster", ("g.csv", gradebook.read_bytes()))]
+    message = session.post("/collect", files=uploads).text
+    assert "e.zip has" in message and "in the field “Assignment”" in message and "--assignment" not in message
+    preview = session.post("/collect", data={"assignment": FFN, "match_names": "on"}, files=uploads).text
     assert "5 of 6 students have handed in. Not yet: Nora Nothing (S00005)." in preview
     fields = dict(re.findall(r'name="(\w+)" value="([^"]+)"', preview))
     assert fields["assignment"] == FFN and fields["match_names"] == "on"
-    assert "3 put into submitted/" in found.post("/collect/carry-out", data=fields).text
+    assert "3 put into submitted/" in session.post("/collect/carry-out", data=fields).text
     exports.grade(graded, {who.i: who.sis for who in CLASS[:3]})
-    front = found.get("/").text
+    front = session.get("/").text
     assert f"{FFN}: 5 of 6 students have handed in." in front and front.index("Nora Nothing") < front.index("<table>")
     form = {"system": "canvas", "what": "grades"}
     sheets: list[Any] = [("sheet", ("g.csv", gradebook.read_bytes()))]
-    said = found.post(f"/give-back/{FFN}", data=form, files=sheets).text
-    assert "g.csv has 2 columns for grades: say which one in the field “Column”" in said
-    shown = found.post(f"/give-back/{FFN}", data=form | {"column": FFN}, files=sheets).text
-    fields = dict(re.findall(r'name="(\w+)" value="([^"]+)"', shown))
-    assert "3 would be given back" in shown and fields["column"] == FFN
-    assert "attachment" in found.post(f"/give-back/{FFN}/download", data=fields).headers["content-disposition"]
+    message = session.post(f"/give-back/{FFN}", data=form, files=sheets).text
+    assert "g.csv has 2 columns for grades: say which one in the field “Column”" in message
+    page = session.post(f"/give-back/{FFN}", data=form | {"column": FFN}, files=sheets).text
+    fields = dict(re.findall(r'name="(\w+)" value="([^"]+)"', page))
+    assert "3 would be given back" in page and fields["column"] == FFN
+    assert "attachment" in session.post(f"/give-back/{FFN}/download", data=fields).headers["content-disposition"]
 
 
 # With a class of a thousand
@@ -282,8 +282,8 @@ def test_canvas_and_a_mixed_export_can_be_finished_without_the_command_line(
 def test_pages_of_a_large_class_are_read_once_as_long_as_nothing_changes(
     graded: ClassFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = entered(graded)
-    found.get("/")
+    session = entered(graded)
+    session.get("/")
     reads: list[str] = []
     honest = Policy.read_book
 
@@ -292,10 +292,10 @@ def test_pages_of_a_large_class_are_read_once_as_long_as_nothing_changes(
         return honest(self, book, name)
 
     monkeypatch.setattr(Policy, "read_book", read)
-    found.get("/"), found.get(f"/assignment/{FFN}")
+    session.get("/"), session.get(f"/assignment/{FFN}")
     assert reads == []
     exports.grade(graded, {1: "user1"}, {1: 4})
-    assert f"{exports.points(4):g}/" in found.get(f"/assignment/{FFN}").text and reads
+    assert f"{exports.points(4):g}/" in session.get(f"/assignment/{FFN}").text and reads
 
 
 def test_what_was_read_is_read_again_once_the_gradebook_has_changed_wherever_it_lies(
@@ -303,15 +303,15 @@ def test_what_was_read_is_read_again_once_the_gradebook_has_changed_wherever_it_
 ) -> None:
     class_folder = ClassFolder(tmp_path, f"sqlite:///{tmp_path}/elsewhere.db")
     exports.grade(class_folder, {1: "user1"}, {1: 2})
-    found = entered(class_folder)
+    session = entered(class_folder)
     for path in (f"/assignment/{FFN}", f"/report/{FFN}"):
-        assert f"{exports.points(2):g}/" in found.get(path).text
+        assert f"{exports.points(2):g}/" in session.get(path).text
     monkeypatch.setattr(class_report, "build_report", None)
-    assert f"{exports.points(2):g}/" in found.get(f"/report/{FFN}").text, "a report is drawn once"
+    assert f"{exports.points(2):g}/" in session.get(f"/report/{FFN}").text, "a report is drawn once"
     monkeypatch.undo()
     exports.grade(class_folder, {1: "user1"}, {1: 4})
     for path in (f"/assignment/{FFN}", f"/report/{FFN}"):
-        assert f"{exports.points(4):g}/" in found.get(path).text
+        assert f"{exports.points(4):g}/" in session.get(path).text
 
 
 # The command, and the whole way in a real browser
@@ -357,10 +357,10 @@ PAGES = (
 def violations(page: Any, within: str = ":root") -> list[str]:
     """What axe-core finds on a page, WCAG 2.1 A and AA. It comes by way of the debugger, as the page's own policy forbids scripts."""
     page.evaluate(AXE.read_text(encoding="utf-8"))
-    found = page.evaluate(
+    report = page.evaluate(
         "(within) => axe.run(within, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa']})", within
     )
-    return [f"{one['id']}: {one['nodes'][0]['html'][:120]}" for one in found["violations"]]
+    return [f"{one['id']}: {one['nodes'][0]['html'][:120]}" for one in report["violations"]]
 
 
 @needs_bubblewrap
@@ -410,9 +410,9 @@ def test_everybody_can_use_every_page(graded: ClassFolder) -> None:
         page = chromium.new_page()
         page.goto(address)
         home = page.url.rstrip("/")
-        found = {}
+        violations_by_path = {}
         for path in PAGES:
             page.goto(home + path)
             assert FFN in page.content() or path in ("/collect", "/grading"), path
-            found[path] = violations(page)
-        assert found == {path: [] for path in PAGES}
+            violations_by_path[path] = violations(page)
+        assert violations_by_path == {path: [] for path in PAGES}

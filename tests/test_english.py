@@ -67,9 +67,9 @@ def test_it_learns_and_hears_a_balance_loss() -> None:
     model = english.Writer([Block("moe", english.D_MODEL, english.N_HEADS, 8)])
     before = english.bits(model)
     router = next(p for name, p in model.named_parameters() if "scorer" in name)
-    kept = router.detach().clone()
+    old_router = router.detach().clone()
     assert english.learn(model, steps=30) < before - 0.7
-    assert not torch.equal(kept, router) and not model.training
+    assert not torch.equal(old_router, router) and not model.training
 
 
 def test_what_is_written_depends_on_seed_and_temperature(writer: english.Writer) -> None:
@@ -87,11 +87,11 @@ def test_what_is_written_depends_on_seed_and_temperature(writer: english.Writer)
 
 def test_a_student_s_own_loop_writes_and_an_unwritten_one_is_named(writer: english.Writer) -> None:
     assert "once `generate` is written" in english.write(writer, "The object", unwritten)
-    own = english.write(writer, "The", lambda *given: [1] * len(given[2]), 1.0, tokens=5)
+    own = english.write(writer, "The", lambda *arguments: [1] * len(arguments[2]), 1.0, tokens=5)
     assert own.endswith(english.text().pieces[1] * 5)
 
 
-def unwritten(*given: object) -> list[int]:
+def unwritten(*arguments: object) -> list[int]:
     raise NotImplementedError
 
 
@@ -124,11 +124,13 @@ def test_what_the_notebook_says_of_the_stored_runs_holds() -> None:
     for first, second in itertools.combinations(kinds, 2):
         assert abs(mean(first) - mean(second)) <= 0.01 and abs(deviations(first, second)) < 2
     runs = english.stored()["bits per character"]
-    saved = {name: [a - b for a, b in zip(runs["none"], runs[name], strict=True)] for name in runs}
-    every = [gain for name in kinds for gain in saved[name]]
-    said = " ".join(cells_of("10_capstone").values())
-    assert f"saves bits against none, {min(every):.3f} to {max(every):.3f} a character" in said and min(every) > 0
-    assert sum(gain > 0 for gain in saved["none, 6 blocks"]) == 1
+    savings = {name: [a - b for a, b in zip(runs["none"], runs[name], strict=True)] for name in runs}
+    every = [gain for name in kinds for gain in savings[name]]
+    notebook_text = " ".join(cells_of("10_capstone").values())
+    assert (
+        f"saves bits against none, {min(every):.3f} to {max(every):.3f} a character" in notebook_text and min(every) > 0
+    )
+    assert sum(gain > 0 for gain in savings["none, 6 blocks"]) == 1
     ahead = [a - b for a, b in zip(runs["moe, equal total"], runs["moe, equal active"], strict=True)]
     assert min(ahead) > 0 and round(statistics.fmean(ahead), 3) == 0.007
     orders = {
@@ -147,5 +149,5 @@ def test_a_short_run_comes_out_again(name: str) -> None:
     stored = english.stored()
     if stored["characters"] != sum(map(len, english.paragraphs())):
         pytest.skip("this Python carries another text than the one the runs were made with")
-    kept = stored[f"bits after {making.SHORT} steps of seed 0"][name]
-    assert making.run(name, 0, making.SHORT) == pytest.approx(kept, abs=0.01)
+    bits = stored[f"bits after {making.SHORT} steps of seed 0"][name]
+    assert making.run(name, 0, making.SHORT) == pytest.approx(bits, abs=0.01)

@@ -33,10 +33,10 @@ Asked = Iterator[tuple[str, bool, exercises.Layer]]
 
 def asked_about(seed: int) -> Asked:
     """Every function of a draw: what it is, whether it is position-wise, and the function."""
-    drawn = exercises.is_position_wise.inputs(seed, 0)
+    inputs = exercises.is_position_wise.inputs(seed, 0)
     for name, known in exercises.LAYER_KINDS.items():
-        layers = exercises.build_layers(drawn[name], drawn["shared"])
-        for label, layer in zip(drawn["_labels"][name], layers, strict=True):
+        layers = exercises.build_layers(inputs[name], inputs["shared"])
+        for label, layer in zip(inputs["_labels"][name], layers, strict=True):
             yield label, known[label], layer
 
 
@@ -110,8 +110,8 @@ def test_a_counter_of_calls_earns_nothing() -> None:
         return right[-1]
 
     reference.observe(key.exercise, noted, draws.public_seeds(key.exercise))
-    told, hidden = itertools.cycle(right), draws.hidden_seeds(key.exercise, b"secret")
-    truth, counted = (reference.observe(key.exercise, answer, hidden) for answer in (noted, lambda *_: next(told)))
+    answers, hidden = itertools.cycle(right), draws.hidden_seeds(key.exercise, b"secret")
+    truth, counted = (reference.observe(key.exercise, answer, hidden) for answer in (noted, lambda *_: next(answers)))
     inputs = reference.inputs(key.exercise, hidden)
     verdict = compare(key.exercise, reference_outputs_of(key.exercise, truth, [], inputs), counted, inputs)
     assert verdict.points == 0
@@ -122,13 +122,13 @@ def test_a_counter_of_calls_earns_nothing() -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_directions_lie_clearly_on_either_side_of_a_millionth(seed: int) -> None:
-    drawn = exercises.bottleneck_rank.inputs(seed, 0)
-    for (weights, X), strength in zip(drawn["faint"], (exercises.FAINT, exercises.ROUNDING), strict=True):
+    inputs = exercises.bottleneck_rank.inputs(seed, 0)
+    for (weights, X), strength in zip(inputs["faint"], (exercises.FAINT, exercises.ROUNDING), strict=True):
         values = torch.linalg.svdvals(make_ffn(weights)(X).detach() - weights["b2"])
         ratios = values[: weights["W2"].shape[0]] / values[0]
         assert bool(((ratios - 1).abs().lt(0.01) | (ratios - strength).abs().lt(0.01 * strength)).all())
-    silent, X = drawn["silent"]
-    for factor in (1.0, *drawn["factors"]):  # rounding in float32 stays far below a millionth of the largest
+    silent, X = inputs["silent"]
+    for factor in (1.0, *inputs["factors"]):  # rounding in float32 stays far below a millionth of the largest
         scaled = silent | {name: factor * silent[name] for name in ("W2", "b2")}
         out = make_ffn(scaled, torch.float32)(X.float()).detach() - scaled["b2"].float()
         values = torch.linalg.svdvals(out)
@@ -137,9 +137,9 @@ def test_directions_lie_clearly_on_either_side_of_a_millionth(seed: int) -> None
 
 
 @pytest.mark.parametrize("seed", range(20))
-@pytest.mark.parametrize("given", ["narrow", "wide", "few", "line", "silent"])
-def test_no_direction_is_weak_by_chance(given: str, seed: int) -> None:
-    weights, X = exercises.bottleneck_rank.inputs(seed, 0)[given]
+@pytest.mark.parametrize("name", ["narrow", "wide", "few", "line", "silent"])
+def test_no_direction_is_weak_by_chance(name: str, seed: int) -> None:
+    weights, X = exercises.bottleneck_rank.inputs(seed, 0)[name]
     hidden = torch.relu(X @ weights["W1"] + weights["b1"])
     rank = min(*X.shape, int((hidden > 0).any(0).sum()))
     values = torch.linalg.svdvals(hidden @ weights["W2"])
@@ -181,7 +181,7 @@ def test_the_layers_of_the_stacks_are_torchs_attention_and_ffn() -> None:
 
     z, mixed, skipped = x + attention(norm(x)), attention(x), x + attention(x)
     sized = F.normalize(ffn(mixed), dim=1) * mixed.norm(dim=1, keepdim=True)
-    wanted = {
+    outputs = {
         "attention": mixed, "ffn": ffn(mixed), "skip": skipped, "all": z + ffn(norm(z)), "skip, norm": z,
         "ffn, same length": sized, "ffn, four times": 4 * sized,
         "no relu, same length": F.normalize(mixed @ into @ back, dim=1) * mixed.norm(dim=1, keepdim=True),
@@ -190,10 +190,10 @@ def test_the_layers_of_the_stacks_are_torchs_attention_and_ffn() -> None:
         "skip, norm, matrix": z + F.normalize(norm(z) @ into @ back, dim=1) * ffn(norm(z)).norm(dim=1, keepdim=True),
         "skip, post-norm": norm(skipped),
     }  # fmt: skip
-    made = making.stacks(collapse.SETTINGS, 1, seed)
-    assert set(made) == set(wanted)
-    for name, output in wanted.items():
-        assert numpy.abs(made[name][1] - output.numpy()).max() < 1e-10, name
+    stacks = making.stacks(collapse.SETTINGS, 1, seed)
+    assert set(stacks) == set(outputs)
+    for name, output in outputs.items():
+        assert numpy.abs(stacks[name][1] - output.numpy()).max() < 1e-10, name
 
 
 def test_the_dots_are_as_far_apart_as_the_tokens() -> None:
@@ -251,7 +251,7 @@ def test_a_table_holds_what_is_typical() -> None:
     ]  # fmt: skip
 
 
-def lengths_kept(into: Any, back: Any) -> float:
+def length_ratio(into: Any, back: Any) -> float:
     """How long the output of a random FFN is, as a part of its input's length, for a typical token."""
     x = numpy.random.default_rng(1).standard_normal((500, len(into)))
     output = numpy.maximum(x @ into, 0) @ back
@@ -260,11 +260,11 @@ def lengths_kept(into: Any, back: Any) -> float:
 
 def test_an_ffn_with_the_weights_of_the_stacks_keeps_the_root_of_a_half_of_the_length() -> None:
     rng = numpy.random.default_rng(0)
-    kept = lengths_kept(rng.standard_normal((64, 256)) / 8, rng.standard_normal((256, 64)) / 16)
-    assert kept == pytest.approx(0.5**0.5, abs=0.02)
+    ratio = length_ratio(rng.standard_normal((64, 256)) / 8, rng.standard_normal((256, 64)) / 16)
+    assert ratio == pytest.approx(0.5**0.5, abs=0.02)
     torch.manual_seed(0)
     up, down = nn.Linear(64, 256), nn.Linear(256, 64)
-    assert lengths_kept(up.weight.detach().numpy().T, down.weight.detach().numpy().T) < kept / 2, (
+    assert length_ratio(up.weight.detach().numpy().T, down.weight.detach().numpy().T) < ratio / 2, (
         "nn.Linear's are smaller"
     )
 
@@ -272,15 +272,15 @@ def test_an_ffn_with_the_weights_of_the_stacks_keeps_the_root_of_a_half_of_the_l
 def test_halved_weights_do_what_the_text_says() -> None:
     answer = solution_answer("attention_only_collapse").answer
     for seed in range(3):
-        found = {}
+        residuals = {}
         for divisor in (8, 16):
             generator = torch.Generator().manual_seed(seed)
             X0 = torch.randn(14, 64, generator=generator)
             layers = [tuple(torch.randn(64, 64, generator=generator) / divisor for _ in range(4)) for _ in range(96)]
-            found[divisor] = [answer(X0, layers, skip) for skip in (False, True)]
-        first = {divisor: next(n for n, r in enumerate(alone) if r < 1e-6) for divisor, (alone, _) in found.items()}
+            residuals[divisor] = [answer(X0, layers, skip) for skip in (False, True)]
+        first = {divisor: next(n for n, r in enumerate(alone) if r < 1e-6) for divisor, (alone, _) in residuals.items()}
         assert first[16] == first[8] - 1
-        assert found[8][1][-1] < 1e-9 and found[16][1][-1] == pytest.approx(0.2, abs=0.06)
+        assert residuals[8][1][-1] < 1e-9 and residuals[16][1][-1] == pytest.approx(0.2, abs=0.06)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -305,7 +305,7 @@ def root_mean_squares(
 
     additions: gets those of what each layer adds, layer by layer, for each seed. before: what is done to x before a block, counted from 0.
     """
-    sublayer, found, d = solution_answer("residual_sublayer").answer, [], 32
+    sublayer, sizes, d = solution_answer("residual_sublayer").answer, [], 32
     for seed in range(5, 25):
         torch.manual_seed(seed)
         x, added = torch.randn(14, d), list[float]()
@@ -326,8 +326,8 @@ def root_mean_squares(
                 added.append((x - was).square().mean().sqrt().item())
         if additions is not None:
             additions.append(added)
-        found.append(x.square().mean().sqrt().item())
-    return found
+        sizes.append(x.square().mean().sqrt().item())
+    return sizes
 
 
 @torch.no_grad()
@@ -346,19 +346,19 @@ def test_the_stream_grows_in_pre_norm_alone_and_as_the_text_says() -> None:
 
 @torch.no_grad()
 def test_the_curve_bends_less_than_a_root_and_squares_add_up() -> None:
-    found: dict[int, list[float]] = {}
+    sizes_by_depth: dict[int, list[float]] = {}
     additions = list[list[float]]()
 
     def sized(block: int, x: torch.Tensor) -> torch.Tensor:
-        found.setdefault(block, []).append(x.square().mean().sqrt().item())
+        sizes_by_depth.setdefault(block, []).append(x.square().mean().sqrt().item())
         return x
 
-    found[24] = root_mean_squares("pre", 24, additions=additions, before=sized)
-    sizes = {depth: sum(found[depth]) / len(found[depth]) for depth in range(0, 25, 4)}
+    sizes_by_depth[24] = root_mean_squares("pre", 24, additions=additions, before=sized)
+    sizes = {depth: sum(sizes_by_depth[depth]) / len(sizes_by_depth[depth]) for depth in range(0, 25, 4)}
     for depth, size in sizes.items():
         squares = [
             math.sqrt(start**2 + sum(a**2 for a in added[: 2 * depth]))
-            for start, added in zip(found[0], additions, strict=True)
+            for start, added in zip(sizes_by_depth[0], additions, strict=True)
         ]
         assert size == pytest.approx(sum(squares) / len(squares), rel=0.05)
     for depth, size in sizes.items():
@@ -371,19 +371,19 @@ def test_the_curve_bends_less_than_a_root_and_squares_add_up() -> None:
 def test_attention_adds_more_where_tokens_are_alike() -> None:
     """The cause that the text gives, tried from both sides: tokens made unlike before the last block, and alike before the first."""
 
-    def resized(x: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
+    def rescale(x: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
         return x * like.square().mean().sqrt() / x.square().mean().sqrt()
 
-    def unlike(block: int, x: torch.Tensor) -> torch.Tensor:
-        return resized(x - x.mean(0), x) if block == 23 else x
+    def subtract_mean(block: int, x: torch.Tensor) -> torch.Tensor:
+        return rescale(x - x.mean(0), x) if block == 23 else x
 
-    def alike(block: int, x: torch.Tensor) -> torch.Tensor:
-        return resized(x / 3 + torch.randn(x.shape[1]), x) if block == 0 else x
+    def add_common_vector(block: int, x: torch.Tensor) -> torch.Tensor:
+        return rescale(x / 3 + torch.randn(x.shape[1]), x) if block == 0 else x
 
     plain, cut, joined = list[list[float]](), list[list[float]](), list[list[float]]()
     root_mean_squares("pre", 24, additions=plain)
-    root_mean_squares("pre", 24, additions=cut, before=unlike)
-    root_mean_squares("pre", 1, additions=joined, before=alike)
+    root_mean_squares("pre", 24, additions=cut, before=subtract_mean)
+    root_mean_squares("pre", 1, additions=joined, before=add_common_vector)
     assert all(now[46] < 0.7 * was[46] for now, was in zip(cut, plain, strict=True)), "in each of the twenty stacks"
     assert torch.tensor(cut).mean(0)[46] == pytest.approx(0.33, abs=0.02)
     assert torch.tensor(joined).mean(0)[0] > 0.85 > 2 * torch.tensor(plain).mean(0)[0]

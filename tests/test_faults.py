@@ -56,9 +56,9 @@ def test_a_secret_that_is_gone_or_broken_comes_back_from_the_gradebook(used: Cla
 
 
 def test_another_secret_than_the_gradebooks_is_refused(used: ClassFolder) -> None:
-    kept = json.loads(used.draws.read_bytes())
-    kept[START]["secret"] = "0" * 64
-    used.draws.write_text(json.dumps(kept))
+    draws = json.loads(used.draws.read_bytes())
+    draws[START]["secret"] = "0" * 64
+    used.draws.write_text(json.dumps(draws))
     with pytest.raises(UserError, match="has a different secret"):
         grade(used)
     assert grade(used, anew=True)[0].unchanged_count == 1 and draw_secrets.look(used, START) == ""
@@ -86,8 +86,8 @@ def test_what_grading_made_is_made_again_where_it_is_empty_or_gone(place: str, u
 def test_an_emptied_notebook_is_never_a_zero(used: ClassFolder) -> None:
     path, before = used.submitted / "ada" / START / f"{START}.ipynb", content(used)
     empty(path)
-    summary, done = grade(used)
-    assert summary.needs_somebody and summary.unreadable[0].startswith(f"ada: {path.name}: empty") and not done
+    summary, submissions = grade(used)
+    assert summary.needs_somebody and summary.unreadable[0].startswith(f"ada: {path.name}: empty") and not submissions
     assert {name: data for name, data in content(used).items() if name != str(path)} == {
         name: data for name, data in before.items() if name != str(path)
     }
@@ -125,8 +125,8 @@ def test_an_emptied_roster_and_manifest_are_made_again_by_the_same_command(tmp_p
     empty(class_folder.path / "collected" / FFN / "manifest.json")
     with pytest.raises(UserError, match="collect its exports again"):
         Manifest.load(class_folder, FFN)
-    found = collect(class_folder, archive, list_of)
-    assert sum("as after a power cut" in line for line in found.doubts) == 2
+    report = collect(class_folder, archive, list_of)
+    assert sum("as after a power cut" in line for line in report.doubts) == 2
     assert (
         len(Manifest.load(class_folder, FFN).records) == before
         and (class_folder.path / "roster.csv").read_bytes() == roster
@@ -165,8 +165,10 @@ def test_a_wrong_time_zone_is_mended_by_collecting_again(tmp_path: Path) -> None
     collect(class_folder, archive, list_of, zone=ZoneInfo("Asia/Kolkata"))
     stamps = sorted(class_folder.submitted.rglob(untrusted_files.TIMESTAMP))
     wrong = [path.read_text() for path in stamps]
-    found = collect(class_folder, archive, list_of, zone=ZoneInfo("Europe/Berlin"))
-    assert found.placed_count == len(stamps) and all("as read before" in row.what for row in found.rows if row.attempt)
+    report = collect(class_folder, archive, list_of, zone=ZoneInfo("Europe/Berlin"))
+    assert report.placed_count == len(stamps) and all(
+        "as read before" in row.what for row in report.rows if row.attempt
+    )
     right = ClassFolder(tmp_path / "right")
     collect(right, archive, list_of, zone=ZoneInfo("Europe/Berlin"))
     assert (
@@ -194,8 +196,8 @@ def test_what_the_machine_can_not_read_is_not_graded_and_said(
         return opening(path, *how)  # type: ignore[arg-type]
 
     monkeypatch.setattr(os, "open", broken)
-    summary, done = grade(used, force=True)
-    assert list(done) == ["ben"] and summary.needs_somebody
+    summary, submissions = grade(used, force=True)
+    assert list(submissions) == ["ben"] and summary.needs_somebody
     assert summary.unreadable == [f"ada: {name}: {os.strerror(code)}"] and page_of(used) == before
     monkeypatch.undo()
     assert grade(used)[0].unchanged_count == 2
@@ -204,9 +206,9 @@ def test_what_the_machine_can_not_read_is_not_graded_and_said(
 def test_what_a_person_read_is_still_read_after_an_attempt_that_could_not_be(used: ClassFolder) -> None:
     """An earlier version entered an attempt without cells where the disk failed."""
     with Book(used) as book:
-        (kept,) = book.attempts(START, "ada")
+        (entry,) = book.attempts(START, "ada")
         book.save_attempt(
-            "ada", GradedSubmission(START, {name: kept[0].verdict(name) for name in kept[0].verdicts}), "1" * 64, None
+            "ada", GradedSubmission(START, {name: entry[0].verdict(name) for name in entry[0].verdicts}), "1" * 64, None
         )
         assert book._answers(START, ["ada"])["ada"]
 
@@ -241,9 +243,9 @@ def test_a_full_disk_is_one_line_and_the_same_command_goes_on(used: ClassFolder,
         with open(ballast, "wb", buffering=0) as file, pytest.raises(OSError, match="No space left"):
             while True:
                 file.write(bytes(4096))
-        done = command(*words)
-        assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
-        assert "the disk is full; nothing is lost, and the same command continues" in done.stderr
+        process = command(*words)
+        assert process.returncode == 2 and process.stderr.count("\n") == 1, process.stderr
+        assert "the disk is full; nothing is lost, and the same command continues" in process.stderr
         assert not list(class_folder.path.rglob(f"*{files.DRAFT}"))
         ballast.unlink()
         assert command(*words).returncode in (0, 2) and "full" not in command(*words).stderr
@@ -252,15 +254,17 @@ def test_a_full_disk_is_one_line_and_the_same_command_goes_on(used: ClassFolder,
 def test_a_limit_on_the_size_of_files_is_one_line(used: ClassFolder) -> None:
     folder = used.path.parent
     archive, list_of = export(folder / "a.zip", SYSTEMS[0].files(CLASS)), worksheet(folder / "w.csv", CLASS)
-    given = ClassFolder(folder / "given")
-    collect(given, archive, list_of)
-    enter_grades(given, {who.i: who.sis for who in CLASS})
+    class_folder = ClassFolder(folder / "given")
+    collect(class_folder, archive, list_of)
+    enter_grades(class_folder, {who.i: who.sis for who in CLASS})
     list_of.write_bytes(list_of.read_bytes().replace(b",-,", b",-," + b"x" * 10_000))
-    back = ("give-back", "moodle", FFN, "--sheet", list_of, "--to", folder / "back.csv", "--grading", given.path)
+    back = ("give-back", "moodle", FFN, "--sheet", list_of, "--to", folder / "back.csv", "--grading", class_folder.path)
     here = ("--grading", used.path)
     for words in (("report", *here), ("collect", archive, "--roster", list_of, *here), ("grade", *here), back):
-        done = command(*words, limit=20_000)
-        assert done.returncode == 2 and "ulimit -f" in done.stderr and done.stderr.count("\n") == 1, done.stderr
+        process = command(*words, limit=20_000)
+        assert process.returncode == 2 and "ulimit -f" in process.stderr and process.stderr.count("\n") == 1, (
+            process.stderr
+        )
 
 
 def test_a_batch_that_breaks_off_changes_nothing(tmp_path: Path) -> None:
@@ -277,7 +281,7 @@ def test_files_are_on_the_disk_before_the_gradebook_says_so(
     tmp_path: Path, graded_here: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class_folder = ClassFolder(tmp_path)
-    seen: list[str] = []
+    events: list[str] = []
     for student in ("ada", "ben"):
         hand_in(class_folder, student)
     grade(class_folder, student="ben")
@@ -285,17 +289,17 @@ def test_files_are_on_the_disk_before_the_gradebook_says_so(
     def watch(place: object, name: str) -> None:
         real = getattr(place, name)
 
-        def noted(*given: object) -> object:
-            seen.append(name)
-            return real(*given)
+        def record_call(*arguments: object) -> object:
+            events.append(name)
+            return real(*arguments)
 
-        monkeypatch.setattr(place, name, noted)
+        monkeypatch.setattr(place, name, record_call)
 
     for place, name in ((files, "_sync"), (Path, "replace"), (os, "fsync")):
         watch(place, name)
-    sa.event.listen(sa.Engine, "commit", lambda connection: seen.append("commit"))
+    sa.event.listen(sa.Engine, "commit", lambda connection: events.append("commit"))
     grade(class_folder, student="ada")
-    order = [name for name, after in zip(seen, [*seen[1:], ""], strict=True) if name != after]
+    order = [name for name, after in zip(events, [*events[1:], ""], strict=True) if name != after]
     assert order[-5:] == ["_sync", "replace", "_sync", "commit", "fsync"], order
 
 
@@ -310,8 +314,8 @@ def test_a_line_of_the_log_that_is_missing_is_appended(used: ClassFolder, monkey
 
     for student in ("ben", "cem"):
         hand_in(used, student)
-        with monkeypatch.context() as patched, pytest.raises(Killed):
-            patched.setattr(log.LogLine, "__str__", kill)
+        with monkeypatch.context() as patch, pytest.raises(Killed):
+            patch.setattr(log.LogLine, "__str__", kill)
             grade(used)
         assert grade(used)[0].unchanged_count == path.read_text().count("\n")
     assert [line.split("  ")[1] for line in path.read_text().splitlines()] == ["ada", "ben", "cem"]

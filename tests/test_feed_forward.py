@@ -269,25 +269,25 @@ def test_every_neuron_that_changes_sign_makes_a_kink(alpha: float) -> None:
 # What the checks say and see
 
 
-def judged(exercise: str, answer: object) -> Verdict:
+def verdict_on(exercise: str, answer: object) -> Verdict:
     key = keys.find(exercise)
     return reference.verdict_of(key, answer, draws.public_seeds(key.exercise))
 
 
 def test_a_wrong_number_of_a_shape_is_told_by_its_place() -> None:
-    seen = judged("hello_shape", lambda x: (x.shape[0], 99, x.shape[2])).symptom
-    assert seen.startswith("another x, the second of your three numbers, and in all 3 other cases: 99 is not right")
+    symptom = verdict_on("hello_shape", lambda x: (x.shape[0], 99, x.shape[2])).symptom
+    assert symptom.startswith("another x, the second of your three numbers, and in all 3 other cases: 99 is not right")
 
 
 def test_a_text_with_every_number_is_no_extra_repr() -> None:
-    source = next(kept.source for kept in keys.find("PositionwiseFeedForward").rights if kept.name == "WithModules")
+    source = next(right.source for right in keys.find("PositionwiseFeedForward").rights if right.name == "WithModules")
     own = 'return f"d_model={self.d_model}, d_ff={self.d_ff}"'
     assert own in source
     namespace = {"nn": nn}
     exec(source.replace(own, 'return " ".join(map(str, range(100)))'), namespace)
     lost = [
         aspect.name
-        for aspect in judged("PositionwiseFeedForward", namespace["PositionwiseFeedForward"]).aspects
+        for aspect in verdict_on("PositionwiseFeedForward", namespace["PositionwiseFeedForward"]).aspects
         if aspect.symptom
     ]
     assert lost == ["extra_repr"]
@@ -301,8 +301,8 @@ def test_bars_shows_the_row_of_the_token() -> None:
     assert tuple(x.shape) == (2, 14, 6)
     for sentence, position in ((0, 0), (0, 3), (1, 13)):
         drawn = start_here.bars(position, sentence)
-        shown = [word for word in texts(drawn) if re.fullmatch(r"−?\d\.\d\d", word)]
-        assert [float(word.replace("−", "-")) for word in shown] == x[sentence, position].tolist()
+        labels = [word for word in texts(drawn) if re.fullmatch(r"−?\d\.\d\d", word)]
+        assert [float(word.replace("−", "-")) for word in labels] == x[sentence, position].tolist()
         assert numbers(drawn.sentence)[:3] == [2, 14, 6]
         largest = int(x[sentence, position].abs().argmax())
         assert numbers(drawn.sentence)[-2:] == [float(x[sentence, position, largest]), largest]
@@ -342,20 +342,20 @@ def test_the_way_back_is_what_autograd_finds_and_what_small_steps_measure(case: 
     names = ("x", "W1", "b1", "W2", "b2")
     key = keys.find("ffn_backward")
     drawn = key.exercise.inputs(1000 + case, case)
-    found = key.the_truth.answer(*(drawn[name] for name in (*names, "dy")))
+    gradients = key.the_truth.answer(*(drawn[name] for name in (*names, "dy")))
 
-    def loss(**given: torch.Tensor) -> torch.Tensor:
-        hidden = torch.relu(given["x"] @ given["W1"] + given["b1"])
-        total: torch.Tensor = ((hidden @ given["W2"] + given["b2"]) * drawn["dy"]).sum()
+    def loss(**inputs: torch.Tensor) -> torch.Tensor:
+        hidden = torch.relu(inputs["x"] @ inputs["W1"] + inputs["b1"])
+        total: torch.Tensor = ((hidden @ inputs["W2"] + inputs["b2"]) * drawn["dy"]).sum()
         return total
 
     leaves = {name: drawn[name].clone().requires_grad_() for name in names}
     slopes = torch.autograd.grad(loss(**leaves), list(leaves.values()))
     for name, slope in zip(names, slopes, strict=True):
-        assert torch.allclose(found[f"d{name}"], slope, atol=1e-12), name
+        assert torch.allclose(gradients[f"d{name}"], slope, atol=1e-12), name
 
     drawn["x"][drawn["x"] == 0] = 0.01  # the token at a kink moves off it
-    found = key.the_truth.answer(*(drawn[name] for name in (*names, "dy")))
+    gradients = key.the_truth.answer(*(drawn[name] for name in (*names, "dy")))
     for name in names:
         for place in ((0,) * drawn[name].ndim, (-1,) * drawn[name].ndim):
             ends = []
@@ -363,7 +363,7 @@ def test_the_way_back_is_what_autograd_finds_and_what_small_steps_measure(case: 
                 moved = drawn[name].clone()
                 moved[place] += step
                 ends.append(float(loss(**{each: drawn[each] for each in names} | {name: moved})))
-            assert (ends[0] - ends[1]) / 2e-7 == pytest.approx(float(found[f"d{name}"][place]), abs=1e-5), name
+            assert (ends[0] - ends[1]) / 2e-7 == pytest.approx(float(gradients[f"d{name}"][place]), abs=1e-5), name
 
 
 def test_a_gradient_that_arrives_is_not_said_to_be_missing() -> None:
@@ -373,5 +373,5 @@ def test_a_gradient_that_arrives_is_not_said_to_be_missing() -> None:
     exercise = active_course().exercise("ffn_forward")
     seeds = [public_seed(exercise.name, case) for case in range(exercise.cases)]
     verdict, _ = examine(exercise, shipped_answers.load(exercise.name), ffn_forward, seeds)
-    (said,) = (aspect.symptom for aspect in verdict.aspects if aspect.name == "gradients")
-    assert said.startswith("no gradient reaches x") and "(right: “gradient of" in said
+    (symptom,) = (aspect.symptom for aspect in verdict.aspects if aspect.name == "gradients")
+    assert symptom.startswith("no gradient reaches x") and "(right: “gradient of" in symptom

@@ -111,11 +111,11 @@ FIGURES = [
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    with browser() as opened:
-        yield opened
+    with browser() as instance:
+        yield instance
 
 
-def opened(chromium: Browser, **options: Any) -> Page:
+def open_page(chromium: Browser, **options: Any) -> Page:
     page = chromium.new_page(**options)
     page.set_default_timeout(10_000)
 
@@ -139,7 +139,7 @@ def opened(chromium: Browser, **options: Any) -> Page:
 
 @pytest.fixture
 def page(chromium: Browser) -> Iterator[Page]:
-    page = opened(chromium, viewport={"width": 900, "height": 1500})
+    page = open_page(chromium, viewport={"width": 900, "height": 1500})
     yield page
     page.close()
 
@@ -153,8 +153,8 @@ def says(page: Page, words: str, index: int = 0) -> None:
 
 
 def at(page: Page, index: int = 0) -> dict[str, int]:
-    found: dict[str, int] = page.evaluate(f"window.models[{index}].get('at')")
-    return found
+    indices: dict[str, int] = page.evaluate(f"window.models[{index}].get('at')")
+    return indices
 
 
 def test_every_control_moves_the_picture(page: Page) -> None:
@@ -216,7 +216,7 @@ def test_the_focus_stays_at_a_mark_that_does_something_else_when_it_was_pressed(
 
 
 def test_a_mark_is_tapped_on_a_phone(chromium: Browser) -> None:
-    page = opened(chromium, viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True)
+    page = open_page(chromium, viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True)
     board(page).get_by_role("button", name="choose one").tap()
     says(page, "chosen is one")
     knob = board(page).get_by_role("slider", name="the point")
@@ -298,8 +298,8 @@ def test_pictures_between_are_left_out_when_the_hand_is_quicker(page: Page) -> N
     page.evaluate("window.slow = 1500")
     drag(page, board(page).get_by_role("slider", name="the point"), 100, 0, steps=40)
     says(page, "x is 2,")
-    asked = page.evaluate("window.asked.length")
-    assert 2 <= asked <= 3, "the first, and the last that was wanted"
+    count = page.evaluate("window.asked.length")
+    assert 2 <= count <= 3, "the first, and the last that was wanted"
 
 
 def test_play_shows_every_step_and_can_be_stopped(page: Page) -> None:
@@ -312,9 +312,9 @@ def test_play_shows_every_step_and_can_be_stopped(page: Page) -> None:
     button = board(page).get_by_role("button", name="play: angle")
     button.click()  # begins anew
     board(page).get_by_role("button", name="pause: angle").click()
-    stopped = at(page)["angle"]
+    index = at(page)["angle"]
     page.wait_for_timeout(200)
-    assert at(page)["angle"] == stopped < 7
+    assert at(page)["angle"] == index < 7
 
 
 def test_a_kernel_that_does_not_answer_is_told_within_two_seconds_above_the_picture(page: Page) -> None:
@@ -325,9 +325,9 @@ def test_a_kernel_that_does_not_answer_is_told_within_two_seconds_above_the_pict
     expect(note).to_contain_text("Python does not answer. If it is busy, the picture follows", timeout=2000)
     says(page, "chosen is none")
     expect(picture).to_have_css("filter", "grayscale(1) opacity(0.45)")
-    told = note.bounding_box()
+    note_box = note.bounding_box()
     assert place == picture.bounding_box(), "the picture moved under the hand"
-    assert told and place and place["y"] <= told["y"] <= place["y"] + 10
+    assert note_box and place and place["y"] <= note_box["y"] <= place["y"] + 10
     says(page, "chosen is one")
     expect(note).to_be_empty()
     expect(picture).to_have_css("filter", "none")
@@ -355,7 +355,7 @@ def test_a_figure_that_raises_says_so_and_goes_on(page: Page) -> None:
 
 
 # Texts that lie on one another, and words of a button that do not fit it, by figure. The widths of words are known to a browser alone.
-OVERPRINTED = """() => [...document.querySelectorAll("svg")].flatMap((svg) => {
+OVERPRINTS = """() => [...document.querySelectorAll("svg")].flatMap((svg) => {
   const place = (element) => element.getBoundingClientRect();
   const wrong = [], words = [...svg.querySelectorAll("text")].filter((one) => one.textContent.trim()).map((one) => [one.textContent, place(one)]);
   words.forEach(([one, a], n) => words.slice(n + 1).forEach(([other, b]) => {
@@ -375,11 +375,11 @@ def test_no_words_of_a_figure_lie_on_others(chromium: Browser) -> None:
     thorough = (anatomy.block, capstone.block, feed_forward.folded)
     pictures = {
         f"{name_of(draw)}{parameters}": draw(*parameters).svg
-        for draw, listed in PARAMETERS.items()
+        for draw, parameter_sets in PARAMETERS.items()
         if draw is not experts.becoming  # its letters are points that may lie anywhere
-        for parameters in ((), *(listed if draw in thorough else ()))
+        for parameters in ((), *(parameter_sets if draw in thorough else ()))
     }
     page = chromium.new_page()
     page.set_content("".join(f'<div style="width:720px" id="{name}">{svg}</div>' for name, svg in pictures.items()))
-    assert page.evaluate(OVERPRINTED) == []
+    assert page.evaluate(OVERPRINTS) == []
     page.close()

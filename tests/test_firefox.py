@@ -74,16 +74,16 @@ class Firefox:
 def firefox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Firefox]:
     pytest.importorskip("websocket", reason="websocket-client is not installed")
     profile = tmp_path_factory.mktemp("firefox")
-    said = profile / "said.txt"
+    log = profile / "said.txt"
     command = [str(FIREFOX), "--headless", "--no-remote", "--profile", str(profile), "--remote-debugging-port", "0"]
-    with said.open("w") as out:
+    with log.open("w") as out:
         process = subprocess.Popen([*command, "about:blank"], stdout=out, stderr=out)
     try:
         end = time.monotonic() + PATIENCE
-        while not (found := re.search(r"WebDriver BiDi listening on (ws://\S+)", said.read_text())):
-            assert time.monotonic() < end and process.poll() is None, said.read_text()
+        while not (match := re.search(r"WebDriver BiDi listening on (ws://\S+)", log.read_text())):
+            assert time.monotonic() < end and process.poll() is None, log.read_text()
             time.sleep(0.1)
-        yield Firefox(found[1])
+        yield Firefox(match[1])
     finally:
         process.terminate()
         process.wait(PATIENCE)
@@ -104,8 +104,8 @@ def test_a_board_plays(firefox: Firefox, tmp_path: Path) -> None:
 
 def test_a_figure_of_the_site_unpacks_its_pictures_and_moves(firefox: Firefox, tmp_path: Path) -> None:
     def line(x: int) -> Picture:
-        said = f"x is {x}."
-        return Picture("A line", said, svg.card(160, "A line", said, svg.text(20, 130, said)))
+        sentence = f"x is {x}."
+        return Picture("A line", sentence, svg.card(160, "A line", sentence, svg.text(20, 130, sentence)))
 
     figure_page.write(tmp_path, controls.Figure(line, {"x": controls.slider("x", 0, 9, 1, 2)}))
     with web_pages(tmp_path) as address:

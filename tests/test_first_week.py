@@ -45,10 +45,10 @@ def blocks() -> list[tuple[str, str]]:
 
 def answered(notebook: bytes) -> bytes:
     """A notebook with an answer to the question that a person reads."""
-    found = json.loads(notebook)
-    (cell,) = (cell for cell in found["cells"] if cell["metadata"].get("nbgrader", {}).get("grade_id") == QUESTION)
+    content = json.loads(notebook)
+    (cell,) = (cell for cell in content["cells"] if cell["metadata"].get("nbgrader", {}).get("grade_id") == QUESTION)
     cell["source"] = "It drops hidden numbers, and only while training."
-    return json.dumps(found).encode()
+    return json.dumps(content).encode()
 
 
 def _hears_ctrl_c() -> None:
@@ -62,7 +62,7 @@ class Week:
 
     home: Path
     class_folder: ClassFolder
-    said: dict[str, str]
+    outputs: dict[str, str]
 
     def environment(self) -> dict[str, str]:
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -77,15 +77,15 @@ class Week:
     def type(self, command: str) -> None:
         """Type a command as it stands on the page."""
         if command.startswith(SERVERS):
-            self.said[command] = self.serve(command)
+            self.outputs[command] = self.serve(command)
             return
-        done = subprocess.run(
+        process = subprocess.run(
             ["bash", "-c", command], cwd=self.home, env=self.environment(), capture_output=True, text=True, check=False
         )
         expected = (0, 2) if command.startswith(WITH_STATUS_2) else (0,)
-        assert done.returncode in expected, f"{command}\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
-        assert "Traceback" not in done.stderr, done.stderr
-        self.said[command] = done.stdout
+        assert process.returncode in expected, f"{command}\n{process.stdout[-2000:]}{process.stderr[-2000:]}"
+        assert "Traceback" not in process.stderr, process.stderr
+        self.outputs[command] = process.stdout
 
     def serve(self, command: str) -> str:
         """Type a command that serves until Ctrl-C, wait for its address, and press Ctrl-C."""
@@ -135,7 +135,7 @@ def week(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Week]:
     late = sheet.read_bytes().replace(b"Wednesday, 13 March 2024, 10:15 AM", b"Saturday, 21 November 2026, 9:30 PM")
     sheet.write_bytes(late)
     exports.canvas_gradebook(downloads / "Grades-FFN.csv", CLASS)
-    found = Week(home, class_folder, {})
+    account = Week(home, class_folder, {})
     for kind, text in blocks():
         if kind == "toml":
             path = class_folder.path / "course.toml"
@@ -144,39 +144,39 @@ def week(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Week]:
         for command in text.splitlines():
             if command.startswith(("make setup", "source ")):  # has been done, or this test would not run
                 continue
-            found.type(command)
+            account.type(command)
             if command == "jupyter lab":
-                found.mark_by_hand()
-    yield found
+                account.mark_by_hand()
+    yield account
 
 
 def test_every_command_of_the_page_was_run(week: Week) -> None:
-    listed = [line for kind, text in blocks() if kind == "sh" for line in text.splitlines()]
-    assert listed[:2] == ["make setup-grading", "source .venv/bin/activate"]
-    assert list(week.said) == listed[2:] and len(listed) > 15
+    commands = [line for kind, text in blocks() if kind == "sh" for line in text.splitlines()]
+    assert commands[:2] == ["make setup-grading", "source .venv/bin/activate"]
+    assert list(week.outputs) == commands[2:] and len(commands) > 15
 
 
 def test_the_handout_holds_what_the_class_works_on(week: Week) -> None:
     names = zipfile.ZipFile(week.home / "dist" / "course.zip").namelist()
     there = {name for name in assignments() if any(f"/{name}.ipynb" in entry for entry in names)}
     assert there == {"00_start_here", "01_attention", FFN, "03_activations"}
-    assert "34 points in this class" in week.said["autograder handout"]
+    assert "34 points in this class" in week.outputs["autograder handout"]
 
 
 def test_what_was_handed_in_is_collected_and_what_only_a_person_knows_is_listed(week: Week) -> None:
-    looked, did = (text for command, text in week.said.items() if command.startswith("autograder collect"))
-    assert "nothing was written" in looked and f"no notebook: {FFN}.html" in looked
-    assert "4 new attempts, 4 put into submitted/" in did and "1 matter for you to settle" in did
+    preview, outcome = (text for command, text in week.outputs.items() if command.startswith("autograder collect"))
+    assert "nothing was written" in preview and f"no notebook: {FFN}.html" in preview
+    assert "4 new attempts, 4 put into submitted/" in outcome and "1 matter for you to settle" in outcome
     assert (week.class_folder.path / "collected" / "settle.csv").is_file()
 
 
 def test_the_class_is_graded_read_and_reported(week: Week) -> None:
-    assert "3 to read" in week.said["autograder grade"] and "4 graded" in week.said["autograder grade"]
+    assert "3 to read" in week.outputs["autograder grade"] and "4 graded" in week.outputs["autograder grade"]
     assert (week.class_folder.path / "report.html").stat().st_size > 10_000
     page = (week.class_folder.feedback / "S00000" / FFN / f"{FFN}.html").read_text(encoding="utf-8")
     assert "not read yet" not in page and "Late by 2 days" in page
-    assert "4 pages" in week.said["autograder feedback"]
-    assert "nobody's points would change" in week.said["autograder grade --dry-run"]
+    assert "4 pages" in week.outputs["autograder feedback"]
+    assert "nobody's points would change" in week.outputs["autograder grade --dry-run"]
 
 
 def test_grades_go_back_with_what_was_given_by_hand_and_what_being_late_costs(week: Week) -> None:
@@ -190,17 +190,17 @@ def test_grades_go_back_with_what_was_given_by_hand_and_what_being_late_costs(we
     assert grades["S00000"].penalty > 0 and grades[ILL].penalty == 0, "an extension"
     assert (week.home / "Downloads" / f"{FFN}-moodle-pages.zip").is_file()
     canvas = (week.home / "Downloads" / f"{FFN}-canvas.csv").read_bytes()
-    given = {who.sis: exports.SYSTEMS[1].grades(canvas).get(who.canvas) for who in CLASS[:4]}
-    assert given == {who: text for who, text in rows.items() if text}
+    canvas_grades = {who.sis: exports.SYSTEMS[1].grades(canvas).get(who.canvas) for who in CLASS[:4]}
+    assert canvas_grades == {who: text for who, text in rows.items() if text}
 
 
 def test_a_dispute_is_answered_and_its_script_comes_to_the_same_verdict(week: Week) -> None:
-    told = week.said[f"autograder why {ILL} ffn_forward"]
-    assert "Attempt 1 of 1" in told
-    points = re.search(r"([\d.]+) of 4 points", told)
-    again = week.said[f"python ~/why_{ILL}.py"]
+    explanation = week.outputs[f"autograder why {ILL} ffn_forward"]
+    assert "Attempt 1 of 1" in explanation
+    points = re.search(r"([\d.]+) of 4 points", explanation)
+    again = week.outputs[f"python ~/why_{ILL}.py"]
     assert points and points[0] in again, again
 
 
 def test_the_desk_and_formgrader_open(week: Week) -> None:
-    assert all("http://127.0.0.1" in week.said[command] for command in SERVERS)
+    assert all("http://127.0.0.1" in week.outputs[command] for command in SERVERS)

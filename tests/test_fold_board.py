@@ -25,7 +25,7 @@ from test_desk import AXE, violations
 
 POINTS = torch.tensor([(0, 0), (0, 1), (1, 0), (1, 1)], dtype=torch.float64)
 XOR = torch.tensor([0, 1, 1, 0])
-SOLVED = ([[1.0, 1.0], [1.0, 1.0]], [0.0, -1.0], [[1.0], [-2.0]], [0.0])
+SOLUTION = ([[1.0, 1.0], [1.0, 1.0]], [0.0, -1.0], [[1.0], [-2.0]], [0.0])
 START = fold.xor().data["net"]
 
 
@@ -37,8 +37,8 @@ def modules(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def hidden(net: dict[str, Any], x: torch.Tensor) -> torch.Tensor:
     W1, b1 = (torch.tensor(net[name], dtype=torch.float64) for name in ("W1", "b1"))
-    folded: torch.Tensor = torch.relu(x @ W1 + b1)
-    return folded
+    activations: torch.Tensor = torch.relu(x @ W1 + b1)
+    return activations
 
 
 def output(net: dict[str, Any], x: torch.Tensor) -> torch.Tensor:
@@ -51,7 +51,7 @@ def right(net: dict[str, Any]) -> int:
     return int(((output(net, POINTS) - 0.5) * (2.0 * XOR - 1) > 0.02).sum())
 
 
-def drawn(seed: int, units: int) -> dict[str, Any]:
+def draw_net(seed: int, units: int) -> dict[str, Any]:
     generator = torch.Generator().manual_seed(seed)
     parts = [torch.randn(*shape, generator=generator) for shape in ((2, units), (units,), (units, 1), (1,))]
     return fold.network(*parts)
@@ -61,12 +61,12 @@ def drawn(seed: int, units: int) -> dict[str, Any]:
 
 
 def test_the_readers_numbers_may_be_tensors_or_lists() -> None:
-    lists = fold.network_board(*SOLVED).data
-    W1, b1, W2, b2 = (torch.tensor(part, requires_grad=True) for part in SOLVED)
+    lists = fold.network_board(*SOLUTION).data
+    W1, b1, W2, b2 = (torch.tensor(part, requires_grad=True) for part in SOLUTION)
     tensors = fold.network_board(W1, b1, W2, b2).data
     halves = fold.network_board(W1.half(), b1.half(), W2.half(), b2.half()).data
-    assert lists == tensors == halves == fold.network_board(SOLVED[0], SOLVED[1], [1, -2], 0).data
-    assert json.loads(json.dumps(fold.network_board(*SOLVED).spec()))["data"] == lists
+    assert lists == tensors == halves == fold.network_board(SOLUTION[0], SOLUTION[1], [1, -2], 0).data
+    assert json.loads(json.dumps(fold.network_board(*SOLUTION).spec()))["data"] == lists
 
 
 @pytest.mark.parametrize(
@@ -83,11 +83,11 @@ def test_the_readers_numbers_may_be_tensors_or_lists() -> None:
     ],
 )
 def test_wrong_shapes_are_said_in_one_line(place: int, value: Any, says: str) -> None:
-    parts: list[Any] = list(SOLVED)
+    parts: list[Any] = list(SOLUTION)
     parts[place] = value
-    with pytest.raises(ValueError, match=re.escape(says)) as caught:
+    with pytest.raises(ValueError, match=re.escape(says)) as error:
         fold.network_board(*parts)
-    assert "\n" not in str(caught.value)
+    assert "\n" not in str(error.value)
 
 
 # What stands behind the goals
@@ -124,8 +124,8 @@ def test_one_hinge_between_the_balls_is_enough_when_the_other_unit_fires_at_all_
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    with browser() as opened:
-        yield opened
+    with browser() as instance:
+        yield instance
 
 
 def go(page: Page, at: float) -> None:
@@ -172,7 +172,7 @@ def plane(page: Page, a: float, b: float) -> tuple[float, float]:
     return box["x"] + (a + 0.59) * scale, box["y"] + box["height"] - (b + 0.59) * scale
 
 
-def folded(page: Page, x: float, y: float) -> tuple[float, float]:
+def fold_place(page: Page, x: float, y: float) -> tuple[float, float]:
     """Where a point of the folded plane is on the page; the weight vectors of the start are about 1 long."""
     box = page.locator(".fd-panel svg").nth(1).bounding_box()
     assert box
@@ -183,12 +183,12 @@ def folded(page: Page, x: float, y: float) -> tuple[float, float]:
 
 @needs_chromium
 def test_the_javascript_computes_what_torch_computes(chromium: Browser, modules: Path) -> None:
-    nets = [drawn(seed, units) for seed in range(40) for units in (1, 2, 3, 16)] + [START, fold.network(*SOLVED)]
+    nets = [draw_net(seed, units) for seed in range(40) for units in (1, 2, 3, 16)] + [START, fold.network(*SOLUTION)]
     points = torch.rand(50, 2, generator=torch.Generator().manual_seed(1), dtype=torch.float64) * 3 - 1
     with web_pages(modules) as address:
         page = chromium.new_page()
         page.goto(f"{address}/fold_model.js")
-        found = page.evaluate(
+        results = page.evaluate(
             """async ([nets, points]) => {
               const model = await import("/fold_model.js");
               return nets.map((net) => ({
@@ -205,19 +205,19 @@ def test_the_javascript_computes_what_torch_computes(chromium: Browser, modules:
         )
         page.close()
     far = 0.0
-    for net, got in zip(nets, found, strict=True):
+    for net, result in zip(nets, results, strict=True):
         units = len(net["b1"])
-        far = max(far, float((torch.tensor(got["hidden"], dtype=torch.float64) - hidden(net, points)).abs().max()))
-        far = max(far, float((torch.tensor(got["output"], dtype=torch.float64) - output(net, points)).abs().max()))
-        assert got["right"] == right(net)
+        far = max(far, float((torch.tensor(result["hidden"], dtype=torch.float64) - hidden(net, points)).abs().max()))
+        far = max(far, float((torch.tensor(result["output"], dtype=torch.float64) - output(net, points)).abs().max()))
+        assert result["right"] == right(net)
         if units == 2:
-            assert got["parted"] == separable(hidden(net, POINTS)), net
-        if got["boundary"]:
-            ends = torch.tensor(got["boundary"], dtype=torch.float64)
+            assert result["parted"] == separable(hidden(net, POINTS)), net
+        if result["boundary"]:
+            ends = torch.tensor(result["boundary"], dtype=torch.float64)
             assert torch.allclose(output(net, ends), torch.full((len(ends),), 0.5, dtype=torch.float64), atol=1e-5)
-        assert got["pieces"] <= 1 + units + math.comb(units, 2)
-        assert got["area"] == pytest.approx(4.0, abs=1e-6)  # the whole sheet, and nothing twice
-        for place, fires in got["middles"]:
+        assert result["pieces"] <= 1 + units + math.comb(units, 2)
+        assert result["area"] == pytest.approx(4.0, abs=1e-6)  # the whole sheet, and nothing twice
+        for place, fires in result["middles"]:
             assert (hidden(net, torch.tensor([place], dtype=torch.float64))[0] > 0).tolist() == fires
     print(f"the largest difference from torch is {far:.1e}")
     assert far < 1e-5
@@ -230,7 +230,7 @@ def test_the_boards_goals_hold_what_their_words_say(chromium: Browser, modules: 
     with web_pages(modules) as address:
         page = chromium.new_page()
         page.goto(f"{address}/fold_model.js")
-        found = page.evaluate(
+        goals = page.evaluate(
             """async ([data, solved, slope]) => {
               const { board } = await import("/fold.js");
               const reached = (state) => Object.keys(board.goals).filter((name) => board.goals[name](state, data));
@@ -247,19 +247,19 @@ def test_the_boards_goals_hold_what_their_words_say(chromium: Browser, modules: 
               return { start: [0, 1, 2, 3, 4, 5].flatMap((at) => reached({ ...start, at })), early: reached({ ...start, ...solved, at: 2 }),
                 solved: reached({ ...start, ...solved, at: 4 }), slope: reached({ ...start, ...slope, at: 5 }), most };
             }""",
-            [{"net": START}, fold.network(*SOLVED), slope],
+            [{"net": START}, fold.network(*SOLUTION), slope],
         )
         page.close()
-    assert found == {"start": [], "early": [], "solved": ["four"], "slope": ["four", "away"], "most": 0}
+    assert goals == {"start": [], "early": [], "solved": ["four"], "slope": ["four", "away"], "most": 0}
 
 
 @needs_chromium
 def test_folded_balls_lie_where_the_hidden_layer_puts_them(chromium: Browser) -> None:
     for seed in range(12):
-        net = drawn(seed, 2)
+        net = draw_net(seed, 2)
         page = opened(chromium, fold.network_board(net["W1"], net["b1"], net["W2"], net["b2"]))
         go(page, 3)
-        found = page.evaluate(
+        layout = page.evaluate(
             """() => {
               const sheet = document.querySelectorAll(".fd-panel svg")[1];
               const of = (mark, name) => Number(mark.getAttribute(name));
@@ -268,16 +268,16 @@ def test_folded_balls_lie_where_the_hidden_layer_puts_them(chromium: Browser) ->
               return { drawn, names: [...words].map((word) => word.textContent), side: of(sheet, "width") };
             }"""
         )
-        assert found["names"][-2:] == ["h₁", "h₂"]
+        assert layout["names"][-2:] == ["h₁", "h₂"]
         # In the order that they are drawn in: the two with XOR = 0, then the others. Pixels are a linear function of h, unit by unit.
-        wanted = hidden(net, POINTS)[[0, 3, 1, 2]]
-        drawn_at = torch.tensor(found["drawn"], dtype=torch.float64) * torch.tensor([1, -1]) + torch.tensor(
-            [0, found["side"]]
+        activations = hidden(net, POINTS)[[0, 3, 1, 2]]
+        places = torch.tensor(layout["drawn"], dtype=torch.float64) * torch.tensor([1, -1]) + torch.tensor(
+            [0, layout["side"]]
         )
         for unit in (0, 1):
-            table = torch.stack([wanted[:, unit], torch.ones(4, dtype=torch.float64)], dim=1)
-            fit = torch.linalg.lstsq(table, drawn_at[:, unit : unit + 1], driver="gelsd").solution
-            assert (table @ fit - drawn_at[:, unit : unit + 1]).abs().max() < 0.15, (seed, unit)
+            table = torch.stack([activations[:, unit], torch.ones(4, dtype=torch.float64)], dim=1)
+            fit = torch.linalg.lstsq(table, places[:, unit : unit + 1], driver="gelsd").solution
+            assert (table @ fit - places[:, unit : unit + 1]).abs().max() < 0.15, (seed, unit)
         expected = right(net)
         go(page, 5)
         assert f"{expected} of 4 are right" in sentence(page)
@@ -299,11 +299,11 @@ def test_at_the_start_nothing_is_solved_and_goals_are_reached_by_hand(chromium: 
     carry(page, "hinge 2", plane(page, 0.7, 0.3))
     assert sum(reached(page)) == 0 and "The folds are good" in sentence(page)
     turn(page, "the knife", -63.4)
-    carry(page, "the knife", folded(page, 0.7, 0.175))
+    carry(page, "the knife", fold_place(page, 0.7, 0.175))
     assert sum(reached(page)) == 1 and "4 of 4 are right. Now unfold it." in sentence(page)
     # The first hinge leaves the balls, all of which keep its unit firing.
     carry(page, "hinge 1", plane(page, -0.25, -0.25))
-    carry(page, "the knife", folded(page, 1.1, 0.2))
+    carry(page, "the knife", fold_place(page, 1.1, 0.2))
     assert sum(reached(page)) == 2
     go(page, 5)
     assert "You cut once; unfolded it is two lines, and 4 of 4 are right." in sentence(page)
@@ -357,11 +357,11 @@ def test_keys_move_every_knob_and_nothing_scrolls(chromium: Browser) -> None:
     page = opened(chromium, fold.xor())
     page.evaluate("document.body.style.paddingBottom = '2000px'")
     go(page, 4)
-    scrolled = page.evaluate("scrollY")
+    scroll = page.evaluate("scrollY")
     for name in ("hinge 1", "hinge 2", "direction of hinge 2", "the knife", "direction of the knife"):
         knob = hand(page, name)
         knob.evaluate("mark => mark.focus({ preventScroll: true })")
-        scrolled = page.evaluate("scrollY")
+        scroll = page.evaluate("scrollY")
         was = int(knob.get_attribute("aria-valuenow") or "")
         page.keyboard.press("ArrowUp")
         more = int(knob.get_attribute("aria-valuenow") or "")
@@ -370,7 +370,7 @@ def test_keys_move_every_knob_and_nothing_scrolls(chromium: Browser) -> None:
         assert abs(int(knob.get_attribute("aria-valuenow") or "") - was) <= 1, name
         page.keyboard.press("PageDown")
         page.keyboard.press("PageUp")
-        assert page.evaluate("scrollY") == scrolled, name
+        assert page.evaluate("scrollY") == scroll, name
         assert re.search("[a-z]", knob.get_attribute("aria-valuetext") or "")
     scrub = page.locator(".fd-scrub")
     scrub.focus()
@@ -384,18 +384,18 @@ def test_keys_move_every_knob_and_nothing_scrolls(chromium: Browser) -> None:
 
 @needs_chromium
 def test_a_network_that_is_wrong_looks_wrong(chromium: Browser) -> None:
-    for parts, got in (
-        (SOLVED, 4),
+    for parts, count in (
+        (SOLUTION, 4),
         (([[1, 1], [1, 1]], [0, -1], [1, -1], 0), 3),
         (([[0, 0], [0, 0]], [0, 0], [0, 0], 0), 2),
     ):
         page = opened(chromium, fold.network_board(*parts))
         go(page, 5)
-        assert f"{got} of 4 are right" in sentence(page)
-        assert page.locator(".fd-panel").nth(1).locator(".fd-wrong").count() == 4 - got
+        assert f"{count} of 4 are right" in sentence(page)
+        assert page.locator(".fd-panel").nth(1).locator(".fd-wrong").count() == 4 - count
         drawing = page.locator(".fd-panels").inner_html()
         assert "NaN" not in drawing and "Infinity" not in drawing
-        if got == 4:
+        if count == 4:
             assert sentence(page) == "You cut once; unfolded it is two lines, and 4 of 4 are right."
         page.close()
 
@@ -403,7 +403,7 @@ def test_a_network_that_is_wrong_looks_wrong(chromium: Browser) -> None:
 @needs_chromium
 @pytest.mark.parametrize("units", [1, 3, 16])
 def test_another_number_of_units_shows_the_plane_alone(chromium: Browser, units: int) -> None:
-    net = drawn(3, units)
+    net = draw_net(3, units)
     page = opened(chromium, fold.network_board(net["W1"], net["b1"], net["W2"], net["b2"]))
     assert page.locator(".fd-panel").count() == 1 and page.locator(".fd-scrub").count() == 0
     assert page.locator(".fd-hinge").count() == units

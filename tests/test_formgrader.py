@@ -115,12 +115,12 @@ def project(folder: Path, filters: bool, as_it_came: bool) -> Iterator[Path]:
     (folder / "nbgrader_config.py").write_text(config, encoding="utf-8")
     class_folder = ClassFolder(folder / "grading")
     (class_folder.submitted / "eve" / NOTEBOOK).mkdir(parents=True)
-    graded = hostile()
+    submission = hostile()
     with gradebook.Book(class_folder) as book:
         book.sync_assignment(NOTEBOOK)
         with Batch() as files:
-            feedback.write(files, class_folder, "eve", graded)
-        book.save_attempt("eve", graded, "0" * 64, None)
+            feedback.write(files, class_folder, "eve", submission)
+        book.save_attempt("eve", submission, "0" * 64, None)
     path = class_folder.autograded / "eve" / NOTEBOOK / f"{NOTEBOOK}.ipynb"
     if as_it_came:
         text = path.read_text(encoding="utf-8")
@@ -130,9 +130,9 @@ def project(folder: Path, filters: bool, as_it_came: bool) -> Iterator[Path]:
 
 def look(page: Page, address: str) -> list[str]:
     """Open a page, give it time, touch everything on it; returns what it asked for that no honest page asks for."""
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    page.on("dialog", lambda dialog: asked.append(f"evil dialog {dialog.message}"))
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
+    page.on("dialog", lambda dialog: requests.append(f"evil dialog {dialog.message}"))
     page.route(
         lambda url: "127.0.0.1" not in url and not url.startswith(("data:", "file:")), lambda route: route.abort()
     )
@@ -144,7 +144,7 @@ def look(page: Page, address: str) -> list[str]:
         " if (e.protocol === 'javascript:') e.click(); })"
     )
     page.wait_for_timeout(500)
-    return [url for url in asked if "evil" in url or url.endswith("/x")]
+    return [url for url in requests if "evil" in url or url.endswith("/x")]
 
 
 ACTIVE = """() => [...document.querySelectorAll('#notebook-container *')].flatMap(e =>
@@ -175,12 +175,12 @@ def test_formgrader_runs_nothing_of_a_student(filters: bool, as_it_came: bool, t
         assert look(page, address) == []
         assert sorted(path.name for path in folder.iterdir()) == before
         assert page.evaluate(ACTIVE) == []
-        seen = page.locator("#notebook-container").first.inner_text()
+        text = page.locator("#notebook-container").first.inner_text()
         for words in ("honest", "List[int]", "over everything", "a cell"):
-            assert words in seen
+            assert words in text
         assert page.locator("#notebook-container strong", has_text="honest").count() == 2
         assert page.locator(f'img[src="data:image/png;base64,{DOT}"]').count() >= 2
-        assert "\\href" not in seen
+        assert "\\href" not in text
         if filters:  # no heading takes the name of the box for the next question's score
             assert page.evaluate("() => document.querySelectorAll('#M10').length") == 1
             assert page.evaluate("() => document.querySelector('#M10').tagName") == "INPUT"
@@ -199,20 +199,20 @@ def test_the_pages_of_generate_feedback_run_nothing_of_a_student(
     with project(tmp_path / "p", filters, as_it_came) as folder:
         ours = folder / "grading" / "feedback" / "eve" / NOTEBOOK / f"{NOTEBOOK}.html"
         pages = [ours.rename(tmp_path / "ours.html")]
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-m", "nbgrader", "generate_feedback", NOTEBOOK, "--force"],
             cwd=folder, capture_output=True, text=True, check=False,
         )  # fmt: skip
-        assert done.returncode == 0, done.stderr
+        assert process.returncode == 0, process.stderr
         pages.append(ours)
         with browser() as chromium:
             for page in pages:
-                opened = chromium.new_page()
-                assert look(opened, page.as_uri()) == [], page
-                assert opened.evaluate(ACTIVE) == []
-                opened.evaluate("for (const fold of document.querySelectorAll('details')) fold.open = true")
-                assert "ValueError" in opened.locator("body").inner_text()
-                opened.close()
+                tab = chromium.new_page()
+                assert look(tab, page.as_uri()) == [], page
+                assert tab.evaluate(ACTIVE) == []
+                tab.evaluate("for (const fold of document.querySelectorAll('details')) fold.open = true")
+                assert "ValueError" in tab.locator("body").inner_text()
+                tab.close()
 
 
 LEAVE = {"M10": "2", "M10_extra_credit": "1", "M10-comment": "Which spread do you mean?"}  # by field, what is typed
@@ -220,10 +220,10 @@ LEAVE = {"M10": "2", "M10_extra_credit": "1", "M10-comment": "Which spread do yo
 
 def save(page: Page, field: str) -> int:
     """Type into a field of formgrader's and leave it, which saves; returns the server's status."""
-    with page.expect_response(lambda answer: answer.request.method == "PUT", timeout=PATIENCE) as saved:
+    with page.expect_response(lambda answer: answer.request.method == "PUT", timeout=PATIENCE) as response:
         page.locator(f"#{field}").fill(LEAVE[field])
         page.locator(f"#{field}").press("Tab")
-    return saved.value.status
+    return response.value.status
 
 
 @pytest.mark.parametrize("database", often(["sqlite", "postgresql"], ["postgresql"]))
@@ -244,10 +244,10 @@ def test_a_page_that_is_older_than_the_answer_saves_nothing_and_says_so(
         waiting = mark(folder)
         assert waiting.waits
         with gradebook.Book(ClassFolder(folder / "grading")) as book:
-            graded = hostile("Another answer. " + "W" * 300)
+            submission = hostile("Another answer. " + "W" * 300)
             with Batch() as files:
-                feedback.write(files, ClassFolder(folder / "grading"), "eve", graded)
-            book.save_attempt("eve", graded, "1" * 64, None)
+                feedback.write(files, ClassFolder(folder / "grading"), "eve", submission)
+            book.save_attempt("eve", submission, "1" * 64, None)
         for field in LEAVE:
             assert save(page, field) == 409
             notice = page.get_by_role("alert")

@@ -27,8 +27,8 @@ from ffnlab.registry import active_course
 def test_gate_writes_the_product_that_torch_computes(name: str, t: float) -> None:
     gate = GATES[name](torch.tensor(1.5 * t - 0.5, dtype=torch.float64)).item()
     up = -0.5 * t + 2
-    drawn = gated.gate(t, 1.5, -0.5, -0.5, 2.0, name)
-    assert numbers(drawn.title) == pytest.approx([t, gate, up, gate * up], abs=0.006)
+    figure = gated.gate(t, 1.5, -0.5, -0.5, 2.0, name)
+    assert numbers(figure.title) == pytest.approx([t, gate, up, gate * up], abs=0.006)
 
 
 def test_two_equal_lines_make_a_square() -> None:
@@ -46,12 +46,12 @@ def test_the_matrix_that_the_gates_pick_does_what_the_ffn_does(kind: str, x1: fl
     ups, own, downs = (torch.from_numpy(matrix) for matrix in (gated.UPS, gated.OWN, gated.DOWNS))
     h = x @ ups
     hidden = {"plain ReLU": h.relu(), "GLU": torch.sigmoid(x @ own) * h, "ReGLU": (x @ own).relu() * h}[kind]
-    drawn = gated.lights(x1, x2, kind)
-    assert numbers(drawn.title)[-2:] == pytest.approx((hidden @ downs).tolist(), abs=0.006)
-    rows = re.search(r"matrix \[(.+)\]", drawn.sentence)
+    figure = gated.lights(x1, x2, kind)
+    assert numbers(figure.title)[-2:] == pytest.approx((hidden @ downs).tolist(), abs=0.006)
+    rows = re.search(r"matrix \[(.+)\]", figure.sentence)
     assert rows
-    picked = torch.tensor([numbers(row) for row in rows[1].split(";")], dtype=torch.float64)
-    assert (x @ picked).tolist() == pytest.approx((hidden @ downs).tolist(), abs=0.025)
+    matrix = torch.tensor([numbers(row) for row in rows[1].split(";")], dtype=torch.float64)
+    assert (x @ matrix).tolist() == pytest.approx((hidden @ downs).tolist(), abs=0.025)
 
 
 def test_what_the_prediction_says_of_2x() -> None:
@@ -85,9 +85,9 @@ def test_matched_counts_what_torch_counts(d: int, ratio: float) -> None:
     f = 64 * math.ceil(math.floor(ratio * d + 1e-9) / 64)
     three = (nn.Linear(d, f, bias=False), nn.Linear(d, f, bias=False), nn.Linear(f, d, bias=False))
     count = sum(layer.weight.numel() for layer in three)
-    drawn = gated.matched(d, ratio, 64)
-    assert f"three matrices, {count:,} weights" in drawn.sentence
-    assert numbers(drawn.title) == [f, pytest.approx(100 * count / (8 * d * d), abs=0.051)]
+    figure = gated.matched(d, ratio, 64)
+    assert f"three matrices, {count:,} weights" in figure.sentence
+    assert numbers(figure.title) == [f, pytest.approx(100 * count / (8 * d * d), abs=0.051)]
 
 
 def test_matched_finds_the_widths_of_published_models() -> None:
@@ -125,23 +125,23 @@ def test_the_table_says_how_many_errors_two_rows_are_apart(first: str, second: s
     one, other = gated.TABLE[first], gated.TABLE[second]
     of_means = math.sqrt(one.deviation**2 / runs + other.deviation**2 / runs)
     errors = abs(one.short - other.short) / of_means
-    drawn = gated.table(reading, first, second)
-    assert numbers(drawn.title)[-1] == pytest.approx(errors, abs=0.0051)
-    assert ("more than two" in drawn.sentence) == (errors > 2)
-    assert drawn.title.endswith("standard errors" if runs > 1 else "standard deviations")
+    figure = gated.table(reading, first, second)
+    assert numbers(figure.title)[-1] == pytest.approx(errors, abs=0.0051)
+    assert ("more than two" in figure.sentence) == (errors > 2)
+    assert figure.title.endswith("standard errors" if runs > 1 else "standard deviations")
 
 
 def test_a_mean_of_four_runs_is_twice_as_sure_as_a_run() -> None:
     """Drawn at random: the standard deviation of a difference of runs, and of a difference of means of four."""
-    luck = torch.randn(2, 4, 100_000, generator=torch.Generator().manual_seed(0), dtype=torch.float64) * 0.005
-    of_runs, of_means = ((one - other).std() for one, other in ((luck[0, 0], luck[1, 0]), luck.mean(1)))
+    noise = torch.randn(2, 4, 100_000, generator=torch.Generator().manual_seed(0), dtype=torch.float64) * 0.005
+    of_runs, of_means = ((one - other).std() for one, other in ((noise[0, 0], noise[1, 0]), noise.mean(1)))
     assert float(of_runs) == pytest.approx(gated.apart("GELU", "ReLU", 1)[1], rel=0.02)
     assert float(of_means) == pytest.approx(gated.apart("GELU", "ReLU")[1], rel=0.02)
 
 
 def test_just_under_two_deviations_is_not_written_as_two() -> None:
-    drawn = gated.table(SINGLE, "GELU", "ReLU")
-    assert drawn.title.endswith("1.98 standard deviations") and "less than two" in drawn.sentence
+    figure = gated.table(SINGLE, "GELU", "ReLU")
+    assert figure.title.endswith("1.98 standard deviations") and "less than two" in figure.sentence
 
 
 def test_every_gated_row_is_outside_the_noise_of_every_plain_one_but_glu_against_gelu() -> None:
@@ -161,9 +161,9 @@ def test_gelu_leads_relu_after_the_short_runs_beyond_chance() -> None:
 
 
 def test_the_long_runs_have_no_error_bars() -> None:
-    drawn = gated.table(LONG)
-    assert "standard deviation" not in " ".join(tips(drawn))
-    assert "no deviation published" in drawn.title
+    figure = gated.table(LONG)
+    assert "standard deviation" not in " ".join(tips(figure))
+    assert "no deviation published" in figure.title
 
 
 def test_no_gate_is_said_to_let_up_pass_a_negative_number_of_times() -> None:
@@ -174,17 +174,17 @@ def test_no_gate_is_said_to_let_up_pass_a_negative_number_of_times() -> None:
 
 
 def test_contest_shows_every_seed_and_says_whether_the_gated_are_ahead() -> None:
-    drawn = contest(80, "SwiGLU")
-    assert len(tips(drawn)) == 6
-    assert drawn.title == "Step 80: SwiGLU knows 90 % (80 to 100)"
-    assert "worst run with a gate knows 70 %" in drawn.sentence and "without 60 %" in drawn.sentence
-    assert "are above" in drawn.sentence and "are not above" in contest(40, "GLU").sentence
+    figure = contest(80, "SwiGLU")
+    assert len(tips(figure)) == 6
+    assert figure.title == "Step 80: SwiGLU knows 90 % (80 to 100)"
+    assert "worst run with a gate knows 70 %" in figure.sentence and "without 60 %" in figure.sentence
+    assert "are above" in figure.sentence and "are not above" in contest(40, "GLU").sentence
 
 
 def shares(network: str, name: str, steps: int) -> list[float]:
-    found: list[float] = cells.stored()["contest"][network][name][str(steps)]
-    assert len(found) == len(cells.FRESH) >= 15 and min(cells.FRESH) >= 5
-    return found
+    values: list[float] = cells.stored()["contest"][network][name][str(steps)]
+    assert len(values) == len(cells.FRESH) >= 15 and min(cells.FRESH) >= 5
+    return values
 
 
 def ahead(network: str, first: str, second: str, steps: int) -> int:
@@ -193,11 +193,11 @@ def ahead(network: str, first: str, second: str, steps: int) -> int:
 
 
 def test_what_is_told_of_the_contest_holds_in_fifteen_other_sets_of_facts() -> None:
-    told = active_course().prediction("gated_or_plain").explanation
+    explanation = active_course().prediction("gated_or_plain").explanation
     plain = [name for name in cells.PLAIN if name != "identity"]
     means = {name: f"{100 * statistics.fmean(shares('18 wide', name, 400)):.0f} %" for name in (*plain, *cells.GATED)}
-    assert f"ReLU, GELU and SiLU knew {means['ReLU']}, {means['GELU']} and {means['SiLU']} on average" in told
-    assert f"from {means['GLU']} (GLU) to {means['Bilinear']} (Bilinear)" in told
+    assert f"ReLU, GELU and SiLU knew {means['ReLU']}, {means['GELU']} and {means['SiLU']} on average" in explanation
+    assert f"from {means['GLU']} (GLU) to {means['Bilinear']} (Bilinear)" in explanation
     assert min(means[name] for name in cells.GATED) == means["GLU"] > max(means[name] for name in plain)
     assert max(means[name] for name in cells.GATED) == means["Bilinear"]
     assert all(ahead("18 wide", gate, name, 400) == 15 for gate in cells.GATED for name in plain)
@@ -207,10 +207,10 @@ def test_what_is_told_of_the_contest_holds_in_fifteen_other_sets_of_facts() -> N
 
 
 def test_what_is_told_of_other_networks_holds_in_fifteen_other_sets_of_facts() -> None:
-    told = active_course().prediction("order_again").explanation
+    explanation = active_course().prediction("order_again").explanation
     for network, steps in (("15 wide", 400), ("18 wide, longer", 1200)):
         assert all(ahead(network, gate, "SiLU", steps) == 15 for gate in ("Bilinear", "SwiGLU"))
-    assert f"Bilinear was ahead of SwiGLU in {ahead('18 wide', 'Bilinear', 'SwiGLU', 400)} at first" in told
+    assert f"Bilinear was ahead of SwiGLU in {ahead('18 wide', 'Bilinear', 'SwiGLU', 400)} at first" in explanation
     assert ahead("15 wide", "SwiGLU", "Bilinear", 400) == ahead("18 wide, longer", "Bilinear", "SwiGLU", 1200) == 15
     assert min(share for name in cells.ENTRANTS for share in shares("24 wide", name, 400)) >= 0.99
 
@@ -226,17 +226,17 @@ def test_a_stored_contest_comes_out_again() -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_widths_on_each_side_of_a_multiple_and_every_third_are_drawn(seed: int) -> None:
-    given = exercises.swiglu_width.inputs(seed, 0)
-    assert [8 * d // 3 % 256 for d in given["edges"]] == [2, 253]
-    assert [8 * d // 3 % given["small"] for d in given["rests"]] == [0, 1, given["small"] - 1]
-    assert sorted(d % 3 for d in given["thirds"]) == [0, 1, 2]
+    inputs = exercises.swiglu_width.inputs(seed, 0)
+    assert [8 * d // 3 % 256 for d in inputs["edges"]] == [2, 253]
+    assert [8 * d // 3 % inputs["small"] for d in inputs["rests"]] == [0, 1, inputs["small"] - 1]
+    assert sorted(d % 3 for d in inputs["thirds"]) == [0, 1, 2]
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_no_sum_loses_all_hidden_values_even_if_each_is_dropped_by_two_chances(seed: int) -> None:
-    given = exercises.GatedFFN.inputs(seed, 0)
-    tokens, width = given["wide"].shape
-    assert tokens * (1 - (1 - given["p"]) ** 2) ** (exercises.COPIES * width) < 1e-7
+    inputs = exercises.GatedFFN.inputs(seed, 0)
+    tokens, width = inputs["wide"].shape
+    assert tokens * (1 - (1 - inputs["p"]) ** 2) ** (exercises.COPIES * width) < 1e-7
 
 
 @pytest.mark.parametrize("kind", GATES)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from collection import inbound, run, settle
+from collection import answer_questions, inbound, run
 from exports import (
     CLASS,
     FFN,
@@ -71,36 +71,36 @@ def class_folder(tmp_path: Path) -> ClassFolder:
     return ClassFolder(tmp_path / "class")
 
 
-def collected(class_folder: ClassFolder, archive: Path, *lists: Path, **how: Any) -> dict[int, str]:
+def collect_and_grade(class_folder: ClassFolder, archive: Path, *lists: Path, **how: Any) -> dict[int, str]:
     """By number, the students of a class that was collected and graded: number i has i exercises right."""
-    found = collecting.collect(class_folder, archive, lists, **how)
-    assert not found.needs_somebody, found
+    report = collecting.collect(class_folder, archive, lists, **how)
+    assert not report.needs_somebody, report
     ids = handed_in_by(class_folder)
     grade(class_folder, ids)
     return ids
 
 
-KEPT: dict[str, Path] = {}
+FOLDERS: dict[str, Path] = {}
 
 
 @pytest.fixture(scope="module", autouse=True)
 def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """A class that has been through a system is made once; each test has a copy."""
     for system in SYSTEMS:
-        KEPT[system.name] = tmp_path_factory.mktemp(system.name)
+        FOLDERS[system.name] = tmp_path_factory.mktemp(system.name)
     yield
-    KEPT.clear()
+    FOLDERS.clear()
 
 
 def of(system: System, class_folder: ClassFolder) -> Path:
     """A class that has been through a system, and the system's sheet."""
-    kept, name = KEPT[system.name], f"sheet{'.tsv' if system is BRIGHTSPACE else '.csv'}"
-    if not (kept / "class").exists():
-        path = system.roster(kept / name, CLASS)
-        archive = zipped(kept / "a.zip", system.files(CLASS))
-        collected(ClassFolder(kept / "class"), archive, path, match_names=system is BRIGHTSPACE)
-    shutil.copytree(kept / "class", class_folder.path)
-    return Path(shutil.copy(kept / name, class_folder.path.parent))
+    folder, name = FOLDERS[system.name], f"sheet{'.tsv' if system is BRIGHTSPACE else '.csv'}"
+    if not (folder / "class").exists():
+        path = system.roster(folder / name, CLASS)
+        archive = zipped(folder / "a.zip", system.files(CLASS))
+        collect_and_grade(ClassFolder(folder / "class"), archive, path, match_names=system is BRIGHTSPACE)
+    shutil.copytree(folder / "class", class_folder.path)
+    return Path(shutil.copy(folder / name, class_folder.path.parent))
 
 
 def give(class_folder: ClassFolder, system: str, to: Path | None = None, **how: Any) -> tuple[GiveBackReport, bytes]:
@@ -134,8 +134,8 @@ def test_every_grade_and_page_lands_on_the_student_it_came_from(
         assert float(grades[system.key(who)]) == points(who.i), who
     assert path.read_bytes() == before and not done.doubts
     done, data = give(class_folder, system.name, tmp_path / "pages.zip", pages=True)
-    found = pages_of(data, system)
-    assert {key: owner(page) for key, page in found.items()} == {system.page_key(who): who.i for who in CLASS}
+    pages = pages_of(data, system)
+    assert {key: owner(page) for key, page in pages.items()} == {system.page_key(who): who.i for who in CLASS}
     assert not done.doubts and done.written_count == len(CLASS)
 
 
@@ -144,7 +144,7 @@ def test_gradescope_gives_each_submission_the_results_that_were_found_for_it(
 ) -> None:
     files = {"e/submission_metadata.yml": gradescope_metadata({who.submission: [who] for who in CLASS})}
     files |= {f"e/submission_{who.submission}/x.ipynb": who.data for who in CLASS}
-    collected(class_folder, zipped(tmp_path / "a.zip", files), gradescope_roster(tmp_path / "r.csv", CLASS))
+    collect_and_grade(class_folder, zipped(tmp_path / "a.zip", files), gradescope_roster(tmp_path / "r.csv", CLASS))
     done, data = give(class_folder, "gradescope", tmp_path / "autograder.zip")
     assert done.written_count == len(CLASS) and not done.doubts
     home = tmp_path / "autograder"
@@ -179,7 +179,7 @@ def test_nbgrader_releases_and_fetches_the_pages_of_what_was_collected(
         inbound(tmp_path / f"cache{who.i}" / "C", who, when, who.data, f"secret{who.i}" * 10)
         place = tmp_path / f"cache{who.i}" / "C" / exchange_folder(who, when=when)
         place.rename(place.with_name(place.name.rpartition("+")[0]))
-    ids = collected(class_folder, exchange / "C" / "inbound")
+    ids = collect_and_grade(class_folder, exchange / "C" / "inbound")
     assert ids == {who.i: who.username for who in CLASS[:3]}
     done, _ = give(class_folder, "nbgrader")
     assert done.written_count == 3 and f"nbgrader release_feedback {FFN}" in done.notes[-1]
@@ -228,16 +228,18 @@ def test_a_page_is_released_under_the_secret_of_the_submission_that_it_is_of(
             book.save_attempt(who.username, graded(who, score), digest, at)
         with Batch() as files:
             feedback.write(files, class_folder, who.username, graded(who, 1), at, submission=digest)
-        counted = Policy.of(class_folder).read_book(book, FFN)
-    assert counted[who.username].attempt.submission == hashlib.sha256(who.data).hexdigest(), "the first one is the best"
-    give(class_folder, "nbgrader", effective_attempts=counted)
+        effective_attempts = Policy.of(class_folder).read_book(book, FFN)
+    assert effective_attempts[who.username].attempt.submission == hashlib.sha256(who.data).hexdigest(), (
+        "the first one is the best"
+    )
+    give(class_folder, "nbgrader", effective_attempts=effective_attempts)
     place = class_folder.feedback / who.username / FFN
     assert owner((place / f"{FFN}.html").read_text(encoding="utf-8")) == who.i
     assert (place / "submission_secret.txt").read_text(encoding="utf-8") == "a" * 128, "and not the latest's"
     assert (place / "timestamp.txt").read_text(encoding="utf-8").startswith("2026-10-01 10:00")
     (class_folder.path / "collected" / FFN / "manifest.json").unlink()
     (place / "submission_secret.txt").unlink()
-    done, _ = give(class_folder, "nbgrader", effective_attempts=counted)
+    done, _ = give(class_folder, "nbgrader", effective_attempts=effective_attempts)
     (left,) = done.changes
     assert "earlier submission, whose secret was not kept" in left.note
     assert not (place / "submission_secret.txt").exists()
@@ -331,16 +333,16 @@ def test_what_somebody_has_still_to_read_is_left_out_unless_it_is_said(
 def test_what_a_person_gave_is_in_the_grade_and_on_the_page(class_folder: ClassFolder, tmp_path: Path) -> None:
     path = of(CANVAS, class_folder)
     with Gradebook(class_folder.db_url) as book:
-        found = book.find_grade("M2", FFN, FFN, CLASS[1].sis)
-        found.manual_score, found.extra_credit = 2.0, 0.5
+        record = book.find_grade("M2", FFN, FFN, CLASS[1].sis)
+        record.manual_score, record.extra_credit = 2.0, 0.5
         book.find_comment("M2", FFN, FFN, CLASS[1].sis).manual_comment = "Nicely said."
         book.db.commit()
     _, data = give(class_folder, "canvas", sheet=path, column=FFN)
     assert float(CANVAS.grades(data)[CLASS[1].canvas]) == points(1) + 2.5
     _, data = give(class_folder, "canvas", pages=True)
-    found_pages = pages_of(data, CANVAS)
-    assert "Nicely said." in found_pages[CANVAS.page_key(CLASS[1])]
-    assert sum("Nicely said." in page for page in found_pages.values()) == 1
+    pages = pages_of(data, CANVAS)
+    assert "Nicely said." in pages[CANVAS.page_key(CLASS[1])]
+    assert sum("Nicely said." in page for page in pages.values()) == 1
 
 
 def test_whoever_is_not_on_the_sheet_or_not_on_the_roster_is_told(class_folder: ClassFolder, tmp_path: Path) -> None:
@@ -361,8 +363,8 @@ def test_a_sheet_of_strangers_is_one_clear_line(class_folder: ClassFolder, tmp_p
 def test_a_folder_that_is_an_id_of_the_sheet_needs_no_roster(class_folder: ClassFolder, tmp_path: Path) -> None:
     grade(class_folder, {0: CLASS[0].sis, 1: CLASS[1].canvas})
     _, data = give(class_folder, "canvas", sheet=canvas_gradebook(tmp_path / "g.csv", CLASS), column=FFN)
-    given = CANVAS.grades(data)
-    assert [bool(given[who.canvas]) for who in CLASS] == [True, True, False, False, False]
+    grades = CANVAS.grades(data)
+    assert [bool(grades[who.canvas]) for who in CLASS] == [True, True, False, False, False]
 
 
 def test_a_row_that_stands_there_twice_is_left_as_it_is(class_folder: ClassFolder, tmp_path: Path) -> None:
@@ -388,14 +390,16 @@ def test_another_maximum_is_told(class_folder: ClassFolder, tmp_path: Path) -> N
 def test_the_maximum_is_the_one_by_the_classs_rules(class_folder: ClassFolder, tmp_path: Path) -> None:
     of(CANVAS, class_folder)
     with gradebook.Book(class_folder) as book:
-        counted = Policy.of(class_folder).read_book(book, FFN)
-    (top,) = {one.grade.whole for one in counted.values()}
+        effective_attempts = Policy.of(class_folder).read_book(book, FFN)
+    (top,) = {one.grade.whole for one in effective_attempts.values()}
     every = sum(parts(FFN).values())
     assert top < every, "quizzes do not count"
-    for most, told in ((f"{top:.2f}", False), (f"{every:.2f}", True)):
+    for most, is_noted in ((f"{top:.2f}", False), (f"{every:.2f}", True)):
         listed = canvas_gradebook(tmp_path / "g.csv", CLASS, points=most)
-        done, _ = give(class_folder, "canvas", sheet=listed, column=FFN, dry_run=True, effective_attempts=counted)
-        assert any("is worth" in note for note in done.notes) == told
+        done, _ = give(
+            class_folder, "canvas", sheet=listed, column=FFN, dry_run=True, effective_attempts=effective_attempts
+        )
+        assert any("is worth" in note for note in done.notes) == is_noted
 
 
 def test_a_policy_may_say_what_a_student_gets(class_folder: ClassFolder) -> None:
@@ -468,9 +472,9 @@ def test_a_teams_page_goes_to_each_member_by_their_own_number(class_folder: Clas
     grade(class_folder, {0: CLASS[0].sis, 1: CLASS[1].sis, 2: CLASS[2].sis})
     done, data = give(class_folder, "moodle", pages=True, sheet=list_of)
     with zipfile.ZipFile(io.BytesIO(data)) as opened:
-        found = moodle_pages(opened)
-    assert {number: owner(page) for number, page in found.items()} == {who.participant: who.i for who in CLASS[:3]}
-    assert "77" not in found and done.written_count == 3
+        pages = moodle_pages(opened)
+    assert {number: owner(page) for number, page in pages.items()} == {who.participant: who.i for who in CLASS[:3]}
+    assert "77" not in pages and done.written_count == 3
 
 
 def test_without_the_worksheet_no_teams_page_goes_anywhere(class_folder: ClassFolder, tmp_path: Path) -> None:
@@ -485,14 +489,14 @@ def test_without_the_worksheet_no_teams_page_goes_anywhere(class_folder: ClassFo
 
 def test_pages_of_anonymous_hand_ins_find_their_way_back(class_folder: ClassFolder, tmp_path: Path) -> None:
     files = {f"{'LATE_' * (who.i % 2)}anon_x{who.i}Z_{who.attachment}_a.ipynb": who.data for who in CLASS}
-    collected(class_folder, zipped(tmp_path / "a.zip", files))
+    collect_and_grade(class_folder, zipped(tmp_path / "a.zip", files))
     _, data = give(class_folder, "canvas", pages=True)
     with zipfile.ZipFile(io.BytesIO(data)) as opened:
-        found = canvas_pages(opened)
-    assert {key: owner(page) for key, page in found.items()} == {f"x{who.i}Z/{who.attachment}": who.i for who in CLASS}
+        pages = canvas_pages(opened)
+    assert {key: owner(page) for key, page in pages.items()} == {f"x{who.i}Z/{who.attachment}": who.i for who in CLASS}
     files = {f"Participant_{who.participant}_assignsubmission_file/x.ipynb": who.data for who in CLASS}
     other, path = ClassFolder(tmp_path / "moodle"), worksheet(tmp_path / "w.csv", CLASS, blind=True)
-    collected(other, zipped(tmp_path / "b.zip", files), path)
+    collect_and_grade(other, zipped(tmp_path / "b.zip", files), path)
     _, data = give(other, "moodle", sheet=path)
     assert {number: float(text) for number, text in MOODLE.grades(data).items()} == {
         who.participant: points(who.i) for who in CLASS
@@ -507,7 +511,7 @@ def test_the_page_follows_the_latest_hand_in(class_folder: ClassFolder, tmp_path
     path = canvas_gradebook(tmp_path / "g.csv", CLASS)
     collecting.collect(class_folder, zipped(tmp_path / "a.zip", CANVAS.files(CLASS)), [path])
     newer = f"x_{CLASS[0].canvas}_999999_{FFN}-1.ipynb".replace("x_", canvas_name(CLASS[0]).split("_")[0] + "_")
-    collected(class_folder, zipped(tmp_path / "b.zip", {newer: CLASS[0].data}), path)
+    collect_and_grade(class_folder, zipped(tmp_path / "b.zip", {newer: CLASS[0].data}), path)
     _, data = give(class_folder, "canvas", pages=True)
     assert f"{CLASS[0].canvas}/999999" in pages_of(data, CANVAS)
 
@@ -566,12 +570,12 @@ def test_whom_canvas_calls_late_is_said_wherever_the_grade_is(class_folder: Clas
         book.sync_assignment(FFN)
         for who in CLASS:
             book.save_attempt(who.sis, graded(who, who.i), hashlib.sha256(who.data).hexdigest(), None)
-    said = f"{FFN}: 2 students are marked late"
+    warning = f"{FFN}: 2 students are marked late"
     words = ("--grading", class_folder.path)
     out, _ = run("give-back", "canvas", FFN, "--sheet", path, "--column", FFN, "--dry-run", *words, expect=2)
-    assert said in out and f"submitted/STUDENT/{FFN}/timestamp.txt" in out and "5 would be given back" in out
+    assert warning in out and f"submitted/STUDENT/{FFN}/timestamp.txt" in out and "5 would be given back" in out
     out, _ = run("report", FFN, "--csv", tmp_path / "class.csv", *words, expect=2)
-    assert said in out and f"{FFN}: 5 of 6 students have handed in. Not yet: Nora Nothing (S00005)." in out
+    assert warning in out and f"{FFN}: 5 of 6 students have handed in. Not yet: Nora Nothing (S00005)." in out
     page = (class_folder.path / "report.html").read_text(encoding="utf-8")
     assert "<dt>late</dt><dd>not known</dd>" in page and "2 students handed in late" in page
     assert page.index("Nora Nothing") < page.index("What the class misunderstands")
@@ -599,17 +603,19 @@ def test_whom_canvas_does_not_call_late_was_on_time_whoevers_time_is_written_by_
     grade(class_folder, {who.i: who.sis for who in CLASS})
     with gradebook.Book(class_folder) as book:
         policy = Policy.of(class_folder)
-        counted = policy.grades(book, FFN)
-        said = policy.lateness_not_counted(FFN, counted)
-    assert counted[CLASS[1].sis].days_late == 1
-    assert f"1 student is marked late ({CLASS[3].sis})" in said and "no time of submission" not in said
+        grades = policy.grades(book, FFN)
+        warning = policy.lateness_not_counted(FFN, grades)
+    assert grades[CLASS[1].sis].days_late == 1
+    assert f"1 student is marked late ({CLASS[3].sis})" in warning and "no time of submission" not in warning
 
     unmarked = class_folder.path / "collected" / FFN / "manifest.json"
     stored = unmarked.read_text(encoding="utf-8").replace('"system": "canvas"', '"system": "moodle"', 1)
     unmarked.write_text(stored, encoding="utf-8")
     with gradebook.Book(class_folder) as book:
-        said = policy.lateness_not_counted(FFN, policy.grades(book, FFN))
-    assert "1 student is marked late" in said and "1 student has no time of submission" in said, "both kinds are named"
+        warning = policy.lateness_not_counted(FFN, policy.grades(book, FFN))
+    assert "1 student is marked late" in warning and "1 student has no time of submission" in warning, (
+        "both kinds are named"
+    )
 
 
 def test_who_handed_in_and_has_no_grade_or_no_time_is_said_wherever_grades_are(
@@ -684,7 +690,7 @@ def test_a_moodle_team_that_a_person_has_settled_is_given_back_to_every_member(
     assert len(collecting.collect(class_folder, archive, lists).open) == 2
     written = 1 if in_toml else 2  # members, in settle.csv
     answers = {name.split("_")[0]: " ".join(who.sis for who in members[:written]) for name, members in teams.items()}
-    settle(class_folder, **{name: f"student {ids}" for name, ids in answers.items()})
+    answer_questions(class_folder, **{name: f"student {ids}" for name, ids in answers.items()})
     if in_toml:
         groups = "".join(f"[[groups]]\nstudents = {[who.sis for who in members]}\n" for members in teams.values())
         (class_folder.path / "course.toml").write_text(groups, encoding="utf-8")

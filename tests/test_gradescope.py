@@ -71,7 +71,7 @@ def solved() -> bytes:
     return as_bytes(answered(ANSWER))
 
 
-def kept(name: str) -> Answer:
+def find_mistake(name: str) -> Answer:
     """A mistake of the marking guide by its name."""
     return next(answer for answer in keys.find("hello_shape").mistakes if answer.mistake == name)
 
@@ -85,21 +85,21 @@ class ContainerRun:
     results: dict[str, Any] | None
 
     @property
-    def told(self) -> dict[str, Any]:
+    def valid_results(self) -> dict[str, Any]:
         assert self.results is not None and self.status == 0, self.printed
         return self.results
 
     def test(self, name: str) -> dict[str, Any]:
-        return next(test for test in self.told["tests"] if test["name"] == name)
+        return next(test for test in self.valid_results["tests"] if test["name"] == name)
 
 
 @dataclass(frozen=True)
 class Container:
-    """Gradescope's folders. zip: what was uploaded. said: what making it printed."""
+    """Gradescope's folders. zip: what was uploaded. build_output: what making it printed."""
 
     home: Path
     zip: Path
-    said: str
+    build_output: str
 
     def script(self, name: str) -> subprocess.CompletedProcess[str]:
         environment = {"AUTOGRADER_HOME": str(self.home), "AUTOGRADER_PYTHON": sys.executable, "PATH": os.defpath}
@@ -130,8 +130,10 @@ class Container:
             path = self.home / "submission" / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
-        done = self.script("run_autograder")
-        return ContainerRun(done.returncode, done.stdout, json.loads(target.read_text()) if target.exists() else None)
+        process = self.script("run_autograder")
+        return ContainerRun(
+            process.returncode, process.stdout, json.loads(target.read_text()) if target.exists() else None
+        )
 
 
 @pytest.fixture(scope="module")
@@ -146,31 +148,31 @@ def folder() -> Iterator[Path]:
 def class_folder(folder: Path) -> ClassFolder:
     """A class with a secret of its own."""
     (folder / "class").mkdir(mode=0o700)
-    found = ClassFolder(folder / "class")
+    class_with_secret = ClassFolder(folder / "class")
     seeds = {one.name: 0 for one in outline.of_notebook(START)}
     entry = {"secret": SECRET, "attempts": seeds, "holds_for": draws.key_version(START)}
-    found.draws.write_text(json.dumps({START: entry}))
-    return found
+    class_with_secret.draws.write_text(json.dumps({START: entry}))
+    return class_with_secret
 
 
 @pytest.fixture(scope="module")
-def made(folder: Path, class_folder: ClassFolder) -> tuple[Path, str]:
+def build(folder: Path, class_folder: ClassFolder) -> tuple[Path, str]:
     """The zip as the command makes it, and what that prints."""
     target = folder / "upload" / "autograder.zip"
-    done = CliRunner().invoke(app, ["gradescope", START, "--to", str(target), "--grading", str(class_folder.path)])
-    assert done.exit_code == 0, done.output
-    return target, done.output
+    result = CliRunner().invoke(app, ["gradescope", START, "--to", str(target), "--grading", str(class_folder.path)])
+    assert result.exit_code == 0, result.output
+    return target, result.output
 
 
 @pytest.fixture(scope="module")
-def content(made: tuple[Path, str]) -> dict[str, bytes]:
+def content(build: tuple[Path, str]) -> dict[str, bytes]:
     """The zip's files by their names."""
-    with zipfile.ZipFile(made[0]) as archive:
+    with zipfile.ZipFile(build[0]) as archive:
         return {name: archive.read(name) for name in archive.namelist() if not name.endswith("/")}
 
 
 @pytest.fixture(scope="module")
-def container(folder: Path, made: tuple[Path, str]) -> Container:
+def container(folder: Path, build: tuple[Path, str]) -> Container:
     """Gradescope's container after its image was built: unpacked without the modes, and set up."""
     if os.geteuid() != 0:
         pytest.skip("only root can run submissions as other users, as Gradescope's container does")
@@ -179,33 +181,33 @@ def container(folder: Path, made: tuple[Path, str]) -> Container:
     skip_where_others_cannot_read()
     home = folder / "autograder"
     (home / "source").mkdir(parents=True)
-    with zipfile.ZipFile(made[0]) as archive:
+    with zipfile.ZipFile(build[0]) as archive:
         archive.extractall(home / "source")
-    shutil.copy(made[0], home / "source.zip")
+    shutil.copy(build[0], home / "source.zip")
     (home / "source.zip").chmod(0o644)
-    found = Container(home, *made)
+    new_container = Container(home, *build)
     shutil.copy(home / "source" / "run_autograder", home)  # as Gradescope does
-    done = found.script("source/setup.sh")
-    assert done.returncode == 0, done.stdout
-    assert f"{START} can be graded here" in done.stdout
-    return found
+    process = new_container.script("source/setup.sh")
+    assert process.returncode == 0, process.stdout
+    assert f"{START} can be graded here" in process.stdout
+    return new_container
 
 
 # The zip
 
 
-def test_making_it_says_what_the_form_on_gradescope_asks_for(made: tuple[Path, str]) -> None:
-    assert "Autograder points, for Gradescope's form: 6\n" in made[1]
-    assert "It contains answers" in made[1]
+def test_making_it_says_what_the_form_on_gradescope_asks_for(build: tuple[Path, str]) -> None:
+    assert "Autograder points, for Gradescope's form: 6\n" in build[1]
+    assert "It contains answers" in build[1]
 
 
-def test_the_zip_is_for_its_owner_alone_and_small(made: tuple[Path, str]) -> None:
-    assert stat.S_IMODE(made[0].stat().st_mode) == 0o600
-    assert made[0].stat().st_size < 2 * MIB
+def test_the_zip_is_for_its_owner_alone_and_small(build: tuple[Path, str]) -> None:
+    assert stat.S_IMODE(build[0].stat().st_mode) == 0o600
+    assert build[0].stat().st_size < 2 * MIB
 
 
-def test_both_scripts_stand_at_the_zips_root_and_can_be_run(made: tuple[Path, str]) -> None:
-    with zipfile.ZipFile(made[0]) as archive:
+def test_both_scripts_stand_at_the_zips_root_and_can_be_run(build: tuple[Path, str]) -> None:
+    with zipfile.ZipFile(build[0]) as archive:
         modes = {entry.filename: stat.S_IMODE(entry.external_attr >> 16) for entry in archive.infolist()}
     assert {name for name, mode in modes.items() if mode & 0o111} == {
         "setup.sh",
@@ -244,8 +246,8 @@ def test_the_zip_holds_one_key_and_nothing_that_grading_does_not_need(content: d
 def test_the_zip_holds_no_secret_of_a_class(content: dict[str, bytes], class_folder: ClassFolder) -> None:
     settings = json.loads(content["project/class/settings.json"])
     theirs = draws.ensure_hidden_seeds(START, class_folder.draws)
-    assert not {seed for drawn in theirs.values() for seed in drawn} & {
-        seed for drawn in settings["seeds"].values() for seed in drawn
+    assert not {seed for seeds in theirs.values() for seed in seeds} & {
+        seed for seeds in settings["seeds"].values() for seed in seeds
     }
     assert not [name for name, data in content.items() if SECRET.encode() in data or bytes.fromhex(SECRET) in data]
 
@@ -274,8 +276,8 @@ def test_what_is_installed_there_is_what_the_zips_files_import() -> None:
 
 
 def test_what_is_installed_there_has_a_version_that_the_project_tested() -> None:
-    pinned = {line.partition("==")[0] for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()}
-    assert set(zips.REQUIREMENTS) <= {str(canonicalize_name(name)) for name in pinned if name and name[0] != "#"}
+    names = {line.partition("==")[0] for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()}
+    assert set(zips.REQUIREMENTS) <= {str(canonicalize_name(name)) for name in names if name and name[0] != "#"}
 
 
 def test_a_class_says_what_counts() -> None:
@@ -341,14 +343,14 @@ def test_a_python_that_other_users_could_take_over_is_replaced_by_a_newer_one(tm
     )
     program(tools, "add-apt-repository", f'echo add "$@" >> {tmp_path}/calls; : > {tmp_path}/newer')
     (tmp_path / "setup.sh").write_bytes(zips._template("setup.sh"))
-    done = subprocess.run(
+    process = subprocess.run(
         ["bash", tmp_path / "setup.sh"],
         env={"PATH": str(tools), "AUTOGRADER_HOME": str(home)},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr
     calls = (tmp_path / "calls").read_text().splitlines()
     assert calls.index("apt-get -qq install -y python3.11 python3.11-venv") < calls.index("add -y ppa:deadsnakes/ppa")
     assert [call for call in calls if call.startswith("-m pip install")]
@@ -361,8 +363,8 @@ def test_other_users_can_read_the_jail_and_the_course_and_nothing_else(container
         folders[:] = [name for name in folders if Path(place, name).stat().st_mode & 0o001]
         open_to_all |= {Path(place, name) for name in names if Path(place, name).stat().st_mode & 0o004}
     source = container.home / "source"
-    allowed = (source / "project/autograder/jail", source / "project/course/ffnlab")
-    rest = {path for path in open_to_all if not any(folder in path.parents for folder in allowed)}
+    public_folders = (source / "project/autograder/jail", source / "project/course/ffnlab")
+    rest = {path for path in open_to_all if not any(folder in path.parents for folder in public_folders)}
     assert {path.name for path in rest} - {"submission_metadata.json", "results.json"} == {"setup.sh", "run_autograder"}
     experiments = source / "project/course/ffnlab/course/experiments"
     models = {
@@ -378,42 +380,42 @@ def test_other_users_can_read_the_jail_and_the_course_and_nothing_else(container
 
 def test_a_right_submission(container: Container) -> None:
     run = container.grade({f"{START}.ipynb": solved()})
-    assert run.told["score"] == 2.0
+    assert run.valid_results["score"] == 2.0
     assert run.test("hello_shape") | {"output": "", "extra_data": {}} == {
         "name": "hello_shape", "number": "1", "status": "passed", "score": 2.0, "max_score": 2.0,
         "visibility": "visible", "output_format": "text", "output": "", "extra_data": {},
     }  # fmt: skip
     assert "hello_shape: earned, 2 of 2 points" in run.test("hello_shape")["output"]
     assert "score" not in run.test("quiz_hidden"), "quizzes do not count"
-    assert run.told["output"].startswith(f"{START}: 2 of 6 points.\n")
+    assert run.valid_results["output"].startswith(f"{START}: 2 of 6 points.\n")
     assert "the assignment has 20 points on Gradescope, and 6 here: set it there" in run.printed
-    assert conforms(run.told)
+    assert conforms(run.valid_results)
     results = container.home / "results"
     assert os.listdir(results) == ["results.json"]
     assert [stat.S_IMODE(path.stat().st_mode) for path in (results, results / "results.json")] == [0o755, 0o644]
 
 
-def conforms(told: dict[str, Any]) -> bool:
+def conforms(results: dict[str, Any]) -> bool:
     """Whether these are results as Gradescope documents them."""
-    assert set(told) <= KNOWN
-    assert isinstance(told["score"], float) and told["execution_time"] >= 0
-    assert {told["output_format"], told["test_output_format"]} <= FORMATS
-    assert told["visibility"] in VISIBILITIES and told["stdout_visibility"] == "hidden"
-    for test in told["tests"]:
+    assert set(results) <= KNOWN
+    assert isinstance(results["score"], float) and results["execution_time"] >= 0
+    assert {results["output_format"], results["test_output_format"]} <= FORMATS
+    assert results["visibility"] in VISIBILITIES and results["stdout_visibility"] == "hidden"
+    for test in results["tests"]:
         assert set(test) <= KNOWN_OF_A_TEST
         assert test["status"] in ("passed", "failed") and test["visibility"] in VISIBILITIES
-    return bool(sum(test.get("score", 0.0) for test in told["tests"]) == pytest.approx(told["score"]))
+    return bool(sum(test.get("score", 0.0) for test in results["tests"]) == pytest.approx(results["score"]))
 
 
 def test_a_mistake_is_named_and_what_lies_beside_the_notebook_is_said(container: Container) -> None:
-    mistake = kept("swapped")
+    mistake = find_mistake("swapped")
     files = {"work/mine.ipynb": as_bytes(answered(mistake.source)), "notes.ipynb": as_bytes({"cells": []})}
     run = container.grade(files)
-    told = run.test("hello_shape")
-    assert (run.told["score"], told["status"], told["extra_data"]["mistake"]) == (0.0, "failed", "swapped")
-    assert mistake.message in told["output"]
-    assert "Graded: work/mine.ipynb.\nIgnored: notes.ipynb." in run.told["output"]
-    assert conforms(run.told)
+    entry = run.test("hello_shape")
+    assert (run.valid_results["score"], entry["status"], entry["extra_data"]["mistake"]) == (0.0, "failed", "swapped")
+    assert mistake.message in entry["output"]
+    assert "Graded: work/mine.ipynb.\nIgnored: notes.ipynb." in run.valid_results["output"]
+    assert conforms(run.valid_results)
 
 
 @pytest.mark.parametrize(
@@ -429,10 +431,10 @@ def test_what_cannot_be_graded_gets_no_points_and_one_reason(
     container: Container, files: dict[str, bytes], says: str
 ) -> None:
     run = container.grade(files)
-    assert run.told["output"].startswith(says)
-    assert run.told["score"] == 0.0
-    assert [(test["status"], test["output"]) for test in run.told["tests"]] == [("failed", "")] * 4
-    assert conforms(run.told)
+    assert run.valid_results["output"].startswith(says)
+    assert run.valid_results["score"] == 0.0
+    assert [(test["status"], test["output"]) for test in run.valid_results["tests"]] == [("failed", "")] * 4
+    assert conforms(run.valid_results)
 
 
 HOSTILE = """
@@ -467,8 +469,8 @@ raise RuntimeError(f"got {{got}}") if got else RuntimeError("got nothing")  # a 
 def test_a_hostile_submission_reads_nothing_writes_nothing_and_ends_nobody(container: Container) -> None:
     run = container.grade({f"{START}.ipynb": as_bytes(answered(HOSTILE.format(home=str(container.home))))})
     assert "RuntimeError: got nothing" in run.test("hello_shape")["output"]
-    assert run.told["score"] == 0.0
-    assert conforms(run.told)
+    assert run.valid_results["score"] == 0.0
+    assert conforms(run.valid_results)
 
 
 BOMB = "import os\nwhile True:\n    try:\n        os.fork()\n    except OSError:\n        pass"
@@ -489,10 +491,10 @@ def changed(container: Container, **settings: object) -> Iterator[None]:
 def test_a_fork_bomb_costs_its_own_exercise_and_results_are_written(container: Container) -> None:
     with changed(container, limits={"cell_seconds": 2.0, "processes": 24}):
         run = container.grade({f"{START}.ipynb": as_bytes(answered(BOMB))})
-    told = run.test("hello_shape")["output"]
-    assert "It ran longer than 2 s" in told or "more than 24 processes" in told
-    assert run.told["score"] == 0.0
-    assert conforms(run.told)
+    output = run.test("hello_shape")["output"]
+    assert "It ran longer than 2 s" in output or "more than 24 processes" in output
+    assert run.valid_results["score"] == 0.0
+    assert conforms(run.valid_results)
 
 
 def test_what_is_our_fault_is_no_grade(container: Container) -> None:
@@ -526,13 +528,13 @@ def handed_in(folder: Path, **files: bytes) -> in_container.NotebookFile:
 
 def test_of_two_notebooks_the_one_with_the_assignments_name_is_graded(tmp_path: Path) -> None:
     (tmp_path / f"{START}.ipynb").write_bytes(solved())
-    found = handed_in(tmp_path, copy_ipynb=solved())
-    assert (found.name, found.notices) == (f"{START}.ipynb", ("Ignored: copy.ipynb.",))
+    notebook_file = handed_in(tmp_path, copy_ipynb=solved())
+    assert (notebook_file.name, notebook_file.notices) == (f"{START}.ipynb", ("Ignored: copy.ipynb.",))
 
 
 def test_between_two_notebooks_that_may_both_be_it_nothing_is_guessed(tmp_path: Path) -> None:
-    found = handed_in(tmp_path, a_ipynb=solved(), b_ipynb=solved())
-    assert found.trouble.startswith(f"Several files could be your {START}: a.ipynb, b.ipynb.")
+    notebook_file = handed_in(tmp_path, a_ipynb=solved(), b_ipynb=solved())
+    assert notebook_file.trouble.startswith(f"Several files could be your {START}: a.ipynb, b.ipynb.")
 
 
 def test_html_alone_and_what_systems_leave_behind_is_no_notebook(tmp_path: Path) -> None:
@@ -550,8 +552,8 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
 
 
 def test_a_notebook_that_lost_its_cells_is_graded_with_a_word_of_doubt(tmp_path: Path) -> None:
-    found = handed_in(tmp_path, mine_ipynb=as_bytes({"cells": [{"cell_type": "code", "source": ANSWER}]}))
-    assert found.notices == (
+    notebook_file = handed_in(tmp_path, mine_ipynb=as_bytes({"cells": [{"cell_type": "code", "source": ANSWER}]}))
+    assert notebook_file.notices == (
         "Graded: mine.ipynb.",
         f"It has hardly any cell of {START}.ipynb. Is it the file that you meant?",
     )
@@ -566,13 +568,15 @@ def test_a_folder_full_of_notebooks_is_not_read_through(tmp_path: Path) -> None:
 def test_extra_credit_comes_on_top_practice_has_no_points_and_a_person_reads_the_rest() -> None:
     settings = zips.settings_of(OTHER, Policy.read('extra_credit = ["NormFFN"]'), {}, "after_due_date", "html")
     verdicts = {one.name: not_attempted(active_course().exercise(one.name)) for one in outline.of_notebook(OTHER)}
-    told = in_container.results(settings, in_container.NotebookFile("a.ipynb", b"x"), GradedSubmission(OTHER, verdicts))
-    tests = {test["name"]: test for test in told["tests"]}
+    results = in_container.results(
+        settings, in_container.NotebookFile("a.ipynb", b"x"), GradedSubmission(OTHER, verdicts)
+    )
+    tests = {test["name"]: test for test in results["tests"]}
     assert (tests["NormFFN"]["score"], tests["NormFFN"]["max_score"]) == (0.0, 0.0)
     assert "max_score" not in tests["quiz_rank"]
-    assert {told["visibility"], *(test["visibility"] for test in tests.values())} == {"after_due_date"}
+    assert {results["visibility"], *(test["visibility"] for test in tests.values())} == {"after_due_date"}
     assert tests["ffn_forward"]["output"].startswith("<div") and tests["ffn_forward"]["output_format"] == "html"
-    lines = told["output"].splitlines()
+    lines = results["output"].splitlines()
     assert lines[0] == f"{OTHER}: 0 of 27 points."
     assert "Extra credit, on top of the maximum: NormFFN." in lines
     assert "Your instructor reads these, so they are not in this score: M2." in lines
@@ -580,10 +584,10 @@ def test_extra_credit_comes_on_top_practice_has_no_points_and_a_person_reads_the
 
 def test_numbers_of_hidden_inputs_are_rounded_and_markup_stays_text() -> None:
     settings = zips.settings_of(START, Policy(), {}, output_format="html")
-    seen = "It returned 3.14159265 <script>alert(1)</script>"
-    verdicts = {one.name: not_earned(active_course().exercise(one.name), seen) for one in outline.of_notebook(START)}
-    told = in_container.results(settings, in_container.NotebookFile(), GradedSubmission(START, verdicts))
-    output = told["tests"][0]["output"]
+    symptom = "It returned 3.14159265 <script>alert(1)</script>"
+    verdicts = {one.name: not_earned(active_course().exercise(one.name), symptom) for one in outline.of_notebook(START)}
+    results = in_container.results(settings, in_container.NotebookFile(), GradedSubmission(START, verdicts))
+    output = results["tests"][0]["output"]
     assert "3.1 " in output and "3.14" not in output and "<script" not in output
 
 
@@ -592,5 +596,5 @@ def test_a_submission_gets_the_memory_that_grading_leaves(
     monkeypatch: pytest.MonkeyPatch, there: int, left: int
 ) -> None:
     monkeypatch.setattr(in_container, "_memory", lambda: there * MIB)
-    found = in_container.limits(zips.settings_of(START, Policy(), {}))
-    assert (found.memory, found.submission_seconds) == (left * MIB, 240.0)
+    limits = in_container.limits(zips.settings_of(START, Policy(), {}))
+    assert (limits.memory, limits.submission_seconds) == (left * MIB, 240.0)

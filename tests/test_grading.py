@@ -37,10 +37,10 @@ from ffnlab.registry import active_course
 pytestmark = needs_bubblewrap
 START, FFN = "00_start_here", "02_feed_forward"
 SEEDS = {name: hidden_seeds(exercise, b"a test's secret") for name, exercise in active_course().exercises.items()}
-KEPT = [
+KNOWN_ANSWERS = [
     (key, answer) for name in (START, FFN) for key in keys.of_notebook(name) for answer in key.rights + key.mistakes
 ]
-FIRST = [(key, answer) for key, answer in KEPT if answer in (key.rights[0], key.mistakes[0])]
+FIRST = [(key, answer) for key, answer in KNOWN_ANSWERS if answer in (key.rights[0], key.mistakes[0])]
 
 
 def graded(jail: Jail, source: str) -> GradedSubmission:
@@ -48,7 +48,7 @@ def graded(jail: Jail, source: str) -> GradedSubmission:
 
 
 @pytest.mark.parametrize(
-    ("key", "answer"), often(KEPT, FIRST), ids=lambda x: getattr(x, "name", None) or x.exercise.name
+    ("key", "answer"), often(KNOWN_ANSWERS, FIRST), ids=lambda x: getattr(x, "name", None) or x.exercise.name
 )
 def test_every_kept_answer_as_typed_gets_its_verdict_in_the_jail(key: Key, answer: Answer, jail: Jail) -> None:
     result = grade_answer(key.exercise.name, answer.source, jail)
@@ -134,9 +134,9 @@ def test_unusual_but_right_answers_earn_full_marks(jail: Jail, source: str) -> N
     ],
 )
 def test_forged_answers_earn_nothing_and_the_run_goes_on(jail: Jail, source: str) -> None:
-    done = graded(jail, source)
-    assert done.verdicts["hello_shape"].points == 0
-    assert done.verdicts["hello_shape"].outcome in (Outcome.NOT_EARNED, Outcome.NOT_ATTEMPTED)
+    submission = graded(jail, source)
+    assert submission.verdicts["hello_shape"].points == 0
+    assert submission.verdicts["hello_shape"].outcome in (Outcome.NOT_EARNED, Outcome.NOT_ATTEMPTED)
     assert graded(jail, RIGHT).verdicts["hello_shape"].outcome is Outcome.EARNED
 
 
@@ -145,8 +145,8 @@ def test_a_cell_that_kills_the_worker_costs_only_its_own_exercise(jail: Jail) ->
     killer = {"cell_type": "code", "source": "import os\nos._exit(1)", "metadata": {}}
     notebook["cells"].insert(place(notebook, "quiz_hidden"), killer)
     notebook["cells"][place(notebook, "quiz_hidden")]["source"] = "quiz_hidden = 'B'"
-    done = grade_submission(START, json.dumps(notebook).encode(), jail, SEEDS)
-    assert {name: verdict.outcome for name, verdict in done.verdicts.items()} == {
+    submission = grade_submission(START, json.dumps(notebook).encode(), jail, SEEDS)
+    assert {name: verdict.outcome for name, verdict in submission.verdicts.items()} == {
         "hello_shape": Outcome.EARNED,
         "feeling": Outcome.NOT_ATTEMPTED,
         "deciding_pair": Outcome.NOT_ATTEMPTED,
@@ -157,9 +157,9 @@ def test_a_cell_that_kills_the_worker_costs_only_its_own_exercise(jail: Jail) ->
 def test_an_endless_answer_costs_its_exercise_and_says_so(strict_jail: Jail) -> None:
     notebook = answered("def hello_shape(x):\n    while True: pass")
     notebook["cells"][place(notebook, "quiz_hidden")]["source"] = "quiz_hidden = 'B'"
-    done = grade_submission(START, json.dumps(notebook).encode(), strict_jail, SEEDS)
-    assert "longer than" in done.verdicts["hello_shape"].symptom
-    assert done.verdicts["quiz_hidden"].outcome is Outcome.EARNED
+    submission = grade_submission(START, json.dumps(notebook).encode(), strict_jail, SEEDS)
+    assert "longer than" in submission.verdicts["hello_shape"].symptom
+    assert submission.verdicts["quiz_hidden"].outcome is Outcome.EARNED
 
 
 @pytest.mark.parametrize(
@@ -173,16 +173,16 @@ def test_a_limit_that_an_exception_came_from_is_told(source: str, strict_jail: J
 
 
 def test_the_place_in_a_broken_file_is_told_in_full(jail: Jail) -> None:
-    broken = json.dumps({"cells": ["x"] * 20_000}).encode()[:-5]
-    (remark,) = grade_submission(START, broken, jail, SEEDS).remarks
-    assert f"char {len(broken)}" in remark or f"char {len(broken) - 1}" in remark, remark
+    data = json.dumps({"cells": ["x"] * 20_000}).encode()[:-5]
+    (remark,) = grade_submission(START, data, jail, SEEDS).remarks
+    assert f"char {len(data)}" in remark or f"char {len(data) - 1}" in remark, remark
 
 
 @pytest.mark.parametrize("data", [b"", b"not json", b"[]", b'{"cells": []}', b"\x00" * 100])
 def test_a_broken_submission_gets_a_line_and_no_points(jail: Jail, data: bytes) -> None:
-    done = grade_submission(START, data, jail, SEEDS)
-    assert done.points == 0 and done.remarks
-    assert set(done.verdicts) == {"hello_shape", "feeling", "deciding_pair", "quiz_hidden"}
+    submission = grade_submission(START, data, jail, SEEDS)
+    assert submission.points == 0 and submission.remarks
+    assert set(submission.verdicts) == {"hello_shape", "feeling", "deciding_pair", "quiz_hidden"}
 
 
 def test_grading_again_gives_the_same_grade(jail: Jail) -> None:
@@ -219,35 +219,39 @@ def graded_by(
     class_folder: ClassFolder, assignment: str, team: pool.GradingPool, **how: Any
 ) -> dict[str, grade_class.SubmissionOutcome]:
     """What became of each student's submission."""
-    done: dict[str, grade_class.SubmissionOutcome] = {}
-    asked = grade_class.GradeOptions(**how)
-    grade_class.grade(class_folder, assignment, team, asked, lambda one, _: done.update({one.submission.student: one}))
-    return done
+    outcomes: dict[str, grade_class.SubmissionOutcome] = {}
+    options = grade_class.GradeOptions(**how)
+    grade_class.grade(
+        class_folder, assignment, team, options, lambda one, _: outcomes.update({one.submission.student: one})
+    )
+    return outcomes
 
 
 @pytest.fixture(scope="module")
-def done(class_folder: ClassFolder, team: pool.GradingPool) -> dict[str, grade_class.SubmissionOutcome]:
+def outcomes(class_folder: ClassFolder, team: pool.GradingPool) -> dict[str, grade_class.SubmissionOutcome]:
     return graded_by(class_folder, FFN, team)
 
 
 def test_every_submission_of_a_class_is_graded_whatever_is_wrong_with_it(
-    done: dict[str, grade_class.SubmissionOutcome],
+    outcomes: dict[str, grade_class.SubmissionOutcome],
 ) -> None:
-    assert len(done) == 12 and all(one.graded_submission for one in done.values())
-    assert done["ada"].graded_submission and done["ada"].graded_submission.points == sum(
+    assert len(outcomes) == 12 and all(one.graded_submission for one in outcomes.values())
+    assert outcomes["ada"].graded_submission and outcomes["ada"].graded_submission.points == sum(
         e.points for e in active_course().exercises_of(FFN)
     )
-    assert done["ben"].graded_submission
-    assert {v.outcome for v in done["ben"].graded_submission.verdicts.values()} == {Outcome.NOT_ATTEMPTED}
-    assert done["chloe"].graded_submission and all(v.mistake for v in done["chloe"].graded_submission.verdicts.values())
+    assert outcomes["ben"].graded_submission
+    assert {v.outcome for v in outcomes["ben"].graded_submission.verdicts.values()} == {Outcome.NOT_ATTEMPTED}
+    assert outcomes["chloe"].graded_submission and all(
+        v.mistake for v in outcomes["chloe"].graded_submission.verdicts.values()
+    )
 
 
 def test_the_gradebook_holds_the_scores_and_waits_for_a_person_where_one_must_read(
-    class_folder: ClassFolder, done: dict[str, grade_class.SubmissionOutcome]
+    class_folder: ClassFolder, outcomes: dict[str, grade_class.SubmissionOutcome]
 ) -> None:
     with gradebook.Book(class_folder) as book:
         scores = book.scores(FFN)
-    for student, one in done.items():
+    for student, one in outcomes.items():
         assert one.graded_submission
         for name, verdict in one.graded_submission.verdicts.items():
             assert scores[student][f"check-{name}"] == verdict.points
@@ -255,49 +259,49 @@ def test_the_gradebook_holds_the_scores_and_waits_for_a_person_where_one_must_re
 
 
 def test_what_has_not_changed_is_not_graded_again(
-    class_folder: ClassFolder, done: dict[str, grade_class.SubmissionOutcome], team: pool.GradingPool
+    class_folder: ClassFolder, outcomes: dict[str, grade_class.SubmissionOutcome], team: pool.GradingPool
 ) -> None:
     assert all(one.graded_submission is None for one in graded_by(class_folder, FFN, team).values())
     again = graded_by(class_folder, FFN, team, student="ada", force=True)["ada"]
     assert (
         again.graded_submission
-        and done["ada"].graded_submission
-        and again.graded_submission.verdicts == done["ada"].graded_submission.verdicts
+        and outcomes["ada"].graded_submission
+        and again.graded_submission.verdicts == outcomes["ada"].graded_submission.verdicts
     )
 
 
 def test_one_exercise_can_be_judged_again_while_the_other_verdicts_stay(
-    class_folder: ClassFolder, done: dict[str, grade_class.SubmissionOutcome], team: pool.GradingPool
+    class_folder: ClassFolder, outcomes: dict[str, grade_class.SubmissionOutcome], team: pool.GradingPool
 ) -> None:
     again = graded_by(class_folder, FFN, team, student="chloe", exercise="ffn_forward")["chloe"]
-    assert again.graded_submission and done["chloe"].graded_submission
+    assert again.graded_submission and outcomes["chloe"].graded_submission
     assert {n: (v.points, v.mistake) for n, v in again.graded_submission.verdicts.items()} == {
-        n: (v.points, v.mistake) for n, v in done["chloe"].graded_submission.verdicts.items()
+        n: (v.points, v.mistake) for n, v in outcomes["chloe"].graded_submission.verdicts.items()
     }
     with pytest.raises(UserError, match="no exercise called"):
         graded_by(class_folder, FFN, team, exercise="relu")
 
 
 def test_the_log_has_a_line_a_submission(
-    class_folder: ClassFolder, done: dict[str, grade_class.SubmissionOutcome]
+    class_folder: ClassFolder, outcomes: dict[str, grade_class.SubmissionOutcome]
 ) -> None:
     lines = (class_folder.path / log.FILE).read_text(encoding="utf-8").splitlines()
-    for student, one in done.items():
+    for student, one in outcomes.items():
         assert one.graded_submission
         (first, *_) = [line.split("  ") for line in lines if line.split("  ")[1] == student]
         assert first[2:4] == [FFN, f"{one.graded_submission.points:g}/{one.graded_submission.max_points:g}"]
 
 
 def test_the_graded_notebook_is_a_valid_one(
-    class_folder: ClassFolder, done: dict[str, grade_class.SubmissionOutcome]
+    class_folder: ClassFolder, outcomes: dict[str, grade_class.SubmissionOutcome]
 ) -> None:
-    for student in done:
+    for student in outcomes:
         path = class_folder.autograded / student / FFN / f"{FFN}.ipynb"
         nbformat.validate(nbformat.read(path, as_version=4))
 
 
 def test_every_student_gets_a_page_with_the_named_mistakes(
-    class_folder: ClassFolder, done: dict[str, grade_class.SubmissionOutcome]
+    class_folder: ClassFolder, outcomes: dict[str, grade_class.SubmissionOutcome]
 ) -> None:
     page = (class_folder.feedback / "chloe" / FFN / f"{FFN}.html").read_text(encoding="utf-8")
     for exercise in active_course().exercises_of(FFN):
@@ -308,7 +312,9 @@ def test_every_student_gets_a_page_with_the_named_mistakes(
 
 @pytest.fixture(scope="module")
 def plain(
-    class_folder: ClassFolder, done: dict[str, grade_class.SubmissionOutcome], tmp_path_factory: pytest.TempPathFactory
+    class_folder: ClassFolder,
+    outcomes: dict[str, grade_class.SubmissionOutcome],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> ClassFolder:
     """The same class with the same hidden draws, and their markings, for plain nbgrader."""
     place = ClassFolder(tmp_path_factory.mktemp("plain"))
@@ -319,7 +325,7 @@ def plain(
 
 
 def test_under_plain_nbgrader_markings_that_a_class_has_kept_are_not_computed_again(
-    class_folder: ClassFolder, done: dict[str, grade_class.SubmissionOutcome], monkeypatch: pytest.MonkeyPatch
+    class_folder: ClassFolder, outcomes: dict[str, grade_class.SubmissionOutcome], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def computed(name: str, seeds: tuple[int, ...]) -> Never:
         raise AssertionError(f"the marking of {name} was computed")
@@ -400,5 +406,5 @@ def test_a_link_out_of_the_class_is_not_followed(tmp_path: Path) -> None:
     folder = tmp_path / "submitted" / "eve" / START
     folder.mkdir(parents=True)
     (folder / f"{START}.ipynb").symlink_to(secret)
-    (found,) = submitted_files.find(ClassFolder(tmp_path), START)
-    assert found.path is None
+    (submission,) = submitted_files.find(ClassFolder(tmp_path), START)
+    assert submission.path is None

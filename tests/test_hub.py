@@ -45,7 +45,7 @@ ANSWERS = {
     "ada": "def hello_shape(x):\n    return tuple(x.shape)",
     "ben": "def hello_shape(x):\n    B, T, d = x.shape\n    return B, d, T",
 }
-NAMED = "The last two are swapped"
+MISTAKE_TEXT = "The last two are swapped"
 COMMENT = "Print `x.shape` and read it aloud."
 PASSWORD = secrets.token_hex(8)
 START_SECONDS = 90
@@ -96,36 +96,36 @@ class Hub:
 
     def student(self, user: str, action: str, body: Any) -> Any:
         """What a student's own server answers to what JupyterLab asks of nbgrader there."""
-        status, _, said = self.ask(f"/user/{user}/assignments/{action}", body, user)
-        assert status == 200, said
-        return said
+        status, _, reply = self.ask(f"/user/{user}/assignments/{action}", body, user)
+        assert status == 200, reply
+        return reply
 
-    def listed(self, user: str) -> list[dict[str, Any]]:
+    def list_assignments(self, user: str) -> list[dict[str, Any]]:
         """The assignments that nbgrader lists for a student."""
-        _, _, said = self.ask(f"/user/{user}/assignments?course_id={COURSE}", user=user)
-        assert said["success"], said
-        found: list[dict[str, Any]] = said["value"]
-        return found
+        _, _, reply = self.ask(f"/user/{user}/assignments?course_id={COURSE}", user=user)
+        assert reply["success"], reply
+        assignments: list[dict[str, Any]] = reply["value"]
+        return assignments
 
     def python(self, *arguments: str) -> str:
         """Run the project's Python in the instructors' terminal, in the project."""
         if self.computer:
             return self.computer.run(f"cd feed-forward && .venv/bin/python {shlex.join(arguments)}", ACCOUNT)
         command = [sys.executable, *arguments]
-        done = subprocess.run(command, cwd=self.project, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+        process = subprocess.run(command, cwd=self.project, capture_output=True, text=True, check=False)
+        assert process.returncode == 0, process.stdout + process.stderr
+        return process.stdout
 
     def processes(self) -> list[psutil.Process]:
         """All that belongs to this hub: its environment was handed on."""
-        found = []
+        processes = []
         for process in psutil.process_iter():
             try:
                 if process.environ().get("TEST_OF_HUB") == self.mark:
-                    found.append(process)
+                    processes.append(process)
             except psutil.Error:
                 continue
-        return found
+        return processes
 
     def start(self) -> None:
         """Start the hub, and wait until it answers."""
@@ -153,35 +153,35 @@ class Hub:
 
     def serve(self, user: str) -> None:
         """Start a user's server, and wait until it is there."""
-        status, _, said = self.ask(f"/hub/api/users/{user}/server", {})
-        assert status in (201, 202), said
+        status, _, reply = self.ask(f"/hub/api/users/{user}/server", {})
+        assert status in (201, 202), reply
         for _ in range(4 * START_SECONDS):
-            _, _, known = self.ask(f"/hub/api/users/{user}")
-            if known["servers"] and known["servers"][""]["ready"]:
+            _, _, user_model = self.ask(f"/hub/api/users/{user}")
+            if user_model["servers"] and user_model["servers"][""]["ready"]:
                 return
             time.sleep(0.25)
         raise AssertionError(f"{user} has no server")
 
 
-def documented(text: str, **names: str) -> str:
+def set_values(text: str, **names: str) -> str:
     """A file of the documentation with other values for some of its names, each given there once."""
     for name, value in names.items():
-        text, count = re.subn(rf"^( *(?:c\.)?{re.escape(name)} = ).*$", lambda found, v=value: found[1] + v, text, flags=re.M)  # type: ignore[misc]  # fmt: skip
+        text, count = re.subn(rf"^( *(?:c\.)?{re.escape(name)} = ).*$", lambda match, v=value: match[1] + v, text, flags=re.M)  # type: ignore[misc]  # fmt: skip
         assert count == 1, name
     return text
 
 
 def free_ports(count: int) -> list[int]:
-    opened = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [one.getsockname()[1] for one in opened]
-    for one in opened:
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
         one.close()
     return ports
 
 
-def configured(ports: list[int], mark: str, token: str, **names: str) -> str:
+def build_configuration(ports: list[int], mark: str, token: str, **names: str) -> str:
     """The page's configuration with other ports and names, and what the tests need: a service's token, and a mark on every process."""
-    text = documented(
+    text = set_values(
         (DOCS / "jupyterhub_config.py").read_text(encoding="utf-8"),
         **names,
         **{
@@ -209,7 +209,7 @@ def on_accounts(folder: Path, computer: Computer) -> Hub:
     unit = computer.path("/etc/systemd/system/jupyterhub.service").read_text(encoding="utf-8")
     says = dict(re.findall(r"^(\w+)=(.*)$", unit, re.M))
     configuration = computer.path(f"{says['WorkingDirectory']}/jupyterhub_config.py")
-    configuration.write_text(configured(ports, mark, token), encoding="utf-8")
+    configuration.write_text(build_configuration(ports, mark, token), encoding="utf-8")
     return Hub(
         root=computer.path("/"),
         project=computer.path("/home/ffn/feed-forward"),
@@ -237,13 +237,13 @@ def on_folders(folder: Path) -> Hub:
     shutil.copy(ROOT / "nbgrader_config.py", project)
     (project / ".venv").symlink_to(sys.prefix)
     (text,) = re.findall(r"<<'END'\n(.*?)^ *END$", PAGE, re.S | re.M)
-    text = documented(re.sub("^   ", "", text, flags=re.M), **{"Exchange.root": repr(str(exchange))})
+    text = set_values(re.sub("^   ", "", text, flags=re.M), **{"Exchange.root": repr(str(exchange))})
     (shared / "nbgrader_config.py").write_text(text, encoding="utf-8")
     for user in ANSWERS:  # all servers run under one account here
         own = homes[user] / ".jupyter" / "nbgrader_config.py"
         own.parent.mkdir()
         own.write_text(f"c = get_config()\nc.CourseDirectory.student_id = {user!r}\n", encoding="utf-8")
-    config = configured(ports, mark, token, PROJECT=f"Path({str(project)!r})")
+    config = build_configuration(ports, mark, token, PROJECT=f"Path({str(project)!r})")
     config += f"""
 c.JupyterHub.authenticator_class = "dummy"
 c.JupyterHub.spawner_class = "simple"
@@ -283,9 +283,9 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
             with ThreadPoolExecutor(len(ANSWERS)) as together:
                 list(together.map(running.serve, ANSWERS))
             for user in (ACCOUNT, *INSTRUCTORS, *ANSWERS):
-                status, _, made = running.ask(f"/hub/api/users/{user}/tokens", {"note": "a test"})
-                assert status == 201, made
-                running.tokens[user] = made["token"]
+                status, _, reply = running.ask(f"/hub/api/users/{user}/tokens", {"note": "a test"})
+                assert status == 201, reply
+                running.tokens[user] = reply["token"]
             running.seconds["start"] = time.monotonic() - begin - running.seconds["set up"]
             yield running
         except BaseException:
@@ -295,8 +295,8 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
         finally:
             if running.process and running.process.poll() is None:
                 running.stop()
-            for left in running.processes():
-                left.kill()
+            for process in running.processes():
+                process.kill()
             print(", ".join(f"{name} {seconds:.1f} s" for name, seconds in running.seconds.items()))
 
 
@@ -349,9 +349,9 @@ def press(page: Page, column: str, hub: Hub) -> str:
     page.goto(f"{hub.address}/user/{ACCOUNT}/formgrader/manage_assignments", timeout=PATIENCE)
     row = page.locator("tr", has=page.get_by_text(NOTEBOOK, exact=True))
     row.locator(f"td.{column} a").click(timeout=PATIENCE)
-    said = page.locator(".modal-dialog").last
-    said.wait_for(timeout=PATIENCE)
-    return said.inner_text()
+    dialog = page.locator(".modal-dialog").last
+    dialog.wait_for(timeout=PATIENCE)
+    return dialog.inner_text()
 
 
 def pages_of_submissions(page: Page, hub: Hub) -> list[str]:
@@ -363,36 +363,36 @@ def pages_of_submissions(page: Page, hub: Hub) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def released(hub: Hub, formgrader: Page) -> str:
+def release_message(hub: Hub, formgrader: Page) -> str:
     return press(formgrader, "release", hub)
 
 
 @pytest.fixture(scope="module")
-def submitted(hub: Hub, released: str) -> dict[str, Any]:
+def validations(hub: Hub, release_message: str) -> dict[str, Any]:
     """What nbgrader says when each student validates; both have fetched and worked before, and submit then."""
 
     def work(user: str) -> Any:
-        named = {"assignment_id": NOTEBOOK, "course_id": COURSE}
-        hub.student(user, "fetch", named)
+        assignment = {"assignment_id": NOTEBOOK, "course_id": COURSE}
+        hub.student(user, "fetch", assignment)
         path = f"/user/{user}/api/contents/{COURSE}/{NOTEBOOK}/{NOTEBOOK}.ipynb"
         notebook = hub.ask(path, user=user)[2]["content"]
         for cell in notebook["cells"]:
             if cell["metadata"].get("nbgrader", {}).get("grade_id") == "hello_shape":
                 cell["source"] = ANSWERS[user]
         hub.ask(path, {"type": "notebook", "format": "json", "content": notebook}, user, "PUT")
-        validated = hub.student(user, "validate", {"path": f"{COURSE}/{NOTEBOOK}/{NOTEBOOK}.ipynb"})
-        hub.student(user, "submit", named)
-        return validated
+        validation = hub.student(user, "validate", {"path": f"{COURSE}/{NOTEBOOK}/{NOTEBOOK}.ipynb"})
+        hub.student(user, "submit", assignment)
+        return validation
 
     start = time.monotonic()
     with ThreadPoolExecutor(len(ANSWERS)) as together:
-        said = dict(zip(ANSWERS, together.map(work, ANSWERS), strict=True))
+        replies = dict(zip(ANSWERS, together.map(work, ANSWERS), strict=True))
     hub.seconds["fetch, work, validate, submit"] = time.monotonic() - start
-    return said
+    return replies
 
 
 @pytest.fixture(scope="module")
-def graded(hub: Hub, formgrader: Page, submitted: object) -> str:
+def grade_table(hub: Hub, formgrader: Page, validations: object) -> str:
     """The table that grading prints, after collecting."""
     start = time.monotonic()
     press(formgrader, "collect", hub)
@@ -404,20 +404,20 @@ def graded(hub: Hub, formgrader: Page, submitted: object) -> str:
 
 
 @pytest.fixture(scope="module")
-def commented(hub: Hub, graded: str, colleague: Page) -> None:
+def comment(hub: Hub, grade_table: str, colleague: Page) -> None:
     """The second instructor writes a comment for the student whose mistake is named."""
     for address in pages_of_submissions(colleague, hub):
         colleague.goto(address, wait_until="load", timeout=PATIENCE)
-        if NAMED in colleague.locator("#notebook-container").first.inner_text():
+        if MISTAKE_TEXT in colleague.locator("#notebook-container").first.inner_text():
             colleague.wait_for_load_state("networkidle", timeout=PATIENCE)
-            with colleague.expect_response(lambda saved: saved.request.method == "PUT", timeout=PATIENCE) as saved:
+            with colleague.expect_response(lambda reply: reply.request.method == "PUT", timeout=PATIENCE) as reply:
                 colleague.locator("#hello_shape-comment").fill(COMMENT)
                 colleague.locator("#hello_shape-comment").press("Tab")
-            assert saved.value.status == 200
+            assert reply.value.status == 200
 
 
 @pytest.fixture(scope="module")
-def given_back(hub: Hub, commented: None, colleague: Page) -> dict[str, str]:
+def feedback_pages(hub: Hub, comment: None, colleague: Page) -> dict[str, str]:
     """Each student's page, as fetched; the second instructor has released them."""
     press(colleague, "generate-feedback", hub)
     press(colleague, "release-feedback", hub)
@@ -429,15 +429,15 @@ def given_back(hub: Hub, commented: None, colleague: Page) -> dict[str, str]:
     return pages
 
 
-def test_what_is_released_is_listed_for_members_of_the_course_alone(hub: Hub, released: str) -> None:
-    assert [(one["assignment_id"], one["status"]) for one in hub.listed("ben")] == [(NOTEBOOK, "released")]
+def test_what_is_released_is_listed_for_members_of_the_course_alone(hub: Hub, release_message: str) -> None:
+    assert [(one["assignment_id"], one["status"]) for one in hub.list_assignments("ben")] == [(NOTEBOOK, "released")]
     group = f"/hub/api/groups/nbgrader-{COURSE}/users"
     hub.ask(group, {"users": ["ben"]}, method="DELETE")
-    assert hub.listed("ben") == []
+    assert hub.list_assignments("ben") == []
     hub.student("ben", "fetch", {"assignment_id": NOTEBOOK, "course_id": COURSE})
     assert not (hub.home("ben") / COURSE).exists()
     hub.ask(group, {"users": ["ben"]})
-    assert len(hub.listed("ben")) == 1
+    assert len(hub.list_assignments("ben")) == 1
 
 
 def test_only_instructors_have_formgrader_and_nobody_the_list_of_courses(hub: Hub, formgrader: Page) -> None:
@@ -465,45 +465,49 @@ def test_no_account_but_those_of_people_can_log_in(hub: Hub, chromium: Browser) 
     page.get_by_text("Invalid username or password").wait_for(timeout=PATIENCE)
 
 
-def test_validating_passes_a_right_answer_and_lists_a_wrong_one(submitted: dict[str, Any]) -> None:
+def test_validating_passes_a_right_answer_and_lists_a_wrong_one(validations: dict[str, Any]) -> None:
     """Nobody has written the last exercise, so it is listed for both."""
-    listed = {name: [failed["source"] for failed in submitted[name]["value"]["failed"]] for name in ("ada", "ben")}
-    left = 'check("deciding_pair", deciding_pair)'
-    assert listed == {"ada": [left], "ben": ['check("hello_shape", hello_shape)', left]}
+    failures = {name: [cell["source"] for cell in validations[name]["value"]["failed"]] for name in ("ada", "ben")}
+    last_check = 'check("deciding_pair", deciding_pair)'
+    assert failures == {"ada": [last_check], "ben": ['check("hello_shape", hello_shape)', last_check]}
 
 
-def test_what_was_submitted_is_collected_and_graded(hub: Hub, graded: str) -> None:
+def test_what_was_submitted_is_collected_and_graded(hub: Hub, grade_table: str) -> None:
     assert sorted(path.name for path in (hub.project / "grading" / "submitted").iterdir()) == ["ada", "ben"]
-    assert re.search(r"ada +2 ✔ +○ +2/6", graded) and re.search(r"ben +0 ✘ +○ +0/6", graded), graded
-    assert NAMED in graded
+    assert re.search(r"ada +2 ✔ +○ +2/6", grade_table) and re.search(r"ben +0 ✘ +○ +0/6", grade_table), grade_table
+    assert MISTAKE_TEXT in grade_table
 
 
-def test_the_instructors_read_a_named_mistake_in_formgrader(hub: Hub, graded: str, formgrader: Page) -> None:
-    seen = []
+def test_the_instructors_read_a_named_mistake_in_formgrader(hub: Hub, grade_table: str, formgrader: Page) -> None:
+    texts = []
     for address in pages_of_submissions(formgrader, hub):
         formgrader.goto(address, timeout=PATIENCE)
-        seen.append(formgrader.locator("#notebook-container").first.inner_text(timeout=PATIENCE))
-    assert len(seen) == len(ANSWERS)
-    assert [NAMED in text for text in seen].count(True) == 1
-    assert ["hello_shape: earned" in text for text in seen].count(True) == 1
+        texts.append(formgrader.locator("#notebook-container").first.inner_text(timeout=PATIENCE))
+    assert len(texts) == len(ANSWERS)
+    assert [MISTAKE_TEXT in text for text in texts].count(True) == 1
+    assert ["hello_shape: earned" in text for text in texts].count(True) == 1
 
 
 def test_each_student_gets_their_own_page_back_with_what_the_second_instructor_wrote(
-    given_back: dict[str, str],
+    feedback_pages: dict[str, str],
 ) -> None:
-    assert NAMED in given_back["ben"] and "ben" in given_back["ben"] and "read it aloud" in given_back["ben"]
-    assert NAMED not in given_back["ada"] and "2 of 2" in given_back["ada"]
+    assert (
+        MISTAKE_TEXT in feedback_pages["ben"]
+        and "ben" in feedback_pages["ben"]
+        and "read it aloud" in feedback_pages["ben"]
+    )
+    assert MISTAKE_TEXT not in feedback_pages["ada"] and "2 of 2" in feedback_pages["ada"]
 
 
 def test_a_page_can_be_read_by_whoever_knows_its_name_and_found_by_nobody_else(
-    hub: Hub, given_back: dict[str, str]
+    hub: Hub, feedback_pages: dict[str, str]
 ) -> None:
     pages = hub.exchange / COURSE / "feedback"
     assert pages.stat().st_mode & 0o777 == 0o711
     assert [page.stat().st_mode & 0o777 for page in pages.iterdir()] == [0o644, 0o644]
 
 
-def test_no_student_can_take_over_the_exchange(hub: Hub, computer: Computer, submitted: object) -> None:
+def test_no_student_can_take_over_the_exchange(hub: Hub, computer: Computer, validations: object) -> None:
     course, before = "/srv/nbgrader/exchange/ffn", sorted(hub.exchange.rglob("*"))
     (theirs,) = (hub.exchange / COURSE / "inbound").glob("ada+*")
     for attack in (
@@ -521,7 +525,7 @@ def test_no_student_can_take_over_the_exchange(hub: Hub, computer: Computer, sub
     assert sorted(hub.exchange.rglob("*")) == before
 
 
-def test_no_student_can_read_what_others_have(hub: Hub, computer: Computer, given_back: object) -> None:
+def test_no_student_can_read_what_others_have(hub: Hub, computer: Computer, feedback_pages: object) -> None:
     homes = {home.name: home.stat().st_mode & 0o777 for home in (hub.root / "home").iterdir()}
     assert homes == dict.fromkeys((ACCOUNT, *INSTRUCTORS, *ANSWERS, "zoe"), 0o700)
     for place in (
@@ -532,15 +536,15 @@ def test_no_student_can_read_what_others_have(hub: Hub, computer: Computer, give
         "/home/tom",
     ):
         assert computer.attempt(f"ls {place}", "ben").returncode != 0, place
-    closed = (
+    private_paths = (
         hub.project,
         hub.project / "grading",
         hub.project / "grading" / "gradebook.db",
         hub.root / "srv/jupyterhub",
     )
-    assert [path.stat().st_mode & 0o077 for path in closed] == [0, 0, 0, 0]
-    imported = computer.attempt("/srv/hub/bin/python -c 'import ffnlab; import autograder'", "ben")
-    assert "No module named 'autograder'" in imported.stdout
+    assert [path.stat().st_mode & 0o077 for path in private_paths] == [0, 0, 0, 0]
+    process = computer.attempt("/srv/hub/bin/python -c 'import ffnlab; import autograder'", "ben")
+    assert "No module named 'autograder'" in process.stdout
 
 
 def test_root_runs_nothing_that_another_account_could_change(hub: Hub, computer: Computer) -> None:
@@ -572,25 +576,25 @@ def test_an_open_exchange_is_refused_and_the_doctor_says_what_to_do(
     hub.exchange.chmod(0o777)
     try:
         assert mend in hub.python("-c", ask)
-        said = press(formgrader, "collect", hub)
+        message = press(formgrader, "collect", hub)
     finally:
         computer.run(mend)
-    assert mend in said
+    assert mend in message
     assert hub.python("-c", ask).strip() == ""
 
 
-def test_when_the_hub_ends_nothing_is_left_running(hub: Hub, given_back: object) -> None:
+def test_when_the_hub_ends_nothing_is_left_running(hub: Hub, feedback_pages: object) -> None:
     assert len(hub.processes()) > 1 + len(ANSWERS)
     start = time.monotonic()
     assert hub.stop() == []
     hub.seconds["end"] = time.monotonic() - start
 
 
-def test_whoever_leaves_is_in_no_group_once_the_database_is_made_anew(hub: Hub, given_back: object) -> None:
+def test_whoever_leaves_is_in_no_group_once_the_database_is_made_anew(hub: Hub, feedback_pages: object) -> None:
     if hub.process and hub.process.poll() is None:
         hub.stop()
     config = hub.configuration.read_text(encoding="utf-8")
-    hub.configuration.write_text(documented(config, STUDENTS='{"ada"}'), encoding="utf-8")
+    hub.configuration.write_text(set_values(config, STUDENTS='{"ada"}'), encoding="utf-8")
     (hub.configuration.parent / "jupyterhub.sqlite").unlink()
     hub.start()
     assert hub.ask(f"/hub/api/groups/nbgrader-{COURSE}")[2]["users"] == ["ada"]

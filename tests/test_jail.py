@@ -31,7 +31,7 @@ from ffnlab.observation.plain_data import Failure, Malformed
 from ffnlab.registry import active_course
 
 
-def said(jail: Jail, source: str) -> str:
+def run_cell(jail: Jail, source: str) -> str:
     """What a cell prints in a fresh worker; an error is shown too."""
     with jail.worker() as worker:
         answer = worker.run(source)
@@ -40,7 +40,7 @@ def said(jail: Jail, source: str) -> str:
 
 
 def test_a_cell_runs_and_its_output_comes_back(jail: Jail) -> None:
-    assert said(jail, "print(6 * 7)") == "42\n"
+    assert run_cell(jail, "print(6 * 7)") == "42\n"
 
 
 def test_an_error_is_named_with_its_line(jail: Jail) -> None:
@@ -53,8 +53,8 @@ def test_an_error_is_named_with_its_line(jail: Jail) -> None:
 def test_a_probe_returns_plain_data(jail: Jail) -> None:
     with jail.worker() as worker:
         worker.run("def hello_shape(x):\n    return x.shape")
-        seen = worker.probe(question("hello_shape", [{"given": {"x": torch.zeros(2, 3, 4)}}]))
-    assert seen["observations"] == [{"shape": {"another x": (2, 3, 4)}}] and seen["unfinished"] is False
+        reply = worker.probe(question("hello_shape", [{"given": {"x": torch.zeros(2, 3, 4)}}]))
+    assert reply["observations"] == [{"shape": {"another x": (2, 3, 4)}}] and reply["unfinished"] is False
 
 
 def test_a_probe_says_that_a_line_is_still_to_be_written(jail: Jail) -> None:
@@ -95,7 +95,7 @@ def test_what_student_code_cannot_reach_raises_in_its_own_process(jail: Jail, so
 
 def test_the_allowed_twin_writes_in_tmp_and_reads_the_course(jail: Jail) -> None:
     source = "open('/tmp/mine', 'w').write('x')\nimport ffnlab.course.exercises\nprint(open('/tmp/mine').read())"
-    assert said(jail, source) == "x\n"
+    assert run_cell(jail, source) == "x\n"
 
 
 LOADED = (
@@ -135,19 +135,19 @@ def test_memory_goes_into_huge_pages_and_stays_what_it_was() -> None:
     ) < (6, 1):
         pytest.skip("this kernel has no huge pages on request")
     done = subprocess.run([sys.executable, "-c", HUGE], capture_output=True, text=True, check=True)
-    kib, kept = done.stdout.split()
-    assert int(kib) >= 8192 and kept == "True"
+    kib, intact = done.stdout.split()
+    assert int(kib) >= 8192 and intact == "True"
 
 
 def test_no_submission_sees_what_another_left_behind(jail: Jail) -> None:
     looks = "import os, torch\nprint(os.listdir('/tmp'), os.listdir('/dev/shm'), hasattr(torch, 'answer'))"
-    before = said(jail, looks)  # where this project lies below /tmp, the way to it is there
+    before = run_cell(jail, looks)  # where this project lies below /tmp, the way to it is there
     assert "mine" not in before and before.endswith(" [] False\n")
-    said(
+    run_cell(
         jail,
         "open('/tmp/mine', 'w').write('x'); open('/dev/shm/mine', 'w').write('x'); import torch; torch.answer = 42",
     )
-    assert said(jail, looks) == before
+    assert run_cell(jail, looks) == before
 
 
 def test_no_capability_is_left_and_none_can_come_back(jail: Jail) -> None:
@@ -160,7 +160,7 @@ libc.capget((ctypes.c_uint32 * 2)(0x20080522, 0), held)
 bounding = [number for number in range(64) if libc.prctl(23, number, 0, 0, 0) == 1]
 print(any(held), bounding, "no new privileges:", libc.prctl(39, 0, 0, 0, 0))
 """
-    assert said(jail, source) == "False [] no new privileges: 1\n"
+    assert run_cell(jail, source) == "False [] no new privileges: 1\n"
 
 
 def test_each_submission_has_namespaces_of_its_own(jail: Jail) -> None:
@@ -168,8 +168,8 @@ def test_each_submission_has_namespaces_of_its_own(jail: Jail) -> None:
         one.run("import socket; here = socket.socket(socket.AF_UNIX); here.bind('\\0mine'); here.listen()")
         source = "import os, socket; print(os.getpid()); socket.socket(socket.AF_UNIX).connect('\\0mine')"
         assert isinstance(one.run(source)["error"], type(None))
-        seen = other.run(source)
-    assert seen["outputs"][0]["text"] == "1\n" and isinstance(seen["error"], Failure)
+        reply = other.run(source)
+    assert reply["outputs"][0]["text"] == "1\n" and isinstance(reply["error"], Failure)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may look at the namespaces of a process in the jail")
@@ -188,7 +188,7 @@ def test_processes_are_counted_for_each_submission_alone() -> None:
 
 
 def test_nothing_of_the_graders_environment_is_there(jail: Jail, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = said(jail, "import os\nprint(sorted(os.environ))\nprint(os.getuid(), os.getpid())")
+    text = run_cell(jail, "import os\nprint(sorted(os.environ))\nprint(os.getuid(), os.getpid())")
     assert "1000 1\n" in text
     assert "SSH" not in text and "GIT" not in text and "TOKEN" not in text
 
@@ -199,7 +199,7 @@ def test_the_solutions_and_the_keys_are_not_mounted(jail: Jail) -> None:
         str(root / name)
         for name in ("solutions", "autograder/keys", "autograder/marking/reference.py", "grading", ".git")
     ]
-    assert said(jail, f"import os\nprint([os.path.exists(p) for p in {places!r}])") == f"{[False] * len(places)}\n"
+    assert run_cell(jail, f"import os\nprint([os.path.exists(p) for p in {places!r}])") == f"{[False] * len(places)}\n"
 
 
 def test_endless_loops_end(strict_jail: Jail) -> None:
@@ -210,7 +210,7 @@ def test_endless_loops_end(strict_jail: Jail) -> None:
 def test_a_fork_bomb_ends(strict_jail: Jail) -> None:
     with strict_jail.worker() as worker, pytest.raises(Overrun):
         worker.run("import os\nwhile True:\n    try: os.fork()\n    except OSError: pass")
-    assert said(strict_jail, "print('next')") == "next\n"
+    assert run_cell(strict_jail, "print('next')") == "next\n"
 
 
 def test_a_memory_bomb_ends(strict_jail: Jail) -> None:
@@ -224,12 +224,14 @@ def test_a_memory_bomb_ends(strict_jail: Jail) -> None:
 
 
 def test_a_full_disk_costs_only_the_one_who_filled_it(strict_jail: Jail) -> None:
-    assert "OSError" in said(strict_jail, "with open('/tmp/big', 'wb') as f:\n    while True: f.write(b'x' * 2**20)")
-    assert said(strict_jail, "open('/tmp/small', 'w').write('x'); print('ok')") == "ok\n"
+    assert "OSError" in run_cell(
+        strict_jail, "with open('/tmp/big', 'wb') as f:\n    while True: f.write(b'x' * 2**20)"
+    )
+    assert run_cell(strict_jail, "open('/tmp/small', 'w').write('x'); print('ok')") == "ok\n"
 
 
 def test_a_flood_of_output_is_cut(strict_jail: Jail) -> None:
-    text = said(strict_jail, "print('x' * 10**6)")
+    text = run_cell(strict_jail, "print('x' * 10**6)")
     assert len(text) < 11_000 and text.endswith("(cut)")
 
 
@@ -248,7 +250,7 @@ def test_a_kill_from_outside_is_told_from_an_end_of_its_own(between: bool, jail:
             threading.Timer(0.5, os.kill, (worker.process, signal.SIGKILL)).start()
         with pytest.raises(OutsideKill, match="SIGKILL from outside"):
             worker.run("import time\ntime.sleep(60)")
-    assert said(jail, "print('next')") == "next\n"
+    assert run_cell(jail, "print('next')") == "next\n"
 
 
 def test_who_closes_its_channel_and_goes_on_is_asked_no_more(jail: Jail) -> None:
@@ -288,7 +290,7 @@ def test_a_process_that_may_open_no_more_files_blames_itself(
                 own.fork()
         finally:
             resource.setrlimit(resource.RLIMIT_NOFILE, usual)
-        assert said(own, "print('next')") == "next\n"
+        assert run_cell(own, "print('next')") == "next\n"
 
 
 def test_a_detached_child_does_not_outlive_its_submission(jail: Jail) -> None:
@@ -304,8 +306,8 @@ def test_every_submission_has_a_kernel_user_id_of_its_own(jail: Jail) -> None:
         users = [psutil.Process(worker.process).uids() for worker in (one, other)]
         groups = [psutil.Process(worker.process).gids() for worker in (one, other)]
     for ids, own in ((users, os.getuid()), (groups, os.getgid())):
-        assert all(len(set(found)) == 1 for found in ids), "real, effective and saved"
-        assert len({own, *(found.real for found in ids)}) == 3
+        assert all(len(set(triple)) == 1 for triple in ids), "real, effective and saved"
+        assert len({own, *(triple.real for triple in ids)}) == 3
 
 
 def test_two_jails_never_give_out_the_same_user_id() -> None:
@@ -336,10 +338,10 @@ def test_who_has_the_same_user_ids_in_another_namespace_is_not_ended(monkeypatch
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become other users")
 def test_ids_under_which_something_runs_are_not_given_out() -> None:
     with contextlib.closing(users.UserIds(apart=True)) as first:
-        taken = first.first + 7
-    with subprocess.Popen(["sleep", "60"], user=taken) as process:
+        user_id = first.first + 7
+    with subprocess.Popen(["sleep", "60"], user=user_id) as process:
         with contextlib.closing(users.UserIds(apart=True)) as second:
-            assert taken not in range(second.first, second.first + users.COUNT)
+            assert user_id not in range(second.first, second.first + users.COUNT)
         process.kill()
 
 
@@ -351,8 +353,8 @@ def test_a_user_without_ids_for_submissions_is_told_what_to_do(monkeypatch: pyte
     monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
     with pytest.raises(JailWontStart, match=r"4242 has no user ids .* `sudo usermod --add-subuids"):
         users.ranges("uid")
-    found = next(finding for finding in doctor.findings() if finding.layer == "user ids")
-    assert not found.ok and "usermod" in found.remedy
+    ids_finding = next(finding for finding in doctor.findings() if finding.layer == "user ids")
+    assert not ids_finding.ok and "usermod" in ids_finding.remedy
 
 
 def test_what_one_submission_does_to_open_files_and_devices_does_not_stick(jail: Jail) -> None:
@@ -368,9 +370,9 @@ for change in (lambda: os.chmod("/dev/null", 0o600), lambda: os.utime("/dev/null
     except OSError:
         pass
 """
-    before = said(jail, show)
-    assert "changed" not in said(jail, spoil)
-    assert said(jail, show) == before
+    before = run_cell(jail, show)
+    assert "changed" not in run_cell(jail, spoil)
+    assert run_cell(jail, show) == before
 
 
 def test_only_the_channel_is_left_of_what_was_open(jail: Jail) -> None:
@@ -385,7 +387,7 @@ for number in range(1024):
         pass
 print(found == [stat.S_IFCHR] * 3 + [stat.S_IFSOCK])
 """
-    assert said(jail, source) == "True\n"
+    assert run_cell(jail, source) == "True\n"
 
 
 def test_what_goes_on_between_requests_is_watched() -> None:
@@ -451,8 +453,8 @@ def test_what_is_ours_is_covered_where_it_lies_in_a_mounted_folder(monkeypatch: 
     root = Path(__file__).resolve().parent.parent
     reference_cache.load_for_development("hello_shape")
     assert list((root / reference_cache.FOLDER).iterdir())
-    mounted = mounts.mounted_paths() | {root}
-    monkeypatch.setattr(mounts, "mounted_paths", lambda: mounted)
+    paths = mounts.mounted_paths() | {root}
+    monkeypatch.setattr(mounts, "mounted_paths", lambda: paths)
     with Jail() as inside, inside.worker() as worker:
         places = [
             str(root / place)
@@ -465,10 +467,10 @@ def test_what_is_ours_is_covered_where_it_lies_in_a_mounted_folder(monkeypatch: 
                 "README.md",
             )
         ]
-        shown = worker.run(
+        reply = worker.run(
             f"import os\nprint([bool(os.path.isdir(p) and os.listdir(p) or os.path.isfile(p)) for p in {places!r}])"
         )
-    assert shown["outputs"][0]["text"] == "[False, False, False, False, False, True]\n"
+    assert reply["outputs"][0]["text"] == "[False, False, False, False, False, True]\n"
     monkeypatch.setattr(mounts, "covers", lambda private: {active_course().answers_folder})
     with pytest.raises(JailWontStart, match="keys"):
         Jail()
@@ -498,7 +500,7 @@ def test_garbage_on_the_wire_is_refused() -> None:
 
 def test_without_a_jail_code_runs_within_its_limits_and_ends_with_its_submission() -> None:
     with Jail(Limits(cell_seconds=2.0), Mode.NONE) as open_jail:
-        assert said(open_jail, "print(6 * 7)") == "42\n"
+        assert run_cell(open_jail, "print(6 * 7)") == "42\n"
         with open_jail.worker() as worker, pytest.raises(Overrun, match="longer than 2 s"):
             worker.run("while True: pass")
 
@@ -528,9 +530,9 @@ print(os.getcwd(), os.getuid())
     with Jail(Limits(memory=2**29), Mode.CONTAINER) as shared, shared.worker() as one:
         with shared.worker() as other:
             folder, user = other.run(leave)["outputs"][0]["text"].split()
-            seen = one.run(f"import os, socket\nprint(os.getuid())\nos.listdir({folder!r})")
-            assert seen["error"].type == "PermissionError"
-            assert len({seen["outputs"][0]["text"].strip(), user, "0"}) == 3
+            reply = one.run(f"import os, socket\nprint(os.getuid())\nos.listdir({folder!r})")
+            assert reply["error"].type == "PermissionError"
+            assert len({reply["outputs"][0]["text"].strip(), user, "0"}) == 3
             assert one.run("socket.socket()")["error"].type == "OSError"
             assert seen_sleeping(seconds)
         assert not outliving(seconds)

@@ -43,7 +43,7 @@ def frame(observations: Any, **besides: Any) -> bytes:
     return plain_data.pack({"defined": True, "observations": observations, "printed": ""} | besides)
 
 
-def observed(name: str) -> list[dict[str, Any]]:
+def observe_right_answer(name: str) -> list[dict[str, Any]]:
     """What the right answer does, which a test may then change."""
     from autograder import keys
 
@@ -52,23 +52,23 @@ def observed(name: str) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def right() -> list[dict[str, Any]]:
-    return observed(NAME)
+    return observe_right_answer(NAME)
 
 
 @pytest.fixture
 def free() -> Iterator[judging.Judge]:
-    with judging.borrow_judge(QUICK) as found:
-        yield found
+    with judging.borrow_judge(QUICK) as judge:
+        yield judge
 
 
-def judged(free: judging.Judge, data: bytes) -> judging.Judgement:
+def ask(free: judging.Judge, data: bytes) -> judging.Judgement:
     return free.verdict(NAME, draws.development(NAME), data)
 
 
 def test_a_judge_says_what_comparing_here_says(free: judging.Judge, right: list[dict[str, Any]]) -> None:
-    said = judged(free, frame(right, printed="hello"))
-    assert said.verdict and said.verdict.outcome is Outcome.EARNED and said.printed == "hello"
-    assert said.verdict == compare(
+    judgement = ask(free, frame(right, printed="hello"))
+    assert judgement.verdict and judgement.verdict.outcome is Outcome.EARNED and judgement.printed == "hello"
+    assert judgement.verdict == compare(
         active_course().exercise(NAME),
         reference.reference_outputs(NAME, draws.development(NAME)),
         right,
@@ -77,10 +77,10 @@ def test_a_judge_says_what_comparing_here_says(free: judging.Judge, right: list[
 
 
 def test_unfinished_code_is_called_so_in_grading_as_well(free: judging.Judge, right: list[dict[str, Any]]) -> None:
-    seen = [dict.fromkeys(case) for case in right]
-    for says, named in ((True, "general: not finished"), (False, None), ("yes", None)):
-        verdict = judged(free, frame(seen, unfinished=says)).verdict
-        assert verdict and verdict.mistake == named
+    observations = [dict.fromkeys(case) for case in right]
+    for says, mistake in ((True, "general: not finished"), (False, None), ("yes", None)):
+        verdict = ask(free, frame(observations, unfinished=says)).verdict
+        assert verdict and verdict.mistake == mistake
 
 
 HOSTILE = {
@@ -103,11 +103,11 @@ HOSTILE = {
 @pytest.mark.parametrize("what", HOSTILE)
 def test_no_observation_takes_the_judge_with_it(what: str, free: judging.Judge, right: list[dict[str, Any]]) -> None:
     for place in ("two linears with the right widths", "dropout on the hidden layer", "extra_repr"):
-        said = judged(free, frame([{**case, place: HOSTILE[what]} for case in right], printed="\x00" * 400_000))
-        message = said.verdict.message if said.verdict else said.unreadable
-        assert message and message.isprintable() and len(message) < 2000 and len(said.printed) <= 20_000
-        assert said.verdict is None or said.verdict.points < said.verdict.max_points
-    assert judged(free, frame(right)).verdict is not None, "the next one is judged"
+        judgement = ask(free, frame([{**case, place: HOSTILE[what]} for case in right], printed="\x00" * 400_000))
+        message = judgement.verdict.message if judgement.verdict else judgement.unreadable
+        assert message and message.isprintable() and len(message) < 2000 and len(judgement.printed) <= 20_000
+        assert judgement.verdict is None or judgement.verdict.points < judgement.verdict.max_points
+    assert ask(free, frame(right)).verdict is not None, "the next one is judged"
 
 
 # What ends a judge. Its own checks should let nothing through that does; here they are believed to have a hole.
@@ -120,7 +120,7 @@ SEEDS = draws.development(START)
 def judges(monkeypatch: pytest.MonkeyPatch) -> Iterator[judging.Judges]:
     """Judges to whom an observation does what it says."""
 
-    def harmed(exercise: Exercise, marking: Any, observations: Any, inputs: Any, unfinished: bool) -> Verdict:
+    def do_harm(exercise: Exercise, marking: Any, observations: Any, inputs: Any, unfinished: bool) -> Verdict:
         harm = observations[0]["shape"]
         if harm == "spin":
             re.match(r"(a|a)*b", "a" * 60)  # holds the interpreter: no thread of its own could end it
@@ -133,7 +133,7 @@ def judges(monkeypatch: pytest.MonkeyPatch) -> Iterator[judging.Judges]:
         return honest(exercise, marking, observations, inputs, unfinished)
 
     honest = comparison.compare
-    monkeypatch.setattr(comparison, "compare", harmed)
+    monkeypatch.setattr(comparison, "compare", do_harm)
     monkeypatch.setattr(judging, "PATIENCE", 2)
     warm = judging.Judges(fork=True)
     yield warm
@@ -149,67 +149,67 @@ def harming(what: str) -> bytes:
     [("spin", "longer than 2 s"), ("sleep", "longer than 2 s"), ("hoard", "256 MiB of memory"), ("die", "crashes")],
 )
 def test_what_ends_a_judge_twice_could_not_be_judged(harm: str, words: str, judges: judging.Judges) -> None:
-    found = judging.Judge(judges, QUICK)
+    judge = judging.Judge(judges, QUICK)
     with pytest.raises(judging.NotJudged, match=words):
-        found.verdict(START, SEEDS, harming(harm))
-    said = found.verdict(START, SEEDS, harming("nothing"))
-    assert said.verdict and said.verdict.outcome is Outcome.NOT_EARNED, "the next one is judged"
+        judge.verdict(START, SEEDS, harming(harm))
+    judgement = judge.verdict(START, SEEDS, harming("nothing"))
+    assert judgement.verdict and judgement.verdict.outcome is Outcome.NOT_EARNED, "the next one is judged"
 
 
 def test_a_judge_that_ends_by_chance_is_replaced_and_nobody_loses_a_point(judges: judging.Judges) -> None:
-    found, right = judging.Judge(judges, QUICK), observed(START)
+    judge, right = judging.Judge(judges, QUICK), observe_right_answer(START)
     for printed in ("one", "other"):
-        said = found.verdict(START, SEEDS, frame(right, printed=printed))
-        assert said.verdict and said.verdict.outcome is Outcome.EARNED
-        os.kill(found.pid, signal.SIGKILL)
+        judgement = judge.verdict(START, SEEDS, frame(right, printed=printed))
+        assert judgement.verdict and judgement.verdict.outcome is Outcome.EARNED
+        os.kill(judge.pid, signal.SIGKILL)
 
 
 def test_a_judge_that_is_killed_over_an_answer_costs_nobody_a_point(judges: judging.Judges) -> None:
-    found, killed = judging.Judge(judges, QUICK), set[int]()
-    found.verdict(START, SEEDS, harming("nothing"))
+    judge, pids = judging.Judge(judges, QUICK), set[int]()
+    judge.verdict(START, SEEDS, harming("nothing"))
 
     def kill() -> None:
-        while len(killed) < judging.TRIES:
+        while len(pids) < judging.TRIES:
             time.sleep(0.2)
-            if found.pid not in (0, *killed):
-                os.kill(found.pid, signal.SIGKILL)
-                killed.add(found.pid)
+            if judge.pid not in (0, *pids):
+                os.kill(judge.pid, signal.SIGKILL)
+                pids.add(judge.pid)
 
     thread = threading.Thread(target=kill)
     thread.start()
     with pytest.raises(OutsideKill, match="SIGKILL from outside ended the process that judges"):
-        found.verdict(START, SEEDS, harming("sleep"))
+        judge.verdict(START, SEEDS, harming("sleep"))
     thread.join()
-    said = found.verdict(START, SEEDS, frame(observed(START)))
-    assert said.verdict and said.verdict.outcome is Outcome.EARNED
+    judgement = judge.verdict(START, SEEDS, frame(observe_right_answer(START)))
+    assert judgement.verdict and judgement.verdict.outcome is Outcome.EARNED
 
 
 def test_the_same_bytes_are_judged_once_and_others_are_judged(judges: judging.Judges) -> None:
-    found, right = judging.Judge(judges, QUICK), frame(observed(START))
-    first = found.verdict(START, SEEDS, right)
-    found.close()
-    os.kill(found.pid, signal.SIGKILL)
-    found.judges = judging.Judges.__new__(judging.Judges)  # nobody whom one could ask
-    found.judges.verdicts = judges.verdicts
-    assert found.verdict(START, SEEDS, right) == first
+    judge, right = judging.Judge(judges, QUICK), frame(observe_right_answer(START))
+    first = judge.verdict(START, SEEDS, right)
+    judge.close()
+    os.kill(judge.pid, signal.SIGKILL)
+    judge.judges = judging.Judges.__new__(judging.Judges)  # nobody whom one could ask
+    judge.judges.verdicts = judges.verdicts
+    assert judge.verdict(START, SEEDS, right) == first
     with pytest.raises(AttributeError):
-        found.verdict(START, SEEDS[::-1], right)
+        judge.verdict(START, SEEDS[::-1], right)
     with pytest.raises(AttributeError):
-        found.verdict(START, SEEDS, frame(observed(START), printed="more"))
+        judge.verdict(START, SEEDS, frame(observe_right_answer(START), printed="more"))
 
 
 def test_what_a_cell_showed_is_read_once_and_belongs_to_each_alone(judges: judging.Judges) -> None:
-    found = judging.Judge(judges, QUICK)
+    judge = judging.Judge(judges, QUICK)
     silent = plain_data.pack({"outputs": [{"output_type": "stream", "name": "stdout", "text": "4"}], "error": None})
-    first = found.outputs(silent, 1000)
+    first = judge.outputs(silent, 1000)
     first.outputs.append({"output_type": "error"})  # as happens to a cell that ended in one
-    found.close()
-    os.kill(found.pid, signal.SIGKILL)
-    found.judges = judging.Judges.__new__(judging.Judges)  # nobody whom one could ask
-    found.judges.cell_runs = judges.cell_runs
-    assert found.outputs(silent, 1000).outputs == first.outputs[:-1]
+    judge.close()
+    os.kill(judge.pid, signal.SIGKILL)
+    judge.judges = judging.Judges.__new__(judging.Judges)  # nobody whom one could ask
+    judge.judges.cell_runs = judges.cell_runs
+    assert judge.outputs(silent, 1000).outputs == first.outputs[:-1]
     with pytest.raises(AttributeError):
-        found.outputs(silent, 1001)
+        judge.outputs(silent, 1001)
 
 
 def test_cells_that_show_the_same_send_the_same(jail: Jail) -> None:
@@ -221,18 +221,18 @@ def test_only_so_many_answers_are_kept_and_no_long_ones(
     judges: judging.Judges, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(judging, "CACHE_SIZE", 2)
-    kept, asked = judging._BoundedCache[tuple[str, int], str](), [("name", n) for n in range(3)]
-    for one in asked:
-        kept.put(one, "said")
-    assert [kept.get(one) for one in asked] == [None, "said", "said"]
+    cache, keys = judging._BoundedCache[tuple[str, int], str](), [("name", n) for n in range(3)]
+    for one in keys:
+        cache.put(one, "said")
+    assert [cache.get(one) for one in keys] == [None, "said", "said"]
     long = plain_data.pack({"outputs": [{"output_type": "stream", "name": "stdout", "text": "x" * judging.SHORT}]})
-    found = judging.Judge(judges, QUICK)
-    found.outputs(long, 10_000)
+    judge = judging.Judge(judges, QUICK)
+    judge.outputs(long, 10_000)
     assert judges.cell_runs.get((10_000, long)) is None
-    printed = frame(observed(START), printed="x" * (judging.SHORT + 1))
-    found.verdict(START, SEEDS, printed)
+    printed = frame(observe_right_answer(START), printed="x" * (judging.SHORT + 1))
+    judge.verdict(START, SEEDS, printed)
     assert judges.verdicts.get((START, SEEDS, hashlib.blake2b(printed).digest())) is None
-    found.close()
+    judge.close()
 
 
 def test_judges_end_with_whoever_started_them_even_while_they_spin() -> None:
@@ -256,9 +256,9 @@ threading.Event().wait()
 """
     with subprocess.Popen([sys.executable, "-c", source], stdout=subprocess.PIPE, text=True) as grader:
         assert grader.stdout
-        spinning = psutil.Process(int(grader.stdout.readline()))
+        process = psutil.Process(int(grader.stdout.readline()))
         family = psutil.Process(grader.pid).children(recursive=True)
-        assert spinning in family
+        assert process in family
         grader.kill()
     assert not psutil.wait_procs(family, timeout=30)[1]
 
@@ -271,8 +271,8 @@ def test_a_tensor_counts_each_time_it_is_named() -> None:
     assert plain_data.size_of([big] * 45) == Size(values=46, bytes=45 * 400_000)
     with pytest.raises(Malformed, match="too large"):
         plain_data.unpack(plain_data.pack([big] * 45), plain_data.LARGEST)
-    seen = plain_data.of([big] * 45)
-    assert isinstance(seen, list) and [type(one) for one in seen].count(torch.Tensor) == 10
+    values = plain_data.of([big] * 45)
+    assert isinstance(values, list) and [type(one) for one in values].count(torch.Tensor) == 10
     assert not plain_data.size_of(plain_data.of([[0] * 1000] * 1000)).exceeds(
         Size(2 * plain_data.LARGEST.values, 0, 10**6)
     )
@@ -282,24 +282,24 @@ def test_an_empty_dimension_is_no_way_around_a_bound() -> None:
     for shape in ((45_000, 0), (0, 2**40), (2**20, 0, 2**20)):
         assert plain_data.bytes_of(torch.zeros(shape)) >= 180_000
         exercise = Exercise("an_exercise", cases=1)
-        exercise.aspect("product", points=1, facts=lambda seen, inputs: seen @ seen.T)(lambda answer: answer)
+        exercise.aspect("product", points=1, facts=lambda product, inputs: product @ product.T)(lambda answer: answer)
         marking = reference_outputs_of(exercise, [{"product": torch.ones(3, 2)}], [], [{}])
         assert "many times larger" in compare(exercise, marking, [{"product": torch.zeros(shape)}], [{}]).symptom
 
 
 def test_facts_are_computed_only_from_what_is_about_as_large_as_what_is_right() -> None:
-    looked: list[Any] = []
+    observations: list[Any] = []
 
-    def seen_of(seen: Any, inputs: dict[str, Any]) -> str:
-        looked.append(seen)
+    def record_observation(observation: Any, inputs: dict[str, Any]) -> str:
+        observations.append(observation)
         return "seen"
 
     exercise = Exercise("an_exercise", cases=1)
-    exercise.aspect("text", points=1, facts=seen_of)(lambda answer: answer)
+    exercise.aspect("text", points=1, facts=record_observation)(lambda answer: answer)
     marking = reference_outputs_of(exercise, [{"text": "d_model=6, d_ff=10"}], [], [{}])
     most = size_limit(marking.sizes["text"])
     assert compare(exercise, marking, [{"text": "x" * most.characters}], [{}]).points == 1
-    looked.clear()
+    observations.clear()
     for hostile in (
         "x" * (most.characters + 1),
         ["x"] * (most.values + 1),
@@ -308,15 +308,15 @@ def test_facts_are_computed_only_from_what_is_about_as_large_as_what_is_right() 
     ):
         verdict = compare(exercise, marking, [{"text": hostile}], [{}])
         assert verdict.points == 0 and "many times larger than what was asked for" in verdict.symptom
-    assert not looked
+    assert not observations
 
 
 def test_every_text_of_a_submission_is_cleaned_when_it_is_read() -> None:
-    bad, seen = "a\x00\ud800\u202eb\x1b[31m", "a���b"
+    bad, clean = "a\x00\ud800\u202eb\x1b[31m", "a���b"
     value = {bad: [bad, Failure(bad, bad, bad), Opaque(bad)]}
-    cleaned = {seen: [seen, Failure(seen, seen, seen), Opaque(seen)]}
-    assert plain_data.of(value) == cleaned
-    assert plain_data.unpack(plain_data.pack(value), plain_data.LARGEST) == cleaned
+    clean_value = {clean: [clean, Failure(clean, clean, clean), Opaque(clean)]}
+    assert plain_data.of(value) == clean_value
+    assert plain_data.unpack(plain_data.pack(value), plain_data.LARGEST) == clean_value
     assert plain_data.unpack(plain_data.pack(bad)) == bad, "what we send to a worker stays as it is: a cell's source"
 
 
@@ -327,9 +327,9 @@ def test_a_long_message_is_cut_before_an_expression_sees_it() -> None:
 @pytest.mark.parametrize("most", [0, 10, 1000])
 def test_outputs_are_kept_to_what_there_is_room_for(most: int) -> None:
     flood = [{"output_type": "stream", "name": "stdout", "text": "é\n" * 10_000}] * 500
-    shown = [{"output_type": "display_data", "data": {"text/html": "x" * 10_000, "text/plain": "y"}}] * 500
-    assert outputs.size(outputs.bound_outputs(flood + shown, most)) <= most + 100
-    assert outputs.size(outputs.bound_outputs(shown + flood, most)) <= most + 100
+    displays = [{"output_type": "display_data", "data": {"text/html": "x" * 10_000, "text/plain": "y"}}] * 500
+    assert outputs.size(outputs.bound_outputs(flood + displays, most)) <= most + 100
+    assert outputs.size(outputs.bound_outputs(displays + flood, most)) <= most + 100
     assert len(outputs.bound_outputs(flood, 10**9)) <= wire.MAX_DISPLAYS + 2
 
 
@@ -342,17 +342,17 @@ def test_only_known_kinds_of_outputs_are_kept() -> None:
         "image/png": PIXEL, "text/plain": "a\x00b", "text/html": 5, "application/javascript": "alert(1)",
         "application/vnd.jupyter.widget-view+json": "{}", "image/jpeg": PIXEL, "\ud800": "x",
     }  # fmt: skip
-    (kept,) = outputs.bound_outputs([{"output_type": "display_data", "data": data, "metadata": {"x": 1}}], 10_000)
-    assert kept == {"output_type": "display_data", "data": {"image/png": PIXEL, "text/plain": "a�b"}, "metadata": {}}
+    (output,) = outputs.bound_outputs([{"output_type": "display_data", "data": data, "metadata": {"x": 1}}], 10_000)
+    assert output == {"output_type": "display_data", "data": {"image/png": PIXEL, "text/plain": "a�b"}, "metadata": {}}
     for bad in (HUGE, "not base64", PIXEL[:20]):
         assert outputs.bound_outputs([{"output_type": "display_data", "data": {"image/png": bad}}], 10_000) == []
 
 
 def test_a_progress_bar_shows_its_last_state() -> None:
-    (kept,) = outputs.bound_outputs(
+    (output,) = outputs.bound_outputs(
         [{"output_type": "stream", "name": "stderr", "text": " 1%\r 50%\r100%\nend\r\n"}], 1000
     )
-    assert kept["text"] == "100%\nend\n"
+    assert output["text"] == "100%\nend\n"
 
 
 @pytest.mark.parametrize("data", [b"", b"x" * 100, plain_data.pack([1]), plain_data.pack({"outputs": 5, "error": 6})])

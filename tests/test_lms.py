@@ -51,11 +51,11 @@ from autograder.lms.sheets import Sheet
 # Archives
 
 
-def named(found: Archive) -> list[str]:
-    return [entry.name for entry in found.entries]
+def entry_names(contents: Archive) -> list[str]:
+    return [entry.name for entry in contents.entries]
 
 
-def packed(path: Path, *entries: tuple[zipfile.ZipInfo | str, bytes]) -> Path:
+def write_zip(path: Path, *entries: tuple[zipfile.ZipInfo | str, bytes]) -> Path:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as opened:
         for name, data in entries:
             opened.writestr(name, data)
@@ -68,7 +68,7 @@ def link(name: str) -> zipfile.ZipInfo:
     return info
 
 
-def squeezed(name: str, method: int) -> zipfile.ZipInfo:
+def compressed_entry(name: str, method: int) -> zipfile.ZipInfo:
     info = zipfile.ZipInfo(name)
     info.compress_type = method
     return info
@@ -80,9 +80,9 @@ HOSTILE: dict[str, tuple[zipfile.ZipInfo | str, bytes]] = {
     "is an absolute path": ("C:/Windows/x", b""),
     "backslash": ("..\\..\\x.ipynb", b""),
     "symbolic link": (link("link.ipynb"), b"/etc/passwd"),
-    "can't be read here": (squeezed("a.ipynb", zipfile.ZIP_BZIP2), b"x" * 100),
-    "unpacks to": (squeezed("bomb.ipynb", zipfile.ZIP_DEFLATED), bytes(20 * 2**20)),
-    "too large": (squeezed("large.ipynb", zipfile.ZIP_STORED), bytes(65 * 2**20)),
+    "can't be read here": (compressed_entry("a.ipynb", zipfile.ZIP_BZIP2), b"x" * 100),
+    "unpacks to": (compressed_entry("bomb.ipynb", zipfile.ZIP_DEFLATED), bytes(20 * 2**20)),
+    "too large": (compressed_entry("large.ipynb", zipfile.ZIP_STORED), bytes(65 * 2**20)),
 }
 
 
@@ -93,24 +93,24 @@ def test_a_text_that_a_spreadsheet_takes_for_a_formula_is_guarded_and_comes_back
 
 @pytest.mark.parametrize("why", HOSTILE)
 def test_a_hostile_entry_is_refused_in_a_line_and_the_rest_goes_on(why: str, tmp_path: Path) -> None:
-    path = packed(tmp_path / "a.zip", ("before.ipynb", b"1"), HOSTILE[why], ("behind.ipynb", b"2"))
-    with archive.open_archive(path) as found:
-        assert [entry.read() for entry in found.entries] == [b"1", b"2"]
-        ((_, reason),) = found.refusals
+    path = write_zip(tmp_path / "a.zip", ("before.ipynb", b"1"), HOSTILE[why], ("behind.ipynb", b"2"))
+    with archive.open_archive(path) as contents:
+        assert [entry.read() for entry in contents.entries] == [b"1", b"2"]
+        ((_, reason),) = contents.refusals
         assert why in reason and "\n" not in reason
     assert list(tmp_path.iterdir()) == [path]
 
 
 def test_an_encrypted_entry_and_a_damaged_one_are_refused_and_the_rest_goes_on(tmp_path: Path) -> None:
-    path = packed(tmp_path / "a.zip", ("locked", b"1"), ("damaged", b"a long text, " * 9), ("good", b"3"))
+    path = write_zip(tmp_path / "a.zip", ("locked", b"1"), ("damaged", b"a long text, " * 9), ("good", b"3"))
     data = bytearray(path.read_bytes())
     place = data.index(b"PK\1\2")
     data[place + 8] |= 1  # of the first entry, in the table of contents
     data[data.index(b"damaged") + 12] ^= 0xFF
     path.write_bytes(data)
-    with archive.open_archive(path) as found:
-        assert found.refusals == [("locked", "encrypted")]
-        damaged, good = found.entries
+    with archive.open_archive(path) as contents:
+        assert contents.refusals == [("locked", "encrypted")]
+        damaged, good = contents.entries
         assert good.read() == b"3"
         with pytest.raises(Refused, match="broken"):
             damaged.read()
@@ -118,34 +118,34 @@ def test_an_encrypted_entry_and_a_damaged_one_are_refused_and_the_rest_goes_on(t
 
 def test_of_two_entries_with_one_name_none_is_read_unless_they_are_the_same(tmp_path: Path) -> None:
     with pytest.warns(UserWarning):
-        path = packed(tmp_path / "a.zip", ("a", b"1"), ("a", b"2"), ("b", b"3"), ("b", b"3"))
-    with archive.open_archive(path) as found:
-        assert named(found) == ["b"] and "differ" in found.refusals[0][1]
+        path = write_zip(tmp_path / "a.zip", ("a", b"1"), ("a", b"2"), ("b", b"3"), ("b", b"3"))
+    with archive.open_archive(path) as contents:
+        assert entry_names(contents) == ["b"] and "differ" in contents.refusals[0][1]
 
 
 def test_all_together_may_not_unpack_to_more_than_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = packed(tmp_path / "a.zip", *((str(i), bytes(2**20)) for i in range(9)))
+    path = write_zip(tmp_path / "a.zip", *((str(i), bytes(2**20)) for i in range(9)))
     monkeypatch.setattr(archive, "OF_AN_EXPORT", archive.Bounds(total=3 * 2**20))
-    with archive.open_archive(path) as found:
-        assert len(found.entries) == 3 and len(found.refusals) == 6
-        assert "in all, it unpacks" in found.refusals[0][1]
+    with archive.open_archive(path) as contents:
+        assert len(contents.entries) == 3 and len(contents.refusals) == 6
+        assert "in all, it unpacks" in contents.refusals[0][1]
 
 
 def test_what_systems_leave_behind_is_nobodys_hand_in(tmp_path: Path) -> None:
     names = ("__MACOSX/._a.ipynb", "a/.DS_Store", "a/._b.ipynb", "a/.ipynb_checkpoints/a-checkpoint.ipynb", "a/b.ipynb")
-    with archive.open_archive(packed(tmp_path / "a.zip", *((name, b"") for name in names))) as found:
-        assert named(found) == ["a/b.ipynb"] and not found.refusals
+    with archive.open_archive(write_zip(tmp_path / "a.zip", *((name, b"") for name in names))) as contents:
+        assert entry_names(contents) == ["a/b.ipynb"] and not contents.refusals
     for name in names:
         (tmp_path / "folder" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "folder" / name).touch()
-    assert named(archive.open_archive(tmp_path / "folder")) == ["a/b.ipynb"]
+    assert entry_names(archive.open_archive(tmp_path / "folder")) == ["a/b.ipynb"]
 
 
 def test_ten_thousand_entries_are_read_and_far_more_are_refused(tmp_path: Path) -> None:
-    path = packed(tmp_path / "a.zip", *((f"{i}.ipynb", b"") for i in range(10_000)))
+    path = write_zip(tmp_path / "a.zip", *((f"{i}.ipynb", b"") for i in range(10_000)))
     start = time.monotonic()
-    with archive.open_archive(path) as found:
-        assert len(found.entries) == 10_000
+    with archive.open_archive(path) as contents:
+        assert len(contents.entries) == 10_000
     assert time.monotonic() - start < 5
     data = path.read_bytes()
     end = data.rindex(b"PK\5\6")
@@ -154,13 +154,13 @@ def test_ten_thousand_entries_are_read_and_far_more_are_refused(tmp_path: Path) 
         archive.open_archive(path)
 
 
-@pytest.mark.parametrize("coded", ["utf-8", "cp437"])
-def test_a_name_without_the_flag_for_utf_8_is_read_all_the_same(coded: str, tmp_path: Path) -> None:
-    path = packed(tmp_path / "a.zip", ("xxxxxxxxxxxx", b"1"))
-    name = "Chloé_1.ipynb".encode(coded)[:12].ljust(12, b"x")
+@pytest.mark.parametrize("encoding", ["utf-8", "cp437"])
+def test_a_name_without_the_flag_for_utf_8_is_read_all_the_same(encoding: str, tmp_path: Path) -> None:
+    path = write_zip(tmp_path / "a.zip", ("xxxxxxxxxxxx", b"1"))
+    name = "Chloé_1.ipynb".encode(encoding)[:12].ljust(12, b"x")
     path.write_bytes(path.read_bytes().replace(b"xxxxxxxxxxxx", name))
-    with archive.open_archive(path) as found:
-        assert found.entries[0].name == name.decode(coded) and found.entries[0].read() == b"1"
+    with archive.open_archive(path) as contents:
+        assert contents.entries[0].name == name.decode(encoding) and contents.entries[0].read() == b"1"
 
 
 def test_a_folder_is_read_without_following_links(tmp_path: Path) -> None:
@@ -169,9 +169,9 @@ def test_a_folder_is_read_without_following_links(tmp_path: Path) -> None:
     (tmp_path / "export" / "b.ipynb").symlink_to("/etc/passwd")
     (tmp_path / "export" / "c").symlink_to("/etc")
     os.mkfifo(tmp_path / "export" / "pipe")
-    found = archive.open_archive(tmp_path / "export")
-    assert {(entry.name, entry.is_folder) for entry in found.entries} == {("a.ipynb", False), ("empty", True)}
-    assert {name for name, _ in found.refusals} == {"b.ipynb", "c", "pipe"}
+    contents = archive.open_archive(tmp_path / "export")
+    assert {(entry.name, entry.is_folder) for entry in contents.entries} == {("a.ipynb", False), ("empty", True)}
+    assert {name for name, _ in contents.refusals} == {"b.ipynb", "c", "pipe"}
 
 
 ODD_SOURCES = {
@@ -188,16 +188,16 @@ def test_what_is_no_export_is_one_clear_line(odd: str, tmp_path: Path) -> None:
     path, data = tmp_path / "a.zip", ODD_SOURCES[odd]
     if data is not None:
         path.write_bytes(data)
-    with pytest.raises(UserError) as raised, archive.open_archive(path) as found:
-        lms.read(found)
+    with pytest.raises(UserError) as raised, archive.open_archive(path) as contents:
+        lms.read(contents)
     assert "a.zip" in str(raised.value) and "\n" not in str(raised.value)
 
 
 def outcome(path: Path) -> lms.Export | None:
     """What reading it comes to: an export, all of whose files were read or refused; or a line."""
     try:
-        with archive.open_archive(path) as found:
-            export = lms.read(found)
+        with archive.open_archive(path) as contents:
+            export = lms.read(contents)
             for hand_in in export.hand_ins:
                 try:
                     hand_in.read()
@@ -228,7 +228,7 @@ def test_any_bytes_as_a_zip_end_in_an_export_or_a_line(
 ) -> None:
     (scratch / "any.zip").write_bytes(data)
     outcome(scratch / "any.zip")
-    packed(scratch / "good.zip", *((moodle_name(who), b"{}" * who.i) for who in CLASS))
+    write_zip(scratch / "good.zip", *((moodle_name(who), b"{}" * who.i) for who in CLASS))
     damaged = bytearray((scratch / "good.zip").read_bytes())
     for place, value in flips:
         damaged[place % len(damaged)] = value
@@ -252,10 +252,10 @@ def test_any_names_in_a_zip_end_in_hand_ins_and_lines_and_none_is_lost(scratch: 
             opened.writestr(zipfile.ZipInfo(name.encode("utf-8", "replace").decode()), data)
     export = outcome(path)
     if export:
-        with archive.open_archive(path) as found:
+        with archive.open_archive(path) as contents:
             listed = ("/" + name for name in (*(hand_in.entry for hand_in in export.hand_ins), *export.unknown))
             below = tuple(listed)  # outer folders of all are left out of the names
-            beside = {entry.name for entry in found.entries if not f"/{entry.name}".endswith(below)}
+            beside = {entry.name for entry in contents.entries if not f"/{entry.name}".endswith(below)}
         assert all(
             name.endswith((".txt", ".yml", "index.html", "timestamp.txt", "submission_secret.txt")) for name in beside
         )
@@ -313,51 +313,51 @@ READ: dict[str, tuple[str, str, str, str, dict[str, Any]]] = {
 
 @pytest.mark.parametrize("name", READ)
 def test_a_name_is_read_as_its_system_wrote_it(name: str) -> None:
-    system, who, shown, file, more = READ[name]
-    ((found,), unknown) = hand_ins(name)
-    assert (found.system, found.who, found.name, found.file, found.entry) == (system, who, shown, file, name)
-    assert {key: getattr(found, key) for key in more} == more and not unknown
+    system, who, full_name, file, more = READ[name]
+    ((record,), unknown) = hand_ins(name)
+    assert (record.system, record.who, record.name, record.file, record.entry) == (system, who, full_name, file, name)
+    assert {key: getattr(record, key) for key in more} == more and not unknown
 
 
 def test_a_local_time_is_read_with_the_clocks_zone() -> None:
     names = ("1-2 - J - May 18, 2025 1224 PM/a.ipynb", "X_ana_attempt_2025-05-18-12-24-00_a.ipynb")
     for name in names:
-        ((found,), _) = hand_ins(name, zone=ZoneInfo("Europe/Berlin"))
-        assert found.at == datetime(2025, 5, 18, 10, 24, tzinfo=UTC)
+        ((record,), _) = hand_ins(name, zone=ZoneInfo("Europe/Berlin"))
+        assert record.at == datetime(2025, 5, 18, 10, 24, tzinfo=UTC)
 
 
 def test_a_name_that_was_packed_on_a_mac_is_the_same_name() -> None:
-    ((found,), _) = hand_ins("Zoe\u0308_7_assignsubmission_file/a.ipynb")
-    assert found.name == "Zo\u00eb"
+    ((record,), _) = hand_ins("Zoe\u0308_7_assignsubmission_file/a.ipynb")
+    assert record.name == "Zo\u00eb"
 
 
 @pytest.mark.parametrize("depth", [1, 2])
 def test_outer_folders_of_unpacking_do_not_hide_an_export(depth: int) -> None:
     outer = "Lab 5 Download Dec 5, 2017 1009 PM/" * depth
     for system in SYSTEMS:
-        found, unknown = hand_ins(*(outer + name for name in system.files(CLASS)))
-        assert {one.system for one in found} == {system.name} and len(found) == len(CLASS) and not unknown
+        records, unknown = hand_ins(*(outer + name for name in system.files(CLASS)))
+        assert {one.system for one in records} == {system.name} and len(records) == len(CLASS) and not unknown
 
 
 def test_what_has_another_pattern_is_reported_and_not_guessed() -> None:
-    found, unknown = hand_ins(*(moodle_name(who) for who in CLASS), "notes.txt", "Bob/02_feed_forward.ipynb")
-    assert len(found) == len(CLASS) and unknown == ["notes.txt", "Bob/02_feed_forward.ipynb"]
+    records, unknown = hand_ins(*(moodle_name(who) for who in CLASS), "notes.txt", "Bob/02_feed_forward.ipynb")
+    assert len(records) == len(CLASS) and unknown == ["notes.txt", "Bob/02_feed_forward.ipynb"]
     with pytest.raises(UserError, match="is not an export of Gradescope, Moodle"):
         hand_ins("ana/02_feed_forward.ipynb", "bob/02_feed_forward.ipynb", "readme.txt")
 
 
 def test_a_students_own_name_for_a_file_does_not_make_it_another_system() -> None:
     names = [canvas_name(who, "x_assignsubmission_file_y.ipynb" if who.i == 1 else "a.ipynb") for who in CLASS]
-    found, _ = hand_ins(*names)
-    assert [one.system for one in found] == ["canvas"] * len(CLASS)
+    records, _ = hand_ins(*names)
+    assert [one.system for one in records] == ["canvas"] * len(CLASS)
     names = [moodle_name(who, "doe_1_2_x_attempt_2022-09-12-15-45-08_a.ipynb", folders=False) for who in CLASS]
-    found, _ = hand_ins(*names)
-    assert [one.system for one in found] == ["moodle"] * len(CLASS)
+    records, _ = hand_ins(*names)
+    assert [one.system for one in records] == ["moodle"] * len(CLASS)
 
 
 def test_an_empty_folder_is_a_hand_in_without_a_file() -> None:
-    found, _ = hand_ins(moodle_name(CLASS[0]), folders=(moodle_name(CLASS[1], "").rstrip("/"),))
-    assert [(one.who, one.file) for one in found] == [
+    records, _ = hand_ins(moodle_name(CLASS[0]), folders=(moodle_name(CLASS[1], "").rstrip("/"),))
+    assert [(one.who, one.file) for one in records] == [
         (CLASS[0].participant, f"{FFN}.ipynb"),
         (CLASS[1].participant, ""),
     ]
@@ -367,10 +367,10 @@ def test_blackboards_own_words_say_who_it_is() -> None:
     about = "Name: Ana Ruiz (ana_r)\nAssignment: Project 0\nDate Submitted: Monday\n"
     name = "Project 0_ana_r_attempt_2022-09-12-15-45-08"
     entries = [ArchiveEntry(f"{name}.txt", 1, lambda: about.encode()), ArchiveEntry(f"{name}_a.ipynb", 1, lambda: b"")]
-    (found,) = lms.read(Archive("export", entries)).hand_ins
-    assert (found.who, found.name, found.file) == ("ana_r", "Ana Ruiz", "a.ipynb")
-    (found,) = lms.read(Archive("export", entries[:1])).hand_ins
-    assert found.file == "", "an attempt without a file is one that was handed in"
+    (record,) = lms.read(Archive("export", entries)).hand_ins
+    assert (record.who, record.name, record.file) == ("ana_r", "Ana Ruiz", "a.ipynb")
+    (record,) = lms.read(Archive("export", entries[:1])).hand_ins
+    assert record.file == "", "an attempt without a file is one that was handed in"
 
 
 def blackboards(
@@ -409,18 +409,18 @@ def test_a_files_name_makes_no_other_student_and_no_other_time_in_blackboard(fil
 
 def test_blackboards_usernames_may_hold_the_sign_between() -> None:
     names = [f"HW_1_{who}_attempt_2026-12-24-10-00-00_a.ipynb" for who in ("ana", "j_doe", "mallory")]
-    found, unknown = hand_ins(*names)
-    assert [one.who for one in found] == ["ana", "j_doe", "mallory"] and not unknown, "not doe, who is somebody else"
-    found, unknown = hand_ins(*names, "HW_2_doe_attempt_2026-12-24-10-00-00_a.ipynb")
-    assert not found and len(unknown) == 4, "of two assignments at once"
+    records, unknown = hand_ins(*names)
+    assert [one.who for one in records] == ["ana", "j_doe", "mallory"] and not unknown, "not doe, who is somebody else"
+    records, unknown = hand_ins(*names, "HW_2_doe_attempt_2026-12-24-10-00-00_a.ipynb")
+    assert not records and len(unknown) == 4, "of two assignments at once"
 
 
 def test_a_second_time_in_brightspaces_flat_names_is_a_persons_matter() -> None:
-    ((found,), _) = hand_ins("1-2 - Mal - May 1, 2025 100 PM - May 18, 2025 1224 PM - a.ipynb")
-    assert found.who == "1" and found.at is None
-    assert found.doubtful_time == "May 1, 2025 100 PM and May 18, 2025 1224 PM may be its time"
-    ((found,), _) = hand_ins("1-2 - Mal - May 1, 2025 100 PM - May 18, 2025 1224 PM/a.ipynb")
-    assert found.at == WHEN and not found.doubtful_time, "a folder ends with its time"
+    ((record,), _) = hand_ins("1-2 - Mal - May 1, 2025 100 PM - May 18, 2025 1224 PM - a.ipynb")
+    assert record.who == "1" and record.at is None
+    assert record.doubtful_time == "May 1, 2025 100 PM and May 18, 2025 1224 PM may be its time"
+    ((record,), _) = hand_ins("1-2 - Mal - May 1, 2025 100 PM - May 18, 2025 1224 PM/a.ipynb")
+    assert record.at == WHEN and not record.doubtful_time, "a folder ends with its time"
 
 
 def test_gradescopes_metadata_says_whose_a_submission_is() -> None:
@@ -509,13 +509,13 @@ def test_cells_are_read_as_the_csv_module_reads_them_and_one_change_changes_one_
     rows = [["x", "y", "z"], *rows]
     text = io.StringIO()
     csv.writer(text, delimiter=delimiter, quoting=quoting, lineterminator=end).writerows(rows)
-    found = Sheet.of(text.getvalue().encode(), "a.csv")
-    assert found.delimiter == delimiter and [list(row) for row in (found.header, *found.rows)] == rows
+    table = Sheet.of(text.getvalue().encode(), "a.csv")
+    assert table.delimiter == delimiter and [list(row) for row in (table.header, *table.rows)] == rows
     place, column = data.draw(st.integers(0, len(rows) - 2)), data.draw(st.integers(0, 2))
     new = data.draw(CELLS)
-    found.put(found.rows[place], column, new)
+    table.put(table.rows[place], column, new)
     rows[place + 1][column] = new
-    written = found.to_bytes().decode()
+    written = table.to_bytes().decode()
     assert list(csv.reader(io.StringIO(written, newline=""), delimiter=delimiter)) == rows
 
 
@@ -524,18 +524,18 @@ def test_cells_are_read_as_the_csv_module_reads_them_and_one_change_changes_one_
 def test_any_bytes_as_a_sheet_end_in_a_sheet_or_a_line(data: bytes) -> None:
     for bom in (b"", b"\xff\xfe", b"\xef\xbb\xbf"):
         try:
-            found = Sheet.of(bom + data, "a.csv")
+            table = Sheet.of(bom + data, "a.csv")
         except UserError as error:
             assert "\n" not in str(error)
             continue
-        assert found.to_bytes() == bom + data
+        assert table.to_bytes() == bom + data
         try:
-            parse_list(found)
+            parse_list(table)
         except UserError as error:
             assert "\n" not in str(error)
         for system in (*SYSTEMS,):
             try:
-                lms.SYSTEMS[system.name].grade_sheet(found)
+                lms.SYSTEMS[system.name].grade_sheet(table)
             except UserError as error:
                 assert "\n" not in str(error)
 
@@ -543,8 +543,8 @@ def test_any_bytes_as_a_sheet_end_in_a_sheet_or_a_line(data: bytes) -> None:
 @FUZZ
 @given(st.text(alphabet=st.sampled_from(list("=+-@\t\r'a1")), max_size=6))
 def test_no_text_of_ours_is_taken_for_a_formula_and_each_is_read_back(text: str) -> None:
-    kept = sheets.guard(text)
-    assert not kept.startswith(("=", "+", "-", "@", "\t", "\r")) and sheets.bare(kept) == text
+    cell = sheets.guard(text)
+    assert not cell.startswith(("=", "+", "-", "@", "\t", "\r")) and sheets.bare(cell) == text
 
 
 @pytest.mark.parametrize(
@@ -590,8 +590,8 @@ def test_a_list_is_recognised_by_its_header(tmp_path: Path) -> None:
     made["moodle"].append(sheet(tmp_path / "7.csv", participants, delimiter=";"))
     for system, files in made.items():
         for file in files:
-            found, people = parse_list(Sheet.read(file))
-            assert found is lms.SYSTEMS[system]
+            source, people = parse_list(Sheet.read(file))
+            assert source is lms.SYSTEMS[system]
             for who, person in zip(CLASS, people, strict=False):
                 assert person.ids["sis_id"] == who.sis and letters(person.full_name) == letters(who.name)
     assert people[0].ids["email"] == CLASS[0].email
@@ -628,13 +628,13 @@ def test_no_column_is_chosen_where_several_could_be_meant(tmp_path: Path) -> Non
 def test_a_column_may_be_called_by_how_it_alone_begins(tmp_path: Path) -> None:
     title = "02 Feed forward Points Grade <Numeric MaxPoints:32 Weight:10 Category:Labs>"
     titles = ["OrgDefinedId", title, "02 Feed back Points Grade <Numeric MaxPoints:3>", "End-of-Line Indicator"]
-    found = Sheet.read(sheet(tmp_path / "d.csv", [titles, ["#1", "", "", "#"]]))
+    table = Sheet.read(sheet(tmp_path / "d.csv", [titles, ["#1", "", "", "#"]]))
     for asked in ("02 Feed forward Points Grade", "02 feed f", title):
-        assert lms.SYSTEMS["brightspace"].grade_sheet(found, asked).column == 1
+        assert lms.SYSTEMS["brightspace"].grade_sheet(table, asked).column == 1
     with pytest.raises(
         UserError, match=r"has 2 columns for grades that begin with '02 Feed': say which one with --column"
     ):
-        lms.SYSTEMS["brightspace"].grade_sheet(found, "02 Feed")
+        lms.SYSTEMS["brightspace"].grade_sheet(table, "02 Feed")
 
 
 def test_a_scale_takes_no_points(tmp_path: Path) -> None:
@@ -664,7 +664,7 @@ def test_ids_that_a_spreadsheet_program_has_changed_are_refused_with_the_line(tm
 
 def test_a_worksheet_that_was_saved_by_another_program_says_what_to_choose_in_moodle(tmp_path: Path) -> None:
     text = worksheet(tmp_path / "w.csv", CLASS[:1]).read_text(encoding="utf-8-sig")
-    for delimiter, encoding, said in (
+    for delimiter, encoding, instruction in (
         (",", "utf-8", ""),
         (";", "utf-8", "choose the separator “;” when"),
         ("\t", "utf-16", "choose the separator “Tab” and the encoding UTF-16LE when"),
@@ -674,4 +674,4 @@ def test_a_worksheet_that_was_saved_by_another_program_says_what_to_choose_in_mo
             encoding
         )
         advice = lms.SYSTEMS["moodle"].grade_sheet(Sheet.of(data, "w.csv")).advice
-        assert said in advice and ("This sheet was saved" in advice) == bool(said)
+        assert instruction in advice and ("This sheet was saved" in advice) == bool(instruction)

@@ -67,7 +67,7 @@ def styles(name: str) -> list[str]:
     return [solution_answer(name).source, *(answer.source for answer in keys.find(name).rights)]
 
 
-def written(course: Path) -> str:
+def read_code(course: Path) -> str:
     return (course / KEPT.file).read_text(encoding="utf-8")
 
 
@@ -75,9 +75,9 @@ def alone(course: Path, code: str, *arguments: Path) -> str:
     """What some lines print in a fresh Python that has torch and neither the course nor the notebook; `mine` is what the file defines."""
     start = "import runpy, sys, torch\nsys.modules['ffnlab'] = sys.modules['autograder'] = None\nmine = runpy.run_path(sys.argv[1])\n"
     command = [sys.executable, "-I", "-c", start + code, str(course / KEPT.file), *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    return result.stdout.strip()
 
 
 READ = """
@@ -120,21 +120,21 @@ MOST = max(len(styles(name)) for name in PARTS)
 def test_right_answers_in_every_style_read_all_scenes_from_the_file(nth: int, course: Path, tmp_path: Path) -> None:
     for name in PARTS:
         check(name, typed(name, styles(name)[nth % len(styles(name))]))
-        assert f"# === {name}, {active_course().notebook_of(name)}, " in written(course), name
-    found, failed = kept_code.load()
-    assert set(found) == set(PARTS) and failed == {}
+        assert f"# === {name}, {active_course().notebook_of(name)}, " in read_code(course), name
+    answers, errors = kept_code.load()
+    assert set(answers) == set(PARTS) and errors == {}
     for parts in (tuple(PARTS), BASIC):
-        ran = machine.run({name: found[name] for name in parts})
-        assert ran[:2] == (parts, SCENES) and ran.replacements == (), ran
-    assert " ".join(machine.run(found).continuation) == "over it and was glad about the ice ."
+        run = machine.run({name: answers[name] for name in parts})
+        assert run[:2] == (parts, SCENES) and run.replacements == (), run
+    assert " ".join(machine.run(answers).continuation) == "over it and was glad about the ice ."
     assert read_alone(course, tmp_path) == SCENES
 
 
 @pytest.mark.parametrize("name", PARTS)
 def test_each_right_answer_runs_in_a_model_that_is_torchs_otherwise(name: str) -> None:
     for source in styles(name):
-        ran = machine.run({name: typed(name, source)})
-        assert (ran.parts, ran.right, ran.replacements) == ((name,), SCENES, ()), source
+        run = machine.run({name: typed(name, source)})
+        assert (run.parts, run.right, run.replacements) == ((name,), SCENES, ()), source
 
 
 def test_the_model_reads_all_scenes_without_any_answer() -> None:
@@ -168,27 +168,27 @@ def test_the_model_runs_whatever_the_notebook_has_set_for_torch() -> None:
 # Wrong answers
 
 
-def raises(*arguments: Any, **named: Any) -> Any:
+def raises(*arguments: Any, **keywords: Any) -> Any:
     raise RuntimeError("no")
 
 
-def floods(*arguments: Any, **named: Any) -> Any:
+def floods(*arguments: Any, **keywords: Any) -> Any:
     while True:
         print("again" * 1000)
 
 
-def small(*arguments: Any, **named: Any) -> Any:
+def small(*arguments: Any, **keywords: Any) -> Any:
     return torch.zeros(1, 2, 3)
 
 
-@pytest.mark.parametrize("wrong", [raises, floods, small, lambda *given, **named: None], ids=lambda one: one.__name__)
+@pytest.mark.parametrize("wrong", [raises, floods, small, lambda *args, **kwargs: None], ids=lambda one: one.__name__)
 @pytest.mark.parametrize("name", PARTS)
 def test_a_part_that_does_not_run_is_named_and_replaced(name: str, wrong: Callable[..., Any]) -> None:
     others = {other: typed(other, styles(other)[0]) for other in BASIC if other != name}
-    ran = machine.run(others | {name: wrong})
-    assert set(ran.parts) == set(others) and ran.right == SCENES
-    (said,) = ran.replacements
-    assert said.startswith(f"{name} ") and said.endswith(", so torch's own part runs in its place.")
+    run = machine.run(others | {name: wrong})
+    assert set(run.parts) == set(others) and run.right == SCENES
+    (sentence,) = run.replacements
+    assert sentence.startswith(f"{name} ") and sentence.endswith(", so torch's own part runs in its place.")
 
 
 @pytest.mark.parametrize("after", ["return x", "raise KeyError"])
@@ -200,17 +200,17 @@ def residual_sublayer(x, ffn, norm, mode):
     except Exception:
         {after}
 """
-    ran = machine.run({"residual_sublayer": typed("residual_sublayer", source), "activation": raises})
-    assert ran.parts == ("residual_sublayer",) and ran.right == SCENES
-    assert ran.replacements == ("activation raises a RuntimeError, so torch's own part runs in its place.",)
+    run = machine.run({"residual_sublayer": typed("residual_sublayer", source), "activation": raises})
+    assert run.parts == ("residual_sublayer",) and run.right == SCENES
+    assert run.replacements == ("activation raises a RuntimeError, so torch's own part runs in its place.",)
 
 
 def test_a_wrong_value_is_shown_in_what_the_model_reads_and_a_changed_weight_is_forgotten() -> None:
     def ffn_forward(x: Any, W1: Any, b1: Any, W2: Any, b2: Any, act: Any) -> Any:
         return W1.zero_()[:1, :1] * x
 
-    ran = machine.run({"ffn_forward": ffn_forward})
-    assert ran.parts == ("ffn_forward",) and ran.replacements == () and ran.right < SCENES
+    run = machine.run({"ffn_forward": ffn_forward})
+    assert run.parts == ("ffn_forward",) and run.replacements == () and run.right < SCENES
     assert machine.run({}).right == SCENES
 
 
@@ -246,7 +246,7 @@ def zero():
     )
     check("activation", typed("activation", source, before))
     assert NOTED in capsys.readouterr().out
-    code = written(course).partition(" ===\n\n")[2]
+    code = read_code(course).partition(" ===\n\n")[2]
     assert code == (
         "import math\nimport torch\nfrom math import sqrt as root\n\nFOUR = 4.0\nhalf = lambda: root(FOUR) / 4\n\n\n"
         "@torch.no_grad()\ndef zero():\n    # nothing\n"
@@ -256,7 +256,7 @@ def zero():
 
 
 @pytest.mark.parametrize(
-    ("before", "constant", "said"),
+    ("before", "constant", "reason"),
     [
         ("import numpy as np", "np.float64(0)", "it needs `np` from numpy"),
         ("from ffnlab.course import world", "len(world.WORDS) - 56", "it needs `world` from ffnlab"),
@@ -267,12 +267,12 @@ def zero():
     ids=["numpy", "the course", "no source", "a list as it is now", "changed from outside"],
 )  # fmt: skip
 def test_what_cannot_be_had_is_said_and_no_section_is_written(
-    before: str, constant: str, said: str, course: Path, capsys: pytest.CaptureFixture[str]
+    before: str, constant: str, reason: str, course: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert float(check("activation", activation(constant, before))) == active_course().exercise("activation").points
-    shown = capsys.readouterr().out
-    assert (f"This code is not in `my_transformer.py`: {said}" if said else NOTED) in shown
-    assert (course / KEPT.file).exists() == (not said)
+    output = capsys.readouterr().out
+    assert (f"This code is not in `my_transformer.py`: {reason}" if reason else NOTED) in output
+    assert (course / KEPT.file).exists() == (not reason)
 
 
 def test_earned_again_it_is_replaced_and_nothing_else_is_said_or_written(
@@ -282,14 +282,14 @@ def test_earned_again_it_is_replaced_and_nothing_else_is_said_or_written(
     check("activation", activation("0"))
     check("activation", activation("0.0"))
     assert capsys.readouterr().out.count(NOTED) == 3
-    assert written(course).count("# === activation, ") == 1 and "clamp(min=0.0)" in written(course)
+    assert read_code(course).count("# === activation, ") == 1 and "clamp(min=0.0)" in read_code(course)
     before = (course / KEPT.file).stat().st_mtime_ns
     check("activation", activation("0.0"))
     check("activation", activation("1"))
     check("activation", activation("0"), on_purpose=True)
     check("hello_shape", lambda x: tuple(x.shape))
     assert NOTED not in capsys.readouterr().out and (course / KEPT.file).stat().st_mtime_ns == before
-    assert [name for name, *_ in kept_code.HEADING.findall(written(course))] == ["ffn_forward", "activation"]
+    assert [name for name, *_ in kept_code.HEADING.findall(read_code(course))] == ["ffn_forward", "activation"]
 
 
 @pytest.mark.parametrize("damage", [b"\n1/0\n", b"\ndef broken(:\n", b"\xff\xfe\x00", b"# my own note\n"])
@@ -302,8 +302,8 @@ def test_a_file_that_the_learner_has_changed_is_left_alone(
     changed = file.read_bytes()
     capsys.readouterr()
     assert float(check("activation", activation("0"))) == active_course().exercise("activation").points
-    shown = capsys.readouterr().out
-    assert "You have changed `my_transformer.py`, so it stays as it is, without this answer." in shown
+    output = capsys.readouterr().out
+    assert "You have changed `my_transformer.py`, so it stays as it is, without this answer." in output
     assert file.read_bytes() == changed
     file.unlink()
     check("activation", activation("0"))
@@ -325,54 +325,55 @@ def test_a_part_that_calls_another_part_calls_the_one_that_was_earned_last(cours
     source = "def residual_sublayer(x, ffn, norm, mode):\n    return x + ffn(norm(x)) if mode == 'pre' else norm(x + ffn(x)) + activation('relu', -1e-300)[0]"
     before = "def activation(name, x):\n    return max(x, 0), 0"
     check("residual_sublayer", typed("residual_sublayer", source, before))
-    assert "max(x, 0)" in written(course)
+    assert "max(x, 0)" in read_code(course)
     check("activation", activation("0"))
     assert (
-        "max(x, 0)" not in written(course) and len(re.findall(r"^def activation", written(course), re.MULTILINE)) == 1
+        "max(x, 0)" not in read_code(course)
+        and len(re.findall(r"^def activation", read_code(course), re.MULTILINE)) == 1
     )
     check("residual_sublayer", typed("residual_sublayer", source.replace("1e-300", "1e-301"), before))
-    assert "1e-301" not in written(course), "a number has no clamp, so this answer does not run on it"
+    assert "1e-301" not in read_code(course), "a number has no clamp, so this answer does not run on it"
 
 
 def test_a_power_cut_leaves_the_old_file_or_the_new_one(
     course: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     check("ffn_forward", typed("ffn_forward", styles("ffn_forward")[0]))
-    before = written(course)
+    before = read_code(course)
 
     def full(path: Path, target: Path) -> Path:
         raise OSError(28, "No space left on device")
 
-    with monkeypatch.context() as patched:
-        patched.setattr(Path, "replace", full)
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", full)
         assert float(check("activation", activation("0"))) == active_course().exercise("activation").points
     assert "`my_transformer.py` could not be written: No space left on device." in capsys.readouterr().out
-    assert written(course) == before and not list(course.glob("*.draft"))
+    assert read_code(course) == before and not list(course.glob("*.draft"))
     (course / f"{KEPT.file}.draft").write_text("half of a", encoding="utf-8")  # of a kernel that was killed
     monkeypatch.setattr("ffnlab.checking.record.PAUSE", 0.0)
     check("activation", activation("0"))
-    assert "# === activation, " in written(course) and not list(course.glob("*.draft"))
+    assert "# === activation, " in read_code(course) and not list(course.glob("*.draft"))
     for lost in (b"", b"\0" * 4096):  # what some file systems leave of a file that was just replaced
         (course / KEPT.file).write_bytes(lost)
         check("activation", activation("0"))
-        assert "# === activation, " in written(course)
+        assert "# === activation, " in read_code(course)
 
 
 def test_kernels_that_write_at_the_same_time_lose_no_section(course: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real, others = kept_code._revise, [("ffn_forward", styles("ffn_forward")[0])]
 
-    def meanwhile(*given: Any) -> Any:
-        revised = real(*given)
+    def revise_meanwhile(*arguments: Any) -> Any:
+        revision = real(*arguments)
         if others:
             name, source = others.pop()
             before = KERNEL.user_ns
             check(name, typed(name, source))
             KERNEL.user_ns = before
-        return revised
+        return revision
 
-    monkeypatch.setattr(kept_code, "_revise", meanwhile)
+    monkeypatch.setattr(kept_code, "_revise", revise_meanwhile)
     check("activation", activation("0"))
-    assert [name for name, *_ in kept_code.HEADING.findall(written(course))] == ["ffn_forward", "activation"]
+    assert [name for name, *_ in kept_code.HEADING.findall(read_code(course))] == ["ffn_forward", "activation"]
 
 
 def test_outside_of_a_course_and_in_a_course_without_parts_nothing_is_kept(
@@ -447,8 +448,8 @@ def test_two_trained_blocks_and_generate_alone_read_and_write_as_the_model_of_th
     check("generate", typed("generate", styles("generate")[0]))
     model = trained(earned_block(), blocks=2, steps=creek.STEPS)
     assert own_block.keep(model, kept_code.load()[0][BLOCK]) == ""
-    said = alone(course, SAY, course / own_block.FILE, new_sentences(tmp_path)).splitlines()
-    assert said == [str(SCENES), "over it and was glad about the ice ."]
+    lines = alone(course, SAY, course / own_block.FILE, new_sentences(tmp_path)).splitlines()
+    assert lines == [str(SCENES), "over it and was glad about the ice ."]
 
 
 def test_what_has_been_learned_is_not_kept_without_the_code_that_it_needs(
@@ -465,8 +466,8 @@ def test_what_has_been_learned_is_not_kept_without_the_code_that_it_needs(
         raise OSError(28, "No space left on device")
 
     for step in ("write_bytes", "replace"):
-        with monkeypatch.context() as patched:
-            patched.setattr(Path, step, full)
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, step, full)
             assert own_block.keep(model, Block) == own_block.NOT_WRITTEN.format("No space left on device")
         assert not list(course.glob("*.draft"))
     assert own_block.keep(model, Block) == ""
@@ -487,11 +488,13 @@ def test_what_no_longer_fits_the_kept_code_is_said(now: Any, says: str, course: 
     assert "does not fit" in str(own_block.read(Block))
 
 
-def test_the_cell_keeps_what_it_is_handed_and_shows_what_it_reads(course: Path, shown: list[dict[str, str]]) -> None:
+def test_the_cell_keeps_what_it_is_handed_and_shows_what_it_reads(
+    course: Path, display_bundles: list[dict[str, str]]
+) -> None:
     model = trained(earned_block(), steps=1)
     machine.machine(model)
     machine.machine()
-    texts = [bundle["text/plain"] for bundle in shown]
+    texts = [bundle["text/plain"] for bundle in display_bundles]
     own = (
         f"Your own Block, on what it has learned itself, reads {round(creek.judged(model)['both'] * SCENES)} of 1,792."
     )
@@ -499,7 +502,7 @@ def test_the_cell_keeps_what_it_is_handed_and_shows_what_it_reads(course: Path, 
     (course / KEPT.file).unlink()
     machine.machine()
     machine.machine(model)
-    assert [bundle["text/plain"].splitlines()[1:] for bundle in shown[2:]] == [
+    assert [bundle["text/plain"].splitlines()[1:] for bundle in display_bundles[2:]] == [
         [own_block.NO_LONGER.format("is missing")],
         [own_block.NO_BLOCK, own_block.NO_LONGER.format("is missing")],
     ]
@@ -509,24 +512,24 @@ def test_the_cell_keeps_what_it_is_handed_and_shows_what_it_reads(course: Path, 
 
 
 @pytest.fixture
-def shown(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
-    found: list[dict[str, str]] = []
-    monkeypatch.setattr(machine, "display", lambda bundle, raw: found.append(bundle))
-    return found
+def display_bundles(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
+    bundles: list[dict[str, str]] = []
+    monkeypatch.setattr(machine, "display", lambda bundle, raw: bundles.append(bundle))
+    return bundles
 
 
 def test_machine_says_what_is_the_learners_what_it_reads_and_what_is_next(
-    course: Path, shown: list[dict[str, str]]
+    course: Path, display_bundles: list[dict[str, str]]
 ) -> None:
     machine.machine()
     check("self_attention", typed("self_attention", styles("self_attention")[0]))
     machine.machine()
     (course / KEPT.file).write_text(
-        written(course) + "\n1/0\n\n# === activation, 03_activations, 2027-01-01 ===\n\ndef activation(x:\n",
+        read_code(course) + "\n1/0\n\n# === activation, 03_activations, 2027-01-01 ===\n\ndef activation(x:\n",
         encoding="utf-8",
     )
     machine.machine()
-    first, second, third = (bundle["text/plain"].splitlines() for bundle in shown)
+    first, second, third = (bundle["text/plain"].splitlines() for bundle in display_bundles)
     assert first == [
         "No part is yours yet. On torch's own parts the creek model reads 1,792 of 1,792 new scenes. Next: self_attention, in notebook 01."
     ]
@@ -538,7 +541,7 @@ def test_machine_says_what_is_the_learners_what_it_reads_and_what_is_next(
         third[1] == "In my_transformer.py, the section of self_attention ends in ZeroDivisionError: division by zero."
     )
     assert third[2].startswith("In my_transformer.py, the section of activation ends in SyntaxError: ")
-    for bundle, lines in zip(shown, (first, second, third), strict=True):
+    for bundle, lines in zip(display_bundles, (first, second, third), strict=True):
         assert f'alt="{lines[0]}"'.replace("'", "&#x27;") in bundle["text/html"]
         assert "prefers-color-scheme: dark" in bundle["text/html"] and "<script" not in bundle["text/html"]
 
@@ -551,13 +554,13 @@ def test_a_part_that_the_course_does_not_have_is_not_spoken_of(monkeypatch: pyte
 
 @pytest.mark.parametrize("variable", [("FFNLAB_STRICT", "1"), ("NBGRADER_EXECUTION", "autograde")], ids=lambda v: v[0])
 def test_where_a_notebook_is_tested_or_graded_nothing_is_written_and_nothing_is_run(
-    variable: tuple[str, str], course: Path, shown: list[dict[str, str]], monkeypatch: pytest.MonkeyPatch
+    variable: tuple[str, str], course: Path, display_bundles: list[dict[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(*variable)
     monkeypatch.setattr(machine, "run", raises)
     assert float(check("activation", activation("0"))) == active_course().exercise("activation").points
     machine.machine()
-    assert shown == [] and not (course / KEPT.file).exists()
+    assert display_bundles == [] and not (course / KEPT.file).exists()
 
 
 def test_in_a_kernel_whatever_a_cell_defines_is_found(course: Path) -> None:
@@ -572,11 +575,11 @@ def test_in_a_kernel_whatever_a_cell_defines_is_found(course: Path) -> None:
     ]
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in cells])
     NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(course / "02_feed_forward")}}).execute()
-    said = [output.data["text/plain"] for cell in notebook.cells for output in cell.outputs if "data" in output]
-    assert sum(NOTED in text for text in said) == 2
-    assert said[-1].startswith(
+    texts = [output.data["text/plain"] for cell in notebook.cells for output in cell.outputs if "data" in output]
+    assert sum(NOTED in text for text in texts) == 2
+    assert texts[-1].startswith(
         "2 of 12 parts are yours. Yours: ffn_forward, residual_sublayer. With them the creek model reads 1,792 of 1,792"
     )
-    assert written(course).endswith("\n\nresidual_sublayer = mine\n") and "    return x\n" not in written(course)
-    called = "mine['residual_sublayer'](torch.ones(1), lambda x: 2 * x, lambda x: 3 * x, 'pre')"
-    assert alone(course, f"print({called}.tolist())") == "[7.0]"
+    assert read_code(course).endswith("\n\nresidual_sublayer = mine\n") and "    return x\n" not in read_code(course)
+    call = "mine['residual_sublayer'](torch.ones(1), lambda x: 2 * x, lambda x: 3 * x, 'pre')"
+    assert alone(course, f"print({call}.tolist())") == "[7.0]"

@@ -27,7 +27,7 @@ def page_of(folder: Path) -> str:
     return (folder / "grading" / "feedback" / "eve" / NOTEBOOK / f"{NOTEBOOK}.html").read_text(encoding="utf-8")
 
 
-def typed(page: Page, field: str, text: str) -> None:
+def type_into(page: Page, field: str, text: str) -> None:
     """Type into a field of formgrader's, and leave it: that saves."""
     with page.expect_response(lambda r: r.request.method == "PUT" and "/formgrader/api/" in r.url, timeout=PATIENCE):
         page.locator(f"#{field}").fill(text)
@@ -45,9 +45,9 @@ def test_the_rubric_is_in_view_and_what_is_typed_is_on_the_students_page(tmp_pat
             SCREENSHOTS.mkdir(exist_ok=True)
             page.screenshot(path=str(SCREENSHOTS / "formgrader_rubric.png"))
             page.wait_for_load_state("networkidle", timeout=PATIENCE)  # formgrader has fetched what stands there
-            typed(page, QUESTION, "1.5")
-            typed(page, f"{QUESTION}_extra_credit", "0.5")
-            typed(page, f"{QUESTION}-comment", "Which spread do you mean?")
+            type_into(page, QUESTION, "1.5")
+            type_into(page, f"{QUESTION}_extra_credit", "0.5")
+            type_into(page, f"{QUESTION}-comment", "Which spread do you mean?")
         class_folder = ClassFolder(folder / "grading")
         with gradebook.Book(class_folder) as book:
             mark = book.marks(NOTEBOOK, ["eve"])["eve"][QUESTION]
@@ -77,9 +77,9 @@ def test_the_button_that_grades_and_the_one_that_makes_feedback_are_ours(tmp_pat
         with formgrader(folder, tmp_path) as (page, address):
             page.goto(address, wait_until="load", timeout=PATIENCE)
             api = f"/formgrader/api/submission/{START}/zoe"
-            said = page.evaluate(POST, f"{api}/autograde")
-            assert '"success": true' in said and "1 graded" in said, said
-            said = page.evaluate(POST, f"/formgrader/api/assignment/{START}/zoe/generate_feedback")
-            assert '"success": true' in said and "1 page" in said, said
+            reply = page.evaluate(POST, f"{api}/autograde")
+            assert '"success": true' in reply and "1 graded" in reply, reply
+            reply = page.evaluate(POST, f"/formgrader/api/assignment/{START}/zoe/generate_feedback")
+            assert '"success": true' in reply and "1 page" in reply, reply
         made = folder / "grading" / "feedback" / "zoe" / START / f"{START}.html"
         assert "not attempted" in made.read_text(encoding="utf-8")

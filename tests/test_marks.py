@@ -46,19 +46,19 @@ def paper(answer: str = "It drops out the hidden layer.", earned: bool = True) -
 @pytest.fixture
 def class_folder(tmp_path: Path) -> ClassFolder:
     """A class in which zoe and yan have been graded once."""
-    found = ClassFolder(tmp_path)
-    with gradebook.Book(found) as book:
+    folder = ClassFolder(tmp_path)
+    with gradebook.Book(folder) as book:
         book.sync_assignment(FFN)
         for student in ("zoe", "yan"):
-            enter(found, book, student, paper())
-    return found
+            enter(folder, book, student, paper())
+    return folder
 
 
 def enter(class_folder: ClassFolder, book: gradebook.Book, student: str, graded: GradedSubmission) -> None:
     """As grading does it."""
-    given = book.marks(FFN, [student]).get(student, {})
+    marks = book.marks(FFN, [student]).get(student, {})
     with Batch() as files:
-        feedback.write(files, class_folder, student, graded, None, given)
+        feedback.write(files, class_folder, student, graded, None, marks)
     book.save_attempt(student, graded, "0" * 64, None)
 
 
@@ -92,8 +92,8 @@ def test_an_answer_waits_for_a_person_and_the_total_says_so(class_folder: ClassF
         assert str(total(marks["zoe"])) == f"{FULL:g}/{FULL:g} + 3 to read"
         console = Console(width=200, file=io.StringIO())
         terminal.print_class(console, FFN, book.latest(FFN), marks)
-        said = console.file.getvalue()  # type: ignore[attr-defined]
-    assert f"{FULL:g}/{FULL:g} + 3 to read" in said and "2 answers wait for a person" in said
+        output = console.file.getvalue()  # type: ignore[attr-defined]
+    assert f"{FULL:g}/{FULL:g} + 3 to read" in output and "2 answers wait for a person" in output
     assert f"{FULL:g} of {FULL:g} points, 3 not read yet" in page(class_folder)
 
 

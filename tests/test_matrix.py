@@ -41,22 +41,22 @@ FIRST = [
 def test_the_matrix_holds_on_hidden_draws(name: str) -> None:
     """On one of the twenty secrets everything runs again: a record of what kept answers get on all of them was not made up."""
     number = 7
-    found = stability.scores(name, number)
-    assert stability.unstable(name, {number: found}) == []
+    scores = stability.scores(name, number)
+    assert stability.unstable(name, {number: scores}) == []
     key, solution = keys.find(name), build.solution_answer(name)
     verdict = reference.verdict_of(key, solution.answer, draws.hidden_seeds(key.exercise, stability.secret(number)))
     assert matrix.problem(solution, verdict) == ""
-    recorded = stability.read_record().get(name)
-    assert recorded, f"{name} was never tried on twenty secrets: `make build`, or `make stability`"
-    assert {answer: list(got) for answer, got in found.items()} == recorded["answers"]
+    record = stability.read_record().get(name)
+    assert record, f"{name} was never tried on twenty secrets: `make build`, or `make stability`"
+    assert {answer: list(score) for answer, score in scores.items()} == record["answers"]
 
 
 def test_what_was_found_on_twenty_secrets_was_found_for_the_exercises_as_they_are() -> None:
     assert list(stability.find_outdated()) == [], "changed since: `make build`, or `make stability`"
     for name, record in stability.read_record().items():
         assert record["secrets"] == stability.SECRETS
-        found = {answer: tuple(got) for answer, got in record["answers"].items()}
-        assert stability.unstable(name, {0: found}) == []
+        scores = {answer: tuple(score) for answer, score in record["answers"].items()}
+        assert stability.unstable(name, {0: scores}) == []
 
 
 def test_an_exercise_has_a_version_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,7 +67,7 @@ def test_an_exercise_has_a_version_of_its_own(monkeypatch: pytest.MonkeyPatch) -
     assert len(set(before.values())) == len(names)
     (key_file,) = (file for file in active_course().key_files(notebook) if file.stem == "ffn_forward")
 
-    def changed(file: Path, old: str, new: str) -> set[str]:
+    def find_changes(file: Path, old: str, new: str) -> set[str]:
         text = file.read_text(encoding="utf-8")
         assert old in text
         statements = stability._parse(text.replace(old, new, 1))
@@ -78,11 +78,11 @@ def test_an_exercise_has_a_version_of_its_own(monkeypatch: pytest.MonkeyPatch) -
         return {name for name in names if before[name] != after[name]}
 
     first = keys.find("ffn_forward").mistakes[0].message
-    assert changed(key_file, first[:30], "Another message") == {"ffn_forward"}
+    assert find_changes(key_file, first[:30], "Another message") == {"ffn_forward"}
     helper = "import torch\nimport itertools\n\n\ndef new_helper():\n    pass\n\n\n"
-    assert changed(key_file, "import torch\n", helper) == set()
-    shared = active_course().exercises_file(notebook)
-    assert changed(shared, "import torch\n", "import torch as torch\nprint(torch)\n") == set(names)
+    assert find_changes(key_file, "import torch\n", helper) == set()
+    exercises_file = active_course().exercises_file(notebook)
+    assert find_changes(exercises_file, "import torch\n", "import torch as torch\nprint(torch)\n") == set(names)
 
 
 def test_a_verdict_that_depends_on_luck_is_told() -> None:
@@ -90,10 +90,13 @@ def test_a_verdict_that_depends_on_luck_is_told() -> None:
     steady = stability.scores("ffn_forward", 0)
     right, mistake = key.rights[0], key.mistakes[0]
     unlucky = steady | {right.name: (key.exercise.points - 1, ""), mistake.name: (key.exercise.points, "")}
-    found = {row.answer: row.what for row in stability.unstable("ffn_forward", {0: steady, 1: unlucky, 2: steady})}
-    assert set(found) == {right.name, mistake.name}
+    instabilities = {
+        row.answer: row.what for row in stability.unstable("ffn_forward", {0: steady, 1: unlucky, 2: steady})
+    }
+    assert set(instabilities) == {right.name, mistake.name}
     assert (
-        found[right.name] == f"{key.exercise.points:g} points on 2 of 3; {key.exercise.points - 1:g} points on 1 of 3"
+        instabilities[right.name]
+        == f"{key.exercise.points:g} points on 2 of 3; {key.exercise.points - 1:g} points on 1 of 3"
     )
     always = {row.answer: row.what for row in stability.unstable("ffn_forward", {0: unlucky, 1: unlucky})}
     assert set(always) == {right.name, mistake.name}
@@ -116,17 +119,17 @@ def test_draws_on_which_a_key_does_not_hold_are_refused() -> None:
 @pytest.mark.parametrize("name", often(NAMES, FIRST))
 def test_the_matrix_holds_on_public_draws_with_the_shipped_answers(name: str) -> None:
     """What is shipped is what the key gives, and every kept answer gets from it what it must. Each runs once, for both."""
-    key, shipped = keys.find(name), shipped_answers.load(name)
+    key, reference_outputs = keys.find(name), shipped_answers.load(name)
     seeds = draws.public_seeds(key.exercise)
     fresh, mistakes = reference.compute_reference(key, seeds)
-    assert build.same_answers(shipped_answers.dump({name: shipped}), shipped_answers.dump({name: fresh})), (
+    assert build.same_answers(shipped_answers.dump({name: reference_outputs}), shipped_answers.dump({name: fresh})), (
         "run `make build`"
     )
     rights = [build.solution_answer(name), *key.rights]
-    seen = [*(reference.observe(key.exercise, right.answer, seeds) for right in rights), *mistakes]
-    given = reference.inputs(key.exercise, seeds)
-    for answer, observed in zip([*rights, *key.mistakes], seen, strict=True):
-        problem = matrix.problem(answer, compare(key.exercise, shipped, observed, given))
+    observations = [*(reference.observe(key.exercise, right.answer, seeds) for right in rights), *mistakes]
+    inputs = reference.inputs(key.exercise, seeds)
+    for answer, observation in zip([*rights, *key.mistakes], observations, strict=True):
+        problem = matrix.problem(answer, compare(key.exercise, reference_outputs, observation, inputs))
         assert problem == "", f"{answer.name}: {problem}"
 
 
@@ -138,10 +141,10 @@ def test_every_exercise_keeps_three_right_answers_besides_the_solution(name: str
 @pytest.mark.parametrize("name", NAMES)
 def test_every_mistake_has_a_message_of_its_own(name: str) -> None:
     messages: dict[str, str] = {}
-    for kept in keys.find(name).mistakes:
-        assert len(without_claims(kept.message)) > 20, "nothing is left of it where something else is wrong as well"
-        assert messages.setdefault(kept.message, kept.mistake) == kept.mistake
-        assert not {"simply", "obviously", "just"} & set(kept.message.lower().split())
+    for answer in keys.find(name).mistakes:
+        assert len(without_claims(answer.message)) > 20, "nothing is left of it where something else is wrong as well"
+        assert messages.setdefault(answer.message, answer.mistake) == answer.mistake
+        assert not {"simply", "obviously", "just"} & set(answer.message.lower().split())
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -151,9 +154,9 @@ def test_every_exercise_says_where_to_look_and_what_was_understood(name: str) ->
     assert len(exercise.hints) >= 2 or name.startswith("quiz_")
     text = paths.source(active_course().notebook_of(name)).read_text(encoding="utf-8")
     headings = re.findall(r"^# (?:##+ (?:\d+ · )?(.+)$|\*\*(.+?)\.\*\*)", text, re.M)
-    named = {within(title or lead) for title, lead in headings} | set(re.findall(r'^veil\("(.+?)"', text, re.M))
+    sections = {within(title or lead) for title, lead in headings} | set(re.findall(r'^veil\("(.+?)"', text, re.M))
     for section in re.findall(r"“(.*?)”", exercise.where):
-        assert section in named, f"there is no “{section}” in the notebook"
+        assert section in sections, f"there is no “{section}” in the notebook"
 
 
 def within(quoted: str) -> str:
@@ -169,27 +172,27 @@ def test_the_development_draws_are_those_of_a_fixed_secret() -> None:
 def test_what_is_kept_for_development_is_of_the_sources_as_they_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    name, seeds, computed = "hello_shape", draws.development("hello_shape"), list[str]()
+    name, seeds, computations = "hello_shape", draws.development("hello_shape"), list[str]()
     compute = reference._compute
 
-    def counted(name: str, seeds: tuple[int, ...]) -> ReferenceOutputs:
-        computed.append(name)
+    def compute_and_count(name: str, seeds: tuple[int, ...]) -> ReferenceOutputs:
+        computations.append(name)
         return compute(name, seeds)
 
-    def loaded() -> bytes:
+    def load() -> bytes:
         reference.clear_cache()
         reference_cache.load_for_development(name)
         return shipped_answers.dump({name: reference.reference_outputs(name, seeds)})
 
     monkeypatch.setattr(reference_cache, "root", lambda: tmp_path)
-    monkeypatch.setattr(reference, "_compute", counted)
-    first = loaded()
-    assert loaded() == first and computed == [name], "read, and not computed again"
+    monkeypatch.setattr(reference, "_compute", compute_and_count)
+    first = load()
+    assert load() == first and computations == [name], "read, and not computed again"
     (file,) = (tmp_path / reference_cache.FOLDER).iterdir()
     file.write_bytes(b"")
-    assert loaded() == loaded() == first and computed == 2 * [name], "a broken file is made again"
+    assert load() == load() == first and computations == 2 * [name], "a broken file is made again"
     monkeypatch.setattr(source_hash, "version", lambda *files: "of other sources")
-    assert loaded() == first and computed == 3 * [name]
+    assert load() == first and computations == 3 * [name]
     (other,) = (tmp_path / reference_cache.FOLDER).iterdir()
     assert other.name != file.name
     reference.clear_cache()
@@ -198,8 +201,8 @@ def test_what_is_kept_for_development_is_of_the_sources_as_they_are(
 def test_hidden_inputs_differ_from_public_ones_and_between_secrets() -> None:
     exercise = active_course().exercise("ffn_forward")
     seeds = [public_seed("ffn_forward", 0), *draws.hidden_seeds(exercise, b"a"), *draws.hidden_seeds(exercise, b"b")]
-    drawn = [exercise.inputs(seed, 0)["W1"].flatten()[:6] for seed in seeds]
-    assert all(not torch.equal(one, other) for i, one in enumerate(drawn) for other in drawn[:i])
+    values = [exercise.inputs(seed, 0)["W1"].flatten()[:6] for seed in seeds]
+    assert all(not torch.equal(one, other) for i, one in enumerate(values) for other in values[:i])
 
 
 def test_sizes_are_pairwise_distinct_in_many_draws() -> None:
@@ -241,10 +244,10 @@ def problems(key: Key, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     monkeypatch.setattr(keys, "find", lambda name: key)
     reference.clear_cache()
     try:
-        found = matrix.rows(key, {"public": draws.public_seeds(key.exercise)})
+        rows = matrix.rows(key, {"public": draws.public_seeds(key.exercise)})
     finally:
         reference.clear_cache()
-    return {row.answer.name: row.problem for row in found if row.problem}
+    return {row.answer.name: row.problem for row in rows if row.problem}
 
 
 def test_a_sound_key_has_no_problems(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -295,7 +298,7 @@ def test_a_mistake_has_a_message_or_is_a_form_of_one_that_has() -> None:
     with pytest.raises(KeyProblem, match="no message that names the mistake formless"):
         key.typed("mistake", "formless", "", "def double(x):\n    return x", form_of="no_such_mistake")
     key.typed("mistake", "halved_again", "", "def double(x):\n    return x / 2", form_of="halved")
-    assert key.mistakes[-1].message == next(kept.message for kept in key.mistakes if kept.name == "halved")
+    assert key.mistakes[-1].message == next(answer.message for answer in key.mistakes if answer.name == "halved")
 
 
 def test_a_key_may_not_keep_two_answers_of_one_name() -> None:
@@ -333,7 +336,7 @@ def test_a_slip_may_start_from_the_base_or_from_another_slip() -> None:
     key.slip("cubed", "It is cubed.", of="squared", replace={"**2": "**3"})
     key.slip("squared_in_place", form_of="squared", replace={"y = …": "y = x.clone()\ny *= x"})
     key.slip("one_line", "in one line", kind="right", replace={"y = x * 2": "", "return y": "return x * 2"})
-    sources = {kept.name: kept.source.partition("\n")[2] for kept in key.answers}
+    sources = {answer.name: answer.source.partition("\n")[2] for answer in key.answers}
     assert sources["cubed"] == "    y = x**3\n    return y\n"
     assert sources["squared_in_place"] == "    y = x.clone()\n    y *= x\n    return y\n"
     assert sources["one_line"] == "    return x * 2\n"
@@ -381,16 +384,16 @@ def test_the_base_of_slips_is_right(notebook: str) -> None:
     for key in keys.of_notebook(notebook):
         if key.plain:
             seeds = draws.public_seeds(key.exercise)
-            seen = reference.observe(key.exercise, key.plain.answer, seeds)
-            given = reference.inputs(key.exercise, seeds)
-            verdict = compare(key.exercise, shipped_answers.load(key.exercise.name), seen, given)
+            observations = reference.observe(key.exercise, key.plain.answer, seeds)
+            inputs = reference.inputs(key.exercise, seeds)
+            verdict = compare(key.exercise, shipped_answers.load(key.exercise.name), observations, inputs)
             assert matrix.problem(key.plain, verdict) == ""
 
 
 def test_kept_answers_are_typed_under_the_exercises_name() -> None:
-    for kept in keys.find("PositionwiseFeedForward").rights:
-        assert kept.source.startswith("class PositionwiseFeedForward(nn.Module):")
-        compile(kept.source, kept.name, "exec")
+    for answer in keys.find("PositionwiseFeedForward").rights:
+        assert answer.source.startswith("class PositionwiseFeedForward(nn.Module):")
+        compile(answer.source, answer.name, "exec")
 
 
 def test_the_stub_is_not_attempted_and_half_a_stub_is() -> None:

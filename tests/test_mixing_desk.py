@@ -37,8 +37,8 @@ def moved(points: Weights, turn: float, stretch: float) -> Weights:
 
 def level(goal: str) -> tuple[Weights, Weights]:
     """The words and the star of a level."""
-    found = next(one for one in desk.LEVELS if one.goal == goal)
-    return np.array(found.at), np.array(found.star)
+    match = next(one for one in desk.LEVELS if one.goal == goal)
+    return np.array(match.at), np.array(match.star)
 
 
 PERCENT = range(101)
@@ -87,7 +87,7 @@ def test_the_fourth_star_is_reached_only_when_the_matrix_turns_and_stretches() -
     assert np.linalg.norm(words, axis=1).max() < np.linalg.norm(star) - desk.NEAR, (
         "without stretching no turn is enough"
     )
-    solved = next(
+    solution = next(
         (turn, stretch, first, second)
         for turn in range(-180, 181, 15)
         for stretch in (1.5, 1.75, 2.0)
@@ -96,7 +96,7 @@ def test_the_fourth_star_is_reached_only_when_the_matrix_turns_and_stretches() -
         if np.linalg.norm(np.array([first, second, 100 - first - second]) / 100 @ moved(words, turn, stretch) - star)
         <= desk.NEAR
     )
-    assert solved
+    assert solution
 
 
 def test_the_words_of_the_votes_are_those_of_the_little_world() -> None:
@@ -134,7 +134,7 @@ def test_the_javascript_computes_what_python_computes(chromium: Browser, tmp_pat
     with web_pages(tmp_path) as address:
         page = chromium.new_page()
         page.goto(f"{address}/desk_model.js")
-        found, rights = page.evaluate(
+        results, rights = page.evaluate(
             """async ([cases, votes, data]) => {
               const { pulled, mix, moved, used } = await import("/desk_model.js");
               const { sentencesOf, isRight } = await import("/votes.js");
@@ -146,13 +146,13 @@ def test_the_javascript_computes_what_python_computes(chromium: Browser, tmp_pat
             [cases, votes, dict(desk.votes().data)],
         )
         page.close()
-    for case, got in zip(cases, found, strict=True):
+    for case, result in zip(cases, results, strict=True):
         weights = pulled(np.array(case["weights"]), case["fader"], case["share"])
-        assert got["now"] == pytest.approx(weights.tolist()) and sum(got["now"]) == pytest.approx(1)
-        assert got["at"] == pytest.approx(
+        assert result["now"] == pytest.approx(weights.tolist()) and sum(result["now"]) == pytest.approx(1)
+        assert result["at"] == pytest.approx(
             (weights @ moved(np.array(case["points"]), case["turn"], case["stretch"])).tolist()
         )
-        assert got["used"] == int((weights > 1e-9).sum())
+        assert result["used"] == int((weights > 1e-9).sum())
     for vote, right in zip(votes, rights, strict=True):
         mixes = {pair: vote[pair[0]] + vote[pair[1]] for pair in itertools.product(desk.PLACES, desk.WEATHERS)}
         over = {pair: desk.PLACES.index(pair[0]) == desk.WEATHERS.index(pair[1]) for pair in mixes}
@@ -164,8 +164,8 @@ def test_the_levels_are_won_by_hand_and_by_keys_and_a_record_can_be_bettered(chr
     page = opened(chromium, desk.stars())
     for name, share in (("creek", "50"), ("cold", "17"), ("creek", "64")):
         fader(page, name).fill(share)
-    used = page.locator(".ffp-record").inner_text()
-    assert sum(reached(page)) == 1 and used == "You used 3 pulls. It can be done with 2."
+    record = page.locator(".ffp-record").inner_text()
+    assert sum(reached(page)) == 1 and record == "You used 3 pulls. It can be done with 2."
     page.get_by_role("button", name="Level 1").click()
     assert "33 % creek" in page.locator(".ffp-sentence").inner_text()
     fader(page, "dog").focus()

@@ -25,8 +25,8 @@ def test_a_fixed_sample_of_mutants_loses_marks(step: int, every: list[Mutant]) -
     names = list(dict.fromkeys(mutant.exercise for mutant in every))[::EXERCISES]
     sample = [mutant for mutant in every if mutant.exercise in names][::step]
     assert len(sample) * step > 40 * 9 and len(names) > 8
-    found = [one for mutant in sample for one in mutants.grade_mutants(mutant.exercise, [mutant])]
-    assert mutants.problems(found) == []
+    outcomes = [one for mutant in sample for one in mutants.grade_mutants(mutant.exercise, [mutant])]
+    assert mutants.problems(outcomes) == []
 
 
 def test_every_change_has_a_name_of_its_own_and_is_python(every: list[Mutant]) -> None:

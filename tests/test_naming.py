@@ -37,15 +37,15 @@ from ffnlab.registry import active_course
 Mistakes = dict[str, Callable[..., Any]]
 
 
-def judged(exercise: Exercise, right: Any, answer: Any, mistakes: Mistakes | None = None, cases: int = 2) -> Verdict:
+def judge(exercise: Exercise, right: Any, answer: Any, mistakes: Mistakes | None = None, cases: int = 2) -> Verdict:
     """The verdict on `answer`, where `right` is right and `mistakes` are known, each by the message that is its name."""
     inputs = [exercise.inputs(seed, seed) for seed in range(cases)]
 
-    def seen(one: Any) -> list[dict[str, Any]]:
-        return [exercise.observe(one, given) for given in inputs]
+    def observe(one: Any) -> list[dict[str, Any]]:
+        return [exercise.observe(one, case_inputs) for case_inputs in inputs]
 
-    known = [(name, f"This is {name}.", seen(mistake)) for name, mistake in (mistakes or {}).items()]
-    return compare(exercise, reference_outputs_of(exercise, seen(right), known, inputs), seen(answer), inputs)
+    known = [(name, f"This is {name}.", observe(mistake)) for name, mistake in (mistakes or {}).items()]
+    return compare(exercise, reference_outputs_of(exercise, observe(right), known, inputs), observe(answer), inputs)
 
 
 def of_a_matrix() -> Exercise:
@@ -68,7 +68,7 @@ def of_a_matrix() -> Exercise:
     @exercise.aspect("any shape, x unchanged", points=1)
     def _(answer: Any, x: Any, b: Any) -> Any:
         shapes = {"x [d]": x[0], "x [1, d]": x[:1], "x [A, T, d]": torch.stack([x, -x])}
-        return on_each(lambda given: answer(given, b), shapes)
+        return on_each(lambda tensor: answer(tensor, b), shapes)
 
     return exercise
 
@@ -77,11 +77,11 @@ def bent(x: Any, b: Any) -> Any:
     return torch.tanh(x) + b
 
 
-def of_values(right: Any, answer: Any, **given: Any) -> Verdict:
+def of_values(right: Any, answer: Any, **inputs: Any) -> Verdict:
     """A verdict on a value by itself, with these inputs."""
-    exercise = Exercise("value", draw=lambda rng, case: given)
+    exercise = Exercise("value", draw=lambda rng, case: inputs)
     exercise.aspect("value", points=1)(lambda answer, **_: answer)
-    return judged(exercise, right, answer)
+    return judge(exercise, right, answer)
 
 
 torch.manual_seed(0)
@@ -125,12 +125,12 @@ SHARES = SCORES.softmax(-1)
 )  # fmt: skip
 def test_what_the_wrong_entries_have_in_common_is_said(change: Any, words: str) -> None:
     right = WIDE.roll(1, 0) * 1.3 - 0.2 * WIDE
-    seen = of_values(right, change(right, WIDE), x=WIDE).symptom
-    assert words in seen, seen
+    symptom = of_values(right, change(right, WIDE), x=WIDE).symptom
+    assert words in symptom, symptom
 
 
 @pytest.mark.parametrize(
-    ("seen", "right", "words"),
+    ("answer", "right", "words"),
     [
         (SCORES.softmax(0), SHARES, "each column adds up to 1, but each row should"),
         (SHARES / 2 + 0.01 * torch.rand(5, 4), SHARES, "the rows do not add up to 1"),
@@ -143,17 +143,19 @@ def test_what_the_wrong_entries_have_in_common_is_said(change: Any, words: str) 
         (WIDE.float(), WIDE, "the dtype is float32 instead of float64; the values are right"),
     ],
 )
-def test_what_rows_shapes_and_truth_values_have_in_common_is_said(seen: Any, right: Any, words: str) -> None:
-    said = of_values(right, seen).symptom
-    assert words in said, said
+def test_what_rows_shapes_and_truth_values_have_in_common_is_said(answer: Any, right: Any, words: str) -> None:
+    symptom = of_values(right, answer).symptom
+    assert words in symptom, symptom
 
 
 def test_a_single_wrong_entry_is_told_by_its_place_alone() -> None:
     for right in (WIDE[0], WIDE, SQUARE):
-        seen = right.clone()
-        seen.view(-1)[2] = math.nan
+        answer = right.clone()
+        answer.view(-1)[2] = math.nan
         place = "[2]" if right.ndim == 1 else "[0, 2]"
-        assert of_values(right, seen).symptom == f"1 of {right.numel()} entries differs, at {place}; you give NaN there"
+        assert (
+            of_values(right, answer).symptom == f"1 of {right.numel()} entries differs, at {place}; you give NaN there"
+        )
 
 
 def test_a_few_entries_that_agree_with_a_rule_by_chance_are_no_rule() -> None:
@@ -219,7 +221,7 @@ def test_a_general_mistake_is_named_in_an_exercise_that_does_not_know_it(name: s
     def right(x: Any) -> Any:
         return torch.sinh(x) + 0.3
 
-    verdict = judged(exercise, right, lambda x: change(right(x)))
+    verdict = judge(exercise, right, lambda x: change(right(x)))
     assert verdict.mistake == f"general: {name}", (verdict.mistake, verdict.symptom)
 
 
@@ -227,35 +229,35 @@ def test_a_causal_mask_is_named_with_and_without_new_shares() -> None:
     exercise = Exercise("A", draw=lambda rng, case: {"scores": rng.normal(5, 5)})
     exercise.aspect("A", points=1)(lambda answer, scores: answer(scores))
 
-    def masked(scores: Any) -> Any:
+    def mask_scores(scores: Any) -> Any:
         return scores.masked_fill(torch.ones(5, 5).triu(1) > 0, -math.inf).softmax(-1)
 
-    for answer in (masked, lambda scores: scores.softmax(-1).tril()):
-        verdict = judged(exercise, lambda scores: scores.softmax(-1), answer)
+    for answer in (mask_scores, lambda scores: scores.softmax(-1).tril()):
+        verdict = judge(exercise, lambda scores: scores.softmax(-1), answer)
         assert verdict.mistake == "general: causal mask"
 
 
 def test_several_numbers_tell_what_one_does_not() -> None:
     exercise = Exercise("norm", draw=lambda rng, case: {"x": rng.normal(5), "y": rng.normal(7)})
     exercise.aspect("norms", points=1)(lambda answer, x, y: {"x": answer(x).item(), "y": answer(y).item()})
-    verdict = judged(exercise, lambda x: x.norm(), lambda x: (x**2).sum())
+    verdict = judge(exercise, lambda x: x.norm(), lambda x: (x**2).sum())
     assert verdict.mistake == "general: squared" and "the square of what is right" in verdict.symptom
 
 
 def test_a_mean_where_a_sum_was_asked_for_is_related_to_the_size() -> None:
     exercise = Exercise("total", draw=lambda rng, case: {"x": rng.normal(4 + 3 * case, 3)})
     exercise.aspect("total", points=1)(lambda answer, x: answer(x))
-    verdict = judged(exercise, lambda x: x.sum(0), lambda x: x.mean(0))
+    verdict = judge(exercise, lambda x: x.sum(0), lambda x: x.mean(0))
     assert verdict.mistake == "general: divided by a size"
     assert "everything is 4 times too small, and dimension 0 of `x` is 4" in verdict.symptom
-    assert judged(exercise, lambda x: x.mean(0), lambda x: x.sum(0)).mistake == "general: multiplied by a size"
+    assert judge(exercise, lambda x: x.mean(0), lambda x: x.sum(0)).mistake == "general: multiplied by a size"
 
 
 def test_a_kept_mistake_wins_over_a_general_one() -> None:
     exercise = of_a_matrix()
     wrong = {"the minus": lambda x, b: -bent(x, b)}
-    assert judged(exercise, bent, wrong["the minus"], wrong).mistake == "the minus"
-    assert judged(exercise, bent, wrong["the minus"]).mistake == "general: sign"
+    assert judge(exercise, bent, wrong["the minus"], wrong).mistake == "the minus"
+    assert judge(exercise, bent, wrong["the minus"]).mistake == "general: sign"
 
 
 @pytest.mark.parametrize(
@@ -277,7 +279,7 @@ def test_a_general_name_must_hold_in_every_aspect() -> None:
     def half(x: Any, b: Any) -> Any:
         return -bent(x, b) if x.ndim == 2 else 1 + 2 * bent(x, b)
 
-    assert judged(of_a_matrix(), bent, half).mistake is None
+    assert judge(of_a_matrix(), bent, half).mistake is None
 
 
 # 3. The aspect and where to look belong to the message.
@@ -286,7 +288,7 @@ def test_a_general_name_must_hold_in_every_aspect() -> None:
 def test_the_message_says_in_which_aspect_and_where_to_look() -> None:
     exercise = of_a_matrix()
     exercise.where = "the section “Bends”."
-    verdict = judged(exercise, bent, lambda x, b: bent(x, b).detach() + 0 * x)
+    verdict = judge(exercise, bent, lambda x, b: bent(x, b).detach() + 0 * x)
     assert verdict.message.startswith(verdict.cause) and " In “gradient”: gradient of x: " in verdict.message
     assert verdict.message.endswith(" Look at the section “Bends”.")
     assert verdict.as_dict()["message"] == verdict.message
@@ -299,19 +301,19 @@ def test_what_is_right_stands_beside_what_is_wrong() -> None:
     def of_matrices(x: Any, b: Any) -> Any:
         return bent(x, b) if x.ndim < 3 else bent(x, b).transpose(0, 1)
 
-    seen = judged(of_a_matrix(), bent, of_matrices).symptom
-    assert seen.startswith("x [A, T, d] (right: “x [d]” and “x [1, d]”): the shape is ")
+    symptom = judge(of_a_matrix(), bent, of_matrices).symptom
+    assert symptom.startswith("x [A, T, d] (right: “x [d]” and “x [1, d]”): the shape is ")
 
 
 def test_a_gradient_that_does_not_arrive_is_told_after_its_label() -> None:
     slope = torch.arange(9.0)
     right = {"pre": slope, "out": slope, "mode “post”": slope}
-    seen = of_values(
+    symptom = of_values(
         {label: {"gradient of b": value} for label, value in right.items()},
         {label: {"gradient of b": None if label == "out" else value} for label, value in right.items()},
     ).symptom
-    assert seen == "out (right: “pre” and “mode ‘post’”): no gradient reaches b"
-    assert in_sentences(seen) == "out: no gradient reaches b. “pre” and “mode ‘post’” are right."
+    assert symptom == "out (right: “pre” and “mode ‘post’”): no gradient reaches b"
+    assert in_sentences(symptom) == "out: no gradient reaches b. “pre” and “mode ‘post’” are right."
 
 
 @pytest.mark.parametrize("kind", ["NaN", "infinite"])
@@ -321,17 +323,17 @@ def test_that_nothing_is_finite_is_said(kind: str) -> None:
 
 
 def test_a_reason_that_the_check_gives_is_certain() -> None:
-    def reason(seen: Any, inputs: dict[str, Any]) -> dict[str, Any]:
-        return {"it fails": seen > 0, "where it is right": "" if seen > 0 else "it is negative"}
+    def reason(observation: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+        return {"it fails": observation > 0, "where it is right": "" if observation > 0 else "it is negative"}
 
     exercise = Exercise("sign", cases=1)
     exercise.aspect("it fails on it", points=1, facts=reason)(lambda answer: answer())
-    verdict = judged(exercise, lambda: 2.0, lambda: -3.0, {"a negative": lambda: -1.0})
+    verdict = judge(exercise, lambda: 2.0, lambda: -3.0, {"a negative": lambda: -1.0})
     assert (verdict.mistake, verdict.likely) == ("a negative", False)
 
 
 def test_a_label_is_no_cause_where_all_are_wrong() -> None:
-    verdict = judged(of_a_matrix(), bent, lambda x, b: bent(x, b) ** 3)
+    verdict = judge(of_a_matrix(), bent, lambda x, b: bent(x, b) ** 3)
     assert verdict.aspects[2].symptom.startswith("x [d], and in both other cases: ")
 
 
@@ -344,7 +346,7 @@ def test_what_the_wrong_labels_have_in_common_is_said() -> None:
             f"{name}, k = {k}": answer(x * scale, k) for name, scale in (("up", 1), ("down", -1)) for k in (1, 2, 3)
         }
 
-    verdict = judged(exercise, lambda x, k: x.topk(k).values, lambda x, k: x.topk(k).values + (k == 2))
+    verdict = judge(exercise, lambda x, k: x.topk(k).values, lambda x, k: x.topk(k).values + (k == 2))
     assert verdict.symptom.startswith("up, k = 2, and in every case with “k = 2”: ")
 
 
@@ -354,11 +356,11 @@ def test_draws_in_which_it_is_right_are_told_by_what_they_have_in_common() -> No
 
     exercise = Exercise("kinds", draw=draw)
     exercise.aspect("values", points=1)(lambda answer, x, kind: answer(x, kind))
-    verdict = judged(exercise, lambda x, kind: 2 * x, lambda x, kind: 2 * x + (kind == "other") * x**3)
+    verdict = judge(exercise, lambda x, kind: 2 * x, lambda x, kind: 2 * x + (kind == "other") * x**3)
     assert "right where `kind` is plain" in verdict.symptom
     exercise = Exercise("sizes", draw=lambda rng, case: {"x": draw(rng, case)["x"]})
     exercise.aspect("values", points=1)(lambda answer, x: answer(x))
-    verdict = judged(exercise, lambda x: x / x.shape[0] ** 0.5, lambda x: x / x.shape[1] ** 0.5)
+    verdict = judge(exercise, lambda x: x / x.shape[0] ** 0.5, lambda x: x / x.shape[1] ** 0.5)
     assert "right where dimension 0 of `x` is as large as dimension 1 of `x`" in verdict.symptom
 
 
@@ -380,8 +382,8 @@ def test_draws_in_which_it_is_right_are_told_by_what_they_have_in_common() -> No
 def test_a_count_is_related_to_what_was_asked(answer: Any, words: str) -> None:
     exercise = Exercise("count", draw=lambda rng, case: dict(zip("df", rng.distinct(2, 10, 60), strict=True)))
     exercise.aspect("count", points=1)(lambda answer, d, f: answer(d, f))
-    seen = judged(exercise, lambda d, f: d * f + f + d, answer).symptom
-    assert seen.endswith(words), seen
+    symptom = judge(exercise, lambda d, f: d * f + f + d, answer).symptom
+    assert symptom.endswith(words), symptom
 
 
 def test_one_draw_alone_relates_a_number_to_nothing_that_is_drawn() -> None:
@@ -408,11 +410,11 @@ ACTS = {"relu": torch.relu, "gelu": torch.nn.functional.gelu, "silu": torch.nn.f
 
 
 def test_what_would_be_right_for_another_argument_is_told() -> None:
-    swapped = {"relu": "relu", "gelu": "silu", "silu": "gelu"}
-    verdict = judged(of_a_name(), lambda x, name: ACTS[name](x), lambda x, name: ACTS[swapped[name]](x))
+    names = {"relu": "relu", "gelu": "silu", "silu": "gelu"}
+    verdict = judge(of_a_name(), lambda x, name: ACTS[name](x), lambda x, name: ACTS[names[name]](x))
     assert "that would be right for “silu”" in verdict.symptom
-    ignored = judged(of_a_name(), lambda x, name: ACTS[name](x), lambda x, name: torch.relu(x))
-    assert ignored.mistake == "general: argument without effect"
+    verdict_on_relu = judge(of_a_name(), lambda x, name: ACTS[name](x), lambda x, name: torch.relu(x))
+    assert verdict_on_relu.mistake == "general: argument without effect"
 
 
 # 8. Two mistakes at once.
@@ -435,7 +437,7 @@ def test_two_mistakes_in_different_places_are_both_named() -> None:
     exercise.aspect("double", points=2)(lambda answer, x: answer(x)[0])
     exercise.aspect("square", points=1)(lambda answer, x: answer(x)[1])
     mistakes: Mistakes = {"a third": lambda x: (3 * x, x * x), "a cube": lambda x: (2 * x, x**3)}
-    verdict = judged(exercise, lambda x: (2 * x, x * x), lambda x: (3 * x, x**3), mistakes)
+    verdict = judge(exercise, lambda x: (2 * x, x * x), lambda x: (3 * x, x**3), mistakes)
     assert verdict.mistake == "a third"
     assert verdict.cause == "There are two mistakes. (1) This is a third. (2) This is a cube."
 
@@ -448,7 +450,7 @@ def test_a_case_that_a_second_mistake_breaks_does_not_hide_the_first() -> None:
             raise ValueError("a second mistake")
         return torch.tanh(x)
 
-    assert judged(exercise, right, both, mistakes).mistake == "no bias"
+    assert judge(exercise, right, both, mistakes).mistake == "no bias"
 
 
 def test_an_answer_that_is_right_where_a_mistake_is_wrong_has_not_made_it() -> None:
@@ -457,11 +459,11 @@ def test_an_answer_that_is_right_where_a_mistake_is_wrong_has_not_made_it() -> N
     def only_matrices(x: Any, b: Any) -> Any:
         return torch.tanh(x) if x.ndim == 2 else bent(x, b)
 
-    assert judged(exercise, right, only_matrices, mistakes).mistake != "no bias"
+    assert judge(exercise, right, only_matrices, mistakes).mistake != "no bias"
 
 
 def test_right_values_with_a_wrong_gradient_have_a_cause_of_their_own() -> None:
-    verdict = judged(of_a_matrix(), bent, lambda x, b: bent(x, b) + x.detach() - x)
+    verdict = judge(of_a_matrix(), bent, lambda x, b: bent(x, b) + x.detach() - x)
     assert verdict.mistake == "general: gradient" and verdict.points == 3
 
 
@@ -471,7 +473,7 @@ def test_writing_into_what_was_handed_over_has_a_cause_of_its_own() -> None:
         x.detach().zero_()
         return y
 
-    verdict = judged(of_a_matrix(), bent, in_place)
+    verdict = judge(of_a_matrix(), bent, in_place)
     assert verdict.mistake == "general: in place" and verdict.aspects[2].symptom == "x was changed"
 
 
@@ -481,7 +483,7 @@ def test_a_gradient_that_can_not_be_had_after_writing_in_place_does_not_hide_the
         x += 1
         return y
 
-    assert judged(of_a_matrix(), bent, in_place).mistake == "general: in place"
+    assert judge(of_a_matrix(), bent, in_place).mistake == "general: in place"
 
 
 def test_a_general_name_beside_a_second_mistake_says_that_it_is_a_part() -> None:
@@ -490,7 +492,7 @@ def test_a_general_name_beside_a_second_mistake_says_that_it_is_a_part() -> None
             raise ValueError("a second mistake")
         return -bent(x, b)
 
-    verdict = judged(of_a_matrix(), bent, raising)
+    verdict = judge(of_a_matrix(), bent, raising)
     assert verdict.mistake == "general: sign" and verdict.cause.endswith(recognition.PART)
 
 
@@ -502,7 +504,7 @@ def test_what_agrees_in_words_alone_is_a_likely_cause() -> None:
         return x @ b.new_zeros(x.shape[-1] + 1, 2)
 
     mistakes: Mistakes = {"a wrong matrix": raising}
-    verdict = judged(of_a_matrix(), bent, raising, mistakes)
+    verdict = judge(of_a_matrix(), bent, raising, mistakes)
     assert verdict.mistake == "a wrong matrix" and verdict.cause == "This is a wrong matrix." and verdict.likely
     assert verdict.message.startswith("This is a wrong matrix. This is the likely cause. ")
     assert "Likely cause. This is a wrong matrix." in panel.of_verdict(verdict).text
@@ -511,7 +513,7 @@ def test_what_agrees_in_words_alone_is_a_likely_cause() -> None:
 
 def test_what_agrees_in_numbers_is_told_without_a_hedge() -> None:
     wrong: Mistakes = {"no bias": lambda x, b: torch.tanh(x)}
-    verdict = judged(of_a_matrix(), bent, wrong["no bias"], wrong)
+    verdict = judge(of_a_matrix(), bent, wrong["no bias"], wrong)
     assert verdict.cause == "This is no bias." and not verdict.likely
     assert verdict.message.startswith("This is no bias. In “")
     assert "What is wrong. This is no bias." in panel.of_verdict(verdict).text
@@ -520,11 +522,11 @@ def test_what_agrees_in_numbers_is_told_without_a_hedge() -> None:
 def test_an_exception_with_other_sizes_or_another_type_is_another_mistake() -> None:
     exercise = of_a_matrix()
     mistakes: Mistakes = {"a wrong matrix": lambda x, b: x @ b.new_zeros(x.shape[-1] + 1, 2)}
-    other = judged(exercise, bent, lambda x, b: x @ b.new_zeros(x.shape[-1] + 3, 2), mistakes)
+    other = judge(exercise, bent, lambda x, b: x @ b.new_zeros(x.shape[-1] + 3, 2), mistakes)
     assert other.mistake == "general: shapes that do not fit"
     mistakes = {"a list": lambda x, b: [x].shape}  # type: ignore[attr-defined]
-    assert judged(exercise, bent, lambda x, b: (x,).shape, mistakes).mistake is None  # type: ignore[attr-defined]
-    assert judged(exercise, bent, lambda x, b: [b].shape, mistakes).mistake == "a list"  # type: ignore[attr-defined]
+    assert judge(exercise, bent, lambda x, b: (x,).shape, mistakes).mistake is None  # type: ignore[attr-defined]
+    assert judge(exercise, bent, lambda x, b: [b].shape, mistakes).mistake == "a list"  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
@@ -540,7 +542,7 @@ def test_an_exception_with_other_sizes_or_another_type_is_another_mistake() -> N
     ],
 )
 def test_an_exception_is_explained_where_its_words_are_hard(answer: Any, name: str) -> None:
-    verdict = judged(of_a_matrix(), bent, answer)
+    verdict = judge(of_a_matrix(), bent, answer)
     assert verdict.mistake == f"general: {name}", verdict.symptom
 
 
@@ -552,7 +554,7 @@ def test_exceptions_of_two_kinds_and_those_of_the_students_own_have_no_name() ->
         raise ValueError("no")
 
     for answer in (two, own):
-        assert judged(of_a_matrix(), bent, answer).mistake is None
+        assert judge(of_a_matrix(), bent, answer).mistake is None
 
 
 def test_words_alone_name_nothing_while_something_else_breaks() -> None:
@@ -561,8 +563,8 @@ def test_words_alone_name_nothing_while_something_else_breaks() -> None:
     exercise.aspect("values", points=1)(lambda answer, x: answer(x)[1])
     mistakes: Mistakes = {"the flag": lambda x: (False, 2 * x)}
     right: Any = lambda x: (True, 2 * x)  # noqa: E731
-    assert judged(exercise, right, lambda x: (False, 2 * x), mistakes).mistake == "the flag"
-    assert judged(exercise, right, lambda x: (False, None), mistakes).mistake is None
+    assert judge(exercise, right, lambda x: (False, 2 * x), mistakes).mistake == "the flag"
+    assert judge(exercise, right, lambda x: (False, None), mistakes).mistake is None
 
 
 def test_equal_numbers_with_two_causes_are_told_both() -> None:
@@ -577,7 +579,7 @@ def test_equal_numbers_with_two_causes_are_told_both() -> None:
         return torch.tanh(x)
 
     exercise, right, mistakes = several()
-    verdict = judged(exercise, right, other, {"no bias": mistakes["no bias"], "twice for three": also})
+    verdict = judge(exercise, right, other, {"no bias": mistakes["no bias"], "twice for three": also})
     assert verdict.cause == (
         "Two mistakes give this result. (1) This is no bias. (2) This is twice for three." + recognition.PART
     )
@@ -591,7 +593,7 @@ def test_a_name_that_leaves_an_exception_unexplained_says_that_it_is_a_part() ->
             raise ValueError("a second mistake")
         return torch.tanh(x)
 
-    assert judged(exercise, right, other, mistakes).cause == "This is no bias." + recognition.PART
+    assert judge(exercise, right, other, mistakes).cause == "This is no bias." + recognition.PART
 
 
 def test_a_cause_of_a_part_does_not_say_that_the_rest_is_right() -> None:
@@ -600,20 +602,20 @@ def test_a_cause_of_a_part_does_not_say_that_the_rest_is_right() -> None:
     exercise.aspect("sizes", points=2)(lambda answer, x: answer(x)[1])
     inputs = [exercise.inputs(seed, seed) for seed in range(2)]
 
-    def seen(answer: Any) -> list[dict[str, Any]]:
-        return [exercise.observe(answer, given) for given in inputs]
+    def observe(answer: Any) -> list[dict[str, Any]]:
+        return [exercise.observe(answer, case_inputs) for case_inputs in inputs]
 
     message = "The sizes have signs. The values are right, but `abs` is missing. Half is well."
-    known = [("signs", message, seen(lambda x: (2 * x, x)))]
-    marking = reference_outputs_of(exercise, seen(lambda x: (2 * x, x.abs())), known, inputs)
-    assert compare(exercise, marking, seen(lambda x: (2 * x, x)), inputs).cause == message
-    partly = compare(exercise, marking, seen(lambda x: (2 * x + x.flip(0).exp(), x)), inputs)
+    known = [("signs", message, observe(lambda x: (2 * x, x)))]
+    marking = reference_outputs_of(exercise, observe(lambda x: (2 * x, x.abs())), known, inputs)
+    assert compare(exercise, marking, observe(lambda x: (2 * x, x)), inputs).cause == message
+    partly = compare(exercise, marking, observe(lambda x: (2 * x + x.flip(0).exp(), x)), inputs)
     assert partly.mistake == "signs"
     assert partly.cause == "The sizes have signs. `abs` is missing. Half is well." + recognition.PART
 
 
 @pytest.mark.parametrize(
-    ("message", "left"),
+    ("message", "remainder"),
     [
         ("The number is right, but a float came back: `//` gives ints.", "A float came back: `//` gives ints."),
         ("The values are right, but x is detached.", "x is detached."),
@@ -621,11 +623,11 @@ def test_a_cause_of_a_part_does_not_say_that_the_rest_is_right() -> None:
         ("It is what was printed minus what is right.", "It is what was printed minus what is right."),
     ],
 )
-def test_what_a_message_says_is_right_can_be_left_out(message: str, left: str) -> None:
-    assert recognition.without_claims(message) == left
+def test_what_a_message_says_is_right_can_be_left_out(message: str, remainder: str) -> None:
+    assert recognition.without_claims(message) == remainder
 
 
-def defined(code: str) -> Any:
+def define(code: str) -> Any:
     """The `f` of a cell with this code."""
     linecache.cache["<cell: f>"] = (len(code), None, code.splitlines(keepends=True), "<cell: f>")
     namespace: dict[str, Any] = {"torch": torch}
@@ -644,7 +646,7 @@ def defined(code: str) -> Any:
     ],
 )
 def test_code_with_an_ellipsis_for_a_line_is_unfinished(code: str, is_unfinished: bool) -> None:
-    assert has_unfinished_line(defined(code)) is is_unfinished
+    assert has_unfinished_line(define(code)) is is_unfinished
 
 
 def test_unfinished_code_is_called_so_unless_it_computes_what_a_known_mistake_does() -> None:
@@ -652,9 +654,14 @@ def test_unfinished_code_is_called_so_unless_it_computes_what_a_known_mistake_do
     inputs = [exercise.inputs(seed, seed) for seed in range(2)]
 
     def cause_of(answer: Any, ellipsis: bool = False) -> Verdict:
-        seen = [[exercise.observe(one, given) for given in inputs] for one in (right, mistakes["no bias"], answer)]
-        marking = reference_outputs_of(exercise, seen[0], [("no bias", "This is no bias.", seen[1])], inputs)
-        return compare(exercise, marking, seen[2], inputs, ellipsis)
+        observations = [
+            [exercise.observe(one, case_inputs) for case_inputs in inputs]
+            for one in (right, mistakes["no bias"], answer)
+        ]
+        marking = reference_outputs_of(
+            exercise, observations[0], [("no bias", "This is no bias.", observations[1])], inputs
+        )
+        return compare(exercise, marking, observations[2], inputs, ellipsis)
 
     def stub_for_one(x: Any, b: Any) -> Any:
         if x.ndim == 1:
@@ -672,7 +679,7 @@ def test_unfinished_code_is_called_so_unless_it_computes_what_a_known_mistake_do
 def test_a_weight_that_comes_back_is_named_and_is_no_unchanged_input() -> None:
     exercise = Exercise("f", draw=lambda rng, case: {"weights": {"W1": rng.normal(5, 3), "b1": rng.normal(5)}})
     exercise.aspect("values", points=1)(lambda answer, weights: answer(**weights))
-    verdict = judged(exercise, lambda W1, b1: 2 * W1, lambda W1, b1: b1)
+    verdict = judge(exercise, lambda W1, b1: 2 * W1, lambda W1, b1: b1)
     assert verdict.cause == "You return `b1` as it was handed in. Is that what was asked for?"
 
 
@@ -684,7 +691,7 @@ def test_an_exception_for_all_other_numbers_of_dimensions_is_told_as_that() -> N
         shapes = {"x of shape [d]": x[0, 0], "x of shape [T, d]": x[0], "x of shape [B, T, d]": x}
         return on_each(answer, shapes)
 
-    verdict = judged(exercise, torch.tanh, lambda x: torch.tanh(x) + 0 * torch.einsum("td->t", x)[:, None])
+    verdict = judge(exercise, torch.tanh, lambda x: torch.tanh(x) + 0 * torch.einsum("td->t", x)[:, None])
     assert verdict.mistake == "general: number of dimensions"
     assert verdict.cause.startswith("Your code works with 2 dimensions, and raises an exception with 1 or 3.")
 
@@ -696,8 +703,8 @@ def test_many_small_counts_tell_what_one_does_not() -> None:
         return exercise
 
     mistakes: Mistakes = {"one more": lambda n: n + 1}
-    several = judged(counts(4), lambda n: n, lambda n: n + 1, mistakes)
-    one = judged(counts(1), lambda n: n, lambda n: n + 1, mistakes)
+    several = judge(counts(4), lambda n: n, lambda n: n + 1, mistakes)
+    one = judge(counts(1), lambda n: n, lambda n: n + 1, mistakes)
     assert several.cause == one.cause == "This is one more." and (several.likely, one.likely) == (False, True)
 
 
@@ -712,15 +719,15 @@ def test_operands_of_other_types_are_another_mistake() -> None:
     """The names of types in an exception tell what was multiplied with what."""
     exercise = of_a_matrix()
     mistakes: Mistakes = {"a list": lambda x, b: [1] * x.tolist()}
-    assert judged(exercise, bent, lambda x, b: x.tolist() - [1], {"a list": lambda x, b: "" - [1]}).mistake is None  # type: ignore[operator]
-    assert judged(exercise, bent, lambda x, b: [2] * [1], mistakes).mistake == "a list"  # type: ignore[operator]
+    assert judge(exercise, bent, lambda x, b: x.tolist() - [1], {"a list": lambda x, b: "" - [1]}).mistake is None  # type: ignore[operator]
+    assert judge(exercise, bent, lambda x, b: [2] * [1], mistakes).mistake == "a list"  # type: ignore[operator]
 
 
 def test_two_causes_that_agree_alike_in_words_are_both_told() -> None:
     exercise = Exercise("flag", draw=lambda rng, case: {"x": rng.normal(4)})
     exercise.aspect("it holds", points=1)(lambda answer, x: answer(x))
     mistakes: Mistakes = {"one": lambda x: False, "two": lambda x: False}
-    verdict = judged(exercise, lambda x: True, lambda x: False, mistakes)
+    verdict = judge(exercise, lambda x: True, lambda x: False, mistakes)
     assert verdict.cause == "Two mistakes give this result. (1) This is one. (2) This is two."
 
 
@@ -728,8 +735,8 @@ def test_two_causes_that_agree_alike_in_words_are_both_told() -> None:
 
 
 def test_a_single_number_is_not_off_by_a_factor_of_nothing() -> None:
-    said = of_values(torch.tensor(0.37, dtype=torch.float64), torch.tensor(0.912, dtype=torch.float64)).symptom
-    assert said == "the value is off by +0.542"
+    symptom = of_values(torch.tensor(0.37, dtype=torch.float64), torch.tensor(0.912, dtype=torch.float64)).symptom
+    assert symptom == "the value is off by +0.542"
 
 
 def test_a_factor_is_told_only_where_it_fits_as_nearly_as_asked() -> None:
@@ -777,22 +784,22 @@ ANYTHING = st.recursive(
 
 @settings(deadline=None, max_examples=150)
 @given(ANYTHING, ANYTHING, ANYTHING)
-def test_nothing_that_is_sent_breaks_an_explanation(seen: Any, right: Any, other: Any) -> None:
+def test_nothing_that_is_sent_breaks_an_explanation(output: Any, right: Any, other: Any) -> None:
     """The guard around explanations is left out: nothing in them raises."""
     exercise = Exercise("any", draw=lambda rng, case: {"x": rng.normal(3, 2), "n": 4})
     exercise.aspect("one", points=1)(lambda answer: answer)
     exercise.aspect("two", points=1)(lambda answer: answer)
     aspects = exercise.aspects
     inputs = [exercise.inputs(case, case) for case in range(2)]
-    saw, wanted = ([{"one": value, "two": right} for _ in inputs] for value in (seen, right))
-    compared = {aspect.name: differences.spots(aspect, saw, wanted) for aspect in aspects}
+    observations, references = ([{"one": value, "two": right} for _ in inputs] for value in (output, right))
+    spots_by_aspect = {aspect.name: differences.spots(aspect, observations, references) for aspect in aspects}
     known = KnownMistake("k", "m", [{"one": other}, {"one": other}])
     for aspect in aspects:
-        assert bool(differences.describe_differences(aspect, compared[aspect.name], inputs)) == any(
-            s.wrong for s in compared[aspect.name]
+        assert bool(differences.describe_differences(aspect, spots_by_aspect[aspect.name], inputs)) == any(
+            s.wrong for s in spots_by_aspect[aspect.name]
         )
-    if any(spot.wrong for spots in compared.values() for spot in spots):
-        recognition.find_cause(exercise, [known], compared, saw, inputs)
+    if any(spot.wrong for spots in spots_by_aspect.values() for spot in spots):
+        recognition.find_cause(exercise, [known], spots_by_aspect, observations, inputs)
 
 
 def test_an_explanation_that_fails_costs_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,28 +37,28 @@ def nbval(notebook: nbformat.NotebookNode, folder: Path) -> tuple[int, str]:
 
 
 def cell(notebook: nbformat.NotebookNode, grade_id: str) -> nbformat.NotebookNode:
-    found: nbformat.NotebookNode = next(
+    match: nbformat.NotebookNode = next(
         c for c in notebook.cells if c.metadata.get("nbgrader", {}).get("grade_id") == grade_id
     )
-    return found
+    return match
 
 
 @pytest.fixture
 def notebook() -> nbformat.NotebookNode:
-    read: nbformat.NotebookNode = nbformat.read(solution(NAME), as_version=4)
-    return read
+    solution_notebook: nbformat.NotebookNode = nbformat.read(solution(NAME), as_version=4)
+    return solution_notebook
 
 
 def test_a_planted_wrong_solution_is_red(notebook: nbformat.NotebookNode, tmp_path: Path) -> None:
     cell(notebook, "hello_shape").source = "def hello_shape(x):\n    B, T, d = x.shape\n    return B, d, T"
-    status, said = nbval(notebook, tmp_path)
+    status, output = nbval(notebook, tmp_path)
     check = [one for one in notebook.cells if one.cell_type == "code"].index(cell(notebook, "check-hello_shape"))
-    assert status == 1 and f"Cell {check}" in said and "1 failed" in said
+    assert status == 1 and f"Cell {check}" in output and "1 failed" in output
 
 
 def test_a_planted_wrong_output_is_red(notebook: nbformat.NotebookNode, tmp_path: Path) -> None:
-    marked = cell(notebook, "shapes")
-    assert "nbval-check-output" in marked.metadata.tags
-    marked.outputs[0].text = marked.outputs[0].text.replace("14", "15")
-    status, said = nbval(notebook, tmp_path)
-    assert status == 1 and "mismatch" in said.lower()
+    shapes_cell = cell(notebook, "shapes")
+    assert "nbval-check-output" in shapes_cell.metadata.tags
+    shapes_cell.outputs[0].text = shapes_cell.outputs[0].text.replace("14", "15")
+    status, output = nbval(notebook, tmp_path)
+    assert status == 1 and "mismatch" in output.lower()

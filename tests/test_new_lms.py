@@ -46,12 +46,12 @@ def grades(path: Path) -> Path:
 def class_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ClassFolder:
     """A class that has been collected from it, with its list, and graded."""
     monkeypatch.setitem(lms.SYSTEMS, "sakai", Sakai())
-    found = ClassFolder(tmp_path / "class")
-    done = collect(found, export(tmp_path / "a.zip"), [grades(tmp_path / "grades.csv")])
-    assert done.title == "Sakai" and done.new == len(CLASS) and not done.needs_somebody, done
-    assert "its times name no zone: read as times of this computer" in done.notes
-    grade(found, handed_in_by(found))
-    return found
+    sakai_class = ClassFolder(tmp_path / "class")
+    report = collect(sakai_class, export(tmp_path / "a.zip"), [grades(tmp_path / "grades.csv")])
+    assert report.title == "Sakai" and report.new == len(CLASS) and not report.needs_somebody, report
+    assert "its times name no zone: read as times of this computer" in report.notes
+    grade(sakai_class, handed_in_by(sakai_class))
+    return sakai_class
 
 
 def test_an_invented_system_is_collected_with_its_own_column_on_the_roster(class_folder: ClassFolder) -> None:
@@ -77,9 +77,9 @@ def test_grades_go_back_into_its_sheet_and_nothing_else_in_it_changes(
 def test_pages_go_where_it_looks_for_them(class_folder: ClassFolder, tmp_path: Path) -> None:
     done = give_back(class_folder, "sakai", FFN, tmp_path / "pages.zip", pages=True)
     assert done.file and not done.doubts
-    with zipfile.ZipFile(done.file) as opened:
+    with zipfile.ZipFile(done.file) as archive:
         for who in CLASS:
-            assert who.answer in opened.read(f"{folder(who)}/{FFN}.html").decode()
+            assert who.answer in archive.read(f"{folder(who)}/{FFN}.html").decode()
 
 
 def test_its_name_is_in_the_help_and_in_the_desk_once_it_is_registered() -> None:
@@ -90,8 +90,8 @@ def test_its_name_is_in_the_help_and_in_the_desk_once_it_is_registered() -> None
     )
     for command, words in (("collect", "nbgrader's exchange or Sakai."), ("give-back", "nbgrader or sakai.")):
         run = [sys.executable, "-c", program, command]
-        done = subprocess.run(run, cwd=ROOT / "tests", capture_output=True, text=True, check=True)
-        assert words in " ".join(re.sub(r"[│╭╮╰╯─]", " ", done.stdout).split())
+        process = subprocess.run(run, cwd=ROOT / "tests", capture_output=True, text=True, check=True)
+        assert words in " ".join(re.sub(r"[│╭╮╰╯─]", " ", process.stdout).split())
 
 
 class Bare(Sakai):
@@ -138,9 +138,9 @@ def test_the_page_shows_the_system_that_is_tested_here() -> None:
 
 def test_the_page_lists_each_member_once() -> None:
     rows = [line.split("|")[1] for line in PAGE.splitlines() if line.startswith("| `")]
-    listed = [name for row in rows for name in re.findall(r"`(\w+)", row)]
+    names = [name for row in rows for name in re.findall(r"`(\w+)", row)]
     members = {name for name in {*inspect.get_annotations(Lms), *vars(Lms)} if not name.startswith("_")}
-    assert sorted(listed) == sorted(members)
+    assert sorted(names) == sorted(members)
 
 
 def test_no_system_is_named_outside_of_its_module() -> None:
@@ -150,11 +150,11 @@ def test_no_system_is_named_outside_of_its_module() -> None:
     own = {ROOT / "autograder" / "lms" / f"{name}.py" for name in names.split("|")}
     own.add(ROOT / "autograder" / "site" / "documents.py")  # a page of docs/ has the name of one
     own.add(ROOT / "autograder" / "cli" / "shared.py")  # a command has
-    found = [
+    mentions = [
         f"{path.relative_to(ROOT)}: {line.strip()}"
         for path in sorted((ROOT / "autograder").rglob("*.py"))
         if path not in own
         for line in path.read_text(encoding="utf-8").splitlines()
         if wrong.search(line)
     ]
-    assert not found
+    assert not mentions

@@ -51,16 +51,16 @@ class Called(Exception):
 
 def modules() -> list[types.ModuleType]:
     return [
-        importlib.import_module(found.name)
-        for found in pkgutil.walk_packages(ffnlab.__path__, "ffnlab.")
-        if not found.name.endswith("__main__")
+        importlib.import_module(module.name)
+        for module in pkgutil.walk_packages(ffnlab.__path__, "ffnlab.")
+        if not module.name.endswith("__main__")
     ]
 
 
 def candidates() -> dict[str, Callable[..., Any]]:
     """By name: every function and class that the package defines, every class's methods, free and bound to an object where one can be had
     without arguments, and every object of its classes that can be called and stands in a module."""
-    found: dict[str, Callable[..., Any]] = {}
+    callables: dict[str, Callable[..., Any]] = {}
     for module in modules():
         for name, value in vars(module).items():
             where = f"{module.__name__}.{name}"
@@ -69,37 +69,37 @@ def candidates() -> dict[str, Callable[..., Any]]:
                 continue
             if inspect.isclass(value):
                 if defined == module.__name__:
-                    found[where] = value
-                    found |= {f"{where}.{method}": bound for method, bound in methods(value).items()}
+                    callables[where] = value
+                    callables |= {f"{where}.{method}": bound for method, bound in methods(value).items()}
             elif callable(value) and (not hasattr(value, "__qualname__") or defined == module.__name__):
-                found[where] = value
-    return found
+                callables[where] = value
+    return callables
 
 
 def methods(owner: type) -> dict[str, Callable[..., Any]]:
-    found: dict[str, Callable[..., Any]] = {}
+    callables: dict[str, Callable[..., Any]] = {}
     try:
         example = owner()
     except (Exception, SystemExit):
         example = None
     for name, value in vars(owner).items():
         if isinstance(value, (types.FunctionType, staticmethod, classmethod)) and not name.startswith("__"):
-            found[name] = getattr(owner, name)
+            callables[name] = getattr(owner, name)
             if example is not None:
-                found[f"() {name}"] = getattr(example, name)
-    return found
+                callables[f"() {name}"] = getattr(example, name)
+    return callables
 
 
 def calls(exercise: Exercise) -> Calls:
     """How the probes of an exercise call an answer first, once for the same types of arguments."""
-    found: Calls = []
+    all_calls: Calls = []
 
     def recorder(*arguments: Any, **named: Any) -> None:
-        found.append((arguments, named))
+        all_calls.append((arguments, named))
         raise Called
 
     exercise.observe(recorder, exercise.inputs(public_seed(exercise.name, 0), 0))
-    kinds = {tuple(map(type, arguments)): (arguments, named) for arguments, named in reversed(found)}
+    kinds = {tuple(map(type, arguments)): (arguments, named) for arguments, named in reversed(all_calls)}
     return list(reversed(kinds.values()))[:2]
 
 
@@ -140,45 +140,45 @@ def takes(answer: Callable[..., Any], *arguments: Any, **named: Any) -> bool:
         return False
 
 
-def first_result(answer: Callable[..., Any], recorded: Calls) -> Any:
+def first_result(answer: Callable[..., Any], probe_calls: Calls) -> Any:
     """What the answer returns where the probes call it, the first time that it returns anything of use; None where it never does.
 
     An argument handed back is of no use: whatever that earns, it earns without the package.
     """
-    for arguments, named in recorded:
+    for arguments, named in probe_calls:
         if not takes(answer, *arguments, **named):
             continue
         with contextlib.suppress(Exception, SystemExit, TooSlow), limited():
             result = answer(*map(fresh, arguments), **{key: fresh(value) for key, value in named.items()})
-            handed_back = any(result is given for given in (*arguments, *named.values()))
-            if not handed_back and (isinstance(result, PLAIN) or callable(result) or hasattr(result, "__enter__")):
+            is_argument = any(result is argument for argument in (*arguments, *named.values()))
+            if not is_argument and (isinstance(result, PLAIN) or callable(result) or hasattr(result, "__enter__")):
                 return result
     return None
 
 
-def forms(answer: Callable[..., Any], recorded: Calls) -> dict[str, Callable[..., Any]]:
+def forms(answer: Callable[..., Any], probe_calls: Calls) -> dict[str, Callable[..., Any]]:
     """The answer as it is, or with the first arguments alone where it takes no more; and each item of what it returns."""
-    found: dict[str, Callable[..., Any]] = {}
-    for suffix, form in ({"": answer} | fewer(answer, recorded)).items():
-        result = first_result(form, recorded)
+    variants: dict[str, Callable[..., Any]] = {}
+    for suffix, form in ({"": answer} | fewer(answer, probe_calls)).items():
+        result = first_result(form, probe_calls)
         if result is None:
             continue
-        found[suffix] = form
+        variants[suffix] = form
         keys: list[Any] = []
         if isinstance(result, (tuple, list)) and not inspect.isclass(answer):
             keys = [n for n, part in enumerate(result[:ITEMS]) if isinstance(part, (torch.Tensor, np.ndarray, float))]
         elif isinstance(result, dict):
             keys = [key for key, part in result.items() if isinstance(part, (torch.Tensor, np.ndarray, float))]
-        found |= {f"{suffix}[{key!r}]": partial(item, form, key) for key in keys}
-    return found
+        variants |= {f"{suffix}[{key!r}]": partial(item, form, key) for key in keys}
+    return variants
 
 
-def fewer(answer: Callable[..., Any], recorded: Calls) -> dict[str, Callable[..., Any]]:
+def fewer(answer: Callable[..., Any], probe_calls: Calls) -> dict[str, Callable[..., Any]]:
     """The answer with as many of the first arguments as it takes, where it does not take all."""
-    most = max(len(arguments) for arguments, _ in recorded)
+    most = max(len(arguments) for arguments, _ in probe_calls)
     for count in range(most, 0, -1):
-        if any(takes(answer, *arguments[:count]) for arguments, _ in recorded):
-            short = all(not takes(answer, *arguments, **named) for arguments, named in recorded)
+        if any(takes(answer, *arguments[:count]) for arguments, _ in probe_calls):
+            short = all(not takes(answer, *arguments, **named) for arguments, named in probe_calls)
             return {f"(first {count})": partial(first, answer, count)} if short else {}
     return {}
 
@@ -194,13 +194,13 @@ def item(answer: Callable[..., Any], key: Any, *arguments: Any, **named: Any) ->
 def points(exercise: Exercise, marking: ReferenceOutputs, answer: Callable[..., Any]) -> float:
     """What `check` gives. Only what is right in some aspect of the first case is looked at in full."""
     seeds = [public_seed(exercise.name, case) for case in range(exercise.cases)]
-    given = exercise.inputs(seeds[0], 0)
+    inputs = exercise.inputs(seeds[0], 0)
 
     def right(aspect: Aspect) -> bool:
-        seen = replace(exercise, aspects=[aspect]).observe(answer, given)
-        if isinstance(seen[aspect.name], Failure):
+        observations = replace(exercise, aspects=[aspect]).observe(answer, inputs)
+        if isinstance(observations[aspect.name], Failure):
             return False
-        compared = facts(exercise, seen, given, marking.sizes)
+        compared = facts(exercise, observations, inputs, marking.sizes)
         return not any(spot.wrong for spot in differences.spots(aspect, [compared], marking.cases[:1]))
 
     with contextlib.suppress(TooSlow), limited():
@@ -209,25 +209,25 @@ def points(exercise: Exercise, marking: ReferenceOutputs, answer: Callable[..., 
     return 0.0
 
 
-def hits(tried: dict[str, Callable[..., Any]], names: Sequence[str]) -> dict[str, dict[str, float]]:
+def hits(answers: dict[str, Callable[..., Any]], names: Sequence[str]) -> dict[str, dict[str, float]]:
     """By exercise, of those named, the points of each candidate that earns any."""
-    found: dict[str, dict[str, float]] = {}
+    points_by_exercise: dict[str, dict[str, float]] = {}
     # Copies, as some functions that are tried add an aspect to an exercise.
     copies = {
         name: replace(exercise, aspects=[*exercise.aspects]) for name, exercise in active_course().exercises.items()
     }
     for name, exercise in copies.items():
-        recorded = calls(exercise) if name in names else []
-        if not recorded:
+        probe_calls = calls(exercise) if name in names else []
+        if not probe_calls:
             continue  # a question
         marking = replace(shipped_answers.load(name), mistakes=())  # causes are not asked for
-        for where, answer in tried.items():
-            for suffix, form in forms(answer, recorded).items():
+        for where, answer in answers.items():
+            for suffix, form in forms(answer, probe_calls).items():
                 if earned := points(exercise, marking, form):
-                    found.setdefault(name, {})[where + suffix] = earned
+                    points_by_exercise.setdefault(name, {})[where + suffix] = earned
     for name, exercise in active_course().exercises.items():
         exercise.aspects[:] = copies[name].aspects
-    return found
+    return points_by_exercise
 
 
 EVERY = list(active_course().exercises)
@@ -247,8 +247,8 @@ def test_no_function_of_the_package_is_an_answer(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert set(names) <= set(EVERY)
-    found = hits(candidates(), names)
-    best = {name: max(earned.items(), key=lambda one: one[1]) for name, earned in found.items()}
+    points_by_exercise = hits(candidates(), names)
+    best = {name: max(earned.items(), key=lambda one: one[1]) for name, earned in points_by_exercise.items()}
     for name, (where, earned) in best.items():
         print(f"{name:26} {earned:g} of {active_course().exercise(name).points:g}  {where}")
     total = sum(earned for _, earned in best.values())

@@ -44,8 +44,8 @@ def test_no_file_but_the_palette_names_a_colour() -> None:
     for path in sources():
         name = path.relative_to(COURSE).as_posix() if COURSE in path.parents else path.name
         text = path.read_text(encoding="utf-8")
-        named = {found.lower() for found in HEX.findall(text)} - OWN.get(name, set())
-        assert not named, f"{name} names {', '.join(sorted(named))}: take a meaning from ffnlab/palette.py"
+        colours = {colour.lower() for colour in HEX.findall(text)} - OWN.get(name, set())
+        assert not colours, f"{name} names {', '.join(sorted(colours))}: take a meaning from ffnlab/palette.py"
 
 
 def test_what_is_drawn_in_python_has_the_colours_of_the_palette() -> None:
@@ -66,18 +66,18 @@ def test_what_is_drawn_in_python_has_the_colours_of_the_palette() -> None:
 def test_every_variable_that_is_used_is_set_somewhere() -> None:
     """A name that nobody sets would be no colour at all, and no error."""
     texts = [path.read_text(encoding="utf-8") for path in sources()]
-    used = {name for text in texts for name in re.findall(r"var\((--[a-z0-9-]+)", text)}
-    given = {f"--{name}" for name in palette.LIGHT} | {
+    uses = {name for text in texts for name in re.findall(r"var\((--[a-z0-9-]+)", text)}
+    definitions = {f"--{name}" for name in palette.LIGHT} | {
         name for text in texts for name in re.findall(r"(--[a-z0-9-]+)(?=[\"'`]?\s*[:,\]])", text)
     }
-    unset = {name for name in used - given if not name.startswith(("--jp-", "--color-"))}  # those are of others
-    assert len(used) > 25 and not unset
+    unset = {name for name in uses - definitions if not name.startswith(("--jp-", "--color-"))}  # those are of others
+    assert len(uses) > 25 and not unset
 
 
 def test_the_table_of_meanings_has_every_colour() -> None:
     table = (ROOT / "docs" / "boards.md").read_text(encoding="utf-8").partition("## Colours")[2]
-    listed = set(re.findall(r"`--([a-z0-9-]+)`", table)) | {f"s{n}" for n in range(1, 9)}
-    assert {*palette.LIGHT} <= listed
+    names = set(re.findall(r"`--([a-z0-9-]+)`", table)) | {f"s{n}" for n in range(1, 9)}
+    assert {*palette.LIGHT} <= names
 
 
 def distance(one: str, other: str) -> float:
@@ -138,26 +138,26 @@ def test_a_page_shows_each_meaning_in_one_colour(theme: str, chromium: Any) -> N
     """On boards, in figures, panels and predictions, and on the site itself: by pixels."""
     colours = palette.DARK if theme == "dark" else palette.LIGHT
     neutral = ("lamp", "on-press", "ink", "muted", "rule", "tint", "paper")
-    shared = [name for name in palette.LIGHT if name not in neutral]
+    meanings = [name for name in palette.LIGHT if name not in neutral]
     square = "display: inline-block; width: 20px; height: 20px"
-    variables = "".join(f'<i class="{name}" style="{square}; background: var(--{name})"></i>' for name in shared)
-    drawn = "".join(
+    variables = "".join(f'<i class="{name}" style="{square}; background: var(--{name})"></i>' for name in meanings)
+    rects = "".join(
         f'<rect class="{name}" x="{24 * n}" width="20" height="20" fill="{palette.LIGHT[name]}"/>'
-        for n, name in enumerate(shared)
+        for n, name in enumerate(meanings)
     )
-    asked = active_course().prediction("gpt3_ffn_share")
+    prediction = active_course().prediction("gpt3_ffn_share")
     page = chromium.new_page(viewport={"width": 900, "height": 900})
     page.set_content(
         f'<!doctype html><body data-theme="{theme}"><style>{boards.css()}{palette.sheet()}</style>{style.dark_sheet()}'
         f'<div id="site">{variables}</div><div class="ffp" id="board">{variables}</div>'
-        f'<div class="ffn-wide"><figure><svg id="figure" width="800" height="20">{drawn}</svg></figure></div>'
+        f'<div class="ffn-wide"><figure><svg id="figure" width="800" height="20">{rects}</svg></figure></div>'
         f'<div id="right">{panel.box(Outcome.EARNED, "earned", "")}</div>'
         f'<div id="wrong">{panel.box(Outcome.NOT_EARNED, "not yet", "")}</div>'
-        f'<div class="ffn-predict"><div class="ffn-here">{prediction_widget.saved_html(asked)}</div></div>'
+        f'<div class="ffn-predict"><div class="ffn-here">{prediction_widget.saved_html(prediction)}</div></div>'
     )
-    places = {f"#{place} .{name}": name for place in ("site", "board", "figure") for name in shared}
+    places = {f"#{place} .{name}": name for place in ("site", "board", "figure") for name in meanings}
     places |= {f"#{name} > .ffnlab-panel": name for name in ("right", "wrong")} | {".ffn-here > div": "press"}
-    found = {place: pixel(page, place) for place in places}
+    pixels = {place: pixel(page, place) for place in places}
     page.close()
-    far = {place: found[place] for place, name in places.items() if distance(found[place], colours[name]) > 2}
+    far = {place: pixels[place] for place, name in places.items() if distance(pixels[place], colours[name]) > 2}
     assert not far

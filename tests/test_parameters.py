@@ -18,18 +18,18 @@ from ffnlab.course.figures import parameters
 from ffnlab.drawing.picture import Picture
 
 
-def tips(drawn: Picture) -> dict[str, str]:
+def tips(picture: Picture) -> dict[str, str]:
     """What the bars and areas of a figure say when the mouse rests on them, by their names."""
-    return {name: words for name, _, words in (tip.partition(": ") for tip in drawings.tips(drawn))}
+    return {name: words for name, _, words in (tip.partition(": ") for tip in drawings.tips(picture))}
 
 
-def lengths(drawn: Picture, at: float) -> list[float]:
+def lengths(picture: Picture, at: float) -> list[float]:
     """The widths of the pieces of the bar whose top is at this height."""
-    rects = ET.fromstring(drawn.svg).iter(f"{SVG}rect")
+    rects = ET.fromstring(picture.svg).iter(f"{SVG}rect")
     return [float(rect.attrib["width"]) for rect in rects if float(rect.attrib["y"]) == at and len(rect)]
 
 
-def held(*modules: nn.Module) -> int:
+def count_parameters(*modules: nn.Module) -> int:
     return sum(p.numel() for module in modules for p in module.parameters())
 
 
@@ -40,11 +40,11 @@ def held(*modules: nn.Module) -> int:
 @pytest.mark.parametrize("ratio", [ratio for _, ratio in parameters.RATIOS])
 def test_areas_counts_what_torch_counts(d: int, ratio: float) -> None:
     f = round(ratio * d)
-    ffn = held(nn.Linear(d, f), nn.Linear(f, d))
-    attention = held(*(nn.Linear(d, d, bias=False) for _ in range(4)))
-    drawn = parameters.areas(d, ratio)
-    assert numbers(drawn.title) == [attention, ffn, round(ffn / attention, 2)]
-    assert numbers(drawn.sentence) == [d, f, d * d, attention, d * f, f + d, ffn]
+    ffn = count_parameters(nn.Linear(d, f), nn.Linear(f, d))
+    attention = count_parameters(*(nn.Linear(d, d, bias=False) for _ in range(4)))
+    picture = parameters.areas(d, ratio)
+    assert numbers(picture.title) == [attention, ffn, round(ffn / attention, 2)]
+    assert numbers(picture.sentence) == [d, f, d * d, attention, d * f, f + d, ffn]
 
 
 def test_areas_opens_with_256_against_552_and_falls_to_two() -> None:
@@ -54,13 +54,13 @@ def test_areas_opens_with_256_against_552_and_falls_to_two() -> None:
 
 def test_an_area_is_in_proportion_to_its_parameters() -> None:
     for d, ratio in ((8, 4.0), (16, 8.0), (8, 1.0)):
-        drawn = {}
+        areas = {}
         for rect in ET.fromstring(parameters.areas(d, ratio).svg).iter(f"{SVG}rect"):
             if tip := rect.findtext(f"{SVG}title"):
-                drawn[tip.split(":")[0]] = float(rect.attrib["width"]) * float(rect.attrib["height"])
-        unit = drawn["queries"] / d**2
+                areas[tip.split(":")[0]] = float(rect.attrib["width"]) * float(rect.attrib["height"])
+        unit = areas["queries"] / d**2
         for name, count in (("W1", ratio * d * d), ("W2", ratio * d * d), ("b1", ratio * d), ("b2", d)):
-            assert drawn[name] / unit == pytest.approx(count, rel=0.01), name
+            assert areas[name] / unit == pytest.approx(count, rel=0.01), name
 
 
 # explore
@@ -79,17 +79,17 @@ def test_explore_counts_what_torch_counts(values: tuple[Any, ...]) -> None:
     d, ratio, heads, kv, layers, vocab, gated, decoder = values
     f, keys = round(ratio * d), d // heads * min(kv, heads)
     matrices = [nn.Linear(d, f, bias=False) for _ in range(3 if gated else 2)]
-    one = held(*(nn.Linear(d, size, bias=False) for size in (d, keys, keys)), nn.Linear(d, d, bias=False))
-    ffn, attention = held(*matrices), one * (2 if decoder else 1)
-    total = layers * (ffn + attention) + held(nn.Embedding(vocab, d))
-    drawn = parameters.explore(*values)
+    one = count_parameters(*(nn.Linear(d, size, bias=False) for size in (d, keys, keys)), nn.Linear(d, d, bias=False))
+    ffn, attention = count_parameters(*matrices), one * (2 if decoder else 1)
+    total = layers * (ffn + attention) + count_parameters(nn.Embedding(vocab, d))
+    picture = parameters.explore(*values)
     shares = [100 * ffn / (ffn + attention), 100 * layers * ffn / total]
-    assert numbers(drawn.title) == pytest.approx(shares, abs=0.05)
-    seen = tips(drawn)
-    assert numbers(seen["embeddings"])[0] == vocab * d
-    assert f"The model: {total:,}" in drawn.svg and f"One layer: {ffn + attention:,}" in drawn.svg
-    assert lengths(drawn, 96)[-1] / sum(lengths(drawn, 96)) == pytest.approx(shares[0] / 100, abs=1e-3)
-    assert lengths(drawn, 236)[-1] / sum(lengths(drawn, 236)) == pytest.approx(shares[1] / 100, abs=1e-3)
+    assert numbers(picture.title) == pytest.approx(shares, abs=0.05)
+    tip_texts = tips(picture)
+    assert numbers(tip_texts["embeddings"])[0] == vocab * d
+    assert f"The model: {total:,}" in picture.svg and f"One layer: {ffn + attention:,}" in picture.svg
+    assert lengths(picture, 96)[-1] / sum(lengths(picture, 96)) == pytest.approx(shares[0] / 100, abs=1e-3)
+    assert lengths(picture, 236)[-1] / sum(lengths(picture, 236)) == pytest.approx(shares[1] / 100, abs=1e-3)
 
 
 def test_heads_change_nothing_until_keys_are_shared() -> None:
@@ -114,11 +114,11 @@ def test_more_key_heads_than_query_heads_are_not_passed_over_in_silence() -> Non
 def test_a_small_vocabulary_raises_the_share_of_the_whole_most() -> None:
     """What the notebook says of its question 3, at the ends of three sliders."""
 
-    def share(**changed: Any) -> float:
-        return numbers(parameters.explore(**changed).title)[1]
+    def share(**options: Any) -> float:
+        return numbers(parameters.explore(**options).title)[1]
 
-    said = [share(), share(vocab=1000), share(d_model=16384), share(layers=126)]
-    assert said == [45.8, 66.1, 65.3, 63.9]
+    shares = [share(), share(vocab=1000), share(d_model=16384), share(layers=126)]
+    assert shares == [45.8, 66.1, 65.3, 63.9]
 
 
 # models
@@ -127,26 +127,26 @@ def test_a_small_vocabulary_raises_the_share_of_the_whole_most() -> None:
 @pytest.mark.parametrize("name", parameters.SHOWN)
 def test_models_shows_the_exact_counts_of_the_atlas(name: str) -> None:
     model = atlas.find(name)
-    drawn = parameters.models(name)
+    picture = parameters.models(name)
     for count in (
         atlas.total(model),
         atlas.active(model),
         atlas.attention_per_layer(model),
         atlas.ffn_per_layer(model),
     ):
-        assert f">{count:,}<" in drawn.svg
-    assert f"{atlas.total(model):,}" in drawn.sentence
-    assert f"{100 * atlas.ffn_share_of_all(model):.1f} %" in drawn.title
+        assert f">{count:,}<" in picture.svg
+    assert f"{atlas.total(model):,}" in picture.sentence
+    assert f"{100 * atlas.ffn_share_of_all(model):.1f} %" in picture.title
 
 
 def test_the_models_of_the_story_are_shown_at_their_published_counts() -> None:
-    published = {
+    counts = {
         "GPT-2 small": "124,439,808",
         "LLaMA-1/2 7B": "6,738,415,616",
         "Mixtral-8x7B": "46,702,792,704",
         "DeepSeek-V3": "671,026,419,200",
     }
-    for name, count in published.items():
+    for name, count in counts.items():
         assert f"has {count} parameters" in parameters.models(name).sentence
 
 
@@ -189,8 +189,8 @@ def test_with_four_times_the_width_attention_overtakes_at_twice_the_width() -> N
 @pytest.mark.parametrize("T", parameters.LENGTHS)
 def test_flops_writes_the_ratio_of_the_two_curves(T: int) -> None:
     d = 12288
-    said = numbers(parameters.flops("GPT-3 175B", T).title)
-    assert said == pytest.approx([T, (8 * d * d + 4 * T * d) / (16 * d * d)], rel=0.02, abs=0.005)
+    values = numbers(parameters.flops("GPT-3 175B", T).title)
+    assert values == pytest.approx([T, (8 * d * d + 4 * T * d) / (16 * d * d)], rel=0.02, abs=0.005)
 
 
 # What the probes draw
@@ -199,29 +199,29 @@ def test_flops_writes_the_ratio_of_the_two_curves(T: int) -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_some_counts_are_beyond_what_float32_counts(seed: int) -> None:
     for case in range(3):
-        given = exercises.count_ffn.inputs(seed, case)
-        d, plain_f, gated_f = given["wide"], given["plain_f"], given["gated_f"]
+        inputs = exercises.count_ffn.inputs(seed, case)
+        d, plain_f, gated_f = inputs["wide"], inputs["plain_f"], inputs["gated_f"]
         for count in (2 * d * plain_f + plain_f + d, 3 * d * gated_f + 2 * gated_f + d):
             assert 2**24 < count < 1.001 * 2**24 and int(torch.tensor(float(count), dtype=torch.float32)) != count
 
 
 def test_a_block_is_asked_for_with_every_pair_of_options() -> None:
-    asked: list[set[str]] = []
+    option_sets: list[set[str]] = []
 
     def answer(cfg: dict[str, Any], block: str = "encoder") -> float:
-        asked.append(
+        option_sets.append(
             {key for key in exercises.OPTIONS if cfg.get(key)} | ({"decoder"} if block == "decoder" else set())
         )
         return 0.0
 
     exercises.layer_share.observe(answer, exercises.layer_share.inputs(0, 0))
     for one, other in itertools.combinations((*exercises.OPTIONS, "decoder"), 2):
-        found = {(one in options, other in options) for options in asked}
-        assert len(found) == 4, f"{one} and {other}: {found}"
+        pairs = {(one in options, other in options) for options in option_sets}
+        assert len(pairs) == 4, f"{one} and {other}: {pairs}"
 
 
 def test_a_page_that_is_right_and_pages_that_are_not_are_audited() -> None:
     for seed in range(20):
-        given = exercises.audit_published.inputs(seed, 0)
-        off = [printed - (2 * d * f + f + d) for d, f, printed in given.values()]
+        inputs = exercises.audit_published.inputs(seed, 0)
+        off = [printed - (2 * d * f + f + d) for d, f, printed in inputs.values()]
         assert off[2] == 0 and off[0] and off[1]

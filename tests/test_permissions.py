@@ -26,11 +26,11 @@ def exchange(tmp_path: Path) -> Path:
 
 def run(openings: Iterator[Opening]) -> list[str]:
     """Do what the doctor advises, as the account that it is advised for; returns what was seen."""
-    seen = []
+    descriptions = []
     for opening in list(openings):
         subprocess.run(opening.command.removeprefix("as root: "), shell=True, check=True)
-        seen.append(opening.description)
-    return seen
+        descriptions.append(opening.description)
+    return descriptions
 
 
 def test_an_exchange_as_the_page_makes_it_is_closed(exchange: Path) -> None:
@@ -43,8 +43,8 @@ def test_an_exchange_as_the_page_makes_it_is_closed(exchange: Path) -> None:
 )  # fmt: skip
 def test_the_command_closes_what_is_open_in_the_exchange(name: str, mode: int, exchange: Path) -> None:
     (exchange / name).chmod(mode)
-    (seen,) = run(permissions.open_exchange(exchange, "ffn"))
-    assert str(exchange / name) in seen
+    (description,) = run(permissions.open_exchange(exchange, "ffn"))
+    assert str(exchange / name) in description
     assert list(permissions.open_exchange(exchange, "ffn")) == []
 
 
@@ -52,8 +52,8 @@ def test_a_course_that_is_not_there_yet_is_made(exchange: Path) -> None:
     for name in reversed(AS_THE_PAGE_SAYS):
         if name:
             (exchange / name).rmdir()
-    (seen,) = run(permissions.open_exchange(exchange, "ffn"))
-    assert "the account that makes it owns the course" in seen
+    (description,) = run(permissions.open_exchange(exchange, "ffn"))
+    assert "the account that makes it owns the course" in description
     assert list(permissions.open_exchange(exchange, "ffn")) == []
 
 
@@ -78,8 +78,10 @@ def test_homes_that_others_can_enter_are_closed(tmp_path: Path, monkeypatch: pyt
         people.append(pwd.struct_passwd((home.name, "x", os.getuid(), os.getgid() + 1, "", str(home), "/bin/bash")))
     monkeypatch.setattr(permissions, "FIRST_USER", 0)
     monkeypatch.setattr(pwd, "getpwall", lambda: people)
-    (seen,) = run(permissions.open_homes())
-    assert "user0" in seen and "user2" in seen and "user1" not in seen and "user3" not in seen
+    (description,) = run(permissions.open_homes())
+    assert (
+        "user0" in description and "user2" in description and "user1" not in description and "user3" not in description
+    )
     assert list(permissions.open_homes()) == []
 
 
@@ -90,8 +92,8 @@ def test_the_doctor_speaks_of_it_only_where_an_exchange_is_set_up(
     assert list(doctor._hub()) == []
     text = f'c.CourseDirectory.course_id, c.Exchange.root = "ffn", {str(exchange)!r}'
     (tmp_path / "nbgrader_config.py").write_text(text, encoding="utf-8")
-    found = {finding.layer: finding for finding in doctor._hub()}
-    assert found["exchange"].ok and {"homes", "project", "class folder", "gradebook"} <= set(found)
+    findings = {finding.layer: finding for finding in doctor._hub()}
+    assert findings["exchange"].ok and {"homes", "project", "class folder", "gradebook"} <= set(findings)
     exchange.chmod(0o777)
     (open_one,) = [finding for finding in doctor._hub() if finding.layer == "exchange"]
     assert not open_one.ok and "chmod 1777" in open_one.remedy

@@ -34,25 +34,25 @@ LOG = plot.Frame((1, 1024), (1e-6, 1), xticks=(1, 32, 1024), yticks=(), xscale="
 ROWS = plot.Frame((0, 1), (4.5, -0.5), xticks=(0, 0.5, 1), yticks=())  # the first row on top
 FRAMES = {"linear": LINEAR, "log": LOG, "rows": ROWS}
 
-PLOTTED: list[Callable[..., object]] = [
+PLOTS: list[Callable[..., object]] = [
     activations.polygons, balance.load,
     capstone.dashboard, experts.becoming, feed_forward.bend, gated.gate, gated.lights, gated.table, drawings.contest, memory.growing,
     parameters.flops,
 ]  # fmt: skip
 
 
-def shapes(drawn: str, tag: str) -> list[ET.Element]:
-    return list(ET.fromstring(f'<svg xmlns="{SVG[1:-1]}">{drawn}</svg>').iter(f"{SVG}{tag}"))
+def shapes(markup: str, tag: str) -> list[ET.Element]:
+    return list(ET.fromstring(f'<svg xmlns="{SVG[1:-1]}">{markup}</svg>').iter(f"{SVG}{tag}"))
 
 
-def points(drawn: str) -> list[tuple[float, float]]:
+def points(markup: str) -> list[tuple[float, float]]:
     """The corners of all paths."""
-    pairs = (re.findall(r"(-?[\d.]+),(-?[\d.]+)", path.attrib["d"]) for path in shapes(drawn, "path"))
-    return [(float(x), float(y)) for found in pairs for x, y in found]
+    pairs = (re.findall(r"(-?[\d.]+),(-?[\d.]+)", path.attrib["d"]) for path in shapes(markup, "path"))
+    return [(float(x), float(y)) for corners in pairs for x, y in corners]
 
 
 @pytest.fixture
-def forgotten() -> Iterator[None]:
+def fresh_caches() -> Iterator[None]:
     """Nothing that was drawn before is kept."""
     forget()
     yield
@@ -60,15 +60,15 @@ def forgotten() -> Iterator[None]:
 
 
 def forget() -> None:
-    for kept in (plot._axes_at, plot._layout, plot._legend):
-        kept.cache_clear()
+    for cache in (plot._axes_at, plot._layout, plot._legend):
+        cache.cache_clear()
 
 
 # Same numbers, same text
 
 
-@pytest.mark.parametrize("draw", PLOTTED, ids=drawings.name_of)
-def test_a_plot_is_the_same_whatever_a_student_has_set(draw: drawings.Draw, forgotten: None) -> None:
+@pytest.mark.parametrize("draw", PLOTS, ids=drawings.name_of)
+def test_a_plot_is_the_same_whatever_a_student_has_set(draw: drawings.Draw, fresh_caches: None) -> None:
     before = draw()
     forget()
     with matplotlib.rc_context(
@@ -80,17 +80,17 @@ def test_a_plot_is_the_same_whatever_a_student_has_set(draw: drawings.Draw, forg
         assert dict(matplotlib.rcParams) == theirs, "a figure leaves matplotlib as it was"
 
 
-def test_axes_that_were_used_before_draw_as_new_ones(forgotten: None) -> None:
+def test_axes_that_were_used_before_draw_as_new_ones(fresh_caches: None) -> None:
     frames = [plot.Frame((-n, n), (-n, 2), f"x {n}", "y", tuple(range(-n, n + 1)), (0, 1)) for n in (7, 1, 3)]
     frames += [plot.Frame((0, 5), (0, 1)), plot.Frame((0, 70), (0, 1)), plot.Frame((0, 5), (0, 1))]
     legend = {"one": plot.Look(style.INK)}
     after_others = [(frame.axes(), frame.legend(legend)) for frame in frames]
-    for frame, drawn in zip(frames, after_others, strict=True):
+    for frame, drawing in zip(frames, after_others, strict=True):
         forget()
-        assert (frame.axes(), frame.legend(legend)) == drawn
+        assert (frame.axes(), frame.legend(legend)) == drawing
 
 
-def test_threads_draw_what_one_alone_draws(forgotten: None) -> None:
+def test_threads_draw_what_one_alone_draws(fresh_caches: None) -> None:
     frames = [plot.Frame((0, n), (0, 1), "x", "y") for n in range(1, 9)]
     settings = dict(matplotlib.rcParams)
     with ThreadPoolExecutor(8) as pool:
@@ -114,9 +114,9 @@ def test_figures_can_share_a_page(figure: drawings.Draw) -> None:
 
 
 def test_words_of_a_plot_are_text_in_the_type_of_the_card() -> None:
-    written = {element.text: element.attrib for element in shapes(LINEAR.axes(), "text")}
-    assert {"−2", "0", "2", "4", "none", "three", "x", "f(x)"} == set(written)
-    assert {attributes["font-size"] for attributes in written.values()} == {"12"}
+    texts = {element.text: element.attrib for element in shapes(LINEAR.axes(), "text")}
+    assert {"−2", "0", "2", "4", "none", "three", "x", "f(x)"} == set(texts)
+    assert {attributes["font-size"] for attributes in texts.values()} == {"12"}
     legend = shapes(LINEAR.legend({"a < b": plot.Look(style.INK)}), "text")
     assert [element.text for element in legend] == ["a < b"]
 
@@ -152,10 +152,10 @@ def test_nothing_is_drawn_outside_of_the_window(frame: plot.Frame) -> None:
     xs = np.linspace(frame.x[0], 2 * frame.x[1], 50)
     lowest = min(frame.y) / 1000 if frame.yscale == "log" else min(frame.y) - 10
     wild = np.where(np.arange(50) % 2 == 0, 40 * max(frame.y), lowest)
-    drawn = frame.curve(xs, wild, plot.Look(style.INK)) + frame.area(xs, lowest, 5 * max(frame.y), style.TINT)
-    drawn += frame.dots([*xs], [*wild], style.INK)
-    assert points(drawn) and not shapes(drawn, "circle")
-    for x, y in points(drawn):
+    markup = frame.curve(xs, wild, plot.Look(style.INK)) + frame.area(xs, lowest, 5 * max(frame.y), style.TINT)
+    markup += frame.dots([*xs], [*wild], style.INK)
+    assert points(markup) and not shapes(markup, "circle")
+    for x, y in points(markup):
         assert frame.left - 0.01 <= x <= frame.right + 0.01 and frame.top - 0.01 <= y <= frame.bottom + 0.01
 
 
@@ -176,10 +176,10 @@ def test_a_gap_parts_a_curve_and_a_look_is_its_line() -> None:
 
 
 def test_a_whisker_has_its_ends_where_they_are_said() -> None:
-    found = points(ROWS.whiskers([(0.2, 0.6)], [1], plot.Look(style.INK), 5))
+    corners = points(ROWS.whiskers([(0.2, 0.6)], [1], plot.Look(style.INK), 5))
     left, right, middle = ROWS.across(0.2), ROWS.across(0.6), ROWS.upright(1)
     caps = [(x, middle + up) for x in (left, right) for up in (-5, 5)]
-    assert np.allclose(sorted(found), sorted([*caps, (left, middle), (right, middle)]), atol=0.01)
+    assert np.allclose(sorted(corners), sorted([*caps, (left, middle), (right, middle)]), atol=0.01)
 
 
 # Colours mean one thing
@@ -188,18 +188,20 @@ def test_a_whisker_has_its_ends_where_they_are_said() -> None:
 def test_figures_name_roles_and_no_colours() -> None:
     for path in Path(figures.__path__[0]).glob("*.py"):
         tree = ast.parse(path.read_text(encoding="utf-8"))
-        said = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
-        assert not [words for words in said if re.search(r"#[0-9A-Fa-f]{3,8}\b", words)], path.name
-        named = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-        assert not named & {"POSITIVE", "NEGATIVE"}, f"{path.name}: a sign's colour comes from signed or diverging"
+        texts = [
+            node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        ]
+        assert not [words for words in texts if re.search(r"#[0-9A-Fa-f]{3,8}\b", words)], path.name
+        attributes = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+        assert not attributes & {"POSITIVE", "NEGATIVE"}, f"{path.name}: a sign's colour comes from signed or diverging"
 
 
 @pytest.mark.parametrize("figure", FIGURES, ids=drawings.name_of)
 def test_a_figure_that_tells_things_apart_by_name_has_no_colour_of_choice_or_loss(figure: drawings.Draw) -> None:
     for name, picture in drawings.pictures_of(figure).items():
-        drawn = picture.svg.upper()
-        series = [colour for colour in style.SERIES if colour in drawn]
-        assert not series or not [colour for colour in (style.CHOSEN, style.LOST) if colour in drawn], name
+        text = picture.svg.upper()
+        series = [colour for colour in style.SERIES if colour in text]
+        assert not series or not [colour for colour in (style.CHOSEN, style.LOST) if colour in text], name
 
 
 def test_every_role_has_a_colour_of_its_own_that_is_seen_on_paper() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT
-from fabricated import DUE, FFN, Handed, fabricate
+from fabricated import DUE, FFN, FakeAttempt, fabricate
 from hypothesis import given
 from hypothesis import strategies as st
 from nbgrader.api import Gradebook
@@ -46,9 +46,9 @@ def grade(policy: Policy, marks: Scores = MARKS, student: str = "zoe", **late: f
 def test_without_a_file_all_notebooks_count_and_quizzes_do_not(tmp_path: Path) -> None:
     policy = Policy.of(ClassFolder(tmp_path))
     assert list(policy.notebooks) == assignments() and policy.due(FFN) is None
-    found = policy.grade(FFN, MARKS, DUE, "zoe")
-    assert (found.points, found.max_points, found.waiting, found.whole) == (7.0, 8.0, 3.0, 11.0)
-    assert found.not_counted == ("quiz_rank",) and not found.late and str(found) == "7/8 + 3 to read"
+    total = policy.grade(FFN, MARKS, DUE, "zoe")
+    assert (total.points, total.max_points, total.waiting, total.whole) == (7.0, 8.0, 3.0, 11.0)
+    assert total.not_counted == ("quiz_rank",) and not total.late and str(total) == "7/8 + 3 to read"
 
 
 def test_the_documented_example_is_valid_and_every_rule_in_it_is_explained() -> None:
@@ -58,14 +58,14 @@ def test_the_documented_example_is_valid_and_every_rule_in_it_is_explained() -> 
     assert policy.due("01_attention", "zoe@example.edu") == policy.here(datetime(2026, 11, 9, 22, 59, 59, 999999))
     assert policy.due(FFN, "ben") == policy.here(datetime(2026, 11, 9, 17)), "nobody in the group has an extension"
     assert policy.attempts(FFN) == "latest" and policy.attempts("03_activations") == "best"
-    said = [line.split("#")[0].strip() for line in text.splitlines()]
+    lines = [line.split("#")[0].strip() for line in text.splitlines()]
     for key in ("time_zone", "notebooks", "does_not_count", "extra_credit", "grace", "attempts", "weight", "[late]"):
-        place = next(number for number, line in enumerate(said) if line.startswith(key))
+        place = next(number for number, line in enumerate(lines) if line.startswith(key))
         assert text.splitlines()[place - 1].startswith("#"), f"{key} has no comment above it"
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("late.percent_a_day = 120", "late.percent_a_day is 120; a number from 0 to 100 was expected"),
         ("late.percent_a_day = true", "late.percent_a_day is true; a number from 0 to 100 was expected"),
@@ -91,12 +91,12 @@ def test_the_documented_example_is_valid_and_every_rule_in_it_is_explained() -> 
         ("weight = 1e300", "weight is 1e+300; a number from 0 to 1,000,000 was expected"),
     ],
 )
-def test_what_can_not_be_is_refused_in_one_line_that_says_where(text: str, said: str, tmp_path: Path) -> None:
+def test_what_can_not_be_is_refused_in_one_line_that_says_where(text: str, message: str, tmp_path: Path) -> None:
     (tmp_path / FILE).write_text(text, encoding="utf-8")
-    with pytest.raises(UserError) as refused:
+    with pytest.raises(UserError) as error:
         Policy.of(ClassFolder(tmp_path))
-    line = str(refused.value)
-    assert said in line and line.startswith(str(tmp_path / FILE)) and "\n" not in line
+    line = str(error.value)
+    assert message in line and line.startswith(str(tmp_path / FILE)) and "\n" not in line
 
 
 @given(
@@ -112,8 +112,8 @@ def test_whatever_stands_there_is_taken_or_refused(value: object) -> None:
     for key in ("notebooks", "late", "grace", "assignments", "extensions.zoe", "groups", "weight", "time_zone"):
         try:
             Policy.read(f"{key} = {toml(value)}")
-        except UserError as refused:
-            assert len(str(refused).splitlines()) == 1
+        except UserError as error:
+            assert len(str(error).splitlines()) == 1
 
 
 def test_a_name_that_nobody_has_is_a_doubt_and_no_error() -> None:
@@ -152,18 +152,18 @@ def test_handing_in_later_never_gains_a_point(late: str, scores: list[tuple[int,
 def test_what_counts_never_falls_below_the_floor(
     late: str, floor: int, scores: list[tuple[int, int, bool]], s: int
 ) -> None:
-    found = grade(rules(re.sub(r"floor = \d+", f"floor = {floor}", late)), marks_of(scores), seconds=s)
-    if not found.beyond:
-        assert found.points >= found.earned * floor / 100 - 1e-6
-    assert 0 <= found.points <= found.earned and found.points == pytest.approx(found.earned - found.penalty)
+    total = grade(rules(re.sub(r"floor = \d+", f"floor = {floor}", late)), marks_of(scores), seconds=s)
+    if not total.beyond:
+        assert total.points >= total.earned * floor / 100 - 1e-6
+    assert 0 <= total.points <= total.earned and total.points == pytest.approx(total.earned - total.penalty)
 
 
 @given(LATE, SCORES, SECONDS, st.integers(1, 40) | st.dates(datetime(2026, 10, 1).date(), datetime(2026, 12, 1).date()))
 def test_an_extension_never_costs_anybody(
     late: str, scores: list[tuple[int, int, bool]], s: int, until: object
 ) -> None:
-    said = f'"{until} days"' if isinstance(until, int) else str(until)
-    with_it = rules(f"{late}\nextensions.zoe.{FFN} = {said}\n[[groups]]\nstudents = ['zoe', 'yan']")
+    extension = f'"{until} days"' if isinstance(until, int) else str(until)
+    with_it = rules(f"{late}\nextensions.zoe.{FFN} = {extension}\n[[groups]]\nstudents = ['zoe', 'yan']")
     marks = marks_of(scores)
     for student in ("zoe", "yan"):
         assert grade(with_it, marks, student, seconds=s).points >= grade(rules(late), marks, student, seconds=s).points
@@ -190,7 +190,7 @@ def test_hours_pass_while_the_clock_changes_and_days_are_the_calendars(
     policy = rules(f'late.percent_a_day = 10\nextensions.zoe.{FFN} = "{extension}"', due)
     assert not policy.grade(FFN, MARKS, end, "zoe").days_late
     assert policy.grade(FFN, MARKS, end + timedelta(seconds=1), "zoe").days_late == 1
-    class_folder = fabricate(tmp_path, {"zoe": [Handed()]})
+    class_folder = fabricate(tmp_path, {"zoe": [FakeAttempt()]})
     with gradebook.Book(class_folder) as book:
         policy.enter_dates(book, FFN)
     with Gradebook(class_folder.db_url) as book:
@@ -211,13 +211,13 @@ def test_what_does_not_count_changes_neither_points_nor_maximum(
 
 
 def test_a_penalty_is_visible_as_such() -> None:
-    found = grade(rules("late.percent_a_day = 10"), MARKS, days=1, hours=3)
-    assert found.late == "late by 2 days: −20\N{NO-BREAK SPACE}%, −1.4 points" and found.points == 5.6
-    assert str(found) == "5.6/8 (−1.4 late) + 3 to read"
-    assert found.lines()[0].endswith("It was due 2 Nov 2026, 23:59 CET and was handed in 4 Nov 2026, 02:59 CET.")
+    total = grade(rules("late.percent_a_day = 10"), MARKS, days=1, hours=3)
+    assert total.late == "late by 2 days: −20\N{NO-BREAK SPACE}%, −1.4 points" and total.points == 5.6
+    assert str(total) == "5.6/8 (−1.4 late) + 3 to read"
+    assert total.lines()[0].endswith("It was due 2 Nov 2026, 23:59 CET and was handed in 4 Nov 2026, 02:59 CET.")
     assert grade(rules("late.points_a_day = 1"), MARKS, days=2).late == "late by 2 days: −2 points"
-    gone = grade(rules("[late]\npercent_a_day = 10\nlast_day = 2"), MARKS, days=2, seconds=1)
-    assert gone.points == 0 and gone.late == "late by 3 days: too late to count, −7 points"
+    too_late = grade(rules("[late]\npercent_a_day = 10\nlast_day = 2"), MARKS, days=2, seconds=1)
+    assert too_late.points == 0 and too_late.late == "late by 3 days: too late to count, −7 points"
 
 
 def test_grace_is_on_time_and_beyond_it_the_due_date_counts() -> None:
@@ -244,9 +244,9 @@ def test_without_a_time_or_a_due_date_nobody_is_late() -> None:
 
 
 def test_extra_credit_is_on_top() -> None:
-    found = grade(Policy.read('extra_credit = ["DeepFFN", "02_feed_forward/M2"]'))
-    assert (found.points, found.max_points, found.extra, found.whole, found.waiting) == (7.0, 4.0, 3.0, 4.0, 3.0)
-    assert found.on_top == ("DeepFFN", "M2")
+    total = grade(Policy.read('extra_credit = ["DeepFFN", "02_feed_forward/M2"]'))
+    assert (total.points, total.max_points, total.extra, total.whole, total.waiting) == (7.0, 4.0, 3.0, 4.0, 3.0)
+    assert total.on_top == ("DeepFFN", "M2")
 
 
 def test_the_best_attempt_counts_after_its_own_lateness(tmp_path: Path) -> None:
@@ -255,9 +255,9 @@ def test_the_best_attempt_counts_after_its_own_lateness(tmp_path: Path) -> None:
         tmp_path,
         {
             "zoe": [
-                Handed(["ffn_forward", "DeepFFN"]),
-                Handed(["ffn_forward", "DeepFFN", "ffn_trace"], days=2),
-                Handed(["ffn_trace"]),
+                FakeAttempt(["ffn_forward", "DeepFFN"]),
+                FakeAttempt(["ffn_forward", "DeepFFN", "ffn_trace"], days=2),
+                FakeAttempt(["ffn_trace"]),
             ]
         },
     )
@@ -274,17 +274,19 @@ def test_the_best_attempt_counts_after_its_own_lateness(tmp_path: Path) -> None:
 
 
 def test_what_one_of_a_group_hands_in_counts_for_all(tmp_path: Path) -> None:
-    class_folder = fabricate(tmp_path, {"zoe": [Handed(["ffn_forward"])], "yan": [Handed(["DeepFFN", "ffn_trace"])]})
+    class_folder = fabricate(
+        tmp_path, {"zoe": [FakeAttempt(["ffn_forward"])], "yan": [FakeAttempt(["DeepFFN", "ffn_trace"])]}
+    )
     policy = Policy.read('[[groups]]\nstudents = ["zoe", "yan", "xia"]')
     with gradebook.Book(class_folder) as book:
-        found = {
+        effective_attempts = {
             who: policy.choose_attempt(
                 FFN, [attempt for attempt, _ in book.attempts(FFN, who)], book.marks(FFN)[who], who
             )
             for who in ("zoe", "yan")
         }
-    shared = policy.share_in_groups(FFN, found)
-    assert {who: (one.by, one.grade.points) for who, one in shared.items()} == dict.fromkeys(
+    group_attempts = policy.share_in_groups(FFN, effective_attempts)
+    assert {who: (one.by, one.grade.points) for who, one in group_attempts.items()} == dict.fromkeys(
         ("zoe", "yan", "xia"), ("yan", 7.0)
     )
 
@@ -299,13 +301,13 @@ def test_a_term_adds_points_up_or_weighs_shares() -> None:
     assert Policy.read(text).term(grades, "zoe", before).share == 0.5
     whole = Policy.read(text).term(grades, "zoe", after)
     assert whole.max_points == 20 + 10 + 30 and whole.points == 15, "what was due and is not there counts as nothing"
-    weighted = Policy.read(f"weight = 1\n{text}assignments.{FFN}.weight = 2")
-    assert weighted.term(grades, "zoe", before).share == pytest.approx((0.25 + 2 * 1) / 3)
-    assert weighted.term(grades, "zoe", after).share == pytest.approx((0.25 + 2 * 1 + 0) / 4)
+    by_weight = Policy.read(f"weight = 1\n{text}assignments.{FFN}.weight = 2")
+    assert by_weight.term(grades, "zoe", before).share == pytest.approx((0.25 + 2 * 1) / 3)
+    assert by_weight.term(grades, "zoe", after).share == pytest.approx((0.25 + 2 * 1 + 0) / 4)
 
 
 def test_nbgrader_learns_due_dates_and_extensions(tmp_path: Path) -> None:
-    class_folder = fabricate(tmp_path, {"zoe": [Handed(["ffn_forward"])], "yan": [Handed()]})
+    class_folder = fabricate(tmp_path, {"zoe": [FakeAttempt(["ffn_forward"])], "yan": [FakeAttempt()]})
     policy = rules(f'extensions.zoe.{FFN} = "3 days"')
     with gradebook.Book(class_folder) as book:
         policy.enter_dates(book, FFN)
@@ -333,25 +335,25 @@ def test_a_student_is_found_by_whatever_a_person_types() -> None:
     for text in ("01048211", "Ana Maria Ruiz", "Ruiz, Ana María", "ARUIZ", "aruiz@uni.example"):
         assert directory.find(text) == "01048211", text
     assert directory.find("ben bora") == directory.find("ben") == "ben"
-    for text, said in (
+    for text, message in (
         ("Wei Zhang", "2 students are called 'Wei Zhang'; did you mean Wei Zhang (zhang-1) or Wei Zhang (zhang-2)?"),
         ("Ruiz", "there is no student called 'Ruiz'; did you mean Ana María Ruiz (01048211)?"),
         ("1048211", "there is no student called '1048211'; did you mean Ana María Ruiz (01048211)?"),
         ("Unheard-of", "there is no student called 'Unheard-of'"),
     ):
-        with pytest.raises(UserError) as raised:
+        with pytest.raises(UserError) as error:
             directory.find(text)
-        assert str(raised.value) == said
+        assert str(error.value) == message
 
 
 def test_two_names_of_one_student_are_one_clear_line(tmp_path: Path) -> None:
     class_folder = ClassFolder(tmp_path)
     (tmp_path / "roster.csv").write_text("student,username\nS1,ada\nS2,ben\n", encoding="utf-8")
-    for rules_text, said in (
+    for rules_text, message in (
         (f"extensions.ada.{FFN} = '1 day'\nextensions.S1.{FFN} = '2 days'", "are both about S1"),
         ("[[groups]]\nstudents = ['ada', 'S2']\n[[groups]]\nstudents = ['S1']", "S1 is in groups number 1 and 2"),
     ):
         due = f"time_zone = 'UTC'\nassignments.{FFN}.due = 2026-11-19\n"
         (tmp_path / "course.toml").write_text(due + rules_text, encoding="utf-8")
-        with pytest.raises(UserError, match=said):
+        with pytest.raises(UserError, match=message):
             Policy.of(class_folder)

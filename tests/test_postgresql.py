@@ -75,19 +75,19 @@ def test_a_class_is_graded_once_into_postgresql(server: str, team: pool.GradingP
 
 
 def test_a_server_that_does_not_answer_is_one_clear_line(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="can't be opened") as raised:
+    with pytest.raises(UserError, match="can't be opened") as error:
         Book(ClassFolder(tmp_path, "postgresql://grader@127.0.0.1:9/gradebook"))
-    assert "\n" not in str(raised.value)
+    assert "\n" not in str(error.value)
 
 
 def test_what_no_database_can_hold_is_entered_all_the_same(server: str, tmp_path: Path) -> None:
-    said = "NUL \x00, half a character \ud800, \x1b[31mred"
-    verdicts = {exercise.name: not_earned(exercise, said, said) for exercise in active_course().exercises_of(START)}
+    text = "NUL \x00, half a character \ud800, \x1b[31mred"
+    verdicts = {exercise.name: not_earned(exercise, text, text) for exercise in active_course().exercises_of(START)}
     with Book(ClassFolder(tmp_path, server)) as book:
         book.sync_assignment(START)
-        book.save_attempt("eve", GradedSubmission(START, verdicts, remarks=[said]), "0" * 64, None)
-        (kept,) = book.latest(START, ["eve"])
-    assert kept.points == 0.0
+        book.save_attempt("eve", GradedSubmission(START, verdicts, remarks=[text]), "0" * 64, None)
+        (attempt,) = book.latest(START, ["eve"])
+    assert attempt.points == 0.0
 
 
 def test_a_gradebook_has_one_writer_whichever_folders_there_are(server: str, tmp_path: Path) -> None:

@@ -61,14 +61,14 @@ def mount(image: Path, place: Path, kind: str) -> Path:
 
 @pytest.fixture(params=[pytest.param("xfs", marks=pytest.mark.sweep), "ext4"])
 def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Disk]:
-    made = Disk(tmp_path, request.param)
+    disk_image = Disk(tmp_path, request.param)
     if shutil.which(f"mkfs.{request.param}") is None:
         pytest.skip(f"mkfs.{request.param} is not installed")
     try:
-        made.make()
+        disk_image.make()
     except (subprocess.CalledProcessError, PermissionError):
         pytest.skip("a file system in a file can't be mounted here: that takes root and loop devices")
-    yield made
+    yield disk_image
     for place in tmp_path.glob("there*"):
         run("umount", str(place))
 
@@ -104,7 +104,7 @@ def test_the_same_command_goes_on_wherever_the_power_goes(
     disk: Disk, graded_here: dict[bytes, GradedSubmission], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class_folder = ClassFolder(disk.place / "class")
-    found: list[Path] = []
+    places: list[Path] = []
     for student in STUDENTS:
         hand_in(class_folder, student)
     os.sync()
@@ -114,16 +114,16 @@ def test_the_same_command_goes_on_wherever_the_power_goes(
     ]
     for kind, name, real in moments:
 
-        def cut_behind(*given: object, real: Callable[..., object] = real) -> None:
-            real(*given)
-            if len(found) < 8:
-                found.append(disk.after_a_cut())
+        def cut_behind(*arguments: object, real: Callable[..., object] = real) -> None:
+            real(*arguments)
+            if len(places) < 8:
+                places.append(disk.after_a_cut())
 
         monkeypatch.setattr(kind, name, cut_behind)
     grade(class_folder)
     monkeypatch.undo()
-    assert len(found) == 8
-    for place in found:
+    assert len(places) == 8
+    for place in places:
         later = ClassFolder(place / "class")
         has = attempts(later) if (later.path / "gradebook.db").exists() else []
         pages = {path.parent.parent.name for path in later.feedback.rglob("*.html") if path.stat().st_size}

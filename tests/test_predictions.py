@@ -43,7 +43,7 @@ def words_of(text: str) -> str:
     return " ".join(re.findall(r"\w+", text))
 
 
-def said(notebook: str) -> str:
+def read_text(notebook: str) -> str:
     """What the text cells of a notebook say."""
     return words_of("\n".join(cell.source for cell in notebook_of(notebook).cells if cell.cell_type == "markdown"))
 
@@ -58,12 +58,12 @@ def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def shown(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+def displays(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What cells display."""
-    seen: list[Any] = []
+    outputs: list[Any] = []
     for module in (prediction_widget, record, widget_output):
-        monkeypatch.setattr(module, "display", lambda data, raw=False, metadata=None: seen.append(data))
-    return seen
+        monkeypatch.setattr(module, "display", lambda data, raw=False, metadata=None: outputs.append(data))
+    return outputs
 
 
 # The questions
@@ -72,8 +72,8 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 @pytest.mark.parametrize("notebook", NOTEBOOKS)
 def test_every_prediction_of_a_notebook_is_asked_once_and_in_its_order(notebook: str) -> None:
     cells = [cell for cell in notebook_of(notebook).cells if cell.cell_type == "code"]
-    asked = [name for cell in cells for name in ASKED.findall(cell.source)]
-    assert asked == list(active_course().predictions_of(notebook))
+    names = [name for cell in cells for name in ASKED.findall(cell.source)]
+    assert names == list(active_course().predictions_of(notebook))
     assert all("demo" in cell.metadata["tags"] for cell in cells if ASKED.search(cell.source)), "grading asks nothing"
 
 
@@ -83,21 +83,21 @@ def test_no_two_notebooks_ask_by_the_same_name() -> None:
 
 @pytest.mark.parametrize(("notebook", "name"), EVERY)
 def test_a_prediction_can_be_missed_and_says_enough_afterwards(notebook: str, name: str) -> None:
-    asked = active_course().prediction(name)
-    assert "$" not in asked.question + asked.explanation, "a widget sets no formulas"
-    assert len(asked.explanation.split()) >= 12
-    assert asked.is_right(asked.right) and asked.takes(asked.right)
-    wrong: list[str | float] = [*asked.options] if asked.options else [asked.low, asked.high]
-    assert any(not asked.is_right(guess) for guess in wrong)
+    prediction = active_course().prediction(name)
+    assert "$" not in prediction.question + prediction.explanation, "a widget sets no formulas"
+    assert len(prediction.explanation.split()) >= 12
+    assert prediction.is_right(prediction.right) and prediction.takes(prediction.right)
+    wrong: list[str | float] = [*prediction.options] if prediction.options else [prediction.low, prediction.high]
+    assert any(not prediction.is_right(guess) for guess in wrong)
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS)
 def test_no_text_cell_gives_an_explanation_away(notebook: str) -> None:
-    text = said(notebook)
-    for name, asked in active_course().predictions_of(notebook).items():
-        for sentence in re.split(r"(?<=[.!?])\s+", asked.explanation):
-            told = words_of(sentence)
-            assert len(told.split()) < 6 or told not in text, f"{name}: {sentence}"
+    text = read_text(notebook)
+    for name, prediction in active_course().predictions_of(notebook).items():
+        for sentence in re.split(r"(?<=[.!?])\s+", prediction.explanation):
+            words = words_of(sentence)
+            assert len(words.split()) < 6 or words not in text, f"{name}: {sentence}"
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS)
@@ -151,15 +151,15 @@ def test_the_right_answers_are_what_the_figures_say() -> None:
         "partner_changes": (balance.selection(0.1).title, "Chosen: 0 and 4, weights 0.62 and 0.38"),
     }
     assert set(says) <= set(active_course().predictions)
-    assert {name: said for name, (said, _) in says.items()} == {name: right for name, (_, right) in says.items()}
+    assert {name: value for name, (value, _) in says.items()} == {name: right for name, (_, right) in says.items()}
 
 
 def test_the_right_answers_about_boxes_and_stacks_are_what_they_are() -> None:
     truths = [box.truth for box in boxes.boxes()]
     assert str(truths.count("real")) == active_course().prediction("eight_boxes").right
     assert (truths.count("sideways"), truths.count("favourite")) == (4, 1)
-    fallen = {name: collapse.typical(name, 3) for name in ("attention", "ffn", "skip", "all")}
-    assert min(fallen, key=lambda name: fallen[name]) == "ffn"  # first_to_fall
+    residuals = {name: collapse.typical(name, 3) for name in ("attention", "ffn", "skip", "all")}
+    assert min(residuals, key=lambda name: residuals[name]) == "ffn"  # first_to_fall
     assert collapse.lower("ffn", "attention", 3) == len(collapse.FRESH) >= 15
 
 
@@ -170,19 +170,24 @@ def test_the_right_answers_about_models_are_what_the_atlas_counts() -> None:
 
 def test_the_right_answers_about_pairs_are_what_the_stored_runs_say() -> None:
     runs = stored_capstone.stored()["runs"]
-    known = {name: {size: 100 * mean(run["accuracy"]) for size, run in sizes.items()} for name, sizes in runs.items()}
-    assert active_course().prediction("without_ffn").is_right(known["none"]["24"]) and round(known["none"]["24"]) == 78
-    equal_total = {name: known[name]["40"] for name in ("none, 3 blocks", "relu", "swiglu", "moe, equal total")}
+    accuracies = {
+        name: {size: 100 * mean(run["accuracy"]) for size, run in sizes.items()} for name, sizes in runs.items()
+    }
+    assert (
+        active_course().prediction("without_ffn").is_right(accuracies["none"]["24"])
+        and round(accuracies["none"]["24"]) == 78
+    )
+    equal_total = {name: accuracies[name]["40"] for name in ("none, 3 blocks", "relu", "swiglu", "moe, equal total")}
     assert max(equal_total, key=lambda name: equal_total[name]) == "swiglu"  # best_at_1600
 
 
 def test_the_right_answers_about_the_creek_are_what_the_stored_runs_say() -> None:
-    right, asked = stored_creek.stored()["right"]["relu"], active_course().prediction("own_creek")
+    right, prediction = stored_creek.stored()["right"]["relu"], active_course().prediction("own_creek")
     way, feeling = (sum(share >= 0.95 for share in right[word]) for word in ("way", "feeling"))
     assert (
-        asked.right == way
-        and f"It was {way} of 20" in asked.explanation
-        and f"{feeling} of the 20" in asked.explanation
+        prediction.right == way
+        and f"It was {way} of 20" in prediction.explanation
+        and f"{feeling} of the 20" in prediction.explanation
     )
 
 
@@ -198,23 +203,27 @@ def test_the_right_answers_about_text_are_what_the_stored_runs_say() -> None:
 
 def test_the_right_answers_about_the_little_world_are_what_its_model_does() -> None:
     model = toy_transformer.load()
-    named = [name for name in toy_transformer.names(model) if name.good]
+    neuron_names = [name for name in toy_transformer.names(model) if name.good]
 
     def fire(place: str, weather: str, creature: str) -> set[str]:
         active = toy_transformer.activations(model, world.wish(world.Scene(place, weather, *creature.split()))[:-1])
         return {
-            name.words for name in named if active[name.moment - 1, name.neuron] > toy_transformer.FIRES * name.largest
+            name.words
+            for name in neuron_names
+            if active[name.moment - 1, name.neuron] > toy_transformer.FIRES * name.largest
         }
 
     cold, warm = fire("creek", "cold", "spunky dog"), fire("creek", "warm", "spunky dog")
     assert cold == {"cold water", "spunky in the cold"} and not cold & warm  # creek_gets_warm
     assert warm == {"warm water", "spunky in the warm water"}
     assert fire("creek", "cold", "timid goat") == {"cold water", "timid in the cold"}
-    heard = toy_transformer.key_scores(model, 10)
+    scores = toy_transformer.key_scores(model, 10)
     speak_for = set()
     for group in (world.PLACES, world.WEATHERS, world.MOODS):
-        told = heard[world.numbers(group)]
-        speak_for |= {word for word, more in zip(group, (told - told.mean()).tolist(), strict=True) if more > 0}
+        group_scores = scores[world.numbers(group)]
+        speak_for |= {
+            word for word, more in zip(group, (group_scores - group_scores.mean()).tolist(), strict=True) if more > 0
+        }
     assert speak_for == {*world.WATER, *world.COLD, *world.SPUNKY}  # heard_by_cold_water
 
 
@@ -244,12 +253,12 @@ def test_the_right_answers_that_are_arithmetic_are_computed() -> None:
 
 
 @pytest.mark.parametrize(("notebook", "name"), EVERY)
-def test_a_saved_notebook_holds_the_explanation_in_a_fold(notebook: str, name: str, shown: list[Any]) -> None:
+def test_a_saved_notebook_holds_the_explanation_in_a_fold(notebook: str, name: str, displays: list[Any]) -> None:
     prediction_widget.predict(name)
-    view, live = shown
-    asked = active_course().prediction(name)
+    view, live = displays
+    prediction = active_course().prediction(name)
     before, _, fold = view["text/html"].partition("<details>")
-    first = words_of(asked.explanation)[:60]
+    first = words_of(prediction.explanation)[:60]
     assert first in words_of(unescape(re.sub("<[^>]+>", " ", fold))) and first not in words_of(
         re.sub("<[^>]+>", " ", before)
     )
@@ -262,9 +271,9 @@ def test_markdown_is_set_in_questions_and_explanations() -> None:
     assert "<strong>bold</strong>" in set_ and "<code>word</code>" in set_ and set_.count("<li>") == 2
 
 
-def test_an_unknown_prediction_is_one_clear_line(shown: list[Any]) -> None:
+def test_an_unknown_prediction_is_one_clear_line(displays: list[Any]) -> None:
     prediction_widget.predict("tomorrow")
-    assert "there is no prediction called 'tomorrow'" in shown[0].text.lower()
+    assert "there is no prediction called 'tomorrow'" in displays[0].text.lower()
 
 
 def test_importing_the_package_does_not_load_anywidget() -> None:
@@ -277,23 +286,23 @@ def test_importing_the_package_does_not_load_anywidget() -> None:
 # What is kept
 
 
-def guessed(name: str, guess: str | float) -> None:
+def send_guess(name: str, guess: str | float) -> None:
     """A guess, as the browser sends it."""
     widget = prediction_widget._widget()(name, active_course().prediction(name))
     widget.guess = guess
 
 
 def test_the_first_guess_is_kept_and_is_there_when_the_cell_runs_again(course: Path) -> None:
-    guessed("relu_zeros", "90 %")
-    kept = json.loads((course / record.GUESSES).read_text(encoding="utf-8"))
-    assert kept == {"relu_zeros": {"guess": "90 %", "right": False}}
+    send_guess("relu_zeros", "90 %")
+    guesses = json.loads((course / record.GUESSES).read_text(encoding="utf-8"))
+    assert guesses == {"relu_zeros": {"guess": "90 %", "right": False}}
     assert prediction_widget._widget()("relu_zeros", active_course().prediction("relu_zeros")).guess == "90 %"
     record.save_guess("relu_zeros", "50 %", True)
     assert record.read_guess("relu_zeros") == "90 %"
 
 
 def test_what_cannot_be_a_guess_is_not_kept(course: Path) -> None:
-    guessed("relu_zeros", "51 %")
+    send_guess("relu_zeros", "51 %")
     assert not (course / record.GUESSES).exists()
     record.save_guess("relu_zeros", "an option of an earlier edition", False)
     assert prediction_widget._widget()("relu_zeros", active_course().prediction("relu_zeros")).guess is None
@@ -303,22 +312,22 @@ def test_what_cannot_be_a_guess_is_not_kept(course: Path) -> None:
 def test_a_broken_file_is_as_good_as_none(course: Path, broken: str) -> None:
     (course / record.GUESSES).write_text(broken, encoding="utf-8")
     assert record.read_guess("relu_zeros") is None
-    guessed("relu_zeros", "50 %")
+    send_guess("relu_zeros", "50 %")
     assert record.read_guess("relu_zeros") == "50 %"
 
 
 def test_outside_of_a_course_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    guessed("relu_zeros", "50 %")
+    send_guess("relu_zeros", "50 %")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_progress_says_how_often_intuition_was_right(course: Path, shown: list[Any]) -> None:
+def test_progress_says_how_often_intuition_was_right(course: Path, displays: list[Any]) -> None:
     record.progress()
-    assert "intuition" not in shown[-1].text
-    guessed("relu_zeros", "50 %")
-    guessed("plain_list", "330")
+    assert "intuition" not in displays[-1].text
+    send_guess("relu_zeros", "50 %")
+    send_guess("plain_list", "330")
     record.save_guess("a_prediction_of_an_earlier_edition", "yes", True)
     record.progress()
-    assert "Your intuition was right in 1 of 2 predictions" in shown[-1].text
-    assert "Your intuition was right in 1 of 2 predictions" in shown[-1].html
+    assert "Your intuition was right in 1 of 2 predictions" in displays[-1].text
+    assert "Your intuition was right in 1 of 2 predictions" in displays[-1].html

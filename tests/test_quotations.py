@@ -36,8 +36,8 @@ def prose(notebook: str) -> str:
 
 
 def quotations(notebook: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads((DATA / f"{notebook}.json").read_text(encoding="utf-8"))
-    return found
+    entries: list[dict[str, Any]] = json.loads((DATA / f"{notebook}.json").read_text(encoding="utf-8"))
+    return entries
 
 
 def unknown(text: str, notebook: str) -> list[str]:

@@ -43,22 +43,22 @@ def rebuilt(notebook: object) -> rebuild.Rebuilt:
     return rebuild.rebuild(NAME, json.dumps(notebook).encode(), MOST)
 
 
-def running(found: rebuild.Rebuilt) -> list[str]:
+def running(rebuilt_notebook: rebuild.Rebuilt) -> list[str]:
     """The sources that will run, in order, with a mark where the judge asks."""
     kinds = (Kind.OURS, Kind.EXTRA, Kind.SOLUTION)
     return [
         f"? {cell.name}" if cell.kind is Kind.CHECK else cell.source
-        for cell in found.cells
+        for cell in rebuilt_notebook.cells
         if cell.kind is Kind.CHECK or (cell.kind in kinds and not cell.missing)
     ]
 
 
 def test_an_honest_submission_keeps_its_answer() -> None:
-    found = rebuilt(answered())
-    assert [cell.source for cell in found.cells if cell.name == "hello_shape" and cell.kind is Kind.SOLUTION] == [
-        ANSWER
-    ]
-    assert found.remarks == ()
+    rebuilt_notebook = rebuilt(answered())
+    assert [
+        cell.source for cell in rebuilt_notebook.cells if cell.name == "hello_shape" and cell.kind is Kind.SOLUTION
+    ] == [ANSWER]
+    assert rebuilt_notebook.remarks == ()
 
 
 def test_our_own_cells_come_from_our_copy() -> None:
@@ -78,9 +78,9 @@ def test_a_deleted_cell_comes_back() -> None:
 def test_a_deleted_answer_is_remarked_and_does_not_run() -> None:
     notebook = blank()
     del notebook["cells"][place(notebook, "hello_shape")]
-    found = rebuilt(notebook)
-    assert "deleted: hello_shape" in found.remarks
-    assert not any("def hello_shape" in source for source in running(found))
+    rebuilt_notebook = rebuilt(notebook)
+    assert "deleted: hello_shape" in rebuilt_notebook.remarks
+    assert not any("def hello_shape" in source for source in running(rebuilt_notebook))
 
 
 def test_of_duplicated_answers_the_last_counts_and_the_first_still_runs() -> None:
@@ -88,18 +88,18 @@ def test_of_duplicated_answers_the_last_counts_and_the_first_still_runs() -> Non
     where = place(notebook, "hello_shape")
     twin = copy.deepcopy(notebook["cells"][where]) | {"source": "first = 1"}
     notebook["cells"].insert(where, twin)
-    found = rebuilt(notebook)
-    assert running(found).index("first = 1") < running(found).index(ANSWER)
-    assert "there twice" in found.remarks[0]
+    rebuilt_notebook = rebuilt(notebook)
+    assert running(rebuilt_notebook).index("first = 1") < running(rebuilt_notebook).index(ANSWER)
+    assert "there twice" in rebuilt_notebook.remarks[0]
 
 
 def test_lost_metadata_is_made_up_for_by_the_cell_id() -> None:
     notebook = answered()
     for cell in notebook["cells"]:
         cell["metadata"] = {}
-    found = rebuilt(notebook)
-    assert running(found).count(ANSWER) == 1
-    assert running(found) == running(rebuilt(answered()))
+    rebuilt_notebook = rebuilt(notebook)
+    assert running(rebuilt_notebook).count(ANSWER) == 1
+    assert running(rebuilt_notebook) == running(rebuilt(answered()))
 
 
 def test_without_metadata_and_ids_the_answer_still_runs_before_its_check() -> None:
@@ -128,8 +128,8 @@ def test_an_extra_cell_keeps_its_place() -> None:
 
 
 def test_an_untouched_stub_is_known_as_such() -> None:
-    found = rebuilt(blank())
-    assert all(cell.untouched for cell in found.cells if cell.kind is Kind.SOLUTION)
+    rebuilt_notebook = rebuilt(blank())
+    assert all(cell.untouched for cell in rebuilt_notebook.cells if cell.kind is Kind.SOLUTION)
 
 
 def test_sources_as_lists_and_windows_line_ends_are_read() -> None:
@@ -190,8 +190,8 @@ CELLS = st.lists(
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])  # no test depends on a time
 @given(CELLS)
 def test_no_cells_can_make_rebuilding_raise(cells: list[dict[str, Any]]) -> None:
-    found = rebuild.rebuild(NAME, json.dumps({"cells": cells}).encode(), MOST)
-    assert "? hello_shape" in running(found)
+    rebuilt_notebook = rebuild.rebuild(NAME, json.dumps({"cells": cells}).encode(), MOST)
+    assert "? hello_shape" in running(rebuilt_notebook)
 
 
 def test_every_way_in_which_the_sample_class_is_odd_keeps_the_checks() -> None:

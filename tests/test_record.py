@@ -48,14 +48,14 @@ def wrong(x: Any) -> int:
     return 3
 
 
-def saved(course: Path) -> Any:
+def load_entries(course: Path) -> Any:
     return json.loads((course / FILE).read_text(encoding="utf-8"))
 
 
 def test_the_last_verdict_is_saved_whichever_notebook_was_fetched(course: Path) -> None:
     for answer in (wrong, right, wrong):
         check("hello_shape", answer)
-    assert saved(course) == {"hello_shape": {"outcome": "not earned", "points": 0.0}}
+    assert load_entries(course) == {"hello_shape": {"outcome": "not earned", "points": 0.0}}
 
 
 def test_a_broken_file_is_as_good_as_none(course: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -63,7 +63,7 @@ def test_a_broken_file_is_as_good_as_none(course: Path, capsys: pytest.CaptureFi
     progress()
     assert "0 of" in capsys.readouterr().out
     check("hello_shape", right)
-    assert saved(course) == {"hello_shape": EARNED}
+    assert load_entries(course) == {"hello_shape": EARNED}
 
 
 def test_a_full_disk_is_said_once_and_the_session_knows_its_verdicts_until_there_is_room(
@@ -79,7 +79,7 @@ def test_a_full_disk_is_said_once_and_the_session_knows_its_verdicts_until_there
         assert "File too large" in capsys.readouterr().out
         assert [path.name for path in course.iterdir() if path.is_file()] == []
     check("quiz_hidden", "A")
-    assert saved(course)["hello_shape"] == EARNED and set(saved(course)) == {"hello_shape", "quiz_hidden"}
+    assert load_entries(course)["hello_shape"] == EARNED and set(load_entries(course)) == {"hello_shape", "quiz_hidden"}
     progress()
     assert "File too large" not in capsys.readouterr().out
 
@@ -90,18 +90,18 @@ def test_a_file_that_another_program_holds_on_windows_is_tried_again(
 ) -> None:
     (course / FILE).write_text(json.dumps({"ffn_forward": EARNED}), encoding="utf-8")
     monkeypatch.setattr(record, "PAUSE", 0.0)
-    held, real = [3], getattr(Path, operation)
+    refusals, real = [3], getattr(Path, operation)
 
-    def replace_or_read(path: Path, *arguments: Any, **named: Any) -> Any:
-        if path.name.startswith(FILE) and held[0]:
-            held[0] -= 1
+    def replace_or_read(path: Path, *arguments: Any, **options: Any) -> Any:
+        if path.name.startswith(FILE) and refusals[0]:
+            refusals[0] -= 1
             raise PermissionError(13, "The process cannot access the file because it is being used by another process")
-        return real(path, *arguments, **named)
+        return real(path, *arguments, **options)
 
     monkeypatch.setattr(Path, operation, replace_or_read)
     check("hello_shape", right)
-    assert held == [0]
-    assert saved(course) == {"ffn_forward": EARNED, "hello_shape": EARNED}
+    assert refusals == [0]
+    assert load_entries(course) == {"ffn_forward": EARNED, "hello_shape": EARNED}
     assert not (course / DRAFT).exists()
 
 
@@ -123,7 +123,7 @@ def test_the_draft_of_a_kernel_that_was_killed_is_in_nobodys_way(course: Path, m
     (course / DRAFT).write_text('{"hello_', encoding="utf-8")
     monkeypatch.setattr(record, "PAUSE", 0.0)
     check("hello_shape", right)
-    assert saved(course) == {"hello_shape": EARNED} and not (course / DRAFT).exists()
+    assert load_entries(course) == {"hello_shape": EARNED} and not (course / DRAFT).exists()
 
 
 def test_kernels_that_write_at_the_same_time_lose_no_entry(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_kernels_that_write_at_the_same_time_lose_no_entry(tmp_path: Path) -> No
         kernel.stdin.write("".join(f"{name}{i}\n" for i in range(40)))
         kernel.stdin.flush()
     assert [kernel.communicate() for kernel in kernels.values()] == [("", None)] * 3
-    assert len(saved(tmp_path)) == 120
+    assert len(load_entries(tmp_path)) == 120
     assert [path.name for path in tmp_path.iterdir() if path.is_file()] == [FILE]
 
 
@@ -159,6 +159,6 @@ def test_outside_a_course_nothing_is_written_and_progress_says_why(
     check("hello_shape", right)
     assert "could not be saved" not in capsys.readouterr().out
     progress("00_start_here")
-    said = capsys.readouterr().out
-    assert "2 of" in said and "put it into one" in said
+    output = capsys.readouterr().out
+    assert "2 of" in output and "put it into one" in output
     assert list(tmp_path.iterdir()) == []

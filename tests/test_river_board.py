@@ -138,18 +138,18 @@ def test_javascript_and_python_agree_on_every_token_at_every_stored_state(chromi
     different = 0
     for head_start in river.HEAD_STARTS:
         for branch, run in river.runs(head_start).items():
-            found = page.evaluate(
+            js_run = page.evaluate(
                 "([head, key]) => { const run = runs.run(head, key);"
                 " return { loads: run.loads, errors: run.errors, effective: run.loads.map(say.countEffective),"
                 "  experts: run.routers.map((router) => runs.points.map(([x, y]) => say.expertAt(router, x, y)).join('')) }; }",
                 [head_start, branch.key()],
             )
-            assert np.allclose(found["errors"], run.errors)
-            assert np.allclose(found["effective"], [river.effective(load) for load in run.loads])
+            assert np.allclose(js_run["errors"], run.errors)
+            assert np.allclose(js_run["effective"], [river.effective(load) for load in run.loads])
             for n, router in enumerate(run.routers):
                 goes = "".join(map(str, river.assign(router, river.tokens())))
-                different += sum(a != b for a, b in zip(goes, found["experts"][n], strict=True))
-                assert np.allclose(found["loads"][n], run.loads[n], atol=2 / making.NEW)
+                different += sum(a != b for a, b in zip(goes, js_run["experts"][n], strict=True))
+                assert np.allclose(js_run["loads"][n], run.loads[n], atol=2 / making.NEW)
     assert different == 0
     page.close()
 
@@ -157,7 +157,7 @@ def test_javascript_and_python_agree_on_every_token_at_every_stored_state(chromi
 @needs_chromium
 def test_the_regions_are_where_the_tokens_go(chromium: Browser) -> None:
     page = computing(chromium)
-    found = page.evaluate(
+    tally = page.evaluate(
         """() => {
           const inside = (corners, [x, y]) => corners.length > 2 && corners.every(([x0, y0], n) => {
             const [x1, y1] = corners[(n + 1) % corners.length];
@@ -180,7 +180,7 @@ def test_the_regions_are_where_the_tokens_go(chromium: Browser) -> None:
           return { wrong, seen, worst };
         }"""
     )
-    assert found["wrong"] == 0 and found["seen"] > 50_000 and found["worst"] < 1e-6
+    assert tally["wrong"] == 0 and tally["seen"] > 50_000 and tally["worst"] < 1e-6
     page.close()
 
 
@@ -362,10 +362,10 @@ def test_the_numbers_in_the_sentence_are_those_of_the_run(page: Page) -> None:
             scrub(page, step)
             branch = river.Branch(name, 60) if name != "none" else river.BRANCHES[0]
             run = river.runs(river.TEXT_HEAD_START)[branch]
-            said = sentence(page)
+            text = sentence(page)
             load = run.loads[at(step)]
-            assert f"expert {load.argmax() + 1} gets" in said and f"{run.errors[at(step)]:.3f}" in said
-            shares = [float(share) for share in re.findall(r"([\d.]+)\s%", said)]
+            assert f"expert {load.argmax() + 1} gets" in text and f"{run.errors[at(step)]:.3f}" in text
+            shares = [float(share) for share in re.findall(r"([\d.]+)\s%", text)]
             assert min(abs(share - 100 * load.max()) for share in shares) <= 0.51
 
 
@@ -379,6 +379,6 @@ def test_everybody_can_use_it(chromium: Browser, theme: str) -> None:
     for words in ("none", "balance loss, α = 10"):
         cure(page, words)
         scrub(page, 240)
-        found = page.evaluate("() => axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa']})")
-        assert [f"{one['id']}: {one['nodes'][0]['html'][:120]}" for one in found["violations"]] == []
+        report = page.evaluate("() => axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa']})")
+        assert [f"{one['id']}: {one['nodes'][0]['html'][:120]}" for one in report["violations"]] == []
     page.close()

@@ -56,9 +56,9 @@ class SecondCourse:
 
     def autograder(self, *words: object) -> str:
         """What a command of the autograder prints."""
-        done = self.run(sys.executable, "-m", "autograder", *words)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+        process = self.run(sys.executable, "-m", "autograder", *words)
+        assert process.returncode == 0, process.stdout + process.stderr
+        return process.stdout
 
     def hand_in(self, student: str, answers: Mapping[str, str]) -> None:
         """Put a student's notebook with these answers where `grade` looks for it."""
@@ -73,8 +73,8 @@ class SecondCourse:
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecondCourse]:
     course = SecondCourse(tmp_path_factory.mktemp("second") / "course_of_words")
-    said = course.autograder("build")
-    assert f"{NOTEBOOK}: making the student's notebook" in said
+    output = course.autograder("build")
+    assert f"{NOTEBOOK}: making the student's notebook" in output
     yield course
 
 
@@ -88,15 +88,15 @@ def test_a_second_course_is_built(built: SecondCourse) -> None:
 
 
 def test_a_student_of_a_second_course_checks_an_answer_and_need_not_say_which_course_it_is(built: SecondCourse) -> None:
-    done = built.run(sys.executable, "-c", CHECKS, place=f"course/{NOTEBOOK}", course="")
-    assert done.returncode == 0, done.stderr
-    right, named, wrong, other = re.split(r"\n(?=[✘?])", done.stdout)
+    process = built.run(sys.executable, "-c", CHECKS, place=f"course/{NOTEBOOK}", course="")
+    assert process.returncode == 0, process.stderr
+    right, named, wrong, other = re.split(r"\n(?=[✘?])", process.stdout)
     assert "earned, 3 of 3 points" in right
     assert "“Tea” and “tea” are counted apart" in named
     assert "not yet" in wrong and not any(title in wrong for title in ("Likely cause", "What is wrong"))
     assert "there is no exercise called 'relu'" in other
-    kept = json.loads((built.folder / "course" / ".progress.json").read_text(encoding="utf-8"))
-    assert list(kept) == ["count_words"], "the folder of the notebook is known as one of the course's"
+    progress = json.loads((built.folder / "course" / ".progress.json").read_text(encoding="utf-8"))
+    assert list(progress) == ["count_words"], "the folder of the notebook is known as one of the course's"
 
 
 @pytest.mark.skipif(
@@ -105,8 +105,8 @@ def test_a_student_of_a_second_course_checks_an_answer_and_need_not_say_which_co
 def test_a_second_course_is_graded_in_the_jail_and_given_back(built: SecondCourse) -> None:
     for student, answers in HANDED_IN.items():
         built.hand_in(student, answers)
-    said = built.autograder("grade")
-    assert "3 graded" in said and "are counted apart" in said, said
+    output = built.autograder("grade")
+    assert "3 graded" in output and "are counted apart" in output, output
     titles = ["Identifier", "Full name", "ID number", "Email address", "Status", "Grade", "Maximum Grade"]
     titles += ["Grade can be changed", "Last modified (submission)", "Last modified (grade)", "Feedback comments"]
     sheet = built.folder / "sheet.csv"
@@ -123,9 +123,9 @@ def test_a_second_course_is_graded_in_the_jail_and_given_back(built: SecondCours
 
 
 def test_a_course_that_is_not_there_is_one_line(built: SecondCourse) -> None:
-    done = built.run(sys.executable, "-m", "autograder", "grade", course="no_such_course")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.strip().splitlines() == [
+    process = built.run(sys.executable, "-m", "autograder", "grade", course="no_such_course")
+    assert (process.returncode, process.stdout) == (2, "")
+    assert process.stderr.strip().splitlines() == [
         "autograder: FFNLAB_COURSE names 'no_such_course', which can't be imported: No module named 'no_such_course'"
     ]
 
@@ -163,7 +163,7 @@ def test_what_runs_a_course_names_no_notebook_and_no_exercise() -> None:
     """A name of one word, such as relu, is looked for as a text of its own, as it may be a function of torch."""
     names = {*active_course().notebooks, *active_course().exercises}
     words = {name for name in names if name.islower() and name.isalpha()}
-    said = "|".join(
+    pattern = "|".join(
         [
             rf"\b(?:{'|'.join(names - words)})\b",
             rf"[\"'`](?:{'|'.join(words)})[\"'`]",
@@ -173,11 +173,11 @@ def test_what_runs_a_course_names_no_notebook_and_no_exercise() -> None:
         ]
     )
     files = [file for place in ENGINE for file in [ROOT / place, *(ROOT / place).rglob("*")] if file.is_file()]
-    found = [
+    matches = [
         f"{file.relative_to(ROOT)}:{number}: {match[0]}"
         for file in files
         if "__pycache__" not in file.parts
         for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1)
-        for match in re.finditer(said, line)
+        for match in re.finditer(pattern, line)
     ]
-    assert len(files) > 100 and found == []
+    assert len(files) > 100 and matches == []

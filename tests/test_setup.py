@@ -43,12 +43,12 @@ def project(folder: Path) -> dict[str, Any]:
 
 def requirements(folder: Path, *extras: str) -> dict[str, Requirement]:
     """What a package asks for, by name; the two of this project, which are not on an index, left out."""
-    declared = project(folder)["project"]
-    lines = list(declared["dependencies"])
+    table = project(folder)["project"]
+    lines = list(table["dependencies"])
     for extra in extras:
-        lines += declared["optional-dependencies"][extra]
-    found = {canonicalize_name(line.name): line for line in map(Requirement, lines)}
-    return {str(name): line for name, line in found.items() if name not in ("ffnlab", "autograder")}
+        lines += table["optional-dependencies"][extra]
+    by_name = {canonicalize_name(line.name): line for line in map(Requirement, lines)}
+    return {str(name): line for name, line in by_name.items() if name not in ("ffnlab", "autograder")}
 
 
 def pins(file: Path) -> dict[str, str]:
@@ -67,8 +67,8 @@ def test_conda_gets_the_same_ranges_as_pip() -> None:
     ranges["torch"] = ranges.pop("pytorch")
     python = ranges.pop("python")
     del ranges["pip"]
-    declared = requirements(COURSE) | requirements(ROOT)
-    assert ranges == {name: requirement.specifier for name, requirement in declared.items()}
+    needs = requirements(COURSE) | requirements(ROOT)
+    assert ranges == {name: requirement.specifier for name, requirement in needs.items()}
     assert {python} == {SpecifierSet(project(folder)["project"]["requires-python"]) for folder in (ROOT, COURSE)}
 
 
@@ -83,16 +83,16 @@ def test_conda_installs_this_projects_two_packages_with_pip() -> None:
     ids=["ffnlab", "autograder"],
 )
 def test_every_direct_dependency_is_pinned_within_its_range(folder: Path, extras: tuple[str, ...]) -> None:
-    pinned = pins(folder / "constraints.txt")
+    versions = pins(folder / "constraints.txt")
     for name, requirement in requirements(folder, *extras).items():
-        assert name in pinned, f"constraints.txt lacks {name}"
-        assert requirement.specifier.contains(pinned[name]), f"{name} {pinned[name]} is not in {requirement}"
+        assert name in versions, f"constraints.txt lacks {name}"
+        assert requirement.specifier.contains(versions[name]), f"{name} {versions[name]} is not in {requirement}"
 
 
 def supported_pythons(folder: Path) -> list[str]:
     """The oldest Python of each minor version that a package promises to run on."""
-    promised = Requirement(f"python{project(folder)['project']['requires-python']}").specifier
-    return [f"3.{minor}.0" for minor in range(30) if promised.contains(f"3.{minor}.0")]
+    python_range = Requirement(f"python{project(folder)['project']['requires-python']}").specifier
+    return [f"3.{minor}.0" for minor in range(30) if python_range.contains(f"3.{minor}.0")]
 
 
 @pytest.mark.parametrize("folder", [COURSE, ROOT], ids=["ffnlab", "autograder"])
@@ -100,24 +100,24 @@ def test_every_pin_can_be_installed_on_every_python_that_is_promised(folder: Pat
     pythons = supported_pythons(folder)
     assert (pythons[0], pythons[-1]) == ("3.11.0", "3.14.0")
     for name, version in pins(folder / "constraints.txt").items():
-        found = next(iter(importlib.metadata.distributions(name=name)), None)
-        if not found:  # is for another Python than this one
+        distribution = next(iter(importlib.metadata.distributions(name=name)), None)
+        if not distribution:  # is for another Python than this one
             continue
-        assert found.version.partition("+")[0] == version, f"another {name} is installed than the pinned one"
-        needs = str(found.metadata.json.get("requires_python", ""))
-        refused = [python for python in pythons if not SpecifierSet(needs).contains(python)]
-        assert not refused, f"{name}=={version} needs Python {needs}"
+        assert distribution.version.partition("+")[0] == version, f"another {name} is installed than the pinned one"
+        needs = str(distribution.metadata.json.get("requires_python", ""))
+        missing = [python for python in pythons if not SpecifierSet(needs).contains(python)]
+        assert not missing, f"{name}=={version} needs Python {needs}"
 
 
 @pytest.mark.parametrize("python", ["3.11.0", "3.14.0"])
 def test_the_pins_resolve_on_the_oldest_and_the_newest_python(python: str) -> None:
-    wanted = "\n".join(map(str, requirements(COURSE).values()))
+    lines = "\n".join(map(str, requirements(COURSE).values()))
     command = [find_uv_bin(), "pip", "compile", "-", "--quiet", "--only-binary", ":all:", "--python-version", python]
     command += ["--constraint", str(COURSE / "constraints.txt"), "--python-platform", "x86_64-manylinux_2_28"]
-    done = subprocess.run(command, input=wanted, capture_output=True, text=True, check=False)
-    if re.search("dns error|error sending request|timed out", done.stderr):
-        pytest.skip(f"no package index can be reached: {done.stderr.splitlines()[-1].strip()}")
-    assert done.returncode == 0, done.stderr
+    process = subprocess.run(command, input=lines, capture_output=True, text=True, check=False)
+    if re.search("dns error|error sending request|timed out", process.stderr):
+        pytest.skip(f"no package index can be reached: {process.stderr.splitlines()[-1].strip()}")
+    assert process.returncode == 0, process.stderr
 
 
 def test_a_student_gets_the_versions_that_the_project_tested() -> None:
@@ -165,8 +165,8 @@ def test_what_students_get_imports_nothing_of_the_autograder() -> None:
 
 def test_no_room_imports_from_one_above_it() -> None:
     """The contracts stand in pyproject.toml; a room that none of them has is told too."""
-    done = run(Path(sys.executable).with_name("lint-imports"), "--no-cache")
-    assert done.returncode == 0, done.stdout
+    process = run(Path(sys.executable).with_name("lint-imports"), "--no-cache")
+    assert process.returncode == 0, process.stdout
 
 
 def _rooms(package: Path) -> set[str]:
@@ -175,26 +175,26 @@ def _rooms(package: Path) -> set[str]:
 
 def test_the_page_on_architecture_names_every_room_and_no_file_that_is_not_there() -> None:
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    drawn = [{line.split()[0] for line in block.strip().splitlines()} for block in page.split("```")[1::2]]
-    assert drawn == [_rooms(ROOT / "autograder"), _rooms(COURSE / "ffnlab")]
+    blocks = [{line.split()[0] for line in block.strip().splitlines()} for block in page.split("```")[1::2]]
+    assert blocks == [_rooms(ROOT / "autograder"), _rooms(COURSE / "ffnlab")]
     homes = (ROOT, ROOT / "autograder", ROOT / "docs", COURSE, COURSE / "ffnlab")
-    named = set(re.findall(r"`([\w/]+(?:/|\.py|\.html|\.js|\.toml))`", page)) - {
+    names = set(re.findall(r"`([\w/]+(?:/|\.py|\.html|\.js|\.toml))`", page)) - {
         "solutions/NOTEBOOK.py",
         "keys/NOTEBOOK/EXERCISE.py",
         "submitted/STUDENT/ASSIGNMENT/",
     }
-    missing = {name for name in named if not any((home / name).exists() for home in homes)}
-    assert len(named) > 30 and missing == set()
+    missing = {name for name in names if not any((home / name).exists() for home in homes)}
+    assert len(names) > 30 and missing == set()
 
 
 def test_the_name_of_a_class_is_defined_once() -> None:
-    defined: dict[str, list[str]] = {}
+    places_by_class: dict[str, list[str]] = {}
     for folder in ("autograder", "course", "tests"):
         for file in (ROOT / folder).rglob("*.py"):
             for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
                 if isinstance(node, ast.ClassDef):
-                    defined.setdefault(node.name, []).append(f"{file.relative_to(ROOT)}:{node.lineno}")
-    assert {name: places for name, places in defined.items() if len(places) > 1} == {}
+                    places_by_class.setdefault(node.name, []).append(f"{file.relative_to(ROOT)}:{node.lineno}")
+    assert {name: places for name, places in places_by_class.items() if len(places) > 1} == {}
 
 
 WITHOUT_TORCH = """
@@ -211,8 +211,8 @@ assert not found, found
 
 
 def test_a_conductor_needs_no_torch() -> None:
-    done = run(sys.executable, "-c", WITHOUT_TORCH)
-    assert done.returncode == 0, done.stdout
+    process = run(sys.executable, "-c", WITHOUT_TORCH)
+    assert process.returncode == 0, process.stdout
 
 
 @pytest.mark.parametrize("file", [COURSE / "start.py", COURSE / "ffnlab" / "doctor.py"], ids=lambda file: file.name)
@@ -272,12 +272,12 @@ def program(folder: Path, name: str, body: str = "") -> None:
 def test_the_doctor_names_a_fix_for_everything_that_is_missing(tmp_path: Path) -> None:
     bare = run(sys.executable, "-I", "-S", COURSE / "ffnlab" / "doctor.py", cwd=tmp_path)
     lines = bare.stdout.splitlines()
-    failed = [number for number, line in enumerate(lines) if line.startswith("[FAIL]")]
+    failures = [number for number, line in enumerate(lines) if line.startswith("[FAIL]")]
     assert bare.returncode == 1
     assert "Traceback" not in bare.stdout
     for name in requirements(COURSE):
-        assert any(lines[number].startswith(f"[FAIL] {name} is missing") for number in failed)
-    assert all(lines[number + 1].startswith("       ") for number in failed), "each failure has its fix"
+        assert any(lines[number].startswith(f"[FAIL] {name} is missing") for number in failures)
+    assert all(lines[number + 1].startswith("       ") for number in failures), "each failure has its fix"
 
 
 def test_the_doctor_can_be_asked_before_anything_is_installed() -> None:
@@ -325,9 +325,9 @@ def bare_system(tmp_path: Path) -> Path:
     tools = tmp_path / "bin"
     tools.mkdir()
     for name in ("bash", "cut", "make"):
-        found = shutil.which(name)
-        assert found
-        (tools / name).symlink_to(found)
+        executable = shutil.which(name)
+        assert executable
+        (tools / name).symlink_to(executable)
     program(tools, "id", "echo 1000")
     return tools
 
@@ -464,13 +464,13 @@ def test_a_notebook_works_where_only_the_course_is_installed(tmp_path: Path, mon
     if "Failed to establish a new connection" in installing.stdout:
         pytest.skip("no package index can be reached")
     assert installing.returncode == 0, installing.stdout[-3000:]
-    announced = re.search(r"to download, ([\d.]+) GB on disk", installing.stdout)
-    assert announced, "the size is named before it begins"
+    announcement = re.search(r"to download, ([\d.]+) GB on disk", installing.stdout)
+    assert announcement, "the size is named before it begins"
     there = sum(path.lstat().st_size for path in (course / ".venv").rglob("*")) / 1e9
-    assert 0.85 < there / float(announced[1]) < 1.15
+    assert 0.85 < there / float(announcement[1]) < 1.15
     for name in ("torch", "matplotlib", "ipykernel"):
-        compiled = list((course / ".venv").glob(f"lib/*/site-packages/{name}/__pycache__/*.pyc"))
-        assert compiled, f"every process that imports {name} would compile it again"
+        bytecode = list((course / ".venv").glob(f"lib/*/site-packages/{name}/__pycache__/*.pyc"))
+        assert bytecode, f"every process that imports {name} would compile it again"
     python = course / ".venv" / "bin" / "python"
 
     keys = run(python, "-c", "import autograder", cwd=course)
@@ -485,17 +485,17 @@ def test_a_notebook_works_where_only_the_course_is_installed(tmp_path: Path, mon
         "def ffn_forward(x, W1, b1, W2, b2, act):\n    return act(x @ W1 + b1) @ W2 + b2"
     )
     notebook.write_text(json.dumps(cells), encoding="utf-8")
-    executed = run(python, "-m", "nbconvert", "--to", "notebook", "--execute", "--inplace", notebook, cwd=course)
-    assert executed.returncode == 0, executed.stdout[-3000:]
-    worked = json.loads(notebook.read_text(encoding="utf-8"))
-    assert "ffn_forward: earned" in json.dumps(cell(worked, "check-ffn_forward")["outputs"])
-    assert "ffn_trace: not attempted" in json.dumps(cell(worked, "check-ffn_trace")["outputs"])
+    execution = run(python, "-m", "nbconvert", "--to", "notebook", "--execute", "--inplace", notebook, cwd=course)
+    assert execution.returncode == 0, execution.stdout[-3000:]
+    answered_notebook = json.loads(notebook.read_text(encoding="utf-8"))
+    assert "ffn_forward: earned" in json.dumps(cell(answered_notebook, "check-ffn_forward")["outputs"])
+    assert "ffn_trace: not attempted" in json.dumps(cell(answered_notebook, "check-ffn_trace")["outputs"])
 
 
 def cell(notebook: dict[str, Any], grade_id: str) -> dict[str, Any]:
     """The cell of a notebook that nbgrader knows by this name."""
-    found: list[dict[str, Any]] = [
+    cells: list[dict[str, Any]] = [
         cell for cell in notebook["cells"] if cell["metadata"].get("nbgrader", {}).get("grade_id") == grade_id
     ]
-    assert len(found) == 1
-    return found[0]
+    assert len(cells) == 1
+    return cells[0]

@@ -30,12 +30,12 @@ ANSWERS = (RIGHT, "def hello_shape(x):\n    return 1 / 0", "hello_shape = 5\npri
 
 def command(*words: object, expect: int = 0) -> str:
     line = [sys.executable, "-m", "autograder", *map(str, words)]
-    done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == expect, done.stdout + done.stderr
-    return done.stdout + done.stderr
+    process = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert process.returncode == expect, process.stdout + process.stderr
+    return process.stdout + process.stderr
 
 
-def made(class_folder: ClassFolder) -> dict[str, bytes]:
+def read_pages(class_folder: ClassFolder) -> dict[str, bytes]:
     """The pages and notebooks of a class."""
     places = (class_folder.feedback, class_folder.autograded)
     return {
@@ -75,7 +75,7 @@ def test_shards_give_what_one_machine_gives_and_name_what_is_missing(tmp_path: P
     again = command("grade", *there, "--shard", "0/2")
     assert "0 graded" in again and f"{first.split(' graded')[0].split()[-1]} were already there" in again
     assert "unchanged since last time" in command("grade", "--grading", parts.path, "--from", out)
-    assert made(parts) == made(whole)
+    assert read_pages(parts) == read_pages(whole)
     with Book(whole) as one, Book(parts) as other:
         assert one.scores(START) == other.scores(START)
         assert [attempt.student for attempt in other.history(START)] == [*(f"student{n}" for n in range(6)), "zoe"]
@@ -103,7 +103,7 @@ def change(folder: Path, **content: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         ({"version": "another"}, "was made by another version"),
         ({"seeds": "0"}, "on other hidden inputs"),
@@ -113,14 +113,14 @@ def change(folder: Path, **content: object) -> None:
     ],
 )
 def test_what_was_not_made_for_this_class_is_refused(
-    content: dict[str, object], said: str, used: ClassFolder, files: Path
+    content: dict[str, object], message: str, used: ClassFolder, files: Path
 ) -> None:
     assert enter(used, files)[0].graded_count == 1
     change(files, **content)
-    before = made(used)
-    with pytest.raises(UserError, match=said):
+    before = read_pages(used)
+    with pytest.raises(UserError, match=message):
         enter(used, files)
-    assert made(used) == before
+    assert read_pages(used) == before
 
 
 def test_another_submission_than_was_graded_is_named(used: ClassFolder, files: Path) -> None:

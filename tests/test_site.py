@@ -88,10 +88,10 @@ def test_every_notebook_and_every_document_has_a_page(built: tuple[Path, make.Bu
         "wider",
         "flatten",
     ]
-    found = {path.relative_to(target).as_posix() for path in html_files(target)}
+    names = {path.relative_to(target).as_posix() for path in html_files(target)}
     documents = {f"docs/{path.stem}.html" for path in (ROOT / "docs").glob("*.md")}
-    assert {*documents, "index.html", "course/README.html", "CONTRIBUTING.html", "instructor.html"} <= found
-    assert {f"course/{name}.html" for name in SUBSET} <= found
+    assert {*documents, "index.html", "course/README.html", "CONTRIBUTING.html", "instructor.html"} <= names
+    assert {f"course/{name}.html" for name in SUBSET} <= names
     front = (target / "index.html").read_text(encoding="utf-8")
     minutes = re.findall(r'<span class="ffn-minutes">(\d+) minutes</span>', front)
     assert minutes == [str(STEPS[int(name[:2])].core) for name in SUBSET]
@@ -101,22 +101,22 @@ def test_every_notebook_and_every_document_has_a_page(built: tuple[Path, make.Bu
 
 def properties(page: Path) -> dict[str, str]:
     """What a page says of itself to whoever shows a link to it."""
-    found = re.findall(r'<meta property="([^"]+)" content="([^"]*)">', page.read_text(encoding="utf-8"))
-    assert len(dict(found)) == len(found)
-    return {name: unescape(value) for name, value in found}
+    pairs = re.findall(r'<meta property="([^"]+)" content="([^"]*)">', page.read_text(encoding="utf-8"))
+    assert len(dict(pairs)) == len(pairs)
+    return {name: unescape(value) for name, value in pairs}
 
 
 def test_a_link_to_any_page_shows_a_picture_a_title_and_words(site: Path) -> None:
     for path in html_files(site):
-        said = properties(path)
-        assert said["og:title"] and "<" not in said["og:title"] and len(said["og:description"]) > 80
-        assert (path.parent / said["og:image"]).resolve() == site / "_static" / "preview.png"
-        assert "og:url" not in said and 'rel="canonical"' not in path.read_text(encoding="utf-8")
+        meta = properties(path)
+        assert meta["og:title"] and "<" not in meta["og:title"] and len(meta["og:description"]) > 80
+        assert (path.parent / meta["og:image"]).resolve() == site / "_static" / "preview.png"
+        assert "og:url" not in meta and 'rel="canonical"' not in path.read_text(encoding="utf-8")
     assert properties(site / "index.html")["og:title"] == stills.PROMISE
     assert properties(site / "course" / "02_feed_forward.html")["og:title"].startswith("02 · The FFN")
     picture = Image.open(site / "_static" / "preview.png")
-    said = properties(site / "index.html")
-    assert picture.size == (int(said["og:image:width"]), int(said["og:image:height"]))
+    meta = properties(site / "index.html")
+    assert picture.size == (int(meta["og:image:width"]), int(meta["og:image:height"]))
 
 
 def test_where_its_address_is_known_the_site_says_it(
@@ -125,10 +125,10 @@ def test_where_its_address_is_known_the_site_says_it(
     whole, before = (shutil.copytree(folder, tmp_path / name) for folder, name in ((built[0], "site"), (work, "work")))
     make.build(whole, before, SUBSET, url="https://example.org/ffn")
     base = "https://example.org/ffn/"
-    said = properties(whole / "course" / "02_feed_forward.html")
-    assert (said["og:image"], said["og:url"]) == (f"{base}_static/preview.png", f"{base}course/02_feed_forward.html")
-    lost = Links((whole / "404.html").read_text(encoding="utf-8"))  # is shown for addresses in any folder
-    mine = [target for target in lost.links + lost.loads if not target.startswith("#")]
+    meta = properties(whole / "course" / "02_feed_forward.html")
+    assert (meta["og:image"], meta["og:url"]) == (f"{base}_static/preview.png", f"{base}course/02_feed_forward.html")
+    page = Links((whole / "404.html").read_text(encoding="utf-8"))  # is shown for addresses in any folder
+    mine = [target for target in page.links + page.loads if not target.startswith("#")]
     assert len(mine) > 20 and all(target.startswith(("https://", "data:")) for target in mine)
     assert f"{base}index.html" in mine or base in mine
     assert (whole / "404.html").read_text(encoding="utf-8").count(f'data-content_root="{base}"') == 1
@@ -175,12 +175,12 @@ def secret_lines(name: str) -> set[str]:
     code += [
         line
         for key in keys.of_notebook(name)
-        for kept in reference.all_answers(key)
-        for line in kept.source.splitlines()
+        for known_answer in reference.all_answers(key)
+        for line in known_answer.source.splitlines()
     ]
-    given = "\n".join(cell.source for cell in pages.students(name).cells)
-    squeezed = {re.sub(r"\s+", " ", line).strip() for line in code}
-    return {line for line in squeezed if len(line) > 24 and line not in re.sub(r"\s+", " ", given)}
+    student_text = "\n".join(cell.source for cell in pages.students(name).cells)
+    lines = {re.sub(r"\s+", " ", line).strip() for line in code}
+    return {line for line in lines if len(line) > 24 and line not in re.sub(r"\s+", " ", student_text)}
 
 
 def test_no_answer_is_in_any_file(site: Path) -> None:
@@ -195,8 +195,8 @@ def test_no_answer_is_in_any_file(site: Path) -> None:
         text = words_of(path)
         if path.relative_to(site).parts[0] == "CONTRIBUTING.html" or "searchindex" in path.name:
             text = text.replace("from autograder import recheck", "")  # it shows how a hidden test is written
-        found = {line for line in secret if line in text}
-        assert not found, f"{path.relative_to(site)}: {found}"
+        leaks = {line for line in secret if line in text}
+        assert not leaks, f"{path.relative_to(site)}: {leaks}"
     assert not list(site.rglob("*.ipynb")) and not list(site.rglob("*.safetensors"))
 
 
@@ -204,8 +204,8 @@ def test_the_texts_are_those_that_students_get() -> None:
     name = next((one for one in SUBSET if build.is_current(one)), None)
     if name is None:
         pytest.skip("the student notebooks are older than their sources: `make build`")
-    given = nbformat.read(release(name), as_version=4)
-    assert [cell.source for cell in pages.students(name).cells] == [cell.source for cell in given.cells]
+    notebook = nbformat.read(release(name), as_version=4)
+    assert [cell.source for cell in pages.students(name).cells] == [cell.source for cell in notebook.cells]
 
 
 class Links(HTMLParser):
@@ -351,13 +351,13 @@ def test_a_prediction_is_answered_with_a_click_and_remembered(address: str, chro
     assert tuple(answers.all_inner_texts()) == active_course().prediction(OPTIONS).options
     assert "You said" not in place.inner_text() and last_words(OPTIONS) not in place.inner_text()
     answers.first.click()
-    said = "You said “0 and 0”; it is “more inviting than unpleasant”."
-    place.get_by_text(said).wait_for()
+    message = "You said “0 and 0”; it is “more inviting than unpleasant”."
+    place.get_by_text(message).wait_for()
     assert last_words(OPTIONS) in place.inner_text()
     if AXE.is_file():
         assert violations(page) == []
     page.reload()
-    assert place.get_by_text(said).is_visible() and answers.first.is_disabled()
+    assert place.get_by_text(message).is_visible() and answers.first.is_disabled()
     others = [one for one in page.locator(".ffn-predict").all() if "You said" in one.inner_text()]
     assert len(others) == 1
     context.close()
@@ -377,11 +377,11 @@ def test_a_prediction_is_answered_with_the_keyboard_and_remembered(address: str,
     assert "You said" not in place.inner_text()
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    said = "You said 1 %; it is 66 %."
-    place.get_by_text(said).wait_for()
+    message = "You said 1 %; it is 66 %."
+    place.get_by_text(message).wait_for()
     assert place.locator(".after").evaluate("one => one === document.activeElement")
     page.reload()
-    assert place.get_by_text(said).is_visible() and last_words(NUMBER) in place.inner_text()
+    assert place.get_by_text(message).is_visible() and last_words(NUMBER) in place.inner_text()
     assert place.get_by_role("slider").input_value() == "1"
     context.close()
 
@@ -509,17 +509,17 @@ def test_only_what_has_changed_is_drawn_again(
     built: tuple[Path, make.BuiltSite], work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target, _ = built
-    wanted: list[str] = []
-    stamped = make.stamp
-    monkeypatch.setattr(make, "stamp", lambda name: "another" if name == SUBSET[0] else stamped(name))
+    notebooks: list[str] = []
+    stamp = make.stamp
+    monkeypatch.setattr(make, "stamp", lambda name: "another" if name == SUBSET[0] else stamp(name))
 
     def draw(inside: Path, work: Path, names: list[str], *_: object) -> list[str]:
-        wanted.extend(names)
+        notebooks.extend(names)
         return names
 
     monkeypatch.setattr(make, "_draw", draw)
     make.build(target, work, SUBSET)
-    assert wanted == [SUBSET[0]]
+    assert notebooks == [SUBSET[0]]
 
 
 def test_a_changed_prediction_draws_its_page_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -605,17 +605,17 @@ def test_a_page_has_the_outputs_of_the_built_notebook() -> None:
     texts = {cell: "".join(output.get("text", "") for output in outputs) for cell, outputs in built.items()}
     assert sum(len(text) for text in texts.values()) > 200
     for cell, text in texts.items():
-        said = [one.text for one in cells[cell].get("outputs", []) if one.get("name") == "stdout"]
-        assert text == "".join(said)
+        stdout = [one.text for one in cells[cell].get("outputs", []) if one.get("name") == "stdout"]
+        assert text == "".join(stdout)
 
 
 # What a figure does without Python
 
 
 def plane(x: float = 0.0, y: float = 0.0, z: float = 0.0, word: str = "one") -> Picture:
-    said = f"x is {x:g}, y is {y:g}, z is {z:g}, the word is {word}."
+    sentence = f"x is {x:g}, y is {y:g}, z is {z:g}, the word is {word}."
     mark = svg.button(svg.rect(10, 60, 80, 40, fill="#ccc"), sets={"word": "two"}, name="choose two")
-    return Picture("A plane", said, svg.card(160, "A plane", said, svg.text(20, 130, said), mark))
+    return Picture("A plane", sentence, svg.card(160, "A plane", sentence, svg.text(20, 130, sentence), mark))
 
 
 @needs_chromium
@@ -623,10 +623,10 @@ def test_where_not_all_is_drawn_the_rest_goes_back_to_its_start(
     tmp_path: Path, chromium: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(frames, "MOST", 40)
-    moved = {name: controls.slider(name, -10, 10, 1, 0) for name in "xyz"}
+    sliders = {name: controls.slider(name, -10, 10, 1, 0) for name in "xyz"}
     words = controls.free("word", ["one", "two"], "one")
-    drawn = figure_page.write(tmp_path, controls.Figure(plane, {**moved, "word": words}))
-    assert drawn.pictures["limits"] == "fewer steps and no more than 2 controls away from their start"
+    figure = figure_page.write(tmp_path, controls.Figure(plane, {**sliders, "word": words}))
+    assert figure.pictures["limits"] == "fewer steps and no more than 2 controls away from their start"
     with web_pages(tmp_path) as address:
         page = chromium.new_page()
         page.set_default_timeout(10_000)

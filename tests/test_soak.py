@@ -34,14 +34,16 @@ def test_a_large_class_is_graded_once_and_memory_stays_flat(tmp_path: Path) -> N
     first.wait()
     saved = lines_of(class_folder)
     assert STUDENTS // 5 <= saved < STUDENTS
-    seen: list[int] = []
+    memory_sizes: list[int] = []
 
     def tell(done: grade_class.SubmissionOutcome, total: int) -> None:
         if done.graded_submission:
-            seen.append(psutil.Process().memory_info().rss)
+            memory_sizes.append(psutil.Process().memory_info().rss)
 
     with pool.on_this_machine(2, Limits()) as team:
         summary = grade_class.grade(class_folder, START, team, tell=tell)
     assert abs(summary.unchanged_count - saved) <= 1 and summary.graded_count + summary.unchanged_count == STUDENTS
-    assert seen[-1] - seen[len(seen) // 4] < 16 * MIB, [f"{rss // MIB} MiB" for rss in seen[:: len(seen) // 10]]
+    assert memory_sizes[-1] - memory_sizes[len(memory_sizes) // 4] < 16 * MIB, [
+        f"{rss // MIB} MiB" for rss in memory_sizes[:: len(memory_sizes) // 10]
+    ]
     assert_graded_once(class_folder, STUDENTS)

@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[1]
 COURSE = ROOT / "course"
 
 
-def loaded(file: Path) -> ModuleType:
+def load_module(file: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(file.stem, file)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
@@ -45,13 +45,13 @@ def start(tmp_path: Path) -> Any:
     (course / "ffnlab").mkdir(parents=True)
     for name in ("start.py", "installer.py", "pyproject.toml", "constraints.txt"):
         shutil.copy(COURSE / name, course)
-    return loaded(course / "start.py")
+    return load_module(course / "start.py")
 
 
 @pytest.fixture
 def installer(start: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     """What start.py installs with, as it imports it."""
-    module = loaded(start.COURSE / "installer.py")
+    module = load_module(start.COURSE / "installer.py")
     monkeypatch.setitem(sys.modules, "installer", module)
     return module
 
@@ -101,7 +101,7 @@ COMPUTERS = {  # Python, sysconfig's platform, SOABI, machine; macOS, glibc, lar
 
 @pytest.mark.parametrize("name", COMPUTERS)
 def test_what_has_no_pytorch_is_told_what_to_do(name: str, start: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    version, built_for, soabi, machine, macos, glibc, largest, implementation, said = COMPUTERS[name]
+    version, built_for, soabi, machine, macos, glibc, largest, implementation, advice = COMPUTERS[name]
     monkeypatch.setattr(sys, "version_info", version)
     monkeypatch.setattr(sys, "maxsize", largest)
     monkeypatch.setattr(sysconfig, "get_platform", lambda: built_for)
@@ -111,7 +111,7 @@ def test_what_has_no_pytorch_is_told_what_to_do(name: str, start: Any, monkeypat
     monkeypatch.setattr(platform, "libc_ver", lambda: ("glibc", glibc) if glibc else ("", ""))
     monkeypatch.setattr(platform, "python_implementation", lambda: implementation)
     reason = start.why_unsupported()
-    assert (said in reason) if said else (reason == "")
+    assert (advice in reason) if advice else (reason == "")
     assert reason == "" or re.search("[Ii]nstall|[Uu]se|[Tt]ake", reason), "a way out"
     assert "\n" not in reason
 
@@ -151,8 +151,8 @@ def test_an_environment_of_another_python_is_kept_and_said(
     monkeypatch.setattr(start.sys, "version_info", (3, 13, 1))
     options = Namespace(venv=environment, package="", constraints=start.COURSE / "constraints.txt", torch_index=None)
     assert start.set_up(options) == (str(environment / "bin" / "python"), False)
-    said = capsys.readouterr().out
-    assert "was made with Python 3.12 and keeps it" in said and "remove that folder" in said
+    output = capsys.readouterr().out
+    assert "was made with Python 3.12 and keeps it" in output and "remove that folder" in output
 
 
 def test_constraints_that_are_not_there_are_named(start: Any, tmp_path: Path) -> None:
@@ -232,7 +232,7 @@ def order(installer: Any, environment: Path, **changed: Any) -> Any:
     return installer.Order(python, environment, [str(course)], pins, "pypi", False)._replace(**changed)
 
 
-SAID = {  # by uv 0.13.9 and pip 23.2.1
+OUTPUTS = {  # by uv 0.13.9 and pip 23.2.1
     "error: Failed to fetch: https://x/six/\n  cause: error sending request for url\n  cause: dns error": "online",
     "error: Failed to fetch: https://x/six/\n  cause: invalid peer certificate: UnknownIssuer": "certificate",
     "error: Failed to install: a.whl\n  cause: No space left on device (os error 28)": "disk is full",
@@ -244,11 +244,13 @@ SAID = {  # by uv 0.13.9 and pip 23.2.1
 }
 
 
-@pytest.mark.parametrize("said", SAID)
-def test_a_failure_names_its_cause(said: str, installer: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("output", OUTPUTS)
+def test_a_failure_names_its_cause(
+    output: str, installer: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(installer, "find_uv", lambda order: "")
-    monkeypatch.setattr(installer, "install_with_pip", lambda order: said)
-    with pytest.raises(installer.NotInstalled, match=re.escape(SAID[said])) as failure:
+    monkeypatch.setattr(installer, "install_with_pip", lambda order: output)
+    with pytest.raises(installer.NotInstalled, match=re.escape(OUTPUTS[output])) as failure:
         installer.install(order(installer, tmp_path / "venv"))
     assert "The same command continues from here." in str(failure.value)
 
@@ -256,23 +258,23 @@ def test_a_failure_names_its_cause(said: str, installer: Any, tmp_path: Path, mo
 def test_pins_that_fit_nowhere_are_left_out_and_uv_that_fails_is_replaced_by_pip(
     installer: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    tried: list[tuple[str, bool]] = []
+    calls: list[tuple[str, bool]] = []
 
     def with_uv(order: Any, program: str) -> str:
-        tried.append((program, bool(order.constraints)))
+        calls.append((program, bool(order.constraints)))
         return "error: No solution found when resolving dependencies" if order.constraints else "error: a bug"
 
     def with_pip(order: Any) -> str:
-        tried.append(("pip", bool(order.constraints)))
+        calls.append(("pip", bool(order.constraints)))
         return "ERROR: ResolutionImpossible: for help visit …" if order.constraints else ""
 
     monkeypatch.setattr(installer, "find_uv", lambda order: "uv")
     monkeypatch.setattr(installer, "install_with_uv", with_uv)
     monkeypatch.setattr(installer, "install_with_pip", with_pip)
     installer.install(order(installer, tmp_path / "venv"))
-    assert tried == [("uv", True), ("uv", False), ("pip", True), ("pip", False)]
-    said = capsys.readouterr().out
-    assert said.count("the tested versions") + said.count("The tested versions") == 2 and "error: a bug" in said
+    assert calls == [("uv", True), ("uv", False), ("pip", True), ("pip", False)]
+    output = capsys.readouterr().out
+    assert output.count("the tested versions") + output.count("The tested versions") == 2 and "error: a bug" in output
 
 
 def test_uv_is_configured_as_pip_is(installer: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,8 +22,8 @@ TRAINED = ("gated.contest",)  # shows what the notebook has just trained; on ano
 
 def figures_of(notebook: str, monkeypatch: pytest.MonkeyPatch) -> list[controls.Figure]:
     """The figures that a solution notebook shows."""
-    shown: list[controls.Figure] = []
-    monkeypatch.setattr(controls, "show", lambda draw, /, **given: shown.append(controls.Figure(draw, given)))
+    figures: list[controls.Figure] = []
+    monkeypatch.setattr(controls, "show", lambda draw, /, **inputs: figures.append(controls.Figure(draw, inputs)))
     cells = {
         str(cell.metadata.nbgrader.grade_id): cell.source
         for cell in build.notebook_of(notebook).cells
@@ -33,16 +33,16 @@ def figures_of(notebook: str, monkeypatch: pytest.MonkeyPatch) -> list[controls.
     for name in cells:
         if name in find_cells_to_run([*cells.items()], ("controls",)):
             exec(cells[name], namespace)
-    return shown
+    return figures
 
 
 @pytest.mark.parametrize("notebook", active_course().notebooks)
 def test_the_pictures_that_are_stored_are_those_that_the_code_draws(
     notebook: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shown = figures_of(notebook, monkeypatch)
+    notebook_figures = figures_of(notebook, monkeypatch)
     folder = active_course().frames_folder / notebook
-    figures = {str(stored_frames.name(figure)): figure for figure in shown}
+    figures = {str(stored_frames.name(figure)): figure for figure in notebook_figures}
     files = {file.name for file in folder.glob("*")}
     for kind in TRAINED:
         (name, file) = (next((one for one in names if one.startswith(f"{kind}-")), None) for names in (figures, files))
@@ -85,9 +85,9 @@ def test_files_that_say_the_same_are_left_alone_and_others_go(tmp_path: Path, mo
     folder = tmp_path / "frames"
 
     def save(**files: str) -> None:
-        written = {f"{name}.gz": frames.compress(text) for name, text in files.items()}
+        contents = {f"{name}.gz": frames.compress(text) for name, text in files.items()}
         frames.save(
-            folder, written | {name + frames.FROM: text.encode() for name, text in zip(written, files, strict=True)}
+            folder, contents | {name + frames.FROM: text.encode() for name, text in zip(contents, files, strict=True)}
         )
 
     save(same="{}", old="[]")
@@ -105,8 +105,8 @@ def figures_module() -> Any:
 
 
 def plane(x: float = 0.0, y: float = 0.0) -> Picture:
-    said = f"x is {x:g}, y is {y:g}."
-    return Picture("A plane", said, svg.card(160, "A plane", said, svg.text(20, 130, said)))
+    sentence = f"x is {x:g}, y is {y:g}."
+    return Picture("A plane", sentence, svg.card(160, "A plane", sentence, svg.text(20, 130, sentence)))
 
 
 def wide(count: int) -> dict[str, controls.Control]:
@@ -115,32 +115,32 @@ def wide(count: int) -> dict[str, controls.Control]:
 
 def test_a_small_figure_has_every_combination() -> None:
     small = {"x": controls.slider("x", 0, 4, 1, 1), "word": controls.choice("word", ["one", "two"], "one")}
-    found = frames.grid(small, frames.MOST)
-    assert len(found) == len(list(found.states())) == 10 and found.is_whole(small)
+    grid = frames.grid(small, frames.MOST)
+    assert len(grid) == len(list(grid.states())) == 10 and grid.is_whole(small)
 
 
 @pytest.mark.parametrize("count", [2, 3, 5, 8])
 def test_a_large_figure_keeps_its_start_and_its_ends(count: int) -> None:
-    found = frames.grid(wide(count), frames.MOST)
-    states = list(found.states())
-    assert len(found) == len(states) <= frames.MOST
+    grid = frames.grid(wide(count), frames.MOST)
+    states = list(grid.states())
+    assert len(grid) == len(states) <= frames.MOST
     assert len({tuple(state.values()) for state in states}) == len(states)
-    assert all({0, 13, 20} <= set(stops) for stops in found.stops.values())
-    assert (found.depth < count) == (3**count > frames.MOST)
-    assert found.start in states
+    assert all({0, 13, 20} <= set(stops) for stops in grid.stops.values())
+    assert (grid.depth < count) == (3**count > frames.MOST)
+    assert grid.start in states
 
 
 def test_what_is_chosen_by_name_loses_no_option() -> None:
     words = [f"word {number}" for number in range(30)]
-    found = frames.grid({"word": controls.choice("word", words, "word 3")} | wide(2), frames.MOST)
-    assert len(found.stops["word"]) == 30 and len(found) <= frames.MOST
+    grid = frames.grid({"word": controls.choice("word", words, "word 3")} | wide(2), frames.MOST)
+    assert len(grid.stops["word"]) == 30 and len(grid) <= frames.MOST
     with pytest.raises(ValueError, match="more than 400 pictures"):
         frames.grid({"word": controls.choice("word", range(401), 0)}, frames.MOST)
 
 
 def test_what_marks_press_loses_no_stop() -> None:
-    found = frames.grid(wide(3), frames.MOST, {"b"})
-    assert len(found.stops["b"]) == 21 and len(found) <= frames.MOST
+    grid = frames.grid(wide(3), frames.MOST, {"b"})
+    assert len(grid.stops["b"]) == 21 and len(grid) <= frames.MOST
 
 
 def test_pictures_come_out_as_they_went_in() -> None:

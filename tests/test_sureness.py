@@ -33,14 +33,14 @@ def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def kept(course: Path) -> Any:
+def read_guesses(course: Path) -> Any:
     return json.loads((course / record.GUESSES).read_text(encoding="utf-8"))
 
 
-def arrive(name: str, guess: str | float, **said: int) -> Any:
+def arrive(name: str, guess: str | float, **state: int) -> Any:
     """A guess as a browser sends it: what is said with it comes in one message."""
     widget = prediction_widget._widget()(name, active_course().prediction(name))
-    widget.set_state({**said, "guess": guess})
+    widget.set_state({**state, "guess": guess})
     return widget
 
 
@@ -50,7 +50,7 @@ def arrive(name: str, guess: str | float, **said: int) -> Any:
 def test_what_is_said_with_a_guess_is_kept_beside_it_and_is_there_when_the_cell_runs_again(course: Path) -> None:
     arrive("relu_zeros", "50 %", sure=3)
     arrive("plain_list", "330", sure=0)
-    assert kept(course) == {
+    assert read_guesses(course) == {
         "relu_zeros": {"guess": "50 %", "right": True, "sure": 3},
         "plain_list": {"guess": "330", "right": False},
     }
@@ -73,7 +73,7 @@ def test_records_without_it_or_with_something_else_are_read(sure: Any, course: P
 @pytest.mark.parametrize("sure", [-1, 4, 100])
 def test_a_step_that_there_is_not_is_not_kept(sure: int, course: Path) -> None:
     record.save_guess("relu_zeros", "50 %", True, sure)
-    assert kept(course) == {"relu_zeros": {"guess": "50 %", "right": True}}
+    assert read_guesses(course) == {"relu_zeros": {"guess": "50 %", "right": True}}
 
 
 @pytest.mark.parametrize("variable", [("FFNLAB_STRICT", "1"), ("NBGRADER_EXECUTION", "autograde")], ids=lambda v: v[0])
@@ -88,12 +88,12 @@ def test_where_a_notebook_is_tested_or_graded_nothing_is_written(
 # The picture
 
 
-def shown_by_progress(monkeypatch: pytest.MonkeyPatch) -> Any:
-    seen: list[Any] = []
-    with monkeypatch.context() as patched:
-        patched.setattr(record, "display", seen.append)
+def display_progress(monkeypatch: pytest.MonkeyPatch) -> Any:
+    panels: list[Any] = []
+    with monkeypatch.context() as patch:
+        patch.setattr(record, "display", panels.append)
         record.progress()
-    return seen[-1]
+    return panels[-1]
 
 
 def test_progress_draws_it_when_there_are_enough_guesses(course: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,15 +102,15 @@ def test_progress_draws_it_when_there_are_enough_guesses(course: Path, monkeypat
     for name in NAMES[20:30]:
         record.save_guess(name, "a guess", False)  # says nothing of it
     record.save_guess("of_an_earlier_edition", "a guess", True, 3)
-    assert "How sure you were" not in shown_by_progress(monkeypatch).text
+    assert "How sure you were" not in display_progress(monkeypatch).text
     record.save_guess(NAMES[record.ENOUGH], "a guess", False, 1)
-    panel = shown_by_progress(monkeypatch)
-    said = (
+    panel = display_progress(monkeypatch)
+    sentence = (
         "How sure you were, and how often you were right. When you were certain, you were right 7 of 7 times. "
         "When it was just a hunch, you were right 0 of 1 time."
     )
     assert (
-        panel.text.endswith(f"\n{said}")
+        panel.text.endswith(f"\n{sentence}")
         and f'alt="{calibration.picture(SURE, [(0, 1), (0, 0), (7, 7)]).title}' in panel.html
     )
 
@@ -147,15 +147,17 @@ guess.render({ model, el: document.getElementById("here") });
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    with browser() as opened:
-        yield opened
+    with browser() as instance:
+        yield instance
 
 
-def asked(chromium: Browser, name: str = OF_WORDS, light: bool = True, width: int = 760, **data: Any) -> Page:
+def open_page(chromium: Browser, name: str = OF_WORDS, light: bool = True, width: int = 760, **data: Any) -> Page:
     """A page with one question, and nothing that keeps a guess but a list."""
-    told = prediction_widget.as_json(active_course().prediction(name)) | {"name": name, "guess": None, "sure": 0} | data
+    question = (
+        prediction_widget.as_json(active_course().prediction(name)) | {"name": name, "guess": None, "sure": 0} | data
+    )
     sheet = style.dark_sheet().replace("<style>", "").replace("</style>", "")
-    html = PAGE.replace("SHEET", sheet).replace("LIGHT", str(light).lower()).replace("DATA", json.dumps(told))
+    html = PAGE.replace("SHEET", sheet).replace("LIGHT", str(light).lower()).replace("DATA", json.dumps(question))
     page = chromium.new_page(viewport={"width": width, "height": 700})
     page.set_default_timeout(10_000)
     page.route("http://guess.test/**", lambda route: route.fulfill(body=html, content_type="text/html"))
@@ -165,33 +167,33 @@ def asked(chromium: Browser, name: str = OF_WORDS, light: bool = True, width: in
     return page
 
 
-def sent(page: Page) -> Any:
+def read_messages(page: Page) -> Any:
     return page.evaluate("window.sent")
 
 
 @needs_chromium
 def test_without_it_a_guess_is_one_click_and_one_key_as_before(chromium: Browser) -> None:
-    page = asked(chromium)
+    page = open_page(chromium)
     page.get_by_role("button", name="50 %").click()
-    assert sent(page) == [{"guess": "50 %", "sure": 0}]
+    assert read_messages(page) == [{"guess": "50 %", "sure": 0}]
     assert "How sure" not in page.inner_text("body")
     page.close()
-    page = asked(chromium)
+    page = open_page(chromium)
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    assert len(sent(page)) == 1, "the first stop of the keyboard is the first option"
+    assert len(read_messages(page)) == 1, "the first stop of the keyboard is the first option"
     page.close()
 
 
 @needs_chromium
 @pytest.mark.parametrize("number", range(3), ids=SURE)
 def test_with_it_a_guess_is_one_click_more(number: int, chromium: Browser) -> None:
-    page = asked(chromium)
+    page = open_page(chromium)
     step = page.get_by_role("button", name=SURE[number])
     step.click()
-    assert sent(page) == [] and step.get_attribute("aria-pressed") == "true"
+    assert read_messages(page) == [] and step.get_attribute("aria-pressed") == "true"
     page.get_by_role("button", name="50 %").click()
-    assert sent(page) == [{"guess": "50 %", "sure": number + 1}]
+    assert read_messages(page) == [{"guess": "50 %", "sure": number + 1}]
     assert f"How sure you were: {SURE[number]}." in page.inner_text(".said")
     assert not step.is_visible(), "afterwards nobody is asked how sure they were"
     page.close()
@@ -199,18 +201,18 @@ def test_with_it_a_guess_is_one_click_more(number: int, chromium: Browser) -> No
 
 @needs_chromium
 def test_what_was_said_can_be_changed_and_taken_back_before_the_guess(chromium: Browser) -> None:
-    page = asked(chromium)
+    page = open_page(chromium)
     for words in ("certain", "just a hunch", "just a hunch"):
         page.get_by_role("button", name=words).click()
     assert page.locator('[aria-pressed="true"]').count() == 0
     page.get_by_role("button", name="50 %").click()
-    assert sent(page) == [{"guess": "50 %", "sure": 0}]
+    assert read_messages(page) == [{"guess": "50 %", "sure": 0}]
     page.close()
 
 
 @needs_chromium
 def test_it_is_said_with_the_keyboard_alone_and_of_a_number_too(chromium: Browser) -> None:
-    page = asked(chromium, OF_A_NUMBER)
+    page = open_page(chromium, OF_A_NUMBER)
     page.get_by_role("slider").focus()
     page.keyboard.press("ArrowRight")
     page.get_by_role("button", name="just a hunch").focus()
@@ -219,13 +221,13 @@ def test_it_is_said_with_the_keyboard_alone_and_of_a_number_too(chromium: Browse
     assert page.locator('[aria-pressed="true"]').inner_text() == "fairly sure"
     page.get_by_role("button", name="This is my guess").focus()
     page.keyboard.press("Enter")
-    assert [one["sure"] for one in sent(page)] == [2]
+    assert [one["sure"] for one in read_messages(page)] == [2]
     page.close()
 
 
 @needs_chromium
 def test_a_kept_guess_says_how_sure_one_was(chromium: Browser) -> None:
-    page = asked(chromium, guess="50 %", sure=3)
+    page = open_page(chromium, guess="50 %", sure=3)
     assert page.inner_text(".said").endswith("How sure you were: certain.")
     page.close()
 
@@ -239,7 +241,7 @@ def _brightness(colour: Any) -> float:
 @pytest.mark.parametrize("light", [True, False], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [760, 390])
 def test_it_is_readable_in_the_dark_and_on_a_phone(width: int, light: bool, chromium: Browser) -> None:
-    page = asked(chromium, light=light, width=width)
+    page = open_page(chromium, light=light, width=width)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.get_by_role("button", name="certain").click()
     for words in SURE:
@@ -247,6 +249,6 @@ def test_it_is_readable_in_the_dark_and_on_a_phone(width: int, light: bool, chro
         box = button.bounding_box()
         assert box and box["x"] >= 0 and box["x"] + box["width"] <= width and box["height"] >= 20
         picture = Image.open(io.BytesIO(button.screenshot())).convert("RGB")
-        found = sorted(_brightness(colour) for _, colour in picture.getcolors(2**20) or [])
-        assert (found[-1] + 0.05) / (found[0] + 0.05) > 4.5, "words against their ground"
+        levels = sorted(_brightness(colour) for _, colour in picture.getcolors(2**20) or [])
+        assert (levels[-1] + 0.05) / (levels[0] + 0.05) > 4.5, "words against their ground"
     page.close()

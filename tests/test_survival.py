@@ -113,28 +113,28 @@ def test_the_conductor_is_killed_again_and_again(seed: int, tmp_path: Path) -> N
 
 def grading(class_folder: ClassFolder) -> tuple[threading.Thread, list[BaseException]]:
     """Grade the class in another thread; what that raises comes into the list."""
-    raised: list[BaseException] = []
+    errors: list[BaseException] = []
 
     def run() -> None:
         try:
             with pool.on_this_machine(2, Limits()) as team:
                 grade_class.grade(class_folder, START, team)
         except BaseException as error:
-            raised.append(error)
+            errors.append(error)
 
     thread = threading.Thread(target=run)
     thread.start()
-    return thread, raised
+    return thread, errors
 
 
 def newcomers(before: list[psutil.Process], kind: Callable[[psutil.Process], bool]) -> list[psutil.Process]:
     """The processes of a kind that this one has had started since it had only those of `before`: other tests' jails and workers are alive too."""
-    found = []
+    processes = []
     for process in psutil.Process().children(recursive=True):
         with contextlib.suppress(psutil.Error):
             if process not in before and kind(process):
-                found.append(process)
-    return found
+                processes.append(process)
+    return processes
 
 
 def is_jail(process: psutil.Process) -> bool:
@@ -154,15 +154,15 @@ def test_a_jail_or_a_worker_is_killed_in_the_middle(
     students, rng = 12, random.Random(seed)
     class_folder = class_of(tmp_path, students)
     before = psutil.Process().children(recursive=True)
-    thread, raised = grading(class_folder)
+    thread, errors = grading(class_folder)
     for deaths in range(1, 3):
         while thread.is_alive() and lines_of(class_folder) < 4 * deaths - rng.randint(0, 3):
             time.sleep(0.02)
-        found = newcomers(before, victim)
-        if found and thread.is_alive():
-            rng.choice(found).kill()
+        targets = newcomers(before, victim)
+        if targets and thread.is_alive():
+            rng.choice(targets).kill()
     thread.join(300)
-    assert not thread.is_alive() and not raised, raised
+    assert not thread.is_alive() and not errors, errors
     assert_graded_once(class_folder, students)
 
 
@@ -200,28 +200,30 @@ def test_a_fork_that_is_killed_from_outside_costs_no_point(most: int, mode: Mode
     class_folder = class_of(tmp_path, 6)
     victim = class_folder.submitted / "student002" / START / f"{START}.ipynb"
     victim.write_text(json.dumps(answered(f"import subprocess\nsubprocess.run(['sleep', '{seconds}'])\n{RIGHT}")))
-    graded: dict[str, GradedSubmission] = {}
+    submissions: dict[str, GradedSubmission] = {}
 
-    def keep(done: grade_class.SubmissionOutcome, total: int) -> None:
-        if done.graded_submission:
-            graded[done.submission.student] = done.graded_submission
+    def keep(outcome: grade_class.SubmissionOutcome, total: int) -> None:
+        if outcome.graded_submission:
+            submissions[outcome.submission.student] = outcome.graded_submission
 
     with pool.on_this_machine(2, Limits(), mode) as team, killing_forks(seconds, most):
         summary = grade_class.grade(class_folder, START, team, tell=keep)
-    done = graded["student002"]
-    verdict = done.verdicts["hello_shape"]
+    submission = submissions["student002"]
+    verdict = submission.verdicts["hello_shape"]
     if most == 1:
         assert_graded_once(class_folder, 6)
     elif mode is Mode.BUBBLEWRAP:
-        assert summary.ungraded_count == 1 and {one.outcome for one in done.verdicts.values()} == {Outcome.NOT_GRADED}
-        assert "SIGKILL from outside" in verdict.message and "NOT GRADED" in done.remarks[0]
+        assert summary.ungraded_count == 1 and {one.outcome for one in submission.verdicts.values()} == {
+            Outcome.NOT_GRADED
+        }
+        assert "SIGKILL from outside" in verdict.message and "NOT GRADED" in submission.remarks[0]
         with pool.on_this_machine(2, Limits()) as team:
             again = grade_class.grade(class_folder, START, team, tell=keep)
         assert (again.graded_count, again.unchanged_count) == (1, 5), "the same command tries again"
-        assert graded["student002"].verdicts["hello_shape"].outcome is Outcome.EARNED
+        assert submissions["student002"].verdicts["hello_shape"].outcome is Outcome.EARNED
     else:
         assert verdict.points == 0 and "ended by SIGKILL" in verdict.message
-    assert any("graded a second time" in remark for remark in done.remarks) is (mode is Mode.NONE)
+    assert any("graded a second time" in remark for remark in submission.remarks) is (mode is Mode.NONE)
 
 
 def test_a_worker_keeps_no_jail_of_limits_that_are_not_asked_for_any_more(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,8 +32,8 @@ from ffnlab.untrusted_text import clean
 TOLERANCE = (1e-9, 1e-9)
 
 
-def differs(seen: Any, right: Any) -> str:
-    return difference(plain_data.of(seen), plain_data.of(right), *TOLERANCE)
+def differs(value: Any, right: Any) -> str:
+    return difference(plain_data.of(value), plain_data.of(right), *TOLERANCE)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_a_value_does_not_differ_from_itself(value: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("seen", "right", "words"),
+    ("value", "right", "words"),
     [
         (torch.zeros(2, 3), torch.zeros(3, 2), "the shape is [2, 3] instead of [3, 2]"),
         (torch.arange(6.0).reshape(3, 2).T, torch.arange(6.0).reshape(3, 2), "transposed"),
@@ -72,8 +72,8 @@ def test_a_value_does_not_differ_from_itself(value: Any) -> None:
         (object(), 1.0, "an object of type object"),
     ],
 )
-def test_what_differs_is_said(seen: Any, right: Any, words: str) -> None:
-    assert words in differs(seen, right)
+def test_what_differs_is_said(value: Any, right: Any, words: str) -> None:
+    assert words in differs(value, right)
 
 
 @pytest.mark.parametrize(
@@ -111,10 +111,10 @@ def test_an_exception_that_should_have_come_is_named(call: Any, words: str) -> N
 
 
 def test_facts_that_cannot_be_computed_say_why() -> None:
-    def a_number(seen: Any, inputs: dict[str, Any]) -> float:
-        if isinstance(seen, str):
+    def a_number(observation: Any, inputs: dict[str, Any]) -> float:
+        if isinstance(observation, str):
             raise NotAsAsked("a text came back instead of a number")
-        return float(seen)
+        return float(observation)
 
     exercise = Exercise("an_exercise", cases=1)
     exercise.aspect("value", points=1, facts=a_number)(lambda answer: answer)
@@ -128,7 +128,7 @@ def test_facts_that_cannot_be_computed_say_why() -> None:
 def test_facts_take_what_was_asked_from_the_inputs() -> None:
     """A submission may say anything of what it was asked: only what was drawn counts."""
     exercise = Exercise("an_exercise", draw=lambda rng, case: {"p": 0.25}, cases=1)
-    exercise.aspect("share", points=1, facts=lambda seen, inputs: seen["share"] == inputs["p"])(
+    exercise.aspect("share", points=1, facts=lambda observation, inputs: observation["share"] == inputs["p"])(
         lambda answer, p: answer
     )
     inputs = [exercise.inputs(0, 0)]
@@ -140,11 +140,13 @@ def test_facts_take_what_was_asked_from_the_inputs() -> None:
 def test_an_input_with_an_underscore_is_for_facts_alone() -> None:
     exercise = Exercise("doubled", draw=lambda rng, case: {"n": 3, "_label": "three"}, cases=1)
     exercise.aspect(
-        "value", points=1, facts=lambda seen, inputs: {inputs["_label"]: seen["twice"], "given": seen["given"]}
-    )(lambda answer, **given: {"twice": answer(given["n"]), "given": ", ".join(given)})
+        "value",
+        points=1,
+        facts=lambda observation, inputs: {inputs["_label"]: observation["twice"], "given": observation["given"]},
+    )(lambda answer, **inputs: {"twice": answer(inputs["n"]), "given": ", ".join(inputs)})
     inputs = exercise.inputs(0, 0)
-    seen = exercise.observe(lambda n: 2 * n, inputs)
-    marking = reference_outputs_of(exercise, [seen], [], [inputs])
+    observations = exercise.observe(lambda n: 2 * n, inputs)
+    marking = reference_outputs_of(exercise, [observations], [], [inputs])
     assert marking.cases[0]["value"] == {"three": 6, "given": "n"}
 
 
@@ -173,8 +175,8 @@ def test_a_zero_dimensional_tensor_counts_as_a_number() -> None:
 
 def test_no_message_shows_the_expected_tensor() -> None:
     right = torch.tensor([0.123456, 0.654321])
-    said = differs(torch.tensor([1.0, 2.0]), right)
-    assert "0.123" not in said and "0.654" not in said
+    message = differs(torch.tensor([1.0, 2.0]), right)
+    assert "0.123" not in message and "0.654" not in message
 
 
 def test_exceptions_of_one_kind_are_the_same_whatever_the_shapes_and_addresses() -> None:
@@ -210,8 +212,8 @@ class Liar(torch.Tensor):
 
 def test_objects_are_what_they_store_not_what_they_claim() -> None:
     assert plain_data.of(Yes((0, 0, 0))) == (0, 0, 0)
-    seen = plain_data.of(torch.zeros(2, 2).as_subclass(Liar))
-    assert type(seen) is torch.Tensor and seen.shape == (2, 2)
+    tensor = plain_data.of(torch.zeros(2, 2).as_subclass(Liar))
+    assert type(tensor) is torch.Tensor and tensor.shape == (2, 2)
     assert differs(torch.zeros(2, 2).as_subclass(Liar), torch.ones(2, 2)) != ""
 
 
@@ -284,7 +286,7 @@ RAISED = "Your code raised IndexError: index {} is out of range."
 
 
 @pytest.mark.parametrize(
-    ("seen", "shown"),
+    ("symptoms", "texts"),
     [
         (["5 is not right", "", "5 is not right"], ["5 is not right.", "", "the same as above."]),
         (["None came back", "in float32: None came back", ""], ["None came back.", "in float32: the same as above.", ""]),
@@ -296,14 +298,14 @@ RAISED = "Your code raised IndexError: index {} is out of range."
         (["None came back", "in float32: None came back"], ["None came back."]),
     ],
 )  # fmt: skip
-def test_a_panel_tells_the_same_thing_once(seen: list[str], shown: list[str]) -> None:
-    aspects = tuple(AspectVerdict(f"aspect {n}", 0.0 if what else 1.0, 1.0, what) for n, what in enumerate(seen))
+def test_a_panel_tells_the_same_thing_once(symptoms: list[str], texts: list[str]) -> None:
+    aspects = tuple(AspectVerdict(f"aspect {n}", 0.0 if what else 1.0, 1.0, what) for n, what in enumerate(symptoms))
     _, *lines = panel.of_verdict(Verdict("an_exercise", Outcome.NOT_EARNED, aspects)).text.splitlines()
-    assert [re.sub(r"^  [✘✔] (aspect \d \([01] of 1 point\)(: )?)?", "", line) for line in lines] == shown
+    assert [re.sub(r"^  [✘✔] (aspect \d \([01] of 1 point\)(: )?)?", "", line) for line in lines] == texts
 
 
 @pytest.mark.parametrize(
-    ("seen", "shown"),
+    ("symptom", "text"),
     [
         ("gradient of x, and in 3 other cases (right: “gradient of b2”): all 64 entries differ by -0.0221",
          "gradient of x: all 64 entries differ by −0.0221. 3 other cases fail, too. “gradient of b2” is right."),
@@ -322,22 +324,22 @@ def test_a_panel_tells_the_same_thing_once(seen: list[str], shown: list[str]) ->
         ("x[3 -1]: 2-3, 1e-05 and shape [2, 3]", "x[3 −1]: 2-3, 1e-05 and shape [2, 3]."),
     ],
 )  # fmt: skip
-def test_a_panel_speaks_in_sentences_with_a_minus_sign_outside_of_code(seen: str, shown: str) -> None:
-    told = Verdict(
-        "an_exercise", Outcome.NOT_EARNED, (AspectVerdict("values", 0.0, 1.0, seen), AspectVerdict("more", 1.0, 1.0))
+def test_a_panel_speaks_in_sentences_with_a_minus_sign_outside_of_code(symptom: str, text: str) -> None:
+    verdict = Verdict(
+        "an_exercise", Outcome.NOT_EARNED, (AspectVerdict("values", 0.0, 1.0, symptom), AspectVerdict("more", 1.0, 1.0))
     )
-    assert f"✘ values (0 of 1 point): {shown}" in panel.of_verdict(told).text
+    assert f"✘ values (0 of 1 point): {text}" in panel.of_verdict(verdict).text
 
 
 @pytest.mark.parametrize(
-    ("seen", "shown"),
+    ("symptom", "text"),
     [("a list came back", "A list came back."), ("x was changed", "x was changed."), ("out: no", "out: no.")],
 )
-def test_a_line_of_its_own_begins_with_a_capital_unless_with_a_name_of_code(seen: str, shown: str) -> None:
-    aspects = tuple(AspectVerdict(name, 0.0, 1.0, seen) for name in ("values", "more"))
+def test_a_line_of_its_own_begins_with_a_capital_unless_with_a_name_of_code(symptom: str, text: str) -> None:
+    aspects = tuple(AspectVerdict(name, 0.0, 1.0, symptom) for name in ("values", "more"))
     verdict = Verdict("an_exercise", Outcome.NOT_EARNED, aspects, cause="It is a list.", where="the figure")
-    assert f"✘ {shown}" in panel.of_verdict(verdict).text
-    assert verdict.message == f"It is a list. {shown} Look at the figure."
+    assert f"✘ {text}" in panel.of_verdict(verdict).text
+    assert verdict.message == f"It is a list. {text} Look at the figure."
 
 
 def test_a_message_that_ends_with_a_full_stop_gets_no_second_one() -> None:
@@ -357,9 +359,9 @@ def wrong(x: Any) -> Any:
 
 def test_a_check_returns_points_and_shows_a_panel(capsys: pytest.CaptureFixture[str]) -> None:
     points = check("hello_shape", lambda x: x.shape)
-    shown = capsys.readouterr()
+    output = capsys.readouterr()
     assert isinstance(points, float) and points == 2.0
-    assert shown.err == "" and "earned, 2 of 2 points" in shown.out
+    assert output.err == "" and "earned, 2 of 2 points" in output.out
 
 
 def test_what_a_check_returns_is_read_by_nbgrader_and_shows_nothing_to_a_reader() -> None:
@@ -393,8 +395,8 @@ def test_what_an_answer_prints_is_cut_with_a_sign(capsys: pytest.CaptureFixture[
         return x.shape
 
     check("hello_shape", noisy)
-    said = capsys.readouterr().out
-    assert "x… (cut)" in said and len(said) < 5000
+    output = capsys.readouterr().out
+    assert "x… (cut)" in output and len(output) < 5000
 
 
 def test_a_warning_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
@@ -410,8 +412,8 @@ def test_a_warning_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_question_that_waits_for_its_letter_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     quiz("quiz_rank", ...)
-    said = capsys.readouterr().out
-    assert "the letter of your answer" in said and "NotImplementedError" not in said
+    output = capsys.readouterr().out
+    assert "the letter of your answer" in output and "NotImplementedError" not in output
 
 
 def test_an_unknown_exercise_is_a_panel_with_a_suggestion(capsys: pytest.CaptureFixture[str]) -> None:
@@ -450,5 +452,5 @@ def test_hints_come_one_after_the_other(capsys: pytest.CaptureFixture[str]) -> N
     for _ in range(2):
         hint("ffn_forward")
     hint("no_such_exercise")
-    said = capsys.readouterr().out
-    assert "Hint 1 of" in said and "Hint 2 of" in said and "no exercise called" in said
+    output = capsys.readouterr().out
+    assert "Hint 1 of" in output and "Hint 2 of" in output and "no exercise called" in output

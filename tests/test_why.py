@@ -13,7 +13,7 @@ import nbformat
 import pytest
 import torch
 from conftest import ROOT, needs_bubblewrap
-from fabricated import FFN, Handed, fabricate
+from fabricated import FFN, FakeAttempt, fabricate
 from test_marks import give
 from typer.testing import CliRunner
 
@@ -51,27 +51,27 @@ def look(class_folder: ClassFolder, student: str, name: str, policy: Policy | No
 @pytest.fixture(scope="module")
 def class_folder(tmp_path_factory: pytest.TempPathFactory) -> ClassFolder:
     b1 = {NAME: "b1_missing"}
-    found = fabricate(
+    folder = fabricate(
         tmp_path_factory.mktemp("class"),
         {
             "zoe": [
-                Handed([], b1, code={NAME: NO_B1, "M2": "Hm."}, days=-1),
-                Handed([NAME], code={NAME: RIGHT, "M2": "It drops out."}),
+                FakeAttempt([], b1, code={NAME: NO_B1, "M2": "Hm."}, days=-1),
+                FakeAttempt([NAME], code={NAME: RIGHT, "M2": "It drops out."}),
             ],
-            "yan": [Handed([], b1, code={NAME: NO_B1})],
-            "eli": [Handed(unread="not a notebook")],
+            "yan": [FakeAttempt([], b1, code={NAME: NO_B1})],
+            "eli": [FakeAttempt(unread="not a notebook")],
         },
     )
-    give(found, "yan", NAME, "Nearly.", manual_score=2.5)
-    return found
+    give(folder, "yan", NAME, "Nearly.", manual_score=2.5)
+    return folder
 
 
 # What is said
 
 
 def test_every_attempt_is_there_with_its_code_and_what_was_seen(class_folder: ClassFolder) -> None:
-    status, said = run("zoe", NAME, "--grading", class_folder.path)
-    first, second = said.split("Attempt 2 of 2")
+    status, output = run("zoe", NAME, "--grading", class_folder.path)
+    first, second = output.split("Attempt 2 of 2")
     assert status == 0 and "Attempt 1 of 2, handed in 1 Nov 2026, 21:59 UTC" in first
     assert "2     return act(x @ W1) @ W2 + b2" in first and "not earned, 0 of 4 points" in first
     assert "known mistake b1_missing: The mistake is b1_missing." in first
@@ -79,22 +79,22 @@ def test_every_attempt_is_there_with_its_code_and_what_was_seen(class_folder: Cl
 
 
 def test_one_attempt_alone_can_be_asked_for(class_folder: ClassFolder) -> None:
-    _, said = run("zoe", NAME, "--attempt", "1", "--grading", class_folder.path)
-    assert "Attempt 1 of 2" in said and "Attempt 2 of 2" not in said
+    _, output = run("zoe", NAME, "--attempt", "1", "--grading", class_folder.path)
+    assert "Attempt 1 of 2" in output and "Attempt 2 of 2" not in output
 
 
 def test_what_a_person_gave_is_said(class_folder: ClassFolder) -> None:
-    _, said = run("yan", NAME, "--grading", class_folder.path)
-    assert "In the gradebook: 2.5 of 4, given by hand. Comment: “Nearly.”" in said
+    _, output = run("yan", NAME, "--grading", class_folder.path)
+    assert "In the gradebook: 2.5 of 4, given by hand. Comment: “Nearly.”" in output
 
 
 def test_a_question_shows_its_answers_and_that_it_waits(class_folder: ClassFolder) -> None:
-    status, said = run("zoe", "M2", "--grading", class_folder.path)
-    assert status == 2 and "It drops out." in said and "not read yet; it is worth 3 points" in said
+    status, output = run("zoe", "M2", "--grading", class_folder.path)
+    assert status == 2 and "It drops out." in output and "not read yet; it is worth 3 points" in output
 
 
 def test_what_was_graded_again_is_the_same_attempt(tmp_path: Path) -> None:
-    other = fabricate(tmp_path, {"zoe": [Handed([NAME], code={NAME: RIGHT})]})
+    other = fabricate(tmp_path, {"zoe": [FakeAttempt([NAME], code={NAME: RIGHT})]})
     with gradebook.Book(other) as book:
         book.save_attempt("zoe", GradedSubmission(FFN, {}), f"{0:064d}", None)
     gradings = look(other, "zoe", NAME).gradings
@@ -103,22 +103,25 @@ def test_what_was_graded_again_is_the_same_attempt(tmp_path: Path) -> None:
 
 def test_the_rules_of_the_class_are_said(class_folder: ClassFolder) -> None:
     policy = Policy.read(f'attempts = "best"\ndoes_not_count = ["{NAME}"]')
-    found = look(class_folder, "zoe", NAME, policy)
-    assert not found.counts and found.effective_attempt.attempt.number == found.gradings[1].attempt.number
+    explanation = look(class_folder, "zoe", NAME, policy)
+    assert (
+        not explanation.counts
+        and explanation.effective_attempt.attempt.number == explanation.gradings[1].attempt.number
+    )
 
 
 def test_what_another_of_the_group_handed_in_is_said_to_count(tmp_path: Path) -> None:
-    class_folder = fabricate(tmp_path, {"zoe": [Handed([NAME])], "yan": [Handed([], days=-1)]})
+    class_folder = fabricate(tmp_path, {"zoe": [FakeAttempt([NAME])], "yan": [FakeAttempt([], days=-1)]})
     (class_folder.path / FILE).write_text('[[groups]]\nstudents = ["zoe", "yan", "xia"]\n', encoding="utf-8")
-    _, said = run("yan", NAME, "--grading", class_folder.path)
-    assert "this one counts" not in said and "Of this group, zoe's submission counts." in said
+    _, output = run("yan", NAME, "--grading", class_folder.path)
+    assert "this one counts" not in output and "Of this group, zoe's submission counts." in output
     assert "this one counts" in run("zoe", NAME, "--grading", class_folder.path)[1]
-    status, said = run("xia", NAME, "--grading", class_folder.path)
-    assert status != 0 and "see `autograder why zoe ffn_forward`" in said
+    status, output = run("xia", NAME, "--grading", class_folder.path)
+    assert status != 0 and "see `autograder why zoe ffn_forward`" in output
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["zoee", NAME], "there is no student called 'zoee'; did you mean zoe?"),
         (["zoe", "ffn_foward"], "no exercise or question called 'ffn_foward'; did you mean 'ffn_forward'?"),
@@ -133,10 +136,10 @@ def test_what_another_of_the_group_handed_in_is_said_to_count(tmp_path: Path) ->
     ],
 )
 def test_a_mistake_at_the_keyboard_is_one_clear_line(
-    arguments: list[str], said: str, class_folder: ClassFolder, tmp_path: Path
+    arguments: list[str], message: str, class_folder: ClassFolder, tmp_path: Path
 ) -> None:
-    status, found = run(*(one.format(tmp_path) for one in arguments), "--grading", class_folder.path)
-    assert status != 0 and said in " ".join(found.split()) and list(tmp_path.iterdir()) == []
+    status, output = run(*(one.format(tmp_path) for one in arguments), "--grading", class_folder.path)
+    assert status != 0 and message in " ".join(output.split()) and list(tmp_path.iterdir()) == []
 
 
 # The script
@@ -150,7 +153,7 @@ def with_secret(class_folder: ClassFolder) -> ClassFolder:
     return class_folder
 
 
-def handed_in(answer: str, own: str) -> bytes:
+def notebook_bytes(answer: str, own: str) -> bytes:
     """A notebook in which `helper`, of a cell of the student's own behind the exercise's, decides what the answer does."""
     notebook = nbformat.read(release(FFN), as_version=4)
     place = next(
@@ -168,7 +171,7 @@ def test_the_script_gives_the_same_verdict_alone(
 ) -> None:
     (tmp_path / "class").mkdir()
     class_folder = with_secret(ClassFolder(tmp_path / "class"))
-    data = handed_in(RIGHT.replace("x @ W1 + b1", "helper(x @ W1, b1)"), "helper = lambda h, b: h")
+    data = notebook_bytes(RIGHT.replace("x @ W1 + b1", "helper(x @ W1, b1)"), "helper = lambda h, b: h")
     seeds = {NAME: draws.hidden_seeds(active_course().exercise(NAME), bytes.fromhex("ab" * 32), 0)}
     graded = grade_submission(FFN, data, jail, seeds, (NAME,))
     assert graded.verdicts[NAME].mistake == "b1_missing"
@@ -179,15 +182,15 @@ def test_the_script_gives_the_same_verdict_alone(
         (class_folder.submitted / "zoe" / FFN).mkdir(parents=True)
         (class_folder.submitted / "zoe" / FFN / f"{FFN}.ipynb").write_bytes(data)
     file = tmp_path / "out" / "why.py"
-    status, said = run("zoe", NAME, "--script", file, "--grading", class_folder.path)
-    assert status == 0 and "run it with Python" in said and stat.S_IMODE(file.stat().st_mode) == 0o600
+    status, output = run("zoe", NAME, "--script", file, "--grading", class_folder.path)
+    assert status == 0 and "run it with Python" in output and stat.S_IMODE(file.stat().st_mode) == 0o600
     text = file.read_text(encoding="utf-8")
     assert "FOR THE INSTRUCTOR ONLY" in text[:600] and ("file is gone" in text) != there
     away = tmp_path / "elsewhere"
     class_folder.path.rename(away)  # alone: neither the class nor its secret is needed
-    said = as_a_program(file) if there else in_this_process(file, capsys)
-    lines, verdict = said.splitlines(), graded.verdicts[NAME]
-    assert lines[0] == f"not earned, {verdict.points:g} of 4 points" and f"b1_missing: {verdict.cause}" in said
+    output = as_a_program(file) if there else in_this_process(file, capsys)
+    lines, verdict = output.splitlines(), graded.verdicts[NAME]
+    assert lines[0] == f"not earned, {verdict.points:g} of 4 points" and f"b1_missing: {verdict.cause}" in output
     assert lines[-1] == f"when it was graded: {verdict.points:g} points"
 
 
@@ -212,10 +215,10 @@ def test_the_inputs_in_a_script_are_those_that_were_drawn(name: str, tmp_path: P
     inputs = [exercise.inputs(seed, case) for case, seed in enumerate(seeds)]
     source = "from math import inf, nan\nimport torch\nfrom autograder.reports.explain import unpacked\n"
     (tmp_path / "found.py").write_text(f"{source}INPUTS = {explain._in_python(inputs)}\n", encoding="utf-8")
-    found = runpy.run_path(str(tmp_path / "found.py"))["INPUTS"]
-    assert explain.is_same_draw(name, seeds, found)
-    assert not explain.is_same_draw(name, [seed + 1 for seed in seeds], found)
-    assert not explain.is_same_draw(name, seeds, found[:-1])
+    script_inputs = runpy.run_path(str(tmp_path / "found.py"))["INPUTS"]
+    assert explain.is_same_draw(name, seeds, script_inputs)
+    assert not explain.is_same_draw(name, [seed + 1 for seed in seeds], script_inputs)
+    assert not explain.is_same_draw(name, seeds, script_inputs[:-1])
 
 
 def test_odd_numbers_survive_the_way_into_a_script() -> None:
@@ -231,11 +234,11 @@ def test_odd_numbers_survive_the_way_into_a_script() -> None:
 
 def test_a_students_own_cells_come_back_to_their_places() -> None:
     ours = rebuild.template(release(FFN))
-    data = handed_in(RIGHT, "helper = 1")
+    data = notebook_bytes(RIGHT, "helper = 1")
     cells = rebuild.rebuild(FFN, data, 10**8).cells
-    kept = gradebook.unpack_cells(gradebook.pack_cells(cells))
-    assert kept
-    again = explain._in_place(FFN, kept)
+    stored_cells = gradebook.unpack_cells(gradebook.pack_cells(cells))
+    assert stored_cells
+    again = explain._in_place(FFN, stored_cells)
     assert [cell.source for cell in again] == [cell.source for cell in cells] and len(again) == len(ours) + 1
     (own,) = [number for number, cell in enumerate(again) if cell.kind is Kind.EXTRA]
     assert again[own - 1].name == NAME and again[own + 1].name == NAME and again[own + 1].kind is Kind.CHECK

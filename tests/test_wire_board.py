@@ -102,7 +102,7 @@ def off(level: dict[str, Any], hand: dict[str, Any]) -> float:
 @needs_chromium
 def test_a_network_is_the_same_line_in_javascript_and_in_torch(computing: Page) -> None:
     nets = [drawn(seed) for seed in range(60)]
-    found = computing.evaluate(
+    heights = computing.evaluate(
         """(nets) => nets.map((net) => {
           const wire = wireOf(net, -3, 3);
           return [-3, -1.7, 0, 0.4, 2.9].map((x) => [output(net, x), heightAt(wire, x), output(net, x, false)]);
@@ -110,7 +110,7 @@ def test_a_network_is_the_same_line_in_javascript_and_in_torch(computing: Page) 
         nets,
     )
     x = torch.tensor([-3, -1.7, 0, 0.4, 2.9], dtype=torch.float64)
-    for net, rows in zip(nets, found, strict=True):
+    for net, rows in zip(nets, heights, strict=True):
         right = output(net, x)
         assert np.allclose(rows, torch.stack([right, right, output(net, x, False)], 1).numpy())
 
@@ -119,11 +119,11 @@ def test_a_network_is_the_same_line_in_javascript_and_in_torch(computing: Page) 
 def test_where_a_wire_is_furthest_out_is_found_exactly(computing: Page) -> None:
     nets = [drawn(seed) for seed in range(40)]
     zigzag = LEVELS["zigzag"]["target"]
-    found = computing.evaluate(
+    gap_pairs = computing.evaluate(
         "([nets, zigzag]) => nets.map((net) => [furthest(wireOf(net, -1, 1), 'square', -1, 1).gap, furthest(wireOf(net, -2, 2), zigzag, -2, 2).gap])",
         [nets, zigzag],
     )
-    for net, gaps in zip(nets, found, strict=True):
+    for net, gaps in zip(nets, gap_pairs, strict=True):
         for gap, name, ends in zip(gaps, ("arch", "zigzag"), ((-1, 1), (-2, 2)), strict=True):
             x = torch.linspace(*ends, 40_001, dtype=torch.float64)
             missed = output(net, x) - targets(LEVELS[name], x)
@@ -141,8 +141,8 @@ def test_chords_are_the_readers_network_and_their_gap_is_one_over_n_squared(comp
     answer: Callable[..., Any] = build.solution_answer("curve_interpolant").answer
     y = torch.randn(8, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     net = wire.network(answer(y, -1.0, 1.0))
-    found = computing.evaluate("(net) => [-1, -0.3, 0.21, 1].map((x) => output(net, x))", net)
-    assert found == pytest.approx(np.interp([-1, -0.3, 0.21, 1], np.linspace(-1, 1, 8), y.numpy()).tolist())
+    heights = computing.evaluate("(net) => [-1, -0.3, 0.21, 1].map((x) => output(net, x))", net)
+    assert heights == pytest.approx(np.interp([-1, -0.3, 0.21, 1], np.linspace(-1, 1, 8), y.numpy()).tolist())
 
 
 @needs_chromium
@@ -162,8 +162,10 @@ def test_gradient_descent_is_torchs(computing: Page, name: str) -> None:
         leaves = [torch.tensor(part, dtype=torch.float64, requires_grad=True) for part in (w, b)]
         loss = (ACTS[name](leaves[0] * DOTS + leaves[1]) - (DOTS - 0.5).relu()).square().mean()
         right = [part.item() for part in torch.autograd.grad(loss, leaves)]
-        found = computing.evaluate("([name, w, b]) => gradient(name, { w, b })", [name, w, b])
-        assert [found["w"], found["b"], found["loss"]] == pytest.approx([*right, loss.item()], rel=1e-5, abs=1e-18)
+        gradient = computing.evaluate("([name, w, b]) => gradient(name, { w, b })", [name, w, b])
+        assert [gradient["w"], gradient["b"], gradient["loss"]] == pytest.approx(
+            [*right, loss.item()], rel=1e-5, abs=1e-18
+        )
         stepped = computing.evaluate("([name, w, b]) => descend(name, { w, b }, 0.4, 1)", [name, w, b])
         assert [stepped["w"], stepped["b"]] == pytest.approx([w - 0.4 * right[0], b - 0.4 * right[1]], rel=1e-6)
 
@@ -248,10 +250,10 @@ def test_the_record_within_a_thousandth_is_the_smallest_there_is(computing: Page
     assert goal.record is not None and 1 / (2 * goal.record**2) <= 0.001 < 1 / (2 * (goal.record - 1) ** 2)
     net = wire.network(right("relu_interpolant")(23, -1.0, 1.0))
     lowered = {**net, "c": net["c"] - 1 / (2 * 23**2)}
-    found = computing.evaluate(
+    gap_and_pieces = computing.evaluate(
         "(net) => [Math.abs(furthest(wireOf(net, -1, 1), 'square', -1, 1).gap), pieces(wireOf(net, -1, 1))]", lowered
     )
-    assert found == pytest.approx([1 / (2 * 23**2), 23])
+    assert gap_and_pieces == pytest.approx([1 / (2 * 23**2), 23])
 
 
 @needs_chromium
@@ -262,12 +264,12 @@ def test_pieces_are_those_of_the_wire(computing: Page) -> None:
         {"w": [1, 1, 1, -1], "b": [0, 0, -0.5, 5], "v": [2, -2, 1, 1], "c": 0},
         {"w": [1, -1, 2], "b": [0, 0, 0], "v": [1, 1, 1], "c": 1},
     ]
-    counted = right("count_pieces")
-    for net, found in zip(
+    count_pieces = right("count_pieces")
+    for net, count in zip(
         nets, computing.evaluate("(nets) => nets.map((net) => pieces(wireOf(net, -1, 1)))", nets), strict=True
     ):
         w, b, v = (torch.tensor(net[name], dtype=torch.float64) for name in "wbv")
-        assert found == counted(w[None], b, v[:, None], -1.0, 1.0)
+        assert count == count_pieces(w[None], b, v[:, None], -1.0, 1.0)
 
 
 @needs_chromium
@@ -671,9 +673,9 @@ def test_what_is_said_of_the_buried_unit() -> None:
 def after_a_thousand_steps(name: str, b: float, dots: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """w and b [rates] of a unit that learned some of the dots, at each learning rate of the board."""
     source = (wire.HERE / "descent.js").read_text(encoding="utf-8")
-    found = re.search(r"const RATES = \[(.*)\];", source)
-    assert found
-    rates = torch.tensor([float(rate) for rate in found[1].split(",")], dtype=torch.float64)
+    match = re.search(r"const RATES = \[(.*)\];", source)
+    assert match
+    rates = torch.tensor([float(rate) for rate in match[1].split(",")], dtype=torch.float64)
     unit = torch.full_like(rates, 0.3), torch.full_like(rates, b)
     for _ in range(1000):
         w, b_ = (part.clone().requires_grad_() for part in unit)
@@ -685,8 +687,8 @@ def after_a_thousand_steps(name: str, b: float, dots: torch.Tensor) -> tuple[tor
 
 def highest_sum(w: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """The highest w·x + b at any of the dots [rates]."""
-    found: torch.Tensor = (w[:, None] * DOTS + b[:, None]).max(1).values
-    return found
+    sums: torch.Tensor = (w[:, None] * DOTS + b[:, None]).max(1).values
+    return sums
 
 
 @pytest.mark.parametrize("name", ["GELU", "SiLU"])

@@ -38,14 +38,14 @@ def digits(number: str) -> int:
 @pytest.mark.parametrize("name", often(SEVERAL, [name for name in SEVERAL if name != "activation"]))
 def test_no_kept_mistake_is_told_more_than_two_digits(name: str) -> None:
     key = keys.find(name)
-    for kept in key.mistakes:
-        verdict = verdict_of(key, kept.answer, draws.development(name))
+    for mistake in key.mistakes:
+        verdict = verdict_of(key, mistake.answer, draws.development(name))
         for aspect in redact(verdict).aspects:
             assert all(digits(number) <= 2 for number in NUMBER.findall(aspect.symptom)), aspect.symptom
 
 
 @pytest.mark.parametrize(
-    ("seen", "told"),
+    ("text", "rounded_text"),
     [
         ("3 of 241 entries differ, the first at [0, 113] by +0.12345", "3 of 241 entries differ, the first at [0, 113] by +0.12"),
         ("everything is 1.3375 times too large", "everything is 1.3 times too large"),
@@ -58,8 +58,8 @@ def test_no_kept_mistake_is_told_more_than_two_digits(name: str) -> None:
         (" ".join("123456789" * 2), " ".join("123456789123") + " …" * 6),
     ],
 )  # fmt: skip
-def test_what_is_told_of_a_number(seen: str, told: str) -> None:
-    assert round_numbers(seen) == told
+def test_what_is_told_of_a_number(text: str, rounded_text: str) -> None:
+    assert round_numbers(text) == rounded_text
 
 
 @given(
@@ -73,13 +73,13 @@ def test_no_value_can_be_read_off(value: float, form: str) -> None:
 
 
 def test_a_page_shows_neither_what_was_printed_nor_what_was_raised_in_full() -> None:
-    said = "Your code raised ValueError: 0.123456789 (line 2: raise ValueError(x[0].item()))."
+    message = "Your code raised ValueError: 0.123456789 (line 2: raise ValueError(x[0].item()))."
 
-    graded = rebuilt(json.dumps(answered(ANSWER)).encode(), {e.name: not_earned(e, said) for e in LISTED})
-    graded.printed = {e.name: "tensor([0.987654321])" for e in LISTED}
-    page = feedback.feedback_page("eve", graded) + json.dumps(feedback.build_graded_notebook(graded))
+    submission = rebuilt(json.dumps(answered(ANSWER)).encode(), {e.name: not_earned(e, message) for e in LISTED})
+    submission.printed = {e.name: "tensor([0.987654321])" for e in LISTED}
+    page = feedback.feedback_page("eve", submission) + json.dumps(feedback.build_graded_notebook(submission))
     assert "0.12345" not in page and "987654" not in page and "ValueError: 0.12" in page
-    assert graded.assignment == START
+    assert submission.assignment == START
 
 
 # A student's own words. `code` spells digits of a hidden input in letters and words, with "zq" between, which stands nowhere in the submission.
@@ -108,10 +108,10 @@ SPELLING = {
 
 def answers(source: str, jail: Jail) -> tuple[str, str]:
     """Of a graded answer, what its instructor reads and what the student does."""
-    graded = grade_submission(START, json.dumps(answered(source)).encode(), jail, SEEDS)
-    page = re.sub("<pre.*?</pre>", "", feedback.feedback_page("eve", graded), flags=re.DOTALL)  # but for the answer
-    remarks = str(nbgrader_tables.remarks_of(graded))
-    verdict = graded.verdicts["hello_shape"]
+    submission = grade_submission(START, json.dumps(answered(source)).encode(), jail, SEEDS)
+    page = re.sub("<pre.*?</pre>", "", feedback.feedback_page("eve", submission), flags=re.DOTALL)  # but for the answer
+    remarks = str(nbgrader_tables.remarks_of(submission))
+    verdict = submission.verdicts["hello_shape"]
     return verdict.message, page + remarks + panels.panel_for(START, verdict).text
 
 
@@ -122,10 +122,10 @@ def test_no_hidden_input_is_spelled_on_a_page(way: str, jail: Jail) -> None:
     assert "zq" in instructor and "zq" not in student and "hello_shape" in student
 
 
-@pytest.mark.parametrize("returned", ["zqone", type("zqone", (), {})(), {"zqone": 1}, ["zqone"]])
-def test_no_returned_text_or_type_is_on_a_page(returned: object) -> None:
+@pytest.mark.parametrize("value", ["zqone", type("zqone", (), {})(), {"zqone": 1}, ["zqone"]])
+def test_no_returned_text_or_type_is_on_a_page(value: object) -> None:
     for name in ("activation", "superposition_error", "ffn_trace", "count_ffn"):
-        verdict = verdict_of(keys.find(name), lambda *_, **__: returned, draws.development(name))
+        verdict = verdict_of(keys.find(name), lambda *_, **__: value, draws.development(name))
         verdict = quotations.strip_unquoted(verdict, ["zqtwo"])
         assert (
             verdict.symptom

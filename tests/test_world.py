@@ -18,7 +18,7 @@ from ffnlab.course.experiments import world as experiment
 from ffnlab.course.figures import little_world as figures
 
 SOURCE = (Path(__file__).parent.parent / "solutions" / "02_feed_forward.py").read_text(encoding="utf-8")
-SEEN, HELD_OUT = world.scenes(held_out=False), world.scenes(held_out=True)
+TRAINING, HELD_OUT = world.scenes(held_out=False), world.scenes(held_out=True)
 CREEK = world.Scene("creek", "cold", "spunky", "dog")
 
 # The grammar
@@ -31,33 +31,35 @@ def test_the_courses_own_sentence_is_one_of_this_worlds() -> None:
 
 
 def test_the_world_has_at_most_80_words_and_uses_them_all() -> None:
-    told = {word for scene in SEEN for words in (world.wish(scene), world.homecoming(scene)) for word in words}
-    assert told == set(world.WORDS) and len(world.WORDS) == len(world.NUMBER) == 56 <= 80
+    vocabulary = {
+        word for scene in TRAINING for words in (world.wish(scene), world.homecoming(scene)) for word in words
+    }
+    assert vocabulary == set(world.WORDS) and len(world.WORDS) == len(world.NUMBER) == 56 <= 80
     assert str(len(world.WORDS)) in (world.__doc__ or "").splitlines()[0]
 
 
 def test_what_is_held_out_was_never_seen_and_nothing_is_lost() -> None:
-    assert not set(SEEN) & set(HELD_OUT) and len(SEEN) == 2304 and len(HELD_OUT) == 1792
-    pairs = {(scene.place, scene.weather) for scene in SEEN} | {(scene.weather, scene.mood) for scene in SEEN}
+    assert not set(TRAINING) & set(HELD_OUT) and len(TRAINING) == 2304 and len(HELD_OUT) == 1792
+    pairs = {(scene.place, scene.weather) for scene in TRAINING} | {(scene.weather, scene.mood) for scene in TRAINING}
     for scene in HELD_OUT:
         assert not {(scene.place, scene.weather), (scene.weather, scene.mood)} <= pairs
     assert ("creek", "cold") not in pairs and ("cold", "spunky") not in pairs
     assert {("creek", "icy"), ("pond", "cold"), ("cold", "brave")} <= pairs
-    assert set(world.sample(0, 500)) <= set(SEEN)
+    assert set(world.sample(0, 500)) <= set(TRAINING)
     assert world.sample(1, 50) == world.sample(1, 50) != world.sample(2, 50)
 
 
 @pytest.mark.parametrize(("what", "attributes"), [("way", (0, 1)), ("feeling", (1, 2)), ("homecoming", (0, 1, 2))])
 def test_a_combination_is_told_by_no_word_alone(what: str, attributes: tuple[int, ...]) -> None:
     """Beside each word of a scene, and beside each pair where three attributes count, both outcomes are equally frequent in training."""
-    shown = len(attributes) - 1
-    for places in itertools.combinations(range(4), shown):
-        for many in ({tuple(scene[n] for n in places): Counter[str]() for scene in SEEN},):
-            for scene in SEEN:
+    size = len(attributes) - 1
+    for places in itertools.combinations(range(4), size):
+        for many in ({tuple(scene[n] for n in places): Counter[str]() for scene in TRAINING},):
+            for scene in TRAINING:
                 many[tuple(scene[n] for n in places)][getattr(scene, what)] += 1
             assert all(len(count) == 2 and len(set(count.values())) == 1 for count in many.values())
     decided: dict[tuple[bool, ...], set[str]] = {}
-    for scene in SEEN + HELD_OUT:
+    for scene in TRAINING + HELD_OUT:
         decided.setdefault(tuple(scene.attributes[n] for n in attributes), set()).add(getattr(scene, what))
     assert all(len(outcomes) == 1 for outcomes in decided.values())
 
@@ -125,13 +127,13 @@ def test_before_the_ffn_the_model_is_linear() -> None:
 
 def test_at_least_eight_neurons_have_a_name_found_again_by_loops() -> None:
     model = toy_transformer.load()
-    named = [name for name in toy_transformer.names(model) if name.good]
-    assert len(named) >= 8 and all(name.combination for name in named)
-    assert {name.words for name in named} >= {"cold water", "warm water", "cold land", "warm land"}
-    assert {name.words for name in named} >= {"spunky in the cold", "timid in the cold", "timid in the warm"}
-    for name in named:
+    good_names = [name for name in toy_transformer.names(model) if name.good]
+    assert len(good_names) >= 8 and all(name.combination for name in good_names)
+    assert {name.words for name in good_names} >= {"cold water", "warm water", "cold land", "warm land"}
+    assert {name.words for name in good_names} >= {"spunky in the cold", "timid in the cold", "timid in the warm"}
+    for name in good_names:
         fired = covered = both = 0
-        for scene in HELD_OUT[::13] + SEEN[::13]:
+        for scene in HELD_OUT[::13] + TRAINING[::13]:
             act = toy_transformer.activations(model, world.wish(scene)[: name.moment])[-1, name.neuron].item()
             on = act > toy_transformer.FIRES * name.largest
             rule = all(value is None or value == has for value, has in zip(name.rule, scene.attributes, strict=True))
@@ -185,20 +187,20 @@ def test_one_rule_is_knocked_out_and_no_other(rule: str) -> None:
 def test_a_key_listens_to_the_words_of_its_name() -> None:
     """Notebook 06 reads two neurons; and what a word sends is what the model computes."""
     model = toy_transformer.load()
-    named = {name.neuron: name.words for name in toy_transformer.names(model) if name.good}
-    assert (named[10], named[33]) == ("cold water", "spunky in the cold")
+    words_of_neuron = {name.neuron: name.words for name in toy_transformer.names(model) if name.good}
+    assert (words_of_neuron[10], words_of_neuron[33]) == ("cold water", "spunky in the cold")
     for neuron, groups in ((10, (world.PLACES, world.WEATHERS)), (33, (world.WEATHERS, world.MOODS))):
-        heard = toy_transformer.key_scores(model, neuron)
+        scores = toy_transformer.key_scores(model, neuron)
         for group in groups:
-            told = heard[world.numbers(group)]
-            assert (told > told.mean()).tolist() == [True] * 4 + [False] * 4
+            group_scores = scores[world.numbers(group)]
+            assert (group_scores > group_scores.mean()).tolist() == [True] * 4 + [False] * 4
     assert model.linear1 is not None
     pre = [
         model.linear1(model.gather(toy_transformer.tensor([["the", word]])))[0, -1, 10] for word in ("creek", "lawn")
     ]
     own = [model.words.weight[world.NUMBER[word]] @ model.linear1.weight[10] for word in ("creek", "lawn")]
-    heard = toy_transformer.key_scores(model, 10)[world.numbers(["creek", "lawn"])] / 2
-    assert (pre[0] - pre[1]).item() == pytest.approx((own[0] - own[1] + heard[0] - heard[1]).item(), abs=1e-3)
+    scores = toy_transformer.key_scores(model, 10)[world.numbers(["creek", "lawn"])] / 2
+    assert (pre[0] - pre[1]).item() == pytest.approx((own[0] - own[1] + scores[0] - scores[1]).item(), abs=1e-3)
 
 
 @pytest.mark.parametrize("rule", list(itertools.product((True, False, None), repeat=3)), ids=str)
@@ -225,7 +227,7 @@ def test_a_word_that_this_world_does_not_have_is_refused() -> None:
 # The figures
 
 
-def said_with(
+def words_with_neuron(
     rule: toy_transformer.Rule, word: str, strength: float, one_is_enough: bool, scene: world.Scene
 ) -> list[str]:
     """What the model says at every place of a wish with one more neuron: the neuron made a 65th of its FFN."""
@@ -244,7 +246,7 @@ def said_with(
 def test_the_figure_of_a_rule_counts_what_the_longer_ffn_says(one_is_enough: bool) -> None:
     counts, rule = [0, 0, 0, 0], (None, True, False)
     for scene in HELD_OUT[::4]:
-        before, after = (said_with(rule, "about", strength, one_is_enough, scene) for strength in (0.0, 20.0))
+        before, after = (words_with_neuron(rule, "about", strength, one_is_enough, scene) for strength in (0.0, 20.0))
         at, holds = world.WAY - 1, scene.cold and not scene.spunky
         counts[0] += holds and after[at] == "about"
         counts[1] += holds
@@ -303,13 +305,13 @@ def test_what_notebook_02_says_of_fifteen_others_holds_in_them() -> None:
 
 
 def test_what_notebook_02_says_of_learned_attention_holds_in_the_stored_runs() -> None:
-    found = {
+    counts = {
         (name, word): sum(right >= 0.99 for right in column(name, word))
         for name in ("attention, FFN", "attention, no FFN")
         for word in ("way", "feeling")
     }
-    assert found["attention, no FFN", "feeling"] == 4 and found["attention, no FFN", "way"] == 1
-    assert found["attention, FFN", "feeling"] + found["attention, FFN", "way"] == 9
+    assert counts["attention, no FFN", "feeling"] == 4 and counts["attention, no FFN", "way"] == 1
+    assert counts["attention, FFN", "feeling"] + counts["attention, FFN", "way"] == 9
     assert sum(right >= 0.99 for right in column("attention, FFN, three", "homecoming")) == 1
     assert max(column("attention, no FFN, three", "homecoming")) < 0.55
 
@@ -318,17 +320,17 @@ def test_what_notebook_02_says_of_the_names_holds_in_the_stored_runs() -> None:
     runs, shipped = experiment.stored()["runs"]["average, FFN"], experiment.stored()["about"]["shipped"]
     counts = [experiment.readable(run)[1] for run in runs]
     assert counts.pop(shipped) == 11 and (min(counts), max(counts)) == (4, 8)
-    named = [[name.words, name.moment] for name in toy_transformer.names(toy_transformer.load()) if name.good]
-    assert runs[shipped]["names"] == named
+    good_names = [[name.words, name.moment] for name in toy_transformer.names(toy_transformer.load()) if name.good]
+    assert runs[shipped]["names"] == good_names
 
 
 @pytest.mark.parametrize("name", ["average, FFN", "attention, no FFN, three"])
 def test_a_short_run_comes_out_again(name: str) -> None:
-    kept = experiment.stored()["about"][f"loss after {experiment.SHORT} steps of seed 0"]
-    assert list(kept) == list(experiment.SETTINGS)
-    assert experiment.short(name) == pytest.approx(kept[name], abs=0.01)
+    losses = experiment.stored()["about"][f"loss after {experiment.SHORT} steps of seed 0"]
+    assert list(losses) == list(experiment.SETTINGS)
+    assert experiment.short(name) == pytest.approx(losses[name], abs=0.01)
 
 
 def test_the_docstring_of_the_world_names_its_habits_as_the_code_has_them() -> None:
-    said = re.findall(r"\*\*(\w+)\*\*", world.__doc__ or "")
-    assert said == ["into", "into", "over", "glad", "wet"]
+    habits = re.findall(r"\*\*(\w+)\*\*", world.__doc__ or "")
+    assert habits == ["into", "into", "over", "glad", "wet"]
