@@ -20,7 +20,7 @@ import drawings
 import matplotlib
 import numpy as np
 import pytest
-from drawings import FIGURES, PARAMETERS, REFUSED, SVG, Draw, name_of, texts
+from drawings import FIGURES, PARAMETERS, REFUSALS, SVG, Draw, name_of, texts
 from matplotlib.figure import Figure
 
 from ffnlab.course import figures
@@ -34,12 +34,12 @@ from ffnlab.prediction import prediction_widget
 
 
 def test_every_figure_of_the_course_is_looked_at() -> None:
-    found = set()
+    names = set()
     for module in pkgutil.iter_modules(figures.__path__):
         functions = inspect.getmembers(importlib.import_module(f"{figures.__name__}.{module.name}"), inspect.isfunction)
         drawing = [f for name, f in functions if f.__annotations__.get("return") == "Picture" and name[0] != "_"]
-        found |= {name_of(function) for function in drawing}
-    assert found == set(map(name_of, PARAMETERS)) and len(found) > 30
+        names |= {name_of(function) for function in drawing}
+    assert names == set(map(name_of, PARAMETERS)) and len(names) > 30
 
 
 @pytest.fixture(params=FIGURES, ids=name_of)
@@ -76,9 +76,9 @@ def _misplaced(picture: Picture) -> list[dict[str, str]]:
 def test_a_figure_says_its_message_for_every_reader(pictures: dict[str, Picture]) -> None:
     for name, picture in pictures.items():
         root = ET.fromstring(picture.svg)
-        touched = [element for element in root.iter() if {"data-sets", "data-drags"} & set(element.attrib)]
-        assert root.attrib["role"] == ("group" if touched else "img"), name
-        assert all(element.attrib["aria-label"] for element in touched), name
+        interactive_elements = [element for element in root.iter() if {"data-sets", "data-drags"} & set(element.attrib)]
+        assert root.attrib["role"] == ("group" if interactive_elements else "img"), name
+        assert all(element.attrib["aria-label"] for element in interactive_elements), name
         assert root.findtext(f"{SVG}title") == picture.title and picture.title in texts(picture), name
         assert root.findtext(f"{SVG}desc") == picture.sentence and picture.sentence.endswith("."), name
         assert "nan" not in picture.svg and "-0" not in picture.sentence.replace("Qwen3-0.6B", ""), name
@@ -98,15 +98,15 @@ def _fits(picture: Picture) -> bool:
 
 def test_words_fit_wherever_a_slider_stands() -> None:
     switches = [False, True]
-    drawn = [
+    cards = [
         feed_forward.trace(t, 8, act, on) for t in range(14) for act in feed_forward.ACTIVATIONS for on in switches
     ]
-    drawn += [
+    cards += [
         activations.polygons(n, step, x, -x) for n in (4, 8, 16) for step in (0, 30, 1000) for x in activations.SPOTS
     ]
-    drawn += [memory.growing(fact, count) for _, fact in memory.PEOPLE for count in range(0, memory.NEURONS + 1, 8)]
-    drawn += [memory.knocked(fact, m, on, m) for _, fact in memory.PEOPLE for m in (0, 1, 2, 8, 15) for on in switches]
-    assert [(picture.title, picture.sentence) for picture in drawn if not _fits(picture)] == []
+    cards += [memory.growing(fact, count) for _, fact in memory.PEOPLE for count in range(0, memory.NEURONS + 1, 8)]
+    cards += [memory.knocked(fact, m, on, m) for _, fact in memory.PEOPLE for m in (0, 1, 2, 8, 15) for on in switches]
+    assert [(picture.title, picture.sentence) for picture in cards if not _fits(picture)] == []
 
 
 def test_a_figure_keeps_its_size_whatever_it_shows(pictures: dict[str, Picture]) -> None:
@@ -114,7 +114,7 @@ def test_a_figure_keeps_its_size_whatever_it_shows(pictures: dict[str, Picture])
 
 
 @pytest.mark.parametrize(
-    ("function", "values", "words"), REFUSED, ids=lambda one: name_of(one) if callable(one) else None
+    ("function", "values", "words"), REFUSALS, ids=lambda one: name_of(one) if callable(one) else None
 )
 def test_a_figure_refuses_what_it_does_not_have(function: Draw, values: tuple[Any, ...], words: str) -> None:
     with pytest.raises(ValueError, match=words):
@@ -125,10 +125,10 @@ def test_a_figure_refuses_what_it_does_not_have(function: Draw, values: tuple[An
 
 
 def test_text_is_escaped() -> None:
-    drawn = svg.card(
+    card = svg.card(
         50, "a < b & c", 'say "no"\x00', svg.text(0, 20, "</text><script>"), svg.rect(0, 0, 1, 1, tip="<&>")
     )
-    root = ET.fromstring(drawn)
+    root = ET.fromstring(card)
     assert root.findtext(f"{SVG}title") == "a < b & c"
     assert "</text><script>" in [element.text for element in root.iter(f"{SVG}text")]
     assert not list(root.iter(f"{SVG}script"))
@@ -186,20 +186,20 @@ def plot(height: float = 1.0) -> Picture:
 
 
 def test_a_plot_is_a_picture_too() -> None:
-    drawn = plot()
-    assert drawn.size == (200, 100)
-    assert set(drawn.bundle()) == {"image/png", "text/plain"}
-    assert 'src="data:image/png;base64,' in drawn.html() and 'alt="A line. It rises to 1.0."' in drawn.html()
+    picture = plot()
+    assert picture.size == (200, 100)
+    assert set(picture.bundle()) == {"image/png", "text/plain"}
+    assert 'src="data:image/png;base64,' in picture.html() and 'alt="A line. It rises to 1.0."' in picture.html()
 
 
 # controls
 
 
 @pytest.fixture
-def displayed(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    shown: list[dict[str, Any]] = []
-    monkeypatch.setattr(widget_output, "display", lambda bundle, raw, metadata=None: shown.append(bundle))
-    return shown
+def display_bundles(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    bundles: list[dict[str, Any]] = []
+    monkeypatch.setattr(widget_output, "display", lambda bundle, raw, metadata=None: bundles.append(bundle))
+    return bundles
 
 
 def test_colab_is_told_how_to_load_a_figure_and_a_question_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,12 +207,14 @@ def test_colab_is_told_how_to_load_a_figure_and_a_question_again(monkeypatch: py
     colab.enable_custom_widget_manager = lambda: None
     colab._widgets = SimpleNamespace(_installed_url="https://colab/manager.js")
     monkeypatch.setitem(sys.modules, "google.colab.output", colab)
-    displayed: list[dict[str, Any]] = []
-    monkeypatch.setattr(widget_output, "display", lambda data, raw, metadata=None: displayed.append(metadata))
+    metadata_list: list[dict[str, Any]] = []
+    monkeypatch.setattr(widget_output, "display", lambda data, raw, metadata=None: metadata_list.append(metadata))
     controls.show(feed_forward.trace, **all_controls())
     prediction_widget.predict("gpt3_ffn_share")
     view = "application/vnd.jupyter.widget-view+json"
-    assert displayed == [None, {view: {"colab": {"custom_widget_manager": {"url": "https://colab/manager.js"}}}}] * 2
+    assert (
+        metadata_list == [None, {view: {"colab": {"custom_widget_manager": {"url": "https://colab/manager.js"}}}}] * 2
+    )
 
 
 def move(board: FigureWidget, name: str, value: Any) -> str:
@@ -234,9 +236,11 @@ def all_controls() -> dict[str, controls.Control]:
 
 
 @pytest.mark.parametrize("draw", [feed_forward.trace, plot], ids=["drawing", "plot"])
-def test_show_leaves_picture_and_sentence_for_the_saved_notebook(draw: Any, displayed: list[dict[str, Any]]) -> None:
+def test_show_leaves_picture_and_sentence_for_the_saved_notebook(
+    draw: Any, display_bundles: list[dict[str, Any]]
+) -> None:
     controls.show(draw)
-    still, live = displayed
+    still, live = display_bundles
     assert escape(draw().sentence) in still["text/html"] and "<svg" not in still["text/html"]
     assert still["text/plain"] == draw().words
     assert set(live) == {"application/vnd.jupyter.widget-view+json"}
@@ -289,12 +293,12 @@ def values_of(figure: controls.Figure, parameter: str) -> list[Any]:
     return [stop["value"] for stop in control["stops"]]
 
 
-@pytest.mark.parametrize("name", drawings.shown())
+@pytest.mark.parametrize("name", drawings.load_notebook_figures())
 def test_what_a_hand_can_ask_of_a_figure_it_can_draw(name: str) -> None:
     """Every mark names parameters that the notebook's figure has, and stops that they have; picture and sentence follow it."""
-    figure = drawings.shown()[name]
+    figure = drawings.load_notebook_figures()[name]
     first = figure.picture(figure.start)
-    asked = [
+    requests = [
         figure.start | {parameter: values_of(figure, parameter).index(value) for parameter, value in mark.items()}
         for mark in marks(first, "data-sets")
     ]
@@ -302,20 +306,20 @@ def test_what_a_hand_can_ask_of_a_figure_it_can_draw(name: str) -> None:
         for parameter, scale in scales.items():
             stops, start = values_of(figure, parameter), figure.start[parameter]
             assert covers(scale, stops), parameter
-            asked.append(figure.start | {parameter: start + 1 if start + 1 < len(stops) else start - 1})
-    for at in asked:
+            requests.append(figure.start | {parameter: start + 1 if start + 1 < len(stops) else start - 1})
+    for at in requests:
         there = figure.picture(at)
         assert (there.svg == first.svg) == (there.sentence == first.sentence) == (at == figure.start), at
         for mark in marks(there, "data-sets"):  # which may be others than at the start
             assert all(value in values_of(figure, parameter) for parameter, value in mark.items()), mark
-        for parameter, value in held(there):  # a handle lies where a hand finds the value that it stands for
+        for parameter, value in read_handles(there):  # a handle lies where a hand finds the value that it stands for
             stops = values_of(figure, parameter)
             assert min(range(len(stops)), key=lambda n: abs(stops[n] - value)) == at[parameter], parameter
 
 
-def held(picture: Picture) -> list[tuple[str, float]]:
-    """Each parameter that a handle drags, and its value where the handle lies, as figure_widget.js has it. Not of blends: they are not one by one."""
-    found = []
+def read_handles(picture: Picture) -> list[tuple[str, float]]:
+    """Each parameter that a handle drags, and its value where the handle lies, as figure_widget.js has it."""
+    handle_values = []
     for element in ET.fromstring(picture.svg or "<svg/>").iter():
         scales = json.loads(element.attrib.get("data-drags", "{}"))
         for parameter, scale in scales.items():
@@ -323,21 +327,18 @@ def held(picture: Picture) -> list[tuple[str, float]]:
             x, y = (float(knob.attrib[name]) for name in ("cx", "cy"))
             if scale["kind"] == "turn":
                 across, down = scale["centre"]
-                found.append((parameter, math.degrees(math.atan2(down - y, x - across)) % 360))
-            elif scale["kind"] != "blend":
+                handle_values.append((parameter, math.degrees(math.atan2(down - y, x - across)) % 360))
+            else:
                 values = np.log(scale["values"]) if scale["log"] else np.array(scale["values"])
                 order = np.argsort(scale["places"])
                 place = x if scale["kind"] == "across" else y
                 value = np.interp(place, np.array(scale["places"])[order], values[order])
-                found.append((parameter, float(np.exp(value) if scale["log"] else value)))
-    return found
+                handle_values.append((parameter, float(np.exp(value) if scale["log"] else value)))
+    return handle_values
 
 
 def covers(scale: dict[str, Any], stops: list[float]) -> bool:
-    """A hand can drag a parameter to all of its stops; in the triangle, where the corners are infinitely far, to all but the last."""
-    if scale["kind"] == "blend":
-        least = math.log(1e-3)  # the weight at which figure_widget.js stops
-        return min(stops) <= least * 2 / 3 and max(stops) >= -least * 2 / 3
+    """A hand can drag a parameter to all of its stops."""
     if scale["kind"] == "turn":
         return min(stops) >= 0 and max(stops) < 360
     way = [place for _, place in sorted(zip(scale["values"], scale["places"], strict=True))]
@@ -346,8 +347,12 @@ def covers(scale: dict[str, Any], stops: list[float]) -> bool:
 
 
 def test_nearly_every_diagram_can_be_touched() -> None:
-    touched = {name for name, figure in drawings.shown().items() if "data-" in (figure.picture(figure.start).svg or "")}
-    assert len(touched) >= 25, sorted(set(drawings.shown()) - touched)
+    interactive_names = {
+        name
+        for name, figure in drawings.load_notebook_figures().items()
+        if "data-" in (figure.picture(figure.start).svg or "")
+    }
+    assert len(interactive_names) >= 25, sorted(set(drawings.load_notebook_figures()) - interactive_names)
 
 
 def test_an_error_while_sliding_is_said_in_the_figures_place(capsys: pytest.CaptureFixture[str]) -> None:
@@ -358,10 +363,10 @@ def test_an_error_while_sliding_is_said_in_the_figures_place(capsys: pytest.Capt
 
     board, first = controls.panel(fragile, height=controls.slider("height", 0.0, 2.0, 0.5, 1.0))
     assert isinstance(first, Picture)
-    said = move(board, "height", 1.5)
-    assert "could not be drawn: the line &lt;leaves&gt; the page." in said
-    assert "aspect-ratio:200/100" in said, "no jump in height"
-    assert "second line" not in said and capsys.readouterr() == ("", "")
+    html = move(board, "height", 1.5)
+    assert "could not be drawn: the line &lt;leaves&gt; the page." in html
+    assert "aspect-ratio:200/100" in html, "no jump in height"
+    assert "second line" not in html and capsys.readouterr() == ("", "")
     assert move(board, "height", 0.5) == plot(0.5).html()
 
 
@@ -372,12 +377,12 @@ def test_a_state_that_no_hand_can_reach_is_said_in_words(at: dict[str, Any]) -> 
     assert "could not be drawn" in board.shown["html"]
 
 
-def test_a_figure_of_code_still_to_be_written_says_so(displayed: list[dict[str, Any]]) -> None:
+def test_a_figure_of_code_still_to_be_written_says_so(display_bundles: list[dict[str, Any]]) -> None:
     def unwritten(k: int) -> Picture:
         raise NotImplementedError("solve ffn_trace first")
 
     controls.show(unwritten, k=controls.slider("k", 0, 3, 1, 1))
-    assert "solve ffn_trace first" in displayed[0]["text/plain"]
+    assert "solve ffn_trace first" in display_bundles[0]["text/plain"]
 
 
 def test_an_error_in_the_first_drawing_is_raised() -> None:

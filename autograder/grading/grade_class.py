@@ -6,14 +6,16 @@ import contextlib
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from autograder import untrusted_files
 from autograder.class_folder import log, submitted_files
 from autograder.class_folder.folder import ClassFolder
 from autograder.class_folder.manifest import Manifest
 from autograder.class_folder.submitted_files import Submission
+from autograder.engine import preparation
 from autograder.engine.graded import GradedSubmission
 from autograder.engine.job import Job
 from autograder.errors import UserError
@@ -23,7 +25,7 @@ from autograder.gradebook.policy import Policy
 from autograder.grading import feedback
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Mode
-from autograder.marking import draws, outline, reference_cache
+from autograder.marking import draws, outline
 from autograder.startup import pause_gc
 from ffnlab.checking.verdict import Outcome, not_earned
 
@@ -31,7 +33,7 @@ if TYPE_CHECKING:  # nbgrader takes seconds to import
     from autograder.gradebook.gradebook import Book, Grading
     from autograder.gradebook.nbgrader_tables import Time
 
-
+T = TypeVar("T")
 MOST_LINES = 40  # about single students
 
 
@@ -148,6 +150,8 @@ class Grader(Protocol):
 
     def start(self) -> None: ...
 
+    def run(self, function: Callable[..., T], *arguments: Any) -> Future[T]: ...
+
     def grade_together(
         self, jobs: Iterable[tuple[tuple[Submission, str], Job]], stop: threading.Event | None = None
     ) -> Iterator[list[tuple[tuple[Submission, str], GradedSubmission]]]: ...
@@ -180,8 +184,7 @@ def grade(
     if not options.student:
         summary.ignored_folders = submitted_files.list_unusable_folders(class_folder, assignment)
     team.start()  # becomes warm while this process draws and imports
-    seeds = draws.ensure_hidden_seeds(assignment, class_folder.draws)
-    reference = reference_cache.ensure_file(class_folder.path, assignment, seeds)
+    seeds, reference = preparation.prepare(assignment, class_folder.draws, class_folder.path, team.run)
     with pause_gc():
         from autograder.gradebook import gradebook  # nbgrader takes seconds; the workers start meanwhile
         from autograder.grading.result_writer import Result, ResultWriter

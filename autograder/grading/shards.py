@@ -11,15 +11,16 @@ import re
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from autograder import untrusted_files
 from autograder.class_folder import submitted_files
 from autograder.class_folder.folder import ClassFolder
 from autograder.class_folder.submitted_files import Submission
-from autograder.engine import fingerprint, rebuild
+from autograder.engine import fingerprint, preparation, rebuild
 from autograder.engine.graded import GradedSubmission
 from autograder.engine.job import Job
 from autograder.errors import UserError
@@ -31,6 +32,7 @@ from autograder.marking import draws, reference_cache
 from ffnlab.checking.verdict import Outcome, from_dict
 from ffnlab.untrusted_text import in_a_line
 
+T = TypeVar("T")
 FORMAT = 1
 MOST = 64 * 2**20  # bytes of a file: outputs are the largest part, and bounded
 MOST_TOGETHER = 50  # grades that are handed on at a time
@@ -168,6 +170,9 @@ class ShardReader:
 
     def start(self) -> None:
         """There is nothing to start."""
+
+    def run(self, function: Callable[..., T], *arguments: Any) -> Future[T]:
+        return preparation.run_here(function, *arguments)
 
     def grade_together(
         self, jobs: Iterable[tuple[tuple[Submission, str], Job]], stop: threading.Event | None = None

@@ -7,6 +7,7 @@ import hmac
 import json
 import re
 import secrets
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -17,7 +18,6 @@ from autograder.marking import outline, source_hash
 from ffnlab.registry import active_course
 
 if TYPE_CHECKING:
-    from autograder.keys.key import Key
     from ffnlab.observation.exercise import Exercise
 
 Seeds = dict[str, tuple[int, ...]]
@@ -92,8 +92,31 @@ def write(file: Path, records: dict[str, dict[str, Any]]) -> None:
     write_private(file, json.dumps(records, indent=1))
 
 
-def ensure_hidden_seeds(assignment: str, file: Path) -> Seeds:
-    """The seeds of the hidden draws of each exercise; the secret is made where there is none yet.
+def find_attempt(exercise: str, secret: bytes, first: int) -> int:
+    """The number of the first draws, from `first` on, on which the key of an exercise holds.
+
+    Raises:
+        UserError: it holds on none of them.
+    """
+    from autograder import keys
+    from autograder.marking import matrix
+
+    key = keys.find(exercise)
+    for attempt in range(first, first + ATTEMPTS):
+        if matrix.holds(key, hidden_seeds(key.exercise, secret, attempt)):
+            return attempt
+    raise UserError(f"the key of {exercise} fails on hidden inputs: `autograder matrix` shows where")
+
+
+def find_attempts(secret: bytes, first: Mapping[str, int]) -> dict[str, int]:
+    """As `find_attempt`, for several exercises, one after the other. first: by exercise."""
+    return {exercise: find_attempt(exercise, secret, number) for exercise, number in first.items()}
+
+
+def ensure_hidden_seeds(
+    assignment: str, file: Path, find: Callable[[bytes, Mapping[str, int]], Mapping[str, int]] = find_attempts
+) -> Seeds:
+    """The seeds of the hidden draws of each exercise; the secret is made where there is none yet. find: how draws are tried, as `find_attempts`.
 
     Raises:
         UserError: the file is broken, or the matrix holds on no draws.
@@ -104,24 +127,13 @@ def ensure_hidden_seeds(assignment: str, file: Path) -> Seeds:
     attempts: dict[str, int] = dict(entry.get("attempts", {}))
     version = key_version(assignment)
     if entry.get("holds_for") != version:
-        from autograder import keys
-
-        for key in keys.of_notebook(assignment):
-            attempts[key.exercise.name] = _holding_attempt(key, secret, attempts.get(key.exercise.name, 0))
+        names = [exercise.name for exercise in outline.of_notebook(assignment)]
+        attempts |= find(secret, {name: attempts.get(name, 0) for name in names})
         write(file, records | {assignment: {"secret": secret.hex(), "attempts": attempts, "holds_for": version}})
     return {
         exercise.name: hidden_seeds(exercise, secret, attempts[exercise.name])
         for exercise in outline.of_notebook(assignment)
     }
-
-
-def _holding_attempt(key: Key, secret: bytes, first: int) -> int:
-    from autograder.marking import matrix
-
-    for attempt in range(first, first + ATTEMPTS):
-        if matrix.holds(key, hidden_seeds(key.exercise, secret, attempt)):
-            return attempt
-    raise UserError(f"the key of {key.exercise.name} fails on hidden inputs: `autograder matrix` shows where")
 
 
 def development(name: str) -> tuple[int, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+from collections.abc import Callable
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -16,17 +17,23 @@ from ffnlab.registry import active_course
 FOLDER = ".markings"
 
 
-def ensure_file(folder: Path, assignment: str, seeds: draws.Seeds) -> Path:
-    """The file with an assignment's reference outputs on these draws, made if missing; others for another version of the key or of torch."""
+def pack(seeds: draws.Seeds) -> bytes:
+    """What a file with the reference outputs of several exercises holds."""
+    from autograder.marking import reference
+    from ffnlab.checking import shipped_answers
+
+    return shipped_answers.dump({name: reference.reference_outputs(name, drawn) for name, drawn in seeds.items()})
+
+
+def ensure_file(folder: Path, assignment: str, seeds: draws.Seeds, pack: Callable[[draws.Seeds], bytes] = pack) -> Path:
+    """The file with an assignment's reference outputs on these draws, made if missing; others for another version of the key or of torch.
+
+    pack: how what it holds is computed, as `pack`.
+    """
     path = file_for(folder, assignment, seeds)
     if not path.is_file():
-        from autograder.marking import reference
-        from ffnlab.checking import shipped_answers
-
         make_folder(path.parent)
-        data = shipped_answers.dump(
-            {name: reference.reference_outputs(name, exercise_seeds) for name, exercise_seeds in seeds.items()}
-        )
+        data = pack(seeds)
         for old in path.parent.glob(f"{assignment}.*"):
             old.unlink(missing_ok=True)
         write_private(path, data)

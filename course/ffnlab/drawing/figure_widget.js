@@ -36,14 +36,6 @@ function valueAt(scale, { x, y }) {
     const [cx, cy] = scale.centre;
     return ((Math.atan2(cy - y, x - cx) * 180) / Math.PI + 360) % 360;
   }
-  if (scale.kind === "blend") {
-    const [[ax, ay], [bx, by], [cx, cy]] = scale.corners;
-    const area = (bx - ax) * (cy - ay) - (cx - ax) * (by - ay);
-    const second = ((x - ax) * (cy - ay) - (cx - ax) * (y - ay)) / area;
-    const third = ((bx - ax) * (y - ay) - (x - ax) * (by - ay)) / area;
-    const logs = [1 - second - third, second, third].map((weight) => Math.log(Math.max(weight, 1e-3)));
-    return logs[scale.which] - (logs[0] + logs[1] + logs[2]) / 3;
-  }
   const { places, values } = scale;
   const place = scale.kind === "across" ? x : y;
   let n = 1; // the hand is between the places n - 1 and n

@@ -182,7 +182,6 @@ class Scale:
     kind "across" and "upright": at `places[n]` along x or y the value is `values[n]`, and from one to the next it runs by equal
     steps or, with `log`, by equal factors; two are enough unless the mark's way is uneven. Places rise or fall, and so do values.
     "turn": the angle around `centre`, in degrees, against the clock from the right.
-    "blend": a point in the triangle `corners` is a mix of the three; the value is log wₖ of corner `which`, less the mean of the three logs.
     """
 
     kind: str
@@ -190,15 +189,11 @@ class Scale:
     values: tuple[float, ...] = (0.0, 1.0)
     log: bool = False
     centre: tuple[float, float] = (0.0, 0.0)
-    corners: tuple[tuple[float, float], ...] = ()
-    which: int = 0
 
     def describe(self) -> dict[str, Any]:
         """The scale as JSON data, for figure_widget.js."""
         if self.kind == "turn":
             return {"kind": self.kind, "centre": self.centre}
-        if self.kind == "blend":
-            return {"kind": self.kind, "corners": self.corners, "which": self.which}
         return {"kind": self.kind, "places": self.places, "values": self.values, "log": self.log}
 
 
@@ -215,11 +210,6 @@ def upright(places: Sequence[float], values: Sequence[float], log: bool = False)
 def turn(centre: tuple[float, float]) -> Scale:
     """An angle in degrees, 0 to 360."""
     return Scale("turn", centre=centre)
-
-
-def blend(corners: Sequence[tuple[float, float]], which: int) -> Scale:
-    """The score of one corner of a triangle, where the softmax of the three scores is the point's mix."""
-    return Scale("blend", corners=tuple(corners), which=which)
 
 
 def button(*shapes: str, sets: Mapping[str, Any], name: str) -> str:

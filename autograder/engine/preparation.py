@@ -1,0 +1,95 @@
+"""Before a class is graded for the first time: hidden inputs on which every key holds, and the reference outputs on them.
+
+All kept answers run on them, which takes seconds for each exercise. So workers share the exercises, and the process that asks needs no torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import BrokenExecutor, Future
+from pathlib import Path
+from typing import Any, TypeVar
+
+from autograder.marking import draws, reference_cache
+from ffnlab.registry import active_course
+
+Run = Callable[..., Future[Any]]  # a function and its arguments -> what it will return
+T = TypeVar("T")
+
+
+def run_here(function: Callable[..., T], *arguments: Any) -> Future[T]:
+    """A `Run` that calls the function in this process, and returns when it has."""
+    future = Future[T]()
+    try:
+        future.set_result(function(*arguments))
+    except Exception as error:
+        future.set_exception(error)
+    return future
+
+
+def prepare(assignment: str, hidden_draws: Path, folder: Path, run: Run) -> tuple[draws.Seeds, Path]:
+    """The seeds of an assignment's hidden draws, and the file with their reference outputs. What is missing is made first.
+
+    hidden_draws: the file with the class's secrets. folder: of the class. run: who computes.
+
+    Raises:
+        UserError: the file with the secrets is broken, or a key holds on no draws. KeyProblem: a key is wrong by itself.
+    """
+    preparation = _Preparation(run)
+    seeds = draws.ensure_hidden_seeds(assignment, hidden_draws, preparation.find_attempts)
+    return seeds, reference_cache.ensure_file(folder, assignment, seeds, preparation.pack)
+
+
+class _Preparation:
+    """One preparation: what workers have packed while they tried draws is not computed again."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._packed: dict[str, bytes] = {}  # by exercise
+
+    def find_attempts(self, secret: bytes, first: Mapping[str, int]) -> dict[str, int]:
+        """As `draws.find_attempts`."""
+        trials = self._on_each(_find_attempt, [(name, secret, number) for name, number in first.items()])
+        self._packed = {name: packed for name, (_, packed) in zip(first, trials, strict=True)}
+        return {name: attempt for name, (attempt, _) in zip(first, trials, strict=True)}
+
+    def pack(self, seeds: draws.Seeds) -> bytes:
+        """As `reference_cache.pack`."""
+        missing = [(name, drawn) for name, drawn in seeds.items() if name not in self._packed]
+        self._packed |= {name: data for (name, _), data in zip(missing, self._on_each(_pack, missing), strict=True)}
+        (data,) = self._on_each(_merge, [([self._packed[name] for name in seeds],)])
+        return data
+
+    def _on_each(self, function: Callable[..., T], calls: Sequence[tuple[Any, ...]]) -> list[T]:
+        """What a function returns for each tuple of arguments. If a worker dies over it, this process does it all."""
+        futures = [self._run(function, *arguments) for arguments in calls]
+        try:
+            return [future.result() for future in futures]
+        except BrokenExecutor:
+            return [function(*arguments) for arguments in calls]
+
+
+def _find_attempt(exercise: str, secret: bytes, first: int) -> tuple[int, bytes]:
+    """The number of the draws, and the reference outputs on them."""
+    import torch
+
+    torch.set_num_threads(1)
+    attempt = draws.find_attempt(exercise, secret, first)
+    return attempt, _pack(exercise, draws.hidden_seeds(active_course().exercise(exercise), secret, attempt))
+
+
+def _pack(exercise: str, seeds: tuple[int, ...]) -> bytes:
+    from autograder.marking import reference
+
+    data = reference_cache.pack({exercise: seeds})
+    reference.clear_cache()  # a worker judges elsewhere
+    return data
+
+
+def _merge(files: Sequence[bytes]) -> bytes:
+    """Of the contents of several files with reference outputs, that of one with all of them."""
+    from ffnlab.checking import shipped_answers
+
+    return shipped_answers.dump(
+        {name: outputs for data in files for name, outputs in shipped_answers.read(data).items()}
+    )
