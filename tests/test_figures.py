@@ -222,8 +222,8 @@ def move(board: FigureWidget, name: str, value: Any) -> str:
     (stops,) = [control["stops"] for control in board.controls if control["name"] == name]
     (index,) = [index for index, stop in enumerate(stops) if value in (stop["value"], stop["label"])]
     board.at = board.at | {name: index}
-    assert board.shown["at"] == board.at
-    return str(board.shown["html"])
+    assert board.picture["at"] == board.at
+    return str(board.picture["html"])
 
 
 def all_controls() -> dict[str, controls.Control]:
@@ -257,13 +257,13 @@ def test_show_leaves_picture_and_sentence_for_the_saved_notebook(
 )
 def test_every_control_changes_picture_and_sentence(name: str, value: Any, expected: dict[str, Any]) -> None:
     board, first = controls.panel(feed_forward.trace, **all_controls())
-    assert isinstance(first, Picture) and board.shown["html"] == first.html()
+    assert isinstance(first, Picture) and board.picture["html"] == first.html()
     assert move(board, name, value) == feed_forward.trace(**expected).html() != first.html()
 
 
 def test_values_that_are_not_controls_are_passed_on() -> None:
     board, _ = controls.panel(start_here.bars, position=controls.play("token", 0, 13, 1, 0), sentence=1)
-    assert board.shown["html"] == start_here.bars(0, 1).html()
+    assert board.picture["html"] == start_here.bars(0, 1).html()
 
 
 def test_whole_numbers_stay_whole_and_steps_do_not_gather_errors() -> None:
@@ -374,7 +374,7 @@ def test_an_error_while_sliding_is_said_in_the_figures_place(capsys: pytest.Capt
 def test_a_state_that_no_hand_can_reach_is_said_in_words(at: dict[str, Any]) -> None:
     board, _ = controls.panel(plot, height=controls.slider("height", 0.0, 2.0, 0.5, 1.0))
     board.at = at
-    assert "could not be drawn" in board.shown["html"]
+    assert "could not be drawn" in board.picture["html"]
 
 
 def test_a_figure_of_code_still_to_be_written_says_so(display_bundles: list[dict[str, Any]]) -> None:
