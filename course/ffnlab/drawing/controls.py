@@ -109,7 +109,7 @@ def show(draw: Draw, /, **parameters: Any) -> None:
     """
     board, first = panel(draw, **parameters)
     if not isinstance(first, Picture):
-        widget_output.show(board, board.shown["html"], first)
+        widget_output.show(board, board.picture["html"], first)
         return
     still = f"{first.still()}<p>{ASLEEP}</p>"
     archive = None if is_unattended() else stored_frames.find(Figure(draw, parameters))
