@@ -518,7 +518,7 @@ def test_without_isolation_nobody_is_graded(container: Container) -> None:
 # In this process: what was handed in, and what is said of it
 
 
-def handed_in(folder: Path, **files: bytes) -> in_container.NotebookFile:
+def handed_in(folder: Path, **files: bytes) -> in_container.NotebookToGrade:
     for name, data in files.items():
         path = folder / name.replace("__", "/").replace("_ipynb", ".ipynb")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -569,7 +569,7 @@ def test_extra_credit_comes_on_top_practice_has_no_points_and_a_person_reads_the
     settings = zips.settings_of(OTHER, Policy.read('extra_credit = ["NormFFN"]'), {}, "after_due_date", "html")
     verdicts = {one.name: not_attempted(active_course().exercise(one.name)) for one in outline.of_notebook(OTHER)}
     results = in_container.results(
-        settings, in_container.NotebookFile("a.ipynb", b"x"), GradedSubmission(OTHER, verdicts)
+        settings, in_container.NotebookToGrade("a.ipynb", b"x"), GradedSubmission(OTHER, verdicts)
     )
     tests = {test["name"]: test for test in results["tests"]}
     assert (tests["NormFFN"]["score"], tests["NormFFN"]["max_score"]) == (0.0, 0.0)
@@ -586,7 +586,7 @@ def test_numbers_of_hidden_inputs_are_rounded_and_markup_stays_text() -> None:
     settings = zips.settings_of(START, Policy(), {}, output_format="html")
     symptom = "It returned 3.14159265 <script>alert(1)</script>"
     verdicts = {one.name: not_earned(active_course().exercise(one.name), symptom) for one in outline.of_notebook(START)}
-    results = in_container.results(settings, in_container.NotebookFile(), GradedSubmission(START, verdicts))
+    results = in_container.results(settings, in_container.NotebookToGrade(), GradedSubmission(START, verdicts))
     output = results["tests"][0]["output"]
     assert "3.1 " in output and "3.14" not in output and "<script" not in output
 

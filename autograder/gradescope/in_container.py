@@ -78,7 +78,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class NotebookFile:
+class NotebookToGrade:
     """What is graded of a submission's files: a notebook's bytes, or the reason why there is none; with what its student should know."""
 
     name: str = ""
@@ -172,13 +172,13 @@ def _doubts(settings: Settings, about: Path) -> Iterator[str]:
 # What was handed in
 
 
-def find(assignment: str, folder: Path) -> NotebookFile:
+def find(assignment: str, folder: Path) -> NotebookToGrade:
     """The notebook of an assignment among what was handed in, whatever it is called: known by its cells, as in a class."""
     file_name, paths = f"{assignment}.ipynb", _notebooks(folder)
     if not paths:
-        return NotebookFile(trouble=f"Your submission has no notebook. Hand in {file_name}.")
+        return NotebookToGrade(trouble=f"Your submission has no notebook. Hand in {file_name}.")
     if len(paths) > MOST_FILES:
-        return NotebookFile(trouble=f"Your submission has more than {MOST_FILES} notebooks. Hand in {file_name}.")
+        return NotebookToGrade(trouble=f"Your submission has more than {MOST_FILES} notebooks. Hand in {file_name}.")
     identities = {path: _identify(path) for path in paths}
     candidates = [path for path, (notebook, _) in identities.items() if notebook == assignment]
     candidates = candidates or [
@@ -188,13 +188,13 @@ def find(assignment: str, folder: Path) -> NotebookFile:
         candidates = [path for path in candidates if path.name == file_name] or candidates
     if len(candidates) > 1:
         names = ", ".join(_path_text(path, folder) for path in candidates)
-        return NotebookFile(trouble=f"Several files could be your {assignment}: {names}. Hand in only one of them.")
+        return NotebookToGrade(trouble=f"Several files could be your {assignment}: {names}. Hand in only one of them.")
     if not candidates:
         sentences = [
             f"{_path_text(path, folder)} {trouble or f'is the notebook {notebook}'}."
             for path, (notebook, trouble) in identities.items()
         ]
-        return NotebookFile(trouble=" ".join([*sentences[:5], f"Hand in {file_name}."]))
+        return NotebookToGrade(trouble=" ".join([*sentences[:5], f"Hand in {file_name}."]))
     return _one(
         candidates[0],
         [path for path in paths if path != candidates[0]],
@@ -204,7 +204,7 @@ def find(assignment: str, folder: Path) -> NotebookFile:
     )
 
 
-def _one(path: Path, others: Sequence[Path], folder: Path, file_name: str, is_known: bool) -> NotebookFile:
+def _one(path: Path, others: Sequence[Path], folder: Path, file_name: str, is_known: bool) -> NotebookToGrade:
     """The notebook that is graded, with what its student should know of it."""
     name, notices = _path_text(path, folder), []
     if name != file_name:
@@ -213,7 +213,7 @@ def _one(path: Path, others: Sequence[Path], folder: Path, file_name: str, is_kn
         notices.append(f"It has hardly any cell of {file_name}. Is it the file that you meant?")
     if others:
         notices.append(f"Ignored: {', '.join(_path_text(other, folder) for other in others)}.")
-    return NotebookFile(name, untrusted_files.read(path, Limits().notebook), notices=tuple(notices))
+    return NotebookToGrade(name, untrusted_files.read(path, Limits().notebook), notices=tuple(notices))
 
 
 def _notebooks(folder: Path) -> list[Path]:
@@ -285,7 +285,9 @@ def grade(settings: Settings, data: bytes, private: Path, *more: Path) -> Graded
 # What Gradescope reads
 
 
-def results(settings: Settings, notebook: NotebookFile, graded_submission: GradedSubmission | None) -> dict[str, Any]:
+def results(
+    settings: Settings, notebook: NotebookToGrade, graded_submission: GradedSubmission | None
+) -> dict[str, Any]:
     """All of results.json but the time that it took."""
     tests = [
         _test(settings, number, one, graded_submission)
@@ -337,7 +339,7 @@ def _test(
 
 
 def _lines(
-    settings: Settings, notebook: NotebookFile, graded_submission: GradedSubmission | None, score: float
+    settings: Settings, notebook: NotebookToGrade, graded_submission: GradedSubmission | None, score: float
 ) -> Iterator[str]:
     """What stands above the tests."""
     if notebook.trouble:

@@ -64,7 +64,7 @@ class Task:
         return self.centres[cluster] + SPREAD * way, target
 
 
-class Snapshot(NamedTuple):
+class BranchSnapshot(NamedTuple):
     """All branches of a run at some step. routers [B, 3, E]: weights of x and y, biases, with the selection bias added to these.
     experts [B, T], errors [B]: on the new tokens."""
 
@@ -77,7 +77,7 @@ class RiverRun(NamedTuple):
     """A seed's run with all its branches. tokens [T, 2]: the new tokens. nothing: the mean squared error of an output of 0 on them."""
 
     tokens: torch.Tensor
-    snapshots: list[Snapshot]
+    snapshots: list[BranchSnapshot]
     nothing: float
 
 
@@ -124,7 +124,7 @@ def train(seed: int, head_start: float, branches: Sequence[Branch] = BRANCHES, s
             with torch.no_grad():
                 y, _, experts = layer(x_new)
                 routers = torch.cat([own["router"], own["router bias"] + selection], dim=1)
-                snapshots.append(Snapshot(routers.clone(), experts, (y - new_target).square().mean((1, 2))))
+                snapshots.append(BranchSnapshot(routers.clone(), experts, (y - new_target).square().mean((1, 2))))
         on = [CURES[branch.cure] if step >= branch.when else CURES["none"] for branch in branches]
         x, target = task.tokens(TOKENS)
         y, p, experts = layer(x)

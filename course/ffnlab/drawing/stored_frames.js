@@ -10,7 +10,7 @@ export async function unpacked(file) {
 
 /** Shows a figure in `here`: its first picture, `html`, under its controls. Returns a function that takes all its pictures, or the words for why there are none. */
 export function play(here, { controls, at, html }) {
-  const data = { controls, at, shown: { at, html }, missed: "The pictures of this figure are still on their way." };
+  const data = { controls, at, picture: { at, html }, missed: "The pictures of this figure are still on their way." };
   const heard = {};
   const recent = []; // parameters, the one moved last first
   let drawn = null;
@@ -36,7 +36,7 @@ export function play(here, { controls, at, html }) {
     if (!drawn) return;
     const state = reachable(data.at);
     if (key(state) !== key(data.at)) tell("at", state);
-    tell("shown", { at: state, html: htmlAt(drawn, controls.map(({ name }) => state[name])) });
+    tell("picture", { at: state, html: htmlAt(drawn, controls.map(({ name }) => state[name])) });
   }
 
   const model = {
@@ -59,7 +59,7 @@ export function play(here, { controls, at, html }) {
   return (pictures) => {
     if (typeof pictures === "string") data.missed = pictures;
     else drawn = pictures;
-    if (drawn && data.at !== data.shown.at) answer();
+    if (drawn && data.at !== data.picture.at) answer();
   };
 }
 
