@@ -20,7 +20,7 @@ GRADING_INSTALLED := $(or $(wildcard $(INSTALLED)),.venv/grading-installed.txt)
 SITE_INSTALLED := $(or $(wildcard $(INSTALLED)),.venv/site-installed.txt)
 OTTER := .venv/otter/bin/otter
 # The bytecode of what grading imports: the processes that grade keep none, and would compile PyTorch each for itself.
-WARM_UP := from autograder.jail import zygote; zygote.warm_up(); import autograder.engine.warm, autograder.grading.grade_class
+WARM_UP := from autograder.jail import warm_process; warm_process.warm_up(); import autograder.engine.preload, autograder.grading.grade_class
 PROXY := .venv/hub/node_modules/.bin/configurable-http-proxy
 
 # Programs that pip can't install: Debian's package | its command | what is skipped without it.
@@ -55,7 +55,7 @@ test: setup $(PROXY) ## run every check: ruff, mypy, pytest, and the solutions t
 quick: setup ## before a commit, in two minutes: ruff, mypy, and the tests nearest to what has changed
 	@$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/mypy && $(BIN)/pytest -q --nearest 60 $(ARGS)
 
-build: setup-grading ## make notebooks and shipped answers again where their source changed
+build: setup-grading ## make notebooks and shipped reference outputs again where their source changed
 	@$(BIN)/autograder build $(ARGS)
 
 matrix: setup-grading ## print exercise × answer → points and message

@@ -10,14 +10,14 @@ class UserError(Exception):
     """Something the person at the keyboard can mend: one clear line, exit status 2."""
 
 
-def nearest(text: str, candidates: Iterable[str]) -> list[str]:
+def find_nearest(text: str, candidates: Iterable[str]) -> list[str]:
     """The known texts that are nearly this one, all that are equally near."""
     close = difflib.get_close_matches(text, list(candidates), n=4, cutoff=0.6)
     ratios = [difflib.SequenceMatcher(None, one, text).ratio() for one in close]
     return [one for one, ratio in zip(close, ratios, strict=True) if ratio > ratios[0] - 1e-9]
 
 
-def did_you_mean(text: str, candidates: Iterable[str], quote: Callable[[str], str] = str) -> str:
-    """A question for the known texts that are nearest to this one; nothing where none is. quote: how one is written."""
-    suggestions = sorted(map(quote, nearest(text, candidates)))
+def suggest_nearest(text: str, candidates: Iterable[str], quote: Callable[[str], str] = str) -> str:
+    """A hint at the known texts that are nearest to this one; nothing where none is. quote: how one is written."""
+    suggestions = sorted(map(quote, find_nearest(text, candidates)))
     return f"; did you mean {' or '.join(suggestions)}?" if suggestions else ""

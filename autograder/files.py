@@ -16,16 +16,16 @@ DRAFT = (
     ".draft"  # the same name each time, so that a draft which a killed command has left is overwritten by the next one
 )
 # What the disk, the system or its settings refuse: not a fault of ours, and the same command goes on once it is mended.
-OF_THE_SYSTEM = {
+SYSTEM_ERRORS = {
     errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.EIO, errno.ENFILE, errno.ENOLCK, errno.EOPNOTSUPP,
     errno.ENOSYS, errno.ESTALE, errno.ENOMEM, errno.ELOOP, errno.ENAMETOOLONG, errno.ETIMEDOUT, errno.EAGAIN,
 }  # fmt: skip
-GOES_ON = "nothing is lost, and the same command continues"
-LIMITS_MET = {
-    errno.ENOSPC: f"the disk is full; {GOES_ON} once there is room",
-    errno.EDQUOT: f"your quota on this disk is used up; {GOES_ON} once there is room",
-    errno.EFBIG: f"a file has reached the size limit of `ulimit -f`; {GOES_ON} once that is higher",
-    errno.EMFILE: f"the limit on open files, `ulimit -n`, is reached; {GOES_ON} once that is higher",
+CONTINUATION = "nothing is lost, and the same command continues"
+LIMIT_MESSAGES = {
+    errno.ENOSPC: f"the disk is full; {CONTINUATION} once there is room",
+    errno.EDQUOT: f"your quota on this disk is used up; {CONTINUATION} once there is room",
+    errno.EFBIG: f"a file has reached the size limit of `ulimit -f`; {CONTINUATION} once that is higher",
+    errno.EMFILE: f"the limit on open files, `ulimit -n`, is reached; {CONTINUATION} once that is higher",
 }
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -34,11 +34,11 @@ class Batch:
     """Files that are written together. They are in their places and on the disk when the context ends; when it ends in an error, none has changed.
 
     A gradebook that refers to them is committed afterwards. So what it says is on the disk, whenever the power goes.
-    most: of thousands of files, put so many in their places at a time.
+    size: of thousands of files, put so many in their places at a time.
     """
 
-    def __init__(self, most: int | None = None) -> None:
-        self._most = most
+    def __init__(self, size: int | None = None) -> None:
+        self._size = size
         self._drafts: dict[Path, Path] = {}  # by the place that it is for
         self._removals: list[Path] = []
 
@@ -63,7 +63,7 @@ class Batch:
             _make_missing(path.parent)
         else:
             path.parent.mkdir(parents=True, exist_ok=True)
-        if self._most and len(self._drafts) >= self._most:
+        if self._size and len(self._drafts) >= self._size:
             self._put_in_place()
         draft = path.with_name(path.name + DRAFT)
         with errors_of(path):
@@ -128,9 +128,9 @@ def errors_of(path: Path) -> Iterator[None]:
 def explain(error: OSError) -> str:
     """What the disk or the system refuses, in one line with the way out; "" for what is a fault of ours."""
     where = f"{error.filename}: " if error.filename else ""
-    if error.errno in LIMITS_MET:
-        return where + LIMITS_MET[error.errno]
-    return f"{where}{error.strerror}; {GOES_ON} once that is fixed" if error.errno in OF_THE_SYSTEM else ""
+    if error.errno in LIMIT_MESSAGES:
+        return where + LIMIT_MESSAGES[error.errno]
+    return f"{where}{error.strerror}; {CONTINUATION} once that is fixed" if error.errno in SYSTEM_ERRORS else ""
 
 
 def private_opener(path: str, flags: int) -> int:

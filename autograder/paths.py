@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from autograder.errors import UserError, did_you_mean
+from autograder.errors import UserError, suggest_nearest
 from ffnlab.registry import active_course
 from ffnlab.untrusted_text import in_a_line
 
@@ -38,11 +38,11 @@ def assignments() -> list[str]:
     return [name for name in active_course().notebooks if source(name).is_file()]
 
 
-def unknown_assignment(text: str) -> str:
+def describe_unknown_assignment(text: str) -> str:
     """What is to be said of a text that names no assignment."""
     there = assignments()
     by_number = [name for name in there if name.partition("_")[0] == text]
-    suggestion = f"; did you mean {by_number[0]}?" if by_number else did_you_mean(text, there)
+    suggestion = f"; did you mean {by_number[0]}?" if by_number else suggest_nearest(text, there)
     return f"there is no assignment called {in_a_line(text, 60)!r}{suggestion or '; there are: ' + ', '.join(there)}"
 
 
@@ -53,5 +53,5 @@ def require_assignment(assignment: str) -> str:
         UserError: there is no such assignment.
     """
     if assignment not in assignments():
-        raise UserError(unknown_assignment(assignment))
+        raise UserError(describe_unknown_assignment(assignment))
     return assignment

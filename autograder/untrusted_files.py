@@ -22,12 +22,12 @@ YEARS = range(2000, 2100)  # beyond, somebody's conversion between time zones ov
 
 
 # What a file can be by a student's own doing: a link that leads nowhere, a device, a socket, a folder. All else is the machine's.
-STUDENTS_OWN = {0, errno.ELOOP, errno.ENXIO, errno.ENODEV, errno.EISDIR}
-EMPTY = "empty, as a power cut or a full disk may leave a file"
+STUDENT_ERRORS = {0, errno.ELOOP, errno.ENXIO, errno.ENODEV, errno.EISDIR}
+EMPTY_MESSAGE = "empty, as a power cut or a full disk may leave a file"
 
 
-def read(path: Path, most: int) -> bytes:
-    """A file's bytes, one more than `most` of a longer one.
+def read(path: Path, max_bytes: int) -> bytes:
+    """A file's bytes, one more than `max_bytes` of a longer one.
 
     Raises:
         OSError: in what way it can't be read; a link, a device, a pipe or a folder among them. `is_students_own` says whose doing that is.
@@ -36,15 +36,15 @@ def read(path: Path, most: int) -> bytes:
     with open(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError(0, "not a regular file", str(path))
-        return file.read(most + 1)
+        return file.read(max_bytes + 1)
 
 
 def is_students_own(error: OSError) -> bool:
     """Whether a file can't be read for what a student has made of it; else the disk, the network or this machine is at fault, and that costs nobody a point."""
-    return (error.errno or 0) in STUDENTS_OWN
+    return (error.errno or 0) in STUDENT_ERRORS
 
 
-def why(error: OSError) -> str:
+def describe_error(error: OSError) -> str:
     """Why a file can't be read, in a line with its name."""
     name = f"{Path(str(error.filename)).name}: " if error.filename else ""
     return in_a_line(f"{name}{error.strerror or error}")
@@ -71,15 +71,15 @@ def _is(path: Path, kind: Any) -> bool:
         raise
 
 
-def timestamp(folder: Path) -> datetime | None:
-    """As `time_of`, and None where the machine can't read it."""
+def find_timestamp(folder: Path) -> datetime | None:
+    """As `read_timestamp`, and None where the machine can't read it."""
     try:
-        return time_of(folder)
+        return read_timestamp(folder)
     except OSError:
         return None
 
 
-def time_of(folder: Path) -> datetime | None:
+def read_timestamp(folder: Path) -> datetime | None:
     """When `timestamp.txt` says that it was handed in, in UTC without a zone, as nbgrader's gradebook wants it; None where it says nothing of use.
 
     Raises:
@@ -93,7 +93,7 @@ def time_of(folder: Path) -> datetime | None:
             return None
         raise
     if not data:
-        raise OSError(errno.EIO, EMPTY, str(path))
+        raise OSError(errno.EIO, EMPTY_MESSAGE, str(path))
     try:
         match = MOMENT.fullmatch(data.decode("ascii").strip())
         if not match:
@@ -111,11 +111,11 @@ def patch_nbgrader_timestamps() -> None:
     from nbgrader.coursedir import CourseDirectory
 
     def get_existing_timestamp(self: Any, dest_path: str) -> datetime | None:
-        return timestamp(Path(dest_path))
+        return find_timestamp(Path(dest_path))
 
     def get_submitted_timestamp(self: Any, assignment_id: str, student_id: str) -> datetime | None:
         course = self.coursedir
-        return timestamp(Path(course.format_path(course.submitted_directory, student_id, assignment_id)))
+        return find_timestamp(Path(course.format_path(course.submitted_directory, student_id, assignment_id)))
 
     CourseDirectory.get_existing_timestamp = get_existing_timestamp
     NbGraderAPI.get_submitted_timestamp = get_submitted_timestamp

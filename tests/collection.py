@@ -1,4 +1,4 @@
-"""What the tests of collecting share: an export, the command, and what a person does with the open questions."""
+"""What the tests of collecting share: an export, the command, and what a person does with the pending decisions."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import pytest
 from exports import CLASS, FFN, exchange_folder, sheet, zipped
 
 from autograder.class_folder import manifest
+from autograder.class_folder.decisions import COLUMNS, FILE
 from autograder.class_folder.folder import ClassFolder
-from autograder.class_folder.open_questions import COLUMNS, FILE
 from autograder.cli import main
 from autograder.transfer import collect as collecting
 from autograder.transfer.collect import CollectionReport
@@ -24,7 +24,7 @@ IDS = {who.i: who.sis for who in CLASS}
 
 def without_gradebook(monkeypatch: pytest.MonkeyPatch) -> None:
     """Collect without the gradebook, which takes half a second to make."""
-    monkeypatch.setattr(collecting._Collection, "_enter", lambda plan: None)
+    monkeypatch.setattr(collecting._Collection, "_enter_students", lambda plan: None)
 
 
 def collect(class_folder: ClassFolder, source: Path, *rosters: Path, **how: Any) -> CollectionReport:
@@ -41,11 +41,11 @@ def content(class_folder: ClassFolder, but: tuple[str, ...] = ()) -> dict[str, b
 
 
 def asked(report: CollectionReport) -> dict[str, str]:
-    """What a person has to settle, by file."""
-    return {matter.file: matter.trouble for matter in report.open}
+    """What a person has to decide, by file."""
+    return {decision.file: decision.trouble for decision in report.pending_decisions}
 
 
-def answer_questions(class_folder: ClassFolder, **answers: str) -> None:
+def enter_decisions(class_folder: ClassFolder, **answers: str) -> None:
     """Fill in the file, as a person does: of each line whose file holds a word, a column."""
     path = class_folder.path / manifest.FOLDER / FILE
     rows = list(csv.reader(io.StringIO(path.read_text(encoding="utf-8-sig"))))

@@ -1,4 +1,4 @@
-"""What several tests share: a warm jail, a class made from the marking guide, and what is skipped where bubblewrap is missing."""
+"""What several tests share: a warm jail, a class made from the answer keys, and what is skipped where bubblewrap is missing."""
 
 from __future__ import annotations
 

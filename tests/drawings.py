@@ -224,7 +224,7 @@ REFUSALS: list[tuple[Draw, tuple[Any, ...], str]] = [
     (memory.capacity, (100, 16), "there are runs"),
     (memory.knocked, (0, 17), "must be from"),
     (memory.knocked, (memory.N_FACTS, 1), "must be from"),
-    (memory.knocked, (0, 1, False, memory.MOST), "must be a place"),
+    (memory.knocked, (0, 1, False, memory.MAX_PLACES), "must be a place"),
     (partial(gated.gate, t=4), (), "t must be from"),
     (partial(gated.gate, activation="tanh"), (), "activation must be"),
     (gated.lights, (0.0, 0.0, "SwiGLU"), "kind must be"),

@@ -21,7 +21,7 @@ from test_rebuild import place
 from autograder import untrusted_files
 from autograder.class_folder.folder import ClassFolder
 from autograder.engine import rebuild
-from autograder.engine.graded import GradedSubmission
+from autograder.engine.graded_submission import GradedSubmission
 from autograder.files import Batch
 from autograder.gradebook import gradebook
 from autograder.grading import feedback
@@ -415,11 +415,11 @@ def grade(class_folder: ClassFolder, ids: Mapping[int, str], scores: Mapping[int
             one = graded(CLASS[i], (scores or {}).get(i, i))
             digest, at = (
                 hashlib.sha256(CLASS[i].data).hexdigest(),
-                untrusted_files.timestamp(class_folder.submitted / student / FFN),
+                untrusted_files.find_timestamp(class_folder.submitted / student / FFN),
             )
             with Batch() as files:
-                feedback.write(files, class_folder, student, one, at, submission=digest)
-            book.save_attempt(student, one, digest, at)
+                feedback.write(files, class_folder, student, one, at, digest=digest)
+            book.save_grading(student, one, digest, at)
 
 
 def handed_in_by(class_folder: ClassFolder, assignment: str = FFN) -> dict[int, str]:

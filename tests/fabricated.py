@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from autograder.class_folder.folder import ClassFolder
-from autograder.engine.graded import GradedSubmission
+from autograder.engine.graded_submission import GradedSubmission
 from autograder.engine.rebuild import Kind, template
 from autograder.gradebook import gradebook
 from autograder.marking import outline
@@ -21,7 +21,7 @@ DUE = datetime(2026, 11, 2, 22, 59, 59, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class FakeAttempt:
-    """One hand-in. earned: exercises that are right. mistakes: by exercise, the known mistake. half: those with half of their points and no known mistake.
+    """One attempt. earned: exercises that are right. mistakes: by exercise, the known mistake. half: those with half of their points and no known mistake.
 
     broken: those that we could not grade. code: by cell, what was typed. unread: why the file could not be read. days: after DUE, less an hour.
     """
@@ -72,12 +72,12 @@ def graded(attempt: FakeAttempt, assignment: str = FFN) -> GradedSubmission:
 def fabricate(
     folder: Path, attempts_by_student: Mapping[str, Sequence[FakeAttempt]], assignment: str = FFN
 ) -> ClassFolder:
-    """A class whose gradebook holds these hand-ins, oldest first, by student."""
+    """A class whose gradebook holds these attempts, oldest first, by student."""
     class_folder = ClassFolder(folder)
     with gradebook.Book(class_folder) as book:
         book.sync_assignment(assignment)
         for student, attempts in attempts_by_student.items():
             for number, attempt in enumerate(attempts):
                 at = (DUE + timedelta(days=attempt.days, hours=-1)).replace(tzinfo=None) if attempt.timed else None
-                book.save_attempt(student, graded(attempt, assignment), f"{number:064d}", at)
+                book.save_grading(student, graded(attempt, assignment), f"{number:064d}", at)
     return class_folder

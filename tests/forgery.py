@@ -36,7 +36,9 @@ def earned(name: str) -> Iterator[Forged]:
     exercise = key.exercise
     hidden = draws.hidden_seeds(exercise, CLASS)
     inputs = reference.inputs(exercise, hidden)
-    marking = reference_outputs_of(exercise, reference.observe(exercise, key.the_truth.answer, hidden), [], inputs)
+    reference_outputs = reference_outputs_of(
+        exercise, reference.observe(exercise, key.the_truth.answer, hidden), [], inputs
+    )
     best: dict[str, Forged] = {}
     for source, seeds in {
         "public draws": draws.public_seeds(exercise),
@@ -44,20 +46,20 @@ def earned(name: str) -> Iterator[Forged]:
     }.items():
         observations = reference.observe(exercise, key.the_truth.answer, seeds)
         replay = [observations[case % len(observations)] for case in range(len(hidden))]
-        for aspect in compare(exercise, marking, replay, inputs).aspects:
+        for aspect in compare(exercise, reference_outputs, replay, inputs).aspects:
             if aspect.points:
                 best.setdefault(aspect.name, Forged(name, aspect.name, aspect.points, source))
     yield from best.values()
 
 
-def questions() -> set[str]:
-    """The multiple-choice questions: formative, and their letters can always be found by whoever looks."""
+def quizzes() -> set[str]:
+    """The quizzes: formative, and their letters can always be found by whoever looks."""
     return {name for name in active_course().exercises if name.startswith("quiz_")}
 
 
 def inputs_of_ones_own() -> set[str]:
     """Exercises whose answer is itself an input, as a counterexample is: nothing is drawn, so what is right for one class is right for all."""
-    return {name for name, exercise in active_course().exercises.items() if not exercise.draw(Draw(0), 0)} - questions()
+    return {name for name, exercise in active_course().exercises.items() if not exercise.draw(Draw(0), 0)} - quizzes()
 
 
 def table(names: list[str]) -> list[Forged]:
@@ -66,8 +68,7 @@ def table(names: list[str]) -> list[Forged]:
 
 if __name__ == "__main__":
     forgeries = table(
-        sys.argv[1:]
-        or sorted(active_course().exercises.keys() - questions(), key=list(active_course().exercises).index)
+        sys.argv[1:] or sorted(active_course().exercises.keys() - quizzes(), key=list(active_course().exercises).index)
     )
     for forged in forgeries:
         print(f"{forged.points:5g}  {forged.exercise}: {forged.aspect} ({forged.replayed})")

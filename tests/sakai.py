@@ -7,7 +7,7 @@ from datetime import datetime, tzinfo
 from autograder.errors import UserError
 from autograder.lms.archive import ArchiveEntry, normalize_name
 from autograder.lms.base import FeedbackPage, IdScope, Lms
-from autograder.lms.records import HandIn, Person, utc
+from autograder.lms.records import ExportedFile, Person, to_utc
 from autograder.lms.sheets import GradeSheet, Sheet, choose_column
 
 # Ruiz, Ana(user0)/20261001100000/ffn.ipynb, and grades.csv beside the folders
@@ -24,22 +24,24 @@ class Sakai(Lms):
     def fits(self, path: str) -> bool:
         return path == GRADES or bool(FOLDER.fullmatch(normalize_name(path.split("/")[0])))
 
-    def hand_ins(self, entries: Sequence[ArchiveEntry], zone: tzinfo | None) -> tuple[list[HandIn], list[str]]:
-        hand_ins, unknown = [], []
+    def exported_files(
+        self, entries: Sequence[ArchiveEntry], zone: tzinfo | None
+    ) -> tuple[list[ExportedFile], list[str]]:
+        exported_files, unknown = [], []
         for entry in entries:
             folder, _, below = normalize_name(entry.name).partition("/")
             when, _, file = below.partition("/")
             match = FOLDER.fullmatch(folder)
             if match and file and re.fullmatch(r"\d{14}", when):
-                at = utc(datetime.strptime(when, "%Y%m%d%H%M%S"), zone)
+                at = to_utc(datetime.strptime(when, "%Y%m%d%H%M%S"), zone)
                 name, username = f"{match['first']} {match['last']}", match["username"]
                 person, back = Person({"username": username}, name=name), {"folder": folder}
-                hand_ins.append(
-                    HandIn("sakai", username, (person,), name, entry.name, file, entry.read, when, at, back=back)
+                exported_files.append(
+                    ExportedFile("sakai", username, (person,), name, entry.name, file, entry.read, when, at, back=back)
                 )
             elif entry.name != GRADES:
                 unknown.append(entry.name)
-        return hand_ins, unknown
+        return exported_files, unknown
 
     def people(self, sheet: Sheet) -> list[Person] | None:
         key, username, last, first = map(sheet.column, ("ID", "Display ID", "Last Name", "First Name"))

@@ -399,8 +399,8 @@ def test_a_net_is_judged_on_the_interval_that_was_drawn_and_not_on_one_that_come
             {aspect.name: dict.fromkeys(inputs, one) for aspect in key.exercise.aspects}
             for inputs in reference.inputs(key.exercise, seeds)
         ]
-        marking = reference.reference_outputs(key.exercise.name, seeds)
-        assert compare(key.exercise, marking, made_up, reference.inputs(key.exercise, seeds)).points == 0
+        reference_outputs = reference.reference_outputs(key.exercise.name, seeds)
+        assert compare(key.exercise, reference_outputs, made_up, reference.inputs(key.exercise, seeds)).points == 0
 
 
 # The fewest units

@@ -25,7 +25,7 @@ from autograder.class_folder import log
 from autograder.class_folder.folder import ClassFolder
 from autograder.engine import outputs, pool
 from autograder.engine.grade_submission import grade_submission
-from autograder.engine.graded import GradedSubmission
+from autograder.engine.graded_submission import GradedSubmission
 from autograder.grading import feedback, grade_class
 from autograder.jail import watch
 from autograder.jail.limits import Limits
@@ -137,7 +137,7 @@ def test_its_allowed_twin_earns_full_marks(name: str, jail: Jail, narrow_jail: J
 def test_whoever_is_graded_beside_it_keeps_every_point(
     name: str, narrow_jail: Jail, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watch, "LOOK_EVERYWHERE", 1)  # so that each watch sees at its first look what others do
+    monkeypatch.setattr(watch, "FULL_SCAN_INTERVAL", 1)  # so that each watch sees at its first look what others do
     data, honest = ALL[name][1].data(), json.dumps(answered()).encode()
     with ThreadPoolExecutor(1) as beside:
         eve = beside.submit(grade_submission, START, data, narrow_jail, SEEDS)

@@ -13,7 +13,7 @@ from test_class import grade, graded_here, rebuilt  # noqa: F401 - a fixture
 from test_rebuild import ANSWER, answered
 
 from autograder.class_folder.folder import ClassFolder
-from autograder.engine.graded import GradedSubmission
+from autograder.engine.graded_submission import GradedSubmission
 from autograder.gradebook import gradebook
 from autograder.gradebook.policy import Policy
 from autograder.grading import feedback, grade_class
@@ -93,8 +93,8 @@ def test_page_table_and_why_are_of_the_attempt_that_counts(class_folder: ClassFo
         feedback.rewrite(class_folder, START, book, effective_attempts={WHO.sis: best})
         explanation = explain.find(book, Policy.of(class_folder), WHO.sis, "hello_shape")
     assert "2 of 2" in page(class_folder) and "It is not right." not in page(class_folder)
-    assert explanation.mark and explanation.mark.score == 2
-    assert [one.hand_in for one in explanation.gradings if one.attempt.number == best.attempt.number] == [1]
+    assert explanation.score and explanation.score.score == 2
+    assert [one.number for one in explanation.graded_attempts if one.grading.row_id == best.grading.row_id] == [1]
 
 
 def test_hand_ins_are_counted_once_in_the_order_of_handing_in(class_folder: ClassFolder) -> None:
@@ -103,8 +103,8 @@ def test_hand_ins_are_counted_once_in_the_order_of_handing_in(class_folder: Clas
     grade(class_folder)  # the first, and the second again
     with gradebook.Book(class_folder) as book:
         explanation = explain.find(book, Policy.of(class_folder), WHO.sis, "hello_shape")
-        assert explanation.hand_ins == 2 and len(explanation.gradings) == 3
-        assert [one.verdict.points for one in explanation.gradings if one.verdict] == [2, 0, 0]
+        assert explanation.attempt_count == 2 and len(explanation.graded_attempts) == 3
+        assert [one.verdict.points for one in explanation.graded_attempts if one.verdict] == [2, 0, 0]
         assert counts(class_folder).grade.points == 6
 
 

@@ -22,7 +22,7 @@ from autograder.errors import UserError
 from autograder.marking import outline, source_hash
 from ffnlab import boards
 from ffnlab.boards import Board
-from ffnlab.checking import shipped_answers
+from ffnlab.checking import reference_files
 from ffnlab.course.boards.catalogue import BOARDS
 from ffnlab.course.figures.start_here import STEPS
 from ffnlab.observation.exercise import Exercise
@@ -58,7 +58,7 @@ def test_the_generated_notebooks_equal_their_source(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_answers_are_shipped_for_every_exercise_and_no_other(name: str) -> None:
-    assert set(shipped_answers.read(active_course().answers_file(name).read_bytes())) == {
+    assert set(reference_files.read(active_course().reference_file(name).read_bytes())) == {
         e.name for e in active_course().exercises_of(name)
     }
 
@@ -141,7 +141,7 @@ def test_a_planted_wrong_solution_turns_the_build_red(tmp_path: Path, monkeypatc
 
 @pytest.mark.parametrize("name", active_course().notebooks)
 def test_what_graders_know_of_exercises_is_what_these_are(name: str) -> None:
-    assert outline.built_from(name) == build.hash_answers(name), (
+    assert outline.built_from(name) == build.hash_reference_outputs(name), (
         "run `make build`: the answers are those of another key"
     )
     assert not outline.write(name, outline.built_from(name)), "run `make build`"

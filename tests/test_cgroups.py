@@ -78,7 +78,7 @@ def limited(grouped: Jail) -> Jail:
 @pytest.fixture
 def unwatched(monkeypatch: pytest.MonkeyPatch) -> None:
     """The watch never looks: whatever is seen, the kernel has told."""
-    monkeypatch.setattr(watch, "LOOK_SECONDS", 10**6)
+    monkeypatch.setattr(watch, "POLL_SECONDS", 10**6)
 
 
 @pytest.fixture

@@ -36,7 +36,7 @@ from autograder.class_folder import log, submitted_files
 from autograder.class_folder.folder import LOCK, ClassFolder, class_lock
 from autograder.cli.shared import book_of
 from autograder.engine import pool, rebuild
-from autograder.engine.graded import GradedSubmission
+from autograder.engine.graded_submission import GradedSubmission
 from autograder.errors import UserError
 from autograder.files import Batch
 from autograder.files import write_private as keep_file
@@ -174,7 +174,7 @@ def test_an_odd_file_costs_its_paper_alone(odd: str, name: str, tmp_path: Path, 
 )
 def test_a_timestamp_says_when_in_utc(text: str, moment: datetime | None, tmp_path: Path) -> None:
     (tmp_path / untrusted_files.TIMESTAMP).write_text(text, encoding="utf-8")
-    assert untrusted_files.timestamp(tmp_path) == moment
+    assert untrusted_files.find_timestamp(tmp_path) == moment
 
 
 def test_folders_that_can_be_nobodys_are_all_listed_and_the_others_graded(tmp_path: Path, graded_here: object) -> None:
@@ -211,7 +211,7 @@ def test_what_can_not_be_saved_keeps_its_points_and_says_so(
     )
     assert "could not be saved" in submissions["eve"].remarks[0]
     with gradebook.Book(class_folder) as book:
-        assert book.scores(START)["eve"]["check-hello_shape"] == 2.0
+        assert book.automatic_scores(START)["eve"]["check-hello_shape"] == 2.0
 
 
 def test_a_full_disk_is_nobodys_paper(tmp_path: Path, graded_here: object, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -244,8 +244,8 @@ def test_a_file_that_is_no_notebook_has_a_page_in_formgrader_and_waits_for_nobod
         for student, submission in (("eve", one), ("ada", two)):
             with Batch() as files:
                 feedback.write(files, class_folder, student, submission)
-            book.save_attempt(student, submission, "0" * 64, None)
-        scores = book.scores("01_attention")
+            book.save_grading(student, submission, "0" * 64, None)
+        scores = book.automatic_scores("01_attention")
     assert scores["eve"]["M1"] == 0.0 and scores["ada"]["M1"] is None
     cells = json.loads(
         (class_folder.autograded / "eve" / "01_attention" / "01_attention.ipynb").read_text(encoding="utf-8")
@@ -294,7 +294,7 @@ def write_private(class_folder: ClassFolder, book: gradebook.Book, graded: Grade
     """Write it, enter it, log it, show it."""
     with Batch() as files:
         feedback.write(files, class_folder, "eve", graded)
-    book.save_attempt("eve", graded, "0" * 64, None)
+    book.save_grading("eve", graded, "0" * 64, None)
     with log.open_log(class_folder) as line:
         line([log.LogLine("2026-11-01T10:00:00+00:00", "eve", graded)])
 
@@ -500,7 +500,7 @@ def test_where_plain_nbgrader_alone_has_graded_no_secret_is_missed(log_of: str |
     with sqlite3.connect(used.path / "gradebook.db") as database:
         database.execute("DROP TABLE autograder_attempt")
         database.execute("DROP TABLE autograder_secret")
-    assert draw_secrets.look(used, START) == ""
+    assert draw_secrets.check_secret(used, START) == ""
     assert any(used.autograded.glob(f"*/{START}/*.ipynb"))
 
 

@@ -125,30 +125,30 @@ def test_mistakes_are_counted_with_an_example_and_those_that_went_away(one: Assi
 
 
 def test_what_a_person_must_look_at_is_listed(one: AssignmentReport) -> None:
-    assert one.waiting == {"M2": ["ada", "cas"]} and one.not_graded == 1 and one.unread == 1
+    assert one.waiting == {"M2": ["ada", "cas"]} and one.not_graded == 1 and one.unreadable_count == 1
     reasons = dict(one.to_look_at)
     assert set(reasons) == {"eli", "fay"}
     assert "could not be read; not a notebook" in reasons["eli"] and "not graded: ffn_trace" in reasons["fay"]
 
 
 def test_attempts_over_time_and_what_became_of_them(one: AssignmentReport) -> None:
-    assert (one.hand_ins, one.again, one.better, one.worse) == (7, 1, 1, 0)
+    assert (one.attempt_count, one.again, one.better, one.worse) == (7, 1, 1, 0)
     assert {day.day: both for day, both in one.days.items()} == {1: (1, 0), 2: (5, 0), 3: (0, 1)}
 
 
 def test_grading_again_is_no_new_attempt(tmp_path: Path) -> None:
     class_folder = fabricate(tmp_path, {"ada": [FakeAttempt([])]})
     with gradebook.Book(class_folder) as book:
-        book.save_attempt("ada", graded(FakeAttempt(["ffn_forward"])), "0" * 64, None)
+        book.save_grading("ada", graded(FakeAttempt(["ffn_forward"])), "0" * 64, None)
     (report,) = report_of(class_folder).assignments
-    assert report.hand_ins == 1 and report.students[0].grade.points == 4 and report.students[0].attempts == 1
+    assert report.attempt_count == 1 and report.students[0].grade.points == 4 and report.students[0].attempt_count == 1
 
 
 def test_a_term_has_every_notebook_and_every_student(tmp_path: Path) -> None:
     class_folder = fabricate(tmp_path, {"ada": [FakeAttempt(["ffn_forward"])], "ben": [FakeAttempt([])]})
     fabricate(tmp_path, {"ada": [FakeAttempt(["hello_shape"])], "cas": [FakeAttempt(["hello_shape"])]}, "00_start_here")
     report = report_of(class_folder, "00_start_here", FFN)
-    results = {one.label: (one.term.points, one.term.max_points) for one in report.terms}
+    results = {one.label: (one.course_grade.points, one.course_grade.max_points) for one in report.course_grades}
     assert results == {"ada": (6, 40), "ben": (0, 40), "cas": (2, 40)}, "what was not handed in counts as nothing"
     page = report_page.page(report)
     assert 'id="00_start_here"' in page and f'id="{FFN}"' in page and 'id="term"' in page
@@ -256,7 +256,7 @@ def test_everybody_can_read_a_report_and_a_feedback_page(class_folder: ClassFold
     term = fabricate(tmp_path, {"ada": [FakeAttempt(["ffn_forward"])], "ben": [FakeAttempt()]})
     fabricate(tmp_path, {"ada": [FakeAttempt(["hello_shape"])]}, "00_start_here")
     sheets = [report_page.page(report_of(class_folder)), report_page.page(report_of(term, "00_start_here", FFN))]
-    sheets += [feedback.feedback_page("cas", graded(hand_ins[-1])) for hand_ins in the_class().values()]
+    sheets += [feedback.feedback_page("cas", graded(attempts[-1])) for attempts in the_class().values()]
     with browser() as chromium:
         for width in (1280, 390):
             for number, text in enumerate(sheets):
@@ -374,7 +374,7 @@ def test_a_ring_of_any_size_is_one_group(ring: int, size: int) -> None:
     answers |= {f"t{number:03}": OTHER.replace("0.5 ", f"{number}.5 ") for number in range(size - ring)}
     (group, *rest) = similarity.find_similar("is_spread", answers, [STUB])[0]
     assert len(group.students) == ring and not group.names and group.comments == 1 and not rest
-    assert similarity.find_similar("is_spread", answers, [STUB, LONG])[0] == [], "what the guide has is nobody's own"
+    assert similarity.find_similar("is_spread", answers, [STUB, LONG])[0] == [], "what the key has is nobody's own"
     short = dict.fromkeys(answers, "def is_spread(weights):\n    return max(weights) - min(weights) > 0.5\n")
     assert similarity.find_similar("is_spread", short, [STUB])[0] == []
 
@@ -511,7 +511,7 @@ def test_a_report_on_nothing_makes_no_gradebook(tmp_path: Path) -> None:
 def test_a_feedback_page_shows_what_counts_and_what_being_late_costs() -> None:
     paper = graded(FakeAttempt(["ffn_forward", "quiz_rank"], code={"ffn_forward": "right", "M2": "It drops out."}))
     policy = Policy.read(f"late.percent_a_day = 25\nassignments.{FFN}.due = 2026-11-02T22:59:59Z")
-    grade = policy.grade(FFN, feedback.marks_of(paper), DUE.replace(day=4), "ben")
+    grade = policy.grade(FFN, feedback.combine_scores(paper), DUE.replace(day=4), "ben")
     page = feedback.feedback_page("ben", paper, grade=grade)
     assert "2 of 31 points, 3 not read yet" in page
     assert "Late by 2 days: −50\N{NO-BREAK SPACE}%, −2 points. It was due 2 Nov 2026, 22:59 UTC" in page
@@ -525,7 +525,7 @@ def test_the_table_on_the_terminal_shows_what_counts(class_folder: ClassFolder) 
     console = Console(width=200, file=io.StringIO())
     with gradebook.Book(class_folder) as book:
         grades = Policy.of(class_folder).grades(book, FFN)
-        terminal.print_class(console, FFN, book.latest(FFN), book.marks(FFN), grades=grades)
+        terminal.print_class(console, FFN, book.latest(FFN), book.scores(FFN), grades=grades)
     output = console.file.getvalue()  # type: ignore[attr-defined]
     assert "3/31 (−1 late)" in output or "3/34 (−1 late)" in output
     assert "For practice, not for points: quiz_rank, quiz_bias, quiz_dropout" in output

@@ -30,7 +30,7 @@ pytest.importorskip("distributed", reason="Dask is not installed: pip install 'd
 
 from autograder.class_folder.folder import ClassFolder
 from autograder.engine import cluster, fingerprint, pool
-from autograder.engine.graded import GradedSubmission
+from autograder.engine.graded_submission import GradedSubmission
 from autograder.engine.job import Job
 from autograder.errors import UserError
 from autograder.grading import grade_class

@@ -1,4 +1,4 @@
-"""Collecting: every hand-in is filed under whom its token leads to, or listed; nothing is guessed, lost, overwritten or half done."""
+"""Collecting: every submission is filed under whom its token leads to, or listed; nothing is guessed, lost, overwritten or half done."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 
 import exports
 import pytest
-from collection import IDS, answer_questions, asked, collect, content, export, run, without_gradebook
+from collection import IDS, asked, collect, content, enter_decisions, export, run, without_gradebook
 from conftest import ROOT
 from exports import (
     CLASS,
@@ -46,9 +46,9 @@ from nbgrader.api import Gradebook
 
 from autograder import untrusted_files
 from autograder.class_folder import manifest
+from autograder.class_folder.decisions import COLUMNS, FILE
 from autograder.class_folder.folder import FOLDER_NAME, ClassFolder, class_lock
 from autograder.class_folder.manifest import Manifest
-from autograder.class_folder.open_questions import COLUMNS, FILE
 from autograder.class_folder.roster import Roster, Student
 from autograder.errors import UserError
 from autograder.gradebook import gradebook, missing
@@ -126,7 +126,7 @@ def test_who_is_not_on_the_roster_is_listed_and_can_be_settled(class_folder: Cla
     assert set(handed_in_by(class_folder)) == {0, 1, 2}
     assert set(asked(report)) == {canvas_name(CLASS[3], late=True), canvas_name(CLASS[4])}
     assert "nobody on the roster has canvas 12003" in asked(report)[canvas_name(CLASS[3], late=True)]
-    answer_questions(class_folder, **{CLASS[3].canvas: "student uemit", CLASS[4].canvas: "leave yes"})
+    enter_decisions(class_folder, **{CLASS[3].canvas: "student uemit", CLASS[4].canvas: "leave yes"})
     (trouble,) = asked(collect(class_folder, archive)).values()
     assert trouble.startswith(f"in {FILE}, line 2: nobody on the roster is called 'uemit': give a list")
     with (class_folder.path / "roster.csv").open("a", encoding="utf-8") as file:
@@ -159,7 +159,7 @@ def test_an_answer_is_understood_by_whatever_names_a_student(
 ) -> None:
     archive = export(tmp_path / "a.zip", {TEAM: CLASS[3].data})
     collect(class_folder, archive, worksheet(tmp_path / "list.csv", CLASS))
-    answer_questions(class_folder, Team=f"student {text}")
+    enter_decisions(class_folder, Team=f"student {text}")
     assert not collect(class_folder, archive).needs_somebody
     both = ";" in text or (text.count(",") == 1 and "last" not in text and CLASS[2].first in text) or " 12" in text
     student_ids = {CLASS[3].sis, CLASS[2].sis} if both else {CLASS[3].sis}
@@ -183,7 +183,7 @@ def test_a_bad_answer_in_any_column_is_a_line(
     archive = export(tmp_path / "a.zip", {TEAM: CLASS[3].data, moodle_name(CLASS[1]): CLASS[1].data})
     collect(class_folder, archive, worksheet(tmp_path / "list.csv", CLASS))
     before = (class_folder.path / "roster.csv").read_bytes()
-    answer_questions(class_folder, Team="leave yes" if answer.startswith("system") else answer)
+    enter_decisions(class_folder, Team="leave yes" if answer.startswith("system") else answer)
     if answer.startswith("system"):
         path = class_folder.path / manifest.FOLDER / FILE
         path.write_text(path.read_text(encoding="utf-8").replace(";moodle;", ";skype;"), encoding="utf-8")
@@ -200,7 +200,7 @@ def test_an_assignments_name_is_understood_and_a_file_that_is_no_notebook_is_sai
     files |= {moodle_name(who): who.data for who in CLASS[2:]}
     archive = export(tmp_path / "a.zip", files)
     collect(class_folder, archive, worksheet(tmp_path / "list.csv", CLASS), assignment=FFN)
-    answer_questions(class_folder, **{"a.rar": "assignment 02", "b.ipynb": "assignment 03 Activations"})
+    enter_decisions(class_folder, **{"a.rar": "assignment 02", "b.ipynb": "assignment 03 Activations"})
     report = collect(class_folder, archive, assignment=FFN)
     assert [line for line in report.doubts if "a.rar is not a notebook, so it can't count" in line]
     assert handed_in_by(class_folder, NEXT) == {1: CLASS[1].sis}
@@ -212,9 +212,9 @@ def test_an_answer_that_can_not_be_used_is_said_and_nothing_is_filed(
 ) -> None:
     archive = export(tmp_path / "a.zip", {moodle_name(CLASS[0]): CLASS[0].data})
     collect(class_folder, archive)
-    answer_questions(class_folder, **{CLASS[0].participant: answer})
+    enter_decisions(class_folder, **{CLASS[0].participant: answer})
     report = collect(class_folder, archive)
-    assert "can't be a folder" in report.open[0].trouble and not class_folder.submitted.exists()
+    assert "can't be a folder" in report.pending_decisions[0].trouble and not class_folder.submitted.exists()
     assert Roster.load(class_folder).students == {}
 
 
@@ -227,19 +227,21 @@ def test_what_was_settled_wrongly_and_is_corrected_leaves_the_other_student_noth
     teams = {f"{one}_771{i}_assignsubmission_file/a.ipynb": CLASS[i].data for i, one in ((3, "Team"), (4, "Gang"))}
     archive = export(tmp_path / "a.zip", teams)
     collect(class_folder, archive)
-    answer_questions(class_folder, Team=f"student {CLASS[0].sis}", Gang=f"student {CLASS[1].sis}")
+    enter_decisions(class_folder, Team=f"student {CLASS[0].sis}", Gang=f"student {CLASS[1].sis}")
     collect(class_folder, archive)
     assert handed_in_by(class_folder) == {3: CLASS[0].sis, 4: CLASS[1].sis}
     exports.grade(class_folder, {0: CLASS[0].sis})
     exports.grade(class_folder, {3: CLASS[0].sis, 4: CLASS[1].sis})
 
-    answer_questions(class_folder, Team=f"student {CLASS[3].sis}", Gang=f"student {CLASS[4].sis}")
+    enter_decisions(class_folder, Team=f"student {CLASS[3].sis}", Gang=f"student {CLASS[4].sis}")
     report = collect(class_folder, archive)
     assert handed_in_by(class_folder) == {i: CLASS[i].sis for i in (0, 3, 4)}
     assert [note for note in report.notes if f"of {CLASS[0].sis}, for {FFN}, is withdrawn" in note]
     with gradebook.Book(class_folder) as book:
         assert [attempt.points for attempt in book.history(FFN)] == [exports.points(0)], "her own, and nobody else's"
-        assert set(book.scores(FFN)) == {CLASS[0].sis} and not book.latest_hashes(FFN)[CLASS[0].sis][1], "graded again"
+        assert set(book.automatic_scores(FFN)) == {CLASS[0].sis} and not book.latest_digests(FFN)[CLASS[0].sis][1], (
+            "graded again"
+        )
     assert (
         not (class_folder.feedback / CLASS[1].sis / FFN).exists()
         and (class_folder.feedback / CLASS[0].sis / FFN).exists()
@@ -254,8 +256,8 @@ def test_an_odd_file_name_can_be_settled_too(class_folder: ClassFolder, tmp_path
             tmp_path / "a.zip", {canvas_name(CLASS[0], f"{odd}.html "): b"<p>", canvas_name(CLASS[1]): CLASS[1].data}
         )
         report = collect(class_folder, archive, list_of)
-        assert len(report.open) == 1 and "no notebook" in report.open[0].trouble
-        answer_questions(class_folder, **{CLASS[0].attachment: "leave yes"})
+        assert len(report.pending_decisions) == 1 and "no notebook" in report.pending_decisions[0].trouble
+        enter_decisions(class_folder, **{CLASS[0].attachment: "leave yes"})
         assert not collect(class_folder, archive).needs_somebody
         (class_folder.path / manifest.FOLDER / FILE).unlink()
 
@@ -300,14 +302,14 @@ def test_a_name_alone_decides_nothing_unless_somebody_says_so(class_folder: Clas
     list_of = d2l_grades(tmp_path / "list.csv", CLASS)
     archive = export(tmp_path / "a.zip", SYSTEMS[2].files(CLASS))
     report = collect(class_folder, archive, list_of, dry_run=True)
-    assert len(report.open) == len(CLASS) and report.open[0].suggestion == CLASS[0].sis
+    assert len(report.pending_decisions) == len(CLASS) and report.pending_decisions[0].suggestion == CLASS[0].sis
     twins = [*CLASS, CLASS[0].__class__(9, CLASS[0].first, CLASS[0].last)]
     report = collect(class_folder, archive, d2l_grades(tmp_path / "twins.csv", twins), match_names=True)
     assert set(handed_in_by(class_folder)) == {1, 2, 3, 4}, "of two with one name, neither is taken"
     name = f"{CLASS[0].first} {CLASS[0].last}"
     assert (
         f"2 on the roster have this name: write whether it is {name} (S00000) or {name} (S00009)"
-        in report.open[0].trouble
+        in report.pending_decisions[0].trouble
     )
 
 
@@ -319,10 +321,13 @@ def test_no_students_name_meets_a_name_of_ours(name: str, class_folder: ClassFol
     report = collect(class_folder, archive)
     assert (
         handed_in_by(class_folder) == {1: "user1"}
-        and "no id in it can be the name of a folder" in report.open[0].trouble
+        and "no id in it can be the name of a folder" in report.pending_decisions[0].trouble
     )
-    answer_questions(class_folder, **{name: f"student {name}"})
-    assert "a file or folder of the autograder has that name" in collect(class_folder, archive).open[0].trouble
+    enter_decisions(class_folder, **{name: f"student {name}"})
+    assert (
+        "a file or folder of the autograder has that name"
+        in collect(class_folder, archive).pending_decisions[0].trouble
+    )
     assert (
         Manifest.load(class_folder, FFN)
         .path(class_folder, Manifest.load(class_folder, FFN).records["user1"][0])
@@ -351,7 +356,7 @@ def test_what_an_earlier_version_kept_beside_the_manifest_is_here_already(
 def test_without_its_worksheet_moodles_number_is_nobody(class_folder: ClassFolder, tmp_path: Path) -> None:
     archive = export(tmp_path / "a.zip", SYSTEMS[0].files(CLASS))
     report = collect(class_folder, archive)
-    assert len(report.open) == len(CLASS) and "is on no worksheet" in report.open[0].trouble
+    assert len(report.pending_decisions) == len(CLASS) and "is on no worksheet" in report.pending_decisions[0].trouble
     assert not class_folder.submitted.exists()
     collect(class_folder, archive, worksheet(tmp_path / "list.csv", CLASS, german=True))
     assert handed_in_by(class_folder) == IDS
@@ -369,7 +374,10 @@ def test_marking_blind_uses_the_numbers_alone(class_folder: ClassFolder, tmp_pat
 def test_canvas_marks_blind_too(class_folder: ClassFolder, tmp_path: Path) -> None:
     files = {f"{'LATE_' * (who.i % 2)}anon_x{who.i}Z_{who.attachment}_a.ipynb": who.data for who in CLASS}
     report = collect(class_folder, export(tmp_path / "a.zip", files), canvas_gradebook(tmp_path / "b.csv", CLASS))
-    assert handed_in_by(class_folder) == {who.i: f"canvas-anon_x{who.i}Z" for who in CLASS} and not report.open
+    assert (
+        handed_in_by(class_folder) == {who.i: f"canvas-anon_x{who.i}Z" for who in CLASS}
+        and not report.pending_decisions
+    )
     (doubt,) = report.doubts
     assert doubt.startswith("Canvas exported it anonymously: 5 names") and "download it again" in doubt
 
@@ -395,9 +403,9 @@ def test_a_students_own_name_makes_nobody_else_in_canvas(
     archive = export(tmp_path / "a.zip", files)
     report = collect(class_folder, archive, *lists)
     assert set(handed_in_by(class_folder)) == ({1, 2} if jane_has_handed_in else {2})
-    assert "its name could mean " in asked(report)[forgery] and len(report.open) == 1
+    assert "its name could mean " in asked(report)[forgery] and len(report.pending_decisions) == 1
     mine = "S00666" if is_listed else "canvas-12666"
-    answer_questions(class_folder, **{forgery: f"student {mine}"})
+    enter_decisions(class_folder, **{forgery: f"student {mine}"})
     assert not collect(class_folder, archive, *lists).needs_somebody and handed_in_by(class_folder)[666] == mine
 
 
@@ -415,7 +423,7 @@ def test_a_teams_number_is_never_taken_for_a_participants(class_folder: ClassFol
     report = collect(class_folder, archive, worksheet(tmp_path / "b.csv", CLASS))
     assert handed_in_by(class_folder) == {1: CLASS[1].sis}
     assert "if it is a team's, write the ids of its members" in asked(report)[name]
-    answer_questions(class_folder, **{"Team": f"student {CLASS[2].sis}, {CLASS[3].sis}; {CLASS[2].sis}"})
+    enter_decisions(class_folder, **{"Team": f"student {CLASS[2].sis}, {CLASS[3].sis}; {CLASS[2].sis}"})
     report = collect(class_folder, archive)
     students = {path.parent.parent.name for path in class_folder.submitted.glob(f"*/{FFN}/{FFN}.ipynb")}
     assert students == {CLASS[i].sis for i in (1, 2, 3)} and not report.needs_somebody
@@ -438,10 +446,16 @@ def test_a_team_that_a_list_has_is_its_members(class_folder: ClassFolder, tmp_pa
 def test_canvas_groups_name_is_seen_and_all_members_can_be_said(class_folder: ClassFolder, tmp_path: Path) -> None:
     archive = export(tmp_path / "a.zip", {f"group4_{CLASS[0].canvas}_1_a.ipynb": CLASS[0].data})
     report = collect(class_folder, archive, canvas_gradebook(tmp_path / "b.csv", CLASS))
-    assert "if that is a group, write the ids of all members" in report.open[0].trouble and report.placed_count == 1
-    answer_questions(class_folder, **{"group4": f"student {CLASS[0].sis}; {CLASS[1].sis}"})
+    assert (
+        "if that is a group, write the ids of all members" in report.pending_decisions[0].trouble
+        and report.placed_count == 1
+    )
+    enter_decisions(class_folder, **{"group4": f"student {CLASS[0].sis}; {CLASS[1].sis}"})
     report = collect(class_folder, archive)
-    assert {home.name for home in class_folder.submitted.iterdir()} == {CLASS[0].sis, CLASS[1].sis} and not report.open
+    assert {home.name for home in class_folder.submitted.iterdir()} == {
+        CLASS[0].sis,
+        CLASS[1].sis,
+    } and not report.pending_decisions
 
 
 def test_gradescopes_groups_are_all_their_submitters(class_folder: ClassFolder, tmp_path: Path) -> None:
@@ -450,9 +464,9 @@ def test_gradescopes_groups_are_all_their_submitters(class_folder: ClassFolder, 
     report = collect(class_folder, export(tmp_path / "a.zip", files), gradescope_roster(tmp_path / "b.csv", CLASS))
     assert {home.name for home in class_folder.submitted.iterdir()} == {
         who.sis for who in CLASS[:3]
-    } and not report.open
+    } and not report.pending_decisions
     folder = class_folder.submitted / CLASS[1].sis / FFN
-    assert untrusted_files.timestamp(folder) == at("2026-09-09 23:13:05.137226").replace(tzinfo=None)
+    assert untrusted_files.find_timestamp(folder) == at("2026-09-09 23:13:05.137226").replace(tzinfo=None)
 
 
 # Which notebook it is
@@ -473,9 +487,12 @@ def test_the_next_notebook_handed_in_as_this_one_is_reported_as_that(class_folde
     with pytest.raises(UserError, match=f"has 3 of {FFN}, 1 of {NEXT}: say with --assignment"):
         collect(class_folder, archive)
     report = collect(class_folder, archive, assignment=FFN)
-    assert asked(report)[name] == f"this is {NEXT}, but it was handed in as {FFN}" and report.open[0].suggestion == NEXT
+    assert (
+        asked(report)[name] == f"this is {NEXT}, but it was handed in as {FFN}"
+        and report.pending_decisions[0].suggestion == NEXT
+    )
     assert set(handed_in_by(class_folder)) == {0, 1, 2} and not list(class_folder.submitted.glob(f"*/{NEXT}"))
-    answer_questions(class_folder, **{CLASS[3].canvas: f"assignment {NEXT}"})
+    enter_decisions(class_folder, **{CLASS[3].canvas: f"assignment {NEXT}"})
     assert not collect(class_folder, archive, assignment=FFN).needs_somebody
     assert handed_in_by(class_folder, NEXT) == {3: f"canvas-{CLASS[3].canvas}"}
     record = Manifest.load(class_folder, NEXT).latest(f"canvas-{CLASS[3].canvas}")
@@ -556,13 +573,13 @@ def test_of_two_notebooks_the_one_with_the_released_name_counts_and_the_other_is
     archive = export(tmp_path / "a.zip", files)
     report = collect(class_folder, archive, worksheet(tmp_path / "b.csv", CLASS))
     assert handed_in_by(class_folder) == ({} if chosen is None else {chosen: CLASS[0].sis})
-    questions = set(asked(report))
-    assert questions == (
+    pending_files = set(asked(report))
+    assert pending_files == (
         {moodle_name(CLASS[0], n) for n in names} - {moodle_name(CLASS[0], names[chosen])}
         if chosen is not None
         else set(files)
     )
-    answer_questions(class_folder, **{names[1 - (chosen or 0)]: f"assignment {FFN}"})
+    enter_decisions(class_folder, **{names[1 - (chosen or 0)]: f"assignment {FFN}"})
     assert not collect(class_folder, archive).needs_somebody
     assert handed_in_by(class_folder) == {1 - (chosen or 0): CLASS[0].sis}, "somebody has said which"
 
@@ -590,13 +607,13 @@ def test_one_students_zip_is_opened_once_and_costs_a_person_one_line(
     files = {moodle_name(CLASS[0], "hw.zip"): inner.read_bytes(), moodle_name(CLASS[1]): CLASS[1].data}
     archive, list_of = export(tmp_path / "a.zip", files), worksheet(tmp_path / "b.csv", CLASS)
     entry_names: list[str] = []
-    inside = archive_of.inside
+    open_inner_zip = archive_of.open_inner_zip
 
     def open_entry(entry: archive_of.ArchiveEntry) -> archive_of.Archive:
         entry_names.append(entry.name)
-        return inside(entry)
+        return open_inner_zip(entry)
 
-    monkeypatch.setattr(archive_of, "inside", open_entry)
+    monkeypatch.setattr(archive_of, "open_inner_zip", open_entry)
     report = collect(class_folder, archive, list_of)
     ((file, trouble),) = asked(report).items()
     assert len(entry_names) == 1 and handed_in_by(class_folder) == {1: CLASS[1].sis}
@@ -617,7 +634,7 @@ def test_many_notebooks_outside_of_a_zip_cost_no_more(class_folder: ClassFolder,
     report = collect(class_folder, archive, list_of)
     ((file, trouble),) = asked(report).items()
     assert file.endswith("n00.ipynb") and "one of 20 notebooks" in trouble and "39 more of its files" in trouble
-    answer_questions(class_folder, n00=f"file {moodle_name(CLASS[0], 'n33.ipynb')}")
+    enter_decisions(class_folder, n00=f"file {moodle_name(CLASS[0], 'n33.ipynb')}")
     path = class_folder.path / manifest.FOLDER / FILE
     path.write_text(path.read_text(encoding="utf-8").replace(f";{FFN};;;", f";{FFN};;{FFN};"), encoding="utf-8")
     assert collect(class_folder, archive).new == 1
@@ -627,11 +644,11 @@ def test_many_notebooks_outside_of_a_zip_cost_no_more(class_folder: ClassFolder,
 def test_names_in_a_students_zip_take_no_memory(tmp_path: Path) -> None:
     inner = zipped(tmp_path / "inner.zip", {"a/" * 2_000 + f"{i}.ipynb": b"{}" for i in range(200)})
     tracemalloc.start()
-    archive = archive_of.inside(archive_of.ArchiveEntry("x", 0, inner.read_bytes))
+    archive = archive_of.open_inner_zip(archive_of.ArchiveEntry("x", 0, inner.read_bytes))
     assert len(archive.entries) == 200 and tracemalloc.get_traced_memory()[1] < 30 * 2**20
     tracemalloc.stop()
     inner = zipped(tmp_path / "inner.zip", {"a/" * 30_000: b"{}"})
-    archive = archive_of.inside(archive_of.ArchiveEntry("x", 0, inner.read_bytes))
+    archive = archive_of.open_inner_zip(archive_of.ArchiveEntry("x", 0, inner.read_bytes))
     assert [why for _, why in archive.refusals] == ["its name is too long"]
 
 
@@ -669,7 +686,12 @@ def test_a_dry_run_writes_nothing_and_says_the_same(class_folder: ClassFolder, t
     dry = collect(class_folder, archive, list_of, dry_run=True)
     assert not class_folder.path.exists()
     wet = collect(class_folder, archive, list_of)
-    assert (dry.rows, dry.open, dry.doubts, dry.new) == (wet.rows, wet.open, wet.doubts, wet.new)
+    assert (dry.rows, dry.pending_decisions, dry.doubts, dry.new) == (
+        wet.rows,
+        wet.pending_decisions,
+        wet.doubts,
+        wet.new,
+    )
 
 
 def test_samples_are_never_collected_into(tmp_path: Path) -> None:
@@ -798,7 +820,7 @@ def test_whatever_is_in_an_export_it_ends_in_a_table_and_lines(
     except UserError as error:
         assert "\n" not in str(error)
         return
-    file_names = {row.file for row in report.rows} | {matter.file for matter in report.open}
+    file_names = {row.file for row in report.rows} | {decision.file for decision in report.pending_decisions}
     unread = len(report.doubts)
     owners = {maker(who, file): (who.i, maker) for who, maker, file, _ in theirs}  # by name: of two alike one is there
     assert len(file_names) + unread >= len(set(owners.values())) or not theirs
@@ -925,7 +947,7 @@ def test_whom_canvas_calls_late_is_named_and_asked_about_where_it_costs_somethin
     files = {canvas_name(who, late=who.i == 1): who.data for who in CLASS}
     archive, gradebook = export(tmp_path / "a.zip", files), canvas_gradebook(tmp_path / "g.csv", CLASS)
     report = collect(class_folder, archive, gradebook)
-    sentence = f"{FFN}: 1 student is marked late ({CLASS[1].name} ({CLASS[1].sis})), and the LMS exports no times"
+    sentence = f"{FFN}: 1 student is flagged as late ({CLASS[1].name} ({CLASS[1].sis})), and the LMS exports no times"
     assert any(note.startswith(sentence) for note in report.notes) and not report.needs_somebody
     assert [(one.expected, len(one.students)) for one in report.missing] == [(len(CLASS), 0)], (
         "without Canvas's test student"

@@ -11,7 +11,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
-from collection import IDS, answer_questions, asked, collect, content, export, inbound, without_gradebook
+from collection import IDS, asked, collect, content, enter_decisions, export, inbound, without_gradebook
 from exports import (
     CLASS,
     FFN,
@@ -102,8 +102,8 @@ def test_where_not_all_say_when_somebody_says_which_is_the_latest(class_folder: 
     }
     archive = export(tmp_path / "a.zip", files)
     report = collect(class_folder, archive)
-    assert len(report.open) == 2 and not class_folder.submitted.exists()
-    answer_questions(class_folder, Foo=f"assignment {FFN}", May="leave x")
+    assert len(report.pending_decisions) == 2 and not class_folder.submitted.exists()
+    enter_decisions(class_folder, Foo=f"assignment {FFN}", May="leave x")
     assert not collect(class_folder, archive).needs_somebody and set(handed_in_by(class_folder)) == {0}
 
 
@@ -118,7 +118,7 @@ def test_two_rows_of_a_list_are_never_one_student(bad_id: str, class_folder: Cla
         text = text.replace(f",{who.sis},", f",{bad_id},")
     list_path.write_text(text, encoding="utf-8-sig")
     report = collect(class_folder, export(tmp_path / "a.zip", {moodle_name(who): who.data for who in CLASS}), list_path)
-    assert set(handed_in_by(class_folder)) == {0} and len(report.open) == len(CLASS) - 1
+    assert set(handed_in_by(class_folder)) == {0} and len(report.pending_decisions) == len(CLASS) - 1
     lines = [line for line in report.doubts if "Has a spreadsheet program changed the list?" in line]
     assert len(lines) == len(CLASS) - 1 and bad_id in lines[0] and CLASS[0].name in lines[0]
 
@@ -252,7 +252,7 @@ def test_without_a_worksheet_moodles_times_are_missed_and_can_come_later(
     )
     report = collect(class_folder, archive, participants)
     assert "Moodle exports no times: they are on the grading worksheet, so give that with --roster" in report.notes
-    answer_questions(class_folder, **{CLASS[0].participant: f"student {CLASS[0].sis}"})
+    enter_decisions(class_folder, **{CLASS[0].participant: f"student {CLASS[0].sis}"})
     collect(class_folder, archive)
     timestamp_path = class_folder.submitted / CLASS[0].sis / FFN / "timestamp.txt"
     assert not timestamp_path.exists()
@@ -364,7 +364,7 @@ def test_the_exchange_names_the_assignment_by_a_token(class_folder: ClassFolder,
     place.mkdir()
     (place / "ps1.ipynb").write_bytes(CLASS[1].data)
     report = collect(class_folder, tmp_path / "inbound")
-    assert "handed in as ps1, but there is no such assignment" in report.open[0].trouble
+    assert "handed in as ps1, but there is no such assignment" in report.pending_decisions[0].trouble
     assert handed_in_by(class_folder) == {0: CLASS[0].username}
 
 
@@ -376,7 +376,7 @@ def test_a_folder_of_the_exchange_without_a_notebook_is_named(class_folder: Clas
     (notebook_path.parent / "timestamp.txt").unlink()
     report = collect(class_folder, tmp_path / "inbound")
     assert handed_in_by(class_folder) == {0: CLASS[0].username}
-    (one,) = report.open
+    (one,) = report.pending_decisions
     assert one.who == CLASS[1].username and "empty folder" in one.trouble
 
 
@@ -408,11 +408,11 @@ def test_nobody_hands_in_as_somebody_else_in_the_exchange(
     if forgery == "file":
         os.chown(tmp_path / "inbound" / forged_name, NOBODY.pw_uid, NOBODY.pw_uid)
     report = collect(class_folder, tmp_path / "inbound")
-    assert handed_in_by(class_folder) == {0: "nobody"} and len(report.open) == 1
+    assert handed_in_by(class_folder) == {0: "nobody"} and len(report.pending_decisions) == 1
     owner = "the account number 61002" if forgery == "unknown account" else pwd.getpwuid(1).pw_name
-    assert f"belongs to {owner}, and not to nobody: write whose it is" in report.open[0].trouble
-    answer_questions(class_folder, **{forged_name: "student mallory"})
-    assert not collect(class_folder, tmp_path / "inbound").open
+    assert f"belongs to {owner}, and not to nobody: write whose it is" in report.pending_decisions[0].trouble
+    enter_decisions(class_folder, **{forged_name: "student mallory"})
+    assert not collect(class_folder, tmp_path / "inbound").pending_decisions
     assert handed_in_by(class_folder) == {0: "nobody", 1: "mallory"}, "and what is nobody's own stays so"
 
 
@@ -430,15 +430,15 @@ def test_a_time_in_the_exchange_can_not_be_set_back_nor_made_up(class_folder: Cl
     report = collect(class_folder, tmp_path / "inbound")
     now = datetime.now(UTC).replace(tzinfo=None)
     assert handed_in_by(class_folder) == {0: "nobody"}
-    at = untrusted_files.timestamp(class_folder.submitted / "nobody" / FFN)
+    at = untrusted_files.find_timestamp(class_folder.submitted / "nobody" / FFN)
     assert at and abs(now - at) < timedelta(minutes=2)
     assert [line for line in report.doubts if "later than its name says; the later time counts" in line]
-    asks = [matter.trouble.partition(" UTC, ")[2] for matter in report.open]
+    asks = [decision.trouble.partition(" UTC, ")[2] for decision in report.pending_decisions]
     assert sorted(asks) == ["can't be read: does it count?", "is in the future: does it count?"]
-    answer_questions(class_folder, **{"2026-99": f"assignment {FFN}", "2089": f"assignment {FFN}"})
+    enter_decisions(class_folder, **{"2026-99": f"assignment {FFN}", "2089": f"assignment {FFN}"})
     report = collect(class_folder, tmp_path / "inbound")
     assert set(handed_in_by(class_folder)) == {0, 1, 2} and not report.needs_somebody
-    at = untrusted_files.timestamp(class_folder.submitted / "bin" / FFN)
+    at = untrusted_files.find_timestamp(class_folder.submitted / "bin" / FFN)
     assert at and abs(now - at) < timedelta(minutes=2)
 
 
@@ -469,9 +469,9 @@ def test_a_time_that_is_still_to_come_is_asked_about(system: str, class_folder: 
     report = collect(class_folder, archive, people, match_names=True)
     ((_, trouble),) = asked(report).items()
     assert "2089" in trouble and "is in the future: does it count?" in trouble and not handed_in_by(class_folder)
-    answer_questions(class_folder, **{".ipynb": f"assignment {FFN}"})
+    enter_decisions(class_folder, **{".ipynb": f"assignment {FFN}"})
     assert not collect(class_folder, archive, people, match_names=True).needs_somebody
     assert (
         handed_in_by(class_folder) == {0: who.sis}
-        and untrusted_files.timestamp(class_folder.submitted / who.sis / FFN) is None
+        and untrusted_files.find_timestamp(class_folder.submitted / who.sis / FFN) is None
     )

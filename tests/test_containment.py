@@ -25,7 +25,7 @@ from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
 
 from ffnlab import check, hint, predict, progress, quiz
 from ffnlab.checking import record
-from ffnlab.observation.containment import CHARACTERS, limit_time
+from ffnlab.observation.containment import MAX_CHARACTERS, limit_time
 from ffnlab.registry import active_course
 
 
@@ -242,7 +242,7 @@ def printing(x: Any) -> Any:
         (endless_and_stubborn, "stopped after 0.3 seconds"),
         (asleep, "stopped after 0.3 seconds"),
         (raises_what_is_never_said, "stopped after 0.3 seconds"),
-        (printing, f"printed more than {CHARACTERS:,} characters"),
+        (printing, f"printed more than {MAX_CHARACTERS:,} characters"),
     ],
 )
 def test_an_endless_answer_is_stopped_and_told(

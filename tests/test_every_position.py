@@ -95,7 +95,7 @@ def test_nothing_but_its_numbers_tells_the_functions_apart() -> None:
 
 def test_what_the_functions_are_is_not_told_to_the_process_that_runs_student_code() -> None:
     exercise = exercises.is_position_wise
-    sent = grade_submission._question(exercise.name, draws.hidden_seeds(exercise, b"secret"))
+    sent = grade_submission._probe_request(exercise.name, draws.hidden_seeds(exercise, b"secret"))
     assert not any(label.encode() in sent for known in exercises.LAYER_KINDS.values() for label in known)
     assert "_labels" not in probe_inputs(exercise.inputs(0, 0))
 
@@ -389,7 +389,7 @@ def test_attention_adds_more_where_tokens_are_alike() -> None:
     assert torch.tensor(joined).mean(0)[0] > 0.85 > 2 * torch.tensor(plain).mean(0)[0]
 
 
-# The questions
+# The quizzes
 
 
 def test_attention_that_looks_back_is_the_layer_that_is_not_equivariant() -> None:

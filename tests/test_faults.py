@@ -28,7 +28,7 @@ from autograder import files, untrusted_files
 from autograder.class_folder import log, submitted_files
 from autograder.class_folder.folder import ClassFolder
 from autograder.class_folder.manifest import Manifest
-from autograder.engine.graded import GradedSubmission
+from autograder.engine.graded_submission import GradedSubmission
 from autograder.errors import UserError
 from autograder.files import Batch
 from autograder.gradebook import draw_secrets, preflight
@@ -61,7 +61,7 @@ def test_another_secret_than_the_gradebooks_is_refused(used: ClassFolder) -> Non
     used.draws.write_text(json.dumps(draws))
     with pytest.raises(UserError, match="has a different secret"):
         grade(used)
-    assert grade(used, anew=True)[0].unchanged_count == 1 and draw_secrets.look(used, START) == ""
+    assert grade(used, anew=True)[0].unchanged_count == 1 and draw_secrets.check_secret(used, START) == ""
 
 
 def test_a_broken_secret_of_an_earlier_version_gives_way_to_a_new_one_where_one_says_so(used: ClassFolder) -> None:
@@ -206,8 +206,8 @@ def test_what_the_machine_can_not_read_is_not_graded_and_said(
 def test_what_a_person_read_is_still_read_after_an_attempt_that_could_not_be(used: ClassFolder) -> None:
     """An earlier version entered an attempt without cells where the disk failed."""
     with Book(used) as book:
-        (entry,) = book.attempts(START, "ada")
-        book.save_attempt(
+        (entry,) = book.history_with_cells(START, "ada")
+        book.save_grading(
             "ada", GradedSubmission(START, {name: entry[0].verdict(name) for name in entry[0].verdicts}), "1" * 64, None
         )
         assert book._answers(START, ["ada"])["ada"]

@@ -15,7 +15,7 @@ from torch import nn
 
 from autograder import keys
 from autograder.marking import draws, reference
-from ffnlab.checking import shipped_answers
+from ffnlab.checking import reference_files
 from ffnlab.checking.checks import examine
 from ffnlab.checking.verdict import Verdict
 from ffnlab.course.figures import anatomy, feed_forward, shared, start_here
@@ -372,6 +372,6 @@ def test_a_gradient_that_arrives_is_not_said_to_be_missing() -> None:
 
     exercise = active_course().exercise("ffn_forward")
     seeds = [public_seed(exercise.name, case) for case in range(exercise.cases)]
-    verdict, _ = examine(exercise, shipped_answers.load(exercise.name), ffn_forward, seeds)
+    verdict, _ = examine(exercise, reference_files.load_public(exercise.name), ffn_forward, seeds)
     (symptom,) = (aspect.symptom for aspect in verdict.aspects if aspect.name == "gradients")
     assert symptom.startswith("no gradient reaches x") and "(right: “gradient of" in symptom

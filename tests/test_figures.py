@@ -217,13 +217,13 @@ def test_colab_is_told_how_to_load_a_figure_and_a_question_again(monkeypatch: py
     )
 
 
-def move(board: FigureWidget, name: str, value: Any) -> str:
-    """What the board shows when a hand has moved a parameter to a value."""
-    (stops,) = [control["stops"] for control in board.controls if control["name"] == name]
+def move(widget: FigureWidget, name: str, value: Any) -> str:
+    """What the widget shows when a hand has moved a parameter to a value."""
+    (stops,) = [control["stops"] for control in widget.controls if control["name"] == name]
     (index,) = [index for index, stop in enumerate(stops) if value in (stop["value"], stop["label"])]
-    board.at = board.at | {name: index}
-    assert board.picture["at"] == board.at
-    return str(board.picture["html"])
+    widget.at = widget.at | {name: index}
+    assert widget.picture["at"] == widget.at
+    return str(widget.picture["html"])
 
 
 def all_controls() -> dict[str, controls.Control]:
@@ -256,14 +256,14 @@ def test_show_leaves_picture_and_sentence_for_the_saved_notebook(
     ],
 )
 def test_every_control_changes_picture_and_sentence(name: str, value: Any, expected: dict[str, Any]) -> None:
-    board, first = controls.panel(feed_forward.trace, **all_controls())
-    assert isinstance(first, Picture) and board.picture["html"] == first.html()
-    assert move(board, name, value) == feed_forward.trace(**expected).html() != first.html()
+    widget, picture = controls.make_widget(feed_forward.trace, **all_controls())
+    assert isinstance(picture, Picture) and widget.picture["html"] == picture.html()
+    assert move(widget, name, value) == feed_forward.trace(**expected).html() != picture.html()
 
 
 def test_values_that_are_not_controls_are_passed_on() -> None:
-    board, _ = controls.panel(start_here.bars, position=controls.play("token", 0, 13, 1, 0), sentence=1)
-    assert board.picture["html"] == start_here.bars(0, 1).html()
+    widget, _ = controls.make_widget(start_here.bars, position=controls.play("token", 0, 13, 1, 0), sentence=1)
+    assert widget.picture["html"] == start_here.bars(0, 1).html()
 
 
 def test_whole_numbers_stay_whole_and_steps_do_not_gather_errors() -> None:
@@ -288,7 +288,7 @@ def marks(picture: Picture, kind: str) -> list[dict[str, Any]]:
 
 
 def values_of(figure: controls.Figure, parameter: str) -> list[Any]:
-    """The stops of a parameter as the board knows them."""
+    """The stops of a parameter as the widget knows them."""
     (control,) = [control for control in figure.describe() if control["name"] == parameter]
     return [stop["value"] for stop in control["stops"]]
 
@@ -361,20 +361,20 @@ def test_an_error_while_sliding_is_said_in_the_figures_place(capsys: pytest.Capt
             raise RuntimeError("the line <leaves> the page\nsecond line")
         return plot(height)
 
-    board, first = controls.panel(fragile, height=controls.slider("height", 0.0, 2.0, 0.5, 1.0))
-    assert isinstance(first, Picture)
-    html = move(board, "height", 1.5)
+    widget, picture = controls.make_widget(fragile, height=controls.slider("height", 0.0, 2.0, 0.5, 1.0))
+    assert isinstance(picture, Picture)
+    html = move(widget, "height", 1.5)
     assert "could not be drawn: the line &lt;leaves&gt; the page." in html
     assert "aspect-ratio:200/100" in html, "no jump in height"
     assert "second line" not in html and capsys.readouterr() == ("", "")
-    assert move(board, "height", 0.5) == plot(0.5).html()
+    assert move(widget, "height", 0.5) == plot(0.5).html()
 
 
 @pytest.mark.parametrize("at", [{"height": 99}, {"height": -9}, {"height": "low"}, {}])
 def test_a_state_that_no_hand_can_reach_is_said_in_words(at: dict[str, Any]) -> None:
-    board, _ = controls.panel(plot, height=controls.slider("height", 0.0, 2.0, 0.5, 1.0))
-    board.at = at
-    assert "could not be drawn" in board.picture["html"]
+    widget, _ = controls.make_widget(plot, height=controls.slider("height", 0.0, 2.0, 0.5, 1.0))
+    widget.at = at
+    assert "could not be drawn" in widget.picture["html"]
 
 
 def test_a_figure_of_code_still_to_be_written_says_so(display_bundles: list[dict[str, Any]]) -> None:

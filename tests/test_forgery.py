@@ -1,4 +1,4 @@
-"""Points for nothing: observations seen on other draws earn nothing, in any exercise but the questions."""
+"""Points for nothing: observations seen on other draws earn nothing, in any exercise but the quizzes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 
 from ffnlab.registry import active_course
 
-LEFT_OUT = forgery.questions() | forgery.inputs_of_ones_own()
+LEFT_OUT = forgery.quizzes() | forgery.inputs_of_ones_own()
 DRAWN = [name for name in active_course().exercises if name not in LEFT_OUT]
 
 

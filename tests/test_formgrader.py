@@ -22,7 +22,7 @@ from test_postgresql import server as postgresql  # noqa: F401 - a fixture
 
 from autograder.class_folder.folder import ClassFolder
 from autograder.engine import rebuild
-from autograder.engine.graded import GradedSubmission
+from autograder.engine.graded_submission import GradedSubmission
 from autograder.files import Batch
 from autograder.gradebook import gradebook
 from autograder.gradebook.scores import Score
@@ -120,7 +120,7 @@ def project(folder: Path, filters: bool, as_it_came: bool) -> Iterator[Path]:
         book.sync_assignment(NOTEBOOK)
         with Batch() as files:
             feedback.write(files, class_folder, "eve", submission)
-        book.save_attempt("eve", submission, "0" * 64, None)
+        book.save_grading("eve", submission, "0" * 64, None)
     path = class_folder.autograded / "eve" / NOTEBOOK / f"{NOTEBOOK}.ipynb"
     if as_it_came:
         text = path.read_text(encoding="utf-8")
@@ -235,25 +235,25 @@ def test_a_page_that_is_older_than_the_answer_saves_nothing_and_says_so(
             pytest.skip("postgresql is not installed")
         monkeypatch.setenv("AUTOGRADER_DB_URL", request.getfixturevalue("postgresql"))
 
-    def mark(folder: Path) -> Score:
+    def read_score(folder: Path) -> Score:
         with gradebook.Book(ClassFolder(folder / "grading")) as book:
-            return book.marks(NOTEBOOK, ["eve"])["eve"]["M10"]
+            return book.scores(NOTEBOOK, ["eve"])["eve"]["M10"]
 
     with project(tmp_path / "p", True, False) as folder, formgrader(folder, tmp_path) as (page, address):
         page.goto(address, wait_until="networkidle", timeout=PATIENCE)
-        waiting = mark(folder)
+        waiting = read_score(folder)
         assert waiting.waits
         with gradebook.Book(ClassFolder(folder / "grading")) as book:
             submission = hostile("Another answer. " + "W" * 300)
             with Batch() as files:
                 feedback.write(files, ClassFolder(folder / "grading"), "eve", submission)
-            book.save_attempt("eve", submission, "1" * 64, None)
+            book.save_grading("eve", submission, "1" * 64, None)
         for field in LEAVE:
             assert save(page, field) == 409
             notice = page.get_by_role("alert")
             notice.wait_for(timeout=PATIENCE)
             assert "submitted again" in notice.inner_text() and notice.is_visible()
-        assert mark(folder) == waiting
+        assert read_score(folder) == waiting
 
         page.goto(address, wait_until="networkidle", timeout=PATIENCE)
         assert "Another answer" in page.locator("#notebook-container").first.inner_text()
@@ -261,5 +261,5 @@ def test_a_page_that_is_older_than_the_answer_saves_nothing_and_says_so(
         for field in LEAVE:
             assert save(page, field) == 200
         assert page.get_by_role("alert").count() == 0
-        now = mark(folder)
+        now = read_score(folder)
         assert (now.score, now.extra, now.comment, now.waits) == (3.0, 1.0, LEAVE["M10-comment"], False)

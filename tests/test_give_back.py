@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from collection import answer_questions, inbound, run
+from collection import enter_decisions, inbound, run
 from exports import (
     CLASS,
     FFN,
@@ -53,7 +53,7 @@ from nbgrader.exchange.default import ExchangeFetchFeedback, ExchangeReleaseFeed
 from traitlets.config import Config
 
 from autograder.class_folder.folder import ClassFolder
-from autograder.class_folder.policy_file import parts
+from autograder.class_folder.policy_file import exercise_and_question_points
 from autograder.errors import UserError
 from autograder.files import Batch
 from autograder.gradebook import gradebook
@@ -225,11 +225,11 @@ def test_a_page_is_released_under_the_secret_of_the_submission_that_it_is_of(
         book.sync_assignment(FFN)
         for data, score, day in ((who.data, 3, 1), (notebook("later"), 1, 2)):
             digest, at = hashlib.sha256(data).hexdigest(), datetime(2026, 10, day, 10)
-            book.save_attempt(who.username, graded(who, score), digest, at)
+            book.save_grading(who.username, graded(who, score), digest, at)
         with Batch() as files:
-            feedback.write(files, class_folder, who.username, graded(who, 1), at, submission=digest)
+            feedback.write(files, class_folder, who.username, graded(who, 1), at, digest=digest)
         effective_attempts = Policy.of(class_folder).read_book(book, FFN)
-    assert effective_attempts[who.username].attempt.submission == hashlib.sha256(who.data).hexdigest(), (
+    assert effective_attempts[who.username].grading.digest == hashlib.sha256(who.data).hexdigest(), (
         "the first one is the best"
     )
     give(class_folder, "nbgrader", effective_attempts=effective_attempts)
@@ -288,7 +288,7 @@ def test_what_moodle_would_pass_over_is_told(class_folder: ClassFolder, tmp_path
         class_folder,
         "moodle",
         sheet=path,
-        score=lambda student: FULL + 1 if student == CLASS[4].sis else points(int(student[1:])),
+        points_of=lambda student: FULL + 1 if student == CLASS[4].sis else points(int(student[1:])),
     )
     grades = MOODLE.grades(data)
     assert grades[CLASS[2].participant] == "" and done.unchanged_count == 1
@@ -392,7 +392,7 @@ def test_the_maximum_is_the_one_by_the_classs_rules(class_folder: ClassFolder, t
     with gradebook.Book(class_folder) as book:
         effective_attempts = Policy.of(class_folder).read_book(book, FFN)
     (top,) = {one.grade.whole for one in effective_attempts.values()}
-    every = sum(parts(FFN).values())
+    every = sum(exercise_and_question_points(FFN).values())
     assert top < every, "quizzes do not count"
     for most, is_noted in ((f"{top:.2f}", False), (f"{every:.2f}", True)):
         listed = canvas_gradebook(tmp_path / "g.csv", CLASS, points=most)
@@ -405,13 +405,17 @@ def test_the_maximum_is_the_one_by_the_classs_rules(class_folder: ClassFolder, t
 def test_a_policy_may_say_what_a_student_gets(class_folder: ClassFolder) -> None:
     path = of(CANVAS, class_folder)
     done, data = give(
-        class_folder, "canvas", sheet=path, column=FFN, score=lambda student: None if student == CLASS[0].sis else 0.125
+        class_folder,
+        "canvas",
+        sheet=path,
+        column=FFN,
+        points_of=lambda student: None if student == CLASS[0].sis else 0.125,
     )
     assert {CANVAS.grades(data)[who.canvas] for who in CLASS[1:]} == {"0.13"} and CANVAS.grades(data)[
         CLASS[0].canvas
     ] == ""
     assert [change.note for change in done.changes if not change.is_written] == [
-        "left out: there is no score for this student"
+        "left out: there is no grade for this student"
     ]
 
 
@@ -569,8 +573,8 @@ def test_whom_canvas_calls_late_is_said_wherever_the_grade_is(class_folder: Clas
     with gradebook.Book(class_folder) as book:
         book.sync_assignment(FFN)
         for who in CLASS:
-            book.save_attempt(who.sis, graded(who, who.i), hashlib.sha256(who.data).hexdigest(), None)
-    warning = f"{FFN}: 2 students are marked late"
+            book.save_grading(who.sis, graded(who, who.i), hashlib.sha256(who.data).hexdigest(), None)
+    warning = f"{FFN}: 2 students are flagged as late"
     words = ("--grading", class_folder.path)
     out, _ = run("give-back", "canvas", FFN, "--sheet", path, "--column", FFN, "--dry-run", *words, expect=2)
     assert warning in out and f"submitted/STUDENT/{FFN}/timestamp.txt" in out and "5 would be given back" in out
@@ -582,9 +586,9 @@ def test_whom_canvas_calls_late_is_said_wherever_the_grade_is(class_folder: Clas
     rows = list(csv.DictReader(io.StringIO((tmp_path / "class-students.csv").read_text(encoding="utf-8-sig"))))
     assert [row["student"] for row in rows] == [who.sis for who in CLASS] + ["S00005"]
     assert rows[5]["not_handed_in"] == FFN and rows[5]["name"] == "Nora Nothing" and rows[5][f"{FFN} points"] == ""
-    assert float(rows[4][f"{FFN} points"]) == points(4) and "marked late" in rows[1][f"{FFN} late"]
+    assert float(rows[4][f"{FFN} points"]) == points(4) and "flagged as late" in rows[1][f"{FFN} late"]
     out, _ = run("why", CLASS[1].username, "ffn_forward", *words, expect=0)
-    assert "The whole submission is marked late by the LMS" in out
+    assert "The whole submission is flagged as late by the LMS" in out
     out, _ = run("report", FFN, "--hide-names", *words, expect=2)
     assert "5 of 6 students have handed in" in out and "Nora" not in out
     assert "Nora" not in (class_folder.path / "report.html").read_text(encoding="utf-8")
@@ -606,14 +610,14 @@ def test_whom_canvas_does_not_call_late_was_on_time_whoevers_time_is_written_by_
         grades = policy.grades(book, FFN)
         warning = policy.lateness_not_counted(FFN, grades)
     assert grades[CLASS[1].sis].days_late == 1
-    assert f"1 student is marked late ({CLASS[3].sis})" in warning and "no time of submission" not in warning
+    assert f"1 student is flagged as late ({CLASS[3].sis})" in warning and "no time of submission" not in warning
 
     unmarked = class_folder.path / "collected" / FFN / "manifest.json"
     stored = unmarked.read_text(encoding="utf-8").replace('"system": "canvas"', '"system": "moodle"', 1)
     unmarked.write_text(stored, encoding="utf-8")
     with gradebook.Book(class_folder) as book:
         warning = policy.lateness_not_counted(FFN, policy.grades(book, FFN))
-    assert "1 student is marked late" in warning and "1 student has no time of submission" in warning, (
+    assert "1 student is flagged as late" in warning and "1 student has no time of submission" in warning, (
         "both kinds are named"
     )
 
@@ -687,10 +691,10 @@ def test_a_moodle_team_that_a_person_has_settled_is_given_back_to_every_member(
         rows = [["First name", "Last name", "ID number", "Email address"]]
         lists = [sheet(tmp_path / "p.csv", rows + [[who.first, who.last, who.sis, who.email] for who in CLASS])]
     archive = zipped(tmp_path / "a.zip", files)
-    assert len(collecting.collect(class_folder, archive, lists).open) == 2
+    assert len(collecting.collect(class_folder, archive, lists).pending_decisions) == 2
     written = 1 if in_toml else 2  # members, in settle.csv
     answers = {name.split("_")[0]: " ".join(who.sis for who in members[:written]) for name, members in teams.items()}
-    answer_questions(class_folder, **{name: f"student {ids}" for name, ids in answers.items()})
+    enter_decisions(class_folder, **{name: f"student {ids}" for name, ids in answers.items()})
     if in_toml:
         groups = "".join(f"[[groups]]\nstudents = {[who.sis for who in members]}\n" for members in teams.values())
         (class_folder.path / "course.toml").write_text(groups, encoding="utf-8")

@@ -30,7 +30,7 @@ from typer.testing import CliRunner
 from autograder import keys
 from autograder.class_folder.folder import ClassFolder
 from autograder.cli import app
-from autograder.engine.graded import GradedSubmission
+from autograder.engine.graded_submission import GradedSubmission
 from autograder.errors import UserError
 from autograder.gradebook.policy import Policy
 from autograder.gradescope import build_zip as zips
@@ -72,7 +72,7 @@ def solved() -> bytes:
 
 
 def find_mistake(name: str) -> Answer:
-    """A mistake of the marking guide by its name."""
+    """A mistake of the answer keys by its name."""
     return next(answer for answer in keys.find("hello_shape").mistakes if answer.mistake == name)
 
 
@@ -227,7 +227,7 @@ def test_the_zip_holds_one_key_and_nothing_that_grading_does_not_need(content: d
     }  # fmt: skip
     assert {name for name in ours if name.startswith("keys/")} == {  # the outline says names and points, and no answer
         "keys/__init__.py", "keys/key.py", "keys/outline.json", "keys/problem.py", "keys/start_here/__init__.py",
-        *(f"keys/start_here/{name}.py" for name in ("deciding_pair", "feeling", "hello_shape", "questions")),
+        *(f"keys/start_here/{name}.py" for name in ("deciding_pair", "feeling", "hello_shape", "quizzes")),
     }  # fmt: skip
     beside = {name for name in content if not name.startswith(("project/autograder/", "project/course/"))}
     assert beside == {
@@ -560,7 +560,7 @@ def test_a_notebook_that_lost_its_cells_is_graded_with_a_word_of_doubt(tmp_path:
 
 
 def test_a_folder_full_of_notebooks_is_not_read_through(tmp_path: Path) -> None:
-    for number in range(in_container.MOST_FILES + 1):
+    for number in range(in_container.MAX_NOTEBOOKS + 1):
         (tmp_path / f"{number}.ipynb").write_bytes(solved())
     assert handed_in(tmp_path).trouble.startswith("Your submission has more than 50 notebooks")
 

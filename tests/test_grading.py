@@ -28,7 +28,7 @@ from autograder.marking import reference, reference_cache
 from autograder.marking.draws import hidden_seeds, public_seeds
 from autograder.marking.rechecking import recheck
 from autograder.paths import release
-from ffnlab.checking import shipped_answers
+from ffnlab.checking import reference_files
 from ffnlab.checking.checks import examine
 from ffnlab.checking.verdict import Outcome
 from ffnlab.observation.exercise import Exercise
@@ -78,11 +78,11 @@ def test_the_untouched_stub_is_not_attempted(name: str, jail: Jail) -> None:
 
 @pytest.mark.parametrize("name", [e.name for e in filter(is_code, active_course().exercises.values())])
 def test_the_untouched_stub_is_not_attempted_for_a_student(name: str) -> None:
-    """On the public draws, whose markings are made: outside of the jail, where nothing else is decided."""
+    """On the public draws, whose reference outputs are there: outside of the jail, where nothing else is decided."""
     exercise, cells = active_course().exercise(name), build.cells_of(active_course().notebook_of(name))
     namespace: dict[str, Any] = {"__name__": "student"}
     exec(cells["imports"] + "\n" + stub(name), namespace)
-    verdict, _ = examine(exercise, shipped_answers.load(name), namespace[name], list(public_seeds(exercise)))
+    verdict, _ = examine(exercise, reference_files.load_public(name), namespace[name], list(public_seeds(exercise)))
     assert verdict.outcome is Outcome.NOT_ATTEMPTED, verdict.message
 
 
@@ -250,7 +250,7 @@ def test_the_gradebook_holds_the_scores_and_waits_for_a_person_where_one_must_re
     class_folder: ClassFolder, outcomes: dict[str, grade_class.SubmissionOutcome]
 ) -> None:
     with gradebook.Book(class_folder) as book:
-        scores = book.scores(FFN)
+        scores = book.automatic_scores(FFN)
     for student, one in outcomes.items():
         assert one.graded_submission
         for name, verdict in one.graded_submission.verdicts.items():
@@ -316,7 +316,7 @@ def plain(
     outcomes: dict[str, grade_class.SubmissionOutcome],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> ClassFolder:
-    """The same class with the same hidden draws, and their markings, for plain nbgrader."""
+    """The same class with the same hidden draws, and their reference outputs, for plain nbgrader."""
     place = ClassFolder(tmp_path_factory.mktemp("plain"))
     sample.make(place, 12)
     shutil.copy(class_folder.draws, place.draws)
@@ -328,7 +328,7 @@ def test_under_plain_nbgrader_markings_that_a_class_has_kept_are_not_computed_ag
     class_folder: ClassFolder, outcomes: dict[str, grade_class.SubmissionOutcome], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def computed(name: str, seeds: tuple[int, ...]) -> Never:
-        raise AssertionError(f"the marking of {name} was computed")
+        raise AssertionError(f"the reference outputs of {name} were computed")
 
     reference.clear_cache()
     monkeypatch.setattr(reference, "_compute", computed)

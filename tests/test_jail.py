@@ -23,7 +23,7 @@ from autograder.engine import doctor, rebuild
 from autograder.jail import cgroups, mounts, users, watch, wire
 from autograder.jail.errors import JailBroken, JailRefuses, OutsideKill
 from autograder.jail.limits import Limits
-from autograder.jail.sandbox import Budget, Jail, JailWontStart, Mode, Overrun, question
+from autograder.jail.sandbox import Budget, Jail, JailWontStart, Mode, Overrun, build_probe_request
 from autograder.marking import reference_cache
 from autograder.paths import release
 from ffnlab.observation.exercise import probe_inputs
@@ -53,19 +53,21 @@ def test_an_error_is_named_with_its_line(jail: Jail) -> None:
 def test_a_probe_returns_plain_data(jail: Jail) -> None:
     with jail.worker() as worker:
         worker.run("def hello_shape(x):\n    return x.shape")
-        reply = worker.probe(question("hello_shape", [{"given": {"x": torch.zeros(2, 3, 4)}}]))
+        reply = worker.probe(build_probe_request("hello_shape", [{"given": {"x": torch.zeros(2, 3, 4)}}]))
     assert reply["observations"] == [{"shape": {"another x": (2, 3, 4)}}] and reply["unfinished"] is False
 
 
 def test_a_probe_says_that_a_line_is_still_to_be_written(jail: Jail) -> None:
     with jail.worker() as worker:
         worker.run("def hello_shape(x):\n    shape = x.shape\n    ...")
-        assert worker.probe(question("hello_shape", [{"given": {"x": torch.zeros(2)}}]))["unfinished"] is True
+        assert (
+            worker.probe(build_probe_request("hello_shape", [{"given": {"x": torch.zeros(2)}}]))["unfinished"] is True
+        )
 
 
 def test_an_undefined_answer_is_said_to_be_undefined(jail: Jail) -> None:
     with jail.worker() as worker:
-        assert worker.probe(question("hello_shape", [{"x": torch.zeros(1)}]))["defined"] is False
+        assert worker.probe(build_probe_request("hello_shape", [{"x": torch.zeros(1)}]))["defined"] is False
 
 
 @pytest.mark.parametrize(
@@ -73,7 +75,7 @@ def test_an_undefined_answer_is_said_to_be_undefined(jail: Jail) -> None:
     [
         "import autograder.keys",
         "import autograder.marking.reference",
-        "from ffnlab.checking import shipped_answers; shipped_answers.load('hello_shape')",
+        "from ffnlab.checking import reference_files; reference_files.load_public('hello_shape')",
         "open('/etc/passwd')",
         "import os; os.listdir(os.path.expanduser('~root/.ssh'))",
         "import socket; socket.create_connection(('127.0.0.1', 22), 1)",
@@ -111,7 +113,7 @@ def test_a_fork_imports_nothing_that_its_warm_process_could(jail: Jail, notebook
         before = worker.run(LOADED)["outputs"][0]["text"].split()
         assert worker.run(imports)["error"] is None
         worker.run(f"def {first.name}(*arguments, **options):\n    return 1")
-        worker.probe(question(first.name, [probe_inputs(first.inputs(1, 0))]))
+        worker.probe(build_probe_request(first.name, [probe_inputs(first.inputs(1, 0))]))
         after = worker.run(LOADED)["outputs"][0]["text"].split()
     new = {
         name for name in set(after) - set(before) if not name.startswith("torch.utils.")
@@ -320,7 +322,7 @@ def test_two_jails_never_give_out_the_same_user_id() -> None:
 def test_who_has_the_same_user_ids_in_another_namespace_is_not_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(users, "_reserve", lambda blocks, start: (socket.socket(socket.AF_UNIX), 0))
     monkeypatch.setattr(cgroups, "place", lambda: None)
-    monkeypatch.setattr(watch, "LOOK_EVERYWHERE", 1)
+    monkeypatch.setattr(watch, "FULL_SCAN_INTERVAL", 1)
     with Jail() as one, Jail() as other, other.worker() as victim:
         user = psutil.Process(victim.process).uids().real
         with one.worker() as worker:
@@ -329,7 +331,7 @@ def test_who_has_the_same_user_ids_in_another_namespace_is_not_ended(monkeypatch
         assert victim.run("1")["error"] is None
         with subprocess.Popen(["sleep", "60"]) as beside:  # as in a container, where only the id tells
             family = watch.ProcessTree(beside.pid, user, apart=False)
-            family.look()
+            family.refresh_members()
             family.kill()
         family.close()
         assert victim.run("1")["error"] is None
@@ -471,7 +473,7 @@ def test_what_is_ours_is_covered_where_it_lies_in_a_mounted_folder(monkeypatch: 
             f"import os\nprint([bool(os.path.isdir(p) and os.listdir(p) or os.path.isfile(p)) for p in {places!r}])"
         )
     assert reply["outputs"][0]["text"] == "[False, False, False, False, False, True]\n"
-    monkeypatch.setattr(mounts, "covers", lambda private: {active_course().answers_folder})
+    monkeypatch.setattr(mounts, "covers", lambda private: {active_course().reference_folder})
     with pytest.raises(JailWontStart, match="keys"):
         Jail()
 

@@ -61,14 +61,14 @@ def free() -> Iterator[judging.Judge]:
         yield judge
 
 
-def ask(free: judging.Judge, data: bytes) -> judging.Judgement:
-    return free.verdict(NAME, draws.development(NAME), data)
+def ask(free: judging.Judge, data: bytes) -> judging.JudgeReply:
+    return free.judge(NAME, draws.development(NAME), data)
 
 
 def test_a_judge_says_what_comparing_here_says(free: judging.Judge, right: list[dict[str, Any]]) -> None:
-    judgement = ask(free, frame(right, printed="hello"))
-    assert judgement.verdict and judgement.verdict.outcome is Outcome.EARNED and judgement.printed == "hello"
-    assert judgement.verdict == compare(
+    judge_reply = ask(free, frame(right, printed="hello"))
+    assert judge_reply.verdict and judge_reply.verdict.outcome is Outcome.EARNED and judge_reply.printed == "hello"
+    assert judge_reply.verdict == compare(
         active_course().exercise(NAME),
         reference.reference_outputs(NAME, draws.development(NAME)),
         right,
@@ -103,10 +103,10 @@ HOSTILE = {
 @pytest.mark.parametrize("what", HOSTILE)
 def test_no_observation_takes_the_judge_with_it(what: str, free: judging.Judge, right: list[dict[str, Any]]) -> None:
     for place in ("two linears with the right widths", "dropout on the hidden layer", "extra_repr"):
-        judgement = ask(free, frame([{**case, place: HOSTILE[what]} for case in right], printed="\x00" * 400_000))
-        message = judgement.verdict.message if judgement.verdict else judgement.unreadable
-        assert message and message.isprintable() and len(message) < 2000 and len(judgement.printed) <= 20_000
-        assert judgement.verdict is None or judgement.verdict.points < judgement.verdict.max_points
+        judge_reply = ask(free, frame([{**case, place: HOSTILE[what]} for case in right], printed="\x00" * 400_000))
+        message = judge_reply.verdict.message if judge_reply.verdict else judge_reply.unreadable
+        assert message and message.isprintable() and len(message) < 2000 and len(judge_reply.printed) <= 20_000
+        assert judge_reply.verdict is None or judge_reply.verdict.points < judge_reply.verdict.max_points
     assert ask(free, frame(right)).verdict is not None, "the next one is judged"
 
 
@@ -120,7 +120,9 @@ SEEDS = draws.development(START)
 def judges(monkeypatch: pytest.MonkeyPatch) -> Iterator[judging.Judges]:
     """Judges to whom an observation does what it says."""
 
-    def do_harm(exercise: Exercise, marking: Any, observations: Any, inputs: Any, unfinished: bool) -> Verdict:
+    def do_harm(
+        exercise: Exercise, reference_outputs: Any, observations: Any, inputs: Any, unfinished: bool
+    ) -> Verdict:
         harm = observations[0]["shape"]
         if harm == "spin":
             re.match(r"(a|a)*b", "a" * 60)  # holds the interpreter: no thread of its own could end it
@@ -130,7 +132,7 @@ def judges(monkeypatch: pytest.MonkeyPatch) -> Iterator[judging.Judges]:
             assert [bytearray(2**20) for _ in range(10_000)]
         if harm == "die":
             os.kill(os.getpid(), signal.SIGSEGV)
-        return honest(exercise, marking, observations, inputs, unfinished)
+        return honest(exercise, reference_outputs, observations, inputs, unfinished)
 
     honest = comparison.compare
     monkeypatch.setattr(comparison, "compare", do_harm)
@@ -151,22 +153,22 @@ def harming(what: str) -> bytes:
 def test_what_ends_a_judge_twice_could_not_be_judged(harm: str, words: str, judges: judging.Judges) -> None:
     judge = judging.Judge(judges, QUICK)
     with pytest.raises(judging.NotJudged, match=words):
-        judge.verdict(START, SEEDS, harming(harm))
-    judgement = judge.verdict(START, SEEDS, harming("nothing"))
-    assert judgement.verdict and judgement.verdict.outcome is Outcome.NOT_EARNED, "the next one is judged"
+        judge.judge(START, SEEDS, harming(harm))
+    judge_reply = judge.judge(START, SEEDS, harming("nothing"))
+    assert judge_reply.verdict and judge_reply.verdict.outcome is Outcome.NOT_EARNED, "the next one is judged"
 
 
 def test_a_judge_that_ends_by_chance_is_replaced_and_nobody_loses_a_point(judges: judging.Judges) -> None:
     judge, right = judging.Judge(judges, QUICK), observe_right_answer(START)
     for printed in ("one", "other"):
-        judgement = judge.verdict(START, SEEDS, frame(right, printed=printed))
-        assert judgement.verdict and judgement.verdict.outcome is Outcome.EARNED
+        judge_reply = judge.judge(START, SEEDS, frame(right, printed=printed))
+        assert judge_reply.verdict and judge_reply.verdict.outcome is Outcome.EARNED
         os.kill(judge.pid, signal.SIGKILL)
 
 
 def test_a_judge_that_is_killed_over_an_answer_costs_nobody_a_point(judges: judging.Judges) -> None:
     judge, pids = judging.Judge(judges, QUICK), set[int]()
-    judge.verdict(START, SEEDS, harming("nothing"))
+    judge.judge(START, SEEDS, harming("nothing"))
 
     def kill() -> None:
         while len(pids) < judging.TRIES:
@@ -178,24 +180,24 @@ def test_a_judge_that_is_killed_over_an_answer_costs_nobody_a_point(judges: judg
     thread = threading.Thread(target=kill)
     thread.start()
     with pytest.raises(OutsideKill, match="SIGKILL from outside ended the process that judges"):
-        judge.verdict(START, SEEDS, harming("sleep"))
+        judge.judge(START, SEEDS, harming("sleep"))
     thread.join()
-    judgement = judge.verdict(START, SEEDS, frame(observe_right_answer(START)))
-    assert judgement.verdict and judgement.verdict.outcome is Outcome.EARNED
+    judge_reply = judge.judge(START, SEEDS, frame(observe_right_answer(START)))
+    assert judge_reply.verdict and judge_reply.verdict.outcome is Outcome.EARNED
 
 
 def test_the_same_bytes_are_judged_once_and_others_are_judged(judges: judging.Judges) -> None:
     judge, right = judging.Judge(judges, QUICK), frame(observe_right_answer(START))
-    first = judge.verdict(START, SEEDS, right)
+    first = judge.judge(START, SEEDS, right)
     judge.close()
     os.kill(judge.pid, signal.SIGKILL)
     judge.judges = judging.Judges.__new__(judging.Judges)  # nobody whom one could ask
-    judge.judges.verdicts = judges.verdicts
-    assert judge.verdict(START, SEEDS, right) == first
+    judge.judges.judge_replies = judges.judge_replies
+    assert judge.judge(START, SEEDS, right) == first
     with pytest.raises(AttributeError):
-        judge.verdict(START, SEEDS[::-1], right)
+        judge.judge(START, SEEDS[::-1], right)
     with pytest.raises(AttributeError):
-        judge.verdict(START, SEEDS, frame(observe_right_answer(START), printed="more"))
+        judge.judge(START, SEEDS, frame(observe_right_answer(START), printed="more"))
 
 
 def test_what_a_cell_showed_is_read_once_and_belongs_to_each_alone(judges: judging.Judges) -> None:
@@ -225,13 +227,15 @@ def test_only_so_many_answers_are_kept_and_no_long_ones(
     for one in keys:
         cache.put(one, "said")
     assert [cache.get(one) for one in keys] == [None, "said", "said"]
-    long = plain_data.pack({"outputs": [{"output_type": "stream", "name": "stdout", "text": "x" * judging.SHORT}]})
+    long = plain_data.pack(
+        {"outputs": [{"output_type": "stream", "name": "stdout", "text": "x" * judging.MAX_CACHE_LENGTH}]}
+    )
     judge = judging.Judge(judges, QUICK)
     judge.outputs(long, 10_000)
     assert judges.cell_runs.get((10_000, long)) is None
-    printed = frame(observe_right_answer(START), printed="x" * (judging.SHORT + 1))
-    judge.verdict(START, SEEDS, printed)
-    assert judges.verdicts.get((START, SEEDS, hashlib.blake2b(printed).digest())) is None
+    printed = frame(observe_right_answer(START), printed="x" * (judging.MAX_CACHE_LENGTH + 1))
+    judge.judge(START, SEEDS, printed)
+    assert judges.judge_replies.get((START, SEEDS, hashlib.blake2b(printed).digest())) is None
     judge.close()
 
 
@@ -248,7 +252,7 @@ comparison.compare = lambda *_: re.match(r"(a|a)*b", "a" * 60)
 judges = judging.Judges(fork=True)
 found = judging.Judge(judges, Limits(judge_seconds=600.0))
 data = plain_data.pack({"defined": True, "observations": [{"shape": 1}] * len(draws.development("hello_shape"))})
-threading.Thread(target=found.verdict, args=("hello_shape", draws.development("hello_shape"), data), daemon=True).start()
+threading.Thread(target=found.judge, args=("hello_shape", draws.development("hello_shape"), data), daemon=True).start()
 while not found.pid:
     pass
 print(found.pid, flush=True)
@@ -270,11 +274,11 @@ def test_a_tensor_counts_each_time_it_is_named() -> None:
     big = torch.zeros(1000, 100)
     assert plain_data.size_of([big] * 45) == Size(values=46, bytes=45 * 400_000)
     with pytest.raises(Malformed, match="too large"):
-        plain_data.unpack(plain_data.pack([big] * 45), plain_data.LARGEST)
+        plain_data.unpack(plain_data.pack([big] * 45), plain_data.MAX_OBSERVATION)
     values = plain_data.of([big] * 45)
     assert isinstance(values, list) and [type(one) for one in values].count(torch.Tensor) == 10
     assert not plain_data.size_of(plain_data.of([[0] * 1000] * 1000)).exceeds(
-        Size(2 * plain_data.LARGEST.values, 0, 10**6)
+        Size(2 * plain_data.MAX_OBSERVATION.values, 0, 10**6)
     )
 
 
@@ -283,8 +287,10 @@ def test_an_empty_dimension_is_no_way_around_a_bound() -> None:
         assert plain_data.bytes_of(torch.zeros(shape)) >= 180_000
         exercise = Exercise("an_exercise", cases=1)
         exercise.aspect("product", points=1, facts=lambda product, inputs: product @ product.T)(lambda answer: answer)
-        marking = reference_outputs_of(exercise, [{"product": torch.ones(3, 2)}], [], [{}])
-        assert "many times larger" in compare(exercise, marking, [{"product": torch.zeros(shape)}], [{}]).symptom
+        reference_outputs = reference_outputs_of(exercise, [{"product": torch.ones(3, 2)}], [], [{}])
+        assert (
+            "many times larger" in compare(exercise, reference_outputs, [{"product": torch.zeros(shape)}], [{}]).symptom
+        )
 
 
 def test_facts_are_computed_only_from_what_is_about_as_large_as_what_is_right() -> None:
@@ -296,9 +302,9 @@ def test_facts_are_computed_only_from_what_is_about_as_large_as_what_is_right() 
 
     exercise = Exercise("an_exercise", cases=1)
     exercise.aspect("text", points=1, facts=record_observation)(lambda answer: answer)
-    marking = reference_outputs_of(exercise, [{"text": "d_model=6, d_ff=10"}], [], [{}])
-    most = size_limit(marking.sizes["text"])
-    assert compare(exercise, marking, [{"text": "x" * most.characters}], [{}]).points == 1
+    reference_outputs = reference_outputs_of(exercise, [{"text": "d_model=6, d_ff=10"}], [], [{}])
+    most = size_limit(reference_outputs.sizes["text"])
+    assert compare(exercise, reference_outputs, [{"text": "x" * most.characters}], [{}]).points == 1
     observations.clear()
     for hostile in (
         "x" * (most.characters + 1),
@@ -306,7 +312,7 @@ def test_facts_are_computed_only_from_what_is_about_as_large_as_what_is_right() 
         torch.zeros(most.bytes),
         [torch.zeros(9, 0)] * 600,
     ):
-        verdict = compare(exercise, marking, [{"text": hostile}], [{}])
+        verdict = compare(exercise, reference_outputs, [{"text": hostile}], [{}])
         assert verdict.points == 0 and "many times larger than what was asked for" in verdict.symptom
     assert not observations
 
@@ -316,7 +322,7 @@ def test_every_text_of_a_submission_is_cleaned_when_it_is_read() -> None:
     value = {bad: [bad, Failure(bad, bad, bad), Opaque(bad)]}
     clean_value = {clean: [clean, Failure(clean, clean, clean), Opaque(clean)]}
     assert plain_data.of(value) == clean_value
-    assert plain_data.unpack(plain_data.pack(value), plain_data.LARGEST) == clean_value
+    assert plain_data.unpack(plain_data.pack(value), plain_data.MAX_OBSERVATION) == clean_value
     assert plain_data.unpack(plain_data.pack(bad)) == bad, "what we send to a worker stays as it is: a cell's source"
 
 

@@ -45,7 +45,7 @@ from autograder.class_folder.roster import parse_list
 from autograder.errors import UserError
 from autograder.lms import archive, gradescope, moodle, sheets
 from autograder.lms.archive import Archive, ArchiveEntry, Refused
-from autograder.lms.records import HandIn, letters, parse_time
+from autograder.lms.records import ExportedFile, fold_name, parse_time
 from autograder.lms.sheets import Sheet
 
 # Archives
@@ -88,7 +88,7 @@ HOSTILE: dict[str, tuple[zipfile.ZipInfo | str, bytes]] = {
 
 @pytest.mark.parametrize("text", ["=1", "＝1+1", "  =1", "\n=1", "＠a", "'＋1", "＋", "－2", "\tx"])
 def test_a_text_that_a_spreadsheet_takes_for_a_formula_is_guarded_and_comes_back(text: str) -> None:
-    assert sheets.guard(text) == f"'{text}" and sheets.bare(f"'{text}") == text and sheets.guard("a = b") == "a = b"
+    assert sheets.guard(text) == f"'{text}" and sheets.unguard(f"'{text}") == text and sheets.guard("a = b") == "a = b"
 
 
 @pytest.mark.parametrize("why", HOSTILE)
@@ -125,7 +125,7 @@ def test_of_two_entries_with_one_name_none_is_read_unless_they_are_the_same(tmp_
 
 def test_all_together_may_not_unpack_to_more_than_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write_zip(tmp_path / "a.zip", *((str(i), bytes(2**20)) for i in range(9)))
-    monkeypatch.setattr(archive, "OF_AN_EXPORT", archive.Bounds(total=3 * 2**20))
+    monkeypatch.setattr(archive, "EXPORT_BOUNDS", archive.Bounds(total=3 * 2**20))
     with archive.open_archive(path) as contents:
         assert len(contents.entries) == 3 and len(contents.refusals) == 6
         assert "in all, it unpacks" in contents.refusals[0][1]
@@ -198,9 +198,9 @@ def outcome(path: Path) -> lms.Export | None:
     try:
         with archive.open_archive(path) as contents:
             export = lms.read(contents)
-            for hand_in in export.hand_ins:
+            for exported_file in export.files:
                 try:
-                    hand_in.read()
+                    exported_file.read()
                 except Refused as reason:
                     assert "\n" not in str(reason)
             return export
@@ -253,7 +253,9 @@ def test_any_names_in_a_zip_end_in_hand_ins_and_lines_and_none_is_lost(scratch: 
     export = outcome(path)
     if export:
         with archive.open_archive(path) as contents:
-            listed = ("/" + name for name in (*(hand_in.entry for hand_in in export.hand_ins), *export.unknown))
+            listed = (
+                "/" + name for name in (*(exported_file.entry for exported_file in export.files), *export.unknown)
+            )
             below = tuple(listed)  # outer folders of all are left out of the names
             beside = {entry.name for entry in contents.entries if not f"/{entry.name}".endswith(below)}
         assert all(
@@ -264,13 +266,13 @@ def test_any_names_in_a_zip_end_in_hand_ins_and_lines_and_none_is_lost(scratch: 
 # Patterns
 
 
-def hand_ins(
+def read_export(
     *names: str, folders: tuple[str, ...] = (), zone: Any = UTC, data: bytes = b""
-) -> tuple[list[HandIn], list[str]]:
+) -> tuple[list[ExportedFile], list[str]]:
     entries = [ArchiveEntry(name, 1, lambda: data) for name in names]
     entries += [ArchiveEntry(name, 0, lambda: b"", is_folder=True) for name in folders]
     export = lms.read(Archive("export", entries), zone)
-    return list(export.hand_ins), list(export.unknown)
+    return list(export.files), list(export.unknown)
 
 
 def utc(*when: int) -> datetime:
@@ -314,7 +316,7 @@ READ: dict[str, tuple[str, str, str, str, dict[str, Any]]] = {
 @pytest.mark.parametrize("name", READ)
 def test_a_name_is_read_as_its_system_wrote_it(name: str) -> None:
     system, who, full_name, file, more = READ[name]
-    ((record,), unknown) = hand_ins(name)
+    ((record,), unknown) = read_export(name)
     assert (record.system, record.who, record.name, record.file, record.entry) == (system, who, full_name, file, name)
     assert {key: getattr(record, key) for key in more} == more and not unknown
 
@@ -322,12 +324,12 @@ def test_a_name_is_read_as_its_system_wrote_it(name: str) -> None:
 def test_a_local_time_is_read_with_the_clocks_zone() -> None:
     names = ("1-2 - J - May 18, 2025 1224 PM/a.ipynb", "X_ana_attempt_2025-05-18-12-24-00_a.ipynb")
     for name in names:
-        ((record,), _) = hand_ins(name, zone=ZoneInfo("Europe/Berlin"))
+        ((record,), _) = read_export(name, zone=ZoneInfo("Europe/Berlin"))
         assert record.at == datetime(2025, 5, 18, 10, 24, tzinfo=UTC)
 
 
 def test_a_name_that_was_packed_on_a_mac_is_the_same_name() -> None:
-    ((record,), _) = hand_ins("Zoe\u0308_7_assignsubmission_file/a.ipynb")
+    ((record,), _) = read_export("Zoe\u0308_7_assignsubmission_file/a.ipynb")
     assert record.name == "Zo\u00eb"
 
 
@@ -335,28 +337,28 @@ def test_a_name_that_was_packed_on_a_mac_is_the_same_name() -> None:
 def test_outer_folders_of_unpacking_do_not_hide_an_export(depth: int) -> None:
     outer = "Lab 5 Download Dec 5, 2017 1009 PM/" * depth
     for system in SYSTEMS:
-        records, unknown = hand_ins(*(outer + name for name in system.files(CLASS)))
+        records, unknown = read_export(*(outer + name for name in system.files(CLASS)))
         assert {one.system for one in records} == {system.name} and len(records) == len(CLASS) and not unknown
 
 
 def test_what_has_another_pattern_is_reported_and_not_guessed() -> None:
-    records, unknown = hand_ins(*(moodle_name(who) for who in CLASS), "notes.txt", "Bob/02_feed_forward.ipynb")
+    records, unknown = read_export(*(moodle_name(who) for who in CLASS), "notes.txt", "Bob/02_feed_forward.ipynb")
     assert len(records) == len(CLASS) and unknown == ["notes.txt", "Bob/02_feed_forward.ipynb"]
     with pytest.raises(UserError, match="is not an export of Gradescope, Moodle"):
-        hand_ins("ana/02_feed_forward.ipynb", "bob/02_feed_forward.ipynb", "readme.txt")
+        read_export("ana/02_feed_forward.ipynb", "bob/02_feed_forward.ipynb", "readme.txt")
 
 
 def test_a_students_own_name_for_a_file_does_not_make_it_another_system() -> None:
     names = [canvas_name(who, "x_assignsubmission_file_y.ipynb" if who.i == 1 else "a.ipynb") for who in CLASS]
-    records, _ = hand_ins(*names)
+    records, _ = read_export(*names)
     assert [one.system for one in records] == ["canvas"] * len(CLASS)
     names = [moodle_name(who, "doe_1_2_x_attempt_2022-09-12-15-45-08_a.ipynb", folders=False) for who in CLASS]
-    records, _ = hand_ins(*names)
+    records, _ = read_export(*names)
     assert [one.system for one in records] == ["moodle"] * len(CLASS)
 
 
 def test_an_empty_folder_is_a_hand_in_without_a_file() -> None:
-    records, _ = hand_ins(moodle_name(CLASS[0]), folders=(moodle_name(CLASS[1], "").rstrip("/"),))
+    records, _ = read_export(moodle_name(CLASS[0]), folders=(moodle_name(CLASS[1], "").rstrip("/"),))
     assert [(one.who, one.file) for one in records] == [
         (CLASS[0].participant, f"{FFN}.ipynb"),
         (CLASS[1].participant, ""),
@@ -367,9 +369,9 @@ def test_blackboards_own_words_say_who_it_is() -> None:
     about = "Name: Ana Ruiz (ana_r)\nAssignment: Project 0\nDate Submitted: Monday\n"
     name = "Project 0_ana_r_attempt_2022-09-12-15-45-08"
     entries = [ArchiveEntry(f"{name}.txt", 1, lambda: about.encode()), ArchiveEntry(f"{name}_a.ipynb", 1, lambda: b"")]
-    (record,) = lms.read(Archive("export", entries)).hand_ins
+    (record,) = lms.read(Archive("export", entries)).files
     assert (record.who, record.name, record.file) == ("ana_r", "Ana Ruiz", "a.ipynb")
-    (record,) = lms.read(Archive("export", entries[:1])).hand_ins
+    (record,) = lms.read(Archive("export", entries[:1])).files
     assert record.file == "", "an attempt without a file is one that was handed in"
 
 
@@ -398,28 +400,28 @@ def test_a_files_name_makes_no_other_student_and_no_other_time_in_blackboard(fil
     entry = f"00_x_mallory_attempt_2026-12-24-10-00-00_{file}"
     about = b"Name: J (jdoe)\n"
     export = blackboards("mallory", "jdoe", files={entry: about}, text=text)
-    theirs = [one for one in export.hand_ins if one.file]
+    theirs = [one for one in export.files if one.file]
     assert [(one.who, one.file, one.at) for one in theirs] == [("mallory", file, utc(2026, 12, 24, 10))]
-    assert [one.who for one in export.hand_ins if not one.file] == ["jdoe"], "who handed in without a file"
+    assert [one.who for one in export.files if not one.file] == ["jdoe"], "who handed in without a file"
     alone = blackboards(files={entry: about, "00_x_jdoe_attempt_2026-12-24-10-00-00_a.ipynb": b""})
-    assert alone.unknown == (entry,) and [one.who for one in alone.hand_ins] == ["jdoe"], (
+    assert alone.unknown == (entry,) and [one.who for one in alone.files] == ["jdoe"], (
         "without the texts nobody can tell"
     )
 
 
 def test_blackboards_usernames_may_hold_the_sign_between() -> None:
     names = [f"HW_1_{who}_attempt_2026-12-24-10-00-00_a.ipynb" for who in ("ana", "j_doe", "mallory")]
-    records, unknown = hand_ins(*names)
+    records, unknown = read_export(*names)
     assert [one.who for one in records] == ["ana", "j_doe", "mallory"] and not unknown, "not doe, who is somebody else"
-    records, unknown = hand_ins(*names, "HW_2_doe_attempt_2026-12-24-10-00-00_a.ipynb")
+    records, unknown = read_export(*names, "HW_2_doe_attempt_2026-12-24-10-00-00_a.ipynb")
     assert not records and len(unknown) == 4, "of two assignments at once"
 
 
 def test_a_second_time_in_brightspaces_flat_names_is_a_persons_matter() -> None:
-    ((record,), _) = hand_ins("1-2 - Mal - May 1, 2025 100 PM - May 18, 2025 1224 PM - a.ipynb")
+    ((record,), _) = read_export("1-2 - Mal - May 1, 2025 100 PM - May 18, 2025 1224 PM - a.ipynb")
     assert record.who == "1" and record.at is None
     assert record.doubtful_time == "May 1, 2025 100 PM and May 18, 2025 1224 PM may be its time"
-    ((record,), _) = hand_ins("1-2 - Mal - May 1, 2025 100 PM - May 18, 2025 1224 PM/a.ipynb")
+    ((record,), _) = read_export("1-2 - Mal - May 1, 2025 100 PM - May 18, 2025 1224 PM/a.ipynb")
     assert record.at == WHEN and not record.doubtful_time, "a folder ends with its time"
 
 
@@ -428,8 +430,8 @@ def test_gradescopes_metadata_says_whose_a_submission_is() -> None:
     entries = [ArchiveEntry("assignment_1_export/submission_metadata.yml", len(data), lambda: data)]
     entries += [ArchiveEntry(f"assignment_1_export/submission_{n}/a.ipynb", 1, lambda: b"") for n in (7, 8, 9)]
     export = lms.read(Archive("export", entries))
-    one, group = export.hand_ins
-    assert (one.who, one.name, one.file, one.attempt) == ("00123", CLASS[0].name, "a.ipynb", "7")
+    one, group = export.files
+    assert (one.who, one.name, one.file, one.submission_id) == ("00123", CLASS[0].name, "a.ipynb", "7")
     assert one.at == datetime(2026, 9, 9, 23, 13, 5, 137226, tzinfo=UTC)
     assert [person.ids["sis_id"] for person in group.people] == [who.sis for who in CLASS[1:3]] and group.group
     assert export.unknown == ("submission_9/a.ipynb",)
@@ -453,7 +455,7 @@ def test_metadata_that_can_not_be_read_is_a_line(data: bytes) -> None:
         ArchiveEntry("submission_1/a.ipynb", 1, lambda: b""),
     ]
     try:
-        assert not lms.read(Archive("export", entries)).hand_ins
+        assert not lms.read(Archive("export", entries)).files
     except UserError as error:
         assert gradescope.METADATA in str(error) and "\n" not in str(error)
 
@@ -474,7 +476,9 @@ def test_a_time_with_its_zone_is_read_or_not_at_all(text: str, expected: datetim
 
 
 def test_names_are_compared_without_accents_and_signs() -> None:
-    assert letters("Séan O'Connor - Smith") == letters("sean oconnorsmith") and letters("李 雷") != letters("李")
+    assert fold_name("Séan O'Connor - Smith") == fold_name("sean oconnorsmith") and fold_name("李 雷") != fold_name(
+        "李"
+    )
 
 
 # Sheets
@@ -544,11 +548,11 @@ def test_any_bytes_as_a_sheet_end_in_a_sheet_or_a_line(data: bytes) -> None:
 @given(st.text(alphabet=st.sampled_from(list("=+-@\t\r'a1")), max_size=6))
 def test_no_text_of_ours_is_taken_for_a_formula_and_each_is_read_back(text: str) -> None:
     cell = sheets.guard(text)
-    assert not cell.startswith(("=", "+", "-", "@", "\t", "\r")) and sheets.bare(cell) == text
+    assert not cell.startswith(("=", "+", "-", "@", "\t", "\r")) and sheets.unguard(cell) == text
 
 
 @pytest.mark.parametrize(
-    ("score", "most", "others", "expected"),
+    ("points", "maximum", "others", "expected"),
     [
         (13.5, "24,00", (), "13,50"),
         (13.5, "24.00", (), "13.50"),
@@ -564,9 +568,9 @@ def test_no_text_of_ours_is_taken_for_a_formula_and_each_is_read_back(text: str)
     ],
 )
 def test_a_score_is_written_as_the_sheet_writes_numbers(
-    score: float, most: str, others: tuple[str, ...], expected: str
+    points: float, maximum: str, others: tuple[str, ...], expected: str
 ) -> None:
-    assert sheets.like(score, most, others) == expected
+    assert sheets.format_points(points, maximum, others) == expected
 
 
 def test_a_workbook_is_one_clear_line(tmp_path: Path) -> None:
@@ -593,7 +597,7 @@ def test_a_list_is_recognised_by_its_header(tmp_path: Path) -> None:
             source, people = parse_list(Sheet.read(file))
             assert source is lms.SYSTEMS[system]
             for who, person in zip(CLASS, people, strict=False):
-                assert person.ids["sis_id"] == who.sis and letters(person.full_name) == letters(who.name)
+                assert person.ids["sis_id"] == who.sis and fold_name(person.full_name) == fold_name(who.name)
     assert people[0].ids["email"] == CLASS[0].email
     (_, (first, *_)) = parse_list(Sheet.read(tmp_path / "7.csv"))
     assert first.groups == ("Blau", "Rot")
@@ -611,7 +615,7 @@ def test_an_unknown_header_is_one_clear_line(tmp_path: Path) -> None:
     [("Participant 123456", "123456"), ("Teilnehmer/in1234567", "1234567"), ("123", "123"), ("Ana", ""), ("A 1 b", "")],
 )
 def test_moodles_identifier_ends_with_the_number(cell: str, number: str) -> None:
-    assert moodle.participant(cell) == number
+    assert moodle.parse_participant(cell) == number
 
 
 def test_no_column_is_chosen_where_several_could_be_meant(tmp_path: Path) -> None:

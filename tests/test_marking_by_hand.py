@@ -50,8 +50,8 @@ def test_the_rubric_is_in_view_and_what_is_typed_is_on_the_students_page(tmp_pat
             type_into(page, f"{QUESTION}-comment", "Which spread do you mean?")
         class_folder = ClassFolder(folder / "grading")
         with gradebook.Book(class_folder) as book:
-            mark = book.marks(NOTEBOOK, ["eve"])["eve"][QUESTION]
-            assert (mark.score, mark.extra, mark.by_hand) == (2.0, 0.5, True)
+            score = book.scores(NOTEBOOK, ["eve"])["eve"][QUESTION]
+            assert (score.score, score.extra, score.by_hand) == (2.0, 0.5, True)
             feedback.rewrite(class_folder, NOTEBOOK, book)
         assert "Which spread do you mean?" in page_of(folder) and "+0.5 extra credit" in page_of(folder)
         done = subprocess.run(

@@ -16,7 +16,7 @@ from test_rebuild import place
 
 from autograder.class_folder.folder import ClassFolder
 from autograder.engine import rebuild
-from autograder.engine.graded import GradedSubmission
+from autograder.engine.graded_submission import GradedSubmission
 from autograder.files import Batch
 from autograder.gradebook import gradebook
 from autograder.gradebook.scores import Score, total
@@ -56,10 +56,10 @@ def class_folder(tmp_path: Path) -> ClassFolder:
 
 def enter(class_folder: ClassFolder, book: gradebook.Book, student: str, graded: GradedSubmission) -> None:
     """As grading does it."""
-    marks = book.marks(FFN, [student]).get(student, {})
+    scores = book.scores(FFN, [student]).get(student, {})
     with Batch() as files:
-        feedback.write(files, class_folder, student, graded, None, marks)
-    book.save_attempt(student, graded, "0" * 64, None)
+        feedback.write(files, class_folder, student, graded, None, scores)
+    book.save_grading(student, graded, "0" * 64, None)
 
 
 def give(class_folder: ClassFolder, student: str, name: str, comment: str = "", **scores: Any) -> None:
@@ -88,10 +88,10 @@ FULL = sum(e.points for e in LISTED)
 
 def test_an_answer_waits_for_a_person_and_the_total_says_so(class_folder: ClassFolder) -> None:
     with gradebook.Book(class_folder) as book:
-        marks = book.marks(FFN)
-        assert str(total(marks["zoe"])) == f"{FULL:g}/{FULL:g} + 3 to read"
+        scores = book.scores(FFN)
+        assert str(total(scores["zoe"])) == f"{FULL:g}/{FULL:g} + 3 to read"
         console = Console(width=200, file=io.StringIO())
-        terminal.print_class(console, FFN, book.latest(FFN), marks)
+        terminal.print_class(console, FFN, book.latest(FFN), scores)
         output = console.file.getvalue()  # type: ignore[attr-defined]
     assert f"{FULL:g}/{FULL:g} + 3 to read" in output and "2 answers wait for a person" in output
     assert f"{FULL:g} of {FULL:g} points, 3 not read yet" in page(class_folder)
@@ -122,12 +122,12 @@ def test_what_a_person_gave_counts_on_after_every_regrade_of_the_same_answers(cl
         with gradebook.Book(class_folder) as book:
             book.sync_assignment(FFN)
             enter(class_folder, book, "zoe", paper(earned=False))
-            marks = book.marks(FFN, ["zoe"])["zoe"]
-        assert not marks[QUESTION].waits and not marks[EXERCISE].waits
+            scores = book.scores(FFN, ["zoe"])["zoe"]
+        assert not scores[QUESTION].waits and not scores[EXERCISE].waits
     with gradebook.Book(class_folder) as book:  # an attempt before it is graded too, because the best counts
-        book.save_attempt("zoe", paper("Something else."), "1" * 64, None, history_only=True)
+        book.save_grading("zoe", paper("Something else."), "1" * 64, None, is_earlier_attempt=True)
         enter(class_folder, book, "zoe", paper())
-        assert not book.marks(FFN, ["zoe"])["zoe"][QUESTION].waits
+        assert not book.scores(FFN, ["zoe"])["zoe"][QUESTION].waits
 
 
 def test_another_answer_asks_a_person_to_look_again_and_the_same_one_after_it_too(class_folder: ClassFolder) -> None:
@@ -135,8 +135,8 @@ def test_another_answer_asks_a_person_to_look_again_and_the_same_one_after_it_to
     for answer in ("It drops nothing.", "It drops nothing.", "It drops out the hidden layer."):
         with gradebook.Book(class_folder) as book:
             enter(class_folder, book, "zoe", paper(answer))
-            mark = book.marks(FFN, ["zoe"])["zoe"][QUESTION]
-        assert mark.waits and (mark.score, mark.comment) == (2.0, "Good.")
+            score = book.scores(FFN, ["zoe"])["zoe"][QUESTION]
+        assert score.waits and (score.score, score.comment) == (2.0, "Good.")
 
 
 def test_grading_again_keeps_what_a_person_gave(class_folder: ClassFolder) -> None:
@@ -145,8 +145,8 @@ def test_grading_again_keeps_what_a_person_gave(class_folder: ClassFolder) -> No
     with gradebook.Book(class_folder) as book:
         book.sync_assignment(FFN)
         enter(class_folder, book, "zoe", paper(earned=False))
-        marks = book.marks(FFN, ["zoe"])["zoe"]
-    assert (marks[QUESTION].score, marks[QUESTION].comment, marks[EXERCISE].score) == (2.0, "Good.", 1.5)
+        scores = book.scores(FFN, ["zoe"])["zoe"]
+    assert (scores[QUESTION].score, scores[QUESTION].comment, scores[EXERCISE].score) == (2.0, "Good.", 1.5)
     assert "Good." in page(class_folder) and f"3.5 of {FULL + 3:g} points" in page(class_folder)
 
 
@@ -156,15 +156,15 @@ def test_what_a_person_gave_can_be_taken_back(class_folder: ClassFolder) -> None
     give(class_folder, "yan", QUESTION, "Yes.", manual_score=3.0)
     with gradebook.Book(class_folder) as book:
         assert book.forget_manual(FFN, "zoe") == 2
-        marks = book.marks(FFN)
-    assert str(total(marks["zoe"])) == f"{FULL:g}/{FULL:g} + 3 to read" and not marks["zoe"][QUESTION].comment
-    assert marks["yan"][QUESTION].comment == "Yes."
+        scores = book.scores(FFN)
+    assert str(total(scores["zoe"])) == f"{FULL:g}/{FULL:g} + 3 to read" and not scores["zoe"][QUESTION].comment
+    assert scores["yan"][QUESTION].comment == "Yes."
 
 
 def test_every_attempt_keeps_its_code(class_folder: ClassFolder) -> None:
     with gradebook.Book(class_folder) as book:
         enter(class_folder, book, "zoe", paper("Another answer."))
-        (_, first), (_, second) = book.attempts(FFN, "zoe")
+        (_, first), (_, second) = book.history_with_cells(FFN, "zoe")
         assert first and second
         answers = [{cell.name: cell.source for cell in code}[QUESTION] for code in (first, second)]
     assert answers == ["It drops out the hidden layer.", "Another answer."]
@@ -223,14 +223,14 @@ def test_exercises_come_and_go_although_somebody_was_graded(changed: ClassFolder
     with gradebook.Book(changed) as book:
         book.sync_assignment(FFN)
         book.sync_assignment(FFN)
-        marks = book.marks(FFN)
-        assert gone not in marks["zoe"] and marks["zoe"]["quiz_new"] == Score("quiz_new", 0.0, 2.0, waits=True)
-        assert marks["zoe"][QUESTION].comment == "Good.", "what a person gave elsewhere stays"
+        scores = book.scores(FFN)
+        assert gone not in scores["zoe"] and scores["zoe"]["quiz_new"] == Score("quiz_new", 0.0, 2.0, waits=True)
+        assert scores["zoe"][QUESTION].comment == "Good.", "what a person gave elsewhere stays"
         graded = paper()
         graded.verdicts["quiz_new"] = Verdict("quiz_new", Outcome.EARNED, (AspectVerdict("choice", 2.0, 2.0),))
         del graded.verdicts[gone]
         enter(changed, book, "zoe", graded)
-        assert book.marks(FFN, ["zoe"])["zoe"]["quiz_new"].score == 2.0
+        assert book.scores(FFN, ["zoe"])["zoe"]["quiz_new"].score == 2.0
     with Gradebook(changed.db_url) as nbgraders:
         names = {cell.name for cell in nbgraders.find_notebook(FFN, FFN).grade_cells}
         assert "check-quiz_new" in names and f"check-{gone}" not in names

@@ -1,4 +1,4 @@
-"""The matrix: the marking guide holds on public and on hidden draws, and would not if it were wrong."""
+"""The matrix: the answer keys hold on public and on hidden draws, and would not if they were wrong."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from autograder.authoring import build, stability
 from autograder.keys.key import Key
 from autograder.keys.problem import KeyProblem
 from autograder.marking import draws, matrix, reference, reference_cache, source_hash
-from ffnlab.checking import shipped_answers
+from ffnlab.checking import reference_files
 from ffnlab.checking.comparison import ReferenceOutputs, compare
 from ffnlab.checking.verdict import Outcome
-from ffnlab.diagnosis.recognition import is_question, without_claims
+from ffnlab.diagnosis.recognition import is_quiz, without_claims
 from ffnlab.observation.exercise import Exercise, public_seed
 from ffnlab.registry import active_course
 
@@ -30,7 +30,7 @@ NAMES = list(active_course().exercises)
 RECORDED = stability.read_record()
 FIRST = [
     min(
-        (exercise.name for exercise in active_course().exercises_of(notebook) if not is_question(exercise)),
+        (exercise.name for exercise in active_course().exercises_of(notebook) if not is_quiz(exercise)),
         key=lambda name: len(RECORDED.get(name, {}).get("answers", ())),
     )
     for notebook in active_course().notebooks
@@ -119,12 +119,12 @@ def test_draws_on_which_a_key_does_not_hold_are_refused() -> None:
 @pytest.mark.parametrize("name", often(NAMES, FIRST))
 def test_the_matrix_holds_on_public_draws_with_the_shipped_answers(name: str) -> None:
     """What is shipped is what the key gives, and every kept answer gets from it what it must. Each runs once, for both."""
-    key, reference_outputs = keys.find(name), shipped_answers.load(name)
+    key, reference_outputs = keys.find(name), reference_files.load_public(name)
     seeds = draws.public_seeds(key.exercise)
     fresh, mistakes = reference.compute_reference(key, seeds)
-    assert build.same_answers(shipped_answers.dump({name: reference_outputs}), shipped_answers.dump({name: fresh})), (
-        "run `make build`"
-    )
+    assert build.are_same_outputs(
+        reference_files.dump({name: reference_outputs}), reference_files.dump({name: fresh})
+    ), "run `make build`"
     rights = [build.solution_answer(name), *key.rights]
     observations = [*(reference.observe(key.exercise, right.answer, seeds) for right in rights), *mistakes]
     inputs = reference.inputs(key.exercise, seeds)
@@ -182,7 +182,7 @@ def test_what_is_kept_for_development_is_of_the_sources_as_they_are(
     def load() -> bytes:
         reference.clear_cache()
         reference_cache.load_for_development(name)
-        return shipped_answers.dump({name: reference.reference_outputs(name, seeds)})
+        return reference_files.dump({name: reference.reference_outputs(name, seeds)})
 
     monkeypatch.setattr(reference_cache, "root", lambda: tmp_path)
     monkeypatch.setattr(reference, "_compute", compute_and_count)
@@ -294,10 +294,10 @@ def test_a_truth_that_raises_is_said_to_raise(monkeypatch: pytest.MonkeyPatch) -
 def test_a_mistake_has_a_message_or_is_a_form_of_one_that_has() -> None:
     key = small_key()
     with pytest.raises(KeyProblem, match="no message that names the mistake nameless"):
-        key.typed("mistake", "nameless", "", "def double(x):\n    return x")
+        key.add_source("mistake", "nameless", "", "def double(x):\n    return x")
     with pytest.raises(KeyProblem, match="no message that names the mistake formless"):
-        key.typed("mistake", "formless", "", "def double(x):\n    return x", form_of="no_such_mistake")
-    key.typed("mistake", "halved_again", "", "def double(x):\n    return x / 2", form_of="halved")
+        key.add_source("mistake", "formless", "", "def double(x):\n    return x", form_of="no_such_mistake")
+    key.add_source("mistake", "halved_again", "", "def double(x):\n    return x / 2", form_of="halved")
     assert key.mistakes[-1].message == next(answer.message for answer in key.mistakes if answer.name == "halved")
 
 
@@ -382,12 +382,12 @@ def test_a_line_of_an_answer_kept_as_source_is_shown_where_it_raises() -> None:
 @pytest.mark.parametrize("notebook", active_course().notebooks)
 def test_the_base_of_slips_is_right(notebook: str) -> None:
     for key in keys.of_notebook(notebook):
-        if key.plain:
+        if key.base_answer:
             seeds = draws.public_seeds(key.exercise)
-            observations = reference.observe(key.exercise, key.plain.answer, seeds)
+            observations = reference.observe(key.exercise, key.base_answer.answer, seeds)
             inputs = reference.inputs(key.exercise, seeds)
-            verdict = compare(key.exercise, shipped_answers.load(key.exercise.name), observations, inputs)
-            assert matrix.problem(key.plain, verdict) == ""
+            verdict = compare(key.exercise, reference_files.load_public(key.exercise.name), observations, inputs)
+            assert matrix.problem(key.base_answer, verdict) == ""
 
 
 def test_kept_answers_are_typed_under_the_exercises_name() -> None:

@@ -29,7 +29,7 @@ from ffnlab.diagnosis import (
 )
 from ffnlab.diagnosis.mistake import KnownMistake
 from ffnlab.observation import plain_data
-from ffnlab.observation.exercise import Draw, Exercise, attempt, gradients, has_unfinished_line, on_each
+from ffnlab.observation.exercise import Draw, Exercise, gradients, has_unfinished_line, observe_call, on_each
 from ffnlab.observation.plain_data import Failure
 from ffnlab.phrases import in_sentences
 from ffnlab.registry import active_course
@@ -215,7 +215,7 @@ def test_a_general_mistake_is_named_in_an_exercise_that_does_not_know_it(name: s
     exercise = Exercise("f", draw=lambda rng, case: {"x": rng.normal(4 + case, 7)})
     exercise.aspect("values", points=1)(lambda answer, x: answer(x))
     exercise.aspect("a batch", points=1)(
-        lambda answer, x: {"x [2, T, d]": attempt(lambda: answer(torch.stack([x, -2 * x])))}
+        lambda answer, x: {"x [2, T, d]": observe_call(lambda: answer(torch.stack([x, -2 * x])))}
     )
 
     def right(x: Any) -> Any:
@@ -401,7 +401,7 @@ def of_a_name() -> Exercise:
 
     @exercise.aspect("by name", points=1)
     def _(answer: Any, x: Any) -> Any:
-        return {name: attempt(lambda name=name: answer(x, name)) for name in ACTS}  # type: ignore[misc]
+        return {name: observe_call(lambda name=name: answer(x, name)) for name in ACTS}  # type: ignore[misc]
 
     return exercise
 
@@ -607,9 +607,9 @@ def test_a_cause_of_a_part_does_not_say_that_the_rest_is_right() -> None:
 
     message = "The sizes have signs. The values are right, but `abs` is missing. Half is well."
     known = [("signs", message, observe(lambda x: (2 * x, x)))]
-    marking = reference_outputs_of(exercise, observe(lambda x: (2 * x, x.abs())), known, inputs)
-    assert compare(exercise, marking, observe(lambda x: (2 * x, x)), inputs).cause == message
-    partly = compare(exercise, marking, observe(lambda x: (2 * x + x.flip(0).exp(), x)), inputs)
+    reference_outputs = reference_outputs_of(exercise, observe(lambda x: (2 * x, x.abs())), known, inputs)
+    assert compare(exercise, reference_outputs, observe(lambda x: (2 * x, x)), inputs).cause == message
+    partly = compare(exercise, reference_outputs, observe(lambda x: (2 * x + x.flip(0).exp(), x)), inputs)
     assert partly.mistake == "signs"
     assert partly.cause == "The sizes have signs. `abs` is missing. Half is well." + recognition.PART
 
@@ -658,10 +658,10 @@ def test_unfinished_code_is_called_so_unless_it_computes_what_a_known_mistake_do
             [exercise.observe(one, case_inputs) for case_inputs in inputs]
             for one in (right, mistakes["no bias"], answer)
         ]
-        marking = reference_outputs_of(
+        reference_outputs = reference_outputs_of(
             exercise, observations[0], [("no bias", "This is no bias.", observations[1])], inputs
         )
-        return compare(exercise, marking, observations[2], inputs, ellipsis)
+        return compare(exercise, reference_outputs, observations[2], inputs, ellipsis)
 
     def stub_for_one(x: Any, b: Any) -> Any:
         if x.ndim == 1:
@@ -791,15 +791,15 @@ def test_nothing_that_is_sent_breaks_an_explanation(output: Any, right: Any, oth
     exercise.aspect("two", points=1)(lambda answer: answer)
     aspects = exercise.aspects
     inputs = [exercise.inputs(case, case) for case in range(2)]
-    observations, references = ([{"one": value, "two": right} for _ in inputs] for value in (output, right))
-    spots_by_aspect = {aspect.name: differences.spots(aspect, observations, references) for aspect in aspects}
+    answer_facts, right_facts = ([{"one": value, "two": right} for _ in inputs] for value in (output, right))
+    spots_by_aspect = {aspect.name: differences.spots(aspect, answer_facts, right_facts) for aspect in aspects}
     known = KnownMistake("k", "m", [{"one": other}, {"one": other}])
     for aspect in aspects:
         assert bool(differences.describe_differences(aspect, spots_by_aspect[aspect.name], inputs)) == any(
             s.wrong for s in spots_by_aspect[aspect.name]
         )
     if any(spot.wrong for spots in spots_by_aspect.values() for spot in spots):
-        recognition.find_cause(exercise, [known], spots_by_aspect, observations, inputs)
+        recognition.find_cause(exercise, [known], spots_by_aspect, answer_facts, inputs)
 
 
 def test_an_explanation_that_fails_costs_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -813,7 +813,7 @@ def test_an_explanation_that_fails_costs_no_verdict(monkeypatch: pytest.MonkeyPa
 
 
 def test_what_is_large_is_compared_but_not_explained() -> None:
-    large = torch.arange(common_mistakes.LARGEST + 1.0)
+    large = torch.arange(common_mistakes.MAX_ENTRIES + 1.0)
     assert next(common_mistakes.find_mistakes(-large, large, torch.allclose), None) is None
     assert "differ" in of_values(large, -large).symptom
 

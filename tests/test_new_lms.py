@@ -124,7 +124,7 @@ def test_a_system_that_can_not_be_read_can_not_be_made() -> None:
     class Unread(Lms):
         name, title = "unread", "Unread"
 
-    with pytest.raises(TypeError, match=r"fits.*hand_ins"):
+    with pytest.raises(TypeError, match=r"exported_files.*fits"):
         Unread()  # type: ignore[abstract]
 
 

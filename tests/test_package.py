@@ -22,9 +22,9 @@ import torch
 from conftest import often
 
 import ffnlab
-from ffnlab.checking import shipped_answers
+from ffnlab.checking import reference_files
 from ffnlab.checking.checks import examine
-from ffnlab.checking.comparison import ReferenceOutputs, facts
+from ffnlab.checking.comparison import ReferenceOutputs, compute_facts
 from ffnlab.diagnosis import differences
 from ffnlab.observation.exercise import Aspect, Exercise, public_seed
 from ffnlab.observation.plain_data import Failure
@@ -191,7 +191,7 @@ def item(answer: Callable[..., Any], key: Any, *arguments: Any, **named: Any) ->
     return answer(*arguments, **named)[key]
 
 
-def points(exercise: Exercise, marking: ReferenceOutputs, answer: Callable[..., Any]) -> float:
+def points(exercise: Exercise, reference_outputs: ReferenceOutputs, answer: Callable[..., Any]) -> float:
     """What `check` gives. Only what is right in some aspect of the first case is looked at in full."""
     seeds = [public_seed(exercise.name, case) for case in range(exercise.cases)]
     inputs = exercise.inputs(seeds[0], 0)
@@ -200,12 +200,12 @@ def points(exercise: Exercise, marking: ReferenceOutputs, answer: Callable[..., 
         observations = replace(exercise, aspects=[aspect]).observe(answer, inputs)
         if isinstance(observations[aspect.name], Failure):
             return False
-        compared = facts(exercise, observations, inputs, marking.sizes)
-        return not any(spot.wrong for spot in differences.spots(aspect, [compared], marking.cases[:1]))
+        answer_facts = compute_facts(exercise, observations, inputs, reference_outputs.sizes)
+        return not any(spot.wrong for spot in differences.spots(aspect, [answer_facts], reference_outputs.cases[:1]))
 
     with contextlib.suppress(TooSlow), limited():
         if any(right(aspect) for aspect in exercise.aspects if not aspect.needs):
-            return examine(exercise, marking, answer, seeds)[0].points
+            return examine(exercise, reference_outputs, answer, seeds)[0].points
     return 0.0
 
 
@@ -219,11 +219,11 @@ def hits(answers: dict[str, Callable[..., Any]], names: Sequence[str]) -> dict[s
     for name, exercise in copies.items():
         probe_calls = calls(exercise) if name in names else []
         if not probe_calls:
-            continue  # a question
-        marking = replace(shipped_answers.load(name), mistakes=())  # causes are not asked for
+            continue  # a quiz
+        reference_outputs = replace(reference_files.load_public(name), mistakes=())  # causes are not asked for
         for where, answer in answers.items():
             for suffix, form in forms(answer, probe_calls).items():
-                if earned := points(exercise, marking, form):
+                if earned := points(exercise, reference_outputs, form):
                     points_by_exercise.setdefault(name, {})[where + suffix] = earned
     for name, exercise in active_course().exercises.items():
         exercise.aspects[:] = copies[name].aspects

@@ -1,6 +1,6 @@
 """Wrong answers as students type them: what their panel says, and what it must not say, because the answer does something else.
 
-Each is checked as `check` does it, with the shipped answers, on the public inputs. The first group once had a false cause, the second one none.
+Each is checked as `check` does it, with the shipped reference outputs, on the public inputs. The first group once had a false cause, the second one none.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from ffnlab.checking import panel, shipped_answers
+from ffnlab.checking import panel, reference_files
 from ffnlab.checking.checks import examine
 from ffnlab.checking.verdict import Outcome, Verdict
 from ffnlab.observation.exercise import public_seed
@@ -48,7 +48,7 @@ def checked(attempt: Attempt) -> Verdict:
     exercise = active_course().exercise(attempt.exercise)
     answer = typed(attempt.exercise, attempt.what, attempt.code)
     seeds = [public_seed(attempt.exercise, case) for case in range(exercise.cases)]
-    return examine(exercise, shipped_answers.load(attempt.exercise), answer, seeds)[0]
+    return examine(exercise, reference_files.load_public(attempt.exercise), answer, seeds)[0]
 
 
 PART = "This explains only part of what is wrong."

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from autograder.engine import doctor, permissions
-from autograder.engine.permissions import Opening
+from autograder.engine.permissions import PermissionProblem
 
 AS_THE_PAGE_SAYS = {"": 0o1777, "ffn": 0o755, "ffn/outbound": 0o755, "ffn/inbound": 0o3733, "ffn/feedback": 0o711}
 
@@ -24,17 +24,17 @@ def exchange(tmp_path: Path) -> Path:
     return tmp_path / "exchange"
 
 
-def run(openings: Iterator[Opening]) -> list[str]:
+def run(problems: Iterator[PermissionProblem]) -> list[str]:
     """Do what the doctor advises, as the account that it is advised for; returns what was seen."""
     descriptions = []
-    for opening in list(openings):
-        subprocess.run(opening.command.removeprefix("as root: "), shell=True, check=True)
-        descriptions.append(opening.description)
+    for problem in list(problems):
+        subprocess.run(problem.command.removeprefix("as root: "), shell=True, check=True)
+        descriptions.append(problem.description)
     return descriptions
 
 
 def test_an_exchange_as_the_page_makes_it_is_closed(exchange: Path) -> None:
-    assert list(permissions.open_exchange(exchange, "ffn")) == []
+    assert list(permissions.find_exchange_problems(exchange, "ffn")) == []
 
 
 @pytest.mark.parametrize(
@@ -43,18 +43,18 @@ def test_an_exchange_as_the_page_makes_it_is_closed(exchange: Path) -> None:
 )  # fmt: skip
 def test_the_command_closes_what_is_open_in_the_exchange(name: str, mode: int, exchange: Path) -> None:
     (exchange / name).chmod(mode)
-    (description,) = run(permissions.open_exchange(exchange, "ffn"))
+    (description,) = run(permissions.find_exchange_problems(exchange, "ffn"))
     assert str(exchange / name) in description
-    assert list(permissions.open_exchange(exchange, "ffn")) == []
+    assert list(permissions.find_exchange_problems(exchange, "ffn")) == []
 
 
 def test_a_course_that_is_not_there_yet_is_made(exchange: Path) -> None:
     for name in reversed(AS_THE_PAGE_SAYS):
         if name:
             (exchange / name).rmdir()
-    (description,) = run(permissions.open_exchange(exchange, "ffn"))
+    (description,) = run(permissions.find_exchange_problems(exchange, "ffn"))
     assert "the account that makes it owns the course" in description
-    assert list(permissions.open_exchange(exchange, "ffn")) == []
+    assert list(permissions.find_exchange_problems(exchange, "ffn")) == []
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to another account")
@@ -65,7 +65,7 @@ def test_a_folder_of_another_account_is_named(name: str, exchange: Path, monkeyp
         os.chown(path, instructor, -1)
     os.chown(exchange / name, student, -1)
     monkeypatch.setattr(os, "geteuid", lambda: instructor)
-    (one,) = permissions.takeovers(exchange, "ffn")
+    (one,) = permissions.find_takeovers(exchange, "ffn")
     assert f"{exchange / name} belongs to" in one.description
 
 
@@ -78,11 +78,11 @@ def test_homes_that_others_can_enter_are_closed(tmp_path: Path, monkeypatch: pyt
         people.append(pwd.struct_passwd((home.name, "x", os.getuid(), os.getgid() + 1, "", str(home), "/bin/bash")))
     monkeypatch.setattr(permissions, "FIRST_USER", 0)
     monkeypatch.setattr(pwd, "getpwall", lambda: people)
-    (description,) = run(permissions.open_homes())
+    (description,) = run(permissions.find_home_problems())
     assert (
         "user0" in description and "user2" in description and "user1" not in description and "user3" not in description
     )
-    assert list(permissions.open_homes()) == []
+    assert list(permissions.find_home_problems()) == []
 
 
 def test_the_doctor_speaks_of_it_only_where_an_exchange_is_set_up(

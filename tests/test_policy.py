@@ -17,13 +17,13 @@ from autograder.class_folder.folder import ClassFolder
 from autograder.class_folder.policy_file import format_value
 from autograder.class_folder.roster import Roster, Student
 from autograder.class_folder.student_lookup import StudentLookup
-from autograder.errors import UserError, did_you_mean
+from autograder.errors import UserError, suggest_nearest
 from autograder.gradebook import gradebook
 from autograder.gradebook.policy import FILE, Grade, Policy
 from autograder.gradebook.scores import Score, Scores
 from autograder.paths import assignments
 
-MARKS = {
+SCORES = {
     "ffn_forward": Score("ffn_forward", 4.0, 4.0),
     "DeepFFN": Score("DeepFFN", 3.0, 4.0),
     "quiz_rank": Score("quiz_rank", 1.0, 1.0),
@@ -36,8 +36,8 @@ def rules(text: str = "", due: str = "2026-11-02T23:59:59") -> Policy:
     return Policy.read(f'time_zone = "Europe/Berlin"\n{text}\n[assignments.{FFN}]\ndue = {due}\n')
 
 
-def grade(policy: Policy, marks: Scores = MARKS, student: str = "zoe", **late: float) -> Grade:
-    return policy.grade(FFN, marks, DUE + timedelta(**late), student)
+def grade(policy: Policy, scores: Scores = SCORES, student: str = "zoe", **late: float) -> Grade:
+    return policy.grade(FFN, scores, DUE + timedelta(**late), student)
 
 
 # The file
@@ -46,7 +46,7 @@ def grade(policy: Policy, marks: Scores = MARKS, student: str = "zoe", **late: f
 def test_without_a_file_all_notebooks_count_and_quizzes_do_not(tmp_path: Path) -> None:
     policy = Policy.of(ClassFolder(tmp_path))
     assert list(policy.notebooks) == assignments() and policy.due(FFN) is None
-    total = policy.grade(FFN, MARKS, DUE, "zoe")
+    total = policy.grade(FFN, SCORES, DUE, "zoe")
     assert (total.points, total.max_points, total.waiting, total.whole) == (7.0, 8.0, 3.0, 11.0)
     assert total.not_counted == ("quiz_rank",) and not total.late and str(total) == "7/8 + 3 to read"
 
@@ -130,44 +130,46 @@ LATE = st.builds(
     st.sampled_from(["percent_a_day", "points_a_day"]), st.integers(0, 100), st.integers(0, 100), st.none() | st.integers(1, 9),
 )  # fmt: skip
 SECONDS = st.integers(-86_400, 20 * 86_400)
-SCORES = st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8), st.booleans()), max_size=6)
+POINTS = st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8), st.booleans()), max_size=6)
 
 
-def marks_of(scores: list[tuple[int, int, bool]], prefix: str = "e") -> Scores:
+def build_scores(points: list[tuple[int, int, bool]], prefix: str = "e") -> Scores:
     return {
         f"{prefix}{n}": Score(f"{prefix}{n}", min(score, most) / 2, most / 2, waits=waits)
-        for n, (score, most, waits) in enumerate(scores)
+        for n, (score, most, waits) in enumerate(points)
     }
 
 
-@given(LATE, SCORES, SECONDS, SECONDS)
-def test_handing_in_later_never_gains_a_point(late: str, scores: list[tuple[int, int, bool]], a: int, b: int) -> None:
-    policy, marks = rules(late), marks_of(scores)
-    sooner, later = (grade(policy, marks, seconds=s) for s in sorted((a, b)))
+@given(LATE, POINTS, SECONDS, SECONDS)
+def test_handing_in_later_never_gains_a_point(late: str, points: list[tuple[int, int, bool]], a: int, b: int) -> None:
+    policy, scores = rules(late), build_scores(points)
+    sooner, later = (grade(policy, scores, seconds=s) for s in sorted((a, b)))
     assert sooner.points >= later.points and sooner.days_late <= later.days_late
     assert (sooner.max_points, sooner.waiting) == (later.max_points, later.waiting)
 
 
-@given(LATE, st.integers(0, 100), SCORES, SECONDS)
+@given(LATE, st.integers(0, 100), POINTS, SECONDS)
 def test_what_counts_never_falls_below_the_floor(
-    late: str, floor: int, scores: list[tuple[int, int, bool]], s: int
+    late: str, floor: int, points: list[tuple[int, int, bool]], s: int
 ) -> None:
-    total = grade(rules(re.sub(r"floor = \d+", f"floor = {floor}", late)), marks_of(scores), seconds=s)
+    total = grade(rules(re.sub(r"floor = \d+", f"floor = {floor}", late)), build_scores(points), seconds=s)
     if not total.beyond:
         assert total.points >= total.earned * floor / 100 - 1e-6
     assert 0 <= total.points <= total.earned and total.points == pytest.approx(total.earned - total.penalty)
 
 
-@given(LATE, SCORES, SECONDS, st.integers(1, 40) | st.dates(datetime(2026, 10, 1).date(), datetime(2026, 12, 1).date()))
+@given(LATE, POINTS, SECONDS, st.integers(1, 40) | st.dates(datetime(2026, 10, 1).date(), datetime(2026, 12, 1).date()))
 def test_an_extension_never_costs_anybody(
-    late: str, scores: list[tuple[int, int, bool]], s: int, until: object
+    late: str, points: list[tuple[int, int, bool]], s: int, until: object
 ) -> None:
     extension = f'"{until} days"' if isinstance(until, int) else str(until)
     with_it = rules(f"{late}\nextensions.zoe.{FFN} = {extension}\n[[groups]]\nstudents = ['zoe', 'yan']")
-    marks = marks_of(scores)
+    scores = build_scores(points)
     for student in ("zoe", "yan"):
-        assert grade(with_it, marks, student, seconds=s).points >= grade(rules(late), marks, student, seconds=s).points
-    assert grade(with_it, marks, "ada", seconds=s) == grade(rules(late), marks, "ada", seconds=s)
+        assert (
+            grade(with_it, scores, student, seconds=s).points >= grade(rules(late), scores, student, seconds=s).points
+        )
+    assert grade(with_it, scores, "ada", seconds=s) == grade(rules(late), scores, "ada", seconds=s)
 
 
 AROUND_A_CHANGE_OF_THE_CLOCK = {  # due in Berlin, the extension: its end in UTC
@@ -188,8 +190,8 @@ def test_hours_pass_while_the_clock_changes_and_days_are_the_calendars(
 ) -> None:
     due, extension = case
     policy = rules(f'late.percent_a_day = 10\nextensions.zoe.{FFN} = "{extension}"', due)
-    assert not policy.grade(FFN, MARKS, end, "zoe").days_late
-    assert policy.grade(FFN, MARKS, end + timedelta(seconds=1), "zoe").days_late == 1
+    assert not policy.grade(FFN, SCORES, end, "zoe").days_late
+    assert policy.grade(FFN, SCORES, end + timedelta(seconds=1), "zoe").days_late == 1
     class_folder = fabricate(tmp_path, {"zoe": [FakeAttempt()]})
     with gradebook.Book(class_folder) as book:
         policy.enter_dates(book, FFN)
@@ -198,25 +200,25 @@ def test_hours_pass_while_the_clock_changes_and_days_are_the_calendars(
         assert submission.duedate == end, "nbgrader adds them up in UTC"
 
 
-@given(LATE, SCORES, SCORES, SECONDS)
+@given(LATE, POINTS, POINTS, SECONDS)
 def test_what_does_not_count_changes_neither_points_nor_maximum(
-    late: str, scores: list[tuple[int, int, bool]], quizzes: list[tuple[int, int, bool]], s: int
+    late: str, points: list[tuple[int, int, bool]], quizzes: list[tuple[int, int, bool]], s: int
 ) -> None:
-    policy, marks = rules(late), marks_of(scores)
-    with_quizzes = grade(policy, {**marks, **marks_of(quizzes, "quiz_")}, seconds=s)
-    without = grade(policy, marks, seconds=s)
+    policy, scores = rules(late), build_scores(points)
+    with_quizzes = grade(policy, {**scores, **build_scores(quizzes, "quiz_")}, seconds=s)
+    without = grade(policy, scores, seconds=s)
     for name in ("points", "max_points", "waiting", "whole", "earned", "penalty"):
         assert getattr(with_quizzes, name) == getattr(without, name)
     assert with_quizzes.not_counted == tuple(f"quiz_{n}" for n in range(len(quizzes)))
 
 
 def test_a_penalty_is_visible_as_such() -> None:
-    total = grade(rules("late.percent_a_day = 10"), MARKS, days=1, hours=3)
+    total = grade(rules("late.percent_a_day = 10"), SCORES, days=1, hours=3)
     assert total.late == "late by 2 days: −20\N{NO-BREAK SPACE}%, −1.4 points" and total.points == 5.6
     assert str(total) == "5.6/8 (−1.4 late) + 3 to read"
     assert total.lines()[0].endswith("It was due 2 Nov 2026, 23:59 CET and was handed in 4 Nov 2026, 02:59 CET.")
-    assert grade(rules("late.points_a_day = 1"), MARKS, days=2).late == "late by 2 days: −2 points"
-    too_late = grade(rules("[late]\npercent_a_day = 10\nlast_day = 2"), MARKS, days=2, seconds=1)
+    assert grade(rules("late.points_a_day = 1"), SCORES, days=2).late == "late by 2 days: −2 points"
+    too_late = grade(rules("[late]\npercent_a_day = 10\nlast_day = 2"), SCORES, days=2, seconds=1)
     assert too_late.points == 0 and too_late.late == "late by 3 days: too late to count, −7 points"
 
 
@@ -230,14 +232,14 @@ def test_grace_is_on_time_and_beyond_it_the_due_date_counts() -> None:
 def test_the_night_in_which_the_clocks_change_is_one_day() -> None:
     policy = rules("late.percent_a_day = 10", due="2026-10-24T23:59:59")
     same_time = datetime(2026, 10, 25, 22, 59, 59, tzinfo=UTC)  # 25 hours later, at the same time on the wall
-    assert policy.grade(FFN, MARKS, same_time, "zoe").days_late == 1
-    assert policy.grade(FFN, MARKS, same_time + timedelta(seconds=1), "zoe").days_late == 2
+    assert policy.grade(FFN, SCORES, same_time, "zoe").days_late == 1
+    assert policy.grade(FFN, SCORES, same_time + timedelta(seconds=1), "zoe").days_late == 2
 
 
 def test_without_a_time_or_a_due_date_nobody_is_late() -> None:
     policy = rules("late.percent_a_day = 10")
-    assert policy.grade(FFN, MARKS, None, "zoe").points == 7
-    assert Policy.read("late.percent_a_day = 10").grade(FFN, MARKS, DUE + timedelta(days=9), "zoe").points == 7
+    assert policy.grade(FFN, SCORES, None, "zoe").points == 7
+    assert Policy.read("late.percent_a_day = 10").grade(FFN, SCORES, DUE + timedelta(days=9), "zoe").points == 7
 
 
 # What counts, and how much
@@ -263,14 +265,14 @@ def test_the_best_attempt_counts_after_its_own_lateness(tmp_path: Path) -> None:
     )
     late = 'late.percent_a_day = 40\nattempts = "best"'
     with gradebook.Book(class_folder) as book:
-        attempts = [attempt for attempt, _ in book.attempts(FFN, "zoe")]
-        marks = book.marks(FFN, ["zoe"])["zoe"]
-        best = rules(late).choose_attempt(FFN, attempts, marks, "zoe")
-        latest = rules(late.replace("best", "latest")).choose_attempt(FFN, attempts, marks, "zoe")
-        free = Policy.read('attempts = "best"').choose_attempt(FFN, attempts, marks, "zoe")
-    assert (best.attempt, best.grade.points) == (attempts[0], 8.0)
-    assert (latest.attempt, latest.grade.points) == (attempts[2], 3.0)
-    assert (free.attempt, free.grade.points) == (attempts[1], 11.0)
+        gradings = [grading for grading, _ in book.history_with_cells(FFN, "zoe")]
+        scores = book.scores(FFN, ["zoe"])["zoe"]
+        best = rules(late).choose_attempt(FFN, gradings, scores, "zoe")
+        latest = rules(late.replace("best", "latest")).choose_attempt(FFN, gradings, scores, "zoe")
+        free = Policy.read('attempts = "best"').choose_attempt(FFN, gradings, scores, "zoe")
+    assert (best.grading, best.grade.points) == (gradings[0], 8.0)
+    assert (latest.grading, latest.grade.points) == (gradings[2], 3.0)
+    assert (free.grading, free.grade.points) == (gradings[1], 11.0)
 
 
 def test_what_one_of_a_group_hands_in_counts_for_all(tmp_path: Path) -> None:
@@ -281,7 +283,7 @@ def test_what_one_of_a_group_hands_in_counts_for_all(tmp_path: Path) -> None:
     with gradebook.Book(class_folder) as book:
         effective_attempts = {
             who: policy.choose_attempt(
-                FFN, [attempt for attempt, _ in book.attempts(FFN, who)], book.marks(FFN)[who], who
+                FFN, [grading for grading, _ in book.history_with_cells(FFN, who)], book.scores(FFN)[who], who
             )
             for who in ("zoe", "yan")
         }
@@ -298,12 +300,12 @@ def test_a_term_adds_points_up_or_weighs_shares() -> None:
     grades = {"01_attention": worth(5, 20), FFN: worth(10, 10), "03_activations": None}
     text = 'time_zone = "UTC"\nassignments.03_activations.due = 2026-11-16\n'
     before, after = datetime(2026, 11, 10, tzinfo=UTC), datetime(2026, 11, 17, tzinfo=UTC)
-    assert Policy.read(text).term(grades, "zoe", before).share == 0.5
-    whole = Policy.read(text).term(grades, "zoe", after)
+    assert Policy.read(text).course_grade(grades, "zoe", before).share == 0.5
+    whole = Policy.read(text).course_grade(grades, "zoe", after)
     assert whole.max_points == 20 + 10 + 30 and whole.points == 15, "what was due and is not there counts as nothing"
     by_weight = Policy.read(f"weight = 1\n{text}assignments.{FFN}.weight = 2")
-    assert by_weight.term(grades, "zoe", before).share == pytest.approx((0.25 + 2 * 1) / 3)
-    assert by_weight.term(grades, "zoe", after).share == pytest.approx((0.25 + 2 * 1 + 0) / 4)
+    assert by_weight.course_grade(grades, "zoe", before).share == pytest.approx((0.25 + 2 * 1) / 3)
+    assert by_weight.course_grade(grades, "zoe", after).share == pytest.approx((0.25 + 2 * 1 + 0) / 4)
 
 
 def test_nbgrader_learns_due_dates_and_extensions(tmp_path: Path) -> None:
@@ -318,8 +320,10 @@ def test_nbgrader_learns_due_dates_and_extensions(tmp_path: Path) -> None:
 
 
 def test_where_two_names_are_equally_near_both_are_asked_about() -> None:
-    assert did_you_mean("S0003", ["S00003", "S00053", "S00100"], format_value) == '; did you mean "S00003" or "S00053"?'
-    assert did_you_mean("ada", ["zoe"], format_value) == ""
+    assert (
+        suggest_nearest("S0003", ["S00003", "S00053", "S00100"], format_value) == '; did you mean "S00003" or "S00053"?'
+    )
+    assert suggest_nearest("ada", ["zoe"], format_value) == ""
 
 
 def test_a_student_is_found_by_whatever_a_person_types() -> None:

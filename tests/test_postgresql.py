@@ -21,7 +21,7 @@ from test_survival import assert_graded_once, class_of, lines_of
 from autograder.authoring import plain_nbgrader
 from autograder.class_folder.folder import ClassFolder
 from autograder.engine import pool
-from autograder.engine.graded import GradedSubmission
+from autograder.engine.graded_submission import GradedSubmission
 from autograder.errors import UserError
 from autograder.gradebook.gradebook import Book
 from autograder.grading import grade_class
@@ -85,7 +85,7 @@ def test_what_no_database_can_hold_is_entered_all_the_same(server: str, tmp_path
     verdicts = {exercise.name: not_earned(exercise, text, text) for exercise in active_course().exercises_of(START)}
     with Book(ClassFolder(tmp_path, server)) as book:
         book.sync_assignment(START)
-        book.save_attempt("eve", GradedSubmission(START, verdicts, remarks=[text]), "0" * 64, None)
+        book.save_grading("eve", GradedSubmission(START, verdicts, remarks=[text]), "0" * 64, None)
         (attempt,) = book.latest(START, ["eve"])
     assert attempt.points == 0.0
 
@@ -148,4 +148,4 @@ def test_a_connection_that_the_server_has_ended_is_opened_again(server: str, tmp
             end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = 'gradebook'"
             assert connection.execute(sa.text(end)).rowcount >= 1
         other.dispose()
-        assert "ada" not in book.latest_hashes(START)
+        assert "ada" not in book.latest_digests(START)

@@ -19,7 +19,7 @@ from test_class import grade, graded_here, hand_in
 
 from autograder import untrusted_files
 from autograder.class_folder.folder import ClassFolder
-from autograder.engine.graded import GradedSubmission
+from autograder.engine.graded_submission import GradedSubmission
 from autograder.files import Batch
 from autograder.gradebook.gradebook import Book
 
@@ -110,7 +110,7 @@ def test_the_same_command_goes_on_wherever_the_power_goes(
     os.sync()
     moments: list[tuple[type, str, Callable[..., object]]] = [
         (Batch, "_put_in_place", Batch._put_in_place),
-        (Book, "save_attempts", Book.save_attempts),
+        (Book, "save_gradings", Book.save_gradings),
     ]
     for kind, name, real in moments:
 

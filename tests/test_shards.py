@@ -16,7 +16,7 @@ from test_class import Nobody, graded_here, hand_in, used
 from test_rebuild import answered
 
 from autograder.class_folder.folder import ClassFolder
-from autograder.engine.graded import GradedSubmission
+from autograder.engine.graded_submission import GradedSubmission
 from autograder.errors import UserError
 from autograder.gradebook.gradebook import Book
 from autograder.grading import grade_class, shards
@@ -77,7 +77,7 @@ def test_shards_give_what_one_machine_gives_and_name_what_is_missing(tmp_path: P
     assert "unchanged since last time" in command("grade", "--grading", parts.path, "--from", out)
     assert read_pages(parts) == read_pages(whole)
     with Book(whole) as one, Book(parts) as other:
-        assert one.scores(START) == other.scores(START)
+        assert one.automatic_scores(START) == other.automatic_scores(START)
         assert [attempt.student for attempt in other.history(START)] == [*(f"student{n}" for n in range(6)), "zoe"]
         assert all(attempt.host and attempt.build for attempt in other.history(START) if attempt.student != "zoe")
     assert "0 graded, 7 unchanged" in command("grade", "--grading", parts.path, "--from", out)

@@ -143,7 +143,7 @@ def test_the_site_is_small(built: tuple[Path, make.BuiltSite], work: Path, monke
             file = target / "frames" / notebook.name / f"{figure.name}.json.gz"
             packed = file.read_bytes()
             assert len(packed) == figure.wire and len(packed) * 5 < len(gzip.decompress(packed))
-    monkeypatch.setattr(make, "WHOLE", known.size - 1)
+    monkeypatch.setattr(make, "MAX_SITE_BYTES", known.size - 1)
     with pytest.raises(UserError, match=r"the site has .* its heaviest file is"):
         make.build(target, work, SUBSET)
 
@@ -544,7 +544,7 @@ def test_a_page_that_is_too_heavy_ends_the_build_and_names_the_figure(
     built: tuple[Path, make.BuiltSite], work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target, known = built
-    monkeypatch.setattr(make, "PAGE", known.wires["02_feed_forward"] - 1)
+    monkeypatch.setattr(make, "MAX_PAGE_BYTES", known.wires["02_feed_forward"] - 1)
     with pytest.raises(UserError, match="its heaviest figure is trace"):
         make.build(target, work, SUBSET)
 
@@ -622,7 +622,7 @@ def plane(x: float = 0.0, y: float = 0.0, z: float = 0.0, word: str = "one") -> 
 def test_where_not_all_is_drawn_the_rest_goes_back_to_its_start(
     tmp_path: Path, chromium: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(frames, "MOST", 40)
+    monkeypatch.setattr(frames, "MAX_FRAMES", 40)
     sliders = {name: controls.slider(name, -10, 10, 1, 0) for name in "xyz"}
     words = controls.free("word", ["one", "two"], "one")
     figure = figure_page.write(tmp_path, controls.Figure(plane, {**sliders, "word": words}))

@@ -115,32 +115,32 @@ def wide(count: int) -> dict[str, controls.Control]:
 
 def test_a_small_figure_has_every_combination() -> None:
     small = {"x": controls.slider("x", 0, 4, 1, 1), "word": controls.choice("word", ["one", "two"], "one")}
-    grid = frames.grid(small, frames.MOST)
+    grid = frames.grid(small, frames.MAX_FRAMES)
     assert len(grid) == len(list(grid.states())) == 10 and grid.is_whole(small)
 
 
 @pytest.mark.parametrize("count", [2, 3, 5, 8])
 def test_a_large_figure_keeps_its_start_and_its_ends(count: int) -> None:
-    grid = frames.grid(wide(count), frames.MOST)
+    grid = frames.grid(wide(count), frames.MAX_FRAMES)
     states = list(grid.states())
-    assert len(grid) == len(states) <= frames.MOST
+    assert len(grid) == len(states) <= frames.MAX_FRAMES
     assert len({tuple(state.values()) for state in states}) == len(states)
     assert all({0, 13, 20} <= set(stops) for stops in grid.stops.values())
-    assert (grid.depth < count) == (3**count > frames.MOST)
+    assert (grid.depth < count) == (3**count > frames.MAX_FRAMES)
     assert grid.start in states
 
 
 def test_what_is_chosen_by_name_loses_no_option() -> None:
     words = [f"word {number}" for number in range(30)]
-    grid = frames.grid({"word": controls.choice("word", words, "word 3")} | wide(2), frames.MOST)
-    assert len(grid.stops["word"]) == 30 and len(grid) <= frames.MOST
+    grid = frames.grid({"word": controls.choice("word", words, "word 3")} | wide(2), frames.MAX_FRAMES)
+    assert len(grid.stops["word"]) == 30 and len(grid) <= frames.MAX_FRAMES
     with pytest.raises(ValueError, match="more than 400 pictures"):
-        frames.grid({"word": controls.choice("word", range(401), 0)}, frames.MOST)
+        frames.grid({"word": controls.choice("word", range(401), 0)}, frames.MAX_FRAMES)
 
 
 def test_what_marks_press_loses_no_stop() -> None:
-    grid = frames.grid(wide(3), frames.MOST, {"b"})
-    assert len(grid.stops["b"]) == 21 and len(grid) <= frames.MOST
+    grid = frames.grid(wide(3), frames.MAX_FRAMES, {"b"})
+    assert len(grid.stops["b"]) == 21 and len(grid) <= frames.MAX_FRAMES
 
 
 def test_pictures_come_out_as_they_went_in() -> None:

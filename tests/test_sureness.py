@@ -97,13 +97,13 @@ def display_progress(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def test_progress_draws_it_when_there_are_enough_guesses(course: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in NAMES[: record.ENOUGH - 1]:
+    for name in NAMES[: record.MIN_GUESSES - 1]:
         record.save_guess(name, "a guess", True, 3)
     for name in NAMES[20:30]:
         record.save_guess(name, "a guess", False)  # says nothing of it
     record.save_guess("of_an_earlier_edition", "a guess", True, 3)
     assert "How sure you were" not in display_progress(monkeypatch).text
-    record.save_guess(NAMES[record.ENOUGH], "a guess", False, 1)
+    record.save_guess(NAMES[record.MIN_GUESSES], "a guess", False, 1)
     panel = display_progress(monkeypatch)
     sentence = (
         "How sure you were, and how often you were right. When you were certain, you were right 7 of 7 times. "

@@ -29,7 +29,7 @@ from test_rebuild import answered
 from autograder.class_folder import log
 from autograder.class_folder.folder import ClassFolder
 from autograder.engine import pool, worker_process
-from autograder.engine.graded import GradedSubmission
+from autograder.engine.graded_submission import GradedSubmission
 from autograder.engine.job import Job
 from autograder.gradebook.gradebook import ATTEMPTS, Book
 from autograder.grading import grade_class
@@ -64,7 +64,7 @@ def assert_graded_once(class_folder: ClassFolder, students: int) -> None:
         with engine.connect() as connection:
             rows = connection.execute(sa.select(ATTEMPTS.c.student, ATTEMPTS.c.record)).all()
         engine.dispose()
-        scores = book.scores(START)
+        scores = book.automatic_scores(START)
     assert Counter(student for student, _ in rows) == {f"student{number:03d}": 1 for number in range(students)}
     assert not [student for student, record in rows if Outcome.NOT_GRADED.value in record]
     for number in range(students):
@@ -274,7 +274,7 @@ def test_a_second_interrupt_waits_for_nobody(tmp_path: Path) -> None:
 
 
 def test_many_workers_have_few_jails_and_grade_in_all_of_them(tmp_path: Path) -> None:
-    workers = pool.SHARING + 1
+    workers = pool.WORKERS_PER_JAIL + 1
     class_folder = class_of(tmp_path, 3 * workers)
     before = psutil.Process().children(recursive=True)
     with pool.on_this_machine(workers, Limits()) as team:

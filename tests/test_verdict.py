@@ -118,9 +118,11 @@ def test_facts_that_cannot_be_computed_say_why() -> None:
 
     exercise = Exercise("an_exercise", cases=1)
     exercise.aspect("value", points=1, facts=a_number)(lambda answer: answer)
-    marking = reference_outputs_of(exercise, [{"value": 2.0}], [], [{}])
-    assert compare(exercise, marking, [{"value": "2"}], [{}]).symptom == "a text came back instead of a number"
-    assert compare(exercise, marking, [{"value": None}], [{}]).symptom.startswith(
+    reference_outputs = reference_outputs_of(exercise, [{"value": 2.0}], [], [{}])
+    assert (
+        compare(exercise, reference_outputs, [{"value": "2"}], [{}]).symptom == "a text came back instead of a number"
+    )
+    assert compare(exercise, reference_outputs, [{"value": None}], [{}]).symptom.startswith(
         "What came back can't be used (TypeError: float()"
     )
 
@@ -132,9 +134,9 @@ def test_facts_take_what_was_asked_from_the_inputs() -> None:
         lambda answer, p: answer
     )
     inputs = [exercise.inputs(0, 0)]
-    marking = reference_outputs_of(exercise, [{"share": {"share": 0.25, "p": 0.25}}], [], inputs)
-    assert compare(exercise, marking, [{"share": {"share": 0.25, "p": 0.25}}], inputs).points == 1
-    assert compare(exercise, marking, [{"share": {"share": 0.5, "p": 0.5}}], inputs).points == 0
+    reference_outputs = reference_outputs_of(exercise, [{"share": {"share": 0.25, "p": 0.25}}], [], inputs)
+    assert compare(exercise, reference_outputs, [{"share": {"share": 0.25, "p": 0.25}}], inputs).points == 1
+    assert compare(exercise, reference_outputs, [{"share": {"share": 0.5, "p": 0.5}}], inputs).points == 0
 
 
 def test_an_input_with_an_underscore_is_for_facts_alone() -> None:
@@ -146,17 +148,17 @@ def test_an_input_with_an_underscore_is_for_facts_alone() -> None:
     )(lambda answer, **inputs: {"twice": answer(inputs["n"]), "given": ", ".join(inputs)})
     inputs = exercise.inputs(0, 0)
     observations = exercise.observe(lambda n: 2 * n, inputs)
-    marking = reference_outputs_of(exercise, [observations], [], [inputs])
-    assert marking.cases[0]["value"] == {"three": 6, "given": "n"}
+    reference_outputs = reference_outputs_of(exercise, [observations], [], [inputs])
+    assert reference_outputs.cases[0]["value"] == {"three": 6, "given": "n"}
 
 
 def test_an_aspect_that_needs_another_counts_only_with_it() -> None:
     exercise = Exercise("an_exercise", cases=1)
     exercise.aspect("value", points=1)(lambda answer: answer)
     exercise.aspect("left alone", points=1, needs="value")(lambda answer: True)
-    marking = reference_outputs_of(exercise, [{"value": 2.0, "left alone": True}], [], [{}])
-    assert compare(exercise, marking, [{"value": 2.0, "left alone": True}], [{}]).points == 2
-    verdict = compare(exercise, marking, [{"value": 3.0, "left alone": True}], [{}])
+    reference_outputs = reference_outputs_of(exercise, [{"value": 2.0, "left alone": True}], [], [{}])
+    assert compare(exercise, reference_outputs, [{"value": 2.0, "left alone": True}], [{}]).points == 2
+    verdict = compare(exercise, reference_outputs, [{"value": 3.0, "left alone": True}], [{}])
     assert [(aspect.points, aspect.symptom) for aspect in verdict.aspects][1] == (
         0,
         "This counts once “value” is right.",

@@ -22,7 +22,7 @@ from autograder.class_folder.folder import ClassFolder
 from autograder.cli import app
 from autograder.engine import rebuild
 from autograder.engine.grade_submission import grade_submission
-from autograder.engine.graded import GradedSubmission
+from autograder.engine.graded_submission import GradedSubmission
 from autograder.engine.rebuild import Kind
 from autograder.errors import UserError
 from autograder.gradebook import gradebook
@@ -96,9 +96,9 @@ def test_a_question_shows_its_answers_and_that_it_waits(class_folder: ClassFolde
 def test_what_was_graded_again_is_the_same_attempt(tmp_path: Path) -> None:
     other = fabricate(tmp_path, {"zoe": [FakeAttempt([NAME], code={NAME: RIGHT})]})
     with gradebook.Book(other) as book:
-        book.save_attempt("zoe", GradedSubmission(FFN, {}), f"{0:064d}", None)
-    gradings = look(other, "zoe", NAME).gradings
-    assert [(one.hand_in, one.again) for one in gradings] == [(1, False), (1, True)]
+        book.save_grading("zoe", GradedSubmission(FFN, {}), f"{0:064d}", None)
+    graded_attempts = look(other, "zoe", NAME).graded_attempts
+    assert [(one.number, one.again) for one in graded_attempts] == [(1, False), (1, True)]
 
 
 def test_the_rules_of_the_class_are_said(class_folder: ClassFolder) -> None:
@@ -106,7 +106,7 @@ def test_the_rules_of_the_class_are_said(class_folder: ClassFolder) -> None:
     explanation = look(class_folder, "zoe", NAME, policy)
     assert (
         not explanation.counts
-        and explanation.effective_attempt.attempt.number == explanation.gradings[1].attempt.number
+        and explanation.effective_attempt.grading.row_id == explanation.graded_attempts[1].grading.row_id
     )
 
 
@@ -177,7 +177,7 @@ def test_the_script_gives_the_same_verdict_alone(
     assert graded.verdicts[NAME].mistake == "b1_missing"
     with gradebook.Book(class_folder) as book:
         book.sync_assignment(FFN)
-        book.save_attempt("zoe", graded, submitted_files.digest(data), None)
+        book.save_grading("zoe", graded, submitted_files.digest(data), None)
     if there:
         (class_folder.submitted / "zoe" / FFN).mkdir(parents=True)
         (class_folder.submitted / "zoe" / FFN / f"{FFN}.ipynb").write_bytes(data)

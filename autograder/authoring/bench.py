@@ -188,7 +188,7 @@ def _plain(class_folder: ClassFolder, assignment: str) -> list[float]:
 
 def _plain_alone(class_folder: ClassFolder, assignment: str) -> list[float]:
     """Plain nbgrader where `autograder grade` has never run: each notebook computes the reference outputs for itself."""
-    cache_folder = (class_folder.path / reference_cache.FOLDER).rename(class_folder.path.with_name("markings"))
+    cache_folder = (class_folder.path / reference_cache.FOLDER).rename(class_folder.path.with_name("reference_outputs"))
     try:
         return _plain(class_folder, assignment)
     finally:

@@ -1,4 +1,4 @@
-"""From what authors write to what students get: executed solution notebooks, student notebooks, shipped answers. Only what changed is made again."""
+"""From what authors write to what students get: executed solution notebooks, student notebooks, shipped reference outputs. Only what changed is made again."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from autograder.gradebook import database
 from autograder.keys.key import Answer
 from autograder.marking import draws, outline, reference, source_hash
 from autograder.paths import release, root, solution, source
-from ffnlab.checking import shipped_answers
+from ffnlab.checking import reference_files
 from ffnlab.diagnosis.differences import difference
 from ffnlab.observation import plain_data
 from ffnlab.registry import active_course
@@ -43,7 +43,7 @@ SOLUTION = re.compile(r"^\s*### BEGIN SOLUTION\n(.*?)^\s*### END SOLUTION\n?", r
 
 
 def notebook_of(assignment: str) -> Any:
-    """The solution notebook as its source says, not yet executed: stable cell ids, our kernel, a mark that it is generated."""
+    """The solution notebook as its source says, not yet executed: stable cell ids, our kernel, a stamp that it is generated."""
     path = source(assignment)
     try:
         notebook = jupytext.read(path)
@@ -117,10 +117,10 @@ def build(assignment: str, force: bool = False, tell: Callable[[str], None] = la
     Raises:
         UserError: a cell of the solution notebook fails, or its source is broken.
     """
-    has_changed = (force or outline.built_from(assignment) != hash_answers(assignment)) and build_answers(
-        assignment, tell
-    )
-    if outline.write(assignment, hash_answers(assignment)):
+    has_changed = (
+        force or outline.built_from(assignment) != hash_reference_outputs(assignment)
+    ) and build_reference_outputs(assignment, tell)
+    if outline.write(assignment, hash_reference_outputs(assignment)):
         tell(f"{assignment}: writing what graders know of its exercises")
         has_changed = True
     if not force and is_current(assignment):
@@ -134,32 +134,32 @@ def build(assignment: str, force: bool = False, tell: Callable[[str], None] = la
     return True
 
 
-def hash_answers(assignment: str) -> str:
-    """A hash of the shipped answers and of all that they are made by."""
-    path = active_course().answers_file(assignment)
+def hash_reference_outputs(assignment: str) -> str:
+    """A hash of the shipped reference outputs and of all that they are made by."""
+    path = active_course().reference_file(assignment)
     content = path.read_bytes() if path.is_file() else b""
     maker_version = f"{draws.key_version(assignment)} {metadata.version('torch').partition('+')[0]}".encode()
     return hashlib.sha256(maker_version + content).hexdigest()[:16]
 
 
-def build_answers(assignment: str, tell: Callable[[str], None] = lambda text: None) -> bool:
-    """Make the shipped answers of an assignment again, if they say something else than those that lie there."""
+def build_reference_outputs(assignment: str, tell: Callable[[str], None] = lambda text: None) -> bool:
+    """Make the shipped reference outputs of an assignment again, if they say something else than those that lie there."""
     reference_outputs = {
         e.name: reference.reference_outputs(e.name, draws.public_seeds(e))
         for e in active_course().exercises_of(assignment)
     }
-    path = active_course().answers_file(assignment)
-    data = shipped_answers.dump(reference_outputs)
-    if path.is_file() and same_answers(path.read_bytes(), data):
+    path = active_course().reference_file(assignment)
+    data = reference_files.dump(reference_outputs)
+    if path.is_file() and are_same_outputs(path.read_bytes(), data):
         return False
-    tell(f"{assignment}: making the shipped answers")
+    tell(f"{assignment}: making the shipped reference outputs")
     replace(path, data)
-    shipped_answers.forget()
+    reference_files.clear_cache()
     return True
 
 
-def same_answers(old: bytes, new: bytes) -> bool:
-    """Whether two answer files say the same, but for rounding."""
+def are_same_outputs(old: bytes, new: bytes) -> bool:
+    """Whether two files of reference outputs say the same, but for rounding."""
     try:
         return not difference(plain_data.unpack(old), plain_data.unpack(new), 1e-9, 1e-9)
     except plain_data.Malformed:

@@ -2,7 +2,7 @@
 
 They are drawn when a notebook is built, and shipped with the course (`ffnlab/drawing/stored_frames.py`).
 
-Every combination of stops has a picture, where there are no more than `MOST`. Else a control that is a scale, and that no mark sets by being pressed,
+Every combination of stops has a picture, where there are no more than `MAX_FRAMES`. Else a control that is a scale, and that no element sets by being pressed,
 keeps fewer stops, its start and its ends among them; and where even that would be too many, only so many controls leave their start at the same time
 (`Grid.depth`).
 """
@@ -26,10 +26,10 @@ from autograder.marking import source_hash
 from ffnlab.drawing import controls, stored_frames
 from ffnlab.drawing.controls import Control, Figure
 
-MOST = 400  # pictures of a figure
+MAX_FRAMES = 400  # pictures of a figure
 SOURCE_HASHES = Path(__file__).with_name("drawn_frames.json")
 FROM = ".from"  # behind the name of a file: another one, with what its pictures were drawn from
-ERROR_MARK = 'role="alert"'  # what Figure.html shows in the place of a picture that could not be drawn
+ERROR_ATTRIBUTE = 'role="alert"'  # what Figure.html shows in the place of a picture that could not be drawn
 
 
 @dataclass(frozen=True)
@@ -62,16 +62,16 @@ class Grid:
         )
 
 
-def grid(controls: dict[str, Control], most: int, mark_parameters: Collection[str] = ()) -> Grid:
+def grid(controls: dict[str, Control], most: int, element_parameters: Collection[str] = ()) -> Grid:
     """The states of a figure with these controls that are drawn: `most` at the most.
 
-    mark_parameters: the parameters that the picture's own marks set. They keep every stop, or a mark would lead elsewhere than it says.
+    element_parameters: the parameters that the picture's own elements set. They keep every stop, or an element would lead elsewhere than it says.
 
     Raises:
         ValueError: there are more options to choose among than that.
     """
     start = {name: control.start for name, control in controls.items()}
-    scales = {name for name, control in controls.items() if _is_scale(control) and name not in mark_parameters}
+    scales = {name for name, control in controls.items() if _is_scale(control) and name not in element_parameters}
     for depth in dict.fromkeys((len(controls), 2, 1)):
         pieces = {name: len(control.stops) - 1 for name, control in controls.items()}
         while True:
@@ -90,7 +90,7 @@ def grid(controls: dict[str, Control], most: int, mark_parameters: Collection[st
 
 
 def _is_scale(control: Control) -> bool:
-    """Whether stops between two others can be left out: names that are chosen by a list or a mark can't."""
+    """Whether stops between two others can be left out: names that are chosen by a list or an element can't."""
     numbers = all(isinstance(value, (int, float)) and not isinstance(value, bool) for _, value in control.stops)
     return control.kind in ("slider", "play") or (control.kind == "free" and numbers)
 
@@ -121,14 +121,14 @@ def draw(figure: Figure) -> bytes:
     """
     name = getattr(figure.draw, "__name__", "without a name")
     try:
-        picture_grid = grid(figure.controls, MOST, _find_mark_parameters(figure.html(figure.start)))
+        picture_grid = grid(figure.controls, MAX_FRAMES, _find_element_parameters(figure.html(figure.start)))
     except ValueError as error:
         raise UserError(f"the figure {name} has {error}") from None
     numbers: dict[str, int] = {}  # by picture
     frames: dict[str, int] = {}  # by state
     for at in picture_grid.states():
         html = figure.html(at)
-        if ERROR_MARK in html:
+        if ERROR_ATTRIBUTE in html:
             raise UserError(f"the figure {name} at {_format_state(figure, at)}: {_words(html)}")
         state = ",".join(str(picture_grid.stops[key].index(index)) for key, index in at.items())
         frames[state] = numbers.setdefault(html, len(numbers))
@@ -163,7 +163,7 @@ def keep_into(folder: str) -> None:
     """
     plainly = controls.show
 
-    def show(draw_picture: controls.Draw, /, **parameters: Any) -> None:
+    def show(draw_picture: controls.DrawFunction, /, **parameters: Any) -> None:
         plainly(draw_picture, **parameters)
         figure = Figure(draw_picture, parameters)
         if name := stored_frames.name(figure):
@@ -190,7 +190,7 @@ def save(folder: Path, files: Mapping[str, bytes]) -> None:
     replace(SOURCE_HASHES, json.dumps(others | source_hashes, indent=1, sort_keys=True) + "\n")
 
 
-def _find_mark_parameters(html: str) -> set[str]:
+def _find_element_parameters(html: str) -> set[str]:
     return {name for sets in re.findall(r'data-sets="([^"]*)"', html) for name in json.loads(unescape(sets))}
 
 

@@ -7,7 +7,7 @@
 # %% code="numbers"                           code that students may change; not run when grading
 # %% code="numbers" output="fixed"            the same; nbval compares what it prints
 # %% exercise="activation"                    what they write; its check follows by itself
-# %% quiz="where_is_it"                       a question with letters; its check follows by itself
+# %% quiz="where_is_it"                       what they answer by a letter; its check follows by itself
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from autograder.errors import UserError
 
 
 class CellKind(NamedTuple):
-    """How a kind of cell is marked for nbgrader.
+    """What nbgrader is told of a kind of cell.
 
     tags: of the cell. options: what else its marker may hold. is_closed: a notebook opens with its source hidden.
     """
@@ -66,13 +66,13 @@ def with_nbgraders_metadata(cells: list[Any], points: Mapping[str, float], file:
         options = {key: value for key, value in cell.metadata.items() if key != kind}
         if kind in CHECK_FUNCTIONS and name not in points:
             raise UserError(f"{file}: {kind}={name!r} is not among the notebook's exercises in {exercises}")
-        _mark(cell, name, KINDS[kind], options.get("points"))
+        _set_metadata(cell, name, KINDS[kind], options.get("points"))
         if options.get("output") == "fixed":
             cell.metadata.tags.append("nbval-check-output")
         new_cells.append(cell)
         if kind in CHECK_FUNCTIONS:
             check = nbformat.v4.new_code_cell(CHECK.format(function=CHECK_FUNCTIONS[kind], name=name))
-            _mark(check, f"check-{name}", CellKind("code", locked=True), points[name])
+            _set_metadata(check, f"check-{name}", CellKind("code", locked=True), points[name])
             new_cells.append(check)
     return new_cells
 
@@ -97,7 +97,7 @@ def _marker(cell: Any, file: str) -> tuple[str, str]:
     return kind, str(cell.metadata[kind])
 
 
-def _mark(cell: Any, name: str, kind: CellKind, points: float | None) -> None:
+def _set_metadata(cell: Any, name: str, kind: CellKind, points: float | None) -> None:
     nbgraders = {
         "grade": points is not None,
         "grade_id": name,

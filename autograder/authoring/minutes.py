@@ -1,7 +1,7 @@
 """How long a notebook takes, counted from its source by one rule, so that no header promises less than its text asks for.
 
 Text is read at 200 words a minute; what is folded, and “Going further”, is deeper. A figure takes two minutes, a guess and a cell that
-only demonstrates half a minute each, a question with letters one; an exercise takes what its own line announces, its text included.
+only demonstrates half a minute each, a quiz one; an exercise takes what its own line announces, its text included.
 Nobody was timed: it is a rule, and the course says so.
 """
 
@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 from autograder.authoring import build
 from autograder.errors import UserError
-from ffnlab.diagnosis.recognition import is_question
+from ffnlab.diagnosis.recognition import is_quiz
 from ffnlab.registry import active_course
 
-WORDS = 200  # read in a minute
-FIGURE, GUESS, DEMO, LETTERS = 2.0, 0.5, 0.5, 1.0
+WORDS_PER_MINUTE = 200  # that are read
+FIGURE, GUESS, DEMO, QUIZ = 2.0, 0.5, 0.5, 1.0  # minutes
 
 HEADING = re.compile(r"^(?=##+ )", re.M)
 DEEPER_LINE = re.compile(r"^\*deeper: .*\*$", re.M)
@@ -31,7 +31,7 @@ CODE = re.compile(r"```.*?```|<[^>]+>|[|#*_`]", re.S)  # what is looked at rathe
 
 
 class Minutes(NamedTuple):
-    """A notebook's minutes: on the core path, quiz included; in what is marked as deeper; for questions answered in one's own words."""
+    """A notebook's minutes: on the core path, quizzes included; in what is marked as deeper; for questions answered in one's own words."""
 
     core: float
     deeper: float
@@ -53,7 +53,7 @@ def estimate(assignment: str) -> Minutes:
     Raises:
         UserError: an exercise announces no minutes.
     """
-    question_flags = {exercise.name: is_question(exercise) for exercise in active_course().exercises_of(assignment)}
+    quiz_flags = {exercise.name: is_quiz(exercise) for exercise in active_course().exercises_of(assignment)}
     totals, announcement_count = {"core": 0.0, "deeper": 0.0, "words": 0.0}, 0
     for part in parts(assignment):
         if announcement := part.announcement:
@@ -63,11 +63,11 @@ def estimate(assignment: str) -> Minutes:
             details = " ".join(DETAILS.findall(part.source))
             totals["deeper"] += _count_reading_minutes(details)
             totals[part.path] += _count_reading_minutes(DETAILS.sub(" ", part.source))
-        elif question_flags.get(part.name):
-            totals[part.path] += LETTERS
+        elif quiz_flags.get(part.name):
+            totals[part.path] += QUIZ
         elif part.is_demo:
             totals[part.path] += _count_demo_minutes(part.source)
-    exercise_count = list(question_flags.values()).count(False)
+    exercise_count = list(quiz_flags.values()).count(False)
     if announcement_count != exercise_count:
         raise UserError(
             f"solutions/{assignment}.py: {announcement_count} of {exercise_count} exercises announce their minutes"
@@ -127,4 +127,4 @@ def is_figure(source: str) -> bool:
 
 
 def _count_reading_minutes(text: str) -> float:
-    return len(CODE.sub(" ", text).split()) / WORDS
+    return len(CODE.sub(" ", text).split()) / WORDS_PER_MINUTE

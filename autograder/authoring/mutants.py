@@ -31,7 +31,7 @@ from ffnlab.registry import active_course
 
 SURVIVORS = "survivors.json"  # in the folder of the keys
 SECONDS = 20.0  # for one mutant: one that never ends is no survivor
-TOGETHER = 20  # mutants that a process grades at a time
+BATCH_SIZE = 20  # mutants that a process grades at a time
 
 Node = ast.AST
 
@@ -305,7 +305,7 @@ def run(
     """What becomes of each mutant, in the order given. `tell` is called with how many were graded just now."""
     parts: list[list[Mutant]] = []
     for mutant in selection:
-        if not parts or parts[-1][0].exercise != mutant.exercise or len(parts[-1]) == TOGETHER:
+        if not parts or parts[-1][0].exercise != mutant.exercise or len(parts[-1]) == BATCH_SIZE:
             parts.append([])
         parts[-1].append(mutant)
     results: dict[Mutant, GradedMutant] = {}

@@ -39,7 +39,7 @@ def autograde(class_folder: ClassFolder, assignment: str, student: str | None = 
 def scores(class_folder: ClassFolder, assignment: str) -> dict[str, dict[str, float]]:
     """Every student's automatic scores by exercise, as nbgrader's gradebook holds them; cells graded by hand are left out."""
     with gradebook.Book(class_folder) as book:
-        gradebook_scores = book.scores(assignment)
+        gradebook_scores = book.automatic_scores(assignment)
     return {
         student: {
             name.removeprefix("check-"): score or 0.0 for name, score in grades.items() if name.startswith("check-")

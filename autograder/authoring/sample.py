@@ -1,4 +1,4 @@
-"""A sample class, made from the marking guide: right answers, named mistakes, untouched stubs, mixtures, and submissions that are broken in usual ways."""
+"""A sample class, made from the answer keys: right answers, named mistakes, untouched stubs, mixtures, and submissions that are broken in usual ways."""
 
 from __future__ import annotations
 

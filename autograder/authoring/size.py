@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 from autograder.authoring import build, minutes
-from ffnlab.diagnosis.recognition import is_question
+from ffnlab.diagnosis.recognition import is_quiz
 from ffnlab.registry import active_course
 
 MARKUP = re.compile(r"```.*?```|<[^>]+>", re.S)  # blocks of code, tags
@@ -20,7 +20,7 @@ class NotebookSize(NamedTuple):
     """What one can count in a notebook.
 
     words: of all text, veils included. core_words: of those, on the core path. figures: a board that is shown in several places counts once.
-    exercises: with points, without questions. questions: with letters.
+    exercises: with points, without quizzes. quizzes: answered by a letter.
     brackets: pairs of round brackets per thousand words, outside of code and formulas.
     """
 
@@ -31,7 +31,7 @@ class NotebookSize(NamedTuple):
     figures: int
     core_exercises: int
     exercises: int
-    questions: int
+    quizzes: int
     brackets: float
 
 
@@ -43,14 +43,14 @@ BUDGET = NotebookSize(
     figures=4,
     core_exercises=5,
     exercises=7,
-    questions=3,
+    quizzes=3,
     brackets=12.0,
 )
 
 
 def measure(assignment: str) -> NotebookSize:
     """What is in a notebook."""
-    question_flags = {exercise.name: is_question(exercise) for exercise in active_course().exercises_of(assignment)}
+    quiz_flags = {exercise.name: is_quiz(exercise) for exercise in active_course().exercises_of(assignment)}
     parts = list(minutes.parts(assignment))
     texts = [part for part in parts if part.is_text]
     prose = [*texts, *(part for part in parts if part.source.startswith("veil("))]
@@ -65,7 +65,7 @@ def measure(assignment: str) -> NotebookSize:
         figures=len({_identify_figure(source) for source in demo_sources if minutes.is_figure(source)}),
         core_exercises=exercise_paths.count("core"),
         exercises=len(exercise_paths),
-        questions=list(question_flags.values()).count(True),
+        quizzes=list(quiz_flags.values()).count(True),
         brackets=sum(NOT_PROSE.sub(" ", part.source).count("(") for part in texts) / max(words, 1) * 1000,
     )
 

@@ -24,9 +24,9 @@ import torch
 from autograder import keys
 from autograder.engine import forkserver
 from autograder.files import replace
-from autograder.keys.key import Key
+from autograder.keys.key import Key, quiz_key
 from autograder.marking import draws, matrix, reference, source_hash
-from ffnlab.observation.exercise import Exercise
+from ffnlab.observation.exercise import Exercise, quiz
 from ffnlab.registry import active_course
 
 SECRETS = 20
@@ -131,7 +131,7 @@ def save(results: Mapping[str, Mapping[int, Scores]]) -> None:
     replace(active_course().beside_keys(RECORD), json.dumps(entries, indent=1, ensure_ascii=False) + "\n", mode=0o644)
 
 
-MAKERS = (Exercise.__name__, Key.__name__, "question")  # what an exercise and its key begin with
+MAKERS = (Exercise.__name__, Key.__name__, quiz.__name__, quiz_key.__name__)  # what an exercise and its key begin with
 
 
 def version(name: str) -> str:
@@ -222,7 +222,7 @@ def _statement(node: ast.stmt, owners: dict[str, str]) -> _Statement:
 
 
 def _name_in(first: ast.expr) -> str:
-    """The exercise that `Exercise("name", …)` and `Key(exercises.name)` are about, and the same of a question."""
+    """The exercise that `Exercise("name", …)` and `Key(exercises.name)` are about, and the same of a quiz."""
     if isinstance(first, ast.Constant):
         return str(first.value)
     return first.attr if isinstance(first, ast.Attribute) else ""

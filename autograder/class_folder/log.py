@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from autograder.class_folder.folder import ClassFolder
-from autograder.engine.graded import GradedSubmission
+from autograder.engine.graded_submission import GradedSubmission
 from autograder.files import append_to, errors_of
 from ffnlab.checking.verdict import Outcome
 from ffnlab.untrusted_text import in_a_line

@@ -21,7 +21,7 @@ from autograder.errors import UserError
 from autograder.files import write_private
 from autograder.lms import SYSTEMS
 from autograder.lms.archive import normalize_name
-from autograder.lms.records import HandIn, parse_time
+from autograder.lms.records import ExportedFile, parse_time
 from autograder.untrusted_files import is_file
 
 FOLDER, FILE, FORMAT = "collected", "manifest.json", 1
@@ -39,7 +39,7 @@ class Record:
 
     number: among the student's files, from 1, in the order of collecting. attempt: which of this student's attempts it is, from 1; 0: a file beside it.
     entry: its name in the archive. at: when it was handed in, collected: when it was taken, both in UTC. kept: where it lies, below collected/ASSIGNMENT/.
-    back: what else the way back needs: attachment, submission, folder, secret. withdrawn: it was put to this student, and a person has settled since that it
+    back: what else the way back needs: attachment, submission, folder, secret. withdrawn: it was put to this student, and a person has decided since that it
     is another's.
     """
 
@@ -75,7 +75,7 @@ class Record:
         return parse_time(self.at) if self.at else None
 
 
-def key_of(file: HandIn | Record, sha256: str) -> Key:
+def key_of(file: ExportedFile | Record, sha256: str) -> Key:
     """What makes it the same file, whenever and in whichever form it is exported again."""
     return file.system, file.who, file.token, normalize_name(file.file), sha256
 
@@ -192,14 +192,14 @@ _CONTENT = TypeAdapter(_Content)
 
 
 def lateness(class_folder: ClassFolder, assignment: str) -> dict[tuple[str, str], bool]:
-    """Whether the LMS calls an attempt late, by student and SHA-256: of those that have no time, from systems that mark what is late.
+    """Whether the LMS flags an attempt as late, by student and SHA-256: of those that have no time, from systems that flag what is late.
 
     Raises:
         UserError: the manifest can't be read.
     """
     path, system_names = (
         _path(class_folder, assignment),
-        [system.name for system in SYSTEMS.values() if system.marks_lateness],
+        [system.name for system in SYSTEMS.values() if system.flags_lateness],
     )
     content = path.read_bytes() if path.is_file() else b""
     if not any(f'"{name}"'.encode() in content for name in system_names):  # to parse a large manifest takes a second

@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationError, model_validator
 
 from autograder.engine.rebuild import Kind, template
-from autograder.errors import UserError, did_you_mean
+from autograder.errors import UserError, suggest_nearest
 from autograder.marking import outline
 from autograder.paths import assignments, release
 from autograder.untrusted_files import YEARS
@@ -24,9 +24,9 @@ from ffnlab.untrusted_text import in_a_line
 
 PRACTICE = ("quiz_*",)  # quizzes can be tried until they are right: they are for learning
 DURATION = re.compile(r"(\d{1,4}) ?(minute|hour|day|week)s?")
-LONGEST = timedelta(days=366)
-LONGEST_NUMBER = 1000  # bits; Python writes none with more than 4,300 digits
-MOST = 1_000_000  # with larger numbers sums are no numbers any more
+MAX_DURATION = timedelta(days=366)
+MAX_NUMBER_BITS = 1000  # bits; Python writes none with more than 4,300 digits
+MAX_NUMBER = 1_000_000  # with larger numbers sums are no numbers any more
 
 
 def read(text: str, where: str) -> PolicyFile:
@@ -86,7 +86,7 @@ def by_folder(file: PolicyFile, matches: Callable[[str], Sequence[str]], where: 
 def _duration(value: object) -> timedelta:
     match = DURATION.fullmatch(value) if isinstance(value, str) else None
     length = timedelta(**{f"{match[2]}s": int(match[1])}) if match else None
-    if length is None or length > LONGEST:
+    if length is None or length > MAX_DURATION:
         raise ValueError
     return length
 
@@ -122,7 +122,7 @@ def _zone(value: object) -> ZoneInfo:
 
 
 LENGTH = 'a text such as "15 minutes", "2 hours" or "1 day"'
-UP_TO_MOST = f"a number from 0 to {MOST:,}"
+UP_TO_MAX_NUMBER = f"a number from 0 to {MAX_NUMBER:,}"
 DATE = "a date such as 2026-11-02, or with a time 2026-11-02T18:00:00"
 Names = tuple[str, ...]
 Duration = Annotated[timedelta, PlainValidator(_duration)]
@@ -134,11 +134,11 @@ class _Table(BaseModel):
 
 class LatePenalty(_Table):
     percent_a_day: float | None = Field(default=None, ge=0, le=100, strict=True, description="a number from 0 to 100")
-    points_a_day: float | None = Field(default=None, ge=0, le=MOST, strict=True, description=UP_TO_MOST)
+    points_a_day: float | None = Field(default=None, ge=0, le=MAX_NUMBER, strict=True, description=UP_TO_MAX_NUMBER)
     floor: float = Field(
         default=0.0, ge=0, le=100, strict=True, description="a number from 0 to 100 (percent of what was earned)"
     )
-    last_day: int | None = Field(default=None, ge=0, le=MOST, strict=True, description="a whole number of days")
+    last_day: int | None = Field(default=None, ge=0, le=MAX_NUMBER, strict=True, description="a whole number of days")
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:
@@ -154,10 +154,10 @@ class AssignmentRules(_Table):
     grace: Duration | None = Field(default=None, description=LENGTH)
     late: LatePenalty | None = Field(default=None, description="a table")
     attempts: Literal["latest", "best"] | None = Field(default=None, description='"latest" or "best"')
-    weight: float | None = Field(default=None, ge=0, le=MOST, strict=True, description=UP_TO_MOST)
+    weight: float | None = Field(default=None, ge=0, le=MAX_NUMBER, strict=True, description=UP_TO_MAX_NUMBER)
 
 
-class TeamRule(_Table):
+class GroupRule(_Table):
     students: Names = Field(min_length=1, description="a list of students' names")
     notebooks: Names = Field(default=(), description="a list of notebooks' names")
 
@@ -176,25 +176,25 @@ class PolicyFile(_Table):
     grace: Duration = Field(default=timedelta(0), description=LENGTH)
     late: LatePenalty | None = Field(default=None, description="a table")
     attempts: Literal["latest", "best"] = Field(default="latest", description='"latest" or "best"')
-    weight: float | None = Field(default=None, ge=0, le=MOST, strict=True, description=UP_TO_MOST)
+    weight: float | None = Field(default=None, ge=0, le=MAX_NUMBER, strict=True, description=UP_TO_MAX_NUMBER)
     assignments: dict[str, AssignmentRules] = Field(default={}, description="a table for each notebook")
     extensions: dict[str, dict[str, Annotated[datetime | Extension, PlainValidator(_until)]]] = Field(
         default={}, description=f'{DATE}, or a text such as "3 days"'
     )
-    groups: tuple[TeamRule, ...] = Field(default=(), description='[[groups]] with students = ["…"]')
+    groups: tuple[GroupRule, ...] = Field(default=(), description='[[groups]] with students = ["…"]')
 
     def rules(self, assignment: str) -> AssignmentRules:
         """What is said of one assignment alone."""
         return self.assignments.get(assignment) or AssignmentRules()
 
     def weight_of(self, assignment: str) -> float | None:
-        """Its weight in the term; None where weights are not used."""
+        """Its weight in the course grade; None where weights are not used."""
         weight = self.rules(assignment).weight
         return self.weight if weight is None else weight
 
 
-def parts(assignment: str) -> dict[str, float]:
-    """The exercises and questions of a notebook, with their points."""
+def exercise_and_question_points(assignment: str) -> dict[str, float]:
+    """The points of a notebook's exercises and questions, by name."""
     points = {exercise.name: exercise.points for exercise in outline.of_notebook(assignment)}
     for cell in template(release(assignment)):
         if cell.kind is Kind.MANUAL:
@@ -226,7 +226,7 @@ def _troubles(file: PolicyFile) -> Iterator[str]:
 
 def _unknown(key: str, name: str, notebooks: Sequence[str]) -> Iterator[str]:
     if name not in notebooks:
-        hint = did_you_mean(name, notebooks, format_value) or f"; there are {', '.join(notebooks)}"
+        hint = suggest_nearest(name, notebooks, format_value) or f"; there are {', '.join(notebooks)}"
         yield f"{key} names {format_value(name)}, but no notebook has this name{hint}"
 
 
@@ -252,11 +252,11 @@ def _of_patterns(file: PolicyFile) -> Iterator[str]:
     patterns += [("extra_credit", one) for one in file.extra_credit]
     if not patterns:
         return
-    names = [(notebook, part) for notebook in assignments() for part in parts(notebook)]
+    names = [(notebook, part) for notebook in assignments() for part in exercise_and_question_points(notebook)]
     short, full = [part for _, part in names], [f"{notebook}/{part}" for notebook, part in names]
     for key, pattern in patterns:
         if not any(fnmatchcase(one, pattern) for one in (*short, *full)):
-            hint = did_you_mean(pattern, full if "/" in pattern else short, format_value)
+            hint = suggest_nearest(pattern, full if "/" in pattern else short, format_value)
             yield f"{key} has {format_value(pattern)}, but no exercise or question has this name{hint}"
 
 
@@ -295,7 +295,7 @@ def _describe_error(error: Any) -> str:
         *above, name = place
         field_names = list(_at(above)[0].model_fields)
         where = f"{_key(above)} has " if above else "there is "
-        return f"{where}no key {format_value(str(name))}{did_you_mean(str(name), field_names, format_value) or '; there are ' + ', '.join(field_names)}"
+        return f"{where}no key {format_value(str(name))}{suggest_nearest(str(name), field_names, format_value) or '; there are ' + ', '.join(field_names)}"
     if error["type"] == "value_error" and str(error["ctx"]["error"]):
         return f"{_key(place)}: {error['ctx']['error']}"
     if error["type"] == "missing":
@@ -304,7 +304,7 @@ def _describe_error(error: Any) -> str:
     return f"{_key(place)} is {format_value(error['input'])}; {_at(place)[1]} was expected{hint}"
 
 
-_TABLES: dict[str | int, type[_Table]] = {"late": LatePenalty, "assignments": AssignmentRules, "groups": TeamRule}
+_TABLES: dict[str | int, type[_Table]] = {"late": LatePenalty, "assignments": AssignmentRules, "groups": GroupRule}
 
 
 def _at(place: Sequence[str | int]) -> tuple[type[_Table], str]:
@@ -339,7 +339,7 @@ def format_value(value: object) -> str:
     """A value as it stands in the file, not longer than a line."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, int) and value.bit_length() > LONGEST_NUMBER:
+    if isinstance(value, int) and value.bit_length() > MAX_NUMBER_BITS:
         return "a very large number"
     if isinstance(value, str):
         return json.dumps(in_a_line(value, 60), ensure_ascii=False)

@@ -13,14 +13,14 @@ from autograder.errors import UserError
 from autograder.files import write_private
 from autograder.lms import SYSTEMS, has_several, systems_with_numbers
 from autograder.lms.base import IdScope, Lms
-from autograder.lms.records import Person, letters, words
-from autograder.lms.sheets import Sheet, bare, table
+from autograder.lms.records import Person, fold_name, fold_words
+from autograder.lms.sheets import Sheet, make_table, unguard
 from ffnlab.untrusted_text import in_a_line
 
 FILE = "roster.csv"
 NAMES = ("first_name", "last_name", "email")
 WITHOUT_CASE = {"username", "email"}
-LONGEST = 128  # characters, of nbgrader's column
+MAX_ID_LENGTH = 128  # characters, of nbgrader's column
 
 
 def keys() -> list[str]:
@@ -86,7 +86,7 @@ class Roster:
             raise UserError(f"{path} must begin with the column student: its columns are {sheet.titles}")
         roster.titles = list(dict.fromkeys((*columns(), *(title for title in titles if title))))
         for row in sheet.rows:
-            cells = {title: bare(row[place].strip()) for place, title in enumerate(titles) if row[place].strip()}
+            cells = {title: unguard(row[place].strip()) for place, title in enumerate(titles) if row[place].strip()}
             student = cells.pop("student", "")
             if not student and not cells:
                 continue
@@ -104,7 +104,7 @@ class Roster:
             [student.id if title == "student" else student.cells.get(title, "") for title in self.titles]
             for student in self.students.values()
         ]
-        path, data = class_folder.path / FILE, table(self.titles, rows)
+        path, data = class_folder.path / FILE, make_table(self.titles, rows)
         if not path.is_file() or path.read_bytes() != data:
             write_private(path, data)
 
@@ -112,8 +112,8 @@ class Roster:
         """Why nobody new can have this id; "" where somebody can."""
         if student.casefold() in RESERVED_NAMES:
             return f"{student!r} can't be a student's folder: a file or folder of the autograder has that name"
-        if not FOLDER_NAME.fullmatch(student) or len(student) > LONGEST:
-            return f"{in_a_line(student, 60)!r} can't be a folder: use at most {LONGEST} letters a to z, digits and _ . @ + -"
+        if not FOLDER_NAME.fullmatch(student) or len(student) > MAX_ID_LENGTH:
+            return f"{in_a_line(student, 60)!r} can't be a folder: use at most {MAX_ID_LENGTH} letters a to z, digits and _ . @ + -"
         return f"there are two students {student}" if self.with_id(student) else ""
 
     def _add(self, student: Student) -> None:
@@ -151,7 +151,7 @@ class Roster:
 
     def find_by_name(self, name: str) -> list[Student]:
         """The students who are called exactly so, whatever comes first; accents, case and signs apart."""
-        if not letters(name):
+        if not fold_name(name):
             return []
         return [student for student in self.students.values() if is_called(student, name)]
 
@@ -270,8 +270,10 @@ def parse_list(sheet: Sheet) -> tuple[Lms, list[Person]]:
 
 def is_called(student: Student, name: str) -> bool:
     """Whether a student's name is this one."""
-    first, last = (letters(student.cells.get(title, "")) for title in ("first_name", "last_name"))
-    return bool(first + last) and (letters(name) in (first + last, last + first) or words(student.name) == words(name))
+    first, last = (fold_name(student.cells.get(title, "")) for title in ("first_name", "last_name"))
+    return bool(first + last) and (
+        fold_name(name) in (first + last, last + first) or fold_words(student.name) == fold_words(name)
+    )
 
 
 def _take_names(student: Student, person: Person) -> None:

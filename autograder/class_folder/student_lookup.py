@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 
 from autograder.class_folder.folder import FOLDER_NAME, ClassFolder
 from autograder.class_folder.roster import Roster, keys
-from autograder.errors import UserError, nearest
-from autograder.lms.records import letters, words
+from autograder.errors import UserError, find_nearest
+from autograder.lms.records import fold_name, fold_words
 from ffnlab.untrusted_text import in_a_line
 
-MOST = 4  # who may be meant, in a line
+MAX_SUGGESTIONS = 4  # who may be meant, in a line
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class StudentLookup:
         if student := self.roster.with_id(text.strip()):
             return [student.id]
         by_id = {owner.id: owner for key in keys() if (owner := self.roster.owner(key, text))}
-        if by_id or not letters(text):
+        if by_id or not fold_name(text):
             return list(by_id)
         namesakes = [student.id for student in self.roster.find_by_name(text)]
         return list(dict.fromkeys([*namesakes, *(who for who, name in self.names.items() if _is_called(name, text))]))
@@ -59,17 +59,17 @@ class StudentLookup:
         raise UserError(f"{what} called {in_a_line(text, 60)!r}{self.near(text)}")
 
     def near(self, text: str) -> str:
-        """A question for those who may be meant; empty where nobody is near."""
+        """A hint at those who may be meant; empty where nobody is near."""
         close = self.matches(text)
-        if not close and (query_words := words(text)):
-            close = [who for who in self.folders() if query_words <= words(self._name(who))][:MOST]
+        if not close and (query_words := fold_words(text)):
+            close = [who for who in self.folders() if query_words <= fold_words(self._name(who))][:MAX_SUGGESTIONS]
         if not close:
             candidates: dict[str, str] = {}
             for who in sorted(self.folders()):
                 student, name = self.roster.students.get(who), self._name(who)
                 ids = [one for key in ("username", "email", "sis_id") for one in student.ids(key)] if student else []
                 candidates |= {one.casefold(): who for one in (who, name, *ids) if one}
-            close = list(dict.fromkeys(candidates[one] for one in nearest(text.casefold(), candidates)))
+            close = list(dict.fromkeys(candidates[one] for one in find_nearest(text.casefold(), candidates)))
         return f"; did you mean {' or '.join(map(self._label, sorted(close)))}?" if close else ""
 
     def _name(self, who: str) -> str:
@@ -82,4 +82,4 @@ class StudentLookup:
 
 
 def _is_called(name: str, text: str) -> bool:
-    return bool(name) and (letters(name) == letters(text) or words(name) == words(text))
+    return bool(name) and (fold_name(name) == fold_name(text) or fold_words(name) == fold_words(text))

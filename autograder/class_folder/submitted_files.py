@@ -11,7 +11,7 @@ from pathlib import Path
 
 from autograder import untrusted_files
 from autograder.class_folder.folder import FOLDER_NAME, ClassFolder
-from autograder.errors import UserError, did_you_mean
+from autograder.errors import UserError, suggest_nearest
 from autograder.paths import assignments, require_assignment
 from ffnlab.untrusted_text import in_a_line
 
@@ -24,7 +24,7 @@ class Empty(OSError):
 class Submission:
     """One student's submission of one assignment: where it is. `path` is None where there is no notebook.
 
-    earlier: not the one in submitted/, but an attempt before it. at: when it was handed in; None until it is read, and where that is not known.
+    is_earlier_attempt: not the one in submitted/, but an attempt before it. at: when it was handed in; None until it is read, and where that is not known.
     unreadable: why the machine can't read the folder now.
     """
 
@@ -33,7 +33,7 @@ class Submission:
     folder: Path
     path: Path | None
     remark: str = ""
-    earlier: bool = False
+    is_earlier_attempt: bool = False
     at: datetime | None = None
     unreadable: str = ""
 
@@ -84,7 +84,7 @@ def list_unusable_folders(class_folder: ClassFolder, assignment: str) -> tuple[s
     return tuple(f"{reason}: {', '.join(in_a_line(name, 60) for name in names)}" for reason, names in why if names)
 
 
-MOST_STRAYS = 40
+MAX_STRAYS = 40
 
 
 def strays(class_folder: ClassFolder) -> tuple[str, ...]:
@@ -92,11 +92,11 @@ def strays(class_folder: ClassFolder) -> tuple[str, ...]:
     notebooks = assignments()
     all_strays = list(_strays(class_folder, notebooks))
     lines = []
-    for *path, reason in all_strays[:MOST_STRAYS]:
-        hint = did_you_mean(path[1], notebooks) if len(path) > 1 else ""
+    for *path, reason in all_strays[:MAX_STRAYS]:
+        hint = suggest_nearest(path[1], notebooks) if len(path) > 1 else ""
         lines.append(f"{'/'.join(in_a_line(name, 80) for name in path)}: {reason}{hint}")
-    if len(all_strays) > MOST_STRAYS:
-        lines.append(f"{len(all_strays) - MOST_STRAYS:,} more")
+    if len(all_strays) > MAX_STRAYS:
+        lines.append(f"{len(all_strays) - MAX_STRAYS:,} more")
     return tuple(lines)
 
 
@@ -164,7 +164,11 @@ def with_time(submission: Submission) -> Submission:
     Raises:
         OSError: the machine can't read it now.
     """
-    at = None if submission.earlier or submission.unreadable else untrusted_files.time_of(submission.folder)
+    at = (
+        None
+        if submission.is_earlier_attempt or submission.unreadable
+        else untrusted_files.read_timestamp(submission.folder)
+    )
     return replace(submission, at=at.replace(tzinfo=UTC)) if at else submission
 
 
@@ -186,5 +190,5 @@ def read(submission: Submission, most: int) -> tuple[bytes, str]:
             return b"", f"a file that can't be read ({error.strerror})"
         raise
     if not data:
-        raise Empty(errno.EIO, untrusted_files.EMPTY, str(submission.path))
+        raise Empty(errno.EIO, untrusted_files.EMPTY_MESSAGE, str(submission.path))
     return data, ""

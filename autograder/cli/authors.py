@@ -13,12 +13,21 @@ from rich.table import Table
 from rich.text import Text
 
 from autograder.class_folder.folder import ClassFolder
-from autograder.cli.shared import Grading, alone, app, bar, class_of, console_of, notebook_of, shorten_path
+from autograder.cli.shared import (
+    ClassFolderOption,
+    app,
+    bar,
+    class_of,
+    console_of,
+    lock_class,
+    notebook_of,
+    shorten_path,
+)
 from autograder.errors import UserError
 from autograder.paths import assignments, require_assignment, root
 from autograder.startup import pause_gc
 
-MOST_TRIALS = 6  # exercises that `build` tries on twenty secrets by itself: a minute or two
+MAX_TRIALS = 6  # exercises that `build` tries on twenty secrets by itself: a minute or two
 
 
 @app.command()
@@ -26,7 +35,7 @@ def build(
     assignment: Annotated[list[str] | None, typer.Argument(help="Assignments. [default: all]")] = None,
     force: Annotated[bool, typer.Option("--force", help="Build what has not changed, too.")] = False,
 ) -> None:
-    """Build solution notebooks, student notebooks and shipped answers where something has changed. New exercises are tried on twenty secrets."""
+    """Build solution notebooks, student notebooks and shipped reference outputs where something has changed. New exercises are tried on twenty secrets."""
     from autograder.authoring import build as builder
     from autograder.authoring import stability as trials
 
@@ -38,7 +47,7 @@ def build(
         if not builder.build(name, force, typer.echo):
             typer.echo(f"{name}: nothing has changed")
     exercises = list(trials.find_outdated(names))
-    if len(exercises) > MOST_TRIALS:
+    if len(exercises) > MAX_TRIALS:
         typer.echo(
             f"{len(exercises)} exercises have changed, or code that they use. Before you commit, grade their kept answers on twenty secrets "
             "with `make stability`, which takes half an hour on two cores"
@@ -247,7 +256,7 @@ def mutants(
 @app.command()
 def sample(
     students: Annotated[int, typer.Argument(min=1, help="How many students it has.")] = 16,
-    grading: Annotated[Path | None, typer.Option(help="The folder to make. [default: grading/sample/]")] = None,
+    grading: Annotated[Path | None, typer.Option(help="The class folder to make. [default: grading/sample/]")] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same class.")] = 1,
 ) -> None:
     """Make a sample class from the kept answers."""
@@ -255,7 +264,7 @@ def sample(
 
     usual = root() / "grading" / "sample"
     class_folder = ClassFolder(grading or usual)
-    with alone(class_folder):
+    with lock_class(class_folder):
         if class_folder.path.resolve() == usual.resolve():
             samples.forget(class_folder)
         elif not class_folder.is_empty():
@@ -267,7 +276,7 @@ def sample(
 @app.command()
 def handout(
     target: Annotated[Path, typer.Argument(help="The zip file.")] = Path("dist/course.zip"),
-    grading: Grading = None,
+    grading: ClassFolderOption = None,
 ) -> None:
     """Zip course/ for students, with the notebooks that course.toml names, or with all."""
     from autograder.authoring import build as builder

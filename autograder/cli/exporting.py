@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from autograder.cli.shared import Grading, app, class_of, console_of, shorten_path
+from autograder.cli.shared import ClassFolderOption, app, class_of, console_of, shorten_path
 from autograder.paths import require_assignment
 
 
@@ -19,7 +19,7 @@ def gradescope(
         str, typer.Option(help="When students see results: visible, after_due_date, after_published or hidden.")
     ] = "visible",
     output_format: Annotated[str, typer.Option("--format", help="The format of the panels: text or html.")] = "text",
-    grading: Grading = None,
+    grading: ClassFolderOption = None,
 ) -> None:
     """Make the autograder zip of a programming assignment on Gradescope. It contains answers, so upload it to Gradescope only. course.toml says what counts."""
     from autograder.gradebook.policy import Policy

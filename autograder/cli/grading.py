@@ -19,14 +19,14 @@ from rich.text import Text
 from autograder.class_folder.folder import ClassFolder
 from autograder.cli.shared import (
     FINISHING,
+    ClassFolderOption,
     GradebookUrl,
-    Grading,
-    alone,
     app,
     bar,
     class_of,
     class_or_sample,
     console_of,
+    lock_class,
     notebook_of,
     say_doubts,
     shorten_path,
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from autograder.grading.shards import ShardReader
     from autograder.jail.sandbox import Mode
 
-TABLES = 3  # notebooks of which every student's points are shown; of more, a line each
+MAX_TABLES = 3  # notebooks of which every student's points are shown; of more, a line each
 LIMITS = [limit.name for limit in fields(Limits)]
 
 
@@ -54,7 +54,7 @@ def grade(
     assignment: Annotated[
         list[str] | None, typer.Argument(help="Assignments. [default: all that were submitted]")
     ] = None,
-    grading: Grading = None,
+    grading: ClassFolderOption = None,
     student: Annotated[str | None, typer.Option(help="Only this student.")] = None,
     exercise: Annotated[
         str | None, typer.Option(help="Grade only this exercise again, and keep the other verdicts.")
@@ -144,7 +144,7 @@ def grade(
         if class_folder.is_empty():
             from autograder.authoring import sample
 
-            with alone(class_folder):
+            with lock_class(class_folder):
                 sample.make(class_folder, students or 16)
             console.print(
                 "grading/submitted/ is empty, so this makes and grades a sample class in grading/sample/.",
@@ -175,7 +175,7 @@ def grade(
         sharding.prepare(console, class_folder, names)
         return
     whole = True
-    with nullcontext() if shard else alone(class_folder):
+    with nullcontext() if shard else lock_class(class_folder):
         reader: ShardReader | None = None
         grader_context: AbstractContextManager[grade_class.Grader]
         late = [module for name in names for module in active_course().late_imports.get(name, ())]
@@ -195,14 +195,14 @@ def grade(
             if advice := resources.advice(limits, side_by_side):
                 console.print(Text(advice), style="dim", soft_wrap=True)
             grader_context = pool.on_this_machine(side_by_side, limits, mode, (class_folder.path,), late)
-        with grader_context as team:
+        with grader_context as grader:
             if shard and to:
-                sharding.grade_shard(console, class_folder, names, shard, to, team)
+                sharding.grade_shard(console, class_folder, names, shard, to, grader)
                 return
             for name in names:
                 options = grade_class.GradeOptions(student, exercise, force or dry_run, start_anew, dry_run)
-                brief = len(names) > TABLES and not student
-                whole = _grade(console, class_folder, name, team, options, forget_manual, brief) and whole
+                brief = len(names) > MAX_TABLES and not student
+                whole = _grade(console, class_folder, name, grader, options, forget_manual, brief) and whole
                 if reader and sharding.say_what_is_missing(console, name, reader):
                     whole = False
     from autograder.gradebook.gradebook import Book
@@ -252,7 +252,7 @@ def _grade(
     console: Console,
     class_folder: ClassFolder,
     assignment: str,
-    team: grade_class.Grader,
+    grader: grade_class.Grader,
     options: grade_class.GradeOptions,
     forget_manual: bool,
     brief: bool = False,
@@ -272,7 +272,7 @@ def _grade(
 
         try:
             summary = grade_class.grade(
-                class_folder, assignment, team, options, tell, on_interrupt=partial(console.print, FINISHING)
+                class_folder, assignment, grader, options, tell, on_interrupt=partial(console.print, FINISHING)
             )
         except KeyboardInterrupt:
             progress.stop()
@@ -309,13 +309,13 @@ def _grade(
         effective_attempts = {
             who: one for who, one in sorted(effective_attempts.items()) if options.student in (None, who)
         }
-        attempts = (replace(one.attempt, student=who) for who, one in effective_attempts.items())
-        marks = {who: one.marks for who, one in effective_attempts.items()}
+        gradings = (replace(one.grading, student=who) for who, one in effective_attempts.items())
+        scores = {who: one.scores for who, one in effective_attempts.items()}
         grades = {who: one.grade for who, one in effective_attempts.items()}
         if brief:
-            terminal.print_in_a_line(console, assignment, summary.graded_count, marks, grades)
+            terminal.print_in_a_line(console, assignment, summary.graded_count, scores, grades)
         else:
-            terminal.print_class(console, assignment, attempts, marks, grades=grades)
+            terminal.print_class(console, assignment, gradings, scores, grades=grades)
     text = f"{summary.graded_count} graded"
     if summary.unchanged_count:
         text += f", {summary.unchanged_count} unchanged since last time (--force grades them again)"
@@ -341,7 +341,7 @@ def _say_what_comes_next(
 ) -> None:
     where = f" --grading {shorten_path(grading)}" if grading else ""
     lines = [f"the class as a whole:      autograder report{where}"]
-    if len(names) > TABLES:
+    if len(names) > MAX_TABLES:
         lines.insert(0, f"each student's points:     autograder grade {names[-1]}{where}")
         lines.append(
             f"a student's page:          {shorten_path(class_folder.feedback)}/STUDENT/{names[-1]}/{names[-1]}.html"
@@ -357,7 +357,7 @@ def _say_what_is_missing(console: Console, assignment: str, summary: grade_class
 @app.command()
 def feedback(
     assignment: Annotated[list[str] | None, typer.Argument(help="Assignments. [default: all that were graded]")] = None,
-    grading: Grading = None,
+    grading: ClassFolderOption = None,
     student: Annotated[str | None, typer.Option(help="Only this student.")] = None,
     db_url: GradebookUrl = None,
 ) -> None:
@@ -370,7 +370,7 @@ def feedback(
 
     class_folder, console = class_or_sample(grading, db_url), console_of()
     policy = Policy.of(class_folder)
-    with alone(class_folder), gradebook.Book(class_folder) as book:
+    with lock_class(class_folder), gradebook.Book(class_folder) as book:
         unclear = say_doubts(console, policy, book)
         student = student and student_of(class_folder, student, book.students())
         names = [require_assignment(name) for name in assignment or []] or book.assignments()

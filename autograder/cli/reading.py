@@ -13,8 +13,8 @@ from rich.text import Text
 
 from autograder.class_folder.folder import ClassFolder
 from autograder.cli.shared import (
+    ClassFolderOption,
     GradebookUrl,
-    Grading,
     app,
     book_of,
     class_or_sample,
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
     from autograder.reports import class_report
     from autograder.reports.explain import Explanation, GradedAttempt
 
-MOST_MISSING = 12  # in a line
+MAX_MISSING_NAMES = 12  # in a line
 
 
 @app.command()
 def report(
     assignment: Annotated[list[str] | None, typer.Argument(help="Assignments. [default: all that were graded]")] = None,
-    grading: Grading = None,
+    grading: ClassFolderOption = None,
     hide_names: Annotated[
         bool, typer.Option("--hide-names", help="Replace names with numbers, in random order.")
     ] = False,
@@ -93,7 +93,7 @@ def report(
     )
     for one in report_data.assignments:
         if one.missing:
-            console.print(Text(one.missing.line(0 if hide_names else MOST_MISSING)), soft_wrap=True)
+            console.print(Text(one.missing.line(0 if hide_names else MAX_MISSING_NAMES)), soft_wrap=True)
     if csv:
         write_private(csv, tables.as_csv(report_data.rows))
         console.print(Text(f"{shorten_path(csv)}: {len(report_data.rows):,} rows"), soft_wrap=True)
@@ -154,7 +154,7 @@ def why(
     ],
     exercise: Annotated[str, typer.Argument(help="The exercise or question, by its name in the notebook.")],
     attempt: Annotated[
-        int | None, typer.Option(min=1, help="Only this submission; the first is 1. [default: all]")
+        int | None, typer.Option(min=1, help="Only this attempt; the first is 1. [default: all]")
     ] = None,
     script: Annotated[
         Path | None,
@@ -162,7 +162,7 @@ def why(
             help="Write a Python file that repeats this verdict on its own. It contains hidden inputs, so share it with nobody."
         ),
     ] = None,
-    grading: Grading = None,
+    grading: ClassFolderOption = None,
     db_url: GradebookUrl = None,
 ) -> None:
     """Explain why an answer has its points: every attempt, its code, and what each aspect saw. The exit status is 2 if a person still has to read it."""
@@ -176,39 +176,39 @@ def why(
         unclear = say_doubts(console, policy, book)
         names = dict.fromkeys(policy.in_groups(), "") | book.students()
         explanation = whys.find(book, policy, student_of(class_folder, student, names), exercise)
-    gradings = [explanation.last_of(attempt)] if attempt else explanation.gradings
+    graded_attempts = [explanation.find_attempt(attempt)] if attempt else explanation.graded_attempts
     if script:
-        write_private(script, whys.script(class_folder, explanation, attempt))
+        write_private(script, whys.make_script(class_folder, explanation, attempt))
     console.print(
         Text(f"{explanation.student}, {explanation.exercise} of {explanation.assignment}", style="bold"), soft_wrap=True
     )
-    for one in gradings:
-        _show_grading(console, explanation, one, policy)
+    for one in graded_attempts:
+        _show_attempt(console, explanation, one, policy)
     _show_result(console, explanation)
     if script:
         hint = f"{shorten_path(script)}: run it with Python to repeat this verdict. It contains hidden inputs, so share it with nobody."
         console.print(Text(f"\n{hint}"), soft_wrap=True)
-    if unclear or (explanation.mark and explanation.mark.waits):
+    if unclear or (explanation.score and explanation.score.waits):
         raise typer.Exit(2)
 
 
-def _show_grading(console: Console, explanation: Explanation, one: GradedAttempt, policy: Policy) -> None:
+def _show_attempt(console: Console, explanation: Explanation, one: GradedAttempt, policy: Policy) -> None:
     from autograder.gradebook.policy import format_time
     from autograder.reports.explain import verdict_lines
 
-    counts = one.attempt.number == explanation.effective_attempt.attempt.number
-    phrases = [f"Attempt {one.hand_in} of {explanation.hand_ins}" + (", graded again" if one.again else "")]
+    counts = one.grading.row_id == explanation.effective_attempt.grading.row_id
+    phrases = [f"Attempt {one.number} of {explanation.attempt_count}" + (", graded again" if one.again else "")]
     phrases += [f"handed in {format_time(policy.here(one.submitted_at))}"] if one.submitted_at else []
     phrases += [
-        f"graded {format_time(policy.here(datetime.fromisoformat(one.attempt.graded_at)))} by version {one.attempt.version}",
+        f"graded {format_time(policy.here(datetime.fromisoformat(one.grading.graded_at)))} by version {one.grading.version}",
         *(["this one counts"] if counts else []),
     ]
     console.print(Text("\n" + ", ".join(phrases), style="bold" if counts else ""), soft_wrap=True)
-    if one.attempt.host:
-        where = f"  on {one.attempt.host}: {one.attempt.build}"
+    if one.grading.host:
+        where = f"  on {one.grading.host}: {one.grading.build}"
         console.print(Text(where, style="dim"), soft_wrap=True)
-    if one.attempt.remarks:
-        console.print(Text("  about the file: " + in_a_line("; ".join(one.attempt.remarks), 600)), soft_wrap=True)
+    if one.grading.remarks:
+        console.print(Text("  about the file: " + in_a_line("; ".join(one.grading.remarks), 600)), soft_wrap=True)
     if one.state:
         console.print(Text(f"  {one.state}", style="dim"), soft_wrap=True)
     for number, line in enumerate(clean(one.code or "").splitlines(), 1):
@@ -224,24 +224,24 @@ def _show_grading(console: Console, explanation: Explanation, one: GradedAttempt
 
 
 def _show_result(console: Console, explanation: Explanation) -> None:
-    mark, grade = explanation.mark, explanation.effective_attempt.grade
-    newest = max(one.attempt.number for one in explanation.gradings)
+    score, grade = explanation.score, explanation.effective_attempt.grade
+    newest = max(one.grading.row_id for one in explanation.graded_attempts)
     earlier = (
         explanation.effective_attempt.by == explanation.student
-        and explanation.effective_attempt.attempt.number != newest
+        and explanation.effective_attempt.grading.row_id != newest
     )
     where = "In the attempt that counts" if earlier else "In the gradebook"
-    if mark is None:
+    if score is None:
         sentence = "Not in the gradebook."
-    elif mark.waits and mark.by_hand:
-        sentence = f"{where}: {mark.score:g} of {mark.max_score:g}, given by hand for an earlier answer. A person has to look again."
-    elif mark.waits:
-        sentence = f"{where}: not read yet; it is worth {mark.max_score:g} point{'s' * (mark.max_score != 1)}."
+    elif score.waits and score.by_hand:
+        sentence = f"{where}: {score.score:g} of {score.max_score:g}, given by hand for an earlier answer. A person has to look again."
+    elif score.waits:
+        sentence = f"{where}: not read yet; it is worth {score.max_score:g} point{'s' * (score.max_score != 1)}."
     else:
-        sentence = f"{where}: {mark.score:g} of {mark.max_score:g}" + (", given by hand" if mark.by_hand else "")
-        sentence += f", of which {mark.extra:+g} is extra credit." if mark.extra else "."
-    if mark and mark.comment:
-        sentence += f" Comment: “{in_a_line(mark.comment, 1_000)}”"
+        sentence = f"{where}: {score.score:g} of {score.max_score:g}" + (", given by hand" if score.by_hand else "")
+        sentence += f", of which {score.extra:+g} is extra credit." if score.extra else "."
+    if score and score.comment:
+        sentence += f" Comment: “{in_a_line(score.comment, 1_000)}”"
     console.print(Text("\n" + sentence), soft_wrap=True)
     if grade.note:
         console.print(Text(grade.note), soft_wrap=True)

@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
-from autograder.cli.shared import GradebookUrl, Grading, app, class_or_sample
+from autograder.cli.shared import ClassFolderOption, GradebookUrl, app, class_or_sample
 from autograder.startup import pause_gc
 
 
 @app.command()
 def desk(
-    grading: Grading = None,
+    grading: ClassFolderOption = None,
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="The port, for this machine only; 0 means any free one.")
     ] = 8765,

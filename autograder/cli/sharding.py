@@ -14,13 +14,13 @@ from rich.progress import Progress, TaskID
 from rich.text import Text
 
 from autograder.class_folder.folder import ClassFolder
-from autograder.cli.shared import FINISHING, alone, bar, shorten_path, stop_after_interrupt
+from autograder.cli.shared import FINISHING, bar, lock_class, shorten_path, stop_after_interrupt
 
 if TYPE_CHECKING:
     from autograder.grading.grade_class import Grader
     from autograder.grading.shards import ShardReader
 
-MOST = 20  # students of a shard that are named
+MAX_NAMES = 20  # of a shard's students, in a line
 
 
 def prepare(console: Console, class_folder: ClassFolder, names: Sequence[str]) -> None:
@@ -30,10 +30,10 @@ def prepare(console: Console, class_folder: ClassFolder, names: Sequence[str]) -
     from autograder.grading import shards
     from autograder.marking import draws, reference_cache
 
-    with alone(class_folder), Book(class_folder, writing=True) as book, console.status("") as status:
+    with lock_class(class_folder), Book(class_folder, writing=True) as book, console.status("") as status:
         for name in names:
             status.update(f"{name}: drawing hidden inputs")
-            draw_secrets.look(class_folder, name)
+            draw_secrets.check_secret(class_folder, name)
             shards.prepare(class_folder, name)
             book.keep_secret(name, draws.entries(class_folder.draws)[name])
     console.print(
@@ -47,7 +47,7 @@ def prepare(console: Console, class_folder: ClassFolder, names: Sequence[str]) -
 
 
 def grade_shard(
-    console: Console, class_folder: ClassFolder, names: Sequence[str], text: str, to: Path, team: Grader
+    console: Console, class_folder: ClassFolder, names: Sequence[str], text: str, to: Path, grader: Grader
 ) -> None:
     """Grade one shard into files. Ends with status 2 where something could not be graded."""
     from autograder.grading import shards
@@ -58,7 +58,7 @@ def grade_shard(
         with bar(console) as progress, ctrl_c_sets(stop, lambda: console.print(FINISHING)):
             task = progress.add_task(f"{name}, shard {shard}", total=None, rate="")
             try:
-                summary = shards.grade(class_folder, name, shard, to, team, partial(_advance, progress, task), stop)
+                summary = shards.grade(class_folder, name, shard, to, grader, partial(_advance, progress, task), stop)
             except KeyboardInterrupt:
                 progress.stop()
                 stop_after_interrupt("what was graded is saved", "grades the rest")
@@ -81,8 +81,8 @@ def _advance(progress: Progress, task: TaskID, total: int) -> None:
 def say_what_is_missing(console: Console, assignment: str, reader: ShardReader) -> bool:
     """Name the submissions for which no file was there. Returns whether there are any."""
     for shard, students in sorted(reader.missing.items(), key=lambda item: int(item[0].partition("/")[0])):
-        student_list = ", ".join(students[:MOST]) + (
-            f" and {len(students) - MOST:,} more" if len(students) > MOST else ""
+        student_list = ", ".join(students[:MAX_NAMES]) + (
+            f" and {len(students) - MAX_NAMES:,} more" if len(students) > MAX_NAMES else ""
         )
         line = f"{assignment}: no file has the results of {len(students):,} of shard {shard}: {student_list}"
         console.print(Text(line, style="bold red"), soft_wrap=True)

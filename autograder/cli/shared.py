@@ -67,7 +67,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-Grading = Annotated[Path | None, typer.Option(help="The class folder, which contains submitted/. [default: grading/]")]
+ClassFolderOption = Annotated[
+    Path | None, typer.Option(help="The class folder, which contains submitted/. [default: grading/]")
+]
 
 
 GradebookUrl = Annotated[
@@ -90,8 +92,8 @@ def console_of() -> Console:
 
 
 @contextlib.contextmanager
-def alone(class_folder: ClassFolder) -> Iterator[None]:
-    """As `class_lock` does, which tells whoever started the command what it has to tell."""
+def lock_class(class_folder: ClassFolder) -> Iterator[None]:
+    """Lock a class folder, as `class_lock` does; whoever started the command is told what there is to tell."""
     with class_lock(class_folder, _tell_once):
         yield
 

@@ -18,14 +18,14 @@ from rich.text import Text
 
 from autograder import lms
 from autograder.cli.shared import (
+    ClassFolderOption,
     GradebookUrl,
-    Grading,
-    alone,
     app,
     bar,
     book_of,
     class_of,
     console_of,
+    lock_class,
     say_doubts,
     shorten_path,
 )
@@ -36,8 +36,8 @@ from ffnlab.untrusted_text import in_a_line
 if TYPE_CHECKING:
     from autograder.transfer.collect import CollectionReport
 
-MOST = 200  # lines of a table
-MOST_MATTERS = 40
+MAX_LINES = 200  # lines of a table
+MAX_MESSAGES = 40
 SYSTEMS = lms.by_rank()
 
 
@@ -81,7 +81,7 @@ def collect(
             f"{', '.join(one.title for one in SYSTEMS if not one.has_ids_on_lists)}'s.",
         ),
     ] = False,
-    grading: Grading = None,
+    grading: ClassFolderOption = None,
     db_url: GradebookUrl = None,
 ) -> None:
     from autograder.gradebook.policy import Policy
@@ -92,7 +92,7 @@ def collect(
     if dry_run:
         report = collecting.collect(class_folder, source, roster or (), assignment, True, zone, match_names)
     else:
-        with alone(class_folder), bar(console) as progress:
+        with lock_class(class_folder), bar(console) as progress:
             task = progress.add_task(source.name, total=None, rate="")
 
             def tell(count: int, total: int) -> None:
@@ -123,30 +123,30 @@ def _zone(name: str | None) -> ZoneInfo | None:
 def _show_report(console: Console, report: CollectionReport, dry_run: bool) -> None:
     console.print(Text(f"{report.archive}: {report.title}", style="bold"), soft_wrap=True)
     _lines(console, report.notes, "dim")
-    rows = sorted(report.rows, key=lambda row: not row.asks)[:MOST]
+    rows = sorted(report.rows, key=lambda row: not row.is_pending)[:MAX_LINES]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for title in ("student", "name", "file", "notebook", "attempt", "handed in"):
         table.add_column(title, overflow="fold", justify="right" if title == "attempt" else "left")
     table.add_column("would happen" if dry_run else "what happened", overflow="fold")
     for row in rows:
-        what = Text(row.what, style="bold red" if row.asks else "")
+        what = Text(row.what, style="bold red" if row.is_pending else "")
         table.add_row(*map(Text, (row.student, row.name, row.short, row.notebook, row.attempt, row.at)), what)
     if rows:
         console.print(table)
-    if len(report.rows) > MOST:
-        console.print(f"… and {len(report.rows) - MOST:,} more files", style="dim")
-    _lines(console, [one.line(MOST_MATTERS) for one in report.missing], "bold")
-    _lines(console, report.doubts, "bold red", MOST_MATTERS)
+    if len(report.rows) > MAX_LINES:
+        console.print(f"… and {len(report.rows) - MAX_LINES:,} more files", style="dim")
+    _lines(console, [one.line(MAX_MESSAGES) for one in report.missing], "bold")
+    _lines(console, report.doubts, "bold red", MAX_MESSAGES)
     here = f", {report.known_count:,} already here" if report.known_count else ""
     placement = "" if dry_run else f", {report.placed_count:,} put into submitted/"
     console.print(Text(f"{report.new:,} new attempt{'s' * (report.new != 1)}{placement}{here}."), soft_wrap=True)
-    if report.open:
-        number = len(report.open)
+    if report.pending_decisions:
+        number = len(report.pending_decisions)
         _lines(console, [f"{count:,} × {why}" for why, count in _often(report)], "bold red")
         where = (
-            f"would be listed in {shorten_path(report.questions_file)}"
+            f"would be listed in {shorten_path(report.decisions_file)}"
             if dry_run
-            else f"listed in {shorten_path(report.questions_file)}"
+            else f"listed in {shorten_path(report.decisions_file)}"
         )
         console.print(
             Text(
@@ -162,7 +162,9 @@ def _show_report(console: Console, report: CollectionReport, dry_run: bool) -> N
 
 def _often(report: CollectionReport) -> list[tuple[str, int]]:
     """What is asked of many alike, without the numbers in it."""
-    troubles = Counter("".join("…" if part.isdigit() else part for part in _parts(one.trouble)) for one in report.open)
+    troubles = Counter(
+        "".join("…" if part.isdigit() else part for part in _parts(one.trouble)) for one in report.pending_decisions
+    )
     return [(why, count) for why, count in troubles.most_common(3) if count > 3]
 
 
@@ -170,7 +172,7 @@ def _parts(text: str) -> list[str]:
     return [piece for word in text.split(" ") for piece in (word, " ")][:-1]
 
 
-def _lines(console: Console, lines: Sequence[str], style: str, most: int = MOST) -> None:
+def _lines(console: Console, lines: Sequence[str], style: str, most: int = MAX_LINES) -> None:
     for line in lines[:most]:
         console.print(Text(in_a_line(line, 1_000)), style=style, soft_wrap=True)
     if len(lines) > most:
@@ -200,7 +202,7 @@ def give_back(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show whose grade would change, and write nothing.")
     ] = False,
-    grading: Grading = None,
+    grading: ClassFolderOption = None,
     db_url: GradebookUrl = None,
 ) -> None:
     from autograder.gradebook import missing
@@ -211,7 +213,7 @@ def give_back(
     lms.find(system)
     require_assignment(assignment)
     class_folder, console = class_of(grading, db_url), console_of()
-    with nullcontext() if dry_run else alone(class_folder):
+    with nullcontext() if dry_run else lock_class(class_folder):
         with book_of(class_folder) as book:
             policy = Policy.of(class_folder)
             unclear = say_doubts(console, policy, book)
@@ -241,15 +243,15 @@ def give_back(
     )
     for title in ("student", "name", "from", "to", ""):
         table.add_column(title, overflow="fold")
-    for change in sorted(delivery.changes, key=lambda change: change.is_written)[:MOST]:
+    for change in sorted(delivery.changes, key=lambda change: change.is_written)[:MAX_LINES]:
         note = Text(in_a_line(change.note, 300), style="" if change.is_written else "bold red")
         cells = (change.student, change.name, change.old, change.new)
         table.add_row(*(Text(in_a_line(cell, 120)) for cell in cells), note)
     if delivery.changes:
         console.print(table)
-    if len(delivery.changes) > MOST:
-        console.print(f"… and {len(delivery.changes) - MOST:,} more", style="dim")
-    _lines(console, delivery.doubts, "bold red", MOST_MATTERS)
+    if len(delivery.changes) > MAX_LINES:
+        console.print(f"… and {len(delivery.changes) - MAX_LINES:,} more", style="dim")
+    _lines(console, delivery.doubts, "bold red", MAX_MESSAGES)
     _lines(console, delivery.notes, "dim")
     rest = len(delivery.changes) - delivery.written_count
     text = (

@@ -26,7 +26,7 @@ from urllib.parse import urlsplit
 
 from autograder.engine import cluster_worker, fingerprint
 from autograder.engine.cluster_worker import Reply, Setup, WorkerReport
-from autograder.engine.graded import GradedSubmission
+from autograder.engine.graded_submission import GradedSubmission
 from autograder.engine.job import TRIES, Job
 from autograder.engine.pool import GradingPool, WorkerDied
 from autograder.errors import UserError
@@ -40,11 +40,11 @@ except ImportError:
     raise UserError("--scheduler needs Dask: pip install 'dask[distributed]'") from None
 
 CONNECT_SECONDS = 10
-LOOK_SECONDS = 1.0  # between two looks at which workers there are
+REFRESH_SECONDS = 1.0  # between two looks at which workers there are
 ANSWER_SECONDS = 5  # that the scheduler may take to say so
 SILENT_SECONDS = 10.0  # without a worker that can grade, until it is said
 FIRST_SECONDS = 600.0  # until the first worker has come
-CALLS = 10  # waiting tasks that make an adaptive cluster start one more thread: Dask counts each as 0.5 s, and 5 s as a thread's share
+CALLS_PER_THREAD = 10  # waiting tasks that make an adaptive cluster start one more thread: Dask counts each as 0.5 s, and 5 s as a thread's share
 
 
 @contextlib.contextmanager
@@ -160,7 +160,7 @@ class Cluster(GradingPool):
         self._executor = client.get_executor(pure=False)
         self._address = address
         self._setup = setup
-        self._markings: dict[Path, str] = {}
+        self._reference_names: dict[Path, str] = {}  # by the file with the reference outputs, its name at the workers
         self._say = say
         self._saved = "" if dry else " and saved"
         self._workers: dict[str, _ClusterWorker] = {}  # by address
@@ -171,12 +171,12 @@ class Cluster(GradingPool):
             SimpleQueue()
         )  # of those that were sent, what is settled or must be sent again
         self._calls: list[Any] = []
-        self._next_look = 0.0
+        self._next_refresh = 0.0
         self._alone_since: float | None = None  # since when there has been nobody who can grade
         self._messages: set[tuple[str, object]] = set()
 
     def start(self) -> None:
-        self._look()
+        self._refresh_workers()
         self._prepare()
 
     @property
@@ -184,12 +184,14 @@ class Cluster(GradingPool):
         return sum(worker.threads for worker in self._ready(self._setup.file).values())
 
     def submit(self, job: Job) -> Future[GradedSubmission]:
-        if job.reference_file not in self._markings:
+        if job.reference_file not in self._reference_names:
             data = job.reference_file.read_bytes()
-            self._markings[job.reference_file] = file = hashlib.sha256(data).hexdigest()[:16]
+            self._reference_names[job.reference_file] = file = hashlib.sha256(data).hexdigest()[:16]
             notebook = fingerprint.of_notebook(job.assignment)
-            self._setup = replace(self._setup, assignment=job.assignment, notebook=notebook, file=file, markings=data)
-        task = _ClusterTask(job, self._markings[job.reference_file], Future())
+            self._setup = replace(
+                self._setup, assignment=job.assignment, notebook=notebook, file=file, reference_data=data
+            )
+        task = _ClusterTask(job, self._reference_names[job.reference_file], Future())
         task.result.add_done_callback(task.follow)
         self._waiting.append(task)
         self._require_scheduler()
@@ -201,8 +203,8 @@ class Cluster(GradingPool):
 
     def attend(self) -> None:
         self._require_scheduler()
-        if time.monotonic() >= self._next_look:
-            self._look()
+        if time.monotonic() >= self._next_refresh:
+            self._refresh_workers()
         self._take_back()
         self._prepare()
         self._send()
@@ -219,9 +221,9 @@ class Cluster(GradingPool):
 
     # Who is there
 
-    def _look(self) -> None:
+    def _refresh_workers(self) -> None:
         """See who has come and who has gone; what all that might have settled it can't any more is to be sent again."""
-        self._next_look = time.monotonic() + LOOK_SECONDS
+        self._next_refresh = time.monotonic() + REFRESH_SECONDS
         try:
             present = self._client.sync(self._scheduler.ncores, callback_timeout=ANSWER_SECONDS)
         except (OSError, TimeoutError):
@@ -333,9 +335,9 @@ class Cluster(GradingPool):
             elif error:
                 _set_outcome(task.result, WorkerDied(self._address, _in_a_line(error)))
             else:
-                self._look_into(task, task.future.result())
+                self._settle_failure(task, task.future.result())
 
-    def _look_into(self, task: _ClusterTask, reply: Reply) -> None:
+    def _settle_failure(self, task: _ClusterTask, reply: Reply) -> None:
         if reply.key:
             _set_outcome(task.result, KeyProblem(f"{reply.host}: {reply.problem}"))
         elif not reply.unfit:
@@ -355,7 +357,7 @@ class Cluster(GradingPool):
         threads = sum(worker.threads for worker in self._workers.values())
         if threads and len(self._in_flight) + len(self._waiting) < 2 * self.side_by_side:
             self._calls.clear()  # what is under way is all there is
-        elif (shortfall := CALLS * (2 * threads + 1) - len(self._calls)) > 0:
+        elif (shortfall := CALLS_PER_THREAD * (2 * threads + 1) - len(self._calls)) > 0:
             payloads = [pickle.dumps(None)] * shortfall
             self._calls += self._client.map(
                 pickle.loads, payloads, key="autograder_more", pure=False, resources={"autograder": 1}

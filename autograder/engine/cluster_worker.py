@@ -13,7 +13,7 @@ from dask.distributed import get_worker
 
 from autograder.engine import fingerprint, pool
 from autograder.engine.fingerprint import Build
-from autograder.engine.graded import GradedSubmission
+from autograder.engine.graded_submission import GradedSubmission
 from autograder.engine.job import Job
 from autograder.errors import UserError
 from autograder.files import replace as write_whole
@@ -26,7 +26,7 @@ from autograder.keys.problem import KeyProblem
 @dataclass(frozen=True)
 class Setup:
     """What a worker needs before its first submission. private, also: as for a Jail. Of an assignment, once there is one: `notebook`, a hash of our
-    copy; `markings`, the bytes of the file with the reference outputs, kept here under the name `file`.
+    copy; `reference_data`, the bytes of the file with the reference outputs, kept here under the name `file`.
     """
 
     build: Build
@@ -37,7 +37,7 @@ class Setup:
     assignment: str = ""
     notebook: str = ""
     file: str = ""
-    markings: bytes = b""
+    reference_data: bytes = b""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def prepare(setup: Setup) -> WorkerReport:
         if not problem:
             worker_process.warm_up(setup.limits, setup.mode, setup.private, setup.also)
             if setup.file:
-                write_whole(_file(setup.file), setup.markings, mode=0o600)
+                write_whole(_file(setup.file), setup.reference_data, mode=0o600)
             problem = fingerprint.difference(setup.build)  # of what the jail and the judge have been started from
     except (UserError, JailBroken, Overrun) as error:
         problem = str(error)

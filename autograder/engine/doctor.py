@@ -21,7 +21,7 @@ from autograder.jail.errors import JailBroken, JailWontStart
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Jail
 from autograder.paths import assignments, release, root
-from ffnlab.checking import shipped_answers
+from ffnlab.checking import reference_files
 from ffnlab.registry import active_course
 
 CONFIGURATION = "nbgrader_config.py"
@@ -109,7 +109,7 @@ def _course() -> Finding:
     try:
         missing_notebooks = [name for name in assignments() if not release(name).is_file()]
         for exercise in active_course().exercises:
-            shipped_answers.load(exercise)
+            reference_files.load_public(exercise)
     except (UserError, LookupError) as error:
         return Finding(False, "course", str(error), "make build")
     return Finding(
@@ -133,18 +133,18 @@ def _hub() -> Iterator[Finding]:
     if not exchange or not course:
         return
     class_folder = root() / os.environ.get("AUTOGRADER_GRADING", "grading")
-    for layer, openings in (
-        ("exchange", permissions.open_exchange(Path(exchange), course)),
-        ("homes", permissions.open_homes()),
-        ("project", permissions.open_to_others(root(), "the answers are in it")),
-        ("class folder", permissions.open_to_others(class_folder, "submissions and grades are in it")),
-        ("gradebook", permissions.open_to_others(class_folder / "gradebook.db", "names and grades are in it")),
+    for layer, layer_problems in (
+        ("exchange", permissions.find_exchange_problems(Path(exchange), course)),
+        ("homes", permissions.find_home_problems()),
+        ("project", permissions.find_path_problems(root(), "the answers are in it")),
+        ("class folder", permissions.find_path_problems(class_folder, "submissions and grades are in it")),
+        ("gradebook", permissions.find_path_problems(class_folder / "gradebook.db", "names and grades are in it")),
     ):
-        problems = list(openings)
+        problems = list(layer_problems)
         if not problems:
             yield Finding(True, layer, "closed to other accounts")
-        for opening in problems:
-            yield Finding(False, layer, opening.description, opening.command)
+        for problem in problems:
+            yield Finding(False, layer, problem.description, problem.command)
 
 
 def _shared_configuration() -> Config:

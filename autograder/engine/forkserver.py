@@ -18,12 +18,12 @@ def start() -> ForkServerContext:
         UserError: there are no forks here. CourseNotFound: there is no such course.
         JailWontStart: there is too little memory here, or too few files may be open.
     """
-    resources.look()
+    resources.check_capacity()
     active_course()  # here it is one line, and not a traceback of the process that is started
     try:
         context = multiprocessing.get_context("forkserver")
     except ValueError:
         raise UserError("grading needs Linux; on Windows, that is WSL") from None
-    context.set_forkserver_preload(["autograder.engine.warm"])
+    context.set_forkserver_preload(["autograder.engine.preload"])
     multiprocessing.forkserver.ensure_running()
     return context

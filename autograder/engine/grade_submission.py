@@ -1,4 +1,4 @@
-"""One submission: rebuilt, run in the jail cell by cell, and judged outside at each check. The conductor."""
+"""One submission: rebuilt, run in the jail cell by cell, and judged outside at each check. Called by a worker process."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from autograder.engine import judging, outputs, rebuild
-from autograder.engine.graded import GradedSubmission, Outputs
+from autograder.engine.graded_submission import GradedSubmission, Outputs
 from autograder.engine.rebuild import Cell, Kind
 from autograder.errors import UserError
 from autograder.jail.limits import MIB, Limits
-from autograder.jail.sandbox import Budget, Jail, JailBroken, JailClient, Overrun, question
+from autograder.jail.sandbox import Budget, Jail, JailBroken, JailClient, Overrun, build_probe_request
 from autograder.marking import draws, quotations, reference
 from autograder.paths import release
 from ffnlab.checking.comparison import Inputs
@@ -31,13 +31,13 @@ def grade_submission(
     jail: JailClient,
     seeds: draws.Seeds,
     only: tuple[str, ...] = (),
-    markings: Path | None = None,
+    reference_file: Path | None = None,
     own_kills: bool = False,
 ) -> GradedSubmission:
     """Grade the bytes of one submitted notebook on the hidden draws `seeds`. Whatever it contains, this returns.
 
-    only: the exercises to judge; empty for all. The whole notebook runs either way. markings: the file with what answers are compared
-    with there; the judge computes what it does not find. own_kills: whether SIGKILL from nobody here costs the exercise in which it came.
+    only: the exercises to judge; empty for all. The whole notebook runs either way. reference_file: with the reference outputs on those
+    draws; the judge computes what it does not find. own_kills: whether SIGKILL from nobody here costs the exercise in which it came.
 
     Raises:
         JailBroken: our fault; nothing can be graded.
@@ -51,8 +51,8 @@ def grade_submission(
         reason = f"The submission could not be read: {error}."
         return GradedSubmission(assignment, {e.name: not_earned(e, reason) for e in exercises}, remarks=[str(error)])
     graded_submission = GradedSubmission(assignment, {}, rebuilt.cells, remarks=list(rebuilt.remarks))
-    reference_file = judging.ReferenceFile(markings, seeds) if markings else None
-    with judging.borrow_judge(jail.limits) as free, _Session(jail, free, reference_file, own_kills) as session:
+    reference_source = judging.ReferenceSource(reference_file, seeds) if reference_file else None
+    with judging.borrow_judge(jail.limits) as free, _Session(jail, free, reference_source, own_kills) as session:
         for cell in rebuilt.cells:
             if cell.kind is Kind.CHECK:
                 if cell.name not in names:
@@ -75,12 +75,12 @@ class _Session:
         self,
         jail: JailClient,
         judge: judging.Judge,
-        reference_file: judging.ReferenceFile | None = None,
+        reference_source: judging.ReferenceSource | None = None,
         own_kills: bool = False,
     ) -> None:
         self._jail = jail
         self._judge = judge
-        self._reference_file = reference_file
+        self._reference_source = reference_source
         self._room = jail.limits.outputs  # bytes of outputs that there is room for
         self._budget = Budget(jail.limits, own_kills)
         self._worker = jail.fork(self._budget)
@@ -122,31 +122,31 @@ class _Session:
         return quotations.strip_unquoted(verdict, [own, *self._sources.values()]), printed_text
 
     def _judge_unread(self, exercise: Exercise, seeds: tuple[int, ...]) -> tuple[Verdict, str]:
-        """The same, with marks around the student's own words."""
+        """The same, with delimiters around the student's own words."""
         try:
-            frame = self._worker.probe_unread(_question(exercise.name, seeds))
+            frame = self._worker.probe_unread(_probe_request(exercise.name, seeds))
         except Overrun as overrun:
             self._start_again()
             return not_earned(exercise, str(overrun)), ""
         try:
-            judgement = self._judge.verdict(exercise.name, seeds, frame, self._reference_file)
+            judge_reply = self._judge.judge(exercise.name, seeds, frame, self._reference_source)
         except judging.NotJudged as error:
             self._budget.left -= judging.TRIES * self._jail.limits.judge_seconds
             return not_earned(exercise, f"Its result could not be judged: {error}."), ""
         self._budget.left -= (
-            judgement.seconds
+            judge_reply.seconds
         )  # so that no submission keeps the judges busy for longer than its cells may take
-        printed_text = outputs.shorten(judgement.printed, self._most())
+        printed_text = outputs.shorten(judge_reply.printed, self._most())
         self._room -= outputs.cost(printed_text)
-        if judgement.verdict:
-            limit = self._explain_limit(*(aspect.symptom for aspect in judgement.verdict.aspects))
-            return replace(judgement.verdict, cause=judgement.verdict.cause or limit), printed_text
-        if judgement.broken:
+        if judge_reply.verdict:
+            limit = self._explain_limit(*(aspect.symptom for aspect in judge_reply.verdict.aspects))
+            return replace(judge_reply.verdict, cause=judge_reply.verdict.cause or limit), printed_text
+        if judge_reply.broken:
             return not_earned(
-                exercise, f"Checking it raised {differences.describe_exception(judgement.broken)}."
+                exercise, f"Checking it raised {differences.describe_exception(judge_reply.broken)}."
             ), printed_text
-        if judgement.unreadable:
-            return not_earned(exercise, f"What it sent back can't be read: {judgement.unreadable}."), printed_text
+        if judge_reply.unreadable:
+            return not_earned(exercise, f"What it sent back can't be read: {judge_reply.unreadable}."), printed_text
         trouble = self._trouble.get(exercise.name)
         if trouble:
             return not_earned(exercise, f"{trouble} So `{exercise.name}` was never defined."), printed_text
@@ -184,8 +184,8 @@ def _inputs(name: str, seeds: tuple[int, ...]) -> list[Inputs]:
 
 
 @cache
-def _question(name: str, seeds: tuple[int, ...]) -> bytes:
-    return question(name, [probe_inputs(case) for case in _inputs(name, seeds)])
+def _probe_request(name: str, seeds: tuple[int, ...]) -> bytes:
+    return build_probe_request(name, [probe_inputs(case) for case in _inputs(name, seeds)])
 
 
 def _error(name: str, message: str) -> dict[str, Any]:

@@ -55,9 +55,9 @@ Query = TypeVar("Query")
 Reply = TypeVar("Reply")
 START_SECONDS = 120.0  # until the warm process has forked
 PREPARE_SECONDS = (
-    3600.0  # until a judge has its marking, which some keys compute for a minute: no data of a student's yet
+    3600.0  # until a judge has its reference outputs, which some keys compute for a minute: no data of a student's yet
 )
-MAX_ANSWER = 64 * 2**20  # bytes: outputs are the largest, and bounded below
+MAX_REPLY = 64 * 2**20  # bytes: outputs are the largest, and bounded below
 PR_SET_PDEATHSIG = 1
 HEADER = struct.Struct(">II")  # bytes of a request's header and of the frame behind it
 FORK = struct.Struct("<iqd")  # which judge to end (0: none); the new one's memory in bytes and seconds
@@ -65,7 +65,8 @@ FORK_REPLY = struct.Struct("<ii")  # the new judge's process number, and how the
 READY, PROBLEM = b"r", b"p"
 TRIES = 2  # a judge that ends by chance costs nobody anything
 OUT_OF_MEMORY = 3
-CACHE_SIZE, SHORT = 4096, 2000  # answers of a few kB each, and characters that may be printed in them, or sent
+CACHE_SIZE = 4096  # replies of a few kB each
+MAX_CACHE_LENGTH = 2000  # characters that may be printed in them, or bytes sent
 
 
 class JudgeBroken(JailBroken):
@@ -76,16 +77,16 @@ class NotJudged(Exception):
     """Two judges ended over the same frame; `str()` says how."""
 
 
-class _Ended(Exception):
+class _JudgeFailure(Exception):
     """A judge ended over a frame; `str()` says how."""
 
 
-class _Gone(Exception):
+class _JudgeLoss(Exception):
     """A judge ended before it looked at the frame; `str()` says how."""
 
 
 @dataclass(frozen=True)
-class Judgement:
+class JudgeReply:
     """What a judge says of one answer. `defined`: whether there is one; `broken`: why it could not be looked at; `unreadable`: why what was sent is no answer.
 
     seconds: how long judging took.
@@ -100,7 +101,7 @@ class Judgement:
 
 
 @dataclass(frozen=True)
-class ReferenceFile:
+class ReferenceSource:
     """Where the reference outputs of an assignment are: in a file of this machine, for these seeds of each exercise."""
 
     file: Path
@@ -116,35 +117,35 @@ class Judge:
         self.pid = 0  # of its process, or of the last one that has not been replaced yet
         self._channel: socket.socket | None = None
 
-    def verdict(
-        self, exercise: str, seeds: Seeds, frame: bytes, reference_file: ReferenceFile | None = None
-    ) -> Judgement:
-        """The verdict on what a worker sent when it was asked for `exercise` on the draws of `seeds`.
+    def judge(
+        self, exercise: str, seeds: Seeds, frame: bytes, reference_source: ReferenceSource | None = None
+    ) -> JudgeReply:
+        """Have judged what a worker sent when it was asked for `exercise` on the draws of `seeds`.
 
-        reference_file: where its marking is; without, or where that file is not, the judge computes it.
+        reference_source: where its reference outputs are; without, or where that file is not, the judge computes them.
 
         Raises:
             NotJudged: two judges ended over it. JudgeBroken: there is none to be had. KeyProblem: the truth itself raises.
         """
         query = (exercise, seeds, hashlib.blake2b(frame).digest())
-        earlier_judgement = self.judges.verdicts.get(query)
-        if earlier_judgement:
-            return earlier_judgement
+        earlier_reply = self.judges.judge_replies.get(query)
+        if earlier_reply:
+            return earlier_reply
         header: dict[str, Any] = {"do": "judge", "exercise": exercise, "seeds": seeds}
-        if reference_file:
-            header["marked"] = [str(reference_file.file), list(reference_file.seeds.items())]
-        reply = self._ask(header, frame)
-        judgement = Judgement(
-            verdict.from_dict(reply["verdict"]) if reply["verdict"] else None,
-            reply["printed"],
-            reply["defined"],
-            Failure(*reply["broken"]) if reply["broken"] else None,
-            reply["unreadable"],
-            reply["seconds"],
+        if reference_source:
+            header["reference"] = [str(reference_source.file), list(reference_source.seeds.items())]
+        message = self._ask(header, frame)
+        reply = JudgeReply(
+            verdict.from_dict(message["verdict"]) if message["verdict"] else None,
+            message["printed"],
+            message["defined"],
+            Failure(*message["broken"]) if message["broken"] else None,
+            message["unreadable"],
+            message["seconds"],
         )
-        if len(judgement.printed) <= SHORT:
-            self.judges.verdicts.put(query, judgement)
-        return judgement
+        if len(reply.printed) <= MAX_CACHE_LENGTH:
+            self.judges.judge_replies.put(query, reply)
+        return reply
 
     def outputs(self, frame: bytes, most: int) -> outputs.CellRun:
         """What a cell showed and how it ended, from what a worker sent when it had run it. `most`: bytes of outputs to keep. Raises likewise."""
@@ -152,7 +153,7 @@ class Judge:
         reply = self.judges.cell_runs.get(query)
         if reply is None:
             reply = self._ask({"do": "outputs", "most": most}, frame)
-            if len(frame) <= SHORT:
+            if len(frame) <= MAX_CACHE_LENGTH:
                 self.judges.cell_runs.put(query, reply)
         return outputs.CellRun(copy.deepcopy(reply["outputs"]), Failure(*reply["error"]) if reply["error"] else None)
 
@@ -163,18 +164,18 @@ class Judge:
             self._channel = None
 
     def _ask(self, header: dict[str, Any], body: bytes) -> dict[str, Any]:
-        ends = losses = kills = 0
+        failures = losses = kills = 0
         while True:
             try:
                 return self._once(json.dumps(header).encode(), body)
-            except _Ended as end:
-                ends += 1
-                if ends == TRIES:
-                    raise NotJudged(str(end)) from None
-            except _Gone as end:
+            except _JudgeFailure as failure:
+                failures += 1
+                if failures == TRIES:
+                    raise NotJudged(str(failure)) from None
+            except _JudgeLoss as loss:
                 losses += 1
                 if losses == TRIES:
-                    raise JudgeBroken(f"a judge ended before it had looked at anything: {end}") from None
+                    raise JudgeBroken(f"a judge ended before it had looked at anything: {loss}") from None
             except OutsideKill:
                 kills += 1
                 if kills == TRIES:
@@ -188,19 +189,19 @@ class Judge:
             channel.sendall(body)
             problem = _message(channel) if _exactly(channel, 1) == PROBLEM else None
         except OSError as error:
-            raise _Gone(self._end(late=isinstance(error, TimeoutError))) from None
+            raise _JudgeLoss(self._end(late=isinstance(error, TimeoutError))) from None
         if problem:
             if problem["kind"] == "key":
                 raise KeyProblem(problem["says"])
-            raise JudgeBroken(f"a judge has no marking: {problem['kind']}: {problem['says']}")
+            raise JudgeBroken(f"a judge has no reference outputs: {problem['kind']}: {problem['says']}")
         try:
             channel.settimeout(PATIENCE * self.limits.judge_seconds)
             return _message(channel)
         except TimeoutError:
             self._end(late=True)
-            raise _Ended(self._late()) from None
+            raise _JudgeFailure(self._late()) from None
         except OSError:
-            raise _Ended(self._end()) from None
+            raise _JudgeFailure(self._end()) from None
 
     def _late(self) -> str:
         return f"judging it takes longer than {self.limits.judge_seconds:g} s"
@@ -253,7 +254,7 @@ class Judges:
     """The warm process that forks judges, for all threads of this process. `fork`: from this process, which must have one thread only."""
 
     def __init__(self, fork: bool = False) -> None:
-        self.verdicts = _BoundedCache[tuple[str, Seeds, bytes], Judgement]()
+        self.judge_replies = _BoundedCache[tuple[str, Seeds, bytes], JudgeReply]()
         self.cell_runs = _BoundedCache[tuple[int, bytes], dict[str, Any]]()
         self._lock = threading.Lock()
         self._control, inside = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -262,7 +263,7 @@ class Judges:
         with inside:
             if fork:
                 if os.fork() == 0:
-                    _fork_server(inside)
+                    _run_fork_server(inside)
             else:
                 course = active_course()
                 roots = (Path(__file__).resolve().parents[2], Path(ffnlab.__file__).resolve().parents[1])
@@ -337,7 +338,7 @@ def borrow_judge(limits: Limits) -> Iterator[Judge]:
             _state.judges, _state.free = None, []
         raise
     except BaseException:
-        judge.close()  # in the middle of a question, perhaps
+        judge.close()  # in the middle of a request, perhaps
         raise
     finally:
         with _state.lock:
@@ -358,21 +359,21 @@ def main(control: int) -> None:
     import torch
 
     torch.set_num_threads(1)
-    _warm_up(socket.socket(fileno=control))
+    _serve_fork_requests(socket.socket(fileno=control))
 
 
-def _fork_server(control: socket.socket) -> None:
+def _run_fork_server(control: socket.socket) -> None:
     """In a fork: forget what the process had open, and serve. Never returns."""
     with contextlib.suppress(BaseException):
         for number in map(int, os.listdir("/proc/self/fd")):
             if number > 2 and number != control.fileno():
                 with contextlib.suppress(OSError):
                     os.close(number)
-        _warm_up(control)
+        _serve_fork_requests(control)
     os._exit(0)
 
 
-def _warm_up(control: socket.socket) -> None:
+def _serve_fork_requests(control: socket.socket) -> None:
     gc.freeze()  # a collection in a judge would touch, and so copy, all that was imported here
     while True:
         message, numbers, _, _ = socket.recv_fds(control, FORK.size, 1)
@@ -412,13 +413,13 @@ def _serve(channel: socket.socket, warm: int, memory: int, seconds: float) -> No
                 comparison_data = _load_reference(request)
             except Exception as error:  # ours: nothing of the student's has been looked at
                 kind = "key" if isinstance(error, KeyProblem) else type(error).__name__
-                _reply(channel, {"kind": kind, "says": str(error)}, PROBLEM)
+                _send_reply(channel, {"kind": kind, "says": str(error)}, PROBLEM)
                 continue
             signal.setitimer(signal.ITIMER_PROF, seconds)  # its signal ends this process, whatever that is busy with
             channel.sendall(READY)
-            answer = _compare(request, body, comparison_data)
+            reply = _compare(request, body, comparison_data)
             seconds_left, _ = signal.setitimer(signal.ITIMER_PROF, 0)
-            _reply(channel, answer | {"seconds": seconds - seconds_left})
+            _send_reply(channel, reply | {"seconds": seconds - seconds_left})
     except OSError:
         pass  # nobody asks any more
     except MemoryError:
@@ -432,8 +433,8 @@ def _load_reference(request: dict[str, Any]) -> tuple[comparison.ReferenceOutput
     if request["do"] != "judge":
         return None
     name, seeds = request["exercise"], tuple(request["seeds"])
-    if "marked" in request:
-        file, entries = request["marked"]
+    if "reference" in request:
+        file, entries = request["reference"]
         reference_cache.load(Path(file), tuple((exercise, tuple(numbers)) for exercise, numbers in entries))
     return reference.reference_outputs(name, seeds), _inputs(name, seeds)
 
@@ -449,30 +450,36 @@ def _compare(
     if comparison_data is None:
         return outputs.read(body, request["most"])
     exercise = active_course().exercise(request["exercise"])
-    marking, inputs = comparison_data
+    reference_outputs, inputs = comparison_data
     aspects = len(inputs) * len(exercise.aspects)
     most = plain_data.Size(
-        *((aspects + 1) * each for each in astuple(plain_data.LARGEST))
+        *((aspects + 1) * each for each in astuple(plain_data.MAX_OBSERVATION))
     )  # and one for what surrounds them
-    empty_answer: dict[str, Any] = {"verdict": None, "printed": "", "defined": True, "broken": None, "unreadable": ""}
+    empty_reply: dict[str, Any] = {"verdict": None, "printed": "", "defined": True, "broken": None, "unreadable": ""}
     try:
         message = plain_data.unpack(body, most)
     except plain_data.Malformed as error:
-        return empty_answer | {"unreadable": str(error)}
+        return empty_reply | {"unreadable": str(error)}
     fields = message if isinstance(message, dict) else {}
     printed_text = fields.get("printed")
-    answer = empty_answer | {
+    reply = empty_reply | {
         "printed": clean(printed_text) if isinstance(printed_text, str) else "",
         "defined": fields.get("defined") is True,
         "broken": _texts(fields.get("broken")),
     }
     observations = fields.get("observations")
-    if answer["defined"] and _is_well_formed(observations, exercise.aspects, len(inputs)):
+    if reply["defined"] and _is_well_formed(observations, exercise.aspects, len(inputs)):
         is_unfinished = fields.get("unfinished") is True
-        answer["verdict"] = comparison.compare(exercise, marking, observations, inputs, is_unfinished).as_dict()  # type: ignore[arg-type]
-    elif answer["defined"] and not answer["broken"]:
-        answer["unreadable"] = "there is not one observation for each question"
-    return answer
+        reply["verdict"] = comparison.compare(
+            exercise,
+            reference_outputs,
+            observations,  # type: ignore[arg-type]
+            inputs,
+            is_unfinished,
+        ).as_dict()
+    elif reply["defined"] and not reply["broken"]:
+        reply["unreadable"] = "there is not one observation for each probe"
+    return reply
 
 
 def _texts(failure: object) -> list[str] | None:
@@ -490,15 +497,15 @@ def _is_well_formed(observations: object, aspects: Sequence[Aspect], cases: int)
 # Between the two: lengths, then JSON, then the frame as it came.
 
 
-def _reply(channel: socket.socket, answer: dict[str, Any], first: bytes = b"") -> None:
-    data = json.dumps(answer).encode()
+def _send_reply(channel: socket.socket, reply: dict[str, Any], first: bytes = b"") -> None:
+    data = json.dumps(reply).encode()
     channel.sendall(first + struct.pack(">I", len(data)) + data)
 
 
 def _message(channel: socket.socket) -> dict[str, Any]:
     (length,) = struct.unpack(">I", _exactly(channel, 4))
-    if length > MAX_ANSWER:
-        raise ConnectionError("the answer is too long")
+    if length > MAX_REPLY:
+        raise ConnectionError("the reply is too long")
     return json.loads(_exactly(channel, length))  # type: ignore[no-any-return]
 
 

@@ -7,7 +7,7 @@ import binascii
 from dataclasses import dataclass
 from typing import Any
 
-from autograder.engine.graded import Outputs
+from autograder.engine.graded_submission import Outputs
 from autograder.jail import wire
 from ffnlab.observation import plain_data
 from ffnlab.observation.plain_data import Failure

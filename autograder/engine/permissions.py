@@ -16,18 +16,18 @@ FIRST_USER, NOBODY = 1000, 65534  # where the numbers of people's accounts begin
 
 
 @dataclass(frozen=True)
-class Opening:
+class PermissionProblem:
     """What other accounts can do, and the command against it."""
 
     description: str
     command: str
 
 
-def takeovers(exchange: Path, course: str) -> Iterator[Opening]:
+def find_takeovers(exchange: Path, course: str) -> Iterator[PermissionProblem]:
     """How another account can take the course's place in the exchange, or has done so."""
     if exchange.stat().st_mode & (stat.S_IWOTH | stat.S_ISVTX) == stat.S_IWOTH:
         description = f"in {exchange}, every account can replace the course's folder with one of its own"
-        yield Opening(description, f"as root: {_command('chmod', '1777', exchange)}")
+        yield PermissionProblem(description, f"as root: {_command('chmod', '1777', exchange)}")
     me = os.geteuid()
     for folder in (exchange, *(exchange / course / name for name in MODES)):
         owner = folder.stat().st_uid if folder.exists() else me
@@ -36,28 +36,30 @@ def takeovers(exchange: Path, course: str) -> Iterator[Opening]:
                 f"{folder} belongs to {_name(owner)}, who can change what is handed out and read what is handed in"
             )
             move = _command("mv", folder, f"{folder}.{_name(owner)}")
-            yield Opening(
+            yield PermissionProblem(
                 description, f"if that is the instructors' account, work as {_name(owner)}; if not, as root: {move}"
             )
             return
 
 
-def open_exchange(exchange: Path, course: str) -> Iterator[Opening]:
+def find_exchange_problems(exchange: Path, course: str) -> Iterator[PermissionProblem]:
     """What is open in the exchange. Run as the account that owns the course there."""
     if not exchange.is_dir():
-        yield Opening(f"{exchange} is missing", f"as root: {_command('install', '-d', '-m', '1777', exchange)}")
+        yield PermissionProblem(
+            f"{exchange} is missing", f"as root: {_command('install', '-d', '-m', '1777', exchange)}"
+        )
         return
-    yield from takeovers(exchange, course)
+    yield from find_takeovers(exchange, course)
     if not (exchange / course).exists():
         me = pwd.getpwuid(os.geteuid()).pw_name
         make = _command("install", "-d", "-o", me, "-m", "755", exchange / course)
-        yield Opening(
+        yield PermissionProblem(
             f"{exchange / course} is missing, and the account that makes it owns the course", f"as root: {make}"
         )
     for name, mode in MODES.items():
         folder = exchange / course / name
         if folder.is_dir() and _is_open(folder.stat().st_mode, mode):
-            yield Opening(f"{folder} is open", _command("chmod", f"{mode:o}", folder))
+            yield PermissionProblem(f"{folder} is open", _command("chmod", f"{mode:o}", folder))
 
 
 def _is_open(mode: int, norm: int) -> bool:
@@ -66,7 +68,7 @@ def _is_open(mode: int, norm: int) -> bool:
     return bool(more or (mode & stat.S_IWOTH and not mode & stat.S_ISVTX))
 
 
-def open_homes() -> Iterator[Opening]:
+def find_home_problems() -> Iterator[PermissionProblem]:
     """People's homes that other people can enter."""
     people = [one for one in pwd.getpwall() if one.pw_uid >= FIRST_USER and one.pw_uid != NOBODY]
     homes = [one.pw_dir for one in people if _is_open_home(one, people)]
@@ -74,7 +76,9 @@ def open_homes() -> Iterator[Opening]:
         more = f" and {len(homes) - 3} more" if len(homes) > 3 else ""
         description = f"other accounts can enter {', '.join(homes[:3])}{more}, and read answers and secrets there"
         places = sorted({str(Path(home).parent) for home in homes})
-        yield Opening(description, f"as root: chmod 700 {' '.join(f'{shlex.quote(place)}/*' for place in places)}")
+        yield PermissionProblem(
+            description, f"as root: chmod 700 {' '.join(f'{shlex.quote(place)}/*' for place in places)}"
+        )
 
 
 def _is_open_home(person: pwd.struct_passwd, people: Sequence[pwd.struct_passwd]) -> bool:
@@ -88,11 +92,11 @@ def _is_open_home(person: pwd.struct_passwd, people: Sequence[pwd.struct_passwd]
     return home.st_uid == person.pw_uid and bool(home.st_mode & (stat.S_IRWXO | group_bits))
 
 
-def open_to_others(path: Path, why: str) -> Iterator[Opening]:
+def find_path_problems(path: Path, why: str) -> Iterator[PermissionProblem]:
     """Whether others can enter a folder or read a file that is for its owner alone. why: what is in it."""
     if path.exists() and path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
         mode = "700" if path.is_dir() else "600"
-        yield Opening(f"other accounts can read {path}: {why}", _command("chmod", mode, path))
+        yield PermissionProblem(f"other accounts can read {path}: {why}", _command("chmod", mode, path))
 
 
 def _name(number: int) -> str:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from autograder.engine import forkserver
-from autograder.engine.graded import GradedSubmission
+from autograder.engine.graded_submission import GradedSubmission
 from autograder.engine.job import TRIES, Job, build_ungraded
 from autograder.engine.preparation import run_here
 from autograder.errors import UserError
@@ -34,7 +34,7 @@ Name = TypeVar("Name")
 T = TypeVar("T")
 SAME_FAILURES = 3  # so many submissions that fail in the same way before any is graded: it is not their doing
 POLL_SECONDS = 0.2
-SHARING = 4  # workers that share a jail: its warm process is busy for a few ms with each fork, a worker with each submission for 150 and more
+WORKERS_PER_JAIL = 4  # which share it: its warm process is busy for a few ms with each fork, a worker with each submission for 150 and more
 
 
 class GradingPool(ABC):
@@ -122,7 +122,9 @@ def on_this_machine(
 
     def make() -> ProcessPoolExecutor:
         stack.close()  # what dead workers had running in their jails ends with them
-        jails = [stack.enter_context(Jail(limits, mode, False, private, also)) for _ in range(0, workers, SHARING)]
+        jails = [
+            stack.enter_context(Jail(limits, mode, False, private, also)) for _ in range(0, workers, WORKERS_PER_JAIL)
+        ]
         gates, counter = [jail.gate() for jail in jails], context.Value("i", 0)
         executor = ProcessPoolExecutor(
             workers, mp_context=context, initializer=_start, initargs=(gates, counter, end, private)

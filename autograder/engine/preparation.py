@@ -36,7 +36,7 @@ def prepare(assignment: str, hidden_draws: Path, folder: Path, run: Run) -> tupl
         UserError: the file with the secrets is broken, or a key holds on no draws. KeyProblem: a key is wrong by itself.
     """
     preparation = _Preparation(run)
-    seeds = draws.ensure_hidden_seeds(assignment, hidden_draws, preparation.find_attempts)
+    seeds = draws.ensure_hidden_seeds(assignment, hidden_draws, preparation.find_valid_draws)
     return seeds, reference_cache.ensure_file(folder, assignment, seeds, preparation.pack)
 
 
@@ -47,11 +47,11 @@ class _Preparation:
         self._run = run
         self._packed: dict[str, bytes] = {}  # by exercise
 
-    def find_attempts(self, secret: bytes, first: Mapping[str, int]) -> dict[str, int]:
-        """As `draws.find_attempts`."""
-        trials = self._on_each(_find_attempt, [(name, secret, number) for name, number in first.items()])
-        self._packed = {name: packed for name, (_, packed) in zip(first, trials, strict=True)}
-        return {name: attempt for name, (attempt, _) in zip(first, trials, strict=True)}
+    def find_valid_draws(self, secret: bytes, first: Mapping[str, int]) -> dict[str, int]:
+        """As `draws.find_valid_draws`."""
+        results = self._on_each(_find_valid_draw, [(name, secret, number) for name, number in first.items()])
+        self._packed = {name: packed for name, (_, packed) in zip(first, results, strict=True)}
+        return {name: draw_number for name, (draw_number, _) in zip(first, results, strict=True)}
 
     def pack(self, seeds: draws.Seeds) -> bytes:
         """As `reference_cache.pack`."""
@@ -69,13 +69,13 @@ class _Preparation:
             return [function(*arguments) for arguments in calls]
 
 
-def _find_attempt(exercise: str, secret: bytes, first: int) -> tuple[int, bytes]:
+def _find_valid_draw(exercise: str, secret: bytes, first: int) -> tuple[int, bytes]:
     """The number of the draws, and the reference outputs on them."""
     import torch
 
     torch.set_num_threads(1)
-    attempt = draws.find_attempt(exercise, secret, first)
-    return attempt, _pack(exercise, draws.hidden_seeds(active_course().exercise(exercise), secret, attempt))
+    draw_number = draws.find_valid_draw(exercise, secret, first)
+    return draw_number, _pack(exercise, draws.hidden_seeds(active_course().exercise(exercise), secret, draw_number))
 
 
 def _pack(exercise: str, seeds: tuple[int, ...]) -> bytes:
@@ -88,8 +88,8 @@ def _pack(exercise: str, seeds: tuple[int, ...]) -> bytes:
 
 def _merge(files: Sequence[bytes]) -> bytes:
     """Of the contents of several files with reference outputs, that of one with all of them."""
-    from ffnlab.checking import shipped_answers
+    from ffnlab.checking import reference_files
 
-    return shipped_answers.dump(
-        {name: outputs for data in files for name, outputs in shipped_answers.read(data).items()}
+    return reference_files.dump(
+        {name: outputs for data in files for name, outputs in reference_files.read(data).items()}
     )

@@ -149,7 +149,7 @@ def rebuild(assignment: str, data: bytes, most: int) -> Rebuilt:
     return Rebuilt(tuple(cells), tuple(remarks))
 
 
-FEWEST = 3  # cells of ours by which a notebook is known
+MIN_KNOWN_CELLS = 3  # cells of ours by which a notebook is known
 
 
 @cache
@@ -173,7 +173,7 @@ def votes(cells: Iterable[dict[str, Any]]) -> list[tuple[str, int]]:
 def which(cells: Iterable[dict[str, Any]]) -> str:
     """The notebook that a submission's cells are of; empty where they are of none, or as much of two."""
     ranking = votes(cells)
-    if not ranking or ranking[0][1] < FEWEST or (len(ranking) > 1 and ranking[1][1] == ranking[0][1]):
+    if not ranking or ranking[0][1] < MIN_KNOWN_CELLS or (len(ranking) > 1 and ranking[1][1] == ranking[0][1]):
         return ""
     return ranking[0][0]
 

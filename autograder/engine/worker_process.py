@@ -21,7 +21,7 @@ import torch
 
 from autograder.engine import judging
 from autograder.engine.grade_submission import grade_submission
-from autograder.engine.graded import GradedSubmission
+from autograder.engine.graded_submission import GradedSubmission
 from autograder.engine.job import TRIES, Job, build_ungraded
 from autograder.errors import UserError
 from autograder.jail.errors import JailBroken, JailRefuses, JailWontStart, OutsideKill
@@ -164,7 +164,7 @@ def warm_up(limits: Limits, mode: Mode, private: Sequence[Path], also: Sequence[
     for jail in old_jails:
         jail.close()
     judging.start_judges()  # becomes warm while the jail does
-    for attempt in range(1, TRIES + 1):
+    for trial in range(1, TRIES + 1):
         try:
             with _free_jail(limits, mode) as free, judging.borrow_judge(limits) as judge, free.worker() as fork:
                 judge.outputs(fork.run_unread("pass"), limits.output)
@@ -172,7 +172,7 @@ def warm_up(limits: Limits, mode: Mode, private: Sequence[Path], also: Sequence[
         except JailWontStart:
             raise
         except JailBroken:
-            if attempt == TRIES:
+            if trial == TRIES:
                 raise
 
 

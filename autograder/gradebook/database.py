@@ -12,7 +12,7 @@ import nbgrader.api
 import sqlalchemy as sa
 
 from autograder.errors import UserError
-from autograder.files import GOES_ON
+from autograder.files import CONTINUATION
 from autograder.gradebook import preflight
 
 LOCK = 7_305_221_973  # of PostgreSQL's advisory locks in this database, the one of its writer
@@ -34,7 +34,7 @@ def _set_up_sqlite(connection: Any, _: object) -> None:
 
 def explain(error: sa.exc.DBAPIError) -> str:
     """Why the database refuses to go on, in one line without what was to be written."""
-    return f"the gradebook can't be written: {str(error.orig).splitlines()[0]}; {GOES_ON} once it can"
+    return f"the gradebook can't be written: {str(error.orig).splitlines()[0]}; {CONTINUATION} once it can"
 
 
 def make(sql_engine: sa.Engine, *more: sa.MetaData) -> None:

@@ -24,7 +24,7 @@ SECRETS = sa.Table(
 )
 
 
-def look(class_folder: ClassFolder, assignment: str, anew: bool = False) -> str:
+def check_secret(class_folder: ClassFolder, assignment: str, anew: bool = False) -> str:
     """Look for an assignment's secret, and restore the file where the gradebook knows what it held. Returns what was done in a line, or "".
 
     anew: a secret that is gone may be drawn again.

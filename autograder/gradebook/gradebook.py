@@ -23,7 +23,6 @@ from nbgrader.api import (
     Assignment,
     BaseCell,
     Comment,
-    Grade,
     Gradebook,
     GradeCell,
     MissingEntry,
@@ -33,17 +32,18 @@ from nbgrader.api import (
     SubmittedAssignment,
     SubmittedNotebook,
 )
+from nbgrader.api import Grade as NbgraderGrade
 from nbgrader.preprocessors import CheckCellMetadata, ComputeChecksums, SaveCells
 from sqlalchemy.orm import Session
 
 import autograder
 from autograder.class_folder.folder import ClassFolder
-from autograder.engine.graded import GradedSubmission
+from autograder.engine.graded_submission import GradedSubmission
 from autograder.engine.rebuild import Cell, Kind
 from autograder.errors import UserError
 from autograder.files import make_folder
 from autograder.gradebook import database, draw_secrets, preflight
-from autograder.gradebook.nbgrader_tables import Cells, GradeEntry, Time, enter, set_times
+from autograder.gradebook.nbgrader_tables import Cells, GradingEntry, SubmissionTime, enter_gradings, set_times
 from autograder.gradebook.scores import Score
 from autograder.marking.draws import key_version
 from autograder.paths import solution
@@ -72,7 +72,7 @@ ATTEMPTS = sa.Table(
     sa.Column("build", sa.String(400)),
 )
 WITHOUT_CODE = [column for column in ATTEMPTS.columns if column is not ATTEMPTS.c.code]
-LONGEST_NAME = 128  # characters, of nbgrader's columns
+MAX_NAME_LENGTH = 128  # characters, of nbgrader's columns
 
 
 def _make_private(url: sa.URL) -> None:
@@ -110,11 +110,14 @@ def unpack_cells(data: bytes | None) -> tuple[SubmittedCell, ...] | None:
 
 @dataclass(frozen=True)
 class Grading:
-    """The grading of one submission, as kept. graded_at: in ISO 8601. submitted_at: in UTC, where it is known. host, build: the machine, and by what."""
+    """One grading of an attempt, as kept. row_id: in the table. digest: of the submitted bytes. version: of key and engine. graded_at: in ISO 8601.
 
-    number: int
+    submitted_at: in UTC, where it is known. host, build: the machine, and by what.
+    """
+
+    row_id: int
     student: str
-    submission: str
+    digest: str
     version: str
     graded_at: str
     seconds: float
@@ -193,7 +196,7 @@ class Book:
                 session.add(student)
                 for title, text in fields.items():
                     if text:
-                        setattr(student, title, in_a_line(text, LONGEST_NAME))
+                        setattr(student, title, in_a_line(text, MAX_NAME_LENGTH))
 
     def sync_assignment(self, assignment: str) -> None:
         """Enter the assignment's cells, as `nbgrader generate_assignment` does, if they are not there or have changed."""
@@ -261,10 +264,10 @@ class Book:
             cell = SolutionCell(name=name, notebook=notebook)
         session.add(cell)
         for submission in notebook.submissions:
-            session.add((Grade if kind is GradeCell else Comment)(cell=cell, notebook=submission))
+            session.add((NbgraderGrade if kind is GradeCell else Comment)(cell=cell, notebook=submission))
 
-    def latest_hashes(self, assignment: str) -> dict[str, tuple[str, str]]:
-        """By student: the hash and the version of the latest attempt. What was not graded, by our fault, is not settled: it is tried again."""
+    def latest_digests(self, assignment: str) -> dict[str, tuple[str, str]]:
+        """By student: the digest and the version of the latest grading. What was not graded, by our fault, is not settled: it is tried again."""
         query = (
             sa.select(ATTEMPTS.c.student, ATTEMPTS.c.submission, ATTEMPTS.c.version)
             .where(ATTEMPTS.c.id.in_(_newest(assignment)))
@@ -273,35 +276,35 @@ class Book:
         return {row["student"]: (row["submission"], row["version"]) for row in self._rows(query)}
 
     def latest(self, assignment: str, students: Collection[str] | None = None) -> Iterator[Grading]:
-        """The latest attempt of each student, or of these, by student, one after the other: a class may be large."""
+        """The latest grading of each student, or of these, by student, one after the other: a class may be large."""
         query = sa.select(*WITHOUT_CODE).where(ATTEMPTS.c.id.in_(_newest(assignment, students)))
-        yield from map(_attempt, self._rows(query.order_by(ATTEMPTS.c.student)))
+        yield from map(_read_grading, self._rows(query.order_by(ATTEMPTS.c.student)))
 
     def history(self, assignment: str, student: str | None = None) -> Iterator[Grading]:
-        """Every attempt of a student, or of all by student, oldest first, one after the other."""
-        yield from map(_attempt, self._rows(_every_attempt(assignment, student, WITHOUT_CODE)))
+        """Every grading of a student's attempts, or of all students' by student, oldest first, one after the other."""
+        yield from map(_read_grading, self._rows(_select_gradings(assignment, student, WITHOUT_CODE)))
 
     def graded_since(self, assignment: str, at: str) -> Iterator[Grading]:
-        """The attempts that were graded at a time, in ISO 8601, or later, in their order."""
+        """The gradings made at a time, in ISO 8601, or later, in their order."""
         query = sa.select(*WITHOUT_CODE).where(ATTEMPTS.c.assignment == assignment, ATTEMPTS.c.graded_at >= at)
-        yield from map(_attempt, self._rows(query.order_by(ATTEMPTS.c.id)))
+        yield from map(_read_grading, self._rows(query.order_by(ATTEMPTS.c.id)))
 
-    def attempts(
+    def history_with_cells(
         self, assignment: str, student: str | None = None
     ) -> Iterator[tuple[Grading, tuple[SubmittedCell, ...] | None]]:
         """As `history`, each with what they wrote."""
-        for row in self._rows(_every_attempt(assignment, student, ATTEMPTS.columns)):
-            yield _attempt(row), unpack_cells(row["code"])
+        for row in self._rows(_select_gradings(assignment, student, ATTEMPTS.columns)):
+            yield _read_grading(row), unpack_cells(row["code"])
 
     def _rows(self, query: sa.Select[Any]) -> Iterator[sa.RowMapping]:
         """What a query finds, a few at a time: a class may be large."""
         with self._gradebook.engine.connect() as connection:
             yield from connection.execution_options(yield_per=100).execute(query).mappings()
 
-    def written_cells(self, number: int) -> tuple[SubmittedCell, ...] | None:
-        """What a student wrote in the attempt of that number, nothing in one that could not be read; None where it was not kept."""
+    def written_cells(self, row_id: int) -> tuple[SubmittedCell, ...] | None:
+        """What a student wrote in the attempt of that grading, nothing in one that could not be read; None where it was not kept."""
         with self._gradebook.engine.connect() as connection:
-            return unpack_cells(connection.execute(sa.select(ATTEMPTS.c.code).where(ATTEMPTS.c.id == number)).scalar())
+            return unpack_cells(connection.execute(sa.select(ATTEMPTS.c.code).where(ATTEMPTS.c.id == row_id)).scalar())
 
     def assignments(self) -> list[str]:
         """The assignments of which something was graded."""
@@ -332,7 +335,7 @@ class Book:
             for submission in self._gradebook.assignment_submissions(assignment):
                 submission.extension = extensions.get(submission.student.id)
 
-    def marks(self, assignment: str, students: Collection[str] | None = None) -> dict[str, dict[str, Score]]:
+    def scores(self, assignment: str, students: Collection[str] | None = None) -> dict[str, dict[str, Score]]:
         """What stands in the gradebook of each student, or of these: by student, for each cell with points, by its name; a check's is its exercise's."""
         comments: dict[tuple[str, str], str] = {
             (who, name): text or ""
@@ -340,13 +343,15 @@ class Book:
         }
         scores: dict[str, dict[str, Score]] = {}
         columns = (
-            Grade.auto_score,
-            Grade.manual_score,
-            Grade.extra_credit,
-            Grade.needs_manual_grade,
+            NbgraderGrade.auto_score,
+            NbgraderGrade.manual_score,
+            NbgraderGrade.extra_credit,
+            NbgraderGrade.needs_manual_grade,
             GradeCell.__table__.c.max_score,
         )
-        for who, cell, auto, manual, extra, waits, most in self._of_cells(Grade, assignment, students, *columns):
+        for who, cell, auto, manual, extra, waits, most in self._of_cells(
+            NbgraderGrade, assignment, students, *columns
+        ):
             name = cell.removeprefix("check-")
             by_hand = manual is not None
             score = (manual if by_hand else auto or 0.0) + (extra or 0.0)
@@ -365,7 +370,7 @@ class Book:
             .join(BaseCell.__table__, BaseCell.__table__.c.id == kind.cell_id)
             .where(Assignment.name == assignment)
         )
-        if kind is Grade:
+        if kind is NbgraderGrade:
             query = query.join(GradeCell.__table__, GradeCell.__table__.c.id == kind.cell_id)
         if students is not None:
             query = query.where(SubmittedAssignment.student_id.in_(students))
@@ -389,14 +394,14 @@ class Book:
                         comment.manual_comment = None
         return count
 
-    def withdraw(self, assignment: str, student: str, submissions: Collection[str]) -> bool:
-        """Take out a student's attempts at an assignment by the hashes of their bytes. The latest that is left is graded again.
+    def withdraw(self, assignment: str, student: str, digests: Collection[str]) -> bool:
+        """Take out a student's attempts at an assignment by the digests of their bytes. The latest that is left is graded again.
 
         Returns whether none is left: then nbgrader has no submission of theirs either, and what a person gave for it is gone too.
         """
         condition = sa.and_(ATTEMPTS.c.assignment == assignment, ATTEMPTS.c.student == student)
         with self._gradebook.engine.begin() as connection:
-            deletion = connection.execute(sa.delete(ATTEMPTS).where(condition, ATTEMPTS.c.submission.in_(submissions)))
+            deletion = connection.execute(sa.delete(ATTEMPTS).where(condition, ATTEMPTS.c.submission.in_(digests)))
             if not deletion.rowcount:
                 return False
             connection.execute(sa.update(ATTEMPTS).where(condition).values(version=""))
@@ -407,18 +412,18 @@ class Book:
                 self._gradebook.remove_submission(assignment, student)
         return not count
 
-    def save_attempt(
+    def save_grading(
         self,
         student: str,
         graded_submission: GradedSubmission,
-        submission: str,
+        digest: str,
         timestamp: datetime | None,
-        history_only: bool = False,
+        is_earlier_attempt: bool = False,
     ) -> None:
-        """One submission's scores, comments and history. Raises as `enter_all` does."""
-        self.save_attempts([GradeEntry(student, graded_submission, submission, timestamp, history_only)])
+        """One submission's scores, comments and history. Raises as `save_gradings` does."""
+        self.save_gradings([GradingEntry(student, graded_submission, digest, timestamp, is_earlier_attempt)])
 
-    def save_attempts(self, entries: Sequence[GradeEntry]) -> None:
+    def save_gradings(self, entries: Sequence[GradingEntry]) -> None:
         """The scores, comments and history of submissions of one assignment, all in one transaction: each of them whole, or none.
 
         Raises:
@@ -428,15 +433,15 @@ class Book:
             return
         assignment = entries[0].graded_submission.assignment
         cells, code = self._cells_of(assignment), [pack_cells(entry.graded_submission.cells) for entry in entries]
-        latest = [entry for entry in entries if not entry.history_only]
+        latest = [entry for entry in entries if not entry.is_earlier_attempt]
         sources = {
             entry.student: {cell.name: cell.source for cell in unpack_cells(its) or ()}
             for entry, its in zip(entries, code, strict=True)
-            if not entry.history_only
+            if not entry.is_earlier_attempt
         }
         answers = self._answers(assignment, [entry.student for entry in latest])
         with self._gradebook.engine.begin() as connection:
-            enter(connection, cells, latest, answers, sources)
+            enter_gradings(connection, cells, latest, answers, sources)
             rows = [_row(entry, its) for entry, its in zip(entries, code, strict=True)]
             connection.execute(ATTEMPTS.insert(), rows)
         self._gradebook.db.expire_all()  # nbgrader's objects were read before
@@ -457,7 +462,7 @@ class Book:
         return answers
 
     def times(self, assignment: str) -> dict[tuple[str, str], set[datetime | None]]:
-        """When submissions were handed in, as is known of their attempts: by student and the hash of the submission, in UTC without a zone."""
+        """When submissions were handed in, as is known of their attempts: by student and the digest of the submission, in UTC without a zone."""
         query = sa.select(ATTEMPTS.c.student, ATTEMPTS.c.submission, ATTEMPTS.c.submitted_at)
         times: dict[tuple[str, str], set[datetime | None]] = {}
         for row in self._rows(query.where(ATTEMPTS.c.assignment == assignment)):
@@ -471,17 +476,19 @@ class Book:
         with self._gradebook.engine.begin() as connection:
             draw_secrets.keep(connection, assignment, entry)
 
-    def set_times(self, assignment: str, times: Sequence[Time]) -> None:
+    def set_times(self, assignment: str, times: Sequence[SubmissionTime]) -> None:
         """Write when submissions that have been entered were handed in, all in one transaction."""
         with self._gradebook.engine.begin() as connection:
             set_times(
-                connection, self._cells_of(assignment), {one.student: one.at for one in times if not one.history_only}
+                connection,
+                self._cells_of(assignment),
+                {one.student: one.at for one in times if not one.is_earlier_attempt},
             )
             for one in times:
                 same = (
                     ATTEMPTS.c.assignment == assignment,
                     ATTEMPTS.c.student == one.student,
-                    ATTEMPTS.c.submission == one.submission,
+                    ATTEMPTS.c.submission == one.digest,
                 )
                 at = ATTEMPTS.c.submitted_at
                 unknown = sa.or_(at.is_(None), at.not_in([_iso(other) for other in one.others]))
@@ -489,12 +496,12 @@ class Book:
         self._gradebook.db.expire_all()
 
     def digests(self, assignment: str, version: str | None = None) -> set[tuple[str, str]]:
-        """Whose submissions have been graded, by a version or by any: each student with the hash of a submission."""
+        """Whose submissions have been graded, by a version or by any: each student with the digest of a submission."""
         query = sa.select(ATTEMPTS.c.student, ATTEMPTS.c.submission).where(ATTEMPTS.c.assignment == assignment)
         if version is not None:
             query = query.where(ATTEMPTS.c.version == version)
         with self._gradebook.engine.connect() as connection:
-            return {(who, submission) for who, submission in connection.execute(query)}
+            return {(who, digest) for who, digest in connection.execute(query)}
 
     def _cells_of(self, assignment: str) -> Cells:
         if assignment not in self._cells:
@@ -517,7 +524,7 @@ class Book:
             del session.commit
             session.expire_on_commit = True
 
-    def scores(self, assignment: str) -> dict[str, dict[str, float | None]]:
+    def automatic_scores(self, assignment: str) -> dict[str, dict[str, float | None]]:
         """Every student's automatic scores as nbgrader holds them, by the grade cell's name."""
         return {
             submission.student.id: {
@@ -564,21 +571,21 @@ def is_of_one_submission(error: Exception) -> bool:
     return isinstance(error, sa.exc.StatementError) or not isinstance(error, ours)
 
 
-def _row(entry: GradeEntry, code: bytes) -> dict[str, Any]:
-    """An attempt, as a row of its table."""
+def _row(entry: GradingEntry, code: bytes) -> dict[str, Any]:
+    """A grading, as a row of the table."""
     graded_submission = entry.graded_submission
     verdicts = {name: verdict.as_dict() for name, verdict in graded_submission.verdicts.items()}
     return {
         "assignment": graded_submission.assignment,
         "student": entry.student,
-        "submission": entry.submission,
+        "submission": entry.digest,
         "version": version(graded_submission.assignment),
         "graded_at": entry.graded_at,
         "seconds": graded_submission.seconds,
         "points": graded_submission.points,
         "max_points": graded_submission.max_points,
         "record": json.dumps(
-            {"verdicts": verdicts, "remarks": graded_submission.remarks, "history_only": entry.history_only}
+            {"verdicts": verdicts, "remarks": graded_submission.remarks, "history_only": entry.is_earlier_attempt}
         ),
         "code": code,
         "submitted_at": None if entry.submitted_at is None else _iso(entry.submitted_at),
@@ -588,26 +595,26 @@ def _row(entry: GradeEntry, code: bytes) -> dict[str, Any]:
 
 
 def _iso(at: datetime) -> str:
-    """A time in UTC without a zone, as it is kept with an attempt."""
+    """A time in UTC without a zone, as it is kept with a grading."""
     return at.replace(tzinfo=UTC).isoformat()
 
 
 def _newest(assignment: str, students: Collection[str] | None = None) -> sa.Select[Any]:
-    """The ids of each student's latest attempt."""
+    """The row ids of each student's latest grading."""
     query = sa.select(sa.func.max(ATTEMPTS.c.id)).where(ATTEMPTS.c.assignment == assignment)
     if students is not None:
         query = query.where(ATTEMPTS.c.student.in_(students))
     return query.group_by(ATTEMPTS.c.student)
 
 
-def _every_attempt(assignment: str, student: str | None, columns: Iterable[sa.Column[Any]]) -> sa.Select[Any]:
+def _select_gradings(assignment: str, student: str | None, columns: Iterable[sa.Column[Any]]) -> sa.Select[Any]:
     query = sa.select(*columns).where(ATTEMPTS.c.assignment == assignment)
     if student is not None:
         query = query.where(ATTEMPTS.c.student == student)
     return query.order_by(ATTEMPTS.c.student, ATTEMPTS.c.id)
 
 
-def _attempt(row: sa.RowMapping) -> Grading:
+def _read_grading(row: sa.RowMapping) -> Grading:
     record = json.loads(row["record"])
     return Grading(
         row["id"],

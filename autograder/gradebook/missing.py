@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from functools import lru_cache
 
 from autograder import untrusted_files
+from autograder.class_folder.decisions import FILE as DECISIONS_FILE
 from autograder.class_folder.folder import ClassFolder
 from autograder.class_folder.manifest import FILE, FOLDER, Manifest
-from autograder.class_folder.open_questions import FILE as QUESTIONS_FILE
 from autograder.class_folder.roster import Roster, Student
 from autograder.gradebook.policy import Policy, format_time, name_list
 from autograder.lms import SYSTEMS
@@ -88,7 +88,7 @@ def ungraded_line(class_folder: ClassFolder, policy: Policy, assignment: str, gr
         return ""
     return (
         f"{assignment}: {len(students):,} student{'s' * (len(students) > 1)} handed in something and {'have' if len(students) > 1 else 'has'} no grade "
-        f"({name_list(students)}). Settle what could not be used in {class_folder.path.name}/{FOLDER}/{QUESTIONS_FILE}, then collect and grade again"
+        f"({name_list(students)}). Settle what could not be used in {class_folder.path.name}/{FOLDER}/{DECISIONS_FILE}, then collect and grade again"
     )
 
 

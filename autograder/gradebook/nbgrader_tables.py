@@ -13,7 +13,7 @@ from typing import Any
 import sqlalchemy as sa
 from nbgrader import api
 
-from autograder.engine.graded import GradedSubmission
+from autograder.engine.graded_submission import GradedSubmission
 from autograder.engine.rebuild import Kind, template
 from autograder.errors import UserError
 from autograder.gradebook import sanitize
@@ -46,32 +46,32 @@ _REMARK = (
 
 
 @dataclass(frozen=True)
-class GradeEntry:
-    """A graded submission. submission: the hash of its bytes. submitted_at: in UTC, without a zone; None where it is not known.
+class GradingEntry:
+    """A graded submission. digest: the SHA-256 of its bytes. submitted_at: in UTC, without a zone; None where it is not known.
 
-    history_only: an attempt before the one whose scores stand in nbgrader's tables. graded_at: in ISO 8601.
+    is_earlier_attempt: an attempt before the one whose scores stand in nbgrader's tables. graded_at: in ISO 8601.
     """
 
     student: str
     graded_submission: GradedSubmission
-    submission: str
+    digest: str
     submitted_at: datetime | None
-    history_only: bool = False
+    is_earlier_attempt: bool = False
     graded_at: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
 
 
 @dataclass(frozen=True)
-class Time:
+class SubmissionTime:
     """When a submission that has been entered was handed in, as is known now: `at`, in UTC without a zone.
 
-    others: when the same student handed in the same bytes besides. history_only: as of Entry.
+    others: when the same student handed in the same bytes besides. digest, is_earlier_attempt: as of GradingEntry.
     """
 
     student: str
-    submission: str
+    digest: str
     at: datetime
     others: frozenset[datetime] = frozenset()
-    history_only: bool = False
+    is_earlier_attempt: bool = False
 
 
 @dataclass(frozen=True)
@@ -98,10 +98,10 @@ class Cells:
 _rows = list[dict[str, Any]]
 
 
-def enter(
+def enter_gradings(
     connection: sa.Connection,
     cells: Cells,
-    entries: Sequence[GradeEntry],
+    entries: Sequence[GradingEntry],
     answers: Mapping[str, Mapping[str, str]],
     sources: Mapping[str, Mapping[str, str]],
 ) -> None:

@@ -22,8 +22,8 @@ from autograder.class_folder.policy_file import (
     LatePenalty,
     Names,
     PolicyFile,
+    exercise_and_question_points,
     format_value,
-    parts,
     quote_key,
 )
 from autograder.class_folder.roster import Roster
@@ -38,7 +38,7 @@ if TYPE_CHECKING:  # nbgrader takes seconds to import
     from autograder.gradebook.gradebook import Book, Grading
 
 FILE = "course.toml"
-MOST_NAMES = 12  # in a line
+MAX_NAMES = 12  # in a line
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Grade:
     points: that count, after `penalty` has been taken off `earned`, which has `extra` in it, the points of extra credit. max_points: of what has been
     looked at. waiting: points of answers that a person still has to read. whole: the maximum when all has been read. All in points.
     days_late: days that have begun since the due date. percent: of what was earned that is taken off, None where points are. beyond: it is too late to
-    count. marked_late: whether the LMS, which gives no time, calls it late, so that nothing was taken off; None: it does not say.
+    count. late_flag: whether the LMS, which gives no time, flags it as late, so that nothing was taken off; None: it does not say.
     not_counted, on_top: the exercises and questions that do not count, or are extra credit. note: where it is worth so much by another attempt than the
     latest, or by another's of the group.
     """
@@ -64,7 +64,7 @@ class Grade:
     percent: float | None = None
     days_late: int = 0
     beyond: bool = False
-    marked_late: bool | None = None
+    late_flag: bool | None = None
     due: datetime | None = None  # in the class's time zone, with the extension
     extended: bool = False
     submitted_at: datetime | None = None
@@ -76,7 +76,7 @@ class Grade:
     def late(self) -> str:
         """The penalty in words, "late by 2 days: −20 %, −3.4 points"; empty where it was handed in on time, as far as is known."""
         if not self.days_late:
-            return "marked late by the LMS, but without a time, so nothing was taken off" if self.marked_late else ""
+            return "flagged as late by the LMS, but without a time, so nothing was taken off" if self.late_flag else ""
         days = f"late by {self.days_late} day{'s' * (self.days_late > 1)}"
         if self.beyond:
             amount = "too late to count, "
@@ -109,17 +109,17 @@ class Grade:
 
 @dataclass(frozen=True)
 class EffectiveAttempt:
-    """The attempt that counts for a student, with its marks and its grade. `by`: who handed it in, of a group."""
+    """The attempt that counts for a student, with its last grading, its scores and its grade. `by`: who handed it in, of a group."""
 
-    attempt: Grading
-    marks: Scores
+    grading: Grading
+    scores: Scores
     grade: Grade
     by: str
 
 
 @dataclass(frozen=True)
-class Term:
-    """A student's result over several notebooks. share: from 0 to 1, or a little more with extra credit; None where nothing counts yet."""
+class CourseGrade:
+    """A student's grade over several notebooks. share: from 0 to 1, or a little more with extra credit; None where nothing counts yet."""
 
     points: float
     max_points: float
@@ -132,13 +132,13 @@ def mean_share(grades: Iterable[Grade]) -> float | None:
     return sum(shares) / len(shares) if shares else None
 
 
-def marked_late(assignment: str, students: Sequence[str]) -> str:
-    """What is to be said of those whom the LMS calls late without saying when they handed in."""
+def describe_late_flags(assignment: str, students: Sequence[str]) -> str:
+    """What is to be said of those whom the LMS flags as late without saying when they handed in."""
     are = "students are" if len(students) > 1 else "student is"
-    return f"{assignment}: {len(students):,} {are} marked late ({name_list(students)}), and the LMS exports no times, so nothing is taken off."
+    return f"{assignment}: {len(students):,} {are} flagged as late ({name_list(students)}), and the LMS exports no times, so nothing is taken off."
 
 
-def without_time(assignment: str, students: Sequence[str]) -> str:
+def describe_missing_times(assignment: str, students: Sequence[str]) -> str:
     """What is to be said of those of whom nobody knows when they handed in."""
     have = "students have" if len(students) > 1 else "student has"
     return f"{assignment}: {len(students):,} {have} no time of submission ({name_list(students)}), so nothing is taken off even if it was late."
@@ -146,8 +146,8 @@ def without_time(assignment: str, students: Sequence[str]) -> str:
 
 def name_list(students: Sequence[str]) -> str:
     """The first of these students, and how many more there are."""
-    first = ", ".join(in_a_line(one, 80) for one in students[:MOST_NAMES])
-    return first + (f" and {len(students) - MOST_NAMES:,} more" if len(students) > MOST_NAMES else "")
+    first = ", ".join(in_a_line(one, 80) for one in students[:MAX_NAMES])
+    return first + (f" and {len(students) - MAX_NAMES:,} more" if len(students) > MAX_NAMES else "")
 
 
 def format_time(at: datetime) -> str:
@@ -161,7 +161,7 @@ class Policy:
 
     _file: PolicyFile = field(default_factory=PolicyFile)
     where: str = ""
-    _directory: StudentLookup | None = None
+    _student_lookup: StudentLookup | None = None
 
     @classmethod
     def of(cls, class_folder: ClassFolder) -> Policy:
@@ -184,8 +184,8 @@ class Policy:
         policy = cls.read(text, str(path))
         if not (policy._file.extensions or policy._file.groups):
             return policy
-        directory = StudentLookup.of(class_folder)
-        return cls(policy_file.by_folder(policy._file, directory.matches, str(path)), str(path), directory)
+        lookup = StudentLookup.of(class_folder)
+        return cls(policy_file.by_folder(policy._file, lookup.matches, str(path)), str(path), lookup)
 
     @classmethod
     def read(cls, text: str, where: str = FILE) -> Policy:
@@ -198,9 +198,9 @@ class Policy:
         They are no errors: somebody may have an extension who has handed in nothing yet.
         """
         names, doubts = set(students), []
-        directory = self._directory or StudentLookup(Roster(), dict.fromkeys(names, ""))
-        names |= directory.folders()
-        who = "no student of the class has" if directory.roster.is_listed else "no student who has handed in has"
+        lookup = self._student_lookup or StudentLookup(Roster(), dict.fromkeys(names, ""))
+        names |= lookup.folders()
+        who = "no student of the class has" if lookup.roster.is_listed else "no student who has handed in has"
         mentions = [(f"extensions.{quote_key(student)}", student) for student in self._file.extensions]
         mentions += [
             (f"groups, number {n}", one) for n, group in enumerate(self._file.groups, 1) for one in group.students
@@ -209,7 +209,7 @@ class Policy:
             if student not in names:
                 doubts.append(
                     f"{self.where}: {key} names {format_value(student)}, but {who} this name, so it has no effect"
-                    f"{directory.near(student)}"
+                    f"{lookup.near(student)}"
                 )
         for student, extensions in self._file.extensions.items():
             for name, until in extensions.items():
@@ -305,7 +305,7 @@ class Policy:
         sentences.append(
             "The best attempt counts." if self.attempts(assignment) == "best" else "The latest attempt counts."
         )
-        names = [name for name, points in parts(assignment).items() if points]
+        names = [name for name, points in exercise_and_question_points(assignment).items() if points]
         left_out = [name for name in names if not self.counts(assignment, name)]
         extra = [name for name in names if self.counts(assignment, name) and self.is_extra(assignment, name)]
         if left_out:
@@ -328,18 +328,20 @@ class Policy:
         return manifest.lateness(class_folder, assignment) if self._due(assignment) else {}
 
     def lateness_not_counted(self, assignment: str, grades: Mapping[str, Grade]) -> str:
-        """A line on those whom the LMS calls late without a time, and those of whom nothing is known, where being late costs something; else empty.
+        """A line on those whom the LMS flags as late without a time, and those of whom nothing is known, where being late costs something; else empty.
 
         It says what was not done, and what to do.
         """
         if not self.deducts(assignment):
             return ""
         without_times = {student: grade for student, grade in grades.items() if grade.submitted_at is None}
-        late = [student for student, grade in without_times.items() if grade.marked_late]
-        unknown = [student for student, grade in without_times.items() if grade.marked_late is None]
+        late = [student for student, grade in without_times.items() if grade.late_flag]
+        unknown = [student for student, grade in without_times.items() if grade.late_flag is None]
         if len(unknown) == len(grades):  # a system that exports no times at all
             unknown = []
-        sentences = [marked_late(assignment, late)] * bool(late) + [without_time(assignment, unknown)] * bool(unknown)
+        sentences = [describe_late_flags(assignment, late)] * bool(late) + [
+            describe_missing_times(assignment, unknown)
+        ] * bool(unknown)
         lms = (
             f"Let the LMS take points off and set no penalty for {assignment} in {FILE}, or write" if late else "Write"
         )
@@ -353,21 +355,21 @@ class Policy:
     def grade(
         self,
         assignment: str,
-        marks: Scores,
+        scores: Scores,
         submitted_at: datetime | None,
         student: str,
-        marked_late: bool | None = None,
+        late_flag: bool | None = None,
     ) -> Grade:
         """What a submission is worth.
 
-        marks: what stands in the gradebook, by name. submitted_at: when it was handed in, without an offset in UTC; None, not known: never late.
-        marked_late: whether the LMS calls it late; None: it does not say.
+        scores: what stands in the gradebook, by name. submitted_at: when it was handed in, without an offset in UTC; None, not known: never late.
+        late_flag: whether the LMS flags it as late; None: it does not say.
         """
-        relevant_marks = {name: mark for name, mark in marks.items() if self.counts(assignment, name)}
-        on_top = {name for name in relevant_marks if self.is_extra(assignment, name)}
-        final_marks = [mark for mark in relevant_marks.values() if not mark.waits]
-        earned_points = math.fsum(mark.score for mark in final_marks)
-        extra = math.fsum(mark.score if mark.name in on_top else mark.extra for mark in final_marks)
+        relevant_scores = {name: one for name, one in scores.items() if self.counts(assignment, name)}
+        on_top = {name for name in relevant_scores if self.is_extra(assignment, name)}
+        final_scores = [one for one in relevant_scores.values() if not one.waits]
+        earned_points = math.fsum(one.score for one in final_scores)
+        extra = math.fsum(one.score if one.name in on_top else one.extra for one in final_scores)
         due = self.due(assignment, student)
         at = self.here(submitted_at) if submitted_at else None
         days = self._days_late(assignment, at, due) if due and at else 0
@@ -375,28 +377,28 @@ class Policy:
         return Grade(
             assignment,
             points=round(earned_points - penalty, 6),
-            max_points=round(math.fsum(mark.max_score for mark in final_marks if mark.name not in on_top), 6),
-            waiting=round(math.fsum(mark.max_score for mark in relevant_marks.values() if mark.waits), 6),
-            whole=round(math.fsum(mark.max_score for name, mark in relevant_marks.items() if name not in on_top), 6),
+            max_points=round(math.fsum(one.max_score for one in final_scores if one.name not in on_top), 6),
+            waiting=round(math.fsum(one.max_score for one in relevant_scores.values() if one.waits), 6),
+            whole=round(math.fsum(one.max_score for name, one in relevant_scores.items() if name not in on_top), 6),
             earned=round(earned_points, 6),
             extra=round(extra, 6),
             penalty=round(penalty, 6),
             percent=percent,
             days_late=days,
             beyond=beyond,
-            marked_late=marked_late if due is not None and at is None else None,
+            late_flag=late_flag if due is not None and at is None else None,
             due=due,
             extended=due != self._due(assignment),
             submitted_at=at,
-            not_counted=tuple(name for name in marks if name not in relevant_marks),
-            on_top=tuple(name for name in relevant_marks if name in on_top),
+            not_counted=tuple(name for name in scores if name not in relevant_scores),
+            on_top=tuple(name for name in relevant_scores if name in on_top),
         )
 
-    def _days_late(self, assignment: str, hand_in_time: datetime, due: datetime) -> int:
+    def _days_late(self, assignment: str, submitted_at: datetime, due: datetime) -> int:
         """How many days have begun since it was due, by the clock on the wall: a day that is an hour longer is one day. Within the grace period: 0."""
         grace = self._file.rules(assignment).grace
         end = due.astimezone(UTC) + (self._file.grace if grace is None else grace)
-        at = hand_in_time.astimezone(UTC)
+        at = submitted_at.astimezone(UTC)
         if at <= end:
             return 0
         days = max(1, (at - due.astimezone(UTC)).days)
@@ -423,33 +425,33 @@ class Policy:
     def choose_attempt(
         self,
         assignment: str,
-        attempts: Sequence[Grading],
-        marks: Scores,
+        gradings: Sequence[Grading],
+        scores: Scores,
         student: str,
         submitted_at: datetime | None = None,
         lateness: Mapping[tuple[str, str], bool] | None = None,
     ) -> EffectiveAttempt:
         """Which of a student's attempts counts, and what it is worth.
 
-        attempts: oldest first, at least one. marks: what stands in the gradebook, which holds the latest; what a person gave counts with every attempt.
-        submitted_at: when the latest was handed in, where the attempt itself does not know. lateness: as manifest.lateness.
+        gradings: oldest first, at least one. scores: what stands in the gradebook, which holds the latest; what a person gave counts with every attempt.
+        submitted_at: when the latest was handed in, where the grading itself does not know. lateness: as manifest.lateness.
         """
-        attempts = hand_ins(attempts)
+        last_gradings = select_last_gradings(gradings)
 
-        def evaluate(attempt: Grading) -> EffectiveAttempt:
-            newest = attempt is attempts[-1]
-            its = marks if newest and marks else of_attempt(attempt, marks)
-            at = attempt.submitted_at or (submitted_at if newest else None)
-            is_late = (lateness or {}).get((student, attempt.submission))
-            return EffectiveAttempt(attempt, its, self.grade(assignment, its, at, student, is_late), student)
+        def evaluate(grading: Grading) -> EffectiveAttempt:
+            newest = grading is last_gradings[-1]
+            its = scores if newest and scores else scores_for_grading(grading, scores)
+            at = grading.submitted_at or (submitted_at if newest else None)
+            is_late = (lateness or {}).get((student, grading.digest))
+            return EffectiveAttempt(grading, its, self.grade(assignment, its, at, student, is_late), student)
 
         if self.attempts(assignment) == "latest":
-            return evaluate(attempts[-1])
-        best = max(map(evaluate, attempts), key=lambda one: (one.grade.points, one.attempt.number))
-        if best.attempt is attempts[-1]:
+            return evaluate(last_gradings[-1])
+        best = max(map(evaluate, last_gradings), key=lambda one: (one.grade.points, one.grading.row_id))
+        if best.grading is last_gradings[-1]:
             return best
         at = best.grade.submitted_at
-        note = f"The best of {len(attempts)} attempts counts" + (
+        note = f"The best of {len(last_gradings)} attempts counts" + (
             f", handed in {format_time(at)}." if at else ", an earlier one."
         )
         return replace(best, grade=replace(best.grade, note=note))
@@ -472,10 +474,10 @@ class Policy:
         times, results = book.submission_times(assignment), {}
         late = self.lateness(book.class_folder, assignment)
         for one in (None,) if student is None else self.group(assignment, student):
-            marks = book.marks(assignment, one and [one])
-            for who, attempts in groupby(book.history(assignment, one), key=lambda attempt: attempt.student):
+            scores = book.scores(assignment, one and [one])
+            for who, gradings in groupby(book.history(assignment, one), key=lambda grading: grading.student):
                 results[who] = self.choose_attempt(
-                    assignment, list(attempts), marks.get(who, {}), who, times.get(who), late
+                    assignment, list(gradings), scores.get(who, {}), who, times.get(who), late
                 )
         return self.share_in_groups(assignment, results)
 
@@ -483,8 +485,10 @@ class Policy:
         """What the work of each student is worth, by student."""
         return {student: result.grade for student, result in self.read_book(book, assignment).items()}
 
-    def term(self, grades: Mapping[str, Grade | None], student: str, now: datetime | None = None) -> Term:
-        """A student's result over the notebooks of `grades`; None stands for what was not handed in, which counts as 0 once it is due.
+    def course_grade(
+        self, grades: Mapping[str, Grade | None], student: str, now: datetime | None = None
+    ) -> CourseGrade:
+        """A student's grade over the notebooks of `grades`; None stands for what was not handed in, which counts as 0 once it is due.
 
         Points are added up; where notebooks have weights, the shares of their points are averaged by weight.
         now: for tests.
@@ -503,15 +507,17 @@ class Policy:
         points = round(math.fsum(grade.points for _, grade in weighted_grades), 6)
         most = round(math.fsum(grade.max_points for _, grade in weighted_grades), 6)
         if not any(self._file.weight_of(name) is not None for name in self.notebooks):
-            return Term(points, most, points / most if most else None)
+            return CourseGrade(points, most, points / most if most else None)
         shares = [(weight, grade.points / grade.max_points) for weight, grade in weighted_grades if grade.max_points]
         total = math.fsum(weight for weight, _ in shares)
-        return Term(points, most, math.fsum(weight * share for weight, share in shares) / total if total else None)
+        return CourseGrade(
+            points, most, math.fsum(weight * share for weight, share in shares) / total if total else None
+        )
 
     def maximum(self, assignment: str) -> float:
         return math.fsum(
             points
-            for name, points in parts(assignment).items()
+            for name, points in exercise_and_question_points(assignment).items()
             if self.counts(assignment, name) and not self.is_extra(assignment, name)
         )
 
@@ -544,37 +550,37 @@ def _extend(due: datetime, extension: Extension) -> datetime:
 def _preference(one: EffectiveAttempt, best: bool) -> tuple[float, datetime, int]:
     """What to prefer of a group's: the most points, or what came in last."""
     at = one.grade.submitted_at or datetime.min.replace(tzinfo=UTC)
-    return (one.grade.points if best else 0.0, at, one.attempt.number)
+    return (one.grade.points if best else 0.0, at, one.grading.row_id)
 
 
-def by_hand_in(attempts: Sequence[Grading]) -> list[list[Grading]]:
-    """The gradings of each time that something was handed in. What was graded again, unchanged, is the same hand-in.
+def group_by_attempt(gradings: Sequence[Grading]) -> list[list[Grading]]:
+    """The gradings of each attempt. What was graded again, unchanged, is the same attempt.
 
     In the order in which they were graded last: what was handed in last is always graded after those before it.
     """
-    gradings: dict[tuple[str, datetime | None], list[Grading]] = {}
-    for attempt in attempts:
-        own = (attempt.submission, attempt.submitted_at)
-        same = [key for key in gradings if key[0] == own[0] and (key == own or None in (key[1], own[1]))]
-        before = gradings.pop(same[-1]) if same else []
-        gradings[same[-1] if same and own[1] is None else own] = [*before, attempt]
-    return list(gradings.values())
+    gradings_by_attempt: dict[tuple[str, datetime | None], list[Grading]] = {}
+    for grading in gradings:
+        own = (grading.digest, grading.submitted_at)
+        same = [key for key in gradings_by_attempt if key[0] == own[0] and (key == own or None in (key[1], own[1]))]
+        before = gradings_by_attempt.pop(same[-1]) if same else []
+        gradings_by_attempt[same[-1] if same and own[1] is None else own] = [*before, grading]
+    return list(gradings_by_attempt.values())
 
 
-def hand_ins(attempts: Sequence[Grading]) -> list[Grading]:
-    """One attempt for each time that something was handed in, oldest first: as it was graded last."""
-    return [gradings[-1] for gradings in by_hand_in(attempts)]
+def select_last_gradings(gradings: Sequence[Grading]) -> list[Grading]:
+    """One grading for each attempt, the last; oldest first."""
+    return [group[-1] for group in group_by_attempt(gradings)]
 
 
-def of_attempt(attempt: Grading, marks: Scores) -> dict[str, Score]:
-    """The marks that a submission had with an attempt's verdicts; what a person gave stands."""
-    new_marks = dict(marks)
-    for name, verdict in attempt.verdicts.items():
-        mark = marks.get(name, Score(name, 0.0, float(verdict["max_points"])))
-        if not mark.by_hand:
+def scores_for_grading(grading: Grading, scores: Scores) -> dict[str, Score]:
+    """The scores that a submission had with a grading's verdicts; what a person gave stands."""
+    new_scores = dict(scores)
+    for name, verdict in grading.verdicts.items():
+        score = scores.get(name, Score(name, 0.0, float(verdict["max_points"])))
+        if not score.by_hand:
             waits = verdict["outcome"] == Outcome.NOT_GRADED.value
-            new_marks[name] = replace(mark, score=round(float(verdict["points"]) + mark.extra, 6), waits=waits)
-    return new_marks
+            new_scores[name] = replace(score, score=round(float(verdict["points"]) + score.extra, 6), waits=waits)
+    return new_scores
 
 
 def _lateness(late: LatePenalty) -> str:

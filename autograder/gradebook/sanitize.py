@@ -24,7 +24,7 @@ from ffnlab.untrusted_text import CUT, clean, in_a_line
 
 # Characters, pictures not counted, of a cell and of a page that are rendered; what is beyond is shown as plain text, and beyond that cut. Rendering Markdown
 # can take a time that grows with the square of a cell's length, and meanwhile Jupyter's server does nothing else; it reads once more every mark of the whole
-# page. No cell of ours has 4,000, no notebook 25,000. A tag or an entity of HTML, and what turns a terminal's colour, counts for MARK characters.
+# page. No cell of ours has 4,000, no notebook 25,000. A tag or an entity of HTML, and what turns a terminal's colour, counts for MARKUP_WEIGHT characters.
 MAX_CELL = {
     "markdown": 10_000,
     "code": 20_000,
@@ -43,7 +43,7 @@ MAX_PAGE = {
     "formula": 2_000,
     "plain": 500_000,
 }
-MARK = 50
+MARKUP_WEIGHT = 50
 MAX_ESCAPES = 1_000  # of a terminal, that colour one output
 MAX_DEPTH = 30  # of tags in tags
 
@@ -164,7 +164,7 @@ def _affordable_html(text: str, budget: OutputBudget) -> str | None:
 
 
 def _weight(text: str) -> int:
-    return _length(text) + MARK * (text.count("<") + text.count("&"))
+    return _length(text) + MARKUP_WEIGHT * (text.count("<") + text.count("&"))
 
 
 def _is_orderly(text: str) -> bool:
@@ -356,7 +356,7 @@ def ansi2html(context: jinja2.runtime.Context, text: str) -> Markup:
 
     text = str(text)
     escapes = text.count("\x1b")
-    if escapes > MAX_ESCAPES or not _affordable(_output_budget(context), "ansi", len(text) + MARK * escapes):
+    if escapes > MAX_ESCAPES or not _affordable(_output_budget(context), "ansi", len(text) + MARKUP_WEIGHT * escapes):
         return _words(context, clean(text, len(text)))
     return Markup(in_colours(text))
 

@@ -38,11 +38,11 @@ class Total:
         return f"{self.points:g}/{self.max_points:g}" + (f" + {self.waiting:g} to read" if self.waiting else "")
 
 
-def total(marks: Scores) -> Total:
-    """The sum of a submission's marks."""
-    final_marks = [mark for mark in marks.values() if not mark.waits]
+def total(scores: Scores) -> Total:
+    """The sum of a submission's scores."""
+    final_scores = [one for one in scores.values() if not one.waits]
     return Total(
-        round(sum(mark.score for mark in final_marks), 6),
-        round(sum(mark.max_score for mark in final_marks), 6),
-        round(sum(mark.max_score for mark in marks.values() if mark.waits), 6),
+        round(sum(one.score for one in final_scores), 6),
+        round(sum(one.max_score for one in final_scores), 6),
+        round(sum(one.max_score for one in scores.values() if one.waits), 6),
     )

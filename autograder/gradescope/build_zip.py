@@ -1,6 +1,6 @@
 """The zip that Gradescope wants for an assignment: this engine, its key and hidden draws of its own. Called by `autograder gradescope`; docs/gradescope.md.
 
-What runs there is in_container.py. Of the project goes in what that imports, of the course all but the shipped answers.
+What runs there is in_container.py. Of the project goes in what that imports, of the course all but the shipped reference outputs.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def make(
     tell("packing")
     content = dict(files(assignment))
     content[f"project/class/{in_container.SETTINGS}"] = json.dumps(asdict(settings), indent=1).encode()
-    content[f"project/class/{in_container.MARKINGS}"] = reference_data
+    content[f"project/class/{in_container.REFERENCE_FILE}"] = reference_data
     replace(target, _make_zip(content), mode=0o600)
     return settings
 

@@ -23,7 +23,7 @@ from typing import Any
 import autograder
 from autograder import untrusted_files
 from autograder.engine import pool, rebuild
-from autograder.engine.graded import GradedSubmission
+from autograder.engine.graded_submission import GradedSubmission
 from autograder.engine.job import Job
 from autograder.errors import UserError
 from autograder.jail.errors import JailBroken
@@ -35,11 +35,11 @@ from autograder.paths import release
 from ffnlab.checking.verdict import Outcome
 from ffnlab.untrusted_text import in_a_line
 
-SETTINGS, MARKINGS = "settings.json", "markings.safetensors"
-OURS = 520 * MIB  # what the processes that grade take, beside a submission's own
-LEAST = 96 * MIB  # of memory for a submission
-MOST_FILES = 50  # notebooks in one submission
-MOST_METADATA = 64 * MIB  # it holds all earlier results
+SETTINGS, REFERENCE_FILE = "settings.json", "markings.safetensors"
+GRADER_MEMORY = 520 * MIB  # what the processes that grade take, beside a submission's own
+MIN_MEMORY = 96 * MIB  # for a submission
+MAX_NOTEBOOKS = 50  # in one submission
+MAX_METADATA = 64 * MIB  # it holds all earlier results
 CGROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
@@ -157,7 +157,7 @@ def write(target: Path, content: Mapping[str, Any]) -> None:
 def _doubts(settings: Settings, about: Path) -> Iterator[str]:
     """What the instructor should look at: an assignment there that has another maximum than this one."""
     try:
-        total = float(json.loads(untrusted_files.read(about, MOST_METADATA))["assignment"]["total_points"])
+        total = float(json.loads(untrusted_files.read(about, MAX_METADATA))["assignment"]["total_points"])
     except (OSError, ValueError, LookupError, TypeError):
         return
     max_points, by_hand = settings.max_points, math.fsum(settings.by_hand.values())
@@ -177,8 +177,8 @@ def find(assignment: str, folder: Path) -> NotebookToGrade:
     file_name, paths = f"{assignment}.ipynb", _notebooks(folder)
     if not paths:
         return NotebookToGrade(trouble=f"Your submission has no notebook. Hand in {file_name}.")
-    if len(paths) > MOST_FILES:
-        return NotebookToGrade(trouble=f"Your submission has more than {MOST_FILES} notebooks. Hand in {file_name}.")
+    if len(paths) > MAX_NOTEBOOKS:
+        return NotebookToGrade(trouble=f"Your submission has more than {MAX_NOTEBOOKS} notebooks. Hand in {file_name}.")
     identities = {path: _identify(path) for path in paths}
     candidates = [path for path, (notebook, _) in identities.items() if notebook == assignment]
     candidates = candidates or [
@@ -222,7 +222,7 @@ def _notebooks(folder: Path) -> list[Path]:
     for place, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if name[0] != "." and name != "__MACOSX")
         paths += [Path(place, name) for name in sorted(names) if name[0] != "." and name.casefold().endswith(".ipynb")]
-        if len(paths) > MOST_FILES:
+        if len(paths) > MAX_NOTEBOOKS:
             break
     return paths
 
@@ -248,7 +248,7 @@ def _path_text(path: Path, folder: Path) -> str:
 def limits(settings: Settings) -> Limits:
     """What a submission may use in this container."""
     usual = replace(Limits(), **settings.limits)
-    return replace(usual, memory=max(LEAST, min(usual.memory, _memory() - OURS)))
+    return replace(usual, memory=max(MIN_MEMORY, min(usual.memory, _memory() - GRADER_MEMORY)))
 
 
 def _memory() -> int:
@@ -270,7 +270,7 @@ def grade(settings: Settings, data: bytes, private: Path, *more: Path) -> Graded
         settings.seeds,
         limits(settings),
         settings.key,
-        private / MARKINGS,
+        private / REFERENCE_FILE,
         mode=Mode.CONTAINER,
     )
     with pool.on_this_machine(1, job.limits, job.mode, (private, *more)) as team:

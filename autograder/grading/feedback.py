@@ -15,7 +15,7 @@ import jinja2
 
 from autograder import untrusted_files
 from autograder.class_folder.folder import ClassFolder
-from autograder.engine.graded import GradedSubmission
+from autograder.engine.graded_submission import GradedSubmission
 from autograder.engine.rebuild import Cell, Kind, template
 from autograder.files import Batch
 from autograder.gradebook import sanitize
@@ -31,10 +31,10 @@ if TYPE_CHECKING:  # nbgrader takes seconds to import
     from autograder.gradebook.gradebook import Book, SubmittedCell
     from autograder.gradebook.policy import EffectiveAttempt, Grade
 
-NO_MARKS: Scores = {}
+NO_SCORES: Scores = {}
 MAX_SOURCE = 100_000  # characters of an answer on a student's page; all of it is in the graded notebook, and the gradebook keeps it
 NO_ATTEMPTS: Mapping[str, EffectiveAttempt] = {}
-TOGETHER = 50  # pages that are written at a time
+BATCH_SIZE = 50  # pages that are written at a time
 
 
 def write(
@@ -43,14 +43,14 @@ def write(
     student: str,
     graded_submission: GradedSubmission,
     utc_time: datetime | None = None,
-    marks: Scores = NO_MARKS,
+    scores: Scores = NO_SCORES,
     grade: Grade | None = None,
-    submission: str = "",
+    digest: str = "",
 ) -> None:
     """Write the graded notebook and the feedback page, where nbgrader expects them, in a batch with others.
 
-    utc_time: when it was handed in. marks: what a person gave before; it stands. grade: what it is worth by the class's rules, where the page should say so.
-    submission: the SHA-256 of what was graded, by which the page finds its way back in nbgrader's exchange.
+    utc_time: when it was handed in. scores: what a person gave before; it stands. grade: what it is worth by the class's rules, where the page should say so.
+    digest: the SHA-256 of what was graded, by which the page finds its way back in nbgrader's exchange.
     """
     # Without an indent: with one, json takes its slow encoder.
     files.write(
@@ -59,7 +59,7 @@ def write(
     )
     files.write(
         _page(class_folder, student, graded_submission.assignment),
-        feedback_page(student, graded_submission, marks, grade, submission),
+        feedback_page(student, graded_submission, scores, grade, digest),
     )
     if utc_time:
         write_time(files, class_folder, student, graded_submission.assignment, utc_time)
@@ -166,26 +166,24 @@ def rewrite(
     effective_attempts: by student, which attempt counts and what it is worth by the class's rules, for their pages to be of that one; of others,
     and by default, the latest is shown.
     """
-    marks, summary = book.marks(assignment, students), RewriteSummary()
+    scores_by_student, summary = book.scores(assignment, students), RewriteSummary()
     there = {exercise.name for exercise in outline.of_notebook(assignment)}  # some may have gone since
-    with Batch(TOGETHER) as files:
+    with Batch(BATCH_SIZE) as files:
         for latest in book.latest(assignment, students):
             one = effective_attempts.get(latest.student)
-            attempt = replace(one.attempt, student=latest.student) if one else latest
-            scores = one.marks if one else marks.get(latest.student, {})
-            cells = book.written_cells(attempt.number)
+            grading = replace(one.grading, student=latest.student) if one else latest
+            scores = one.scores if one else scores_by_student.get(latest.student, {})
+            cells = book.written_cells(grading.row_id)
             if cells is None:
-                summary.missing.append(attempt.student)
+                summary.missing.append(grading.student)
             else:
-                verdicts = {name: attempt.verdict(name) for name in attempt.verdicts if name in there}
+                verdicts = {name: grading.verdict(name) for name in grading.verdicts if name in there}
                 graded_submission = GradedSubmission(
-                    assignment, verdicts, _cells(assignment, cells), remarks=list(attempt.remarks)
+                    assignment, verdicts, _cells(assignment, cells), remarks=list(grading.remarks)
                 )
-                own = attempt if one is None or one.by == latest.student else latest  # in a group, another's may count
-                page = feedback_page(
-                    attempt.student, graded_submission, scores, one.grade if one else None, own.submission
-                )
-                files.write(_page(class_folder, attempt.student, assignment), page)
+                own = grading if one is None or one.by == latest.student else latest  # in a group, another's may count
+                page = feedback_page(grading.student, graded_submission, scores, one.grade if one else None, own.digest)
+                files.write(_page(class_folder, grading.student, assignment), page)
                 summary.page_count += 1
             tell()
     return summary
@@ -207,38 +205,38 @@ class _PageRow:
 
     name: str
     word: str
-    mark: Score
+    score: Score
     panel: str = ""
     source: str = ""
 
     @property
     def points(self) -> str:
-        return "–" if self.mark.waits else f"{self.mark.score:g}"
+        return "–" if self.score.waits else f"{self.score.score:g}"
 
 
-def marks_of(graded_submission: GradedSubmission, marks: Scores = NO_MARKS) -> Scores:
-    """What stands on a submission's page, with what a person gave: the marks that a policy makes a grade of."""
+def combine_scores(graded_submission: GradedSubmission, scores: Scores = NO_SCORES) -> Scores:
+    """What stands on a submission's page, with what a person gave: the scores that a policy makes a grade of."""
     return {
-        row.name: row.mark for row in (*_exercises(graded_submission, marks), *_questions(graded_submission, marks))
+        row.name: row.score for row in (*_exercises(graded_submission, scores), *_questions(graded_submission, scores))
     }
 
 
 def feedback_page(
     student: str,
     graded_submission: GradedSubmission,
-    marks: Scores = NO_MARKS,
+    scores: Scores = NO_SCORES,
     grade: Grade | None = None,
-    submission: str = "",
+    digest: str = "",
 ) -> str:
     """One student's page, with what a person gave and, with `grade`, what counts and what being late costs. All that came from the submission is escaped."""
-    rows = [*_exercises(graded_submission, marks), *_questions(graded_submission, marks)]
+    rows = [*_exercises(graded_submission, scores), *_questions(graded_submission, scores)]
     first = redact(next(iter(graded_submission.verdicts.values())))
     once = "" if graded_submission.cells else panel.message(_head(first), first.symptom, first.outcome).html
     return _template().render(
         student=student,
-        submission=submission,
+        digest=digest,
         assignment=graded_submission.assignment,
-        total=grade or total({row.name: row.mark for row in rows}),
+        total=grade or total({row.name: row.score for row in rows}),
         grade=grade,
         earned=sum(1 for verdict in graded_submission.verdicts.values() if _full(verdict)),
         exercises=len(graded_submission.verdicts),
@@ -248,7 +246,7 @@ def feedback_page(
     )
 
 
-def _exercises(graded_submission: GradedSubmission, marks: Scores) -> Iterator[_PageRow]:
+def _exercises(graded_submission: GradedSubmission, scores: Scores) -> Iterator[_PageRow]:
     answer_cells = [
         cell
         for cell in graded_submission.cells
@@ -256,35 +254,35 @@ def _exercises(graded_submission: GradedSubmission, marks: Scores) -> Iterator[_
     ]
     sources = {cell.name: clean(cell.source, MAX_SOURCE) for cell in answer_cells}
     for name, verdict in graded_submission.verdicts.items():
-        manual_score, word = marks.get(name), panel.MARKS[verdict.outcome][1]
-        mark = Score(name, verdict.points, verdict.max_points, waits=verdict.outcome is Outcome.NOT_GRADED)
-        if manual_score:
-            score = manual_score.score if manual_score.by_hand else verdict.points + manual_score.extra
-            mark = replace(
-                manual_score, score=score, max_score=verdict.max_points, waits=mark.waits and not manual_score.by_hand
+        known_score, word = scores.get(name), panel.SIGNS[verdict.outcome][1]
+        score = Score(name, verdict.points, verdict.max_points, waits=verdict.outcome is Outcome.NOT_GRADED)
+        if known_score:
+            points = known_score.score if known_score.by_hand else verdict.points + known_score.extra
+            score = replace(
+                known_score, score=points, max_score=verdict.max_points, waits=score.waits and not known_score.by_hand
             )
-            word = "scored by your instructor" if manual_score.by_hand else word
+            word = "scored by your instructor" if known_score.by_hand else word
         yield _PageRow(
-            name, word, mark, panels.panel_for(graded_submission.assignment, verdict).html, sources.get(name, "")
+            name, word, score, panels.panel_for(graded_submission.assignment, verdict).html, sources.get(name, "")
         )
 
 
-def _questions(graded_submission: GradedSubmission, marks: Scores) -> Iterator[_PageRow]:
+def _questions(graded_submission: GradedSubmission, scores: Scores) -> Iterator[_PageRow]:
     for cell in graded_submission.cells:
         if cell.kind is not Kind.MANUAL:
             continue
         points = float(cell.metadata["nbgrader"]["points"])
-        mark = marks.get(cell.name, Score(cell.name, 0.0, points))
-        if mark.by_hand or cell.untouched:
-            word = "read by your instructor" if mark.by_hand else "not attempted"
-            yield _PageRow(cell.name, word, replace(mark, waits=False))
+        score = scores.get(cell.name, Score(cell.name, 0.0, points))
+        if score.by_hand or cell.untouched:
+            word = "read by your instructor" if score.by_hand else "not attempted"
+            yield _PageRow(cell.name, word, replace(score, waits=False))
         else:
-            yield _PageRow(cell.name, "not read yet", replace(mark, waits=True))
+            yield _PageRow(cell.name, "not read yet", replace(score, waits=True))
 
 
 def _head(verdict: Verdict) -> str:
-    mark, word = panel.MARKS[verdict.outcome]
-    return f"{mark} The whole submission: {word}"
+    sign, word = panel.SIGNS[verdict.outcome]
+    return f"{sign} The whole submission: {word}"
 
 
 def _full(verdict: Verdict) -> bool:

@@ -16,7 +16,7 @@ from autograder.class_folder.folder import ClassFolder
 from autograder.class_folder.manifest import Manifest
 from autograder.class_folder.submitted_files import Submission
 from autograder.engine import preparation
-from autograder.engine.graded import GradedSubmission
+from autograder.engine.graded_submission import GradedSubmission
 from autograder.engine.job import Job
 from autograder.errors import UserError
 from autograder.files import write_private
@@ -31,10 +31,10 @@ from ffnlab.checking.verdict import Outcome, not_earned
 
 if TYPE_CHECKING:  # nbgrader takes seconds to import
     from autograder.gradebook.gradebook import Book, Grading
-    from autograder.gradebook.nbgrader_tables import Time
+    from autograder.gradebook.nbgrader_tables import SubmissionTime
 
 T = TypeVar("T")
-MOST_LINES = 40  # about single students
+MAX_LINES = 40  # about single students
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class PointsChange:
 
 @dataclass
 class SubmissionOutcome:
-    """What became of one submission. graded_submission: None where it was graded before and nothing has changed. before: its attempt until now.
+    """What became of one submission. graded_submission: None where it was graded before and nothing has changed. before: its student's grading until now.
 
     unreadable: why the machine could not read it; then nothing of its student's was changed.
     """
@@ -106,9 +106,9 @@ class GradingSummary:
             lines.append(
                 f"{_submissions(len(self.unreadable))} can't be read, so their grades are unchanged; the same command tries again"
             )
-            lines += self.unreadable[:MOST_LINES]
-            if len(self.unreadable) > MOST_LINES:
-                lines.append(f"and {len(self.unreadable) - MOST_LINES:,} more")
+            lines += self.unreadable[:MAX_LINES]
+            if len(self.unreadable) > MAX_LINES:
+                lines.append(f"and {len(self.unreadable) - MAX_LINES:,} more")
         return lines
 
     def count(self, outcome: SubmissionOutcome) -> None:
@@ -143,7 +143,7 @@ EVERYTHING = GradeOptions()
 
 
 class Grader(Protocol):
-    """Who grades: a team of workers, or files in which grades are already. limits: of what is read. mode: of the jail."""
+    """Who grades: a pool of worker processes, or files in which grades are already. limits: of what is read. mode: of the jail."""
 
     limits: Limits
     mode: Mode
@@ -160,7 +160,7 @@ class Grader(Protocol):
 def grade(
     class_folder: ClassFolder,
     assignment: str,
-    team: Grader,
+    grader: Grader,
     options: GradeOptions = EVERYTHING,
     tell: Callable[[SubmissionOutcome, int], None] = lambda outcome, total: None,
     stop: threading.Event | None = None,
@@ -168,34 +168,34 @@ def grade(
 ) -> GradingSummary:
     """Grade an assignment; `tell` is called after each submission with it and the number of all.
 
-    team: who grades; it starts once there is something to grade. stop: once set, by Ctrl-C or somebody else, nothing new is begun. on_interrupt: called at
-    Ctrl-C, as what is under way may take a while.
+    grader: who grades; it starts at once, and prepares the hidden inputs even where nothing is new. stop: once set, by Ctrl-C or somebody else, nothing new
+    is begun. on_interrupt: called at Ctrl-C, as what is under way may take a while.
 
     Raises:
         UserError: nothing to grade. JailWontStart: there is no jail to be had. KeyboardInterrupt: asked to stop; all that was graded is saved.
     """
     policy = Policy.of(class_folder)
-    latest = submitted_files.find(class_folder, assignment, options.student)
+    latest_submissions = submitted_files.find(class_folder, assignment, options.student)
     if options.exercise is not None and options.exercise not in {e.name for e in outline.of_notebook(assignment)}:
         raise UserError(f"{assignment} has no exercise called {options.exercise!r}")
     preflight.check_gradebook(class_folder, options.anew)
     preflight.check_writable(class_folder)
-    summary = GradingSummary(note=draw_secrets.look(class_folder, assignment, options.anew))
+    summary = GradingSummary(note=draw_secrets.check_secret(class_folder, assignment, options.anew))
     if not options.student:
         summary.ignored_folders = submitted_files.list_unusable_folders(class_folder, assignment)
-    team.start()  # becomes warm while this process draws and imports
-    seeds, reference = preparation.prepare(assignment, class_folder.draws, class_folder.path, team.run)
+    grader.start()  # becomes warm while this process draws and imports
+    seeds, reference = preparation.prepare(assignment, class_folder.draws, class_folder.path, grader.run)
     with pause_gc():
         from autograder.gradebook import gradebook  # nbgrader takes seconds; the workers start meanwhile
         from autograder.grading.result_writer import Result, ResultWriter
 
     manifest = Manifest.load(class_folder, assignment)
-    earlier = list(_earlier(class_folder, policy, manifest, options.student))
+    earlier_attempts = list(_find_earlier_attempts(class_folder, policy, manifest, options.student))
     stop = stop or threading.Event()
 
     def finish(outcome: SubmissionOutcome) -> None:
         summary.count(outcome)
-        tell(outcome, len(latest) + len(earlier))
+        tell(outcome, len(latest_submissions) + len(earlier_attempts))
 
     with (
         gradebook.Book(class_folder, options.anew, writing=not options.dry) as book,
@@ -208,8 +208,8 @@ def grade(
         writer = ResultWriter(class_folder, assignment, book, write_lines, policy, options.dry)
         if not options.dry:
             writer.complete_log()
-        plan = _GradingPlan(class_folder, assignment, manifest, options, book, team.limits.notebook)
-        behind = plan.behind(earlier)
+        plan = _GradingPlan(class_folder, assignment, manifest, options, book, grader.limits.notebook)
+        students_with_ungraded_attempts = plan.find_students_with_ungraded_attempts(earlier_attempts)
         key = draws.key_version(assignment)
 
         def save(results: Sequence[Result]) -> None:
@@ -217,29 +217,29 @@ def grade(
             for result in results:
                 finish(SubmissionOutcome(result.submission, result.graded_submission, result.before))
 
-        def jobs(some: Sequence[Submission]) -> Iterator[tuple[tuple[Submission, str], Job]]:
-            for one in some:
+        def jobs(submissions: Sequence[Submission]) -> Iterator[tuple[tuple[Submission, str], Job]]:
+            for one in submissions:
                 try:
                     submission, data, trouble = plan.read(one)
                 except OSError as error:
-                    finish(SubmissionOutcome(one, unreadable=untrusted_files.why(error)))
+                    finish(SubmissionOutcome(one, unreadable=untrusted_files.describe_error(error)))
                     continue
                 digest = submitted_files.digest(data)
                 is_unchanged = plan.is_unchanged(submission, digest)
-                if not submission.earlier and submission.student in behind:  # graded after those before it
-                    is_unchanged = False
+                if not submission.is_earlier_attempt and submission.student in students_with_ungraded_attempts:
+                    is_unchanged = False  # it is graded after those before it
                 if is_unchanged and not options.force and not options.exercise:
-                    plan.look_at_its_time(submission, digest)
+                    plan.note_new_time(submission, digest)
                     finish(SubmissionOutcome(submission))
                 elif trouble:
                     save([Result(submission, digest, _nothing_there(submission, trouble))])
                 else:
                     only = (options.exercise,) if options.exercise and is_unchanged else ()
-                    job = Job(assignment, data, seeds, team.limits, key, reference, only, team.mode)
+                    job = Job(assignment, data, seeds, grader.limits, key, reference, only, grader.mode)
                     yield (submission, digest), job
 
-        for some in (earlier, latest):
-            for batch in team.grade_together(jobs(some), stop):
+        for submissions in (earlier_attempts, latest_submissions):
+            for batch in grader.grade_together(jobs(submissions), stop):
                 save(
                     [Result(submission, digest, graded_submission) for (submission, digest), graded_submission in batch]
                 )
@@ -247,9 +247,14 @@ def grade(
         writer.set_times(plan.times)
         if stop.is_set():
             raise KeyboardInterrupt
-        if (earlier or plan.times) and not options.dry:  # which attempt counts, and how late it is, is known now
+        if (earlier_attempts or plan.times) and not options.dry:
+            # Which attempt counts, and how late it is, is known now.
             effective_attempts = policy.read_book(book, assignment, options.student)
-            students = plan.students_with_another_time(policy) if not earlier else options.student and [options.student]
+            students = (
+                plan.students_with_another_time(policy)
+                if not earlier_attempts
+                else options.student and [options.student]
+            )
             feedback.rewrite(class_folder, assignment, book, students, effective_attempts=effective_attempts)
     return summary
 
@@ -277,11 +282,11 @@ class _GradingPlan:
         )
         version = gradebook.version(assignment)
         self._latest_digests = {
-            who: digest for who, (digest, its) in book.latest_hashes(assignment).items() if its == version
+            who: digest for who, (digest, its) in book.latest_digests(assignment).items() if its == version
         }
         self._digests = book.digests(assignment, version)
         self._attempt_times, self._latest = book.times(assignment), book.submission_times(assignment)
-        self.times: dict[Submission, Time] = {}
+        self.times: dict[Submission, SubmissionTime] = {}
 
     def read(self, submission: Submission) -> tuple[Submission, bytes, str]:
         """As `submitted_files.with_time` and `read`; what a power cut has emptied is restored from what was collected, if that is whole."""
@@ -290,15 +295,15 @@ class _GradingPlan:
             return submission, *submitted_files.read(submission, self._most)
         except submitted_files.Empty:
             data = self._manifest.copy(self._class_folder, submission.student)
-            if not data or submission.earlier or submission.path is None:
+            if not data or submission.is_earlier_attempt or submission.path is None:
                 raise
             if not self._dry:
                 write_private(submission.path, data)
             return submission, data[: self._most + 1], ""
 
-    def behind(self, earlier: Sequence[Submission]) -> set[str]:
+    def find_students_with_ungraded_attempts(self, earlier_attempts: Sequence[Submission]) -> set[str]:
         """The students of whom an earlier attempt has not been graded yet."""
-        return {one.student for one in earlier if not self._is_graded(one)}
+        return {one.student for one in earlier_attempts if not self._is_graded(one)}
 
     def _is_graded(self, submission: Submission) -> bool:
         try:
@@ -308,25 +313,27 @@ class _GradingPlan:
 
     def is_unchanged(self, submission: Submission, digest: str) -> bool:
         """Whether it was graded, by this version, and what was made of it is there."""
-        if submission.earlier:
+        if submission.is_earlier_attempt:
             return (submission.student, digest) in self._digests
         whole = feedback.are_whole(self._class_folder, submission.student, self._assignment)
         return whole and self._latest_digests.get(submission.student) == digest
 
-    def look_at_its_time(self, submission: Submission, digest: str) -> None:
+    def note_new_time(self, submission: Submission, digest: str) -> None:
         """Note the time of a submission that was graded with none, or with another."""
-        from autograder.gradebook.nbgrader_tables import Time
+        from autograder.gradebook.nbgrader_tables import SubmissionTime
 
         at, student = submission.utc_time, submission.student
         if at is None:
             return
         known_times = self._attempt_times.get((student, digest), set())
         latest = self._latest.get(student)
-        if at in known_times and (submission.earlier or (latest and latest.replace(tzinfo=None) == at)):
+        if at in known_times and (submission.is_earlier_attempt or (latest and latest.replace(tzinfo=None) == at)):
             return
         records = self._manifest.records.get(student, ())
         others = {one.when.replace(tzinfo=None) for one in records if one.attempt and one.sha256 == digest and one.when}
-        self.times[submission] = Time(student, digest, at, frozenset(others - {at}), submission.earlier)
+        self.times[submission] = SubmissionTime(
+            student, digest, at, frozenset(others - {at}), submission.is_earlier_attempt
+        )
 
     def students_with_another_time(self, policy: Policy) -> set[str]:
         """Those whose pages say another lateness now, with their groups."""
@@ -353,13 +360,15 @@ def describe_ungraded_attempts(class_folder: ClassFolder, assignment: str, polic
     return f"{assignment}: the best attempt counts, and {subject} not been graded: run `autograder grade {assignment}` first"
 
 
-def submissions(class_folder: ClassFolder, assignment: str) -> list[Submission]:
+def find_submissions(class_folder: ClassFolder, assignment: str) -> list[Submission]:
     """All submissions of an assignment that may count: where the best attempt does, also earlier ones. Raises as `submitted_files.find`."""
-    earlier = _earlier(class_folder, Policy.of(class_folder), Manifest.load(class_folder, assignment), None)
-    return [*earlier, *submitted_files.find(class_folder, assignment)]
+    earlier_attempts = _find_earlier_attempts(
+        class_folder, Policy.of(class_folder), Manifest.load(class_folder, assignment), None
+    )
+    return [*earlier_attempts, *submitted_files.find(class_folder, assignment)]
 
 
-def _earlier(
+def _find_earlier_attempts(
     class_folder: ClassFolder, policy: Policy, manifest: Manifest, student: str | None
 ) -> Iterator[Submission]:
     """Where the best attempt counts, those that were collected before the one in submitted/, oldest first."""
@@ -370,7 +379,7 @@ def _earlier(
         for record in records:
             if record.attempt and record is not latest and student in (None, who):
                 path = manifest.path(class_folder, record)
-                yield Submission(who, manifest.assignment, path.parent, path, earlier=True, at=record.when)
+                yield Submission(who, manifest.assignment, path.parent, path, is_earlier_attempt=True, at=record.when)
 
 
 def _nothing_there(submission: Submission, trouble: str) -> GradedSubmission:

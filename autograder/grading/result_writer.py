@@ -14,22 +14,22 @@ from autograder.class_folder import log
 from autograder.class_folder.folder import ClassFolder
 from autograder.class_folder.log import LogLine
 from autograder.class_folder.submitted_files import Submission
-from autograder.engine.graded import GradedSubmission
+from autograder.engine.graded_submission import GradedSubmission
 from autograder.files import Batch
 from autograder.gradebook import gradebook
 from autograder.gradebook.gradebook import Book, Grading
-from autograder.gradebook.nbgrader_tables import GradeEntry, Time
+from autograder.gradebook.nbgrader_tables import GradingEntry, SubmissionTime
 from autograder.gradebook.policy import Policy
 from autograder.grading import feedback
 from autograder.marking import outline
 from ffnlab.checking.verdict import Verdict
 
-MOST = 50  # submissions in a transaction
+BATCH_SIZE = 50  # submissions in a transaction
 
 
 @dataclass
 class Result:
-    """A graded submission on its way to the gradebook. digest: the hash of what was read of it. before: its student's attempt until now."""
+    """A graded submission on its way to the gradebook. digest: the SHA-256 of what was read of it. before: its student's grading until now."""
 
     submission: Submission
     digest: str
@@ -61,7 +61,7 @@ class ResultWriter:
     def save(self, results: Sequence[Result]) -> None:
         """Save graded submissions; what can't be saved of one's texts is left out of it. Verdicts that it lacks stay as they were."""
         students = [result.submission.student for result in results]
-        before = {attempt.student: attempt for attempt in self._book.latest(self._assignment, students)}
+        before = {grading.student: grading for grading in self._book.latest(self._assignment, students)}
         for result in results:
             graded_submission, result.before = result.graded_submission, before.get(result.submission.student)
             missing = [
@@ -72,8 +72,8 @@ class ResultWriter:
             if result.submission.path is not None and result.submission.remark:
                 graded_submission.remarks.insert(0, result.submission.remark)
         if not self._dry:
-            for start in range(0, len(results), MOST):
-                self._write(results[start : start + MOST])
+            for start in range(0, len(results), BATCH_SIZE):
+                self._write(results[start : start + BATCH_SIZE])
 
     def _write(self, results: Sequence[Result]) -> None:
         try:
@@ -89,52 +89,52 @@ class ResultWriter:
                 self._write_together(results)
 
     def _write_together(self, results: Sequence[Result]) -> None:
-        latest = [result for result in results if not result.submission.earlier]
-        by_hand = self._book.marks(self._assignment, [result.submission.student for result in latest])
+        latest = [result for result in results if not result.submission.is_earlier_attempt]
+        scores_by_student = self._book.scores(self._assignment, [result.submission.student for result in latest])
         with Batch() as files:
             for result in latest:
                 student, utc_time = result.submission.student, result.submission.utc_time
-                marks = by_hand.get(student, {})
+                scores = scores_by_student.get(student, {})
                 at = utc_time.replace(tzinfo=UTC) if utc_time else None
                 grade = self._policy.grade(
-                    self._assignment, feedback.marks_of(result.graded_submission, marks), at, student
+                    self._assignment, feedback.combine_scores(result.graded_submission, scores), at, student
                 )
                 feedback.write(
-                    files, self._class_folder, student, result.graded_submission, utc_time, marks, grade, result.digest
+                    files, self._class_folder, student, result.graded_submission, utc_time, scores, grade, result.digest
                 )
         entries = [
-            GradeEntry(
+            GradingEntry(
                 one.submission.student,
                 one.graded_submission,
                 one.digest,
                 one.submission.utc_time,
-                one.submission.earlier,
+                one.submission.is_earlier_attempt,
             )
             for one in results
         ]
-        self._book.save_attempts(entries)
+        self._book.save_gradings(entries)
         self._log(LogLine(entry.graded_at, entry.student, entry.graded_submission) for entry in entries)
 
     def complete_log(self) -> None:
         """Append the lines that the log lacks, as the command that graded those submissions was ended before it could write them."""
         last, lines = log.last_entries(self._class_folder, self._assignment)
         missing = []
-        for attempt in self._book.graded_since(self._assignment, last):
-            if (attempt.graded_at, attempt.student) not in lines:
-                verdicts = {name: attempt.verdict(name) for name in attempt.verdicts}
+        for grading in self._book.graded_since(self._assignment, last):
+            if (grading.graded_at, grading.student) not in lines:
+                verdicts = {name: grading.verdict(name) for name in grading.verdicts}
                 graded_submission = GradedSubmission(
-                    self._assignment, verdicts, remarks=list(attempt.remarks), seconds=attempt.seconds
+                    self._assignment, verdicts, remarks=list(grading.remarks), seconds=grading.seconds
                 )
-                missing.append(LogLine(attempt.graded_at, attempt.student, graded_submission))
+                missing.append(LogLine(grading.graded_at, grading.student, graded_submission))
         self._log(missing)
 
-    def set_times(self, times: Mapping[Submission, Time]) -> None:
+    def set_times(self, times: Mapping[Submission, SubmissionTime]) -> None:
         """Write when submissions were handed in that were graded before; their pages follow with `feedback.rewrite`."""
         if self._dry or not times:
             return
         with Batch() as files:
             for submission, time in times.items():
-                if not submission.earlier:
+                if not submission.is_earlier_attempt:
                     feedback.write_time(files, self._class_folder, submission.student, self._assignment, time.at)
         self._book.set_times(self._assignment, list(times.values()))
 
@@ -145,7 +145,7 @@ def _without_words(graded_submission: GradedSubmission, error: Exception) -> Gra
 
     def wordless(verdict: Verdict) -> Verdict:
         aspects = tuple(
-            replace(aspect, symptom=text if aspect.symptom else "", marked_symptom="") for aspect in verdict.aspects
+            replace(aspect, symptom=text if aspect.symptom else "", raw_symptom="") for aspect in verdict.aspects
         )
         return replace(verdict, aspects=aspects)
 

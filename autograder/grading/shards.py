@@ -21,7 +21,7 @@ from autograder.class_folder import submitted_files
 from autograder.class_folder.folder import ClassFolder
 from autograder.class_folder.submitted_files import Submission
 from autograder.engine import fingerprint, preparation, rebuild
-from autograder.engine.graded import GradedSubmission
+from autograder.engine.graded_submission import GradedSubmission
 from autograder.engine.job import Job
 from autograder.errors import UserError
 from autograder.files import Batch
@@ -34,10 +34,10 @@ from ffnlab.untrusted_text import in_a_line
 
 T = TypeVar("T")
 FORMAT = 1
-MOST = 64 * 2**20  # bytes of a file: outputs are the largest part, and bounded
-MOST_TOGETHER = 50  # grades that are handed on at a time
+MAX_FILE_BYTES = 64 * 2**20  # bytes of a file: outputs are the largest part, and bounded
+BATCH_SIZE = 50  # grades that are handed on at a time
 ABOUT = ("shard", "student", "submission", "seeds", "version", "verdicts")  # what a file holds
-SUBMISSION_FIELDS = ("outputs", "printed", "remarks", "seconds", "host", "build")  # and the fields of Graded
+SUBMISSION_FIELDS = ("outputs", "printed", "remarks", "seconds", "host", "build")  # and the fields of GradedSubmission
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def grade(
     assignment: str,
     shard: Shard,
     folder: Path,
-    team: grade_class.Grader,
+    grader: grade_class.Grader,
     tell: Callable[[int], None] = lambda total: None,
     stop: threading.Event | None = None,
 ) -> ShardSummary:
@@ -95,19 +95,19 @@ def grade(
         UserError: the hidden inputs have not been drawn, or for another version. KeyboardInterrupt: asked to stop.
     """
     seeds, reference = _load_preparation(class_folder, assignment)
-    submissions = [one for one in grade_class.submissions(class_folder, assignment) if shard.holds(one.student)]
+    submissions = [one for one in grade_class.find_submissions(class_folder, assignment) if shard.holds(one.student)]
     summary, key = ShardSummary(), draws.key_version(assignment)
 
     def jobs() -> Iterator[tuple[tuple[Submission, str], Job]]:
         for submission in submissions:
             try:
-                data, trouble = submitted_files.read(submission, team.limits.notebook)
+                data, trouble = submitted_files.read(submission, grader.limits.notebook)
             except OSError as error:
-                summary.problems.append(f"{submission.student}: {untrusted_files.why(error)}")
+                summary.problems.append(f"{submission.student}: {untrusted_files.describe_error(error)}")
                 tell(len(submissions))
                 continue
             digest = submitted_files.digest(data)
-            job = Job(assignment, data, seeds, team.limits, key, reference, (), team.mode)
+            job = Job(assignment, data, seeds, grader.limits, key, reference, (), grader.mode)
             path = _place(folder, assignment, submission.student, digest)
             if trouble or (path.is_file() and not _difference(_read(path), submission.student, digest, job)):
                 summary.there += not trouble  # what is no notebook needs no grading
@@ -115,7 +115,7 @@ def grade(
             else:
                 yield (submission, digest), job
 
-    for batch in team.grade_together(jobs(), stop):
+    for batch in grader.grade_together(jobs(), stop):
         with Batch() as files:
             for (submission, digest), graded_submission in batch:
                 if any(verdict.outcome is Outcome.NOT_GRADED for verdict in graded_submission.verdicts.values()):
@@ -188,7 +188,7 @@ class ShardReader:
                 break
             if graded_submission := self._find(submission.student, digest, job):
                 batch.append(((submission, digest), graded_submission))
-            if len(batch) == MOST_TOGETHER:
+            if len(batch) == BATCH_SIZE:
                 yield batch
                 batch = []
         if batch:
@@ -229,7 +229,7 @@ def _hash(seeds: draws.Seeds) -> str:
 def _read(path: Path) -> dict[str, Any]:
     """What a file holds. Raises UserError: it is damaged."""
     try:
-        content = json.loads(untrusted_files.read(path, MOST))
+        content = json.loads(untrusted_files.read(path, MAX_FILE_BYTES))
         if content["format"] != FORMAT:
             raise ValueError(f"format {content['format']}")
         return {name: content[name] for name in (*ABOUT, *SUBMISSION_FIELDS)}

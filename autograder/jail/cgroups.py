@@ -1,7 +1,8 @@
 """Outside the jail: a control group (cgroup v2) for each fork, where this process may make any. Whatever is born in it is counted, limited and
 ended with it, by the kernel. Where there is none to be had, the watch alone holds.
 
-Of the groups that are made here, `autograder-…` is a jail's, its conductor has a lock on it, and every fork has one below it. Called by sandbox and watch.
+Of the groups that are made here, `autograder-…` is a jail's; the process that holds the jail has a lock on it, and every fork has one below it.
+Called by sandbox and watch.
 """
 
 from __future__ import annotations
@@ -182,7 +183,7 @@ class JailGroup:
 
 
 def for_a_jail() -> JailGroup | None:
-    """A group for a new jail, if there is one to be had; what conductors have left behind that were killed is removed."""
+    """A group for a new jail, if there is one to be had; what processes have left behind that held one and were killed is removed."""
     with contextlib.suppress(OSError):
         location = place()
         if location is not None:
@@ -325,7 +326,7 @@ def _lock(folder: Path) -> int:
 
 
 def _clear_up(above: Path) -> None:
-    """Remove the groups whose conductor is gone, and end what it has left in them."""
+    """Remove the groups of jails whose process is gone, and end what it has left in them."""
     for folder in above.glob(f"{PREFIX}*"):
         if folder.name.endswith(ITSELF):
             _remove(folder)

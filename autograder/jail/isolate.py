@@ -256,7 +256,7 @@ def no_capabilities() -> None:
 
 
 def set_limits(limits: Limits, address_space: int) -> None:
-    """Kernel limits of this process: the second line, behind the conductor's own watch. `address_space`: bytes already mapped."""
+    """Kernel limits of this process: the second line, behind the watch outside. `address_space`: bytes already mapped."""
     memory, most = address_space + limits.memory, resource.getrlimit(resource.RLIMIT_SIGPENDING)[1]
     for which, value in (
         (resource.RLIMIT_AS, memory),

@@ -88,7 +88,7 @@ def mounted_paths() -> set[Path]:
     return (
         system
         | python
-        | {Path("/usr"), FFNLAB, active_course().folder, JAIL, *active_course().answers_folder.glob("__init__.py")}
+        | {Path("/usr"), FFNLAB, active_course().folder, JAIL, *active_course().reference_folder.glob("__init__.py")}
     )
 
 
@@ -96,7 +96,7 @@ def covers(private: Sequence[Path]) -> set[Path]:
     """What is covered: of what is private, and of this package, all that lies in something mounted."""
     keys = active_course().keys_folder
     hidden_paths = {
-        active_course().answers_folder,
+        active_course().reference_folder,
         JAIL.parent,
         *(path.resolve() for path in private),
         *([keys] if keys else []),

@@ -50,13 +50,13 @@ def a_user_id_of_its_own() -> None:
 
 
 def no_answers() -> None:
-    """Nothing of the autograder but the jail, no keys, and no shipped answer."""
+    """Nothing of the autograder but the jail, no keys, and no shipped reference outputs."""
     from ffnlab.registry import active_course
 
     course = active_course()
     assert importlib.util.find_spec("autograder.keys") is None, "the keys can be imported"
     assert course.keys_folder is None, "the course's keys can be imported"
-    answer_files = [file.name for file in course.answers_folder.glob("*.safetensors")]
+    answer_files = [file.name for file in course.reference_folder.glob("*.safetensors")]
     assert not answer_files, f"{answer_files[0]} is there"
 
 
@@ -127,7 +127,7 @@ PRIVATE = "nothing of the class can be read"
 
 
 def nothing_private(private: Sequence[str]) -> None:
-    """Answers, keys, other submissions, the gradebook: whatever the conductor says is private can't be read."""
+    """Answers, keys, other submissions, the gradebook: whatever the process outside names as private can't be read."""
     for path in private:
         assert not _readable(path), f"{path} can be read: `chmod -R go-rwx {path}`"
 

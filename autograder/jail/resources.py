@@ -16,13 +16,13 @@ from autograder.jail.isolate import FILES
 from autograder.jail.limits import MIB, Limits
 
 GIB = 1024 * MIB
-LEAST = 640 * MIB  # of memory: with less, the kernel ends one of our processes before the first submission is graded
-OURS, WORKER = (
+MIN_MEMORY = 640 * MIB  # with less, the kernel ends one of our processes before the first submission is graded
+GRADER_MEMORY, WORKER_MEMORY = (
     650 * MIB,
     160 * MIB,
-)  # of memory that our processes take in all, and that each worker adds, beside its submission and its judge
-MAPPED = 3 * GIB // 2  # bytes of addresses, twice what a fork and a judge have before they begin
-NUMBERED = {  # limits of the shell, by the letter that its ulimit has for them, with their units
+)  # that our processes take in all, and that each worker adds, beside its submission and its judge
+BASE_ADDRESSES = 3 * GIB // 2  # bytes of addresses, twice what a fork and a judge have before they begin
+SHELL_LIMITS = {  # limits of the shell, by the letter that its ulimit has for them, with their units
     "n": (resource.RLIMIT_NOFILE, 1, "open files"),
     "v": (resource.RLIMIT_AS, 1024, "KiB of virtual memory"),
     "u": (resource.RLIMIT_NPROC, 1, "processes"),
@@ -31,38 +31,38 @@ NUMBERED = {  # limits of the shell, by the letter that its ulimit has for them,
 OOM_KILL = re.compile(r"^oom_kill (\d+)$", re.MULTILINE)
 
 
-def look(limits: Limits | None = None) -> None:
-    """See whether there is enough to grade with: for submissions with these limits, or at least for our own processes.
+def check_capacity(limits: Limits | None = None) -> None:
+    """Check whether there is enough to grade with: for submissions with these limits, or at least for our own processes.
 
     Raises:
         JailWontStart: there is not; the line says of what.
     """
     needs = {"n": FILES}  # of a fork; each process of ours opens fewer
     if limits:
-        addresses = MAPPED + max(limits.memory, limits.judge_memory)
+        addresses = BASE_ADDRESSES + max(limits.memory, limits.judge_memory)
         needs |= {"v": addresses, "u": limits.processes, "f": limits.tmp}
     for letter, least in needs.items():
-        which, unit, what = NUMBERED[letter]
+        which, unit, what = SHELL_LIMITS[letter]
         limit, _ = resource.getrlimit(which)
         if limit != resource.RLIM_INFINITY and limit < least:
             raise JailWontStart(
                 f"grading needs {least // unit} {what}, and this shell allows {limit // unit}: "
                 f"raise it with `ulimit -{letter} {least // unit}`"
             )
-    if memory() < LEAST:  # last, as it opens files, of which the shell may allow too few
-        raise JailWontStart(f"grading needs {LEAST // MIB} MiB of memory, and {_describe_memory()}")
+    if memory() < MIN_MEMORY:  # last, as it opens files, of which the shell may allow too few
+        raise JailWontStart(f"grading needs {MIN_MEMORY // MIB} MiB of memory, and {_describe_memory()}")
 
 
 def advice(limits: Limits, workers: int) -> str:
     """What there is to say before grading where so many workers, each at its limits, may use more memory than there is; else nothing."""
-    beside, room = limits.judge_memory + WORKER, memory() - OURS
+    beside, room = limits.judge_memory + WORKER_MEMORY, memory() - GRADER_MEMORY
     each = limits.memory + beside
     if workers * each <= room:
         return ""
     ways = [f"`--workers {room // each}`"] if each <= room else []
     room_each = (room // workers - beside) // (100 * MIB) * 100 * MIB
     ways += [f"`--limit memory={room_each}`"] if room_each > 0 else []
-    message = f"{workers} worker{'s' * (workers > 1)} may use {(OURS + workers * each) / GIB:.1f} GiB of memory, and {_describe_memory()}. "
+    message = f"{workers} worker{'s' * (workers > 1)} may use {(GRADER_MEMORY + workers * each) / GIB:.1f} GiB of memory, and {_describe_memory()}. "
     message += "If memory runs out, the submission that was stopped is graded again, alone."
     return message + (f" To avoid that: {' or '.join(ways)}." if ways else "")
 

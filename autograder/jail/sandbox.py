@@ -1,4 +1,4 @@
-"""Outside the jail, on the conductor's side: starts bubblewrap with the warm process in it, and hands out workers, one fork each."""
+"""Outside the jail, in the process that holds it: starts bubblewrap with the warm process in it, and hands out its forks, one for each submission."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class Mode(StrEnum):
 
 PROGRAM = (
     "import gc, json, sys; gc.disable(); sys.path[:0] = json.loads(sys.argv.pop(1)); "
-    "from autograder.jail import zygote; from autograder.jail.limits import Limits; "
-    "control, mode, limits, *rest = map(json.loads, sys.argv[1:]); zygote.main(control, mode, Limits(**limits), *rest)"
+    "from autograder.jail import warm_process; from autograder.jail.limits import Limits; "
+    "control, mode, limits, *rest = map(json.loads, sys.argv[1:]); warm_process.main(control, mode, Limits(**limits), *rest)"
 )
 SETTINGS = {  # of the environment; beside them the course
     "PATH": f"{Path(sys.prefix).resolve()}/bin:/usr/bin:/bin", "HOME": "/tmp", "USER": "student", "LANG": "C.UTF-8",
@@ -59,7 +59,7 @@ def _settings() -> dict[str, str]:
 
 
 def _program(*arguments: object) -> list[str]:
-    """The command line of the warm process. The arguments are zygote.main's."""
+    """The command line of the warm process. The arguments are warm_process.main's."""
     python = str(Path(sys.prefix) / "bin" / "python")
     places = dict.fromkeys(map(str, (mounts.JAIL.parents[1], mounts.FFNLAB.parent, active_course().import_folder)))
     return [python, "-I", "-B", "-c", PROGRAM, *(json.dumps(argument) for argument in ([*places], *arguments))]
@@ -189,7 +189,7 @@ class Jail(JailClient):
         also: Sequence[str] = (),
     ) -> None:
         limits = limits or Limits()
-        resources.look(limits)
+        resources.check_capacity(limits)
         self._kills = resources.kills()
         control, inside = socket.socketpair()
         super().__init__(control, limits, mode)
@@ -272,8 +272,8 @@ class Jail(JailClient):
             self._users.close()
 
 
-def question(exercise: str, inputs: list[dict[str, Any]]) -> bytes:
-    """What a worker is asked about an exercise: the same bytes for every submission that is judged on these inputs."""
+def build_probe_request(exercise: str, inputs: list[dict[str, Any]]) -> bytes:
+    """What a fork is asked about an exercise: the same bytes for every submission that is judged on these inputs."""
     return wire.frame({"do": "probe", "exercise": exercise, "inputs": inputs})
 
 
@@ -301,17 +301,17 @@ class JailFork:
         """Run one cell: its outputs and its error. Raises Overrun. For sources that are trusted; else `run_unread`."""
         return wire.read(self.run_unread(source))
 
-    def probe(self, question: bytes) -> dict[str, Any]:
-        """What an answer does on a question's inputs. Raises Overrun. For answers that are trusted; else `probe_unread`."""
-        return wire.read(self.probe_unread(question))
+    def probe(self, request: bytes) -> dict[str, Any]:
+        """What an answer does on a request's inputs. Raises Overrun. For answers that are trusted; else `probe_unread`."""
+        return wire.read(self.probe_unread(request))
 
     def run_unread(self, source: str) -> bytes:
         """Run one cell: what came back, to be read where it can do no harm. Raises Overrun."""
         return self._ask({"do": "run", "source": source}, ESCAPE_BYTES * self._limits.output + HEADROOM)
 
-    def probe_unread(self, question: bytes) -> bytes:
-        """What the student's answer does on a question's inputs, likewise. Raises Overrun."""
-        return self._ask(question, self._limits.observed + HEADROOM)
+    def probe_unread(self, request: bytes) -> bytes:
+        """What the student's answer does on a request's inputs, likewise. Raises Overrun."""
+        return self._ask(request, self._limits.observed + HEADROOM)
 
     def kill(self) -> None:
         """End the process and everything it started."""
@@ -334,7 +334,7 @@ class JailFork:
             self._raise_if_stopped()
             raise Overrun("The process that ran it hung and was stopped.") from None
         except wire.Closed:
-            self._look_who_ended_it()
+            self._raise_if_ended_from_outside()
             raise Overrun("The process that ran it ended without an answer.") from None
         except wire.TooLarge as error:
             raise Overrun(f"What it sent back can't be read: {error}.") from None
@@ -350,7 +350,7 @@ class JailFork:
         if self._watch.reason:
             raise Overrun(self._watch.reason)
 
-    def _look_who_ended_it(self) -> None:
+    def _raise_if_ended_from_outside(self) -> None:
         """Return if that was its own doing, as it is too where it has only closed the channel.
 
         Raises:
@@ -373,4 +373,6 @@ class JailFork:
             )
 
 
-__all__ = ["Budget", "Jail", "JailBroken", "JailClient", "JailFork", "JailWontStart", "Mode", "Overrun", "question"]
+__all__ = [
+    "Budget", "Jail", "JailBroken", "JailClient", "JailFork", "JailWontStart", "Mode", "Overrun", "build_probe_request",
+]  # fmt: skip

@@ -38,7 +38,7 @@ def shell() -> InteractiveShell:
 
 
 def serve(channel: socket.socket, max_output: int, max_observation: int) -> None:
-    """Answer requests until the conductor goes away."""
+    """Answer requests until the other side goes away."""
     while True:
         try:
             request = wire.receive(channel)

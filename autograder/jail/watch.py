@@ -26,13 +26,13 @@ from autograder.jail.errors import JailBroken
 from autograder.jail.limits import MIB, Limits
 
 TICKS = os.sysconf("SC_CLK_TCK")
-LOOK_SECONDS = 0.1
+POLL_SECONDS = 0.1
 PATIENCE = 10  # on a crowded machine a request may take this many times its limit by the wall's clock
-LOOK_EVERYWHERE = 20  # looks, after which all processes of the machine are gone through, and not only the new ones
+FULL_SCAN_INTERVAL = 20  # scans, after which all processes of the machine are gone through, and not only the new ones
 TRIES = 10  # to find a process's ancestors while these end
-TOO_MANY = 1000  # new processes since the last look: from here on it is quicker to go through all
+MAX_NEW_PROCESSES = 1000  # since the last scan: from here on it is quicker to go through all
 PF_EXITING = 0x4  # of the kernel's flags of a thread
-RARELY = 20  # an exact look is taken at most one part in so many of the time, unless much has changed
+EXACT_MEMORY_INTERVAL = 20  # times what taking it took, until the exact memory is taken again, unless much has changed
 RESIDENT = re.compile(rb"^(?:RssAnon|RssShmem|VmPTE):\s+(\d+) kB", re.MULTILINE)
 PROPORTIONAL = re.compile(r"^Pss_(?:Anon|Shmem): +(\d+) kB", re.MULTILINE)
 
@@ -83,7 +83,7 @@ class ProcessTree:
         self._apart = apart
         self._group = group
         self._members: dict[int, _Member] = {}
-        self._looks = 0
+        self._scan_count = 0
         self._newest = self._newest_before = main  # process of the machine at the last look, and at the one before
         self._newest_inside = 1  # process of the family, as its own pid namespace counts
         self._depth = len(_read_status(main).get(b"NSpid", b"1").split())  # of the pid namespace that it is in
@@ -95,7 +95,7 @@ class ProcessTree:
         try:
             for name in ("stat", "schedstat"):
                 self._open.append(os.open(f"/proc/{main}/{name}", os.O_RDONLY | os.O_CLOEXEC))
-            self.look()
+            self.refresh_members()
         except BaseException:
             self.close()
             raise
@@ -106,7 +106,7 @@ class ProcessTree:
         while self._open:
             os.close(self._open.pop())
 
-    def look(self) -> None:
+    def refresh_members(self) -> None:
         """Look at every process."""
         numbers = self._all()
         ended_seconds = sum(
@@ -128,7 +128,7 @@ class ProcessTree:
         self.computed += max(0.0, waited_for - ended_seconds)  # what ended ones used after they were last seen
         self._ask_the_group()
 
-    def look_at_main(self) -> None:
+    def refresh_main(self) -> None:
         """Bring `computed` up to date for the process that serves requests: as often as there are requests, this has to be quick."""
         member = self._members.get(self.main)
         with contextlib.suppress(OSError, ValueError, IndexError):
@@ -185,8 +185,8 @@ class ProcessTree:
         newest = _newest_process()
         first = self._newest_before + 1  # one that was being made at the last look may only show now
         self._newest_before, self._newest = self._newest, newest
-        self._looks += 1
-        if self._looks % LOOK_EVERYWHERE and first <= newest + 1 <= first + TOO_MANY:
+        self._scan_count += 1
+        if self._scan_count % FULL_SCAN_INTERVAL and first <= newest + 1 <= first + MAX_NEW_PROCESSES:
             candidates = set(range(first, newest + 1))
         else:
             candidates = {int(name) for name in os.listdir("/proc") if name.isdecimal()}
@@ -253,7 +253,7 @@ class ProcessTree:
 
 
 class Watch:
-    """Looks at a family every LOOK_SECONDS, in a thread of its own, and ends it when it goes beyond a limit; `reason` then says which. It also ends
+    """Looks at a family every POLL_SECONDS, in a thread of its own, and ends it when it goes beyond a limit; `reason` then says which. It also ends
     what can't be watched; `fault` then says why not, which is nothing that the family has done.
 
     ending: the pipe in which the warm process tells how the fork has ended. The watch closes it, and the group.
@@ -298,7 +298,7 @@ class Watch:
     def begin(self, seconds: float) -> None:
         """A request begins, which may take so long."""
         with self._lock:
-            self._family.look_at_main()
+            self._family.refresh_main()
             self._charge_what_was_not_asked_for()
             self._family.hidden = False
             self._request = _Request(self._family, seconds)
@@ -306,7 +306,7 @@ class Watch:
     def end(self) -> None:
         """The request has ended."""
         with self._lock:
-            self._family.look_at_main()
+            self._family.refresh_main()
             if self._request:
                 self._budget.left -= self._request.seconds_spent()
             self._request, self._charged = None, self._family.computed
@@ -359,22 +359,22 @@ class Watch:
                     self._group.close()
 
     def _run(self) -> None:
-        while not self._ended.wait(LOOK_SECONDS):
+        while not self._ended.wait(POLL_SECONDS):
             with self._lock:
                 if self._ended.is_set():
                     return
                 try:
-                    self.reason = self._look()
+                    self.reason = self._check_limits()
                 except Exception as error:  # never go on unwatched
                     self.fault = f"a worker can't be watched any longer ({type(error).__name__}: {error})"
                 if self.reason or self.fault:
                     self._kill()
                     return
 
-    def _look(self) -> str:
+    def _check_limits(self) -> str:
         """What limit it is beyond, in a student's words; empty while it is beyond none."""
         limits, family = self._limits, self._family
-        family.look()
+        family.refresh_members()
         memory = family.memory()
         self.most_memory = max(self.most_memory, memory)
         if self._request is None:
@@ -411,7 +411,7 @@ class Watch:
         start = time.monotonic()
         if start > self._exact_at or memory > 1.1 * self._exact_of:
             self._exact, self._exact_of = self._family.exact_memory(), memory
-            self._exact_at = start + RARELY * (time.monotonic() - start)
+            self._exact_at = start + EXACT_MEMORY_INTERVAL * (time.monotonic() - start)
         return self._exact
 
     def _kill(self) -> None:

@@ -1,4 +1,4 @@
-"""Frames between the conductor and a worker: a length, then one plain value (`ffnlab.observation.plain_data`). Nothing is ever unpickled."""
+"""Frames between a fork and the process outside that asks it: a length, then one plain value (`ffnlab.observation.plain_data`). Nothing is ever unpickled."""
 
 from __future__ import annotations
 

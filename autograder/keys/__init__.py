@@ -1,4 +1,4 @@
-"""The marking guide: for every exercise the truth, other right answers and the known mistakes. Never given to students.
+"""The answer keys: for every exercise the truth, other right answers and the known mistakes. Never given to students.
 
 A folder has the keys of a notebook, and a file that of an exercise. They are those of `ffnlab.course`; another course has its own, made of the same `Key`.
 """

@@ -1,4 +1,4 @@
-"""The marking guide of one exercise: what is right, other right answers, and the mistakes that people make, each kept as code.
+"""The answer key of one exercise: what is right, other right answers, and the mistakes that people make, each kept as code.
 
 Written by authors in `autograder/keys/`, a file for each exercise. Trusted code: it never runs beside a student's.
 """
@@ -53,7 +53,7 @@ class Answer:
 
 @dataclass
 class Key:
-    """The marking guide of `exercise`.
+    """The answer key of `exercise`.
 
     truth: an independent, obviously right and slow computation, called by the same probes.
     right: what a student may type instead. mistake: what a student may get wrong, with the message that names it.
@@ -64,11 +64,11 @@ class Key:
     exercise: Exercise
     answers: list[Answer] = field(default_factory=list)
     namespace: dict[str, Any] = field(default_factory=dict)
-    plain: Answer | None = None
+    base_answer: Answer | None = None
 
     def base(self, answer: T) -> T:
         """Decorate the answer that slips start from: mostly the notebook's solution, which is read from there and so not kept a second time."""
-        self.plain = self._answer("right", "", answer)
+        self.base_answer = self._answer("right", "", answer)
         return answer
 
     def truth(self, answer: T) -> T:
@@ -109,7 +109,7 @@ class Key:
         Raises:
             KeyProblem: there is no such answer, or an old text is not there, or more than once.
         """
-        base = self._find(of) if of else self.plain
+        base = self._find(of) if of else self.base_answer
         if base is None:
             description = f"{_name(of)}, which is not kept above it" if of else "the base, and there is none"
             raise KeyProblem(f"{self.exercise.name}: {name} is a slip of {description}")
@@ -117,14 +117,14 @@ class Key:
             source = derive_source(base.source, replace)
         except ValueError as error:
             raise KeyProblem(f"{self.exercise.name}: {name} can't be made of {base.name}: {error}") from None
-        self.typed(kind, name, message, source, self._mistake(form_of) if form_of else "")
+        self.add_source(kind, name, message, source, self._mistake(form_of) if form_of else "")
 
-    def value(self, kind: str, name: str, message: str, answer: Any) -> None:
-        """Keep an answer that is a plain value, such as a question's letter."""
+    def add_value(self, kind: str, name: str, message: str, answer: Any) -> None:
+        """Keep an answer that is a plain value, such as a quiz's letter."""
         source = f"{self.exercise.name} = {answer!r}"
         self._keep(Answer(self.exercise.name, name, kind, message, answer, source))
 
-    def typed(self, kind: str, name: str, message: str, source: str, form_of: str = "") -> None:
+    def add_source(self, kind: str, name: str, message: str, source: str, form_of: str = "") -> None:
         """Keep an answer by its source alone, as a student would type it: handy for variants of one class.
 
         form_of: the mistake of which this is another form; without a message of its own it has that one's.
@@ -162,9 +162,16 @@ class Key:
         """What a source defines under the exercise's name, where the notebook's first cell has been run. Tracebacks show its lines."""
         file = f"<kept: {self.exercise.name}, {name}>"
         linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-        defined: dict[str, Any] = {"math": math, "torch": torch, "F": F, "nn": nn, "__name__": "kept", **self.namespace}
-        exec(compile(source, file, "exec"), defined)
-        return defined[self.exercise.name]
+        definitions: dict[str, Any] = {
+            "math": math,
+            "torch": torch,
+            "F": F,
+            "nn": nn,
+            "__name__": "kept",
+            **self.namespace,
+        }
+        exec(compile(source, file, "exec"), definitions)
+        return definitions[self.exercise.name]
 
     def _adder(self, kind: str, message: str, form_of: str = "") -> Callable[[T], T]:
         def add(answer: T) -> T:
@@ -178,7 +185,7 @@ class Key:
 
     def _answer(self, kind: str, message: str, answer: Any, form_of: str = "") -> Answer:
         name: str = answer.__name__
-        source = typed_source(inspect.getsource(answer), name, self.exercise.name)
+        source = to_student_source(inspect.getsource(answer), name, self.exercise.name)
         return Answer(self.exercise.name, name, kind, message, answer, source, form_of)
 
     def _keep(self, answer: Answer) -> None:
@@ -192,14 +199,14 @@ class Key:
         self.answers.append(answer)
 
 
-def question(exercise: Exercise, right: str, wrong: dict[str, str]) -> Key:
-    """The key of a multiple-choice question: the right letter, and for every other letter why it is wrong."""
+def quiz_key(exercise: Exercise, right: str, wrong: dict[str, str]) -> Key:
+    """The key of a quiz: the right letter, and for every other letter why it is wrong."""
     key = Key(exercise)
-    key.value("truth", "truth", "", right)
+    key.add_value("truth", "truth", "", right)
     for name, text in (("letter", right), ("lower_case", right.lower()), ("with_spaces", f" {right} ")):
-        key.value("right", name, name.replace("_", " "), text)
+        key.add_value("right", name, name.replace("_", " "), text)
     for letter, message in wrong.items():
-        key.value("mistake", f"option_{letter}", message, letter)
+        key.add_value("mistake", f"option_{letter}", message, letter)
     return key
 
 
@@ -245,7 +252,7 @@ def _name(answer: Callable[..., Any] | str) -> str:
     return answer if isinstance(answer, str) else answer.__name__
 
 
-def typed_source(source: str, name: str, exercise: str) -> str:
+def to_student_source(source: str, name: str, exercise: str) -> str:
     """The source of a kept answer as a student would type it: without its decorators, under the exercise's name."""
     source = textwrap.dedent(source)
     node = ast.parse(source).body[0]

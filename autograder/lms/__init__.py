@@ -18,13 +18,13 @@ from autograder.lms.canvas import Canvas
 from autograder.lms.exchange import Exchange
 from autograder.lms.gradescope import Gradescope
 from autograder.lms.moodle import Moodle
-from autograder.lms.records import HandIn
+from autograder.lms.records import ExportedFile
 from ffnlab.untrusted_text import in_a_line
 
 SYSTEMS: dict[str, Lms] = {  # in the order in which they are asked, where as many names fit two of them
     one.name: one for one in (Gradescope(), Moodle(), Blackboard(), Exchange(), Brightspace(), Canvas())
 }
-WRAPPERS = 2  # outer folders that somebody's unpacking, or D2L, put around an export
+MAX_WRAPPERS = 2  # outer folders that somebody's unpacking, or D2L, put around an export
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Export:
     """An export as it was understood. unknown: entries that have another pattern."""
 
     system: str
-    hand_ins: tuple[HandIn, ...]
+    files: tuple[ExportedFile, ...]
     unknown: tuple[str, ...]
 
     @property
@@ -63,15 +63,15 @@ def has_several(key: str) -> bool:
 
 
 def read(archive: Archive, zone: tzinfo | None = None) -> Export:
-    """Whose export it is, and what was handed in.
+    """Whose export it is, and the files in it.
 
     zone: of the clock behind times that name none; this computer's where it is None.
 
     Raises:
         UserError: it is no export that is known here.
     """
-    for depth in range(WRAPPERS + 1):
-        entries = _below(archive.entries, depth)
+    for depth in range(MAX_WRAPPERS + 1):
+        entries = _strip_folders(archive.entries, depth)
         if entries is None:
             break
         tops = {entry.name.split("/")[0] for entry in entries}
@@ -81,8 +81,8 @@ def read(archive: Archive, zone: tzinfo | None = None) -> Export:
         }
         system = max(match_counts, key=lambda name: match_counts[name])
         if 2 * match_counts[system] >= len(tops) and entries:
-            hand_ins, unknown = SYSTEMS[system].hand_ins(entries, zone)
-            return Export(system, tuple(hand_ins), tuple(unknown))
+            files, unknown = SYSTEMS[system].exported_files(entries, zone)
+            return Export(system, tuple(files), tuple(unknown))
     *first, last = (one.title for one in SYSTEMS.values())
     titles = f"{', '.join(first)} or {last}"
     contents = f"{len(archive.entries):,} files" if archive.entries else "nothing that can be read"
@@ -91,7 +91,7 @@ def read(archive: Archive, zone: tzinfo | None = None) -> Export:
     raise UserError(f"{archive.name} has {contents} and is not an export of {titles}{refusal}; {advice}")
 
 
-def _below(entries: Sequence[ArchiveEntry], depth: int) -> list[ArchiveEntry] | None:
+def _strip_folders(entries: Sequence[ArchiveEntry], depth: int) -> list[ArchiveEntry] | None:
     """The entries with their names below so many outer folders, in which D2L writes a date; None where they have not all the same."""
     paths = [entry.name.split("/") for entry in entries]
     if any(len(path) <= depth or path[:depth] != paths[0][:depth] for path in paths):

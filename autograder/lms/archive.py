@@ -1,6 +1,6 @@
 """An export as it came, a zip or a folder: its entries are read in memory and within bounds, and never written to disk by the names they have.
 
-Called by the importers' front door (autograder.lms) and by collect, for a zip that a student handed in.
+Called by autograder.lms and by collect, for a zip that a student handed in.
 """
 
 from __future__ import annotations
@@ -26,10 +26,22 @@ from ffnlab.untrusted_text import clean, in_a_line
 
 MIB = 2**20
 JUNK = {"__MACOSX", ".DS_Store", ".ipynb_checkpoints"}
-METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}  # what every LMS writes; the others can't be read within bounds
-LONGEST_NAME = 4096  # of a path, as file systems have it
+COMPRESSION_METHODS = {
+    zipfile.ZIP_STORED,
+    zipfile.ZIP_DEFLATED,
+}  # what every LMS writes; the others can't be read within bounds
+MAX_NAME_LENGTH = 4096  # of a path, as file systems have it
 States = tuple[tuple[int, ...], tuple[float, ...]]  # owners, and when their inodes changed
-ODD = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError, struct.error)
+ZIP_ERRORS = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    OSError,
+    ValueError,
+    struct.error,
+)
 
 
 @dataclass(frozen=True)
@@ -44,8 +56,8 @@ class Bounds:
     contents: int = 16 * MIB  # the zip's own table of contents
 
 
-OF_AN_EXPORT = Bounds()
-OF_A_STUDENT = Bounds(entries=1_000, total=256 * MIB, contents=MIB)
+EXPORT_BOUNDS = Bounds()
+STUDENT_ZIP_BOUNDS = Bounds(entries=1_000, total=256 * MIB, contents=MIB)
 
 
 class Refused(Exception):
@@ -100,7 +112,7 @@ def open_archive(source: Path) -> Archive:
         UserError: there is nothing, or nothing that can be read.
     """
     if source.is_dir():
-        return _folder(source)
+        return _read_folder(source)
     if not source.is_file():
         raise UserError(f"there is no {source}: give the zip that you downloaded from the LMS, or a folder")
     try:
@@ -109,7 +121,7 @@ def open_archive(source: Path) -> Archive:
         raise UserError(f"{source} can't be read: {error.strerror}") from None
     archive = Archive(source.name, file=file)
     try:
-        _zip(file, os.path.getsize(source), OF_AN_EXPORT, archive)
+        _read_zip(file, os.path.getsize(source), EXPORT_BOUNDS, archive)
     except Refused as reason:
         file.close()
         raise UserError(f"{source} is not a zip that can be read: {reason}") from None
@@ -118,7 +130,7 @@ def open_archive(source: Path) -> Archive:
     return archive
 
 
-def inside(entry: ArchiveEntry) -> Archive:
+def open_inner_zip(entry: ArchiveEntry) -> Archive:
     """What lies in a zip that a student handed in: one level; a zip in it is left closed.
 
     Raises:
@@ -126,17 +138,17 @@ def inside(entry: ArchiveEntry) -> Archive:
     """
     data = entry.read()
     archive = Archive(entry.name)
-    _zip(io.BytesIO(data), len(data), OF_A_STUDENT, archive)
+    _read_zip(io.BytesIO(data), len(data), STUDENT_ZIP_BOUNDS, archive)
     return archive
 
 
-def _zip(file: BinaryIO, size: int, bounds: Bounds, archive: Archive) -> None:
-    if _contents(file, size) > bounds.contents:
+def _read_zip(file: BinaryIO, size: int, bounds: Bounds, archive: Archive) -> None:
+    if _measure_contents(file, size) > bounds.contents:
         raise Refused("its table of contents is too large")
     try:
         zip_file = zipfile.ZipFile(file)
-    except ODD as error:
-        raise Refused(_reason(error)) from None
+    except ZIP_ERRORS as error:
+        raise Refused(_describe_error(error)) from None
     members = [(_decode_name(info), info) for info in zip_file.infolist()]
     if len(members) > bounds.entries:
         raise Refused(f"it has {len(members):,} entries, and at most {bounds.entries:,} are read")
@@ -157,17 +169,17 @@ def _zip(file: BinaryIO, size: int, bounds: Bounds, archive: Archive) -> None:
             archive.refuse(name, trouble)
             continue
         budget -= info.file_size
-        archive.entries.append(_entry(name, info, zip_file))
-    archive.entries = _without_full_folders(archive.entries)
+        archive.entries.append(_make_entry(name, info, zip_file))
+    archive.entries = _drop_full_folders(archive.entries)
 
 
-def _entry(name: str, info: zipfile.ZipInfo, zip_file: zipfile.ZipFile) -> ArchiveEntry:
+def _make_entry(name: str, info: zipfile.ZipInfo, zip_file: zipfile.ZipFile) -> ArchiveEntry:
     def get() -> bytes:
         try:
             with zip_file.open(info) as file:
                 data = file.read(info.file_size + 1)
-        except ODD as error:
-            raise Refused(_reason(error)) from None
+        except ZIP_ERRORS as error:
+            raise Refused(_describe_error(error)) from None
         if len(data) != info.file_size:
             raise Refused("it is cut off")
         return data
@@ -175,7 +187,7 @@ def _entry(name: str, info: zipfile.ZipInfo, zip_file: zipfile.ZipFile) -> Archi
     return ArchiveEntry(name.rstrip("/"), info.file_size, get, info.is_dir())
 
 
-def _contents(file: BinaryIO, size: int) -> int:
+def _measure_contents(file: BinaryIO, size: int) -> int:
     """How many bytes the table of contents has, as the zip's end says; 0 where there is no end, which zipfile finds out itself."""
     file.seek(max(0, size - 65_557))
     tail = file.read()
@@ -209,7 +221,7 @@ def _is_junk(name: str) -> bool:
 
 def _check_name(name: str) -> str:
     """What is wrong with a name, if anything is."""
-    if len(name) > LONGEST_NAME:
+    if len(name) > MAX_NAME_LENGTH:
         return "its name is too long"
     if "\0" in name:
         return "a zero byte in its name"
@@ -227,7 +239,7 @@ def _check_member(info: zipfile.ZipInfo, bounds: Bounds) -> str:
         return "a symbolic link"
     if info.flag_bits & 0x1:
         return "encrypted"
-    if info.compress_type not in METHODS:
+    if info.compress_type not in COMPRESSION_METHODS:
         return "compressed in a way that can't be read here"
     if info.file_size > bounds.entry:
         return f"too large: {info.file_size / MIB:,.0f} MiB, at most {bounds.entry / MIB:,.0f}"
@@ -236,24 +248,26 @@ def _check_member(info: zipfile.ZipInfo, bounds: Bounds) -> str:
     return ""
 
 
-def _reason(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     if isinstance(error, zipfile.BadZipFile) and "not a zip" in str(error):
         return "it is not a zip, or its end is missing"
     return in_a_line(f"broken ({error or type(error).__name__})", 120)
 
 
-def _without_full_folders(entries: list[ArchiveEntry]) -> list[ArchiveEntry]:
-    """Without the folders in which something lies: an empty one is a hand-in without a file."""
+def _drop_full_folders(entries: list[ArchiveEntry]) -> list[ArchiveEntry]:
+    """Without the folders in which something lies: an empty one is a submission without a file."""
     folders = {entry.name for entry in entries if entry.is_folder}
-    full = {name[:end] for name in (entry.name for entry in entries) for end in _slashes(name) if name[:end] in folders}
+    full = {
+        name[:end] for name in (entry.name for entry in entries) for end in _find_slashes(name) if name[:end] in folders
+    }
     return [entry for entry in entries if not (entry.is_folder and entry.name in full)]
 
 
-def _slashes(name: str) -> Iterator[int]:
+def _find_slashes(name: str) -> Iterator[int]:
     return (place for place, letter in enumerate(name) if letter == "/")
 
 
-def _folder(top: Path) -> Archive:
+def _read_folder(top: Path) -> Archive:
     archive = Archive(top.resolve().name)
     states: dict[Path, States] = {top: ((), ())}
     for place, folders, files in os.walk(top):
@@ -261,27 +275,27 @@ def _folder(top: Path) -> Archive:
         here = Path(place)
         for name in list(folders):
             if (here / name).is_symlink():
-                archive.refuse(_below(top, here / name), "a symbolic link")
+                archive.refuse(_relative_name(top, here / name), "a symbolic link")
                 folders.remove(name)
             else:
-                states[here / name] = _with(states[here], (here / name).lstat())
+                states[here / name] = _extend_states(states[here], (here / name).lstat())
         file_names = sorted(name for name in files if not _is_junk(name))
         if not file_names and not folders and here != top:
-            archive.entries.append(ArchiveEntry(_below(top, here), 0, lambda: b"", True, *states[here]))
+            archive.entries.append(ArchiveEntry(_relative_name(top, here), 0, lambda: b"", True, *states[here]))
         for name in file_names:
             _add_file(archive, top, here / name, states[here])
-        if len(archive.entries) > OF_AN_EXPORT.entries:
-            raise UserError(f"{top} has more than {OF_AN_EXPORT.entries:,} files: is it an export?")
+        if len(archive.entries) > EXPORT_BOUNDS.entries:
+            raise UserError(f"{top} has more than {EXPORT_BOUNDS.entries:,} files: is it an export?")
     return archive
 
 
-def _with(above: States, state: os.stat_result) -> States:
+def _extend_states(above: States, state: os.stat_result) -> States:
     return (*above[0], state.st_uid), (*above[1], state.st_ctime)
 
 
 def _add_file(archive: Archive, top: Path, path: Path, above: States) -> None:
-    name = _below(top, path)
-    most = OF_AN_EXPORT.entry
+    name = _relative_name(top, path)
+    most = EXPORT_BOUNDS.entry
     state = path.lstat()
     if not stat.S_ISREG(state.st_mode):
         archive.refuse(name, "a symbolic link" if stat.S_ISLNK(state.st_mode) else "not a regular file")
@@ -291,11 +305,11 @@ def _add_file(archive: Archive, top: Path, path: Path, above: States) -> None:
         archive.refuse(name, f"too large: {state.st_size / MIB:,.0f} MiB, at most {most / MIB:,.0f}")
     else:
         archive.entries.append(
-            ArchiveEntry(name, state.st_size, lambda: _bytes(path, most), False, *_with(above, state))
+            ArchiveEntry(name, state.st_size, lambda: _read_bytes(path, most), False, *_extend_states(above, state))
         )
 
 
-def _bytes(path: Path, most: int) -> bytes:
+def _read_bytes(path: Path, most: int) -> bytes:
     try:
         data = untrusted_files.read(path, most)
     except OSError as error:
@@ -305,7 +319,7 @@ def _bytes(path: Path, most: int) -> bytes:
     return data
 
 
-def _below(top: Path, path: Path) -> str:
+def _relative_name(top: Path, path: Path) -> str:
     return clean("/".join(path.relative_to(top).parts), 4096)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from autograder.errors import UserError
 from autograder.lms.archive import ArchiveEntry
-from autograder.lms.records import HandIn, Person
+from autograder.lms.records import ExportedFile, Person
 from autograder.lms.sheets import GradeSheet, Sheet
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Lms(Protocol):
     has_ids_on_lists: ClassVar[bool] = True  # whether its lists have the ids of its export: else names alone match
     has_folder_names: ClassVar[bool] = False  # whether its tokens are the names of students' folders
     has_groups_by_member: ClassVar[bool] = False  # whether a group's work has one member's number and the group's name
-    marks_lateness: ClassVar[bool] = False  # whether its export marks what came in late, so that the rest was on time
+    flags_lateness: ClassVar[bool] = False  # whether its export flags what came in late, so that the rest was on time
     needs_file: ClassVar[bool] = True  # whether what goes back is written into one file
     instead: ClassVar[str] = ""  # what `give-back` makes where there is no sheet, for --help
     page_notes: ClassVar[tuple[str, ...]] = ()  # for whoever uploads the pages
@@ -68,7 +68,9 @@ class Lms(Protocol):
         """Whether a path in an export is one of this system's."""
 
     @abstractmethod
-    def hand_ins(self, entries: Sequence[ArchiveEntry], zone: tzinfo | None) -> tuple[list[HandIn], list[str]]:
+    def exported_files(
+        self, entries: Sequence[ArchiveEntry], zone: tzinfo | None
+    ) -> tuple[list[ExportedFile], list[str]]:
         """What was handed in, and the entries that are not understood. zone: of the clock behind times that name none."""
 
     def people(self, sheet: Sheet) -> list[Person] | None:
@@ -83,25 +85,25 @@ class Lms(Protocol):
         """Where a page goes in the zip of them, and why it can't go there if it can't."""
         return "", f"{self.title} takes no pages"
 
-    def release(self, work: GradeExport) -> bytes | None:
+    def release(self, grade_export: GradeExport) -> bytes | None:
         """Give back where there is no sheet: a file's bytes, or None where all is in place. Raises UserError: nothing can go back."""
         raise UserError(f"{self.title} takes nothing back")
 
     def with_times(
-        self, hand_ins: Sequence[HandIn], sheets: Sequence[Sheet], zone: tzinfo | None
-    ) -> tuple[HandIn, ...]:
-        """These hand-ins with the times that are on sheets."""
-        return tuple(hand_ins)
+        self, exported_files: Sequence[ExportedFile], sheets: Sequence[Sheet], zone: tzinfo | None
+    ) -> tuple[ExportedFile, ...]:
+        """These files with the times that are on sheets."""
+        return tuple(exported_files)
 
     def unread_time(self, sheet: Sheet) -> str:
         """A time on one of its lists that can't be read; "" where all can be."""
         return ""
 
-    def students(self, hand_in: HandIn, roster: Roster, is_blind: bool) -> tuple[list[Student], str] | None:
-        """Whose a hand-in is, or why that is not known, where an id is not enough; None where ids decide. is_blind: whether all have the same name."""
+    def students(self, exported_file: ExportedFile, roster: Roster, is_blind: bool) -> tuple[list[Student], str] | None:
+        """Whose a file is, or why that is not known, where an id is not enough; None where ids decide. is_blind: whether all have the same name."""
         return None
 
-    def is_named(self, hand_in: HandIn, student: Student) -> bool:
+    def is_named(self, exported_file: ExportedFile, student: Student) -> bool:
         """Whether a file's name has this student's name in it, as this system writes it."""
         return False
 

@@ -14,7 +14,7 @@ from datetime import datetime, tzinfo
 from autograder.errors import UserError
 from autograder.lms.archive import ArchiveEntry, Refused, normalize_name
 from autograder.lms.base import FeedbackPage, Lms
-from autograder.lms.records import HandIn, Person, utc
+from autograder.lms.records import ExportedFile, Person, to_utc
 from autograder.lms.sheets import GradeSheet, Sheet, choose_column
 
 NAME = "blackboard"
@@ -65,23 +65,25 @@ class Blackboard(Lms):
         """Whether a path in an export is one of Blackboard's: all lie side by side."""
         return "/" not in path and bool(ATTEMPT.fullmatch(normalize_name(path)))
 
-    def hand_ins(self, entries: Sequence[ArchiveEntry], zone: tzinfo | None) -> tuple[list[HandIn], list[str]]:
+    def exported_files(
+        self, entries: Sequence[ArchiveEntry], zone: tzinfo | None
+    ) -> tuple[list[ExportedFile], list[str]]:
         matches = [
             (entry, None if entry.is_folder else ATTEMPT.fullmatch(normalize_name(entry.name))) for entry in entries
         ]
         unknown = [entry.name for entry, match in matches if not match]
-        attempts = [(entry, match) for entry, match in matches if match]
+        file_matches = [(entry, match) for entry, match in matches if match]
         identities = {  # by the head and time of an attempt: who it is, in Blackboard's own words
             (match["head"], match["when"]): _read_identity(entry, match["head"])
-            for entry, match in attempts
+            for entry, match in file_matches
             if match["about"]
         }
-        with_files = {(match["head"], match["when"]) for _, match in attempts if match["file"]}
+        with_files = {(match["head"], match["when"]) for _, match in file_matches if match["file"]}
         stem = _before_usernames(
-            {match["head"] for _, match in attempts}, [one for one in identities.items() if one[1]]
+            {match["head"] for _, match in file_matches}, [one for one in identities.items() if one[1]]
         )
-        hand_ins = []
-        for entry, match in attempts:
+        exported_files = []
+        for entry, match in file_matches:
             place = match["head"], match["when"]
             if match["about"] and place in with_files:
                 continue
@@ -91,11 +93,11 @@ class Blackboard(Lms):
                 unknown.append(entry.name)
                 continue
             try:
-                at = utc(datetime.strptime(match["when"], "%Y-%m-%d-%H-%M-%S"), zone)
+                at = to_utc(datetime.strptime(match["when"], "%Y-%m-%d-%H-%M-%S"), zone)
             except ValueError:
                 at = None
-            hand_ins.append(
-                HandIn(
+            exported_files.append(
+                ExportedFile(
                     NAME,
                     username,
                     (Person({"username": username}, name=name),),
@@ -103,12 +105,12 @@ class Blackboard(Lms):
                     entry.name,
                     match["file"] or "",
                     entry.read,
-                    attempt=match["when"],
+                    submission_id=match["when"],
                     at=at,
                     remark="" if at else f"its time, {match['when']}, can't be read",
                 )
             )
-        return hand_ins, unknown
+        return exported_files, unknown
 
     def people(self, sheet: Sheet) -> list[Person] | None:
         """Who is in a grade centre's sheet; None where it is not Blackboard's."""

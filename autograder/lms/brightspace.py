@@ -13,7 +13,7 @@ from datetime import datetime, tzinfo
 from autograder.errors import UserError
 from autograder.lms.archive import ArchiveEntry, normalize_name
 from autograder.lms.base import FeedbackPage, IdScope, Lms
-from autograder.lms.records import HandIn, Person, month_of, utc
+from autograder.lms.records import ExportedFile, Person, parse_month, to_utc
 from autograder.lms.sheets import GradeSheet, Sheet, choose_column
 
 NAME = "brightspace"
@@ -27,13 +27,13 @@ TIMES = re.compile(rf" ?- {WHEN}(?= ?- )")
 ORG_ID, USERNAME, END = ("OrgDefinedId",), ("Username",), ("End-of-Line Indicator",)
 FIRST, LAST, EMAIL = ("First Name",), ("Last Name",), ("Email",)
 POINTS = re.compile(r"(?P<item>.+ Points Grade)(?: <(?P<about>.*)>)?")
-MOST = re.compile(r"MaxPoints:(\d+(?:[.,]\d+)?)")
+MAX_POINTS = re.compile(r"MaxPoints:(\d+(?:[.,]\d+)?)")
 INDEX = "index.html"  # D2L's own list of what it has exported
 
 
 def _moment(match: re.Match[str]) -> datetime | None:
     """The local time in a name. Of one or two digits it is the hour: D2L drops the colon."""
-    month = month_of(match["month"] or match["month_second"])
+    month = parse_month(match["month"] or match["month_second"])
     digits = match["time"]
     hour, minute = (int(digits), 0) if len(digits) < 3 else (int(digits[:-2]), int(digits[-2:]))
     if match["half"]:
@@ -46,7 +46,7 @@ def _moment(match: re.Match[str]) -> datetime | None:
         return None
 
 
-def bare(cell: str) -> str:
+def strip_sign(cell: str) -> str:
     """An id without the sign that D2L puts before it."""
     return cell.strip().removeprefix("#")
 
@@ -63,8 +63,10 @@ class Brightspace(Lms):
         top = normalize_name(path.split("/")[0])
         return top == INDEX or bool(FOLDER.fullmatch(top) or FLAT.fullmatch(top))
 
-    def hand_ins(self, entries: Sequence[ArchiveEntry], zone: tzinfo | None) -> tuple[list[HandIn], list[str]]:
-        hand_ins, unknown = [], []
+    def exported_files(
+        self, entries: Sequence[ArchiveEntry], zone: tzinfo | None
+    ) -> tuple[list[ExportedFile], list[str]]:
+        exported_files, unknown = [], []
         for entry in entries:
             top, _, below = normalize_name(entry.name).partition("/")
             if top == INDEX:
@@ -83,8 +85,8 @@ class Brightspace(Lms):
             # In a student's name, or in a file's, a second time may stand.
             doubtful_time = f"{' and '.join(times)} may be its time" if len(times) > 1 else ""
             at = None if doubtful_time else _moment(match)
-            hand_ins.append(
-                HandIn(
+            exported_files.append(
+                ExportedFile(
                     NAME,
                     match["person"],
                     (Person({NAME: match["person"]}, name=match["name"]),),
@@ -92,14 +94,14 @@ class Brightspace(Lms):
                     entry.name,
                     file,
                     entry.read,
-                    attempt=folder,
-                    at=utc(at, zone) if at else None,
+                    submission_id=folder,
+                    at=to_utc(at, zone) if at else None,
                     remark="" if at or doubtful_time else f"its time, {match['when']}, can't be read",
                     doubtful_time=doubtful_time,
                     back={"folder": folder},
                 )
             )
-        return hand_ins, unknown
+        return exported_files, unknown
 
     def people(self, sheet: Sheet) -> list[Person] | None:
         """Who is in exported grades; None where they are not Brightspace's. The numbers of the download are not in them."""
@@ -107,12 +109,14 @@ class Brightspace(Lms):
         first, last = sheet.column(*FIRST), sheet.column(*LAST)
         if org is None and (username is None or sheet.column(*END) is None):
             return None
-        ids = ({"sis_id": bare(r[org]), "username": bare(r[username]), "email": r[email]} for r in sheet.rows)
+        ids = (
+            {"sis_id": strip_sign(r[org]), "username": strip_sign(r[username]), "email": r[email]} for r in sheet.rows
+        )
         people = (Person(one, row[first], row[last]) for one, row in zip(ids, sheet.rows, strict=True))
         return [person for person in people if person.ids]
 
     def grade_sheet(self, sheet: Sheet, column: str = "") -> GradeSheet:
-        """The keys, one item's points, and the mark at the end of each row. D2L offers to create an item whose name it does not know.
+        """The keys, one item's points, and the indicator at the end of each row. D2L offers to create an item whose name it does not know.
 
         column: the item's name, with or without "Points Grade" and what the export adds.
         """
@@ -127,12 +131,12 @@ class Brightspace(Lms):
             short=lambda title: [part for part in re.split(r" Points Grade| <", title) if part],
         )
         title = POINTS.fullmatch(sheet.header[grade])
-        most = MOST.search(title["about"] or "") if title else None
+        maximum = MAX_POINTS.search(title["about"] or "") if title else None
         return GradeSheet(
             sheet,
             grade,
-            ids=lambda row: {"sis_id": bare(row[org]), "username": bare(row[username])},
-            maximum=lambda row: most[1] if most else "",
+            ids=lambda row: {"sis_id": strip_sign(row[org]), "username": strip_sign(row[username])},
+            maximum=lambda row: maximum[1] if maximum else "",
             keep=tuple(i for i in (org, username, grade, end) if i is not None),
             title=title["item"] if title else "",
             over="Brightspace cuts it down to the maximum",

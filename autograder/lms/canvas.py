@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from autograder.errors import UserError
 from autograder.lms.archive import ArchiveEntry, normalize_name
 from autograder.lms.base import FeedbackPage, IdScope, Lms
-from autograder.lms.records import HandIn, Person
-from autograder.lms.sheets import GradeSheet, Sheet, choose_column, number
+from autograder.lms.records import ExportedFile, Person
+from autograder.lms.sheets import GradeSheet, Sheet, choose_column, parse_number
 from ffnlab.untrusted_text import in_a_line
 
 if TYPE_CHECKING:
@@ -45,24 +45,26 @@ def _is_canvas(path: str) -> bool:
     return bool(ANONYMOUS.fullmatch(path) or UPLOAD.search(path))
 
 
-def _readings(entry: ArchiveEntry) -> list[HandIn]:
+def _readings(entry: ArchiveEntry) -> list[ExportedFile]:
     """All that a file's name can mean, the one with the shortest name of a student first."""
     path = normalize_name(entry.name)
     if match := ANONYMOUS.fullmatch(path):
-        return [_hand_in(entry, f"anon_{match['user']}", "", bool(match["late"]), match)]
+        return [_make_exported_file(entry, f"anon_{match['user']}", "", bool(match["late"]), match)]
     readings = []
     for place in (place for place, letter in enumerate(path) if letter == "_"):
         match = UPLOAD.match(path, place)
         if match and match.end() == len(path):
             name = path[:place]
             late = name.endswith("_LATE")
-            readings.append(_hand_in(entry, match["user"], name.removesuffix("_LATE") if late else name, late, match))
+            readings.append(
+                _make_exported_file(entry, match["user"], name.removesuffix("_LATE") if late else name, late, match)
+            )
     return readings
 
 
-def _hand_in(entry: ArchiveEntry, user: str, name: str, late: bool, match: re.Match[str]) -> HandIn:
+def _make_exported_file(entry: ArchiveEntry, user: str, name: str, late: bool, match: re.Match[str]) -> ExportedFile:
     online_entry = match["typed"] or ""
-    return HandIn(
+    return ExportedFile(
         NAME,
         user,
         (Person({NAME: user}, name=name),),
@@ -102,7 +104,7 @@ class Canvas(Lms):
     anonymous = "anon_"
     test_student = ("Test", "Student")
     has_groups_by_member = True
-    marks_lateness = True
+    flags_lateness = True
     page_notes = (
         "Canvas gives each page the name of the notebook that was submitted, .ipynb and all, but it is a web page. "
         "Tell your students to open it in a browser and not in Jupyter",
@@ -113,16 +115,18 @@ class Canvas(Lms):
         """Whether a path in an export is one of Canvas's: all lie side by side."""
         return "/" not in path and _is_canvas(normalize_name(path))
 
-    def hand_ins(self, entries: Sequence[ArchiveEntry], zone: tzinfo | None) -> tuple[list[HandIn], list[str]]:
+    def exported_files(
+        self, entries: Sequence[ArchiveEntry], zone: tzinfo | None
+    ) -> tuple[list[ExportedFile], list[str]]:
         """What was handed in, and the entries that are not understood. Canvas exports no times, but says what is late."""
-        hand_ins, unknown = [], []
+        exported_files, unknown = [], []
         for entry in entries:
             readings = [] if entry.is_folder else _readings(entry)
             if readings:
-                hand_ins.append(replace(readings[0], readings=tuple(readings[1:])))
+                exported_files.append(replace(readings[0], readings=tuple(readings[1:])))
             else:
                 unknown.append(entry.name)
-        return hand_ins, unknown
+        return exported_files, unknown
 
     def people(self, sheet: Sheet) -> list[Person] | None:
         """Who is in a gradebook; None where it is not one of Canvas's."""
@@ -156,7 +160,7 @@ class Canvas(Lms):
             sheet,
             grade,
             ids=lambda row: {NAME: row[sheet.column(*ID)], "sis_id": row[sheet.column(*SIS)]},
-            maximum=lambda row: possible if number(possible) is not None else "",
+            maximum=lambda row: possible if parse_number(possible) is not None else "",
             nobody=lambda row: row[0].strip().casefold() in OF_NOBODY or not row[sheet.column(*ID)],
             locked=lambda row: row[grade].strip().upper() in ("EX", "N/A"),
             lock="is excused, or does not have this assignment",
@@ -173,7 +177,7 @@ class Canvas(Lms):
             (part for part in record.entry.split("/") if _is_canvas(normalize_name(part))), record.entry
         ), trouble
 
-    def is_named(self, hand_in: HandIn, student: Student) -> bool:
+    def is_named(self, exported_file: ExportedFile, student: Student) -> bool:
         """Canvas writes the sortable name ("Doe, Jane") before a file's name."""
         sortable_name = re.sub(r"\W", "", re.sub(r"_(\d+)_", r"\1", normalize_name(student.sortable)))
-        return sortable_name.casefold() == hand_in.name.casefold()
+        return sortable_name.casefold() == exported_file.name.casefold()

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from autograder import untrusted_files
 from autograder.lms.archive import ArchiveEntry, Refused, normalize_name
 from autograder.lms.base import Lms
-from autograder.lms.records import HandIn, Person, is_in_future, parse_time
+from autograder.lms.records import ExportedFile, Person, is_in_future, parse_time
 
 if TYPE_CHECKING:
     from autograder.transfer.give_back import GradeExport
@@ -32,15 +32,15 @@ WHILE_SUBMITTING = timedelta(minutes=5)  # nbgrader takes the time first, and co
 SECRET_AS_WRITTEN = re.compile(r"[0-9A-Za-z]{1,256}")
 
 
-def _of_folder(top: str, entries: Sequence[ArchiveEntry]) -> list[HandIn]:
+def _read_folder(top: str, entries: Sequence[ArchiveEntry]) -> list[ExportedFile]:
     match = INBOUND.fullmatch(top)
     assert match
     user, name_time = match["user"], parse_time(match["when"])
     nbgraders = [entry for entry in entries if normalize_name(entry.name) in (f"{top}/{TIMESTAMP}", f"{top}/{SECRET}")]
     files = [entry for entry in entries if entry not in nbgraders]
-    secret = next((_secret(entry) for entry in nbgraders if entry.name.endswith(SECRET)), "")
+    secret = next((_read_entry_secret(entry) for entry in nbgraders if entry.name.endswith(SECRET)), "")
 
-    accounts = {uid: _account(uid) for entry in entries for uid in entry.owners}
+    accounts = {uid: _account_name(uid) for entry in entries for uid in entry.owners}
     others = [name for uid, name in sorted(accounts.items()) if uid not in (0, os.geteuid()) and name != user]
     is_owned = user in accounts.values()
     last_change = max((at for entry in entries for at in entry.change_times), default=None) if is_owned else None
@@ -56,7 +56,7 @@ def _of_folder(top: str, entries: Sequence[ArchiveEntry]) -> list[HandIn]:
     if others:
         doubt = f"its folder or a file in it belongs to {' and '.join(others)}, and not to {user}: write whose it is"
     return [
-        HandIn(
+        ExportedFile(
             NAME,
             f"{user} (of {'+'.join(others)})" if others else user,
             () if others else (Person({"username": user}),),
@@ -64,7 +64,7 @@ def _of_folder(top: str, entries: Sequence[ArchiveEntry]) -> list[HandIn]:
             entry.name,
             "" if entry.is_folder or entry in nbgraders else normalize_name(entry.name).partition("/")[2],
             entry.read,
-            attempt=top,
+            submission_id=top,
             at=at,
             assignment=match["assignment"],
             doubt=doubt,
@@ -77,21 +77,21 @@ def _of_folder(top: str, entries: Sequence[ArchiveEntry]) -> list[HandIn]:
     ]
 
 
-def _account(uid: int) -> str:
+def _account_name(uid: int) -> str:
     try:
         return pwd.getpwuid(uid).pw_name
     except (KeyError, OverflowError):
         return f"the account number {uid}"
 
 
-def _secret(entry: ArchiveEntry) -> str:
+def _read_entry_secret(entry: ArchiveEntry) -> str:
     try:
         return _parse_secret(entry.read())
     except Refused:
         return ""
 
 
-def secret(folder: Path) -> str:
+def read_secret(folder: Path) -> str:
     """The secret in a submission's folder; "" where there is none."""
     try:
         return _parse_secret(untrusted_files.read(folder / SECRET, 300))
@@ -116,7 +116,9 @@ class Exchange(Lms):
     def fits(self, path: str) -> bool:
         return "/" in path and bool(INBOUND.fullmatch(normalize_name(path.split("/")[0])))
 
-    def hand_ins(self, entries: Sequence[ArchiveEntry], zone: tzinfo | None) -> tuple[list[HandIn], list[str]]:
+    def exported_files(
+        self, entries: Sequence[ArchiveEntry], zone: tzinfo | None
+    ) -> tuple[list[ExportedFile], list[str]]:
         folders: dict[str, list[ArchiveEntry]] = {}
         unknown = []
         for entry in entries:
@@ -125,20 +127,22 @@ class Exchange(Lms):
                 folders.setdefault(top, []).append(entry)
             else:
                 unknown.append(entry.name)
-        return [one for top, inside in folders.items() for one in _of_folder(top, inside)], unknown
+        return [one for top, inside in folders.items() for one in _read_folder(top, inside)], unknown
 
-    def release(self, work: GradeExport) -> None:
+    def release(self, grade_export: GradeExport) -> None:
         """Put beside each feedback page what nbgrader's release_feedback reads: when it was handed in, and the secret by which its student finds it."""
         exclusions = []
-        for page in sorted(work.class_folder.feedback.glob(f"*/{work.assignment}/{work.assignment}.html")):
+        for page in sorted(
+            grade_export.class_folder.feedback.glob(f"*/{grade_export.assignment}/{grade_export.assignment}.html")
+        ):
             student = page.parent.parent.name
-            if work.is_unread(student):
+            if grade_export.is_unread(student):
                 exclusions.append(student)
-            elif trouble := work.prepare_release(student):
+            elif trouble := grade_export.prepare_release(student):
                 exclusions.append(student)
-                work.leave(student, "", f"left out: {trouble}")
+                grade_export.record_omission(student, "", f"left out: {trouble}")
             else:
-                work.add(student, "ready")
+                grade_export.record_change(student, "ready")
                 page.chmod(0o644)  # nbgrader copies the mode too; the folder keeps others out
         but = f" --CourseDirectory.student_id_exclude={','.join(exclusions)}" if exclusions else ""
-        work.report.notes.append(f"now: nbgrader release_feedback {work.assignment} --course NAME{but}")
+        grade_export.report.notes.append(f"now: nbgrader release_feedback {grade_export.assignment} --course NAME{but}")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from autograder.errors import UserError
 from autograder.lms.archive import ArchiveEntry, Refused, normalize_name, zip_files
 from autograder.lms.base import Lms
-from autograder.lms.records import HandIn, Person, parse_time
+from autograder.lms.records import ExportedFile, Person, parse_time
 from autograder.lms.sheets import Sheet
 
 if TYPE_CHECKING:
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 NAME = "gradescope"
 METADATA = "submission_metadata.yml"
 SUBMISSION = re.compile(r"submission_(?P<number>\d+)(?:\.\w+)?")
-MOST_METADATA = 32 * 2**20
-DEPTH = 30  # libyaml ends the process where it is nested some thousands deep
+MAX_METADATA_BYTES = 32 * 2**20
+MAX_DEPTH = 30  # libyaml ends the process where it is nested some thousands deep
 
 FIRST, LAST, FULL_NAME = ("First Name",), ("Last Name",), ("Name", "Full Name")
 SID, EMAIL, ROLE = ("SID", "Student ID"), ("Email",), ("Role",)
 
 
 def _metadata(entry: ArchiveEntry) -> dict[str, dict[str, Any]]:
-    if entry.size > MOST_METADATA:
+    if entry.size > MAX_METADATA_BYTES:
         raise UserError(f"{METADATA} is too large: {entry.size / 2**20:,.0f} MiB")
     import yaml  # takes a while, and few commands need it
 
@@ -43,7 +43,7 @@ def _metadata(entry: ArchiveEntry) -> dict[str, dict[str, Any]]:
         text, depth = entry.read().decode("utf-8-sig"), 0
         for event in yaml.parse(text, Loader=loader):
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-            if depth > DEPTH:
+            if depth > MAX_DEPTH:
                 raise UserError(f"{METADATA} can't be read: it is nested too deeply")
         metadata = yaml.load(text, Loader=loader)
     except (Refused, yaml.YAMLError, ValueError, RecursionError, TypeError) as error:
@@ -92,19 +92,19 @@ os.replace(draft, os.path.join(home, "results", "results.json"))
 '''
 
 
-def _results(score: float, marks: Iterable[Score], page: str) -> dict[str, Any]:
-    """A submission's `results.json`. score: over all. page: HTML, shown above the marks."""
+def _make_results(points: float, scores: Iterable[Score], page: str) -> dict[str, Any]:
+    """A submission's `results.json`. points: over all. page: HTML, shown above the scores."""
     about = {"output_format": "html", "visibility": "after_published", "stdout_visibility": "hidden"}
-    return {"score": score, "output": page, **about, "tests": [_test(mark) for mark in marks]}
+    return {"score": points, "output": page, **about, "tests": [_make_test(score) for score in scores]}
 
 
-def _test(mark: Score) -> dict[str, object]:
-    test = {"name": mark.name, "score": round(mark.score, 6), "max_score": mark.max_score}
-    output = mark.comment or ("not read yet" if mark.waits else "")
+def _make_test(score: Score) -> dict[str, object]:
+    test = {"name": score.name, "score": round(score.score, 6), "max_score": score.max_score}
+    output = score.comment or ("not read yet" if score.waits else "")
     return test | {"output": output, "output_format": "text", "visibility": "after_published"}
 
 
-def _scores(results: Mapping[str, Any]) -> object:
+def _group_scores(results: Mapping[str, Any]) -> object:
     """Of a submission's results, what members of a group must have in common."""
     return results["score"], [(test["name"], test["score"], test["output"]) for test in results["tests"]]
 
@@ -119,7 +119,9 @@ class Gradescope(Lms):
     def fits(self, path: str) -> bool:
         return path == METADATA or bool(SUBMISSION.fullmatch(path.split("/")[0]))
 
-    def hand_ins(self, entries: Sequence[ArchiveEntry], zone: tzinfo | None) -> tuple[list[HandIn], list[str]]:
+    def exported_files(
+        self, entries: Sequence[ArchiveEntry], zone: tzinfo | None
+    ) -> tuple[list[ExportedFile], list[str]]:
         """Raises UserError: there is no metadata that can be read, without which nobody knows whose a submission is."""
         about = next((entry for entry in entries if entry.name == METADATA), None)
         if about is None:
@@ -127,7 +129,7 @@ class Gradescope(Lms):
                 f"{METADATA} is missing from this export of Gradescope, so nothing says whose each submission is"
             )
         metadata = _metadata(about)
-        hand_ins, unknown = [], []
+        exported_files, unknown = [], []
         for entry in entries:
             if entry is about:
                 continue
@@ -139,8 +141,8 @@ class Gradescope(Lms):
                 continue
             at = parse_time(str(metadata[top].get(":created_at", "")))
             names = ", ".join(person.name for person in people)
-            hand_ins.append(
-                HandIn(
+            exported_files.append(
+                ExportedFile(
                     NAME,
                     "+".join(sorted(_token(person) for person in people)),
                     people,
@@ -148,14 +150,14 @@ class Gradescope(Lms):
                     entry.name,
                     "" if entry.is_folder else below or top,
                     entry.read,
-                    attempt=match["number"],
+                    submission_id=match["number"],
                     at=at,
                     group=names if len(people) > 1 else "",
                     remark="" if at else "its time can't be read",
                     back={"submission": match["number"]},
                 )
             )
-        return hand_ins, unknown
+        return exported_files, unknown
 
     def people(self, sheet: Sheet) -> list[Person] | None:
         """Who is on a roster or among exported grades; None where it is not Gradescope's."""
@@ -171,21 +173,25 @@ class Gradescope(Lms):
                 people.append(Person(ids, row[first], row[last], whole))
         return people
 
-    def release(self, work: GradeExport) -> bytes:
+    def release(self, grade_export: GradeExport) -> bytes:
         """An autograder's zip that gives each submission its results."""
         results_by_place: dict[str, tuple[dict[str, Any], str]] = {}
-        for student, record, page in work.to_send():
-            points, place = work.score(student), f"results/{record.back['submission']}.json"
+        for student, record, page in grade_export.find_pages():
+            points, place = grade_export.points_of(student), f"results/{record.back['submission']}.json"
             if points is None:
-                work.leave(student, "", "left out: there is no score for this student")
+                grade_export.record_omission(student, "", "left out: there is no grade for this student")
                 continue
-            results = _results(points, work.marks[student].values(), page.read_text(encoding="utf-8"))
+            results = _make_results(points, grade_export.scores[student].values(), page.read_text(encoding="utf-8"))
             before, owner = results_by_place.setdefault(place, (results, student))
-            if _scores(before) != _scores(results):
-                work.leave(student, "", f"left out: handed in together with {owner}, who has different points")
+            if _group_scores(before) != _group_scores(results):
+                grade_export.record_omission(
+                    student, "", f"left out: handed in together with {owner}, who has different points"
+                )
                 continue
-            work.add(student, f"{points:g}")
-        work.report.notes.append("upload it as this assignment's autograder, then choose “Regrade All Submissions”")
+            grade_export.record_change(student, f"{points:g}")
+        grade_export.report.notes.append(
+            "upload it as this assignment's autograder, then choose “Regrade All Submissions”"
+        )
         files = {place: json.dumps(results).encode() for place, (results, _) in results_by_place.items()}
         programs = {"setup.sh": SETUP.encode(), "run_autograder": RUN.encode()}
         return zip_files(programs | files, programs=tuple(programs))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from autograder.errors import UserError
 from autograder.lms.archive import ArchiveEntry, normalize_name
 from autograder.lms.base import FeedbackPage, IdScope, Lms
-from autograder.lms.records import HandIn, Person, month_of, utc, words
+from autograder.lms.records import ExportedFile, Person, fold_words, parse_month, to_utc
 from autograder.lms.sheets import GradeSheet, Sheet, SheetRow
 from ffnlab.untrusted_text import in_a_line
 
@@ -45,7 +45,7 @@ SCALE = ("Scale", "Skala")
 PARTICIPANT = re.compile(r"\D*?(\d+)")
 NUMBERED = re.compile(r"(?P<word>[^\d@]*[^\W\d][^\d@]*)\d+")
 ADDRESS = re.compile(r"[^\s@]+@[^\s@]+")
-FEWEST_COLUMNS = 9  # of a worksheet with names and addresses, whatever is switched off
+MIN_COLUMNS = 9  # of a worksheet with names and addresses, whatever is switched off
 NOT_CHANGEABLE = {"no", "nein"}
 WHEN = re.compile(
     r"[^\W\d]+, (?P<day>\d{1,2})\.? (?P<month>[^\W\d]+) (?P<year>\d{4}), (?P<hour>\d{1,2}):(?P<minute>\d\d)(?:\s(?P<half>AM|PM))?"
@@ -56,12 +56,12 @@ def _in_any_language(sheet: Sheet) -> list[Person] | None:
     """Who is on a worksheet in another language: the number, the name behind it and the address are known by their shape, an ID number is not."""
     rows = [row for row in sheet.rows if not _is_blank(row)]
     before = {match["word"] if (match := NUMBERED.fullmatch(row[0].strip())) else "" for row in rows}
-    numbers = {participant(row[0]) for row in rows}
+    numbers = {parse_participant(row[0]) for row in rows}
     addresses = [place for place in range(2, len(sheet.header)) if _holds(sheet, place, ADDRESS)]
     is_numbered = len(before) == 1 and "" not in before and len(numbers) == len(rows)
-    if not is_numbered or len(addresses) != 1 or len(sheet.header) < FEWEST_COLUMNS or not all(row[1] for row in rows):
+    if not is_numbered or len(addresses) != 1 or len(sheet.header) < MIN_COLUMNS or not all(row[1] for row in rows):
         return None
-    ids = ({NAME: participant(row[0]), "email": row[addresses[0]].strip()} for row in rows)
+    ids = ({NAME: parse_participant(row[0]), "email": row[addresses[0]].strip()} for row in rows)
     return [Person(one, name=row[1]) for one, row in zip(ids, rows, strict=True)]
 
 
@@ -80,17 +80,17 @@ def _times(sheet: Sheet, zone: tzinfo | None) -> dict[tuple[str, str], datetime]
     if sheet.column(*IDENTIFIER) != 0 or submission_time is None:
         return {}
     times = (
-        (participant(row[0]), row[whole] or f"{row[first]} {row[last]}", _when(row[submission_time]))
+        (parse_participant(row[0]), row[whole] or f"{row[first]} {row[last]}", _when(row[submission_time]))
         for row in sheet.rows
     )
-    utc_times = ((number, name, utc(when, zone)) for number, name, when in times if when)
+    utc_times = ((number, name, to_utc(when, zone)) for number, name, when in times if when)
     return {(number, name): when for number, name, when in utc_times if number and when}
 
 
 def _when(cell: str) -> datetime | None:
     """The time in `Wednesday, 13 March 2024, 10:15 AM` or `Mittwoch, 13. März 2024, 10:15`; None where there is none."""
     match = WHEN.fullmatch(cell.strip())
-    month = month_of(match["month"]) if match else 0
+    month = parse_month(match["month"]) if match else 0
     if not match or not month:
         return None
     hour = int(match["hour"]) % 12 + 12 * (match["half"] == "PM") if match["half"] else int(match["hour"])
@@ -100,7 +100,7 @@ def _when(cell: str) -> datetime | None:
         return None
 
 
-def participant(cell: str) -> str:
+def parse_participant(cell: str) -> str:
     """The number in `Participant 123456` or `Teilnehmer/in1234567`; "" where there is none."""
     match = PARTICIPANT.fullmatch(cell.strip())
     return match[1] if match else ""
@@ -132,9 +132,11 @@ class Moodle(Lms):
     def fits(self, path: str) -> bool:
         return bool(FOLDER.fullmatch(path.split("/")[0]) or FLAT.fullmatch(path.split("/")[0]))
 
-    def hand_ins(self, entries: Sequence[ArchiveEntry], zone: tzinfo | None) -> tuple[list[HandIn], list[str]]:
+    def exported_files(
+        self, entries: Sequence[ArchiveEntry], zone: tzinfo | None
+    ) -> tuple[list[ExportedFile], list[str]]:
         """What was handed in, and the entries that are not understood. Times stand on the worksheet alone; see with_times."""
-        hand_ins, unknown = [], []
+        exported_files, unknown = [], []
         for entry in entries:
             top, _, below = normalize_name(entry.name).partition("/")
             if below or entry.is_folder:
@@ -147,8 +149,8 @@ class Moodle(Lms):
                 unknown.append(entry.name)
                 continue
             number, name, is_online_text = match["number"] or "", match["name"], match["plugin"] == "onlinetext"
-            hand_ins.append(
-                HandIn(
+            exported_files.append(
+                ExportedFile(
                     NAME,
                     number or f"group {name}",
                     (Person({NAME: number}, name=name),) if number else (),
@@ -160,7 +162,7 @@ class Moodle(Lms):
                     remark="text typed online" if is_online_text else "",
                 )
             )
-        return hand_ins, unknown
+        return exported_files, unknown
 
     def people(self, sheet: Sheet) -> list[Person] | None:
         """Who is on a grading worksheet, or on a list of participants; None where it is neither."""
@@ -178,7 +180,7 @@ class Moodle(Lms):
                 "email": row[email],
             }
             if worksheet:
-                ids[NAME] = participant(row[0])
+                ids[NAME] = parse_participant(row[0])
             groups = tuple(part.strip() for part in re.split(r"[,;]", row[sheet.column(*GROUPS)]) if part.strip())
             whole = "" if row[first] or row[last] else row[sheet.column(*FULL_NAME)]
             people.append(Person(ids, row[first], row[last], whole, groups))
@@ -189,7 +191,7 @@ class Moodle(Lms):
         if sheet.column(*SCALE) is not None:
             raise UserError(f"{sheet.name}: this assignment is graded on a scale, which takes no points")
         grade = sheet.column(column) if column else sheet.column(*GRADE)
-        numbers = [participant(row[0]) for row in sheet.rows if not _is_blank(row)]
+        numbers = [parse_participant(row[0]) for row in sheet.rows if not _is_blank(row)]
         if grade is None or not numbers or not all(numbers):
             raise UserError(
                 f"{sheet.name} is not a grading worksheet in English or German: its columns are {sheet.titles}. "
@@ -205,7 +207,7 @@ class Moodle(Lms):
         return GradeSheet(
             sheet,
             grade,
-            ids=lambda row: people_of[row.place].ids if row.place in people_of else {NAME: participant(row[0])},
+            ids=lambda row: people_of[row.place].ids if row.place in people_of else {NAME: parse_participant(row[0])},
             maximum=lambda row: row[maximum],
             nobody=_is_blank,
             locked=lambda row: row[changeable].strip().casefold() in NOT_CHANGEABLE,
@@ -227,23 +229,24 @@ class Moodle(Lms):
         return f"{name.replace('_', ' ')}_{number}_assignsubmission_file/{page.assignment}.html", trouble
 
     def with_times(
-        self, hand_ins: Sequence[HandIn], sheets: Sequence[Sheet], zone: tzinfo | None
-    ) -> tuple[HandIn, ...]:
+        self, exported_files: Sequence[ExportedFile], sheets: Sequence[Sheet], zone: tzinfo | None
+    ) -> tuple[ExportedFile, ...]:
         """A team's number may be a participant's too, so the name has to be there, behind a group's or alone."""
         times: dict[tuple[str, str], datetime] = {}
         for sheet in sheets:
             times |= _times(sheet, zone)
         times_by_number: dict[str, list[tuple[set[str], datetime]]] = {}
         for (number, name), when in times.items():
-            times_by_number.setdefault(number, []).append((words(name), when))
+            times_by_number.setdefault(number, []).append((fold_words(name), when))
         return tuple(
             replace(
                 one,
                 at=next(
-                    (at for name, at in times_by_number.get(one.who, ()) if name and name <= words(one.name)), one.at
+                    (at for name, at in times_by_number.get(one.who, ()) if name and name <= fold_words(one.name)),
+                    one.at,
                 ),
             )
-            for one in hand_ins
+            for one in exported_files
         )
 
     def unread_time(self, sheet: Sheet) -> str:
@@ -260,23 +263,23 @@ class Moodle(Lms):
             )
         return sheet.titles if _in_any_language(sheet) else ""
 
-    def students(self, hand_in: HandIn, roster: Roster, is_blind: bool) -> tuple[list[Student], str]:
+    def students(self, exported_file: ExportedFile, roster: Roster, is_blind: bool) -> tuple[list[Student], str]:
         """A participant, by this assignment's number and, as a group's number looks the same, the name; or a team, by the name of a group that a list has."""
-        members = roster.members(hand_in.name)
-        student = roster.find(hand_in.people[0].ids) if hand_in.people else None
-        name_text = in_a_line(repr(hand_in.name), 100)
-        if student and (is_blind or words(student.name) <= words(hand_in.name)):
+        members = roster.members(exported_file.name)
+        student = roster.find(exported_file.people[0].ids) if exported_file.people else None
+        name_text = in_a_line(repr(exported_file.name), 100)
+        if student and (is_blind or fold_words(student.name) <= fold_words(exported_file.name)):
             return [student], ""
         if members and not student:
             return members, ""
         if student:
             return (
                 [],
-                f"number {hand_in.who} is {student.name}'s, but Moodle calls this {name_text}: if it is a team's, write the ids of its members",
+                f"number {exported_file.who} is {student.name}'s, but Moodle calls this {name_text}: if it is a team's, write the ids of its members",
             )
-        if not hand_in.people:
+        if not exported_file.people:
             return [], f"a team without a number, {name_text}: write the ids of its members"
         return (
             [],
-            f"number {hand_in.who} is on no worksheet: give this assignment's worksheet with --roster, or write whose it is",
+            f"number {exported_file.who} is on no worksheet: give this assignment's worksheet with --roster, or write whose it is",
         )

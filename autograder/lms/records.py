@@ -1,4 +1,4 @@
-"""What an importer makes of an export: hand-ins, and the people whom a list or a gradebook names. Called by the systems' modules and by collect."""
+"""What an importer makes of an export: its files, and the people whom a list or a gradebook names. Called by the systems' modules and by collect."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class Person:
 
 
 @dataclass(frozen=True)
-class HandIn:
-    """One file that somebody handed in.
+class ExportedFile:
+    """One file of an LMS's export, as somebody handed it in.
 
     who: the export's own token for the person or group, unique in this system. people: the person, or a group's members; none where the export
     does not say who they are. name: as shown. entry: the file's name in the archive. file: its name as the student had it; "" where only a folder is
-    there. attempt: what tells this person's hand-ins apart. at: when, in UTC. back: what else the way back needs.
+    there. submission_id: what tells this person's submissions apart. at: when, in UTC. back: what else the way back needs.
 
     doubt: why a person has to say whose it is. doubtful_time: why a person has to look at its time. name_time: the time that its name says, where
     the file system knows of a later one. is_owned: whether the owners of its files confirm whose it is, where the system is one that has owners. readings:
@@ -56,7 +56,7 @@ class HandIn:
     entry: str
     file: str
     read: Callable[[], bytes] = field(repr=False, compare=False)
-    attempt: str = ""
+    submission_id: str = ""
     at: datetime | None = None
     late: bool = False
     group: str = ""
@@ -66,17 +66,17 @@ class HandIn:
     doubtful_time: str = ""
     name_time: datetime | None = None
     is_owned: bool = True
-    readings: tuple[HandIn, ...] = field(default=(), repr=False)
+    readings: tuple[ExportedFile, ...] = field(default=(), repr=False)
     is_likely: bool = True
     back: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def token(self) -> str:
-        """What tells this file's hand-in from others of the same name: Canvas writes its name anew when it comes to be late."""
-        return self.back.get("attachment") or self.attempt
+        """What tells this file's submission from others of the same name: Canvas writes its name anew when it comes to be late."""
+        return self.back.get("attachment") or self.submission_id
 
 
-def utc(local_time: datetime, zone: tzinfo | None) -> datetime | None:
+def to_utc(local_time: datetime, zone: tzinfo | None) -> datetime | None:
     """A local time in UTC; None in years that can't be meant. zone: the clock's, or this computer's."""
     if local_time.year not in YEARS:
         return None
@@ -86,7 +86,7 @@ def utc(local_time: datetime, zone: tzinfo | None) -> datetime | None:
         return None
 
 
-def month_of(word: str) -> int:
+def parse_month(word: str) -> int:
     """The number of a month in English or German, of which at least three letters are there; 0 where it is none."""
     prefix = word.casefold()
     matches = (n for n, names in enumerate(MONTHS, 1) if any(name.startswith(prefix) for name in names.split()))
@@ -105,18 +105,18 @@ def parse_time(text: str) -> datetime | None:
         return None
     try:
         zone = datetime.strptime((match[2] or "Z").replace("UTC", "Z"), "%z").tzinfo
-        return utc(datetime.fromisoformat(match[1]), zone)
+        return to_utc(datetime.fromisoformat(match[1]), zone)
     except ValueError:
         return None
 
 
 @lru_cache(maxsize=100_000)
-def letters(text: str) -> str:
+def fold_name(text: str) -> str:
     """A name as names are compared: without accents, case, spaces and signs."""
     plain = unicodedata.normalize("NFKD", text).casefold()
     return "".join(letter for letter in plain if letter.isalnum())
 
 
-def words(text: str) -> set[str]:
+def fold_words(text: str) -> set[str]:
     """The words of a name, as they are compared."""
-    return {word for part in re.split(r"[\W_]+", unicodedata.normalize("NFC", text)) if (word := letters(part))}
+    return {word for part in re.split(r"[\W_]+", unicodedata.normalize("NFC", text)) if (word := fold_name(part))}

@@ -1,6 +1,6 @@
 """An LMS's own sheet, CSV or TSV: read, changed cell by cell, and written back with every other byte as it was.
 
-Called by the systems' modules, roster, open_questions and give_back.
+Called by the systems' modules, roster, decisions and give_back.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from typing import Any
 from autograder.errors import UserError
 from ffnlab.untrusted_text import in_a_line
 
-MOST = 64 * 2**20
+MAX_BYTES = 64 * 2**20
 BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 DELIMITERS = ",;\t"
 LINE_END = re.compile(r"\r\n|\r|\n")
-NUMBER = re.compile(r"-?\d+(?:(?P<mark>[.,])(?P<decimals>\d+))?")
+NUMBER = re.compile(r"-?\d+(?:(?P<separator>[.,])(?P<decimals>\d+))?")
 FORMULA = re.compile(
     r"'*(?:\s*[=+\-@＝＋－＠]|[\t\r\n])"
 )  # what a spreadsheet takes for one, and what has been kept from that already
@@ -66,7 +66,7 @@ class Sheet:
             UserError: it can't be read, or is no sheet of text.
         """
         try:
-            if path.stat().st_size > MOST:
+            if path.stat().st_size > MAX_BYTES:
                 raise UserError(f"{path} is too large for a sheet")
             return cls.of(path.read_bytes(), path.name)
         except OSError as error:
@@ -171,7 +171,7 @@ def _delimiter(text: str) -> str:
     return max(DELIMITERS, key=first.count)
 
 
-def table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
+def make_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
     """A sheet of ours, for people's spreadsheets: no cell of it is taken for a formula."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -185,26 +185,26 @@ def guard(text: str) -> str:
     return f"'{text}" if FORMULA.match(text) else text
 
 
-def bare(text: str) -> str:
+def unguard(text: str) -> str:
     """The text as it was before it was guarded."""
     return text[1:] if text.startswith("'") and FORMULA.match(text[1:]) else text
 
 
-def number(text: str) -> float | None:
+def parse_number(text: str) -> float | None:
     """A number with a point or a comma; None where it is none."""
     return float(text.strip().replace(",", ".")) if NUMBER.fullmatch(text.strip()) else None
 
 
-def like(score: float, most: str, others: Iterable[str] = ()) -> str:
-    """A score as the sheet writes numbers: with the decimals and the mark of the maximum's cell, else of the others; never rounded to fewer than two."""
-    matches = [match for text in (most, *others) if (match := NUMBER.fullmatch(text.strip()))]
-    mark = next((match["mark"] for match in matches if match["mark"]), ".")
-    first = matches[:1] if NUMBER.fullmatch(most.strip()) else matches
+def format_points(points: float, maximum: str, others: Iterable[str] = ()) -> str:
+    """Points as the sheet writes numbers: with the decimals and the separator of the maximum's cell, else of the others; never rounded to fewer than two."""
+    matches = [match for text in (maximum, *others) if (match := NUMBER.fullmatch(text.strip()))]
+    separator = next((match["separator"] for match in matches if match["separator"]), ".")
+    first = matches[:1] if NUMBER.fullmatch(maximum.strip()) else matches
     decimals = max((len(match["decimals"] or "") for match in first), default=0)
-    text = str(Decimal(str(score + 0.0)).quantize(Decimal(1).scaleb(-max(2, decimals)), ROUND_HALF_UP))
+    text = str(Decimal(str(points + 0.0)).quantize(Decimal(1).scaleb(-max(2, decimals)), ROUND_HALF_UP))
     while text[-1] == "0" and len(text.partition(".")[2]) > decimals:
         text = text[:-1]
-    return text.rstrip(".").replace(".", mark)
+    return text.rstrip(".").replace(".", separator)
 
 
 @dataclass
@@ -214,7 +214,7 @@ class GradeSheet:
     column: the one that takes the grades. ids: of a row, by the roster's columns. maximum: of a row, as written. nobody: whether a row is about no student.
     locked: whether the LMS takes no grade for a row; lock: why. grade_time: of a row, when the LMS was given a grade before, in its own words.
     keep: the columns that are given back; None: all. title: the column's, where it is another one on the way back.
-    over: what becomes of a score above the maximum. advice: for whoever uploads it.
+    over: what becomes of points above the maximum. advice: for whoever uploads it.
     """
 
     sheet: Sheet

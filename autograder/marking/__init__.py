@@ -1,1 +1,1 @@
-"""From keys and seeds to markings, and from what was observed to a verdict."""
+"""from keys and seeds to reference outputs, and from what was observed to a verdict."""

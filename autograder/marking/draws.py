@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Seeds = dict[str, tuple[int, ...]]
 FILE = "hidden_draws.json"
-ATTEMPTS = 20
+MAX_DRAWS = 20  # that are tried for an exercise
 HIDDEN_CASES = 3
 DEVELOPMENT = b"draws for building and validating, where no class is graded"
 
@@ -46,18 +46,18 @@ class HasCases(Protocol):
 
 
 def public_seeds(exercise: Exercise) -> tuple[int, ...]:
-    """The seeds that the shipped answers and `check` use."""
+    """The seeds that the shipped reference outputs and `check` use."""
     from ffnlab.observation.exercise import public_seed
 
     return tuple(public_seed(exercise.name, case) for case in range(exercise.cases))
 
 
-def hidden_seeds(exercise: HasCases, secret: bytes, attempt: int = 0) -> tuple[int, ...]:
+def hidden_seeds(exercise: HasCases, secret: bytes, draw_number: int = 0) -> tuple[int, ...]:
     """The seeds of the draws that decide the grade: HMAC(secret, exercise, case), the same for every student and every regrade."""
     cases = max(exercise.cases, HIDDEN_CASES) if exercise.cases > 1 else 1
 
     def seed(case: int) -> int:
-        text = f"{exercise.name}/{case}/{attempt}".encode()
+        text = f"{exercise.name}/{case}/{draw_number}".encode()
         return int.from_bytes(hmac.digest(secret, text, hashlib.sha256)[:8], "big")
 
     return tuple(seed(case) for case in range(cases))
@@ -71,7 +71,7 @@ def entries(file: Path) -> dict[str, dict[str, Any]]:
     """What the file holds, by assignment: the secret, and for which draws the matrix holds; nothing where there is no file.
 
     Raises:
-        Broken: it can't be read.
+        BrokenSecrets: it can't be read.
     """
     if not file.exists():
         return {}
@@ -92,7 +92,7 @@ def write(file: Path, records: dict[str, dict[str, Any]]) -> None:
     write_private(file, json.dumps(records, indent=1))
 
 
-def find_attempt(exercise: str, secret: bytes, first: int) -> int:
+def find_valid_draw(exercise: str, secret: bytes, first: int) -> int:
     """The number of the first draws, from `first` on, on which the key of an exercise holds.
 
     Raises:
@@ -102,21 +102,21 @@ def find_attempt(exercise: str, secret: bytes, first: int) -> int:
     from autograder.marking import matrix
 
     key = keys.find(exercise)
-    for attempt in range(first, first + ATTEMPTS):
-        if matrix.holds(key, hidden_seeds(key.exercise, secret, attempt)):
-            return attempt
+    for draw_number in range(first, first + MAX_DRAWS):
+        if matrix.holds(key, hidden_seeds(key.exercise, secret, draw_number)):
+            return draw_number
     raise UserError(f"the key of {exercise} fails on hidden inputs: `autograder matrix` shows where")
 
 
-def find_attempts(secret: bytes, first: Mapping[str, int]) -> dict[str, int]:
-    """As `find_attempt`, for several exercises, one after the other. first: by exercise."""
-    return {exercise: find_attempt(exercise, secret, number) for exercise, number in first.items()}
+def find_valid_draws(secret: bytes, first: Mapping[str, int]) -> dict[str, int]:
+    """As `find_valid_draw`, for several exercises, one after the other. first: by exercise."""
+    return {exercise: find_valid_draw(exercise, secret, number) for exercise, number in first.items()}
 
 
 def ensure_hidden_seeds(
-    assignment: str, file: Path, find: Callable[[bytes, Mapping[str, int]], Mapping[str, int]] = find_attempts
+    assignment: str, file: Path, find: Callable[[bytes, Mapping[str, int]], Mapping[str, int]] = find_valid_draws
 ) -> Seeds:
-    """The seeds of the hidden draws of each exercise; the secret is made where there is none yet. find: how draws are tried, as `find_attempts`.
+    """The seeds of the hidden draws of each exercise; the secret is made where there is none yet. find: how draws are tried, as `find_valid_draws`.
 
     Raises:
         UserError: the file is broken, or the matrix holds on no draws.
@@ -124,14 +124,14 @@ def ensure_hidden_seeds(
     records = entries(file)
     entry = records.get(assignment, {})
     secret = bytes.fromhex(entry["secret"]) if "secret" in entry else secrets.token_bytes(32)
-    attempts: dict[str, int] = dict(entry.get("attempts", {}))
+    draw_numbers: dict[str, int] = dict(entry.get("attempts", {}))
     version = key_version(assignment)
     if entry.get("holds_for") != version:
         names = [exercise.name for exercise in outline.of_notebook(assignment)]
-        attempts |= find(secret, {name: attempts.get(name, 0) for name in names})
-        write(file, records | {assignment: {"secret": secret.hex(), "attempts": attempts, "holds_for": version}})
+        draw_numbers |= find(secret, {name: draw_numbers.get(name, 0) for name in names})
+        write(file, records | {assignment: {"secret": secret.hex(), "attempts": draw_numbers, "holds_for": version}})
     return {
-        exercise.name: hidden_seeds(exercise, secret, attempts[exercise.name])
+        exercise.name: hidden_seeds(exercise, secret, draw_numbers[exercise.name])
         for exercise in outline.of_notebook(assignment)
     }
 
@@ -163,5 +163,5 @@ def _is_entry(entry: object) -> bool:
         isinstance(entry, dict)
         and bool(re.fullmatch(r"[0-9a-f]{64}", str(entry.get("secret"))))
         and isinstance(entry.get("attempts"), dict)
-        and all(isinstance(attempt, int) for attempt in entry["attempts"].values())
+        and all(isinstance(number, int) for number in entry["attempts"].values())
     )

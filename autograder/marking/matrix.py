@@ -1,4 +1,4 @@
-"""The matrix: every kept answer of every exercise against the checks, on public and hidden draws. It tells whether the marking guide holds.
+"""The matrix: every kept answer of every exercise against the checks, on public and hidden draws. It tells whether the answer keys hold.
 
 Right answers must earn full marks; each mistake must lose marks and get its own message; no two mistakes may do the same; the stub is "not attempted".
 """
@@ -62,20 +62,21 @@ def problem(answer: Answer, verdict: Verdict) -> str:
 
 
 def verdicts(key: Key, seeds: Seeds) -> list[tuple[Answer, Verdict]]:
-    """Every kept answer of one exercise with its verdict on the given draws, the untouched stub first. What the marking saw of each mistake is
-    judged, so that each answer runs once.
+    """Every kept answer of one exercise with its verdict on the given draws, the untouched stub first. What each mistake was observed to do for
+    the reference outputs is judged, so that each answer runs once.
 
     Raises:
         KeyProblem: the truth itself raises.
     """
-    marking, mistakes = reference.compute_reference(key, seeds)
-    reference.cache_reference(key.exercise.name, seeds, marking)
+    reference_outputs, mistakes = reference.compute_reference(key, seeds)
+    reference.cache_reference(key.exercise.name, seeds, reference_outputs)
     others = [stub_answer(key), *key.rights]
     observations = [reference.observe(key.exercise, answer.answer, seeds) for answer in others]
     inputs = reference.inputs(key.exercise, seeds)
     pairs = zip([*others, *key.mistakes], [*observations, *mistakes], strict=True)
     return [
-        (answer, compare(key.exercise, marking, answer_observations, inputs)) for answer, answer_observations in pairs
+        (answer, compare(key.exercise, reference_outputs, answer_observations, inputs))
+        for answer, answer_observations in pairs
     ]
 
 

@@ -76,7 +76,7 @@ def version(notebook: str) -> str:
 
 
 def built_from(notebook: str) -> str:
-    """What the last build said of the shipped answers; empty where there was none."""
+    """What the last build said of the shipped reference outputs; empty where there was none."""
     return str(_read_file().get(notebook, {}).get("answers", ""))
 
 

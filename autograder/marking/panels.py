@@ -1,4 +1,4 @@
-"""An exercise's panel as a student gets it back, on a page, in the graded notebook or in Gradescope. Called by the desk."""
+"""An exercise's panel as a student gets it back, on a page, in the graded notebook or in Gradescope. Called by feedback and in_container."""
 
 from __future__ import annotations
 
@@ -23,6 +23,6 @@ def panel_for(assignment: str, verdict: Verdict) -> panel.Panel:
     """
     redacted_verdict = redact(verdict)
     if redacted_verdict.outcome is Outcome.NOT_ATTEMPTED:
-        mark, word = panel.MARKS[redacted_verdict.outcome]
-        return panel.message(f"{mark} {redacted_verdict.exercise}: {word}", NOT_ATTEMPTED)
+        sign, word = panel.SIGNS[redacted_verdict.outcome]
+        return panel.message(f"{sign} {redacted_verdict.exercise}: {word}", NOT_ATTEMPTED)
     return panel.of_verdict(redacted_verdict, outline.understanding(assignment, redacted_verdict.exercise))

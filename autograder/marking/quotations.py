@@ -25,7 +25,7 @@ from ffnlab.phrases import LINE, QUOTATION, TYPE
 from ffnlab.registry import active_course
 
 MAX_CODE = 64 * 1024  # characters of a submission's code: who hands in more words can choose among more
-LONGEST = 200  # characters of a text that is compared with our own sentences
+MAX_TEXT = 200  # characters of a text that is compared with our own sentences
 WITHHELD = "…"
 KNOWN_NAMES = {
     *dir(builtins),
@@ -58,9 +58,7 @@ def strip_unquoted(verdict: Verdict, sources: Sequence[str]) -> Verdict:
     def strip_aspect(aspect: AspectVerdict) -> AspectVerdict:
         return replace(
             aspect,
-            marked_symptom=QUOTATION.sub(
-                lambda match: _filter_quotation(match[2], match[1], cells), aspect.marked_symptom
-            ),
+            raw_symptom=QUOTATION.sub(lambda match: _filter_quotation(match[2], match[1], cells), aspect.raw_symptom),
         )
 
     return replace(verdict, aspects=tuple(map(strip_aspect, verdict.aspects)))
@@ -97,7 +95,7 @@ def _of_a_probe(text: str, cells: Sequence[str], depth: int = 0) -> str:
     kind = re.fullmatch(r"an? ([\w.]+|NumPy array)", text)
     if text in _sentences() or SIZES.fullmatch(text) or _is_type(kind[1] if kind else text, cells):
         return text
-    if depth == DEEPEST or len(text) > LONGEST:
+    if depth == MAX_DEPTH or len(text) > MAX_TEXT:
         return WITHHELD
     matches = [form.fullmatch(text.rstrip("…")) for form, parts in _forms() if all(part in text for part in parts)]
     candidates = [_fill_form(one, [_hole(hole, cells, depth) for hole in one.groups()]) for one in matches if one]
@@ -117,8 +115,8 @@ def _fill_form(match: re.Match[str], fillings: Sequence[str]) -> str:
     return text + match.string[end:]
 
 
-DEEPEST = 3  # a hole may hold a sentence with holes
-MOST_HOLES = 4  # a sentence with more takes too long to compare
+MAX_DEPTH = 3  # a hole may hold a sentence with holes
+MAX_HOLES = 4  # a sentence with more takes too long to compare
 
 
 @cache
@@ -130,7 +128,7 @@ def _forms() -> list[tuple[re.Pattern[str], list[str]]]:
             parts = [str(one.value) if isinstance(one, ast.Constant) else None for one in node.values]
             for some in (parts, _first_clause(parts)):
                 words = [part for part in some if part]
-                if some.count(None) <= MOST_HOLES and sum(map(str.isalpha, "".join(words))) >= 8:
+                if some.count(None) <= MAX_HOLES and sum(map(str.isalpha, "".join(words))) >= 8:
                     forms.append(
                         (re.compile("".join("(.*?)" if part is None else re.escape(part) for part in some)), words)
                     )

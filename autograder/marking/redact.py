@@ -15,8 +15,8 @@ from ffnlab.checking.verdict import AspectVerdict, Verdict
 from ffnlab.phrases import QUOTATION
 from ffnlab.untrusted_text import clean
 
-MOST_NUMBERS = 12  # in a text; what the graders say has at most half as many
-MOST_CHARACTERS = 400
+MAX_NUMBERS = 12  # in a text; what the graders say has at most half as many
+MAX_CHARACTERS = 400
 TOKEN = re.compile(r"[A-Za-z_]*\d(?:[\w.,]*\w)?(?:(?<=[eE])[+-]\d+)?")
 SIZES = re.compile(r"\d{1,3}(?:x\d{1,3})*|[A-Za-z_]+\d{1,3}")  # 3, 96x128, float32
 NUMBER = re.compile(r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?(?:[eE][+-]?\d+)?")
@@ -27,8 +27,8 @@ def redact(verdict: Verdict) -> Verdict:
     """The verdict as a student may read it: numbers have two digits, where a value could be read off them, and words that nobody has looked up are left out."""
 
     def redact_aspect(aspect: AspectVerdict) -> AspectVerdict:
-        text = QUOTATION.sub("…", aspect.marked_symptom or aspect.symptom)
-        return replace(aspect, symptom=round_numbers(clean(text)), marked_symptom="")
+        text = QUOTATION.sub("…", aspect.raw_symptom or aspect.symptom)
+        return replace(aspect, symptom=round_numbers(clean(text)), raw_symptom="")
 
     return replace(verdict, aspects=tuple(map(redact_aspect, verdict.aspects)))
 
@@ -41,9 +41,9 @@ def round_numbers(text: str) -> str:
         nonlocal count
         parts = [match[0]] if NUMBER.fullmatch(match[0]) else match[0].split(",")
         count += sum(any(map(str.isdigit, part)) for part in parts)
-        return "…" if count > MOST_NUMBERS else ", ".join(map(_rough, parts))  # 100,100 would read as one number
+        return "…" if count > MAX_NUMBERS else ", ".join(map(_rough, parts))  # 100,100 would read as one number
 
-    return TOKEN.sub(round_match, text if len(text) <= MOST_CHARACTERS else text[:MOST_CHARACTERS] + "…")
+    return TOKEN.sub(round_match, text if len(text) <= MAX_CHARACTERS else text[:MAX_CHARACTERS] + "…")
 
 
 def _rough(token: str) -> str:

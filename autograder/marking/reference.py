@@ -1,4 +1,4 @@
-"""The judge: from keys and seeds to markings, and from what was observed to a verdict. Trusted; never in the process that runs student code."""
+"""From keys and seeds to reference outputs, and from what was observed to a verdict. Trusted; never in the process that runs student code."""
 
 from __future__ import annotations
 

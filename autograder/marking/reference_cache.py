@@ -20,9 +20,9 @@ FOLDER = ".markings"
 def pack(seeds: draws.Seeds) -> bytes:
     """What a file with the reference outputs of several exercises holds."""
     from autograder.marking import reference
-    from ffnlab.checking import shipped_answers
+    from ffnlab.checking import reference_files
 
-    return shipped_answers.dump({name: reference.reference_outputs(name, drawn) for name, drawn in seeds.items()})
+    return reference_files.dump({name: reference.reference_outputs(name, drawn) for name, drawn in seeds.items()})
 
 
 def ensure_file(folder: Path, assignment: str, seeds: draws.Seeds, pack: Callable[[draws.Seeds], bytes] = pack) -> Path:
@@ -58,7 +58,7 @@ def load_for_development(name: str) -> None:
     they are computed, and kept there if it can be written to.
     """
     from autograder.marking import reference
-    from ffnlab.checking import shipped_answers
+    from ffnlab.checking import reference_files
     from ffnlab.observation import plain_data
 
     seeds = draws.development(name)
@@ -66,9 +66,9 @@ def load_for_development(name: str) -> None:
         return
     path = _file_for_development(name, seeds)
     with contextlib.suppress(OSError, plain_data.Malformed, KeyError):
-        reference.cache_reference(name, seeds, shipped_answers.read(path.read_bytes())[name])
+        reference.cache_reference(name, seeds, reference_files.read(path.read_bytes())[name])
         return
-    data = shipped_answers.dump({name: reference.reference_outputs(name, seeds)})
+    data = reference_files.dump({name: reference.reference_outputs(name, seeds)})
     with contextlib.suppress(OSError):
         for old in path.parent.glob(f"{name}.*"):
             old.unlink(missing_ok=True)
@@ -98,11 +98,11 @@ def file_for(folder: Path, assignment: str, seeds: draws.Seeds) -> Path:
 def load(path: Path, seeds: tuple[tuple[str, tuple[int, ...]], ...]) -> None:
     """Take the reference outputs from that file, if this machine has it; else the judge computes them when it needs them."""
     from autograder.marking import reference
-    from ffnlab.checking import shipped_answers
+    from ffnlab.checking import reference_files
     from ffnlab.observation import plain_data
 
     try:
-        outputs = shipped_answers.read(path.read_bytes())
+        outputs = reference_files.read(path.read_bytes())
     except (OSError, plain_data.Malformed):
         return
     for name, exercise_seeds in seeds:

@@ -24,8 +24,8 @@ class _GuardedExchange:
 
     def ensure_root(self: Any) -> None:
         super().ensure_root()  # type: ignore[misc]  # nbgrader has no types
-        for opening in permissions.takeovers(Path(self.root), self.coursedir.course_id):
-            self.fail(f"Nothing was done: {opening.description}. {opening.command}")
+        for problem in permissions.find_takeovers(Path(self.root), self.coursedir.course_id):
+            self.fail(f"Nothing was done: {problem.description}. {problem.command}")
 
 
 class ReleaseAssignment(_GuardedExchange, ExchangeReleaseAssignment):  # type: ignore[misc]

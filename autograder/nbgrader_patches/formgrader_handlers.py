@@ -11,7 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from nbgrader.api import Comment, Grade, MissingEntry, SubmittedNotebook
+from nbgrader.api import Comment, MissingEntry, SubmittedNotebook
+from nbgrader.api import Grade as NbgraderGrade
 from nbgrader.server_extensions.formgrader import apihandlers, handlers
 from tornado import web
 
@@ -98,7 +99,7 @@ class CommentHandler(apihandlers.CommentHandler):  # type: ignore[misc]
             super().put(comment_id)
 
 
-def _refuse(handler: handlers.BaseHandler, find: Callable[[str], Grade | Comment], number: str) -> bool:
+def _refuse(handler: handlers.BaseHandler, find: Callable[[str], NbgraderGrade | Comment], number: str) -> bool:
     """Answer a request from a page whose answers are not the latest; returns whether it was one."""
     try:
         latest = hash_answers(handler, find(number).notebook)

@@ -43,10 +43,10 @@ def why_not(class_folder: ClassFolder, student: str, assignment: str) -> str:
 
 def _find(class_folder: ClassFolder, student: str, assignment: str) -> tuple[str, datetime]:
     folder = class_folder.submitted / student / assignment
-    secret, at = exchange.secret(folder), untrusted_files.timestamp(folder)
+    secret, at = exchange.read_secret(folder), untrusted_files.find_timestamp(folder)
     if not secret or not at:
         raise UserError("it was not collected from the exchange, so the student could not fetch it there")
-    if untrusted_files.timestamp(class_folder.autograded / student / assignment) != at:
+    if untrusted_files.find_timestamp(class_folder.autograded / student / assignment) != at:
         raise UserError("there is a newer submission than the one that was graded: run `autograder grade` first")
     page = class_folder.feedback / student / assignment / f"{assignment}.html"
     match = SUBMISSION.search(untrusted_files.read(page, HEAD))

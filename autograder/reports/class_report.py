@@ -1,4 +1,4 @@
-"""What there is to say about a class, for one assignment, for several, or for the term: counted here, shown by report_page and tables.
+"""What there is to say about a class, for one assignment, for several, or for the course: counted here, shown by report_page and tables.
 
 Called by `autograder report`.
 
@@ -28,7 +28,7 @@ from autograder.engine.rebuild import Kind, template
 from autograder.errors import UserError
 from autograder.gradebook import missing
 from autograder.gradebook.missing import Missing
-from autograder.gradebook.policy import EffectiveAttempt, Grade, Policy, Term, hand_ins
+from autograder.gradebook.policy import CourseGrade, EffectiveAttempt, Grade, Policy, select_last_gradings
 from autograder.gradebook.scores import Score
 from autograder.marking import outline
 from autograder.paths import release, solution
@@ -39,9 +39,9 @@ from ffnlab.untrusted_text import clean, in_a_line
 if TYPE_CHECKING:  # nbgrader takes seconds to import
     from autograder.gradebook.gradebook import Book, Grading, SubmittedCell
 
-MOST_PAIRS = 50  # of an assignment
-EXAMPLE = (16, 100)  # lines, and characters in a line
-FEW = 5  # students: fewer say nothing about an exercise
+MAX_PAIRS = 50  # of an assignment
+MAX_EXAMPLE_SIZE = (16, 100)  # lines, and characters in a line
+MIN_STUDENTS = 5  # students: fewer say nothing about an exercise
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class CodeLine:
 
 
 @dataclass(frozen=True)
-class Mistake:
+class MistakeReport:
     """A known mistake: how many students make it in their latest attempt, and how many made it before and no more. by: whose the example is."""
 
     exercise: str
@@ -127,19 +127,19 @@ class GroupReport:
 
 @dataclass(frozen=True)
 class StudentReport:
-    """A line of the table: what one student has. marks: by the exercise's or question's name. outcomes: how an exercise ended, likewise."""
+    """A line of the table: what one student has. scores: by the exercise's or question's name. outcomes: how an exercise ended, likewise."""
 
     label: str
     grade: Grade
-    marks: Mapping[str, Score]
+    scores: Mapping[str, Score]
     outcomes: Mapping[str, str]
-    attempts: int
+    attempt_count: int
     by: str = ""  # who handed it in, where that was another of the group
 
 
 @dataclass(frozen=True)
 class ReportRow:
-    """A line of the CSV: one exercise or question in one hand-in of a student."""
+    """A line of the CSV: one exercise or question in one attempt of a student."""
 
     assignment: str
     student: str
@@ -171,16 +171,16 @@ class AssignmentReport:
     rules: Sequence[str]
     students: list[StudentReport] = field(default_factory=list)
     exercises: list[ExerciseReport] = field(default_factory=list)
-    mistakes: list[Mistake] = field(default_factory=list)
+    mistakes: list[MistakeReport] = field(default_factory=list)
     similar_pairs: list[PairReport] = field(default_factory=list)
     pairs: int = 0
     similar_groups: list[GroupReport] = field(default_factory=list)
     to_look_at: list[tuple[str, str]] = field(default_factory=list)
     not_graded: int = 0
-    unread: int = 0
+    unreadable_count: int = 0
     waiting: dict[str, list[str]] = field(default_factory=dict)
     late: list[tuple[str, str]] = field(default_factory=list)
-    hand_ins: int = 0
+    attempt_count: int = 0
     again: int = 0
     better: int = 0
     worse: int = 0
@@ -203,7 +203,7 @@ class AssignmentReport:
         if self.students and len(untimed_grades) == len(self.students):
             return "not known"
         late = sum(student.grade.days_late > 0 for student in self.students)
-        unknown = sum(grade.marked_late is not False for grade in untimed_grades)
+        unknown = sum(grade.late_flag is not False for grade in untimed_grades)
         return f"{late:,}, unknown for {unknown:,}" if unknown else f"{late:,}"
 
     @property
@@ -212,12 +212,12 @@ class AssignmentReport:
 
 
 @dataclass(frozen=True)
-class InTerm:
-    """A student's result over several notebooks; a grade is None where nothing was handed in."""
+class StudentCourseGrade:
+    """A student's grade over several notebooks, and for each of them; that is None where nothing was handed in."""
 
     label: str
     grades: Mapping[str, Grade | None]
-    term: Term
+    course_grade: CourseGrade
 
 
 @dataclass(frozen=True)
@@ -244,7 +244,7 @@ class ClassReport:
     assignments: list[AssignmentReport]
     labels: Mapping[str, str]
     doubts: list[str] = field(default_factory=list)
-    terms: list[InTerm] = field(default_factory=list)
+    course_grades: list[StudentCourseGrade] = field(default_factory=list)
     rows: list[ReportRow] = field(default_factory=list)
     people: list[ClassMember] = field(default_factory=list)
 
@@ -276,7 +276,7 @@ def build_report(
         tell(name)
         builder = _ReportBuilder(name, book, policy, labels, hide_names)
         builder.read(rows if with_rows else None)
-        if not builder.papers:
+        if not builder.student_attempts:
             raise UserError(f"{name} has not been graded in {class_folder.path}: run `autograder grade {name}`")
         tell(f"{name}: comparing answers")
         reports.append(builder.build())
@@ -291,7 +291,7 @@ def build_report(
     report = ClassReport(_title(reports), now, hide_names, reports, labels, rows=rows)
     report.doubts = [] if hide_names else policy.doubts(names)
     if len(reports) > 1:
-        report.terms = _terms(policy, effective_attempts, labels, now)
+        report.course_grades = _course_grades(policy, effective_attempts, labels, now)
     if not hide_names:
         report.people = _people(roster, names, reports, effective_attempts)
     return report
@@ -347,11 +347,11 @@ def _labels(students: Mapping[str, str], hide: bool) -> dict[str, str]:
 
 
 @dataclass
-class _Paper:
+class _StudentAttempts:
     """What is kept of a student while a class is read: not the whole history, which may be large."""
 
     effective_attempt: EffectiveAttempt
-    attempts: int
+    attempt_count: int
     readable: bool
     outcomes: Mapping[str, tuple[str, str]]  # each exercise of the attempt that counts: how it ended, the known mistake
 
@@ -369,7 +369,7 @@ class _MistakeCount:
 class _ReportBuilder:
     def __init__(self, name: str, book: Book, policy: Policy, labels: dict[str, str], hide: bool) -> None:
         self.name = name
-        self.papers: dict[str, _Paper] = {}
+        self.student_attempts: dict[str, _StudentAttempts] = {}
         self.effective_attempts: dict[str, EffectiveAttempt] = {}
         self._book, self._policy, self._labels, self._hide = book, policy, labels, hide
         self._max_points = {exercise.name: exercise.points for exercise in outline.of_notebook(name) if exercise.points}
@@ -382,67 +382,73 @@ class _ReportBuilder:
 
     def read(self, rows: list[ReportRow] | None) -> None:
         """Read every attempt, student by student."""
-        marks, times = self._book.marks(self.name), self._book.submission_times(self.name)
-        everything = self._book.attempts(self.name)
+        scores, times = self._book.scores(self.name), self._book.submission_times(self.name)
+        everything = self._book.history_with_cells(self.name)
         for student, group in groupby(everything, key=lambda pair: pair[0].student):
-            pairs = list(group)
-            cells_by_number = {attempt.number: cells for attempt, cells in pairs}
-            submissions = [(one, cells_by_number[one.number]) for one in hand_ins([attempt for attempt, _ in pairs])]
+            history = list(group)
+            cells_by_row = {grading.row_id: cells for grading, cells in history}
+            attempts = [
+                (one, cells_by_row[one.row_id]) for one in select_last_gradings([grading for grading, _ in history])
+            ]
             if student not in self._labels:  # taken out of the gradebook since
                 self._labels[student] = f"Student {len(self._labels) + 1}" if self._hide else in_a_line(student, 80)
-            self._student(student, submissions, marks.get(student, {}), times.get(student), rows)
+            self._read_student(student, attempts, scores.get(student, {}), times.get(student), rows)
         self.effective_attempts = self._policy.share_in_groups(
-            self.name, {who: paper.effective_attempt for who, paper in self.papers.items()}
+            self.name, {who: one.effective_attempt for who, one in self.student_attempts.items()}
         )
 
-    def _student(
+    def _read_student(
         self,
         student: str,
-        submissions: Sequence[tuple[Grading, tuple[SubmittedCell, ...] | None]],
-        marks: Mapping[str, Score],
+        attempts: Sequence[tuple[Grading, tuple[SubmittedCell, ...] | None]],
+        scores: Mapping[str, Score],
         submission_time: datetime | None,
         rows: list[ReportRow] | None,
     ) -> None:
-        attempts = [attempt for attempt, _ in submissions]
+        gradings = [grading for grading, _ in attempts]
         effective_attempt = self._policy.choose_attempt(
-            self.name, attempts, marks, student, submission_time, self._lateness
+            self.name, gradings, scores, student, submission_time, self._lateness
         )
-        newest, newest_cells = submissions[-1]
+        newest, newest_cells = attempts[-1]
         readable = newest_cells is None or bool(newest_cells)
         outcomes = {
             name: (str(one["outcome"]), str(one["mistake"] or ""))
-            for name, one in effective_attempt.attempt.verdicts.items()
+            for name, one in effective_attempt.grading.verdicts.items()
         }
-        self.papers[student] = _Paper(effective_attempt, len(attempts), readable, outcomes)
+        self.student_attempts[student] = _StudentAttempts(effective_attempt, len(attempts), readable, outcomes)
         report = self._report
-        report.hand_ins += len(attempts)
-        report.unread += not readable
+        report.attempt_count += len(attempts)
+        report.unreadable_count += not readable
         if len(attempts) > 1:
             report.again += 1
-            report.better += newest.points > attempts[0].points
-            report.worse += newest.points < attempts[0].points
-        for number, (attempt, cells) in enumerate(submissions):
-            last = attempt is newest
-            self._time(attempt.submitted_at or (submission_time if last else None), attempt.graded_at, first=not number)
+            report.better += newest.points > gradings[0].points
+            report.worse += newest.points < gradings[0].points
+        for number, (grading, cells) in enumerate(attempts):
+            last = grading is newest
+            self._count_day(
+                grading.submitted_at or (submission_time if last else None), grading.graded_at, first=not number
+            )
             if cells != ():
-                self._of_attempt(student, attempt, cells, last)
+                self._note_mistakes(student, grading, cells, last)
         for cell in newest_cells or ():
             if cell.kind == Kind.SOLUTION.value and not cell.missing and not cell.untouched:
-                self._sources[cell.name][student] = cell.source[: similarity.MOST]
-        self._look_at(student, newest, readable, newest_cells or ())
+                self._sources[cell.name][student] = cell.source[: similarity.MAX_CHARACTERS]
+        self._note_remarks(student, newest, readable, newest_cells or ())
         if rows is not None:
-            rows += self._rows(student, submissions, effective_attempt, submission_time, marks)
+            rows += self._rows(student, attempts, effective_attempt, submission_time, scores)
 
-    def _time(self, at: datetime | None, graded_at: str, first: bool) -> None:
+    def _count_day(self, at: datetime | None, graded_at: str, first: bool) -> None:
         self._report.has_times &= at is not None
         day = self._policy.here(at or datetime.fromisoformat(graded_at)).date()
         new, more = self._days.get(day, (0, 0))
         self._days[day] = (new + first, more + (not first))
 
-    def _of_attempt(self, student: str, attempt: Grading, cells: tuple[SubmittedCell, ...] | None, last: bool) -> None:
+    def _note_mistakes(
+        self, student: str, grading: Grading, cells: tuple[SubmittedCell, ...] | None, last: bool
+    ) -> None:
         """Take note of the mistakes in an attempt."""
         sources = {cell.name: cell.source for cell in cells or () if not cell.untouched and not cell.missing}
-        for name, verdict in attempt.verdicts.items():
+        for name, verdict in grading.verdicts.items():
             if not verdict.get("mistake"):
                 continue
             count = self._mistakes.setdefault((name, verdict["mistake"]), _MistakeCount(str(verdict["cause"])))
@@ -450,12 +456,12 @@ class _ReportBuilder:
             (count.now if last else count.before).add(student)
             source = sources.get(name, "")
             if source and (count.example is None or (len(source), student) < count.example[:2]):
-                count.example = (len(source), student, source[: similarity.MOST])
+                count.example = (len(source), student, source[: similarity.MAX_CHARACTERS])
 
-    def _look_at(self, student: str, newest: Grading, readable: bool, cells: Sequence[SubmittedCell]) -> None:
+    def _note_remarks(self, student: str, newest: Grading, readable: bool, cells: Sequence[SubmittedCell]) -> None:
         label = self._labels[student]
         failures = [name for name, verdict in newest.verdicts.items() if verdict["outcome"] == Outcome.NOT_GRADED.value]
-        remarks = [self._anonymous(in_a_line(remark), remark=True) for remark in newest.remarks]
+        remarks = [self._hide_students(in_a_line(remark), remark=True) for remark in newest.remarks]
         if failures:
             self._report.not_graded += 1
             names = (
@@ -469,7 +475,7 @@ class _ReportBuilder:
         remarks += [
             f"{cell.name} is unusually long, {len(cell.source) / 1e6:.1f} million characters, so only its beginning is compared with others'"
             for cell in cells
-            if len(cell.source) > similarity.MOST
+            if len(cell.source) > similarity.MAX_CHARACTERS
         ]
         if remarks:
             self._report.to_look_at.append((label, "; ".join(remarks)))
@@ -478,73 +484,84 @@ class _ReportBuilder:
         """What there is to say."""
         report = self._report
         report.days = dict(sorted(self._days.items()))
-        report.students = [self._line(student, one) for student, one in self.effective_attempts.items()]
+        report.students = [self._report_student(student, one) for student, one in self.effective_attempts.items()]
         report.students.sort(key=lambda student: student.label)
         report.without = sorted(
             self._labels[one] for one in self._book.students() if one not in self.effective_attempts
         )
-        report.exercises = [self._exercise(name, points) for name, points in self._parts().items()]
+        report.exercises = [self._report_exercise(name, points) for name, points in self._exercise_points().items()]
         report.late = [(student.label, student.grade.late) for student in report.students if student.grade.late]
         for student in report.students:
-            for mark in student.marks.values() if not student.by else ():
-                if mark.waits and mark.max_score and (mark.by_hand or mark.name not in self._max_points):
-                    report.waiting.setdefault(mark.name, []).append(student.label)
-        report.mistakes = [self._mistake(*which, count) for which, count in self._mistakes.items()]
+            for score in student.scores.values() if not student.by else ():
+                if score.waits and score.max_score and (score.by_hand or score.name not in self._max_points):
+                    report.waiting.setdefault(score.name, []).append(student.label)
+        report.mistakes = [self._report_mistake(*which, count) for which, count in self._mistakes.items()]
         report.mistakes.sort(key=lambda one: (-one.students, -one.now, one.exercise, one.name))
         groups, pairs = self._compare_answers()
-        report.similar_groups = [self._report_group(group) for group in groups[:MOST_PAIRS]]
-        report.pairs, report.similar_pairs = len(pairs), [self._report_pair(pair) for pair in pairs[:MOST_PAIRS]]
+        report.similar_groups = [self._report_group(group) for group in groups[:MAX_PAIRS]]
+        report.pairs, report.similar_pairs = len(pairs), [self._report_pair(pair) for pair in pairs[:MAX_PAIRS]]
         report.to_look_at.sort()
         return report
 
-    def _parts(self) -> dict[str, float]:
+    def _exercise_points(self) -> dict[str, float]:
         """The exercises, and the questions that the gradebook has besides, with their points."""
-        marks = [
-            mark for paper in self.papers.values() for mark in paper.effective_attempt.marks.values() if mark.max_score
+        scores = [
+            score
+            for one in self.student_attempts.values()
+            for score in one.effective_attempt.scores.values()
+            if score.max_score
         ]
-        return self._max_points | {mark.name: mark.max_score for mark in marks if mark.name not in self._max_points}
+        return self._max_points | {
+            score.name: score.max_score for score in scores if score.name not in self._max_points
+        }
 
-    def _line(self, student: str, one: EffectiveAttempt) -> StudentReport:
+    def _report_student(self, student: str, one: EffectiveAttempt) -> StudentReport:
         """A student's line of the table; with the outcomes of the attempt that counts."""
-        outcomes = {name: str(verdict["outcome"]) for name, verdict in one.attempt.verdicts.items()}
+        outcomes = {name: str(verdict["outcome"]) for name, verdict in one.grading.verdicts.items()}
         by = "" if one.by == student else self._labels[one.by]
-        paper = self.papers.get(one.by)
-        return StudentReport(self._labels[student], one.grade, one.marks, outcomes, paper.attempts if paper else 0, by)
-
-    def _exercise(self, name: str, most: float) -> ExerciseReport:
-        readable = [paper for paper in self.papers.values() if paper.readable and name in paper.effective_attempt.marks]
-        final_papers = [paper for paper in readable if not paper.effective_attempt.marks[name].waits]
-        outcomes = [paper.outcomes.get(name, ("", "")) for paper in readable]
-        by_hand = name not in self._max_points
-        scores = [paper.effective_attempt.marks[name].score for paper in final_papers]
-        rest = [_rest(paper.effective_attempt.marks, name, self._max_points) for paper in final_papers]
-        # Of a question that is still being read, those who wrote nothing are settled first: they would stand for all.
-        is_telling = bool(scores) and not (by_hand and len(final_papers) < len(readable))
-        return ExerciseReport(
-            name,
-            most,
-            self._policy.counts(self.name, name),
-            by_hand,
-            answers=len(final_papers),
-            share=math.fsum(scores) / (most * len(scores)) if is_telling else None,
-            discrimination=correlation(scores, rest) if is_telling else None,
-            outcomes=Counter(outcome for outcome, _ in outcomes),
-            unknown_mistakes=outcomes.count((Outcome.NOT_EARNED.value, "")),
-            waiting=len(readable) - len(final_papers),
+        attempts = self.student_attempts.get(one.by)
+        return StudentReport(
+            self._labels[student], one.grade, one.scores, outcomes, attempts.attempt_count if attempts else 0, by
         )
 
-    def _mistake(self, exercise: str, name: str, count: _MistakeCount) -> Mistake:
-        mistake = Mistake(exercise, name, in_a_line(count.message, 600), len(count.now), len(count.before - count.now))
+    def _report_exercise(self, name: str, max_points: float) -> ExerciseReport:
+        readable = [
+            one for one in self.student_attempts.values() if one.readable and name in one.effective_attempt.scores
+        ]
+        final = [one for one in readable if not one.effective_attempt.scores[name].waits]
+        outcomes = [one.outcomes.get(name, ("", "")) for one in readable]
+        by_hand = name not in self._max_points
+        points = [one.effective_attempt.scores[name].score for one in final]
+        rest = [_sum_rest(one.effective_attempt.scores, name, self._max_points) for one in final]
+        # Of a question that is still being read, those who wrote nothing are settled first: they would stand for all.
+        is_telling = bool(points) and not (by_hand and len(final) < len(readable))
+        return ExerciseReport(
+            name,
+            max_points,
+            self._policy.counts(self.name, name),
+            by_hand,
+            answers=len(final),
+            share=math.fsum(points) / (max_points * len(points)) if is_telling else None,
+            discrimination=correlation(points, rest) if is_telling else None,
+            outcomes=Counter(outcome for outcome, _ in outcomes),
+            unknown_mistakes=outcomes.count((Outcome.NOT_EARNED.value, "")),
+            waiting=len(readable) - len(final),
+        )
+
+    def _report_mistake(self, exercise: str, name: str, count: _MistakeCount) -> MistakeReport:
+        mistake = MistakeReport(
+            exercise, name, in_a_line(count.message, 600), len(count.now), len(count.before - count.now)
+        )
         if count.example is None:
             return mistake
         _, student, source = count.example
-        lines, is_cut = self._example(source, self._stubs.get(exercise, ""))
+        lines, is_cut = self._cut_example(source, self._stubs.get(exercise, ""))
         return replace(mistake, by=self._labels[student], example=lines, is_cut=is_cut)
 
-    def _example(self, source: str, stub: str) -> tuple[list[CodeLine], bool]:
+    def _cut_example(self, source: str, stub: str) -> tuple[list[CodeLine], bool]:
         stub_lines = {line.strip() for line in stub.splitlines()}
         lines = [line.rstrip() for line in self._redact_source(source).splitlines() if line.strip()]
-        most, width = EXAMPLE
+        most, width = MAX_EXAMPLE_SIZE
         code_lines = [
             CodeLine(line if len(line) <= width else line[: width - 1] + "…", line.strip() not in stub_lines)
             for line in lines[:most]
@@ -553,9 +570,9 @@ class _ReportBuilder:
 
     def _redact_source(self, source: str) -> str:
         """A source as it may be shown."""
-        return self._anonymous(without_comments(source) if self._hide else clean(source, 4_000))
+        return self._hide_students(without_comments(source) if self._hide else clean(source, 4_000))
 
-    def _anonymous(self, text: str, remark: bool = False) -> str:
+    def _hide_students(self, text: str, remark: bool = False) -> str:
         """With hidden names: the text without the names of the class's students, and a remark without the names of files, which often hold one."""
         if not self._hide:
             return text
@@ -621,17 +638,17 @@ class _ReportBuilder:
     def _rows(
         self,
         student: str,
-        submissions: Sequence[tuple[Grading, tuple[SubmittedCell, ...] | None]],
+        attempts: Sequence[tuple[Grading, tuple[SubmittedCell, ...] | None]],
         effective_attempt: EffectiveAttempt,
         submission_time: datetime | None,
-        marks: Mapping[str, Score],
+        scores: Mapping[str, Score],
     ) -> Iterator[ReportRow]:
-        for number, (attempt, cells) in enumerate(submissions, 1):
-            latest, counts = number == len(submissions), attempt is effective_attempt.attempt
-            at = attempt.submitted_at or (submission_time if latest else None)
-            for name in [*attempt.verdicts, *(name for name in marks if name not in attempt.verdicts and latest)]:
-                verdict = attempt.verdicts.get(name, {})
-                mark = (effective_attempt.marks if counts else marks).get(name) if counts or latest else None
+        for number, (grading, cells) in enumerate(attempts, 1):
+            latest, counts = number == len(attempts), grading is effective_attempt.grading
+            at = grading.submitted_at or (submission_time if latest else None)
+            for name in [*grading.verdicts, *(name for name in scores if name not in grading.verdicts and latest)]:
+                verdict = grading.verdicts.get(name, {})
+                score = (effective_attempt.scores if counts else scores).get(name) if counts or latest else None
                 yield ReportRow(
                     self.name,
                     self._labels[student],
@@ -639,27 +656,27 @@ class _ReportBuilder:
                     latest,
                     counts and self._policy.counts(self.name, name),
                     at.isoformat(timespec="seconds") if at else "",
-                    attempt.graded_at,
+                    grading.graded_at,
                     name,
                     str(verdict.get("outcome", "")),
-                    mark.score if mark else float(verdict["points"]),
-                    mark.max_score if mark else float(verdict["max_points"]),
+                    score.score if score else float(verdict["points"]),
+                    score.max_score if score else float(verdict["max_points"]),
                     str(verdict.get("mistake") or ""),
                     in_a_line(str(verdict.get("cause", "")), 600),
-                    mark.by_hand if mark else False,
-                    mark.waits if mark else verdict["outcome"] == Outcome.NOT_GRADED.value,
+                    score.by_hand if score else False,
+                    score.waits if score else verdict["outcome"] == Outcome.NOT_GRADED.value,
                     cells != (),
                 )
 
 
-def _rest(marks: Mapping[str, Score], name: str, exercises: Iterable[str]) -> float:
+def _sum_rest(scores: Mapping[str, Score], name: str, exercises: Iterable[str]) -> float:
     """The points of all exercises but one."""
-    return math.fsum(marks[one].score for one in exercises if one != name and one in marks)
+    return math.fsum(scores[one].score for one in exercises if one != name and one in scores)
 
 
 def correlation(ones: Sequence[float], others: Sequence[float]) -> float | None:
-    """Pearson's correlation; for points that are all or nothing it is the point-biserial one. None for fewer than FEW, or where one side never changes."""
-    if len(ones) < FEW or len(set(ones)) < 2 or len(set(others)) < 2:
+    """Pearson's correlation; for points that are all or nothing it is the point-biserial one. None for fewer students, or where one side never changes."""
+    if len(ones) < MIN_STUDENTS or len(set(ones)) < 2 or len(set(others)) < 2:
         return None
     try:
         return statistics.correlation(ones, others)
@@ -712,7 +729,7 @@ def without_comments(source: str) -> str:
 
 
 def _known_answers(assignment: str) -> dict[str, list[str]]:
-    """By exercise, what the marking guide and the solution notebook hold: answers that several people give."""
+    """By exercise, what the answer key and the solution notebook hold: answers that several people give."""
     from autograder import keys  # brings torch
 
     sources = {key.exercise.name: [answer.source for answer in key.answers] for key in keys.of_notebook(assignment)}
@@ -726,20 +743,20 @@ def _known_answers(assignment: str) -> dict[str, list[str]]:
 # Several assignments.
 
 
-def _terms(
+def _course_grades(
     policy: Policy,
     effective_attempts: Mapping[str, Mapping[str, EffectiveAttempt]],
     labels: Mapping[str, str],
     now: datetime,
-) -> list[InTerm]:
+) -> list[StudentCourseGrade]:
     students = sorted(
         {student for by_student in effective_attempts.values() for student in by_student}, key=lambda one: labels[one]
     )
-    terms = []
+    course_grades = []
     for student in students:
         grades: dict[str, Grade | None] = {
             name: by_student[student].grade if student in by_student else None
             for name, by_student in effective_attempts.items()
         }
-        terms.append(InTerm(labels[student], grades, policy.term(grades, student, now)))
-    return terms
+        course_grades.append(StudentCourseGrade(labels[student], grades, policy.course_grade(grades, student, now)))
+    return course_grades

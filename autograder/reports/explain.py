@@ -1,6 +1,6 @@
 """Why an answer has its points: every attempt with its code, what was seen and what a person gave; and a script that gives the same verdict alone.
 
-Called by `autograder why`, and `again` and `verdict_lines` by the scripts that `script` writes.
+Called by `autograder why`, and `again` and `verdict_lines` by the scripts that `make_script` makes.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from autograder.class_folder import submitted_files
 from autograder.class_folder.folder import ClassFolder
 from autograder.engine import rebuild
 from autograder.engine.rebuild import Cell, Kind, template
-from autograder.errors import UserError, did_you_mean
-from autograder.gradebook.policy import EffectiveAttempt, Policy, by_hand_in
+from autograder.errors import UserError, suggest_nearest
+from autograder.gradebook.policy import EffectiveAttempt, Policy, group_by_attempt
 from autograder.gradebook.scores import Score
 from autograder.marking import draws, outline
 from autograder.paths import assignments, release
@@ -33,21 +33,21 @@ from ffnlab.untrusted_text import clean, in_a_line
 if TYPE_CHECKING:  # nbgrader and torch take seconds to import
     from autograder.gradebook.gradebook import Book, Grading, SubmittedCell
 
-INLINE = 512  # numbers of a tensor that a script shows; more are packed
+MAX_INLINE_NUMBERS = 512  # numbers of a tensor that a script shows; more are packed
 Source = tuple[str, str | None]  # a cell's name, empty for a student's own; what was typed, None for a cell of ours
 
 
 @dataclass(frozen=True)
 class GradedAttempt:
-    """One time that an answer was graded. hand_in: which of the student's hand-ins it was, from 1. again: the same hand-in had been graded before.
+    """An answer in one grading of an attempt. number: the attempt's, from 1. again: the same attempt had been graded before.
 
     verdict: None for a question that a person reads, and where the exercise was not there yet. code: None where it was not kept. state: what is to be said
     of it, such as that it is as it was handed out. cells: all that was typed in the notebook.
     """
 
-    hand_in: int
+    number: int
     again: bool
-    attempt: Grading
+    grading: Grading
     verdict: Verdict | None
     code: str | None
     state: str
@@ -59,34 +59,34 @@ class GradedAttempt:
 class Explanation:
     """All that there is on one student's answer.
 
-    mark: what it is worth in the attempt that counts. effective_attempt: what counts by the class's policy, which may be another's of the group.
+    score: what it is worth in the attempt that counts. effective_attempt: what counts by the class's policy, which may be another's of the group.
     """
 
     student: str
     exercise: str
     assignment: str
     question: bool
-    gradings: Sequence[GradedAttempt]
-    mark: Score | None
+    graded_attempts: Sequence[GradedAttempt]
+    score: Score | None
     effective_attempt: EffectiveAttempt
     counts: bool
 
     @property
-    def hand_ins(self) -> int:
-        return self.gradings[-1].hand_in
+    def attempt_count(self) -> int:
+        return self.graded_attempts[-1].number
 
-    def last_of(self, hand_in: int) -> GradedAttempt:
-        """The last grading of a hand-in.
+    def find_attempt(self, number: int) -> GradedAttempt:
+        """An attempt, as it was graded last.
 
         Raises:
             UserError: there are not so many.
         """
-        gradings = [grading for grading in self.gradings if grading.hand_in == hand_in]
-        if not gradings:
+        graded_attempts = [one for one in self.graded_attempts if one.number == number]
+        if not graded_attempts:
             raise UserError(
-                f"{self.student} has handed in {self.assignment} {_times(self.hand_ins)}, so there is no attempt {hand_in}"
+                f"{self.student} has handed in {self.assignment} {_times(self.attempt_count)}, so there is no attempt {number}"
             )
-        return gradings[-1]
+        return graded_attempts[-1]
 
 
 def _times(count: int) -> str:
@@ -112,11 +112,11 @@ def find(book: Book, policy: Policy, student: str, exercise: str) -> Explanation
     everything = _index()
     if exercise not in everything:
         raise UserError(
-            f"there is no exercise or question called {exercise!r}{did_you_mean(exercise, everything, repr)}"
+            f"there is no exercise or question called {exercise!r}{suggest_nearest(exercise, everything, repr)}"
         )
     assignment, question = everything[exercise]
-    attempts = list(book.attempts(assignment, student))
-    if not attempts:
+    history = list(book.history_with_cells(assignment, student))
+    if not history:
         names = book.students()
         if group_result := policy.read_book(book, assignment, student).get(student):
             raise UserError(
@@ -126,28 +126,30 @@ def find(book: Book, policy: Policy, student: str, exercise: str) -> Explanation
         if student in names:
             raise UserError(f"no submission of {assignment} by {student} has been graded")
         raise UserError(
-            f"the gradebook has no student called {in_a_line(student, 60)!r}{did_you_mean(student, names, repr)}"
+            f"the gradebook has no student called {in_a_line(student, 60)!r}{suggest_nearest(student, names, repr)}"
         )
-    marks = book.marks(assignment, [student]).get(student, {})
+    scores = book.scores(assignment, [student]).get(student, {})
     submission_time = book.submission_times(assignment).get(student)
-    gradings = []
-    code = {attempt.number: cells for attempt, cells in attempts}
-    for number, same in enumerate(by_hand_in([attempt for attempt, _ in attempts]), 1):
-        for place, attempt in enumerate(same):
-            cells = code[attempt.number]
-            verdict = attempt.verdict(exercise) if exercise in attempt.verdicts else None
-            at = attempt.submitted_at or (submission_time if attempt is attempts[-1][0] else None)
-            gradings.append(GradedAttempt(number, place > 0, attempt, verdict, *_read_cell(cells, exercise), at, cells))
+    graded_attempts = []
+    cells_by_row = {grading.row_id: cells for grading, cells in history}
+    for number, gradings in enumerate(group_by_attempt([grading for grading, _ in history]), 1):
+        for place, grading in enumerate(gradings):
+            cells = cells_by_row[grading.row_id]
+            verdict = grading.verdict(exercise) if exercise in grading.verdicts else None
+            at = grading.submitted_at or (submission_time if grading is history[-1][0] else None)
+            graded_attempts.append(
+                GradedAttempt(number, place > 0, grading, verdict, *_read_cell(cells, exercise), at, cells)
+            )
     effective_attempt = policy.read_book(book, assignment, student)[student]
     if effective_attempt.by == student:
-        marks = dict(effective_attempt.marks)
+        scores = dict(effective_attempt.scores)
     return Explanation(
         student,
         exercise,
         assignment,
         question,
-        gradings,
-        marks.get(exercise),
+        graded_attempts,
+        scores.get(exercise),
         effective_attempt,
         policy.counts(assignment, exercise),
     )
@@ -168,10 +170,10 @@ def _read_cell(cells: Sequence[SubmittedCell] | None, exercise: str) -> tuple[st
 # The script.
 
 
-def script(class_folder: ClassFolder, explanation: Explanation, hand_in: int | None = None) -> str:
+def make_script(class_folder: ClassFolder, explanation: Explanation, number: int | None = None) -> str:
     """A Python program that grades this one answer again, on the same hidden inputs, in the jail, and says what was seen.
 
-    hand_in: which one; None for the latest. It holds hidden inputs and a student's work, and says so.
+    number: which attempt; None for the latest. It holds hidden inputs and a student's work, and says so.
 
     Raises:
         UserError: there is nothing that could be run, or the class's hidden inputs are not there.
@@ -180,28 +182,28 @@ def script(class_folder: ClassFolder, explanation: Explanation, hand_in: int | N
 
     if explanation.question:
         raise UserError(f"{explanation.exercise} is a question that a person reads, so there is nothing to run")
-    grading = explanation.gradings[-1] if hand_in is None else explanation.last_of(hand_in)
-    if grading.verdict is None:
+    graded_attempt = explanation.graded_attempts[-1] if number is None else explanation.find_attempt(number)
+    if graded_attempt.verdict is None:
         raise UserError(f"{explanation.exercise} was not in the notebook when this was graded")
-    cells, exact = _cells(class_folder, explanation, grading)
+    cells, exact = _cells(class_folder, explanation, graded_attempt)
     seeds = _seeds(class_folder, explanation)
     exercise = active_course().exercise(explanation.exercise)
     inputs = [exercise.inputs(seed, case) for case, seed in enumerate(seeds)]
     remarks = []
     if not exact:
         remarks.append("The submitted file is gone. These are the cells that were kept of it, in their order.")
-    if grading.attempt.version != _version(explanation.assignment):
+    if graded_attempt.grading.version != _version(explanation.assignment):
         remarks.append(
-            f"It was graded by version {grading.attempt.version}; when this file was written, the course was "
+            f"It was graded by version {graded_attempt.grading.version}; when this file was written, the course was "
             f"{_version(explanation.assignment)}, which may judge differently."
         )
-    verdict = grading.verdict
+    verdict = graded_attempt.verdict
     return _SCRIPT.format(
         title=in_a_line(
             f"Why {explanation.student} has {verdict.points:g} of {verdict.max_points:g} points for {explanation.exercise}",
             120,
         ),
-        which=f"{explanation.assignment}, attempt {grading.hand_in} of {explanation.hand_ins}, graded {grading.attempt.graded_at}",
+        which=f"{explanation.assignment}, attempt {graded_attempt.number} of {explanation.attempt_count}, graded {graded_attempt.grading.graded_at}",
         remarks="".join(f"\n{remark}\n" for remark in remarks),
         assignment=explanation.assignment,
         exercise=explanation.exercise,
@@ -229,7 +231,9 @@ def _seeds(class_folder: ClassFolder, explanation: Explanation) -> tuple[int, ..
     return draws.hidden_seeds(exercise, bytes.fromhex(entry["secret"]), entry["attempts"].get(explanation.exercise, 0))
 
 
-def _cells(class_folder: ClassFolder, explanation: Explanation, grading: GradedAttempt) -> tuple[list[Source], bool]:
+def _cells(
+    class_folder: ClassFolder, explanation: Explanation, graded_attempt: GradedAttempt
+) -> tuple[list[Source], bool]:
     """What ran before the exercise was looked at, and whether that is exactly what was handed in."""
 
     folder = class_folder.submitted / explanation.student / explanation.assignment
@@ -238,19 +242,21 @@ def _cells(class_folder: ClassFolder, explanation: Explanation, grading: GradedA
             data = untrusted_files.read(path, 64 * 2**20)
         except OSError:
             continue
-        if submitted_files.digest(data) == grading.attempt.submission:
+        if submitted_files.digest(data) == graded_attempt.grading.digest:
             try:
                 return _until(
                     explanation.exercise, rebuild.rebuild(explanation.assignment, data, len(data)).cells
                 ), True
             except rebuild.Unreadable:
                 break
-    if not grading.cells:
+    if not graded_attempt.cells:
         why_not = (
-            "the code was not kept" if grading.cells is None else "the file could not be read, so nothing of it ran"
+            "the code was not kept"
+            if graded_attempt.cells is None
+            else "the file could not be read, so nothing of it ran"
         )
-        raise UserError(f"{explanation.student}, attempt {grading.hand_in}: {why_not}; there is nothing to run")
-    return _until(explanation.exercise, _in_place(explanation.assignment, grading.cells)), False
+        raise UserError(f"{explanation.student}, attempt {graded_attempt.number}: {why_not}; there is nothing to run")
+    return _until(explanation.exercise, _in_place(explanation.assignment, graded_attempt.cells)), False
 
 
 def _in_place(assignment: str, submitted_cells: Sequence[SubmittedCell]) -> list[Cell]:
@@ -398,7 +404,7 @@ def _in_python(value: Any, indent: int = 0) -> str:
     inner = " " * (indent + 4)
     if isinstance(value, torch.Tensor):
         kind = str(value.dtype).removeprefix("torch.")
-        if value.numel() <= INLINE:
+        if value.numel() <= MAX_INLINE_NUMBERS:
             return f"torch.tensor({value.tolist()!r}, dtype=torch.{kind})"
         data = base64.b85encode(value.contiguous().numpy().tobytes()).decode()
         return f"unpacked({data!r}, {', '.join([repr(kind), *map(str, value.shape)])})"
@@ -432,7 +438,7 @@ from autograder.reports.explain import again, is_same_draw, unpacked, verdict_li
 ASSIGNMENT, EXERCISE = {assignment!r}, {exercise!r}
 POINTS = {points!r}  # when it was graded
 
-# The submission, up to the exercise's check. An empty name marks a cell that the student added.
+# The submission, up to the exercise's check. An empty name scores a cell that the student added.
 CELLS = [
 {cells}]
 

@@ -15,8 +15,8 @@ from typing import Any
 from ffnlab.drawing import style
 
 WIDTH = 7.6  # inches
-LINE = 0.33  # inches for a bar that lies
-BINS = 20  # at most
+BAR_HEIGHT = 0.33  # inches, of a bar that lies
+MAX_BINS = 20
 _one_at_a_time = threading.Lock()  # matplotlib's settings are the same for all threads
 
 
@@ -65,7 +65,7 @@ def shares(name: str, rows: Sequence[tuple[str, float | None]], words: str) -> P
         axes.set_xticks([0, 25, 50, 75, 100], ["0", "25", "50", "75", "100 %"])
         _list_titles(axes, [title for title, _ in rows])
 
-    return Plot(_svg(name, 0.6 + LINE * len(rows), draw, words), words)
+    return Plot(_svg(name, 0.6 + BAR_HEIGHT * len(rows), draw, words), words)
 
 
 def stacks(name: str, rows: Sequence[tuple[str, int, int]], legend: tuple[str, str], words: str) -> Plot:
@@ -94,13 +94,13 @@ def stacks(name: str, rows: Sequence[tuple[str, int, int]], legend: tuple[str, s
 
 
 def shorten(text: str, most: int) -> str:
-    """The text without the marks of code, cut behind a word."""
+    """The text without backticks, cut behind a word."""
     text = " ".join(text.replace("`", "").split())
     return text if len(text) <= most else text[:most].rsplit(" ", 1)[0].rstrip(",;:–") + " …"
 
 
 def over_time(name: str, days: Mapping[date, tuple[int, int]], due: date | None, words: str) -> Plot:
-    """How many hand-ins there were on each day: (first attempts, later ones)."""
+    """How many attempts there were on each day: (first attempts, later ones)."""
     first, last = min(days), max(days)
     if due:
         first, last = min(first, due), max(last, due)
@@ -128,7 +128,7 @@ def over_time(name: str, days: Mapping[date, tuple[int, int]], due: date | None,
         axes.set_xticks(ticks, [_day(date.fromordinal(first.toordinal() + tick)) for tick in ticks])
         axes.set_xlim(-0.7, length + 0.7)
         axes.set_ylim(0, 1.2 * whole)
-        axes.set_ylabel("hand-ins")
+        axes.set_ylabel("attempts")
         axes.yaxis.get_major_locator().set_params(integer=True, nbins=4)
         axes.grid(visible=False, axis="x")
         axes.legend(loc="lower left", bbox_to_anchor=(-0.01, 1.0), ncols=2, fontsize=9, borderaxespad=0.2)
@@ -142,7 +142,7 @@ def _day(day: date) -> str:
 
 def _bin_width(most: float) -> float:
     """The width of a bin that a reader can count with: 0.5, 1, 2, 5, 10 points, or ten percent."""
-    return next(width for width in (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, most) if most <= width * BINS)
+    return next(width for width in (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, most) if most <= width * MAX_BINS)
 
 
 def _list_titles(axes: Any, titles: Sequence[str]) -> None:

@@ -17,9 +17,9 @@ from autograder.reports import plots
 from autograder.reports.class_report import AssignmentReport, ClassReport, ExerciseReport, StudentReport, quartiles
 from ffnlab.checking.verdict import Outcome
 
-MOST_IN_CHART = 12  # mistakes
-MOST_NAMES = 12  # in a sentence
-MANY = 2_000  # lines of a table
+MAX_CHART_MISTAKES = 12  # mistakes
+MAX_NAMES = 12  # in a sentence
+MAX_STICKY_ROWS = 2_000  # of a table; in longer ones the names do not stay in place
 SIGNS = {
     Outcome.EARNED.value: "✔",
     Outcome.NOT_EARNED.value: "✘",
@@ -31,7 +31,7 @@ SIGNS = {
 def page(report: ClassReport) -> str:
     """The report as HTML."""
     charts = {one.name: _plots(one) for one in report.assignments}
-    sizes = {"most_in_chart": MOST_IN_CHART, "many": MANY}
+    sizes = {"max_chart_mistakes": MAX_CHART_MISTAKES, "max_sticky_rows": MAX_STICKY_ROWS}
     return _template().render(report=report, charts=charts, term=_term(report), **sizes).lstrip()
 
 
@@ -46,22 +46,22 @@ def _template() -> jinja2.Template:
 
 def cell(student: StudentReport, exercise: ExerciseReport) -> str:
     """A cell of the table."""
-    return in_short(student.marks.get(exercise.name), student.outcomes.get(exercise.name, ""))
+    return format_score(student.scores.get(exercise.name), student.outcomes.get(exercise.name, ""))
 
 
-def in_short(mark: Score | None, outcome: str) -> str:
+def format_score(score: Score | None, outcome: str) -> str:
     """Points, and how they came about. outcome: how an exercise ended; empty for a question."""
-    if mark is None:
+    if score is None:
         return "–"
-    if mark.waits:
-        return "to read" if is_to_read(mark, outcome) else "?"
-    sign = "✎" if mark.by_hand else SIGNS.get(outcome, "")
-    return sign if sign == "○" else f"{mark.score:g}\N{NO-BREAK SPACE}{sign}".rstrip()
+    if score.waits:
+        return "to read" if is_to_read(score, outcome) else "?"
+    sign = "✎" if score.by_hand else SIGNS.get(outcome, "")
+    return sign if sign == "○" else f"{score.score:g}\N{NO-BREAK SPACE}{sign}".rstrip()
 
 
-def is_to_read(mark: Score, outcome: str) -> bool:
+def is_to_read(score: Score, outcome: str) -> bool:
     """Whether an answer waits for a person to read it, and not for us to grade it."""
-    return mark.waits and (mark.by_hand or not outcome)
+    return score.waits and (score.by_hand or not outcome)
 
 
 def words(text: str) -> Markup:
@@ -86,7 +86,7 @@ def of(count: int, what: str) -> str:
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
-def some(names: Sequence[str], most: int = MOST_NAMES) -> str:
+def some(names: Sequence[str], most: int = MAX_NAMES) -> str:
     """The first of many names in a sentence."""
     return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
 
@@ -122,7 +122,7 @@ def _mistakes(name: str, report: AssignmentReport) -> plots.Plot | None:
     )
     if past_count:
         words += f" {of(past_count, 'mistake')} of an earlier attempt {'is' if past_count == 1 else 'are'} gone in the latest."
-    top_mistakes = enumerate(report.mistakes[:MOST_IN_CHART], 1)
+    top_mistakes = enumerate(report.mistakes[:MAX_CHART_MISTAKES], 1)
     rows = [(f"{number}  {one.exercise}: {one.message}", one.now, one.past) for number, one in top_mistakes]
     return plots.stacks(name, rows, ("in the latest attempt", "only in an earlier one"), words)
 
@@ -165,7 +165,7 @@ def _over_time(report: AssignmentReport) -> str:
     busiest = max(report.days, key=lambda day: sum(report.days[day]))
     students = sum(new for new, _ in report.days.values())
     sentence = (
-        f"{of(students, 'student')} handed in {of(report.hand_ins, 'attempt')}. "
+        f"{of(students, 'student')} handed in {of(report.attempt_count, 'attempt')}. "
         f"The busiest day was {busiest.day} {busiest:%B}, with {sum(report.days[busiest]):,}."
     )
     if report.again:
@@ -180,7 +180,7 @@ def _over_time(report: AssignmentReport) -> str:
 
 
 def _term(report: ClassReport) -> plots.Plot | None:
-    shares = [100 * one.term.share for one in report.terms if one.term.share is not None]
+    shares = [100 * one.course_grade.share for one in report.course_grades if one.course_grade.share is not None]
     if not shares:
         return None
     low, middle, high = quartiles(shares)

@@ -1,7 +1,7 @@
 """Answers that are the same or nearly: groups and pairs for a person to look at, never a verdict. Called by class_report.
 
 Winnowing (Schleimer, Wilkerson and Aiken, "Winnowing: local algorithms for document fingerprinting", SIGMOD 2003) over Python's own tokens. White space,
-comments and docstrings are left out, and all names that a student is free to choose are one name. What the handout or the marking guide has, and what many
+comments and docstrings are left out, and all names that a student is free to choose are one name. What the handout or the answer key has, and what many
 in the class have, says nothing about two of them: it is taken out before answers are compared. An inverted index of fingerprints finds the pairs.
 That excuses passages and no whole answers: those that are the same from the first token to the last are grouped before, however many have them.
 """
@@ -23,11 +23,11 @@ GRAM = 10  # tokens in a fingerprint
 WINDOW = 4  # of so many neighbours one is kept: every common passage of GRAM + WINDOW − 1 tokens is found
 MIN_PRINTS = 10  # fewer that are an answer's own are too little to mean something: about 25 tokens
 MIN_SHARE = 0.7  # of the fingerprints of both
-COMMON = 0.05  # what more than this share of the class has, or more than MOST_COMMON answers, is nobody's own
-LEAST_COMMON, MOST_COMMON = 4, 20
+COMMON_SHARE = 0.05  # what more than this share of the class has, or more than MAX_COMMON answers, is nobody's own
+MIN_COMMON, MAX_COMMON = 4, 20
 PRIME, BASE, SPREAD = 2**61 - 1, 1_000_003, 0x9E3779B97F4A7C15
 LAST = pow(BASE, GRAM - 1, PRIME)
-MOST = 64_000  # characters of an answer that are compared; the longest of the marking guide has a tenth of it
+MAX_CHARACTERS = 64_000  # characters of an answer that are compared; the longest of the answer keys has a tenth of it
 MIN_COMMENT = 12  # characters of a comment that two write by chance no more
 
 IGNORED_TOKENS = {tokenize.COMMENT, tokenize.NL, tokenize.ENCODING, tokenize.ENDMARKER, tokenize.TYPE_COMMENT}
@@ -83,7 +83,7 @@ def find_similar(
 ) -> tuple[list[SimilarGroup], list[Pair]]:
     """The groups of students with the same answer to an exercise, and the pairs with nearly the same, those that share most first.
 
-    answers: what each wrote, by student. known_sources: the handout's cell and every answer of the marking guide, which are nobody's own.
+    answers: what each wrote, by student. known_sources: the handout's cell and every answer of the key, which are nobody's own.
     """
     answer_of = {source: _read(source) for source in set(answers.values())}
     theirs = {student: answer_of[source] for student, source in answers.items()}
@@ -97,7 +97,7 @@ def _pairs(exercise: str, answers: Mapping[str, _Answer], known_answers: Sequenc
     for student, answer in answers.items():
         for fingerprint in answer.prints - boilerplate:
             holders[fingerprint].append(student)
-    most = min(MOST_COMMON, max(LEAST_COMMON, int(COMMON * len(answers))))
+    most = min(MAX_COMMON, max(MIN_COMMON, int(COMMON_SHARE * len(answers))))
     rare = {fingerprint: students for fingerprint, students in holders.items() if len(students) <= most}
     own: Counter[str] = Counter(student for students in rare.values() for student in students)
     overlaps: Counter[tuple[str, str]] = Counter()
@@ -138,7 +138,7 @@ def _read(source: str) -> _Answer:
     names: set[str] = set()
     comments: set[str] = set()
     before = ""
-    for kind, text in _tokens(source[:MOST]):
+    for kind, text in _tokens(source[:MAX_CHARACTERS]):
         if kind == tokenize.COMMENT:
             words = " ".join(text.strip("# \t").split())
             if len(words) >= MIN_COMMENT:

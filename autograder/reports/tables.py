@@ -1,4 +1,4 @@
-"""What a report was counted from, for whoever wants to go on: a CSV with a line for each exercise of each hand-in, and a notebook that reads it.
+"""What a report was counted from, for whoever wants to go on: a CSV with a line for each exercise of each attempt, and a notebook that reads it.
 
 Called by `autograder report`. A text that a spreadsheet would take for a formula gets an apostrophe in front.
 """

@@ -36,32 +36,32 @@ NO_GRADES: Mapping[str, Grade] = {}
 def print_class(
     console: Console,
     assignment: str,
-    attempts: Iterable[Grading],
-    marks: Mapping[str, Scores],
+    gradings: Iterable[Grading],
+    scores: Mapping[str, Scores],
     most: int = 100,
     grades: Mapping[str, Grade] = NO_GRADES,
 ) -> None:
     """One line a student (points per exercise, total), remarks, and the mistakes most often named. Of a large class, the first `most` lines.
 
-    attempts: taken one at a time, so that a class of any size needs the same memory. marks: what stands in the gradebook, by student.
+    gradings: taken one at a time, so that a class of any size needs the same memory. scores: what stands in the gradebook, by student.
     grades: what it is worth by the class's rules, by student; then the total is that, with what being late costs.
     """
     exercises = [exercise for exercise in outline.of_notebook(assignment) if exercise.points]
-    first_attempts: list[Grading] = []
+    first_gradings: list[Grading] = []
     mistakes: Counter[tuple[str, str]] = Counter()
     causes: dict[tuple[str, str], str] = {}  # the shortest of each: one student's may be told with a second one
     count = 0
-    for count, attempt in enumerate(attempts, 1):
+    for count, grading in enumerate(gradings, 1):
         if count <= most:
-            first_attempts.append(attempt)
-        for name, verdict in attempt.verdicts.items():
+            first_gradings.append(grading)
+        for name, verdict in grading.verdicts.items():
             if verdict.get("mistake"):
                 which = name, str(verdict["mistake"])
                 mistakes[which] += 1
                 causes[which] = min(causes.get(which, verdict["cause"]), verdict["cause"], key=len)
-    table = _points(assignment, exercises, first_attempts, marks, grades)
+    table = _points(assignment, exercises, first_gradings, scores, grades)
     if _too_wide(console, table):
-        for part in _narrow(console, assignment, exercises, first_attempts, marks, grades):
+        for part in _narrow(console, assignment, exercises, first_gradings, scores, grades):
             console.print(part)
         legend = "   ".join(
             f"{number}\N{NO-BREAK SPACE}{exercise.name}" for number, exercise in enumerate(exercises, 1)
@@ -79,13 +79,13 @@ def print_class(
         if names:
             console.print(Text(f"{title}: {', '.join(names)}\n"), style="dim")
     remarks = [
-        (attempt.student, in_a_line("; ".join(attempt.remarks))) for attempt in first_attempts if attempt.remarks
+        (grading.student, in_a_line("; ".join(grading.remarks))) for grading in first_gradings if grading.remarks
     ]
     if remarks:
         console.print(_listing("Remarks", ("student", "remark"), remarks))
     if mistakes:
         console.print(_misunderstandings(mistakes, causes))
-    unread_count = sum(mark.waits for student in marks.values() for mark in student.values())
+    unread_count = sum(score.waits for student in scores.values() for score in student.values())
     if unread_count:
         console.print(
             Text(
@@ -96,12 +96,12 @@ def print_class(
 
 
 def print_in_a_line(
-    console: Console, assignment: str, graded_count: int, marks: Mapping[str, Scores], grades: Mapping[str, Grade]
+    console: Console, assignment: str, graded_count: int, scores: Mapping[str, Scores], grades: Mapping[str, Grade]
 ) -> None:
     """How many were graded just now, the mean of all, and how many answers wait for a person."""
     share = mean_share(grades.values())
     mean = "" if share is None else f"mean {share:4.0%} of {sum(bool(grade.max_points) for grade in grades.values()):,}"
-    unread_count = sum(mark.waits for student in marks.values() for mark in student.values())
+    unread_count = sum(score.waits for student in scores.values() for score in student.values())
     line = f"{assignment:20} {graded_count:5,} graded   {mean}" + (
         f"   {unread_count:,} answers to read" if unread_count else ""
     )
@@ -144,8 +144,8 @@ def _narrow(
     console: Console,
     assignment: str,
     exercises: Sequence[Outline],
-    attempts: Sequence[Grading],
-    marks: Mapping[str, Scores],
+    gradings: Sequence[Grading],
+    scores: Mapping[str, Scores],
     grades: Mapping[str, Grade],
 ) -> list[Table]:
     """The table of points for a narrow screen, in as many parts as it takes for nothing to be cut; the last has the totals."""
@@ -154,7 +154,7 @@ def _narrow(
     for parts in numbers:
         size = math.ceil(len(exercises) / parts)
         tables = [
-            _points(assignment, exercises, attempts, marks, grades, numbers[start : start + size])
+            _points(assignment, exercises, gradings, scores, grades, numbers[start : start + size])
             for start in range(0, len(exercises), size)
         ]
         if not any(_too_wide(console, table) for table in tables):
@@ -165,8 +165,8 @@ def _narrow(
 def _points(
     assignment: str,
     exercises: Sequence[Outline],
-    attempts: Sequence[Grading],
-    marks: Mapping[str, Scores],
+    gradings: Sequence[Grading],
+    scores: Mapping[str, Scores],
     grades: Mapping[str, Grade],
     only: range | None = None,
 ) -> Table:
@@ -186,18 +186,18 @@ def _points(
         table.add_column(title, justify="right", no_wrap=True)
     if last:
         table.add_column("total", justify="right", style="bold", no_wrap=True)
-    for attempt in attempts:
-        cells = [_cell(attempt.verdicts.get(exercise.name, {}), "" if narrow else " ") for exercise in columns]
-        totals = [Text(_total(attempt, marks, grades))] if last else []
-        table.add_row(Text(attempt.student), *cells, *totals)
+    for grading in gradings:
+        cells = [_cell(grading.verdicts.get(exercise.name, {}), "" if narrow else " ") for exercise in columns]
+        totals = [Text(_total(grading, scores, grades))] if last else []
+        table.add_row(Text(grading.student), *cells, *totals)
     return table
 
 
-def _total(attempt: Grading, marks: Mapping[str, Scores], grades: Mapping[str, Grade]) -> str:
-    if attempt.student in grades:
-        return str(grades[attempt.student])
-    scores = marks.get(attempt.student)
-    return str(total(scores) if scores else Total(attempt.points, attempt.max_points))
+def _total(grading: Grading, scores: Mapping[str, Scores], grades: Mapping[str, Grade]) -> str:
+    if grading.student in grades:
+        return str(grades[grading.student])
+    own_scores = scores.get(grading.student)
+    return str(total(own_scores) if own_scores else Total(grading.points, grading.max_points))
 
 
 def _cell(verdict: Mapping[str, Any], space: str) -> Text:

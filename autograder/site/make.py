@@ -34,8 +34,8 @@ PRELOAD_MODULES = [
     "matplotlib.pyplot",
     "matplotlib_inline.backend_inline",
 ]
-WHOLE = 12_000_000  # bytes of the whole site on a disk
-PAGE = 1_500_000  # bytes that a page with all its figures may send, as a server packs them
+MAX_SITE_BYTES = 12_000_000  # bytes of the whole site on a disk
+MAX_PAGE_BYTES = 1_500_000  # bytes that a page with all its figures may send, as a server packs them
 
 
 @dataclass(frozen=True)
@@ -105,10 +105,10 @@ def build(
         shutil.copytree(folder, target / folder.name)
     wires = {one.name: _weigh(target, one) for one in records}
     sizes = {path: path.stat().st_size for path in target.rglob("*") if path.is_file()}
-    if (size := sum(sizes.values())) > WHOLE:
+    if (size := sum(sizes.values())) > MAX_SITE_BYTES:
         heaviest = max(sizes, key=lambda path: sizes[path])
         raise UserError(
-            f"the site has {weight(size)}, more than {WHOLE / 1e6:g} MB; its heaviest file is "
+            f"the site has {weight(size)}, more than {MAX_SITE_BYTES / 1e6:g} MB; its heaviest file is "
             f"{heaviest.relative_to(target).as_posix()}, with {weight(sizes[heaviest])}"
         )
     return BuiltSite(records, tuple(names), wires, sum(path.suffix == ".html" for path in sizes), size)
@@ -118,7 +118,7 @@ def build(
 
 
 def stamp(assignment: str) -> str:
-    """A hash of all that a notebook's page is made of: source, imports, exercises, predictions, shipped answers, what makes it, and torch."""
+    """A hash of all that a notebook's page is made of: source, imports, exercises, predictions, shipped reference outputs, what makes it, and torch."""
     code = source_hash.version(
         source(assignment),
         active_course().exercises_file(assignment),
@@ -127,7 +127,7 @@ def stamp(assignment: str) -> str:
     )
     others = [
         path.read_bytes()
-        for path in (active_course().answers_file(assignment), root() / "nbgrader_config.py")
+        for path in (active_course().reference_file(assignment), root() / "nbgrader_config.py")
         if path.is_file()
     ]
     return hashlib.sha256(b"\0".join([code.encode(), metadata.version("torch").encode(), *others])).hexdigest()[:16]
@@ -231,10 +231,10 @@ def _weigh(target: Path, notebook: Notebook) -> int:
 
     page = len(compress((target / "course" / f"{notebook.name}.html").read_text(encoding="utf-8")))
     total = page + sum(figure.wire for figure in notebook.figures)
-    if total > PAGE:
+    if total > MAX_PAGE_BYTES:
         most = max(notebook.figures, key=lambda figure: figure.wire)
         raise UserError(
-            f"the page of {notebook.name} sends {total / 1e6:.2f} MB, more than {PAGE / 1e6:g}: its heaviest figure is {most.name}, "
+            f"the page of {notebook.name} sends {total / 1e6:.2f} MB, more than {MAX_PAGE_BYTES / 1e6:g}: its heaviest figure is {most.name}, "
             f"with {most.wire / 1e6:.2f} MB for {most.states} settings"
         )
     return total

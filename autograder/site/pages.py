@@ -1,4 +1,4 @@
-"""A notebook as a page: what its student gets to read, with the outputs and figures of a run, questions that can be answered, and no check to run.
+"""A notebook as a page: what its student gets to read, with the outputs and figures of a run, quizzes that can be answered, and no check to run.
 
 The texts and stubs are those of nbgrader's own steps from a solution notebook to a student's; nothing of a solution's text gets here.
 """
@@ -26,8 +26,8 @@ from autograder.site.running import (
     cell_name,
     is_check,
 )
-from ffnlab.checking import checks, panel, shipped_answers
-from ffnlab.diagnosis.recognition import is_question
+from ffnlab.checking import checks, panel, reference_files
+from ffnlab.diagnosis.recognition import is_quiz
 from ffnlab.drawing.picture import wrap_figure
 from ffnlab.observation.exercise import Exercise, public_seed
 from ffnlab.observation.plain_data import Failure
@@ -47,7 +47,7 @@ def page(assignment: str, execution: ExecutedNotebook) -> str:
     """The page of a notebook, as a notebook for myst-nb.
 
     Raises:
-        UserError: the shipped answers to a question are not there.
+        UserError: the shipped reference outputs of a quiz are not there.
     """
     notebook = students(assignment)
     exercises = {exercise.name: exercise for exercise in active_course().exercises_of(assignment)}
@@ -75,8 +75,8 @@ def _cells(assignment: str, cell: Any, exercises: dict[str, Exercise], execution
         yield nbformat.v4.new_markdown_cell(cell.source)
     elif is_check(cell):
         return
-    elif name in exercises and is_question(exercises[name]):
-        yield _html(question(exercises[name]))
+    elif name in exercises and is_quiz(exercises[name]):
+        yield _html(quiz(exercises[name]))
     elif name in exercises:
         yield _code(cell.source, [], "exercise")
         yield _html(_below(exercises[name]))
@@ -161,22 +161,22 @@ def _wide(picture: str) -> str:
     )
 
 
-def question(exercise: Exercise) -> str:
-    """The letters of a question, and what `quiz` says to each: shown by the style sheet alone when its letter is chosen.
+def quiz(exercise: Exercise) -> str:
+    """The letters of a quiz, and what `quiz` says to each: shown by the style sheet alone when its letter is chosen.
 
     Raises:
-        UserError: its shipped answers are not there.
+        UserError: its shipped reference outputs are not there.
     """
     name = exercise.name
     try:
-        marking = shipped_answers.load(name)
-    except shipped_answers.NoAnswers:
-        raise UserError(f"the shipped answers to {name} are not there: run `make build`") from None
+        reference_outputs = reference_files.load_public(name)
+    except reference_files.NoReferenceOutputs:
+        raise UserError(f"the shipped reference outputs of {name} are not there: run `make build`") from None
     seeds = [public_seed(name, case) for case in range(exercise.cases)]
     letters = [one for one in "ABCDEFGH" if not isinstance(exercise.observe(one, {})["choice"], Failure)]
     choices, replies = [], []
     for letter in letters:
-        verdict, _ = checks.examine(exercise, marking, letter, seeds)
+        verdict, _ = checks.examine(exercise, reference_outputs, letter, seeds)
         panel_html = panel.of_verdict(verdict, exercise.understood).html
         choices.append(f'<label><input type="radio" name="{name}" value="{letter}"><span>{letter}</span></label>')
         replies.append(f'<div class="ffn-said" data-letter="{letter}">{panel_html}</div>')

@@ -74,8 +74,8 @@ def cell_name(cell: Any) -> str:
 
 def is_check(cell: Any) -> bool:
     """Whether a cell is one of ours that gives points."""
-    marks = cell.metadata.get("nbgrader", {})
-    return bool(marks.get("grade") and not marks.get("solution"))
+    nbgrader_metadata = cell.metadata.get("nbgrader", {})
+    return bool(nbgrader_metadata.get("grade") and not nbgrader_metadata.get("solution"))
 
 
 def run(assignment: str) -> ExecutedNotebook:
@@ -88,7 +88,7 @@ def run(assignment: str) -> ExecutedNotebook:
     execution, cell_now = ExecutedNotebook(), ""
     built_outputs = _built_outputs(assignment) if build.is_current(assignment) else {}
 
-    def show(draw: controls.Draw, /, **parameters: Any) -> None:
+    def show(draw: controls.DrawFunction, /, **parameters: Any) -> None:
         before = sum(one.name.partition(".")[0] == cell_now for one in execution.figures)
         figure = controls.Figure(draw, parameters)
         archive = stored_frames.find(figure) if built_outputs else None

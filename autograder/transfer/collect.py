@@ -1,4 +1,4 @@
-"""From what an LMS exports to `submitted/STUDENT/ASSIGNMENT/`: who handed in what, which attempt counts, and what a person has to settle.
+"""From what an LMS exports to `submitted/STUDENT/ASSIGNMENT/`: who handed in what, which attempt counts, and what a person has to decide.
 
 Everything is planned before anything is written. Then come, in this order, the files, the roster and the manifests with what is to be placed, the placing, the
 gradebook, and the manifests without it: whatever breaks this off, the same command goes on from there. Called by `autograder collect`.
@@ -16,37 +16,44 @@ from pathlib import Path
 
 from autograder import lms, untrusted_files
 from autograder.class_folder import manifest as manifest_file
+from autograder.class_folder.decisions import FILE as DECISIONS_FILE
+from autograder.class_folder.decisions import Decision, Decisions
 from autograder.class_folder.folder import ClassFolder
 from autograder.class_folder.manifest import NOTHING, Manifest, Record
-from autograder.class_folder.open_questions import FILE as QUESTIONS_FILE
-from autograder.class_folder.open_questions import OpenQuestion, OpenQuestions
 from autograder.class_folder.roster import FILE as ROSTER
 from autograder.class_folder.roster import Roster, Student, names_with_ids
 from autograder.errors import UserError
 from autograder.files import Batch, make_folder
 from autograder.gradebook import missing, preflight
 from autograder.gradebook.missing import Missing
-from autograder.gradebook.policy import Policy, marked_late
+from autograder.gradebook.policy import Policy, describe_late_flags
 from autograder.lms import archive
 from autograder.lms.archive import Refused, normalize_name
 from autograder.lms.base import IdScope
 from autograder.lms.exchange import SECRET
-from autograder.lms.records import HandIn, is_in_future, letters
+from autograder.lms.records import ExportedFile, fold_name, is_in_future
 from autograder.lms.sheets import Sheet
-from autograder.paths import assignments, require_assignment, root, unknown_assignment
+from autograder.paths import assignments, describe_unknown_assignment, require_assignment, root
 from autograder.startup import pause_gc
-from autograder.transfer.group_files import FileGroup, NotebookFile, UnresolvedFile, choose, group_by_student, votes_of
-from autograder.transfer.match_students import Finder, by_roster
+from autograder.transfer.group_files import (
+    CollectedSubmission,
+    NotebookFile,
+    UnresolvedFile,
+    choose,
+    count_votes,
+    group_files,
+)
+from autograder.transfer.match_students import StudentFinder, choose_reading
 from ffnlab.untrusted_text import in_a_line
 
 EMPTIED = hashlib.sha256().hexdigest()  # of a notebook that a power cut has emptied
-TOGETHER = 100  # files that are written at a time
-OF_ONE = 0.9  # of an export's notebooks, so many must be of one assignment for it to be an export of that
+BATCH_SIZE = 100  # files that are written at a time
+MIN_SHARE = 0.9  # of an export's notebooks, so many must be of one assignment for it to be an export of that
 
 
 @dataclass(frozen=True)
 class CollectionRow:
-    """A line of the table: a file, whose it is, which notebook, which attempt, when, what becomes of it, and whether that is for a person to settle."""
+    """A line of the table: a file, whose it is, which notebook, which attempt, when, what becomes of it, and whether that is for a person to decide."""
 
     file: str
     student: str
@@ -54,7 +61,7 @@ class CollectionRow:
     attempt: str
     at: str
     what: str
-    asks: bool = False
+    is_pending: bool = False
     name: str = ""
 
     @property
@@ -65,19 +72,19 @@ class CollectionRow:
 
 @dataclass
 class CollectionReport:
-    """What was collected, or would be. notes: for information. doubts: what a person should look at. open: what a person can settle, in
-    the file `questions_file`.
+    """What was collected, or would be. notes: for information. doubts: what a person should look at. pending_decisions: what a person can decide, in
+    the file `decisions_file`.
 
     missing: by assignment, who has not handed in, where a list of the class is known.
     """
 
     title: str
     archive: str
-    questions_file: Path
+    decisions_file: Path
     rows: list[CollectionRow] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
-    open: list[OpenQuestion] = field(default_factory=list)
+    pending_decisions: list[Decision] = field(default_factory=list)
     missing: list[Missing] = field(default_factory=list)
     new: int = 0
     known_count: int = 0
@@ -85,7 +92,7 @@ class CollectionReport:
 
     @property
     def needs_somebody(self) -> bool:
-        return bool(self.open or self.doubts)
+        return bool(self.pending_decisions or self.doubts)
 
 
 def collect(
@@ -119,8 +126,8 @@ def collect(
         plan.report.doubts += damages
         plan.take_lists(rosters, zone)
         plan.read(assignment, zone)
-        plan.file(match_names)
-        plan.look_at_the_class(Policy.of(class_folder))
+        plan.match_submissions(match_names)
+        plan.check_class(Policy.of(class_folder))
         if not dry_run:
             plan.carry_out(tell)
     return plan.report
@@ -155,14 +162,14 @@ class _Collection:
         self, class_folder: ClassFolder, export_archive: archive.Archive, export: lms.Export, zone: tzinfo | None
     ) -> None:
         self.class_folder, self.archive, self.export, self.zone = class_folder, export_archive, export, zone
-        self.roster, self.settled_questions = Roster.load(class_folder), OpenQuestions.load(class_folder)
+        self.roster, self.decisions = Roster.load(class_folder), Decisions.load(class_folder)
         self.report = CollectionReport(
-            export.lms.title, export_archive.name, class_folder.path / manifest_file.FOLDER / QUESTIONS_FILE
+            export.lms.title, export_archive.name, class_folder.path / manifest_file.FOLDER / DECISIONS_FILE
         )
-        self.submissions: list[FileGroup] = []
+        self.submissions: list[CollectedSubmission] = []
         self.open_entries: set[str] = set()
         self.time_warnings: list[str] = []  # lines about worksheets whose times can't be read
-        self.label = ""  # the export's, in the file of what is to be settled
+        self.label = ""  # the export's, in the file of decisions
         self.manifests = {name: Manifest.load(class_folder, name) for name in manifest_file.assignments(class_folder)}
         self.pending_writes: list[tuple[Manifest, Record, Callable[[], bytes]]] = []
         self.assignments = assignments()
@@ -188,11 +195,13 @@ class _Collection:
                     f"{file.name}: its times can't be read ({in_a_line(time_text, 60)}): set {system.title} to English and download it again"
                 )
         if exporter.times_on:
-            hand_ins = exporter.with_times(self.export.hand_ins, sheets, zone)
-            self.export = replace(self.export, hand_ins=hand_ins)
-            without = {one.who for one in hand_ins if not one.at}
-            if len(without) < len({one.who for one in hand_ins}):
-                self.report.notes.append(f"its times come from the {exporter.times_on}, read as {_clock(zone)}")
+            exported_files = exporter.with_times(self.export.files, sheets, zone)
+            self.export = replace(self.export, files=exported_files)
+            without = {one.who for one in exported_files if not one.at}
+            if len(without) < len({one.who for one in exported_files}):
+                self.report.notes.append(
+                    f"its times come from the {exporter.times_on}, read as {_describe_clock(zone)}"
+                )
                 if without:
                     self.time_warnings.append(
                         f"{len(without):,} students who handed in have no time on a {exporter.times_on}, so none of them counts as late"
@@ -201,13 +210,15 @@ class _Collection:
                 self.time_warnings.append(
                     f"{exporter.title} exports no times: they are on the {exporter.sheet}, so give that with --roster"
                 )
-        self.export = replace(self.export, hand_ins=tuple(map(self._with_doubt, self.export.hand_ins)))
-        self._look_at_the_export()
+        self.export = replace(self.export, files=tuple(map(self._with_doubt, self.export.files)))
+        self._check_export()
 
-    def _look_at_the_export(self) -> None:
+    def _check_export(self) -> None:
         """Note what the export does not say, or does not say in a way that can be read."""
         remarks = {
-            one.attempt: one.remark for one in self.export.hand_ins if not one.at and one.remark.startswith("its time")
+            one.submission_id: one.remark
+            for one in self.export.files
+            if not one.at and one.remark.startswith("its time")
         }
         if remarks:
             first = in_a_line(next(iter(remarks.values())), 120)
@@ -216,34 +227,34 @@ class _Collection:
                 f"if they are in another language, set {self.export.lms.title} to English and download it again"
             )
         exporter = self.export.lms
-        if anonymous := {one.who for one in self.export.hand_ins if exporter.is_anonymous(one.who)}:
+        if anonymous := {one.who for one in self.export.files if exporter.is_anonymous(one.who)}:
             (self.report.doubts if self.roster.is_listed else self.report.notes).append(
                 f"{exporter.title} exported it anonymously: {len(anonymous):,} names begin with {exporter.anonymous}, and no gradebook has them, "
                 "so no grade can be given back. Switch off anonymous grading or show the names, and download it again"
             )
-        claims = {one.attempt for one in self.export.hand_ins if not one.is_owned and not one.doubt}
+        claims = {one.submission_id for one in self.export.files if not one.is_owned and not one.doubt}
         if claims:
             self.report.notes.append(
                 f"{len(claims):,} of its folders belong to no student's account, as in a zip or a copy, so the folders' names say who handed in, and when"
             )
 
-    def _with_doubt(self, one: HandIn) -> HandIn:
-        """A hand-in as the roster bears it out; without its time where that is still to come, with a question."""
-        one = by_roster(one, self.roster)
+    def _with_doubt(self, one: ExportedFile) -> ExportedFile:
+        """A file as the roster bears it out; without its time where that is still to come, with a doubt."""
+        one = choose_reading(one, self.roster)
         if not one.at or not is_in_future(one.at):
             return one
-        return replace(one, at=None, doubtful_time=f"its time, {self._at(one.at)}, is in the future")
+        return replace(one, at=None, doubtful_time=f"its time, {self._format_time(one.at)}, is in the future")
 
     def read(self, assignment: str | None, zone: tzinfo | None) -> None:
         """Read all that was handed in, and find out what it was handed in for."""
         self.report.doubts += [f"{name}: refused, {reason}" for name, reason in self.archive.refusals]
         self.report.doubts += [f"{in_a_line(name, 200)}: not understood" for name in self.export.unknown]
-        hand_ins = [one for one in self.export.hand_ins if not assignment or one.assignment in ("", assignment)]
-        self.submissions = group_by_student(hand_ins, self.assignments, self.settled_questions.files)
+        exported_files = [one for one in self.export.files if not assignment or one.assignment in ("", assignment)]
+        self.submissions = group_files(exported_files, self.assignments, self.decisions.notebook_files)
         target = assignment or ""
         if not target and not any(one.first.assignment for one in self.submissions):
-            votes = votes_of(self.submissions)
-            if votes and max(votes.values()) < OF_ONE * votes.total():
+            votes = count_votes(self.submissions)
+            if votes and max(votes.values()) < MIN_SHARE * votes.total():
                 contents = ", ".join(f"{count:,} of {name}" for name, count in votes.most_common())
                 raise UserError(f"{self.archive.name} has {contents}: say with --assignment which one was exported")
             if votes:
@@ -255,30 +266,32 @@ class _Collection:
         for submission in self.submissions:
             submission.target = submission.first.assignment or target
         if self.export.lms.is_local_time:
-            self.report.notes.append(f"its times name no zone: read as {_clock(zone)}")
+            self.report.notes.append(f"its times name no zone: read as {_describe_clock(zone)}")
 
-    def file(self, match_names: bool) -> None:
+    def match_submissions(self, match_names: bool) -> None:
         """Find each submission's students and notebook, and number what is new."""
-        finder = Finder(self.roster, self.settled_questions, self.submissions, match_names)
+        finder = StudentFinder(self.roster, self.decisions, self.submissions, match_names)
         for submission in self.submissions:
             unresolved_files = finder.find(submission)
-            self._ask(submission, unresolved_files)
+            self._add_decisions(submission, unresolved_files)
             if submission.students:
-                self._ask(submission, choose(submission, self._look_up_assignments(submission), self.assignments))
-                self._ask_about_its_time(submission)
-        self._ask_which_is_the_latest()
-        self._look_at_answers()
+                self._add_decisions(
+                    submission, choose(submission, self._look_up_assignments(submission), self.assignments)
+                )
+                self._check_time(submission)
+        self._check_latest()
+        self._check_decisions()
         for submission in sorted(self.submissions, key=lambda one: str(one.first.at or "")):
             for student in submission.students if submission.assignment else ():
                 self._number(submission, student)
         self._withdraw()
 
     def _withdraw(self) -> None:
-        """Take back what was put to a student before, and is another's now: somebody has corrected what they had settled."""
+        """Take back what was put to a student before, and is another's now: somebody has corrected a decision."""
         owners: dict[manifest_file.Key, list[str]] = {}
         for submission in self.submissions:
             for file in submission.notebooks:
-                key = manifest_file.key_of(file.hand_in, file.digest)
+                key = manifest_file.key_of(file.exported_file, file.digest)
                 owners.setdefault(key, []).extend(student.id for student in submission.students)
         for manifest in self.manifests.values():
             for record in [record for records in manifest.records.values() for record in records if record.attempt]:
@@ -290,74 +303,92 @@ class _Collection:
                         f"for {manifest.assignment}, is withdrawn, with its points and its page"
                     )
 
-    def _ask(self, submission: FileGroup, unresolved_files: Sequence[UnresolvedFile]) -> None:
+    def _add_decisions(self, submission: CollectedSubmission, unresolved_files: Sequence[UnresolvedFile]) -> None:
         students = ", ".join(student.id for student in submission.students)
         for one in unresolved_files:
-            hand_in, trouble = one.hand_in, one.trouble
-            if self.settled_questions.is_left(hand_in.system, hand_in.who, hand_in.entry):
-                self._line(hand_in, students, "", "", f"left, as settled: {trouble}")
+            exported_file, trouble = one.exported_file, one.trouble
+            if self.decisions.is_left(exported_file.system, exported_file.who, exported_file.entry):
+                self._add_row(exported_file, students, "", "", f"left, as settled: {trouble}")
                 continue
-            self._line(hand_in, students, "", "", trouble, asks=True)
+            self._add_row(exported_file, students, "", "", trouble, is_pending=True)
             texts = (
                 self.label,
-                hand_in.system,
-                hand_in.who,
-                hand_in.name,
-                hand_in.entry,
+                exported_file.system,
+                exported_file.who,
+                exported_file.name,
+                exported_file.entry,
                 trouble,
                 one.suggestion,
             )
-            self.report.open.append(OpenQuestion(*texts))
-            self.open_entries.add(hand_in.entry)
+            self.report.pending_decisions.append(Decision(*texts))
+            self.open_entries.add(exported_file.entry)
 
-    def _line(self, hand_in: HandIn, student: str, notebook: str, attempt: str, what: str, asks: bool = False) -> None:
-        at = self._at(hand_in.at) if hand_in.at else ""
+    def _add_row(
+        self,
+        exported_file: ExportedFile,
+        student: str,
+        notebook: str,
+        attempt: str,
+        what: str,
+        is_pending: bool = False,
+    ) -> None:
+        at = self._format_time(exported_file.at) if exported_file.at else ""
         roster_name = self.roster.students[student].name if student in self.roster.students else ""
-        name = in_a_line(roster_name or hand_in.name, 80)
+        name = in_a_line(roster_name or exported_file.name, 80)
         self.report.rows.append(
-            CollectionRow(in_a_line(hand_in.entry, 200), student, notebook, attempt, at, what, asks, name)
+            CollectionRow(in_a_line(exported_file.entry, 200), student, notebook, attempt, at, what, is_pending, name)
         )
 
-    def _look_up_assignments(self, submission: FileGroup) -> dict[str, str]:
+    def _look_up_assignments(self, submission: CollectedSubmission) -> dict[str, str]:
         """By its name in the archive, of which assignment somebody has said that a file is the notebook."""
         by_entry = {}
         for file in submission.notebooks:
-            hand_in = file.hand_in
-            question = self.settled_questions.assignment(hand_in.system, hand_in.who, hand_in.entry)
-            if question and (name := _assignment(question.assignment, self.assignments)):
-                by_entry[hand_in.entry] = name
+            exported_file = file.exported_file
+            decision = self.decisions.find_assignment(exported_file.system, exported_file.who, exported_file.entry)
+            if decision and (name := _find_assignment(decision.assignment, self.assignments)):
+                by_entry[exported_file.entry] = name
         return by_entry
 
-    def _look_at_answers(self) -> None:
+    def _check_decisions(self) -> None:
         """Note what stands in settle.csv and can't be used."""
-        notebooks = {normalize_name(file.hand_in.entry) for one in self.submissions for file in one.notebooks}
-        entries = {normalize_name(one.entry) for one in self.export.hand_ins}
-        for matter in self.settled_questions.answers:
-            where = f"in {QUESTIONS_FILE}, line {matter.line}: "
+        notebooks = {normalize_name(file.exported_file.entry) for one in self.submissions for file in one.notebooks}
+        entries = {normalize_name(one.entry) for one in self.export.files}
+        for decision in self.decisions.final:
+            where = f"in {DECISIONS_FILE}, line {decision.line}: "
             try:
-                lms.find(matter.system)
+                lms.find(decision.system)
             except UserError as reason:
                 self.report.doubts.append(f"{where}{reason}")
-            if matter.assignment and not _assignment(matter.assignment, self.assignments):
-                self.report.doubts.append(f"{where}{unknown_assignment(matter.assignment)}")
-            elif matter.assignment and normalize_name(matter.file) in entries - notebooks:
-                self.report.doubts.append(f"{where}{in_a_line(matter.file, 200)} is not a notebook, so it can't count")
-            elif matter.assignment and matter.archive == self.label and normalize_name(matter.file) not in notebooks:
-                self.report.notes.append(f"{where}{in_a_line(matter.file, 200)} is not in this export")
+            if decision.assignment and not _find_assignment(decision.assignment, self.assignments):
+                self.report.doubts.append(f"{where}{describe_unknown_assignment(decision.assignment)}")
+            elif decision.assignment and normalize_name(decision.file) in entries - notebooks:
+                self.report.doubts.append(
+                    f"{where}{in_a_line(decision.file, 200)} is not a notebook, so it can't count"
+                )
+            elif (
+                decision.assignment
+                and decision.archive == self.label
+                and normalize_name(decision.file) not in notebooks
+            ):
+                self.report.notes.append(f"{where}{in_a_line(decision.file, 200)} is not in this export")
 
-    def _ask_about_its_time(self, submission: FileGroup) -> None:
+    def _check_time(self, submission: CollectedSubmission) -> None:
         """What has a time that can't be right does not count until somebody has said that it is the notebook."""
         file = submission.choice
-        if file and file.hand_in.doubtful_time and file.hand_in.entry not in self._look_up_assignments(submission):
+        if (
+            file
+            and file.exported_file.doubtful_time
+            and file.exported_file.entry not in self._look_up_assignments(submission)
+        ):
             unresolved_file = UnresolvedFile(
-                file.hand_in, f"{file.hand_in.doubtful_time}: does it count?", submission.assignment
+                file.exported_file, f"{file.exported_file.doubtful_time}: does it count?", submission.assignment
             )
-            self._ask(submission, [unresolved_file])
+            self._add_decisions(submission, [unresolved_file])
             submission.choice = None
 
-    def _ask_which_is_the_latest(self) -> None:
+    def _check_latest(self) -> None:
         """Where a student has several submissions of an assignment, and not all say when, somebody says which one counts."""
-        several: dict[tuple[str, str], list[tuple[FileGroup, NotebookFile]]] = {}
+        several: dict[tuple[str, str], list[tuple[CollectedSubmission, NotebookFile]]] = {}
         for submission in self.submissions:
             for student in submission.students:
                 if submission.choice:
@@ -367,13 +398,15 @@ class _Collection:
             if len(those) == 1 or all(one.first.at for one, _ in those):
                 continue
             for submission, file in those:
-                if file.hand_in.entry not in self._look_up_assignments(submission):
+                if file.exported_file.entry not in self._look_up_assignments(submission):
                     trouble = f"one of {len(those)} submissions, and not all have a time: which one counts?"
-                    self._ask(submission, [UnresolvedFile(file.hand_in, trouble, submission.assignment)])
+                    self._add_decisions(
+                        submission, [UnresolvedFile(file.exported_file, trouble, submission.assignment)]
+                    )
                     submission.choice = None
 
-    def look_at_the_class(self, policy: Policy) -> None:
-        """Note who has not handed in, and whom the LMS calls late without saying when."""
+    def check_class(self, policy: Policy) -> None:
+        """Note who has not handed in, and whom the LMS flags as late without saying when."""
         for name in self.assignments:
             here = [one for one in self.submissions if name in (one.assignment, one.target)]
             if not here:
@@ -384,23 +417,25 @@ class _Collection:
             if self.time_warnings:
                 (self.report.doubts if policy.deducts(name) else self.report.notes).extend(self.time_warnings)
                 self.time_warnings = []
-            late = dict.fromkeys(who.id for one in here for who in one.students if self._is_marked_late(one, who.id))
+            late = dict.fromkeys(who.id for one in here for who in one.students if self._has_late_flag(one, who.id))
             if late:
-                sentence = marked_late(name, [next(names_with_ids([self.roster.students[who]])) for who in late])
+                sentence = describe_late_flags(
+                    name, [next(names_with_ids([self.roster.students[who]])) for who in late]
+                )
                 if policy.deducts(name):
                     self.report.doubts.append(f"{sentence} `autograder report` says what to do")
                 else:
                     self.report.notes.append(sentence)
 
-    def _is_marked_late(self, submission: FileGroup, student: str) -> bool:
+    def _has_late_flag(self, submission: CollectedSubmission, student: str) -> bool:
         file = submission.choice
-        if file is None or not file.hand_in.late or file.hand_in.at:
+        if file is None or not file.exported_file.late or file.exported_file.at:
             return False
-        return untrusted_files.timestamp(self.class_folder.submitted / student / submission.assignment) is None
+        return untrusted_files.find_timestamp(self.class_folder.submitted / student / submission.assignment) is None
 
     # Numbering
 
-    def _number(self, submission: FileGroup, student: Student) -> None:
+    def _number(self, submission: CollectedSubmission, student: Student) -> None:
         """Number what is new of a submission, and write the table's lines."""
         manifest = self.manifests.setdefault(submission.assignment, Manifest(submission.assignment))
         if submission.choice:
@@ -408,24 +443,28 @@ class _Collection:
         for file in (*submission.notebooks, *submission.others):
             if file is submission.choice:
                 continue
-            record = self._record(manifest, submission, student, file)
+            record = self._make_record(manifest, submission, student, file)
             is_new = record.key not in {one.key for one in manifest.records.get(student.id, ())}
             if is_new:
-                self._write(manifest, record, file.hand_in.read)
-            if file.hand_in.entry not in self.open_entries:
+                self._write(manifest, record, file.exported_file.read)
+            if file.exported_file.entry not in self.open_entries:
                 untouched_note = f"{file.assignment} as handed out, untouched" if file.is_untouched else ""
                 why = f"{file.trouble or untouched_note}; " if file.trouble or untouched_note else ""
-                self._line(file.hand_in, student.id, "", "", why + ("kept beside it" if is_new else "already here"))
+                self._add_row(
+                    file.exported_file, student.id, "", "", why + ("kept beside it" if is_new else "already here")
+                )
 
-    def _number_attempt(self, manifest: Manifest, submission: FileGroup, student: Student, file: NotebookFile) -> None:
+    def _number_attempt(
+        self, manifest: Manifest, submission: CollectedSubmission, student: Student, file: NotebookFile
+    ) -> None:
         records_by_key = {record.key: record for record in manifest.records.get(student.id, ()) if record.attempt}
-        record = self._record(manifest, submission, student, file, is_attempt=True)
+        record = self._make_record(manifest, submission, student, file, is_attempt=True)
         if before := records_by_key.get(record.key):
             self._number_again(manifest, student, file, before, record)
             return
         there = self._keep_manual_file(manifest, student, file)
-        record = self._record(manifest, submission, student, file, is_attempt=True)
-        self._write(manifest, record, file.hand_in.read)
+        record = self._make_record(manifest, submission, student, file, is_attempt=True)
+        self._write(manifest, record, file.exported_file.read)
         self.report.new += 1
         if manifest.latest(student.id) == record:
             manifest.placing[student.id] = record.number
@@ -433,14 +472,14 @@ class _Collection:
         else:
             what = "new, kept; a later one counts"
         name_note = "" if file.base_name == f"{manifest.assignment}.ipynb" else f"called {file.base_name}"
-        notes = [file.hand_in.remark, "late" if file.hand_in.late else "", name_note, there]
-        if file.hand_in.name_time and file.hand_in.at:
+        notes = [file.exported_file.remark, "late" if file.exported_file.late else "", name_note, there]
+        if file.exported_file.name_time and file.exported_file.at:
             self.report.doubts.append(
-                f"{in_a_line(file.hand_in.attempt, 200)}: written at {self._at(file.hand_in.at)}, later than its name says; the later time counts. If "
-                "the whole exchange was copied, the names are right: collect a zip of it instead"
+                f"{in_a_line(file.exported_file.submission_id, 200)}: written at {self._format_time(file.exported_file.at)}, later than its name says; "
+                "the later time counts. If the whole exchange was copied, the names are right: collect a zip of it instead"
             )
         what = "; ".join(note for note in (what, *notes) if note)
-        self._line(file.hand_in, student.id, manifest.assignment, str(record.attempt), what)
+        self._add_row(file.exported_file, student.id, manifest.assignment, str(record.attempt), what)
 
     def _number_again(
         self, manifest: Manifest, student: Student, file: NotebookFile, before: Record, record: Record
@@ -449,22 +488,22 @@ class _Collection:
         what = "already here"
         if record.when and record.when != before.when:
             if before.when:
-                what += f"; handed in at {self._at(record.when)}, not at {self._at(before.when)} as read before"
+                what += f"; handed in at {self._format_time(record.when)}, not at {self._format_time(before.when)} as read before"
             manifest.date(before, record.at)
         latest = manifest.latest(student.id)
         if latest and latest.number != before.number:
             what += f"; attempt {latest.attempt} counts"
         if not manifest.is_whole(self.class_folder, before):
             what += "; its file was damaged and is written again"
-            self.pending_writes.append((manifest, before, file.hand_in.read))
+            self.pending_writes.append((manifest, before, file.exported_file.read))
         folder = self.class_folder.submitted / student.id / manifest.assignment
         files = (f"{manifest.assignment}.ipynb", untrusted_files.TIMESTAMP, SECRET)
         if latest and latest.number == before.number and any(_is_empty(folder / name) for name in files):
             manifest.placing[student.id] = before.number
-        self._line(file.hand_in, student.id, manifest.assignment, str(before.attempt), what)
+        self._add_row(file.exported_file, student.id, manifest.assignment, str(before.attempt), what)
         self.report.known_count += 1
 
-    def _at(self, when: datetime) -> str:
+    def _format_time(self, when: datetime) -> str:
         return f"{when.astimezone(self.zone):%Y-%m-%d %H:%M}"
 
     def _keep_manual_file(self, manifest: Manifest, student: Student, file: NotebookFile) -> str:
@@ -479,7 +518,7 @@ class _Collection:
         digest = hashlib.sha256(data).hexdigest()
         if digest in {file.digest, *(record.sha256 for record in manifest.records.get(student.id, ()))}:
             return beside
-        at, number = untrusted_files.timestamp(folder), manifest.next_number(student.id)
+        at, number = untrusted_files.find_timestamp(folder), manifest.next_number(student.id)
         record = Record(
             student=student.id,
             number=number,
@@ -500,11 +539,16 @@ class _Collection:
             note for note in (f"what was put there by hand is kept as attempt {record.attempt}", beside) if note
         )
 
-    def _record(
-        self, manifest: Manifest, submission: FileGroup, student: Student, file: NotebookFile, is_attempt: bool = False
+    def _make_record(
+        self,
+        manifest: Manifest,
+        submission: CollectedSubmission,
+        student: Student,
+        file: NotebookFile,
+        is_attempt: bool = False,
     ) -> Record:
-        hand_in, number = file.hand_in, manifest.next_number(student.id)
-        back = {name: text for name, text in hand_in.back.items() if text}
+        exported_file, number = file.exported_file, manifest.next_number(student.id)
+        back = {name: text for name, text in exported_file.back.items() if text}
         if is_attempt:
             back.setdefault("secret", secrets.token_hex(64))
         members = tuple(one.id for one in submission.students)
@@ -512,23 +556,23 @@ class _Collection:
             student=student.id,
             number=number,
             attempt=manifest.next_attempt(student.id) if is_attempt else 0,
-            system=hand_in.system,
-            who=hand_in.who,
-            name=hand_in.name,
-            entry=hand_in.entry,
-            file=hand_in.file,
+            system=exported_file.system,
+            who=exported_file.who,
+            name=exported_file.name,
+            entry=exported_file.entry,
+            file=exported_file.file,
             sha256=file.digest,
             bytes=file.size,
-            kept=manifest_file.place(student.id, number, hand_in.file),
+            kept=manifest_file.place(student.id, number, exported_file.file),
             collected=manifest_file.now(),
             archive=self.archive.name,
             archive_sha256=self.archive.digest,
-            at=manifest_file.stamp(hand_in.at) if hand_in.at else "",
-            late=hand_in.late,
-            group=hand_in.group or (hand_in.name if len(members) > 1 else ""),
+            at=manifest_file.stamp(exported_file.at) if exported_file.at else "",
+            late=exported_file.late,
+            group=exported_file.group or (exported_file.name if len(members) > 1 else ""),
             members=members if len(members) > 1 else (),
             handed_in_for=submission.target,
-            token=hand_in.token,
+            token=exported_file.token,
             back=back,
         )
 
@@ -541,25 +585,25 @@ class _Collection:
     def carry_out(self, tell: Callable[[int, int], None]) -> None:
         """Write all of it, in an order that can be broken off anywhere: what a later step refers to is on the disk before."""
         total = len(self.pending_writes) + sum(len(manifest.placing) for manifest in self.manifests.values())
-        with Batch(TOGETHER) as files:
+        with Batch(BATCH_SIZE) as files:
             for count, (manifest, record, get) in enumerate(self.pending_writes, 1):
-                files.write(manifest.path(self.class_folder, record), self._bytes(record, get))
+                files.write(manifest.path(self.class_folder, record), self._read_bytes(record, get))
                 tell(count, total)
         self.roster.save(self.class_folder)
         for manifest in self.manifests.values():
             manifest.save(self.class_folder)
-        with Batch(TOGETHER) as files:
+        with Batch(BATCH_SIZE) as files:
             for manifest in self.manifests.values():
                 for student, number in manifest.placing.items():
-                    self._place(files, manifest, student, number)
+                    self._place_attempt(files, manifest, student, number)
                     tell(len(self.pending_writes) + self.report.placed_count, total)
-        self._enter()
+        self._enter_students()
         for manifest in self.manifests.values():
             manifest.placing = {}
             manifest.save(self.class_folder)
-        self.settled_questions.save(self.class_folder, self.label, self.report.open)
+        self.decisions.save(self.class_folder, self.label, self.report.pending_decisions)
 
-    def _bytes(self, record: Record, get: Callable[[], bytes]) -> bytes:
+    def _read_bytes(self, record: Record, get: Callable[[], bytes]) -> bytes:
         try:
             data = get()
         except Refused as reason:
@@ -568,7 +612,7 @@ class _Collection:
             raise UserError(f"{record.entry} changed while it was collected: the same command continues from here")
         return data
 
-    def _place(self, files: Batch, manifest: Manifest, student: str, number: int) -> None:
+    def _place_attempt(self, files: Batch, manifest: Manifest, student: str, number: int) -> None:
         """Put an attempt where grading finds it, with its time and its secret, unless something else has come there meanwhile."""
         folder = self.class_folder.submitted / student / manifest.assignment
         path = folder / f"{manifest.assignment}.ipynb"
@@ -596,7 +640,7 @@ class _Collection:
         files.write(folder / SECRET, record.back.get("secret", ""))
         self.report.placed_count += 1
 
-    def _enter(self) -> None:
+    def _enter_students(self) -> None:
         """Enter names and ids of those who have handed something in, and take out what was withdrawn."""
         ids = dict.fromkeys(student.id for one in self.submissions for student in one.students)
         withdrawals = [
@@ -622,13 +666,13 @@ def _is_empty(path: Path) -> bool:
     return untrusted_files.is_file(path) and not path.stat().st_size
 
 
-def _assignment(text: str, assignments: Sequence[str]) -> str:
+def _find_assignment(text: str, assignments: Sequence[str]) -> str:
     """The assignment that somebody means by its name, in whatever writing, or by its number; "" where it is none."""
-    matches = [name for name in assignments if letters(text) in (letters(name), name.partition("_")[0])]
+    matches = [name for name in assignments if fold_name(text) in (fold_name(name), name.partition("_")[0])]
     return matches[0] if len(matches) == 1 else ""
 
 
-def _clock(zone: tzinfo | None) -> str:
+def _describe_clock(zone: tzinfo | None) -> str:
     return f"times of {zone}" if zone else "times of this computer"
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from autograder import lms, untrusted_files
+from autograder import untrusted_files
 from autograder.class_folder.folder import ClassFolder
 from autograder.class_folder.manifest import Manifest, Record
 from autograder.class_folder.roster import Doubtful, Roster, Student
@@ -18,9 +18,10 @@ from autograder.errors import UserError
 from autograder.files import write_private
 from autograder.gradebook.scores import Scores, total
 from autograder.grading import feedback
+from autograder.lms import find as find_lms
 from autograder.lms.archive import zip_files
 from autograder.lms.base import FeedbackPage, IdScope, Lms
-from autograder.lms.sheets import GradeSheet, Sheet, SheetRow, like, number
+from autograder.lms.sheets import GradeSheet, Sheet, SheetRow, format_points, parse_number
 from autograder.nbgrader_patches import release_secret
 from autograder.paths import require_assignment
 from autograder.startup import pause_gc
@@ -71,101 +72,109 @@ def give_back(
     column: str = "",
     with_unread: bool = False,
     dry_run: bool = False,
-    score: PointsOf | None = None,
+    points_of: PointsOf | None = None,
     effective_attempts: Mapping[str, EffectiveAttempt] = feedback.NO_ATTEMPTS,
 ) -> GiveBackReport:
     """Make what a system takes back for an assignment.
 
     to: the file, or a folder for it. sheet: what the LMS lets one download. pages: the feedback pages instead of the grades. column: that takes the grades.
-    with_unread: also those of whom a person has still to read something. score: what a student gets, None for nothing; the sum of the marks if it is None.
+    with_unread: also those of whom a person has still to read something. points_of: what a student gets, None for nothing; the sum of the scores if it is None.
     effective_attempts: by student, which attempt counts and what it is worth by the class's rules, for the pages to say so.
 
     Raises:
         UserError: there is nothing to give back, or the sheet can't be used.
     """
     require_assignment(assignment)
-    taker = lms.find(system)
-    if taker.sheet and sheet is None and not pages:
-        raise UserError(f"give {taker.title}'s {taker.sheet}, with --sheet FILE")
-    if to is None and not dry_run and taker.needs_file:
+    lms = find_lms(system)
+    if lms.sheet and sheet is None and not pages:
+        raise UserError(f"give {lms.title}'s {lms.sheet}, with --sheet FILE")
+    if to is None and not dry_run and lms.needs_file:
         raise UserError("say where to write it with --to FILE or FOLDER")
     with pause_gc():
         from autograder.gradebook import gradebook
 
     with gradebook.Book(class_folder) as book:
-        marks = book.marks(assignment)
-        if not marks:
+        scores = book.scores(assignment)
+        if not scores:
             raise UserError(f"nothing of {assignment} has been graded in {class_folder.path}")
-        if not dry_run and (pages or not taker.sheet):
+        if not dry_run and (pages or not lms.sheet):
             feedback.rewrite(
                 class_folder, assignment, book, effective_attempts=effective_attempts
             )  # with what was given by hand since
-    marks |= {student: dict(one.marks) for student, one in effective_attempts.items()}
+    scores |= {student: dict(one.scores) for student, one in effective_attempts.items()}
     grades = {student: one.grade for student, one in effective_attempts.items()}
-    by = {student: one.by for student, one in effective_attempts.items()}
-    work = GradeExport(class_folder, taker, assignment, marks, grades, by, with_unread, score, dry_run)
-    if not taker.sheet:
-        work.write(taker.release(work), to, f"{assignment}-{system}.zip", sheet)
+    submitters = {student: one.by for student, one in effective_attempts.items()}
+    grade_export = GradeExport(
+        class_folder, lms, assignment, scores, grades, submitters, with_unread, points_of, dry_run
+    )
+    if not lms.sheet:
+        grade_export.write(lms.release(grade_export), to, f"{assignment}-{system}.zip", sheet)
     elif pages:
-        work.write(work.pages(sheet), to, f"{assignment}-{system}-pages.zip", sheet)
+        grade_export.write(grade_export.zip_pages(sheet), to, f"{assignment}-{system}-pages.zip", sheet)
     elif sheet:
-        work.write(work.grades(sheet, column), to, f"{assignment}-{system}{sheet.suffix or '.csv'}", sheet)
-    return work.report
+        grade_export.write(
+            grade_export.fill_sheet(sheet, column), to, f"{assignment}-{system}{sheet.suffix or '.csv'}", sheet
+        )
+    return grade_export.report
 
 
 class GradeExport:
-    """One giving back."""
+    """What one run gives back of an assignment."""
 
     def __init__(
         self,
         class_folder: ClassFolder,
-        taker: Lms,
+        lms: Lms,
         assignment: str,
-        marks: Mapping[str, Scores],
+        scores: Mapping[str, Scores],
         grades: Mapping[str, Grade],
-        by: Mapping[str, str],
+        submitters: Mapping[str, str],
         with_unread: bool,
-        score: PointsOf | None,
+        points_of: PointsOf | None,
         dry_run: bool,
     ) -> None:
-        self.class_folder, self.taker, self.assignment, self.marks, self.dry_run = (
+        self.class_folder, self.lms, self.assignment, self.scores, self.dry_run = (
             class_folder,
-            taker,
+            lms,
             assignment,
-            marks,
+            scores,
             dry_run,
         )
-        self.by = by  # whose hand-in counts for a student, of a group
-        self.score = score or (lambda student: total(marks[student]).points)
-        self.worth = {
-            grades[student].whole if student in grades else total(scores).max_points + total(scores).waiting
-            for student, scores in marks.items()
+        self.submitters = submitters  # by student, who handed in the attempt that counts: another of the group, maybe
+        self.points_of = points_of or (lambda student: total(scores[student]).points)
+        self.maximum_points = {
+            grades[student].whole if student in grades else total(own_scores).max_points + total(own_scores).waiting
+            for student, own_scores in scores.items()
         }
         self.roster, self.manifest = Roster.load(class_folder), Manifest.load(class_folder, assignment)
-        self.report = GiveBackReport(taker.title, assignment)
+        self.report = GiveBackReport(lms.title, assignment)
         unread_points = {
-            student: total(scores).waiting for student, scores in marks.items() if any(m.waits for m in scores.values())
+            student: total(own_scores).waiting
+            for student, own_scores in scores.items()
+            if any(m.waits for m in own_scores.values())
         }
         self.unread_points: dict[str, float] = {} if with_unread else unread_points
 
-    def name(self, student: str) -> str:
+    def find_name(self, student: str) -> str:
         return self.roster.students[student].name if student in self.roster.students else ""
 
-    def leave(self, student: str, old: str, why: str) -> None:
-        self.report.changes.append(SheetChange(student, self.name(student), old, "", why, is_written=False))
+    def record_omission(self, student: str, old: str, why: str) -> None:
+        self.report.changes.append(SheetChange(student, self.find_name(student), old, "", why, is_written=False))
 
     def prepare_release(self, student: str) -> str:
         """Have nbgrader's release_feedback find what it needs beside a student's page. Returns why it can't be released, "" where it can."""
         prepare = release_secret.why_not if self.dry_run else release_secret.put_beside
         return prepare(self.class_folder, student, self.assignment)
 
-    def add(self, student: str, new: str) -> None:
-        self.report.changes.append(SheetChange(student, self.name(student), "", new))
+    def record_change(self, student: str, new: str) -> None:
+        self.report.changes.append(SheetChange(student, self.find_name(student), "", new))
 
     def is_unread(self, student: str, old: str = "") -> bool:
         """Whether a student is left out because something is still to be read; then that is noted."""
         if student in self.unread_points:
-            self.leave(student, old, f"left out: {self.unread_points[student]:g} points have not been read yet")
+            self.record_omission(
+                student, old, f"left out: {self.unread_points[student]:g} points have not been read yet"
+            )
         return student in self.unread_points
 
     def write(self, data: bytes | None, to: Path | None, name: str, sheet: Path | None) -> None:
@@ -182,49 +191,55 @@ class GradeExport:
 
     # Grades
 
-    def grades(self, path: Path, column: str) -> bytes:
+    def fill_sheet(self, path: Path, column: str) -> bytes:
         """The LMS's sheet with our grades in it."""
-        grades = self.taker.grade_sheet(Sheet.read(path), column)
-        rows = self._rows(grades)
-        if self.taker.number is IdScope.ASSIGNMENT:
-            self._look_at_numbers(grades.sheet, {grades.ids(row).get(self.taker.name, "") for row in rows.values()})
-        others = [row[grades.column] for row in grades.sheet.rows]
-        tops = {grades.maximum(row) for row in rows.values()}
+        grade_sheet = self.lms.grade_sheet(Sheet.read(path), column)
+        rows = self._find_rows(grade_sheet)
+        if self.lms.number is IdScope.ASSIGNMENT:
+            self._check_numbers(
+                grade_sheet.sheet, {grade_sheet.ids(row).get(self.lms.name, "") for row in rows.values()}
+            )
+        others = [row[grade_sheet.column] for row in grade_sheet.sheet.rows]
+        maximums = {grade_sheet.maximum(row) for row in rows.values()}
         for student, row in rows.items():
-            if student in self.marks and not self.is_unread(student, row[grades.column]):
-                self._put(grades, row, student, others)
+            if student in self.scores and not self.is_unread(student, row[grade_sheet.column]):
+                self._write_grade(grade_sheet, row, student, others)
         self.report.doubts += [
-            f"{in_a_line(self.name(student), 80)} ({student}) was graded here but is not on this sheet".replace(
+            f"{in_a_line(self.find_name(student), 80)} ({student}) was graded here but is not on this sheet".replace(
                 "() ", ""
             )
-            for student in self.marks
+            for student in self.scores
             if student not in rows
         ]
-        most = {round(one, 6) for one in self.worth}
-        worth = ", ".join(f"{one:g}" for one in sorted(most))
-        for top in sorted(top for top in tops if number(top) is not None and number(top) not in most):
+        maximum_points = {round(one, 6) for one in self.maximum_points}
+        worth = ", ".join(f"{one:g}" for one in sorted(maximum_points))
+        for maximum in sorted(
+            maximum
+            for maximum in maximums
+            if parse_number(maximum) is not None and parse_number(maximum) not in maximum_points
+        ):
             self.report.notes.append(
-                f"the sheet's maximum is {top}, but the notebook is worth {worth} points in this class; points are given back unscaled"
+                f"the sheet's maximum is {maximum}, but the notebook is worth {worth} points in this class; points are given back unscaled"
             )
-        if grades.advice:
-            self.report.notes.append(grades.advice)
-        return grades.to_bytes()
+        if grade_sheet.advice:
+            self.report.notes.append(grade_sheet.advice)
+        return grade_sheet.to_bytes()
 
-    def _rows(self, grades: GradeSheet) -> dict[str, SheetRow]:
+    def _find_rows(self, grade_sheet: GradeSheet) -> dict[str, SheetRow]:
         """By student, the sheet's row."""
         rows: dict[str, SheetRow] = {}
         twice: set[str] = set()
         unknown = 0
-        for row in grades.sheet.rows:
-            ids = {key: text for key, text in grades.ids(row).items() if text}
-            if grades.nobody(row) or not ids:
+        for row in grade_sheet.sheet.rows:
+            ids = {key: text for key, text in grade_sheet.ids(row).items() if text}
+            if grade_sheet.nobody(row) or not ids:
                 continue
             try:
                 student = self.roster.find(ids)
             except Doubtful as doubt:
                 self.report.doubts.append(f"line {row.line}: {doubt}; not changed")
                 continue
-            student = student or next((Student(text) for text in ids.values() if text in self.marks), None)
+            student = student or next((Student(text) for text in ids.values() if text in self.scores), None)
             if student is None:
                 unknown += 1
             elif student.id in rows or student.id in twice:
@@ -235,7 +250,7 @@ class GradeExport:
                 rows[student.id] = row
         if unknown and not rows:
             raise UserError(
-                f"no id on {grades.sheet.name} is on the roster or the name of a student's folder: "
+                f"no id on {grade_sheet.sheet.name} is on the roster or the name of a student's folder: "
                 "first give this sheet to `autograder collect` with --roster"
             )
         if unknown:
@@ -247,85 +262,89 @@ class GradeExport:
             self.report.notes.append(f"{unknown} on the sheet {stay}")
         return rows
 
-    def _put(self, grades: GradeSheet, row: SheetRow, student: str, others: list[str]) -> None:
-        old, most, points = row[grades.column], grades.maximum(row), self.score(student)
+    def _write_grade(self, grade_sheet: GradeSheet, row: SheetRow, student: str, others: list[str]) -> None:
+        old, maximum, points = row[grade_sheet.column], grade_sheet.maximum(row), self.points_of(student)
         if points is None:
-            self.leave(student, old, "left out: there is no score for this student")
+            self.record_omission(student, old, "left out: there is no grade for this student")
             return
-        new = like(points, most, others)
-        if number(old) is not None and number(old) == number(new):
+        new = format_points(points, maximum, others)
+        if parse_number(old) is not None and parse_number(old) == parse_number(new):
             self.report.unchanged_count += 1
             return
-        if grades.locked(row):
-            self.leave(student, old, f"left out: {grades.lock}")
+        if grade_sheet.locked(row):
+            self.record_omission(student, old, f"left out: {grade_sheet.lock}")
             return
-        notes = [f"graded there before: {in_a_line(grades.grade_time(row), 60)}"] if grades.grade_time(row) else []
-        limit = number(most)
+        notes = (
+            [f"graded there before: {in_a_line(grade_sheet.grade_time(row), 60)}"]
+            if grade_sheet.grade_time(row)
+            else []
+        )
+        limit = parse_number(maximum)
         if points < 0:
             notes.insert(0, "below 0")
         if limit is not None and points > limit + 1e-9:
-            notes.insert(0, f"above the maximum of {most}: {grades.over}")
-            self.report.doubts.append(f"{student} has {new}, above the sheet's maximum of {most}: {grades.over}")
-        grades.sheet.put(row, grades.column, new)
-        self.report.changes.append(SheetChange(student, self.name(student), old, new, "; ".join(notes)))
+            notes.insert(0, f"above the maximum of {maximum}: {grade_sheet.over}")
+            self.report.doubts.append(
+                f"{student} has {new}, above the sheet's maximum of {maximum}: {grade_sheet.over}"
+            )
+        grade_sheet.sheet.put(row, grade_sheet.column, new)
+        self.report.changes.append(SheetChange(student, self.find_name(student), old, new, "; ".join(notes)))
 
     # Pages
 
-    def pages(self, sheet: Path | None) -> bytes:
+    def zip_pages(self, sheet: Path | None) -> bytes:
         """A zip of the feedback pages, each where the system looks for its student."""
-        numbers = self._numbers(sheet)
+        numbers = self._read_numbers(sheet)
         pages: dict[str, bytes] = {}
-        for student, record, page in self.to_send():
-            student_name, own = self.name(student), self._own_ids(student)
-            name, trouble = self.taker.page_name(
+        for student, record, page in self.find_pages():
+            student_name, own = self.find_name(student), self._own_ids(student)
+            name, trouble = self.lms.page_name(
                 FeedbackPage(student, student_name, self.assignment, record, own, numbers)
             )
             if not trouble and name in pages:
                 trouble = "another student's page has the same name there"
             if trouble:
-                self.leave(student, "", f"left out: {trouble}")
+                self.record_omission(student, "", f"left out: {trouble}")
                 continue
             pages[name] = page.read_bytes()
-            self.add(student, name)
-        self.report.notes += self.taker.page_notes
+            self.record_change(student, name)
+        self.report.notes += self.lms.page_notes
         return zip_files(pages)
 
-    def to_send(self) -> Iterator[tuple[str, Record, Path]]:
+    def find_pages(self) -> Iterator[tuple[str, Record, Path]]:
         """Each student who gets a page back, the attempt that came from this system, and the page."""
-        if not any(
-            record.system == self.taker.name for records in self.manifest.records.values() for record in records
-        ):
+        if not any(record.system == self.lms.name for records in self.manifest.records.values() for record in records):
             raise UserError(f"nothing of {self.assignment} was collected from {self.report.title}")
-        for student in self.marks:
-            owner = student if untrusted_files.is_file(self._page(student)) else self.by.get(student, student)
-            record, page = self.manifest.latest(owner, self.taker.name), self._page(owner)  # of a group, one has it
+        for student in self.scores:
+            owner = student if untrusted_files.is_file(self._page(student)) else self.submitters.get(student, student)
+            record, page = self.manifest.latest(owner, self.lms.name), self._page(owner)  # of a group, one has it
             if record is None:
-                self.leave(student, "", f"left out: not collected from {self.report.title}")
+                self.record_omission(student, "", f"left out: not collected from {self.report.title}")
             elif record.handed_in_for != self.assignment:
-                self.leave(
+                self.record_omission(
                     student,
                     "",
                     f"left out: handed in for {record.handed_in_for}, which takes no page of this assignment",
                 )
             elif not untrusted_files.is_file(page):
-                self.leave(student, "", "left out: there is no feedback page")
+                self.record_omission(student, "", "left out: there is no feedback page")
             elif not self.is_unread(student):
                 yield student, record, page
 
     def _page(self, student: str) -> Path:
         return self.class_folder.feedback / student / self.assignment / f"{self.assignment}.html"
 
-    def _numbers(self, path: Path | None) -> dict[str, str]:
+    def _read_numbers(self, path: Path | None) -> dict[str, str]:
         """By student, the number in this assignment, from the sheet of a system that numbers everybody anew for each."""
-        if self.taker.number is not IdScope.ASSIGNMENT or path is None:
+        if self.lms.number is not IdScope.ASSIGNMENT or path is None:
             return {}
-        sheet, key = Sheet.read(path), self.taker.name
-        rows = [person.ids for person in self.taker.people(sheet) or () if key in person.ids]
+        sheet, key = Sheet.read(path), self.lms.name
+        rows = [person.ids for person in self.lms.people(sheet) or () if key in person.ids]
         if not rows:
             raise UserError(
-                f"{path.name} is not a {self.taker.sheet} of {self.taker.title}: its columns are {sheet.titles}"
+                f"{path.name} is not a {self.lms.sheet} of {self.lms.title}: its columns are {sheet.titles}"
             )
-        self._look_at_numbers(sheet, {ids[key] for ids in rows})
+        self._check_numbers(sheet, {ids[key] for ids in rows})
         numbers_by_student = {}
         for ids in rows:
             try:
@@ -337,16 +356,16 @@ class GradeExport:
                 numbers_by_student[student.id] = ids[key]
         return numbers_by_student
 
-    def _look_at_numbers(self, sheet: Sheet, numbers: set[str]) -> None:
+    def _check_numbers(self, sheet: Sheet, numbers: set[str]) -> None:
         """By numbers that are other ones for each assignment, another one's worksheet can be told.
 
-        Only by those whose own number came with the submission: a team's number, and that of a submission which a person has settled, is on no worksheet.
+        Only by those whose own number came with the submission: a team's number, and that of a submission which a person has decided, is on no worksheet.
 
         Raises:
             UserError: it is another one's.
         """
         records = [
-            record for those in self.manifest.records.values() for record in those if record.system == self.taker.name
+            record for those in self.manifest.records.values() for record in those if record.system == self.lms.name
         ]
         own_numbers = {record.who for record in records if record.who in self._own_ids(record.student)}
         if own_numbers and own_numbers.isdisjoint(numbers):
@@ -361,4 +380,4 @@ class GradeExport:
 
     def _own_ids(self, student: str) -> list[str]:
         """The numbers under which the system knows a student."""
-        return self.roster.students[student].ids(self.taker.name) if student in self.roster.students else []
+        return self.roster.students[student].ids(self.lms.name) if student in self.roster.students else []

@@ -14,14 +14,14 @@ from autograder.engine import rebuild
 from autograder.jail.limits import Limits
 from autograder.lms import archive
 from autograder.lms.archive import ArchiveEntry, Refused, normalize_name
-from autograder.lms.records import HandIn
+from autograder.lms.records import ExportedFile
 from ffnlab.untrusted_text import in_a_line
 
-FEWEST = 2  # cells of ours that make a notebook one of ours
-MOST = 20  # notebooks of one submission that are looked at, and
-MOST_BYTES = 2 * Limits().notebook  # all together
-AT_MOST = f"at most {MOST} of a submission are, with {MOST_BYTES / 2**20:.0f} MiB in all"
-LINES = 3  # that a person gets for one submission, each about a file; more become one
+MIN_CELLS = 2  # cells of ours that make a notebook one of ours
+MAX_NOTEBOOKS = 20  # of one submission that are read, and
+MAX_NOTEBOOK_BYTES = 2 * Limits().notebook  # all together
+LIMIT_TEXT = f"at most {MAX_NOTEBOOKS} of a submission are, with {MAX_NOTEBOOK_BYTES / 2**20:.0f} MiB in all"
+MAX_LINES = 3  # that a person gets for one submission, each about a file; more become one
 RENAMED = re.compile(r"(?P<name>.+?)(?:-\d+| ?\(\d+\))?\.ipynb", re.IGNORECASE)
 
 
@@ -32,7 +32,7 @@ class NotebookFile:
     is_untouched: whether it is a notebook of ours without an answer in it.
     """
 
-    hand_in: HandIn
+    exported_file: ExportedFile
     digest: str
     size: int
     assignment: str = ""
@@ -42,26 +42,26 @@ class NotebookFile:
 
     @property
     def base_name(self) -> str:
-        return in_a_line(self.hand_in.file.rpartition("/")[2], 80)
+        return in_a_line(self.exported_file.file.rpartition("/")[2], 80)
 
 
 @dataclass(frozen=True)
 class UnresolvedFile:
-    """Something that a person has to settle, about a file. suggestion: what the answer may be."""
+    """Something that a person has to decide, about a file. suggestion: what the answer may be."""
 
-    hand_in: HandIn
+    exported_file: ExportedFile
     trouble: str
     suggestion: str = ""
 
 
 @dataclass
-class FileGroup:
-    """What somebody handed in at one time. first: its first file, which stands for all of it. target: the assignment that it was handed in for."""
+class CollectedSubmission:
+    """A submission, as its files in the export make it. first: its first file, which stands for all of it. target: the assignment that it was handed in for."""
 
-    first: HandIn
+    first: ExportedFile
     notebooks: list[NotebookFile] = field(default_factory=list)
     others: list[NotebookFile] = field(default_factory=list)
-    refusals: list[tuple[HandIn, str]] = field(default_factory=list)
+    refusals: list[tuple[ExportedFile, str]] = field(default_factory=list)
     students: list[Student] = field(default_factory=list)
     target: str = ""
     notebook_count: int = 0  # looked at so far, and their bytes
@@ -69,9 +69,11 @@ class FileGroup:
     choice: NotebookFile | None = None
     assignment: str = ""  # under which it is kept
 
-    def may_look_at(self, size: int) -> bool:
+    def may_read(self, size: int) -> bool:
         """Whether one more notebook of so many bytes is looked at; it is counted then."""
-        if self.notebook_count == MOST or (self.notebook_count and self.byte_count + size > MOST_BYTES):
+        if self.notebook_count == MAX_NOTEBOOKS or (
+            self.notebook_count and self.byte_count + size > MAX_NOTEBOOK_BYTES
+        ):
             return False
         self.notebook_count, self.byte_count = self.notebook_count + 1, self.byte_count + size
         return True
@@ -82,81 +84,85 @@ class _LastZip:
 
     def __init__(self, exempt_entries: Collection[str]) -> None:
         self.exempt_entries = exempt_entries
-        self._of: HandIn | None = None
+        self._outer: ExportedFile | None = None
         self._zip = archive.Archive("")
 
-    def open(self, outer: HandIn) -> archive.Archive:
+    def open(self, outer: ExportedFile) -> archive.Archive:
         """What lies in it. Raises Refused: it can't be read."""
-        if self._of is not outer:
-            self._of, self._zip = None, archive.Archive("")
-            self._zip = archive.inside(ArchiveEntry(outer.entry, 0, outer.read))
-            self._of = outer
+        if self._outer is not outer:
+            self._outer, self._zip = None, archive.Archive("")
+            self._zip = archive.open_inner_zip(ArchiveEntry(outer.entry, 0, outer.read))
+            self._outer = outer
         return self._zip
 
-    def read(self, outer: HandIn, name: str) -> bytes:
+    def read(self, outer: ExportedFile, name: str) -> bytes:
         """A file in it. Raises Refused."""
         return next(entry for entry in self.open(outer).entries if entry.name == name).read()
 
 
-def group_by_student(
-    hand_ins: Sequence[HandIn], assignments: Sequence[str], exempt_entries: Collection[str] = ()
-) -> list[FileGroup]:
+def group_files(
+    exported_files: Sequence[ExportedFile], assignments: Sequence[str], exempt_entries: Collection[str] = ()
+) -> list[CollectedSubmission]:
     """The submissions, with every file read once. exempt_entries: names in the archive of files that are looked at, however many there are."""
-    submissions: dict[tuple[str, str], FileGroup] = {}
+    submissions: dict[tuple[str, str], CollectedSubmission] = {}
     zips = _LastZip(exempt_entries)
-    for hand_in in hand_ins:
-        submission = submissions.setdefault((hand_in.who, hand_in.attempt), FileGroup(hand_in))
-        for file in _files(submission, hand_in, assignments, zips):
+    for exported_file in exported_files:
+        submission = submissions.setdefault(
+            (exported_file.who, exported_file.submission_id), CollectedSubmission(exported_file)
+        )
+        for file in _read_files(submission, exported_file, assignments, zips):
             is_notebook = file.assignment or (file.trouble and not file.base_name.casefold().endswith(".json"))
             (submission.notebooks if is_notebook else submission.others).append(file)
     return list(submissions.values())
 
 
-def _files(
-    submission: FileGroup, hand_in: HandIn, assignments: Sequence[str], zips: _LastZip
+def _read_files(
+    submission: CollectedSubmission, exported_file: ExportedFile, assignments: Sequence[str], zips: _LastZip
 ) -> Iterator[NotebookFile]:
     """A file, and where it is a zip the notebooks in it: one level."""
-    if not hand_in.file:
+    if not exported_file.file:
         return
     try:
-        data = hand_in.read()
-        name = hand_in.file.rpartition("/")[2].casefold()
-        file = NotebookFile(hand_in, hashlib.sha256(data).hexdigest(), len(data))
+        data = exported_file.read()
+        name = exported_file.file.rpartition("/")[2].casefold()
+        file = NotebookFile(exported_file, hashlib.sha256(data).hexdigest(), len(data))
         if ".ipynb" not in name and not name.endswith(".json"):
             yield file
-        elif normalize_name(hand_in.entry) in zips.exempt_entries or submission.may_look_at(len(data)):
+        elif normalize_name(exported_file.entry) in zips.exempt_entries or submission.may_read(len(data)):
             yield _inspect(file, data, assignments)
         else:
-            yield replace(file, trouble=f"not read: {AT_MOST}", is_broken=True)
+            yield replace(file, trouble=f"not read: {LIMIT_TEXT}", is_broken=True)
         if name.endswith(".zip"):
-            yield from _in_zip(submission, hand_in, assignments, zips)
+            yield from _read_zip(submission, exported_file, assignments, zips)
     except Refused as reason:
-        submission.refusals.append((hand_in, str(reason)))
+        submission.refusals.append((exported_file, str(reason)))
 
 
-def _in_zip(submission: FileGroup, outer: HandIn, assignments: Sequence[str], zips: _LastZip) -> Iterator[NotebookFile]:
+def _read_zip(
+    submission: CollectedSubmission, outer: ExportedFile, assignments: Sequence[str], zips: _LastZip
+) -> Iterator[NotebookFile]:
     """The notebooks in a zip; of very many those whose names are the most like ours. Raises Refused: the zip can't be read."""
     inner_archive = zips.open(outer)
     submission.refusals += [(outer, f"{name} in it, {reason}") for name, reason in inner_archive.refusals]
     notebooks = [one for one in inner_archive.entries if not one.is_folder and ".ipynb" in one.name.casefold()]
-    notebooks.sort(key=lambda one: _original(one.name) not in assignments)
+    notebooks.sort(key=lambda one: _original_name(one.name) not in assignments)
     skip_count = 0
     for entry in notebooks:
         is_exempt = normalize_name(f"{outer.entry}/{entry.name}") in zips.exempt_entries
-        if not is_exempt and not submission.may_look_at(entry.size):
+        if not is_exempt and not submission.may_read(entry.size):
             skip_count += 1
             continue
-        hand_in = replace(
+        exported_file = replace(
             outer, entry=f"{outer.entry}/{entry.name}", file=entry.name, read=partial(zips.read, outer, entry.name)
         )
         try:
             data = entry.read()
         except Refused as reason:
-            submission.refusals.append((hand_in, str(reason)))
+            submission.refusals.append((exported_file, str(reason)))
         else:
-            yield _inspect(NotebookFile(hand_in, hashlib.sha256(data).hexdigest(), len(data)), data, assignments)
+            yield _inspect(NotebookFile(exported_file, hashlib.sha256(data).hexdigest(), len(data)), data, assignments)
     if skip_count:
-        why = f"{skip_count:,} of the {len(notebooks):,} notebooks in it were not read: {AT_MOST}"
+        why = f"{skip_count:,} of the {len(notebooks):,} notebooks in it were not read: {LIMIT_TEXT}"
         submission.refusals.append((outer, why))
 
 
@@ -167,7 +173,7 @@ def _inspect(file: NotebookFile, data: bytes, assignments: Sequence[str]) -> Not
     except rebuild.Unreadable as reason:
         return replace(file, trouble=str(reason), is_broken=True)
     votes = [vote for vote in rebuild.votes(cells) if vote[0] in assignments]
-    if not votes or votes[0][1] < FEWEST:
+    if not votes or votes[0][1] < MIN_CELLS:
         return replace(file, trouble="not a notebook of this course")
     if len(votes) > 1 and votes[1][1] == votes[0][1]:
         return replace(file, trouble=f"it has as much of {votes[0][0]} as of {votes[1][0]}")
@@ -175,7 +181,7 @@ def _inspect(file: NotebookFile, data: bytes, assignments: Sequence[str]) -> Not
     return replace(file, assignment=name, is_untouched=rebuild.is_untouched(name, cells))
 
 
-def votes_of(submissions: Sequence[FileGroup]) -> Counter[str]:
+def count_votes(submissions: Sequence[CollectedSubmission]) -> Counter[str]:
     """How many have handed in a notebook of each assignment."""
     return Counter(
         name for one in submissions for name in {file.assignment for file in _drop_untouched(one.notebooks)} if name
@@ -188,14 +194,14 @@ def _drop_untouched(notebooks: Sequence[NotebookFile]) -> Sequence[NotebookFile]
 
 
 def choose(
-    submission: FileGroup, assignment_by_entry: Mapping[str, str], assignments: Sequence[str]
+    submission: CollectedSubmission, assignment_by_entry: Mapping[str, str], assignments: Sequence[str]
 ) -> list[UnresolvedFile]:
     """Choose the notebook that counts, and say what a person has to look at: in a line a file, or in one for all where they are many.
 
     assignment_by_entry: by its name in the archive, of which assignment a person has said that a file is the notebook.
     """
     unresolved_files = _choose(submission, assignment_by_entry, assignments)
-    if len(unresolved_files) <= LINES:
+    if len(unresolved_files) <= MAX_LINES:
         return unresolved_files
     one = next((one for one in unresolved_files if one.suggestion), unresolved_files[0])
     first = one.trouble if one.trouble.endswith("?") else f"{one.trouble}."
@@ -204,13 +210,15 @@ def choose(
 
 
 def _choose(
-    submission: FileGroup, assignment_by_entry: Mapping[str, str], assignments: Sequence[str]
+    submission: CollectedSubmission, assignment_by_entry: Mapping[str, str], assignments: Sequence[str]
 ) -> list[UnresolvedFile]:
     target = submission.target
     submission.assignment = target if target in assignments else ""
-    unresolved_files = [UnresolvedFile(hand_in, f"refused, {reason}") for hand_in, reason in submission.refusals]
+    unresolved_files = [
+        UnresolvedFile(exported_file, f"refused, {reason}") for exported_file, reason in submission.refusals
+    ]
     for file in submission.notebooks:
-        if name := assignment_by_entry.get(file.hand_in.entry):
+        if name := assignment_by_entry.get(file.exported_file.entry):
             submission.choice, submission.assignment = file, name
     if submission.choice:
         return unresolved_files
@@ -221,12 +229,12 @@ def _choose(
         ]
     candidates = _drop_untouched([file for file in submission.notebooks if file.assignment == target])
     candidates = list({file.digest: file for file in reversed(candidates)}.values())[::-1]
-    submission.choice = _by_name(candidates, target)
+    submission.choice = _choose_by_name(candidates, target)
     for file in candidates if len(candidates) > 1 else ():
         if submission.choice is None:
             unresolved_files.append(
                 UnresolvedFile(
-                    file.hand_in,
+                    file.exported_file,
                     f"one of {len(candidates)} notebooks of {target}, and they differ: which one counts?",
                     target,
                 )
@@ -234,7 +242,7 @@ def _choose(
         elif file is not submission.choice:
             unresolved_files.append(
                 UnresolvedFile(
-                    file.hand_in, f"a second notebook of {target}; {submission.choice.base_name} counts", target
+                    file.exported_file, f"a second notebook of {target}; {submission.choice.base_name} counts", target
                 )
             )
     for file in submission.notebooks:
@@ -243,30 +251,30 @@ def _choose(
                 continue
             unresolved_files.append(
                 UnresolvedFile(
-                    file.hand_in, f"this is {file.assignment}, but it was handed in as {target}", file.assignment
+                    file.exported_file, f"this is {file.assignment}, but it was handed in as {target}", file.assignment
                 )
             )
         elif file.trouble and (file.is_broken or submission.choice is None):
-            unresolved_files.append(UnresolvedFile(file.hand_in, file.trouble, target))
+            unresolved_files.append(UnresolvedFile(file.exported_file, file.trouble, target))
     if not submission.notebooks and not submission.refusals:
-        unresolved_files.append(UnresolvedFile(submission.first, _without_notebook(submission)))
+        unresolved_files.append(UnresolvedFile(submission.first, _describe_missing_notebook(submission)))
     return unresolved_files
 
 
-def _by_name(candidates: Sequence[NotebookFile], target: str) -> NotebookFile | None:
+def _choose_by_name(candidates: Sequence[NotebookFile], target: str) -> NotebookFile | None:
     """The one with the name that was handed out; else the one that was renamed from it; else, of several, none."""
-    exact = [file for file in candidates if file.hand_in.file.rpartition("/")[2] == f"{target}.ipynb"]
-    copies = [file for file in candidates if _original(file.hand_in.file) == target]
+    exact = [file for file in candidates if file.exported_file.file.rpartition("/")[2] == f"{target}.ipynb"]
+    copies = [file for file in candidates if _original_name(file.exported_file.file) == target]
     return next((files[0] for files in (exact, copies, candidates) if len(files) == 1), None)
 
 
-def _original(file: str) -> str:
+def _original_name(file: str) -> str:
     """What a file's name may have been before a browser or an LMS numbered it, without the extension; "" where it is no notebook's."""
     match = RENAMED.fullmatch(file.rpartition("/")[2])
     return match["name"] if match else ""
 
 
-def _without_notebook(submission: FileGroup) -> str:
+def _describe_missing_notebook(submission: CollectedSubmission) -> str:
     names = ", ".join(file.base_name for file in submission.others[:3])
     if len(submission.others) > 3:
         names += f" and {len(submission.others) - 3} more"

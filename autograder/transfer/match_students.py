@@ -1,4 +1,4 @@
-"""Whose a submission is: by what a person has settled, by a token of the export that the roster has too, and never by a name alone. Called by collect."""
+"""Whose a submission is: by what a person has decided, by a token of the export that the roster has too, and never by a name alone. Called by collect."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from autograder.class_folder.open_questions import FILE, OpenQuestions
+from autograder.class_folder.decisions import FILE, Decisions
 from autograder.class_folder.roster import Doubtful, Roster, Student, is_called, keys, names_with_ids
 from autograder.class_folder.student_lookup import StudentLookup
 from autograder.lms import SYSTEMS
 from autograder.lms.base import IdScope
-from autograder.lms.records import HandIn, Person, letters
-from autograder.transfer.group_files import FileGroup, UnresolvedFile
+from autograder.lms.records import ExportedFile, Person, fold_name
+from autograder.transfer.group_files import CollectedSubmission, UnresolvedFile
 from ffnlab.untrusted_text import in_a_line
 
 
-def by_roster(hand_in: HandIn, roster: Roster) -> HandIn:
+def choose_reading(exported_file: ExportedFile, roster: Roster) -> ExportedFile:
     """The reading of a file's name that the roster bears out; with a doubt where several could be meant."""
-    first, readings = replace(hand_in, readings=()), hand_in.readings
+    first, readings = replace(exported_file, readings=()), exported_file.readings
     if not readings:
         return first
     owners = {one.who: roster.find(one.people[0].ids) for one in (first, *readings)}
@@ -41,15 +41,15 @@ def by_roster(hand_in: HandIn, roster: Roster) -> HandIn:
 
 
 @dataclass
-class Finder:
+class StudentFinder:
     """Finds students for submissions.
 
     match_names: whether, where the export has no id that the roster has, a name that one student alone has, there and here, may do: somebody has said so.
     """
 
     roster: Roster
-    settled_questions: OpenQuestions
-    submissions: Sequence[FileGroup]
+    decisions: Decisions
+    submissions: Sequence[CollectedSubmission]
     match_names: bool = False
     names: Counter[str] = field(init=False)
     is_blind: bool = field(init=False)  # all have the same name: "Participant", in whatever language
@@ -62,44 +62,46 @@ class Finder:
         self.may_add = not self.roster.is_listed
         self.keys = {key for key in keys() if self.roster.knows(key)}
 
-    def find(self, submission: FileGroup) -> list[UnresolvedFile]:
+    def find(self, submission: CollectedSubmission) -> list[UnresolvedFile]:
         """Enter a submission's students, or say why they are not known."""
         first = submission.first
-        system, question = SYSTEMS[first.system], self.settled_questions.student(first.system, first.who)
-        if question:
-            trouble = self._enter_named_students(submission, question.student)
+        system, decision = SYSTEMS[first.system], self.decisions.find_owner(first.system, first.who)
+        if decision:
+            trouble = self._enter_named_students(submission, decision.student)
             if trouble:
-                trouble = f"in {FILE}, line {question.line}: {trouble}"
+                trouble = f"in {FILE}, line {decision.line}: {trouble}"
         elif first.doubt:
             return [UnresolvedFile(first, first.doubt)]
         elif by_more := system.students(first, self.roster, self.is_blind):
             submission.students, trouble = by_more
         else:
-            trouble = next((trouble for person in first.people if (trouble := self._person(submission, person))), "")
-        if trouble and not question and self.match_names and self.names[first.name] == 1 and len(first.people) == 1:
-            trouble = self._by_name(submission, trouble)
+            trouble = next(
+                (trouble for person in first.people if (trouble := self._enter_person(submission, person))), ""
+            )
+        if trouble and not decision and self.match_names and self.names[first.name] == 1 and len(first.people) == 1:
+            trouble = self._enter_namesake(submission, trouble)
         if trouble:
             namesakes = self.roster.find_by_name(first.name)
-            if not question and len(namesakes) > 1 and not system.has_ids_on_lists:
+            if not decision and len(namesakes) > 1 and not system.has_ids_on_lists:
                 trouble = f"{len(namesakes)} on the roster have this name: write whether it is {' or '.join(names_with_ids(namesakes[:4]))}"
             suggestion = " ".join(student.id for student in namesakes[:3])
             submission.students = []
             return [UnresolvedFile(first, trouble, suggestion)]
         submission.students = list({student.id: student for student in submission.students}.values())
-        return [] if question else self._is_it_a_group(submission)
+        return [] if decision else self._check_for_group(submission)
 
-    def _enter_named_students(self, submission: FileGroup, text: str) -> str:
+    def _enter_named_students(self, submission: CollectedSubmission, text: str) -> str:
         """Enter those whom somebody has named, by whatever names one student; somebody new where there is no list of the class. Returns why that can't be."""
-        first, directory = submission.first, StudentLookup(self.roster)
-        names = _split(text, directory)
+        first, lookup = submission.first, StudentLookup(self.roster)
+        names = _split_names(text, lookup)
         students = []
         for name in names:
-            ids = directory.matches(name)
+            ids = lookup.matches(name)
             student = self.roster.students[ids[0]] if len(ids) == 1 else None
             if len(ids) > 1:
-                return f"{len(ids)} students are called {in_a_line(name, 60)!r}{directory.near(name)}"
+                return f"{len(ids)} students are called {in_a_line(name, 60)!r}{lookup.near(name)}"
             if student is None and self.roster.is_listed:
-                more = directory.near(name) or ": give a list that has them with --roster, or add them to roster.csv"
+                more = lookup.near(name) or ": give a list that has them with --roster, or add them to roster.csv"
                 return f"nobody on the roster is called {in_a_line(name, 60)!r}{more}"
             if student is None and (trouble := self.roster.not_free(name)):
                 return trouble
@@ -114,7 +116,7 @@ class Finder:
             submission.students.append(student)
         return ""
 
-    def _person(self, submission: FileGroup, person: Person) -> str:
+    def _enter_person(self, submission: CollectedSubmission, person: Person) -> str:
         """Find one person, or enter them. Returns why neither can be."""
         first, ids = submission.first, dict(person.ids)
         system = SYSTEMS[first.system]
@@ -132,7 +134,7 @@ class Finder:
         submission.students.append(student)
         return ""
 
-    def _by_name(self, submission: FileGroup, trouble: str) -> str:
+    def _enter_namesake(self, submission: CollectedSubmission, trouble: str) -> str:
         first = submission.first
         namesakes = self.roster.find_by_name(first.name)
         if len(namesakes) != 1:
@@ -141,7 +143,7 @@ class Finder:
         submission.students = [student] if student else []
         return doubt
 
-    def _is_it_a_group(self, submission: FileGroup) -> list[UnresolvedFile]:
+    def _check_for_group(self, submission: CollectedSubmission) -> list[UnresolvedFile]:
         """A system may export a group's work under one member's number and the group's name."""
         first, system = submission.first, SYSTEMS[submission.first.system]
         if not system.has_groups_by_member or len(submission.students) != 1:
@@ -154,14 +156,14 @@ class Finder:
         return [UnresolvedFile(first, trouble, student.id)]
 
 
-def _split(text: str, directory: StudentLookup) -> list[str]:
+def _split_names(text: str, lookup: StudentLookup) -> list[str]:
     """The students that a cell names: one as a whole, or several between semicolons, commas or, where they are no names, spaces."""
     for between in (r"$^", r";", r"[;,]"):
         parts = [part.strip() for part in re.split(between, text) if part.strip()]
-        if all(directory.matches(part) for part in parts):
+        if all(lookup.matches(part) for part in parts):
             return parts
     return re.split(r"[\s;,]+", text.strip(" ;,"))
 
 
-def _may_be(student: Student, first: HandIn) -> bool:
-    return is_called(student, first.name) or sorted(letters(student.name)) == sorted(letters(first.name))
+def _may_be(student: Student, first: ExportedFile) -> bool:
+    return is_called(student, first.name) or sorted(fold_name(student.name)) == sorted(fold_name(first.name))

@@ -33,7 +33,7 @@ from starlette.routing import Mount, Route
 from autograder import files, lms
 from autograder.class_folder import submitted_files
 from autograder.class_folder.folder import FOLDER_NAME, ClassFolder, class_lock
-from autograder.class_folder.policy_file import parts
+from autograder.class_folder.policy_file import exercise_and_question_points
 from autograder.class_folder.roster import Roster
 from autograder.errors import UserError
 from autograder.gradebook import database, missing, preflight
@@ -54,7 +54,7 @@ HOSTS = ("127.0.0.1", "localhost", "[::1]")
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 NO_ENTRY = "Open the address that `autograder desk` printed, with its token."
 USED = "The address that `autograder desk` printed has been opened, and it opens only once. Use that browser, or end the desk with Ctrl-C and start it again."
-MOST_ROWS = 2000  # of a table
+MAX_ROWS = 2000  # of a table
 T = TypeVar("T")
 
 
@@ -290,7 +290,9 @@ class _GradedNotebook:
     def unread_count(self) -> int:
         """Answers that a person has still to read."""
         own = [one for student, one in self.effective_attempts.items() if one.by == student]
-        return sum(report_page.is_to_read(mark, _outcome(one, name)) for one in own for name, mark in one.marks.items())
+        return sum(
+            report_page.is_to_read(score, _read_outcome(one, name)) for one in own for name, score in one.scores.items()
+        )
 
     @property
     def mean(self) -> float | None:
@@ -310,7 +312,7 @@ class _ClassLine:
     """A notebook in the table of the class."""
 
     name: str
-    hand_in_count: int
+    submission_count: int
     graded_count: int
     unread_count: int
     mean: float | None
@@ -321,12 +323,12 @@ class _ClassLine:
 def _class(desk: WebApp, request: Request) -> Response:
     policy, roster, lines = _policy(desk), Roster.load(desk.class_folder), []
     for name in policy.notebooks:
-        hand_in_count = (
+        submission_count = (
             sum(1 for _ in desk.class_folder.submitted.glob(f"*/{name}")) if desk.class_folder.submitted.is_dir() else 0
         )
         notebook = _read_notebook(desk, name) if desk.has_book else _GradedNotebook({}, {})
         due = policy.due(name)
-        if hand_in_count or notebook.effective_attempts:
+        if submission_count or notebook.effective_attempts:
             due_text = format_time(policy.here(due)) if due else ""
             absent = missing.find(
                 roster, policy, name, missing.submitters(desk.class_folder, name) | notebook.effective_attempts.keys()
@@ -334,7 +336,7 @@ def _class(desk: WebApp, request: Request) -> Response:
             lines.append(
                 _ClassLine(
                     name,
-                    hand_in_count,
+                    submission_count,
                     len(notebook.effective_attempts),
                     notebook.unread_count,
                     notebook.mean,
@@ -354,11 +356,11 @@ def _doubts(desk: WebApp, policy: Policy) -> Sequence[str]:
     return policy.doubts(students)
 
 
-def _of_course(request: Request) -> str:
+def _read_assignment(request: Request) -> str:
     return require_assignment(str(request.path_params["assignment"]))
 
 
-def _student_of(request: Request) -> str:
+def _read_student(request: Request) -> str:
     student = str(request.path_params["student"])
     if not FOLDER_NAME.fullmatch(student):
         raise UserError(f"{in_a_line(student, 60)!r} is no student's folder")
@@ -371,19 +373,19 @@ def _require_grades(desk: WebApp) -> None:
 
 
 def _assignment(desk: WebApp, request: Request) -> Response:
-    name = _of_course(request)
+    name = _read_assignment(request)
     _require_grades(desk)
     notebook = _read_notebook(desk, name)
     columns = [exercise.name for exercise in outline.of_notebook(name)]
-    columns += sorted({cell for one in notebook.effective_attempts.values() for cell in one.marks} - set(columns))
+    columns += sorted({cell for one in notebook.effective_attempts.values() for cell in one.scores} - set(columns))
     rows = [
         (
             student,
             notebook.names.get(student, ""),
             one,
-            [report_page.in_short(one.marks.get(column), _outcome(one, column)) for column in columns],
+            [report_page.format_score(one.scores.get(column), _read_outcome(one, column)) for column in columns],
         )
-        for student, one in sorted(notebook.effective_attempts.items())[:MOST_ROWS]
+        for student, one in sorted(notebook.effective_attempts.items())[:MAX_ROWS]
     ]
     more = len(notebook.effective_attempts) - len(rows)
     policy = _policy(desk)
@@ -411,13 +413,13 @@ def _list_uncounted(
     return [line for line in (late, missing.ungraded_line(desk.class_folder, policy, name, effective_attempts)) if line]
 
 
-def _outcome(one: EffectiveAttempt, exercise: str) -> str:
+def _read_outcome(one: EffectiveAttempt, exercise: str) -> str:
     """How an exercise ended; empty for a question."""
-    return str(one.attempt.verdicts.get(exercise, {}).get("outcome", ""))
+    return str(one.grading.verdicts.get(exercise, {}).get("outcome", ""))
 
 
 def _report(desk: WebApp, request: Request) -> Response:
-    name = _of_course(request)
+    name = _read_assignment(request)
     _require_grades(desk)
     return HTMLResponse(_draw_report(desk, name, "hide" in request.query_params))
 
@@ -436,20 +438,20 @@ def _draw_report(desk: WebApp, name: str, hide_names: bool) -> str:
 
 
 def _student(desk: WebApp, request: Request) -> Response:
-    student = _student_of(request)
+    student = _read_student(request)
     _require_grades(desk)
     policy, rows = _policy(desk), []
     with desk.book() as book:
         for name in policy.notebooks:
             effective_attempt = policy.read_book(book, name, student).get(student)
-            attempts = list(book.history(name, student))
-            if effective_attempt or attempts:
+            gradings = list(book.history(name, student))
+            if effective_attempt or gradings:
                 page = desk.class_folder.feedback / student / name / f"{name}.html"
-                rows.append((name, effective_attempt, attempts, page.is_file()))
+                rows.append((name, effective_attempt, gradings, page.is_file()))
         student_name = book.students().get(student, "")
     if not rows:
         raise UserError(f"nothing by {student} has been graded")
-    exercises = {name: list(parts(name)) for name, *_ in rows}
+    exercises = {name: list(exercise_and_question_points(name)) for name, *_ in rows}
     when = partial(_when, policy)
     return _render(
         desk, "student.html", student=student, student_name=student_name, rows=rows, exercises=exercises, when=when
@@ -462,20 +464,20 @@ def _when(policy: Policy, at: str | datetime) -> str:
 
 
 def _why(desk: WebApp, request: Request) -> Response:
-    student, exercise = _student_of(request), str(request.path_params["exercise"])
+    student, exercise = _read_student(request), str(request.path_params["exercise"])
     _require_grades(desk)
     policy = _policy(desk)
     with desk.book() as book:
         explanation = explain.find(book, policy, student, exercise)
     attempts = [
         (one, clean(one.code or ""), explain.verdict_lines(one.verdict) if one.verdict else [])
-        for one in explanation.gradings
+        for one in explanation.graded_attempts
     ]
     return _render(desk, "why.html", explanation=explanation, attempts=attempts, when=partial(_when, policy))
 
 
 def _feedback(desk: WebApp, request: Request) -> Response:
-    student, name = _student_of(request), _of_course(request)
+    student, name = _read_student(request), _read_assignment(request)
     path = desk.class_folder.feedback / student / name / f"{name}.html"
     if not path.is_file():
         raise UserError(f"{student} has no page for {name} yet")
@@ -510,7 +512,7 @@ def _look_at_export(desk: WebApp, request: Request, form: FormData) -> Response:
     )
     form_values = {key: [desk.uploads.key(file) for file in those] for key, those in files.items()}
     form_values |= {"assignment": [assignment], "match_names": ["on"] * by_name}
-    return _render(desk, "collected.html", report=report, form_values=form_values, is_done=False, most=MOST_ROWS)
+    return _render(desk, "collected.html", report=report, form_values=form_values, is_done=False, most=MAX_ROWS)
 
 
 def _carry_out(desk: WebApp, request: Request, form: FormData) -> Response:
@@ -524,7 +526,7 @@ def _carry_out(desk: WebApp, request: Request, form: FormData) -> Response:
         )
     for file in (export, *rosters):
         file.unlink(missing_ok=True)
-    return _render(desk, "collected.html", report=report, form_values={}, is_done=True, most=MOST_ROWS)
+    return _render(desk, "collected.html", report=report, form_values={}, is_done=True, most=MAX_ROWS)
 
 
 def _files(form: FormData, key: str) -> list[UploadFile]:
@@ -554,7 +556,7 @@ def _stop(desk: WebApp, request: Request, form: FormData) -> Response:
 
 
 def _give_back(desk: WebApp, request: Request) -> Response:
-    name = _of_course(request)
+    name = _read_assignment(request)
     _require_grades(desk)
     return _render(desk, "give_back.html", assignment=name, systems=lms.by_rank())
 
@@ -578,7 +580,9 @@ def _run_give_back(
             column=str(form.get("column") or ""),
             with_unread="with_unread" in form,
             dry_run=to is None,
-            score=lambda student: effective_attempts[student].grade.points if student in effective_attempts else None,
+            points_of=lambda student: (
+                effective_attempts[student].grade.points if student in effective_attempts else None
+            ),
             effective_attempts=effective_attempts,
         )
     report.doubts += [*_doubts(desk, policy), *_list_uncounted(desk, policy, name, effective_attempts)]
@@ -586,7 +590,7 @@ def _run_give_back(
 
 
 def _look_at_sheet(desk: WebApp, request: Request, form: FormData) -> Response:
-    name = _of_course(request)
+    name = _read_assignment(request)
     sheets = [desk.uploads.save(one.filename or "", one.file) for one in _files(form, "sheet")]
     sheet = sheets[0] if sheets else None
     report = _run_give_back(desk, name, form, sheet, None)
@@ -598,12 +602,12 @@ def _look_at_sheet(desk: WebApp, request: Request, form: FormData) -> Response:
         assignment=name,
         sheet=desk.uploads.key(sheet) if sheet else "",
         form_values=form_values,
-        most=MOST_ROWS,
+        most=MAX_ROWS,
     )
 
 
 def _download(desk: WebApp, request: Request, form: FormData) -> Response:
-    name = _of_course(request)
+    name = _read_assignment(request)
     sheet = desk.uploads.find(str(form["sheet"])) if form.get("sheet") else None
     report = _run_give_back(desk, name, form, sheet, desk.uploads.folder())
     if report.file is None:

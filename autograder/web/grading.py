@@ -116,12 +116,12 @@ class GradingJob:
         workers = min(os.cpu_count() or 1, max(1, submitted_files.students(self._class_folder)))
         with (
             class_lock(self._class_folder, progress.remarks.append),
-            pool.on_this_machine(workers, Limits(), private=(self._class_folder.path,)) as team,
+            pool.on_this_machine(workers, Limits(), private=(self._class_folder.path,)) as grader,
         ):
             for name in progress.names:
                 progress.at, progress.done_count, progress.total = name, 0, 0
                 summary = grade_class.grade(
-                    self._class_folder, name, team, grade_class.GradeOptions(force=force), tell, self._stop
+                    self._class_folder, name, grader, grade_class.GradeOptions(force=force), tell, self._stop
                 )
                 progress.remarks += [f"{name}: {line}" for line in summary.problems()]
         progress.remarks += [f"Ignored: {line}" for line in submitted_files.strays(self._class_folder)]

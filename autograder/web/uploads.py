@@ -16,7 +16,7 @@ from autograder.errors import UserError
 from autograder.files import make_folder
 from ffnlab.untrusted_text import in_a_line
 
-MOST = 2 * 2**30  # bytes of an upload
+MAX_BYTES = 2 * 2**30  # bytes of an upload
 DAY = 24 * 3600.0
 KEY = re.compile(r"[0-9a-f]{16}/(?!\.)[A-Za-z0-9_.()-]{1,100}")
 
@@ -72,10 +72,10 @@ class Uploads:
         try:
             size = 0
             with path.open("wb") as file:
-                while size <= MOST and (part := content.read(1 << 20)):
+                while size <= MAX_BYTES and (part := content.read(1 << 20)):
                     size += file.write(part)
-            if not 0 < size <= MOST:
-                reason = "empty" if not size else f"larger than {MOST // 2**30} GiB"
+            if not 0 < size <= MAX_BYTES:
+                reason = "empty" if not size else f"larger than {MAX_BYTES // 2**30} GiB"
                 raise UserError(f"{in_a_line(name, 80)} is {reason}")
         except BaseException:
             shutil.rmtree(path.parent)

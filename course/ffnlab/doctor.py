@@ -23,7 +23,7 @@ REINSTALL = f"remove the folder {ENVIRONMENT}, then run `python start.py`: it in
 MODULES = {"ipython": "IPython"}  # packages whose module has a name of its own
 
 
-class Unwell(Exception):
+class CheckFailure(Exception):
     """What is wrong, and what to do about it."""
 
     def __init__(self, what: str, fix: str = REINSTALL) -> None:
@@ -41,7 +41,7 @@ def doctor() -> bool:
         matplotlib_draws,
         sliders_are_installed,
         kernel_is_found,
-        answers_are_there,
+        reference_outputs_are_there,
         folder_is_a_course,
     ]
     return all([report(check) for check in checks])
@@ -51,7 +51,7 @@ def report(check: Callable[[], str]) -> bool:
     try:
         print(f"[OK]   {check()}")
         return True
-    except Unwell as problem:
+    except CheckFailure as problem:
         print(f"[FAIL] {problem}\n       {problem.fix}")
     except Exception as error:  # whatever a broken package raises
         name = getattr(check, "__name__", "a check").replace("_", " ")
@@ -67,7 +67,7 @@ def in_one_line(error: Exception) -> str:
 def python_version() -> str:
     version = ".".join(map(str, sys.version_info[:3]))
     if sys.version_info < (3, 11):  # noqa: UP036 - any Python may run this file in place
-        raise Unwell(
+        raise CheckFailure(
             f"Python {version} is too old, the course needs 3.11",
             f"install a newer one from https://www.python.org/downloads, remove {ENVIRONMENT}, run `python start.py`",
         )
@@ -78,7 +78,7 @@ def ffnlab_is_installed() -> str:
     try:
         return f"ffnlab {importlib.metadata.version('ffnlab')}"
     except importlib.metadata.PackageNotFoundError:
-        raise Unwell(
+        raise CheckFailure(
             f"ffnlab is not installed in {sys.executable}",
             "run `python start.py` in the course's folder; it makes an environment with all it needs",
         ) from None
@@ -106,13 +106,13 @@ def package(requirement: str) -> str:
         version = importlib.metadata.version(name)
         importlib.import_module(MODULES.get(name, name.replace("-", "_")))
     except importlib.metadata.PackageNotFoundError:
-        raise Unwell(f"{name} is missing", install) from None
+        raise CheckFailure(f"{name} is missing", install) from None
     except Exception as error:  # whatever a broken package raises
-        raise Unwell(f"{name} is installed, but can't be imported: {in_one_line(error)}") from None
+        raise CheckFailure(f"{name} is installed, but can't be imported: {in_one_line(error)}") from None
     from packaging.requirements import Requirement
 
     if not Requirement(requirement).specifier.contains(version, prereleases=True):
-        raise Unwell(f"{name} {version} is installed, but the course needs {requirement}", install)
+        raise CheckFailure(f"{name} {version} is installed, but the course needs {requirement}", install)
     return f"{name} {version}"
 
 
@@ -130,7 +130,7 @@ def torch_computes() -> str:
     x = torch.arange(6.0).reshape(2, 3).requires_grad_()
     (gradient,) = torch.autograd.grad((x @ x.T).sum(), x)
     if gradient.tolist() != [[6.0, 10.0, 14.0]] * 2:  # twice the sum of the rows
-        raise Unwell("torch computes a wrong gradient")
+        raise CheckFailure("torch computes a wrong gradient")
     return "torch computes"
 
 
@@ -143,7 +143,7 @@ def matplotlib_draws() -> str:
     figure.subplots().plot([0, 1], [0, 1])
     figure.savefig(picture, format="png")
     if not picture.getvalue().startswith(b"\x89PNG"):
-        raise Unwell("matplotlib draws no picture")
+        raise CheckFailure("matplotlib draws no picture")
     return "matplotlib draws"
 
 
@@ -152,7 +152,7 @@ def sliders_are_installed() -> str:
 
     extension = Path("labextensions", "@jupyter-widgets", "jupyterlab-manager", "package.json")
     if not any((Path(folder) / extension).is_file() for folder in jupyter_path()):
-        raise Unwell("JupyterLab's part of ipywidgets (jupyterlab_widgets) is missing, so there are no sliders")
+        raise CheckFailure("JupyterLab's part of ipywidgets (jupyterlab_widgets) is missing, so there are no sliders")
     return "JupyterLab can show sliders"
 
 
@@ -162,27 +162,27 @@ def kernel_is_found() -> str:
     try:
         program = Path(KernelSpecManager().get_kernel_spec("python3").argv[0])
     except NoSuchKernel:
-        raise Unwell("there is no Python kernel for notebooks") from None
+        raise CheckFailure("there is no Python kernel for notebooks") from None
     if program.is_absolute() and program.parent != Path(sys.executable).parent:
-        raise Unwell(
+        raise CheckFailure(
             f"notebooks would run in another Python, {program}",
             with_this_python("-m", "ipykernel", "install", "--sys-prefix"),
         )
     return "there is a kernel for notebooks"
 
 
-def answers_are_there() -> str:
+def reference_outputs_are_there() -> str:
     from ffnlab.registry import active_course
 
     course = active_course()
     there = [notebook for notebook in course.notebooks if (COURSE / notebook).is_dir()] or list(course.notebooks)
-    missing = [notebook for notebook in there if not course.answers_file(notebook).is_file()]
+    missing = [notebook for notebook in there if not course.reference_file(notebook).is_file()]
     if missing:
-        raise Unwell(
-            f"the shipped answers of {', '.join(missing)} are missing, so no check works",
+        raise CheckFailure(
+            f"the shipped reference outputs of {', '.join(missing)} are missing, so no check works",
             "download the course again; authors run `make build`",
         )
-    return "the shipped answers are there"
+    return "the shipped reference outputs are there"
 
 
 def folder_is_a_course() -> str:
@@ -191,14 +191,14 @@ def folder_is_a_course() -> str:
     here = Path.cwd()
     notebooks = active_course().notebooks
     if not any((place / name).is_dir() for place in (here, *here.parents) for name in notebooks):
-        raise Unwell(
+        raise CheckFailure(
             "this folder is not in the course, so progress would not be kept",
             "change to the folder with start.py in it, or open JupyterLab with `python start.py`",
         )
     try:
         tempfile.TemporaryFile(dir=here).close()
     except OSError as error:
-        raise Unwell(
+        raise CheckFailure(
             f"{here} can't be written: {error.strerror}",
             "copy the course to a folder of your own and run `python start.py` there",
         ) from None

@@ -76,17 +76,17 @@ def with_minus(text: str) -> str:
     return "".join([*(part if index % 2 else NEGATIVE.sub("−", part) for index, part in enumerate(parts)), *error])
 
 
-# A student's own words in a text of ours, between marks: what a page may show of them is decided where the submission is at hand.
+# A student's own words in a text of ours, between delimiters: what a page may show of them is decided where the submission is at hand.
 TYPE, LINE, TEXT = "t", "l", "w"  # the name of an exception's type, a line of code with its number, anything else
 OPEN, CLOSE = "\ue000", "\ue001"
 QUOTATION = re.compile(f"{OPEN}(.)([^{OPEN}{CLOSE}]*){CLOSE}", re.DOTALL)
 
 
 def quote(text: str, kind: str = TEXT) -> str:
-    """The text between marks that say whose it is."""
+    """The text between delimiters that say whose it is."""
     return OPEN + kind + re.sub(f"[{OPEN}{CLOSE}]", "", text) + CLOSE
 
 
-def without_marks(text: str) -> str:
+def without_delimiters(text: str) -> str:
     """The text as it is read."""
     return QUOTATION.sub(lambda match: match[2], text)

@@ -1,4 +1,4 @@
-"""Which course this is: a package with its exercises, its shipped answers and its predictions, and the instructor's package with its keys.
+"""Which course this is: a package with its exercises, its shipped reference outputs and its predictions, and the instructor's package with its keys.
 
 The environment variable FFNLAB_COURSE names the package; where it is not set, it is `ffnlab.course`. Programs that are started inherit it. Nothing
 here imports torch until an exercise is asked for.
@@ -80,8 +80,8 @@ class Course:
             return None
 
     @property
-    def answers_folder(self) -> Path:
-        """Where the shipped answers are."""
+    def reference_folder(self) -> Path:
+        """Where the shipped reference outputs are."""
         return self.folder / "answers"
 
     @property
@@ -131,9 +131,9 @@ class Course:
         """The file with a notebook's predictions; a course need not have it."""
         return self.folder / "predictions" / f"{self.notebooks[notebook]}.py"
 
-    def answers_file(self, notebook: str) -> Path:
-        """The file with a notebook's shipped answers."""
-        return self.answers_folder / f"{notebook}.safetensors"
+    def reference_file(self, notebook: str) -> Path:
+        """The file with a notebook's shipped reference outputs."""
+        return self.reference_folder / f"{notebook}.safetensors"
 
     def key_files(self, notebook: str) -> list[Path]:
         """The files with a notebook's keys, in the folder that has the name of its module of exercises.

@@ -35,7 +35,7 @@ def is_socket(number):
 
 number = next(filter(is_socket, range(256)))
 channel = socket.socket(fileno=os.dup(number))
-"""  # what a cell begins with that finds the way to the conductor
+"""  # what a cell begins with that finds the way to the process outside
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from attacks import Attack
 
 attack = Attack(
-    says="not one observation for each question",
+    says="not one observation for each probe",
     answer="""
 from ffnlab.observation.exercise import Exercise
 

@@ -3,11 +3,11 @@
 from attacks import Attack
 
 attack = Attack(
-    says="NoAnswers",
+    says="NoReferenceOutputs",
     answer="""
-from ffnlab.checking import shipped_answers
+from ffnlab.checking import reference_files
 
-found = shipped_answers.load("hello_shape")
+found = reference_files.load_public("hello_shape")
 
 def hello_shape(x):
     return found.cases[0]["shape"]

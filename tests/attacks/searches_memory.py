@@ -9,7 +9,7 @@ import gc
 
 def hello_shape(x):
     for thing in gc.get_objects():
-        if type(thing).__name__ in ("Key", "Marking", "Known", "Answer"):
+        if type(thing).__name__ in ("Key", "ReferenceOutputs", "KnownMistake", "Answer"):
             return thing
     return (0, 0, 0)
 """,

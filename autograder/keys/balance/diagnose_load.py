@@ -89,7 +89,7 @@ DIAGNOSE_DEFAULTS = {
 
 
 def _diagnose(name, message, form_of="", **changes):
-    diagnose_load.typed("mistake", name, message, DIAGNOSE.format(**(DIAGNOSE_DEFAULTS | changes)), form_of)
+    diagnose_load.add_source("mistake", name, message, DIAGNOSE.format(**(DIAGNOSE_DEFAULTS | changes)), form_of)
 
 
 _diagnose(
@@ -195,7 +195,7 @@ _diagnose(
     form_of="nearly_dead",
     dead="int((counts < 1e-3).sum())",
 )
-diagnose_load.typed(
+diagnose_load.add_source(
     "mistake",
     "counts_changed",
     "The caller's counts are changed: `/=` writes into them. `counts / counts.sum()` makes a new tensor.",

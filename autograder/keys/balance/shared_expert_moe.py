@@ -142,7 +142,7 @@ MOE_DEFAULTS = {
 
 
 def _shared(name, message="", form_of="", **changes):
-    SharedExpertMoE.typed("mistake", name, message, MOE.format(**(MOE_DEFAULTS | changes)), form_of)
+    SharedExpertMoE.add_source("mistake", name, message, MOE.format(**(MOE_DEFAULTS | changes)), form_of)
 
 
 _shared(
@@ -374,7 +374,7 @@ _shared(
     NO_RETURN,
     result="None",
 )
-SharedExpertMoE.typed(
+SharedExpertMoE.add_source(
     "mistake",
     "no_super_init",
     "`super().__init__()` is missing: it has to come first in `__init__`, before any layer is assigned.",
@@ -389,7 +389,7 @@ _shared(
     out="self.shared(x)",
     add="out.index_add(0, torch.where(idx == e)[0], value[torch.where(idx == e)].unsqueeze(-1) * self.experts[e](x[torch.where(idx == e)[0]]))",
 )
-SharedExpertMoE.typed(
+SharedExpertMoE.add_source(
     "mistake",
     "two_dimensions_unpacked",
     "",

@@ -290,7 +290,7 @@ def _variant(name, message="", form_of="", **changes):
     """A wrong class that differs from a right one in a few lines, typed out in full."""
     if form_of:
         message = next(kept.message for kept in Block.mistakes if kept.name == form_of)
-    Block.typed("mistake", name, message, CLASS.format(**(DEFAULTS | changes)), form_of)
+    Block.add_source("mistake", name, message, CLASS.format(**(DEFAULTS | changes)), form_of)
 
 
 CLASS = """class Block({base}):

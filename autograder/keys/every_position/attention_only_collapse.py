@@ -560,7 +560,7 @@ attention_only_collapse.slip(
 attention_only_collapse.slip("list_not_returned", NO_RETURN, replace={"return found": ""})
 
 
-attention_only_collapse.typed(
+attention_only_collapse.add_source(
     "mistake",
     "pair_not_taken_apart",
     "`self_attention` returns a pair, (out, A), and here the pair is used as if it were out. Write `out, A = …`.",

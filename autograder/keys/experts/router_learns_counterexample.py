@@ -8,86 +8,86 @@ from autograder.keys.key import Key
 from ffnlab.course.exercises import experts as exercises
 
 router_learns_counterexample = Key(exercises.router_learns_counterexample)
-router_learns_counterexample.value(
+router_learns_counterexample.add_value(
     "truth",
     "beside_the_middle",
     "",
     ([0.0, 0.0], [[1.0, 0.0], [-1.0, 0.0]], [0.0, 5.0]),
 )
-router_learns_counterexample.value(
+router_learns_counterexample.add_value(
     "right",
     "whole_numbers",
     "whole numbers, in tuples",
     ((0, 0), ((2, 1), (2, 3)), (7, 2)),
 )
-router_learns_counterexample.value(
+router_learns_counterexample.add_value(
     "right",
     "a_diagonal",
     "experts on a diagonal",
     [[1, 1], [[1, 1], [-1, -1]], [3, -3]],
 )
-router_learns_counterexample.value(
+router_learns_counterexample.add_value(
     "right",
     "unequal_logits",
     "a target that was computed",
     ([1.0, 0.0], [[1.0, 1.0], [1.0, -1.0]], [4.0, 0.4621171572600098]),
 )
-router_learns_counterexample.value(
+router_learns_counterexample.add_value(
     "right",
     "tensors",
     "tensors",
     (torch.zeros(2), torch.tensor([[2.0, 0.0], [0.0, 0.0]]), torch.tensor([1.0, -3.0])),
 )
-router_learns_counterexample.value(
+router_learns_counterexample.add_value(
     "mistake",
     "nearer",
     "More of one of your experts brings y nearer to the target, and the router learns that. The gates move y along "
     "a line. Where beside it must a target be, so that moving is no use?",
     ([1.0, 0.0], [[1.0, 0.0], [0.0, 1.0]], [3.0, 0.0]),
 )
-router_learns_counterexample.value(
+router_learns_counterexample.add_value(
     "mistake",
     "both_the_same",
     "Both of your experts say the same, so that no gate matters. The code sees that.",
     ([1.0, 0.0], [[2.0, 1.0], [2.0, 1.0]], [5.0, 5.0]),
 )
-router_learns_counterexample.value(
+router_learns_counterexample.add_value(
     "mistake",
     "target_hit",
     "Your experts hit the target together. There is no error, and the code sees that.",
     ([0.0, 0.0], [[1.0, 3.0], [3.0, 1.0]], [2.0, 2.0]),
 )
-router_learns_counterexample.value(
+router_learns_counterexample.add_value(
     "mistake",
     "single_numbers",
     "Each of your experts says a single number. Then moving y always helps or harms, as long as they differ. Let them say more.",
     ([1.0, 0.0], [[1.0], [2.0]], [5.0]),
 )
-router_learns_counterexample.value(
+router_learns_counterexample.add_value(
     "mistake",
     "three_numbers",
     "Your classmate's code is wrong on it, well found. A smaller one shows it as well: two numbers for each expert are enough.",
     ([0.0, 0.0], [[1.0, 0.0, 2.0], [-1.0, 0.0, 2.0]], [0.0, 5.0, 2.0]),
 )
-router_learns_counterexample.value(
+router_learns_counterexample.add_value(
     "mistake",
     "three_experts",
     "There are not two logits and two outputs. The token has two experts here.",
     ([0.0, 0.0, 0.0], [[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]], [0.0, 5.0]),
 )
-router_learns_counterexample.value(
+router_learns_counterexample.add_value(
     "mistake",
     "no_target",
     "One of the three is missing: two logits, what the two experts say, and a target.",
     ([0.0, 0.0], [[1.0, 0.0], [-1.0, 0.0]]),
 )
-router_learns_counterexample.value(
+router_learns_counterexample.add_value(
     "mistake",
     "unequal_lengths",
     "The two experts and the target have different numbers of numbers.",
     ([0.0, 0.0], [[1.0, 0.0], [-1.0, 0.0]], [5.0]),
 )
-router_learns_counterexample.value(
+router_learns_counterexample.add_value(
     "mistake",
     "huge_logits",
     "A logit is beyond 10. There a softmax rounds a gate to 0 or 1, which is another matter.",

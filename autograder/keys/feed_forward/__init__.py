@@ -1,4 +1,4 @@
-"""The marking guide of notebook 02, The FFN, from formula to module.
+"""The answer keys of notebook 02, The FFN, from formula to module.
 
 Each answer is typed as a student would type it in the exercise's cell, with the notebook's imports: math, torch, F and nn.
 """

@@ -124,7 +124,7 @@ DeepFFN.slip(
     "Layers are in a plain Python list, which hides them from `parameters()`: they would never be trained, moved or saved. Use nn.ModuleList.",
     replace={"self.hidden = …": "self.hidden = [nn.Linear(width, d_ff) for width in widths]"},
 )
-DeepFFN.typed(
+DeepFFN.add_source(
     "mistake",
     "all_layers_in_a_plain_list",
     "",

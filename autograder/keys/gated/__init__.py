@@ -1,4 +1,4 @@
-"""The marking guide of notebook 07, Gated FFNs.
+"""The answer keys of notebook 07, Gated FFNs.
 
 Each answer is typed as a student would type it in the exercise's cell, with the notebook's imports: math, torch, F and nn.
 """

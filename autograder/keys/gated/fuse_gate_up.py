@@ -49,7 +49,9 @@ def padded(gate_weight, up_weight):
 
 
 def _fuse(name, message, source, form_of=""):
-    fuse_gate_up.typed("mistake", name, message, f"def fuse_gate_up(gate_weight, up_weight):\n    {source}\n", form_of)
+    fuse_gate_up.add_source(
+        "mistake", name, message, f"def fuse_gate_up(gate_weight, up_weight):\n    {source}\n", form_of
+    )
 
 
 _fuse(

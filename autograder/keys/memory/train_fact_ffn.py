@@ -89,7 +89,7 @@ def _store(name: str, message: str, loop: str, layers: str = "", ending: str = "
     layers = layers or "ffn = nn.Sequential(nn.Linear(E.shape[1], d_ff), nn.ReLU(), nn.Linear(d_ff, E.shape[1]))"
     lines = [*layers.split("\n"), *loop.split("\n"), *ending.split("\n")]
     source = "def train_fact_ffn(E, U, y, d_ff, steps):\n" + "".join(f"    {line}\n" for line in lines)
-    train_fact_ffn.typed("mistake", name, message, source, form_of)
+    train_fact_ffn.add_source("mistake", name, message, source, form_of)
 
 
 ADAM = "opt = torch.optim.Adam(ffn.parameters(), lr=0.01)\n"

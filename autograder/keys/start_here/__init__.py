@@ -1,1 +1,1 @@
-"""The marking guide of notebook 00, Start here."""
+"""The answer keys of notebook 00, Start here."""

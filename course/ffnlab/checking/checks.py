@@ -11,15 +11,15 @@ from collections import Counter
 from IPython.core.getipython import get_ipython
 from IPython.display import display
 
-from ffnlab.checking import kept_code, panel, record, shipped_answers
+from ffnlab.checking import kept_code, panel, record, reference_files
 from ffnlab.checking.comparison import ReferenceOutputs, compare
 from ffnlab.checking.verdict import Outcome, Verdict, not_earned
-from ffnlab.observation.containment import CHARACTERS, Output, Stop, TimeUp, contain, limit_time
+from ffnlab.observation.containment import MAX_CHARACTERS, Output, Stop, TimeUp, contain, limit_time
 from ffnlab.observation.exercise import Exercise, failure, has_unfinished_line, public_seed
 from ffnlab.phrases import sentence
 from ffnlab.registry import active_course
 
-LINES, LENGTH = 10, 4000  # of what a student's code prints, as much as a panel shows
+CONSOLE_LINES, CONSOLE_LENGTH = 10, 4000  # of what a student's code prints, as much as a panel shows
 
 STOPPED = "Your code was stopped after {}{}"
 ENDLESS = (
@@ -51,7 +51,7 @@ class Points(float):
 
 
 def check(
-    name: str, answer: object, on_purpose: bool = False, seconds: float | None = None, characters: int = CHARACTERS
+    name: str, answer: object, on_purpose: bool = False, seconds: float | None = None, characters: int = MAX_CHARACTERS
 ) -> Points:
     """Compare `answer` with the exercise called `name` on its public inputs, and show what was found.
 
@@ -65,17 +65,17 @@ def check(
     """
     try:
         exercise = active_course().exercise(name)
-        marking = shipped_answers.load(name)
+        reference_outputs = reference_files.load_public(name)
     except LookupError as error:
         return _finish(panel.message(f"? {name}: not checked", sentence(str(error.args[0])), Outcome.NOT_GRADED), name)
     try:
         seeds = [public_seed(name, case) for case in range(exercise.cases)]
-        verdict, output = examine(exercise, marking, answer, seeds, seconds or exercise.seconds, characters)
-        console_text = output.console.text(LINES, LENGTH)
+        verdict, output = examine(exercise, reference_outputs, answer, seeds, seconds or exercise.seconds, characters)
+        console_text = output.console.text(CONSOLE_LINES, CONSOLE_LENGTH)
         note = ON_PURPOSE if on_purpose else earlier_version_note(name)
         code_note = ""
         if verdict.outcome is Outcome.EARNED and not on_purpose:
-            code_note = kept_code.keep(name, answer, lambda other: _earns(exercise, marking, other, seeds))
+            code_note = kept_code.keep(name, answer, lambda other: _earns(exercise, reference_outputs, other, seeds))
     except BaseException as error:
         kind = type(error).__name__
         text = INTERRUPTED.format(_at(error)) if kind == "KeyboardInterrupt" else BROKEN.format(kind)
@@ -91,18 +91,21 @@ def check(
     return _finish(verdict_panel, name, verdict)
 
 
-def _earns(exercise: Exercise, marking: ReferenceOutputs, answer: object, seeds: list[int]) -> bool:
-    return examine(exercise, marking, answer, seeds, exercise.seconds, CHARACTERS)[0].outcome is Outcome.EARNED
+def _earns(exercise: Exercise, reference_outputs: ReferenceOutputs, answer: object, seeds: list[int]) -> bool:
+    return (
+        examine(exercise, reference_outputs, answer, seeds, exercise.seconds, MAX_CHARACTERS)[0].outcome
+        is Outcome.EARNED
+    )
 
 
 def quiz(name: str, answer: object) -> Points:
-    """Say whether the chosen option of a question is right and, if not, why. Returns the points, as `check` does."""
+    """Say whether the chosen option of a quiz is right and, if not, why. Returns the points, as `check` does."""
     return check(name, answer)
 
 
 def examine(
     exercise: Exercise,
-    marking: ReferenceOutputs,
+    reference_outputs: ReferenceOutputs,
     answer: object,
     seeds: list[int],
     seconds: float = float("inf"),
@@ -123,7 +126,7 @@ def examine(
         except Stop as flood:
             symptom = FLOODED.format(characters, _at(flood))
             return not_earned(exercise, symptom, PRINTS.format(exercise.name)), output
-        return compare(exercise, marking, observations, inputs, has_unfinished_line(answer)), output
+        return compare(exercise, reference_outputs, observations, inputs, has_unfinished_line(answer)), output
 
 
 def _at(error: BaseException) -> str:

@@ -1,6 +1,6 @@
 """From what an answer did to the verdict on it: compared with what is right and with every known mistake.
 
-Called by `check` (with the shipped answers, on public inputs) and by the judge (with the marking guide, on hidden inputs).
+Called by `check` (with the shipped reference outputs, on public inputs) and by the judge (with those of the answer key, on hidden inputs).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from ffnlab.checking.verdict import AspectVerdict, Outcome, Verdict, aspect_verdict, not_attempted
 from ffnlab.diagnosis import differences, recognition
+from ffnlab.diagnosis.differences import Facts
 from ffnlab.diagnosis.mistake import KnownMistake
 from ffnlab.observation import plain_data
 from ffnlab.observation.exercise import Aspect, Exercise, NotAsAsked, failure
@@ -31,7 +32,7 @@ class ReferenceOutputs:
     is many times larger.
     """
 
-    cases: Sequence[Observation]
+    cases: Sequence[Facts]
     mistakes: Sequence[KnownMistake] = ()
     sizes: Mapping[str, Size] = field(default_factory=dict)
 
@@ -51,8 +52,8 @@ def size_limit(right: Size) -> Size:
     )
 
 
-def facts(exercise: Exercise, observation: Observation, inputs: Inputs, sizes: Mapping[str, Size]) -> Observation:
-    """What is compared of an observation on `inputs`. Facts that can't be computed from it (a wrong shape, say) are themselves a failure.
+def compute_facts(exercise: Exercise, observation: Observation, inputs: Inputs, sizes: Mapping[str, Size]) -> Facts:
+    """The facts: what is compared of an observation on `inputs`. Facts that can't be computed from it (a wrong shape, say) are themselves a failure.
 
     sizes: how much is seen of the right answer. Facts may take any power of that, so what is much larger is not looked at.
     """
@@ -80,49 +81,51 @@ def reference_outputs_of(
     mistakes: Sequence[tuple[str, str, Sequence[Observation]]],
     inputs: Sequence[Inputs],
 ) -> ReferenceOutputs:
-    """A marking from raw observations of the truth and of (name, message, observations) for each mistake, all on these inputs."""
+    """Reference outputs from observations of the truth and of (name, message, observations) for each mistake, all on these inputs."""
     sizes = {aspect.name: Size() for aspect in exercise.aspects if aspect.facts is not None}
     for case in truth:
         sizes = {name: size.larger(plain_data.size_of(case[name])) for name, size in sizes.items()}
 
-    def facts_of(observations: Sequence[Observation]) -> list[Observation]:
+    def facts_of(observations: Sequence[Observation]) -> list[Facts]:
         return [
-            facts(exercise, observation, case_inputs, sizes)
+            compute_facts(exercise, observation, case_inputs, sizes)
             for observation, case_inputs in zip(observations, inputs, strict=True)
         ]
 
-    right = facts_of(truth)
+    right_facts = facts_of(truth)
 
-    def known_mistake(name: str, message: str, cases: Sequence[Observation]) -> KnownMistake:
-        mistake_facts = facts_of(cases)
+    def known_mistake(name: str, message: str, observations: Sequence[Observation]) -> KnownMistake:
+        mistake_facts = facts_of(observations)
         wrong = [
             aspect.name
             for aspect in exercise.aspects
-            if any(spot.wrong for spot in differences.spots(aspect, mistake_facts, right))
+            if any(spot.wrong for spot in differences.spots(aspect, mistake_facts, right_facts))
         ]
         return KnownMistake(name, message, [{aspect: case[aspect] for aspect in wrong} for case in mistake_facts])
 
-    return ReferenceOutputs(right, [known_mistake(*mistake) for mistake in mistakes], sizes)
+    return ReferenceOutputs(right_facts, [known_mistake(*mistake) for mistake in mistakes], sizes)
 
 
 def compare(
     exercise: Exercise,
-    marking: ReferenceOutputs,
+    reference_outputs: ReferenceOutputs,
     observations: Sequence[Observation],
     inputs: Sequence[Inputs],
     unfinished: bool = False,
 ) -> Verdict:
-    """The verdict on what an answer was observed to do, case by case, on `inputs`, those that the marking was made on.
+    """The verdict on what an answer was observed to do, case by case, on `inputs`, those of the reference outputs.
 
     unfinished: whether a line of its code is still `...`.
     """
     answer_facts = [
-        facts(exercise, case, case_inputs, marking.sizes)
-        for case, case_inputs in zip(observations, inputs, strict=True)
+        compute_facts(exercise, observation, case_inputs, reference_outputs.sizes)
+        for observation, case_inputs in zip(observations, inputs, strict=True)
     ]
     if _is_untouched(answer_facts):
         return not_attempted(exercise)
-    spots = {aspect.name: differences.spots(aspect, answer_facts, marking.cases) for aspect in exercise.aspects}
+    spots = {
+        aspect.name: differences.spots(aspect, answer_facts, reference_outputs.cases) for aspect in exercise.aspects
+    }
     aspects: list[AspectVerdict] = []
     wrong_aspects: set[str] = set()
     for aspect in exercise.aspects:
@@ -140,7 +143,7 @@ def compare(
     if not wrong_aspects:
         return Verdict(exercise.name, Outcome.EARNED, tuple(aspects))
     cause = _worth_a_try(
-        partial(recognition.find_cause, exercise, marking.mistakes, spots, answer_facts, inputs, unfinished)
+        partial(recognition.find_cause, exercise, reference_outputs.mistakes, spots, answer_facts, inputs, unfinished)
     )
     return Verdict(
         exercise.name,
@@ -161,5 +164,5 @@ def _worth_a_try(explanation: Callable[[], T]) -> T | None:
         return None
 
 
-def _is_untouched(answer_facts: Sequence[Observation]) -> bool:
+def _is_untouched(answer_facts: Sequence[Facts]) -> bool:
     return all(differences.is_stub(value) for case in answer_facts for value in case.values())

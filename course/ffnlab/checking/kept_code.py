@@ -26,7 +26,7 @@ from IPython.core.getipython import get_ipython
 
 from ffnlab.checking import record
 from ffnlab.environment import is_unattended
-from ffnlab.observation.containment import CHARACTERS, Stop, contain
+from ffnlab.observation.containment import MAX_CHARACTERS, Stop, contain
 from ffnlab.registry import KeptCode, active_course
 
 HEADING = re.compile(r"^# === (\w+), (\S+), (\d{4}-\d\d-\d\d) ===$", re.MULTILINE)
@@ -35,7 +35,7 @@ HEAD = """\
 # Read it, run it, change it. Once you have changed it, no check touches it. Delete it, and the next check begins a new one.
 """
 DIGEST = "# As a check wrote it: "
-MOST = 500  # characters of a constant
+MAX_CONSTANT_LENGTH = 500  # characters of a constant
 
 WRITTEN = "Your code is in `{file}` now."
 EDITED = "You have changed `{file}`, so it stays as it is, without this answer."
@@ -199,7 +199,7 @@ def _run(text: str, file: str) -> tuple[dict[str, Any], dict[str, str]]:
     headings = list(HEADING.finditer(text))
     starts = [0, *(heading.start() for heading in headings)]
     names = ["", *(heading[1] for heading in headings)]
-    with contextlib.suppress(Stop), contain(CHARACTERS):
+    with contextlib.suppress(Stop), contain(MAX_CHARACTERS):
         for name, start, end in zip(names, starts, [*starts[1:], len(text)], strict=True):
             try:
                 lines = "\n" * text.count("\n", 0, start)
@@ -326,10 +326,10 @@ def _is_plain(value: object) -> bool:
     if isinstance(value, float):
         return math.isfinite(value)
     if isinstance(value, (list, tuple)) and type(value) in (list, tuple):
-        return all(map(_is_plain, value)) and len(repr(value)) <= MOST
+        return all(map(_is_plain, value)) and len(repr(value)) <= MAX_CONSTANT_LENGTH
     if type(value) is dict:
         return _is_plain([*value.keys(), *value.values()])
-    return value is None or (type(value) in (int, bool, str) and len(repr(value)) <= MOST)
+    return value is None or (type(value) in (int, bool, str) and len(repr(value)) <= MAX_CONSTANT_LENGTH)
 
 
 def _import_of(value: object, packages: set[str]) -> str:

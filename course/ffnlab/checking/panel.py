@@ -11,7 +11,7 @@ from ffnlab import palette
 from ffnlab.checking.verdict import AspectVerdict, Outcome, Verdict
 from ffnlab.phrases import RAISED, capitalise, in_sentences, sentence, with_minus
 
-MARKS = {
+SIGNS = {
     Outcome.EARNED: ("✔", "earned"),
     Outcome.NOT_EARNED: ("✘", "not yet"),
     Outcome.NOT_ATTEMPTED: ("○", "not attempted"),
@@ -74,11 +74,11 @@ def of_verdict(
     inputs: on which inputs, where that must be said. warnings: what Python and torch warned of meanwhile. note: what is to be read before all else.
     code_note: what has become of an earned answer's code.
     """
-    mark, word = MARKS[verdict.outcome]
-    score = f"{verdict.points:g} of {_points(verdict.max_points)}" if verdict.max_points else ""
+    sign, word = SIGNS[verdict.outcome]
+    points_text = f"{verdict.points:g} of {_points(verdict.max_points)}" if verdict.max_points else ""
     is_attempted = verdict.outcome is not Outcome.NOT_ATTEMPTED
-    head = f"{mark} {verdict.exercise}{f' on {inputs}' if inputs else ''}: {word}" + (
-        f", {score}" if is_attempted and score else ""
+    head = f"{sign} {verdict.exercise}{f' on {inputs}' if inputs else ''}: {word}" + (
+        f", {points_text}" if is_attempted and points_text else ""
     )
     lines, parts = [head], []
     if note:
@@ -89,7 +89,7 @@ def of_verdict(
             lines.append(f"  {text}")
             parts.append(f'<div style="margin-top:.2em">{_text(text)}</div>')
     elif verdict.outcome is Outcome.NOT_ATTEMPTED:
-        what_to_do = NOT_ANSWERED if _is_question(verdict) else NOT_ATTEMPTED
+        what_to_do = NOT_ANSWERED if _is_quiz(verdict) else NOT_ATTEMPTED
         lines.append(f"  {what_to_do}")
         parts.append(f"<div>{_text(what_to_do)}</div>")
     else:
@@ -138,8 +138,8 @@ def _reasons_html(verdict: Verdict) -> str:
 
 
 def _merge_repeats(verdict: Verdict) -> list[AspectVerdict]:
-    """One line an aspect; where the same thing is wrong everywhere, one line says it. A question's single aspect says nothing new."""
-    if _is_question(verdict) and verdict.cause:
+    """One line an aspect; where the same thing is wrong everywhere, one line says it. A quiz's single aspect says nothing new."""
+    if _is_quiz(verdict) and verdict.cause:
         return []
     first = next((aspect.symptom for aspect in verdict.aspects if aspect.symptom), "")
     if first and all(_again(aspect.symptom, first) for aspect in verdict.aspects):
@@ -168,12 +168,12 @@ def _without_numbers(text: str) -> str:
     return re.sub(r"\d+", "#", text)
 
 
-def _is_question(verdict: Verdict) -> bool:
+def _is_quiz(verdict: Verdict) -> bool:
     return [aspect.name for aspect in verdict.aspects] == ["choice"]
 
 
 def _cause_title(verdict: Verdict) -> str:
-    if _is_question(verdict):
+    if _is_quiz(verdict):
         return "Why not"
     return "Likely cause" if verdict.likely else "What is wrong"
 
@@ -186,8 +186,8 @@ def _aspect(aspect: AspectVerdict) -> str:
     symptom = in_sentences(with_minus(aspect.symptom)) if aspect.symptom else ""
     if not aspect.name:
         return capitalise(symptom)
-    score = f"{aspect.points:g} of {_points(aspect.max_points)}"
-    return f"{aspect.name} ({score})" + (f": {symptom}" if symptom else "")
+    points_text = f"{aspect.points:g} of {_points(aspect.max_points)}"
+    return f"{aspect.name} ({points_text})" + (f": {symptom}" if symptom else "")
 
 
 def _points(points: float) -> str:

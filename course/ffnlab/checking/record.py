@@ -13,7 +13,7 @@ from typing import Any
 
 from IPython.display import display
 
-from ffnlab.checking.panel import MARKS, MUTED, Panel, box, message
+from ffnlab.checking.panel import MUTED, SIGNS, Panel, box, message
 from ffnlab.checking.verdict import Outcome, Verdict
 from ffnlab.environment import is_unattended
 from ffnlab.observation.exercise import Exercise
@@ -25,7 +25,7 @@ GUESSES = ".predictions.json"
 GOALS = ".boards.json"
 
 SURE = ("just a hunch", "fairly sure", "certain")  # how sure one can be of a guess; an entry counts them from 1
-ENOUGH = 8  # guesses that say how sure one was, before a picture is drawn of them
+MIN_GUESSES = 8  # guesses that say how sure one was, before a picture is drawn of them
 
 TRIES, PAUSE = 10, 0.05  # seconds between two tries: other kernels and virus scanners hold a file for less than that
 
@@ -245,13 +245,13 @@ def progress(notebook: str | None = None) -> None:
             f'<td style="text-align:left;padding:.2em 0 .1em;white-space:nowrap">{_stripe(earned_points, points)} {earned_points:g} of {points:g}</td></tr>'
         )
         for exercise in exercises if name == current else ():
-            mark, word = MARKS[_outcome(verdicts, exercise.name)]
-            score = f"{_points(verdicts, exercise):g} of {exercise.points:g}"
-            text.append(f"  {mark} {exercise.name:<26}{word:<15}{score}")
+            sign, word = SIGNS[_outcome(verdicts, exercise.name)]
+            points_text = f"{_points(verdicts, exercise):g} of {exercise.points:g}"
+            text.append(f"  {sign} {exercise.name:<26}{word:<15}{points_text}")
             rows.append(
                 "<tr style='background:transparent;color:inherit'>"
-                f"<td>{mark}</td><td style='text-align:left;padding:0 1.5em 0 .5em'>{escape(exercise.name)}</td>"
-                f"<td style='text-align:left;padding-right:1.5em'>{word}</td><td style='text-align:right'>{score}</td></tr>"
+                f"<td>{sign}</td><td style='text-align:left;padding:0 1.5em 0 .5em'>{escape(exercise.name)}</td>"
+                f"<td style='text-align:left;padding-right:1.5em'>{word}</td><td style='text-align:right'>{points_text}</td></tr>"
             )
     head = f"Your progress: {earned_total:g} of {points_all:g} points"
     note = "Questions that you answer in your own words are read by a person and not counted here."
@@ -265,7 +265,7 @@ def progress(notebook: str | None = None) -> None:
         f'<div style="color:{MUTED};margin-top:.3em">{escape(note)}</div>'
     )
     notes, counts = [note], count_by_sureness()
-    if sum(step for _, step in counts) >= ENOUGH:
+    if sum(step for _, step in counts) >= MIN_GUESSES:
         from ffnlab.checking import calibration
 
         picture = calibration.picture(SURE, counts)

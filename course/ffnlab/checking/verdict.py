@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
 
-from ffnlab.phrases import OPEN, capitalise, in_quotes, in_sentences, sentence, with_minus, without_marks
+from ffnlab.phrases import OPEN, capitalise, in_quotes, in_sentences, sentence, with_minus, without_delimiters
 
 
 class Outcome(StrEnum):
@@ -49,17 +49,17 @@ class AspectVerdict:
     points: float
     max_points: float
     symptom: str = ""  # what was wrong; empty where the aspect is right
-    marked_symptom: str = ""  # the same with the student's words between marks, until somebody has looked them up for a page; empty where there are none
+    raw_symptom: str = ""  # the same with the student's words between delimiters, until somebody has looked them up for a page; empty where there are none
 
     def as_dict(self) -> dict[str, Any]:
         """The verdict as JSON data, in which the symptom is called "seen", and "told" as a student's page has it."""
-        marked = {"told": self.marked_symptom} if self.marked_symptom else {}
-        return {"name": self.name, "points": self.points, "max_points": self.max_points, "seen": self.symptom} | marked
+        raw = {"told": self.raw_symptom} if self.raw_symptom else {}
+        return {"name": self.name, "points": self.points, "max_points": self.max_points, "seen": self.symptom} | raw
 
 
 def aspect_verdict(name: str, points: float, max_points: float, symptom: str = "") -> AspectVerdict:
-    """The verdict on one aspect. symptom: may hold marks around the student's own words."""
-    return AspectVerdict(name, points, max_points, without_marks(symptom), symptom if OPEN in symptom else "")
+    """The verdict on one aspect. symptom: may hold delimiters around the student's own words."""
+    return AspectVerdict(name, points, max_points, without_delimiters(symptom), symptom if OPEN in symptom else "")
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The content of this course: its exercises, shipped answers, predictions, figures and experiments, and what they draw on."""
+"""The content of this course: its exercises, shipped reference outputs, predictions, figures and experiments, and what they draw on."""
 
 from __future__ import annotations
 

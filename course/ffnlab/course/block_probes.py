@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import torch
 from torch import nn
 
-from ffnlab.observation.exercise import Facts, NotAsAsked, attempt, describe_result
+from ffnlab.observation.exercise import FactsFunction, NotAsAsked, describe_result, observe_call
 from ffnlab.observation.plain_data import Failure
 
 T = TypeVar("T")
@@ -106,10 +106,10 @@ def least_noticed(outputs: list[torch.Tensor], x: torch.Tensor) -> float:
 def each_kind(kinds: list[str], look: Callable[[str], Any]) -> list[Any]:
     """What is seen of each kind, in the order in which they are asked for."""
     with torch.no_grad():
-        return [attempt(partial(look, kind)) for kind in kinds]
+        return [observe_call(partial(look, kind)) for kind in kinds]
 
 
-def facts_of_each(facts: Callable[[str, Any, dict[str, Any]], dict[str, Any]]) -> Facts:
+def facts_of_each(facts: Callable[[str, Any, dict[str, Any]], dict[str, Any]]) -> FactsFunction:
     """Facts kind by kind; what raised stays an exception."""
 
     def of(observations: Any, inputs: dict[str, Any]) -> dict[str, Any]:

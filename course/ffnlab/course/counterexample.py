@@ -16,7 +16,7 @@ from ffnlab.observation.exercise import Exercise, NotAsAsked, describe_result
 from ffnlab.observation.plain_data import Failure
 
 NEAR = 1e-6  # how far apart two numbers are, at least, that rounding does not explain
-LARGEST, SMALLEST = 1000, 0.001  # of the numbers of an answer, apart from 0 and their signs
+LARGEST_NUMBER, SMALLEST_NUMBER = 1000, 0.001  # of the numbers of an answer, apart from 0 and their signs
 
 
 def counterexample(
@@ -120,9 +120,9 @@ def numbers(part: Any, name: str) -> list[float]:
         raise NotAsAsked(f"{name} is no list of numbers") from None
     if not all(math.isfinite(number) for number in floats):
         raise NotAsAsked(f"{name} has a number that is not finite")
-    if any(abs(number) > LARGEST or 0 < abs(number) < SMALLEST for number in floats):
+    if any(abs(number) > LARGEST_NUMBER or 0 < abs(number) < SMALLEST_NUMBER for number in floats):
         raise NotAsAsked(
-            f"{name} has a number beyond {LARGEST:,}, or one below {SMALLEST} that is not 0; rounding is not what is asked about"
+            f"{name} has a number beyond {LARGEST_NUMBER:,}, or one below {SMALLEST_NUMBER} that is not 0; rounding is not what is asked about"
         )
     return floats
 

@@ -68,14 +68,14 @@ def run(answers: Mapping[str, Any]) -> MachineRun:
     from ffnlab.course import toy_transformer, world
     from ffnlab.course.figures.machine import PROMPT
     from ffnlab.course.parts import Assembly, PartFailed
-    from ffnlab.observation.containment import CHARACTERS, contain
+    from ffnlab.observation.containment import MAX_CHARACTERS, contain
 
     parts, replacements = dict(answers), list[str]()
     words = toy_transformer.tensor([world.wish(scene) for scene in world.scenes(held_out=True)])  # [scenes, T]
     moments = [world.WAY, world.FEELING]
     while True:
         try:
-            with contain(CHARACTERS), torch.no_grad():
+            with contain(MAX_CHARACTERS), torch.no_grad():
                 torch.set_default_dtype(torch.float32)  # the weights'; afterwards it is what it was
                 model = Assembly(copy.deepcopy(toy_transformer.load()), parts)  # a copy: an answer can change weights
                 stream = model.gather(words[:, : world.FEELING])[:, [moment - 1 for moment in moments]]

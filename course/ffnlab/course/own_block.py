@@ -22,7 +22,7 @@ from ffnlab.course import world
 from ffnlab.course.experiments import creek
 from ffnlab.course.figures.machine import PROMPT, SCENES
 from ffnlab.course.parts import BLOCK, KEPT
-from ffnlab.observation.containment import CHARACTERS, Stop, contain
+from ffnlab.observation.containment import MAX_CHARACTERS, Stop, contain
 from ffnlab.observation.exercise import type_with_article
 
 FILE = Path(KEPT.file).with_suffix(".pt").name
@@ -52,7 +52,7 @@ def keep(model: creek.SentenceReader, Block: Callable[..., Any] | None) -> str:
         return NO_BLOCK
     try:
         data = _pack(model)
-        with contain(CHARACTERS), torch.no_grad():
+        with contain(MAX_CHARACTERS), torch.no_grad():
             torch.set_default_dtype(torch.float32)
             again, ids = _unpack(data, Block), torch.tensor([world.numbers(PROMPT)])
             same = torch.allclose(model(ids), again(ids), atol=1e-4)
@@ -79,7 +79,7 @@ def read(Block: Callable[..., Any] | None) -> Reading | str:
     if Block is None:
         return NO_LONGER.format("is missing")
     try:
-        with contain(CHARACTERS):
+        with contain(MAX_CHARACTERS):
             torch.set_default_dtype(torch.float32)  # the weights'; afterwards it is what it was
             model = _unpack(data, Block)
             right = round(creek.judged(model)["both"] * SCENES)

@@ -17,7 +17,7 @@ Variants = Callable[
     [Tensor], Iterator[Tensor]
 ]  # what a mistake may make of a right tensor, in float64, one candidate after the other
 
-LARGEST = 20_000  # entries; what is larger is compared, but not explained
+MAX_ENTRIES = 20_000  # entries; what is larger is compared, but not explained
 
 
 @dataclass(frozen=True)
@@ -378,7 +378,10 @@ def _different(candidate: Tensor) -> int:
 def _comparable(output: Tensor, right: Tensor) -> bool:
     numbers = right.is_floating_point() or (right.dtype is not torch.bool and right.numel() > 2)
     return (
-        numbers and output.dtype is not torch.bool and 0 < right.numel() <= LARGEST and output.numel() <= right.numel()
+        numbers
+        and output.dtype is not torch.bool
+        and 0 < right.numel() <= MAX_ENTRIES
+        and output.numel() <= right.numel()
     )
 
 

@@ -18,15 +18,26 @@ import torch
 from ffnlab.diagnosis import common_mistakes, input_relations, tensor_differences
 from ffnlab.observation.exercise import Aspect, describe_result
 from ffnlab.observation.plain_data import Failure, Opaque, Plain, describe
-from ffnlab.phrases import LINE, RAISED, TYPE, count_values, cut, in_quotes, join_parts, quote, sentence, without_marks
+from ffnlab.phrases import (
+    LINE,
+    RAISED,
+    TYPE,
+    count_values,
+    cut,
+    in_quotes,
+    join_parts,
+    quote,
+    sentence,
+    without_delimiters,
+)
 
-Observation = Mapping[str, Plain]  # of one case: what each aspect's probe saw
+Facts = Mapping[str, Plain]  # of one case: what is compared of each aspect's observation
 Path = tuple[str | int, ...]  # into dicts, lists and tuples
 
 
 @dataclass(frozen=True, eq=False)
 class Spot:
-    """One place in what an aspect's probe saw: a value that has no parts, or not the parts that the right one has."""
+    """One place in the facts of an aspect: a value that has no parts, or not the parts that the right one has."""
 
     aspect: str
     case: int
@@ -41,12 +52,12 @@ class Spot:
         return self.path[0] if self.path and isinstance(self.path[0], str) else ""
 
 
-def spots(aspect: Aspect, observations: Sequence[Observation], right: Sequence[Observation]) -> list[Spot]:
+def spots(aspect: Aspect, answer_facts: Sequence[Facts], right_facts: Sequence[Facts]) -> list[Spot]:
     """Every place of one aspect, case by case."""
     return [
         Spot(aspect.name, case, path, mine, theirs, not same(mine, theirs, aspect.atol, aspect.rtol))
-        for case, (observation, reference) in enumerate(zip(observations, right, strict=True))
-        for path, mine, theirs in places(observation[aspect.name], reference[aspect.name])
+        for case, (facts, right) in enumerate(zip(answer_facts, right_facts, strict=True))
+        for path, mine, theirs in places(facts[aspect.name], right[aspect.name])
     ]
 
 
@@ -153,14 +164,14 @@ def difference(output: Plain, right: Plain, atol: float, rtol: float) -> str:
     for path, mine, theirs in places(output, right):
         if not same(mine, theirs, atol, rtol):
             spot = Spot("", 0, path, mine, theirs, True)
-            return without_marks(_sentence(path_in_words(path), spot, _Around([spot], [{}], atol, rtol)))
+            return without_delimiters(_sentence(path_in_words(path), spot, _Around([spot], [{}], atol, rtol)))
     return ""
 
 
 def describe_differences(aspect: Aspect, aspect_spots: Sequence[Spot], inputs: Sequence[Mapping[str, Any]]) -> str:
     """What is wrong first in one aspect, and where it is right nevertheless; an empty string where nothing is wrong.
 
-    inputs: of each case, to which what is wrong is related. What came from the answer as words stands between marks, see `phrases.quote`.
+    inputs: of each case, to which what is wrong is related. What came from the answer as words stands between delimiters, see `phrases.quote`.
     """
     first = next((spot for spot in aspect_spots if spot.wrong), None)
     if first is None:
@@ -210,7 +221,7 @@ def is_slope(spot: Spot) -> bool:
     return any(str(part).startswith("gradient of ") for part in spot.path)
 
 
-MOST = 2  # labels in one sentence
+MAX_LABELS = 2  # labels in one sentence
 
 
 def _contrast(first: Spot, around: _Around) -> str:
@@ -225,7 +236,9 @@ def _contrast(first: Spot, around: _Around) -> str:
         elif others and not right:
             place += ", and in the other case" if len(others) == 1 else f", and in {_all(len(others))} other cases"
         elif others:
-            place += f", also {_quote_all(others)}" if len(others) <= MOST else f", and in {len(others)} other cases"
+            place += (
+                f", also {_quote_all(others)}" if len(others) <= MAX_LABELS else f", and in {len(others)} other cases"
+            )
         if right and not wherever:
             notes.append(f"right: {_quote_all(right)}")
     notes += filter(None, [_on_some_draws(first, around)])
@@ -284,7 +297,7 @@ def _sizes_of(inputs: Mapping[str, Any]) -> dict[str, int]:
     """The dimensions of the inputs, by name."""
     return {
         f"dimension {dim} of `{name}`": size
-        for name, value in list(inputs.items())[: input_relations.MOST_NAMES]
+        for name, value in list(inputs.items())[: input_relations.MAX_NAMES]
         if isinstance(value, torch.Tensor)
         for dim, size in enumerate(value.shape)
     }
@@ -431,8 +444,8 @@ def _dicts(output: Plain, right: dict[str, Any]) -> str:
     return f"{_quote_all(extra, 3, quote)} should not be there"
 
 
-def _quote_all(names: Sequence[str], most: int = MOST, mark: Callable[[str], str] = str) -> str:
-    quotations = [in_quotes(mark(cut(name, 60))) for name in names[:most]]
+def _quote_all(names: Sequence[str], most: int = MAX_LABELS, delimit: Callable[[str], str] = str) -> str:
+    quotations = [in_quotes(delimit(cut(name, 60))) for name in names[:most]]
     return f"{', '.join(quotations)} and {len(names) - most} more" if len(names) > most else join_parts(quotations)
 
 
@@ -486,7 +499,7 @@ def _single(output: float, right: float, spot: Spot, around: _Around) -> str:
 
 def _despite_shape(output: torch.Tensor, right: torch.Tensor, spot: Spot, around: _Around) -> str:
     """What is right of the values although the shape is not, or what they are instead."""
-    if output.dtype is torch.bool or not bool(right.any()) or not 0 < output.numel() <= common_mistakes.LARGEST:
+    if output.dtype is torch.bool or not bool(right.any()) or not 0 < output.numel() <= common_mistakes.MAX_ENTRIES:
         return ""
     mine, theirs = output.double(), right.double()
     if output.squeeze().shape == right.squeeze().shape and around.close(mine.squeeze(), theirs.squeeze()):
@@ -599,7 +612,7 @@ DUST = 1e-12  # what is smaller is a rounding error of something that is zero
 def tells(value: Plain) -> bool:
     """Whether a value could not be met by chance: numbers that are not all 0 or 1, a mask of some length."""
     if isinstance(value, torch.Tensor):
-        if value.numel() > common_mistakes.LARGEST:
+        if value.numel() > common_mistakes.MAX_ENTRIES:
             return True
         if value.numel() == 0 or (value.is_floating_point() and bool(value.isnan().any())):
             return False

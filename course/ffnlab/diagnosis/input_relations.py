@@ -16,9 +16,9 @@ import torch
 from ffnlab.diagnosis.tensor_differences import named_inputs
 
 Number = int | float
-MOST_NAMES = 12
-FEW_NAMES = 5  # so few that a sum of two does not agree with something by chance
-CLOSE = 1e-9
+MAX_NAMES = 12
+MAX_NAMES_FOR_SUMS = 5  # so few that a sum of two does not agree with something by chance
+TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def _usable(number: Any) -> bool:
 def _equal(one: Number, other: Number) -> bool:
     if type(one) is int and type(other) is int:
         return one == other
-    return math.isclose(one, other, rel_tol=CLOSE, abs_tol=1e-300)
+    return math.isclose(one, other, rel_tol=TOLERANCE, abs_tol=1e-300)
 
 
 def _float(right: Number) -> float:
@@ -140,14 +140,14 @@ def _terms(samples: Sequence[Sample]) -> Iterator[tuple[str, list[Number]]]:
         for other, factors in singles[index:]:
             product = [one * two for one, two in zip(values, factors, strict=True)]
             yield (f"{words}²" if words == other else f"{words}·{other}"), product
-            if words != other and len(singles) <= FEW_NAMES:
+            if words != other and len(singles) <= MAX_NAMES_FOR_SUMS:
                 yield f"{words} + {other}", [one + two for one, two in zip(values, factors, strict=True)]
 
 
 def _numbers(samples: Sequence[Sample]) -> list[tuple[str, list[Number]]]:
     """The numbers among the inputs, by name, with their value in each draw."""
     every = [{name: value for name, value in named_inputs(one.inputs) if _usable(value)} for one in samples]
-    names = [name for name in every[0] if all(name in values for values in every)][:MOST_NAMES]
+    names = [name for name in every[0] if all(name in values for values in every)][:MAX_NAMES]
     return [(f"`{name}`", [values[name] for values in every]) for name in names]
 
 
@@ -171,6 +171,6 @@ def _sizes(samples: Sequence[Sample], roots: bool) -> Iterator[tuple[str, list[N
 
 
 def _shapes(inputs: Mapping[str, Any]) -> Iterator[tuple[str, tuple[int, ...]]]:
-    for name, value in list(named_inputs(inputs))[:MOST_NAMES]:
+    for name, value in list(named_inputs(inputs))[:MAX_NAMES]:
         if isinstance(value, torch.Tensor):
             yield name, tuple(value.shape)

@@ -14,7 +14,7 @@ COMMON_PREFIX = "general: "  # how the name of a mistake begins that is not of o
 
 @dataclass(frozen=True)
 class KnownMistake:
-    """A known wrong answer: the message that names it, and what it does in each case, in the aspects in which it is wrong."""
+    """A known wrong answer: the message that names it, and its facts in each case, in the aspects in which it is wrong."""
 
     name: str
     message: str

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from ffnlab.diagnosis import common_mistakes, exception_messages, input_relations, tensor_differences
-from ffnlab.diagnosis.differences import COARSE, PROMISE, Observation, Spot, is_slope, is_stub, same, tells
+from ffnlab.diagnosis.differences import COARSE, PROMISE, Facts, Spot, is_slope, is_stub, same, tells
 from ffnlab.diagnosis.mistake import COMMON_PREFIX, Cause, KnownMistake
 from ffnlab.observation.exercise import Aspect, Exercise, describe_result
 from ffnlab.observation.plain_data import Failure, Plain
@@ -28,17 +28,17 @@ def find_cause(
     exercise: Exercise,
     mistakes: Sequence[KnownMistake],
     spots: Spots,
-    observations: Sequence[Observation],
+    answer_facts: Sequence[Facts],
     inputs: Sequence[Mapping[str, Any]],
     unfinished: bool = False,
 ) -> Cause | None:
     """The mistake that explains what is wrong in an answer; None where nothing is known that surely does.
 
-    observations: what the answer did, case by case, of which `spots` holds the places. unfinished: whether a line of it is still `...`. What such code
-    does is no mistake, unless it computes what a known one does.
+    answer_facts: what is compared of the answer, case by case, of which `spots` holds the places. unfinished: whether a line of it is still `...`. What
+    such code does is no mistake, unless it computes what a known one does.
     """
     wrong = [aspect for aspect in exercise.aspects if any(spot.wrong for spot in spots[aspect.name])]
-    known_cause = _known_cause(exercise, mistakes, spots, observations, wrong)
+    known_cause = _known_cause(exercise, mistakes, spots, answer_facts, wrong)
     if known_cause and known_cause.sure:
         return known_cause
     wrong_outputs = [spot.output for aspect in wrong for spot in spots[aspect.name] if spot.wrong]
@@ -109,14 +109,14 @@ def _known_cause(
     exercise: Exercise,
     mistakes: Sequence[KnownMistake],
     spots: Spots,
-    observations: Sequence[Observation],
+    answer_facts: Sequence[Facts],
     wrong: Sequence[Aspect],
 ) -> Cause | None:
-    candidates = (_explanation(exercise, mistake, spots, observations, wrong) for mistake in mistakes)
+    candidates = (_explanation(exercise, mistake, spots, answer_facts, wrong) for mistake in mistakes)
     explanations = sorted(filter(None, candidates), key=lambda one: one.rank, reverse=True)
     for best in explanations:
         name, message = best.mistake.name, best.mistake.message
-        if is_question(exercise):
+        if is_quiz(exercise):
             return Cause(name, message, sure=True)
         messages = [one.mistake.message for one in explanations if (one.rank, one.spots) == (best.rank, best.spots)]
         others = [other for other in messages if other != message]
@@ -142,7 +142,7 @@ def _is_reason(spot: Spot) -> bool:
     return isinstance(spot.right, str) and isinstance(spot.output, str) and not spot.right
 
 
-def is_question(exercise: Exercise) -> bool:
+def is_quiz(exercise: Exercise) -> bool:
     """Whether the answer is a letter, which stands for one mistake."""
     return [aspect.name for aspect in exercise.aspects] == ["choice"]
 
@@ -151,7 +151,7 @@ def _explanation(
     exercise: Exercise,
     mistake: KnownMistake,
     spots: Spots,
-    observations: Sequence[Observation],
+    answer_facts: Sequence[Facts],
     wrong: Sequence[Aspect],
 ) -> _Explanation | None:
     """How much of what is wrong (in the aspects `wrong`) a mistake explains; None if it was not made, or nothing shows that it was.
@@ -162,7 +162,7 @@ def _explanation(
     its = [aspect for aspect in exercise.aspects if aspect.name in mistake.cases[0]]
     if not its or any(aspect not in wrong for aspect in its):
         return None
-    whole = [aspect for aspect in its if _does_the_same(aspect, mistake, observations)]
+    whole = [aspect for aspect in its if _does_the_same(aspect, mistake, answer_facts)]
     agree = {aspect: {spot for spot in spots[aspect.name] if spot.wrong} for aspect in whole}
     agree |= {aspect: _matching_spots(aspect, mistake, spots[aspect.name]) for aspect in its if aspect not in whole}
     costs = math.fsum(aspect.points for aspect in its)
@@ -206,11 +206,11 @@ def _another_form(spot: Spot) -> bool:
     return type(spot.output) is not type(spot.right)
 
 
-def _does_the_same(aspect: Aspect, mistake: KnownMistake, observations: Sequence[Observation]) -> bool:
+def _does_the_same(aspect: Aspect, mistake: KnownMistake, answer_facts: Sequence[Facts]) -> bool:
     """Whether an answer did what a mistake does in one aspect, in every case."""
     return all(
         _agrees(mine[aspect.name], theirs[aspect.name], aspect)
-        for mine, theirs in zip(observations, mistake.cases, strict=True)
+        for mine, theirs in zip(answer_facts, mistake.cases, strict=True)
     )
 
 
@@ -332,7 +332,7 @@ def _common(
     exercise: Exercise, wrong: Sequence[Aspect], spots: Spots, inputs: Sequence[Mapping[str, Any]]
 ) -> Cause | None:
     """The mistake, of those that people make everywhere, that explains every value that is wrong; exceptions may have another cause."""
-    if is_question(exercise):
+    if is_quiz(exercise):
         return None
     places = [(aspect, spot) for aspect in wrong for spot in spots[aspect.name] if spot.wrong]
     if all(_is_nothing(spot.output) and not is_slope(spot) for _, spot in places):
@@ -447,8 +447,8 @@ def _is_numeric(spot: Spot) -> bool:
         return (
             isinstance(spot.output, torch.Tensor)
             and spot.right.dtype is not torch.bool
-            and 0 < spot.right.numel() <= common_mistakes.LARGEST
-            and 0 < spot.output.numel() <= common_mistakes.LARGEST
+            and 0 < spot.right.numel() <= common_mistakes.MAX_ENTRIES
+            and 0 < spot.output.numel() <= common_mistakes.MAX_ENTRIES
         )
     if isinstance(spot.right, int) and not isinstance(spot.right, bool):
         return type(spot.output) is int and abs(spot.output) < EXACT and abs(spot.right) < EXACT
@@ -596,7 +596,7 @@ def _by_a_factor(numbers: Sequence[tuple[Aspect, Spot]], inputs: Sequence[Mappin
             return None
         return MULTIPLIED if factors[0] > 1 else DIVIDED
     enough = sum(_tensors(spot)[0].numel() for _, spot in numbers) > 2
-    return FACTOR if enough and abs(factors[0] - 1) > tensor_differences.NEARLY else None
+    return FACTOR if enough and abs(factors[0] - 1) > tensor_differences.NEARLY_RIGHT_ERROR else None
 
 
 def _by_a_constant(numbers: Sequence[tuple[Aspect, Spot]]) -> Cause | None:
@@ -621,7 +621,7 @@ def _nearly(numbers: Sequence[tuple[Aspect, Spot]]) -> Cause | None:
     pairs = [_tensors(spot) for _, spot in numbers]
     if any(output.shape != right.shape for output, right in pairs):
         return None
-    if all(tensor_differences.error_beside_the_largest(*pair) <= tensor_differences.FLOAT32 for pair in pairs):
+    if all(tensor_differences.error_beside_the_largest(*pair) <= tensor_differences.FLOAT32_ERROR for pair in pairs):
         return FLOAT32
     return NEARLY if all(tensor_differences.is_nearly_right(*pair) for pair in pairs) else None
 

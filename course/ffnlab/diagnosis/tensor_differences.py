@@ -11,12 +11,12 @@ from typing import Any
 
 import torch
 
-from ffnlab.diagnosis.common_mistakes import LARGEST
+from ffnlab.diagnosis.common_mistakes import MAX_ENTRIES
 
 Tensor = torch.Tensor
 
 RIGHT = "the right value"
-MANY = 5  # so many entries that agree with a rule are no accident, where as many others do not
+MIN_ENTRIES = 5  # so many entries that agree with a rule are no accident, where as many others do not
 
 
 def which(wrong: Tensor, output: Tensor, right: Tensor, inputs: Mapping[str, Any]) -> str:
@@ -24,7 +24,7 @@ def which(wrong: Tensor, output: Tensor, right: Tensor, inputs: Mapping[str, Any
 
     inputs: the inputs, among which those of the same shape may tell.
     """
-    if wrong.numel() > LARGEST or bool(wrong.all()):
+    if wrong.numel() > MAX_ENTRIES or bool(wrong.all()):
         return ""
     clause = _where(wrong, None if right.dtype is torch.bool else right.double(), inputs)
     there = output[wrong]
@@ -64,18 +64,18 @@ def _signs(value: Tensor) -> Iterator[tuple[str, Tensor]]:
 def _exactly(wrong: Tensor, rule: Tensor) -> bool:
     """Whether the rule holds of the differing entries and of no others, and that can't be an accident."""
     count = int(wrong.sum())
-    return min(count, wrong.numel() - count) > 2 and wrong.numel() >= 2 * MANY and torch.equal(wrong, rule)
+    return min(count, wrong.numel() - count) > 2 and wrong.numel() >= 2 * MIN_ENTRIES and torch.equal(wrong, rule)
 
 
 def _only(wrong: Tensor, rule: Tensor) -> bool:
     """Whether every differing entry obeys the rule, many of them, and as many others do not."""
-    return int(wrong.sum()) > MANY and int((~rule).sum()) > MANY and not bool((wrong & ~rule).any())
+    return int(wrong.sum()) > MIN_ENTRIES and int((~rule).sum()) > MIN_ENTRIES and not bool((wrong & ~rule).any())
 
 
 def _sticks_out(wrong: Tensor, size: Tensor) -> bool:
     """Whether the differing entries are those of the greatest size."""
     count = int(wrong.sum())
-    if not 2 <= count <= wrong.numel() // 2 or wrong.numel() < 2 * MANY or not bool(torch.isfinite(size).all()):
+    if not 2 <= count <= wrong.numel() // 2 or wrong.numel() < 2 * MIN_ENTRIES or not bool(torch.isfinite(size).all()):
         return False
     return bool(size[wrong].min() > size[~wrong].max())
 
@@ -171,7 +171,7 @@ def how(output: Tensor, right: Tensor, close: Any, of_values: bool = True) -> It
     of_values: whether what rows and columns add up to means something, as it does not for gradients.
     """
     mine, theirs = output.double(), right.double()
-    if mine.numel() > LARGEST or mine.numel() < 2:
+    if mine.numel() > MAX_ENTRIES or mine.numel() < 2:
         return
     if not bool(mine.any()):
         yield "all values are zero"
@@ -200,7 +200,7 @@ def how(output: Tensor, right: Tensor, close: Any, of_values: bool = True) -> It
     beside = error_beside_the_usual(mine, theirs)
     if digits:
         yield f"they are {digits}"
-    elif 0 < beside <= SMALL:
+    elif 0 < beside <= SMALL_ERROR:
         yield f"no error is larger than {math.ceil(1e4 * beside) / 100:.2g} % of a typical value"
 
 
@@ -262,7 +262,7 @@ def off_by(mine: Tensor, theirs: Tensor, inputs: Mapping[str, Any], close: Any) 
 
 def sharpness(mine: Tensor, theirs: Tensor, close: Any) -> float | None:
     """How many times too large the scores are of which `mine` is a softmax, where that is all that is wrong; None elsewhere."""
-    if mine.ndim < 1 or mine.shape[-1] < 3 or mine.numel() > LARGEST:
+    if mine.ndim < 1 or mine.shape[-1] < 3 or mine.numel() > MAX_ENTRIES:
         return None
     for tensor in (mine, theirs):
         if not bool((tensor > 0).all()) or float((tensor.sum(-1) - 1).abs().max()) > 1e-4:
@@ -286,11 +286,11 @@ def _in_order(rows: Tensor) -> Tensor:
     return (rows @ torch.cos(torch.arange(rows.shape[1], dtype=rows.dtype))).argsort()
 
 
-SMALL = 2e-3  # error beside the usual numbers below which what differs is nearly right
-NEARLY = 5e-3  # relative error below which something is called right to two digits
+SMALL_ERROR = 2e-3  # error beside the usual numbers below which what differs is nearly right
+NEARLY_RIGHT_ERROR = 5e-3  # relative error below which something is called right to two digits
 
 
-FLOAT32 = 1e-6  # error beside the largest number below which it is that of float32, with a little adding up
+FLOAT32_ERROR = 1e-6  # error beside the largest number below which it is that of float32, with a little adding up
 
 
 def error_beside_the_largest(mine: Tensor, theirs: Tensor) -> float:
@@ -317,10 +317,10 @@ def error_beside_the_usual(mine: Tensor, theirs: Tensor) -> float:
 
 def is_nearly_right(mine: Tensor, theirs: Tensor) -> bool:
     """Whether two digits are right of every number, or what is wrong is small beside the usual ones."""
-    return relative_error(mine, theirs) <= NEARLY or error_beside_the_usual(mine, theirs) <= SMALL
+    return relative_error(mine, theirs) <= NEARLY_RIGHT_ERROR or error_beside_the_usual(mine, theirs) <= SMALL_ERROR
 
 
 def right_digits(mine: Tensor, theirs: Tensor) -> str:
     """To how many digits everything is right, where that is at least two."""
     error = relative_error(mine, theirs)
-    return f"right to {min(15, math.floor(-math.log10(2 * error)))} digits" if 0 < error <= NEARLY else ""
+    return f"right to {min(15, math.floor(-math.log10(2 * error)))} digits" if 0 < error <= NEARLY_RIGHT_ERROR else ""

@@ -1,4 +1,4 @@
-"""Sliders, drop-downs and ticks over a figure whose marks can be touched: `controls.show`.
+"""Sliders, drop-downs and ticks over a figure whose elements can be touched: `controls.show`.
 
 A control is a list of stops, each with a name and a value; a figure's state is one stop for each parameter. So a web page can hold
 a picture for every state, and nothing on the way from a hand to `draw` is ever a value that the notebook's author did not name.
@@ -22,7 +22,7 @@ from ffnlab.environment import is_unattended
 if TYPE_CHECKING:
     from ffnlab.drawing.figure_widget import FigureWidget
 
-Draw = Callable[..., Picture]
+DrawFunction = Callable[..., Picture]
 ASLEEP = "<em>This is a saved picture. Run the cell to move it.</em>"
 
 
@@ -30,7 +30,7 @@ ASLEEP = "<em>This is a saved picture. Run the cell to move it.</em>"
 class Control:
     """A parameter with its stops, each (name, value), and the one it starts at.
 
-    kind: "slider", "play", "choice", "toggle", or "free" for one that only the picture's own marks set.
+    kind: "slider", "play", "choice", "toggle", or "free" for one that only the picture's own elements set.
     interval: milliseconds between two steps of a play.
     """
 
@@ -90,7 +90,7 @@ def choice(label: str, options: Iterable[Any], value: Any) -> Control:
 
 
 def free(label: str, options: Iterable[Any], value: Any) -> Control:
-    """A parameter without a control of its own: the picture's marks set it, with the mouse, a finger or the keyboard."""
+    """A parameter without a control of its own: the picture's elements set it, with the mouse, a finger or the keyboard."""
     return _make_control("free", label, options, value)
 
 
@@ -100,30 +100,30 @@ def toggle(label: str, value: bool = False) -> Control:
     return Control(label, "toggle", (("no", False), ("yes", True)), int(value))
 
 
-def show(draw: Draw, /, **parameters: Any) -> None:
+def show(draw: DrawFunction, /, **parameters: Any) -> None:
     """Displays the controls among `parameters` over the picture `draw(**values)`; others are passed on.
 
     Every change draws again. When that fails, or the first drawing raises NotImplementedError, the figure
     says so in words.
     Raises ValueError at once when `draw` has no such parameter, or lacks one.
     """
-    board, first = panel(draw, **parameters)
-    if not isinstance(first, Picture):
-        widget_output.show(board, board.picture["html"], first)
+    widget, picture = make_widget(draw, **parameters)
+    if not isinstance(picture, Picture):
+        widget_output.show(widget, widget.picture["html"], picture)
         return
-    still = f"{first.still()}<p>{ASLEEP}</p>"
+    still = f"{picture.still()}<p>{ASLEEP}</p>"
     archive = None if is_unattended() else stored_frames.find(Figure(draw, parameters))
-    widget_output.show(board, partial(stored_frames.html, still, archive) if archive else still, first.words)
+    widget_output.show(widget, partial(stored_frames.html, still, archive) if archive else still, picture.words)
 
 
-def panel(draw: Draw, /, **parameters: Any) -> tuple[FigureWidget, Picture | str]:
-    """The board that `show` displays, and the first picture (or why there is none yet)."""
+def make_widget(draw: DrawFunction, /, **parameters: Any) -> tuple[FigureWidget, Picture | str]:
+    """The widget that `show` displays, and its first picture (or why there is none yet)."""
     from ffnlab.drawing.figure_widget import FigureWidget
 
     figure = Figure(draw, parameters)
-    first = figure.first()
-    html = first.html() if isinstance(first, Picture) else figure.html(figure.start)
-    return FigureWidget(figure.describe(), figure.start, html, figure.html), first
+    picture = figure.first()
+    html = picture.html() if isinstance(picture, Picture) else figure.html(figure.start)
+    return FigureWidget(figure.describe(), figure.start, html, figure.html), picture
 
 
 class Figure:
@@ -132,8 +132,8 @@ class Figure:
     Raises ValueError when `draw` has no such parameter, or lacks one.
     """
 
-    def __init__(self, draw: Draw, parameters: dict[str, Any]) -> None:
-        _accepts(draw, parameters)
+    def __init__(self, draw: DrawFunction, parameters: dict[str, Any]) -> None:
+        _check_parameters(draw, parameters)
         self.draw = draw
         self.controls = {name: value for name, value in parameters.items() if isinstance(value, Control)}
         self.fixed = {name: value for name, value in parameters.items() if name not in self.controls}
@@ -202,7 +202,7 @@ def _make_control(kind: str, label: str, options: Iterable[Any], value: Any) -> 
     raise ValueError(f"control {label!r}: {value!r} is not one of {names}")
 
 
-def _accepts(draw: Draw, parameters: dict[str, Any]) -> None:
+def _check_parameters(draw: DrawFunction, parameters: dict[str, Any]) -> None:
     name = getattr(draw, "__name__", "this figure")
     signature = inspect.signature(draw).parameters
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in signature.values()):
@@ -229,10 +229,10 @@ def describe_failure(error: Exception, what: str = "figure") -> tuple[str, str]:
 
 def _instead(words: str, then: str, size: tuple[float, float]) -> str:
     width, height = size
-    board = (
+    notice = (
         f'<div role="alert" style="aspect-ratio:{width:g}/{height:g};box-sizing:border-box;padding:24px;'
         f"border-radius:10px;border:1px dashed {style.MUTED};font-size:15px;line-height:22px;"
         f'color:var(--jp-content-font-color1,inherit)">'
         f"{escape(words)}</div>"
     )
-    return wrap_figure(board, then, width)
+    return wrap_figure(notice, then, width)

@@ -1,4 +1,4 @@
-"""One widget that shows a picture under its controls, and lets its marks be pressed and dragged. Made by `controls.show` alone.
+"""One widget that shows a picture under its controls, and lets its elements be pressed and dragged. Made by `controls.show` alone.
 
 The hand is in figure_widget.js, which also plays stored pictures without Python. A notebook that only grades never pays for this import.
 """

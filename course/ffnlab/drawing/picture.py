@@ -64,7 +64,7 @@ class Picture:
         return wrap_figure(self.svg or self._image("png", self.png), escape(self.sentence), self.size[0])
 
     def still(self) -> str:
-        """The same without marks to press. JupyterLab shows it in an untrusted notebook, where it shows no <svg>."""
+        """The same without elements to press. JupyterLab shows it in an untrusted notebook, where it shows no <svg>."""
         image = self._image("png", self.png) if self.png else self._image("svg+xml", self.svg.encode())
         return wrap_figure(image, escape(self.sentence), self.size[0])
 

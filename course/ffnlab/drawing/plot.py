@@ -2,7 +2,7 @@
 
 A `Frame` is a pair of axes at a place on a card. Axes and legends are drawn once by matplotlib and kept; curves and areas are drawn
 and clipped by its SVG backend each time, in less than a millisecond. All are text in the card's units and without ids, like the
-shapes of `svg`: `at` says where a number lies, so that marks, words and handles can be laid over a plot.
+shapes of `svg`: `at` says where a number lies, so that markers, words and handles can be laid over a plot.
 """
 
 from __future__ import annotations
@@ -356,9 +356,9 @@ def _shapes(parent: ET.Element, paths: dict[str, ET.Element]) -> Iterator[str]:
         elif name == "path":
             yield _tag("path", _look(element) | {"d": _short(element.attrib["d"])})
         elif name == "use":
-            mark = paths[element.attrib[_LINK].removeprefix("#")]
+            marker = paths[element.attrib[_LINK].removeprefix("#")]
             move = f"translate({_round(element.attrib['x'])} {_round(element.attrib['y'])})"
-            yield _tag("path", _look(mark) | _look(element) | {"d": _short(mark.attrib["d"]), "transform": move})
+            yield _tag("path", _look(marker) | _look(element) | {"d": _short(marker.attrib["d"]), "transform": move})
         elif name == "text":
             rotation = element.attrib.get("transform", "rotate(-0 ")
             place = {key: _round(element.attrib[key]) for key in ("x", "y")}

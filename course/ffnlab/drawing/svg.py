@@ -2,7 +2,7 @@
 
 Every shape is a string, so a figure is a sum of strings. There are no ids: figures can share a page.
 
-A mark that is touched sets parameters of its figure: `button` sets them, `handle` drags them along a `Scale`. What a hand does with
+An element that is touched sets parameters of its figure: `button` sets them, `handle` drags them along a `Scale`. What a hand does with
 them is in figure_widget.js; in a saved picture they are drawn like everything else.
 """
 
@@ -180,7 +180,7 @@ class Scale:
     """How a place in the card becomes the value of a parameter while a handle is dragged. Made by the functions below.
 
     kind "across" and "upright": at `places[n]` along x or y the value is `values[n]`, and from one to the next it runs by equal
-    steps or, with `log`, by equal factors; two are enough unless the mark's way is uneven. Places rise or fall, and so do values.
+    steps or, with `log`, by equal factors; two are enough unless the element's way is uneven. Places rise or fall, and so do values.
     "turn": the angle around `centre`, in degrees, against the clock from the right.
     """
 

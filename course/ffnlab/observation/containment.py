@@ -24,13 +24,11 @@ import torch
 import torch.utils._device
 from torch.overrides import _get_current_function_mode_stack, _pop_mode, _push_mode
 
-SECONDS = 10.0
-CHARACTERS = 1_000_000
-PATIENCE = (
-    0.1  # seconds until code that has caught its interruption is interrupted once more, and then every AGAIN seconds:
-)
-IMPORTS = 60.0  # seconds that an import may last beyond an answer's time: one that ends half-way leaves a module that nothing in this kernel can mend
-AGAIN = 1e-4  # `try: … except: pass` in a loop ends only where another comes before the loop goes on
+MAX_SECONDS = 10.0
+MAX_CHARACTERS = 1_000_000
+FIRST_RETRY_DELAY = 0.1  # seconds until code that has caught its interruption is interrupted once more, and then every NEXT_RETRY_DELAY seconds:
+IMPORT_SECONDS = 60.0  # seconds that an import may last beyond an answer's time: one that ends half-way leaves a module that nothing in this kernel can mend
+NEXT_RETRY_DELAY = 1e-4  # `try: … except: pass` in a loop ends only where another comes before the loop goes on
 
 
 class Stop(BaseException):
@@ -115,7 +113,7 @@ def contain(characters: float = float("inf")) -> Iterator[Output]:
             names.update(before)  # what is set back after this calls them
 
 
-MOST_WARNINGS = 5
+MAX_WARNINGS = 5
 
 
 def _collector(messages: list[str]) -> Callable[..., None]:
@@ -124,7 +122,7 @@ def _collector(messages: list[str]) -> Callable[..., None]:
     def collect(message: Warning | str, category: type[Warning], *_: object) -> None:
         first = str(message).strip().partition("\n")[0].partition(" (Triggered internally")[0]
         text = f"{category.__name__}: {first[:300]}"
-        if text not in messages and len(messages) < MOST_WARNINGS:
+        if text not in messages and len(messages) < MAX_WARNINGS:
             messages.append(text)
 
     return collect
@@ -196,17 +194,17 @@ def limit_time(seconds: float) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _by_signal(seconds: float) -> Iterator[None]:
-    waits = iter((PATIENCE,))
+    waits = iter((FIRST_RETRY_DELAY,))
     over = False
-    latest = monotonic() + seconds + IMPORTS
+    latest = monotonic() + seconds + IMPORT_SECONDS
 
     def stop(number: int, frame: FrameType | None) -> None:
         if over:  # it was on its way; one more would meet the handler of whoever comes after, which in a kernel ends it
             return
         if _is_in_import(frame) and monotonic() < latest:
-            signal.setitimer(signal.ITIMER_REAL, AGAIN)
+            signal.setitimer(signal.ITIMER_REAL, NEXT_RETRY_DELAY)
             return
-        signal.setitimer(signal.ITIMER_REAL, next(waits, AGAIN))
+        signal.setitimer(signal.ITIMER_REAL, next(waits, NEXT_RETRY_DELAY))
         if _is_an_answers(frame):
             raise TimeUp
 
@@ -227,11 +225,11 @@ def _by_thread(seconds: float) -> Iterator[None]:
     interrupt = ctypes.pythonapi.PyThreadState_SetAsyncExc
     thread_id = ctypes.c_ulong(number)
 
-    latest = monotonic() + seconds + IMPORTS
+    latest = monotonic() + seconds + IMPORT_SECONDS
 
     def watch() -> None:
-        waits = iter((seconds, PATIENCE))
-        while not end.wait(next(waits, AGAIN)):
+        waits = iter((seconds, FIRST_RETRY_DELAY))
+        while not end.wait(next(waits, NEXT_RETRY_DELAY)):
             with lock:
                 frame = sys._current_frames().get(number)
                 if not end.is_set() and _is_an_answers(frame) and not (_is_in_import(frame) and monotonic() < latest):

@@ -1,6 +1,6 @@
 """The public side of an exercise: how a student's answer is called, on what inputs, for how many points. No answers here.
 
-`check` (on the student's machine), the jailed worker and the judge all call `observe`; only the judge and the shipped answers know what is right.
+`check` (on the student's machine), the jailed worker and the judge all call `observe`; only the judge and the shipped reference outputs know what is right.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ import numpy as np
 import torch
 
 from ffnlab.observation import plain_data
-from ffnlab.observation.containment import SECONDS, Stop
+from ffnlab.observation.containment import MAX_SECONDS, Stop
 from ffnlab.observation.plain_data import Failure, Opaque, Plain
 
 Probe = Callable[..., Any]
-Facts = Callable[[Any, dict[str, Any]], Any]  # (what the probe saw, the inputs) -> what is compared
+FactsFunction = Callable[[Any, dict[str, Any]], Any]  # (what the probe saw, the inputs) -> what is compared
 T = TypeVar("T")
 
 
@@ -77,7 +77,7 @@ class Aspect:
     name: str
     points: float
     probe: Probe
-    facts: Facts | None
+    facts: FactsFunction | None
     atol: float
     rtol: float
     needs: str = ""
@@ -107,14 +107,14 @@ class Exercise:
     understood: str = ""
     hints: tuple[str, ...] = ()
     cases: int = 2
-    seconds: float = SECONDS
+    seconds: float = MAX_SECONDS
     aspects: list[Aspect] = field(default_factory=list)
 
     def aspect(
         self,
         name: str,
         points: float,
-        facts: Facts | None = None,
+        facts: FactsFunction | None = None,
         atol: float = 1e-9,
         rtol: float = 1e-9,
         needs: str = "",
@@ -265,10 +265,10 @@ class NotAsAsked(ValueError):
 
 
 class NotAnOption(NotAsAsked):
-    """The answer to a question is not one of its letters."""
+    """The answer to a quiz is not one of its letters."""
 
 
-def question(name: str, options: str = "ABC", points: float = 1.0, where: str = "", understood: str = "") -> Exercise:
+def quiz(name: str, options: str = "ABC", points: float = 1.0, where: str = "", understood: str = "") -> Exercise:
     """A multiple-choice question: the answer is a letter; case, and space around it, count for nothing."""
     exercise = Exercise(name, where=where, understood=understood, cases=1)
     letters = ", ".join(options[:-1]) + f" or {options[-1]}"
@@ -286,7 +286,7 @@ def question(name: str, options: str = "ABC", points: float = 1.0, where: str = 
 # What several probes need.
 
 
-def attempt(call: Callable[[], Any]) -> Any:
+def observe_call(call: Callable[[], Any]) -> Any:
     """What `call` returns, or its exception as plain data, so that one probe can look at several things.
 
     A stub's NotImplementedError passes through.
@@ -305,7 +305,7 @@ def on_each(call: Callable[[torch.Tensor], Any], inputs: dict[str, torch.Tensor]
     is_unchanged = True
     for label, original in inputs.items():
         argument = original.clone()  # keeps the strides of a transposed tensor
-        outputs[label] = attempt(partial(call, argument))
+        outputs[label] = observe_call(partial(call, argument))
         is_unchanged = is_unchanged and torch.equal(argument, original)
     return outputs | {"x is left as it was": is_unchanged}
 

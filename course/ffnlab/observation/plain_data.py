@@ -1,4 +1,4 @@
-"""Plain data: what a probe may return, what travels between the jail and the judge, what the shipped answers are made of.
+"""Plain data: what a probe may return, what travels between the jail and the judge, what the shipped reference outputs are made of.
 
 None, bool, int, float, str, lists, tuples and dicts of them, tensors, `Failure` (an exception) and `Opaque` (anything else, by its type's name).
 Nothing is ever unpickled: bytes are one safetensors file whose metadata hold the structure as JSON.
@@ -47,7 +47,7 @@ class Size:
         )
 
 
-LARGEST = Size(values=4_000, bytes=4 * 2**20, characters=100_000)  # what a probe may return
+MAX_OBSERVATION = Size(values=4_000, bytes=4 * 2**20, characters=100_000)  # what a probe may return
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Malformed(ValueError):
 def of(value: object) -> Plain:
     """`value` as plain data: exact types only, so that a subclass with clever methods is what it stores and nothing more.
 
-    Texts are cleaned; what is larger than LARGEST is left out.
+    Texts are cleaned; what is larger than MAX_OBSERVATION is left out.
     """
     return _of(value, 0, Size())
 
@@ -88,7 +88,7 @@ TOO_LARGE = Opaque("too large a value")
 
 def _of(value: Any, depth: int, size: Size) -> Plain:
     size.values += 1
-    if depth > MAX_DEPTH or size.exceeds(LARGEST):
+    if depth > MAX_DEPTH or size.exceeds(MAX_OBSERVATION):
         return TOO_LARGE
     kind = type(value)
     if value is None or kind is bool:
@@ -140,7 +140,7 @@ def _tensor(value: torch.Tensor, size: Size) -> Plain:
         if value.dtype not in DTYPES or value.device.type != "cpu":
             return Opaque(f"a tensor of {value.dtype} on {value.device.type}")
         size.bytes += bytes_of(value)
-        if size.exceeds(LARGEST):
+        if size.exceeds(MAX_OBSERVATION):
             return Opaque("a very large tensor")
         copy = torch.empty(value.shape, dtype=value.dtype)
         copy.copy_(value.detach())

@@ -1,1 +1,1 @@
-"""The shipped answers: for the public inputs, what the right answer and each known mistake do. Made by `make build`, one file per notebook."""
+"""The shipped reference outputs: for the public inputs, what the right answer and each known mistake do. Made by `make build`, one file per notebook."""

@@ -104,7 +104,7 @@ def stars(name: str = "desk_stars") -> Board:
 
 
 PLACES, WEATHERS = ("creek", "lawn"), ("cold", "warm")
-MOST = 10  # the largest vote
+MAX_VOTE = 10  # the largest vote
 VOTE_GOALS = (
     Goal("three", "Give each of the four words a vote. Get three sentences right."),
     Goal(
@@ -128,5 +128,5 @@ VOTE_GOALS = (
 def votes(name: str = "desk_votes") -> Board:
     """Four words vote, each with one number, and each of four sentences says what the mix of its two words says."""
     title = "Four words with a vote each, and four sentences of two words. The mix of two votes says over or into."
-    data: dict[str, Any] = {"places": PLACES, "weathers": WEATHERS, "most": MOST}
+    data: dict[str, Any] = {"places": PLACES, "weathers": WEATHERS, "most": MAX_VOTE}
     return Board(HERE / "votes.js", name, title, data, VOTE_GOALS, HERE / "stills" / f"{name}.svg")

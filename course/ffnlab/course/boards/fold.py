@@ -15,7 +15,7 @@ from ffnlab.boards import Board, Flag, Goal
 
 HERE = Path(__file__).parent
 
-MOST = 64  # neurons that can be drawn
+MAX_NEURONS = 64  # neurons that can be drawn
 Numbers = torch.Tensor | Sequence[Any]
 
 GOALS = (
@@ -88,8 +88,8 @@ def network(W1: Numbers, b1: Numbers, W2: Numbers, b2: Numbers | float) -> dict[
         ValueError: a shape is another, or a number is not finite.
     """
     first = _array("W1", W1, "[2, H]")
-    if first.ndim != 2 or len(first) != 2 or not 1 <= first.shape[1] <= MOST:
-        raise ValueError(f"W1 has shape {list(first.shape)}; [2, H] with H from 1 to {MOST} was expected")
+    if first.ndim != 2 or len(first) != 2 or not 1 <= first.shape[1] <= MAX_NEURONS:
+        raise ValueError(f"W1 has shape {list(first.shape)}; [2, H] with H from 1 to {MAX_NEURONS} was expected")
     units = first.shape[1]
     bias = _array("b1", b1, f"[{units}]")
     if bias.shape != (units,):

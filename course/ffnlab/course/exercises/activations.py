@@ -19,10 +19,10 @@ from ffnlab.observation.exercise import (
     Draw,
     Exercise,
     NotAsAsked,
-    attempt,
     describe_result,
     gradients,
-    question,
+    observe_call,
+    quiz,
     type_with_article,
 )
 
@@ -298,7 +298,7 @@ def relu_interpolant_four_tensors(answer: Any, **intervals: Any) -> Any:
 # fewest_units
 
 Interval = tuple[int, float, float]
-FEWER = ("a flat piece inside", "the first piece flat", "the last piece flat", "two pieces", "around zero")
+ONE_FEWER = ("a flat piece inside", "the first piece flat", "the last piece flat", "two pieces", "around zero")
 NO_FEWER = (
     "a corner at zero",
     "zero off the middle of a piece",
@@ -371,7 +371,7 @@ def _few(aspect: str, points: float, names: tuple[str, ...], needs: str = "") ->
         return {name: _net(answer(*intervals[name])) for name in names}
 
 
-_few("one unit fewer", 3, FEWER)
+_few("one unit fewer", 3, ONE_FEWER)
 _few("no unit fewer", 2, NO_FEWER, needs="one unit fewer")
 _few("one piece", 1, ONE_PIECE, needs="one unit fewer")
 
@@ -546,15 +546,17 @@ def activation_any_shape_far_out_x_unchanged(answer: Any, x: Any, beta: float, n
     for name in NAMES:
         for words, entries in shapes.items():
             for which in (0, 1):
-                observation[f"{name}, {('value', 'slope')[which]}, {words}"] = attempt(
+                observation[f"{name}, {('value', 'slope')[which]}, {words}"] = observe_call(
                     partial(_part, which, answer, name, entries)
                 )
         x_copy = x[0].clone()
-        attempt(partial(_by_hand, answer, name, x_copy))
+        observe_call(partial(_by_hand, answer, name, x_copy))
         observation[f"{name}, x is left as it was"] = torch.equal(x_copy, x[0])
     for number in (beta, negative, 0):
         far = torch.tensor([-1e4, -300.0, 300.0, 1e4], dtype=torch.float64)
-        observation[f"silu, far out, beta = {number:.2f}"] = attempt(partial(_part, 0, answer, "silu", far, number))
+        observation[f"silu, far out, beta = {number:.2f}"] = observe_call(
+            partial(_part, 0, answer, "silu", far, number)
+        )
     return observation
 
 
@@ -564,11 +566,11 @@ def activation_gradients_flow_through_the_value(answer: Any, x: Any, beta: float
     observation: dict[str, Any] = {}
     for name in NAMES:
         for words, entries in (("", x[0]), (", far out", far)):
-            observation[f"{name}{words}"] = attempt(
+            observation[f"{name}{words}"] = observe_call(
                 partial(gradients, lambda x, name=name: _by_hand(answer, name, x)[0], x=entries.clone())
             )
     for number in (beta, negative):
-        observation[f"silu, far out, beta = {number:.2f}"] = attempt(
+        observation[f"silu, far out, beta = {number:.2f}"] = observe_call(
             partial(gradients, lambda x, number=number: _by_hand(answer, "silu", x, number)[0], x=far.clone())
         )
     return observation
@@ -576,13 +578,13 @@ def activation_gradients_flow_through_the_value(answer: Any, x: Any, beta: float
 
 # Questions. Their texts are in the notebook.
 
-quiz_pieces = question(
+quiz_pieces = quiz(
     "quiz_pieces",
     where="the fold “Why a quarter?”.",
     understood="The gap of a piece depends on its length alone, not on where it is. So the longest piece decides, and equal pieces have none that is longer.",
 )
 
-quiz_proof = question(
+quiz_proof = quiz(
     "quiz_proof",
     where="the proof below the board “Beat the machine”.",
     understood="The proof needs an interval that includes both of its ends. Without one of them a continuous curve can run away.",

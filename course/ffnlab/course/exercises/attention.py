@@ -16,10 +16,10 @@ from ffnlab.observation.exercise import (
     Draw,
     Exercise,
     NotAsAsked,
-    attempt,
     describe_result,
     gradients,
-    question,
+    observe_call,
+    quiz,
     type_with_article,
 )
 from ffnlab.observation.plain_data import Failure
@@ -39,7 +39,7 @@ def _stochastic(rng: Draw, T: int, S: int) -> torch.Tensor:
 def _call_on_copies(tensors: dict[str, torch.Tensor], call: Callable[..., Any]) -> tuple[Any, bool]:
     """What `call` makes of copies of the tensors, and whether it leaves them as they were."""
     copies = {name: value.clone() for name, value in tensors.items()}
-    output = attempt(lambda: call(**copies))
+    output = observe_call(lambda: call(**copies))
     return output, all(torch.equal(copies[name], tensors[name]) for name in tensors)
 
 
@@ -298,7 +298,7 @@ def _make_outcome_facts(key: str) -> Callable[[Any, dict[str, Any]], dict[str, A
 
 
 def _call_on_each(answer: Any, situations: Situations) -> dict[str, Any]:
-    return {label: attempt(partial(_call_answer, answer, **situation)) for label, situation in situations.items()}
+    return {label: observe_call(partial(_call_answer, answer, **situation)) for label, situation in situations.items()}
 
 
 @reach_star.aspect("stars that can be reached", points=2, facts=_make_outcome_facts("within"))
@@ -359,7 +359,9 @@ superposition_error = Exercise(
 @superposition_error.aspect("values", points=2, atol=1e-6, rtol=1e-6)
 def superposition_error_values(answer: Any, X: Any, Y: Any, W: Any, b: Any, bend: str) -> Any:
     return {
-        f"f(x) = {name}" if "@" in name else f"f is {name}": attempt(lambda f=f: answer(f, X[0].clone(), Y[0].clone()))  # type: ignore[misc]
+        f"f(x) = {name}" if "@" in name else f"f is {name}": observe_call(
+            lambda f=f: answer(f, X[0].clone(), Y[0].clone())  # type: ignore[misc]
+        )
         for name, f in _make_maps(W, b, bend).items()
     }
 
@@ -530,20 +532,20 @@ def xor_weights_low_and_high(answer: Any, heights: Any) -> Any:
 
 # Questions. Their texts are in the notebook.
 
-quiz_hull = question(
+quiz_hull = quiz(
     "quiz_hull",
     options="ABCD",
     where="the section “The desk that pulls its own faders”.",
     understood="Weights that are not negative and sum to 1 make an average, and an average never leaves the convex hull.",
 )
 
-quiz_linear = question(
+quiz_linear = quiz(
     "quiz_linear",
     where="the section “Linear in what?”.",
     understood="With A held fixed, only products with constant matrices are left, so the whole head is linear in X.",
 )
 
-quiz_xor = question(
+quiz_xor = quiz(
     "quiz_xor",
     where="“And a norm?”.",
     understood="LayerNorm makes (1, −1) or (−1, 1) of two clearly different numbers, so it draws a single line. A norm is not linear, "

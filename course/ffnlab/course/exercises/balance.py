@@ -19,12 +19,12 @@ from ffnlab.observation.exercise import (
     Draw,
     Exercise,
     NotAsAsked,
-    attempt,
     backpropagate,
     describe_result,
     gradients,
+    observe_call,
     on_each,
-    question,
+    quiz,
 )
 from ffnlab.observation.plain_data import Failure
 
@@ -85,16 +85,16 @@ def _diagnosis(answer: Any, counts: torch.Tensor) -> Any:
 @diagnose_load.aspect("every expert has tokens", points=1, atol=1e-5, rtol=1e-5)
 def diagnose_load_every_expert_has_tokens(answer: Any, full: Any, even: Any, **_: Any) -> Any:
     return {
-        "an uneven load": attempt(partial(_diagnosis, answer, full)),
-        "an even load": attempt(partial(_diagnosis, answer, even)),
+        "an uneven load": observe_call(partial(_diagnosis, answer, full)),
+        "an even load": observe_call(partial(_diagnosis, answer, even)),
     }
 
 
 @diagnose_load.aspect("experts without tokens", points=1.5, atol=1e-5, rtol=1e-5)
 def diagnose_load_experts_without_tokens(answer: Any, some: Any, one: Any, **_: Any) -> Any:
     return {
-        "two experts without tokens": attempt(partial(_diagnosis, answer, some)),
-        "one expert with all tokens": attempt(partial(_diagnosis, answer, one)),
+        "two experts without tokens": observe_call(partial(_diagnosis, answer, some)),
+        "one expert with all tokens": observe_call(partial(_diagnosis, answer, one)),
     }
 
 
@@ -156,9 +156,9 @@ load_balance_loss = Exercise(
 @load_balance_loss.aspect("value", points=2, atol=1e-6, rtol=1e-6)  # counts / (k * T) is float32
 def load_balance_loss_value(answer: Any, logits: Any, idx: Any, single: Any, least: Any, **_: Any) -> Any:
     return {
-        "all at the least wanted expert": attempt(lambda: answer(logits.clone(), least)),
-        "k slots a token": attempt(lambda: answer(logits.clone(), idx)),
-        "k = 1": attempt(lambda: answer(logits.clone(), single)),
+        "all at the least wanted expert": observe_call(lambda: answer(logits.clone(), least)),
+        "k slots a token": observe_call(lambda: answer(logits.clone(), idx)),
+        "k = 1": observe_call(lambda: answer(logits.clone(), single)),
     }
 
 
@@ -174,15 +174,15 @@ def load_balance_loss_other_inputs(answer: Any, logits: Any, idx: Any, gap: Any,
     E = logits.shape[1]
     everyone = torch.arange(E).expand(len(logits), E).clone()
     observation = {
-        "an expert without tokens": attempt(lambda: answer(logits.clone(), gap.clone())),
-        "one token": attempt(lambda: answer(logits[:1].clone(), idx[:1].clone())),
-        "k = E": attempt(lambda: answer(logits.clone(), everyone)),
-        "float32": attempt(lambda: answer(logits.float(), idx.clone())),
-        "float32, all at the least wanted expert": attempt(lambda: answer(logits.float(), least)),
-        "large logits": attempt(lambda: answer(1e4 * logits, idx.clone())),
+        "an expert without tokens": observe_call(lambda: answer(logits.clone(), gap.clone())),
+        "one token": observe_call(lambda: answer(logits[:1].clone(), idx[:1].clone())),
+        "k = E": observe_call(lambda: answer(logits.clone(), everyone)),
+        "float32": observe_call(lambda: answer(logits.float(), idx.clone())),
+        "float32, all at the least wanted expert": observe_call(lambda: answer(logits.float(), least)),
+        "large logits": observe_call(lambda: answer(1e4 * logits, idx.clone())),
     }
     logits_copy, idx_copy = logits.clone(), idx.clone()
-    attempt(lambda: answer(logits_copy, idx_copy))
+    observe_call(lambda: answer(logits_copy, idx_copy))
     return observation | {
         "logits and idx are left as they were": torch.equal(logits_copy, logits) and torch.equal(idx_copy, idx)
     }
@@ -276,24 +276,24 @@ drop_mask = Exercise(
 
 @drop_mask.aspect("one slot a token", points=1)
 def drop_mask_one_slot_a_token(answer: Any, single: Any, E: int, low: int, **_: Any) -> Any:
-    return {f"capacity {c}": attempt(lambda c=c: answer(single.clone(), E, c)) for c in (low, low + 1)}  # type: ignore[misc]
+    return {f"capacity {c}": observe_call(lambda c=c: answer(single.clone(), E, c)) for c in (low, low + 1)}  # type: ignore[misc]
 
 
 @drop_mask.aspect("several slots a token", points=2.5)
 def drop_mask_several_slots_a_token(answer: Any, idx: Any, E: int, capacity: int, low: int, **_: Any) -> Any:
-    several = {f"capacity {c}": attempt(lambda c=c: answer(idx.clone(), E, c)) for c in (low, capacity)}  # type: ignore[misc]
-    return several | {f"capacity {capacity + 2}": attempt(lambda: answer(idx.clone(), E, capacity + 2))}
+    several = {f"capacity {c}": observe_call(lambda c=c: answer(idx.clone(), E, c)) for c in (low, capacity)}  # type: ignore[misc]
+    return several | {f"capacity {capacity + 2}": observe_call(lambda: answer(idx.clone(), E, capacity + 2))}
 
 
 @drop_mask.aspect("at the edges", points=1)
 def drop_mask_at_the_edges(answer: Any, idx: Any, gap: Any, E: int, low: int, **_: Any) -> Any:
     everyone = torch.arange(E).expand(5, E).clone()
     return {
-        "capacity 0": attempt(lambda: answer(idx.clone(), E, 0)),
-        "room for all": attempt(lambda: answer(idx.clone(), E, idx.numel())),
-        "experts without tokens": attempt(lambda: answer(gap.clone(), E, low)),
-        "one token": attempt(lambda: answer(idx[:1].clone(), E, 1)),
-        "k = E": attempt(lambda: answer(everyone, E, 3)),
+        "capacity 0": observe_call(lambda: answer(idx.clone(), E, 0)),
+        "room for all": observe_call(lambda: answer(idx.clone(), E, idx.numel())),
+        "experts without tokens": observe_call(lambda: answer(gap.clone(), E, low)),
+        "one token": observe_call(lambda: answer(idx[:1].clone(), E, 1)),
+        "k = E": observe_call(lambda: answer(everyone, E, 3)),
     }
 
 
@@ -351,10 +351,10 @@ bias_update = Exercise(
 @bias_update.aspect("values", points=2, atol=1e-6)
 def bias_update_values(answer: Any, b: Any, uneven: Any, thousands: Any, unused: Any, u: float, **_: Any) -> Any:
     return {
-        "an uneven load": attempt(lambda: answer(b.clone(), uneven.clone(), u)),
-        "another u": attempt(lambda: answer(b.clone(), uneven.clone(), 3 * u)),
-        "thousands of tokens, nearly even": attempt(lambda: answer(b.clone(), thousands.clone(), u)),
-        "two experts without tokens": attempt(lambda: answer(b.clone(), unused.clone(), u)),
+        "an uneven load": observe_call(lambda: answer(b.clone(), uneven.clone(), u)),
+        "another u": observe_call(lambda: answer(b.clone(), uneven.clone(), 3 * u)),
+        "thousands of tokens, nearly even": observe_call(lambda: answer(b.clone(), thousands.clone(), u)),
+        "two experts without tokens": observe_call(lambda: answer(b.clone(), unused.clone(), u)),
     }
 
 
@@ -362,8 +362,8 @@ def bias_update_values(answer: Any, b: Any, uneven: Any, thousands: Any, unused:
 def bias_update_experts_exactly_at_the_mean(answer: Any, b: Any, exact: Any, u: float, **_: Any) -> Any:
     even = torch.full_like(exact, 7)
     return {
-        "some at the mean": attempt(lambda: answer(b.clone(), exact.clone(), u)),
-        "an even load": attempt(lambda: answer(b.clone(), even, u)),
+        "some at the mean": observe_call(lambda: answer(b.clone(), exact.clone(), u)),
+        "an even load": observe_call(lambda: answer(b.clone(), even, u)),
     }
 
 
@@ -372,17 +372,17 @@ def bias_update_float32_and_counts_that_are_floats(
     answer: Any, b: Any, uneven: Any, exact: Any, thousands: Any, u: float, **_: Any
 ) -> Any:
     return {
-        "b in float32": attempt(lambda: answer(b.float(), uneven.clone(), u)),
-        "b in float32, thousands of tokens": attempt(lambda: answer(b.float(), thousands.clone(), u)),
-        "b in float32, counts in float64": attempt(lambda: answer(b.float(), exact.double(), u)),
-        "counts in float32": attempt(lambda: answer(b.clone(), uneven.float(), u)),
+        "b in float32": observe_call(lambda: answer(b.float(), uneven.clone(), u)),
+        "b in float32, thousands of tokens": observe_call(lambda: answer(b.float(), thousands.clone(), u)),
+        "b in float32, counts in float64": observe_call(lambda: answer(b.float(), exact.double(), u)),
+        "counts in float32": observe_call(lambda: answer(b.clone(), uneven.float(), u)),
     }
 
 
 @bias_update.aspect("a new tensor without a graph", points=0.5, needs="values")
 def bias_update_a_new_tensor_without_a_graph(answer: Any, b: Any, uneven: Any, u: float, **_: Any) -> Any:
     plain, counts, parameter = b.clone(), uneven.clone(), nn.Parameter(b.clone())
-    attempt(lambda: answer(plain, counts, u))
+    observe_call(lambda: answer(plain, counts, u))
     result = answer(parameter, counts, u)
     if not isinstance(result, torch.Tensor):
         raise NotAsAsked(f"{describe_result(result)} instead of a tensor")
@@ -569,7 +569,7 @@ def shared_expert_mo_e_values(answer: Any, x: Any, sizes: list[int], shift: floa
             raise NotAsAsked(f"the router scores {n_scores} experts, and there are {n_experts}")
         return y
 
-    return {label: attempt(partial(case, *arguments)) for label, arguments in _moe_inputs(x, sizes).items()}
+    return {label: observe_call(partial(case, *arguments)) for label, arguments in _moe_inputs(x, sizes).items()}
 
 
 def _gradient_facts(observation: Any, inputs: dict[str, Any]) -> Any:
@@ -591,19 +591,19 @@ def shared_expert_mo_e_gradients(answer: Any, x: Any, sizes: list[int], shift: f
 
 # Questions. Their texts are in the notebook.
 
-quiz_below_one = question(
+quiz_below_one = quiz(
     "quiz_below_one",
     where="the section “A loss for balance”.",
     understood="At balance the loss is 1, but 1 is no lower bound: chosen experts may be those with the smaller probabilities.",
 )
 
-quiz_dropped = question(
+quiz_dropped = quiz(
     "quiz_dropped",
     where="the section “Capacity”.",
     understood="A dropped token's feed-forward output is 0; it leaves the block by the residual connection as it came.",
 )
 
-quiz_selection = question(
+quiz_selection = quiz(
     "quiz_selection",
     where="the section “Balance without a loss”.",
     understood="The selection bias moves the choice alone. The weights of the chosen experts are the router's own.",

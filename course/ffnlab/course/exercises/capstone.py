@@ -37,11 +37,11 @@ from ffnlab.observation.exercise import (
     Draw,
     Exercise,
     NotAsAsked,
-    attempt,
     backpropagate,
     describe_result,
     expect_exception,
-    question,
+    observe_call,
+    quiz,
 )
 from ffnlab.observation.plain_data import Failure
 
@@ -655,9 +655,9 @@ def block_any_number_of_tokens(
 
         non_contiguous_x = x.transpose(0, 1).contiguous().transpose(0, 1)
         observation: dict[str, Any] = {
-            "a single token": attempt(partial(out, x[:1, :1].clone())),
-            "many tokens": attempt(partial(out, many)),
-            "non-contiguous x": attempt(partial(out, non_contiguous_x)),
+            "a single token": observe_call(partial(out, x[:1, :1].clone())),
+            "many tokens": observe_call(partial(out, many)),
+            "non-contiguous x": observe_call(partial(out, non_contiguous_x)),
         }
         x_copy = x.clone()
         observation["x"], observation["x afterwards"] = out(x_copy), x_copy
@@ -691,7 +691,7 @@ def block_wrong_arguments(answer: Any, x: Any, n_heads: int, d_ff: int, made: li
 
     def make(kind: str | None, heads: int) -> Any:
         if kind in KINDS and d_model % heads == 0:
-            return attempt(lambda: BLOCK_LABEL if answer(kind, d_model, heads, d_ff) is not None else None)
+            return observe_call(lambda: BLOCK_LABEL if answer(kind, d_model, heads, d_ff) is not None else None)
         return expect_exception(lambda: answer(kind, d_model, heads, d_ff))
 
     return [make(*arguments) for arguments in made]
@@ -759,8 +759,8 @@ def _new_ids(answer: Any, token_scores: Any, places: Any, prompt: Any, numbers: 
 def generate_greedy(answer: Any, prompt: Any, numbers: Any, told: Any, places: Any, **_: Any) -> Any:
     few = numbers[: len(places) - len(prompt)]  # all of it fits into the window
     return {
-        "two tokens in the prompt": attempt(partial(_new_ids, answer, told, places, prompt, few, 0)),
-        "one token in the prompt": attempt(partial(_new_ids, answer, told, places, prompt[:1], few, 0)),
+        "two tokens in the prompt": observe_call(partial(_new_ids, answer, told, places, prompt, few, 0)),
+        "one token in the prompt": observe_call(partial(_new_ids, answer, told, places, prompt[:1], few, 0)),
     }
 
 
@@ -770,7 +770,7 @@ def generate_sampling(
 ) -> Any:
     step = len(places) - len(prompt)
     return {
-        f"temperature {words}, {part}": attempt(
+        f"temperature {words}, {part}": observe_call(
             partial(_new_ids, answer, told, places, prompt, numbers[step * part : step * (part + 1)], heat)
         )
         for words, heat in {"1": 1.0, "below 1": cool, "above 1": warm}.items()
@@ -783,7 +783,7 @@ def generate_beyond_the_window(
     answer: Any, prompt: Any, long: Any, numbers: Any, told: Any, places: Any, warm: float, **_: Any
 ) -> Any:
     return {
-        words: attempt(partial(_new_ids, answer, told, places, ids, numbers, heat))
+        words: observe_call(partial(_new_ids, answer, told, places, ids, numbers, heat))
         for words, ids, heat in (
             ("a short prompt, greedy", prompt, 0),
             ("a short prompt", prompt, warm),
@@ -802,13 +802,13 @@ def generate_small_temperatures_u_0_nothing_changed(
         1e10 * told
     )  # so far that all but one probability are exactly 0, whatever is done with a temperature of 0.01
     cold = {
-        f"temperature 0.01, after token {token}": attempt(
+        f"temperature 0.01, after token {token}": observe_call(
             partial(_new_ids, answer, apart, places, [token], numbers[:3], 0.01)
         )
         for token in range(len(told))
     }
-    zero = attempt(partial(_new_ids, answer, apart, places, prompt, [0.0], 0.01))
-    none = attempt(partial(_new_ids, answer, told, places, prompt, [], 1.0))
+    zero = observe_call(partial(_new_ids, answer, apart, places, prompt, [0.0], 0.01))
+    none = observe_call(partial(_new_ids, answer, told, places, prompt, [], 1.0))
     answer(_Scores(told, places), prompt_copy, numbers_copy, len(places), 1.0)
     return cold | {
         "u = 0": zero,
@@ -821,8 +821,8 @@ def generate_small_temperatures_u_0_nothing_changed(
 # wire_by_hand
 
 N_TRAINING_SENTENCES = 384  # sentences of training that the answer sees; it is judged on all that are held out
-MOST_NEURONS = 16
-ENOUGH = 0.95  # of the new sentences of a kind, how many have to be said rightly
+MAX_NEURONS = 16
+MIN_SHARE = 0.95  # of the new sentences of a kind, how many have to be said rightly
 SILENT = 0.99  # of all other words in them, how many have to stay right
 
 
@@ -895,8 +895,8 @@ def _wires(answer: Any, x: torch.Tensor, **inputs: Any) -> dict[str, torch.Tenso
     if (W1.shape, b1.shape, W2.shape) != ((d, n), (n,), (n, d)):
         shapes = ", ".join(str(list(part.shape)) for part in (W1, b1, W2))
         raise NotAsAsked(f"the shapes [d_model, n], [n] and [n, d_model] were expected, not {shapes}; d_model is {d}")
-    if not 1 <= n <= MOST_NEURONS:
-        raise NotAsAsked(f"from 1 to {MOST_NEURONS} neurons were asked for, not {n}")
+    if not 1 <= n <= MAX_NEURONS:
+        raise NotAsAsked(f"from 1 to {MAX_NEURONS} neurons were asked for, not {n}")
     return {"W1": W1, "b1": b1, "W2": W2}
 
 
@@ -924,7 +924,7 @@ def _kinds_of_sentences(observation: Any, inputs: dict[str, Any]) -> dict[str, b
         f"neither {habit.first} nor {habit.second}": ~first & ~second,
     }
     return {
-        f"right in new sentences with {kind}": right[which].double().mean().item() >= ENOUGH
+        f"right in new sentences with {kind}": right[which].double().mean().item() >= MIN_SHARE
         for kind, which in kinds.items()
     }
 
@@ -948,19 +948,19 @@ def wire_by_hand_the_other_words(answer: Any, **inputs: Any) -> Any:
 
 # Questions. Their texts are in the notebook.
 
-quiz_removed = question(
+quiz_removed = quiz(
     "quiz_removed",
     where="the section “What if we removed the FFN?”.",
     understood="Attention and the residual path are still there; what is lost is capacity that each token can use by itself, cheaply.",
 )
 
-quiz_equal = question(
+quiz_equal = quiz(
     "quiz_equal",
     where="the section “Equal what?”.",
     understood="Total parameters fill the memory, active ones do the work: a mixture is the only kind in which the two differ.",
 )
 
-quiz_seeds = question(
+quiz_seeds = quiz(
     "quiz_seeds",
     where="the section “What the experiment can't show”.",
     understood="A difference counts when it is large beside the spread over seeds, and it counts for what was measured, nothing else.",

@@ -21,11 +21,11 @@ from ffnlab.observation.exercise import (
     Draw,
     Exercise,
     NotAsAsked,
-    attempt,
     backpropagate,
     describe_result,
+    observe_call,
     on_each,
-    question,
+    quiz,
     zeros_of_shape,
 )
 
@@ -323,7 +323,9 @@ def _add_aspect(aspect: str, points: float, key: str, has_seed: bool = False) ->
     @is_position_wise.aspect(aspect, points, facts=sort_by_label)
     def probe(answer: Any, T: int, d: int, seed: int, shared: Numbers, **layers: Any) -> Any:
         seeds = (seed,) if has_seed else ()
-        return [attempt(partial(_describe_reply, answer, f, T, d, *seeds)) for f in build_layers(layers[key], shared)]
+        return [
+            observe_call(partial(_describe_reply, answer, f, T, d, *seeds)) for f in build_layers(layers[key], shared)
+        ]
 
 
 def build_layers(aspect_inputs: Any, common_numbers: Numbers) -> Iterator[Layer]:
@@ -415,9 +417,11 @@ def twin_looks_at_each_word_alone(answer: Any, box: Any, X: Any, order: Any, str
         "one word": X[1:2],
         "X twice": torch.cat([X, X]),
     }
-    outputs = {label: attempt(partial(g, Z.clone())) for label, Z in sentences.items()}
+    outputs = {label: observe_call(partial(g, Z.clone())) for label, Z in sentences.items()}
     words = torch.cat([strangers, X[order]])
-    return outputs | {"those of X, behind three words that are not in it": attempt(lambda: g(words)[len(strangers) :])}
+    return outputs | {
+        "those of X, behind three words that are not in it": observe_call(lambda: g(words)[len(strangers) :])
+    }
 
 
 def _stranger_facts(observation: Any, inputs: dict[str, Any]) -> dict[str, bool]:
@@ -490,7 +494,7 @@ def residual_sublayer_gradients(answer: Any, x: Any, weights: Any, gain: Any, sh
         leaves = {"x": x_leaf, "the FFN's first weight": ffn.linear1.weight, "the norm's gain": norm.weight}
         return {f"gradient of {name}": leaf.grad for name, leaf in leaves.items()}
 
-    return {f"mode “{mode}”": attempt(partial(compute_gradients, mode)) for mode in ("pre", "post")}
+    return {f"mode “{mode}”": observe_call(partial(compute_gradients, mode)) for mode in ("pre", "post")}
 
 
 @residual_sublayer.aspect("other inputs", points=0.5, needs="mode “pre”")
@@ -575,7 +579,10 @@ def attention_only_collapse_before_any_layer(answer: Any, X0: Any, weights: Any,
         "all but one equal": torch.cat([X[:1].expand(len(X), -1), X[1:2]]),
         "one number per token": X[:, :1],
     }
-    return {label: attempt(lambda Z=Z: _compute_residuals(answer, Z.clone(), [], False)) for label, Z in tokens.items()}  # type: ignore[misc]
+    return {
+        label: observe_call(lambda Z=Z: _compute_residuals(answer, Z.clone(), [], False))  # type: ignore[misc]
+        for label, Z in tokens.items()
+    }
 
 
 @attention_only_collapse.aspect("without skip", points=1, atol=1e-5, rtol=1e-5)
@@ -593,12 +600,12 @@ def attention_only_collapse_in_float64_inputs_kept(answer: Any, X0: Any, weights
     copies = [X0.clone(), *(matrix.clone() for layer in weights for matrix in layer)]
     layers = list(weights)
     outputs = {
-        "with skip" if skip else "without skip": attempt(
+        "with skip" if skip else "without skip": observe_call(
             lambda skip=skip: _compute_residuals(answer, X0, weights, skip)  # type: ignore[misc]
         )
         for skip in (False, True)
     }
-    outputs["one layer"] = attempt(lambda: _compute_residuals(answer, X0, weights[:1], True))
+    outputs["one layer"] = observe_call(lambda: _compute_residuals(answer, X0, weights[:1], True))
     is_unchanged = all(
         torch.equal(a, b) for a, b in zip(copies, [X0, *(m for layer in layers for m in layer)], strict=True)
     )
@@ -687,7 +694,7 @@ def ffn_chunked_any_x_any_c(answer: Any, x: Any, weights: Any, c: int) -> Any:
     inputs = leading_shapes(x) | {"everything in float32": x[0].float()}
     outputs = on_each(lambda tokens: answer(tokens, make_ffn(weights, tokens.dtype), c), inputs)
     for words, number in {"c = 1": 1, "c as large as x": x[0, ..., 0].numel(), "c larger than x": 1000}.items():
-        outputs[words] = attempt(lambda number=number: answer(x[0], make_ffn(weights), number))  # type: ignore[misc]
+        outputs[words] = observe_call(lambda number=number: answer(x[0], make_ffn(weights), number))  # type: ignore[misc]
     return outputs
 
 
@@ -773,7 +780,7 @@ bottleneck_rank = Exercise(
 
 
 def _compute_rank(answer: Any, weights: Weights, X: torch.Tensor) -> Any:
-    return attempt(lambda: answer(make_ffn(weights, X.dtype), X))
+    return observe_call(lambda: answer(make_ffn(weights, X.dtype), X))
 
 
 @bottleneck_rank.aspect("rank", points=1.5)
@@ -816,19 +823,19 @@ def bottleneck_rank_ffn_and_x_stay_as_they_were(answer: Any, narrow: Any, **_: A
 
 # Questions. Their texts are in the notebook.
 
-quiz_equivariant = question(
+quiz_equivariant = quiz(
     "quiz_equivariant",
     where="the section “Two rules”.",
     understood="Equivariant: permute the tokens that go in, and the outputs are permuted in the same way. A mask that looks back breaks it.",
 )
 
-quiz_kernel = question(
+quiz_kernel = quiz(
     "quiz_kernel",
     where="the section “Two rules”.",
     understood="Kernel size 1: each output token is computed from exactly one input token.",
 )
 
-quiz_shared = question(
+quiz_shared = quiz(
     "quiz_shared",
     where="the section “Two rules”.",
     understood="`[ffn] * 6` is one object, six times. A Transformer has six FFNs, and each is shared by all positions of its block.",

@@ -16,7 +16,7 @@ from torch import nn
 
 from ffnlab.course.counterexample import counterexample, numbers, rows_of_numbers
 from ffnlab.course.ffn_probes import TwoLayerFFN, Weights, draw_weights, make_ffn
-from ffnlab.observation.exercise import Draw, Exercise, NotAsAsked, attempt, backpropagate, question
+from ffnlab.observation.exercise import Draw, Exercise, NotAsAsked, backpropagate, observe_call, quiz
 from ffnlab.observation.plain_data import Failure
 
 NOTEBOOK = "08_experts"
@@ -141,7 +141,7 @@ def route_gradients(answer: Any, logits: Any, k: int) -> Any:
         backpropagate(gates)
         return leaf.grad
 
-    return {f"gradient of the logits, {norm}": attempt(partial(of, norm)) for norm in NORMS}
+    return {f"gradient of the logits, {norm}": observe_call(partial(of, norm)) for norm in NORMS}
 
 
 @route.aspect("other inputs", points=1)
@@ -160,7 +160,7 @@ def route_other_inputs(answer: Any, logits: Any, k: int) -> Any:
     for label, (original, n) in inputs.items():
         for norm in NORMS:
             logits_copy = original.clone()
-            observation[f"{label}, {norm}"] = attempt(partial(answer, logits_copy, n, norm))
+            observation[f"{label}, {norm}"] = observe_call(partial(answer, logits_copy, n, norm))
             is_unchanged = is_unchanged and torch.equal(logits_copy, original)
     return observation | {"the logits are left as they were": is_unchanged}
 
@@ -209,11 +209,13 @@ def moe_reference_other_inputs(answer: Any, x: Any, gates: Any, experts: Any) ->
     functions = [lambda rows, module=module: module(rows) for module in _experts(experts)]
     E = gates.shape[1]
     observation = {
-        "T = 1": attempt(lambda: answer(x[:1], gates[:1], _experts(experts))),
-        "T = E": attempt(lambda: answer(x[:E], gates[:E], _experts(experts))),
-        "one expert": attempt(lambda: answer(x, gates[:, :1], _experts(experts[:1]))),
-        "a list of functions": attempt(lambda: answer(*copies, functions)),
-        "everything in float32": attempt(lambda: answer(x.float(), gates.float(), _experts(experts, torch.float32))),
+        "T = 1": observe_call(lambda: answer(x[:1], gates[:1], _experts(experts))),
+        "T = E": observe_call(lambda: answer(x[:E], gates[:E], _experts(experts))),
+        "one expert": observe_call(lambda: answer(x, gates[:, :1], _experts(experts[:1]))),
+        "a list of functions": observe_call(lambda: answer(*copies, functions)),
+        "everything in float32": observe_call(
+            lambda: answer(x.float(), gates.float(), _experts(experts, torch.float32))
+        ),
     }
     return observation | {
         "x and gates are left as they were": torch.equal(copies[0], x) and torch.equal(copies[1], gates)
@@ -298,9 +300,9 @@ def moe_loop_other_inputs(answer: Any, x: Any, gates: Any, batch: Any, batch_gat
     is_unchanged = True
     for label, pair in inputs.items():
         copies = [part.clone() for part in pair]
-        observation[label] = attempt(partial(answer, *copies, _experts(experts)))
+        observation[label] = observe_call(partial(answer, *copies, _experts(experts)))
         is_unchanged = is_unchanged and all(torch.equal(one, other) for one, other in zip(copies, pair, strict=True))
-    observation["everything in float32"] = attempt(
+    observation["everything in float32"] = observe_call(
         lambda: answer(x.float(), gates.float(), _experts(experts, torch.float32))
     )
     return observation | {"x and gates are left as they were": is_unchanged}
@@ -381,9 +383,9 @@ def moe_sorted_other_inputs(
     is_unchanged = True
     for label, arguments in inputs.items():
         copies = [part.clone() for part in arguments]
-        observation[label] = attempt(partial(answer, *copies, _experts(experts)))
+        observation[label] = observe_call(partial(answer, *copies, _experts(experts)))
         is_unchanged = is_unchanged and all_equal(copies, arguments)
-    observation["everything in float32"] = attempt(
+    observation["everything in float32"] = observe_call(
         lambda: answer(x.float(), idx, w.float(), _experts(experts, torch.float32))
     )
     return observation | {"x, idx and w are left as they were": is_unchanged}
@@ -486,7 +488,7 @@ MEASURED_NORMS = ("softmax_topk", "softmax_topk_renorm")
 
 def _slopes(answer: Any, x: Any, router: Any, target: Any, experts: Any, *ks: int) -> dict[str, Any]:
     return {
-        f"{norm}, k = {k}": attempt(partial(answer, x.clone(), router.clone(), _experts(experts), target, k, norm))
+        f"{norm}, k = {k}": observe_call(partial(answer, x.clone(), router.clone(), _experts(experts), target, k, norm))
         for norm in MEASURED_NORMS
         for k in ks
     }
@@ -514,33 +516,33 @@ def router_gradient_other_inputs(answer: Any, x: Any, router: Any, target: Any, 
     observation: dict[str, Any] = {}
     for norm in MEASURED_NORMS:
         observation |= {
-            f"T = 1, {norm}": attempt(lambda: answer(x[:1], router, _experts(experts), target[:1], 2, norm)),  # noqa: B023
-            f"k = E, {norm}": attempt(lambda: answer(x, router, _experts(experts), target, router.shape[1], norm)),  # noqa: B023
-            f"a list of functions, {norm}": attempt(lambda: answer(x, router, functions, target, 2, norm)),  # noqa: B023
-            f"everything in float32, {norm}": attempt(
+            f"T = 1, {norm}": observe_call(lambda: answer(x[:1], router, _experts(experts), target[:1], 2, norm)),  # noqa: B023
+            f"k = E, {norm}": observe_call(lambda: answer(x, router, _experts(experts), target, router.shape[1], norm)),  # noqa: B023
+            f"a list of functions, {norm}": observe_call(lambda: answer(x, router, functions, target, 2, norm)),  # noqa: B023
+            f"everything in float32, {norm}": observe_call(
                 lambda: answer(x.float(), router.float(), _experts(experts, torch.float32), target.float(), 2, norm)  # noqa: B023
             ),
-            f"the first call with a router, {norm}": attempt(partial(again, norm)),
-            f"another call with the same router, {norm}": attempt(partial(again, norm)),
+            f"the first call with a router, {norm}": observe_call(partial(again, norm)),
+            f"another call with the same router, {norm}": observe_call(partial(again, norm)),
         }
     return observation | {"x, router and target are left as they were": all_equal(copies, (x, router, target))}
 
 
 # Questions. Their texts are in the notebook.
 
-quiz_same = question(
+quiz_same = quiz(
     "quiz_same",
     where="the section “The router”.",
     understood="Dividing by the sum over the kept cancels what the others had contributed: it is the softmax of the kept logits.",
 )
 
-quiz_zeros = question(
+quiz_zeros = quiz(
     "quiz_zeros",
     where="the section “The router”.",
     understood="exp(0) is 1, not 0. What should get no weight needs the logit −∞.",
 )
 
-quiz_active = question(
+quiz_active = quiz(
     "quiz_active",
     where="the section “Total and active”.",
     understood="The active parameters decide how much is computed for a token, the total how much has to be stored.",

@@ -21,13 +21,13 @@ from ffnlab.observation.exercise import (
     Draw,
     Exercise,
     NotAsAsked,
-    attempt,
     backpropagate,
     describe_result,
     expect_exception,
     gradients,
+    observe_call,
     on_each,
-    question,
+    quiz,
     type_with_article,
     weighted_sum,
     zeros_of_shape,
@@ -139,7 +139,7 @@ def ffn_forward_values(answer: Any, x: Any, act: str, far: Any, **weights: Any) 
         label: partial(answer, x[0, ..., : len(parameters[0])], *parameters, CALLABLES[act])
         for label, parameters in _thin(**weights).items()
     }
-    return observation | {label: attempt(call) for label, call in (large | thin).items()}
+    return observation | {label: observe_call(call) for label, call in (large | thin).items()}
 
 
 @ffn_forward.aspect("gradients", points=1)
@@ -192,7 +192,7 @@ def _stage(key: str, points: float) -> None:
             for label, parameters in _thin(**weights).items()
         }
         large = {"large numbers": partial(stage, far, weights.values())}
-        return observation | {label: attempt(call) for label, call in (large | thin).items()}
+        return observation | {label: observe_call(call) for label, call in (large | thin).items()}
 
 
 for _key in STAGES:
@@ -278,7 +278,9 @@ def _back(name: str, keys: tuple[str, ...], points: float) -> None:
         observation = _backward(answer, keys, x, *weights.values(), dy)
         for label, parameters in _thin(**weights).items():
             width = len(parameters[0])
-            observation[label] = attempt(partial(_backward, answer, keys, x[:, :width], *parameters, dy[:, :width]))
+            observation[label] = observe_call(
+                partial(_backward, answer, keys, x[:, :width], *parameters, dy[:, :width])
+            )
         return observation
 
 
@@ -292,9 +294,9 @@ def ffn_backward_any_leading_shape(answer: Any, x: Any, dy: Any, **weights: Any)
     back = _shapes(dy)
     observation: dict[str, Any] = {}
     for label, tokens in _shapes(x).items():
-        observation[label] = attempt(partial(_backward, answer, keys, tokens, *weights.values(), back[label]))
+        observation[label] = observe_call(partial(_backward, answer, keys, tokens, *weights.values(), back[label]))
     single = (each.float() for each in (x[0], *weights.values(), dy[0]))
-    observation["everything in float32"] = attempt(lambda: _backward(answer, keys, *single))
+    observation["everything in float32"] = observe_call(lambda: _backward(answer, keys, *single))
     arguments = {"x": x[0, -1], **weights, "dy": dy[0, -1]}
     copies = {name: each.clone() for name, each in arguments.items()}
     answer(*copies.values())
@@ -438,7 +440,7 @@ def positionwise_feed_forward_activation_between(
     tokens = torch.cat([x[0, -1], far])
 
     def output(**options: Any) -> Any:
-        return attempt(lambda: _build_module(answer, (W1, b1, W2, b2), dropout=0.0, **options)(tokens))
+        return observe_call(lambda: _build_module(answer, (W1, b1, W2, b2), dropout=0.0, **options)(tokens))
 
     by_name = {f"activation='{name}'": output(activation=name) for name in NAMES}
     return {"without the argument": output()} | by_name | {f"a callable ({act})": output(activation=CALLABLES[act])}
@@ -724,14 +726,14 @@ def deep_ffn_values(answer: Any, **inputs: Any) -> Any:
     deepest = _deep(answer, inputs, deep, act)
 
     def output(n: int) -> Any:
-        return attempt(lambda: _deep(answer, inputs, n, act)(inputs["x"][0]))
+        return observe_call(lambda: _deep(answer, inputs, n, act)(inputs["x"][0]))
 
     by_depth = {f"n_hidden = {n}": output(n) for n in (1, 2)}
     by_shape = {
-        f"n_hidden = {deep}, {label}": attempt(lambda x=x: deepest(x))  # type: ignore[misc]
+        f"n_hidden = {deep}, {label}": observe_call(lambda x=x: deepest(x))  # type: ignore[misc]
         for label, x in _shapes(inputs["x"]).items()
     }
-    return by_depth | by_shape | {"in training mode": attempt(lambda: deepest.train()(inputs["x"][0]))}
+    return by_depth | by_shape | {"in training mode": observe_call(lambda: deepest.train()(inputs["x"][0]))}
 
 
 @DeepFFN.aspect("layers and their widths", points=1, needs="values")
@@ -742,14 +744,14 @@ def deep_ffn_layers_and_their_widths(answer: Any, W1: Any, n_hidden: int, **_: A
             counts[_shape(parameter)] = counts.get(_shape(parameter), 0) + 1
         return counts
 
-    return {f"n_hidden = {n}": attempt(lambda n=n: layers(n)) for n in (1, 2, n_hidden)}  # type: ignore[misc]
+    return {f"n_hidden = {n}": observe_call(lambda n=n: layers(n)) for n in (1, 2, n_hidden)}  # type: ignore[misc]
 
 
 @DeepFFN.aspect("activation by name", points=0.5)
 def deep_ffn_activation_by_name(answer: Any, **inputs: Any) -> Any:
     tokens = torch.cat([inputs["x"][0, -1], inputs["far"]])
     return {
-        f"activation='{name}'": attempt(lambda name=name: _deep(answer, inputs, 2, name)(tokens))  # type: ignore[misc]
+        f"activation='{name}'": observe_call(lambda name=name: _deep(answer, inputs, 2, name)(tokens))  # type: ignore[misc]
         for name in NAMES
     }
 
@@ -822,7 +824,7 @@ def _build_norm_ffn(answer: Any, inputs: dict[str, Any], *arguments: Any) -> tup
 def norm_ffn_any_leading_shape(answer: Any, **inputs: Any) -> Any:
     module, _ = _build_norm_ffn(answer, inputs, "relu")
     by_shape = on_each(module, _shapes(inputs["x"]))
-    return by_shape | {"in training mode": attempt(lambda: module.train()(inputs["x"][0]))}
+    return by_shape | {"in training mode": observe_call(lambda: module.train()(inputs["x"][0]))}
 
 
 @NormFFN.aspect("gain and bias", points=1, needs="any leading shape")
@@ -845,7 +847,7 @@ def norm_ffn_values(answer: Any, **inputs: Any) -> Any:
     tokens = torch.cat([inputs["x"][0, -1], inputs["far"]])
 
     def output(*arguments: Any) -> Any:
-        return attempt(lambda: _build_norm_ffn(answer, inputs, *arguments)[0](tokens))
+        return observe_call(lambda: _build_norm_ffn(answer, inputs, *arguments)[0](tokens))
 
     by_name = {f"activation='{name}'": output(name) for name in NAMES}
     return (
@@ -863,19 +865,19 @@ def norm_ffn_gradients(answer: Any, **inputs: Any) -> Any:
 
 # Questions. Their texts are in the notebook.
 
-quiz_rank = question(
+quiz_rank = quiz(
     "quiz_rank",
     where="the section “Take the bend away”.",
     understood="A product W1 @ W2 has no more rank than its thinnest part, d_ff here; ranks of a sum at most add up.",
 )
 
-quiz_bias = question(
+quiz_bias = quiz(
     "quiz_bias",
     where="the section “One token by hand”.",
     understood="Each neuron writes its own vector into the output; b2 is there before any of them has written.",
 )
 
-quiz_dropout = question(
+quiz_dropout = quiz(
     "quiz_dropout",
     where="the section “From formula to module”.",
     understood="Dropout is off in eval mode only if it is told the mode: nn.Dropout as a sub-module, or `training=self.training`.",

@@ -19,13 +19,13 @@ from ffnlab.observation.exercise import (
     Draw,
     Exercise,
     NotAsAsked,
-    attempt,
     backpropagate,
     describe_result,
     expect_exception,
     gradients,
+    observe_call,
     on_each,
-    question,
+    quiz,
     type_with_article,
     zeros_of_shape,
 )
@@ -240,7 +240,7 @@ def gated_ffn_three_linears_without_biases(answer: Any, x: Any, p: Any, wide: An
                 weight.copy_(W.T)
             return getattr(module, name)(layer_input)
 
-        observation[f"{name}(x)"] = attempt(output)
+        observation[f"{name}(x)"] = observe_call(output)
         bias = getattr(getattr(module, name, None), "bias", None)
         observation[f"{name} has a bias"] = isinstance(bias, torch.Tensor)
     return observation | {"how many numbers parameters() holds": sum(p.numel() for p in module.parameters())}
@@ -249,7 +249,7 @@ def gated_ffn_three_linears_without_biases(answer: Any, x: Any, p: Any, wide: An
 @GatedFFN.aspect("activation on the gate", points=1)
 def gated_ffn_activation_on_the_gate(answer: Any, x: Any, p: Any, wide: Any, **weights: Any) -> Any:
     def output(**options: Any) -> Any:
-        return attempt(lambda: _fill_module(answer, weights, **options)(x[0]))
+        return observe_call(lambda: _fill_module(answer, weights, **options)(x[0]))
 
     by_name = {f"activation='{name}'": output(activation=name) for name in ("silu", "gelu")}
     return {"without the argument": output()} | by_name
@@ -420,7 +420,7 @@ def swiglu_width_8_3_rounded_up(answer: Any, up: int, down: int, exact: int, edg
         "a width just above a multiple": edges[0],
         "a width just below a multiple": edges[1],
     }
-    return {f"{words}, d = {d:,}": attempt(lambda d=d: answer(d)) for words, d in widths.items()}  # type: ignore[misc]
+    return {f"{words}, d = {d:,}": observe_call(lambda d=d: answer(d)) for words, d in widths.items()}  # type: ignore[misc]
 
 
 @swiglu_width.aspect("multiple_of", points=1)
@@ -429,16 +429,19 @@ def swiglu_width_multiple_of(
 ) -> Any:
     arguments = [(up, multiple), *((d, 1) for d in thirds), *((d, small) for d in rests)]
     return {
-        f"d = {d:,}, multiple_of = {boxes}": attempt(partial(answer, d, multiple_of=boxes)) for d, boxes in arguments
-    } | {f"d = {up:,}, {multiple} as the second argument": attempt(partial(answer, up, multiple))}
+        f"d = {d:,}, multiple_of = {boxes}": observe_call(partial(answer, d, multiple_of=boxes))
+        for d, boxes in arguments
+    } | {f"d = {up:,}, {multiple} as the second argument": observe_call(partial(answer, up, multiple))}
 
 
 @swiglu_width.aspect("mult", points=1.5)
 def swiglu_width_mult(answer: Any, coarse: int, fine: list[int], multiple: int, mult: float, **_: Any) -> Any:
     return {
-        f"d = {coarse:,}, multiple_of = {multiple}, mult = {mult}": attempt(lambda: answer(coarse, multiple, mult)),
+        f"d = {coarse:,}, multiple_of = {multiple}, mult = {mult}": observe_call(
+            lambda: answer(coarse, multiple, mult)
+        ),
     } | {
-        f"d = {d:,}, multiple_of = 1, mult = 1.3": attempt(lambda d=d: answer(d, multiple_of=1, mult=1.3))  # type: ignore[misc]
+        f"d = {d:,}, multiple_of = 1, mult = 1.3": observe_call(lambda d=d: answer(d, multiple_of=1, mult=1.3))  # type: ignore[misc]
         for d in fine
     }
 
@@ -473,7 +476,7 @@ fuse_gate_up = Exercise(
 @fuse_gate_up.aspect("the fused weight", points=1)
 def fuse_gate_up_the_fused_weight(answer: Any, gate_weight: Any, up_weight: Any, **_: Any) -> Any:
     copies = [gate_weight.clone(), up_weight.clone()]
-    fused_weight = attempt(lambda: answer(gate_weight, up_weight))
+    fused_weight = observe_call(lambda: answer(gate_weight, up_weight))
     same = torch.equal(copies[0], gate_weight) and torch.equal(copies[1], up_weight)
     return {"fused": fused_weight, "both weights are left as they were": same}
 
@@ -493,7 +496,7 @@ def fuse_gate_up_gate_and_up_by_chunk(answer: Any, x: Any, gate_weight: Any, up_
 
 @fuse_gate_up.aspect("gradients and dtype", points=1)
 def fuse_gate_up_gradients_and_dtype(answer: Any, x: Any, gate_weight: Any, up_weight: Any) -> Any:
-    single = attempt(lambda: zeros_of_shape(answer(gate_weight.float(), up_weight.float())))
+    single = observe_call(lambda: zeros_of_shape(answer(gate_weight.float(), up_weight.float())))
 
     def compute(**leaves: Any) -> Any:
         fused_weight = answer(*leaves.values())
@@ -505,7 +508,7 @@ def fuse_gate_up_gradients_and_dtype(answer: Any, x: Any, gate_weight: Any, up_w
     def compute_gradients() -> Any:
         return gradients(compute, gate_weight=gate_weight, up_weight=up_weight)
 
-    return {"in float32": single, "gradients": attempt(compute_gradients)}
+    return {"in float32": single, "gradients": observe_call(compute_gradients)}
 
 
 # find_the_gate
@@ -561,22 +564,22 @@ def _find_gate_and_up(
 
 @find_the_gate.aspect("halves", points=1.5)
 def find_the_gate_halves(answer: Any, found: Any, others: Any) -> Any:
-    return {layout: attempt(partial(_find_gate_and_up, answer, found[layout])) for layout in LAYOUTS[:2]}
+    return {layout: observe_call(partial(_find_gate_and_up, answer, found[layout])) for layout in LAYOUTS[:2]}
 
 
 @find_the_gate.aspect("rows in turn", points=1)
 def find_the_gate_rows_in_turn(answer: Any, found: Any, others: Any) -> Any:
-    return {layout: attempt(partial(_find_gate_and_up, answer, found[layout])) for layout in LAYOUTS[2:]}
+    return {layout: observe_call(partial(_find_gate_and_up, answer, found[layout])) for layout in LAYOUTS[2:]}
 
 
 @find_the_gate.aspect("other sizes, float32, nothing changed", points=0.5)
 def find_the_gate_other_sizes_float32_nothing_changed(answer: Any, found: Any, others: Any) -> Any:
     observation = {
-        words: attempt(partial(_find_gate_and_up, answer, checkpoint)) for words, checkpoint in others.items()
+        words: observe_call(partial(_find_gate_and_up, answer, checkpoint)) for words, checkpoint in others.items()
     }
     checkpoint = found[LAYOUTS[1]]
     copies = {name: value.clone() for name, value in checkpoint.items()}
-    observation["everything in float32"] = attempt(partial(_find_gate_and_up, answer, checkpoint, torch.float32))
+    observation["everything in float32"] = observe_call(partial(_find_gate_and_up, answer, checkpoint, torch.float32))
     answer(*copies.values())
     return observation | {
         f"{name} is left as it was": torch.equal(copies[name], value) for name, value in checkpoint.items()
@@ -585,25 +588,25 @@ def find_the_gate_other_sizes_float32_nothing_changed(answer: Any, found: Any, o
 
 # Questions. Their texts are in the notebook.
 
-quiz_branch = question(
+quiz_branch = quiz(
     "quiz_branch",
     where="the section “The family”.",
     understood="The gate has the activation and the other branch stays linear. Libraries disagree on names, so look at which branch the activation touches.",
 )
 
-quiz_matched = question(
+quiz_matched = quiz(
     "quiz_matched",
     where="the section “Two thirds of four”.",
     understood="Three matrices instead of two: at equal parameters each is two thirds as wide.",
 )
 
-quiz_f_glu = question(
+quiz_f_glu = quiz(
     "quiz_f_glu",
     where="the section “One product instead of two”.",
     understood="F.glu cuts its input in half and puts the sigmoid on the second half: the order of the halves is part of a model's format.",
 )
 
-quiz_table = question(
+quiz_table = quiz(
     "quiz_table",
     where="the section “Shazeer's table”.",
     understood="A difference means something when it is large beside its standard error. Bilinear against GELU is, GEGLU against SwiGLU is not.",

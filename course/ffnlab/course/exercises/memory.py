@@ -19,13 +19,13 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from ffnlab.course.counterexample import counterexample, rows_of_numbers
 from ffnlab.course.ffn_probes import TwoLayerFFN, Weights, check_unchanged, copy_parameters, draw_weights, make_ffn
-from ffnlab.observation.exercise import Draw, Exercise, NotAsAsked, attempt, describe_result, question
+from ffnlab.observation.exercise import Draw, Exercise, NotAsAsked, describe_result, observe_call, quiz
 from ffnlab.observation.plain_data import Failure, describe
 from ffnlab.phrases import count_values
 
 NOTEBOOK = "06_memory"
 
-ENOUGH = 0.99  # the share of the facts that a trained FFN has to know
+MIN_KNOWN_SHARE = 0.99  # the share of the facts that a trained FFN has to know
 
 
 def _draw(rng: Draw, case: int) -> dict[str, Any]:
@@ -67,16 +67,18 @@ decompose_output = Exercise(
 def decompose_output_rows(answer: Any, X: Any, weights: Any, **_: Any) -> Any:
     # for the last token two neurons fire weakly
     stores = [weights, weights, _fix_totals(weights, X[2], {0: 1e-4, 1: 0.005})]
-    return {f"token {n}": attempt(partial(answer, make_ffn(store), X[n].clone())) for n, store in enumerate(stores)}
+    return {
+        f"token {n}": observe_call(partial(answer, make_ffn(store), X[n].clone())) for n, store in enumerate(stores)
+    }
 
 
 @decompose_output.aspect("other widths, and float32", points=1)
 def decompose_output_other_widths_and_float32(answer: Any, X: Any, weights: Any, narrow: Any, square: Any) -> Any:
     weak = _fix_totals(narrow, X[0], {0: 0.005})
     return {
-        "d_ff smaller than d_model": attempt(lambda: answer(make_ffn(weak), X[0].clone())),
-        "d_ff = d_model": attempt(lambda: answer(make_ffn(square["weights"]), square["X"][0].clone())),
-        "everything in float32": attempt(lambda: answer(make_ffn(weights, torch.float32), X[0].float())),
+        "d_ff smaller than d_model": observe_call(lambda: answer(make_ffn(weak), X[0].clone())),
+        "d_ff = d_model": observe_call(lambda: answer(make_ffn(square["weights"]), square["X"][0].clone())),
+        "everything in float32": observe_call(lambda: answer(make_ffn(weights, torch.float32), X[0].float())),
     }
 
 
@@ -89,7 +91,9 @@ def decompose_output_silent_and_weak_neurons(answer: Any, X: Any, weights: Any, 
         "only the last neuron fires": _fix_totals(silent, X[0], {last: 1.5}),
         "two neurons fire weakly, one gets exactly 0": _fix_totals(weights, X[0], {0: 1e-4, 1: 0.005, 2: 0.0}),
     }
-    return {label: attempt(partial(answer, make_ffn(variant), X[0].clone())) for label, variant in variants.items()}
+    return {
+        label: observe_call(partial(answer, make_ffn(variant), X[0].clone())) for label, variant in variants.items()
+    }
 
 
 @decompose_output.aspect("ffn and x stay as they were", points=0.5, needs="rows")
@@ -173,7 +177,9 @@ def _describe_non_indices(value: Any) -> str:
 def top_neurons_which_neurons(answer: Any, weights: Any, X: Any, directions: Any, k: Any, close: Any, **_: Any) -> Any:
     stores = [weights] * (len(X) - len(close)) + close
     return {
-        f"token {n}, k = {k[n]}": attempt(partial(answer, make_ffn(store), X[n].clone(), directions[n].clone(), k[n]))
+        f"token {n}, k = {k[n]}": observe_call(
+            partial(answer, make_ffn(store), X[n].clone(), directions[n].clone(), k[n])
+        )
         for n, store in enumerate(stores)
     }
 
@@ -184,13 +190,13 @@ def top_neurons_k_1_float32_the_opposite_direction(
 ) -> Any:
     single = make_ffn(weights, torch.float32)
     return {
-        "a close call": attempt(lambda: answer(make_ffn(close[0]), X[4].clone(), directions[4].clone(), k[4])),
-        "all neurons push the other way": attempt(
+        "a close call": observe_call(lambda: answer(make_ffn(close[0]), X[4].clone(), directions[4].clone(), k[4])),
+        "all neurons push the other way": observe_call(
             lambda: answer(make_ffn(against), X[0].clone(), directions[0].clone(), k[0])
         ),
-        "k = 1": attempt(lambda: answer(make_ffn(weights), X[0].clone(), directions[0].clone(), 1)),
-        "everything in float32": attempt(lambda: answer(single, X[1].float(), directions[1].float(), k[1])),
-        "the opposite direction": attempt(lambda: answer(make_ffn(weights), X[2].clone(), -directions[2], k[2])),
+        "k = 1": observe_call(lambda: answer(make_ffn(weights), X[0].clone(), directions[0].clone(), 1)),
+        "everything in float32": observe_call(lambda: answer(single, X[1].float(), directions[1].float(), k[1])),
+        "the opposite direction": observe_call(lambda: answer(make_ffn(weights), X[2].clone(), -directions[2], k[2])),
     }
 
 
@@ -267,16 +273,18 @@ def knockout_the_output_without_them(answer: Any, X: Any, weights: Any, idx: Any
 def knockout_other_inputs(answer: Any, X: Any, weights: Any, square: Any, idx: Any, other: int, **_: Any) -> Any:
     all_neurons = torch.arange(len(weights["b1"]))
     return {
-        "idx is a list": attempt(lambda: _compute_without(answer, make_ffn(weights), idx, X)),
-        "idx has one neuron": attempt(lambda: _compute_without(answer, make_ffn(weights), torch.tensor([other]), X)),
-        "idx is an empty list": attempt(lambda: _compute_without(answer, make_ffn(weights), [], X)),
-        "idx is not in order": attempt(lambda: _compute_without(answer, make_ffn(weights), idx[::-1], X)),
-        "idx has all neurons": attempt(lambda: _compute_without(answer, make_ffn(weights), all_neurons, X)),
-        "x is one token": attempt(lambda: _compute_without(answer, make_ffn(weights), torch.tensor(idx), X[0])),
-        "d_ff = d_model": attempt(
+        "idx is a list": observe_call(lambda: _compute_without(answer, make_ffn(weights), idx, X)),
+        "idx has one neuron": observe_call(
+            lambda: _compute_without(answer, make_ffn(weights), torch.tensor([other]), X)
+        ),
+        "idx is an empty list": observe_call(lambda: _compute_without(answer, make_ffn(weights), [], X)),
+        "idx is not in order": observe_call(lambda: _compute_without(answer, make_ffn(weights), idx[::-1], X)),
+        "idx has all neurons": observe_call(lambda: _compute_without(answer, make_ffn(weights), all_neurons, X)),
+        "x is one token": observe_call(lambda: _compute_without(answer, make_ffn(weights), torch.tensor(idx), X[0])),
+        "d_ff = d_model": observe_call(
             lambda: _compute_without(answer, make_ffn(square["weights"]), torch.tensor(idx[:3]), square["X"])
         ),
-        "everything in float32": attempt(
+        "everything in float32": observe_call(
             lambda: _compute_without(answer, make_ffn(weights, torch.float32), torch.tensor(idx), X.float())
         ),
     }
@@ -298,7 +306,7 @@ def knockout_afterwards(answer: Any, X: Any, weights: Any, idx: Any, other: int,
 
 # spare_counterexample
 
-MOST_NEURONS = 12  # of a counterexample: all groups of them are tried
+MAX_NEURONS = 12  # of a counterexample: all groups of them are tried
 
 
 def spare(writes: list[list[float]]) -> int:
@@ -324,8 +332,8 @@ def _groups_that_write_nothing(writes: list[list[float]], size: int) -> Iterator
 
 def _parse_writes(observation: Any) -> tuple[list[list[float]]]:
     writes = rows_of_numbers(observation, "neuron", columns=3)
-    if len(writes) > MOST_NEURONS:
-        raise NotAsAsked(f"there are {len(writes)} neurons; {MOST_NEURONS} are the most")
+    if len(writes) > MAX_NEURONS:
+        raise NotAsAsked(f"there are {len(writes)} neurons; {MAX_NEURONS} are the most")
     return (writes,)
 
 
@@ -465,7 +473,7 @@ def _describe_training(observation: Any, inputs: dict[str, Any]) -> Any:
     if any(bool((output >= 0).all()) for output in (out, out - facts["E"])):  # a residual inside may have been added
         return {"the trained module": "no output is below zero"}
     known_share = float(right.float().mean())
-    if known_share >= ENOUGH:
+    if known_share >= MIN_KNOWN_SHARE:
         moving_share = ((neighbour_output - out).abs().amax(1) > 0).float().mean()
         if moving_share < MOVES:
             return {
@@ -480,7 +488,7 @@ def _describe_training(observation: Any, inputs: dict[str, Any]) -> Any:
     if observation["largest weight"] > RUNAWAY:
         return {"the trained module": "too few facts are known: its weights have run away"}
     share = next(words for limit, words in SHARES if known_share < limit)
-    if float(right[: len(y) // 2].float().mean()) >= ENOUGH:
+    if float(right[: len(y) // 2].float().mean()) >= MIN_KNOWN_SHARE:
         share = "the first half"
     others = scores.masked_fill(F.one_hot(y, len(U)).bool(), -torch.inf).amax(1)
     gap = float((scores[torch.arange(len(y)), y] - others).abs().median())  # of the right answer and the best other one
@@ -704,8 +712,8 @@ def _person_facts(observation: Any, inputs: dict[str, Any]) -> dict[str, Any]:
 
 @write_fact.aspect("anybody, and float32", points=0.5, facts=_person_facts, needs="nobody else hears it")
 def write_fact_anybody_and_float32(answer: Any, middle: Any, others: Any) -> Any:
-    neurons = {words: attempt(partial(_ask_for_neuron, answer, person)) for words, person in others.items()}
-    return neurons | {"everything in float32": attempt(partial(_ask_for_neuron, answer, middle, torch.float32))}
+    neurons = {words: observe_call(partial(_ask_for_neuron, answer, person)) for words, person in others.items()}
+    return neurons | {"everything in float32": observe_call(partial(_ask_for_neuron, answer, middle, torch.float32))}
 
 
 @write_fact.aspect("ffn, E and U stay as they were", points=0.5, needs="the new answer")
@@ -755,10 +763,10 @@ def _convert_patterns(observation: Any, inputs: dict[str, Any]) -> Any:
 def activation_patterns_patterns(answer: Any, X: Any, weights: Any, narrow: Any, weak: Any, **_: Any) -> Any:
     return {
         "the tokens X": answer(make_ffn(weights), X.clone()),
-        "two neurons that fire weakly, two that nearly do": attempt(lambda: answer(make_ffn(weak), X.clone())),
-        "one token, N = 1": attempt(lambda: answer(make_ffn(weights), X[:1].clone())),
-        "d_ff smaller than d_model": attempt(lambda: answer(make_ffn(narrow), X.clone())),
-        "everything in float32": attempt(lambda: answer(make_ffn(weights, torch.float32), X.float())),
+        "two neurons that fire weakly, two that nearly do": observe_call(lambda: answer(make_ffn(weak), X.clone())),
+        "one token, N = 1": observe_call(lambda: answer(make_ffn(weights), X[:1].clone())),
+        "d_ff smaller than d_model": observe_call(lambda: answer(make_ffn(narrow), X.clone())),
+        "everything in float32": observe_call(lambda: answer(make_ffn(weights, torch.float32), X.float())),
     }
 
 
@@ -777,25 +785,25 @@ def activation_patterns_ffn_and_x_stay_as_they_were(answer: Any, X: Any, weights
 
 # Questions. Their texts are in the notebook.
 
-quiz_value = question(
+quiz_value = quiz(
     "quiz_value",
     where="the section “Key, coefficient, value”.",
     understood="`linear2.weight` is [d_model, d_ff]: column j is what neuron j writes, row j what output j collects.",
 )
 
-quiz_coefficient = question(
+quiz_coefficient = quiz(
     "quiz_coefficient",
     where="the section “Key, coefficient, value”.",
     understood="The hidden activation h_j says how strongly the memory j responds to this token. It is one number; the value is a vector.",
 )
 
-quiz_knockout = question(
+quiz_knockout = quiz(
     "quiz_knockout",
     where="the section “Knock them out”.",
     understood="A fact is spread over several neurons, and a neuron works for many facts: one neuron is not one fact, a few neurons nearly are.",
 )
 
-quiz_width = question(
+quiz_width = quiz(
     "quiz_width",
     where="the section “More neurons, more facts”.",
     understood="At this size the number of facts that fit grows in proportion to d_ff, and so to the number of weights.",

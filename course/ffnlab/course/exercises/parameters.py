@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ffnlab.observation.exercise import Draw, Exercise, NotAsAsked, attempt, describe_result, question
+from ffnlab.observation.exercise import Draw, Exercise, NotAsAsked, describe_result, observe_call, quiz
 
 NOTEBOOK = "05_parameters"
 
@@ -273,13 +273,13 @@ def layer_share_groups_gates_and_biases(answer: Any, plain: Any, sizes: Any, opt
         block = "decoder" if first ^ second else "encoder"
         cfg = sizes | {key: options[key] for key in keys}
         cfg_copy = dict(cfg)
-        observation[f"{block}, cfg with {' and '.join(keys) or 'no more keys'}"] = attempt(
+        observation[f"{block}, cfg with {' and '.join(keys) or 'no more keys'}"] = observe_call(
             partial(answer, cfg_copy, block=block)
         )
         is_unchanged = is_unchanged and cfg_copy == cfg
     few, none = dict(plain), dict(with_none)
-    attempt(lambda: answer(few))  # what is missing in a cfg must not be written into it either
-    observation["n_kv and head_dim None, bias and gated False"] = attempt(lambda: answer(none))
+    observe_call(lambda: answer(few))  # what is missing in a cfg must not be written into it either
+    observation["n_kv and head_dim None, bias and gated False"] = observe_call(lambda: answer(none))
     return observation | {"cfg is left as it was": is_unchanged and few == plain and none == with_none}
 
 
@@ -381,19 +381,19 @@ for _key, _points in zip(STEP, (1, 0.5, 1, 1, 0.5), strict=True):
 
 # Questions. Their texts are in the notebook.
 
-quiz_count = question(
+quiz_count = quiz(
     "quiz_count",
     where="the section “Audit a published number”.",
     understood="Two matrices and a small remainder: here 1,280 = 1,024 + 256, and the remainder tells you which biases there are.",
 )
 
-quiz_decoder = question(
+quiz_decoder = quiz(
     "quiz_decoder",
     where="the section “Two thirds of what?”.",
     understood="A gated FFN at 4·d_model has 12·d², and a decoder block has two attentions of 4·d² each: 12 of 20.",
 )
 
-quiz_mixtral = question(
+quiz_mixtral = quiz(
     "quiz_mixtral",
     where="the section “The atlas”.",
     understood="Only the FFN is there once for each expert. Attention, norms and embeddings are there once: 4 billion and 4 · 6 billion.",

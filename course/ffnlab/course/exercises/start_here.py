@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Any
 
-from ffnlab.observation.exercise import Draw, Exercise, NotAsAsked, attempt, question, type_with_article
+from ffnlab.observation.exercise import Draw, Exercise, NotAsAsked, observe_call, quiz, type_with_article
 from ffnlab.observation.plain_data import Failure
 
 NOTEBOOK = "00_start_here"
@@ -56,7 +56,7 @@ def _number_by_number(observation: Any, inputs: dict[str, Any]) -> dict[str, Any
 @hello_shape.aspect("shape", points=2, facts=_number_by_number)
 def _shape(answer: Any, given: Any) -> Any:
     observation = {"another x": answer(given.pop("x"))}
-    return observation | {label: attempt(lambda x=x: answer(x)) for label, x in given.items()}  # type: ignore[misc]
+    return observation | {label: observe_call(lambda x=x: answer(x)) for label, x in given.items()}  # type: ignore[misc]
 
 
 feeling = Exercise(
@@ -79,7 +79,7 @@ def _all_kinds(answer: Any) -> Any:
     observation: dict[str, Any] = {}
     for kind in kinds:
         label = ", ".join(name[not is_first] for name, is_first in zip(names, kind, strict=True))
-        observation[label] = attempt(lambda kind=kind: answer(*kind)) if observation else answer(*kind)  # type: ignore[misc]
+        observation[label] = observe_call(lambda kind=kind: answer(*kind)) if observation else answer(*kind)  # type: ignore[misc]
     return observation
 
 
@@ -89,7 +89,7 @@ Scene = int  # its n properties as the bits of a number
 World = tuple[int, int, str]  # the two properties that decide, the smaller first, and the feeling where they are equal
 FEELINGS = {"glad": "sorry", "sorry": "glad"}  # each with the other one
 SIZES = (2, 4, 8, 16, 32, 64)
-PATIENCE = 5000  # questions, more than there are worlds with 64 properties
+MAX_QUESTIONS = 5000  # questions, more than there are worlds with 64 properties
 
 
 def feeling_in(world: World, scene: Scene) -> str:
@@ -199,9 +199,9 @@ def _label(n: int, first: int, second: int, equal: str) -> str:
 )
 def deciding_pair_in_worlds(answer: Any, worlds: Any, many: Any) -> Any:
     def in_world(n: int, *world: Any) -> Any:
-        return answer(Questions(n, partial(feeling_in, world), PATIENCE), n)
+        return answer(Questions(n, partial(feeling_in, world), MAX_QUESTIONS), n)
 
-    return [attempt(partial(in_world, *world)) for world in worlds]
+    return [observe_call(partial(in_world, *world)) for world in worlds]
 
 
 def _against_opponent(observation: Any, inputs: dict[str, Any]) -> dict[str, Any]:
@@ -235,7 +235,7 @@ def deciding_pair_with_few_questions(answer: Any, worlds: Any, many: Any) -> Any
     return observation
 
 
-quiz_hidden = question(
+quiz_hidden = quiz(
     "quiz_hidden",
     options="ABC",
     points=0,

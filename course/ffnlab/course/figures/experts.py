@@ -90,8 +90,8 @@ def _free_place(corners: list[Corner], points: np.ndarray[tuple[int, int], np.dt
     length = np.maximum(np.hypot(*along.T), 1e-9)
     to = grid[:, None] - ends
     edges = ((along[:, 0] * to[..., 1] - along[:, 1] * to[..., 0]) / length).min(1)  # negative outside
-    marks = np.hypot(*(grid[:, None] - points).transpose(2, 0, 1)).min(1)
-    x, y = grid[int(np.argmax(np.minimum(2 * edges, marks)))]
+    distances = np.hypot(*(grid[:, None] - points).transpose(2, 0, 1)).min(1)
+    x, y = grid[int(np.argmax(np.minimum(2 * edges, distances)))]
     return float(x), float(y)
 
 
@@ -698,7 +698,7 @@ def slopes(k: int = 2, norm: str = NORMS[0], cell: int = NO_CELL) -> Picture:
             value = derivatives[e][j]
             x, y = left + wide * j, top + tall * e
             is_cell = cell == E * e + j
-            marks = [
+            elements = [
                 svg.rect(
                     x,
                     y,
@@ -713,7 +713,7 @@ def slopes(k: int = 2, norm: str = NORMS[0], cell: int = NO_CELL) -> Picture:
             if value:
                 light = abs(value) > 0.28
                 words = svg.label(value, 2, pad=True) if abs(value) >= 0.005 else "≈ 0"
-                marks.append(
+                elements.append(
                     svg.text(
                         x + wide / 2 - 1,
                         y + 19,
@@ -724,7 +724,9 @@ def slopes(k: int = 2, norm: str = NORMS[0], cell: int = NO_CELL) -> Picture:
                     )
                 )
             press = {"cell": NO_CELL if is_cell else E * e + j}
-            shapes.append(svg.button(*marks, sets=press, name=f"gate {e} by logit {j}{', framed' if is_cell else ''}"))
+            shapes.append(
+                svg.button(*elements, sets=press, name=f"gate {e} by logit {j}{', framed' if is_cell else ''}")
+            )
     base = top + tall * E
     shapes.append(svg.text(left - 14, base + 24, "gets a gradient", size=13, fill=style.MUTED, anchor="end"))
     for j in range(E):

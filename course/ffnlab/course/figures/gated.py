@@ -283,14 +283,14 @@ def matched(d_model: int = 4096, ratio: float = 4.0, multiple: int = 1) -> Pictu
         rounding = f"rounded up to a multiple of {multiple}"
     elif target - f > 1e-6:
         rounding = "cut to a whole number"
-    verdict = (
+    comparison = (
         "as good as equal"
         if abs(gated / plain - 1) < 0.002
         else f"{abs(gated - plain):,} {'more' if gated > plain else 'fewer'}"
     )
     sentence = (
         f"Plain, at 4 · {d_model:,}: two matrices, {plain:,} weights. Gated, at {f:,} = {f / d_model:.3f} · d_model{rounding and f', {rounding}'}: "
-        f"three matrices, {gated:,} weights, {verdict}."
+        f"three matrices, {gated:,} weights, {comparison}."
     )
     left, unit, tall, full = svg.MARGIN, 52.0, 26.0, svg.WIDTH - 2 * svg.MARGIN
     shapes: list[str] = []
@@ -398,17 +398,17 @@ def table(reading: str = next(iter(READINGS)), first: str = "ReLU", second: str 
             svg.MARGIN, frame.upright(n) - 12, frame.left - 8 - svg.MARGIN, 24, fill=style.PAPER, radius=4
         )
         row_room = svg.rect(svg.MARGIN, frame.upright(n) - 12, frame.right - svg.MARGIN, 24, fill="transparent")
-        marks = [ground, row_room, _name_of_row(frame, n, name, name in (first, second))]
+        elements = [ground, row_room, _name_of_row(frame, n, name, name in (first, second))]
         if short:
             reach = 2 * row.deviation / math.sqrt(runs)
-            marks.append(frame.whiskers([(value - reach, value + reach)], [n], plot.Look(colour, width=2), 5))
+            elements.append(frame.whiskers([(value - reach, value + reach)], [n], plot.Look(colour, width=2), 5))
         spread = f"standard deviation {row.deviation:.3f}, {RUNS} runs" if short else "one run"
         tip = f"{name}: {value:.3f}, {spread}"
         fill = colour if short else style.PAPER
-        marks.append(frame.dots([value], [n], fill, 5, colour, [tip], square=name in PLAIN))
+        elements.append(frame.dots([value], [n], fill, 5, colour, [tip], square=name in PLAIN))
         # What is pressed is compared with the one before; `first` itself gives way to `second`.
         press = {"first": second, "second": first} if name == first else {"first": name, "second": first}
-        shapes.append(svg.button(*marks, sets=press, name=f"compare {press['first']} with {press['second']}"))
+        shapes.append(svg.button(*elements, sets=press, name=f"compare {press['first']} with {press['second']}"))
     measure = "standard errors of the mean" if runs > 1 else "standard deviations"
     note = f"bars: two {measure} each way" if short else "hollow: one run, no spread published"
     words = f"squares: plain, d_ff 3072 · circles: gated, d_ff 2048 · {note}"

@@ -14,9 +14,9 @@ from ffnlab.drawing.picture import Picture
 LEFT, RIGHT = svg.MARGIN, svg.WIDTH - svg.MARGIN
 FACTS, WIDTHS = fact_stores.FACTS, fact_stores.WIDTHS
 NEURONS, N_FACTS = fact_stores.STORE_WIDTH, fact_stores.STORE_FACTS
-MOST = 16  # neurons that `knocked` can knock out
+MAX_PLACES = 16  # neurons that `knocked` can knock out
 UNSEEN = -1
-PLACES = range(UNSEEN, MOST)  # what a hand can ask of `knocked`
+PLACES = range(UNSEEN, MAX_PLACES)  # what a hand can ask of `knocked`
 SYLLABLES = ("ba", "de", "fi", "go", "lu", "ma", "ne", "ri")
 LIKES = (
     "figs", "plums", "pears", "dates", "limes", "kiwis", "nuts", "leeks", "rice", "oats", "rye", "corn", "peas", "beans",
@@ -337,9 +337,9 @@ def knocked(fact: int = 0, m: int = 1, at_random: bool = False, seen: int = UNSE
     `seen` is a place in the order of knocking out: the facts for which that neuron fires are green.
     """
     _inside("the fact", fact, 0, N_FACTS - 1)
-    _inside("m", m, 0, MOST)
+    _inside("m", m, 0, MAX_PLACES)
     if seen not in PLACES:
-        raise ValueError(f"seen must be a place from 0 to {MOST - 1}, or {UNSEEN} for none, not {seen}")
+        raise ValueError(f"seen must be a place from 0 to {MAX_PLACES - 1}, or {UNSEEN} for none, not {seen}")
     facts, _ = fact_stores.store()
     before, after = _logits(), remove_neurons(fact, m, at_random)
     right = int(facts.y[fact])
@@ -359,7 +359,7 @@ def knocked(fact: int = 0, m: int = 1, at_random: bool = False, seen: int = UNSE
         f"{name(fact)} likes {LIKES[right]}. Without {removal} "
         f"the store says “{best}”; of the {N_FACTS - 1} other facts {others} {'is' if others == 1 else 'are'} lost."
     )
-    order, h = _order(fact, at_random)[:MOST].tolist(), _hidden()
+    order, h = _order(fact, at_random)[:MAX_PLACES].tolist(), _hidden()
     fires = [False] * N_FACTS
     note = f"all {N_FACTS} facts, a square each; purple and filled: lost"
     if 0 <= seen < len(order):
@@ -368,7 +368,7 @@ def knocked(fact: int = 0, m: int = 1, at_random: bool = False, seen: int = UNSE
         note += f"; green: neuron {order[seen]} fires"
         sentence += f" Neuron {order[seen]} fires for {sum(fires)} facts, {gone_too} of them lost."
 
-    top, pitch = _BELOW + 20, (RIGHT - LEFT + 4) / MOST
+    top, pitch = _BELOW + 20, (RIGHT - LEFT + 4) / MAX_PLACES
     how = "in a random order" if at_random else "the strongest first"
     words = f"neurons that fire for {name(fact)}, {how}; purple: knocked out. Press one to see its facts."
     parts = [svg.text(LEFT, top, words, size=12, fill=style.MUTED)]

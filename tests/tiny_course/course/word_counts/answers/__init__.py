@@ -1,1 +1,1 @@
-"""The shipped answers; `autograder build` makes them."""
+"""The shipped reference outputs; `autograder build` makes them."""

@@ -1,11 +1,11 @@
-"""What is right, and what goes wrong, in the questions of notebook 02."""
+"""What is right, and what goes wrong, in the quizzes of notebook 02."""
 
 from __future__ import annotations
 
-from autograder.keys.key import question
+from autograder.keys.key import quiz_key
 from ffnlab.course.exercises import feed_forward as exercises
 
-quiz_rank = question(
+quiz_rank = quiz_key(
     exercises.quiz_rank,
     right="C",
     wrong={
@@ -14,7 +14,7 @@ quiz_rank = question(
     },
 )
 
-quiz_bias = question(
+quiz_bias = quiz_key(
     exercises.quiz_bias,
     right="B",
     wrong={
@@ -23,7 +23,7 @@ quiz_bias = question(
     },
 )
 
-quiz_dropout = question(
+quiz_dropout = quiz_key(
     exercises.quiz_dropout,
     right="A",
     wrong={

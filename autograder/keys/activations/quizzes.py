@@ -1,11 +1,11 @@
-"""What is right, and what goes wrong, in the questions of notebook 03."""
+"""What is right, and what goes wrong, in the quizzes of notebook 03."""
 
 from __future__ import annotations
 
-from autograder.keys.key import question
+from autograder.keys.key import quiz_key
 from ffnlab.course.exercises import activations as exercises
 
-quiz_pieces = question(
+quiz_pieces = quiz_key(
     exercises.quiz_pieces,
     right="C",
     wrong={
@@ -14,7 +14,7 @@ quiz_pieces = question(
     },
 )
 
-quiz_proof = question(
+quiz_proof = quiz_key(
     exercises.quiz_proof,
     right="A",
     wrong={

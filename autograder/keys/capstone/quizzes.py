@@ -1,11 +1,11 @@
-"""What is right, and what goes wrong, in the questions of notebook 10."""
+"""What is right, and what goes wrong, in the quizzes of notebook 10."""
 
 from __future__ import annotations
 
-from autograder.keys.key import question
+from autograder.keys.key import quiz_key
 from ffnlab.course.exercises import capstone as exercises
 
-quiz_removed = question(
+quiz_removed = quiz_key(
     exercises.quiz_removed,
     right="C",
     wrong={
@@ -14,7 +14,7 @@ quiz_removed = question(
     },
 )
 
-quiz_equal = question(
+quiz_equal = quiz_key(
     exercises.quiz_equal,
     right="B",
     wrong={
@@ -23,7 +23,7 @@ quiz_equal = question(
     },
 )
 
-quiz_seeds = question(
+quiz_seeds = quiz_key(
     exercises.quiz_seeds,
     right="A",
     wrong={

@@ -68,7 +68,7 @@ def main(
     private: list[str],
     also: list[str],
 ) -> None:
-    """Serve the control socket until the conductor goes away.
+    """Serve the control socket until the process that holds the jail goes away.
 
     mode: of sandbox.Mode. keep: what is mounted below /tmp. users: the first user id for submissions, and how many; none: they run as this user.
     private: paths that no submission may read. also: modules to have imported.

@@ -1,11 +1,11 @@
-"""What is right, and what goes wrong, in the questions of notebook 00."""
+"""What is right, and what goes wrong, in the quizzes of notebook 00."""
 
 from __future__ import annotations
 
-from autograder.keys.key import question
+from autograder.keys.key import quiz_key
 from ffnlab.course.exercises import start_here as exercises
 
-quiz_hidden = question(
+quiz_hidden = quiz_key(
     exercises.quiz_hidden,
     right="B",
     wrong={

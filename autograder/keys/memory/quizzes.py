@@ -1,11 +1,11 @@
-"""What is right, and what goes wrong, in the questions of notebook 06."""
+"""What is right, and what goes wrong, in the quizzes of notebook 06."""
 
 from __future__ import annotations
 
-from autograder.keys.key import question
+from autograder.keys.key import quiz_key
 from ffnlab.course.exercises import memory as exercises
 
-quiz_value = question(
+quiz_value = quiz_key(
     exercises.quiz_value,
     "B",
     {
@@ -14,7 +14,7 @@ quiz_value = question(
     },
 )
 
-quiz_coefficient = question(
+quiz_coefficient = quiz_key(
     exercises.quiz_coefficient,
     "A",
     {
@@ -23,7 +23,7 @@ quiz_coefficient = question(
     },
 )
 
-quiz_knockout = question(
+quiz_knockout = quiz_key(
     exercises.quiz_knockout,
     "C",
     {
@@ -32,7 +32,7 @@ quiz_knockout = question(
     },
 )
 
-quiz_width = question(
+quiz_width = quiz_key(
     exercises.quiz_width,
     "B",
     {

@@ -1,11 +1,11 @@
-"""What is right, and what goes wrong, in the questions of notebook 05."""
+"""What is right, and what goes wrong, in the quizzes of notebook 05."""
 
 from __future__ import annotations
 
-from autograder.keys.key import question
+from autograder.keys.key import quiz_key
 from ffnlab.course.exercises import parameters as exercises
 
-quiz_count = question(
+quiz_count = quiz_key(
     exercises.quiz_count,
     right="B",
     wrong={
@@ -14,7 +14,7 @@ quiz_count = question(
     },
 )
 
-quiz_decoder = question(
+quiz_decoder = quiz_key(
     exercises.quiz_decoder,
     right="A",
     wrong={
@@ -23,7 +23,7 @@ quiz_decoder = question(
     },
 )
 
-quiz_mixtral = question(
+quiz_mixtral = quiz_key(
     exercises.quiz_mixtral,
     right="C",
     wrong={

@@ -1,11 +1,11 @@
-"""What is right, and what goes wrong, in the questions of notebook 04."""
+"""What is right, and what goes wrong, in the quizzes of notebook 04."""
 
 from __future__ import annotations
 
-from autograder.keys.key import question
+from autograder.keys.key import quiz_key
 from ffnlab.course.exercises import every_position as exercises
 
-quiz_equivariant = question(
+quiz_equivariant = quiz_key(
     exercises.quiz_equivariant,
     right="C",
     wrong={
@@ -15,7 +15,7 @@ quiz_equivariant = question(
     },
 )
 
-quiz_kernel = question(
+quiz_kernel = quiz_key(
     exercises.quiz_kernel,
     right="A",
     wrong={
@@ -25,7 +25,7 @@ quiz_kernel = question(
     },
 )
 
-quiz_shared = question(
+quiz_shared = quiz_key(
     exercises.quiz_shared,
     right="B",
     wrong={

@@ -1,11 +1,11 @@
-"""What is right, and what goes wrong, in the questions of notebook 01."""
+"""What is right, and what goes wrong, in the quizzes of notebook 01."""
 
 from __future__ import annotations
 
-from autograder.keys.key import question
+from autograder.keys.key import quiz_key
 from ffnlab.course.exercises import attention as exercises
 
-quiz_hull = question(
+quiz_hull = quiz_key(
     exercises.quiz_hull,
     right="C",
     wrong={
@@ -15,7 +15,7 @@ quiz_hull = question(
     },
 )
 
-quiz_linear = question(
+quiz_linear = quiz_key(
     exercises.quiz_linear,
     right="A",
     wrong={
@@ -24,7 +24,7 @@ quiz_linear = question(
     },
 )
 
-quiz_xor = question(
+quiz_xor = quiz_key(
     exercises.quiz_xor,
     right="B",
     wrong={

@@ -1,11 +1,11 @@
-"""What is right, and what goes wrong, in the questions of notebook 09."""
+"""What is right, and what goes wrong, in the quizzes of notebook 09."""
 
 from __future__ import annotations
 
-from autograder.keys.key import question
+from autograder.keys.key import quiz_key
 from ffnlab.course.exercises import balance as exercises
 
-quiz_below_one = question(
+quiz_below_one = quiz_key(
     exercises.quiz_below_one,
     right="C",
     wrong={
@@ -14,7 +14,7 @@ quiz_below_one = question(
     },
 )
 
-quiz_dropped = question(
+quiz_dropped = quiz_key(
     exercises.quiz_dropped,
     right="A",
     wrong={
@@ -23,7 +23,7 @@ quiz_dropped = question(
     },
 )
 
-quiz_selection = question(
+quiz_selection = quiz_key(
     exercises.quiz_selection,
     right="B",
     wrong={

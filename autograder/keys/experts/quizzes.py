@@ -1,11 +1,11 @@
-"""What is right, and what goes wrong, in the questions of notebook 08."""
+"""What is right, and what goes wrong, in the quizzes of notebook 08."""
 
 from __future__ import annotations
 
-from autograder.keys.key import question
+from autograder.keys.key import quiz_key
 from ffnlab.course.exercises import experts as exercises
 
-quiz_same = question(
+quiz_same = quiz_key(
     exercises.quiz_same,
     right="B",
     wrong={
@@ -14,7 +14,7 @@ quiz_same = question(
     },
 )
 
-quiz_zeros = question(
+quiz_zeros = quiz_key(
     exercises.quiz_zeros,
     right="C",
     wrong={
@@ -23,7 +23,7 @@ quiz_zeros = question(
     },
 )
 
-quiz_active = question(
+quiz_active = quiz_key(
     exercises.quiz_active,
     right="A",
     wrong={

@@ -1,7 +1,7 @@
-"""What only a person can settle, `collected/settle.csv` in a class's folder: who somebody is, which notebook counts, what may be left. Called by collect.
+"""What only a person can decide, `collected/settle.csv` in a class's folder: who somebody is, which notebook counts, what may be left. Called by collect.
 
-A line a matter. Somebody fills in one of the last three columns, and the next collecting reads it. Lines that were filled in stay; those that are
-settled otherwise go.
+A line a decision. Somebody fills in one of the last three columns, and the next collecting reads it. Lines that were filled in stay; those that
+nobody has to decide any more go.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from autograder.class_folder.folder import ClassFolder
 from autograder.errors import UserError
 from autograder.files import write_private
 from autograder.lms.archive import normalize_name
-from autograder.lms.sheets import Sheet, bare, table
+from autograder.lms.sheets import Sheet, make_table, unguard
 
 FILE = "settle.csv"
 COLUMNS = (
@@ -26,8 +26,11 @@ NO = {"no", "n", "nein", "non", "false", "0", "-"}  # in the column leave, where
 
 
 @dataclass(frozen=True)
-class OpenQuestion:
-    """One thing to settle. student: whose it is, or the members of a group; assignment: that this file is the notebook of; leave: that it may stay as it is."""
+class Decision:
+    """One thing that a person decides. student: whose it is, or the members of a group; assignment: that this file is the notebook of.
+
+    leave: that it may stay as it is.
+    """
 
     archive: str
     system: str
@@ -51,61 +54,61 @@ class OpenQuestion:
 
 
 @dataclass
-class OpenQuestions:
-    """What people have settled so far. blanks: matters of earlier runs that nobody has."""
+class Decisions:
+    """What people have decided. pending: what earlier runs have left to them, and nobody has decided."""
 
-    answers: list[OpenQuestion] = field(default_factory=list)
-    blanks: list[OpenQuestion] = field(default_factory=list)
+    final: list[Decision] = field(default_factory=list)
+    pending: list[Decision] = field(default_factory=list)
 
     @classmethod
-    def load(cls, class_folder: ClassFolder) -> OpenQuestions:
+    def load(cls, class_folder: ClassFolder) -> Decisions:
         """What stands in the file; nothing where there is none. Raises UserError: it can't be used."""
-        path, questions = _path(class_folder), cls()
+        path, decisions = _path(class_folder), cls()
         if not path.exists():
-            return questions
+            return decisions
         sheet = Sheet.read(path)
         titles = [title.strip().lower() for title in sheet.header]
         if missing := [title for title in COLUMNS if title not in titles]:
             raise UserError(f"{path} has no column {missing[0]}: its columns are {sheet.titles}")
         for row in sheet.rows:
-            cells = {title: bare(row[titles.index(title)]) for title in COLUMNS}
+            cells = {title: unguard(row[titles.index(title)]) for title in COLUMNS}
             cells |= {title: cells[title].strip() for title in ANSWERS}
             if cells["leave"].casefold() in NO:
                 cells["leave"] = ""
-            matter = OpenQuestion(**cells, line=row.line)
-            (questions.answers if matter.is_filled else questions.blanks).append(matter)
-        return questions
+            decision = Decision(**cells, line=row.line)
+            (decisions.final if decision.is_filled else decisions.pending).append(decision)
+        return decisions
 
-    def save(self, class_folder: ClassFolder, archive: str, open_matters: Sequence[OpenQuestion]) -> Path:
-        """Write it anew: what is filled in, what is open in other archives, and what is open in this one. Returns where."""
-        others = [matter for matter in self.blanks if matter.archive != archive]
+    def save(self, class_folder: ClassFolder, archive: str, pending: Sequence[Decision]) -> Path:
+        """Write it anew: what is filled in, what is pending in other archives, and what is `pending` in this one. Returns where."""
+        others = [decision for decision in self.pending if decision.archive != archive]
         rows = [
-            [getattr(matter, title) for title in COLUMNS]
-            for matter in dict.fromkeys((*self.answers, *others, *open_matters))
+            [getattr(decision, title) for title in COLUMNS]
+            for decision in dict.fromkeys((*self.final, *others, *pending))
         ]
-        path, data = _path(class_folder), table(COLUMNS, rows)
+        path, data = _path(class_folder), make_table(COLUMNS, rows)
         if (rows or path.exists()) and not (path.is_file() and path.read_bytes() == data):
             write_private(path, data)
         return path
 
     @property
-    def files(self) -> set[str]:
+    def notebook_files(self) -> set[str]:
         """The files that somebody called a notebook of an assignment."""
-        return {normalize_name(matter.file) for matter in self.answers if matter.assignment}
+        return {normalize_name(one.file) for one in self.final if one.assignment}
 
-    def student(self, system: str, who: str) -> OpenQuestion | None:
+    def find_owner(self, system: str, who: str) -> Decision | None:
         """The line in which somebody wrote whose all files of this token are."""
-        matches = [m for m in self.answers if (m.system, m.who) == (system, who) and m.student]
+        matches = [m for m in self.final if (m.system, m.who) == (system, who) and m.student]
         return matches[-1] if matches else None
 
-    def assignment(self, system: str, who: str, file: str) -> OpenQuestion | None:
+    def find_assignment(self, system: str, who: str, file: str) -> Decision | None:
         """The line in which somebody wrote of which assignment this file is the notebook."""
-        matches = [m for m in self.answers if m.place == (system, who, normalize_name(file)) and m.assignment]
+        matches = [m for m in self.final if m.place == (system, who, normalize_name(file)) and m.assignment]
         return matches[-1] if matches else None
 
     def is_left(self, system: str, who: str, file: str) -> bool:
         """Whether somebody said that this may stay as it is."""
-        return any(m.place == (system, who, normalize_name(file)) and m.leave for m in self.answers)
+        return any(m.place == (system, who, normalize_name(file)) and m.leave for m in self.final)
 
 
 def _path(class_folder: ClassFolder) -> Path:

@@ -1,11 +1,11 @@
-"""What is right, and what goes wrong, in the questions of notebook 07."""
+"""What is right, and what goes wrong, in the quizzes of notebook 07."""
 
 from __future__ import annotations
 
-from autograder.keys.key import question
+from autograder.keys.key import quiz_key
 from ffnlab.course.exercises import gated as exercises
 
-quiz_branch = question(
+quiz_branch = quiz_key(
     exercises.quiz_branch,
     "B",
     {
@@ -14,7 +14,7 @@ quiz_branch = question(
     },
 )
 
-quiz_matched = question(
+quiz_matched = quiz_key(
     exercises.quiz_matched,
     "A",
     {
@@ -23,7 +23,7 @@ quiz_matched = question(
     },
 )
 
-quiz_f_glu = question(
+quiz_f_glu = quiz_key(
     exercises.quiz_f_glu,
     "C",
     {
@@ -32,7 +32,7 @@ quiz_f_glu = question(
     },
 )
 
-quiz_table = question(
+quiz_table = quiz_key(
     exercises.quiz_table,
     "B",
     {
