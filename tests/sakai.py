@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Sequence
-from datetime import datetime, tzinfo
+from datetime import tzinfo
 
 from autograder.errors import UserError
 from autograder.lms.archive import ArchiveEntry, normalize_name
 from autograder.lms.base import FeedbackPage, IdScope, Lms
-from autograder.lms.records import ExportedFile, Person, to_utc
+from autograder.lms.records import ExportedFile, Person, parse_local_time
 from autograder.lms.sheets import GradeSheet, Sheet, choose_column
 
 # Ruiz, Ana(user0)/20261001100000/ffn.ipynb, and grades.csv beside the folders
@@ -33,11 +33,21 @@ class Sakai(Lms):
             when, _, file = below.partition("/")
             match = FOLDER.fullmatch(folder)
             if match and file and re.fullmatch(r"\d{14}", when):
-                at = to_utc(datetime.strptime(when, "%Y%m%d%H%M%S"), zone)
                 name, username = f"{match['first']} {match['last']}", match["username"]
-                person, back = Person({"username": username}, name=name), {"folder": folder}
                 exported_files.append(
-                    ExportedFile("sakai", username, (person,), name, entry.name, file, entry.read, when, at, back=back)
+                    ExportedFile(
+                        system=self.name,
+                        who=username,
+                        people=(Person({"username": username}, name=name),),
+                        name=name,
+                        entry=entry.name,
+                        file=file,
+                        read=entry.read,
+                        submission_id=when,
+                        at=parse_local_time(when, "%Y%m%d%H%M%S", zone),
+                        unreadable_time=when,
+                        back={"folder": folder},
+                    )
                 )
             elif entry.name != GRADES:
                 unknown.append(entry.name)

@@ -121,10 +121,11 @@ def project_copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return project
 
 
-FAULTS = ("def broken(:\n", "undefined_name\n", "1 / 0\n")
+SLIP_OF_NOTHING = 'hello_shape.slip("nowhere", "A message.", of=unpacked, replace={"not in it": ""})\n'
+FAULTS = ("def broken(:\n", SLIP_OF_NOTHING, "undefined_name\n", "1 / 0\n")
 
 
-@pytest.mark.parametrize("fault", often(FAULTS, FAULTS[:1]))
+@pytest.mark.parametrize("fault", often(FAULTS, FAULTS[:2]))
 def test_a_fault_in_a_key_is_one_line_with_its_place(fault: str, project_copy: Path) -> None:
     name = "autograder/keys/start_here/hello_shape.py"
     (project_copy / name).write_text((ROOT / name).read_text(encoding="utf-8") + fault, encoding="utf-8")

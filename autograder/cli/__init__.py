@@ -65,11 +65,12 @@ def _mendable(error: Exception) -> str:
 
 
 def _is_authors(filename: str) -> bool:
-    """Whether a file is one that authors write: a key or an exercise."""
+    """Whether a file is one that authors write: a notebook's exercises, or the key of one of them."""
     try:
         course = active_course()
-        folders = {course.folder / "exercises", course.keys_folder}
+        is_in_place = (folder := Path(filename).resolve().parent) == course.folder / "exercises" or (
+            folder.parent == course.keys_folder
+        )
     except CourseNotFound:
         return False
-    file = Path(filename).resolve()
-    return not folders.isdisjoint(file.parents) and file.name != "__init__.py"
+    return is_in_place and Path(filename).name != "__init__.py"

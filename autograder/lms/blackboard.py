@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import datetime, tzinfo
+from datetime import tzinfo
 
 from autograder.errors import UserError
 from autograder.lms.archive import ArchiveEntry, Refused, normalize_name
 from autograder.lms.base import FeedbackPage, Lms
-from autograder.lms.records import ExportedFile, Person, to_utc
+from autograder.lms.records import ExportedFile, Person, parse_local_time
 from autograder.lms.sheets import GradeSheet, Sheet, choose_column
 
 NAME = "blackboard"
@@ -92,10 +92,6 @@ class Blackboard(Lms):
             if not username or (place not in identities and AGAIN.search(f"_{match['file']}")):
                 unknown.append(entry.name)
                 continue
-            try:
-                at = to_utc(datetime.strptime(match["when"], "%Y-%m-%d-%H-%M-%S"), zone)
-            except ValueError:
-                at = None
             exported_files.append(
                 ExportedFile(
                     NAME,
@@ -106,8 +102,8 @@ class Blackboard(Lms):
                     match["file"] or "",
                     entry.read,
                     submission_id=match["when"],
-                    at=at,
-                    remark="" if at else f"its time, {match['when']}, can't be read",
+                    at=parse_local_time(match["when"], "%Y-%m-%d-%H-%M-%S", zone),
+                    unreadable_time=match["when"],
                 )
             )
         return exported_files, unknown

@@ -96,7 +96,7 @@ class Brightspace(Lms):
                     entry.read,
                     submission_id=folder,
                     at=to_utc(at, zone) if at else None,
-                    remark="" if at or doubtful_time else f"its time, {match['when']}, can't be read",
+                    unreadable_time="" if doubtful_time else match["when"],
                     doubtful_time=doubtful_time,
                     back={"folder": folder},
                 )

@@ -139,7 +139,7 @@ class Gradescope(Lms):
             if not match or not people:
                 unknown.append(entry.name)
                 continue
-            at = parse_time(str(metadata[top].get(":created_at", "")))
+            time_text = str(metadata[top].get(":created_at") or "an empty text")
             names = ", ".join(person.name for person in people)
             exported_files.append(
                 ExportedFile(
@@ -151,9 +151,9 @@ class Gradescope(Lms):
                     "" if entry.is_folder else below or top,
                     entry.read,
                     submission_id=match["number"],
-                    at=at,
+                    at=parse_time(time_text),
                     group=names if len(people) > 1 else "",
-                    remark="" if at else "its time can't be read",
+                    unreadable_time=time_text,
                     back={"submission": match["number"]},
                 )
             )

@@ -41,7 +41,8 @@ class ExportedFile:
 
     who: the export's own token for the person or group, unique in this system. people: the person, or a group's members; none where the export
     does not say who they are. name: as shown. entry: the file's name in the archive. file: its name as the student had it; "" where only a folder is
-    there. submission_id: what tells this person's submissions apart. at: when, in UTC. back: what else the way back needs.
+    there. submission_id: what tells this person's submissions apart. at: when, in UTC. unreadable_time: what is in the time's place and is none. back: what
+    else the way back needs.
 
     doubt: why a person has to say whose it is. doubtful_time: why a person has to look at its time. name_time: the time that its name says, where
     the file system knows of a later one. is_owned: whether the owners of its files confirm whose it is, where the system is one that has owners. readings:
@@ -62,6 +63,7 @@ class ExportedFile:
     group: str = ""
     assignment: str = ""  # as the export names it, where it does by a token of ours
     remark: str = ""
+    unreadable_time: str = ""
     doubt: str = ""
     doubtful_time: str = ""
     name_time: datetime | None = None
@@ -69,6 +71,11 @@ class ExportedFile:
     readings: tuple[ExportedFile, ...] = field(default=(), repr=False)
     is_likely: bool = True
     back: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def time_note(self) -> str:
+        """What is wrong with its time; empty where it has one, or the export has none."""
+        return f"its time, {self.unreadable_time}, can't be read" if self.unreadable_time and not self.at else ""
 
     @property
     def token(self) -> str:
@@ -83,6 +90,14 @@ def to_utc(local_time: datetime, zone: tzinfo | None) -> datetime | None:
     try:
         return (local_time.replace(tzinfo=zone) if zone else local_time).astimezone(UTC)
     except (OverflowError, ValueError, OSError):
+        return None
+
+
+def parse_local_time(text: str, pattern: str, zone: tzinfo | None) -> datetime | None:
+    """A local time, written by a pattern of `strptime`, in UTC; None where it is none. zone: as in `to_utc`."""
+    try:
+        return to_utc(datetime.strptime(text, pattern), zone)
+    except ValueError:
         return None
 
 

@@ -215,15 +215,12 @@ class _Collection:
 
     def _check_export(self) -> None:
         """Note what the export does not say, or does not say in a way that can be read."""
-        remarks = {
-            one.submission_id: one.remark
-            for one in self.export.files
-            if not one.at and one.remark.startswith("its time")
-        }
-        if remarks:
-            first = in_a_line(next(iter(remarks.values())), 120)
+        notes = {one.submission_id: one.time_note for one in self.export.files if one.time_note}
+        if notes:
+            first = in_a_line(next(iter(notes.values())), 120)
+            subject, they_make = ("1 time", "it makes") if len(notes) == 1 else (f"{len(notes):,} times", "they make")
             self.time_warnings.append(
-                f"{len(remarks):,} times can't be read ({first}), so they make nobody late: "
+                f"{subject} can't be read ({first}), so {they_make} nobody late: "
                 f"if they are in another language, set {self.export.lms.title} to English and download it again"
             )
         exporter = self.export.lms
@@ -472,7 +469,13 @@ class _Collection:
         else:
             what = "new, kept; a later one counts"
         name_note = "" if file.base_name == f"{manifest.assignment}.ipynb" else f"called {file.base_name}"
-        notes = [file.exported_file.remark, "late" if file.exported_file.late else "", name_note, there]
+        notes = [
+            file.exported_file.remark,
+            file.exported_file.time_note,
+            "late" if file.exported_file.late else "",
+            name_note,
+            there,
+        ]
         if file.exported_file.name_time and file.exported_file.at:
             self.report.doubts.append(
                 f"{in_a_line(file.exported_file.submission_id, 200)}: written at {self._format_time(file.exported_file.at)}, later than its name says; "

@@ -278,7 +278,8 @@ def _describe_missing_notebook(submission: CollectedSubmission) -> str:
     names = ", ".join(file.base_name for file in submission.others[:3])
     if len(submission.others) > 3:
         names += f" and {len(submission.others) - 3} more"
+    remark = submission.first.remark or submission.first.time_note
     if not names:
-        return submission.first.remark or "nothing but an empty folder"
-    remark = f" ({submission.first.remark})" if submission.first.remark else ""
+        return remark or "nothing but an empty folder"
+    remark = f" ({remark})" if remark else ""
     return f"no notebook: {names}{remark}; ask for the file {submission.target or 'NOTEBOOK'}.ipynb itself"
