@@ -576,7 +576,7 @@ def activation_gradients_flow_through_the_value(answer: Any, x: Any, beta: float
     return observation
 
 
-# Questions. Their texts are in the notebook.
+# Quizzes. Their texts are in the notebook.
 
 quiz_pieces = quiz(
     "quiz_pieces",

@@ -530,7 +530,7 @@ def xor_weights_low_and_high(answer: Any, heights: Any) -> Any:
     return _collect_networks(answer, heights)
 
 
-# Questions. Their texts are in the notebook.
+# Quizzes. Their texts are in the notebook.
 
 quiz_hull = quiz(
     "quiz_hull",

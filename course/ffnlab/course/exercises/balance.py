@@ -589,7 +589,7 @@ def shared_expert_mo_e_gradients(answer: Any, x: Any, sizes: list[int], shift: f
     return _by_part(leaf, module.router.weight, module.shared.parameters(), routed_parameters)
 
 
-# Questions. Their texts are in the notebook.
+# Quizzes. Their texts are in the notebook.
 
 quiz_below_one = quiz(
     "quiz_below_one",

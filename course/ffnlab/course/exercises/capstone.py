@@ -946,7 +946,7 @@ def wire_by_hand_the_other_words(answer: Any, **inputs: Any) -> Any:
     return _wires(answer, **inputs)
 
 
-# Questions. Their texts are in the notebook.
+# Quizzes. Their texts are in the notebook.
 
 quiz_removed = quiz(
     "quiz_removed",

@@ -821,7 +821,7 @@ def bottleneck_rank_ffn_and_x_stay_as_they_were(answer: Any, narrow: Any, **_: A
     return check_unchanged(ffn, before, X=(X_copy, X))
 
 
-# Questions. Their texts are in the notebook.
+# Quizzes. Their texts are in the notebook.
 
 quiz_equivariant = quiz(
     "quiz_equivariant",

@@ -528,7 +528,7 @@ def router_gradient_other_inputs(answer: Any, x: Any, router: Any, target: Any, 
     return observation | {"x, router and target are left as they were": all_equal(copies, (x, router, target))}
 
 
-# Questions. Their texts are in the notebook.
+# Quizzes. Their texts are in the notebook.
 
 quiz_same = quiz(
     "quiz_same",

@@ -777,8 +777,6 @@ def deep_ffn_n_hidden_below_1(answer: Any, W1: Any, **_: Any) -> Any:
     }
 
 
-# Questions. Their texts are in the notebook.
-
 # NormFFN
 
 
@@ -863,7 +861,7 @@ def norm_ffn_gradients(answer: Any, **inputs: Any) -> Any:
     return _gradients(module, inputs["x"][1], _collect_parameters(module) | gain_and_bias)
 
 
-# Questions. Their texts are in the notebook.
+# Quizzes. Their texts are in the notebook.
 
 quiz_rank = quiz(
     "quiz_rank",

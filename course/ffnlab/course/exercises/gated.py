@@ -586,7 +586,7 @@ def find_the_gate_other_sizes_float32_nothing_changed(answer: Any, found: Any, o
     }
 
 
-# Questions. Their texts are in the notebook.
+# Quizzes. Their texts are in the notebook.
 
 quiz_branch = quiz(
     "quiz_branch",

@@ -783,7 +783,7 @@ def activation_patterns_ffn_and_x_stay_as_they_were(answer: Any, X: Any, weights
     return check_unchanged(ffn, before, X=(X_copy, X))
 
 
-# Questions. Their texts are in the notebook.
+# Quizzes. Their texts are in the notebook.
 
 quiz_value = quiz(
     "quiz_value",

@@ -379,7 +379,7 @@ for _key, _points in zip(STEP, (1, 0.5, 1, 1, 0.5), strict=True):
     _add_step_aspect(_key, _points)
 
 
-# Questions. Their texts are in the notebook.
+# Quizzes. Their texts are in the notebook.
 
 quiz_count = quiz(
     "quiz_count",
