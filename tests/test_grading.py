@@ -333,7 +333,7 @@ def test_under_plain_nbgrader_markings_that_a_class_has_kept_are_not_computed_ag
     reference.clear_cache()
     monkeypatch.setattr(reference, "_compute", computed)
     monkeypatch.setattr(reference_cache, "root", lambda: class_folder.path)  # which keeps none of development
-    with pytest.raises(AssertionError, match="ffn_forward was computed"):
+    with pytest.raises(AssertionError, match="ffn_forward were computed"):
         recheck("ffn_forward", build.solution_answer("ffn_forward").answer)
     monkeypatch.chdir(class_folder.autograded / "ada" / FFN)
     assert (
