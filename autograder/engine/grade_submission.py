@@ -86,7 +86,6 @@ class _Session:
         self._worker = jail.fork(self._budget)
         self._history: list[str] = []
         self._trouble: dict[str, str] = {}  # by exercise: why its cell did not run to its end
-        self._untouched: set[str] = set()
         self._sources: dict[str, str] = {}  # of the cells that are the student's, by name
 
     def __enter__(self) -> _Session:
@@ -97,8 +96,6 @@ class _Session:
 
     def run(self, cell: Cell) -> Outputs:
         """Run a cell; returns its outputs, an error among them."""
-        if cell.untouched:
-            self._untouched.add(cell.name)
         if cell.kind is not Kind.OURS:
             self._sources[cell.name] = cell.source
         try:
