@@ -148,7 +148,7 @@ class Judge:
         return reply
 
     def outputs(self, frame: bytes, most: int) -> outputs.CellRun:
-        """What a cell showed and how it ended, from what a worker sent when it had run it. `most`: bytes of outputs to keep. Raises as `judge`, but no KeyProblem."""
+        """What a cell showed and how it ended, from what a worker sent when it had run it. most: bytes of outputs to keep. Raises as `judge`."""
         query = (most, frame)
         reply = self.judges.cell_runs.get(query)
         if reply is None:
