@@ -94,15 +94,22 @@ def read_timestamp(folder: Path) -> datetime | None:
         raise
     if not data:
         raise OSError(errno.EIO, EMPTY_MESSAGE, str(path))
+    at = parse_moment(data.decode("ascii").strip()) if data.isascii() else None
+    return at.replace(tzinfo=None) if at else None
+
+
+def parse_moment(text: str) -> datetime | None:
+    """A time with its zone, `2026-10-01 10:00:00.000000 UTC` or in ISO 8601, in UTC; None where it is none, or in years that can't be meant. Without a
+    zone it is UTC."""
+    match = MOMENT.fullmatch(text)
+    if not match:
+        return None
     try:
-        match = MOMENT.fullmatch(data.decode("ascii").strip())
-        if not match:
-            return None
         moment = datetime.fromisoformat(match[1])
-        zone = datetime.strptime((match[2] or "UTC").replace("UTC", "Z"), "%z").tzinfo
+        zone = datetime.strptime((match[2] or "Z").replace("UTC", "Z"), "%z").tzinfo
     except ValueError:
         return None
-    return moment.replace(tzinfo=zone).astimezone(UTC).replace(tzinfo=None) if moment.year in YEARS else None
+    return moment.replace(tzinfo=zone).astimezone(UTC) if moment.year in YEARS else None
 
 
 def patch_nbgrader_timestamps() -> None:

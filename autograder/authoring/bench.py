@@ -27,6 +27,7 @@ from rich.table import Table
 from autograder.authoring import plain_nbgrader, sample
 from autograder.class_folder import submitted_files
 from autograder.class_folder.folder import ClassFolder
+from autograder.engine import preparation
 from autograder.errors import UserError
 from autograder.gradebook import gradebook
 from autograder.jail.limits import MIB
@@ -137,9 +138,7 @@ def _measure(how: str, home: Path, assignment: str, students: int, grade: Grade,
         if path.name not in (draws.FILE, reference_cache.FOLDER):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
     sample.make(class_folder, students, only=[assignment], odd=odd)
-    reference_cache.ensure_file(
-        class_folder.path, assignment, draws.ensure_hidden_seeds(assignment, class_folder.draws)
-    )  # once a class, whoever grades it
+    preparation.prepare(assignment, class_folder.draws, class_folder.path)  # once a class, whoever grades it
     with _memory() as peak:
         before, start = _machine_cpu(), time.perf_counter()
         each = grade(class_folder, assignment)

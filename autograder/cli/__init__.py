@@ -67,10 +67,8 @@ def _mendable(error: Exception) -> str:
 def _is_authors(filename: str) -> bool:
     """Whether a file is one that authors write: a notebook's exercises, or the key of one of them."""
     try:
-        course = active_course()
-        is_in_place = (folder := Path(filename).resolve().parent) == course.folder / "exercises" or (
-            folder.parent == course.keys_folder
-        )
+        exercises, keys = active_course().folder / "exercises", active_course().keys_folder
     except CourseNotFound:
         return False
-    return is_in_place and Path(filename).name != "__init__.py"
+    file = Path(filename).resolve()
+    return file.name != "__init__.py" and (file.parent == exercises or file.parents[1] == keys)

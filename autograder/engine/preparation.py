@@ -27,10 +27,10 @@ def run_here(function: Callable[..., T], *arguments: Any) -> Future[T]:
     return future
 
 
-def prepare(assignment: str, hidden_draws: Path, folder: Path, run: Run) -> tuple[draws.Seeds, Path]:
+def prepare(assignment: str, hidden_draws: Path, folder: Path, run: Run = run_here) -> tuple[draws.Seeds, Path]:
     """The seeds of an assignment's hidden draws, and the file with their reference outputs. What is missing is made first.
 
-    hidden_draws: the file with the class's secrets. folder: of the class. run: who computes.
+    hidden_draws: the file with the class's secrets. folder: of the class. run: who computes; without, this process.
 
     Raises:
         UserError: the file with the secrets is broken, or a key holds on no draws. KeyProblem: a key is wrong by itself.

@@ -6,9 +6,8 @@ import contextlib
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol
 
 from autograder import untrusted_files
 from autograder.class_folder import log, submitted_files
@@ -33,7 +32,6 @@ if TYPE_CHECKING:  # nbgrader takes seconds to import
     from autograder.gradebook.gradebook import Book, Grading
     from autograder.gradebook.nbgrader_tables import SubmissionTime
 
-T = TypeVar("T")
 MAX_LINES = 40  # about single students
 
 
@@ -150,7 +148,8 @@ class Grader(Protocol):
 
     def start(self) -> None: ...
 
-    def run(self, function: Callable[..., T], *arguments: Any) -> Future[T]: ...
+    @property
+    def run(self) -> preparation.Run: ...
 
     def grade_together(
         self, jobs: Iterable[tuple[tuple[Submission, str], Job]], stop: threading.Event | None = None

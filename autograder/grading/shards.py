@@ -11,10 +11,9 @@ import re
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from autograder import untrusted_files
 from autograder.class_folder import submitted_files
@@ -32,7 +31,6 @@ from autograder.marking import draws, reference_cache
 from ffnlab.checking.verdict import Outcome, from_dict
 from ffnlab.untrusted_text import in_a_line
 
-T = TypeVar("T")
 FORMAT = 1
 MAX_FILE_BYTES = 64 * 2**20  # bytes of a file: outputs are the largest part, and bounded
 BATCH_SIZE = 50  # grades that are handed on at a time
@@ -73,9 +71,7 @@ class ShardSummary:
 
 def prepare(class_folder: ClassFolder, assignment: str) -> None:
     """Draw an assignment's hidden inputs and compute their reference outputs, where that has not been done: shards only read them."""
-    reference_cache.ensure_file(
-        class_folder.path, assignment, draws.ensure_hidden_seeds(assignment, class_folder.draws)
-    )
+    preparation.prepare(assignment, class_folder.draws, class_folder.path)
 
 
 def grade(
@@ -153,6 +149,7 @@ class ShardReader:
     """
 
     mode = Mode.BUBBLEWRAP
+    run = staticmethod(preparation.run_here)
 
     def __init__(self, folders: Sequence[Path], limits: Limits) -> None:
         for folder in folders:
@@ -170,9 +167,6 @@ class ShardReader:
 
     def start(self) -> None:
         """There is nothing to start."""
-
-    def run(self, function: Callable[..., T], *arguments: Any) -> Future[T]:
-        return preparation.run_here(function, *arguments)
 
     def grade_together(
         self, jobs: Iterable[tuple[tuple[Submission, str], Job]], stop: threading.Event | None = None
