@@ -16,15 +16,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from test_rebuild import place
+from test_program import place
 
 from autograder import untrusted_files
 from autograder.class_folder.folder import ClassFolder
-from autograder.engine import rebuild
+from autograder.engine import program
 from autograder.engine.graded_submission import GradedSubmission
 from autograder.files import Batch
 from autograder.gradebook import gradebook
 from autograder.grading import feedback
+from autograder.jail.limits import Limits
 from autograder.paths import release
 from ffnlab.checking.verdict import AspectVerdict, Outcome, Verdict, not_earned
 from ffnlab.registry import active_course
@@ -393,7 +394,7 @@ SYSTEMS = (
 
 def graded(who: Somebody, score: int) -> GradedSubmission:
     """What grading makes of somebody's notebook: so many exercises are right, from the first one on."""
-    cells = rebuild.rebuild(FFN, who.data, 10 * 2**20).cells
+    cells = program.plan(FFN, who.data, Limits()).cells
     verdicts = {
         e.name: Verdict(e.name, Outcome.EARNED, (AspectVerdict("all", e.points, e.points),))
         if number < score

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from autograder.class_folder.folder import ClassFolder
 from autograder.engine.graded_submission import GradedSubmission
-from autograder.engine.rebuild import Kind, template
+from autograder.engine.released import Kind, template
 from autograder.gradebook import gradebook
 from autograder.marking import outline
 from autograder.paths import release

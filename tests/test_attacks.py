@@ -18,7 +18,7 @@ import pytest
 from attacks import EXERCISE, NARROW, START, Attack
 from conftest import ROOT, needs_bubblewrap, often, outliving
 from nbconvert import HTMLExporter
-from test_rebuild import answered
+from test_program import answered
 from traitlets.config.loader import PyFileConfigLoader
 
 from autograder.class_folder import log

@@ -10,7 +10,7 @@ import pytest
 from attacks import START
 from exports import CLASS, moodle_name, worksheet, zipped
 from test_class import grade, graded_here, rebuilt  # noqa: F401 - a fixture
-from test_rebuild import ANSWER, answered
+from test_program import ANSWER, answered
 
 from autograder.class_folder.folder import ClassFolder
 from autograder.engine.graded_submission import GradedSubmission

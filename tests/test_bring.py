@@ -17,7 +17,7 @@ import bring
 import nbformat
 import pytest
 from conftest import ROOT
-from test_rebuild import ANSWER, answered, blank, place, rebuilt, running
+from test_program import ANSWER, answered, blank, place, planned, running
 
 from autograder.paths import assignments, release
 
@@ -108,7 +108,7 @@ def test_answers_and_own_cells_come_into_the_new_notebook_at_their_places(new: P
     assert read(old) == earlier, "the old folder is left alone"
     assert read(new, f"{NAME}.before.ipynb") == before
     nbformat.validate(notebook)
-    assert running(rebuilt(notebook)) == running(rebuilt(earlier)), "a grader sees what the student wrote, and no more"
+    assert running(planned(notebook)) == running(planned(earlier)), "a grader sees what the student wrote, and no more"
 
 
 def test_an_answer_to_an_exercise_that_is_gone_is_added_as_a_cell(new: Path, old: Path, run: Run) -> None:
@@ -154,7 +154,7 @@ def test_the_same_command_keeps_what_was_written_in_between(
     assert texts(notebook)[at] == WORK
     assert ANSWER in texts(notebook)[at + 1] and texts(notebook)[at + 1].startswith(bring.LABEL)
     assert "1 earlier answer added below what you have written here" in capsys.readouterr().out
-    assert not any(ANSWER in source for source in running(rebuilt(notebook))), "it runs neither here nor for a grade"
+    assert not any(ANSWER in source for source in running(planned(notebook))), "it runs neither here nor for a grade"
     nbformat.validate(notebook)
     assert read(new, f"{NAME}.before.ipynb") == blank(), "the copy of the first time stays"
     assert texts(read(new, f"{NAME}.before-2.ipynb"))[at] == WORK

@@ -22,7 +22,7 @@ import pytest
 from attacks import EXERCISE, START
 from conftest import needs_bubblewrap
 from test_jail import run_cell
-from test_rebuild import answered
+from test_program import answered
 
 from autograder.engine import doctor
 from autograder.engine.grade_submission import grade_submission

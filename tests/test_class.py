@@ -28,15 +28,16 @@ from nbgrader.apps.api import NbGraderAPI
 from nbgrader.coursedir import CourseDirectory
 from rich.console import Console
 from test_cleaning import ANY_TEXT
-from test_rebuild import ANSWER, MOST, answered
+from test_program import ANSWER, answered
 from traitlets.config.loader import PyFileConfigLoader
 
 from autograder import untrusted_files
 from autograder.class_folder import log, submitted_files
 from autograder.class_folder.folder import LOCK, ClassFolder, class_lock
 from autograder.cli.shared import book_of
-from autograder.engine import pool, rebuild
+from autograder.engine import pool, program
 from autograder.engine.graded_submission import GradedSubmission
+from autograder.engine.submitted import Unreadable, parse
 from autograder.errors import UserError
 from autograder.files import Batch
 from autograder.files import write_private as keep_file
@@ -70,8 +71,8 @@ def earned() -> dict[str, Verdict]:
 def rebuilt(data: bytes, verdicts: dict[str, Verdict] | None = None) -> GradedSubmission:
     """What a worker gives back, without one: the notebook is rebuilt here, and nothing in it is run."""
     try:
-        notebook = rebuild.rebuild(START, data, MOST)
-    except rebuild.Unreadable as error:
+        notebook = program.plan(START, data, Limits())
+    except Unreadable as error:
         return GradedSubmission(
             START,
             {e.name: not_earned(e, f"The submission could not be read: {error}.") for e in LISTED},
@@ -358,8 +359,8 @@ def test_a_picture_dragged_into_an_answer_is_kept_and_cannot_grow() -> None:
         "attachments": {"a.png": picture},
     }
     notebook["cells"] = [cell]
-    (new_cell,) = rebuild.parse(json.dumps(notebook).encode(), MOST)
-    assert new_cell["source"] == "![x](data:image/png;base64,AAAA)" + "![x](attachment:a.png)" * 2
+    (new_cell,) = parse(json.dumps(notebook).encode(), Limits()).cells
+    assert new_cell.source == "![x](data:image/png;base64,AAAA)" + "![x](attachment:a.png)" * 2
 
 
 # One at a time
@@ -639,8 +640,8 @@ def test_a_second_notebook_is_told_beside_the_one_that_counts(
 
 def test_another_notebook_of_the_course_is_called_by_its_name() -> None:
     data = release("02_feed_forward").read_bytes()
-    with pytest.raises(rebuild.Unreadable, match="this is the notebook 02_feed_forward, handed in as 00_start_here"):
-        rebuild.rebuild(START, data, MOST)
+    with pytest.raises(Unreadable, match="this is the notebook 02_feed_forward, handed in as 00_start_here"):
+        program.plan(START, data, Limits())
 
 
 # A dry run

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from conftest import ROOT, needs_bubblewrap, often
 from rich.console import Console
-from test_rebuild import ANSWER, answered
+from test_program import ANSWER, answered
 from typer.testing import CliRunner
 
 from autograder import cli

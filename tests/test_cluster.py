@@ -23,7 +23,7 @@ import psutil
 import pytest
 from attacks import START
 from conftest import ROOT, needs_bubblewrap
-from test_rebuild import answered
+from test_program import answered
 from test_survival import PROGRAM, assert_graded_once, class_of, lines_of
 
 pytest.importorskip("distributed", reason="Dask is not installed: pip install 'dask[distributed]'")

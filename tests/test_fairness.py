@@ -10,8 +10,8 @@ import nbformat
 import pytest
 from attacks import EXERCISE, START, Notebook
 from conftest import needs_bubblewrap
-from test_rebuild import ANSWER as RIGHT
-from test_rebuild import answered, place
+from test_program import ANSWER as RIGHT
+from test_program import answered, place
 
 from autograder.engine.grade_submission import grade_submission
 from autograder.jail.sandbox import Jail

@@ -21,12 +21,14 @@ from test_postgresql import PROGRAMS
 from test_postgresql import server as postgresql  # noqa: F401 - a fixture
 
 from autograder.class_folder.folder import ClassFolder
-from autograder.engine import rebuild
+from autograder.engine import program
 from autograder.engine.graded_submission import GradedSubmission
+from autograder.engine.released import Kind
 from autograder.files import Batch
 from autograder.gradebook import gradebook
 from autograder.gradebook.scores import Score
 from autograder.grading import feedback
+from autograder.jail.limits import Limits
 from autograder.paths import release
 from ffnlab.checking.verdict import not_earned
 from ffnlab.registry import active_course
@@ -83,14 +85,14 @@ def hostile(answer: str = ANSWER) -> GradedSubmission:
             cell["source"] = answer
     extra = {"cell_type": "code", "source": f"# {EVIL}", "metadata": {}, "outputs": []}
     notebook["cells"].insert(2, extra)
-    rebuilt = rebuild.rebuild(NOTEBOOK, json.dumps(notebook).encode(), 10 * 2**20)
+    plan = program.plan(NOTEBOOK, json.dumps(notebook).encode(), Limits())
     verdicts = {
         e.name: not_earned(e, f"Your code raised ValueError: {EVIL}", EVIL)
         for e in active_course().exercises_of(NOTEBOOK)
     }
-    ours = {cell.id: OUTPUTS for cell in rebuilt.cells if cell.kind is rebuild.Kind.EXTRA}
+    ours = {cell.id: OUTPUTS for cell in plan.cells if cell.kind is Kind.EXTRA}
     printed = dict.fromkeys(verdicts, EVIL)
-    return GradedSubmission(NOTEBOOK, verdicts, rebuilt.cells, ours, printed, [EVIL])  # type: ignore[arg-type]
+    return GradedSubmission(NOTEBOOK, verdicts, plan.cells, ours, printed, [EVIL])  # type: ignore[arg-type]
 
 
 def raw(notebook: dict[str, Any]) -> dict[str, Any]:

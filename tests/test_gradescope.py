@@ -24,7 +24,7 @@ from typing import Any
 import pytest
 from conftest import ROOT, skip_where_others_cannot_read
 from packaging.utils import canonicalize_name
-from test_rebuild import ANSWER, answered
+from test_program import ANSWER, answered
 from typer.testing import CliRunner
 
 from autograder import keys

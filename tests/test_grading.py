@@ -10,8 +10,8 @@ from typing import Any, Never
 import nbformat
 import pytest
 from conftest import needs_bubblewrap, often
-from test_rebuild import ANSWER as RIGHT
-from test_rebuild import answered, blank, place
+from test_program import ANSWER as RIGHT
+from test_program import answered, blank, place
 
 from autograder import keys
 from autograder.authoring import build, plain_nbgrader, sample
@@ -91,8 +91,10 @@ def test_an_answer_that_does_not_parse_says_where(jail: Jail) -> None:
     assert result["outcome"] == "not earned" and "SyntaxError" in result["message"]
 
 
-def test_an_answer_of_another_name_is_not_attempted(jail: Jail) -> None:
-    assert grade_answer("hello_shape", "def hello(x):\n    return x.shape", jail)["outcome"] == "not attempted"
+def test_an_answer_of_another_name_was_attempted_and_its_name_is_told(jail: Jail) -> None:
+    answer = grade_answer("hello_shape", "def hello(x):\n    return x.shape", jail)
+    assert answer["outcome"] == "not earned"
+    assert answer["cause"] == "Its cell ran, but it defines `hello`, and nothing is called `hello_shape`."
 
 
 def test_an_unknown_exercise_is_one_clear_line(jail: Jail) -> None:

@@ -19,7 +19,8 @@ import pytest
 import torch
 from conftest import outliving, seen_sleeping, skip_where_others_cannot_read
 
-from autograder.engine import doctor, rebuild
+from autograder.engine import doctor
+from autograder.engine.released import template
 from autograder.jail import cgroups, mounts, users, watch, wire
 from autograder.jail.errors import JailBroken, JailRefuses, OutsideKill
 from autograder.jail.limits import Limits
@@ -107,7 +108,7 @@ LOADED = (
 
 @pytest.mark.parametrize("notebook", active_course().notebooks)
 def test_a_fork_imports_nothing_that_its_warm_process_could(jail: Jail, notebook: str) -> None:
-    (imports,) = [cell.source for cell in rebuild.template(release(notebook)) if cell.name == "imports"]
+    (imports,) = [cell.source for cell in template(release(notebook)) if cell.name == "imports"]
     first = active_course().exercises_of(notebook)[0]
     with jail.worker() as worker:
         before = worker.run(LOADED)["outputs"][0]["text"].split()

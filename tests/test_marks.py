@@ -12,15 +12,16 @@ import pytest
 import sqlalchemy as sa
 from nbgrader.api import Gradebook
 from rich.console import Console
-from test_rebuild import place
+from test_program import place
 
 from autograder.class_folder.folder import ClassFolder
-from autograder.engine import rebuild
+from autograder.engine import program
 from autograder.engine.graded_submission import GradedSubmission
 from autograder.files import Batch
 from autograder.gradebook import gradebook
 from autograder.gradebook.scores import Score, total
 from autograder.grading import feedback
+from autograder.jail.limits import Limits
 from autograder.paths import release, solution
 from autograder.reports import terminal
 from ffnlab.checking.verdict import AspectVerdict, Outcome, Verdict, not_earned
@@ -36,7 +37,7 @@ def paper(answer: str = "It drops out the hidden layer.", earned: bool = True) -
     notebook = json.loads(release(FFN).read_text(encoding="utf-8"))
     notebook["cells"][place(notebook, QUESTION)]["source"] = answer
     notebook["cells"][place(notebook, EXERCISE)]["source"] = "def ffn_forward(*all):\n    return 'my own code'"
-    cells = rebuild.rebuild(FFN, json.dumps(notebook).encode(), 10 * 2**20).cells
+    cells = program.plan(FFN, json.dumps(notebook).encode(), Limits()).cells
     right = {e.name: Verdict(e.name, Outcome.EARNED, (AspectVerdict("all", e.points, e.points),)) for e in LISTED}
     return GradedSubmission(
         FFN, right if earned else {e.name: not_earned(e, "It is not right.") for e in LISTED}, cells

@@ -13,7 +13,7 @@ import pytest
 from attacks import START
 from conftest import ROOT, needs_bubblewrap
 from test_class import Nobody, graded_here, hand_in, used
-from test_rebuild import answered
+from test_program import answered
 
 from autograder.class_folder.folder import ClassFolder
 from autograder.engine.graded_submission import GradedSubmission

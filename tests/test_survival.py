@@ -23,8 +23,8 @@ import pytest
 import sqlalchemy as sa
 from attacks import START
 from conftest import needs_bubblewrap, often, sleeping
-from test_rebuild import ANSWER as RIGHT
-from test_rebuild import answered
+from test_program import ANSWER as RIGHT
+from test_program import answered
 
 from autograder.class_folder import log
 from autograder.class_folder.folder import ClassFolder

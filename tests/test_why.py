@@ -20,13 +20,14 @@ from typer.testing import CliRunner
 from autograder.class_folder import submitted_files
 from autograder.class_folder.folder import ClassFolder
 from autograder.cli import app
-from autograder.engine import rebuild
+from autograder.engine import program
 from autograder.engine.grade_submission import grade_submission
 from autograder.engine.graded_submission import GradedSubmission
-from autograder.engine.rebuild import Kind
+from autograder.engine.released import Kind, template
 from autograder.errors import UserError
 from autograder.gradebook import gradebook
 from autograder.gradebook.policy import FILE, Policy
+from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Jail
 from autograder.marking import draws
 from autograder.paths import release
@@ -233,9 +234,9 @@ def test_odd_numbers_survive_the_way_into_a_script() -> None:
 
 
 def test_a_students_own_cells_come_back_to_their_places() -> None:
-    ours = rebuild.template(release(FFN))
+    ours = template(release(FFN))
     data = notebook_bytes(RIGHT, "helper = 1")
-    cells = rebuild.rebuild(FFN, data, 10**8).cells
+    cells = program.plan(FFN, data, Limits()).cells
     stored_cells = gradebook.unpack_cells(gradebook.pack_cells(cells))
     assert stored_cells
     again = explain._in_place(FFN, stored_cells)

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from test_attacks import SEEDS
 from test_class import LISTED, rebuilt
-from test_rebuild import ANSWER, answered
+from test_program import ANSWER, answered
 
 from autograder import keys
 from autograder.engine.grade_submission import grade_submission

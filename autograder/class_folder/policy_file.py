@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationError, model_validator
 
-from autograder.engine.rebuild import Kind, template
+from autograder.engine.released import Kind, template
 from autograder.errors import UserError, suggest_nearest
 from autograder.marking import outline
 from autograder.paths import assignments, release

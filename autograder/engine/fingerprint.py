@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
 
-from autograder.engine import rebuild
+from autograder.engine.released import template
 from autograder.marking.source_hash import packages
 from autograder.paths import release
 
@@ -76,10 +76,10 @@ def difference(other: Build) -> str:
 
 @cache
 def of_notebook(assignment: str) -> str:
-    """A hash of the cells of our copy of an assignment's notebook, from which every submission is rebuilt.
+    """A hash of the cells of our copy of an assignment's notebook, against which every submission is read.
 
     Raises:
         UserError: it has not been built.
     """
-    cells = [(cell.kind.value, cell.name, cell.source) for cell in rebuild.template(release(assignment))]
+    cells = [(cell.kind.value, cell.name, cell.source) for cell in template(release(assignment))]
     return hashlib.sha256(repr(cells).encode()).hexdigest()[:12]

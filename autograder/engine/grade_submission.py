@@ -5,21 +5,24 @@ from __future__ import annotations
 import atexit
 import threading
 import time
-from dataclasses import replace
+from collections import defaultdict
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from autograder.engine import judging, outputs, rebuild
+from autograder.engine import absence, judging, outputs, program
 from autograder.engine.graded_submission import GradedSubmission, Outputs
-from autograder.engine.rebuild import Cell, Kind
+from autograder.engine.names import Names, of_source
+from autograder.engine.released import Cell, Kind, squeeze, template
+from autograder.engine.submitted import Unreadable
 from autograder.errors import UserError
 from autograder.jail.limits import MIB, Limits
 from autograder.jail.sandbox import Budget, Jail, JailBroken, JailClient, Overrun, build_probe_request
 from autograder.marking import draws, quotations, reference
 from autograder.paths import release
 from ffnlab.checking.comparison import Inputs
-from ffnlab.checking.verdict import Outcome, Verdict, not_attempted, not_earned, not_graded
+from ffnlab.checking.verdict import Outcome, Verdict, not_attempted, not_earned
 from ffnlab.diagnosis import differences
 from ffnlab.observation.exercise import Exercise, probe_inputs
 from ffnlab.registry import active_course
@@ -43,29 +46,51 @@ def grade_submission(
         JailBroken: our fault; nothing can be graded.
     """
     start = time.monotonic()
-    exercises = [e for e in active_course().exercises_of(assignment) if not only or e.name in only]
-    names = {exercise.name for exercise in exercises}
+    exercises = {e.name: e for e in active_course().exercises_of(assignment) if not only or e.name in only}
     try:
-        rebuilt = rebuild.rebuild(assignment, data, jail.limits.notebook)
-    except rebuild.Unreadable as error:
+        plan = program.plan(assignment, data, jail.limits)
+    except Unreadable as error:
         reason = f"The submission could not be read: {error}."
-        return GradedSubmission(assignment, {e.name: not_earned(e, reason) for e in exercises}, remarks=[str(error)])
-    graded_submission = GradedSubmission(assignment, {}, rebuilt.cells, remarks=list(rebuilt.remarks))
+        verdicts = {name: not_earned(exercise, reason) for name, exercise in exercises.items()}
+        return GradedSubmission(assignment, verdicts, remarks=[str(error)])
+    graded_submission = GradedSubmission(assignment, {}, plan.cells, remarks=list(plan.remarks))
     reference_source = judging.ReferenceSource(reference_file, seeds) if reference_file else None
-    with judging.borrow_judge(jail.limits) as free, _Session(jail, free, reference_source, own_kills) as session:
-        for cell in rebuilt.cells:
-            if cell.kind is Kind.CHECK:
-                if cell.name not in names:
-                    continue
-                verdict, printed_text = session.judge(active_course().exercise(cell.name), seeds[cell.name])
-                graded_submission.verdicts[cell.name] = verdict
-                graded_submission.printed[cell.name] = printed_text
-            elif cell.kind in (Kind.OURS, Kind.EXTRA) or (cell.kind is Kind.SOLUTION and not cell.missing):
-                graded_submission.outputs[cell.id] = session.run(cell)
-    for exercise in exercises:
-        graded_submission.verdicts.setdefault(exercise.name, not_graded(exercise, "Its check is not in our notebook."))
+    with judging.borrow_judge(jail.limits) as free, _Session(plan, jail, free, reference_source, own_kills) as session:
+        for cell in plan.cells:
+            checked: tuple[str, ...] = ()
+            if session.is_run(cell):
+                graded_submission.outputs[cell.id], checked = session.run(cell)
+            if cell.kind is Kind.CHECK and not cell.missing and cell.name not in checked:
+                checked += (cell.name,)
+            for name in checked:
+                if name in exercises:
+                    session.look(exercises[name], seeds[name], cell)
+        for name, exercise in exercises.items():
+            if session.may_find_more(name):
+                session.look(exercise, seeds[name])
+            look = session.last_look(name)
+            graded_submission.verdicts[name], graded_submission.printed[name] = look.verdict, look.printed
+            graded_submission.looked_at[name] = look.cell
+            if session.looks_differ(name):
+                graded_submission.remarks.append(
+                    f"{name} is checked {len(session.looks[name])} times; the last check of an answer counts"
+                )
     graded_submission.seconds = time.monotonic() - start
     return graded_submission
+
+
+@dataclass(frozen=True)
+class _Look:
+    """What was found when an answer was looked at. place: of the cell after which that was, among all; cell: its id, empty at the end of the notebook.
+
+    is_attempt: whether there was an answer to look at.
+    """
+
+    verdict: Verdict
+    printed: str
+    place: int
+    cell: str
+    is_attempt: bool
 
 
 class _Session:
@@ -73,11 +98,14 @@ class _Session:
 
     def __init__(
         self,
+        plan: program.Program,
         jail: JailClient,
         judge: judging.Judge,
         reference_source: judging.ReferenceSource | None = None,
         own_kills: bool = False,
     ) -> None:
+        self._cells = plan.cells
+        self._python = plan.python
         self._jail = jail
         self._judge = judge
         self._reference_source = reference_source
@@ -85,8 +113,11 @@ class _Session:
         self._budget = Budget(jail.limits, own_kills)
         self._worker = jail.fork(self._budget)
         self._history: list[str] = []
-        self._trouble: dict[str, str] = {}  # by exercise: why its cell did not run to its end
-        self._sources: dict[str, str] = {}  # of the cells that are the student's, by name
+        self._trouble: dict[str, str] = {}  # by exercise: why a cell of its answer did not run to its end
+        self._sources: dict[str, str] = {}  # of the cells that are the student's, by id
+        self.looks: dict[str, list[_Look]] = defaultdict(list)
+        self._names = self._find_names()
+        self._needed = self._find_needed()
 
     def __enter__(self) -> _Session:
         return self
@@ -94,60 +125,145 @@ class _Session:
     def __exit__(self, *_: object) -> None:
         self._worker.kill()
 
-    def run(self, cell: Cell) -> Outputs:
-        """Run a cell; returns its outputs, an error among them."""
-        if cell.kind is not Kind.OURS:
-            self._sources[cell.name] = cell.source
+    def _find_names(self) -> dict[str, Names]:
+        """Which names each cell with code takes and gives, by its id; of ours it is known beforehand. Nothing where that takes too long."""
+        code_cells = [cell for cell in self._cells if cell.cell_type == "code" and cell.source.strip()]
+        theirs = [cell for cell in code_cells if not cell.untouched and not cell.has_our_code]
         try:
-            cell_run = self._judge.outputs(self._worker.run_unread(cell.source), self._most())
+            found, seconds = self._judge.names([cell.source for cell in theirs])
+        except judging.NotJudged:
+            return {}
+        self._budget.left -= seconds
+        names = {cell.id: of_source(cell.source) for cell in code_cells if cell.untouched or cell.has_our_code}
+        return names | dict(zip((cell.id for cell in theirs), found, strict=True))
+
+    def _find_needed(self) -> set[str]:
+        """The demonstrations that run: those that the student's code needs or, where that is not known, all."""
+        if not self._names:
+            return {
+                cell.id
+                for cell in self._cells
+                if cell.kind is Kind.DISPLAY and cell.cell_type == "code" and not cell.missing
+            }
+        return program.needed_demonstrations(self._cells, self._names)
+
+    def is_run(self, cell: Cell) -> bool:
+        """Whether a cell runs."""
+        return program.runs(cell) or cell.id in self._needed
+
+    def run(self, cell: Cell) -> tuple[Outputs, tuple[str, ...]]:
+        """Run a cell. Returns its outputs, an error among them, and the exercises that it called `check` for."""
+        if cell.kind is Kind.OURS and not cell.has_our_code:
+            self._run(_our_source(cell), cell)  # what a student has taken out of it may be needed all the same
+        if not cell.untouched or cell.kind is Kind.EXTRA:
+            self._sources[cell.id] = cell.source
+        return self._run(cell.source, cell)
+
+    def _run(self, source: str, cell: Cell) -> tuple[Outputs, tuple[str, ...]]:
+        names = {*cell.answers} | ({cell.name} if cell.kind in (Kind.SOLUTION, Kind.CHECK) else set())
+        try:
+            cell_run = self._judge.outputs(self._worker.run_unread(source), self._most())
         except (Overrun, judging.NotJudged) as overrun:
-            self._trouble[cell.name] = str(overrun)
+            self._trouble |= dict.fromkeys(names, str(overrun))
             self._start_again()
-            return [_error("Stopped", str(overrun))]
-        self._history.append(cell.source)
+            return [_error("Stopped", str(overrun))], ()
+        self._history.append(source)
         self._room -= outputs.room(cell_run.outputs)
+        for name in names:
+            self._trouble.pop(name, None)
         if cell_run.error:
             error_text = differences.describe_exception(cell_run.error)
-            self._trouble[cell.name] = f"Its cell ended in {error_text}. {self._explain_limit(error_text)}".rstrip()
+            text = f"Its cell ended in {error_text}. {self._explain_limit(error_text)}".rstrip()
+            self._trouble |= dict.fromkeys(names, text)
             cell_run.outputs.append(_error(cell_run.error.type, cell_run.error.message))
-        return cell_run.outputs
+        return cell_run.outputs, cell_run.checked
 
-    def judge(self, exercise: Exercise, seeds: tuple[int, ...]) -> tuple[Verdict, str]:
-        """Probe the answer to an exercise and have judged what it does. Returns the verdict and what its code printed."""
-        verdict, printed_text = self._judge_unread(exercise, seeds)
-        own = self._sources.get(exercise.name, "")
-        return quotations.strip_unquoted(verdict, [own, *self._sources.values()]), printed_text
+    def look(self, exercise: Exercise, seeds: tuple[int, ...], cell: Cell | None = None) -> None:
+        """Probe the answer to an exercise and have judged what it does. cell: after which; None: at the end of the notebook."""
+        verdict, printed_text, is_attempt = self._look(exercise, seeds)
+        answer = program.answer_source(self._cells, exercise.name)
+        verdict = quotations.strip_unquoted(verdict, [answer, *self._sources.values()])
+        place = self._cells.index(cell) if cell else len(self._cells)
+        self.looks[exercise.name].append(_Look(verdict, printed_text, place, cell.id if cell else "", is_attempt))
 
-    def _judge_unread(self, exercise: Exercise, seeds: tuple[int, ...]) -> tuple[Verdict, str]:
-        """The same, with delimiters around the student's own words."""
+    def last_look(self, name: str) -> _Look:
+        """The look at an answer that counts: the last at which there was one to look at."""
+        looks = self.looks[name]
+        return next((look for look in reversed(looks) if look.is_attempt), looks[-1])
+
+    def looks_differ(self, name: str) -> bool:
+        """Whether an answer was found to be worth different points at different checks."""
+        return len({look.verdict.points for look in self.looks[name] if look.is_attempt}) > 1
+
+    def may_find_more(self, name: str) -> bool:
+        """Whether another look, at the end of the notebook, may find an answer where none was found: its check is gone, or it stands behind its check."""
+        looks = self.looks[name]
+        if any(look.is_attempt for look in looks):
+            return False
+        later = self._cells[looks[-1].place + 1 :] if looks else ()
+        return not looks or any(name in self._names[cell.id].defines for cell in later if cell.id in self._names)
+
+    def _look(self, exercise: Exercise, seeds: tuple[int, ...]) -> tuple[Verdict, str, bool]:
+        """The verdict on an answer as it is now, with delimiters around the student's own words; what its code printed; and whether there is an answer."""
         try:
             frame = self._worker.probe_unread(_probe_request(exercise.name, seeds))
         except Overrun as overrun:
             self._start_again()
-            return not_earned(exercise, str(overrun)), ""
+            return not_earned(exercise, str(overrun)), "", True
         try:
             judge_reply = self._judge.judge(exercise.name, seeds, frame, self._reference_source)
         except judging.NotJudged as error:
             self._budget.left -= judging.TRIES * self._jail.limits.judge_seconds
-            return not_earned(exercise, f"Its result could not be judged: {error}."), ""
+            return not_earned(exercise, f"Its result could not be judged: {error}."), "", True
         self._budget.left -= (
             judge_reply.seconds
         )  # so that no submission keeps the judges busy for longer than its cells may take
         printed_text = outputs.shorten(judge_reply.printed, self._most())
         self._room -= outputs.cost(printed_text)
+        if judge_reply.verdict and judge_reply.verdict.outcome is Outcome.NOT_ATTEMPTED:
+            return self._describe_stub(exercise), printed_text, False
         if judge_reply.verdict:
             limit = self._explain_limit(*(aspect.symptom for aspect in judge_reply.verdict.aspects))
-            return replace(judge_reply.verdict, cause=judge_reply.verdict.cause or limit), printed_text
+            return replace(judge_reply.verdict, cause=judge_reply.verdict.cause or limit), printed_text, True
         if judge_reply.broken:
-            return not_earned(
-                exercise, f"Checking it raised {differences.describe_exception(judge_reply.broken)}."
-            ), printed_text
+            symptom = f"Checking it raised {differences.describe_exception(judge_reply.broken)}."
+            return not_earned(exercise, symptom), printed_text, True
         if judge_reply.unreadable:
-            return not_earned(exercise, f"What it sent back can't be read: {judge_reply.unreadable}."), printed_text
-        trouble = self._trouble.get(exercise.name)
-        if trouble:
-            return not_earned(exercise, f"{trouble} So `{exercise.name}` was never defined."), printed_text
-        return not_attempted(exercise), printed_text
+            symptom = f"What it sent back can't be read: {judge_reply.unreadable}."
+            return not_earned(exercise, symptom), printed_text, True
+        return self._describe_absence(exercise), printed_text, False
+
+    def _own_names(self) -> dict[str, Names]:
+        """The names of those cells in which a student has typed code, by id."""
+        return {
+            cell.id: self._names[cell.id]
+            for cell in self._cells
+            if cell.id in self._names and not cell.untouched and not cell.has_our_code
+        }
+
+    def _describe_stub(self, exercise: Exercise) -> Verdict:
+        """Of an answer that is defined and still raises NotImplementedError."""
+        written = program.answer_source(self._cells, exercise.name)
+        if not written and (other := absence.similar_name(exercise.name, self._own_names())):
+            return not_earned(exercise, absence.IS_STUB, absence.OTHER_NAME.format(exercise.name, other))
+        return not_attempted(exercise, absence.STUB if written else absence.UNTOUCHED)
+
+    def _describe_absence(self, exercise: Exercise) -> Verdict:
+        """Of an answer that is not there: what is known of the reason."""
+        name = exercise.name
+        if name in self._trouble:
+            newer = program.newer_python(self._python) if "SyntaxError" in self._trouble[name] else ""
+            cause = f"The notebook was {newer}." if newer else ""
+            return not_earned(exercise, f"{self._trouble[name]} So `{name}` was never defined.", cause)
+        cells = [cell for cell in self._cells if name in cell.answers]
+        if cells:
+            reason = absence.describe(name, cells[-1].source, self._names.get(cells[-1].id, Names()))
+            return not_earned(exercise, absence.IS_NOT_THERE.format(name), reason)
+        if other := absence.similar_name(name, self._own_names()):
+            return not_earned(exercise, absence.IS_NOT_THERE.format(name), absence.OTHER_NAME.format(name, other))
+        own = next((cell for cell in self._cells if cell.name == name and cell.kind is Kind.SOLUTION), None)
+        is_deleted = own is None or own.missing
+        return not_attempted(exercise, absence.DELETED.format(name) if is_deleted else absence.EMPTY)
 
     def _explain_limit(self, *messages: str) -> str:
         """The limit behind an exception that looks like the machine's fault, in a student's words; empty where there is none."""
@@ -173,6 +289,18 @@ class _Session:
                 self._worker.kill()
                 self._worker = self._jail.fork(self._budget)
         self._history = history
+
+
+@cache
+def _our_sources() -> dict[str, str]:
+    """By its id, the source of each cell of ours."""
+    course = active_course()
+    paths = [release(name) for name in course.notebooks if release(name).is_file()]
+    return {cell.id: cell.source for path in paths for cell in template(path)}
+
+
+def _our_source(cell: Cell) -> str:
+    return _our_sources()[cell.id]
 
 
 @cache
@@ -205,19 +333,27 @@ def grade_answer(exercise: str, source: str, jail: Jail | None = None, secret: s
         course_exercise = active_course().exercise(exercise)
     except LookupError as error:
         raise UserError(str(error.args[0])) from None
-    notebook = active_course().notebook_of(exercise)
-    imports = next(cell for cell in rebuild.template(release(notebook)) if cell.name == "imports")
-    untouched = any(
-        rebuild.squeeze(cell.source) == rebuild.squeeze(source)
-        for cell in rebuild.template(release(notebook))
-        if cell.kind is Kind.SOLUTION and cell.name == exercise
+    our_cells = template(release(active_course().notebook_of(exercise)))
+    imports = next(cell for cell in our_cells if cell.name == "imports")
+    stub = next(cell for cell in our_cells if cell.kind is Kind.SOLUTION and cell.name == exercise)
+    untouched = squeeze(stub.source) == squeeze(source)
+    cell = Cell(
+        Kind.SOLUTION,
+        exercise,
+        "code",
+        source,
+        {},
+        "answer",
+        untouched=untouched,
+        answers=() if untouched else (exercise,),
     )
-    cell = Cell(Kind.SOLUTION, exercise, "code", source, {}, "answer", untouched=untouched)
     jail = jail or _shared_jail()
-    with judging.borrow_judge(jail.limits) as free, _Session(jail, free) as session:
-        session.run(imports)
-        session.run(cell)
-        verdict, _ = session.judge(course_exercise, draws.trial(course_exercise, secret))
+    plan = program.Program((imports, cell))
+    with judging.borrow_judge(jail.limits) as free, _Session(plan, jail, free) as session:
+        for one in plan.cells:
+            session.run(one)
+        session.look(course_exercise, draws.trial(course_exercise, secret))
+        verdict = session.last_look(exercise).verdict
     fields = verdict.as_dict()
     return {
         name: fields[name]

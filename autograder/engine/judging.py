@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import ffnlab
-from autograder.engine import outputs
+from autograder.engine import names, outputs
 from autograder.jail.errors import JailBroken, OutsideKill
 from autograder.jail.limits import MIB, Limits
 from autograder.jail.sandbox import KILLS
@@ -155,7 +155,14 @@ class Judge:
             reply = self._ask({"do": "outputs", "most": most}, frame)
             if len(frame) <= MAX_CACHE_LENGTH:
                 self.judges.cell_runs.put(query, reply)
-        return outputs.CellRun(copy.deepcopy(reply["outputs"]), Failure(*reply["error"]) if reply["error"] else None)
+        error = Failure(*reply["error"]) if reply["error"] else None
+        return outputs.CellRun(copy.deepcopy(reply["outputs"]), error, tuple(reply["checked"]))
+
+    def names(self, sources: Sequence[str]) -> tuple[list[names.Names], float]:
+        """Which names the code of cells takes from the notebook and gives it, and the seconds that it took to find out. Raises as `judge`."""
+        message = self._ask({"do": "names"}, json.dumps(sources).encode())
+        found = [names.Names(frozenset(uses), frozenset(defines), text) for uses, defines, text in message["names"]]
+        return found, message["seconds"]
 
     def close(self) -> None:
         """The judge ends by itself."""
@@ -447,6 +454,9 @@ def _inputs(name: str, seeds: Seeds) -> list[Inputs]:
 def _compare(
     request: dict[str, Any], body: bytes, comparison_data: tuple[comparison.ReferenceOutputs, list[Inputs]] | None
 ) -> dict[str, Any]:
+    if request["do"] == "names":
+        found = map(names.of_source, json.loads(body))
+        return {"names": [[sorted(one.uses), sorted(one.defines), one.problem] for one in found]}
     if comparison_data is None:
         return outputs.read(body, request["most"])
     exercise = active_course().exercise(request["exercise"])

@@ -20,10 +20,11 @@ MAX_PIXELS = 20_000_000  # a picture of few bytes can unfold to any size in the 
 
 @dataclass(frozen=True)
 class CellRun:
-    """What a cell showed, and the error that it ended in."""
+    """What a cell showed, the error that it ended in, and the exercises that it called `check` for, in their order."""
 
     outputs: Outputs
     error: Failure | None
+    checked: tuple[str, ...] = ()
 
 
 def read(frame: bytes, most: int) -> dict[str, Any]:
@@ -31,12 +32,13 @@ def read(frame: bytes, most: int) -> dict[str, Any]:
     try:
         answer = plain_data.unpack(frame, plain_data.Size(values=1000, bytes=0, characters=len(frame)))
     except plain_data.Malformed as problem:
-        return {"outputs": [], "error": ["Unreadable", str(problem), ""]}
+        return {"outputs": [], "error": ["Unreadable", str(problem), ""], "checked": []}
     fields = answer if isinstance(answer, dict) else {}
-    error = fields.get("error") or fields.get("broken")
+    error, checked = fields.get("error") or fields.get("broken"), fields.get("checked")
     return {
         "outputs": bound_outputs(fields.get("outputs"), most),
         "error": [error.type, error.message, error.line] if isinstance(error, Failure) else None,
+        "checked": [name for name in checked if isinstance(name, str)] if isinstance(checked, list) else [],
     }
 
 

@@ -39,7 +39,7 @@ from sqlalchemy.orm import Session
 import autograder
 from autograder.class_folder.folder import ClassFolder
 from autograder.engine.graded_submission import GradedSubmission
-from autograder.engine.rebuild import Cell, Kind
+from autograder.engine.released import OWN_ID, Cell, Kind
 from autograder.errors import UserError
 from autograder.files import make_folder
 from autograder.gradebook import database, draw_secrets, preflight
@@ -82,30 +82,43 @@ def _make_private(url: sa.URL) -> None:
 
 
 @dataclass(frozen=True)
-class SubmittedCell:
-    """A cell as a student handed it in. kind: of rebuild.Kind, its value; what was not there, or is as it was handed out, is said to be."""
+class WrittenCell:
+    """A cell of a student's notebook, as far as it is theirs. The fields are those of `engine.released.Cell`.
 
-    kind: str
+    Cells that are ours, and as they were handed out, are not kept. The later fields are not there in what an earlier version kept.
+    """
+
+    kind: Kind
     name: str
     source: str
     missing: bool = False
     untouched: bool = False
+    cell_type: str = ""
+    answers: Sequence[str] = ()
+    is_word: bool = False
+    has_words_elsewhere: bool = False
+    has_our_code: bool = False
+    behind: str = ""  # the id of the last cell of ours before it
 
 
 def pack_cells(cells: Sequence[Cell]) -> bytes:
-    """What a student wrote in a notebook, as it is kept."""
-    student_kinds = (Kind.SOLUTION, Kind.MANUAL, Kind.EXTRA)
-    rows = [
-        (cell.kind.value, cell.name, clean(cell.source, len(cell.source)), cell.missing, cell.untouched)
-        for cell in cells
-        if cell.kind in student_kinds
-    ]
+    """What a student wrote in a notebook, as it is kept: answers, own cells, and changed cells of ours, in the notebook's order."""
+    rows, behind = [], ""
+    for cell in cells:
+        is_answer = cell.kind in (Kind.SOLUTION, Kind.MANUAL)
+        if is_answer or (not cell.untouched and not cell.missing):
+            source = clean(cell.source, len(cell.source))
+            fields = cell.missing, cell.untouched, cell.cell_type, cell.answers, cell.is_word, cell.has_words_elsewhere
+            rows.append((cell.kind.value, cell.name, source, *fields, cell.has_our_code, behind))
+        if not cell.id.startswith(OWN_ID):
+            behind = cell.id
     return zlib.compress(json.dumps(rows).encode())
 
 
-def unpack_cells(data: bytes | None) -> tuple[SubmittedCell, ...] | None:
+def unpack_cells(data: bytes | None) -> tuple[WrittenCell, ...] | None:
     """The other way round; None where nothing was kept."""
-    return tuple(SubmittedCell(*cell) for cell in json.loads(zlib.decompress(data))) if data else None
+    rows = json.loads(zlib.decompress(data)) if data else []
+    return tuple(WrittenCell(Kind(kind), *fields) for kind, *fields in rows) if data else None
 
 
 @dataclass(frozen=True)
@@ -291,7 +304,7 @@ class Book:
 
     def history_with_cells(
         self, assignment: str, student: str | None = None
-    ) -> Iterator[tuple[Grading, tuple[SubmittedCell, ...] | None]]:
+    ) -> Iterator[tuple[Grading, tuple[WrittenCell, ...] | None]]:
         """As `history`, each with what they wrote."""
         for row in self._rows(_select_gradings(assignment, student, ATTEMPTS.columns)):
             yield _read_grading(row), unpack_cells(row["code"])
@@ -301,7 +314,7 @@ class Book:
         with self._gradebook.engine.connect() as connection:
             yield from connection.execution_options(yield_per=100).execute(query).mappings()
 
-    def written_cells(self, row_id: int) -> tuple[SubmittedCell, ...] | None:
+    def written_cells(self, row_id: int) -> tuple[WrittenCell, ...] | None:
         """What a student wrote in the attempt of that grading, nothing in one that could not be read; None where it was not kept."""
         with self._gradebook.engine.connect() as connection:
             return unpack_cells(connection.execute(sa.select(ATTEMPTS.c.code).where(ATTEMPTS.c.id == row_id)).scalar())
@@ -435,7 +448,7 @@ class Book:
         cells, code = self._cells_of(assignment), [pack_cells(entry.graded_submission.cells) for entry in entries]
         latest = [entry for entry in entries if not entry.is_earlier_attempt]
         sources = {
-            entry.student: {cell.name: cell.source for cell in unpack_cells(its) or ()}
+            entry.student: _answers_by_name(unpack_cells(its) or ())
             for entry, its in zip(entries, code, strict=True)
             if not entry.is_earlier_attempt
         }
@@ -458,7 +471,7 @@ class Book:
             if row["student"] in answers or json.loads(row["record"]).get("history_only"):
                 continue
             if cells := unpack_cells(row["code"]):
-                answers[row["student"]] = {cell.name: cell.source for cell in cells}
+                answers[row["student"]] = _answers_by_name(cells)
         return answers
 
     def times(self, assignment: str) -> dict[tuple[str, str], set[datetime | None]]:
@@ -592,6 +605,17 @@ def _row(entry: GradingEntry, code: bytes) -> dict[str, Any]:
         "host": in_a_line(graded_submission.host, 200) or None,
         "build": in_a_line(graded_submission.build, 400) or None,
     }
+
+
+def _answers_by_name(cells: Sequence[WrittenCell]) -> dict[str, str]:
+    """By the name of an exercise or question, all that was written for it; of a question without an answer the own words that are elsewhere."""
+    words = "\n\n".join(cell.source for cell in cells if cell.is_word)
+    answers: dict[str, str] = {}
+    for cell in cells:
+        if cell.kind in (Kind.SOLUTION, Kind.MANUAL):
+            others = [one.source for one in cells if cell.name in one.answers and one.name != cell.name]
+            answers[cell.name] = "\n\n".join([cell.source, *others, *([words] if cell.has_words_elsewhere else [])])
+    return answers
 
 
 def _iso(at: datetime) -> str:

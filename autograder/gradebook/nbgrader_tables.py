@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from nbgrader import api
 
 from autograder.engine.graded_submission import GradedSubmission
-from autograder.engine.rebuild import Kind, template
+from autograder.engine.released import Kind, template
 from autograder.errors import UserError
 from autograder.gradebook import sanitize
 from autograder.marking.redact import redact
@@ -189,7 +189,7 @@ def _questions(graded_submission: GradedSubmission) -> Iterator[tuple[str, bool]
     )
     for cell in graded_submission.cells or template(release(graded_submission.assignment)):
         if cell.kind is Kind.MANUAL:
-            yield cell.name, waits or (bool(graded_submission.cells) and not cell.untouched)
+            yield cell.name, waits or (bool(graded_submission.cells) and cell.is_to_read)
 
 
 def _notebooks_of(connection: sa.Connection, cells: Cells, students: Collection[str]) -> dict[str, str]:

@@ -19,7 +19,7 @@ import nh3
 from markupsafe import Markup
 from pygments.token import STANDARD_TYPES
 
-from autograder.engine.rebuild import PICTURE, with_pictures
+from autograder.engine.submitted import PICTURE, with_pictures
 from ffnlab.untrusted_text import CUT, clean, in_a_line
 
 # Characters, pictures not counted, of a cell and of a page that are rendered; what is beyond is shown as plain text, and beyond that cut. Rendering Markdown
@@ -90,10 +90,16 @@ def markdown(source: str) -> str:
     """
     source = clean(source, len(source))
     if _length(source) > MAX_CELL["markdown"] or _is_nested(source):
-        fence = "`" * (3 + max((len(run) for run in re.findall(r"`+", source)), default=0))
-        return f"{fence}text\n{source}\n{fence}"
+        return plain(source)
     words, pictures = _aside(source)
     return _put_back(PICTURED.sub("! ", LINKED.sub("] ", TAG.sub("< ", _without_macros(words)))), pictures)
+
+
+def plain(source: str) -> str:
+    """Markdown that shows a text as it stands."""
+    source = clean(source, len(source))
+    fence = "`" * (3 + max((len(run) for run in re.findall(r"`+", source)), default=0))
+    return f"{fence}text\n{source}\n{fence}"
 
 
 def output(raw: Mapping[str, Any], budget: OutputBudget) -> dict[str, Any]:

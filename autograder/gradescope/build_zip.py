@@ -16,7 +16,7 @@ from pathlib import Path
 
 import ffnlab
 from autograder.class_folder.folder import ClassFolder
-from autograder.engine.rebuild import Kind, template
+from autograder.engine.released import Kind, template
 from autograder.errors import UserError
 from autograder.files import replace
 from autograder.gradebook.policy import Policy

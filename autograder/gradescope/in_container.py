@@ -22,9 +22,11 @@ from typing import Any
 
 import autograder
 from autograder import untrusted_files
-from autograder.engine import pool, rebuild
+from autograder.engine import pool
 from autograder.engine.graded_submission import GradedSubmission
 from autograder.engine.job import Job
+from autograder.engine.released import which
+from autograder.engine.submitted import Unreadable, parse
 from autograder.errors import UserError
 from autograder.jail.errors import JailBroken
 from autograder.jail.limits import MIB, Limits
@@ -213,7 +215,7 @@ def _one(path: Path, others: Sequence[Path], folder: Path, file_name: str, is_kn
         notices.append(f"It has hardly any cell of {file_name}. Is it the file that you meant?")
     if others:
         notices.append(f"Ignored: {', '.join(_path_text(other, folder) for other in others)}.")
-    return NotebookToGrade(name, untrusted_files.read(path, Limits().notebook), notices=tuple(notices))
+    return NotebookToGrade(name, untrusted_files.read(path, Limits().file), notices=tuple(notices))
 
 
 def _notebooks(folder: Path) -> list[Path]:
@@ -229,12 +231,11 @@ def _notebooks(folder: Path) -> list[Path]:
 
 def _identify(path: Path) -> tuple[str, str]:
     """Which notebook of the course a file is, empty where it is none; and why it can't be read, where it can't."""
-    most = Limits().notebook
     try:
-        return rebuild.which(rebuild.parse(untrusted_files.read(path, most), most)), ""
+        return which(parse(untrusted_files.read(path, Limits().file), Limits()).cells), ""
     except OSError as error:
         return "", f"can't be read: {error.strerror}"
-    except rebuild.Unreadable as error:
+    except Unreadable as error:
         return "", f"can't be read: {error}"
 
 

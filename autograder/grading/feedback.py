@@ -16,7 +16,9 @@ import jinja2
 from autograder import untrusted_files
 from autograder.class_folder.folder import ClassFolder
 from autograder.engine.graded_submission import GradedSubmission
-from autograder.engine.rebuild import Cell, Kind, template
+from autograder.engine.program import answer_source
+from autograder.engine.released import Cell, Kind, template
+from autograder.engine.submitted import PICTURE
 from autograder.files import Batch
 from autograder.gradebook import sanitize
 from autograder.gradebook.scores import Score, Scores, total
@@ -28,7 +30,7 @@ from ffnlab.checking.verdict import Outcome, Verdict
 from ffnlab.untrusted_text import clean, in_a_line
 
 if TYPE_CHECKING:  # nbgrader takes seconds to import
-    from autograder.gradebook.gradebook import Book, SubmittedCell
+    from autograder.gradebook.gradebook import Book, WrittenCell
     from autograder.gradebook.policy import EffectiveAttempt, Grade
 
 NO_SCORES: Scores = {}
@@ -125,18 +127,35 @@ def build_graded_notebook(graded_submission: GradedSubmission) -> dict[str, Any]
 
 
 def _cell(cell: Cell, graded_submission: GradedSubmission, budget: sanitize.OutputBudget) -> dict[str, Any]:
-    ours = cell.kind not in (Kind.SOLUTION, Kind.MANUAL, Kind.EXTRA)
+    ours = cell.missing or (cell.untouched and cell.kind is not Kind.EXTRA)
     source = cell.source if ours else clean(cell.source, len(cell.source))
-    common = {"cell_type": cell.cell_type, "id": cell.id, "metadata": cell.metadata, "source": source}
+    common = {"cell_type": cell.cell_type, "id": cell.id, "metadata": _metadata(cell), "source": source}
+    if cell.cell_type == "raw":  # which nbconvert would hand on as it is
+        return common | {"cell_type": "markdown", "source": sanitize.plain(source)}
     if cell.cell_type != "code":
         return common | {"cell_type": "markdown", "source": source if ours else sanitize.markdown(source)}
     outputs = [sanitize.output(output, budget) for output in graded_submission.outputs.get(cell.id, [])]
-    if cell.kind is Kind.CHECK and cell.name in graded_submission.verdicts:
-        bundle = panels.panel_for(
-            graded_submission.assignment, graded_submission.verdicts[cell.name]
-        )._repr_mimebundle_()
-        outputs = [{"output_type": "display_data", "metadata": {}, "data": bundle}]
+    outputs += _panels(cell, graded_submission)
     return common | {"execution_count": None, "outputs": outputs}
+
+
+def _metadata(cell: Cell) -> dict[str, Any]:
+    """The metadata of a graded notebook's cell. What a student has changed counts as unlocked, so that no page takes their words for ours."""
+    fields = cell.metadata.get("nbgrader", {})
+    if not fields.get("locked") or cell.untouched or cell.missing:
+        return cell.metadata
+    return cell.metadata | {"nbgrader": fields | {"locked": False}}
+
+
+def _panels(cell: Cell, graded_submission: GradedSubmission) -> list[dict[str, Any]]:
+    """The verdicts that belong below a cell: where an answer was looked at; and at its own check, or else it would say nothing."""
+    verdicts, places = graded_submission.verdicts, graded_submission.looked_at
+    names = [name for name, place in places.items() if place == cell.id and name in verdicts]
+    is_check = cell.kind is Kind.CHECK and cell.name in verdicts
+    if is_check and cell.metadata and cell.name not in names:
+        names.append(cell.name)
+    panel_list = [panels.panel_for(graded_submission.assignment, verdicts[name]) for name in names]
+    return [{"output_type": "display_data", "metadata": {}, "data": one._repr_mimebundle_()} for one in panel_list]
 
 
 @cache
@@ -189,14 +208,21 @@ def rewrite(
     return summary
 
 
-def _cells(assignment: str, cells: Sequence[SubmittedCell]) -> tuple[Cell, ...]:
-    """The cells of an assignment with what a student wrote in them."""
-    theirs = {cell.name: cell for cell in cells}
-    return tuple(
-        replace(ours, source=its.source, missing=its.missing, untouched=its.untouched)
-        for ours in template(release(assignment))
-        if (its := theirs.get(ours.name)) and its.kind == ours.kind.value
-    )
+def _cells(assignment: str, cells: Sequence[WrittenCell]) -> tuple[Cell, ...]:
+    """What a student wrote in the cells of an assignment and in their own."""
+    ours = {(cell.kind, cell.name): cell for cell in template(release(assignment))}
+    result = []
+    for cell in cells:
+        our = ours.get((cell.kind, cell.name))
+        if our is None and cell.kind is not Kind.EXTRA:
+            continue  # of an exercise that has gone since
+        answers = tuple(cell.answers) or ((cell.name,) if our and not cell.untouched and not cell.missing else ())
+        fields = {"missing": cell.missing, "untouched": cell.untouched, "has_our_code": cell.has_our_code}
+        words = {"answers": answers, "is_word": cell.is_word, "has_words_elsewhere": cell.has_words_elsewhere}
+        own = our or Cell(Kind.EXTRA, cell.name, "code", cell.source, {}, cell.name)
+        kind_of_cell = cell.cell_type or own.cell_type
+        result.append(replace(own, source=cell.source, cell_type=kind_of_cell, **fields, **words))  # type: ignore[arg-type]
+    return tuple(result)
 
 
 @dataclass(frozen=True)
@@ -242,17 +268,14 @@ def feedback_page(
         exercises=len(graded_submission.verdicts),
         rows=rows,
         once=once,
+        own_texts=list(_own_texts(graded_submission)),
         remarks=[in_a_line(remark) for remark in graded_submission.remarks],
     )
 
 
 def _exercises(graded_submission: GradedSubmission, scores: Scores) -> Iterator[_PageRow]:
-    answer_cells = [
-        cell
-        for cell in graded_submission.cells
-        if cell.kind is Kind.SOLUTION and not cell.missing and not cell.untouched
-    ]
-    sources = {cell.name: clean(cell.source, MAX_SOURCE) for cell in answer_cells}
+    cells = graded_submission.cells
+    sources = {name: clean(answer_source(cells, name), MAX_SOURCE) for name in graded_submission.verdicts}
     for name, verdict in graded_submission.verdicts.items():
         known_score, word = scores.get(name), panel.SIGNS[verdict.outcome][1]
         score = Score(name, verdict.points, verdict.max_points, waits=verdict.outcome is Outcome.NOT_GRADED)
@@ -271,13 +294,38 @@ def _questions(graded_submission: GradedSubmission, scores: Scores) -> Iterator[
     for cell in graded_submission.cells:
         if cell.kind is not Kind.MANUAL:
             continue
+        text = "" if cell.has_words_elsewhere else answer_source(graded_submission.cells, cell.name)
+        text = clean(PICTURE.sub("a picture", text), MAX_SOURCE)
         points = float(cell.metadata["nbgrader"]["points"])
         score = scores.get(cell.name, Score(cell.name, 0.0, points))
-        if score.by_hand or cell.untouched:
+        if score.by_hand or not cell.is_to_read:
             word = "read by your instructor" if score.by_hand else "not attempted"
-            yield _PageRow(cell.name, word, replace(score, waits=False))
+            yield _PageRow(cell.name, word, replace(score, waits=False), source=text)
         else:
-            yield _PageRow(cell.name, "not read yet", replace(score, waits=True))
+            yield _PageRow(cell.name, "not read yet", replace(score, waits=True), source=text)
+
+
+@dataclass(frozen=True)
+class _OwnText:
+    """A text that a student wrote in a cell that is no answer's. title: which cell that is."""
+
+    title: str
+    text: str
+
+
+def _own_texts(graded_submission: GradedSubmission) -> Iterator[_OwnText]:
+    """What a student wrote elsewhere than in an answer's cell, in the notebook's order, for the page to show that it was seen."""
+    for cell in graded_submission.cells:
+        is_own = cell.kind is Kind.EXTRA and not cell.answers
+        is_changed = cell.kind in (Kind.OURS, Kind.DISPLAY, Kind.CHECK) and not cell.untouched and not cell.missing
+        if is_own or is_changed:
+            what = {"code": "code", "markdown": "text", "raw": "text"}[cell.cell_type]
+            title = (
+                f"Your {what} in the cell {cell.metadata['nbgrader']['grade_id']}"
+                if cell.metadata.get("nbgrader")
+                else f"Your own {what}"
+            )
+            yield _OwnText(title, clean(PICTURE.sub("a picture", cell.source), MAX_SOURCE))
 
 
 def _head(verdict: Verdict) -> str:

@@ -207,7 +207,7 @@ def grade(
         writer = ResultWriter(class_folder, assignment, book, write_lines, policy, options.dry)
         if not options.dry:
             writer.complete_log()
-        plan = _GradingPlan(class_folder, assignment, manifest, options, book, grader.limits.notebook)
+        plan = _GradingPlan(class_folder, assignment, manifest, options, book, grader.limits.file)
         students_with_ungraded_attempts = plan.find_students_with_ungraded_attempts(earlier_attempts)
         key = draws.key_version(assignment)
 
@@ -348,7 +348,7 @@ def describe_ungraded_attempts(class_folder: ClassFolder, assignment: str, polic
     if policy.attempts(assignment) != "best":
         return ""
     digests = book.digests(assignment)
-    most = Limits().notebook  # of what is larger, the hash of its beginning is kept
+    most = Limits().file  # of what is larger, the hash of its beginning is kept
     records = (
         one for those in Manifest.load(class_folder, assignment).records.values() for one in those if one.attempt
     )

@@ -19,9 +19,10 @@ from autograder import untrusted_files
 from autograder.class_folder import submitted_files
 from autograder.class_folder.folder import ClassFolder
 from autograder.class_folder.submitted_files import Submission
-from autograder.engine import fingerprint, preparation, rebuild
+from autograder.engine import fingerprint, preparation, program
 from autograder.engine.graded_submission import GradedSubmission
 from autograder.engine.job import Job
+from autograder.engine.submitted import Unreadable
 from autograder.errors import UserError
 from autograder.files import Batch
 from autograder.grading import grade_class
@@ -35,7 +36,15 @@ FORMAT = 1
 MAX_FILE_BYTES = 64 * 2**20  # bytes of a file: outputs are the largest part, and bounded
 BATCH_SIZE = 50  # grades that are handed on at a time
 ABOUT = ("shard", "student", "submission", "seeds", "version", "verdicts")  # what a file holds
-SUBMISSION_FIELDS = ("outputs", "printed", "remarks", "seconds", "host", "build")  # and the fields of GradedSubmission
+SUBMISSION_FIELDS = (
+    "outputs",
+    "printed",
+    "looked_at",
+    "remarks",
+    "seconds",
+    "host",
+    "build",
+)  # and the fields of GradedSubmission
 
 
 @dataclass(frozen=True)
@@ -97,7 +106,7 @@ def grade(
     def jobs() -> Iterator[tuple[tuple[Submission, str], Job]]:
         for submission in submissions:
             try:
-                data, trouble = submitted_files.read(submission, grader.limits.notebook)
+                data, trouble = submitted_files.read(submission, grader.limits.file)
             except OSError as error:
                 summary.problems.append(f"{submission.student}: {untrusted_files.describe_error(error)}")
                 tell(len(submissions))
@@ -249,8 +258,8 @@ def _difference(content: dict[str, Any], student: str, digest: str, job: Job) ->
 def _parse_submission(content: dict[str, Any], job: Job) -> GradedSubmission:
     """The grade in a file. The cells are rebuilt from the submission, so that a page shows what was handed in."""
     try:
-        cells = rebuild.rebuild(job.assignment, job.data, job.limits.notebook).cells
-    except rebuild.Unreadable:
+        cells = program.plan(job.assignment, job.data, job.limits).cells
+    except Unreadable:
         cells = ()
     verdicts = {verdict.exercise: verdict for verdict in map(from_dict, content["verdicts"])}
     return GradedSubmission(job.assignment, verdicts, cells, **{name: content[name] for name in SUBMISSION_FIELDS})

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import socket
-import warnings
 from typing import Any
 
 from IPython.core.interactiveshell import InteractiveShell
@@ -13,7 +10,9 @@ from IPython.utils.capture import capture_output
 from traitlets.config import Config
 
 from autograder.jail import wire
+from ffnlab.checking import checks
 from ffnlab.observation import plain_data
+from ffnlab.observation.containment import contain
 from ffnlab.observation.exercise import failure, has_unfinished_line
 from ffnlab.registry import active_course
 
@@ -74,6 +73,7 @@ def _answer(request: dict[str, Any], max_output: int) -> dict[str, Any]:
 def run(source: str, max_output: int) -> dict[str, Any]:
     """Run one cell. Returns its outputs (as nbformat's, texts bounded), and its error if it ended in one."""
     ip = Shell.instance()
+    _handed_over.clear()
     with capture_output() as capture:
         result = ip.run_cell(source, store_history=True)  # type: ignore[no-untyped-call]
     error = result.error_before_exec or result.error_in_exec
@@ -87,7 +87,8 @@ def run(source: str, max_output: int) -> dict[str, Any]:
         data = _rich(display, room)
         room -= sum(map(len, data.values()))
         outputs.append({"output_type": "display_data", "data": data})
-    return {"outputs": outputs, "error": failure(error) if error else None}
+    checked = list(_handed_over)[: wire.MAX_DISPLAYS]
+    return {"outputs": outputs, "error": failure(error) if error else None, "checked": checked}
 
 
 def _rich(display: Any, most: int) -> dict[str, str]:
@@ -105,18 +106,35 @@ def _truncate(text: str, most: int) -> str:
 
 
 def probe(name: str, inputs: list[dict[str, Any]], max_output: int) -> dict[str, Any]:
-    """What the answer called `name` does on each of the inputs, and what it printed; `defined` says whether there is one."""
-    ip = Shell.instance()
-    if name not in ip.user_ns:
+    """What the answer called `name` does on each of the inputs, and what it printed; `defined` says whether there is one.
+
+    The answer is what the cell that was run last gave to `check`, if it did, and else what the notebook calls so.
+    """
+    answer = _handed_over.pop(name, Shell.instance().user_ns.get(name, _NOTHING))
+    if answer is _NOTHING:
         return {"defined": False, "observations": [], "printed": ""}
     exercise = active_course().exercise(name)
-    stream = io.StringIO()
-    with contextlib.redirect_stdout(stream), contextlib.redirect_stderr(stream), warnings.catch_warnings():
-        warnings.simplefilter("always")
-        observations = [exercise.observe(ip.user_ns[name], case) for case in inputs]
+    with contain() as output:
+        observations = [exercise.observe(answer, case) for case in inputs]
+    printed_text = "\n".join([output.console.text(MAX_LINES, max_output), *output.warnings]).strip("\n")
     return {
         "defined": True,
         "observations": observations,
-        "unfinished": has_unfinished_line(ip.user_ns[name]),
-        "printed": _truncate(stream.getvalue(), max_output),
+        "unfinished": has_unfinished_line(answer),
+        "printed": _truncate(printed_text, max_output),
     }
+
+
+MAX_LINES = 10_000  # of what an answer prints
+_NOTHING = object()
+_handed_over: dict[
+    str, object
+] = {}  # by exercise: what the cell that is running, or was run last, has given to `check`
+
+
+def _hand_over(name: str, answer: object) -> None:
+    _handed_over.pop(name, None)
+    _handed_over[name] = answer
+
+
+checks.hand_over_to(_hand_over)

@@ -9,10 +9,7 @@ from autograder.marking.redact import redact
 from ffnlab.checking import panel
 from ffnlab.checking.verdict import Outcome, Verdict
 
-NOT_ATTEMPTED = (
-    "There is no answer here: the cell is untouched, empty or deleted, "
-    "or it still has a line `raise NotImplementedError` or `...`."
-)
+NO_ANSWER = "There is no answer here."  # where an earlier version graded it, and kept no reason
 
 
 @lru_cache(maxsize=512)  # a page, a notebook and many students show the same
@@ -24,5 +21,5 @@ def panel_for(assignment: str, verdict: Verdict) -> panel.Panel:
     redacted_verdict = redact(verdict)
     if redacted_verdict.outcome is Outcome.NOT_ATTEMPTED:
         sign, word = panel.SIGNS[redacted_verdict.outcome]
-        return panel.message(f"{sign} {redacted_verdict.exercise}: {word}", NOT_ATTEMPTED)
+        return panel.message(f"{sign} {redacted_verdict.exercise}: {word}", redacted_verdict.cause or NO_ANSWER)
     return panel.of_verdict(redacted_verdict, outline.understanding(assignment, redacted_verdict.exercise))

@@ -54,7 +54,7 @@ def _find(class_folder: ClassFolder, student: str, assignment: str) -> tuple[str
         raise UserError("its page does not say which submission it is about: run `autograder feedback` first")
     digest = match[1].decode()
     (submission,) = submitted_files.find(class_folder, assignment, student)
-    if submitted_files.digest(submitted_files.read(submission, Limits().notebook)[0]) == digest:
+    if submitted_files.digest(submitted_files.read(submission, Limits().file)[0]) == digest:
         return secret, at.replace(tzinfo=UTC)
     for record in reversed(manifest.Manifest.load(class_folder, assignment).records.get(student, [])):
         if record.attempt and record.sha256 == digest and record.when and record.back.get("secret"):

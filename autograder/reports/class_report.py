@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING
 
 from autograder.class_folder.folder import ClassFolder
 from autograder.class_folder.roster import Roster
-from autograder.engine.rebuild import Kind, template
+from autograder.engine.program import answer_source
+from autograder.engine.released import Kind, template
 from autograder.errors import UserError
 from autograder.gradebook import missing
 from autograder.gradebook.missing import Missing
@@ -37,7 +38,7 @@ from ffnlab.checking.verdict import Outcome
 from ffnlab.untrusted_text import clean, in_a_line
 
 if TYPE_CHECKING:  # nbgrader takes seconds to import
-    from autograder.gradebook.gradebook import Book, Grading, SubmittedCell
+    from autograder.gradebook.gradebook import Book, Grading, WrittenCell
 
 MAX_PAIRS = 50  # of an assignment
 MAX_EXAMPLE_SIZE = (16, 100)  # lines, and characters in a line
@@ -400,7 +401,7 @@ class _ReportBuilder:
     def _read_student(
         self,
         student: str,
-        attempts: Sequence[tuple[Grading, tuple[SubmittedCell, ...] | None]],
+        attempts: Sequence[tuple[Grading, tuple[WrittenCell, ...] | None]],
         scores: Mapping[str, Score],
         submission_time: datetime | None,
         rows: list[ReportRow] | None,
@@ -431,8 +432,8 @@ class _ReportBuilder:
             if cells != ():
                 self._note_mistakes(student, grading, cells, last)
         for cell in newest_cells or ():
-            if cell.kind == Kind.SOLUTION.value and not cell.missing and not cell.untouched:
-                self._sources[cell.name][student] = cell.source[: similarity.MAX_CHARACTERS]
+            if cell.kind is Kind.SOLUTION and (source := answer_source(newest_cells or (), cell.name)):
+                self._sources[cell.name][student] = source[: similarity.MAX_CHARACTERS]
         self._note_remarks(student, newest, readable, newest_cells or ())
         if rows is not None:
             rows += self._rows(student, attempts, effective_attempt, submission_time, scores)
@@ -443,11 +444,9 @@ class _ReportBuilder:
         new, more = self._days.get(day, (0, 0))
         self._days[day] = (new + first, more + (not first))
 
-    def _note_mistakes(
-        self, student: str, grading: Grading, cells: tuple[SubmittedCell, ...] | None, last: bool
-    ) -> None:
+    def _note_mistakes(self, student: str, grading: Grading, cells: tuple[WrittenCell, ...] | None, last: bool) -> None:
         """Take note of the mistakes in an attempt."""
-        sources = {cell.name: cell.source for cell in cells or () if not cell.untouched and not cell.missing}
+        sources = {name: answer_source(cells or (), name) for name in grading.verdicts}
         for name, verdict in grading.verdicts.items():
             if not verdict.get("mistake"):
                 continue
@@ -458,7 +457,7 @@ class _ReportBuilder:
             if source and (count.example is None or (len(source), student) < count.example[:2]):
                 count.example = (len(source), student, source[: similarity.MAX_CHARACTERS])
 
-    def _note_remarks(self, student: str, newest: Grading, readable: bool, cells: Sequence[SubmittedCell]) -> None:
+    def _note_remarks(self, student: str, newest: Grading, readable: bool, cells: Sequence[WrittenCell]) -> None:
         label = self._labels[student]
         failures = [name for name, verdict in newest.verdicts.items() if verdict["outcome"] == Outcome.NOT_GRADED.value]
         remarks = [self._hide_students(in_a_line(remark), remark=True) for remark in newest.remarks]
@@ -638,7 +637,7 @@ class _ReportBuilder:
     def _rows(
         self,
         student: str,
-        attempts: Sequence[tuple[Grading, tuple[SubmittedCell, ...] | None]],
+        attempts: Sequence[tuple[Grading, tuple[WrittenCell, ...] | None]],
         effective_attempt: EffectiveAttempt,
         submission_time: datetime | None,
         scores: Mapping[str, Score],

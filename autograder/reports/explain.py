@@ -9,21 +9,24 @@ import base64
 import json
 import math
 import pprint
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from autograder import untrusted_files
 from autograder.class_folder import submitted_files
 from autograder.class_folder.folder import ClassFolder
-from autograder.engine import rebuild
-from autograder.engine.rebuild import Cell, Kind, template
+from autograder.engine import program
+from autograder.engine.names import of_source
+from autograder.engine.released import OWN_ID, Cell, Kind, template
+from autograder.engine.submitted import Unreadable
 from autograder.errors import UserError, suggest_nearest
 from autograder.gradebook.policy import EffectiveAttempt, Policy, group_by_attempt
 from autograder.gradebook.scores import Score
+from autograder.jail.limits import Limits
 from autograder.marking import draws, outline
 from autograder.paths import assignments, release
 from ffnlab.checking.verdict import Outcome, Verdict
@@ -31,8 +34,9 @@ from ffnlab.diagnosis.mistake import COMMON_PREFIX
 from ffnlab.untrusted_text import clean, in_a_line
 
 if TYPE_CHECKING:  # nbgrader and torch take seconds to import
-    from autograder.gradebook.gradebook import Book, Grading, SubmittedCell
+    from autograder.gradebook.gradebook import Book, Grading, WrittenCell
 
+WORD = re.compile(r"[^\W\d]\w*")
 MAX_INLINE_NUMBERS = 512  # numbers of a tensor that a script shows; more are packed
 Source = tuple[str, str | None]  # a cell's name, empty for a student's own; what was typed, None for a cell of ours
 
@@ -52,7 +56,7 @@ class GradedAttempt:
     code: str | None
     state: str
     submitted_at: datetime | None
-    cells: Sequence[SubmittedCell] | None
+    cells: Sequence[WrittenCell] | None
 
 
 @dataclass(frozen=True)
@@ -155,16 +159,21 @@ def find(book: Book, policy: Policy, student: str, exercise: str) -> Explanation
     )
 
 
-def _read_cell(cells: Sequence[SubmittedCell] | None, exercise: str) -> tuple[str | None, str]:
+def _read_cell(cells: Sequence[WrittenCell] | None, exercise: str) -> tuple[str | None, str]:
     """What stood in the exercise's cell, and what is to be said of it."""
     if cells is None:
         return None, "the code was not kept, because an earlier version graded it"
     if not cells:
         return None, "the file could not be read"
     cell = next((cell for cell in cells if cell.name == exercise), None)
+    source = program.answer_source(cells, exercise)
+    if source:
+        own = [one for one in cells if exercise in one.answers or (cell and cell.has_words_elsewhere and one.is_word)]
+        in_its_cell = cell is not None and not cell.missing and own == [cell]
+        return source, "" if in_its_cell else "not in its own cell, or in several"
     if cell is None or cell.missing:
         return None, "the cell was deleted"
-    return cell.source, "as handed out, untouched" if cell.untouched else ""
+    return cell.source, "as handed out, untouched" if cell.source.strip() else "the cell is empty"
 
 
 # The script.
@@ -244,11 +253,10 @@ def _cells(
             continue
         if submitted_files.digest(data) == graded_attempt.grading.digest:
             try:
-                return _until(
-                    explanation.exercise, rebuild.rebuild(explanation.assignment, data, len(data)).cells
-                ), True
-            except rebuild.Unreadable:
+                plan = program.plan(explanation.assignment, data, Limits())
+            except Unreadable:
                 break
+            return _sources_of(explanation.exercise, plan.cells), True
     if not graded_attempt.cells:
         why_not = (
             "the code was not kept"
@@ -256,64 +264,67 @@ def _cells(
             else "the file could not be read, so nothing of it ran"
         )
         raise UserError(f"{explanation.student}, attempt {graded_attempt.number}: {why_not}; there is nothing to run")
-    return _until(explanation.exercise, _in_place(explanation.assignment, graded_attempt.cells)), False
+    cells = _in_place(explanation.assignment, graded_attempt.cells)
+    return _sources_of(explanation.exercise, cells), False
 
 
-def _in_place(assignment: str, submitted_cells: Sequence[SubmittedCell]) -> list[Cell]:
-    """Our cells with what a student wrote in them, and the student's own cells behind those that they probably stood behind.
-
-    An own cell is called after its place in the file that was handed in.
-    """
-    ours = template(release(assignment))
-    place = {cell.name: number for number, cell in enumerate(ours) if cell.kind in (Kind.SOLUTION, Kind.MANUAL)}
-    own: dict[int, list[Cell]] = {}
-    cells_by_name: dict[str, SubmittedCell] = {}
-    low, count = 0, 0
-    for number, cell in enumerate(submitted_cells):
-        if cell.kind != Kind.EXTRA.value:
-            cells_by_name[cell.name] = cell
-            low = place.get(cell.name, low)
-            continue
-        after = next((place[one.name] for one in submitted_cells[number + 1 :] if one.name in place), len(ours))
-        guess = int(cell.name.removeprefix("extra-")) - count - 1
-        behind = min(max(guess, low), after - 1)
-        own.setdefault(behind, []).append(Cell(Kind.EXTRA, cell.name, "code", cell.source, {}, ""))
-        count += 1
-    cells: list[Cell] = []
-    for number, our in enumerate(ours):
-        its = cells_by_name.get(our.name) if our.kind in (Kind.SOLUTION, Kind.MANUAL) else None
-        if its is None or not its.missing:
-            cells.append(our if its is None else Cell(our.kind, our.name, our.cell_type, its.source, {}, our.id))
-        cells += own.get(number, [])
+def _in_place(assignment: str, written_cells: Sequence[WrittenCell]) -> list[Cell]:
+    """The notebook of an assignment with what a student wrote in it, each cell behind the cell of ours that stood before it."""
+    ours = {(cell.kind, cell.name): cell for cell in template(release(assignment))}
+    rows = []
+    for cell in written_cells:
+        own = Cell(Kind.EXTRA, cell.name, cell.cell_type or "code", cell.source, {}, cell.name)
+        our = ours.pop((cell.kind, cell.name), own)
+        fields = {"source": cell.source, "missing": cell.missing, "untouched": cell.untouched}
+        more = {"has_our_code": cell.has_our_code, "cell_type": cell.cell_type or our.cell_type}
+        rows.append((cell.behind, replace(our, **fields, **more)))  # type: ignore[arg-type]
+    cells = list(ours.values())
+    for behind, row in rows:
+        place = next((number for number, one in enumerate(cells, 1) if one.id == behind), 0)
+        while place < len(cells) and cells[place].id.startswith(OWN_ID):
+            place += 1
+        cells.insert(place, row)
     return cells
 
 
-def _until(exercise: str, cells: Sequence[Cell]) -> list[Source]:
-    """What runs before an exercise is looked at: what was typed; and a cell of ours, by its name, where one of the student's own stands behind it."""
-    check = next(number for number, cell in enumerate(cells) if cell.kind is Kind.CHECK and cell.name == exercise)
+def _sources_of(exercise: str, cells: Sequence[Cell]) -> list[Source]:
+    """What runs of a notebook: what was typed; and of ours, by their names, the exercise's checks and what the student's code may need."""
+    typed = [cell for cell in cells if not cell.missing and not cell.untouched and program.runs(cell)]
+    words = set(WORD.findall("\n".join(cell.source for cell in typed)))
     sources: list[Source] = []
-    for cell, after in pairwise(cells[: check + 1]):
-        if cell.kind is Kind.EXTRA:
-            sources.append(("", cell.source))
-        elif cell.kind is Kind.SOLUTION and not cell.missing:
-            sources.append((cell.name, cell.source))
-        elif after.kind is Kind.EXTRA:
-            sources.append((cell.metadata.get("nbgrader", {}).get("grade_id", cell.id), None))
+    for cell in cells:
+        name = cell.metadata.get("nbgrader", {}).get("grade_id", "")
+        if cell in typed:
+            sources.append((name, cell.source))
+        elif not cell.missing and cell.cell_type == "code":
+            is_check = cell.kind is Kind.CHECK and cell.name == exercise
+            is_needed = cell.kind is Kind.DISPLAY and not words.isdisjoint(of_source(cell.source).defines)
+            if is_check or is_needed:
+                sources.append((name or f"check-{cell.name}", None))
     return sources
 
 
 def again(assignment: str, exercise: str, seeds: Sequence[int], cells: Sequence[Source]) -> Verdict:
-    """Grade one answer again, in the jail. Called by scripts.
+    """Grade one answer again, in the jail. cells: names, empty for a student's own; a source is None where it is ours. Called by scripts.
 
     Raises:
         UserError: the course is not there. JailBroken: there is no jail to be had.
     """
     from autograder.engine.grade_submission import grade_submission
-    from autograder.jail.limits import Limits
     from autograder.jail.sandbox import Jail
 
+    ours = {
+        cell.metadata["nbgrader"]["grade_id"]: cell.source
+        for cell in template(release(assignment))
+        if cell.metadata.get("nbgrader")
+    }
     notebook_cells = [
-        {"cell_type": "code", "id": name, "metadata": {"nbgrader": {"grade_id": name}}, "source": source or ""}
+        {
+            "cell_type": "code",
+            "id": name,
+            "metadata": {"nbgrader": {"grade_id": name}},
+            "source": ours.get(name, "") if source is None else source,
+        }
         for name, source in cells
     ]
     data = json.dumps({"cells": notebook_cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()
@@ -438,7 +449,7 @@ from autograder.reports.explain import again, is_same_draw, unpacked, verdict_li
 ASSIGNMENT, EXERCISE = {assignment!r}, {exercise!r}
 POINTS = {points!r}  # when it was graded
 
-# The submission, up to the exercise's check. An empty name scores a cell that the student added.
+# What runs of the submission. An empty name is that of a cell which the student added; None stands for a source of ours.
 CELLS = [
 {cells}]
 

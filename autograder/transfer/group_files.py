@@ -10,7 +10,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from autograder.class_folder.roster import Student
-from autograder.engine import rebuild
+from autograder.engine.program import is_untouched
+from autograder.engine.released import votes as votes_of
+from autograder.engine.submitted import Unreadable, parse
 from autograder.jail.limits import Limits
 from autograder.lms import archive
 from autograder.lms.archive import ArchiveEntry, Refused, normalize_name
@@ -169,16 +171,16 @@ def _read_zip(
 def _inspect(file: NotebookFile, data: bytes, assignments: Sequence[str]) -> NotebookFile:
     """A file that should be a notebook, with whose it is by most of its cells that are of ours."""
     try:
-        cells = rebuild.parse(data, Limits().notebook)
-    except rebuild.Unreadable as reason:
+        notebook = parse(data, Limits())
+    except Unreadable as reason:
         return replace(file, trouble=str(reason), is_broken=True)
-    votes = [vote for vote in rebuild.votes(cells) if vote[0] in assignments]
+    votes = [vote for vote in votes_of(notebook.cells) if vote[0] in assignments]
     if not votes or votes[0][1] < MIN_CELLS:
         return replace(file, trouble="not a notebook of this course")
     if len(votes) > 1 and votes[1][1] == votes[0][1]:
         return replace(file, trouble=f"it has as much of {votes[0][0]} as of {votes[1][0]}")
     name = votes[0][0]
-    return replace(file, assignment=name, is_untouched=rebuild.is_untouched(name, cells))
+    return replace(file, assignment=name, is_untouched=is_untouched(name, notebook))
 
 
 def count_votes(submissions: Sequence[CollectedSubmission]) -> Counter[str]:

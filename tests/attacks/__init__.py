@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from test_rebuild import ANSWER, answered
+from test_program import ANSWER, answered
 
 from autograder.jail.limits import MIB, Limits
 

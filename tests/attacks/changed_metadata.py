@@ -1,6 +1,6 @@
 """Makes its check worth a thousand points, unlocks it, and turns it into a solution cell."""
 
-from test_rebuild import place
+from test_program import place
 
 from attacks import Attack, Notebook
 

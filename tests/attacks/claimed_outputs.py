@@ -1,6 +1,6 @@
 """Comes with outputs that claim the full score."""
 
-from test_rebuild import place
+from test_program import place
 
 from attacks import Attack, Notebook
 

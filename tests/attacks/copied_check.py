@@ -2,7 +2,7 @@
 
 import copy
 
-from test_rebuild import place
+from test_program import place
 
 from attacks import Attack, Notebook
 

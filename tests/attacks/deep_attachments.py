@@ -1,6 +1,6 @@
 """Attaches pictures that are none: deep, many, named like each other, each mentioned again and again"""
 
-from test_rebuild import place
+from test_program import place
 
 from attacks import Attack, Notebook
 

@@ -1,6 +1,6 @@
 """Is a notebook of a hundred megabytes."""
 
-from test_rebuild import place
+from test_program import place
 
 from attacks import Attack, Notebook
 

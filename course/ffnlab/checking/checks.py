@@ -7,6 +7,7 @@ import os
 import re
 import warnings
 from collections import Counter
+from collections.abc import Callable
 
 from IPython.core.getipython import get_ipython
 from IPython.display import display
@@ -14,7 +15,15 @@ from IPython.display import display
 from ffnlab.checking import kept_code, panel, record, reference_files
 from ffnlab.checking.comparison import ReferenceOutputs, compare
 from ffnlab.checking.verdict import Outcome, Verdict, not_earned
-from ffnlab.observation.containment import MAX_CHARACTERS, Output, Stop, TimeUp, contain, limit_time
+from ffnlab.observation.containment import (
+    MAX_CHARACTERS,
+    Output,
+    Stop,
+    TimeUp,
+    as_in_a_new_notebook,
+    contain,
+    limit_time,
+)
 from ffnlab.observation.exercise import Exercise, failure, has_unfinished_line, public_seed
 from ffnlab.phrases import sentence
 from ffnlab.registry import active_course
@@ -33,6 +42,10 @@ PRINTS = (
 )
 ON_PURPOSE = "You are trying out the check, so nothing is recorded."
 INTERRUPTED = "You interrupted the check{}, so nothing was recorded."
+OTHER_NAME = (
+    "Grading looks at what the last `check` of an exercise in the notebook is given. Here that is {}, not what is called `{}`. "
+    "Keep this cell if it is to count. If it is not, delete it before you hand in."
+)
 BROKEN = (
     "Checking your answer ended in {}, so nothing is known about it and nothing was recorded. Your code has probably changed something "
     "that Python or torch needs. Restart the kernel, run the cells above again, and look at what your code does besides computing its result."
@@ -65,14 +78,19 @@ def check(
     """
     try:
         exercise = active_course().exercise(name)
-        reference_outputs = reference_files.load_public(name)
+        if _collector:
+            if not on_purpose:
+                _collector(name, answer)
+            return Points(exercise.points)
+        with as_in_a_new_notebook():
+            reference_outputs = reference_files.load_public(name)
     except LookupError as error:
         return _finish(panel.message(f"? {name}: not checked", sentence(str(error.args[0])), Outcome.NOT_GRADED), name)
     try:
         seeds = [public_seed(name, case) for case in range(exercise.cases)]
         verdict, output = examine(exercise, reference_outputs, answer, seeds, seconds or exercise.seconds, characters)
         console_text = output.console.text(CONSOLE_LINES, CONSOLE_LENGTH)
-        note = ON_PURPOSE if on_purpose else earlier_version_note(name)
+        note = ON_PURPOSE if on_purpose else earlier_version_note(name) or other_name_note(name, answer)
         code_note = ""
         if verdict.outcome is Outcome.EARNED and not on_purpose:
             code_note = kept_code.keep(name, answer, lambda other: _earns(exercise, reference_outputs, other, seeds))
@@ -89,6 +107,18 @@ def check(
         return Points(verdict.points)
     record.save_verdict(verdict)
     return _finish(verdict_panel, name, verdict)
+
+
+_collector: Callable[[str, object], None] | None = None
+
+
+def hand_over_to(collector: Callable[[str, object], None]) -> None:
+    """From now on a check looks at nothing: it gives the exercise's name and the answer to `collector`, and returns the exercise's points.
+
+    So it is in grading, where what is right is not in the process that runs a student's code. A check with `on_purpose` gives nothing.
+    """
+    global _collector
+    _collector = collector
 
 
 def _earns(exercise: Exercise, reference_outputs: ReferenceOutputs, answer: object, seeds: list[int]) -> bool:
@@ -116,7 +146,8 @@ def examine(
     seconds, characters: as much as its code may take, all inputs together.
     """
     with contain(characters) as output:
-        inputs = [exercise.inputs(seed, case) for case, seed in enumerate(seeds)]
+        with as_in_a_new_notebook():
+            inputs = [exercise.inputs(seed, case) for case, seed in enumerate(seeds)]
         try:
             with limit_time(seconds):
                 observations = [exercise.observe(answer, case_inputs) for case_inputs in inputs]
@@ -126,7 +157,9 @@ def examine(
         except Stop as flood:
             symptom = FLOODED.format(characters, _at(flood))
             return not_earned(exercise, symptom, PRINTS.format(exercise.name)), output
-        return compare(exercise, reference_outputs, observations, inputs, has_unfinished_line(answer)), output
+        is_unfinished = has_unfinished_line(answer)
+        with as_in_a_new_notebook():
+            return compare(exercise, reference_outputs, observations, inputs, is_unfinished), output
 
 
 def _at(error: BaseException) -> str:
@@ -149,6 +182,19 @@ def earlier_version_note(name: str) -> str:
         where = f" in line {error.lineno}" if error.lineno else ""
         return f"This is an earlier version of `{name}`: the cell with your latest one did not run, because of a SyntaxError{where} ({error.msg})."
     return ""
+
+
+def other_name_note(name: str, answer: object) -> str:
+    """Sentences about which answer counts, where the one that was handed over is not what the notebook calls `name`; else nothing."""
+    shell = get_ipython()
+    if shell is None or shell.user_ns.get(name, shell) is answer:
+        return ""
+    names = sorted(
+        other
+        for other, value in shell.user_ns.items()
+        if value is answer and not other.startswith("_") and not isinstance(answer, (int, str, bool, type(None)))
+    )
+    return OTHER_NAME.format(f"`{names[0]}`" if names else "something else", name)
 
 
 def _finish(result_panel: panel.Panel, name: str, verdict: Verdict | None = None) -> Points:

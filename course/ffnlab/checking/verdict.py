@@ -91,7 +91,7 @@ class Verdict:
         if self.outcome is Outcome.EARNED:
             return f"Earned {self.points:g} of {self.max_points:g}."
         if self.outcome is Outcome.NOT_ATTEMPTED:
-            return "Not attempted yet."
+            return " ".join(["Not attempted yet.", *([sentence(self.cause)] if self.cause else [])])
         if self.outcome is Outcome.NOT_GRADED:
             return self.symptom
         parts = [
@@ -137,8 +137,9 @@ def from_dict(data: dict[str, Any]) -> Verdict:
     )
 
 
-def not_attempted(exercise: ExerciseSummary) -> Verdict:
-    return _without_points(exercise, Outcome.NOT_ATTEMPTED, "")
+def not_attempted(exercise: ExerciseSummary, reason: str = "") -> Verdict:
+    """No points, as there is no answer. reason: how that is known, in a sentence."""
+    return _without_points(exercise, Outcome.NOT_ATTEMPTED, "", reason)
 
 
 def not_earned(exercise: ExerciseSummary, symptom: str, cause: str = "") -> Verdict:

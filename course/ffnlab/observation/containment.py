@@ -25,6 +25,7 @@ import torch.utils._device
 from torch.overrides import _get_current_function_mode_stack, _pop_mode, _push_mode
 
 MAX_SECONDS = 10.0
+MIN_RECURSION_LIMIT = 3000  # what IPython's kernel has
 MAX_CHARACTERS = 1_000_000
 FIRST_RETRY_DELAY = 0.1  # seconds until code that has caught its interruption is interrupted once more, and then every NEXT_RETRY_DELAY seconds:
 IMPORT_SECONDS = 60.0  # seconds that an import may last beyond an answer's time: one that ends half-way leaves a module that nothing in this kernel can mend
@@ -89,8 +90,9 @@ class Output:
 def contain(characters: float = float("inf")) -> Iterator[Output]:
     """Run code in this context without a trace: what it prints, warns and draws as a progress bar is collected, and what it has set for all code is set back.
 
-    That is the folder, the streams, Python's built-ins, the seeds, and torch's defaults and threads. Its work begins with torch's defaults in a new
-    notebook: tensors are on the CPU, gradients are kept, nothing looks on.
+    That is the folder, the streams, Python's built-ins, the seeds, and torch's defaults and threads. Its work begins as in a new notebook: tensors are on
+    the CPU, gradients are kept, nothing looks on. The default dtype and all that is Python's or NumPy's is the student's own; what must not
+    depend on that runs in `as_in_a_new_notebook`. `check` and grading both run an answer here, so that both find the same.
 
     Raises:
         TooMuchOutput: within the context, where more than so many characters are written.
@@ -111,6 +113,48 @@ def contain(characters: float = float("inf")) -> Iterator[Output]:
             yield output
         finally:
             names.update(before)  # what is set back after this calls them
+
+
+# As they were when this was imported: a notebook may set its own `print` or `sum`.
+BUILTINS = builtins.__dict__.copy()
+
+
+@contextlib.contextmanager
+def as_in_a_new_notebook() -> Iterator[None]:
+    """Run code of ours in this context with the settings of a new notebook, whatever a student has set for all code; theirs are back afterwards.
+
+    So inputs are drawn, and what was seen is compared, in the same way in every kernel and on the grader's machine.
+    """
+    names = builtins.__dict__
+    theirs = names.copy()
+    is_deterministic, warns_only = (
+        torch.are_deterministic_algorithms_enabled(),
+        torch.is_deterministic_algorithms_warn_only_enabled(),
+    )
+    precision, recursion_limit = torch.get_float32_matmul_precision(), sys.getrecursionlimit()
+    names.update(BUILTINS)
+    try:
+        with (
+            _torch_as_it_was(),
+            torch.autocast("cpu", enabled=False),
+            torch.autograd.set_detect_anomaly(False),
+            np.errstate(divide="warn", over="warn", under="ignore", invalid="warn"),
+            warnings.catch_warnings(action="ignore"),
+        ):
+            torch.set_default_dtype(torch.float32)
+            torch.set_num_threads(1)
+            torch.use_deterministic_algorithms(False)
+            torch.set_float32_matmul_precision("highest")
+            sys.setrecursionlimit(max(recursion_limit, MIN_RECURSION_LIMIT))
+            yield
+    finally:
+        with contextlib.suppress(RecursionError):  # where it is lower than the depth at which this runs
+            sys.setrecursionlimit(recursion_limit)
+        torch.set_float32_matmul_precision(precision)
+        torch.use_deterministic_algorithms(is_deterministic, warn_only=warns_only)
+        names.update(theirs)
+        for name in BUILTINS.keys() - theirs.keys():
+            del names[name]
 
 
 MAX_WARNINGS = 5

@@ -209,6 +209,9 @@ def _fresh(value: Any) -> Any:
 
 def failure(error: BaseException) -> Failure:
     """An exception as plain data: its type, its message, and the line of the student's code that it came from."""
+    if isinstance(error, SyntaxError) and error.lineno:  # its own text names a file that nobody knows
+        text = f"line {error.lineno}: {(error.text or '').strip()}"
+        return Failure(type(error).__name__, str(error.msg)[:500], text[:300])
     line = ""
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if _is_students(frame.filename):

@@ -1,0 +1,52 @@
+"""Why there is no answer to be looked at, as far as that is known, in a student's words. Nothing here runs anything of a submission."""
+
+from __future__ import annotations
+
+import difflib
+import unicodedata
+from collections.abc import Mapping
+
+from autograder.engine.names import CELL_MAGIC, KEEPS_NAMES, READS_NAMES, Names
+
+UNTOUCHED = "Its cell is as it was handed out."
+STUB = "It still raises NotImplementedError, or has a line `...`."
+EMPTY = "Its cell is empty."
+DELETED = "Its cell was deleted, and nothing in the notebook is called `{}`."
+IS_STUB = "It raises NotImplementedError, as it was handed out."
+IS_NOT_THERE = "Nothing is called `{}`."
+OTHER_NAME = "There is no answer called `{0}`, but the notebook defines {1}. Grading takes what is called `{0}`, or what the last check of it is given."
+LIKE = 0.75  # of two names, as difflib has it
+MAX_NAMES = 3
+
+
+def similar_name(name: str, own_names: Mapping[str, Names]) -> str:
+    """A name that a student's cells define and that was probably meant to be `name`, for a sentence; empty where there is none."""
+    defined = dict.fromkeys(one for names in own_names.values() for one in sorted(names.defines))
+    plain = name.casefold().replace("_", "")
+    for other in defined:
+        other_plain = other.casefold().replace("_", "")
+        is_like = difflib.SequenceMatcher(None, plain, other_plain).ratio() >= LIKE
+        if other != name and (is_like or other_plain.startswith(plain)):
+            return show(other)
+    return ""
+
+
+def describe(name: str, source: str, names: Names) -> str:
+    """Why `name` is not there although something was typed in its cell, which ran to its end. names: what the cell defines."""
+    magic = CELL_MAGIC.match(source)
+    if magic and magic[1] not in READS_NAMES:
+        return f"Its cell begins with `%%{magic[1]}`, so it does not run as Python of this notebook, and `{name}` is not defined."
+    if magic and magic[1] not in KEEPS_NAMES:
+        return f"Its cell begins with `%%{magic[1]}`, which keeps nothing that the cell defines. So `{name}` is not defined."
+    others = [show(one) for one in sorted(names.defines) if not one.startswith("_")][:MAX_NAMES]
+    if others:
+        return f"Its cell ran, but it defines {' and '.join(others)}, and nothing is called `{name}`."
+    return f"Its cell ran, but it defines nothing called `{name}`."
+
+
+def show(name: str) -> str:
+    """A name for a sentence, with the letters in it that look like others."""
+    odd = next((letter for letter in name if not letter.isascii()), "")
+    if not odd:
+        return f"`{name}`"
+    return f"`{name}` (its “{odd}” is {unicodedata.name(odd, 'an unusual letter')})"
