@@ -12,13 +12,15 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from autograder.engine.names import Names
 from autograder.engine.released import OWN_ID, Cell, Kind, squeeze, template, which
 from autograder.engine.submitted import SubmittedCell, SubmittedNotebook, Unreadable, parse
 from autograder.jail.limits import Limits
 from autograder.paths import release
+
+if TYPE_CHECKING:  # brings IPython, which a conductor does without
+    from autograder.engine.names import Names
 
 MIN_COMMENT_WORDS = 5  # in a comment beside code that may be the answer to a question
 DEFINED = re.compile(

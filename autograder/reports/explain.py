@@ -20,7 +20,6 @@ from autograder import untrusted_files
 from autograder.class_folder import submitted_files
 from autograder.class_folder.folder import ClassFolder
 from autograder.engine import program
-from autograder.engine.names import of_source
 from autograder.engine.released import OWN_ID, Cell, Kind, template
 from autograder.engine.submitted import Unreadable
 from autograder.errors import UserError, suggest_nearest
@@ -289,6 +288,8 @@ def _in_place(assignment: str, written_cells: Sequence[WrittenCell]) -> list[Cel
 
 def _sources_of(exercise: str, cells: Sequence[Cell]) -> list[Source]:
     """What runs of a notebook: what was typed; and of ours, by their names, the exercise's checks and what the student's code may need."""
+    from autograder.engine.names import of_source  # brings IPython
+
     typed = [cell for cell in cells if not cell.missing and not cell.untouched and program.runs(cell)]
     words = set(WORD.findall("\n".join(cell.source for cell in typed)))
     sources: list[Source] = []
