@@ -20,7 +20,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from edits import SETTINGS
 from IPython.core.interactiveshell import InteractiveShell
+from kernel import Kernel, student_kernel
 from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
 
 from ffnlab import check, hint, predict, progress, quiz
@@ -388,3 +390,67 @@ def test_prints_and_warnings_are_bounded_and_named(capsys: pytest.CaptureFixture
         and "https" not in warning_text
     )
     assert len(warning_text.splitlines()) == 5
+
+
+# The question is the same in every kernel.
+
+DIGEST = """
+import ffnlab.course  # what a setting has changed is changed before this
+from ffnlab.observation.containment import as_in_a_new_notebook, contain
+from ffnlab.observation.exercise import public_seed
+from ffnlab.registry import active_course
+
+
+def all_inputs():
+    import hashlib, torch
+
+    digests = {}
+    for name in active_course().notebooks:
+        for exercise in active_course().exercises_of(name):
+            digest = hashlib.sha256()
+
+            def feed(value):
+                if isinstance(value, torch.Tensor):
+                    digest.update(repr((value.dtype, value.device.type, tuple(value.shape), value.is_inference())).encode())
+                    digest.update(value.detach().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
+                elif isinstance(value, dict):
+                    for key, one in value.items():
+                        digest.update(repr(key).encode())
+                        feed(one)
+                elif isinstance(value, (list, tuple)):
+                    for one in value:
+                        feed(one)
+                elif not callable(value):
+                    digest.update(repr(value).encode())
+
+            with contain(), as_in_a_new_notebook():
+                for case in range(exercise.cases):
+                    feed(exercise.inputs(public_seed(exercise.name, case), case))
+            digests[exercise.name] = digest.hexdigest()
+    return digests
+
+
+digests = all_inputs()
+"""
+
+
+@pytest.fixture(scope="module")
+def kernel() -> Iterator[Kernel]:
+    with student_kernel() as one:
+        yield one
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_every_exercise_asks_the_same_whatever_is_set_for_all_code(setting: str, kernel: Kernel) -> None:
+    plain = kernel.run_sources([DIGEST], "digests")["value"]
+    changed = kernel.run_sources([f"import torch\n{setting}", DIGEST], "digests")["value"]
+    assert len(plain) > 90
+    assert changed == plain
+
+
+def test_a_float64_notebook_is_told_nothing_of_float32(kernel: Kernel) -> None:
+    """Its own default dtype holds while its answer runs, and what the panel says is true there."""
+    wrong = "def ffn_forward(x, W1, b1, W2, b2, act):\n    return act(x @ W1 + b1) @ torch.zeros(W2.shape) + b2"
+    setting = "import torch\nfrom ffnlab import check\ntorch.set_default_dtype(torch.float64)"
+    said = kernel.run_sources([setting, wrong, 'check("ffn_forward", ffn_forward)'])["said"]
+    assert "float32" not in said["ffn_forward"][-1]["cause"]

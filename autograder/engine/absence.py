@@ -33,15 +33,23 @@ def similar_name(name: str, own_names: Mapping[str, Names]) -> str:
 
 def describe(name: str, source: str, names: Names) -> str:
     """Why `name` is not there although something was typed in its cell, which ran to its end. names: what the cell defines."""
+    if foreign := foreign_magic(source, name):
+        return foreign
     magic = CELL_MAGIC.match(source)
-    if magic and magic[1] not in READS_NAMES:
-        return f"Its cell begins with `%%{magic[1]}`, so it does not run as Python of this notebook, and `{name}` is not defined."
     if magic and magic[1] not in KEEPS_NAMES:
         return f"Its cell begins with `%%{magic[1]}`, which keeps nothing that the cell defines. So `{name}` is not defined."
     others = [show(one) for one in sorted(names.defines) if not one.startswith("_")][:MAX_NAMES]
     if others:
         return f"Its cell ran, but it defines {' and '.join(others)}, and nothing is called `{name}`."
     return f"Its cell ran, but it defines nothing called `{name}`."
+
+
+def foreign_magic(source: str, name: str) -> str:
+    """What is to be said of a cell that begins with a magic which makes it no Python of this notebook; empty of any other."""
+    magic = CELL_MAGIC.match(source)
+    if not magic or magic[1] in READS_NAMES:
+        return ""
+    return f"Its cell begins with `%%{magic[1]}`, so it does not run as Python of this notebook, and `{name}` is not defined."
 
 
 def show(name: str) -> str:

@@ -252,9 +252,12 @@ class _Session:
         """Of an answer that is not there: what is known of the reason."""
         name = exercise.name
         if name in self._trouble:
-            newer = program.newer_python(self._python) if "SyntaxError" in self._trouble[name] else ""
-            cause = f"The notebook was {newer}." if newer else ""
-            return not_earned(exercise, f"{self._trouble[name]} So `{name}` was never defined.", cause)
+            symptom = f"{self._trouble[name]} So `{name}` was never defined."
+            newer = program.newer_python(self._python) if "SyntaxError" in symptom else ""
+            magics = [absence.foreign_magic(cell.source, name) for cell in self._cells if name in cell.answers]
+            return not_earned(
+                exercise, symptom, next(filter(None, magics), f"The notebook was {newer}." if newer else "")
+            )
         cells = [cell for cell in self._cells if name in cell.answers]
         if cells:
             reason = absence.describe(name, cells[-1].source, self._names.get(cells[-1].id, Names()))

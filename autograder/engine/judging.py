@@ -65,6 +65,7 @@ FORK_REPLY = struct.Struct("<ii")  # the new judge's process number, and how the
 READY, PROBLEM = b"r", b"p"
 TRIES = 2  # a judge that ends by chance costs nobody anything
 OUT_OF_MEMORY = 3
+OTHER_DTYPES = ("float64", "float16", "bfloat16")  # that a submission can make torch's default
 CACHE_SIZE = 4096  # replies of a few kB each
 MAX_CACHE_LENGTH = 2000  # characters that may be printed in them, or bytes sent
 
@@ -479,13 +480,14 @@ def _compare(
     }
     observations = fields.get("observations")
     if reply["defined"] and _is_well_formed(observations, exercise.aspects, len(inputs)):
-        is_unfinished = fields.get("unfinished") is True
+        is_unfinished, dtype = fields.get("unfinished") is True, fields.get("default_dtype")
         reply["verdict"] = comparison.compare(
             exercise,
             reference_outputs,
             observations,  # type: ignore[arg-type]
             inputs,
             is_unfinished,
+            dtype if dtype in OTHER_DTYPES else comparison.FLOAT32,
         ).as_dict()
     elif reply["defined"] and not reply["broken"]:
         reply["unreadable"] = "there is not one observation for each probe"

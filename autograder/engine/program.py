@@ -22,13 +22,13 @@ from autograder.paths import release
 if TYPE_CHECKING:  # brings IPython, which a conductor does without
     from autograder.engine.names import Names
 
-MIN_COMMENT_WORDS = 5  # in a comment beside code that may be the answer to a question
+MIN_COMMENT_WORDS, MIN_STRING_WORDS = 5, 8  # beside code, of what may be the answer to a question
 DEFINED = re.compile(
     r"^(?:(?:async[ \t]+)?def|class)[ \t]+(?P<made>\w+)|^(?P<given>\w+)[ \t]*(?::[^=\n]+)?=(?!=)", re.MULTILINE
 )
 COMMENT = re.compile(r"(?:^|\s)#+(?P<words>.*)$", re.MULTILINE)
 COMMENT_LINE = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
-STRING_ALONE = re.compile(r"""[rbfu]*("{3}.*"{3}|'{3}.*'{3}|"[^"\n]*"|'[^'\n]*')""", re.IGNORECASE | re.DOTALL)
+STRING = re.compile(r"""\"{3}.*?\"{3}|'{3}.*?'{3}|"[^"\n]*"|'[^'\n]*'""", re.DOTALL)
 WORD = re.compile(r"[^\W\d_]{2,}")
 Matches = Sequence[Cell | None]
 
@@ -145,13 +145,11 @@ class _Plan:
         self.notebook, self.submitted = notebook, notebook.cells
         self.matches = _match(self.submitted, self.ours)
         self.exercises = {cell.name: cell for cell in self.ours if cell.kind is Kind.SOLUTION}
-        self.claims: dict[str, list[int]] = defaultdict(
-            list
-        )  # by the id of a cell of ours: the places of the cells that are it
+        self.claims: dict[str, list[int]] = defaultdict(list)  # by the id of a cell of ours: which cells are it
         for place, original in enumerate(self.matches):
-            if original:
+            if original and not _is_put_away(self.submitted[place], original):
                 self.claims[original.id].append(place)
-        self.answers = [self._answers(place) for place in range(len(self.submitted))]
+        self.answers = self._find_answers()
         self.remarks: list[str] = []
 
     def build(self) -> Program:
@@ -162,6 +160,19 @@ class _Plan:
         program = self._with_questions(program)
         self._remark(program)
         return Program(tuple(program), tuple(self.remarks), self.notebook.python)
+
+    def _find_answers(self) -> list[tuple[str, ...]]:
+        """What each submitted cell answers. An answer that is no code, by a slip of the finger, is one only where there is no other: somebody may have
+        put it away like this.
+        """
+        answers = [self._answers(place) for place in range(len(self.submitted))]
+        in_code = {
+            name for place, names in enumerate(answers) for name in names if self.submitted[place].cell_type == "code"
+        }
+        for place, names in enumerate(answers):
+            if self.submitted[place].cell_type != "code":
+                answers[place] = tuple(name for name in names if name not in in_code & self.exercises.keys())
+        return answers
 
     def _answers(self, place: int) -> tuple[str, ...]:
         """What a submitted cell answers: the exercise or question whose cell it is, if something is written there, and what it defines."""
@@ -199,6 +210,8 @@ class _Plan:
             )
         elif len(written) > 1 and our.kind is Kind.MANUAL:
             self.remarks.append(f"{our.name} has {len(written)} texts; a person reads all of them")
+        if our.kind is Kind.SOLUTION:  # what was put away as text, while another cell has the answer, is none
+            claims = [place for place in claims if self.submitted[place].cell_type == "code" or self.answers[place]]
         return written[-1] if written else claims[-1] if claims else None
 
     def _cell(self, place: int, our: Cell | None) -> Cell | None:
@@ -223,9 +236,11 @@ class _Plan:
                 answers=self.answers[place],
                 is_word=is_word,
             )
-        if not cell.source.strip():
+        if not cell.source.strip() or (untouched and _is_put_away(cell, original)):
             return None
-        if original and original.kind in (Kind.CHECK, Kind.DISPLAY) and same_code:  # a copy
+        if (
+            original and original.kind in (Kind.CHECK, Kind.DISPLAY) and same_code and written == original.cell_type
+        ):  # a copy
             return Cell(
                 original.kind, original.name, original.cell_type, cell.source, {}, f"{OWN_ID}{place}", False, True, True
             )
@@ -254,10 +269,10 @@ class _Plan:
             return bool(WORD.search(_added(before, cell.source)))
         comments = " ".join(_comments(cell.source) - _comments(before))
         if original is None or original.kind is not Kind.SOLUTION:
-            is_text = bool(STRING_ALONE.fullmatch(COMMENT_LINE.sub("", cell.source).strip()))
-            nothing_else = not COMMENT_LINE.sub("", cell.source).strip()
-            enough = 1 if nothing_else else MIN_COMMENT_WORDS
-            return is_text or len(WORD.findall(comments)) >= enough
+            code = COMMENT_LINE.sub("", cell.source).strip()
+            texts = {text for text in STRING.findall(cell.source) if text not in before}
+            is_text = any(text == code or len(WORD.findall(text)) >= MIN_STRING_WORDS for text in texts)
+            return is_text or len(WORD.findall(comments)) >= (MIN_COMMENT_WORDS if code else 1)
         if _code(cell.source) == _code(before):
             return bool(WORD.search(comments))
         return self._is_beside_a_question(place) and len(WORD.findall(comments)) >= MIN_COMMENT_WORDS
@@ -332,6 +347,12 @@ def _match(cells: Sequence[SubmittedCell], ours: Sequence[Cell]) -> list[Cell | 
         if matches[place] is None and unknown.get(text := squeeze(cell.source)):
             matches[place] = unknown[text].pop(0)
     return matches
+
+
+def _is_put_away(cell: SubmittedCell, original: Cell | None) -> bool:
+    """Whether a cell of ours with code has become text, so that it is not there any more."""
+    is_ours = original is not None and original.kind in (Kind.OURS, Kind.DISPLAY, Kind.CHECK)
+    return is_ours and original is not None and original.cell_type == "code" and cell.cell_type != "code"
 
 
 def _put_back(ours: Sequence[Cell], cells: Sequence[Cell]) -> list[Cell]:

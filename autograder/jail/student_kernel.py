@@ -12,7 +12,7 @@ from traitlets.config import Config
 from autograder.jail import wire
 from ffnlab.checking import checks
 from ffnlab.observation import plain_data
-from ffnlab.observation.containment import contain
+from ffnlab.observation.containment import contain, default_dtype
 from ffnlab.observation.exercise import failure, has_unfinished_line
 from ffnlab.registry import active_course
 
@@ -121,6 +121,7 @@ def probe(name: str, inputs: list[dict[str, Any]], max_output: int) -> dict[str,
         "defined": True,
         "observations": observations,
         "unfinished": has_unfinished_line(answer),
+        "default_dtype": default_dtype(),
         "printed": _truncate(printed_text, max_output),
     }
 

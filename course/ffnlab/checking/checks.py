@@ -22,6 +22,7 @@ from ffnlab.observation.containment import (
     TimeUp,
     as_in_a_new_notebook,
     contain,
+    default_dtype,
     limit_time,
 )
 from ffnlab.observation.exercise import Exercise, failure, has_unfinished_line, public_seed
@@ -157,9 +158,9 @@ def examine(
         except Stop as flood:
             symptom = FLOODED.format(characters, _at(flood))
             return not_earned(exercise, symptom, PRINTS.format(exercise.name)), output
-        is_unfinished = has_unfinished_line(answer)
+        is_unfinished, dtype = has_unfinished_line(answer), default_dtype()
         with as_in_a_new_notebook():
-            return compare(exercise, reference_outputs, observations, inputs, is_unfinished), output
+            return compare(exercise, reference_outputs, observations, inputs, is_unfinished, dtype), output
 
 
 def _at(error: BaseException) -> str:

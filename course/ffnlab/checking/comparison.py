@@ -22,6 +22,7 @@ from ffnlab.phrases import in_quotes
 T = TypeVar("T")
 Inputs = dict[str, Any]  # of one case, as the exercise draws them
 Observation = dict[str, Plain]  # of one case: what each aspect's probe saw
+FLOAT32 = "float32"  # torch's default dtype, unless somebody sets another
 
 
 @dataclass(frozen=True)
@@ -112,10 +113,11 @@ def compare(
     observations: Sequence[Observation],
     inputs: Sequence[Inputs],
     unfinished: bool = False,
+    default_dtype: str = FLOAT32,
 ) -> Verdict:
     """The verdict on what an answer was observed to do, case by case, on `inputs`, those of the reference outputs.
 
-    unfinished: whether a line of its code is still `...`.
+    unfinished: whether a line of its code is still `...`. default_dtype: torch's, where the answer ran.
     """
     answer_facts = [
         compute_facts(exercise, observation, case_inputs, reference_outputs.sizes)
@@ -145,15 +147,31 @@ def compare(
     cause = _worth_a_try(
         partial(recognition.find_cause, exercise, reference_outputs.mistakes, spots, answer_facts, inputs, unfinished)
     )
+    message = cause.message if cause else ""
+    if default_dtype != FLOAT32:
+        message = _with_default_dtype(message, default_dtype, [aspect.symptom for aspect in aspects])
     return Verdict(
         exercise.name,
         Outcome.NOT_EARNED,
         tuple(aspects),
         mistake=cause.name if cause else None,
-        cause=cause.message if cause else "",
+        cause=message,
         where=exercise.where,
         likely=cause.likely if cause else False,
     )
+
+
+def _with_default_dtype(message: str, dtype: str, symptoms: Sequence[str]) -> str:
+    """The cause, as it is where the student's code has set torch's default dtype: what is usual elsewhere is not true there."""
+    is_set = (
+        f"Your code has set torch's default dtype, so a tensor or a layer that is made without `dtype=` is {dtype}."
+    )
+    if not message:
+        return is_set if any("dtype" in symptom for symptom in symptoms) else ""
+    kept = message.replace(" A tensor that is made without `dtype=` is float32.", "")
+    kept = kept.replace(" A tensor that is made without `dtype=` is float32, a list", " A list")
+    kept = kept.replace(", and for a tensor that is made without `dtype=`", "")
+    return f"{kept} {is_set}" if kept != message else message
 
 
 def _worth_a_try(explanation: Callable[[], T]) -> T | None:

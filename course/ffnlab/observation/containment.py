@@ -115,6 +115,11 @@ def contain(characters: float = float("inf")) -> Iterator[Output]:
             names.update(before)  # what is set back after this calls them
 
 
+def default_dtype() -> str:
+    """What torch makes a tensor of where nobody says which dtype, as in "float32"."""
+    return str(torch.get_default_dtype()).removeprefix("torch.")
+
+
 # As they were when this was imported: a notebook may set its own `print` or `sum`.
 BUILTINS = builtins.__dict__.copy()
 
