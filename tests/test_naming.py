@@ -11,9 +11,12 @@ from typing import Any
 
 import pytest
 import torch
+from conftest import needs_bubblewrap
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from autograder.engine.grade_submission import grade_answer
+from autograder.jail.sandbox import Jail
 from autograder.marking import source_hash
 from autograder.marking.redact import redact
 from ffnlab.checking import comparison, panel
@@ -838,3 +841,25 @@ def test_a_change_of_how_mistakes_are_named_is_a_change_of_every_key() -> None:
         )
     }
     assert rooms <= version
+
+
+EXCEPTIONS = {
+    "list = [1, 2]\ndef hello_shape(x):\n    return tuple(list(x.shape))": "was given another value",
+    "F = 3\ndef hello_shape(x):\n    return F.relu(x).shape": "A value is not what your code takes it for",
+    "def hello_shape(x):\n    return tuple(x.cuda().shape)": "a graphics card",
+    "def hello_shape(x):\n    return tuple(x.to('mps').shape)": "a graphics card",
+    "def hello_shape(x):\n    breakpoint()\n    return tuple(x.shape)": "waits for somebody to type",
+    "def hello_shape(x):\n    input()\n    return tuple(x.shape)": "waits for somebody to type",
+    "import einops\ndef hello_shape(x):\n    return tuple(x.shape)": "a package that is not installed",
+    "def hello_shape(x):\n    return tuple(x.shape), open('mine.txt').read()": "a file that is not there",
+    "def hello_shape(x):\n    import urllib.request\n    urllib.request.urlopen('http://192.0.2.1')": "needs the network",
+    "def hello_shape(x):\n    return hello_shape(x)": "nothing ends that",
+    "class hello_shape:\n    def __init__(self):\n        pass": "write `def` in place of `class`",
+    "def hello_shape(x):\n    return tuple(helper(x))": "a name that nothing has defined",
+}
+
+
+@needs_bubblewrap
+@pytest.mark.parametrize("source", EXCEPTIONS)
+def test_what_an_exception_means_is_said_where_a_list_can_know_it(source: str, jail: Jail) -> None:
+    assert EXCEPTIONS[source] in grade_answer("hello_shape", source, jail)["cause"]

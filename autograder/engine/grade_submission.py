@@ -23,7 +23,7 @@ from autograder.marking import draws, quotations, reference
 from autograder.paths import release
 from ffnlab.checking.comparison import Inputs
 from ffnlab.checking.verdict import Outcome, Verdict, not_attempted, not_earned
-from ffnlab.diagnosis import differences
+from ffnlab.diagnosis import differences, exception_messages
 from ffnlab.observation.exercise import Exercise, probe_inputs
 from ffnlab.registry import active_course
 
@@ -114,6 +114,7 @@ class _Session:
         self._worker = jail.fork(self._budget)
         self._history: list[str] = []
         self._trouble: dict[str, str] = {}  # by exercise: why a cell of its answer did not run to its end
+        self._meanings: dict[str, str] = {}  # by exercise: what the exception means in which a cell of its answer ended
         self._sources: dict[str, str] = {}  # of the cells that are the student's, by id
         self.looks: dict[str, list[_Look]] = defaultdict(list)
         self._names = self._find_names()
@@ -171,10 +172,13 @@ class _Session:
         self._room -= outputs.room(cell_run.outputs)
         for name in names:
             self._trouble.pop(name, None)
+            self._meanings.pop(name, None)
         if cell_run.error:
             error_text = differences.describe_exception(cell_run.error)
             text = f"Its cell ended in {error_text}. {self._explain_limit(error_text)}".rstrip()
             self._trouble |= dict.fromkeys(names, text)
+            meaning = exception_messages.meaning(cell_run.error.type, cell_run.error.message)
+            self._meanings |= dict.fromkeys(names, meaning.message if meaning else "")
             cell_run.outputs.append(_error(cell_run.error.type, cell_run.error.message))
         return cell_run.outputs, cell_run.checked
 
@@ -255,9 +259,8 @@ class _Session:
             symptom = f"{self._trouble[name]} So `{name}` was never defined."
             newer = program.newer_python(self._python) if "SyntaxError" in symptom else ""
             magics = [absence.foreign_magic(cell.source, name) for cell in self._cells if name in cell.answers]
-            return not_earned(
-                exercise, symptom, next(filter(None, magics), f"The notebook was {newer}." if newer else "")
-            )
+            causes = (*magics, f"The notebook was {newer}." if newer else "", self._meanings.get(name, ""))
+            return not_earned(exercise, symptom, next(filter(None, causes), ""))
         cells = [cell for cell in self._cells if name in cell.answers]
         if cells:
             reason = absence.describe(name, cells[-1].source, self._names.get(cells[-1].id, Names()))

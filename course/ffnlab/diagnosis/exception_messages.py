@@ -19,6 +19,61 @@ class ExceptionMeaning:
 
 MEANINGS = (
     ExceptionMeaning(
+        "no graphics card",
+        (
+            "not compiled with CUDA",
+            "Found no NVIDIA driver",
+            "No CUDA GPUs are available",
+            "not linked with support for mps",
+            "MPS backend",
+            "Cannot access accelerator device",
+            "No HIP GPUs",
+        ),
+        "Your code asks for a graphics card, and there is none where it runs. Leave out `.cuda()`, `.to(...)` and `device=`: the inputs are on the CPU.",
+    ),
+    ExceptionMeaning(
+        "two devices",
+        ("Expected all tensors to be on the same device", "Tensor on device"),
+        "Two tensors are on different devices. The inputs are on the CPU: make new tensors with `device=x.device`, or leave `device=` out.",
+    ),
+    ExceptionMeaning(
+        "waits for somebody",
+        ("BdbQuit", "EOF when reading a line", "StdinNotImplementedError"),
+        "Your code waits for somebody to type something. Is a `breakpoint()`, `set_trace()` or `input()` left in it?",
+    ),
+    ExceptionMeaning(
+        "a package that is not installed",
+        ("ModuleNotFoundError", "No module named"),
+        "Your code imports a package that is not installed where it runs. Grading has Python's own modules and the packages that the course installs.",
+    ),
+    ExceptionMeaning(
+        "a file that is not there",
+        ("FileNotFoundError",),
+        "Your code opens a file that is not there. Grading has nothing but the notebook, so an answer can't read files of its own.",
+    ),
+    ExceptionMeaning(
+        "no network",
+        ("URLError", "gaierror", "ConnectionError", "ConnectTimeout", "Network is unreachable"),
+        "Your code needs the network, and there is none where it runs. An answer has to work from its arguments alone.",
+    ),
+    ExceptionMeaning(
+        "calls itself for ever",
+        ("RecursionError",),
+        "A function calls itself, or two call each other, and nothing ends that. Is the case missing in which it returns without another call?",
+    ),
+    ExceptionMeaning(
+        "made with other arguments",
+        (".__init__() takes", ".__init__() missing", ".__init__() got"),
+        "An object of a class is made with other arguments than its `__init__` takes. Compare the first line of `__init__` with the exercise. "
+        "If the exercise asks for a function, write `def` in place of `class`.",
+    ),
+    ExceptionMeaning(
+        "something else than it is taken for",
+        tuple(f"'{kind}' object has no attribute" for kind in ("int", "float", "bool", "str", "function")),
+        "A value is not what your code takes it for: the message says what it is. Perhaps a name such as `F`, `nn` or `torch` was given another value "
+        "somewhere in the notebook. Then choose another name there, restart the kernel, and run all cells.",
+    ),
+    ExceptionMeaning(
         "shapes that do not fit",
         (
             "shapes cannot be multiplied",
@@ -72,7 +127,14 @@ MEANINGS = (
             "object is not callable",
             "argument must be callable",
         ),
-        "Something is called that is not a function. If it is your answer, hand it over without calling it: write its name alone, without parentheses.",
+        "Something is called that is not a function: the message says what it is. Perhaps a name of Python's, such as `list` or `sum`, was given another "
+        "value somewhere in the notebook. Perhaps a `*` is missing before a parenthesis. Or your answer was handed over with parentheses behind its name.",
+    ),
+    ExceptionMeaning(
+        "a name that nothing defines",
+        ("NameError: name",),
+        "Your code uses a name that nothing has defined where it runs. Is it misspelled? Is an import missing, or is the cell that defines it further down? "
+        "“Restart the kernel and run all cells” shows the same.",
     ),
     ExceptionMeaning(
         "a name without a value",
