@@ -5,20 +5,21 @@ Called by grade_class, and by nbgrader through our configuration.
 
 from __future__ import annotations
 
+import codecs
 import errno
 import os
-import re
 import stat
-from datetime import UTC, datetime
+from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import Any
 
+from autograder.paths import root
+from autograder.times import parse_in_words, parse_moment, to_utc, zone_of_nbgrader
 from ffnlab.untrusted_text import in_a_line
 
 TIMESTAMP = "timestamp.txt"
-# As nbgrader writes it, "2026-10-01 10:00:00.000000 UTC", or ISO 8601: a number as the zone, but no name of one, which nbgrader would look up as a file.
-MOMENT = re.compile(r"(\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?)(?: ?(UTC|Z|[+-]\d\d:?\d\d))?")
-YEARS = range(2000, 2100)  # beyond, somebody's conversion between time zones overflows
+MAX_TIMESTAMP = 200  # bytes
 
 
 # What a file can be by a student's own doing: a link that leads nowhere, a device, a socket, a folder. All else is the machine's.
@@ -71,45 +72,50 @@ def _is(path: Path, kind: Any) -> bool:
         raise
 
 
-def find_timestamp(folder: Path) -> datetime | None:
-    """As `read_timestamp`, and None where the machine can't read it."""
+@dataclass(frozen=True)
+class Timestamp:
+    """What `timestamp.txt` says. at: when it was handed in, in UTC without a zone, as nbgrader's gradebook wants it. unreadable: what stands there and is
+    no time that can be read. Where there is no such file, neither.
+    """
+
+    at: datetime | None = None
+    unreadable: str = ""
+
+
+def find_timestamp(folder: Path, clock: tzinfo | None = None) -> datetime | None:
+    """The time that `read_timestamp` finds, and None where the machine can't read it."""
     try:
-        return read_timestamp(folder)
+        return read_timestamp(folder, clock).at
     except OSError:
         return None
 
 
-def read_timestamp(folder: Path) -> datetime | None:
-    """When `timestamp.txt` says that it was handed in, in UTC without a zone, as nbgrader's gradebook wants it; None where it says nothing of use.
+def read_timestamp(folder: Path, clock: tzinfo | None = None) -> Timestamp:
+    """When `timestamp.txt` says that it was handed in. clock: the class's time zone, for a time in words and for a zone's abbreviation.
 
     Raises:
         OSError: it is there and can't be read, or is empty.
     """
     path = folder / TIMESTAMP
     try:
-        data = read(path, 60)
+        data = read(path, MAX_TIMESTAMP)
     except OSError as error:
-        if isinstance(error, FileNotFoundError | NotADirectoryError) or is_students_own(error):
-            return None
+        if isinstance(error, FileNotFoundError | NotADirectoryError):
+            return Timestamp()
+        if is_students_own(error):
+            return Timestamp(unreadable=f"{TIMESTAMP} is not a regular file")
         raise
     if not data:
         raise OSError(errno.EIO, EMPTY_MESSAGE, str(path))
-    at = parse_moment(data.decode("ascii").strip()) if data.isascii() else None
-    return at.replace(tzinfo=None) if at else None
-
-
-def parse_moment(text: str) -> datetime | None:
-    """A time with its zone, `2026-10-01 10:00:00.000000 UTC` or in ISO 8601, in UTC; None where it is none, or in years that can't be meant. Without a
-    zone it is UTC."""
-    match = MOMENT.fullmatch(text)
-    if not match:
-        return None
-    try:
-        moment = datetime.fromisoformat(match[1])
-        zone = datetime.strptime((match[2] or "Z").replace("UTC", "Z"), "%z").tzinfo
-    except ValueError:
-        return None
-    return moment.replace(tzinfo=zone).astimezone(UTC) if moment.year in YEARS else None
+    encoding = (
+        "utf-16" if data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8-sig"
+    )  # PowerShell's, and others'
+    text = data.decode(encoding, errors="replace").strip()
+    zones = [zone for zone in (zone_of_nbgrader(root() / "nbgrader_config.py"), clock) if zone]
+    at = parse_moment(text, zones)
+    if at is None and (local := parse_in_words(text)):
+        at = to_utc(local, clock or UTC)
+    return Timestamp(at.replace(tzinfo=None)) if at else Timestamp(unreadable=in_a_line(text, 80) or "a blank line")
 
 
 def patch_nbgrader_timestamps() -> None:

@@ -61,9 +61,9 @@ def graded(attempt: FakeAttempt, assignment: str = FFN) -> GradedSubmission:
             verdict = not_attempted(e)
         verdicts[e.name] = verdict
     cells = tuple(
-        replace(cell, source=attempt.code[cell.name], untouched=False)
+        replace(cell, source=attempt.code[cell.name], untouched=False, has_our_code=False, answers=(cell.name,))
         if cell.name in attempt.code and cell.kind in (Kind.SOLUTION, Kind.MANUAL)
-        else replace(cell, untouched=cell.kind in (Kind.SOLUTION, Kind.MANUAL))
+        else cell
         for cell in template(release(assignment))
     )
     return GradedSubmission(assignment, verdicts, cells, remarks=list(attempt.remarks), seconds=1.0)

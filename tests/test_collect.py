@@ -510,7 +510,7 @@ WITHOUT: dict[str, tuple[dict[str, bytes], str]] = {
     "empty file": ({"a.ipynb": b""}, "the file is empty"),
     "somebody else's course": ({"a.ipynb": b'{"cells": [{"source": "1"}]}'}, "not a notebook of this course"),
     "two that differ": ({"a.ipynb": notebook("1"), "b.ipynb": notebook("2")}, "one of 2 notebooks of"),
-    "html as a notebook": ({"a.ipynb": b"<html>"}, "not a notebook: broken JSON"),
+    "html as a notebook": ({"a.ipynb": b"<html>"}, "not a notebook but a web page"),
 }
 
 

@@ -230,13 +230,39 @@ def test_a_list_that_is_not_known_says_what_to_do_and_no_shape_is_guessed(
 @pytest.mark.parametrize(
     "text", ["-", "", "mercredi 13 mars 2024, 10:15", "Wednesday, 99 March 2024, 10:15 AM", "x, 1 Mai"]
 )
-def test_a_time_that_can_not_be_read_is_none(text: str, class_folder: ClassFolder, tmp_path: Path) -> None:
+def test_a_time_that_can_not_be_read_is_not_none_and_neither_is_on_time(
+    text: str, class_folder: ClassFolder, tmp_path: Path
+) -> None:
     list_path = worksheet(tmp_path / "list.csv", CLASS)
     list_path.write_bytes(list_path.read_bytes().replace(b"Wednesday, 13 March 2024, 10:15 AM", text.encode(), 1))
     report = collect(class_folder, export(tmp_path / "a.zip", {moodle_name(who): who.data for who in CLASS}), list_path)
-    assert {row.student for row in report.rows if not row.at} == {CLASS[0].sis}
+    there_is_one = text not in ("-", "")
+    assert {row.at for row in report.rows if row.student == CLASS[0].sis} == {"unreadable" if there_is_one else "none"}
+    assert not {row.student for row in report.rows if row.at in ("none", "unreadable")} - {CLASS[0].sis}
     assert not (class_folder.submitted / CLASS[0].sis / FFN / "timestamp.txt").exists()
-    assert any("its times can't be read" in note for note in report.notes) == (text not in ("-", ""))
+    assert any(f"its time, {text}, can't be read" in note for note in report.notes) == there_is_one
+    record = Manifest.load(class_folder, FFN).latest(CLASS[0].sis)
+    assert record and (record.at, record.unread_time) == ("", text if there_is_one else "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Wednesday, March 13, 2024, 10:15 AM",
+        "Wednesday, March 13, 2024, 10:15 am",
+        "Wednesday, 13 March 2024, 10:15\u202fAM",
+        "13 March 2024, 10:15 a.m.",
+        "Mittwoch, 13. März 2024, 10:15",
+        "13. MÄRZ 2024 10:15",
+    ],
+)
+def test_a_worksheet_s_times_are_read_in_either_order(text: str, class_folder: ClassFolder, tmp_path: Path) -> None:
+    list_path = worksheet(tmp_path / "list.csv", CLASS)
+    list_path.write_bytes(list_path.read_bytes().replace(b"Wednesday, 13 March 2024, 10:15 AM", text.encode()))
+    archive = export(tmp_path / "a.zip", {moodle_name(who): who.data for who in CLASS})
+    report = collect(class_folder, archive, list_path, zone=ZoneInfo("UTC"))
+    assert {row.at for row in report.rows} == {"2024-03-13 10:15"}
+    assert not report.needs_somebody
 
 
 def test_without_a_worksheet_moodles_times_are_missed_and_can_come_later(
@@ -269,7 +295,7 @@ def test_a_teams_number_has_no_participants_time(class_folder: ClassFolder, tmp_
         worksheet(tmp_path / "list.csv", CLASS),
         dry_run=True,
     )
-    assert [row.at for row in report.rows] == [""]
+    assert [row.at for row in report.rows] == ["none"]
 
 
 def test_what_somebody_put_into_submitted_is_kept_and_only_a_newer_attempt_takes_its_place(

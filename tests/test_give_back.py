@@ -711,3 +711,26 @@ def test_a_moodle_team_that_a_person_has_settled_is_given_back_to_every_member(
     out, _ = run(*words, "--pages", "--to", tmp_path / "pages.zip", expect=0)
     with zipfile.ZipFile(tmp_path / "pages.zip") as opened:
         assert set(moodle_pages(opened)) == expected.keys(), out
+
+
+def test_a_class_without_any_time_is_not_on_time_where_lateness_costs_something(
+    class_folder: ClassFolder, tmp_path: Path
+) -> None:
+    """Nothing is said where no rule depends on it; else every command says it and ends with 2, also where all times are unknown."""
+    path = MOODLE.roster(tmp_path / "sheet.csv", CLASS)
+    unread = path.read_bytes().replace(b"Wednesday, 13 March 2024, 10:15 AM", b"mercredi 13 mars 2024, 10:15")
+    path.write_bytes(unread)
+    collecting.collect(class_folder, zipped(tmp_path / "a.zip", MOODLE.files(CLASS)), [path])
+    ids = handed_in_by(class_folder)
+    grade(class_folder, ids)
+    words = ("--grading", class_folder.path)
+    out, _ = run("report", FFN, *words, expect=0)
+    assert "read" not in out and "late" not in out
+    rules = f"time_zone = 'UTC'\nlate = {{ percent_a_day = 10 }}\nassignments.{FFN}.due = 2026-11-19\n"
+    (class_folder.path / "course.toml").write_text(rules, encoding="utf-8")
+    line = f"{FFN}: The times of 5 students can't be read"
+    for command in (("report", FFN), ("give-back", "moodle", FFN, "--sheet", path, "--to", tmp_path / "back")):
+        out, _ = run(*command, *words, expect=2)
+        assert line in out and "“mercredi 13 mars 2024, 10:15”" in out
+    out, _ = run("why", ids[0], "ffn_forward", *words, expect=0)
+    assert "its time can't be read (“mercredi 13 mars 2024, 10:15”)" in out

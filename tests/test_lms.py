@@ -45,8 +45,9 @@ from autograder.class_folder.roster import parse_list
 from autograder.errors import UserError
 from autograder.lms import archive, gradescope, moodle, sheets
 from autograder.lms.archive import Archive, ArchiveEntry, Refused
-from autograder.lms.records import ExportedFile, fold_name, parse_time
+from autograder.lms.records import ExportedFile, fold_name
 from autograder.lms.sheets import Sheet
+from autograder.times import parse_moment
 
 # Archives
 
@@ -472,7 +473,7 @@ def test_metadata_that_can_not_be_read_is_a_line(data: bytes) -> None:
     ],
 )
 def test_a_time_with_its_zone_is_read_or_not_at_all(text: str, expected: datetime | None) -> None:
-    assert parse_time(text) == expected
+    assert parse_moment(text) == expected
 
 
 def test_names_are_compared_without_accents_and_signs() -> None:

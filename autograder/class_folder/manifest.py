@@ -21,7 +21,8 @@ from autograder.errors import UserError
 from autograder.files import write_private
 from autograder.lms import SYSTEMS
 from autograder.lms.archive import normalize_name
-from autograder.lms.records import ExportedFile, parse_time
+from autograder.lms.records import ExportedFile
+from autograder.times import parse_moment
 from autograder.untrusted_files import is_file
 
 FOLDER, FILE, FORMAT = "collected", "manifest.json", 1
@@ -38,7 +39,8 @@ class Record:
     """A file that a student handed in.
 
     number: among the student's files, from 1, in the order of collecting. attempt: which of this student's attempts it is, from 1; 0: a file beside it.
-    entry: its name in the archive. at: when it was handed in, collected: when it was taken, both in UTC. kept: where it lies, below collected/ASSIGNMENT/.
+    entry: its name in the archive. at: when it was handed in, collected: when it was taken, both in UTC. unread_time: what the LMS gives as the time at
+    which it was handed in, where that can't be read. kept: where it lies, below collected/ASSIGNMENT/.
     back: what else the way back needs: attachment, submission, folder, secret. withdrawn: it was put to this student, and a person has decided since that it
     is another's.
     """
@@ -65,6 +67,7 @@ class Record:
     token: str = ""
     back: Mapping[str, str] = field(default_factory=dict)
     withdrawn: bool = False
+    unread_time: str = ""
 
     @property
     def key(self) -> Key:
@@ -72,7 +75,7 @@ class Record:
 
     @property
     def when(self) -> datetime | None:
-        return parse_time(self.at) if self.at else None
+        return parse_moment(self.at) if self.at else None
 
 
 def key_of(file: ExportedFile | Record, sha256: str) -> Key:
@@ -122,10 +125,10 @@ class Manifest:
     def add(self, record: Record) -> None:
         self.records.setdefault(record.student, []).append(record)
 
-    def date(self, record: Record, at: str) -> None:
+    def date(self, record: Record, at: str, unread_time: str = "") -> None:
         """Write down when an attempt was handed in, as is known now."""
         records = self.records[record.student]
-        records[records.index(record)] = replace(record, at=at)
+        records[records.index(record)] = replace(record, at=at, unread_time=unread_time)
         if latest := self.latest(record.student):
             self.placing[record.student] = latest.number
 
@@ -209,6 +212,21 @@ def lateness(class_folder: ClassFolder, assignment: str) -> dict[tuple[str, str]
         (record.student, record.sha256): record.late
         for record in records
         if record.attempt and record.system in system_names and not record.at
+    }
+
+
+def unread_times(class_folder: ClassFolder, assignment: str) -> dict[tuple[str, str], str]:
+    """What the LMS gave as the time of an attempt and can't be read, by student and SHA-256.
+
+    Raises:
+        UserError: the manifest can't be read.
+    """
+    path = _path(class_folder, assignment)
+    if not path.is_file() or not re.search(rb'"unread_time": "[^"]', path.read_bytes()):
+        return {}
+    records = (record for those in Manifest.load(class_folder, assignment).records.values() for record in those)
+    return {
+        (one.student, one.sha256): one.unread_time for one in records if one.attempt and one.unread_time and not one.at
     }
 
 

@@ -19,7 +19,7 @@ from autograder.engine.released import Kind, template
 from autograder.errors import UserError, suggest_nearest
 from autograder.marking import outline
 from autograder.paths import assignments, release
-from autograder.untrusted_files import YEARS
+from autograder.times import YEARS
 from ffnlab.untrusted_text import in_a_line
 
 PRACTICE = ("quiz_*",)  # quizzes can be tried until they are right: they are for learning

@@ -6,7 +6,7 @@ import errno
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 
 from autograder import untrusted_files
@@ -25,7 +25,7 @@ class Submission:
     """One student's submission of one assignment: where it is. `path` is None where there is no notebook.
 
     is_earlier_attempt: not the one in submitted/, but an attempt before it. at: when it was handed in; None until it is read, and where that is not known.
-    unreadable: why the machine can't read the folder now.
+    unread_time: what is said to be that time, and can't be read. unreadable: why the machine can't read the folder now.
     """
 
     student: str
@@ -36,6 +36,7 @@ class Submission:
     is_earlier_attempt: bool = False
     at: datetime | None = None
     unreadable: str = ""
+    unread_time: str = ""
 
     @property
     def utc_time(self) -> datetime | None:
@@ -158,18 +159,17 @@ def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def with_time(submission: Submission) -> Submission:
-    """The submission with the time that its folder tells.
+def with_time(submission: Submission, clock: tzinfo | None = None) -> Submission:
+    """The submission with the time that its folder tells. clock: the class's time zone.
 
     Raises:
         OSError: the machine can't read it now.
     """
-    at = (
-        None
-        if submission.is_earlier_attempt or submission.unreadable
-        else untrusted_files.read_timestamp(submission.folder)
-    )
-    return replace(submission, at=at.replace(tzinfo=UTC)) if at else submission
+    if submission.is_earlier_attempt or submission.unreadable:
+        return submission
+    timestamp = untrusted_files.read_timestamp(submission.folder, clock)
+    at = timestamp.at.replace(tzinfo=UTC) if timestamp.at else None
+    return replace(submission, at=at, unread_time=timestamp.unreadable)
 
 
 def read(submission: Submission, most: int) -> tuple[bytes, str]:

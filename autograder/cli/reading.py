@@ -198,7 +198,12 @@ def _show_attempt(console: Console, explanation: Explanation, one: GradedAttempt
 
     counts = one.grading.row_id == explanation.effective_attempt.grading.row_id
     phrases = [f"Attempt {one.number} of {explanation.attempt_count}" + (", graded again" if one.again else "")]
-    phrases += [f"handed in {format_time(policy.here(one.submitted_at))}"] if one.submitted_at else []
+    grade = explanation.effective_attempt.grade
+    unread = (
+        counts and grade.unread_time and f"handed in at a time that can't be read, “{in_a_line(grade.unread_time, 80)}”"
+    )
+    known = one.submitted_at and f"handed in {format_time(policy.here(one.submitted_at))}"
+    phrases.append(known or unread or "without a time of submission")
     phrases += [
         f"graded {format_time(policy.here(datetime.fromisoformat(one.grading.graded_at)))} by version {one.grading.version}",
         *(["this one counts"] if counts else []),
@@ -247,5 +252,5 @@ def _show_result(console: Console, explanation: Explanation) -> None:
         console.print(Text(grade.note), soft_wrap=True)
     if not explanation.counts:
         console.print(Text("By the class's rules this is practice and does not count."), soft_wrap=True)
-    if grade.late:
-        console.print(Text(f"The whole submission is {grade.late}."), soft_wrap=True)
+    if grade.timeliness:
+        console.print(Text(f"The whole submission is {grade.timeliness}."), soft_wrap=True)

@@ -342,17 +342,9 @@ def grade_answer(exercise: str, source: str, jail: Jail | None = None, secret: s
     our_cells = template(release(active_course().notebook_of(exercise)))
     imports = next(cell for cell in our_cells if cell.name == "imports")
     stub = next(cell for cell in our_cells if cell.kind is Kind.SOLUTION and cell.name == exercise)
-    untouched = squeeze(stub.source) == squeeze(source)
-    cell = Cell(
-        Kind.SOLUTION,
-        exercise,
-        "code",
-        source,
-        {},
-        "answer",
-        untouched=untouched,
-        answers=() if untouched else (exercise,),
-    )
+    untouched = not source.strip() or squeeze(stub.source) == squeeze(source)
+    answers = () if untouched else (exercise,)
+    cell = Cell(Kind.SOLUTION, exercise, "code", source, {}, "answer", untouched=untouched, answers=answers)
     jail = jail or _shared_jail()
     plan = program.Program((imports, cell))
     with judging.borrow_judge(jail.limits) as free, _Session(plan, jail, free) as session:

@@ -15,6 +15,7 @@ from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from autograder import untrusted_files
 from autograder.class_folder import manifest, policy_file
 from autograder.class_folder.folder import ClassFolder
 from autograder.class_folder.policy_file import (
@@ -32,6 +33,7 @@ from autograder.errors import UserError
 from autograder.gradebook.scores import Score, Scores
 from autograder.paths import assignments
 from ffnlab.checking.verdict import Outcome
+from ffnlab.phrases import in_quotes
 from ffnlab.untrusted_text import in_a_line
 
 if TYPE_CHECKING:  # nbgrader takes seconds to import
@@ -49,6 +51,7 @@ class Grade:
     looked at. waiting: points of answers that a person still has to read. whole: the maximum when all has been read. All in points.
     days_late: days that have begun since the due date. percent: of what was earned that is taken off, None where points are. beyond: it is too late to
     count. late_flag: whether the LMS, which gives no time, flags it as late, so that nothing was taken off; None: it does not say.
+    unread_time: what is given as the time of submission, and can't be read.
     not_counted, on_top: the exercises and questions that do not count, or are extra credit. note: where it is worth so much by another attempt than the
     latest, or by another's of the group.
     """
@@ -65,6 +68,7 @@ class Grade:
     days_late: int = 0
     beyond: bool = False
     late_flag: bool | None = None
+    unread_time: str = ""
     due: datetime | None = None  # in the class's time zone, with the extension
     extended: bool = False
     submitted_at: datetime | None = None
@@ -86,6 +90,20 @@ class Grade:
             return f"{days}: no penalty"
         return f"{days}: {amount}−{self.penalty:g} point{'s' * (self.penalty != 1)}"
 
+    @property
+    def timeliness(self) -> str:
+        """Whether it was handed in on time, in words; empty where there is no due date. “None” and “can't be read” are not “on time”."""
+        if self.late or not self.due:
+            return self.late
+        if self.submitted_at:
+            return "on time"
+        if self.late_flag is False:
+            return "on time, as far as the LMS says"
+        why = "there is no time of submission"
+        if self.unread_time:
+            why = f"its time can't be read ({in_quotes(in_a_line(self.unread_time, 80))})"
+        return f"not known to be on time, because {why}, so nothing was taken off"
+
     def __str__(self) -> str:
         """In a table: "13.6/20 (−3.4 late) + 3 to read"."""
         off = f" (−{self.penalty:g} late)" if self.penalty else ""
@@ -98,8 +116,10 @@ class Grade:
             sentences.append(
                 f"{self.late[0].upper()}{self.late[1:]}. It was due {format_time(self.due)} and was handed in {format_time(self.submitted_at)}."
             )
-        elif self.extended and self.due:
-            sentences.append(f"The due date was extended to {format_time(self.due)}.")
+        elif self.due:
+            was_due = f"{'The due date was extended to' if self.extended else 'It was due'} {format_time(self.due)}"
+            when = f" and was handed in {format_time(self.submitted_at)}" if self.submitted_at else ""
+            sentences.append(f"{was_due}{when}. Your submission is {self.timeliness}.")
         if self.not_counted:
             sentences.append(f"For practice, not for points: {', '.join(self.not_counted)}.")
         if self.on_top:
@@ -144,6 +164,13 @@ def describe_missing_times(assignment: str, students: Sequence[str]) -> str:
     return f"{assignment}: {len(students):,} {have} no time of submission ({name_list(students)}), so nothing is taken off even if it was late."
 
 
+def describe_unread_times(assignment: str, times: Mapping[str, str]) -> str:
+    """What is to be said of times that can't be read, by student."""
+    subject = "The time of 1 student" if len(times) == 1 else f"The times of {len(times):,} students"
+    names = name_list([f"{student}: {in_quotes(in_a_line(text, 60))}" for student, text in times.items()])
+    return f"{assignment}: {subject} can't be read ({names}), so nothing is taken off even if it was late."
+
+
 def name_list(students: Sequence[str]) -> str:
     """The first of these students, and how many more there are."""
     first = ", ".join(in_a_line(one, 80) for one in students[:MAX_NAMES])
@@ -153,6 +180,32 @@ def name_list(students: Sequence[str]) -> str:
 def format_time(at: datetime) -> str:
     """A moment for people: "2 Nov 2026, 23:59 CET"."""
     return f"{at.day} {at:%b %Y, %H:%M} {at.tzname() or ''}".strip()
+
+
+@dataclass(frozen=True)
+class UntimedAttempts:
+    """What is known of attempts without a time. flags: as manifest.lateness; unread_times: as of manifest."""
+
+    class_folder: ClassFolder | None = None
+    assignment: str = ""
+    clock: tzinfo | None = None
+    flags: Mapping[tuple[str, str], bool] = field(default_factory=dict)
+    unread_times: Mapping[tuple[str, str], str] = field(default_factory=dict)
+
+    def is_late(self, grading: Grading) -> bool | None:
+        """Whether the LMS flags it as late; None: it does not say."""
+        return self.flags.get((grading.student, grading.digest))
+
+    def unread_time(self, grading: Grading, newest: bool) -> str:
+        """What is given as its time, and can't be read; empty where nothing is. newest: whether it is the one in submitted/."""
+        text = self.unread_times.get((grading.student, grading.digest), "")
+        if not self.class_folder or not newest:
+            return text
+        folder = self.class_folder.submitted / grading.student / self.assignment
+        try:
+            return untrusted_files.read_timestamp(folder, self.clock).unreadable or text
+        except OSError as error:
+            return untrusted_files.describe_error(error)
 
 
 @dataclass(frozen=True)
@@ -323,9 +376,14 @@ class Policy:
         costs = rules and (rules.percent_a_day or rules.points_a_day or rules.last_day is not None)
         return self._due(assignment) is not None and bool(costs)
 
-    def lateness(self, class_folder: ClassFolder, assignment: str) -> dict[tuple[str, str], bool]:
-        """As manifest.lateness; nothing where there is no due date, as nobody is late then, and a large manifest takes a second."""
-        return manifest.lateness(class_folder, assignment) if self._due(assignment) else {}
+    def untimed(self, class_folder: ClassFolder, assignment: str) -> UntimedAttempts:
+        """What is known of attempts without a time; nothing where there is no due date, as nobody is late then, and a large manifest takes a second."""
+        if not self._due(assignment):
+            return UntimedAttempts()
+        flags = manifest.lateness(class_folder, assignment)
+        return UntimedAttempts(
+            class_folder, assignment, self.clock, flags, manifest.unread_times(class_folder, assignment)
+        )
 
     def lateness_not_counted(self, assignment: str, grades: Mapping[str, Grade]) -> str:
         """A line on those whom the LMS flags as late without a time, and those of whom nothing is known, where being late costs something; else empty.
@@ -336,12 +394,11 @@ class Policy:
             return ""
         without_times = {student: grade for student, grade in grades.items() if grade.submitted_at is None}
         late = [student for student, grade in without_times.items() if grade.late_flag]
-        unknown = [student for student, grade in without_times.items() if grade.late_flag is None]
-        if len(unknown) == len(grades):  # a system that exports no times at all
-            unknown = []
-        sentences = [describe_late_flags(assignment, late)] * bool(late) + [
-            describe_missing_times(assignment, unknown)
-        ] * bool(unknown)
+        unread = {student: grade.unread_time for student, grade in without_times.items() if grade.unread_time}
+        unknown = [one for one, grade in without_times.items() if grade.late_flag is None and one not in unread]
+        sentences = [describe_late_flags(assignment, late)] * bool(late)
+        sentences += [describe_unread_times(assignment, unread)] * bool(unread)
+        sentences += [describe_missing_times(assignment, unknown)] * bool(unknown)
         lms = (
             f"Let the LMS take points off and set no penalty for {assignment} in {FILE}, or write" if late else "Write"
         )
@@ -359,11 +416,12 @@ class Policy:
         submitted_at: datetime | None,
         student: str,
         late_flag: bool | None = None,
+        unread_time: str = "",
     ) -> Grade:
         """What a submission is worth.
 
         scores: what stands in the gradebook, by name. submitted_at: when it was handed in, without an offset in UTC; None, not known: never late.
-        late_flag: whether the LMS flags it as late; None: it does not say.
+        late_flag: whether the LMS flags it as late; None: it does not say. unread_time: what is given as the time, and can't be read.
         """
         relevant_scores = {name: one for name, one in scores.items() if self.counts(assignment, name)}
         on_top = {name for name in relevant_scores if self.is_extra(assignment, name)}
@@ -387,6 +445,7 @@ class Policy:
             days_late=days,
             beyond=beyond,
             late_flag=late_flag if due is not None and at is None else None,
+            unread_time="" if at else unread_time,
             due=due,
             extended=due != self._due(assignment),
             submitted_at=at,
@@ -429,12 +488,13 @@ class Policy:
         scores: Scores,
         student: str,
         submitted_at: datetime | None = None,
-        lateness: Mapping[tuple[str, str], bool] | None = None,
+        untimed: UntimedAttempts | None = None,
     ) -> EffectiveAttempt:
         """Which of a student's attempts counts, and what it is worth.
 
         gradings: oldest first, at least one. scores: what stands in the gradebook, which holds the latest; what a person gave counts with every attempt.
-        submitted_at: when the latest was handed in, where the grading itself does not know. lateness: as manifest.lateness.
+        submitted_at: when the latest was handed in, where the grading itself does not know. untimed: what is known of attempts
+        without a time.
         """
         last_gradings = select_last_gradings(gradings)
 
@@ -442,8 +502,11 @@ class Policy:
             newest = grading is last_gradings[-1]
             its = scores if newest and scores else scores_for_grading(grading, scores)
             at = grading.submitted_at or (submitted_at if newest else None)
-            is_late = (lateness or {}).get((student, grading.digest))
-            return EffectiveAttempt(grading, its, self.grade(assignment, its, at, student, is_late), student)
+            known = untimed if untimed and not at else UntimedAttempts()
+            is_late, unread_time = known.is_late(grading), known.unread_time(grading, newest)
+            return EffectiveAttempt(
+                grading, its, self.grade(assignment, its, at, student, is_late, unread_time), student
+            )
 
         if self.attempts(assignment) == "latest":
             return evaluate(last_gradings[-1])
@@ -472,12 +535,12 @@ class Policy:
     def read_book(self, book: Book, assignment: str, student: str | None = None) -> dict[str, EffectiveAttempt]:
         """What counts for each student who has handed in an assignment, or whose group has, by student. student: only they, and their group."""
         times, results = book.submission_times(assignment), {}
-        late = self.lateness(book.class_folder, assignment)
+        untimed = self.untimed(book.class_folder, assignment)
         for one in (None,) if student is None else self.group(assignment, student):
             scores = book.scores(assignment, one and [one])
             for who, gradings in groupby(book.history(assignment, one), key=lambda grading: grading.student):
                 results[who] = self.choose_attempt(
-                    assignment, list(gradings), scores.get(who, {}), who, times.get(who), late
+                    assignment, list(gradings), scores.get(who, {}), who, times.get(who), untimed
                 )
         return self.share_in_groups(assignment, results)
 

@@ -6,7 +6,8 @@ import contextlib
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import tzinfo
 from typing import TYPE_CHECKING, Protocol
 
 from autograder import untrusted_files
@@ -207,7 +208,7 @@ def grade(
         writer = ResultWriter(class_folder, assignment, book, write_lines, policy, options.dry)
         if not options.dry:
             writer.complete_log()
-        plan = _GradingPlan(class_folder, assignment, manifest, options, book, grader.limits.file)
+        plan = _GradingPlan(class_folder, assignment, manifest, options, book, grader.limits.file, policy.clock)
         students_with_ungraded_attempts = plan.find_students_with_ungraded_attempts(earlier_attempts)
         key = draws.key_version(assignment)
 
@@ -269,16 +270,12 @@ class _GradingPlan:
         options: GradeOptions,
         book: Book,
         most: int,
+        clock: tzinfo | None,
     ) -> None:
         from autograder.gradebook import gradebook
 
-        self._class_folder, self._assignment, self._manifest, self._dry, self._most = (
-            class_folder,
-            assignment,
-            manifest,
-            options.dry,
-            most,
-        )
+        self._class_folder, self._assignment, self._manifest = class_folder, assignment, manifest
+        self._dry, self._most, self._clock = options.dry, most, clock
         version = gradebook.version(assignment)
         self._latest_digests = {
             who: digest for who, (digest, its) in book.latest_digests(assignment).items() if its == version
@@ -289,7 +286,9 @@ class _GradingPlan:
 
     def read(self, submission: Submission) -> tuple[Submission, bytes, str]:
         """As `submitted_files.with_time` and `read`; what a power cut has emptied is restored from what was collected, if that is whole."""
-        submission = submitted_files.with_time(submission)
+        submission = submitted_files.with_time(submission, self._clock)
+        if not submission.at and not submission.unread_time and (record := self._manifest.latest(submission.student)):
+            submission = replace(submission, unread_time=record.unread_time)
         try:
             return submission, *submitted_files.read(submission, self._most)
         except submitted_files.Empty:

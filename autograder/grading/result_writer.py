@@ -97,7 +97,11 @@ class ResultWriter:
                 scores = scores_by_student.get(student, {})
                 at = utc_time.replace(tzinfo=UTC) if utc_time else None
                 grade = self._policy.grade(
-                    self._assignment, feedback.combine_scores(result.graded_submission, scores), at, student
+                    self._assignment,
+                    feedback.combine_scores(result.graded_submission, scores),
+                    at,
+                    student,
+                    unread_time=result.submission.unread_time,
                 )
                 feedback.write(
                     files, self._class_folder, student, result.graded_submission, utc_time, scores, grade, result.digest

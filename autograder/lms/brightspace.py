@@ -13,8 +13,9 @@ from datetime import datetime, tzinfo
 from autograder.errors import UserError
 from autograder.lms.archive import ArchiveEntry, normalize_name
 from autograder.lms.base import FeedbackPage, IdScope, Lms
-from autograder.lms.records import ExportedFile, Person, parse_month, to_utc
+from autograder.lms.records import ExportedFile, Person
 from autograder.lms.sheets import GradeSheet, Sheet, choose_column
+from autograder.times import parse_month, to_utc
 
 NAME = "brightspace"
 WHEN = (

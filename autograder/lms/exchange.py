@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 from autograder import untrusted_files
 from autograder.lms.archive import ArchiveEntry, Refused, normalize_name
 from autograder.lms.base import Lms
-from autograder.lms.records import ExportedFile, Person, is_in_future, parse_time
+from autograder.lms.records import ExportedFile, Person, is_in_future
+from autograder.times import parse_moment
 
 if TYPE_CHECKING:
     from autograder.transfer.give_back import GradeExport
@@ -35,7 +36,7 @@ SECRET_AS_WRITTEN = re.compile(r"[0-9A-Za-z]{1,256}")
 def _read_folder(top: str, entries: Sequence[ArchiveEntry]) -> list[ExportedFile]:
     match = INBOUND.fullmatch(top)
     assert match
-    user, name_time = match["user"], parse_time(match["when"])
+    user, name_time = match["user"], parse_moment(match["when"])
     nbgraders = [entry for entry in entries if normalize_name(entry.name) in (f"{top}/{TIMESTAMP}", f"{top}/{SECRET}")]
     files = [entry for entry in entries if entry not in nbgraders]
     secret = next((_read_entry_secret(entry) for entry in nbgraders if entry.name.endswith(SECRET)), "")

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 from autograder.errors import UserError
 from autograder.lms.archive import ArchiveEntry, Refused, normalize_name, zip_files
 from autograder.lms.base import Lms
-from autograder.lms.records import ExportedFile, Person, parse_time
+from autograder.lms.records import ExportedFile, Person
 from autograder.lms.sheets import Sheet
+from autograder.times import parse_moment
 
 if TYPE_CHECKING:
     from autograder.gradebook.scores import Score
@@ -151,7 +152,7 @@ class Gradescope(Lms):
                     "" if entry.is_folder else below or top,
                     entry.read,
                     submission_id=match["number"],
-                    at=parse_time(time_text),
+                    at=parse_moment(time_text),
                     group=names if len(people) > 1 else "",
                     unreadable_time=time_text,
                     back={"submission": match["number"]},

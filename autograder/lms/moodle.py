@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING
 
 from autograder.errors import UserError
 from autograder.lms.archive import ArchiveEntry, normalize_name
 from autograder.lms.base import FeedbackPage, IdScope, Lms
-from autograder.lms.records import ExportedFile, Person, fold_words, parse_month, to_utc
+from autograder.lms.records import ExportedFile, Person, fold_words
 from autograder.lms.sheets import GradeSheet, Sheet, SheetRow
+from autograder.times import parse_in_words, to_utc
 from ffnlab.untrusted_text import in_a_line
 
 if TYPE_CHECKING:
@@ -47,9 +48,7 @@ NUMBERED = re.compile(r"(?P<word>[^\d@]*[^\W\d][^\d@]*)\d+")
 ADDRESS = re.compile(r"[^\s@]+@[^\s@]+")
 MIN_COLUMNS = 9  # of a worksheet with names and addresses, whatever is switched off
 NOT_CHANGEABLE = {"no", "nein"}
-WHEN = re.compile(
-    r"[^\W\d]+, (?P<day>\d{1,2})\.? (?P<month>[^\W\d]+) (?P<year>\d{4}), (?P<hour>\d{1,2}):(?P<minute>\d\d)(?:\s(?P<half>AM|PM))?"
-)
+NO_TIME = ("", "-")
 
 
 def _in_any_language(sheet: Sheet) -> list[Person] | None:
@@ -71,33 +70,31 @@ def _holds(sheet: Sheet, place: int, pattern: re.Pattern[str]) -> bool:
     return bool(cells) and all(pattern.fullmatch(cell) for cell in cells)
 
 
-def _times(sheet: Sheet, zone: tzinfo | None) -> dict[tuple[str, str], datetime]:
-    """When each on a worksheet handed in last, in UTC, by participant's number and name; of those whose time can be read.
+@dataclass(frozen=True)
+class _SheetTime:
+    """When somebody on a worksheet handed in last. name: theirs, as words. at: in UTC; None where `text`, which stands there, can't be read."""
+
+    name: frozenset[str]
+    at: datetime | None
+    text: str
+
+
+def _times(sheet: Sheet, zone: tzinfo | None) -> dict[str, list[_SheetTime]]:
+    """When those on a worksheet handed in last, by participant's number.
 
     zone: of whoever downloaded it, as their profile in Moodle says; this computer's where it is None.
     """
     first, last, whole, submission_time = (sheet.column(*titles) for titles in (FIRST, LAST, FULL_NAME, SUBMITTED))
+    times: dict[str, list[_SheetTime]] = {}
     if sheet.column(*IDENTIFIER) != 0 or submission_time is None:
-        return {}
-    times = (
-        (parse_participant(row[0]), row[whole] or f"{row[first]} {row[last]}", _when(row[submission_time]))
-        for row in sheet.rows
-    )
-    utc_times = ((number, name, to_utc(when, zone)) for number, name, when in times if when)
-    return {(number, name): when for number, name, when in utc_times if number and when}
-
-
-def _when(cell: str) -> datetime | None:
-    """The time in `Wednesday, 13 March 2024, 10:15 AM` or `Mittwoch, 13. März 2024, 10:15`; None where there is none."""
-    match = WHEN.fullmatch(cell.strip())
-    month = parse_month(match["month"]) if match else 0
-    if not match or not month:
-        return None
-    hour = int(match["hour"]) % 12 + 12 * (match["half"] == "PM") if match["half"] else int(match["hour"])
-    try:
-        return datetime(int(match["year"]), month, int(match["day"]), hour, int(match["minute"]))
-    except ValueError:
-        return None
+        return times
+    for row in sheet.rows:
+        number, text = parse_participant(row[0]), row[submission_time].strip()
+        if number and text not in NO_TIME:
+            local = parse_in_words(text)
+            name = frozenset(fold_words(row[whole] or f"{row[first]} {row[last]}"))
+            times.setdefault(number, []).append(_SheetTime(name, to_utc(local, zone) if local else None, text))
+    return times
 
 
 def parse_participant(cell: str) -> str:
@@ -232,35 +229,25 @@ class Moodle(Lms):
         self, exported_files: Sequence[ExportedFile], sheets: Sequence[Sheet], zone: tzinfo | None
     ) -> tuple[ExportedFile, ...]:
         """A team's number may be a participant's too, so the name has to be there, behind a group's or alone."""
-        times: dict[tuple[str, str], datetime] = {}
+        times: dict[str, list[_SheetTime]] = {}
         for sheet in sheets:
-            times |= _times(sheet, zone)
-        times_by_number: dict[str, list[tuple[set[str], datetime]]] = {}
-        for (number, name), when in times.items():
-            times_by_number.setdefault(number, []).append((fold_words(name), when))
-        return tuple(
-            replace(
-                one,
-                at=next(
-                    (at for name, at in times_by_number.get(one.who, ()) if name and name <= fold_words(one.name)),
-                    one.at,
-                ),
-            )
-            for one in exported_files
-        )
+            for number, its in _times(sheet, zone).items():
+                times.setdefault(number, []).extend(its)
+
+        def with_time(one: ExportedFile) -> ExportedFile:
+            words = fold_words(one.name)
+            fitting = [time for time in times.get(one.who, ()) if time.name and time.name <= words]
+            if not fitting:
+                return one
+            return replace(one, at=fitting[-1].at, unreadable_time="" if fitting[-1].at else fitting[-1].text)
+
+        return tuple(map(with_time, exported_files))
 
     def unread_time(self, sheet: Sheet) -> str:
         """Of a worksheet in another language it is not known which column has the times."""
-        submission_time = sheet.column(*SUBMITTED)
-        if sheet.column(*IDENTIFIER) == 0 and submission_time is not None:
-            return next(
-                (
-                    cell
-                    for row in sheet.rows
-                    if (cell := row[submission_time].strip()) not in ("", "-") and not _when(cell)
-                ),
-                "",
-            )
+        if sheet.column(*IDENTIFIER) == 0 and sheet.column(*SUBMITTED) is not None:
+            unread = (time.text for its in _times(sheet, None).values() for time in its if not time.at)
+            return next(unread, "")
         return sheet.titles if _in_any_language(sheet) else ""
 
     def students(self, exported_file: ExportedFile, roster: Roster, is_blind: bool) -> tuple[list[Student], str]:

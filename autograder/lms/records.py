@@ -9,12 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 
-from autograder.untrusted_files import YEARS, parse_moment
-
-MONTHS = (
-    "january januar", "february februar", "march märz", "april", "may mai", "june juni", "july juli", "august",
-    "september", "october oktober", "november", "december dezember",
-)  # fmt: skip
+from autograder.times import to_utc
 
 
 @dataclass(frozen=True)
@@ -83,16 +78,6 @@ class ExportedFile:
         return self.back.get("attachment") or self.submission_id
 
 
-def to_utc(local_time: datetime, zone: tzinfo | None) -> datetime | None:
-    """A local time in UTC; None in years that can't be meant. zone: the clock's, or this computer's."""
-    if local_time.year not in YEARS:
-        return None
-    try:
-        return (local_time.replace(tzinfo=zone) if zone else local_time).astimezone(UTC)
-    except (OverflowError, ValueError, OSError):
-        return None
-
-
 def parse_local_time(text: str, pattern: str, zone: tzinfo | None) -> datetime | None:
     """A local time, written by a pattern of `strptime`, in UTC; None where it is none. zone: as in `to_utc`."""
     try:
@@ -101,21 +86,9 @@ def parse_local_time(text: str, pattern: str, zone: tzinfo | None) -> datetime |
         return None
 
 
-def parse_month(word: str) -> int:
-    """The number of a month in English or German, of which at least three letters are there; 0 where it is none."""
-    prefix = word.casefold()
-    matches = (n for n, names in enumerate(MONTHS, 1) if any(name.startswith(prefix) for name in names.split()))
-    return next(matches, 0) if len(prefix) > 2 else 0
-
-
 def is_in_future(at: datetime) -> bool:
     """Whether a time is later than any clock's now, of whatever zone it was read."""
     return at > datetime.now(UTC) + timedelta(days=1)
-
-
-def parse_time(text: str) -> datetime | None:
-    """As `untrusted_files.parse_moment`; of a second's digits, those after the sixth are left out."""
-    return parse_moment(re.sub(r"(\.\d{6})\d+", r"\1", text.strip()))
 
 
 @lru_cache(maxsize=100_000)

@@ -379,7 +379,7 @@ class _ReportBuilder:
         self._sources: dict[str, dict[str, str]] = defaultdict(dict)
         self._days: dict[date, tuple[int, int]] = {}
         self._report = AssignmentReport(name, policy.in_words(name), due=policy.due(name))
-        self._lateness = policy.lateness(book.class_folder, name)
+        self._untimed = policy.untimed(book.class_folder, name)
 
     def read(self, rows: list[ReportRow] | None) -> None:
         """Read every attempt, student by student."""
@@ -408,7 +408,7 @@ class _ReportBuilder:
     ) -> None:
         gradings = [grading for grading, _ in attempts]
         effective_attempt = self._policy.choose_attempt(
-            self.name, gradings, scores, student, submission_time, self._lateness
+            self.name, gradings, scores, student, submission_time, self._untimed
         )
         newest, newest_cells = attempts[-1]
         readable = newest_cells is None or bool(newest_cells)

@@ -176,7 +176,7 @@ class _Collection:
 
     def take_lists(self, files: Sequence[Path], zone: tzinfo | None) -> None:
         """Take over who is who, and from the sheets of a system that exports no times when they handed in."""
-        exporter, sheets = self.export.lms, []
+        exporter, sheets, unread_sheets = self.export.lms, [], []
         for file in files:
             sheet = Sheet.read(file)
             sheets.append(sheet)
@@ -191,31 +191,35 @@ class _Collection:
                         "which changes with each assignment"
                     )
             if time_text := system.unread_time(sheet):
-                self.time_warnings.append(
+                unread_sheets.append(
                     f"{file.name}: its times can't be read ({in_a_line(time_text, 60)}): set {system.title} to English and download it again"
                 )
         if exporter.times_on:
             exported_files = exporter.with_times(self.export.files, sheets, zone)
             self.export = replace(self.export, files=exported_files)
-            without = {one.who for one in exported_files if not one.at}
-            if len(without) < len({one.who for one in exported_files}):
+            if any(one.at for one in exported_files):
                 self.report.notes.append(
                     f"its times come from the {exporter.times_on}, read as {_describe_clock(zone)}"
                 )
-                if without:
-                    self.time_warnings.append(
-                        f"{len(without):,} students who handed in have no time on a {exporter.times_on}, so none of them counts as late"
-                    )
-            elif not self.time_warnings:
+            if not any(one.time_note for one in exported_files):  # else each of them is told
+                self.time_warnings += unread_sheets
+            without = {one.who for one in exported_files if not one.at and not one.time_note}
+            if without and len(without) < len({one.who for one in exported_files}):
+                self.time_warnings.append(
+                    f"{len(without):,} students who handed in have no time on a {exporter.times_on}, so none of them counts as late"
+                )
+            elif without and not self.time_warnings:
                 self.time_warnings.append(
                     f"{exporter.title} exports no times: they are on the {exporter.sheet}, so give that with --roster"
                 )
+        else:
+            self.time_warnings += unread_sheets
         self.export = replace(self.export, files=tuple(map(self._with_doubt, self.export.files)))
         self._check_export()
 
     def _check_export(self) -> None:
         """Note what the export does not say, or does not say in a way that can be read."""
-        notes = {one.submission_id: one.time_note for one in self.export.files if one.time_note}
+        notes = {(one.who, one.submission_id): one.time_note for one in self.export.files if one.time_note}
         if notes:
             first = in_a_line(next(iter(notes.values())), 120)
             subject, they_make = ("1 time", "it makes") if len(notes) == 1 else (f"{len(notes):,} times", "they make")
@@ -329,7 +333,13 @@ class _Collection:
         what: str,
         is_pending: bool = False,
     ) -> None:
-        at = self._format_time(exported_file.at) if exported_file.at else ""
+        at = (
+            self._format_time(exported_file.at)
+            if exported_file.at
+            else "unreadable"
+            if exported_file.time_note
+            else "none"
+        )
         roster_name = self.roster.students[student].name if student in self.roster.students else ""
         name = in_a_line(roster_name or exported_file.name, 80)
         self.report.rows.append(
@@ -428,7 +438,10 @@ class _Collection:
         file = submission.choice
         if file is None or not file.exported_file.late or file.exported_file.at:
             return False
-        return untrusted_files.find_timestamp(self.class_folder.submitted / student / submission.assignment) is None
+        return (
+            untrusted_files.find_timestamp(self.class_folder.submitted / student / submission.assignment, self.zone)
+            is None
+        )
 
     # Numbering
 
@@ -493,6 +506,8 @@ class _Collection:
             if before.when:
                 what += f"; handed in at {self._format_time(record.when)}, not at {self._format_time(before.when)} as read before"
             manifest.date(before, record.at)
+        elif not record.when and not before.when and record.unread_time != before.unread_time:
+            manifest.date(before, "", record.unread_time)
         latest = manifest.latest(student.id)
         if latest and latest.number != before.number:
             what += f"; attempt {latest.attempt} counts"
@@ -521,7 +536,7 @@ class _Collection:
         digest = hashlib.sha256(data).hexdigest()
         if digest in {file.digest, *(record.sha256 for record in manifest.records.get(student.id, ()))}:
             return beside
-        at, number = untrusted_files.find_timestamp(folder), manifest.next_number(student.id)
+        at, number = untrusted_files.find_timestamp(folder, self.zone), manifest.next_number(student.id)
         record = Record(
             student=student.id,
             number=number,
@@ -577,6 +592,7 @@ class _Collection:
             handed_in_for=submission.target,
             token=exported_file.token,
             back=back,
+            unread_time="" if exported_file.at else in_a_line(exported_file.unreadable_time, 80),
         )
 
     def _write(self, manifest: Manifest, record: Record, get: Callable[[], bytes]) -> None:
