@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
 import os
 import re
+import tarfile
 import time
 import tracemalloc
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -202,7 +205,7 @@ def test_an_assignments_name_is_understood_and_a_file_that_is_no_notebook_is_sai
     collect(class_folder, archive, worksheet(tmp_path / "list.csv", CLASS), assignment=FFN)
     enter_decisions(class_folder, **{"a.rar": "assignment 02", "b.ipynb": "assignment 03 Activations"})
     report = collect(class_folder, archive, assignment=FFN)
-    assert [line for line in report.doubts if "a.rar is not a notebook, so it can't count" in line]
+    assert [line for line in report.doubts if "a.rar can't count: not a notebook" in line]
     assert handed_in_by(class_folder, NEXT) == {1: CLASS[1].sis}
 
 
@@ -584,20 +587,113 @@ def test_of_two_notebooks_the_one_with_the_released_name_counts_and_the_other_is
     assert handed_in_by(class_folder) == {1 - (chosen or 0): CLASS[0].sis}, "somebody has said which"
 
 
-def test_a_notebook_in_a_students_zip_is_found_one_level_deep(class_folder: ClassFolder, tmp_path: Path) -> None:
+def test_a_notebook_in_a_students_zip_is_found(class_folder: ClassFolder, tmp_path: Path) -> None:
     inner = zipped(
         tmp_path / "inner.zip", {f"hw/{FFN}.ipynb": CLASS[0].data, "__MACOSX/hw/._x.ipynb": b"", "../x.ipynb": b""}
     )
-    deeper = zipped(tmp_path / "deeper.zip", {"inner.zip": inner.read_bytes()})
-    files = {
-        f"{d2l_folder(who)} - Hw.zip": path.read_bytes() for who, path in zip(CLASS, (inner, deeper), strict=False)
-    }
+    files = {f"{d2l_folder(CLASS[0])} - Hw.zip": inner.read_bytes()}
     report = collect(class_folder, export(tmp_path / "a.zip", files))
     assert handed_in_by(class_folder) == {0: f"brightspace-{CLASS[0].d2l}"}
-    assert set(asked(report).values()) == {
-        "refused, ../x.ipynb in it, its name points outside the folder",
-        f"no notebook: Hw.zip; ask for the file {FFN}.ipynb itself",
-    }
+    assert set(asked(report).values()) == {"refused, ../x.ipynb in it, its name points outside the folder"}
+
+
+def tarred(mode: str) -> bytes:
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode=mode) as tar:  # type: ignore[call-overload]
+        info = tarfile.TarInfo(f"./hw/{FFN}.ipynb")
+        info.size = len(CLASS[0].data)
+        tar.addfile(info, io.BytesIO(CLASS[0].data))
+    return data.getvalue()
+
+
+def in_zips(count: int, data: bytes) -> bytes:
+    """A notebook in a zip in a zip …"""
+    name = f"{FFN}.ipynb"
+    for _ in range(count):
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w") as opened:
+            opened.writestr(name, data)
+        name, data = "inner.zip", packed.getvalue()
+    return data
+
+
+def by_powershell() -> bytes:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as opened:
+        opened.writestr(f"hw\\{FFN}.ipynb", CLASS[0].data)
+        opened.writestr("hw\\data\\a.csv", b"1,2")
+    return data.getvalue()
+
+
+def a_whole_project() -> bytes:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as opened:
+        for number in range(3_000):
+            opened.writestr(f"hw/.venv/lib/python/package/module_{number}.py", b"")
+        opened.writestr(f"hw/{FFN}.ipynb", CLASS[0].data)
+    return data.getvalue()
+
+
+SHOWN = json.loads(CLASS[0].data)
+for one in SHOWN["cells"]:
+    if one["cell_type"] == "code":
+        one["outputs"] = [{"output_type": "stream", "name": "stdout", "text": "0.123\n" * 100_000}]
+READABLE: dict[str, Callable[[], bytes]] = {
+    f"{FFN}.txt": lambda: CLASS[0].data,
+    f"{FFN}.ipynb.txt": lambda: CLASS[0].data,
+    f"{FFN}.ipynb.json": lambda: CLASS[0].data,
+    "notebook": lambda: b"\xef\xbb\xbf  " + CLASS[0].data,
+    "homework.json": lambda: CLASS[0].data,
+    f"{FFN}.ipynb.gz": lambda: gzip.compress(CLASS[0].data),
+    "hw.tar.gz": lambda: tarred("w:gz"),
+    "hw.tgz": lambda: tarred("w:gz"),
+    "hw.tar": lambda: tarred("w"),
+    "hw.tar.xz": lambda: tarred("w:xz"),
+    "hw.zip": lambda: in_zips(2, CLASS[0].data),
+    "deep.zip": lambda: in_zips(3, CLASS[0].data),
+    "powershell.zip": by_powershell,
+    "project.zip": a_whole_project,
+    "shown.ipynb": lambda: json.dumps(SHOWN, indent=1).encode(),
+}
+
+
+@pytest.mark.parametrize("name", READABLE)
+def test_whatever_can_be_read_as_the_notebook_counts(name: str, class_folder: ClassFolder, tmp_path: Path) -> None:
+    archive = export(tmp_path / "a.zip", {moodle_name(CLASS[0], name): READABLE[name]()})
+    report = collect(class_folder, archive, worksheet(tmp_path / "b.csv", CLASS))
+    assert not report.needs_somebody
+    assert "put into submitted/" in " ".join(row.what for row in report.rows)
+    assert (class_folder.submitted / CLASS[0].sis / FFN / f"{FFN}.ipynb").is_file()
+
+
+def test_a_notebook_without_a_cell_of_ours_can_be_made_to_count(class_folder: ClassFolder, tmp_path: Path) -> None:
+    data = json.dumps({"cells": [{"cell_type": "code", "source": "x = 1", "metadata": {}}]}).encode()
+    name = moodle_name(CLASS[0], "mine.txt")
+    archive = export(tmp_path / "a.zip", {name: data, **{moodle_name(who): who.data for who in CLASS[1:]}})
+    report = collect(class_folder, archive, worksheet(tmp_path / "b.csv", CLASS))
+    assert asked(report) == {name: "not a notebook of this course"}
+    enter_decisions(class_folder, **{"mine.txt": f"assignment {FFN}"})
+    assert not collect(class_folder, archive).needs_somebody
+    assert (class_folder.submitted / CLASS[0].sis / FFN / f"{FFN}.ipynb").read_bytes() == data
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "why"),
+    [
+        ("a.ipynb", bytes(65 * 2**20), "refused, too large: 65 MiB, at most 64"),
+        ("a.zip", in_zips(5, b"{}"), "was not opened: of a submission at most 20 packed files are, 3 deep"),
+        ("a.zip", b"PK\3\4 broken", "it is not a zip, or its end is missing"),
+        ("a.rar", b"Rar!", "no notebook that can be opened here: a.rar"),
+    ],
+)
+def test_whose_file_can_not_be_read_has_handed_in_all_the_same(
+    name: str, data: bytes, why: str, class_folder: ClassFolder, tmp_path: Path
+) -> None:
+    files = {moodle_name(CLASS[0], name): data, **{moodle_name(who): who.data for who in CLASS[1:]}}
+    report = collect(class_folder, export(tmp_path / "a.zip", files), worksheet(tmp_path / "b.csv", CLASS))
+    assert any(why in trouble for trouble in asked(report).values())
+    assert [one.students for one in report.missing] == [()]
+    assert CLASS[0].sis in missing.submitters(class_folder, FFN)
 
 
 def test_one_students_zip_is_opened_once_and_costs_a_person_one_line(
@@ -607,13 +703,13 @@ def test_one_students_zip_is_opened_once_and_costs_a_person_one_line(
     files = {moodle_name(CLASS[0], "hw.zip"): inner.read_bytes(), moodle_name(CLASS[1]): CLASS[1].data}
     archive, list_of = export(tmp_path / "a.zip", files), worksheet(tmp_path / "b.csv", CLASS)
     entry_names: list[str] = []
-    open_inner_zip = archive_of.open_inner_zip
+    open_packed = archive_of.open_packed
 
     def open_entry(entry: archive_of.ArchiveEntry) -> archive_of.Archive:
         entry_names.append(entry.name)
-        return open_inner_zip(entry)
+        return open_packed(entry)
 
-    monkeypatch.setattr(archive_of, "open_inner_zip", open_entry)
+    monkeypatch.setattr(archive_of, "open_packed", open_entry)
     report = collect(class_folder, archive, list_of)
     ((file, trouble),) = asked(report).items()
     assert len(entry_names) == 1 and handed_in_by(class_folder) == {1: CLASS[1].sis}
@@ -644,11 +740,11 @@ def test_many_notebooks_outside_of_a_zip_cost_no_more(class_folder: ClassFolder,
 def test_names_in_a_students_zip_take_no_memory(tmp_path: Path) -> None:
     inner = zipped(tmp_path / "inner.zip", {"a/" * 2_000 + f"{i}.ipynb": b"{}" for i in range(200)})
     tracemalloc.start()
-    archive = archive_of.open_inner_zip(archive_of.ArchiveEntry("x", 0, inner.read_bytes))
+    archive = archive_of.open_packed(archive_of.ArchiveEntry("x.zip", 0, inner.read_bytes))
     assert len(archive.entries) == 200 and tracemalloc.get_traced_memory()[1] < 30 * 2**20
     tracemalloc.stop()
     inner = zipped(tmp_path / "inner.zip", {"a/" * 30_000: b"{}"})
-    archive = archive_of.open_inner_zip(archive_of.ArchiveEntry("x", 0, inner.read_bytes))
+    archive = archive_of.open_packed(archive_of.ArchiveEntry("x.zip", 0, inner.read_bytes))
     assert [why for _, why in archive.refusals] == ["its name is too long"]
 
 

@@ -68,6 +68,7 @@ class Record:
     back: Mapping[str, str] = field(default_factory=dict)
     withdrawn: bool = False
     unread_time: str = ""
+    refused: str = ""  # why it was not read, so that nothing is kept but this: somebody has handed in
 
     @property
     def key(self) -> Key:

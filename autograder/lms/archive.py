@@ -6,17 +6,21 @@ Called by autograder.lms and by collect, for a zip that a student handed in.
 from __future__ import annotations
 
 import contextlib
+import gzip
 import hashlib
 import io
+import lzma
 import os
 import re
 import stat
 import struct
+import tarfile
 import unicodedata
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -32,7 +36,7 @@ COMPRESSION_METHODS = {
 }  # what every LMS writes; the others can't be read within bounds
 MAX_NAME_LENGTH = 4096  # of a path, as file systems have it
 States = tuple[tuple[int, ...], tuple[float, ...]]  # owners, and when their inodes changed
-ZIP_ERRORS = (
+PACKED_ERRORS = (
     zipfile.BadZipFile,
     zlib.error,
     EOFError,
@@ -41,23 +45,25 @@ ZIP_ERRORS = (
     OSError,
     ValueError,
     struct.error,
+    lzma.LZMAError,
 )
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """How much is read: numbers of entries, bytes, and how many times its own size a large entry may unpack to."""
+    """How much is read: numbers of entries, and bytes. However well something is packed, no more than that is unpacked."""
 
     entries: int = 20_000
     entry: int = 64 * MIB
     total: int = 4096 * MIB  # beyond twenty times what lies on the disk
-    ratio: int = 200
-    small: int = 10 * MIB  # what a notebook may have: below it, any ratio is honest
-    contents: int = 16 * MIB  # the zip's own table of contents
+    contents: int = 16 * MIB  # the table of contents of a zip
 
 
 EXPORT_BOUNDS = Bounds()
-STUDENT_ZIP_BOUNDS = Bounds(entries=1_000, total=256 * MIB, contents=MIB)
+# A whole project may be in a student's zip, with a thousand files of a package; what is read of it is what may be a notebook.
+PACKED_BOUNDS = Bounds(entries=200_000, total=256 * MIB)
+PACKED = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".gz")
+NOT_OPENED = (".rar", ".7z")  # for which Python has nothing
 
 
 class Refused(Exception):
@@ -78,15 +84,18 @@ class ArchiveEntry:
     is_folder: bool = False
     owners: tuple[int, ...] = ()
     change_times: tuple[float, ...] = ()
+    trouble: str = ""  # why it is not read
 
     def read(self) -> bytes:
         """The bytes. Raises Refused: in what way they can't be had."""
+        if self.trouble:
+            raise Refused(self.trouble)
         return self.get()
 
 
 @dataclass
 class Archive:
-    """What can be read of an export. refusals: each entry that can't, with the reason."""
+    """What is in an export. refusals: what has a name that no file of it can have, with the reason. Any other entry says itself why it is not read."""
 
     name: str
     entries: list[ArchiveEntry] = field(default_factory=list)
@@ -130,16 +139,65 @@ def open_archive(source: Path) -> Archive:
     return archive
 
 
-def open_inner_zip(entry: ArchiveEntry) -> Archive:
-    """What lies in a zip that a student handed in: one level; a zip in it is left closed.
+def is_packed(name: str) -> bool:
+    """Whether a file has others in it, by its name."""
+    return name.casefold().endswith(PACKED)
+
+
+def open_packed(entry: ArchiveEntry) -> Archive:
+    """What is in a zip, a tar or a gz that a student handed in: one level; one in it is left closed.
 
     Raises:
         Refused: it can't be read.
     """
-    data = entry.read()
+    data, name = entry.read(), entry.name.casefold()
     archive = Archive(entry.name)
-    _read_zip(io.BytesIO(data), len(data), STUDENT_ZIP_BOUNDS, archive)
+    if name.endswith(".zip"):
+        _read_zip(io.BytesIO(data), len(data), PACKED_BOUNDS, archive)
+    elif name.endswith(".gz") and not name.endswith(".tar.gz"):
+        inner = entry.name.rpartition("/")[2][: -len(".gz")]
+        archive.entries.append(ArchiveEntry(inner, len(data), partial(_unzip, data)))
+    else:
+        _read_tar(data, archive)
     return archive
+
+
+def _unzip(data: bytes) -> bytes:
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+            content = file.read(PACKED_BOUNDS.entry + 1)
+    except PACKED_ERRORS as error:
+        raise Refused(_describe_error(error)) from None
+    if len(content) > PACKED_BOUNDS.entry:
+        raise Refused(f"it unpacks to more than {PACKED_BOUNDS.entry / MIB:,.0f} MiB")
+    return content
+
+
+def _read_tar(data: bytes, archive: Archive) -> None:
+    """The files of a tar, whichever way it is compressed. It has no table of contents, so that all of it is read once, within bounds."""
+    room = PACKED_BOUNDS.total
+    try:
+        with tarfile.open(fileobj=io.BytesIO(data), mode="r|*") as tar:
+            for number, member in enumerate(tar):
+                room -= member.size
+                if number == PACKED_BOUNDS.entries or room < 0:
+                    raise Refused(f"it has more than {PACKED_BOUNDS.total / MIB:,.0f} MiB in it")
+                name = member.name.removeprefix("./")
+                if not member.isfile() or _is_junk(name):
+                    continue
+                if trouble := _check_name(name):
+                    archive.refuse(name, trouble)
+                    continue
+                file = tar.extractfile(member)
+                content = file.read(member.size) if file and _may_be_notebook(name) else b""
+                archive.entries.append(ArchiveEntry(name, member.size, partial(bytes, content)))
+    except (tarfile.TarError, *PACKED_ERRORS) as error:
+        raise Refused(_describe_error(error)) from None
+
+
+def _may_be_notebook(name: str) -> bool:
+    """Whether a file in a tar is kept in memory: by its name it may be a notebook, or have one in it."""
+    return ".ipynb" in name.casefold() or name.casefold().endswith((".json", ".txt", *PACKED))
 
 
 def _read_zip(file: BinaryIO, size: int, bounds: Bounds, archive: Archive) -> None:
@@ -147,9 +205,11 @@ def _read_zip(file: BinaryIO, size: int, bounds: Bounds, archive: Archive) -> No
         raise Refused("its table of contents is too large")
     try:
         zip_file = zipfile.ZipFile(file)
-    except ZIP_ERRORS as error:
+    except PACKED_ERRORS as error:
         raise Refused(_describe_error(error)) from None
     members = [(_decode_name(info), info) for info in zip_file.infolist()]
+    if not any("/" in name for name, _ in members):  # PowerShell writes "\\" between folders
+        members = [(name.replace("\\", "/"), info) for name, info in members]
     if len(members) > bounds.entries:
         raise Refused(f"it has {len(members):,} entries, and at most {bounds.entries:,} are read")
     names: dict[str, list[zipfile.ZipInfo]] = {}
@@ -159,32 +219,32 @@ def _read_zip(file: BinaryIO, size: int, bounds: Bounds, archive: Archive) -> No
     for name, infos in names.items():
         if _is_junk(name):
             continue
+        if trouble := _check_name(name):
+            archive.refuse(name, trouble)
+            continue
         info = infos[0]
-        trouble = _check_name(name) or _check_member(info, bounds)
+        trouble = _check_member(info, bounds)
         if len({(other.CRC, other.file_size) for other in infos}) > 1:
             trouble = f"{len(infos)} different files have this name"
         elif not trouble and info.file_size > budget:
-            trouble = f"in all, it unpacks to more than {bounds.total / MIB:,.0f} MiB"
-        if trouble:
-            archive.refuse(name, trouble)
-            continue
-        budget -= info.file_size
-        archive.entries.append(_make_entry(name, info, zip_file))
+            trouble = f"in all, what is before it and it unpack to more than {bounds.total / MIB:,.0f} MiB"
+        budget -= 0 if trouble else info.file_size
+        archive.entries.append(_make_entry(name, info, zip_file, trouble))
     archive.entries = _drop_full_folders(archive.entries)
 
 
-def _make_entry(name: str, info: zipfile.ZipInfo, zip_file: zipfile.ZipFile) -> ArchiveEntry:
+def _make_entry(name: str, info: zipfile.ZipInfo, zip_file: zipfile.ZipFile, trouble: str) -> ArchiveEntry:
     def get() -> bytes:
         try:
             with zip_file.open(info) as file:
                 data = file.read(info.file_size + 1)
-        except ZIP_ERRORS as error:
+        except PACKED_ERRORS as error:
             raise Refused(_describe_error(error)) from None
         if len(data) != info.file_size:
             raise Refused("it is cut off")
         return data
 
-    return ArchiveEntry(name.rstrip("/"), info.file_size, get, info.is_dir())
+    return ArchiveEntry(name.rstrip("/"), info.file_size, get, name.endswith("/"), trouble=trouble)
 
 
 def _measure_contents(file: BinaryIO, size: int) -> int:
@@ -243,8 +303,6 @@ def _check_member(info: zipfile.ZipInfo, bounds: Bounds) -> str:
         return "compressed in a way that can't be read here"
     if info.file_size > bounds.entry:
         return f"too large: {info.file_size / MIB:,.0f} MiB, at most {bounds.entry / MIB:,.0f}"
-    if info.file_size > bounds.small and info.file_size > bounds.ratio * max(1, info.compress_size):
-        return f"it unpacks to {info.file_size / max(1, info.compress_size):,.0f} times its size"
     return ""
 
 
@@ -297,16 +355,15 @@ def _add_file(archive: Archive, top: Path, path: Path, above: States) -> None:
     name = _relative_name(top, path)
     most = EXPORT_BOUNDS.entry
     state = path.lstat()
+    if trouble := _check_name(name):
+        archive.refuse(name, trouble)
+        return
     if not stat.S_ISREG(state.st_mode):
-        archive.refuse(name, "a symbolic link" if stat.S_ISLNK(state.st_mode) else "not a regular file")
-    elif "\\" in name:
-        archive.refuse(name, "a backslash in its name")
+        trouble = "a symbolic link" if stat.S_ISLNK(state.st_mode) else "not a regular file"
     elif state.st_size > most:
-        archive.refuse(name, f"too large: {state.st_size / MIB:,.0f} MiB, at most {most / MIB:,.0f}")
-    else:
-        archive.entries.append(
-            ArchiveEntry(name, state.st_size, lambda: _read_bytes(path, most), False, *_extend_states(above, state))
-        )
+        trouble = f"too large: {state.st_size / MIB:,.0f} MiB, at most {most / MIB:,.0f}"
+    states = _extend_states(above, state)
+    archive.entries.append(ArchiveEntry(name, state.st_size, partial(_read_bytes, path, most), False, *states, trouble))
 
 
 def _read_bytes(path: Path, most: int) -> bytes:
@@ -320,7 +377,9 @@ def _read_bytes(path: Path, most: int) -> bytes:
 
 
 def _relative_name(top: Path, path: Path) -> str:
-    return clean("/".join(path.relative_to(top).parts), 4096)
+    """The name of a file below a folder. Where a zip of PowerShell's was unpacked elsewhere, folders are in the file's own name."""
+    parts = path.relative_to(top).parts
+    return clean("/".join(parts) if len(parts) > 1 else parts[0].replace("\\", "/"), 4096)
 
 
 def zip_files(files: Mapping[str, bytes], programs: tuple[str, ...] = ()) -> bytes:

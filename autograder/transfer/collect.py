@@ -358,7 +358,9 @@ class _Collection:
 
     def _check_decisions(self) -> None:
         """Note what stands in settle.csv and can't be used."""
-        notebooks = {normalize_name(file.exported_file.entry) for one in self.submissions for file in one.notebooks}
+        files = [file for one in self.submissions for file in one.notebooks]
+        notebooks = {normalize_name(file.exported_file.entry) for file in files if file.can_count}
+        troubles = {normalize_name(file.exported_file.entry): file.trouble for file in files}
         entries = {normalize_name(one.entry) for one in self.export.files}
         for decision in self.decisions.final:
             where = f"in {DECISIONS_FILE}, line {decision.line}: "
@@ -369,9 +371,8 @@ class _Collection:
             if decision.assignment and not _find_assignment(decision.assignment, self.assignments):
                 self.report.doubts.append(f"{where}{describe_unknown_assignment(decision.assignment)}")
             elif decision.assignment and normalize_name(decision.file) in entries - notebooks:
-                self.report.doubts.append(
-                    f"{where}{in_a_line(decision.file, 200)} is not a notebook, so it can't count"
-                )
+                why = troubles.get(normalize_name(decision.file)) or "it can't be read as a notebook"
+                self.report.doubts.append(f"{where}{in_a_line(decision.file, 200)} can't count: {why}")
             elif (
                 decision.assignment
                 and decision.archive == self.label
@@ -463,6 +464,17 @@ class _Collection:
                 self._add_row(
                     file.exported_file, student.id, "", "", why + ("kept beside it" if is_new else "already here")
                 )
+        if submission.refusals and not manifest.records.get(student.id):
+            self._note_refusal(manifest, submission, student)
+
+    def _note_refusal(self, manifest: Manifest, submission: CollectedSubmission, student: Student) -> None:
+        """Somebody of whose files none could be read has handed in all the same."""
+        exported_file, reason = submission.refusals[0]
+        empty = NotebookFile(exported_file, "", 0)
+        record = replace(
+            self._make_record(manifest, submission, student, empty), kept="", refused=in_a_line(reason, 200)
+        )
+        manifest.add(record)
 
     def _number_attempt(
         self, manifest: Manifest, submission: CollectedSubmission, student: Student, file: NotebookFile
@@ -485,6 +497,7 @@ class _Collection:
         notes = [
             file.exported_file.remark,
             file.exported_file.time_note,
+            file.newer_python,
             "late" if file.exported_file.late else "",
             name_note,
             there,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import re
 from collections import Counter
@@ -10,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from autograder.class_folder.roster import Student
-from autograder.engine.program import is_untouched
+from autograder.engine.program import is_untouched, newer_python
 from autograder.engine.released import votes as votes_of
 from autograder.engine.submitted import Unreadable, parse
-from autograder.jail.limits import Limits
+from autograder.jail.limits import MIB, Limits
 from autograder.lms import archive
 from autograder.lms.archive import ArchiveEntry, Refused, normalize_name
 from autograder.lms.records import ExportedFile
@@ -21,17 +22,20 @@ from ffnlab.untrusted_text import in_a_line
 
 MIN_CELLS = 2  # cells of ours that make a notebook one of ours
 MAX_NOTEBOOKS = 20  # of one submission that are read, and
-MAX_NOTEBOOK_BYTES = 2 * Limits().notebook  # all together
+MAX_NOTEBOOK_BYTES = 2 * Limits().file  # all together
 LIMIT_TEXT = f"at most {MAX_NOTEBOOKS} of a submission are, with {MAX_NOTEBOOK_BYTES / 2**20:.0f} MiB in all"
+MAX_DEPTH = 3  # of zips in zips that are opened,
+MAX_PACKED = 20  # and how many of a submission, with
+MAX_PACKED_BYTES = 256 * MIB  # all together
 MAX_LINES = 3  # that a person gets for one submission, each about a file; more become one
-RENAMED = re.compile(r"(?P<name>.+?)(?:-\d+| ?\(\d+\))?\.ipynb", re.IGNORECASE)
+RENAMED = re.compile(r"(?P<name>.+?)(?:-\d+| ?\(\d+\))?\.ipynb(?:\.txt|\.json)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class NotebookFile:
     """A file that was handed in. assignment: whose cells it has, if it is a notebook of ours. trouble: what it is instead, if it should be one.
 
-    is_untouched: whether it is a notebook of ours without an answer in it.
+    is_untouched: whether it is a notebook of ours without an answer in it. newer_python: what is to be said where it was written with a newer one than ours.
     """
 
     exported_file: ExportedFile
@@ -41,6 +45,12 @@ class NotebookFile:
     trouble: str = ""
     is_broken: bool = False
     is_untouched: bool = False
+    newer_python: str = ""
+
+    @property
+    def can_count(self) -> bool:
+        """Whether a person can make it count: what is called a notebook, and what can be read as one, whatever it is called."""
+        return not self.is_broken or ".ipynb" in self.base_name.casefold()
 
     @property
     def base_name(self) -> str:
@@ -68,6 +78,8 @@ class CollectedSubmission:
     target: str = ""
     notebook_count: int = 0  # looked at so far, and their bytes
     byte_count: int = 0
+    packed_count: int = 0  # of packed files in packed files, opened so far, and their bytes
+    packed_byte_count: int = 0
     choice: NotebookFile | None = None
     assignment: str = ""  # under which it is kept
 
@@ -80,107 +92,163 @@ class CollectedSubmission:
         self.notebook_count, self.byte_count = self.notebook_count + 1, self.byte_count + size
         return True
 
+    def may_open(self, size: int) -> bool:
+        """Whether one more packed file, in another one, is opened; it is counted then."""
+        if self.packed_count == MAX_PACKED or self.packed_byte_count + size > MAX_PACKED_BYTES:
+            return False
+        self.packed_count, self.packed_byte_count = self.packed_count + 1, self.packed_byte_count + size
+        return True
 
-class _LastZip:
-    """The zip of a student's that was read from last. It is kept open, as its files come one after another; and it alone, as each is in memory."""
 
-    def __init__(self, exempt_entries: Collection[str]) -> None:
-        self.exempt_entries = exempt_entries
+class _Packed:
+    """The packed files of a student's that are being read: kept open, as their files come one after another, and these alone, as each is in memory."""
+
+    def __init__(self, settled: Collection[str]) -> None:
+        self.settled = settled
         self._outer: ExportedFile | None = None
-        self._zip = archive.Archive("")
+        self._archives: dict[str, archive.Archive] = {}
 
-    def open(self, outer: ExportedFile) -> archive.Archive:
-        """What lies in it. Raises Refused: it can't be read."""
+    def open(self, outer: ExportedFile, path: tuple[str, ...]) -> archive.Archive:
+        """What is in a student's packed file or, along a path, in one that is in it. Raises Refused: it can't be read."""
         if self._outer is not outer:
-            self._outer, self._zip = None, archive.Archive("")
-            self._zip = archive.open_inner_zip(ArchiveEntry(outer.entry, 0, outer.read))
-            self._outer = outer
-        return self._zip
+            self._outer, self._archives = outer, {}
+        key = "/".join(path)
+        if key not in self._archives:
+            entry = ArchiveEntry(outer.entry, 0, outer.read)
+            if path:
+                entry = next(one for one in self.open(outer, path[:-1]).entries if one.name == path[-1])
+            self._archives[key] = archive.open_packed(entry)
+        return self._archives[key]
 
-    def read(self, outer: ExportedFile, name: str) -> bytes:
+    def read(self, outer: ExportedFile, path: tuple[str, ...], name: str) -> bytes:
         """A file in it. Raises Refused."""
-        return next(entry for entry in self.open(outer).entries if entry.name == name).read()
+        return next(entry for entry in self.open(outer, path).entries if entry.name == name).read()
 
 
 def group_files(
-    exported_files: Sequence[ExportedFile], assignments: Sequence[str], exempt_entries: Collection[str] = ()
+    exported_files: Sequence[ExportedFile], assignments: Sequence[str], settled: Collection[str] = ()
 ) -> list[CollectedSubmission]:
-    """The submissions, with every file read once. exempt_entries: names in the archive of files that are looked at, however many there are."""
+    """The submissions, with every file read once.
+
+    settled: names in the archive of files that a person has called a notebook: they are looked at, however many there are and whatever they are called.
+    """
     submissions: dict[tuple[str, str], CollectedSubmission] = {}
-    zips = _LastZip(exempt_entries)
+    packed = _Packed(settled)
     for exported_file in exported_files:
         submission = submissions.setdefault(
             (exported_file.who, exported_file.submission_id), CollectedSubmission(exported_file)
         )
-        for file in _read_files(submission, exported_file, assignments, zips):
-            is_notebook = file.assignment or (file.trouble and not file.base_name.casefold().endswith(".json"))
+        for file in _read_files(submission, exported_file, assignments, packed):
+            is_notebook = file.assignment or file.trouble
             (submission.notebooks if is_notebook else submission.others).append(file)
     return list(submissions.values())
 
 
 def _read_files(
-    submission: CollectedSubmission, exported_file: ExportedFile, assignments: Sequence[str], zips: _LastZip
+    submission: CollectedSubmission, exported_file: ExportedFile, assignments: Sequence[str], packed: _Packed
 ) -> Iterator[NotebookFile]:
-    """A file, and where it is a zip the notebooks in it: one level."""
+    """A file, and where others are packed in it the notebooks among them."""
     if not exported_file.file:
         return
     try:
         data = exported_file.read()
-        name = exported_file.file.rpartition("/")[2].casefold()
         file = NotebookFile(exported_file, hashlib.sha256(data).hexdigest(), len(data))
-        if ".ipynb" not in name and not name.endswith(".json"):
+        is_settled = normalize_name(exported_file.entry) in packed.settled
+        if not (is_settled or _may_be_notebook(exported_file.file, data)):
             yield file
-        elif normalize_name(exported_file.entry) in zips.exempt_entries or submission.may_read(len(data)):
-            yield _inspect(file, data, assignments)
+        elif is_settled or submission.may_read(len(data)):
+            yield _inspect(file, data, assignments, is_settled)
         else:
             yield replace(file, trouble=f"not read: {LIMIT_TEXT}", is_broken=True)
-        if name.endswith(".zip"):
-            yield from _read_zip(submission, exported_file, assignments, zips)
+        if archive.is_packed(exported_file.file):
+            yield from _read_packed(submission, exported_file, assignments, packed)
     except Refused as reason:
         submission.refusals.append((exported_file, str(reason)))
 
 
-def _read_zip(
-    submission: CollectedSubmission, outer: ExportedFile, assignments: Sequence[str], zips: _LastZip
+def _may_be_notebook(name: str, data: bytes) -> bool:
+    """Whether a file is looked at as a notebook: by its name, or because it begins as one does."""
+    if archive.is_packed(name):
+        return False
+    return (
+        ".ipynb" in name.rpartition("/")[2].casefold() or data[:100].removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"{"
+    )
+
+
+def _read_packed(
+    submission: CollectedSubmission,
+    outer: ExportedFile,
+    assignments: Sequence[str],
+    packed: _Packed,
+    path: tuple[str, ...] = (),
 ) -> Iterator[NotebookFile]:
-    """The notebooks in a zip; of very many those whose names are the most like ours. Raises Refused: the zip can't be read."""
-    inner_archive = zips.open(outer)
-    submission.refusals += [(outer, f"{name} in it, {reason}") for name, reason in inner_archive.refusals]
-    notebooks = [one for one in inner_archive.entries if not one.is_folder and ".ipynb" in one.name.casefold()]
-    notebooks.sort(key=lambda one: _original_name(one.name) not in assignments)
+    """The notebooks in a packed file; of very many those whose names are the most like ours. Raises Refused: it can't be read."""
+    inner_archive = packed.open(outer, path)
+    inside = "".join(f"{name}/" for name in path)
+    submission.refusals += [(outer, f"{inside}{name} in it, {reason}") for name, reason in inner_archive.refusals]
+    files = [one for one in inner_archive.entries if not one.is_folder]
+    candidates = [
+        one for one in files if _may_be_packed_notebook(one.name, f"{outer.entry}/{inside}{one.name}", packed)
+    ]
+    candidates.sort(
+        key=lambda one: (_original_name(one.name) not in assignments, not one.name.casefold().endswith(".ipynb"))
+    )
     skip_count = 0
-    for entry in notebooks:
-        is_exempt = normalize_name(f"{outer.entry}/{entry.name}") in zips.exempt_entries
-        if not is_exempt and not submission.may_read(entry.size):
+    for entry in candidates:
+        place = f"{outer.entry}/{inside}{entry.name}"
+        is_settled = normalize_name(place) in packed.settled
+        if not is_settled and not submission.may_read(entry.size):
             skip_count += 1
             continue
         exported_file = replace(
-            outer, entry=f"{outer.entry}/{entry.name}", file=entry.name, read=partial(zips.read, outer, entry.name)
+            outer, entry=place, file=f"{inside}{entry.name}", read=partial(packed.read, outer, path, entry.name)
         )
         try:
             data = entry.read()
         except Refused as reason:
             submission.refusals.append((exported_file, str(reason)))
-        else:
-            yield _inspect(NotebookFile(exported_file, hashlib.sha256(data).hexdigest(), len(data)), data, assignments)
+            continue
+        if is_settled or _may_be_notebook(entry.name, data):
+            yield _inspect(
+                NotebookFile(exported_file, hashlib.sha256(data).hexdigest(), len(data)), data, assignments, is_settled
+            )
     if skip_count:
-        why = f"{skip_count:,} of the {len(notebooks):,} notebooks in it were not read: {LIMIT_TEXT}"
+        why = f"{skip_count:,} of the {len(candidates):,} notebooks in it were not read: {LIMIT_TEXT}"
         submission.refusals.append((outer, why))
+    for entry in files:
+        if not archive.is_packed(entry.name):
+            continue
+        if len(path) + 1 == MAX_DEPTH or not submission.may_open(entry.size):
+            why = f"{inside}{entry.name} in it was not opened: of a submission at most {MAX_PACKED} packed files are, {MAX_DEPTH} deep"
+            submission.refusals.append((outer, why))
+            continue
+        try:
+            yield from _read_packed(submission, outer, assignments, packed, (*path, entry.name))
+        except Refused as reason:
+            submission.refusals.append((outer, f"{inside}{entry.name} in it: {reason}"))
 
 
-def _inspect(file: NotebookFile, data: bytes, assignments: Sequence[str]) -> NotebookFile:
-    """A file that should be a notebook, with whose it is by most of its cells that are of ours."""
+def _may_be_packed_notebook(name: str, place: str, packed: _Packed) -> bool:
+    """Whether a file in a packed one is read, to see whether it is a notebook: of a whole project, very few."""
+    is_named_so = ".ipynb" in name.casefold() or name.casefold().endswith((".json", ".txt"))
+    return (is_named_so and not archive.is_packed(name)) or normalize_name(place) in packed.settled
+
+
+def _inspect(file: NotebookFile, data: bytes, assignments: Sequence[str], is_settled: bool = False) -> NotebookFile:
+    """A file that may be a notebook, with whose it is by most of its cells that are of ours. One that is not called so, and is none, is another file."""
+    is_called_so = ".ipynb" in file.exported_file.file.rpartition("/")[2].casefold()
     try:
         notebook = parse(data, Limits())
     except Unreadable as reason:
-        return replace(file, trouble=str(reason), is_broken=True)
+        return replace(file, trouble=str(reason), is_broken=True) if is_called_so or is_settled else file
     votes = [vote for vote in votes_of(notebook.cells) if vote[0] in assignments]
     if not votes or votes[0][1] < MIN_CELLS:
         return replace(file, trouble="not a notebook of this course")
     if len(votes) > 1 and votes[1][1] == votes[0][1]:
         return replace(file, trouble=f"it has as much of {votes[0][0]} as of {votes[1][0]}")
     name = votes[0][0]
-    return replace(file, assignment=name, is_untouched=is_untouched(name, notebook))
+    newer = newer_python(notebook.python)
+    return replace(file, assignment=name, is_untouched=is_untouched(name, notebook), newer_python=newer)
 
 
 def count_votes(submissions: Sequence[CollectedSubmission]) -> Counter[str]:
@@ -220,7 +288,7 @@ def _choose(
         UnresolvedFile(exported_file, f"refused, {reason}") for exported_file, reason in submission.refusals
     ]
     for file in submission.notebooks:
-        if name := assignment_by_entry.get(file.exported_file.entry):
+        if (name := assignment_by_entry.get(file.exported_file.entry)) and file.can_count:
             submission.choice, submission.assignment = file, name
     if submission.choice:
         return unresolved_files
@@ -284,4 +352,6 @@ def _describe_missing_notebook(submission: CollectedSubmission) -> str:
     if not names:
         return remark or "nothing but an empty folder"
     remark = f" ({remark})" if remark else ""
+    if any(file.base_name.casefold().endswith(archive.NOT_OPENED) for file in submission.others):
+        return f"no notebook that can be opened here: {names}{remark}; ask for the file {submission.target or 'NOTEBOOK'}.ipynb itself, or for a zip"
     return f"no notebook: {names}{remark}; ask for the file {submission.target or 'NOTEBOOK'}.ipynb itself"
