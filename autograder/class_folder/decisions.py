@@ -15,7 +15,7 @@ from autograder.class_folder.folder import ClassFolder
 from autograder.errors import UserError
 from autograder.files import write_private
 from autograder.lms.archive import normalize_name
-from autograder.lms.sheets import Sheet, make_table, unguard
+from autograder.lms.sheets import Sheet, is_rounded, make_table, unguard
 
 FILE = "settle.csv"
 COLUMNS = (
@@ -48,9 +48,10 @@ class Decision:
     def is_filled(self) -> bool:
         return bool(self.student or self.assignment or self.leave)
 
-    @property
-    def place(self) -> tuple[str, str, str]:
-        return self.system, self.who, normalize_name(self.file)
+    def is_about(self, system: str, who: str, file: str) -> bool:
+        """Whether it is about what this token handed in. Where a spreadsheet program has rounded the token, the file says it."""
+        is_file = is_rounded(self.who) and normalize_name(self.file) == normalize_name(file)
+        return self.system == system and (self.who == who or is_file)
 
 
 @dataclass
@@ -96,19 +97,23 @@ class Decisions:
         """The files that somebody called a notebook of an assignment."""
         return {normalize_name(one.file) for one in self.final if one.assignment}
 
-    def find_owner(self, system: str, who: str) -> Decision | None:
-        """The line in which somebody wrote whose all files of this token are."""
-        matches = [m for m in self.final if (m.system, m.who) == (system, who) and m.student]
+    def find_owner(self, system: str, who: str, file: str = "") -> Decision | None:
+        """The line in which somebody wrote whose all files of this token are. file: one of them."""
+        matches = [m for m in self.final if m.student and m.is_about(system, who, file)]
         return matches[-1] if matches else None
 
     def find_assignment(self, system: str, who: str, file: str) -> Decision | None:
         """The line in which somebody wrote of which assignment this file is the notebook."""
-        matches = [m for m in self.final if m.place == (system, who, normalize_name(file)) and m.assignment]
+        name = normalize_name(file)
+        matches = [
+            m for m in self.final if m.assignment and m.is_about(system, who, file) and normalize_name(m.file) == name
+        ]
         return matches[-1] if matches else None
 
     def is_left(self, system: str, who: str, file: str) -> bool:
         """Whether somebody said that this may stay as it is."""
-        return any(m.place == (system, who, normalize_name(file)) and m.leave for m in self.final)
+        name = normalize_name(file)
+        return any(m.leave and m.is_about(system, who, file) and normalize_name(m.file) == name for m in self.final)
 
 
 def _path(class_folder: ClassFolder) -> Path:

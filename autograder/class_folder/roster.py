@@ -5,8 +5,9 @@ It is made and extended from what the LMS itself exports (participants, gradeboo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from autograder.class_folder.folder import FOLDER_NAME, RESERVED_NAMES, ClassFolder
 from autograder.errors import UserError
@@ -14,13 +15,36 @@ from autograder.files import write_private
 from autograder.lms import SYSTEMS, has_several, systems_with_numbers
 from autograder.lms.base import IdScope, Lms
 from autograder.lms.records import Person, fold_name, fold_words
-from autograder.lms.sheets import Sheet, make_table, unguard
+from autograder.lms.sheets import Sheet, is_rounded, make_table, unguard
 from ffnlab.untrusted_text import in_a_line
 
 FILE = "roster.csv"
 NAMES = ("first_name", "last_name", "email")
 WITHOUT_CASE = {"username", "email"}
 MAX_ID_LENGTH = 128  # characters, of nbgrader's column
+WITHOUT_ID = "without-id-"  # how the folder begins of somebody whom a list names without an id
+PLACEHOLDERS = {
+    "-",
+    "--",
+    "–",
+    "—",
+    ".",
+    "?",
+    "n/a",
+    "#n/a",
+    "none",
+    "null",
+    "nan",
+    "nil",
+    "tbd",
+    "tba",
+    "unknown",
+    "k.a.",
+    "keine",
+    "#ref!",
+    "#value!",
+    "#name?",
+}
 
 
 def keys() -> list[str]:
@@ -219,19 +243,31 @@ class Roster:
         Raises:
             UserError: it is no list that is known here.
         """
-        system, people = parse_list(sheet)
-        doubts, rows = [], dict[str, Person]()
+        system, listed = parse_list(sheet)
+        people, doubts = _with_true_ids(listed)
+        rows = dict[str, Person]()
         for person in people:
             student, doubt = self._of_two_rows(person, rows), ""
             if student:
                 doubt = f"{_who(person)} has an id of {_who(rows[student])}, so only the latter is on the roster. Has a spreadsheet program changed the list?"
             else:
-                one, doubt = self.take(person, is_from_list=True)
+                one, doubt = self.take(person, is_from_list=True, student=self._without_id(person))
                 if one:
                     rows[one.id] = person
             if doubt:
                 doubts.append(doubt)
-        return system, len(people), [f"{sheet.name}: {doubt}" for doubt in doubts]
+        return system, len(listed), [f"{sheet.name}: {doubt}" for doubt in doubts]
+
+    def _without_id(self, person: Person) -> Student | None:
+        """Somebody on a list of whom there is no id that can be used, so that they are counted all the same; None for anybody else."""
+        try:
+            if self.find(person.ids) or self._id_for(person) or not fold_name(person.full_name):
+                return None
+        except Doubtful:
+            return None
+        same = [one for one in self.find_by_name(person.full_name) if one.id.startswith(WITHOUT_ID)]
+        plain = re.sub(r"[^a-z0-9]", "", fold_name(person.full_name))[:40]
+        return same[0] if same else Student(f"{WITHOUT_ID}{plain or len(self.students) + 1}")
 
     def _of_two_rows(self, person: Person, rows: Mapping[str, Person]) -> str:
         """The student of an earlier row of a list with whom this one shares an id and not all; "" where there is none.
@@ -250,6 +286,40 @@ class Roster:
             ):
                 return owner
         return ""
+
+
+def _with_true_ids(people: Sequence[Person]) -> tuple[list[Person], list[str]]:
+    """These people without what is no id: a placeholder, a number that a spreadsheet program has rounded, an id of several. With a line for the last two."""
+    owners: dict[tuple[str, str], list[Person]] = {}
+    for person in people:
+        for key, text in person.ids.items():
+            owners.setdefault((key, _plain(key, text)), []).append(person)
+    doubts = {}
+    for (key, text), those in owners.items():
+        if text.casefold() in PLACEHOLDERS:
+            doubts[key, text] = ""  # it says itself that it is none
+        elif is_rounded(text):
+            doubts[key, text] = (
+                f"the {key} {in_a_line(text, 40)} of {_who(min(those, key=_who))} is a number that a spreadsheet program has rounded, "
+                "so it is nobody's: download the list again, and don't save it in that program"
+            )
+        elif len({_without(person, key) for person in those}) > 1:
+            names = sorted(in_a_line(person.full_name or _who(person), 60) for person in those)
+            doubts[key, text] = (
+                f"{len(those):,} rows have the {key} {in_a_line(text, 60)}, so it is nobody's: {', '.join(names[:6])}"
+            )
+    kept = [
+        replace(person, ids={key: text for key, text in person.ids.items() if (key, _plain(key, text)) not in doubts})
+        for person in people
+    ]
+    return kept, [line for line in doubts.values() if line]
+
+
+def _without(person: Person, key: str) -> tuple[object, ...]:
+    """A person's other ids and name, by which two rows are told apart."""
+    return fold_name(person.full_name), tuple(
+        sorted((one, _plain(one, text)) for one, text in person.ids.items() if one != key)
+    )
 
 
 def parse_list(sheet: Sheet) -> tuple[Lms, list[Person]]:

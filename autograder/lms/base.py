@@ -99,9 +99,16 @@ class Lms(Protocol):
         """A time on one of its lists that can't be read; "" where all can be."""
         return ""
 
-    def students(self, exported_file: ExportedFile, roster: Roster, is_blind: bool) -> tuple[list[Student], str] | None:
-        """Whose a file is, or why that is not known, where an id is not enough; None where ids decide. is_blind: whether all have the same name."""
+    def students(self, exported_file: ExportedFile, roster: Roster, is_sure: bool) -> tuple[list[Student], str] | None:
+        """Whose a file is, or why that is not known, where an id is not enough; None where ids decide.
+
+        is_sure: whether the export's ids are the list's, also where a name is written in another way.
+        """
         return None
+
+    def ids_agree(self, exported_files: Sequence[ExportedFile], roster: Roster) -> bool:
+        """Whether the ids of an export are those of the roster, by the names beside them."""
+        return False
 
     def is_named(self, exported_file: ExportedFile, student: Student) -> bool:
         """Whether a file's name has this student's name in it, as this system writes it."""

@@ -72,9 +72,9 @@ def _holds(sheet: Sheet, place: int, pattern: re.Pattern[str]) -> bool:
 
 @dataclass(frozen=True)
 class _SheetTime:
-    """When somebody on a worksheet handed in last. name: theirs, as words. at: in UTC; None where `text`, which stands there, can't be read."""
+    """When somebody on a worksheet handed in last. at: in UTC; None where `text`, which stands there, can't be read."""
 
-    name: frozenset[str]
+    name: str
     at: datetime | None
     text: str
 
@@ -92,9 +92,23 @@ def _times(sheet: Sheet, zone: tzinfo | None) -> dict[str, list[_SheetTime]]:
         number, text = parse_participant(row[0]), row[submission_time].strip()
         if number and text not in NO_TIME:
             local = parse_in_words(text)
-            name = frozenset(fold_words(row[whole] or f"{row[first]} {row[last]}"))
+            name = row[whole] or f"{row[first]} {row[last]}"
             times.setdefault(number, []).append(_SheetTime(name, to_utc(local, zone) if local else None, text))
     return times
+
+
+def names_agree(listed: str, exported: str) -> bool:
+    """Whether a name on a sheet and one in an export may be one person's: all words of one are in the other, as where a middle name or a group is left out."""
+    one, other = fold_words(listed), fold_words(exported)
+    return bool(one) and (one <= other or (len(other) > 1 and other <= one))
+
+
+def numbers_identify(agreements: Sequence[bool]) -> bool:
+    """Whether the numbers of an export are those of the list, so that a name which is written in another way is the same person's.
+
+    agreements: for each number that is on both, whether the names agree. A team's number may be a participant's by chance, but not with the name as well.
+    """
+    return sum(agreements) >= 2 and 2 * sum(agreements) >= len(agreements)
 
 
 def parse_participant(cell: str) -> str:
@@ -106,8 +120,16 @@ def parse_participant(cell: str) -> str:
 def _advise_upload(sheet: Sheet) -> str:
     """What to choose in Moodle for a worksheet that a spreadsheet program has saved in another way; "" where it is as Moodle wrote it."""
     separator = {";": "the separator “;”", "\t": "the separator “Tab”"}.get(sheet.delimiter, "")
-    names = {"utf-16-le": "UTF-16LE", "utf-16-be": "UTF-16BE", "latin-1": "WINDOWS-1252"}
+    names = {
+        "utf-16-le": "UTF-16LE",
+        "utf-16-be": "UTF-16BE",
+        "cp1252": "WINDOWS-1252",
+        "cp1250": "WINDOWS-1250",
+        "cp1251": "WINDOWS-1251",
+    }
     encoding = f"the encoding {names[sheet.encoding]}" if sheet.encoding in names else ""
+    if sheet.encoding in ("mac_roman", "latin-1"):
+        return " This sheet was saved by another program, in an encoding that Moodle may not have: save it as CSV (UTF-8) before you upload it."
     choices = " and ".join(one for one in (separator, encoding) if one)
     return f" This sheet was saved by another program: choose {choices} when you upload it." if choices else ""
 
@@ -234,9 +256,17 @@ class Moodle(Lms):
             for number, its in _times(sheet, zone).items():
                 times.setdefault(number, []).extend(its)
 
+        agreements = [
+            any(names_agree(time.name, one.name) for time in times[one.who])
+            for one in exported_files
+            if one.who in times
+        ]
+
         def with_time(one: ExportedFile) -> ExportedFile:
-            words = fold_words(one.name)
-            fitting = [time for time in times.get(one.who, ()) if time.name and time.name <= words]
+            its = times.get(one.who, [])
+            fitting = [time for time in its if names_agree(time.name, one.name)]
+            if not fitting and len(its) == 1 and numbers_identify(agreements):
+                fitting = its
             if not fitting:
                 return one
             return replace(one, at=fitting[-1].at, unreadable_time="" if fitting[-1].at else fitting[-1].text)
@@ -250,12 +280,16 @@ class Moodle(Lms):
             return next(unread, "")
         return sheet.titles if _in_any_language(sheet) else ""
 
-    def students(self, exported_file: ExportedFile, roster: Roster, is_blind: bool) -> tuple[list[Student], str]:
+    def ids_agree(self, exported_files: Sequence[ExportedFile], roster: Roster) -> bool:
+        found = ((roster.find(one.people[0].ids), one) for one in exported_files if one.people)
+        return numbers_identify([names_agree(student.name, one.name) for student, one in found if student])
+
+    def students(self, exported_file: ExportedFile, roster: Roster, is_sure: bool) -> tuple[list[Student], str]:
         """A participant, by this assignment's number and, as a group's number looks the same, the name; or a team, by the name of a group that a list has."""
         members = roster.members(exported_file.name)
         student = roster.find(exported_file.people[0].ids) if exported_file.people else None
         name_text = in_a_line(repr(exported_file.name), 100)
-        if student and (is_blind or fold_words(student.name) <= fold_words(exported_file.name)):
+        if student and (names_agree(student.name, exported_file.name) or (is_sure and not members)):
             return [student], ""
         if members and not student:
             return members, ""

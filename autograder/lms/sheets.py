@@ -10,7 +10,7 @@ import csv
 import io
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
@@ -22,6 +22,15 @@ from ffnlab.untrusted_text import in_a_line
 MAX_BYTES = 64 * 2**20
 BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 DELIMITERS = ",;\t"
+SEPARATOR = re.compile(r"sep=(?P<sign>[,;\t])\r?\n", re.IGNORECASE)
+ENCODINGS = (
+    "cp1252",
+    "mac_roman",
+    "cp1250",
+    "cp1251",
+    "latin-1",
+)  # a spreadsheet program's, by where it was used; in the last, every byte is a letter
+WESTERN = frozenset("äöüßÄÖÜéèêëáàâãåçñíìîïóòôõøúùûýæœÉÈÊÁÀÂÃÅÇÑÍÎÓÔÕØÚÛÆŒ")
 LINE_END = re.compile(r"\r\n|\r|\n")
 NUMBER = re.compile(r"-?\d+(?:(?P<separator>[.,])(?P<decimals>\d+))?")
 FORMULA = re.compile(
@@ -50,7 +59,8 @@ class Sheet:
     delimiter: str
     encoding: str
     bom: bytes = b""
-    lead: str = ""  # blank lines before the header
+    lead: str = ""  # before the header: blank lines, or one that says what is between the cells
+    doubtful_text: str = ""  # a word of it, where it is not known in which encoding it was written
     raw: list[list[str]] = field(
         default_factory=list, repr=False
     )  # each cell as it stands in the file: the header's, the rows'
@@ -59,8 +69,8 @@ class Sheet:
     )  # what ends each of those lines, with blank lines behind it
 
     @classmethod
-    def read(cls, path: Path) -> Sheet:
-        """The sheet in a file.
+    def read(cls, path: Path, names: Collection[str] = ()) -> Sheet:
+        """The sheet in a file. names: some that may be on it, as another source writes them.
 
         Raises:
             UserError: it can't be read, or is no sheet of text.
@@ -68,27 +78,31 @@ class Sheet:
         try:
             if path.stat().st_size > MAX_BYTES:
                 raise UserError(f"{path} is too large for a sheet")
-            return cls.of(path.read_bytes(), path.name)
+            return cls.of(path.read_bytes(), path.name, names)
         except OSError as error:
             raise UserError(f"{path} can't be read: {error.strerror}") from None
 
     @classmethod
-    def of(cls, data: bytes, name: str) -> Sheet:
-        """The sheet in these bytes. Raises UserError: it is none."""
+    def of(cls, data: bytes, name: str, names: Collection[str] = ()) -> Sheet:
+        """The sheet in these bytes. names: some that may be on it, as another source writes them. Raises UserError: it is none."""
         if data.startswith(b"PK\3\4"):
             raise UserError(f"{name} is a zip or a workbook: save the sheet as CSV (UTF-8)")
         bom, encoding = next(((bom, code) for bom, code in BOMS if data.startswith(bom)), (b"", "utf-8"))
+        doubtful = ""
         try:
             text = data[len(bom) :].decode(encoding)
         except UnicodeDecodeError:
-            encoding = (
-                "latin-1"  # an older spreadsheet program's: every byte is a letter in it, and comes back as it was
-            )
+            encoding, doubtful = _guess_encoding(data, names)
             text = data[len(bom) :].decode(encoding)
         if "\0" in text:
             raise UserError(f"{name} is not a text file")
         body = text.lstrip("\r\n")
-        sheet = cls(name, SheetRow((), -1, 1), [], _delimiter(body), encoding, bom, text[: len(text) - len(body)])
+        setting = SEPARATOR.match(body)  # Excel's own line, which says what is between the cells
+        if setting:
+            body = body[setting.end() :].lstrip("\r\n")
+        delimiter = setting["sign"] if setting else _delimiter(body)
+        sheet = cls(name, SheetRow((), -1, 1), [], delimiter, encoding, bom, text[: len(text) - len(body)])
+        sheet.doubtful_text = doubtful
         sheet._split(body)
         if not sheet.raw:
             raise UserError(f"{name} is empty")
@@ -160,6 +174,30 @@ class Sheet:
         return self.bom + (self.lead + "".join(lines)).encode(self.encoding)
 
 
+def _guess_encoding(data: bytes, names: Collection[str]) -> tuple[str, str]:
+    """In which encoding a spreadsheet program has saved a sheet that is not UTF-8, and a word of it that may be wrong; empty where it is surely right.
+
+    It is the one in which the most of the names are there; without such a name, the one in which the most of what is no ASCII is letters of Western names.
+    Every encoding that is tried gives the same bytes back.
+    """
+    special = [name for name in names if not name.isascii()]
+    ranking = []
+    for encoding in ENCODINGS:
+        try:
+            text = data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        if text.encode(encoding) != data:
+            continue
+        found = sum(unicodedata.normalize("NFC", name) in text for name in special)
+        letters = [letter for letter in text if not letter.isascii()]
+        good = sum(letter in WESTERN for letter in letters) - sum(not letter.isalpha() for letter in letters)
+        ranking.append(((found, good), encoding, text))
+    (found, _), encoding, text = max(ranking, key=lambda one: one[0])
+    word = next((word for word in re.findall(r"\w+", text) if not word.isascii()), "")
+    return encoding, "" if found else word
+
+
 def _plain(title: str) -> str:
     return unicodedata.normalize("NFC", title).strip().casefold()
 
@@ -188,6 +226,14 @@ def guard(text: str) -> str:
 def unguard(text: str) -> str:
     """The text as it was before it was guarded."""
     return text[1:] if text.startswith("'") and FORMULA.match(text[1:]) else text
+
+
+ROUNDED = re.compile(r"[+-]?\d+(?:[.,]\d+)?E[+-]?\d+", re.IGNORECASE)
+
+
+def is_rounded(text: str) -> bool:
+    """Whether a text is what a spreadsheet program makes of a long number, as in 2.0231E+11, so that nobody knows which it was."""
+    return bool(ROUNDED.fullmatch(text.strip()))
 
 
 def parse_number(text: str) -> float | None:

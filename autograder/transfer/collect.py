@@ -7,6 +7,7 @@ gradebook, and the manifests without it: whatever breaks this off, the same comm
 from __future__ import annotations
 
 import hashlib
+import re
 import secrets
 import shutil
 from collections.abc import Callable, Sequence
@@ -177,9 +178,15 @@ class _Collection:
     def take_lists(self, files: Sequence[Path], zone: tzinfo | None) -> None:
         """Take over who is who, and from the sheets of a system that exports no times when they handed in."""
         exporter, sheets, unread_sheets = self.export.lms, [], []
+        names = {word for one in self.export.files for word in re.split(r"[\W_]+", one.name) if not word.isascii()}
         for file in files:
-            sheet = Sheet.read(file)
+            sheet = Sheet.read(file, names)
             sheets.append(sheet)
+            if sheet.doubtful_text:
+                self.report.notes.append(
+                    f"{file.name} is not UTF-8, and was read as {sheet.encoding}: is “{in_a_line(sheet.doubtful_text, 60)}” right? "
+                    "If it is not, save the sheet as CSV (UTF-8) and collect again"
+                )
             system, number, doubts = self.roster.extend(sheet)
             self.report.notes.append(f"{file.name}: {system.title}, {number} {'person' if number == 1 else 'people'}")
             self.report.doubts += doubts

@@ -55,24 +55,27 @@ class StudentFinder:
     is_blind: bool = field(init=False)  # all have the same name: "Participant", in whatever language
     may_add: bool = field(init=False)  # nobody has given a list: who hands in is in the class
     keys: set[str] = field(init=False)
+    is_sure: bool = field(init=False)  # whether numbers alone decide
 
     def __post_init__(self) -> None:
         self.names = Counter(name for name, _ in {(one.first.name, one.first.who) for one in self.submissions})
         self.is_blind = len(self.names) == 1 and self.names.total() > 1
         self.may_add = not self.roster.is_listed
         self.keys = {key for key in keys() if self.roster.knows(key)}
+        files = [one.first for one in self.submissions]
+        self.is_sure = self.is_blind or bool(files and SYSTEMS[files[0].system].ids_agree(files, self.roster))
 
     def find(self, submission: CollectedSubmission) -> list[UnresolvedFile]:
         """Enter a submission's students, or say why they are not known."""
         first = submission.first
-        system, decision = SYSTEMS[first.system], self.decisions.find_owner(first.system, first.who)
+        system, decision = SYSTEMS[first.system], self.decisions.find_owner(first.system, first.who, first.entry)
         if decision:
             trouble = self._enter_named_students(submission, decision.student)
             if trouble:
                 trouble = f"in {FILE}, line {decision.line}: {trouble}"
         elif first.doubt:
             return [UnresolvedFile(first, first.doubt)]
-        elif by_more := system.students(first, self.roster, self.is_blind):
+        elif by_more := system.students(first, self.roster, self.is_sure):
             submission.students, trouble = by_more
         else:
             trouble = next(
