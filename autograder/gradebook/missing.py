@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from autograder import untrusted_files
 from autograder.class_folder.decisions import FILE as DECISIONS_FILE
+from autograder.class_folder.decisions import Decisions
 from autograder.class_folder.folder import ClassFolder
 from autograder.class_folder.manifest import FILE, FOLDER, Manifest
 from autograder.class_folder.roster import Roster, Student
@@ -22,12 +23,16 @@ SPECIAL = re.compile(r'[()<>@,:;."\[\]\\]')  # what a name beside an address has
 
 @dataclass(frozen=True)
 class Missing:
-    """Who has not handed in an assignment, of so many students on the class's lists. due: when it will be due, empty where it is already or never."""
+    """Who has not handed in an assignment, of so many students on the class's lists. due: when it will be due, empty where it is already or never.
+
+    undecided: how many submissions wait for a person to say whose they are; so some of these students may have handed in.
+    """
 
     assignment: str
     expected: int
     students: tuple[Student, ...]
     due: str = ""
+    undecided: int = 0
 
     def line(self, most: int) -> str:
         """How many have handed in, and the addresses of so many of those who have not, as a mail program takes them."""
@@ -39,13 +44,19 @@ class Missing:
         if self.due:
             return f"{sentence} It is due on {self.due}."
         more = f" and {len(self.students) - most:,} more" if len(self.students) > most else ""
-        return f"{sentence} Not yet: {', '.join(map(address, self.students[:most]))}{more}." if most else sentence
+        line = f"{sentence} Not yet: {', '.join(map(address, self.students[:most]))}{more}." if most else sentence
+        if not self.undecided:
+            return line
+        waits = "1 submission waits" if self.undecided == 1 else f"{self.undecided:,} submissions wait"
+        return f"{line} But {waits} in {FOLDER}/{DECISIONS_FILE} for somebody to say whose."
 
 
-def find(roster: Roster, policy: Policy, assignment: str, students: Collection[str]) -> Missing | None:
+def find(
+    roster: Roster, policy: Policy, assignment: str, students: Collection[str], undecided: int = 0
+) -> Missing | None:
     """Who of the class has not handed in; None where no list of the class was given.
 
-    students: who has. What one of a group hands in is all the group's.
+    students: who has. What one of a group hands in is all the group's. undecided: as of Missing.
     """
     if not roster.is_listed:
         return None
@@ -53,12 +64,23 @@ def find(roster: Roster, policy: Policy, assignment: str, students: Collection[s
     class_list = list_students(roster)
     due = policy.due(assignment)
     later = format_time(due) if due and due.astimezone(UTC) > datetime.now(UTC) else ""
-    return Missing(assignment, len(class_list), tuple(one for one in class_list if one.id not in members), later)
+    absent = tuple(one for one in class_list if one.id not in members)
+    return Missing(assignment, len(class_list), absent, later, undecided)
 
 
 def list_students(roster: Roster) -> list[Student]:
     """Everybody on the lists of the class that the LMS exported."""
     return [one for one in roster.students.values() if one.cells.get("listed") and not _is_test_student(one)]
+
+
+def count_undecided(class_folder: ClassFolder, assignment: str) -> int:
+    """How many submissions, of an export of this assignment, wait for a person to say whose they are."""
+    records = Manifest.load(class_folder, assignment).records.values()
+    known = {(record.system, record.who) for those in records for record in those}
+    pending = {
+        (one.system, one.who) for one in Decisions.load(class_folder).pending if one.archive.endswith(f"({assignment})")
+    }
+    return len(pending - known)
 
 
 def submitters(class_folder: ClassFolder, assignment: str) -> set[str]:

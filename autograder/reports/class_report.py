@@ -283,7 +283,7 @@ def build_report(
         reports.append(builder.build())
         effective_attempts[name] = builder.effective_attempts
         there = missing.submitters(class_folder, name) | builder.effective_attempts.keys()
-        reports[-1].missing = missing.find(roster, policy, name, there)
+        reports[-1].missing = missing.find(roster, policy, name, there, missing.count_undecided(class_folder, name))
         grades = {labels[student]: one.grade for student, one in builder.effective_attempts.items()}
         reports[-1].lateness_line = policy.lateness_not_counted(name, grades)
         reports[-1].ungraded_line = (

@@ -427,7 +427,8 @@ class _Collection:
             if not here:
                 continue
             there = missing.submitters(self.class_folder, name) | {who.id for one in here for who in one.students}
-            if absentees := missing.find(self.roster, policy, name, there):
+            undecided = sum(not one.students for one in here)
+            if absentees := missing.find(self.roster, policy, name, there, undecided):
                 self.report.missing.append(absentees)
             if self.time_warnings:
                 (self.report.doubts if policy.deducts(name) else self.report.notes).extend(self.time_warnings)
