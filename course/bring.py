@@ -1,14 +1,18 @@
-"""What `python start.py --bring FOLDER` does: it puts your answers from an earlier edition's folder into this one's notebooks.
+"""What `python start.py --bring FOLDER` does: it puts your work from an earlier edition's folder into this one's notebooks.
 
-It never writes over what you have written here, and it leaves the earlier folder alone. Nothing has to be installed for it.
+That is your answers, your own cells, and what you have added to cells of the course. It never writes over what you have written here, and it leaves the
+earlier folder alone. What could not be brought is named. Nothing has to be installed for it.
 """
 
+import ast
 import contextlib
+import difflib
 import hashlib
 import json
 import os
 import re
 import sys
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,35 +21,67 @@ STUB_LINE = re.compile(  # all that a cell holds in which nothing has been answe
     r'def \w+\(.*\):|class \w+(\(.*\))?:|""".*"""|# YOUR CODE HERE|raise NotImplementedError|\w+ = \.\.\.( *#.*)?'
     r"|\*Write your answer here, in your own words\.\*"
 )
+DEFINED = re.compile(r"^(?:(?:async[ \t]+)?def|class)[ \t]+(\w+)|^(\w+)[ \t]*(?::[^=\n]+)?=(?!=)", re.MULTILINE)
+COPY = re.compile(
+    r"(?:[ _-]*(?:\(\d+\)|copy ?\d*|\d+))*", re.IGNORECASE
+)  # what a browser or JupyterLab puts behind a file's name
+ALIKE = 0.8  # of two texts, as difflib has it: a cell of the course, in another edition
+MIN_KNOWN_CELLS = 3  # cells of ours by which a notebook is known
 LABEL = "*Your earlier answer, to compare with the one above. It does not run.*"
+ADDED_LABEL = "*What you had added to the cell above in an earlier edition.*"
+
+
+@dataclass
+class Summary:
+    """What was done with a notebook. over: cells that were brought. below: earlier answers that were added below others. left: what was not, and why."""
+
+    over: int = 0
+    below: int = 0
+    left: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        parts = [f"{self.over} cell{'s' * (self.over != 1)} brought over"] if self.over else []
+        if self.below:
+            parts.append(f"{self.below} earlier answer{'s' * (self.below != 1)} added below what you have written here")
+        return ", ".join(parts)
 
 
 def bring(course: Path, old: Path) -> int:
     """Bring the answers, cells and progress in the folder `old` into the notebooks in `course`, and say what was brought.
 
-    Returns the exit status: 1 where something was left out, 2 where `old` holds no notebook of the course.
+    Returns the exit status: 2 where something could not be brought, or `old` holds no notebook of the course.
     """
-    found = left_out = changed = 0
     same = os.path.realpath(old) == os.path.realpath(course)
-    for path in () if same else sorted(course.glob("[0-9][0-9]_*/*.ipynb")):
-        if path.stem != path.parent.name:
-            continue
+    if not same and not list(old.glob("[0-9][0-9]_*")) and (old / "course").is_dir():
+        old = old / "course"  # the folder that was unpacked
+    found, left, changed = 0, list[str](), 0
+    paths = [path for path in sorted(course.glob("[0-9][0-9]_*/*.ipynb")) if path.stem == path.parent.name]
+    candidates = [] if same else find_notebooks(old)
+    for path in paths if not same else ():
         try:
-            summary = bring_notebook(path, old / path.parent.name / path.name)
-        except (FileNotFoundError, NotADirectoryError):
-            continue  # not in that edition, or not handed out to you
+            stems = {other.stem for other in paths if other != path}
+            earlier, others = choose(path, [one for one in candidates if one.parent.name not in stems])
+            if earlier is None:
+                continue  # not in that edition, or not handed out to you
+            found += 1
+            summary, copy = bring_notebook(path, earlier)
         except (OSError, ValueError) as error:
-            print(f"{path.stem}: left as it is, {explain(error)}", file=sys.stderr)
-            left_out += 1
-        else:
-            print(f"{path.stem}: {summary or 'nothing new to bring over'}")
-            changed += bool(summary)
-        found += 1
-    if not found:
+            left.append(f"{path.stem}: left as it is, {explain(error)}")
+            continue
+        done = f"{summary}; the earlier state is in {copy}" if copy else "nothing new to bring over"
+        print(f"{path.stem}: {done}")
+        changed += bool(copy)
+        left += [f"{path.stem}: {what}" for what in summary.left]
+        left += [f"{path.stem}: {other} was left where it is, because {earlier.name} was brought" for other in others]
+    if not found and not left:
         trouble = "is this edition's folder" if same else "has no notebooks of an earlier edition"
         zipped = "unpack it first, and " * old.is_file()
         print(f"start.py: {old} {trouble}: {zipped}name the folder that the earlier start.py is in", file=sys.stderr)
         return 2
+    known = {path.stem for path in paths}
+    for path in candidates:
+        if path.stem == path.parent.name and path.stem not in known and has_work(path):
+            left.append(f"{path.stem}: this edition does not have it, so your work is still in {path}")
     for name in (".progress.json", ".predictions.json", ".boards.json", "my_transformer.py", "my_transformer.pt"):
         try:
             if not (course / name).exists():
@@ -53,24 +89,86 @@ def bring(course: Path, old: Path) -> int:
         except FileNotFoundError:
             continue
         except OSError as error:
-            print(f"{name}: not brought over, {explain(error)}", file=sys.stderr)
-            left_out += 1
+            left.append(f"{name}: not brought over, {explain(error)}")
+    for line in left:
+        print(line, file=sys.stderr)
     if changed:
         print("Run the notebooks from top to bottom again, so that each check sees your answers.")
-    return 1 if left_out else 0
+    return 2 if left else 0
 
 
-def bring_notebook(path: Path, earlier: Path) -> str:
-    """Bring what is in the notebook `earlier` into the one at `path`. Returns what was done, in words; nothing where nothing was.
+# Which file.
+
+
+def find_notebooks(old: Path) -> list[Path]:
+    """The notebooks in an earlier folder, whatever they are called; not what this and JupyterLab keep beside them."""
+    paths = [*old.glob("*.ipynb"), *old.glob("*/*.ipynb")]
+    return sorted(path for path in paths if ".before" not in path.stem and path.parent.name != ".ipynb_checkpoints")
+
+
+def choose(path: Path, candidates: list[Path]) -> tuple[Path | None, list[str]]:
+    """The earlier notebook for the one at `path`, and the names of others that hold work too.
+
+    It is the one of the same name or, where that holds none, the one with the most answers.
+
+    Raises:
+        OSError: the one of the same name can't be read. ValueError: it is not a notebook.
+    """
+    _, new = read(path)
+    works: dict[Path, float] = {}
+    for candidate in candidates:
+        is_exact = (candidate.parent.name, candidate.name) == (path.parent.name, path.name)
+        is_copy = candidate.stem.startswith(path.stem) and COPY.fullmatch(candidate.stem[len(path.stem) :]) is not None
+        try:
+            _, earlier = read(candidate)
+        except (OSError, ValueError):
+            if is_exact:
+                raise
+            continue
+        if is_copy or (known_cells(new, earlier) >= MIN_KNOWN_CELLS):
+            works[candidate] = count_answers(earlier) + is_exact / 2
+    if not works:
+        return None, []
+    best = max(works, key=lambda one: (works[one], one.stat().st_mtime))
+    exact = [one for one in works if (one.parent.name, one.name) == (path.parent.name, path.name) and works[one] >= 1]
+    best = exact[0] if exact else best
+    return best, [one.name for one in works if one != best and works[one] >= 1]
+
+
+def known_cells(new: dict[str, Any], earlier: dict[str, Any]) -> int:
+    """How many cells of an earlier notebook are known by an exercise's name or by an id in the new one."""
+    signs = {cell.get("id", "") for cell in new["cells"]} | {name_of(cell) for cell in new["cells"] if is_answer(cell)}
+    return sum(bool({name_of(cell), cell.get("id", "")} & (signs - {""})) for cell in earlier["cells"])
+
+
+def count_answers(notebook: dict[str, Any]) -> int:
+    return sum(is_answer(cell) and not is_stub(source_of(cell)) for cell in notebook["cells"])
+
+
+def has_work(path: Path) -> bool:
+    """Whether an earlier notebook holds an answer or a cell of the reader's own."""
+    try:
+        _, notebook = read(path)
+    except (OSError, ValueError):
+        return False
+    own = any(not name_of(cell) and source_of(cell).strip() for cell in notebook["cells"])
+    return own or count_answers(notebook) > 0
+
+
+# A notebook.
+
+
+def bring_notebook(path: Path, earlier: Path) -> tuple[Summary, str]:
+    """Bring what is in the notebook `earlier` into the one at `path`. Returns what was done, and the name of a copy of the state before; "" where nothing was.
 
     Raises:
         OSError: one of them can't be read, or the new one can't be written. ValueError: one of them is not a notebook.
     """
     _, theirs = read(earlier)
     before, notebook = read(path)
-    over, below = merge(notebook["cells"], theirs["cells"])
-    if not over and not below:
-        return ""
+    summary = merge(notebook["cells"], theirs["cells"])
+    if not summary.over and not summary.below:
+        return summary, ""
     copy, number = path.with_name(f"{path.stem}.before.ipynb"), 1
     while copy.exists():
         number += 1
@@ -81,39 +179,157 @@ def bring_notebook(path: Path, earlier: Path) -> str:
     except OSError:
         copy.unlink()
         raise
-    parts = [f"{over} cell{'s' * (over != 1)} brought over"] if over else []
-    if below:
-        parts.append(f"{below} earlier answer{'s' * (below != 1)} added below what you have written here")
-    return f"{', '.join(parts)}; the earlier state is in {copy.name}"
+    return summary, copy.name
 
 
-def merge(cells: list[Cell], earlier: list[Cell]) -> tuple[int, int]:
+def merge(cells: list[Cell], earlier: list[Cell]) -> Summary:
     """Put earlier answers into the cells of the same names, and a reader's own cells behind the cell that they were behind.
 
     An earlier answer takes a cell's place only where the cell holds nothing, or just what was brought into it. Anywhere else it is
-    added below, as text that does not run.
-
-    Returns how many cells were brought over, and how many earlier answers were added below others.
+    added below, as text that does not run. What a reader had added to a cell of the course is added behind it.
     """
-    named = {name_of(cell): cell for cell in cells if name_of(cell)}
-    names = {cell.get("id"): name for name, cell in named.items()}  # by which a cell is known that has lost its name
-    last = {name_of(cell): cell for cell in earlier}  # of two answers to one exercise the last counts, as in grading
-    place, over, below = None, 0, 0
-    for cell in earlier:
-        name, source = name_of(cell) or names.get(cell.get("id"), ""), source_of(cell)
-        here = named.get(name)
-        if here is not None:
-            place = here
-            if not is_answer(here) or is_stub(source) or source == source_of(here):
-                continue
-            if last.get(name, cell) is cell and may_be_replaced(here):
+    summary = Summary()
+    matches = match(cells, earlier)
+    answers = choose_answers(earlier, matches)
+    place: Cell | None = None
+    for number, cell in enumerate(earlier):
+        here, source = matches[number], source_of(cell)
+        if here is None:
+            is_ours = bool(name_of(cell)) and not is_answer(cell)  # a cell of ours that is gone
+            if not is_stub(source) if is_answer(cell) else source.strip() and not is_ours:
+                summary.over += insert(
+                    cells, place, cell
+                )  # an answer to an exercise that is gone, or a cell of the reader's own
+            elif is_ours and is_changed(cell):
+                summary.left.append(f"you had changed the cell {name_of(cell)}, which this edition does not have")
+            continue
+        place = here
+        if not is_answer(here):
+            bring_additions(cells, here, cell, summary)
+        elif not is_stub(source) and source != source_of(here):
+            if answers[id(here)] is cell and may_be_replaced(here):
                 fill_in(here, cell)
-                over += 1
+                summary.over += 1
             else:
-                below += insert(cells, place, cell, as_text=True)
-        elif not is_stub(source) if is_answer(cell) else source.strip() and not name:
-            over += insert(cells, place, cell)  # an answer to an exercise that is gone, or a cell of the reader's own
-    return over, below
+                summary.below += insert(cells, place, cell, as_text=True)
+    return summary
+
+
+def match(cells: list[Cell], earlier: list[Cell]) -> list[Cell | None]:
+    """The new cell that each earlier cell is: by its name or its id; where a file has lost both, by its text, by what it defines, or by a text like it."""
+    named = {name_of(cell): cell for cell in cells if name_of(cell)}
+    by_id = {cell["id"]: cell for cell in named.values() if cell.get("id")}
+    by_text = {squeeze(source_of(cell)): cell for cell in named.values()}
+    matches: list[Cell | None] = []
+    for cell in earlier:
+        here = named.get(name_of(cell))
+        if not name_of(cell):
+            here = by_id.get(cell.get("id", "")) or by_text.get(squeeze(source_of(cell)))
+        matches.append(here)
+    used = {id(here) for here in matches if here is not None}
+    for number, cell in enumerate(earlier):
+        if matches[number] is None and not name_of(cell):
+            free = [one for one in named.values() if id(one) not in used]
+            here = find_answered(cell, free) or find_alike(cell, free)
+            if here is not None:
+                matches[number] = here
+                used.add(id(here))
+    return matches
+
+
+def find_answered(cell: Cell, cells: list[Cell]) -> Cell | None:
+    """The exercise's cell that an earlier cell without a name answers: it defines what is called so."""
+    if cell["cell_type"] != "code":
+        return None
+    defined = {one or other for one, other in DEFINED.findall(source_of(cell))}
+    return next((one for one in cells if is_answer(one) and name_of(one) in defined), None)
+
+
+def find_alike(cell: Cell, cells: list[Cell]) -> Cell | None:
+    """The cell of the course whose text is nearly that of an earlier cell without a name."""
+    source = squeeze(source_of(cell))
+    if len(source) < 30:
+        return None
+    for one in cells:
+        matcher = difflib.SequenceMatcher(None, source, squeeze(source_of(one)), autojunk=False)
+        if (
+            one["cell_type"] == cell["cell_type"]
+            and matcher.real_quick_ratio() > ALIKE
+            and matcher.quick_ratio() > ALIKE
+            and matcher.ratio() > ALIKE
+        ):
+            return one
+    return None
+
+
+def choose_answers(earlier: list[Cell], matches: list[Cell | None]) -> dict[int, Cell]:
+    """By the new cell of an exercise, which of several earlier answers counts: as in grading, the last before its check that holds one."""
+    places = {name_of(cell): number for number, cell in enumerate(earlier) if name_of(cell)}
+    answers: dict[int, Cell] = {}
+    early: set[int] = set()
+    for number, (cell, here) in enumerate(zip(earlier, matches, strict=True)):
+        if here is None or not is_answer(here) or is_stub(source_of(cell)):
+            continue
+        is_early = number < places.get(f"check-{name_of(here)}", len(earlier))
+        if is_early or id(here) not in early:
+            answers[id(here)] = cell
+        if is_early:
+            early.add(id(here))
+    return answers
+
+
+def bring_additions(cells: list[Cell], here: Cell, earlier: Cell, summary: Summary) -> None:
+    """Bring what a reader had added to a cell of the course: code as code, if it is whole, and all else as text."""
+    known = {line.strip() for line in source_of(here).splitlines()}
+    lines = [line for line in source_of(earlier).splitlines() if line.strip() and line.strip() not in known]
+    if not lines or (here["metadata"].get("nbgrader") or {}).get("locked") is not True:
+        return  # the others are there to be played with
+    if not is_changed(earlier):
+        return  # it was so in that edition
+    if earlier["cell_type"] == "code":
+        lines = [line for line in lines if not re.match(r"\s*(?:from|import)\s+ffnlab", line)]
+    source = "\n".join(lines)
+    if not source:
+        return
+    new: Cell = {"cell_type": "markdown", "id": "", "metadata": {}, "source": f"{ADDED_LABEL}\n\n{source}"}
+    if earlier["cell_type"] == "code":
+        if compiles(source):
+            new.update(cell_type="code", source=source)
+        else:
+            new["source"] = f"{ADDED_LABEL}\n\n{fenced(source)}"
+            summary.left.append(
+                f"what you had added to the cell {name_of(here)} is text now, as it does not run by itself"
+            )
+    summary.over += insert(cells, here, new)
+
+
+def compiles(source: str) -> bool:
+    try:
+        ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
+
+
+def is_changed(cell: Cell) -> bool:
+    """Whether a reader has changed a cell of the course: nbgrader has written down a sum of what was handed out."""
+    fields = cell["metadata"].get("nbgrader") or {}
+    if not isinstance(fields.get("checksum"), str):
+        return False
+    is_grade, is_solution = bool(fields.get("grade")), bool(fields.get("solution"))
+    is_locked = not is_solution and (is_grade or bool(fields.get("locked")))
+    points = [str(float(fields["points"]))] if is_grade and isinstance(fields.get("points"), int | float) else []
+    parts = (
+        source_of(cell),
+        cell["cell_type"],
+        str(is_grade),
+        str(is_solution),
+        str(is_locked),
+        name_of(cell),
+        *points,
+    )
+    sum_of = hashlib.md5("".join(parts).encode(), usedforsecurity=False)  # as nbgrader.utils.compute_checksum
+    return bool(sum_of.hexdigest() != fields["checksum"])
 
 
 def may_be_replaced(cell: Cell) -> bool:
@@ -142,9 +358,7 @@ def insert(cells: list[Cell], place: Cell | None, earlier: Cell, as_text: bool =
     if any(cell.get("id") == new["id"] or source_of(cell) == source for cell in cells):
         return 0
     if as_text:
-        fence = "`" * max(3, 1 + max(map(len, re.findall("`+", source)), default=0))
-        shown = f"{fence}python\n{source}\n{fence}" if kind == "code" else source
-        new.update(cell_type="markdown", source=f"{LABEL}\n\n{shown}")
+        new.update(cell_type="markdown", source=f"{LABEL}\n\n{fenced(source) if kind == 'code' else source}")
     if new["cell_type"] == "code":
         new.update(outputs=[], execution_count=None)
     elif "attachments" in earlier:
@@ -156,7 +370,17 @@ def insert(cells: list[Cell], place: Cell | None, earlier: Cell, as_text: bool =
     return 1
 
 
+def fenced(source: str) -> str:
+    """Code, as Markdown that shows it."""
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", source)), default=0))
+    return f"{fence}python\n{source}\n{fence}"
+
+
 # A cell.
+
+
+def squeeze(source: str) -> str:
+    return " ".join(source.split())
 
 
 def name_of(cell: Cell) -> str:

@@ -249,7 +249,7 @@ def test_it_goes_on_behind_a_notebook_that_can_not_be_read(
     evil = old if which == "old" else new
     write(evil, UNREADABLE[why])
     before = (new / NAME / f"{NAME}.ipynb").read_bytes()
-    assert run() == 1
+    assert run() == 2
     output = capsys.readouterr()
     assert (new / NAME / f"{NAME}.ipynb").read_bytes() == before
     assert output.err.splitlines() == [
@@ -274,7 +274,7 @@ def test_a_full_disk_leaves_no_half_of_anything_and_the_same_command_goes_on(
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full)
-        assert run() == 1
+        assert run() == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert line.endswith("No space left on device")
     notebook = {f"{NAME}.ipynb"}
@@ -282,6 +282,131 @@ def test_a_full_disk_leaves_no_half_of_anything_and_the_same_command_goes_on(
     assert run() == 0
     assert read(new, f"{NAME}.before.ipynb") == blank()
     assert ANSWER in texts(read(new)) and (new / ".progress.json").is_file()
+
+
+# Work in an unusual place
+
+
+def without_metadata(notebook: Notebook) -> Notebook:
+    for cell in notebook["cells"]:
+        cell["metadata"] = {}
+        cell.pop("id")
+    return notebook
+
+
+def test_a_notebook_without_names_and_ids_is_brought_cell_by_cell(new: Path, old: Path, run: Run) -> None:
+    earlier = answered(ANSWER)
+    earlier["cells"].insert(place(earlier, "hello_shape") + 1, own("print('my own trial')"))
+    earlier["cells"].append(own("my_last = 1"))
+    write(old, without_metadata(earlier))
+    before = blank()
+    before["cells"][place(before, "title")]["source"] = "# A title of a later edition, with another subtitle below it"
+    write(new, before)
+    assert run() == 0
+    notebook = read(new)
+    at = place(notebook, "hello_shape")
+    assert texts(notebook)[at : at + 2] == [ANSWER, "print('my own trial')"]
+    assert texts(notebook)[-1] == "my_last = 1"
+    assert len(notebook["cells"]) <= len(before["cells"]) + 3, (
+        "no cell of ours is brought as the reader's own, but the title"
+    )
+
+
+def add_to(notebook: Notebook, name: str, text: str) -> None:
+    cell = notebook["cells"][place(notebook, name)]
+    cell["source"] = "".join(cell["source"]) + text
+
+
+def test_what_was_added_to_cells_of_the_course_is_brought(new: Path, old: Path, run: Run) -> None:
+    earlier = answered(ANSWER)
+    add_to(earlier, "imports", "\nimport numpy as np\nfrom ffnlab.old import gone")
+    add_to(earlier, "check-hello_shape", "\ndef helper(x):\n    return x")
+    add_to(earlier, "title", "\n\nMy own note below the title.")
+    write(old, earlier)
+    assert run() == 0
+    notebook = read(new)
+    sources = texts(notebook)
+    assert sources[place(notebook, "imports") + 1] == "import numpy as np"
+    assert sources[place(notebook, "check-hello_shape") + 1] == "def helper(x):\n    return x"
+    assert "My own note below the title." in sources[place(notebook, "title") + 1]
+    assert not any("ffnlab.old" in source for source in sources)
+    assert run() == 0 and texts(read(new)) == sources, "once"
+
+
+def test_what_was_added_and_does_not_run_by_itself_is_text_and_said(
+    new: Path, old: Path, run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    earlier = answered(ANSWER)
+    add_to(earlier, "imports", "\n    this is no Python")
+    write(old, earlier)
+    assert run() == 2
+    assert "added to the cell imports is text now, as it does not run by itself" in capsys.readouterr().err
+    assert any("this is no Python" in source for source in texts(read(new)))
+
+
+def test_what_an_edition_itself_has_changed_is_not_taken_for_a_reader_s(new: Path, old: Path, run: Run) -> None:
+    before = blank()
+    before["cells"][place(before, "title")]["source"] = "# Another title"
+    write(new, before)
+    assert run() == 0
+    assert texts(read(new)).count("# Another title") == 1
+    assert len(read(new)["cells"]) == len(before["cells"])
+
+
+@pytest.mark.parametrize("order", ["stub last", "stub behind the check", "three"])
+def test_of_several_answers_the_last_before_the_check_that_is_no_stub_is_brought(
+    order: str, new: Path, old: Path, run: Run
+) -> None:
+    earlier = answered(ANSWER)
+    at = place(earlier, "hello_shape")
+    stub = copy.deepcopy(blank()["cells"][at]) | {"id": "twin"}
+    places = {"stub last": [at + 1], "stub behind the check": [len(earlier["cells"])], "three": [at, at + 2]}
+    for number in places[order]:
+        earlier["cells"].insert(number, copy.deepcopy(stub))
+    write(old, earlier)
+    assert run() == 0
+    notebook = read(new)
+    assert texts(notebook)[place(notebook, "hello_shape")] == ANSWER
+    assert texts(notebook).count(ANSWER) == 1
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        f"{NAME}/{NAME} (1).ipynb", f"{NAME}/{NAME}-Copy1.ipynb", f"{NAME} (1).ipynb", f"{NAME}.ipynb", "mine/homework.ipynb",
+        f"course/{NAME}/{NAME}.ipynb",
+    ],
+)  # fmt: skip
+def test_a_notebook_is_found_whatever_it_is_called(file: str, new: Path, tmp_path: Path) -> None:
+    old = tmp_path / "elsewhere"
+    path = old / file
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(answered(ANSWER)), encoding="utf-8")
+    assert bring.bring(new, old) == 0
+    assert ANSWER in texts(read(new))
+
+
+def test_of_two_files_the_one_with_work_is_brought_and_the_other_named(
+    new: Path, old: Path, run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(old, blank())
+    (old / NAME / f"{NAME} (1).ipynb").write_text(json.dumps(answered(ANSWER)), encoding="utf-8")
+    assert run() == 0 and ANSWER in texts(read(new))
+    write(old, answered(WORK))
+    assert run() == 2
+    assert f"{NAME} (1).ipynb was left where it is, because {NAME}.ipynb was brought" in capsys.readouterr().err
+
+
+def test_work_in_a_notebook_that_this_edition_does_not_have_is_named(
+    new: Path, old: Path, run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    earlier = json.loads(release(SECOND).read_text(encoding="utf-8"))
+    write(old, earlier, SECOND)
+    assert run() == 0, "there is no work in it"
+    earlier["cells"].append(own("mine = 1"))
+    write(old, earlier, SECOND)
+    assert run() == 2
+    assert f"{SECOND}: this edition does not have it, so your work is still in" in capsys.readouterr().err
 
 
 # The command
