@@ -33,11 +33,15 @@ ADDED_LABEL = "*What you had added to the cell above in an earlier edition.*"
 
 @dataclass
 class Summary:
-    """What was done with a notebook. over: cells that were brought. below: earlier answers that were added below others. left: what was not, and why."""
+    """What was done with a notebook. over: cells that were brought. below: earlier answers that were added below others. left: what was not, and why.
+
+    unclear: cells of the course that differ, and of which it is not known whether a reader or the edition has changed them.
+    """
 
     over: int = 0
     below: int = 0
     left: list[str] = field(default_factory=list)
+    unclear: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
         parts = [f"{self.over} cell{'s' * (self.over != 1)} brought over"] if self.over else []
@@ -212,6 +216,11 @@ def merge(cells: list[Cell], earlier: list[Cell]) -> Summary:
                 summary.over += 1
             else:
                 summary.below += insert(cells, place, cell, as_text=True)
+    if summary.unclear:
+        names = ", ".join(summary.unclear)
+        summary.left.append(
+            f"these cells of the course differ from this edition's, so look whether you had added something: {names}"
+        )
     return summary
 
 
@@ -284,12 +293,16 @@ def bring_additions(cells: list[Cell], here: Cell, earlier: Cell, summary: Summa
     lines = [line for line in source_of(earlier).splitlines() if line.strip() and line.strip() not in known]
     if not lines or (here["metadata"].get("nbgrader") or {}).get("locked") is not True:
         return  # the others are there to be played with
-    if not is_changed(earlier):
+    has_sum = bool((earlier["metadata"].get("nbgrader") or {}).get("checksum"))
+    if has_sum and not is_changed(earlier):
         return  # it was so in that edition
     if earlier["cell_type"] == "code":
         lines = [line for line in lines if not re.match(r"\s*(?:from|import)\s+ffnlab", line)]
     source = "\n".join(lines)
     if not source:
+        return
+    if not has_sum and not all(re.match(r"(?:from|import)\s", line) for line in lines):
+        summary.unclear.append(name_of(here))
         return
     new: Cell = {"cell_type": "markdown", "id": "", "metadata": {}, "source": f"{ADDED_LABEL}\n\n{source}"}
     if earlier["cell_type"] == "code":

@@ -312,6 +312,18 @@ def test_a_notebook_without_names_and_ids_is_brought_cell_by_cell(new: Path, old
     )
 
 
+def test_where_nobody_knows_whether_a_reader_has_changed_a_cell_it_is_said(
+    new: Path, old: Path, run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    earlier = answered(ANSWER)
+    add_to(earlier, "imports", "\nimport numpy as np")
+    add_to(earlier, "hello_shape-text", "\nMy note.")
+    write(old, without_metadata(earlier))
+    assert run() == 2
+    assert "import numpy as np" in texts(read(new))
+    assert "look whether you had added something: hello_shape-text" in capsys.readouterr().err
+
+
 def add_to(notebook: Notebook, name: str, text: str) -> None:
     cell = notebook["cells"][place(notebook, name)]
     cell["source"] = "".join(cell["source"]) + text
