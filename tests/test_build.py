@@ -268,8 +268,11 @@ def test_what_grades_are_made_of_does_not_change_with_a_board() -> None:
         assert not [file for file in files if file.suffix in (".js", ".css", ".svg")], name
 
 
-def test_no_still_picture_is_older_than_its_board() -> None:
-    assert (stills.find_outdated(), stills.is_preview_outdated()) == ([], False), "draw them again: autograder stills"
+def test_no_still_picture_is_older_than_its_board_and_none_of_the_readme_than_the_product() -> None:
+    assert (stills.find_outdated(), stills.find_outdated_pictures()) == ([], []), "draw them again: autograder stills"
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    made = {f"docs/pictures/{one.file.name}" for one in stills._pictures() if one.file.parent == stills.README}
+    assert made == set(re.findall(r"\((docs/pictures/[^)]+)\)", text)), "each is made from the product"
 
 
 def test_a_still_is_outdated_once_its_script_sheet_or_data_has_changed(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
-"""The still pictures of boards: what is seen of a board where no script runs. Each is drawn by the board itself, in Chromium, and kept as SVG.
+"""The still pictures of boards: what is seen of a board where no script runs. Each is drawn by the board itself, in Chromium, and kept as SVG. And the
+pictures of the README and of the site's preview, made from the same board and from a check's own panel, so that they can't show an older one.
 
-`stills.json` has, by board, the hash of all that its picture was drawn from, so that a picture older than its board is found without a browser.
+`stills.json` has, by picture, the hash of all that it was drawn from, so that a picture older than its board is found without a browser.
 """
 
 from __future__ import annotations
@@ -8,8 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +33,15 @@ PREVIEW_SIZE = (1200, 630)  # CSS pixels: what those who show links ask for
 PREVIEW = """<!doctype html><html><body style="margin: 0; padding: 32px 114px; background: #fff; font-family: system-ui, sans-serif">
 <h1 style="margin: 0 0 20px; font-size: 50px; line-height: 1.1; letter-spacing: -0.015em; white-space: nowrap">
 {title}</h1><div style="zoom: 1.35">{board}</div></body></html>"""
+README = Path(__file__).parents[2] / "docs" / "pictures"
+README_BOARD = "creek_switch"
+README_WIDTH = 720  # CSS pixels, of which each has two in the picture
+README_ANSWER = (
+    "02_feed_forward",
+    "ffn_forward",
+    "activation_after_second_product",
+)  # a notebook, an exercise, and one of its known mistakes
+PAGE = """<!doctype html><html><body style="margin: 0; padding: 1px; background: #fff; font-family: system-ui, sans-serif">{}</body></html>"""
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
 # The board as it is, for an image: what a control shows as text or attributes, no goals, and nothing that only a script needs.
 STILL = """(css) => {
@@ -79,6 +90,44 @@ def draw_preview(browser: Browser) -> bytes:
     return picture
 
 
+def draw_board(browser: Browser) -> bytes:
+    """The README's board, with its FFN switched off by a click, as PNG."""
+    page = browser.new_page(
+        viewport={"width": README_WIDTH, "height": 900}, reduced_motion="reduce", device_scale_factor=2
+    )
+    page.set_content(PAGE.format(boards.html(BOARDS[README_BOARD]())))
+    board = page.locator("section.ffp")
+    board.wait_for()
+    page.get_by_role("switch").first.click()
+    page.mouse.move(0, 0)
+    picture = board.screenshot()
+    page.close()
+    return picture
+
+
+def draw_panel(browser: Browser) -> bytes:
+    """What a check says of the README's mistake, as PNG."""
+    page = browser.new_page(viewport={"width": README_WIDTH, "height": 600}, device_scale_factor=2)
+    page.set_content(PAGE.format(panel_html()))
+    picture = page.locator(".ffnlab-panel").screenshot()
+    page.close()
+    return picture
+
+
+def panel_html() -> str:
+    """The panel of the README's mistake, as its student gets it."""
+    from autograder import keys
+    from ffnlab.checking import checks, panel, reference_files
+    from ffnlab.observation.exercise import public_seed
+
+    notebook, name, mistake = README_ANSWER
+    key = next(key for key in keys.of_notebook(notebook) if key.exercise.name == name)
+    answer = next(answer for answer in key.mistakes if answer.name == mistake)
+    seeds = [public_seed(name, case) for case in range(key.exercise.cases)]
+    verdict, _ = checks.examine(key.exercise, reference_files.load_public(name), answer.answer, seeds)
+    return panel.of_verdict(verdict, more=checks.STUCK.format(name)).html
+
+
 def hash_sources(board: Board) -> str:
     """A hash of all that the still of a board shows: its script and sheet, its data, and how it is drawn."""
     return _hash(
@@ -105,9 +154,32 @@ def find_outdated(files: Collection[Path] | None = None) -> list[str]:
     ]
 
 
-def is_preview_outdated() -> bool:
-    """Whether the site's preview picture is not there or was drawn from something else."""
-    return not PREVIEW_FILE.is_file() or _read_source_hashes().get(PREVIEW_FILE.name) != _hash_preview_sources()
+@dataclass(frozen=True)
+class _Picture:
+    """A picture that is no board's own. sources: a hash of all that it is drawn from."""
+
+    file: Path
+    sources: str
+    draw: Callable[[Browser], bytes]
+
+
+def _pictures() -> list[_Picture]:
+    board = hash_sources(BOARDS[README_BOARD]())
+    return [
+        _Picture(PREVIEW_FILE, _hash_preview_sources(), draw_preview),
+        _Picture(README / "creek.png", _hash(board, PAGE, README_WIDTH), draw_board),
+        _Picture(README / "named_mistake.png", _hash(panel_html(), PAGE, README_WIDTH), draw_panel),
+    ]
+
+
+def find_outdated_pictures() -> list[Path]:
+    """The pictures of the README and of the site's preview that are not there or were drawn from something else."""
+    return [one.file for one in _outdated_pictures()]
+
+
+def _outdated_pictures() -> list[_Picture]:
+    hashes = _read_source_hashes()
+    return [one for one in _pictures() if not one.file.is_file() or hashes.get(one.file.name) != one.sources]
 
 
 def _with_still() -> dict[str, Board]:
@@ -129,8 +201,8 @@ def write(names: list[str]) -> list[str]:
     unknown = [name for name in names if name not in BOARDS]
     if unknown:
         raise UserError(f"there is no board called {unknown[0]!r}; there are {', '.join(BOARDS)}")
-    selection, preview = names or find_outdated(), not names and is_preview_outdated()
-    if not selection and not preview:
+    selection, pictures = names or find_outdated(), [] if names else _outdated_pictures()
+    if not selection and not pictures:
         return []
     changes, hashes, stills = [], _read_source_hashes(), _with_still()
     with _browser() as browser:
@@ -142,11 +214,11 @@ def write(names: list[str]) -> list[str]:
             if not file.is_file() or file.read_text(encoding="utf-8") != svg:
                 file.write_text(svg, encoding="utf-8")
                 changes.append(name)
-        if preview:
-            replace(PREVIEW_FILE, draw_preview(browser))
-            hashes[PREVIEW_FILE.name] = _hash_preview_sources()
-            changes.append(PREVIEW_FILE.name)
-    record = {name: hashes[name] for name in (*stills, PREVIEW_FILE.name) if name in hashes}
+        for picture in pictures:
+            replace(picture.file, picture.draw(browser))
+            hashes[picture.file.name] = picture.sources
+            changes.append(picture.file.name)
+    record = {name: hashes[name] for name in (*stills, *(one.file.name for one in _pictures())) if name in hashes}
     replace(SOURCE_HASHES, json.dumps(record, indent=1) + "\n")
     return changes
 

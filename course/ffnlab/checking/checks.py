@@ -41,6 +41,7 @@ PRINTS = (
     "Perhaps a `print` is in a loop that never ends. Or you print large things to see what your code does; print their shapes instead. "
     'To allow more, run `check("{}", …, characters=10_000_000)` in a cell of your own.'
 )
+STUCK = 'Stuck? Run `hint("{}")` in a cell of your own.'
 ON_PURPOSE = "You are trying out the check, so nothing is recorded."
 INTERRUPTED = "You interrupted the check{}, so nothing was recorded."
 OTHER_NAME = (
@@ -99,7 +100,7 @@ def check(
         kind = type(error).__name__
         text = INTERRUPTED.format(_at(error)) if kind == "KeyboardInterrupt" else BROKEN.format(kind)
         return _finish(panel.message(f"? {name}: not checked", text, Outcome.NOT_GRADED), name)
-    more = f'Stuck? Run `hint("{name}")` in a cell of your own.' if exercise.hints else ""
+    more = STUCK.format(name) if exercise.hints else ""
     verdict_panel = panel.of_verdict(
         verdict, exercise.understood, console_text, more, warnings=output.warnings, note=note, code_note=code_note
     )
