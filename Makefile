@@ -38,7 +38,7 @@ endef
 
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup setup-grading system system-grading lab grade test quick build matrix stability mutants bench soak sweep handout site hub
+.PHONY: help setup setup-grading system system-grading lab grade test quick build matrix stability mutants bench soak sweep built handout site hub
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -82,19 +82,30 @@ $(OTTER): $(INSTALLED)
 	@.venv/otter/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt otter-grader==7.0.0
 	@touch $@
 
-handout: build ## zip the class's notebooks for students into dist/
+# What others need built first; ARGS are for them alone.
+built: setup-grading
+	@$(BIN)/autograder build
+
+handout: built ## zip the class's notebooks for students into dist/
 	@$(BIN)/autograder handout $(ARGS)
 
-site: build $(SITE_INSTALLED) ## make web pages of the course and its documentation in dist/site, with figures that answer without a kernel
+site: built $(SITE_INSTALLED) ## make web pages of the course and its documentation in dist/site, with figures that answer without a kernel
 	@$(BIN)/autograder site $(ARGS)
 
-sweep: setup ## run the cases that make test leaves out, then two notebooks and a grading with the oldest versions that are promised
+sweep: setup ## run the cases that make test leaves out, then two notebooks and a grading with the oldest and the newest versions
 	@$(BIN)/pytest -n 2 --dist loadfile --everything -m sweep $(ARGS)
-	@UV_RESOLUTION=lowest-direct $(START) --venv .venv/sweep --set-up --constraints /dev/null --package .
-	@.venv/sweep/bin/python -c "import matplotlib as m; m.__version__.startswith('3.10.0') or exit(f'uv did not choose the oldest versions: matplotlib {m.__version__}')"
-	@.venv/sweep/bin/python -c "from autograder.authoring.build import execute; [execute(name) for name in '$(SWEPT)'.split()]"
-	@folder=$$(mktemp -d) && .venv/sweep/bin/autograder sample 2 --grading $$folder && \
-	    .venv/sweep/bin/autograder grade 02_feed_forward --grading $$folder && rm -r $$folder
+	@$(call grade_with,lowest-direct,.venv/oldest)
+	@.venv/oldest/bin/python -c "import matplotlib as m; m.__version__.startswith('3.10.0') or exit(f'uv did not choose the oldest versions: matplotlib {m.__version__}')"
+	@$(call grade_with,highest,.venv/newest)
+
+# Two notebooks and a sample class with the versions that uv resolves in one way: what conda's and pip's users get who have no constraints.txt.
+define grade_with
+set -e; echo "── uv's resolution: $(1)"; UV_RESOLUTION=$(1) $(START) --venv $(2) --set-up --constraints /dev/null --package .; \
+$(2)/bin/python -c "import importlib.metadata as m; print(*(f'{name} {m.version(name)}' for name in ('torch', 'numpy', 'matplotlib', 'ipywidgets', 'nbgrader')), sep=', ')"; \
+$(2)/bin/python -c "from autograder.authoring.build import execute; [execute(name) for name in '$(SWEPT)'.split()]"; \
+$(2)/bin/autograder matrix --problems; \
+folder=$$(mktemp -d); $(2)/bin/autograder sample 4 --grading $$folder; $(2)/bin/autograder grade 02_feed_forward --grading $$folder; rm -r $$folder
+endef
 
 setup: system $(INSTALLED) ## install everything, once: for grading, for the web pages, for the tests
 	@:

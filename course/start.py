@@ -116,7 +116,7 @@ def why_unsupported() -> str:
     with_it = "and start this file with it."
     elsewhere = "use another computer, or ask whether your course has a JupyterHub."
     if sys.version_info[:2] > NEWEST:
-        return f"PyTorch has no build for Python {this} yet. {NEEDED} {with_it}"
+        return f"the course was not tried with Python {this} yet. {NEEDED} {with_it}"
     if platform.python_implementation() != "CPython":
         return f"PyTorch has no build for {platform.python_implementation()}. {NEEDED} {with_it}"
     if sys.maxsize < 2**32:

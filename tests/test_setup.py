@@ -9,6 +9,7 @@ import json
 import os
 import re
 import resource
+import shlex
 import shutil
 import stat
 import subprocess
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 import yaml
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
@@ -120,6 +122,45 @@ def test_the_pins_resolve_on_the_oldest_and_the_newest_python(python: str) -> No
     assert process.returncode == 0, process.stderr
 
 
+def test_one_python_more_than_is_promised_is_looked_for() -> None:
+    """No page gives a reason that the index contradicts; and what has become possible is named, until somebody has tried it."""
+    oldest_after = f"3.{int(supported_pythons(COURSE)[-1].split('.')[1]) + 1}.0"
+    minor = oldest_after.removesuffix(".0")
+    pages = [ROOT / "README.md", COURSE / "start.py", *(ROOT / "docs").glob("*.md")]
+    reasons = [
+        path.name
+        for path in pages
+        if re.search(rf"no build for Python ({re.escape(minor)}|\{{)", path.read_text(encoding="utf-8"))
+    ]
+    assert not reasons, f"no reason is known why Python {minor} should not do"
+    lines = "\n".join(f"{name}{requirement.specifier}" for name, requirement in requirements(COURSE).items())
+    command = [
+        find_uv_bin(),
+        "pip",
+        "compile",
+        "-",
+        "--quiet",
+        "--only-binary",
+        ":all:",
+        "--python-version",
+        oldest_after,
+    ]
+    process = subprocess.run(
+        [*command, "--python-platform", "x86_64-manylinux_2_28"],
+        input=lines,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if re.search("dns error|error sending request|timed out", process.stderr):
+        pytest.skip(f"no package index can be reached: {process.stderr.splitlines()[-1].strip()}")
+    if process.returncode == 0:
+        torch = next(line for line in process.stdout.splitlines() if line.startswith("torch=="))
+        pytest.skip(
+            f"it has become possible: on Python {minor} everything resolves, with {torch}; try it, then promise it"
+        )
+
+
 def test_a_student_gets_the_versions_that_the_project_tested() -> None:
     assert pins(COURSE / "constraints.txt").items() <= pins(ROOT / "constraints.txt").items()
 
@@ -129,6 +170,50 @@ def test_every_package_folder_is_installed(folder: Path) -> None:
     top = "ffnlab" if folder == COURSE else "autograder"
     there = {".".join(init.parent.relative_to(folder).parts) for init in (folder / top).rglob("__init__.py")}
     assert there == set(project(folder)["tool"]["setuptools"]["packages"])
+
+
+# The Makefile
+
+
+def documented_calls() -> list[tuple[str, str]]:
+    """Each `make TARGET ARGS=…` of the documentation: the target, and the arguments."""
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "Makefile", *sorted((ROOT / "docs").glob("*.md"))]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in pages)
+    calls = re.findall(r'make ([a-z]+) ARGS=(?:"([^"]*)"|([\w./-]+))', text)
+    return sorted({(target, quoted or word) for target, quoted, word in calls})
+
+
+def commands_of(target: str, arguments: str) -> list[list[str]]:
+    """The project's own commands that a target runs, word by word, without running them."""
+    process = run(shutil.which("make") or "make", "-n", target, f"ARGS={arguments}")
+    assert process.returncode == 0, process.stderr
+    lines = re.findall(r"^\.venv/bin/autograder (.*)$", process.stdout.replace("\\\n", " "), re.MULTILINE)
+    return [shlex.split(line) for line in lines]
+
+
+def options_of(command: str) -> set[str]:
+    from autograder import cli
+
+    group = typer.main.get_command(cli.app)
+    parameters = group.commands[command].params  # type: ignore[attr-defined]
+    return {option for parameter in parameters for option in parameter.opts}
+
+
+@pytest.mark.parametrize(("target", "arguments"), documented_calls())
+def test_what_the_documentation_hands_on_reaches_the_command_that_takes_it(target: str, arguments: str) -> None:
+    commands = commands_of(target, arguments.replace("…", "x"))
+    for command, *words in commands:
+        unknown = [word for word in words if word.startswith("--") and word not in options_of(command)]
+        assert not unknown, f"`make {target}` hands {unknown} to `autograder {command}`"
+    if target not in ("lab", "test", "quick", "sweep"):
+        assert any(set(shlex.split(arguments.replace("…", "x"))) <= set(words) for _, *words in commands)
+
+
+@pytest.mark.parametrize("target", ["handout", "site"])
+def test_arguments_are_for_the_last_step_alone(target: str) -> None:
+    *before, last = commands_of(target, "--mine")
+    assert last[0] == target and "--mine" in last
+    assert before and not any("--mine" in words for words in before)
 
 
 # Imports

@@ -87,7 +87,7 @@ COMPUTERS = {  # Python, sysconfig's platform, SOABI, machine; macOS, glibc, lar
     "Windows": ((3, 13, 0), "win-amd64", "None", "AMD64", "", "", 2**63 - 1, "CPython", ""),
     "x64 Python on an ARM Windows": ((3, 13, 0), "win-amd64", "None", "ARM64", "", "", 2**63 - 1, "CPython", ""),
     "Mac": ((3, 12, 1), "macosx-11.0-universal2", "darwin", "arm64", "14.0", "", 2**63 - 1, "CPython", ""),
-    "too new": ((3, 15, 0), *LINUX, "", "2.36", 2**63 - 1, "CPython", "no build for Python 3.15.0 yet"),
+    "too new": ((3, 15, 0), *LINUX, "", "2.36", 2**63 - 1, "CPython", "was not tried with Python 3.15.0 yet"),
     "PyPy": ((3, 11, 9), *LINUX, "", "2.36", 2**63 - 1, "PyPy", "no build for PyPy"),
     "32 bit": ((3, 11, 9), "win32", "None", "x86", "", "", 2**31 - 1, "CPython", "Install a 64-bit Python"),
     "Intel Mac": ((3, 12, 1), "macosx-10.13-universal2", "darwin", "x86_64", "14.0", "", 2**63 - 1, "CPython", "Intel"),
