@@ -335,6 +335,9 @@ quiz_hidden = "B"
 # 3. Save with **Ctrl + S** (**Cmd + S** on a Mac).
 # 4. Hand in this one file, `00_start_here.ipynb`, with its name unchanged, where your instructor tells you to. If you learn on your own, there is nothing to hand
 #    in: the checks and this table are for you.
+#
+# Your code belongs in the cells that say `# YOUR CODE HERE`, and your words in the cell below their question. Nothing is lost elsewhere: code counts where it
+# stands, and a person reads your words wherever you wrote them.
 
 # %% figure="progress"
 progress()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -82,6 +83,21 @@ def test_a_full_disk_is_said_once_and_the_session_knows_its_verdicts_until_there
     assert load_entries(course)["hello_shape"] == EARNED and set(load_entries(course)) == {"hello_shape", "quiz_hidden"}
     progress()
     assert "File too large" not in capsys.readouterr().out
+
+
+def test_a_notebook_that_has_grown_too_large_to_be_handed_in_is_named(
+    course: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(course)
+    path = course / "00_start_here.ipynb"
+    path.touch()
+    progress()
+    assert "MiB large" not in capsys.readouterr().out
+    os.truncate(path, 31 * 2**20)
+    progress()
+    output = " ".join(capsys.readouterr().out.split())
+    assert "00_start_here.ipynb is 31 MiB large, because of what its cells show" in output
+    assert "Clear Outputs of All Cells" in output
 
 
 @pytest.mark.parametrize("operation", ["replace", "read_text"])

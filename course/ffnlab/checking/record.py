@@ -219,6 +219,21 @@ def _draft(file: Path) -> Path:
     return file.with_name(f"{file.name}.draft")
 
 
+MAX_HANDED_IN = 20 * 2**20  # bytes: more, some learning management systems do not take
+SMALLER = (
+    "Before you hand it in, clear what you don't need: Edit, Clear Outputs of All Cells, then save. Your answers stay."
+)
+
+
+def _large_notebooks() -> list[tuple[str, int]]:
+    """The notebooks beside the one that runs which are too large to be handed in everywhere, with their sizes."""
+    try:
+        sizes = [(path.name, path.stat().st_size) for path in sorted(_here().glob("*.ipynb"))]
+    except Exception:  # an answer can have changed what looking at a file does
+        return []
+    return [(name, size) for name, size in sizes if size > MAX_HANDED_IN]
+
+
 def progress(notebook: str | None = None) -> None:
     """Show what is earned in every notebook, and what is earned, tried and open in one: the one this runs in, if no other is named.
 
@@ -257,6 +272,8 @@ def progress(notebook: str | None = None) -> None:
     note = "Questions that you answer in your own words are read by a person and not counted here."
     if trouble:
         note += f" {trouble}"
+    for name, size in _large_notebooks():
+        note += f" {name} is {size / 2**20:.0f} MiB large, because of what its cells show. {SMALLER}"
     right, guesses = count_right_guesses()
     if guesses:
         note += f" Your intuition was right in {right} of {guesses} prediction{'' if guesses == 1 else 's'}: no points, only for you."
