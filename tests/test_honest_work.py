@@ -76,6 +76,9 @@ def assert_paid(name: str, notebook: dict[str, Any], kernel: Kernel, jail: Jail)
             )  # fmt: skip
     for exercise, verdict in graded_submission.verdicts.items():
         assert verdict.outcome is not Outcome.NOT_GRADED, (exercise, verdict.message)
+        if verdict.outcome is Outcome.NOT_ATTEMPTED:
+            written = [cell for cell in graded_submission.cells if exercise in cell.answers]
+            assert not written or "NotImplementedError" in verdict.cause, (exercise, verdict.cause)
     return graded_submission
 
 
@@ -428,6 +431,16 @@ def test_not_attempted_says_how_that_is_known(source: str | None, words: str, ja
     verdict = grade_submission(FFN, as_json(notebook), jail, SEEDS[FFN]).verdicts["ffn_forward"]
     assert verdict.outcome is Outcome.NOT_ATTEMPTED
     assert words in verdict.message
+
+
+def test_an_answer_to_one_exercise_is_none_to_another_of_a_similar_name(jail: Jail) -> None:
+    notebook = blank("08_experts")
+    key = {key.exercise.name: key for key in keys.of_notebook("08_experts")}["moe_loop"]
+    put(notebook, "moe_loop", key.rights[0].source)
+    seeds = {e.name: hidden_seeds(e, b"a test's secret") for e in active_course().exercises_of("08_experts")}
+    verdicts = grade_submission("08_experts", as_json(notebook), jail, seeds).verdicts
+    others = {name: verdict.outcome for name, verdict in verdicts.items() if name != "moe_loop"}
+    assert set(others.values()) == {Outcome.NOT_ATTEMPTED}, others
 
 
 def test_an_answer_earns_for_no_other_exercise(jail: Jail) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Sequence
 
 from autograder.engine.names import CELL_MAGIC, KEEPS_NAMES, READS_NAMES, Names
 
@@ -19,11 +19,10 @@ LIKE = 0.75  # of two names, as difflib has it
 MAX_NAMES = 3
 
 
-def similar_name(name: str, own_names: Mapping[str, Names]) -> str:
-    """A name that a student's cells define and that was probably meant to be `name`, for a sentence; empty where there is none."""
-    defined = dict.fromkeys(one for names in own_names.values() for one in sorted(names.defines))
+def similar_name(name: str, own_names: Sequence[str]) -> str:
+    """Of the names that a student's cells define, one that was probably meant to be `name`, for a sentence; empty where there is none."""
     plain = name.casefold().replace("_", "")
-    for other in defined:
+    for other in own_names:
         other_plain = other.casefold().replace("_", "")
         is_like = difflib.SequenceMatcher(None, plain, other_plain).ratio() >= LIKE
         if other != name and (is_like or other_plain.startswith(plain)):

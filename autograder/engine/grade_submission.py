@@ -1,4 +1,4 @@
-"""One submission: rebuilt, run in the jail cell by cell, and judged outside at each check. Called by a worker process."""
+"""One submission: run in the jail cell by cell, and judged outside at each check. Called by a worker process."""
 
 from __future__ import annotations
 
@@ -111,7 +111,6 @@ class _Session:
         self._reference_source = reference_source
         self._room = jail.limits.outputs  # bytes of outputs that there is room for
         self._budget = Budget(jail.limits, own_kills)
-        self._worker = jail.fork(self._budget)
         self._history: list[str] = []
         self._trouble: dict[str, str] = {}  # by exercise: why a cell of its answer did not run to its end
         self._meanings: dict[str, str] = {}  # by exercise: what the exception means in which a cell of its answer ended
@@ -119,6 +118,7 @@ class _Session:
         self.looks: dict[str, list[_Look]] = defaultdict(list)
         self._names = self._find_names()
         self._needed = self._find_needed()
+        self._worker = jail.fork(self._budget)
 
     def __enter__(self) -> _Session:
         return self
@@ -204,8 +204,9 @@ class _Session:
         looks = self.looks[name]
         if any(look.is_attempt for look in looks):
             return False
-        later = self._cells[looks[-1].place + 1 :] if looks else ()
-        return not looks or any(name in self._names[cell.id].defines for cell in later if cell.id in self._names)
+        later = [cell for cell in self._cells[looks[-1].place + 1 :] if self.is_run(cell)] if looks else []
+        unknown = Names(defines=frozenset({name}))
+        return not looks or any(name in self._names.get(cell.id, unknown).defines for cell in later)
 
     def _look(self, exercise: Exercise, seeds: tuple[int, ...]) -> tuple[Verdict, str, bool]:
         """The verdict on an answer as it is now, with delimiters around the student's own words; what its code printed; and whether there is an answer."""
@@ -237,13 +238,12 @@ class _Session:
             return not_earned(exercise, symptom), printed_text, True
         return self._describe_absence(exercise), printed_text, False
 
-    def _own_names(self) -> dict[str, Names]:
-        """The names of those cells in which a student has typed code, by id."""
-        return {
-            cell.id: self._names[cell.id]
-            for cell in self._cells
-            if cell.id in self._names and not cell.untouched and not cell.has_our_code
-        }
+    def _own_names(self) -> list[str]:
+        """What a student's cells define, in their order, but for the answers to other exercises."""
+        theirs = [cell for cell in self._cells if not cell.untouched and not cell.has_our_code]
+        exercises = {cell.name for cell in self._cells if cell.kind is Kind.SOLUTION}
+        defined = (name for cell in theirs for name in sorted(self._names.get(cell.id, Names()).defines))
+        return [name for name in dict.fromkeys(defined) if name not in exercises]
 
     def _describe_stub(self, exercise: Exercise) -> Verdict:
         """Of an answer that is defined and still raises NotImplementedError."""
