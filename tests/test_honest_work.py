@@ -268,8 +268,15 @@ def a_copy_of_the_stub_and_of_the_check_stand_at_the_end(notebook: Notebook) -> 
 def of_three_copies_the_middle_one_is_right(notebook: Notebook) -> None:
     where = at(notebook, "ffn_forward")
     stub = blank(FFN)["cells"][where]
-    notebook["cells"].insert(where + 1, stub | {"id": "below", "source": "# nothing here yet"})
+    notebook["cells"].insert(where + 1, stub | {"id": "below"})
     notebook["cells"].insert(where, stub | {"id": "above"})
+
+
+@case
+def an_answer_stands_in_a_cell_of_one_s_own_above_the_stub(notebook: Notebook) -> None:
+    where = at(notebook, "ffn_forward")
+    notebook["cells"][where] = blank(FFN)["cells"][where]
+    notebook["cells"].insert(where, new(RIGHT["ffn_forward"]))
 
 
 @case
@@ -358,7 +365,10 @@ def the_last_check_is_given_a_wrong_answer(notebook: Notebook) -> None:
 
 
 LESS = {  # what is not paid in full, and what the page says of it
-    "the_last_check_is_given_a_wrong_answer": ("ffn_forward", "checked 2 times; the last check of an answer counts"),
+    "the_last_check_is_given_a_wrong_answer": (
+        "ffn_forward",
+        "checked 2 times, and the last check of an answer counts",
+    ),
     "the_default_dtype_is_float64": ("PositionwiseFeedForward", "has set torch's default dtype"),
 }
 
@@ -395,7 +405,7 @@ ABSENT: dict[str, tuple[str, str]] = {
     ),
     "nothing but an expression": ("torch.relu", "it defines nothing called `ffn_forward`"),
     "an error before the answer": (f"1 / 0\n\n{RIGHT['ffn_forward']}", "ended in ZeroDivisionError"),
-    "deleted again": (f"{RIGHT['ffn_forward']}\n\ndel ffn_forward", "Nothing is called `ffn_forward`"),
+    "deleted again": (f"{RIGHT['ffn_forward']}\n\ndel ffn_forward", "it is not there any more where its check stands"),
 }
 
 

@@ -13,7 +13,7 @@ STUB = "It still raises NotImplementedError, or has a line `...`."
 EMPTY = "Its cell is empty."
 DELETED = "Its cell was deleted, and nothing in the notebook is called `{}`."
 IS_STUB = "It raises NotImplementedError, as it was handed out."
-IS_NOT_THERE = "Nothing is called `{}`."
+IS_NOT_THERE = "There is nothing to look at."
 OTHER_NAME = "There is no answer called `{0}`, but the notebook defines {1}. Grading takes what is called `{0}`, or what the last check of it is given."
 LIKE = 0.75  # of two names, as difflib has it
 MAX_NAMES = 3
@@ -37,6 +37,8 @@ def describe(name: str, source: str, names: Names) -> str:
     magic = CELL_MAGIC.match(source)
     if magic and magic[1] not in KEEPS_NAMES:
         return f"Its cell begins with `%%{magic[1]}`, which keeps nothing that the cell defines. So `{name}` is not defined."
+    if name in names.defines:
+        return f"Its cell defined `{name}`, and it is not there any more where its check stands."
     others = [show(one) for one in sorted(names.defines) if not one.startswith("_")][:MAX_NAMES]
     if others:
         return f"Its cell ran, but it defines {' and '.join(others)}, and nothing is called `{name}`."

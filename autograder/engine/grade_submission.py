@@ -73,7 +73,7 @@ def grade_submission(
             graded_submission.looked_at[name] = look.cell
             if session.looks_differ(name):
                 graded_submission.remarks.append(
-                    f"{name} is checked {len(session.looks[name])} times; the last check of an answer counts"
+                    f"{name} is checked {len(session.looks[name])} times, and the last check of an answer counts"
                 )
     graded_submission.seconds = time.monotonic() - start
     return graded_submission
@@ -204,7 +204,11 @@ class _Session:
         looks = self.looks[name]
         if any(look.is_attempt for look in looks):
             return False
-        later = [cell for cell in self._cells[looks[-1].place + 1 :] if self.is_run(cell)] if looks else []
+        later = (
+            [cell for cell in self._cells[looks[-1].place + 1 :] if self.is_run(cell) and cell.source.strip()]
+            if looks
+            else []
+        )
         unknown = Names(defines=frozenset({name}))
         return not looks or any(name in self._names.get(cell.id, unknown).defines for cell in later)
 
@@ -264,9 +268,9 @@ class _Session:
         cells = [cell for cell in self._cells if name in cell.answers]
         if cells:
             reason = absence.describe(name, cells[-1].source, self._names.get(cells[-1].id, Names()))
-            return not_earned(exercise, absence.IS_NOT_THERE.format(name), reason)
+            return not_earned(exercise, absence.IS_NOT_THERE, reason)
         if other := absence.similar_name(name, self._own_names()):
-            return not_earned(exercise, absence.IS_NOT_THERE.format(name), absence.OTHER_NAME.format(name, other))
+            return not_earned(exercise, absence.IS_NOT_THERE, absence.OTHER_NAME.format(name, other))
         own = next((cell for cell in self._cells if cell.name == name and cell.kind is Kind.SOLUTION), None)
         is_deleted = own is None or own.missing
         return not_attempted(exercise, absence.DELETED.format(name) if is_deleted else absence.EMPTY)

@@ -70,7 +70,7 @@ def runs(cell: Cell) -> bool:
     """Whether a cell runs whatever else is in the notebook; a demonstration that others need is not known here (see `needed_demonstrations`)."""
     if cell.kind is Kind.OURS:
         return True
-    if cell.missing or cell.cell_type != "code":
+    if cell.missing or cell.cell_type != "code" or cell.is_superseded:
         return False
     if cell.kind in (Kind.SOLUTION, Kind.EXTRA):
         return True
@@ -157,7 +157,7 @@ class _Plan:
         owners = {place: our for our in self.ours if (place := chosen.get(our.id)) is not None}
         cells = [self._cell(place, owners.get(place)) for place in range(len(self.submitted))]
         program = _put_back(self.ours, [cell for cell in cells if cell is not None])
-        program = self._with_questions(program)
+        program = self._with_questions(self._with_stubs(program))
         self._remark(program)
         return Program(tuple(program), tuple(self.remarks), self.notebook.python)
 
@@ -205,11 +205,12 @@ class _Plan:
             written = written or own
             written = [place for place in written if place < end] or written
         if written and len(claims) > 1 and our.kind is Kind.SOLUTION and written[-1] in claims:
+            which = _ordinal(claims.index(written[-1]) + 1)
             self.remarks.append(
-                f"{our.name} has {len(claims)} cells; the {_ordinal(claims.index(written[-1]) + 1)} is the last before its check that holds an answer"
+                f"{our.name} has {len(claims)} cells, and the {which} counts: the last before its check with an answer in it"
             )
         elif len(written) > 1 and our.kind is Kind.MANUAL:
-            self.remarks.append(f"{our.name} has {len(written)} texts; a person reads all of them")
+            self.remarks.append(f"{our.name} has {len(written)} texts, and a person reads all of them")
         if our.kind is Kind.SOLUTION:  # what was put away as text, while another cell has the answer, is none
             claims = [place for place in claims if self.submitted[place].cell_type == "code" or self.answers[place]]
         return written[-1] if written else claims[-1] if claims else None
@@ -253,6 +254,7 @@ class _Plan:
             cell.source,
             {},
             f"{OWN_ID}{place}",
+            untouched=untouched,
             answers=self.answers[place],
             is_word=is_word,
         )
@@ -290,6 +292,17 @@ class _Plan:
                 other += step
         return False
 
+    def _with_stubs(self, cells: list[Cell]) -> list[Cell]:
+        """The cells, in which a stub as it was handed out takes nothing away from an answer above it."""
+        stubs = {squeeze(stub.source): name for name, stub in self.exercises.items()}
+        answered: set[str] = set()
+        result = []
+        for cell in cells:
+            is_stub = cell.untouched and cell.kind in (Kind.SOLUTION, Kind.EXTRA)
+            result.append(replace(cell, is_superseded=is_stub and stubs.get(squeeze(cell.source)) in answered))
+            answered.update(cell.answers)
+        return result
+
     def _with_questions(self, cells: list[Cell]) -> list[Cell]:
         """The cells, in which a question that is empty is to be read where own words stand elsewhere."""
         has_words = any(cell.is_word for cell in cells)
@@ -306,13 +319,13 @@ class _Plan:
         questions = [cell.name for cell in cells if cell.has_words_elsewhere]
         if questions:
             self.remarks.append(
-                f"nothing is written in the cell of {', '.join(questions)}, but in other cells there are words of your own; a person reads them"
+                f"{' and '.join(questions)} {'is' if len(questions) == 1 else 'are'} empty, but there are own words in other cells, and a person reads them"
             )
         changed = [cell for cell in cells if cell.is_locked and not cell.untouched and not cell.missing]
         if changed:
             self.remarks.append(
-                f"changed cells of the course: {', '.join(cell.metadata['nbgrader']['grade_id'] for cell in changed)}; "
-                "code that was added there has run, and your words are shown"
+                f"changed cells of the course: {', '.join(cell.metadata['nbgrader']['grade_id'] for cell in changed)}. "
+                "Code that was added there has run, and words are shown"
             )
         deleted = [
             cell.name for cell in cells if cell.kind is Kind.SOLUTION and cell.missing and cell.name not in answered

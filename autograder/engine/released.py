@@ -38,7 +38,7 @@ class Cell:
     name: the exercise, or the grade_id; of a cell of the student's own, its place in the file. untouched: it is as it was handed out.
     missing: it was not handed in, and ours stands in its place. has_our_code: only comments and space differ from ours.
     answers: the exercises and questions whose answer, or a part of it, a student has written here. is_word: a student's own words are in it.
-    has_words_elsewhere: of a question in whose cell nothing is written, while own words are in other cells.
+    has_words_elsewhere: of a question in whose cell nothing is written, while own words are in other cells. is_superseded: it is a stub below an answer.
     """
 
     kind: Kind
@@ -53,6 +53,7 @@ class Cell:
     answers: tuple[str, ...] = ()
     is_word: bool = False
     has_words_elsewhere: bool = False
+    is_superseded: bool = False
 
     @property
     def is_locked(self) -> bool:

@@ -316,7 +316,7 @@ class _OwnText:
 def _own_texts(graded_submission: GradedSubmission) -> Iterator[_OwnText]:
     """What a student wrote elsewhere than in an answer's cell, in the notebook's order, for the page to show that it was seen."""
     for cell in graded_submission.cells:
-        is_own = cell.kind is Kind.EXTRA and not cell.answers
+        is_own = cell.kind is Kind.EXTRA and not cell.answers and not cell.untouched
         is_changed = cell.kind in (Kind.OURS, Kind.DISPLAY, Kind.CHECK) and not cell.untouched and not cell.missing
         if is_own or is_changed:
             what = {"code": "code", "markdown": "text", "raw": "text"}[cell.cell_type]
