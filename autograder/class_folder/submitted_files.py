@@ -191,4 +191,7 @@ def read(submission: Submission, most: int) -> tuple[bytes, str]:
         raise
     if not data:
         raise Empty(errno.EIO, untrusted_files.EMPTY_MESSAGE, str(submission.path))
+    if len(data) > most:
+        size = submission.path.stat().st_size
+        return data, f"a file of {size / 2**20:,.1f} MiB, and at most {most / 2**20:g} MiB are read,"
     return data, ""

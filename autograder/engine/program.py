@@ -22,6 +22,7 @@ from autograder.paths import release
 if TYPE_CHECKING:  # brings IPython, which a conductor does without
     from autograder.engine.names import Names
 
+NEWER_PYTHON = "written with Python"  # how it begins that a submission was
 MIN_COMMENT_WORDS, MIN_STRING_WORDS = 5, 8  # beside code, of what may be the answer to a question
 DEFINED = re.compile(
     r"^(?:(?:async[ \t]+)?def|class)[ \t]+(?P<made>\w+)|^(?P<given>\w+)[ \t]*(?::[^=\n]+)?=(?!=)", re.MULTILINE
@@ -341,9 +342,7 @@ def newer_python(version: str) -> str:
     here = platform.python_version_tuple()[:2]
     if not version or tuple(map(int, version.split(".")[:2])) <= tuple(map(int, here)):
         return ""
-    return (
-        f"written with Python {version}, and graded with Python {'.'.join(here)}, which may not know all of its syntax"
-    )
+    return f"{NEWER_PYTHON} {version}, and graded with Python {'.'.join(here)}, which may not know all of its syntax"
 
 
 def _match(cells: Sequence[SubmittedCell], ours: Sequence[Cell]) -> list[Cell | None]:

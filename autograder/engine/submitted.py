@@ -19,6 +19,13 @@ LONE_SURROGATE = re.compile(
     "[\ud800-\udfff]"
 )  # nothing can encode one; other odd characters are as good in a program as any
 TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
+KINDS = {
+    b"PK\3\4": "a zip, or a document of an office program",
+    b"%PDF": "a PDF",
+    b"\x1f\x8b": "a gz",
+    b"\x89PNG": "a picture",
+    b"\xff\xd8\xff": "a picture",
+}
 VERSION = re.compile(r"\d{1,3}(?:\.\d{1,3}){1,2}")
 
 
@@ -54,6 +61,9 @@ def parse(data: bytes, limits: Limits) -> SubmittedNotebook:
         raise Unreadable(f"too large: {len(data) / MIB:,.1f} MiB, at most {limits.file / MIB:g} MiB")
     if not data.strip():
         raise Unreadable("the file is empty")
+    for sign, kind in KINDS.items():
+        if data.startswith(sign):
+            raise Unreadable(f"not a notebook but {kind}")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -119,6 +129,8 @@ def _what_it_is(text: str) -> str:
         return "not a notebook yet: Git's marks of a merge conflict, <<<<<<< and >>>>>>>, are in it"
     if first.startswith("version https://git-lfs"):
         return "not a notebook but Git LFS's pointer to one"
+    if re.match(r"(?:\[internetshortcut\]\s*url=)?https?://", first):
+        return "not a notebook but a link to one: what a link leads to can't be read here"
     return ""
 
 

@@ -19,7 +19,8 @@ from autograder import untrusted_files
 from autograder.lms.archive import ArchiveEntry, Refused, normalize_name
 from autograder.lms.base import Lms
 from autograder.lms.records import ExportedFile, Person, is_in_future
-from autograder.times import parse_moment
+from autograder.paths import root
+from autograder.times import parse_moment, zone_of_nbgrader
 
 if TYPE_CHECKING:
     from autograder.transfer.give_back import GradeExport
@@ -33,10 +34,11 @@ WHILE_SUBMITTING = timedelta(minutes=5)  # nbgrader takes the time first, and co
 SECRET_AS_WRITTEN = re.compile(r"[0-9A-Za-z]{1,256}")
 
 
-def _read_folder(top: str, entries: Sequence[ArchiveEntry]) -> list[ExportedFile]:
+def _read_folder(top: str, entries: Sequence[ArchiveEntry], zones: Sequence[tzinfo]) -> list[ExportedFile]:
+    """What is in one student's folder. zones: whose abbreviations nbgrader may have written into its name."""
     match = INBOUND.fullmatch(top)
     assert match
-    user, name_time = match["user"], parse_moment(match["when"])
+    user, name_time = match["user"], parse_moment(match["when"], zones)
     nbgraders = [entry for entry in entries if normalize_name(entry.name) in (f"{top}/{TIMESTAMP}", f"{top}/{SECRET}")]
     files = [entry for entry in entries if entry not in nbgraders]
     secret = next((_read_entry_secret(entry) for entry in nbgraders if entry.name.endswith(SECRET)), "")
@@ -128,7 +130,8 @@ class Exchange(Lms):
                 folders.setdefault(top, []).append(entry)
             else:
                 unknown.append(entry.name)
-        return [one for top, inside in folders.items() for one in _read_folder(top, inside)], unknown
+        zones = [one for one in (zone_of_nbgrader(root() / "nbgrader_config.py"), zone) if one]
+        return [one for top, inside in folders.items() for one in _read_folder(top, inside, zones)], unknown
 
     def release(self, grade_export: GradeExport) -> None:
         """Put beside each feedback page what nbgrader's release_feedback reads: when it was handed in, and the secret by which its student finds it."""

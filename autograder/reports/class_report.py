@@ -24,12 +24,19 @@ from typing import TYPE_CHECKING
 
 from autograder.class_folder.folder import ClassFolder
 from autograder.class_folder.roster import Roster
-from autograder.engine.program import answer_source
+from autograder.engine.program import NEWER_PYTHON, answer_source
 from autograder.engine.released import Kind, template
 from autograder.errors import UserError
 from autograder.gradebook import missing
 from autograder.gradebook.missing import Missing
-from autograder.gradebook.policy import CourseGrade, EffectiveAttempt, Grade, Policy, select_last_gradings
+from autograder.gradebook.policy import (
+    CourseGrade,
+    EffectiveAttempt,
+    Grade,
+    Policy,
+    name_list,
+    select_last_gradings,
+)
 from autograder.gradebook.scores import Score
 from autograder.marking import outline
 from autograder.paths import release, solution
@@ -380,6 +387,7 @@ class _ReportBuilder:
         self._days: dict[date, tuple[int, int]] = {}
         self._report = AssignmentReport(name, policy.in_words(name), due=policy.due(name))
         self._untimed = policy.untimed(book.class_folder, name)
+        self._newer_python: dict[str, list[str]] = {}  # by what is said of them: who has written with a newer Python
 
     def read(self, rows: list[ReportRow] | None) -> None:
         """Read every attempt, student by student."""
@@ -460,7 +468,10 @@ class _ReportBuilder:
     def _note_remarks(self, student: str, newest: Grading, readable: bool, cells: Sequence[WrittenCell]) -> None:
         label = self._labels[student]
         failures = [name for name, verdict in newest.verdicts.items() if verdict["outcome"] == Outcome.NOT_GRADED.value]
-        remarks = [self._hide_students(in_a_line(remark), remark=True) for remark in newest.remarks]
+        texts = [in_a_line(remark) for remark in newest.remarks]
+        for text in [text for text in texts if text.startswith(NEWER_PYTHON)]:  # of a whole class, perhaps
+            self._newer_python.setdefault(text, []).append(label)
+        remarks = [self._hide_students(text, remark=True) for text in texts if not text.startswith(NEWER_PYTHON)]
         if failures:
             self._report.not_graded += 1
             names = (
@@ -499,6 +510,7 @@ class _ReportBuilder:
         groups, pairs = self._compare_answers()
         report.similar_groups = [self._report_group(group) for group in groups[:MAX_PAIRS]]
         report.pairs, report.similar_pairs = len(pairs), [self._report_pair(pair) for pair in pairs[:MAX_PAIRS]]
+        report.to_look_at += [(name_list(labels), text) for text, labels in self._newer_python.items()]
         report.to_look_at.sort()
         return report
 
