@@ -120,9 +120,7 @@ SEEDS = draws.development(START)
 def judges(monkeypatch: pytest.MonkeyPatch) -> Iterator[judging.Judges]:
     """Judges to whom an observation does what it says."""
 
-    def do_harm(
-        exercise: Exercise, reference_outputs: Any, observations: Any, inputs: Any, unfinished: bool
-    ) -> Verdict:
+    def do_harm(exercise: Exercise, reference_outputs: Any, observations: Any, inputs: Any, *more: Any) -> Verdict:
         harm = observations[0]["shape"]
         if harm == "spin":
             re.match(r"(a|a)*b", "a" * 60)  # holds the interpreter: no thread of its own could end it
@@ -132,7 +130,7 @@ def judges(monkeypatch: pytest.MonkeyPatch) -> Iterator[judging.Judges]:
             assert [bytearray(2**20) for _ in range(10_000)]
         if harm == "die":
             os.kill(os.getpid(), signal.SIGSEGV)
-        return honest(exercise, reference_outputs, observations, inputs, unfinished)
+        return honest(exercise, reference_outputs, observations, inputs, *more)
 
     honest = comparison.compare
     monkeypatch.setattr(comparison, "compare", do_harm)

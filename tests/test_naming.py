@@ -844,7 +844,7 @@ def test_a_change_of_how_mistakes_are_named_is_a_change_of_every_key() -> None:
 
 
 EXCEPTIONS = {
-    "list = [1, 2]\ndef hello_shape(x):\n    return tuple(list(x.shape))": "was given another value",
+    "list = [1, 2]\ndef hello_shape(x):\n    return tuple(list(x.shape))": "has given it another value",
     "F = 3\ndef hello_shape(x):\n    return F.relu(x).shape": "A value is not what your code takes it for",
     "def hello_shape(x):\n    return tuple(x.cuda().shape)": "a graphics card",
     "def hello_shape(x):\n    return tuple(x.to('mps').shape)": "a graphics card",

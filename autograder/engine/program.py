@@ -107,7 +107,7 @@ def needed_demonstrations(cells: Sequence[Cell], names: Mapping[str, Names]) -> 
     return needed
 
 
-class Written(Protocol):
+class CellWithAnswers(Protocol):
     """A cell with what a student wrote in it, here or as the gradebook has kept it."""
 
     @property
@@ -129,7 +129,7 @@ class Written(Protocol):
     def has_words_elsewhere(self) -> bool: ...
 
 
-def answer_source(cells: Sequence[Written], name: str) -> str:
+def answer_source(cells: Sequence[CellWithAnswers], name: str) -> str:
     """All that a student has written as the answer to an exercise or a question, in the order of their notebook; empty where that is nothing."""
     own = next((cell for cell in cells if cell.name == name and cell.kind in (Kind.SOLUTION, Kind.MANUAL)), None)
     parts = [cell for cell in cells if name in cell.answers]

@@ -127,8 +127,8 @@ MEANINGS = (
             "object is not callable",
             "argument must be callable",
         ),
-        "Something is called that is not a function: the message says what it is. Perhaps a name of Python's, such as `list` or `sum`, was given another "
-        "value somewhere in the notebook. Perhaps a `*` is missing before a parenthesis. Or your answer was handed over with parentheses behind its name.",
+        "Something is called that is not a function: the message says what it is. If it is your answer, hand it over without calling it: write its name alone. "
+        "If it is a name of Python's, such as `list` or `sum`, the notebook has given it another value. Or a `*` is missing before a parenthesis.",
     ),
     ExceptionMeaning(
         "a name that nothing defines",
