@@ -31,7 +31,6 @@ COMMENT = re.compile(r"(?:^|\s)#+(?P<words>.*)$", re.MULTILINE)
 COMMENT_LINE = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 STRING = re.compile(r"""\"{3}.*?\"{3}|'{3}.*?'{3}|"[^"\n]*"|'[^'\n]*'""", re.DOTALL)
 WORD = re.compile(r"[^\W\d_]{2,}")
-Matches = Sequence[Cell | None]
 
 
 @dataclass(frozen=True)
@@ -186,35 +185,37 @@ class _Plan:
         return tuple(dict.fromkeys((*own, *sorted(defined - stubs))))
 
     def _choose(self, our: Cell) -> int | None:
-        """The place of the submitted cell that stands for a cell of ours: of several answers the last before the check."""
-        claims = self.claims[our.id]
-        if our.kind not in (Kind.SOLUTION, Kind.MANUAL):
-            return claims[-1] if claims else None
-        written = [place for place in claims if self.answers[place]]
+        """The place of the submitted cell that stands for a cell of ours."""
         if our.kind is Kind.SOLUTION:
-            checks = [
-                place
-                for place, one in enumerate(self.matches)
-                if one and one.kind is Kind.CHECK and one.name == our.name
-            ]
-            own = [
-                place
-                for place, original in enumerate(self.matches)
-                if original is None and our.name in self.answers[place]
-            ]
-            end = max(checks, default=len(self.submitted))
-            written = written or own
-            written = [place for place in written if place < end] or written
-        if written and len(claims) > 1 and our.kind is Kind.SOLUTION and written[-1] in claims:
-            which = _ordinal(claims.index(written[-1]) + 1)
+            return self._choose_answer(our)
+        claims = self.claims[our.id]
+        if our.kind is Kind.MANUAL:
+            written = [place for place in claims if self.answers[place]]
+            if len(written) > 1:
+                self.remarks.append(f"{our.name} has {len(written)} texts, and a person reads all of them")
+            claims = written or claims
+        return claims[-1] if claims else None
+
+    def _choose_answer(self, our: Cell) -> int | None:
+        """Of several answers to an exercise the last before its check, in the exercise's own cells or else in the student's."""
+        claims = self.claims[our.id]
+        written = [place for place in claims if self.answers[place]] or [
+            place for place, original in enumerate(self.matches) if original is None and our.name in self.answers[place]
+        ]
+        if not written:  # what was put away as text, while another cell has the answer, is none
+            in_code = [place for place in claims if self.submitted[place].cell_type == "code"]
+            return in_code[-1] if in_code else None
+        checks = [
+            place for place, one in enumerate(self.matches) if one and one.kind is Kind.CHECK and one.name == our.name
+        ]
+        end = max(checks, default=len(self.submitted))
+        chosen = ([place for place in written if place < end] or written)[-1]
+        if len(claims) > 1 and chosen in claims:
+            number = _ordinal(claims.index(chosen) + 1)
             self.remarks.append(
-                f"{our.name} has {len(claims)} cells, and the {which} counts: the last before its check with an answer in it"
+                f"{our.name} has {len(claims)} cells, and the {number} counts: the last before its check with an answer in it"
             )
-        elif len(written) > 1 and our.kind is Kind.MANUAL:
-            self.remarks.append(f"{our.name} has {len(written)} texts, and a person reads all of them")
-        if our.kind is Kind.SOLUTION:  # what was put away as text, while another cell has the answer, is none
-            claims = [place for place in claims if self.submitted[place].cell_type == "code" or self.answers[place]]
-        return written[-1] if written else claims[-1] if claims else None
+        return chosen
 
     def _cell(self, place: int, our: Cell | None) -> Cell | None:
         """A submitted cell as it will run. our: the cell of ours for which it stands. None: it is empty, and nobody's."""
@@ -240,21 +241,17 @@ class _Plan:
             )
         if not cell.source.strip() or (untouched and _is_put_away(cell, original)):
             return None
-        if (
-            original and original.kind in (Kind.CHECK, Kind.DISPLAY) and same_code and written == original.cell_type
-        ):  # a copy
-            return Cell(
-                original.kind, original.name, original.cell_type, cell.source, {}, f"{OWN_ID}{place}", False, True, True
-            )
-        if cell.cell_type == "raw":
-            written = "raw"
+        name = f"{OWN_ID}{place}"
+        is_copy = original is not None and original.kind in (Kind.CHECK, Kind.DISPLAY)
+        if original and is_copy and same_code and written == original.cell_type:
+            return replace(original, source=cell.source, metadata={}, id=name, untouched=True, has_our_code=True)
         return Cell(
             Kind.EXTRA,
-            f"{OWN_ID}{place}",
-            written,
+            name,
+            "raw" if cell.cell_type == "raw" else written,
             cell.source,
             {},
-            f"{OWN_ID}{place}",
+            name,
             untouched=untouched,
             answers=self.answers[place],
             is_word=is_word,
