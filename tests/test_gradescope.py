@@ -546,6 +546,11 @@ def test_html_alone_and_what_systems_leave_behind_is_no_notebook(tmp_path: Path)
     assert handed_in(tmp_path).trouble.startswith("Your submission has no notebook")
 
 
+def test_what_a_browser_wrote_behind_the_name_does_not_hide_a_notebook(tmp_path: Path) -> None:
+    (tmp_path / f"{START}.ipynb.txt").write_bytes(solved())
+    assert handed_in(tmp_path).trouble == ""
+
+
 def test_a_link_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / f"{START}.ipynb").symlink_to(release(START))
     assert f"{START}.ipynb can't be read" in handed_in(tmp_path).trouble

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from collections.abc import Callable, Iterator
 from html import unescape
 from typing import Any
@@ -373,6 +374,15 @@ LESS = {  # what is not paid in full, and what the page says of it
 }
 
 
+def assert_prose_wraps(page: str, graded_submission: GradedSubmission) -> None:
+    """What was written as words has its lines broken on a narrow screen; code keeps its own."""
+    for kind, text in re.findall(
+        r"<pre(?: class=\"(\w+)\")? tabindex=\"0\" aria-label=\"[^\"]*\">(.*?)</pre>", page, re.DOTALL
+    ):
+        cells = [cell for cell in graded_submission.cells if unescape(text) == cell.source]
+        assert all((cell.cell_type == "code") == (kind == "") for cell in cells)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_untidy_and_honest_work_is_paid_and_read(name: str, kernel: Kernel, jail: Jail) -> None:
     notebook = solved()
@@ -384,6 +394,7 @@ def test_untidy_and_honest_work_is_paid_and_read(name: str, kernel: Kernel, jail
             assert verdict.outcome is Outcome.EARNED, verdict.message
     if name in LESS:
         assert LESS[name][1] in unescape(page)
+    assert_prose_wraps(page, graded_submission)
     if "question" in name or "picture" in name:
         assert_shown(graded_submission, ["mywords"])
 

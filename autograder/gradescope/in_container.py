@@ -219,11 +219,11 @@ def _one(path: Path, others: Sequence[Path], folder: Path, file_name: str, is_kn
 
 
 def _notebooks(folder: Path) -> list[Path]:
-    """Notebooks below the folder; what systems put beside files is none, and no link is followed."""
+    """Notebooks below the folder, also with a browser's .txt behind the name; what systems put beside files is none, and no link is followed."""
     paths: list[Path] = []
     for place, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if name[0] != "." and name != "__MACOSX")
-        paths += [Path(place, name) for name in sorted(names) if name[0] != "." and name.casefold().endswith(".ipynb")]
+        paths += [Path(place, name) for name in sorted(names) if name[0] != "." and ".ipynb" in name.casefold()]
         if len(paths) > MAX_NOTEBOOKS:
             break
     return paths

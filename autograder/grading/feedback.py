@@ -307,10 +307,11 @@ def _questions(graded_submission: GradedSubmission, scores: Scores) -> Iterator[
 
 @dataclass(frozen=True)
 class _OwnText:
-    """A text that a student wrote in a cell that is no answer's. title: which cell that is."""
+    """A text that a student wrote in a cell that is no answer's. title: which cell that is. is_prose: whether its lines may be broken; code's may not."""
 
     title: str
     text: str
+    is_prose: bool
 
 
 def _own_texts(graded_submission: GradedSubmission) -> Iterator[_OwnText]:
@@ -325,7 +326,8 @@ def _own_texts(graded_submission: GradedSubmission) -> Iterator[_OwnText]:
                 if cell.metadata.get("nbgrader")
                 else f"Your own {what}"
             )
-            yield _OwnText(title, clean(PICTURE.sub("a picture", cell.source), MAX_SOURCE))
+            text = clean(PICTURE.sub("a picture", cell.source), MAX_SOURCE)
+            yield _OwnText(title, text, cell.cell_type != "code")
 
 
 def _head(verdict: Verdict) -> str:
