@@ -19,6 +19,7 @@ from traitlets.config import Config
 from autograder.class_folder.folder import ClassFolder
 from autograder.files import write_private
 from autograder.nbgrader_patches.exchange import Collect, ReleaseAssignment, ReleaseFeedback
+from autograder.paths import release
 
 NOTEBOOK = "00_start_here"
 OLD, NEW = "2026-10-01 10:00:00.000000 UTC", "2026-10-02 10:00:00.000000 UTC"
@@ -38,7 +39,10 @@ def page_of(student: str, data: bytes) -> str:
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("class")
+    return make_project(tmp_path_factory.mktemp("class"))
+
+
+def make_project(folder: Path) -> Path:
     for name in ("course", "solutions"):
         (folder / name).symlink_to(ROOT / name)
     shutil.copy(ROOT / "nbgrader_config.py", folder)
@@ -104,12 +108,20 @@ def test_nothing_is_done_in_an_exchange_that_others_can_take_over(operation: Any
     assert list(exchange.iterdir()) == []
 
 
-def test_a_submission_without_a_notebook_is_named(project: Path, released: tuple[Path, str]) -> None:
-    folder = project / "exchange" / "ffn" / "inbound" / f"dora+{NOTEBOOK}+{NEW}+x"
-    folder.mkdir(parents=True)
-    (folder / "timestamp.txt").write_text(NEW, encoding="utf-8")
+def test_collecting_says_what_ours_says_and_goes_on_past_a_submission_without_a_notebook(tmp_path: Path) -> None:
+    project = make_project(tmp_path)
+    (tmp_path / "exchange").mkdir(mode=0o1777)
+    for student, files in {"ada": (f"{NOTEBOOK}.ipynb", "timestamp.txt"), "dora": ("timestamp.txt",)}.items():
+        folder = tmp_path / "exchange" / "ffn" / "inbound" / f"{student}+{NOTEBOOK}+{NEW}+x"
+        folder.mkdir(parents=True)
+        for name in files:
+            (folder / name).write_bytes(release(NOTEBOOK).read_bytes() if name.endswith(".ipynb") else NEW.encode())
+    (tmp_path / "exchange").chmod(0o1777)
+    (tmp_path / "grading").mkdir()
     done = nbgrader(project, "collect", NOTEBOOK)
-    assert done.returncode == 0 and f"dora has no notebook in {folder.name}" in done.stderr, done.stderr
+    assert "dora" in done.stderr and "nothing but an empty folder" in done.stderr, done.stderr
+    assert "1 matter for you to settle" in done.stderr and done.returncode == 1
+    assert (tmp_path / "grading" / "submitted" / "ada" / NOTEBOOK / f"{NOTEBOOK}.ipynb").is_file()
 
 
 def test_the_class_is_closed_to_others_when_nbgrader_has_run(project: Path, released: tuple[Path, str]) -> None:

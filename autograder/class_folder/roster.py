@@ -93,6 +93,9 @@ class Roster:
     students: dict[str, Student] = field(default_factory=dict)
     titles: list[str] = field(default_factory=columns)
     _index: dict[tuple[str, str], str] = field(default_factory=dict, repr=False)
+    _members: dict[str, list[str]] | None = field(
+        default=None, repr=False
+    )  # by a group's name, once somebody has asked
 
     @classmethod
     def load(cls, class_folder: ClassFolder) -> Roster:
@@ -181,12 +184,12 @@ class Roster:
 
     def members(self, group: str) -> list[Student]:
         """Those of whom a list said that they are in this group."""
-        group_name = " ".join(group.replace("_", " ").split()).casefold()
-        return [
-            student
-            for student in self.students.values()
-            if any(" ".join(one.replace("_", " ").split()).casefold() == group_name for one in student.groups)
-        ]
+        if self._members is None:
+            self._members = {}
+            for student in self.students.values():
+                for name in dict.fromkeys(map(_fold_group, student.groups)):
+                    self._members.setdefault(name, []).append(student.id)
+        return [self.students[one] for one in self._members.get(_fold_group(group), [])]
 
     def knows(self, key: str) -> bool:
         """Whether anybody has an id of this kind."""
@@ -226,6 +229,8 @@ class Roster:
             self._enter(new_student)
         except Doubtful as doubt:
             return None, f"{_who(person)}: {doubt}"
+        if new_student.groups != student.groups:
+            self._members = None
         self.students[new_student.id] = new_student
         return new_student, ""
 
@@ -286,6 +291,10 @@ class Roster:
             ):
                 return owner
         return ""
+
+
+def _fold_group(name: str) -> str:
+    return " ".join(name.replace("_", " ").split()).casefold()
 
 
 def _with_true_ids(people: Sequence[Person]) -> tuple[list[Person], list[str]]:

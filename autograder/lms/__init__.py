@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import tzinfo
 
 from autograder.errors import UserError
-from autograder.lms.archive import Archive, ArchiveEntry
+from autograder.lms.archive import MAX_WRAPPERS, Archive, ArchiveEntry
 from autograder.lms.base import IdScope, Lms
 from autograder.lms.blackboard import Blackboard
 from autograder.lms.brightspace import Brightspace
@@ -24,7 +24,6 @@ from ffnlab.untrusted_text import in_a_line
 SYSTEMS: dict[str, Lms] = {  # in the order in which they are asked, where as many names fit two of them
     one.name: one for one in (Gradescope(), Moodle(), Blackboard(), Exchange(), Brightspace(), Canvas())
 }
-MAX_WRAPPERS = 2  # outer folders that somebody's unpacking, or D2L, put around an export
 
 
 @dataclass(frozen=True)
@@ -45,6 +44,11 @@ def find(name: str) -> Lms:
     if name not in SYSTEMS:
         raise UserError(f"there is no system called {in_a_line(name, 60)!r}; there are: {', '.join(SYSTEMS)}")
     return SYSTEMS[name]
+
+
+def is_submission(folder: str) -> bool:
+    """Whether a folder of this name is a student's own, in an export of a system that has such."""
+    return any(one.has_folder_names and one.fits(f"{folder}/") for one in SYSTEMS.values())
 
 
 def by_rank() -> list[Lms]:
@@ -70,6 +74,8 @@ def read(archive: Archive, zone: tzinfo | None = None) -> Export:
     Raises:
         UserError: it is no export that is known here.
     """
+    if archive.is_open and not archive.entries:
+        return Export(Exchange.name, (), ())
     for depth in range(MAX_WRAPPERS + 1):
         entries = _strip_folders(archive.entries, depth)
         if entries is None:
@@ -80,7 +86,10 @@ def read(archive: Archive, zone: tzinfo | None = None) -> Export:
             for name, one in SYSTEMS.items()
         }
         system = max(match_counts, key=lambda name: match_counts[name])
-        if 2 * match_counts[system] >= len(tops) and entries:
+        is_most = 2 * match_counts[system] >= len(tops)
+        if archive.is_open and match_counts[Exchange.name]:  # what else lies there, anybody may have put there
+            system, is_most = Exchange.name, True
+        if is_most and entries:
             files, unknown = SYSTEMS[system].exported_files(entries, zone)
             return Export(system, tuple(files), tuple(unknown))
     *first, last = (one.title for one in SYSTEMS.values())

@@ -1,30 +1,34 @@
 """An export as it came, a zip or a folder: its entries are read in memory and within bounds, and never written to disk by the names they have.
 
+No bound is one for the whole of an export: what one student handed in keeps nobody else's from being collected.
 Called by autograder.lms and by collect, for a zip that a student handed in.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import gzip
 import hashlib
 import io
+import itertools
 import lzma
 import os
 import re
 import stat
 import struct
+import sys
 import tarfile
 import unicodedata
 import zipfile
 import zlib
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
-from autograder import untrusted_files
 from autograder.errors import UserError
 from ffnlab.untrusted_text import clean, in_a_line
 
@@ -35,7 +39,14 @@ COMPRESSION_METHODS = {
     zipfile.ZIP_DEFLATED,
 }  # what every LMS writes; the others can't be read within bounds
 MAX_NAME_LENGTH = 4096  # of a path, as file systems have it
-States = tuple[tuple[int, ...], tuple[float, ...]]  # owners, and when their inodes changed
+MAX_SIZE = 64 * MIB  # of a file
+TOO_LARGE = f"too large: {{:,.0f}} MiB, at most {MAX_SIZE / MIB:,.0f}"
+MAX_WRAPPERS = 2  # outer folders that somebody's unpacking, or D2L, put around an export
+MAX_FILES = 2_000  # in a submission's folder that are looked at, with the folders in it,
+MAX_DEPTH = 20  # and how deep
+MORE = "(more)"  # stands for those that are not
+CHANGED = "it changed while it was collected: collect again"
+OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 PACKED_ERRORS = (
     zipfile.BadZipFile,
     zlib.error,
@@ -51,17 +62,16 @@ PACKED_ERRORS = (
 
 @dataclass(frozen=True)
 class Bounds:
-    """How much is read: numbers of entries, and bytes. However well something is packed, no more than that is unpacked."""
+    """How much of a zip is read. However well something is packed, no more than that is unpacked."""
 
-    entries: int = 20_000
-    entry: int = 64 * MIB
-    total: int = 4096 * MIB  # beyond twenty times what lies on the disk
-    contents: int = 16 * MIB  # the table of contents of a zip
+    contents: int  # bytes of its table of contents
+    entries: int = sys.maxsize
+    total: int = sys.maxsize  # bytes that it unpacks to, beyond twenty times its own
 
 
-EXPORT_BOUNDS = Bounds()
+EXPORT_BOUNDS = Bounds(128 * MIB)  # the table of a class of 10,001, each of whom attached fifty files
 # A whole project may be in a student's zip, with a thousand files of a package; what is read of it is what may be a notebook.
-PACKED_BOUNDS = Bounds(entries=200_000, total=256 * MIB)
+PACKED_BOUNDS = Bounds(16 * MIB, 200_000, 256 * MIB)
 PACKED = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".gz")
 NOT_OPENED = (".rar", ".7z")  # for which Python has nothing
 
@@ -95,42 +105,47 @@ class ArchiveEntry:
 
 @dataclass
 class Archive:
-    """What is in an export. refusals: what has a name that no file of it can have, with the reason. Any other entry says itself why it is not read."""
+    """What is in an export. refusals: what has a name that no file of it can have, with the reason. Any other entry says itself why it is not read.
+
+    is_open: whether it is a folder into which every account can write, as the exchange's is.
+    """
 
     name: str
     entries: list[ArchiveEntry] = field(default_factory=list)
     refusals: list[tuple[str, str]] = field(default_factory=list)
     digest: str = ""  # SHA-256 of a zip; none of a folder
-    file: BinaryIO | None = None
+    close: Callable[[], None] = lambda: None
+    is_open: bool = False
 
     def __enter__(self) -> Archive:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.file:
-            self.file.close()
+        self.close()
 
     def refuse(self, name: str, reason: str) -> None:
         self.refusals.append((in_a_line(name, 200), reason))
 
 
-def open_archive(source: Path) -> Archive:
-    """The entries of a zip or a folder. Use as a context manager: a zip stays open while it is read from.
+def open_archive(source: Path, is_submission: Callable[[str], bool] = lambda name: False) -> Archive:
+    """The entries of a zip or a folder. Use as a context manager: it stays open while it is read from.
+
+    is_submission: whether a folder of this name is somebody's submission, and not one around all of them.
 
     Raises:
         UserError: there is nothing, or nothing that can be read.
     """
     if source.is_dir():
-        return _read_folder(source)
+        return _read_folder(source, is_submission)
     if not source.is_file():
         raise UserError(f"there is no {source}: give the zip that you downloaded from the LMS, or a folder")
     try:
         file = source.open("rb")
     except OSError as error:
         raise UserError(f"{source} can't be read: {error.strerror}") from None
-    archive = Archive(source.name, file=file)
+    archive = Archive(source.name, close=file.close)
     try:
-        _read_zip(file, os.path.getsize(source), EXPORT_BOUNDS, archive)
+        _read_zip(file, EXPORT_BOUNDS, archive)
     except Refused as reason:
         file.close()
         raise UserError(f"{source} is not a zip that can be read: {reason}") from None
@@ -153,7 +168,7 @@ def open_packed(entry: ArchiveEntry) -> Archive:
     data, name = entry.read(), entry.name.casefold()
     archive = Archive(entry.name)
     if name.endswith(".zip"):
-        _read_zip(io.BytesIO(data), len(data), PACKED_BOUNDS, archive)
+        _read_zip(io.BytesIO(data), PACKED_BOUNDS, archive)
     elif name.endswith(".gz") and not name.endswith(".tar.gz"):
         inner = entry.name.rpartition("/")[2][: -len(".gz")]
         archive.entries.append(ArchiveEntry(inner, len(data), partial(_unzip, data)))
@@ -165,11 +180,11 @@ def open_packed(entry: ArchiveEntry) -> Archive:
 def _unzip(data: bytes) -> bytes:
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
-            content = file.read(PACKED_BOUNDS.entry + 1)
+            content = file.read(MAX_SIZE + 1)
     except PACKED_ERRORS as error:
         raise Refused(_describe_error(error)) from None
-    if len(content) > PACKED_BOUNDS.entry:
-        raise Refused(f"it unpacks to more than {PACKED_BOUNDS.entry / MIB:,.0f} MiB")
+    if len(content) > MAX_SIZE:
+        raise Refused(f"it unpacks to more than {MAX_SIZE / MIB:,.0f} MiB")
     return content
 
 
@@ -200,11 +215,34 @@ def _may_be_notebook(name: str) -> bool:
     return ".ipynb" in name.casefold() or name.casefold().endswith((".json", ".txt", *PACKED))
 
 
-def _read_zip(file: BinaryIO, size: int, bounds: Bounds, archive: Archive) -> None:
-    if _measure_contents(file, size) > bounds.contents:
-        raise Refused("its table of contents is too large")
+class _Measured(io.RawIOBase):
+    """A zip's file, of which at first not more than `most` bytes are read at a time: zipfile reads a table of contents in one piece, wherever it finds it."""
+
+    def __init__(self, file: BinaryIO, most: int) -> None:
+        self._file, self.most = file, most
+        self.size = file.seek(0, os.SEEK_END)
+
+    def read(self, size: int = -1) -> bytes:
+        rest = self.size - self._file.tell()
+        if min(size if size >= 0 else rest, rest) > self.most:
+            raise Refused("its table of contents is too large")
+        return self._file.read(size)
+
+    def seek(self, place: int, whence: int = os.SEEK_SET) -> int:
+        return self._file.seek(place, whence)
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def seekable(self) -> bool:
+        return True
+
+
+def _read_zip(file: BinaryIO, bounds: Bounds, archive: Archive) -> None:
     try:
-        zip_file = zipfile.ZipFile(file)
+        measured = _Measured(file, bounds.contents)
+        zip_file = zipfile.ZipFile(measured)
+        measured.most = sys.maxsize  # an entry may be larger than the table
     except PACKED_ERRORS as error:
         raise Refused(_describe_error(error)) from None
     members = [(_decode_name(info), info) for info in zip_file.infolist()]
@@ -215,7 +253,7 @@ def _read_zip(file: BinaryIO, size: int, bounds: Bounds, archive: Archive) -> No
     names: dict[str, list[zipfile.ZipInfo]] = {}
     for name, info in members:
         names.setdefault(name, []).append(info)
-    budget = bounds.total + 20 * size
+    budget = bounds.total + 20 * measured.size
     for name, infos in names.items():
         if _is_junk(name):
             continue
@@ -223,7 +261,7 @@ def _read_zip(file: BinaryIO, size: int, bounds: Bounds, archive: Archive) -> No
             archive.refuse(name, trouble)
             continue
         info = infos[0]
-        trouble = _check_member(info, bounds)
+        trouble = _check_member(info)
         if len({(other.CRC, other.file_size) for other in infos}) > 1:
             trouble = f"{len(infos)} different files have this name"
         elif not trouble and info.file_size > budget:
@@ -245,24 +283,6 @@ def _make_entry(name: str, info: zipfile.ZipInfo, zip_file: zipfile.ZipFile, tro
         return data
 
     return ArchiveEntry(name.rstrip("/"), info.file_size, get, name.endswith("/"), trouble=trouble)
-
-
-def _measure_contents(file: BinaryIO, size: int) -> int:
-    """How many bytes the table of contents has, as the zip's end says; 0 where there is no end, which zipfile finds out itself."""
-    file.seek(max(0, size - 65_557))
-    tail = file.read()
-    place = tail.rfind(b"PK\5\6")
-    if place < 0 or len(tail) < place + 22:
-        return 0
-    (contents,) = struct.unpack_from("<L", tail, place + 12)
-    locator = tail[max(0, place - 20) : place]
-    if contents == 0xFFFFFFFF and locator.startswith(b"PK\6\7"):
-        (offset,) = struct.unpack_from("<Q", locator, 8)
-        file.seek(min(offset, size))
-        record = file.read(56)
-        if len(record) == 56:
-            (contents,) = struct.unpack_from("<Q", record, 40)
-    return int(contents)
 
 
 def _decode_name(info: zipfile.ZipInfo) -> str:
@@ -294,15 +314,15 @@ def _check_name(name: str) -> str:
     return ""
 
 
-def _check_member(info: zipfile.ZipInfo, bounds: Bounds) -> str:
+def _check_member(info: zipfile.ZipInfo) -> str:
     if stat.S_ISLNK(info.external_attr >> 16):
         return "a symbolic link"
     if info.flag_bits & 0x1:
         return "encrypted"
     if info.compress_type not in COMPRESSION_METHODS:
         return "compressed in a way that can't be read here"
-    if info.file_size > bounds.entry:
-        return f"too large: {info.file_size / MIB:,.0f} MiB, at most {bounds.entry / MIB:,.0f}"
+    if info.file_size > MAX_SIZE:
+        return TOO_LARGE.format(info.file_size / MIB)
     return ""
 
 
@@ -325,61 +345,144 @@ def _find_slashes(name: str) -> Iterator[int]:
     return (place for place, letter in enumerate(name) if letter == "/")
 
 
-def _read_folder(top: Path) -> Archive:
-    archive = Archive(top.resolve().name)
-    states: dict[Path, States] = {top: ((), ())}
-    for place, folders, files in os.walk(top):
-        folders[:] = sorted(name for name in folders if not _is_junk(name))
-        here = Path(place)
-        for name in list(folders):
-            if (here / name).is_symlink():
-                archive.refuse(_relative_name(top, here / name), "a symbolic link")
-                folders.remove(name)
+def _read_folder(top: Path, is_submission: Callable[[str], bool]) -> Archive:
+    """What lies below a folder. Its inner folders may be students' own, who change them meanwhile, as in nbgrader's exchange."""
+    try:
+        descriptor = os.open(top, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as error:
+        raise UserError(f"{top} can't be read: {error.strerror}") from None
+    archive = Archive(top.resolve().name, close=partial(os.close, descriptor))
+    archive.is_open = bool(os.fstat(descriptor).st_mode & stat.S_IWOTH)
+    level: tuple[_Part, ...] = ()  # the folders around all submissions
+    try:
+        parts = _list(descriptor, level)
+        while len(level) < MAX_WRAPPERS and len(parts) == 1 and parts[0].is_folder and not is_submission(parts[0].name):
+            level = (*level, parts[0])
+            parts = _list(descriptor, level)
+    except Refused as reason:
+        os.close(descriptor)
+        raise UserError(f"{top}: {reason}") from None
+    for part in parts:
+        for entry in _list_submission(descriptor, (*level, part)):
+            if trouble := _check_name(entry.name):
+                archive.refuse(entry.name, trouble)
             else:
-                states[here / name] = _extend_states(states[here], (here / name).lstat())
-        file_names = sorted(name for name in files if not _is_junk(name))
-        if not file_names and not folders and here != top:
-            archive.entries.append(ArchiveEntry(_relative_name(top, here), 0, lambda: b"", True, *states[here]))
-        for name in file_names:
-            _add_file(archive, top, here / name, states[here])
-        if len(archive.entries) > EXPORT_BOUNDS.entries:
-            raise UserError(f"{top} has more than {EXPORT_BOUNDS.entries:,} files: is it an export?")
+                archive.entries.append(entry)
     return archive
 
 
-def _extend_states(above: States, state: os.stat_result) -> States:
-    return (*above[0], state.st_uid), (*above[1], state.st_ctime)
+@dataclass(frozen=True)
+class _Part:
+    """A folder or a file as it was found: its name in the folder that it is in, and its inode's state."""
+
+    name: str
+    state: os.stat_result
+
+    @property
+    def is_folder(self) -> bool:
+        return stat.S_ISDIR(self.state.st_mode)
+
+    def is_open_as(self, descriptor: int) -> bool:
+        """Whether what is open there is this, unchanged: whoever writes into a file or a folder changes its inode's time, and only root can set that back."""
+        state = os.fstat(descriptor)
+        return all(getattr(state, name) == getattr(self.state, name) for name in ("st_dev", "st_ino", "st_ctime_ns"))
 
 
-def _add_file(archive: Archive, top: Path, path: Path, above: States) -> None:
-    name = _relative_name(top, path)
-    most = EXPORT_BOUNDS.entry
-    state = path.lstat()
-    if trouble := _check_name(name):
-        archive.refuse(name, trouble)
-        return
+def _list(top: int, parts: tuple[_Part, ...], most: int | None = None) -> list[_Part]:
+    """What is in a folder, at most so many, by their names. Raises Refused: it can't be read."""
+    found = []
+    with _opened(top, parts) as descriptor, os.scandir(descriptor) as names:
+        for one in itertools.islice((one for one in names if not _is_junk(one.name)), most):
+            with contextlib.suppress(FileNotFoundError):  # removed since
+                found.append(_Part(one.name, one.stat(follow_symlinks=False)))
+    return sorted(found, key=lambda part: part.name)
+
+
+def _list_submission(top: int, submission: tuple[_Part, ...]) -> Iterator[ArchiveEntry]:
+    """The files in what lies beside other submissions, those on top first; within bounds, beyond which an entry says so."""
+    waiting, count = deque([submission]), 0
+    while waiting:
+        parts = waiting.popleft()
+        if not parts[-1].is_folder:
+            yield _make_file_entry(top, parts)
+            continue
+        trouble, inside = "", []
+        try:
+            if len(parts) - len(submission) < MAX_DEPTH:
+                inside = _list(top, parts, MAX_FILES - count + 1)
+            else:
+                trouble = f"folders in folders, more than {MAX_DEPTH} deep: what is in them was not looked at"
+        except Refused as reason:
+            trouble = str(reason)
+        if len(inside) > MAX_FILES - count:
+            inside, trouble = (
+                inside[: MAX_FILES - count],
+                f"more than {MAX_FILES:,} files: the others were not looked at",
+            )
+        count += len(inside)
+        waiting.extend((*parts, part) for part in inside)
+        if trouble:
+            yield _make_entry_of(parts, f"/{MORE}", 0, bytes, trouble=trouble)
+        elif not inside:
+            yield _make_entry_of(parts, "", 0, bytes, is_folder=True)
+
+
+def _make_file_entry(top: int, parts: tuple[_Part, ...]) -> ArchiveEntry:
+    state, trouble = parts[-1].state, ""
     if not stat.S_ISREG(state.st_mode):
         trouble = "a symbolic link" if stat.S_ISLNK(state.st_mode) else "not a regular file"
-    elif state.st_size > most:
-        trouble = f"too large: {state.st_size / MIB:,.0f} MiB, at most {most / MIB:,.0f}"
-    states = _extend_states(above, state)
-    archive.entries.append(ArchiveEntry(name, state.st_size, partial(_read_bytes, path, most), False, *states, trouble))
+    elif state.st_size > MAX_SIZE:
+        trouble = TOO_LARGE.format(state.st_size / MIB)
+    return _make_entry_of(parts, "", state.st_size, partial(_read_file, top, parts), trouble=trouble)
 
 
-def _read_bytes(path: Path, most: int) -> bytes:
-    try:
-        data = untrusted_files.read(path, most)
-    except OSError as error:
-        raise Refused(f"it can't be read ({error.strerror})") from None
-    if len(data) > most:
-        raise Refused("it has grown too large")
+def _make_entry_of(
+    parts: tuple[_Part, ...],
+    ending: str,
+    size: int,
+    get: Callable[[], bytes],
+    is_folder: bool = False,
+    trouble: str = "",
+) -> ArchiveEntry:
+    """An entry for what lies at the end of a path. Where a zip of PowerShell's was unpacked elsewhere, folders are in the file's own name."""
+    name = "/".join(part.name for part in parts) if len(parts) > 1 else parts[0].name.replace("\\", "/")
+    name = clean(name + ending, sys.maxsize)
+    if len(name) > MAX_NAME_LENGTH:
+        name, trouble = f"{name[:200]}…", trouble or "its path is too long"
+    owners = tuple(part.state.st_uid for part in parts)
+    change_times = tuple(part.state.st_ctime for part in parts)
+    return ArchiveEntry(name, size, get, is_folder, owners, change_times, trouble)
+
+
+def _read_file(top: int, parts: tuple[_Part, ...]) -> bytes:
+    with _opened(top, parts) as descriptor:
+        with open(descriptor, "rb", closefd=False) as file:
+            data = file.read(MAX_SIZE + 1)
+        if not parts[-1].is_open_as(descriptor):
+            raise Refused(CHANGED)
     return data
 
 
-def _relative_name(top: Path, path: Path) -> str:
-    """The name of a file below a folder. Where a zip of PowerShell's was unpacked elsewhere, folders are in the file's own name."""
-    parts = path.relative_to(top).parts
-    return clean("/".join(parts) if len(parts) > 1 else parts[0].replace("\\", "/"), 4096)
+@contextlib.contextmanager
+def _opened(top: int, parts: tuple[_Part, ...]) -> Iterator[int]:
+    """What lies at the end of a path, open: each part is opened from the folder that it is in, no link is followed, and it has to be what was found.
+
+    Raises:
+        Refused: in what way it can't be read.
+    """
+    with contextlib.ExitStack() as opened:
+        try:
+            descriptor = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=top)
+            opened.callback(os.close, descriptor)
+            for part in parts:
+                descriptor = os.open(part.name, OPEN_FLAGS | part.is_folder * os.O_DIRECTORY, dir_fd=descriptor)
+                opened.callback(os.close, descriptor)
+                if not part.is_open_as(descriptor):
+                    raise Refused(CHANGED)
+            yield descriptor
+        except OSError as error:
+            has_gone = error.errno in (errno.ENOENT, errno.ELOOP, errno.ENOTDIR, errno.ENXIO)
+            raise Refused(CHANGED if has_gone else f"it can't be read ({error.strerror})") from None
 
 
 def zip_files(files: Mapping[str, bytes], programs: tuple[str, ...] = ()) -> bytes:

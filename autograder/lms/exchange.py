@@ -44,8 +44,9 @@ def _read_folder(top: str, entries: Sequence[ArchiveEntry], zones: Sequence[tzin
     secret = next((_read_entry_secret(entry) for entry in nbgraders if entry.name.endswith(SECRET)), "")
 
     accounts = {uid: _account_name(uid) for entry in entries for uid in entry.owners}
-    others = [name for uid, name in sorted(accounts.items()) if uid not in (0, os.geteuid()) and name != user]
     is_owned = user in accounts.values()
+    copiers = () if is_owned else (0, os.geteuid())  # whose all of it is where somebody copied it or unpacked it
+    others = [name for uid, name in sorted(accounts.items()) if uid not in copiers and name != user]
     last_change = max((at for entry in entries for at in entry.change_times), default=None) if is_owned else None
     change_time = datetime.fromtimestamp(last_change, UTC) if last_change else None
     at, doubtful_time = name_time, ""
@@ -65,7 +66,7 @@ def _read_folder(top: str, entries: Sequence[ArchiveEntry], zones: Sequence[tzin
             () if others else (Person({"username": user}),),
             user,
             entry.name,
-            "" if entry.is_folder or entry in nbgraders else normalize_name(entry.name).partition("/")[2],
+            "" if entry.is_folder or entry in nbgraders else normalize_name(entry.name).removeprefix(f"{top}/"),
             entry.read,
             submission_id=top,
             at=at,
@@ -126,7 +127,7 @@ class Exchange(Lms):
         unknown = []
         for entry in entries:
             top, _, below = normalize_name(entry.name).partition("/")
-            if INBOUND.fullmatch(top) and (below or entry.is_folder):
+            if INBOUND.fullmatch(top) and (below or entry.is_folder or entry.trouble):
                 folders.setdefault(top, []).append(entry)
             else:
                 unknown.append(entry.name)

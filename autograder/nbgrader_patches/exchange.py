@@ -1,5 +1,5 @@
-"""nbgrader's exchange on the instructor's side: it refuses an exchange that another account can take over, and releases our pages, beside which lies nothing
-of what nbgrader reads there.
+"""nbgrader's exchange on the instructor's side: it refuses an exchange that another account can take over, collects as `autograder collect` does, and releases
+our pages, beside which lies nothing of what nbgrader reads there.
 
 nbgrader_config.py names these classes.
 """
@@ -15,8 +15,14 @@ from nbgrader.exchange.default import ExchangeCollect, ExchangeReleaseAssignment
 from autograder.class_folder.folder import ClassFolder
 from autograder.engine import permissions
 from autograder.nbgrader_patches import release_secret
+from autograder.nbgrader_patches.run_command import run_command
 
 READABLE = 0o644  # in the exchange a page has a name that only its student can guess, in a folder that nobody can list
+
+
+def _class_folder(course: Any) -> ClassFolder:
+    """The class whose submissions nbgrader's course has."""
+    return ClassFolder(Path(course.format_path(course.submitted_directory, "student", course.assignment_id)).parents[2])
 
 
 class _GuardedExchange:
@@ -33,13 +39,25 @@ class ReleaseAssignment(_GuardedExchange, ExchangeReleaseAssignment):  # type: i
 
 
 class Collect(_GuardedExchange, ExchangeCollect):  # type: ignore[misc]
-    """Collects everybody's latest submission, and names those without a notebook."""
+    """Collects by our command, which keeps every attempt, and takes nobody's word for a time, a file or a name.
+
+    Which attempt counts, the class's rules in course.toml say, and no option of this does.
+    """
+
+    def init_src(self) -> None:
+        if not self.coursedir.course_id:
+            self.fail("No course id: give it with --course, or set CourseDirectory.course_id.")
+        self.inbound_path = Path(self.root, self.coursedir.course_id, "inbound")
 
     def copy_files(self) -> None:
-        super().copy_files()
-        for record in self.src_records:
-            if not any(Path(self.inbound_path, record["filename"]).glob("*.ipynb")):
-                self.log.warning("%s has no notebook in %s", record["username"], record["filename"])
+        assignment, class_folder = self.coursedir.assignment_id, _class_folder(self.coursedir)
+        result = run_command(
+            "collect", str(self.inbound_path), "--assignment", assignment, "--grading", str(class_folder.path)
+        )
+        for line in result["log"].splitlines():
+            self.log.info("%s", line)
+        if not result["success"]:
+            self.fail(result["error"])
 
 
 class ReleaseFeedback(_GuardedExchange, ExchangeReleaseFeedback):  # type: ignore[misc]
@@ -48,7 +66,7 @@ class ReleaseFeedback(_GuardedExchange, ExchangeReleaseFeedback):  # type: ignor
     def copy_files(self) -> None:
         course, exclusions = self.coursedir, [name for name in self.coursedir.student_id_exclude.split(",") if name]
         for student, page in self._pages():
-            trouble = release_secret.put_beside(self._class(), student, page.parent.name)
+            trouble = release_secret.put_beside(_class_folder(course), student, page.parent.name)
             if trouble:
                 self.log.warning("%s is left out: %s", student, trouble)
                 exclusions.append(student)
@@ -57,12 +75,6 @@ class ReleaseFeedback(_GuardedExchange, ExchangeReleaseFeedback):  # type: ignor
             super().copy_files()
         finally:
             course.student_id_exclude = before
-
-    def _class(self) -> ClassFolder:
-        course = self.coursedir
-        return ClassFolder(
-            Path(course.format_path(course.submitted_directory, "student", course.assignment_id)).parents[2]
-        )
 
     def _pages(self) -> Iterator[tuple[str, Path]]:
         course, one = self.coursedir, self.coursedir.student_id or "*"

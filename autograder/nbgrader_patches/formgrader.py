@@ -6,8 +6,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,6 +14,7 @@ import jinja2
 from markupsafe import Markup
 
 from autograder.gradebook import sanitize
+from autograder.nbgrader_patches.run_command import run_command
 from autograder.paths import solution
 
 REGION = re.compile(r"<!-- ### (?:BEGIN|END) SOLUTION -->\n?")
@@ -69,11 +68,11 @@ def set_up(config: Any, folder: Path, sample: bool) -> None:
 
     def autograde(self: Any, assignment_id: str, student_id: str, force: bool = True, create: bool = True) -> Any:
         again = ("--force",) if force else ()
-        return _run("grade", assignment_id, "--student", student_id, *again, "--grading", str(folder))
+        return run_command("grade", assignment_id, "--student", student_id, *again, "--grading", str(folder))
 
     def generate_feedback(self: Any, assignment_id: str, student_id: str | None = None, force: bool = True) -> Any:
         one = ("--student", student_id) if student_id else ()
-        return _run("feedback", assignment_id, *one, "--grading", str(folder))
+        return run_command("feedback", assignment_id, *one, "--grading", str(folder))
 
     def collect(self: Any, assignment_id: str, update: bool = True) -> Any:
         return {"success": False, "error": SAMPLE, "log": SAMPLE}
@@ -82,19 +81,3 @@ def set_up(config: Any, folder: Path, sample: bool) -> None:
     NbGraderAPI.generate_feedback = generate_feedback
     if sample:
         NbGraderAPI.collect = collect
-
-
-def _run(*arguments: str) -> dict[str, Any]:
-    """Run our command; what formgrader's dialogs show of it."""
-    process = subprocess.run(
-        [sys.executable, "-m", "autograder", *arguments],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    error = (
-        {} if process.returncode == 0 else {"error": (process.stdout.strip().splitlines() or ["it said nothing"])[-1]}
-    )
-    return {"success": not error, "log": process.stdout, **error}

@@ -29,7 +29,7 @@ from autograder.gradebook import missing, preflight
 from autograder.gradebook.missing import Missing
 from autograder.gradebook.policy import Policy, describe_late_flags
 from autograder.lms import archive
-from autograder.lms.archive import Refused, normalize_name
+from autograder.lms.archive import normalize_name
 from autograder.lms.base import IdScope
 from autograder.lms.exchange import SECRET
 from autograder.lms.records import ExportedFile, fold_name, is_in_future
@@ -45,10 +45,12 @@ from autograder.transfer.group_files import (
     group_files,
 )
 from autograder.transfer.match_students import StudentFinder, choose_reading
+from autograder.transfer.spool import Spool
 from ffnlab.untrusted_text import in_a_line
 
 EMPTIED = hashlib.sha256().hexdigest()  # of a notebook that a power cut has emptied
 BATCH_SIZE = 100  # files that are written at a time
+MAX_ODD = 20  # lines about what nobody can be said to have handed in
 MIN_SHARE = 0.9  # of an export's notebooks, so many must be of one assignment for it to be an export of that
 
 
@@ -120,10 +122,10 @@ def collect(
     if assignment is not None:
         require_assignment(assignment)
     preflight.check_gradebook(class_folder)
-    with archive.open_archive(source) as export_archive:
+    with archive.open_archive(source, lms.is_submission) as export_archive, Spool(class_folder.path) as spool:
         export = lms.read(export_archive, zone)
         damages = [] if dry_run else _set_aside_empty_files(class_folder)
-        plan = _Collection(class_folder, export_archive, export, zone)
+        plan = _Collection(class_folder, export_archive, export, spool, zone)
         plan.report.doubts += damages
         plan.take_lists(rosters, zone)
         plan.read(assignment, zone)
@@ -160,9 +162,15 @@ class _Collection:
     """One collecting: what was found, and what is to be written."""
 
     def __init__(
-        self, class_folder: ClassFolder, export_archive: archive.Archive, export: lms.Export, zone: tzinfo | None
+        self,
+        class_folder: ClassFolder,
+        export_archive: archive.Archive,
+        export: lms.Export,
+        spool: Spool,
+        zone: tzinfo | None,
     ) -> None:
         self.class_folder, self.archive, self.export, self.zone = class_folder, export_archive, export, zone
+        self.spool = spool
         self.roster, self.decisions = Roster.load(class_folder), Decisions.load(class_folder)
         self.report = CollectionReport(
             export.lms.title, export_archive.name, class_folder.path / manifest_file.FOLDER / DECISIONS_FILE
@@ -255,10 +263,13 @@ class _Collection:
 
     def read(self, assignment: str | None, zone: tzinfo | None) -> None:
         """Read all that was handed in, and find out what it was handed in for."""
-        self.report.doubts += [f"{name}: refused, {reason}" for name, reason in self.archive.refusals]
-        self.report.doubts += [f"{in_a_line(name, 200)}: not understood" for name in self.export.unknown]
+        odd = [f"{name}: refused, {reason}" for name, reason in self.archive.refusals]
+        odd += [f"{in_a_line(name, 200)}: not understood" for name in self.export.unknown]
+        self.report.doubts += odd[:MAX_ODD]
+        if len(odd) > MAX_ODD:
+            self.report.doubts.append(f"{len(odd) - MAX_ODD:,} more are refused or not understood")
         exported_files = [one for one in self.export.files if not assignment or one.assignment in ("", assignment)]
-        self.submissions = group_files(exported_files, self.assignments, self.decisions.notebook_files)
+        self.submissions = group_files(exported_files, self.assignments, self.spool.keep, self.decisions.notebook_files)
         target = assignment or ""
         if not target and not any(one.first.assignment for one in self.submissions):
             votes = count_votes(self.submissions)
@@ -627,7 +638,7 @@ class _Collection:
         total = len(self.pending_writes) + sum(len(manifest.placing) for manifest in self.manifests.values())
         with Batch(BATCH_SIZE) as files:
             for count, (manifest, record, get) in enumerate(self.pending_writes, 1):
-                files.write(manifest.path(self.class_folder, record), self._read_bytes(record, get))
+                files.write(manifest.path(self.class_folder, record), get())
                 tell(count, total)
         self.roster.save(self.class_folder)
         for manifest in self.manifests.values():
@@ -642,15 +653,6 @@ class _Collection:
             manifest.placing = {}
             manifest.save(self.class_folder)
         self.decisions.save(self.class_folder, self.label, self.report.pending_decisions)
-
-    def _read_bytes(self, record: Record, get: Callable[[], bytes]) -> bytes:
-        try:
-            data = get()
-        except Refused as reason:
-            raise UserError(f"{record.entry}: {reason}") from None
-        if hashlib.sha256(data).hexdigest() != record.sha256:
-            raise UserError(f"{record.entry} changed while it was collected: the same command continues from here")
-        return data
 
     def _place_attempt(self, files: Batch, manifest: Manifest, student: str, number: int) -> None:
         """Put an attempt where grading finds it, with its time and its secret, unless something else has come there meanwhile."""

@@ -6,9 +6,8 @@ import codecs
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 from autograder.class_folder.roster import Student
 from autograder.engine.program import is_untouched, newer_python
@@ -23,6 +22,8 @@ from ffnlab.untrusted_text import in_a_line
 MIN_CELLS = 2  # cells of ours that make a notebook one of ours
 MAX_NOTEBOOKS = 20  # of one submission that are read, and
 MAX_NOTEBOOK_BYTES = 2 * Limits().file  # all together
+MAX_FILES = 1_000  # of one submission that are read, those first that are called notebooks, until they have
+MAX_FILE_BYTES = 256 * MIB  # all together
 LIMIT_TEXT = f"at most {MAX_NOTEBOOKS} of a submission are, with {MAX_NOTEBOOK_BYTES / 2**20:.0f} MiB in all"
 MAX_DEPTH = 3  # of zips in zips that are opened,
 MAX_PACKED = 20  # and how many of a submission, with
@@ -80,6 +81,8 @@ class CollectedSubmission:
     byte_count: int = 0
     packed_count: int = 0  # of packed files in packed files, opened so far, and their bytes
     packed_byte_count: int = 0
+    file_count: int = 0  # read so far, and their bytes
+    file_byte_count: int = 0
     choice: NotebookFile | None = None
     assignment: str = ""  # under which it is kept
 
@@ -120,59 +123,83 @@ class _Packed:
             self._archives[key] = archive.open_packed(entry)
         return self._archives[key]
 
-    def read(self, outer: ExportedFile, path: tuple[str, ...], name: str) -> bytes:
-        """A file in it. Raises Refused."""
-        return next(entry for entry in self.open(outer, path).entries if entry.name == name).read()
-
 
 def group_files(
-    exported_files: Sequence[ExportedFile], assignments: Sequence[str], settled: Collection[str] = ()
+    exported_files: Sequence[ExportedFile],
+    assignments: Sequence[str],
+    keep: Callable[[bytes], Callable[[], bytes]],
+    settled: Collection[str] = (),
 ) -> list[CollectedSubmission]:
     """The submissions, with every file read once.
 
-    settled: names in the archive of files that a person has called a notebook: they are looked at, however many there are and whatever they are called.
+    keep: takes what was read, and returns what reads it again. settled: names in the archive of files that a person has called a notebook: they are looked at,
+    however many there are and whatever they are called.
     """
-    submissions: dict[tuple[str, str], CollectedSubmission] = {}
-    packed = _Packed(settled)
+    by_submission: dict[tuple[str, str], list[ExportedFile]] = {}
     for exported_file in exported_files:
-        submission = submissions.setdefault(
-            (exported_file.who, exported_file.submission_id), CollectedSubmission(exported_file)
-        )
-        for file in _read_files(submission, exported_file, assignments, packed):
+        by_submission.setdefault((exported_file.who, exported_file.submission_id), []).append(exported_file)
+    packed = _Packed(settled)
+    return [_read_submission(files, assignments, keep, packed) for files in by_submission.values()]
+
+
+def _read_submission(
+    exported_files: Sequence[ExportedFile],
+    assignments: Sequence[str],
+    keep: Callable[[bytes], Callable[[], bytes]],
+    packed: _Packed,
+) -> CollectedSubmission:
+    submission, skip_count = CollectedSubmission(exported_files[0]), 0
+    for exported_file in sorted(exported_files, key=lambda one: not _is_called_notebook(one.file)):
+        is_settled = normalize_name(exported_file.entry) in packed.settled
+        is_full = submission.file_count >= MAX_FILES or submission.file_byte_count >= MAX_FILE_BYTES
+        if is_full and not is_settled:
+            skip_count += 1
+            continue
+        for file, data in _read_files(submission, exported_file, assignments, packed):
+            kept_file = replace(file, exported_file=replace(file.exported_file, read=keep(data)))
             is_notebook = file.assignment or file.trouble
-            (submission.notebooks if is_notebook else submission.others).append(file)
-    return list(submissions.values())
+            (submission.notebooks if is_notebook else submission.others).append(kept_file)
+    if skip_count:
+        why = f"{skip_count:,} of its {len(exported_files):,} files were not read: at most {MAX_FILES:,} are, or {MAX_FILE_BYTES / MIB:.0f} MiB"
+        submission.refusals.append((submission.first, why))
+    return submission
 
 
 def _read_files(
     submission: CollectedSubmission, exported_file: ExportedFile, assignments: Sequence[str], packed: _Packed
-) -> Iterator[NotebookFile]:
-    """A file, and where others are packed in it the notebooks among them."""
+) -> Iterator[tuple[NotebookFile, bytes]]:
+    """A file, and where others are packed in it the notebooks among them, with their bytes."""
     if not exported_file.file:
         return
     try:
         data = exported_file.read()
+        submission.file_count, submission.file_byte_count = (
+            submission.file_count + 1,
+            submission.file_byte_count + len(data),
+        )
         file = NotebookFile(exported_file, hashlib.sha256(data).hexdigest(), len(data))
         is_settled = normalize_name(exported_file.entry) in packed.settled
         if not (is_settled or _may_be_notebook(exported_file.file, data)):
-            yield file
+            yield file, data
         elif is_settled or submission.may_read(len(data)):
-            yield _inspect(file, data, assignments, is_settled)
+            yield _inspect(file, data, assignments, is_settled), data
         else:
-            yield replace(file, trouble=f"not read: {LIMIT_TEXT}", is_broken=True)
+            yield replace(file, trouble=f"not read: {LIMIT_TEXT}", is_broken=True), data
         if archive.is_packed(exported_file.file):
-            yield from _read_packed(submission, exported_file, assignments, packed)
+            yield from _read_packed(submission, replace(exported_file, read=lambda: data), assignments, packed)
     except Refused as reason:
         submission.refusals.append((exported_file, str(reason)))
+
+
+def _is_called_notebook(name: str) -> bool:
+    return ".ipynb" in name.rpartition("/")[2].casefold()
 
 
 def _may_be_notebook(name: str, data: bytes) -> bool:
     """Whether a file is looked at as a notebook: by its name, or because it begins as one does."""
     if archive.is_packed(name):
         return False
-    return (
-        ".ipynb" in name.rpartition("/")[2].casefold() or data[:100].removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"{"
-    )
+    return _is_called_notebook(name) or data[:100].removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"{"
 
 
 def _read_packed(
@@ -181,8 +208,8 @@ def _read_packed(
     assignments: Sequence[str],
     packed: _Packed,
     path: tuple[str, ...] = (),
-) -> Iterator[NotebookFile]:
-    """The notebooks in a packed file; of very many those whose names are the most like ours. Raises Refused: it can't be read."""
+) -> Iterator[tuple[NotebookFile, bytes]]:
+    """The notebooks in a packed file, with their bytes; of very many those whose names are the most like ours. Raises Refused: it can't be read."""
     inner_archive = packed.open(outer, path)
     inside = "".join(f"{name}/" for name in path)
     submission.refusals += [(outer, f"{inside}{name} in it, {reason}") for name, reason in inner_archive.refusals]
@@ -200,18 +227,15 @@ def _read_packed(
         if not is_settled and not submission.may_read(entry.size):
             skip_count += 1
             continue
-        exported_file = replace(
-            outer, entry=place, file=f"{inside}{entry.name}", read=partial(packed.read, outer, path, entry.name)
-        )
+        exported_file = replace(outer, entry=place, file=f"{inside}{entry.name}")
         try:
             data = entry.read()
         except Refused as reason:
             submission.refusals.append((exported_file, str(reason)))
             continue
         if is_settled or _may_be_notebook(entry.name, data):
-            yield _inspect(
-                NotebookFile(exported_file, hashlib.sha256(data).hexdigest(), len(data)), data, assignments, is_settled
-            )
+            file = NotebookFile(exported_file, hashlib.sha256(data).hexdigest(), len(data))
+            yield _inspect(file, data, assignments, is_settled), data
     if skip_count:
         why = f"{skip_count:,} of the {len(candidates):,} notebooks in it were not read: {LIMIT_TEXT}"
         submission.refusals.append((outer, why))
@@ -236,7 +260,7 @@ def _may_be_packed_notebook(name: str, place: str, packed: _Packed) -> bool:
 
 def _inspect(file: NotebookFile, data: bytes, assignments: Sequence[str], is_settled: bool = False) -> NotebookFile:
     """A file that may be a notebook, with whose it is by most of its cells that are of ours. One that is not called so, and is none, is another file."""
-    is_called_so = ".ipynb" in file.exported_file.file.rpartition("/")[2].casefold()
+    is_called_so = _is_called_notebook(file.exported_file.file)
     try:
         notebook = parse(data, Limits())
     except Unreadable as reason:

@@ -1,0 +1,367 @@
+"""What a student can do to collecting: folders that change under it, links, pipes, floods. Each costs that submission, and nobody else's."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from collection import asked, collect, export, inbound, without_gradebook
+from conftest import ROOT
+from exports import (
+    CLASS,
+    FFN,
+    SYSTEMS,
+    Somebody,
+    blackboard_name,
+    canvas_name,
+    d2l_folder,
+    exchange_folder,
+    handed_in_by,
+    moodle_name,
+    notebook,
+    worksheet,
+)
+from nbgrader.coursedir import CourseDirectory
+from nbgrader.exchange import ExchangeError
+from traitlets.config import Config
+
+from autograder.class_folder.folder import ClassFolder
+from autograder.engine import permissions
+from autograder.lms import archive
+from autograder.lms.archive import Refused
+from autograder.nbgrader_patches.exchange import Collect
+from autograder.transfer import group_files
+
+MALLORY, HONEST = CLASS[0], CLASS[1:4]
+WHEN = "2026-10-02 10:00:00.000000 UTC"
+SECRET_NOTEBOOK = notebook("SOMEBODY ELSE'S")
+
+
+@pytest.fixture
+def class_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ClassFolder:
+    without_gradebook(monkeypatch)
+    return ClassFolder(tmp_path / "class")
+
+
+@pytest.fixture
+def victim(tmp_path: Path) -> Path:
+    """A folder that the student can't read, and the collector can."""
+    folder = tmp_path / "solutions"
+    folder.mkdir()
+    (folder / f"{FFN}.ipynb").write_bytes(SECRET_NOTEBOOK)
+    return folder
+
+
+@pytest.fixture
+def door(tmp_path: Path) -> Iterator[Path]:
+    """The exchange's inbound/, in which three honest students have handed in, and mallory's folder with a notebook in a folder of its own."""
+    folder = tmp_path / "inbound"
+    for who in HONEST:
+        inbound(folder, who, WHEN, who.data, "a" * 128)
+    inbound(folder, MALLORY, WHEN, MALLORY.data, "b" * 128)
+    place = mallorys(folder)
+    (place / "work").mkdir()
+    (place / f"{FFN}.ipynb").rename(place / "work" / f"{FFN}.ipynb")
+    folder.chmod(0o3733)
+    yield folder
+    subprocess.run(["rm", "-rf", tmp_path], check=True)  # shutil's own can't remove folders a thousand deep
+
+
+def mallorys(door: Path) -> Path:
+    return door / exchange_folder(MALLORY, when=WHEN)
+
+
+def assert_honest(class_folder: ClassFolder) -> None:
+    there = handed_in_by(class_folder)
+    assert {who.i: who.username for who in HONEST}.items() <= there.items()
+    assert SECRET_NOTEBOOK not in {path.read_bytes() for path in class_folder.path.rglob("*.ipynb")}
+
+
+# What changes between the look and the reading
+
+
+def swap_folder(place: Path, victim: Path) -> None:
+    (place / "work").rename(place / "other")
+    (place / "work").symlink_to(victim)
+
+
+def swap_file(place: Path, victim: Path) -> None:
+    (place / "work" / f"{FFN}.ipynb").unlink()
+    (place / "work" / f"{FFN}.ipynb").symlink_to(victim / f"{FFN}.ipynb")
+
+
+def swap_all(place: Path, victim: Path) -> None:
+    place.rename(place.with_name("away"))
+    (place.parent / "link").mkdir()
+    place.symlink_to(victim)
+
+
+def hard_link(place: Path, victim: Path) -> None:
+    (place / "work" / f"{FFN}.ipynb").unlink()
+    os.link(victim / f"{FFN}.ipynb", place / "work" / f"{FFN}.ipynb")
+
+
+def another_folder(place: Path, victim: Path) -> None:
+    (place / "work").rename(place / "other")
+    shutil.copytree(victim, place / "work")
+
+
+def pipe(place: Path, victim: Path) -> None:
+    (place / "work" / f"{FFN}.ipynb").unlink()
+    os.mkfifo(place / "work" / f"{FFN}.ipynb")
+
+
+def write_more(place: Path, victim: Path) -> None:
+    with open(place / "work" / f"{FFN}.ipynb", "ab") as file:
+        file.write(b" " * 10)
+
+
+def remove(place: Path, victim: Path) -> None:
+    shutil.rmtree(place / "work")
+
+
+CHANGES = [swap_folder, swap_file, swap_all, hard_link, another_folder, pipe, write_more, remove]
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
+def test_what_was_exchanged_after_it_was_found_is_not_read(
+    change: Callable[[Path, Path], None],
+    door: Path,
+    victim: Path,
+    class_folder: ClassFolder,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    find = archive.open_archive
+
+    def find_and_change(*arguments: Any) -> archive.Archive:
+        found = find(*arguments)
+        change(mallorys(door), victim)
+        return found
+
+    monkeypatch.setattr(archive, "open_archive", find_and_change)
+    report = collect(class_folder, door)
+    assert_honest(class_folder)
+    (trouble,) = asked(report).values()
+    assert trouble == "refused, it changed while it was collected: collect again"
+
+
+def test_a_folder_that_is_exchanged_all_the_time_never_brings_what_a_link_leads_to(
+    door: Path, victim: Path, class_folder: ClassFolder
+) -> None:
+    place, stop = mallorys(door), threading.Event()
+    (place / "link").symlink_to(victim)
+
+    def race() -> None:
+        while not stop.is_set():
+            (place / "work").rename(place / "kept")
+            (place / "link").rename(place / "work")
+            (place / "work").rename(place / "link")
+            (place / "kept").rename(place / "work")
+
+    thread = threading.Thread(target=race)
+    thread.start()
+    try:
+        for _ in range(10):
+            collect(class_folder, door, dry_run=True)
+        collect(class_folder, door)
+    finally:
+        stop.set()
+        thread.join()
+    assert_honest(class_folder)
+
+
+def test_a_notebook_that_is_written_while_it_is_read_is_not_taken_in_half(
+    door: Path, class_folder: ClassFolder
+) -> None:
+    with archive.open_archive(door) as found:
+        (entry,) = [one for one in found.entries if "/work/" in one.name]
+        path = mallorys(door) / "work" / f"{FFN}.ipynb"
+        assert entry.read() == MALLORY.data
+        path.write_bytes(b"{}")
+        with pytest.raises(Refused, match="changed"):
+            entry.read()
+
+
+# What one student's folder does to the others
+
+
+def flood(place: Path) -> None:
+    for number in range(archive.MAX_FILES + 1):
+        (place / f"{number}.txt").touch()
+
+
+def deep(place: Path) -> None:
+    descriptors = [os.open(place, os.O_RDONLY)]
+    for _ in range(1_500):
+        os.mkdir("d", dir_fd=descriptors[-1])
+        descriptors.append(os.open("d", os.O_RDONLY, dir_fd=descriptors[-1]))
+        if len(descriptors) > 2:
+            os.close(descriptors.pop(0))
+    for descriptor in descriptors:
+        os.close(descriptor)
+
+
+def long_path(place: Path) -> None:
+    here = os.open(place, os.O_RDONLY)
+    for _ in range(19):
+        os.mkdir("x" * 250, dir_fd=here)
+        there = os.open("x" * 250, os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = there
+    os.close(os.open("notebook.ipynb", os.O_CREAT | os.O_WRONLY, dir_fd=here))
+    os.close(here)
+
+
+def links(place: Path) -> None:
+    (place / "a.ipynb").symlink_to("/etc/passwd")
+    (place / "b").symlink_to("/")
+    (place / "c.ipynb").symlink_to("/dev/zero")
+    (place / "._d.ipynb").symlink_to(ROOT / "solutions" / FFN / f"{FFN}.ipynb")
+    (place / "e.ipynb").symlink_to("nowhere")
+
+
+def odd_files(place: Path) -> None:
+    os.mkfifo(place / "a.ipynb")
+    os.mkfifo(place / "timestamp.txt.ipynb")
+    (place / "b.ipynb").mkdir()
+
+
+def odd_names(place: Path) -> None:
+    for name in (b"\xff\xfe.ipynb", b"a\nb.ipynb", "\N{RIGHT-TO-LEFT OVERRIDE}.ipynb".encode(), b"\\..\\x.ipynb"):
+        (place / os.fsdecode(name)).write_bytes(b"{}")
+
+
+def large(place: Path) -> None:
+    with open(place / "large.ipynb", "wb") as file:
+        file.truncate(2**40)
+
+
+@pytest.mark.parametrize(
+    "what", [flood, deep, long_path, links, odd_files, odd_names, large], ids=lambda what: what.__name__
+)
+def test_a_students_folder_costs_nobody_elses_submission(
+    what: Callable[[Path], None], door: Path, class_folder: ClassFolder
+) -> None:
+    what(mallorys(door))
+    start = time.monotonic()
+    report = collect(class_folder, door)
+    assert time.monotonic() - start < 60
+    assert_honest(class_folder)
+    assert report.needs_somebody or what is odd_names
+    assert all(MALLORY.username in line for line in (*asked(report), *report.doubts)), "and only hers is named"
+
+
+def test_a_flood_beside_the_submissions_hides_none(door: Path, class_folder: ClassFolder) -> None:
+    for number in range(300):
+        (door / f"Mallory_{number}_assignsubmission_file_{FFN}.ipynb").write_bytes(MALLORY.data)
+    report = collect(class_folder, door)
+    assert_honest(class_folder)
+    assert "not understood" in report.doubts[0] and len(report.doubts) < 30
+    assert any("280 more are refused or not understood" in line for line in report.doubts)
+
+
+def test_a_student_who_attaches_thousands_of_files_keeps_nobody_from_being_collected(
+    tmp_path: Path, class_folder: ClassFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(group_files, "MAX_FILES", 50)
+    (system,) = [one for one in SYSTEMS if one.name == "canvas"]
+    files = dict(system.files(CLASS))
+    (hers,) = [name for name in files if MALLORY.data == files[name]]
+    files = {hers.replace(FFN, f"a{number}").replace(".ipynb", ".txt"): b"x" for number in range(500)} | files
+    report = collect(class_folder, export(tmp_path / "e.zip", files))
+    assert len(handed_in_by(class_folder)) == len(CLASS), "of many files, those called notebooks are read first"
+    assert any("451 of its 501 files were not read" in trouble for trouble in asked(report).values())
+
+
+# The hub's own button
+
+
+@pytest.fixture
+def hub(
+    door: Path,
+    class_folder: ClassFolder,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> Callable[[], list[str]]:
+    """Runs nbgrader's collecting, as formgrader does; returns what it logs."""
+    course = tmp_path / "exchange" / "C"
+    course.mkdir(parents=True)
+    door.rename(course / "inbound")
+    monkeypatch.setattr(permissions, "find_takeovers", lambda *arguments: [])
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path))
+    class_folder.path.mkdir()
+    config = Config()
+    config.CourseDirectory.root, config.CourseDirectory.course_id = str(class_folder.path), "C"
+    config.CourseDirectory.assignment_id = FFN
+    config.Exchange.root = str(tmp_path / "exchange")
+
+    def run() -> list[str]:
+        app = Collect(coursedir=CourseDirectory(config=config), config=config)
+        app.log = logging.getLogger("hub")
+        with caplog.at_level(logging.INFO, "hub"), contextlib.suppress(ExchangeError):
+            app.start()
+        return [line for record in caplog.records for line in record.getMessage().splitlines()]
+
+    return run
+
+
+@pytest.mark.usefixtures("victim")
+def test_the_hubs_collect_follows_no_link_and_goes_on(hub: Any, class_folder: ClassFolder, tmp_path: Path) -> None:
+    place = mallorys(tmp_path / "exchange" / "C" / "inbound")
+    shutil.rmtree(place / "work")
+    (place / f"{FFN}.ipynb").symlink_to(tmp_path / "solutions" / f"{FFN}.ipynb")
+    (place / "zero.ipynb").symlink_to("/dev/zero")
+    deep(place)
+    (place / "ipykernel_launcher.py").write_text("print('mine')")
+    lines = hub()
+    assert_honest(class_folder)
+    assert any("a symbolic link" in line for line in lines) and "for you to settle" in lines[-1]
+    assert not list(class_folder.submitted.rglob("ipykernel_launcher.py")), "a kernel would run it"
+
+
+# A large class, in each system's form
+
+
+@cache
+def two_cells() -> str:
+    cells = [cell for cell in json.loads(notebook())["cells"] if cell["metadata"].get("nbgrader", {}).get("solution")]
+    return json.dumps({"cells": [cell | {"source": "answer = NUMBER"} for cell in cells[:2]]})
+
+
+def small_notebook(i: int) -> bytes:
+    """One with two cells of ours, and an answer of its own."""
+    return two_cells().replace("NUMBER", str(i)).encode()
+
+
+FORMS: dict[str, Callable[[Somebody], dict[str, bytes]]] = {
+    "moodle": lambda who: {moodle_name(who): small_notebook(who.i)},
+    "canvas": lambda who: {canvas_name(who): small_notebook(who.i)},
+    "brightspace": lambda who: {f"{d2l_folder(who)}/{FFN}.ipynb": small_notebook(who.i)},
+    "blackboard": lambda who: {
+        blackboard_name(who): small_notebook(who.i),
+        blackboard_name(who).partition(f"_{FFN}.ipynb")[0] + ".txt": b"Name: somebody",
+    },
+    "nbgrader": lambda who: {f"{exchange_folder(who)}/{FFN}.ipynb": small_notebook(who.i)},
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_class_of_ten_thousand_and_one_is_collected(form: str, tmp_path: Path, class_folder: ClassFolder) -> None:
+    people = [Somebody(i, f"First{i}", f"Last{i}") for i in range(10_001)]
+    files = {name: data for who in people for name, data in FORMS[form](who).items()}
+    lists = [worksheet(tmp_path / "w.csv", people)] if form == "moodle" else []  # without one, its numbers are nobody's
+    report = collect(class_folder, export(tmp_path / "e.zip", files), *lists, dry_run=True)
+    assert (report.new, [one.trouble for one in report.pending_decisions][:1]) == (10_001, [])
