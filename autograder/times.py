@@ -19,13 +19,21 @@ MONTHS = (
 )  # fmt: skip
 # As nbgrader writes it, "2026-10-01 10:00:00.000000 UTC", or ISO 8601.
 MOMENT = re.compile(
-    r"(?P<local>\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?)?)(?: ?(?P<zone>[+-]\d\d:?\d\d|[A-Za-z][\w/+-]{0,40}))?"
+    r"(?P<local>\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?)(?: ?(?P<zone>[+-]\d\d:?\d\d|[A-Za-z][\w/+-]{0,40}))?"
 )
 OFFSET = re.compile(r"(?P<sign>[+-])(?P<hours>\d\d):?(?P<minutes>\d\d)")
-WORDS = re.compile(
-    r"\d{1,2}:\d\d(?::\d\d)?|\d+|[^\W\d_]+(?:\.[^\W\d_]+)*", re.UNICODE
-)  # a clock's time, a number, a word
-CLOCK = re.compile(r"(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d))?")
+WEEKDAYS = (
+    "monday montag", "tuesday dienstag", "wednesday mittwoch", "thursday donnerstag", "friday freitag",
+    "saturday samstag sonnabend", "sunday sonntag",
+)  # fmt: skip
+FILLERS = {"at", "on", "of", "the", "um", "uhr", "am", "den", "der", "dem"}  # "am 4. November" is German
+# A clock's time, an offset, a number, a word; else one character that has no place in a time.
+TOKENS = re.compile(
+    r"(?P<clock>\d{1,2}:\d\d(?::\d\d)?)(?![\d:])|(?P<offset>[+-]\d\d:?\d\d)(?!\d)|(?P<number>\d+)(?:st|nd|rd|th)?"
+    r"|(?P<word>[^\W\d_][^\W\d]*(?:/[^\W\d]+)*)|(?P<between>[\s,.]+)|(?P<odd>.)",
+    re.DOTALL,
+)
+WITH_DOTS = re.compile(r"\b([ap])\.\s?m\b\.?", re.IGNORECASE)  # "p.m.", and "p. m."
 HALVES = {"am": 0, "pm": 12}
 ZONE_SETTING = re.compile(r"""^\s*c\.\w+\.timezone\s*=\s*['"]([^'"\n]{1,60})['"]""", re.MULTILINE)
 
@@ -72,29 +80,53 @@ def _abbreviated(local: datetime, name: str, zones: Sequence[tzinfo]) -> datetim
     return next((moment.astimezone(UTC) for moment in moments if moment.tzname() == name), None)
 
 
-def parse_in_words(text: str) -> datetime | None:
+def parse_in_words(text: str, zones: Sequence[tzinfo] = ()) -> datetime | None:
     """The local time in a text with a month's name, in English or German and in whichever order, such as `Wednesday, November 4, 2026, 10:15 AM`,
-    `Mittwoch, 4. November 2026, 10:15`, or without the weekday; None where it is none, or could be several.
+    `Mittwoch, 4. November 2026, 10:15`, or without the weekday; in UTC, with that zone, where it ends with a zone. None where it is none, or could be several,
+    and where anything is in it that is not understood: a mark for the afternoon in another language would cost half a day.
+
+    zones: as of `parse_moment`.
     """
-    words = WORDS.findall(text.casefold().replace("a.m", "am").replace("p.m", "pm"))
-    clocks = [match for word in words if (match := CLOCK.fullmatch(word))]
-    numbers = [word for word in words if word.isdecimal()]
-    months = [month for word in words if word.isalpha() and (month := parse_month(word))]
-    places = [place for place, word in enumerate(words) if CLOCK.fullmatch(word)]
-    halves = [HALVES[word] for place in places for word in words[place + 1 : place + 2] if word in HALVES]
+    found: dict[str, list[str]] = {}
+    months, half, zone, before = [], 0, "", ""
+    for match in TOKENS.finditer(WITH_DOTS.sub(r"\1m", text.strip())):
+        kind, token = str(match.lastgroup), match[str(match.lastgroup)]
+        word = token.casefold()
+        if kind == "between":
+            continue
+        if zone or kind == "odd":  # a zone is the last
+            return None
+        if kind == "word" and word in HALVES and before == "clock":
+            half, kind = 1 + HALVES[word], "half"
+        elif kind == "offset" or (kind == "word" and before in ("clock", "half") and not _is_known(word)):
+            zone = token
+        elif kind == "word" and (month := parse_month(word)):
+            months.append(month)
+        elif kind == "word" and not _is_known(word):
+            return None
+        found.setdefault(kind, []).append(token)
+        before = kind
+    numbers, clocks = found.get("number", []), found.get("clock", [])
     years = [int(number) for number in numbers if len(number) == 4]
     days = [int(number) for number in numbers if len(number) <= 2]
     if not len(clocks) == len(months) == len(years) == len(days) == 1 or len(numbers) != 2:
         return None
-    hour = int(clocks[0]["hour"])
-    if halves:
+    hour, minute, second = map(int, f"{clocks[0]}:0".split(":")[:3])
+    if half:
         if not 1 <= hour <= 12:
             return None
-        hour = hour % 12 + halves[0]
+        hour = hour % 12 + half - 1
     try:
-        return datetime(years[0], months[0], days[0], hour, int(clocks[0]["minute"]), int(clocks[0]["second"] or 0))
+        local = datetime(years[0], months[0], days[0], hour, minute, second)
     except ValueError:
         return None
+    return _in_utc(local, zone if "/" in zone else zone.upper(), zones) if zone else local
+
+
+def _is_known(word: str) -> bool:
+    """Whether a word in a time says nothing, or the day of the week, of which at least two letters are there."""
+    is_weekday = len(word) > 1 and any(name.startswith(word) for names in WEEKDAYS for name in names.split())
+    return word in FILLERS or is_weekday or parse_month(word) > 0
 
 
 def parse_month(word: str) -> int:
@@ -105,11 +137,11 @@ def parse_month(word: str) -> int:
 
 
 def to_utc(local_time: datetime, zone: tzinfo | None) -> datetime | None:
-    """A local time in UTC; None in years that can't be meant. zone: the clock's, or this computer's."""
+    """A local time in UTC; None in years that can't be meant. zone: the clock's, or this computer's; not needed for a time with a zone of its own."""
     if local_time.year not in YEARS:
         return None
     try:
-        return (local_time.replace(tzinfo=zone) if zone else local_time).astimezone(UTC)
+        return (local_time.replace(tzinfo=zone) if zone and not local_time.tzinfo else local_time).astimezone(UTC)
     except (OverflowError, ValueError, OSError):
         return None
 

@@ -113,7 +113,7 @@ def read_timestamp(folder: Path, clock: tzinfo | None = None) -> Timestamp:
     text = data.decode(encoding, errors="replace").strip()
     zones = [zone for zone in (zone_of_nbgrader(root() / "nbgrader_config.py"), clock) if zone]
     at = parse_moment(text, zones)
-    if at is None and (local := parse_in_words(text)):
+    if at is None and (local := parse_in_words(text, zones)):
         at = to_utc(local, clock or UTC)
     return Timestamp(at.replace(tzinfo=None)) if at else Timestamp(unreadable=in_a_line(text, 80) or "a blank line")
 

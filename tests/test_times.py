@@ -37,6 +37,7 @@ FFN = "02_feed_forward"
         ("2026-10-01T10:00:00.5Z", (), datetime(2026, 10, 1, 10, 0, 0, 500000, tzinfo=UTC)),
         ("2026-10-01 10:00 +9999", (), None),
         ("0001-01-01 00:00 +1400", (), None),
+        ("2026-10-01", (), None),  # a day has many times
     ],
 )
 def test_a_zone_s_name_is_known_or_the_time_is_not(
@@ -61,10 +62,35 @@ def test_a_zone_s_name_is_known_or_the_time_is_not(
         ("31 November 2026, 10:15", None),
         ("mercredi 4 novembre 26, 10:15", None),
         ("March 1, May 2, 2026, 10:15", None),
+        ("Thursday, 4 November 2026, 10:15 p. m.", datetime(2026, 11, 4, 22, 15)),
+        ("4th of November 2026 at 10:15", datetime(2026, 11, 4, 10, 15)),
+        ("Mi, 4. Nov. 2026 um 10:15 Uhr", datetime(2026, 11, 4, 10, 15)),
+        # What is not understood is never left out of it.
+        ("4 November 2026, 10:15 nachm.", None),
+        ("4 November 2026, 10:15 μ.μ.", None),
+        ("4 November 2026, 10:15 下午", None),
+        ("4 November 2026, 10:15 م", None),
+        ("4 November 2026, 10:15 PMish", None),
+        ("4 November 2026, PM 10:15", None),
+        ("4 November 2026, 10:15 in the evening", None),
+        ("about 4 November 2026, 10:15", None),
+        ("4 November 2026, 10:15 (Berlin)", None),
+        ("4 November 2026, 10:15~", None),
+        ("4 November 2026, 10:15:30:00", None),
+        ("4 November 2026, 10:15 IST", None),
+        ("4 November 2026, 10:15 UTC PM", None),
+        # A zone at its end counts.
+        ("Wednesday, 4 November 2026, 11:50 PM PST", datetime(2026, 11, 5, 7, 50, tzinfo=UTC)),
+        ("4 November 2026 10:15 CET", datetime(2026, 11, 4, 9, 15, tzinfo=UTC)),
+        ("4 November 2026 10:15 utc", datetime(2026, 11, 4, 10, 15, tzinfo=UTC)),
+        ("4 November 2026 10:15 GMT", datetime(2026, 11, 4, 10, 15, tzinfo=UTC)),
+        ("4 November 2026 10:15 +0530", datetime(2026, 11, 4, 4, 45, tzinfo=UTC)),
+        ("4 November 2026 10:15 Europe/Berlin", datetime(2026, 11, 4, 9, 15, tzinfo=UTC)),
+        ("4 July 2026 10:15 CET", None),
     ],
 )
 def test_where_the_month_is_a_word_its_place_does_not_matter(text: str, expected: datetime | None) -> None:
-    assert times.parse_in_words(text) == expected
+    assert times.parse_in_words(text, [BERLIN, LOS_ANGELES]) == expected
 
 
 @pytest.mark.parametrize(
