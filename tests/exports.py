@@ -9,7 +9,7 @@ import json
 import re
 import stat
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -173,9 +173,18 @@ def _moodle_files(people: Sequence[Somebody]) -> dict[str, bytes]:
 
 
 def worksheet(
-    path: Path, people: Sequence[Somebody], german: bool = False, blind: bool = False, **cells: Mapping[int, str]
+    path: Path,
+    people: Sequence[Somebody],
+    german: bool = False,
+    blind: bool = False,
+    handed_in: Collection[int] = (),
+    **cells: Mapping[int, str],
 ) -> Path:
-    """Moodle's grading worksheet, quoted as PHP does. cells: by column (grade, changeable, graded), what stands there for number i."""
+    """Moodle's grading worksheet, quoted as PHP does. cells: by column (grade, changeable, graded), what stands there for number i.
+
+    handed_in: of whom the status says that they have; of the others it says nothing.
+    """
+    statuses = {who.i: "Zur Bewertung abgegeben" if german else "Submitted for grading -  - " for who in people}
     titles = [
         "Identifier",
         "Full name",
@@ -204,7 +213,7 @@ def worksheet(
                 who.name,
                 who.sis,
                 who.email,
-                "Zur Bewertung abgegeben" if german else "Submitted for grading -  - ",
+                statuses[who.i] if who.i in handed_in else "-",
                 grade.get(who.i, ""),
                 f"{FULL:.2f}".replace(".", ",") if german else f"{FULL:.2f}",
                 changeable.get(who.i, "Ja" if german else "Yes"),

@@ -591,7 +591,8 @@ def test_a_notebook_in_a_students_zip_is_found(class_folder: ClassFolder, tmp_pa
     files = {f"{d2l_folder(CLASS[0])} - Hw.zip": inner.read_bytes()}
     report = collect(class_folder, export(tmp_path / "a.zip", files))
     assert handed_in_by(class_folder) == {0: f"brightspace-{CLASS[0].d2l}"}
-    assert set(asked(report).values()) == {"refused, ../x.ipynb in it, its name points outside the folder"}
+    ((name, trouble),) = asked(report).items()
+    assert name.endswith("Hw.zip/../x.ipynb") and trouble == "refused, its name points outside the folder"
 
 
 def tarred(mode: str) -> bytes:
@@ -742,7 +743,7 @@ def test_names_in_a_students_zip_take_no_memory(tmp_path: Path) -> None:
     tracemalloc.stop()
     inner = zipped(tmp_path / "inner.zip", {"a/" * 30_000: b"{}"})
     archive = archive_of.open_packed(archive_of.ArchiveEntry("x.zip", 0, inner.read_bytes))
-    assert [why for _, why in archive.refusals] == ["its name is too long"]
+    assert [entry.trouble for entry in archive.entries] == ["its name is too long"]
 
 
 def test_an_untouched_notebook_is_no_matter_for_a_person(class_folder: ClassFolder, tmp_path: Path) -> None:

@@ -17,12 +17,14 @@ from exports import (
     CLASS,
     FFN,
     SYSTEMS,
+    Somebody,
     at,
     blackboard_name,
     blackboard_sheet,
     canvas_gradebook,
     canvas_name,
     d2l_folder,
+    d2l_grades,
     exchange_folder,
     gradescope_metadata,
     handed_in_by,
@@ -597,3 +599,57 @@ def test_a_decision_that_a_spreadsheet_program_has_saved_still_decides(
     report = collect(class_folder, archive)
     assert {who.sis for who in CLASS[:2]} <= set(handed_in_by(class_folder).values())
     assert len(report.pending_decisions) <= 3, "those whose names that encoding does not have"
+
+
+# Whoever handed in is never called “not handed in”
+
+
+def test_who_handed_in_by_the_worksheet_and_is_in_no_export_is_no_absentee(
+    class_folder: ClassFolder, tmp_path: Path
+) -> None:
+    archive = export(tmp_path / "a.zip", {moodle_name(who): who.data for who in CLASS[:3]})
+    report = collect(class_folder, archive, worksheet(tmp_path / "w.csv", CLASS, handed_in=(0, 1, 2, 3)))
+    (missing,) = report.missing
+    assert [student.id for student in missing.students] == [CLASS[4].sis]
+    (line,) = [line for line in report.doubts if "as the grading worksheet says" in line]
+    assert "1 student handed in" in line and CLASS[3].sis in line and report.needs_somebody
+
+
+def test_a_worksheet_that_was_given_is_not_asked_for(class_folder: ClassFolder, tmp_path: Path) -> None:
+    other = [Somebody(who.i + 500, who.first, who.last) for who in CLASS]
+    archive = export(tmp_path / "a.zip", {moodle_name(who): who.data for who in CLASS})
+    report = collect(class_folder, archive, worksheet(tmp_path / "w.csv", other))
+    lines = [line for line in (*report.notes, *report.doubts) if "time" in line]
+    assert any("nobody who handed in has a time on w.csv: is that this assignment's" in line for line in lines)
+    assert not any("exports no times" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "152718-351765 - Bob Lee - 2024-03-13 1015/02_feed_forward.ipynb",
+        "Bob Lee/02_feed_forward.ipynb",
+        "02_feed_forward (7).ipynb",
+        "152718-351765 - Bob Lee - May 18, 2025 1224 PM/../../02_feed_forward.ipynb",
+        "152718-351765 - Bob Lee - May 18, 2025 1224 PM/hw\\02_feed_forward.ipynb",
+        "152718-351765 - Bob Lee - May 18, 2025 1224 PM/.ipynb_checkpoints/02_feed_forward-checkpoint.ipynb",
+        "152718-351765 - Bob Lee - May 18, 2025 1224 PM/.DS_Store",
+    ],
+)
+def test_what_somebody_handed_in_under_an_odd_name_is_collected_or_asked_about(
+    name: str, class_folder: ClassFolder, tmp_path: Path
+) -> None:
+    files = {f"{d2l_folder(who)}/{FFN}.ipynb": who.data for who in CLASS[:4]} | {name: CLASS[4].data}
+    archive, lists = export(tmp_path / "a.zip", files), d2l_grades(tmp_path / "g.csv", CLASS)
+    report = collect(class_folder, archive, lists, match_names=True)
+    (missing,) = report.missing
+    assert report.pending_decisions and missing.undecided
+    assert "to say whose" in missing.line(5)
+    (decision,) = [one for one in report.pending_decisions if one.file.split("/")[0] == name.split("/")[0]]
+    if not name.endswith(".DS_Store"):
+        enter_decisions(class_folder, **{decision.file: f"student {CLASS[4].sis}"})
+        report = collect(class_folder, archive, lists, match_names=True)
+    if ".." in name:
+        assert "points outside the folder" in next(iter(asked(report).values()))
+    elif not name.endswith(".DS_Store"):
+        assert handed_in_by(class_folder)[4] == CLASS[4].sis and not report.pending_decisions

@@ -251,7 +251,9 @@ def test_a_page_is_released_under_the_secret_of_the_submission_that_it_is_of(
 def test_a_german_worksheet_keeps_every_other_byte_and_its_decimals(class_folder: ClassFolder, tmp_path: Path) -> None:
     of(MOODLE, class_folder)
     dates = {1: "Mittwoch, 13. März 2024, 19:59"}
-    german = worksheet(tmp_path / "german.csv", CLASS, german=True, grade={1: "13,50"}, graded=dates)
+    german = worksheet(
+        tmp_path / "german.csv", CLASS, german=True, handed_in=range(5), grade={1: "13,50"}, graded=dates
+    )
     done, data = give(class_folder, "moodle", sheet=german)
     grades = re.compile(rb'(?<="Zur Bewertung abgegeben",)("\d+,\d\d")?(?=,)')
     assert data != german.read_bytes() and data.startswith(b"\xef\xbb\xbf")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import tzinfo
 
 from autograder.errors import UserError
-from autograder.lms.archive import MAX_WRAPPERS, Archive, ArchiveEntry
+from autograder.lms.archive import MAX_WRAPPERS, Archive, ArchiveEntry, is_packed
 from autograder.lms.base import IdScope, Lms
 from autograder.lms.blackboard import Blackboard
 from autograder.lms.brightspace import Brightspace
@@ -32,7 +32,7 @@ class Export:
 
     system: str
     files: tuple[ExportedFile, ...]
-    unknown: tuple[str, ...]
+    unknown: tuple[ArchiveEntry, ...]
 
     @property
     def lms(self) -> Lms:
@@ -91,13 +91,30 @@ def read(archive: Archive, zone: tzinfo | None = None) -> Export:
             system, is_most = Exchange.name, True
         if is_most and entries:
             files, unknown = SYSTEMS[system].exported_files(entries, zone)
-            return Export(system, tuple(files), tuple(unknown))
+            entries_by_name = {entry.name: entry for entry in entries}
+            return Export(system, tuple(files), tuple(entries_by_name[name] for name in unknown))
     *first, last = (one.title for one in SYSTEMS.values())
     titles = f"{', '.join(first)} or {last}"
     contents = f"{len(archive.entries):,} files" if archive.entries else "nothing that can be read"
-    refusal = f"; refused: {archive.refusals[0][0]} ({archive.refusals[0][1]})" if archive.refusals else ""
+    refusals = [f"; refused: {in_a_line(one.name, 200)} ({one.trouble})" for one in archive.entries if one.trouble]
+    refusal = next(iter(refusals), "")
     advice = "if the LMS is in another language, set it to English and download it again"
     raise UserError(f"{archive.name} has {contents} and is not an export of {titles}{refusal}; {advice}")
+
+
+def attribute_to_nobody(export: Export) -> Export:
+    """The export with each unknown entry that may be a notebook as somebody's, of whom a person has to say who it is."""
+    doubt = f"{export.lms.title} does not say in its usual way whose this is: write whose it is"
+    odd = [one for one in export.unknown if ".ipynb" in one.name.casefold() or is_packed(one.name)]
+    files = []
+    for entry in odd:
+        top, _, below = entry.name.partition("/")
+        files.append(
+            ExportedFile(
+                export.system, top, (), top, entry.name, below or top, entry.read, submission_id=top, doubt=doubt
+            )
+        )
+    return Export(export.system, (*export.files, *files), tuple(one for one in export.unknown if one not in odd))
 
 
 def _strip_folders(entries: Sequence[ArchiveEntry], depth: int) -> list[ArchiveEntry] | None:

@@ -33,7 +33,8 @@ from autograder.errors import UserError
 from ffnlab.untrusted_text import clean, in_a_line
 
 MIB = 2**20
-JUNK = {"__MACOSX", ".DS_Store", ".ipynb_checkpoints"}
+CHECKPOINTS = ".ipynb_checkpoints"
+JUNK = {"__MACOSX", ".DS_Store", CHECKPOINTS}
 COMPRESSION_METHODS = {
     zipfile.ZIP_STORED,
     zipfile.ZIP_DEFLATED,
@@ -105,14 +106,13 @@ class ArchiveEntry:
 
 @dataclass
 class Archive:
-    """What is in an export. refusals: what has a name that no file of it can have, with the reason. Any other entry says itself why it is not read.
+    """What is in an export. Each entry says itself why it is not read, if it is not.
 
     is_open: whether it is a folder into which every account can write, as the exchange's is.
     """
 
     name: str
     entries: list[ArchiveEntry] = field(default_factory=list)
-    refusals: list[tuple[str, str]] = field(default_factory=list)
     digest: str = ""  # SHA-256 of a zip; none of a folder
     close: Callable[[], None] = lambda: None
     is_open: bool = False
@@ -122,9 +122,6 @@ class Archive:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def refuse(self, name: str, reason: str) -> None:
-        self.refusals.append((in_a_line(name, 200), reason))
 
 
 def open_archive(source: Path, is_submission: Callable[[str], bool] = lambda name: False) -> Archive:
@@ -200,12 +197,11 @@ def _read_tar(data: bytes, archive: Archive) -> None:
                 name = member.name.removeprefix("./")
                 if not member.isfile() or _is_junk(name):
                     continue
-                if trouble := _check_name(name):
-                    archive.refuse(name, trouble)
-                    continue
                 file = tar.extractfile(member)
                 content = file.read(member.size) if file and _may_be_notebook(name) else b""
-                archive.entries.append(ArchiveEntry(name, member.size, partial(bytes, content)))
+                archive.entries.append(
+                    ArchiveEntry(name, member.size, partial(bytes, content), trouble=_check_name(name))
+                )
     except (tarfile.TarError, *PACKED_ERRORS) as error:
         raise Refused(_describe_error(error)) from None
 
@@ -245,9 +241,7 @@ def _read_zip(file: BinaryIO, bounds: Bounds, archive: Archive) -> None:
         measured.most = sys.maxsize  # an entry may be larger than the table
     except PACKED_ERRORS as error:
         raise Refused(_describe_error(error)) from None
-    members = [(_decode_name(info), info) for info in zip_file.infolist()]
-    if not any("/" in name for name, _ in members):  # PowerShell writes "\\" between folders
-        members = [(name.replace("\\", "/"), info) for name, info in members]
+    members = [(_decode_name(info).replace("\\", "/"), info) for info in zip_file.infolist()]  # PowerShell writes "\\"
     if len(members) > bounds.entries:
         raise Refused(f"it has {len(members):,} entries, and at most {bounds.entries:,} are read")
     names: dict[str, list[zipfile.ZipInfo]] = {}
@@ -255,20 +249,15 @@ def _read_zip(file: BinaryIO, bounds: Bounds, archive: Archive) -> None:
         names.setdefault(name, []).append(info)
     budget = bounds.total + 20 * measured.size
     for name, infos in names.items():
-        if _is_junk(name):
-            continue
-        if trouble := _check_name(name):
-            archive.refuse(name, trouble)
-            continue
         info = infos[0]
-        trouble = _check_member(info)
+        trouble = _check_name(name) or _check_member(info)
         if len({(other.CRC, other.file_size) for other in infos}) > 1:
             trouble = f"{len(infos)} different files have this name"
         elif not trouble and info.file_size > budget:
             trouble = f"in all, what is before it and it unpack to more than {bounds.total / MIB:,.0f} MiB"
         budget -= 0 if trouble else info.file_size
         archive.entries.append(_make_entry(name, info, zip_file, trouble))
-    archive.entries = _drop_full_folders(archive.entries)
+    archive.entries = _drop_full_folders(_drop_junk(archive.entries))
 
 
 def _make_entry(name: str, info: zipfile.ZipInfo, zip_file: zipfile.ZipFile, trouble: str) -> ArchiveEntry:
@@ -305,8 +294,6 @@ def _check_name(name: str) -> str:
         return "its name is too long"
     if "\0" in name:
         return "a zero byte in its name"
-    if "\\" in name:
-        return "a backslash in its name"
     if name.startswith("/") or re.match(r"[A-Za-z]:/", name):
         return "its name is an absolute path"
     if ".." in name.split("/"):
@@ -330,6 +317,22 @@ def _describe_error(error: Exception) -> str:
     if isinstance(error, zipfile.BadZipFile) and "not a zip" in str(error):
         return "it is not a zip, or its end is missing"
     return in_a_line(f"broken ({error or type(error).__name__})", 120)
+
+
+def _drop_junk(entries: list[ArchiveEntry]) -> list[ArchiveEntry]:
+    """Without what systems leave behind. A folder with nothing else was handed in all the same, and a copy of Jupyter's in it may be all that is left."""
+    kept = [entry for entry in entries if not _is_junk(entry.name)]
+    full = {entry.name for entry in kept} | {entry.name[:end] for entry in kept for end in _find_slashes(entry.name)}
+    for entry in entries:
+        parts = entry.name.split("/")
+        above = "/".join(itertools.takewhile(lambda part: not _is_junk(part), parts))
+        if not _is_junk(entry.name) or not above or above in full:
+            continue
+        if parts[-2:-1] == [CHECKPOINTS] and not _is_junk(parts[-1]):
+            kept.append(entry)
+        else:
+            kept.append(ArchiveEntry(above, 0, bytes, is_folder=True))
+    return list({(entry.name, entry.is_folder): entry for entry in kept}.values())
 
 
 def _drop_full_folders(entries: list[ArchiveEntry]) -> list[ArchiveEntry]:
@@ -363,11 +366,7 @@ def _read_folder(top: Path, is_submission: Callable[[str], bool]) -> Archive:
         os.close(descriptor)
         raise UserError(f"{top}: {reason}") from None
     for part in parts:
-        for entry in _list_submission(descriptor, (*level, part)):
-            if trouble := _check_name(entry.name):
-                archive.refuse(entry.name, trouble)
-            else:
-                archive.entries.append(entry)
+        archive.entries += _list_submission(descriptor, (*level, part))
     return archive
 
 
@@ -388,11 +387,12 @@ class _Part:
         return all(getattr(state, name) == getattr(self.state, name) for name in ("st_dev", "st_ino", "st_ctime_ns"))
 
 
-def _list(top: int, parts: tuple[_Part, ...], most: int | None = None) -> list[_Part]:
-    """What is in a folder, at most so many, by their names. Raises Refused: it can't be read."""
+def _list(top: int, parts: tuple[_Part, ...], most: int | None = None, only: str = "") -> list[_Part]:
+    """What is in a folder, at most so many, by their names; only: what has this name. Raises Refused: it can't be read."""
     found = []
     with _opened(top, parts) as descriptor, os.scandir(descriptor) as names:
-        for one in itertools.islice((one for one in names if not _is_junk(one.name)), most):
+        wanted = (one for one in names if (one.name == only if only else not _is_junk(one.name)))
+        for one in itertools.islice(wanted, most):
             with contextlib.suppress(FileNotFoundError):  # removed since
                 found.append(_Part(one.name, one.stat(follow_symlinks=False)))
     return sorted(found, key=lambda part: part.name)
@@ -409,7 +409,8 @@ def _list_submission(top: int, submission: tuple[_Part, ...]) -> Iterator[Archiv
         trouble, inside = "", []
         try:
             if len(parts) - len(submission) < MAX_DEPTH:
-                inside = _list(top, parts, MAX_FILES - count + 1)
+                most = MAX_FILES - count + 1
+                inside = _list(top, parts, most) or _list(top, parts, most, only=CHECKPOINTS)
             else:
                 trouble = f"folders in folders, more than {MAX_DEPTH} deep: what is in them was not looked at"
         except Refused as reason:
@@ -447,8 +448,9 @@ def _make_entry_of(
     """An entry for what lies at the end of a path. Where a zip of PowerShell's was unpacked elsewhere, folders are in the file's own name."""
     name = "/".join(part.name for part in parts) if len(parts) > 1 else parts[0].name.replace("\\", "/")
     name = clean(name + ending, sys.maxsize)
+    trouble = trouble or _check_name(name)
     if len(name) > MAX_NAME_LENGTH:
-        name, trouble = f"{name[:200]}…", trouble or "its path is too long"
+        name = f"{name[:200]}…"
     owners = tuple(part.state.st_uid for part in parts)
     change_times = tuple(part.state.st_ctime for part in parts)
     return ArchiveEntry(name, size, get, is_folder, owners, change_times, trouble)

@@ -77,6 +77,10 @@ class Lms(Protocol):
         """Who is on a list of this system; None where it is not one."""
         return None
 
+    def submitters(self, sheet: Sheet) -> list[Person]:
+        """Those of whom a list of this system says that they have handed in this assignment."""
+        return []
+
     def grade_sheet(self, sheet: Sheet, column: str = "") -> GradeSheet:
         """What its sheet means. column: the one that takes the grades. Raises UserError: it is another sheet, or does not say which column is meant."""
         raise UserError(f"{self.title}: no grades can be written into a sheet of it")

@@ -43,6 +43,8 @@ CHANGEABLE = ("Grade can be changed", "Bewertung kann geändert werden")
 SUBMITTED = ("Last modified (submission)", "Zuletzt geändert (Abgabe)")
 GRADED = ("Last modified (grade)", "Zuletzt geändert (Bewertung)")
 SCALE = ("Scale", "Skala")
+STATUS = ("Status",)
+HANDED_IN = ("submitted for grading", "zur bewertung abgegeben")  # what the status begins with
 PARTICIPANT = re.compile(r"\D*?(\d+)")
 NUMBERED = re.compile(r"(?P<word>[^\d@]*[^\W\d][^\d@]*)\d+")
 ADDRESS = re.compile(r"[^\s@]+@[^\s@]+")
@@ -91,7 +93,7 @@ def _times(sheet: Sheet, zone: tzinfo | None) -> dict[str, list[_SheetTime]]:
     for row in sheet.rows:
         number, text = parse_participant(row[0]), row[submission_time].strip()
         if number and text not in NO_TIME:
-            local = parse_in_words(text)
+            local = parse_in_words(text, [zone] if zone else [])
             name = row[whole] or f"{row[first]} {row[last]}"
             times.setdefault(number, []).append(_SheetTime(name, to_utc(local, zone) if local else None, text))
     return times
@@ -204,6 +206,17 @@ class Moodle(Lms):
             whole = "" if row[first] or row[last] else row[sheet.column(*FULL_NAME)]
             people.append(Person(ids, row[first], row[last], whole, groups))
         return people
+
+    def submitters(self, sheet: Sheet) -> list[Person]:
+        status, rows = sheet.column(*STATUS), [row for row in sheet.rows if not _is_blank(row)]
+        if status is None or sheet.column(*IDENTIFIER) != 0:
+            return []
+        people = self.people(sheet) or []
+        return [
+            person
+            for row, person in zip(rows, people, strict=False)
+            if row[status].strip().casefold().startswith(HANDED_IN)
+        ]
 
     def grade_sheet(self, sheet: Sheet, column: str = "") -> GradeSheet:
         """The worksheet, which is given back as it is, with other grades. column: the title of the grades, where it is in another language."""

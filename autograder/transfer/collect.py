@@ -6,11 +6,12 @@ gradebook, and the manifests without it: whatever breaks this off, the same comm
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import re
 import secrets
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
@@ -22,17 +23,17 @@ from autograder.class_folder.decisions import Decision, Decisions
 from autograder.class_folder.folder import ClassFolder
 from autograder.class_folder.manifest import NOTHING, Manifest, Record
 from autograder.class_folder.roster import FILE as ROSTER
-from autograder.class_folder.roster import Roster, Student, names_with_ids
+from autograder.class_folder.roster import Doubtful, Roster, Student, names_with_ids
 from autograder.errors import UserError
 from autograder.files import Batch, make_folder
 from autograder.gradebook import missing, preflight
 from autograder.gradebook.missing import Missing
-from autograder.gradebook.policy import Policy, describe_late_flags
+from autograder.gradebook.policy import Policy, describe_late_flags, name_list
 from autograder.lms import archive
 from autograder.lms.archive import normalize_name
-from autograder.lms.base import IdScope
+from autograder.lms.base import IdScope, Lms
 from autograder.lms.exchange import SECRET
-from autograder.lms.records import ExportedFile, fold_name, is_in_future
+from autograder.lms.records import ExportedFile, Person, fold_name, is_in_future
 from autograder.lms.sheets import Sheet
 from autograder.paths import assignments, describe_unknown_assignment, require_assignment, root
 from autograder.startup import pause_gc
@@ -124,6 +125,8 @@ def collect(
     preflight.check_gradebook(class_folder)
     with archive.open_archive(source, lms.is_submission) as export_archive, Spool(class_folder.path) as spool:
         export = lms.read(export_archive, zone)
+        if not export_archive.is_open:  # there, anybody could give the instructor questions without end
+            export = lms.attribute_to_nobody(export)
         damages = [] if dry_run else _set_aside_empty_files(class_folder)
         plan = _Collection(class_folder, export_archive, export, spool, zone)
         plan.report.doubts += damages
@@ -178,6 +181,7 @@ class _Collection:
         self.submissions: list[CollectedSubmission] = []
         self.open_entries: set[str] = set()
         self.time_warnings: list[str] = []  # lines about worksheets whose times can't be read
+        self.claims: list[Person] = []  # who has handed in, as a list says
         self.label = ""  # the export's, in the file of decisions
         self.manifests = {name: Manifest.load(class_folder, name) for name in manifest_file.assignments(class_folder)}
         self.pending_writes: list[tuple[Manifest, Record, Callable[[], bytes]]] = []
@@ -196,6 +200,7 @@ class _Collection:
                     "If it is not, save the sheet as CSV (UTF-8) and collect again"
                 )
             system, number, doubts = self.roster.extend(sheet)
+            self.claims += [] if exporter is not system else system.submitters(sheet)
             self.report.notes.append(f"{file.name}: {system.title}, {number} {'person' if number == 1 else 'people'}")
             self.report.doubts += doubts
             for one in lms.systems_with_numbers():
@@ -220,8 +225,18 @@ class _Collection:
                 self.time_warnings += unread_sheets
             without = {one.who for one in exported_files if not one.at and not one.time_note}
             if without and len(without) < len({one.who for one in exported_files}):
+                who = (
+                    "1 student who handed in has"
+                    if len(without) == 1
+                    else f"{len(without):,} students who handed in have"
+                )
+                self.time_warnings.append(f"{who} no time on a {exporter.times_on}, and that does not count as late")
+            elif (
+                without and not self.time_warnings and (worksheets := [one for one in sheets if _is_own(one, exporter)])
+            ):
+                names_text = " or ".join(one.name for one in worksheets)
                 self.time_warnings.append(
-                    f"{len(without):,} students who handed in have no time on a {exporter.times_on}, so none of them counts as late"
+                    f"nobody who handed in has a time on {names_text}: is that this assignment's {exporter.sheet}?"
                 )
             elif without and not self.time_warnings:
                 self.time_warnings.append(
@@ -240,7 +255,8 @@ class _Collection:
             subject, they_make = ("1 time", "it makes") if len(notes) == 1 else (f"{len(notes):,} times", "they make")
             self.time_warnings.append(
                 f"{subject} can't be read ({first}), so {they_make} nobody late: "
-                f"if they are in another language, set {self.export.lms.title} to English and download it again"
+                f"if they are in another language, set {self.export.lms.title} to English and download it again; else write the time into "
+                "submitted/STUDENT/ASSIGNMENT/timestamp.txt, such as 2026-11-21 18:30:00 UTC, before you grade"
             )
         exporter = self.export.lms
         if anonymous := {one.who for one in self.export.files if exporter.is_anonymous(one.who)}:
@@ -263,8 +279,10 @@ class _Collection:
 
     def read(self, assignment: str | None, zone: tzinfo | None) -> None:
         """Read all that was handed in, and find out what it was handed in for."""
-        odd = [f"{name}: refused, {reason}" for name, reason in self.archive.refusals]
-        odd += [f"{in_a_line(name, 200)}: not understood" for name in self.export.unknown]
+        odd = [
+            f"{in_a_line(entry.name, 200)}: {f'refused, {entry.trouble}' if entry.trouble else 'not understood'}"
+            for entry in self.export.unknown
+        ]
         self.report.doubts += odd[:MAX_ODD]
         if len(odd) > MAX_ODD:
             self.report.doubts.append(f"{len(odd) - MAX_ODD:,} more are refused or not understood")
@@ -438,7 +456,14 @@ class _Collection:
             if not here:
                 continue
             there = missing.submitters(self.class_folder, name) | {who.id for one in here for who in one.students}
-            undecided = sum(not one.students for one in here)
+            undecided = sum(not one.students and not self._is_left(one) for one in here)
+            covered = {member for who in there for member in policy.group(name, who)}
+            if lost := self._find_lost(covered) if not undecided else []:
+                self.report.doubts.append(
+                    f"{len(lost):,} student{'s' * (len(lost) > 1)} handed in, as the {self.export.lms.sheet} says, and nothing of theirs is in this export "
+                    f"({name_list(lost)}): download it again, with everybody's submissions"
+                )
+            there |= set(lost)
             if absentees := missing.find(self.roster, policy, name, there, undecided):
                 self.report.missing.append(absentees)
             if self.time_warnings:
@@ -450,9 +475,24 @@ class _Collection:
                     name, [next(names_with_ids([self.roster.students[who]])) for who in late]
                 )
                 if policy.deducts(name):
-                    self.report.doubts.append(f"{sentence} `autograder report` says what to do")
+                    self.report.doubts.append(f"{sentence} When it is graded, `autograder report` says what to do")
                 else:
                     self.report.notes.append(sentence)
+
+    def _is_left(self, submission: CollectedSubmission) -> bool:
+        """Whether somebody has said that it may stay as it is."""
+        first = submission.first
+        return self.decisions.is_left(first.system, first.who, first.entry)
+
+    def _find_lost(self, there: Collection[str]) -> list[str]:
+        """The students who have handed in, as a list says, and of whom nothing is there."""
+        lost = []
+        for person in self.claims:
+            with contextlib.suppress(Doubtful):  # that is told already
+                student = self.roster.find(person.ids)
+                if student and student.id not in there:
+                    lost.append(student.id)
+        return list(dict.fromkeys(lost))
 
     def _has_late_flag(self, submission: CollectedSubmission, student: str) -> bool:
         file = submission.choice
@@ -712,6 +752,14 @@ def _find_assignment(text: str, assignments: Sequence[str]) -> str:
     """The assignment that somebody means by its name, in whatever writing, or by its number; "" where it is none."""
     matches = [name for name in assignments if fold_name(text) in (fold_name(name), name.partition("_")[0])]
     return matches[0] if len(matches) == 1 else ""
+
+
+def _is_own(sheet: Sheet, system: Lms) -> bool:
+    """Whether it is the sheet that takes a system's grades."""
+    try:
+        return bool(system.grade_sheet(sheet))
+    except UserError:
+        return False
 
 
 def _describe_clock(zone: tzinfo | None) -> str:

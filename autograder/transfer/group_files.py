@@ -212,7 +212,6 @@ def _read_packed(
     """The notebooks in a packed file, with their bytes; of very many those whose names are the most like ours. Raises Refused: it can't be read."""
     inner_archive = packed.open(outer, path)
     inside = "".join(f"{name}/" for name in path)
-    submission.refusals += [(outer, f"{inside}{name} in it, {reason}") for name, reason in inner_archive.refusals]
     files = [one for one in inner_archive.entries if not one.is_folder]
     candidates = [
         one for one in files if _may_be_packed_notebook(one.name, f"{outer.entry}/{inside}{one.name}", packed)
