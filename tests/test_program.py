@@ -11,10 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from autograder.engine import program
+from autograder.engine import absence, program
+from autograder.engine.names import Names, of_source
 from autograder.engine.program import Program
 from autograder.engine.released import Cell, Kind, template
-from autograder.engine.submitted import Unreadable, without_outputs
+from autograder.engine.submitted import Unreadable, parse, without_outputs
 from autograder.jail.limits import MIB, Limits
 from autograder.paths import release
 
@@ -345,3 +346,50 @@ def test_every_way_in_which_the_sample_class_is_odd_keeps_the_checks() -> None:
     change: Callable[[dict[str, Any]], dict[str, Any]]
     for change in ODD:
         assert "? hello_shape" in running(planned(change(answered()))), change.__name__
+
+
+# What a text costs
+
+
+@pytest.mark.parametrize("piece", ['\\"', "\\", '"', "[", '\\\\"', '"x', "{}"])
+def test_a_large_file_is_read_in_time_by_its_length(piece: str) -> None:
+    """Each of these texts has 11 MiB, and no end."""
+    with pytest.raises(Unreadable):
+        parse(b'{"cells": [], "x": "' + piece.encode() * (11 * MIB // len(piece)), Limits())
+
+
+def test_a_string_without_an_end_hides_nothing_before_it() -> None:
+    text = '{"cells": [{"source": "a", "outputs": ["' + "x" * 100 + '"]}], "y": "\\'
+    assert without_outputs(text) == '{"cells": [{"source": "a", "outputs": []}], "y": "\\'
+
+
+def test_needed_demonstrations_of_many_names_are_found_in_time() -> None:
+    names = [f"n{number}" for number in range(400)]
+    cells = [Cell(Kind.EXTRA, f"own{n}", "code", "", {}, f"own{n}") for n in range(2_000)]
+    of_each = Names(frozenset(names), frozenset(names))
+    assert program.needed_demonstrations(cells, {cell.id: of_each for cell in cells}) == set()
+
+
+@pytest.mark.parametrize("user", [0, 1, 2, 3, 4])
+def test_a_name_comes_from_the_nearest_cell_before_and_else_from_the_next(user: int) -> None:
+    defines = {1: "a", 3: "a"}
+    cells, names = [], {}
+    for number in range(5):
+        kind = Kind.DISPLAY if number in defines and number != user else Kind.EXTRA
+        cells.append(Cell(kind, f"c{number}", "code", "x", {}, f"c{number}", untouched=True, has_our_code=True))
+        used, defined = {"a"} if number == user else set[str](), set(defines.get(number, ""))
+        names[f"c{number}"] = Names(frozenset(used), frozenset(defined))
+    wanted = {0: {"c1"}, 1: {"c3"}, 2: {"c1"}, 3: {"c1"}, 4: {"c3"}}
+    assert program.needed_demonstrations(cells, names) == wanted[user]
+
+
+def test_of_very_many_names_those_that_are_like_a_wanted_one_are_found_in_time() -> None:
+    own_names = [f"a{number}" for number in range(100_000)] + ["x" * 9_000_000]
+    assert absence.similar_name("ffn_forward", ["ffn_forwrad", *own_names]) == "`ffn_forwrad`"
+    assert absence.similar_name("ffn_forward", own_names) == ""
+    assert len(absence.show("x" * 9_000_000)) < 100
+
+
+def test_magics_within_magics_have_an_end() -> None:
+    assert of_source("%%time\n" * 5 + "a = b").defines == {"a"}
+    assert of_source("%%time\n" * 100_000 + "a = b").defines == frozenset()

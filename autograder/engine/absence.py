@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from autograder.engine.names import CELL_MAGIC, KEEPS_NAMES, READS_NAMES, Names
+from ffnlab.untrusted_text import in_a_line
 
 UNTOUCHED = "Its cell is as it was handed out."
 STUB = "It still raises NotImplementedError, or has a line `...`."
@@ -17,12 +18,14 @@ IS_NOT_THERE = "There is nothing to look at."
 OTHER_NAME = "There is no answer called `{0}`, but the notebook defines {1}. Grading takes what is called `{0}`, or what the last check of it is given."
 LIKE = 0.75  # of two names, as difflib has it
 MAX_NAMES = 3
+MAX_LENGTH = 60  # of a name that is compared, or shown,
+MAX_COMPARED = 500  # and how many are
 
 
 def similar_name(name: str, own_names: Sequence[str]) -> str:
     """Of the names that a student's cells define, one that was probably meant to be `name`, for a sentence; empty where there is none."""
     plain = name.casefold().replace("_", "")
-    for other in own_names:
+    for other in [one for one in own_names if len(one) <= MAX_LENGTH][:MAX_COMPARED]:
         other_plain = other.casefold().replace("_", "")
         is_like = difflib.SequenceMatcher(None, plain, other_plain).ratio() >= LIKE
         if other != name and (is_like or other_plain.startswith(plain)):
@@ -55,6 +58,7 @@ def foreign_magic(source: str, name: str) -> str:
 
 def show(name: str) -> str:
     """A name for a sentence, with the letters in it that look like others."""
+    name = in_a_line(name, MAX_LENGTH)
     odd = next((letter for letter in name if not letter.isascii()), "")
     if not odd:
         return f"`{name}`"

@@ -7,7 +7,7 @@ import threading
 import time
 from collections import defaultdict
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +62,7 @@ def grade_submission(
                 graded_submission.outputs[cell.id], checked = session.run(cell)
             if cell.kind is Kind.CHECK and not cell.missing and cell.name not in checked:
                 checked += (cell.name,)
-            for name in checked:
+            for name in dict.fromkeys(checked):  # the jail's word: each of ours is looked at once
                 if name in exercises:
                     session.look(exercises[name], seeds[name], cell)
         for name, exercise in exercises.items():
@@ -105,6 +105,7 @@ class _Session:
         own_kills: bool = False,
     ) -> None:
         self._cells = plan.cells
+        self._places = {cell.id: number for number, cell in enumerate(plan.cells)}
         self._python = plan.python
         self._jail = jail
         self._judge = judge
@@ -114,6 +115,7 @@ class _Session:
         self._history: list[str] = []
         self._trouble: dict[str, str] = {}  # by exercise: why a cell of its answer did not run to its end
         self._meanings: dict[str, str] = {}  # by exercise: what the exception means in which a cell of its answer ended
+        self._similar_names: dict[str, str] = {}  # by exercise, which other name was probably meant to be its
         self._sources: dict[str, str] = {}  # of the cells that are the student's, by id
         self.looks: dict[str, list[_Look]] = defaultdict(list)
         self._names = self._find_names()
@@ -133,6 +135,7 @@ class _Session:
         try:
             found, seconds = self._judge.names([cell.source for cell in theirs])
         except judging.NotJudged:
+            self._budget.left -= judging.TRIES * self._jail.limits.judge_seconds
             return {}
         self._budget.left -= seconds
         names = {cell.id: of_source(cell.source) for cell in code_cells if cell.untouched or cell.has_our_code}
@@ -187,7 +190,7 @@ class _Session:
         verdict, printed_text, is_attempt = self._look(exercise, seeds)
         answer = program.answer_source(self._cells, exercise.name)
         verdict = quotations.strip_unquoted(verdict, [answer, *self._sources.values()])
-        place = self._cells.index(cell) if cell else len(self._cells)
+        place = self._places[cell.id] if cell else len(self._cells)
         self.looks[exercise.name].append(_Look(verdict, printed_text, place, cell.id if cell else "", is_attempt))
 
     def last_look(self, name: str) -> _Look:
@@ -242,6 +245,13 @@ class _Session:
             return not_earned(exercise, symptom), printed_text, True
         return self._describe_absence(exercise), printed_text, False
 
+    def _similar_name(self, name: str) -> str:
+        """As `absence.similar_name`; looked for once, however often an exercise is looked at."""
+        if name not in self._similar_names:
+            self._similar_names[name] = absence.similar_name(name, self._own_names)
+        return self._similar_names[name]
+
+    @cached_property
     def _own_names(self) -> list[str]:
         """What a student's cells define, in their order, but for the answers to other exercises."""
         theirs = [cell for cell in self._cells if not cell.untouched and not cell.has_our_code]
@@ -252,7 +262,7 @@ class _Session:
     def _describe_stub(self, exercise: Exercise) -> Verdict:
         """Of an answer that is defined and still raises NotImplementedError."""
         written = program.answer_source(self._cells, exercise.name)
-        if not written and (other := absence.similar_name(exercise.name, self._own_names())):
+        if not written and (other := self._similar_name(exercise.name)):
             return not_earned(exercise, absence.IS_STUB, absence.OTHER_NAME.format(exercise.name, other))
         return not_attempted(exercise, absence.STUB if written else absence.UNTOUCHED)
 
@@ -269,7 +279,7 @@ class _Session:
         if cells:
             reason = absence.describe(name, cells[-1].source, self._names.get(cells[-1].id, Names()))
             return not_earned(exercise, absence.IS_NOT_THERE, reason)
-        if other := absence.similar_name(name, self._own_names()):
+        if other := self._similar_name(name):
             return not_earned(exercise, absence.IS_NOT_THERE, absence.OTHER_NAME.format(name, other))
         own = next((cell for cell in self._cells if cell.name == name and cell.kind is Kind.SOLUTION), None)
         is_deleted = own is None or own.missing

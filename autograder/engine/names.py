@@ -19,6 +19,7 @@ from IPython.core.inputtransformer2 import TransformerManager
 
 KEEPS_NAMES = {"time", "capture", "prun"}  # cell magics after which the notebook has what the cell defines
 READS_NAMES = {"timeit", *KEEPS_NAMES}  # and those whose cell sees what the notebook defines
+MAX_MAGICS = 10  # one in another; of what is below more, Python makes nothing
 CELL_MAGIC = re.compile(r"\s*%%(\w+)[^\n]*\n?")
 WORD = re.compile(r"[^\W\d]\w*")
 LOADS = {"LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS"}
@@ -40,10 +41,19 @@ class Names:
 @lru_cache(maxsize=4096)
 def of_source(source: str) -> Names:
     """The names of a cell's source, magics and all."""
-    magic = CELL_MAGIC.match(source)
-    if magic:
-        inner = of_source(source[magic.end() :]) if magic[1] in READS_NAMES else Names()
-        return Names(inner.uses, inner.defines if magic[1] in KEEPS_NAMES else frozenset(), inner.problem)
+    keeps = True
+    for _ in range(MAX_MAGICS):
+        magic = CELL_MAGIC.match(source)
+        if not magic:
+            break
+        if magic[1] not in READS_NAMES:
+            return Names()
+        source, keeps = source[magic.end() :], keeps and magic[1] in KEEPS_NAMES
+    names = _of_python(source)
+    return names if keeps else Names(names.uses, problem=names.problem)
+
+
+def _of_python(source: str) -> Names:
     try:
         with warnings.catch_warnings(action="ignore"):
             tree = ast.parse(TransformerManager().transform_cell(source))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import platform
 import re
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -97,8 +98,10 @@ def needed_demonstrations(cells: Sequence[Cell], names: Mapping[str, Names]) -> 
     while pending:
         user = pending.pop()
         for name in names[code_cells[user].id].uses & definers.keys():
-            before = [number for number in definers[name] if number < user]
-            source = before[-1] if before else next((number for number in definers[name] if number > user), user)
+            places = definers[name]
+            here = bisect_left(places, user)
+            behind = here + (places[here : here + 1] == [user])
+            source = places[here - 1] if here else places[behind] if behind < len(places) else user
             demonstration = code_cells[source].id
             if demonstration in demonstrations and demonstration not in needed:
                 needed.add(demonstration)
