@@ -417,16 +417,22 @@ def points(score: int) -> float:
     return sum(e.points for e in LISTED[:score])
 
 
-def grade(class_folder: ClassFolder, ids: Mapping[int, str], scores: Mapping[int, int] | None = None) -> None:
-    """Enter a grade for number i of the class under this id: i exercises are right, unless it is said otherwise."""
+def grade(
+    class_folder: ClassFolder, ids: Mapping[int, str], scores: Mapping[int, int] | None = None, theirs: bool = True
+) -> None:
+    """Enter a grade for number i of the class under this id: i exercises are right, unless it is said otherwise.
+
+    theirs: of what number i has written; else of what lies there under that id, as where one has handed in for several.
+    """
     with gradebook.Book(class_folder) as book:
         book.sync_assignment(FFN)
         for i, student in ids.items():
-            one = graded(CLASS[i], (scores or {}).get(i, i))
-            digest, at = (
-                hashlib.sha256(CLASS[i].data).hexdigest(),
-                untrusted_files.find_timestamp(class_folder.submitted / student / FFN),
+            one, path = (
+                graded(CLASS[i], (scores or {}).get(i, i)),
+                class_folder.submitted / student / FFN / f"{FFN}.ipynb",
             )
+            digest = hashlib.sha256(CLASS[i].data if theirs else path.read_bytes()).hexdigest()
+            at = untrusted_files.find_timestamp(path.parent)
             with Batch() as files:
                 feedback.write(files, class_folder, student, one, at, digest=digest)
             book.save_grading(student, one, digest, at)

@@ -703,7 +703,7 @@ def test_a_moodle_team_that_a_person_has_settled_is_given_back_to_every_member(
     assert not collecting.collect(class_folder, archive, lists).needs_somebody
     graded_ids = {who.i: who.sis for members in teams.values() for who in members[:written]}
     first = {who.i: members[0].i for members in teams.values() for who in members}
-    grade(class_folder, graded_ids, {i: first[i] + 1 for i in graded_ids})
+    grade(class_folder, graded_ids, {i: first[i] + 1 for i in graded_ids}, theirs=False)
     words = ("give-back", "moodle", FFN, "--sheet", list_of, "--grading", class_folder.path)
     out, _ = run(*words, "--to", tmp_path / "back.csv", expect=0)
     grades = MOODLE.grades((tmp_path / "back.csv").read_bytes())

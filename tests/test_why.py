@@ -118,7 +118,7 @@ def test_what_another_of_the_group_handed_in_is_said_to_count(tmp_path: Path) ->
     assert "this one counts" not in output and "Of this group, zoe's submission counts." in output
     assert "this one counts" in run("zoe", NAME, "--grading", class_folder.path)[1]
     status, output = run("xia", NAME, "--grading", class_folder.path)
-    assert status != 0 and "see `autograder why zoe ffn_forward`" in output
+    assert status != 0 and "see `autograder why zoe ffn_forward --grading " in output
 
 
 @pytest.mark.parametrize(

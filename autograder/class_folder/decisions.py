@@ -16,13 +16,17 @@ from autograder.errors import UserError
 from autograder.files import write_private
 from autograder.lms.archive import normalize_name
 from autograder.lms.sheets import Sheet, is_rounded, make_table, unguard
+from autograder.paths import assignments
+from ffnlab.untrusted_text import in_a_line
 
 FILE = "settle.csv"
 COLUMNS = (
     "archive", "system", "who", "name", "file", "trouble", "suggestion", "student", "assignment", "leave",
 )  # fmt: skip
 ANSWERS = ("student", "assignment", "leave")
-NO = {"no", "n", "nein", "non", "false", "0", "-"}  # in the column leave, where anything else means yes
+# In the column leave. What is neither is no answer: a note in the wrong column must leave nobody's work out.
+YES = {"yes", "y", "ja", "j", "oui", "o", "si", "sí", "s", "true", "wahr", "vrai", "x", "1", "ok"}
+NO = {"no", "n", "nein", "non", "false", "falsch", "faux", "0", "-"}
 
 
 @dataclass(frozen=True)
@@ -56,10 +60,11 @@ class Decision:
 
 @dataclass
 class Decisions:
-    """What people have decided. pending: what earlier runs have left to them, and nobody has decided."""
+    """What people have decided. pending: what earlier runs have left to them, and nobody has decided. troubles: a line on each cell that is no answer."""
 
     final: list[Decision] = field(default_factory=list)
     pending: list[Decision] = field(default_factory=list)
+    troubles: list[str] = field(default_factory=list)
 
     @classmethod
     def load(cls, class_folder: ClassFolder) -> Decisions:
@@ -74,7 +79,10 @@ class Decisions:
         for row in sheet.rows:
             cells = {title: unguard(row[titles.index(title)]) for title in COLUMNS}
             cells |= {title: cells[title].strip() for title in ANSWERS}
-            if cells["leave"].casefold() in NO:
+            if cells["leave"] and cells["leave"].casefold() not in YES:
+                if cells["leave"].casefold() not in NO:
+                    note = f"line {row.line}: the column leave takes yes or nothing, and {in_a_line(cells['leave'], 40)!r} is neither"
+                    decisions.troubles.append(note)
                 cells["leave"] = ""
             decision = Decision(**cells, line=row.line)
             (decisions.final if decision.is_filled else decisions.pending).append(decision)
@@ -91,6 +99,16 @@ class Decisions:
         if (rows or path.exists()) and not (path.is_file() and path.read_bytes() == data):
             write_private(path, data)
         return path
+
+    def find_pending(self, assignment: str) -> list[Decision]:
+        """What nobody has decided of an assignment: by the export's, where one was of an assignment, and by the file's name, where each is of its own."""
+        others = [one for one in assignments() if one != assignment]
+        return [
+            one
+            for one in self.pending
+            if not one.archive.endswith(tuple(f"({name})" for name in others))
+            and (one.archive.endswith(f"({assignment})") or not any(f"+{name}+" in one.file for name in others))
+        ]
 
     @property
     def notebook_files(self) -> set[str]:

@@ -9,6 +9,7 @@ import hashlib
 import io
 import os
 import re
+import shlex
 import stat
 import tempfile
 from collections.abc import Callable, Iterator
@@ -17,6 +18,7 @@ from pathlib import Path
 
 from autograder.errors import UserError
 from autograder.files import errors_of, make_folder, private_opener
+from autograder.paths import root
 
 FOLDER_NAME = re.compile(
     r"[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,199}"
@@ -56,6 +58,15 @@ class ClassFolder:
     def draws(self) -> Path:
         """The file with the secrets of the hidden draws."""
         return self.path / "hidden_draws.json"
+
+    def command(self, words: str) -> str:
+        """One of our commands for this class, as somebody types it here: with its folder, unless that is the usual one."""
+        usual = Path(os.environ.get("AUTOGRADER_GRADING") or root() / "grading")
+        path = self.path.resolve()
+        if path == usual.resolve():
+            return f"`autograder {words}`"
+        here = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+        return f"`autograder {words} --grading {shlex.quote(str(here))}`"
 
     def is_empty(self) -> bool:
         """Whether nobody has submitted anything."""

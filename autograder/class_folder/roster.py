@@ -85,6 +85,10 @@ class Student:
 class Doubtful(Exception):
     """Ids that belong to different students; one line says to whom."""
 
+    def __init__(self, line: str, students: Iterable[str] = ()) -> None:
+        super().__init__(line)
+        self.students = set(students)
+
 
 @dataclass
 class Roster:
@@ -162,7 +166,7 @@ class Roster:
         owners = {owner: key for key, owner in owners_by_key.items() if owner}
         if len(owners) > 1:
             raise Doubtful(
-                " but ".join(f"{key} {in_a_line(ids[key], 80)} is {owner}'s" for owner, key in owners.items())
+                " but ".join(f"{key} {in_a_line(ids[key], 80)} is {owner}'s" for owner, key in owners.items()), owners
             )
         return self.students[next(iter(owners))] if owners else None
 
@@ -217,7 +221,10 @@ class Roster:
             if has_several(key):
                 new_student.cells[key] = " ".join(dict.fromkeys((*there, *text.split())))
             elif (key == "sis_id" or key in SYSTEMS) and there and there != [text]:
-                return None, f"{_who(person)}: {student.id} already has the {key} {in_a_line(there[0], 80)}"
+                return None, (
+                    f"{_who(person)}: in {FILE}, {student.id} has the {key} {in_a_line(there[0], 80)}, so nothing was changed. "
+                    f"If it is another number now, correct it there; if a spreadsheet program has changed the list, download the list again"
+                )
             elif text and (is_from_list or not there):
                 new_student.cells[key] = text
         if is_from_list:

@@ -279,7 +279,7 @@ def _grade(
             again = "begins anew" if options.force else "grades the rest"
             stop_after_interrupt("nothing was written" if options.dry else "what was graded is saved", again)
     from autograder.class_folder import log
-    from autograder.gradebook import gradebook, missing
+    from autograder.gradebook import gradebook, unsettled
     from autograder.gradebook.policy import Policy
     from autograder.grading import feedback
     from autograder.reports import terminal
@@ -298,6 +298,7 @@ def _grade(
             console.print(f"Removed what was given by hand for {count} cell{'s' * (count != 1)}.")
         policy.enter_dates(book, assignment)
         effective_attempts = policy.read_book(book, assignment, options.student)
+        outdated = unsettled.find_outdated(class_folder, book, assignment, policy.clock, options.student)
         if forget_manual:
             feedback.rewrite(
                 class_folder,
@@ -328,9 +329,10 @@ def _grade(
     if not brief:
         console.print(Text(text), soft_wrap=True)
     _say_what_is_missing(console, assignment, summary)
-    doubts = [policy.lateness_not_counted(assignment, {who: one.grade for who, one in effective_attempts.items()})]
-    if not options.student:
-        doubts.append(missing.ungraded_line(class_folder, policy, assignment, effective_attempts))
+    if options.student:
+        doubts = [policy.lateness_not_counted(assignment, grades)]
+    else:
+        doubts = unsettled.lines(class_folder, policy, assignment, effective_attempts, outdated)
     for doubt in filter(None, doubts):
         console.print(Text(doubt), style="bold red", soft_wrap=True)
     return not (summary.needs_somebody or any(doubts))

@@ -108,7 +108,7 @@ def report(
         console.print(Text(f"{shorten_path(notebook)}: a notebook that reads it"), soft_wrap=True)
     waits = list(report_data.doubts)
     for one in report_data.assignments:
-        waits += filter(None, [one.lateness_line, one.ungraded_line])
+        waits += one.unsettled
         if one.not_graded:
             count = f"{one.not_graded:,} submission{'s' * (one.not_graded > 1)}"
             waits.append(
@@ -167,6 +167,7 @@ def why(
 ) -> None:
     """Explain why an answer has its points: every attempt, its code, and what each aspect saw. The exit status is 2 if a person still has to read it."""
     with pause_gc():
+        from autograder.gradebook import unsettled
         from autograder.gradebook.policy import Policy
         from autograder.reports import explain as whys
 
@@ -176,6 +177,9 @@ def why(
         unclear = say_doubts(console, policy, book)
         names = dict.fromkeys(policy.in_groups(), "") | book.students()
         explanation = whys.find(book, policy, student_of(class_folder, student, names), exercise)
+        outdated = unsettled.find_outdated(
+            class_folder, book, explanation.assignment, policy.clock, explanation.student
+        )
     graded_attempts = [explanation.find_attempt(attempt)] if attempt else explanation.graded_attempts
     if script:
         write_private(script, whys.make_script(class_folder, explanation, attempt))
@@ -185,10 +189,14 @@ def why(
     for one in graded_attempts:
         _show_attempt(console, explanation, one, policy)
     _show_result(console, explanation)
+    if outdated.newer or outdated.times:
+        what = "something newer has been handed in" if outdated.newer else "its time of submission is another one"
+        command = class_folder.command(f"grade {explanation.assignment}")
+        console.print(Text(f"\nSince this was graded, {what}: run {command}", style="bold red"), soft_wrap=True)
     if script:
         hint = f"{shorten_path(script)}: run it with Python to repeat this verdict. It contains hidden inputs, so share it with nobody."
         console.print(Text(f"\n{hint}"), soft_wrap=True)
-    if unclear or (explanation.score and explanation.score.waits):
+    if unclear or outdated.newer or outdated.times or (explanation.score and explanation.score.waits):
         raise typer.Exit(2)
 
 

@@ -148,7 +148,7 @@ def say_doubts(console: Console, policy: Policy, book: Book) -> bool:
 def no_grades_error(class_folder: ClassFolder) -> UserError:
     sample = root() / "grading" / "sample"
     or_else = ", or add `--grading grading/sample`" if sample.is_dir() and class_folder.is_empty() else " first"
-    return UserError(f"nothing has been graded in {class_folder.path}: run `autograder grade`{or_else}")
+    return UserError(f"nothing has been graded in {class_folder.path}: run {class_folder.command('grade')}{or_else}")
 
 
 def stop_after_interrupt(outcome: str, again: str) -> NoReturn:

@@ -205,7 +205,7 @@ def give_back(
     grading: ClassFolderOption = None,
     db_url: GradebookUrl = None,
 ) -> None:
-    from autograder.gradebook import missing
+    from autograder.gradebook import unsettled
     from autograder.gradebook.policy import Policy
     from autograder.grading.grade_class import describe_ungraded_attempts
     from autograder.transfer import give_back as giving
@@ -220,6 +220,7 @@ def give_back(
             if waits := describe_ungraded_attempts(class_folder, assignment, policy, book):
                 raise UserError(waits)
             effective_attempts = policy.read_book(book, assignment)
+            outdated = unsettled.find_outdated(class_folder, book, assignment, policy.clock)
         worth = {student: one.grade.points for student, one in effective_attempts.items()}
         delivery = giving.give_back(
             class_folder,
@@ -233,11 +234,9 @@ def give_back(
             dry_run,
             worth.get,
             effective_attempts,
+            outdated.concerns(policy, assignment),
         )
-        late = policy.lateness_not_counted(assignment, {who: one.grade for who, one in effective_attempts.items()})
-        delivery.doubts += filter(
-            None, [late, missing.ungraded_line(class_folder, policy, assignment, effective_attempts)]
-        )
+        delivery.doubts += unsettled.lines(class_folder, policy, assignment, effective_attempts, outdated)
     table = Table(
         title=f"{delivery.title}: {delivery.assignment}", box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False
     )

@@ -14,7 +14,7 @@ from autograder.class_folder.decisions import Decisions
 from autograder.class_folder.folder import ClassFolder
 from autograder.class_folder.manifest import FILE, FOLDER, Manifest
 from autograder.class_folder.roster import Roster, Student
-from autograder.gradebook.policy import Policy, format_time, name_list
+from autograder.gradebook.policy import Policy, format_time
 from autograder.lms import SYSTEMS
 from ffnlab.untrusted_text import in_a_line
 
@@ -77,10 +77,7 @@ def count_undecided(class_folder: ClassFolder, assignment: str) -> int:
     """How many submissions, of an export of this assignment, wait for a person to say whose they are."""
     records = Manifest.load(class_folder, assignment).records.values()
     known = {(record.system, record.who) for those in records for record in those}
-    pending = {
-        (one.system, one.who) for one in Decisions.load(class_folder).pending if one.archive.endswith(f"({assignment})")
-    }
-    return len(pending - known)
+    return len({(one.system, one.who) for one in Decisions.load(class_folder).find_pending(assignment)} - known)
 
 
 def submitters(class_folder: ClassFolder, assignment: str) -> set[str]:
@@ -101,17 +98,6 @@ def find_ungraded(
     """Who has handed in something for an assignment, and has no grade. graded_students: who has one."""
     members = {member for student in graded_students for member in policy.group(assignment, student)}
     return sorted(submitters(class_folder, assignment) - members)
-
-
-def ungraded_line(class_folder: ClassFolder, policy: Policy, assignment: str, graded_students: Collection[str]) -> str:
-    """A line on those who have handed in something and have no grade, and where it waits; empty where there is nobody."""
-    students = find_ungraded(class_folder, policy, assignment, graded_students)
-    if not students:
-        return ""
-    return (
-        f"{assignment}: {len(students):,} student{'s' * (len(students) > 1)} handed in something and {'have' if len(students) > 1 else 'has'} no grade "
-        f"({name_list(students)}). Settle what could not be used in {class_folder.path.name}/{FOLDER}/{DECISIONS_FILE}, then collect and grade again"
-    )
 
 
 @lru_cache(maxsize=32)

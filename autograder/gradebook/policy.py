@@ -31,7 +31,7 @@ from autograder.class_folder.roster import Roster
 from autograder.class_folder.student_lookup import StudentLookup
 from autograder.errors import UserError
 from autograder.gradebook.scores import Score, Scores
-from autograder.paths import assignments
+from autograder.paths import assignments, root
 from ffnlab.checking.verdict import Outcome
 from ffnlab.phrases import in_quotes
 from ffnlab.untrusted_text import in_a_line
@@ -215,6 +215,7 @@ class Policy:
     _file: PolicyFile = field(default_factory=PolicyFile)
     where: str = ""
     _student_lookup: StudentLookup | None = None
+    _class_folder: ClassFolder | None = None
 
     @classmethod
     def of(cls, class_folder: ClassFolder) -> Policy:
@@ -234,11 +235,13 @@ class Policy:
             raise UserError(f"{path} is not UTF-8 text") from None
         except OSError as error:
             raise UserError(f"{path} can't be read: {error.strerror}") from None
-        policy = cls.read(text, str(path))
+        policy = replace(cls.read(text, str(path)), _class_folder=class_folder)
         if not (policy._file.extensions or policy._file.groups):
             return policy
         lookup = StudentLookup.of(class_folder)
-        return cls(policy_file.by_folder(policy._file, lookup.matches, str(path)), str(path), lookup)
+        return replace(
+            policy, _file=policy_file.by_folder(policy._file, lookup.matches, str(path)), _student_lookup=lookup
+        )
 
     @classmethod
     def read(cls, text: str, where: str = FILE) -> Policy:
@@ -402,9 +405,10 @@ class Policy:
         lms = (
             f"Let the LMS take points off and set no penalty for {assignment} in {FILE}, or write" if late else "Write"
         )
+        command = (self._class_folder or ClassFolder(root() / "grading")).command(f"grade {assignment}")
         return (sentences or "") and (
             f"{' '.join(sentences)} {lms} the time into submitted/STUDENT/{assignment}/timestamp.txt, "
-            f"such as 2026-11-21 18:30:00 UTC, and run `autograder grade {assignment}`"
+            f"such as 2026-11-21 18:30:00 UTC, and run {command}"
         )
 
     # What a submission is worth.

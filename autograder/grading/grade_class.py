@@ -328,7 +328,12 @@ class _GradingPlan:
         if at in known_times and (submission.is_earlier_attempt or (latest and latest.replace(tzinfo=None) == at)):
             return
         records = self._manifest.records.get(student, ())
-        others = {one.when.replace(tzinfo=None) for one in records if one.attempt and one.sha256 == digest and one.when}
+        here = None if submission.is_earlier_attempt else self._manifest.latest(student)  # whose time this corrects
+        others = {
+            one.when.replace(tzinfo=None)
+            for one in records
+            if one.attempt and one is not here and one.sha256 == digest and one.when
+        }
         self.times[submission] = SubmissionTime(
             student, digest, at, frozenset(others - {at}), submission.is_earlier_attempt
         )
@@ -355,7 +360,8 @@ def describe_ungraded_attempts(class_folder: ClassFolder, assignment: str, polic
     if not missing:
         return ""
     subject = f"{missing} earlier attempts have" if missing > 1 else "one earlier attempt has"
-    return f"{assignment}: the best attempt counts, and {subject} not been graded: run `autograder grade {assignment}` first"
+    command = class_folder.command(f"grade {assignment}")
+    return f"{assignment}: the best attempt counts, and {subject} not been graded: run {command} first"
 
 
 def find_submissions(class_folder: ClassFolder, assignment: str) -> list[Submission]:

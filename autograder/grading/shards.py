@@ -143,7 +143,8 @@ def _load_preparation(class_folder: ClassFolder, assignment: str) -> tuple[draws
         if (reference := reference_cache.file_for(class_folder.path, assignment, seeds)).is_file():
             return seeds, reference.resolve()
     raise UserError(
-        f"{class_folder.path} has no hidden inputs of {assignment} for this version: run `autograder grade {assignment} --prepare` where the class is, "
+        f"{class_folder.path} has no hidden inputs of {assignment} for this version: "
+        f"run {class_folder.command(f'grade {assignment} --prepare')} where the class is, "
         f"and copy {draws.FILE} and {reference_cache.FOLDER}/ from there"
     )
 

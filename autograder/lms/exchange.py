@@ -141,7 +141,7 @@ class Exchange(Lms):
             grade_export.class_folder.feedback.glob(f"*/{grade_export.assignment}/{grade_export.assignment}.html")
         ):
             student = page.parent.parent.name
-            if grade_export.is_unread(student):
+            if grade_export.is_waiting(student):
                 exclusions.append(student)
             elif trouble := grade_export.prepare_release(student):
                 exclusions.append(student)

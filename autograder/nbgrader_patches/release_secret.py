@@ -47,11 +47,15 @@ def _find(class_folder: ClassFolder, student: str, assignment: str) -> tuple[str
     if not secret or not at:
         raise UserError("it was not collected from the exchange, so the student could not fetch it there")
     if untrusted_files.find_timestamp(class_folder.autograded / student / assignment) != at:
-        raise UserError("there is a newer submission than the one that was graded: run `autograder grade` first")
+        raise UserError(
+            f"there is a newer submission than the one that was graded: run {class_folder.command('grade')} first"
+        )
     page = class_folder.feedback / student / assignment / f"{assignment}.html"
     match = SUBMISSION.search(untrusted_files.read(page, HEAD))
     if not match:
-        raise UserError("its page does not say which submission it is about: run `autograder feedback` first")
+        raise UserError(
+            f"its page does not say which submission it is about: run {class_folder.command('feedback')} first"
+        )
     digest = match[1].decode()
     (submission,) = submitted_files.find(class_folder, assignment, student)
     if submitted_files.digest(submitted_files.read(submission, Limits().file)[0]) == digest:

@@ -27,7 +27,7 @@ from autograder.class_folder.roster import Roster
 from autograder.engine.program import NEWER_PYTHON, answer_source
 from autograder.engine.released import Kind, template
 from autograder.errors import UserError
-from autograder.gradebook import missing
+from autograder.gradebook import missing, unsettled
 from autograder.gradebook.missing import Missing
 from autograder.gradebook.policy import (
     CourseGrade,
@@ -171,8 +171,8 @@ class ReportRow:
 class AssignmentReport:
     """All that a report says about one assignment.
 
-    missing: who has not handed in, where a list of the class is known. lateness_line: a line on those who may be late, of whom no time is
-    known. ungraded_line: a line on those who have handed in something and have no grade.
+    missing: who has not handed in, where a list of the class is known. unsettled: what the grades do not hold yet,
+    a line each.
     """
 
     name: str
@@ -197,8 +197,7 @@ class AssignmentReport:
     due: datetime | None = None
     without: list[str] = field(default_factory=list)
     missing: Missing | None = None
-    lateness_line: str = ""
-    ungraded_line: str = ""
+    unsettled: list[str] = field(default_factory=list)
 
     @property
     def points(self) -> list[float]:
@@ -285,16 +284,16 @@ def build_report(
         builder = _ReportBuilder(name, book, policy, labels, hide_names)
         builder.read(rows if with_rows else None)
         if not builder.student_attempts:
-            raise UserError(f"{name} has not been graded in {class_folder.path}: run `autograder grade {name}`")
+            command = class_folder.command(f"grade {name}")
+            raise UserError(f"{name} has not been graded in {class_folder.path}: run {command}")
         tell(f"{name}: comparing answers")
         reports.append(builder.build())
         effective_attempts[name] = builder.effective_attempts
         there = missing.submitters(class_folder, name) | builder.effective_attempts.keys()
         reports[-1].missing = missing.find(roster, policy, name, there, missing.count_undecided(class_folder, name))
-        grades = {labels[student]: one.grade for student, one in builder.effective_attempts.items()}
-        reports[-1].lateness_line = policy.lateness_not_counted(name, grades)
-        reports[-1].ungraded_line = (
-            "" if hide_names else missing.ungraded_line(class_folder, policy, name, builder.effective_attempts)
+        outdated = unsettled.find_outdated(class_folder, book, name, policy.clock)
+        reports[-1].unsettled = unsettled.lines(
+            class_folder, policy, name, builder.effective_attempts, outdated, labels if hide_names else None
         )
     report = ClassReport(_title(reports), now, hide_names, reports, labels, rows=rows)
     report.doubts = [] if hide_names else policy.doubts(names)

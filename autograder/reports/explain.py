@@ -124,7 +124,7 @@ def find(book: Book, policy: Policy, student: str, exercise: str) -> Explanation
         if group_result := policy.read_book(book, assignment, student).get(student):
             raise UserError(
                 f"{student} has handed in nothing for {assignment}. The submission of {group_result.by}, who is in the same group, counts: "
-                f"see `autograder why {group_result.by} {exercise}`"
+                f"see {book.class_folder.command(f'why {group_result.by} {exercise}')}"
             )
         if student in names:
             raise UserError(f"no submission of {assignment} by {student} has been graded")

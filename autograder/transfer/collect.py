@@ -394,6 +394,7 @@ class _Collection:
 
     def _check_decisions(self) -> None:
         """Note what stands in settle.csv and can't be used."""
+        self.report.doubts += [f"in {DECISIONS_FILE}, {trouble}" for trouble in self.decisions.troubles]
         files = [file for one in self.submissions for file in one.notebooks]
         notebooks = {normalize_name(file.exported_file.entry) for file in files if file.can_count}
         troubles = {normalize_name(file.exported_file.entry): file.trouble for file in files}
@@ -475,7 +476,9 @@ class _Collection:
                     name, [next(names_with_ids([self.roster.students[who]])) for who in late]
                 )
                 if policy.deducts(name):
-                    self.report.doubts.append(f"{sentence} When it is graded, `autograder report` says what to do")
+                    self.report.doubts.append(
+                        f"{sentence} When it is graded, {self.class_folder.command('report')} says what to do"
+                    )
                 else:
                     self.report.notes.append(sentence)
 

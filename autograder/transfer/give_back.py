@@ -5,7 +5,7 @@ A grade is given back to whom the LMS's own ids lead, and a page by what was not
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ from autograder.grading import feedback
 from autograder.lms import find as find_lms
 from autograder.lms.archive import zip_files
 from autograder.lms.base import FeedbackPage, IdScope, Lms
-from autograder.lms.sheets import GradeSheet, Sheet, SheetRow, format_points, parse_number
+from autograder.lms.sheets import GradeSheet, Sheet, SheetRow, format_points, is_rounded, parse_number
 from autograder.nbgrader_patches import release_secret
 from autograder.paths import require_assignment
 from autograder.startup import pause_gc
@@ -74,12 +74,14 @@ def give_back(
     dry_run: bool = False,
     points_of: PointsOf | None = None,
     effective_attempts: Mapping[str, EffectiveAttempt] = feedback.NO_ATTEMPTS,
+    outdated: Collection[str] = (),
 ) -> GiveBackReport:
     """Make what a system takes back for an assignment.
 
     to: the file, or a folder for it. sheet: what the LMS lets one download. pages: the feedback pages instead of the grades. column: that takes the grades.
     with_unread: also those of whom a person has still to read something. points_of: what a student gets, None for nothing; the sum of the scores if it is None.
     effective_attempts: by student, which attempt counts and what it is worth by the class's rules, for the pages to say so.
+    outdated: of whom something newer has not been graded: they are left out.
 
     Raises:
         UserError: there is nothing to give back, or the sheet can't be used.
@@ -105,7 +107,7 @@ def give_back(
     grades = {student: one.grade for student, one in effective_attempts.items()}
     submitters = {student: one.by for student, one in effective_attempts.items()}
     grade_export = GradeExport(
-        class_folder, lms, assignment, scores, grades, submitters, with_unread, points_of, dry_run
+        class_folder, lms, assignment, scores, grades, submitters, with_unread, points_of, dry_run, outdated
     )
     if not lms.sheet:
         grade_export.write(lms.release(grade_export), to, f"{assignment}-{system}.zip", sheet)
@@ -132,6 +134,7 @@ class GradeExport:
         with_unread: bool,
         points_of: PointsOf | None,
         dry_run: bool,
+        outdated: Collection[str] = (),
     ) -> None:
         self.class_folder, self.lms, self.assignment, self.scores, self.dry_run = (
             class_folder,
@@ -154,6 +157,8 @@ class GradeExport:
             if any(m.waits for m in own_scores.values())
         }
         self.unread_points: dict[str, float] = {} if with_unread else unread_points
+        self.outdated = outdated
+        self.doubtful: set[str] = set()  # who is on the sheet in a way that leaves open which row is theirs
 
     def find_name(self, student: str) -> str:
         return self.roster.students[student].name if student in self.roster.students else ""
@@ -169,13 +174,15 @@ class GradeExport:
     def record_change(self, student: str, new: str) -> None:
         self.report.changes.append(SheetChange(student, self.find_name(student), "", new))
 
-    def is_unread(self, student: str, old: str = "") -> bool:
-        """Whether a student is left out because something is still to be read; then that is noted."""
-        if student in self.unread_points:
+    def is_waiting(self, student: str, old: str = "") -> bool:
+        """Whether a student is left out because something has still to be graded or read; then that is noted."""
+        if student in self.outdated:
+            self.record_omission(student, old, "left out: something newer than what was graded is here")
+        elif student in self.unread_points:
             self.record_omission(
                 student, old, f"left out: {self.unread_points[student]:g} points have not been read yet"
             )
-        return student in self.unread_points
+        return student in self.outdated or student in self.unread_points
 
     def write(self, data: bytes | None, to: Path | None, name: str, sheet: Path | None) -> None:
         if self.dry_run or to is None or data is None:
@@ -202,14 +209,14 @@ class GradeExport:
         others = [row[grade_sheet.column] for row in grade_sheet.sheet.rows]
         maximums = {grade_sheet.maximum(row) for row in rows.values()}
         for student, row in rows.items():
-            if student in self.scores and not self.is_unread(student, row[grade_sheet.column]):
+            if student in self.scores and not self.is_waiting(student, row[grade_sheet.column]):
                 self._write_grade(grade_sheet, row, student, others)
         self.report.doubts += [
             f"{in_a_line(self.find_name(student), 80)} ({student}) was graded here but is not on this sheet".replace(
                 "() ", ""
             )
             for student in self.scores
-            if student not in rows
+            if student not in rows and student not in self.doubtful
         ]
         maximum_points = {round(one, 6) for one in self.maximum_points}
         worth = ", ".join(f"{one:g}" for one in sorted(maximum_points))
@@ -234,16 +241,23 @@ class GradeExport:
             ids = {key: text for key, text in grade_sheet.ids(row).items() if text}
             if grade_sheet.nobody(row) or not ids:
                 continue
+            if rounded := [text for text in ids.values() if is_rounded(text)]:
+                self.report.doubts.append(
+                    f"line {row.line}: the number {rounded[0]} was rounded by a spreadsheet program, so {self.lms.title} may not know it: "
+                    f"download the sheet again, and don't save it in that program"
+                )
             try:
                 student = self.roster.find(ids)
             except Doubtful as doubt:
                 self.report.doubts.append(f"line {row.line}: {doubt}; not changed")
+                self.doubtful |= doubt.students
                 continue
             student = student or next((Student(text) for text in ids.values() if text in self.scores), None)
             if student is None:
                 unknown += 1
             elif student.id in rows or student.id in twice:
                 twice.add(student.id)
+                self.doubtful.add(student.id)
                 rows.pop(student.id, None)
                 self.report.doubts.append(f"line {row.line}: {student.id} is on the sheet twice; not changed")
             else:
@@ -251,7 +265,7 @@ class GradeExport:
         if unknown and not rows:
             raise UserError(
                 f"no id on {grade_sheet.sheet.name} is on the roster or the name of a student's folder: "
-                "first give this sheet to `autograder collect` with --roster"
+                f"first give this sheet to {self.class_folder.command('collect')} with --roster"
             )
         if unknown:
             stay = (
@@ -328,7 +342,7 @@ class GradeExport:
                 )
             elif not untrusted_files.is_file(page):
                 self.record_omission(student, "", "left out: there is no feedback page")
-            elif not self.is_unread(student):
+            elif not self.is_waiting(student):
                 yield student, record, page
 
     def _page(self, student: str) -> Path:

@@ -36,7 +36,7 @@ from autograder.class_folder.folder import FOLDER_NAME, ClassFolder, class_lock
 from autograder.class_folder.policy_file import exercise_and_question_points
 from autograder.class_folder.roster import Roster
 from autograder.errors import UserError
-from autograder.gradebook import database, missing, preflight
+from autograder.gradebook import database, missing, preflight, unsettled
 from autograder.gradebook.gradebook import Book
 from autograder.gradebook.policy import FILE, EffectiveAttempt, Policy, format_time, mean_share
 from autograder.grading import feedback, grade_class
@@ -331,7 +331,11 @@ def _class(desk: WebApp, request: Request) -> Response:
         if submission_count or notebook.effective_attempts:
             due_text = format_time(policy.here(due)) if due else ""
             absent = missing.find(
-                roster, policy, name, missing.submitters(desk.class_folder, name) | notebook.effective_attempts.keys()
+                roster,
+                policy,
+                name,
+                missing.submitters(desk.class_folder, name) | notebook.effective_attempts.keys(),
+                missing.count_undecided(desk.class_folder, name),
             )
             lines.append(
                 _ClassLine(
@@ -408,9 +412,10 @@ def _assignment(desk: WebApp, request: Request) -> Response:
 def _list_uncounted(
     desk: WebApp, policy: Policy, name: str, effective_attempts: Mapping[str, EffectiveAttempt]
 ) -> list[str]:
-    """Lines on whose lateness could not be counted, and who has handed in and has no grade."""
-    late = policy.lateness_not_counted(name, {student: one.grade for student, one in effective_attempts.items()})
-    return [line for line in (late, missing.ungraded_line(desk.class_folder, policy, name, effective_attempts)) if line]
+    """Lines on what the grades do not hold yet."""
+    with desk.book() as book:
+        outdated = unsettled.find_outdated(desk.class_folder, book, name, policy.clock)
+    return unsettled.lines(desk.class_folder, policy, name, effective_attempts, outdated)
 
 
 def _read_outcome(one: EffectiveAttempt, exercise: str) -> str:
@@ -570,6 +575,7 @@ def _run_give_back(
             if reason := grade_class.describe_ungraded_attempts(desk.class_folder, name, policy, book):
                 raise UserError(reason)
             effective_attempts = policy.read_book(book, name)
+            outdated = unsettled.find_outdated(desk.class_folder, book, name, policy.clock)
         report = give_back.give_back(
             desk.class_folder,
             str(form.get("system")),
@@ -584,6 +590,7 @@ def _run_give_back(
                 effective_attempts[student].grade.points if student in effective_attempts else None
             ),
             effective_attempts=effective_attempts,
+            outdated=outdated.concerns(policy, name),
         )
     report.doubts += [*_doubts(desk, policy), *_list_uncounted(desk, policy, name, effective_attempts)]
     return report
