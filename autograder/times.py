@@ -19,7 +19,7 @@ MONTHS = (
 )  # fmt: skip
 # As nbgrader writes it, "2026-10-01 10:00:00.000000 UTC", or ISO 8601.
 MOMENT = re.compile(
-    r"(?P<local>\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?)(?: ?(?P<zone>[+-]\d\d:?\d\d|[A-Za-z][\w/+-]{0,40}))?"
+    r"(?P<local>\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?)?)(?: ?(?P<zone>[+-]\d\d:?\d\d|[A-Za-z][\w/+-]{0,40}))?"
 )
 OFFSET = re.compile(r"(?P<sign>[+-])(?P<hours>\d\d):?(?P<minutes>\d\d)")
 WEEKDAYS = (

@@ -365,6 +365,35 @@ def the_last_check_is_given_a_wrong_answer(notebook: Notebook) -> None:
     add(notebook, "check-ffn_forward", 'check("ffn_forward", lambda *_: 0)')
 
 
+# What demonstrations of the course do to a student's code in ways that nobody can read off it: as in their own kernel, all of them have run then.
+
+
+@case
+def a_demonstrations_name_is_imported_from_main(notebook: Notebook) -> None:
+    put(notebook, "DeepFFN", f"from __main__ import count\n{RIGHT['DeepFFN']}")
+
+
+@case
+def a_demonstrations_name_is_read_as_text(notebook: Notebook) -> None:
+    put(notebook, "DeepFFN", f'assert eval("count")(nn.Linear(1, 1)) == 2\n{RIGHT["DeepFFN"]}')
+
+
+@case
+def a_demonstrations_name_is_looked_for_in_a_method(notebook: Notebook) -> None:
+    body = RIGHT["NormFFN"].replace("        self.norm", '        globals()["hidden"].sum()\n        self.norm', 1)
+    put(notebook, "NormFFN", body)
+
+
+@case
+def an_answer_counts_how_often_it_was_called(notebook: Notebook) -> None:
+    put(
+        notebook,
+        "ffn_backward",
+        "calls = []\n" + RIGHT["ffn_backward"].replace("    pre = x", "    calls.append(1)\n    pre = x", 1),
+    )
+    put(notebook, "DeepFFN", f"assert len(calls) > 100  # the training has called it\n{RIGHT['DeepFFN']}")
+
+
 LESS = {  # what is not paid in full, and what the page says of it
     "the_last_check_is_given_a_wrong_answer": (
         "ffn_forward",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import copy
 import json
 from collections.abc import Callable
@@ -15,7 +16,8 @@ from autograder.engine import absence, program
 from autograder.engine.names import Names, of_source
 from autograder.engine.program import Program
 from autograder.engine.released import Cell, Kind, template
-from autograder.engine.submitted import Unreadable, parse, without_outputs
+from autograder.engine.submitted import Unreadable, parse, with_pictures, without_outputs
+from autograder.gradebook import sanitize
 from autograder.jail.limits import MIB, Limits
 from autograder.paths import release
 
@@ -346,6 +348,59 @@ def test_every_way_in_which_the_sample_class_is_odd_keeps_the_checks() -> None:
     change: Callable[[dict[str, Any]], dict[str, Any]]
     for change in ODD:
         assert "? hello_shape" in running(planned(change(answered()))), change.__name__
+
+
+# Pictures
+
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+SHOWN = f"](data:image/png;base64,{PNG})"
+IN_SVG = "<svg xmlns='http://www.w3.org/2000/svg'><text>words</text></svg>"
+
+
+@pytest.mark.parametrize(
+    ("source", "name", "words"),
+    [
+        ("![a b](attachment:p.png)", "p.png", "![a b"),
+        ("![](attachment:p.png)", "p.png", "![p.png"),
+        ('<img src="attachment:p.png" alt="my words" width="300">', "p.png", "![my words"),
+        ("<IMG width=3 SRC=attachment:p.png>", "p.png", "![p.png"),
+        (f'<img src="data:image/png;base64,{PNG}"/>', "", "!["),
+        ("![x](attachment:my%20photo.png)", "my photo.png", "![x"),
+        ('![p](attachment:p.png "my photo")', "p.png", "![p my photo"),
+        ("![p](<attachment:my photo.png>)", "my photo.png", "![p"),
+        ("![p][1]\n\n[1]: attachment:p.png", "p.png", "![p.png"),
+        ("![a [b] c](attachment:p.png)", "p.png", "![p.png"),
+        ("words", "p.png", "![p.png"),
+        ("![a](attachment:f(1).png)", "f(1).png", "![a"),
+        ("![a](attachment:Gr%C3%B6%C3%9Fe.png)", "Größe.png", "![a"),
+    ],
+)
+def test_a_picture_is_shown_however_it_is_mentioned(source: str, name: str, words: str) -> None:
+    attachments = {name: {"image/png": PNG}} if name else {}
+    cell = {"cell_type": "markdown", "source": source, "attachments": attachments}
+    (parsed,) = parse(json.dumps({"cells": [cell]}).encode(), Limits()).cells
+    assert words + SHOWN in parsed.source
+    assert words + SHOWN in sanitize.markdown(parsed.source), "and no viewer's cleaning takes it away"
+
+
+def test_a_drawing_is_shown_and_of_what_can_not_be_shown_a_sentence_says_so() -> None:
+    shown = with_pictures("![d](attachment:d.svg)", {"d.svg": {"image/svg+xml": IN_SVG}})
+    assert base64.b64decode(shown.partition("base64,")[2].rstrip(")")).decode() == IN_SVG
+    for kind in ("application/pdf", "image/heic", "image/bmp"):
+        text = with_pictures("mine: ![d](attachment:d)", {"d": {kind: PNG}})
+        assert (
+            text
+            == f"mine: *(a file, d, of the type {kind}, which can't be shown here; it is in the file that was handed in)*"
+        )
+    assert "too large to be shown" in with_pictures("", {"p.png": {"image/png": PNG}}, room=10)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["<img ", '<img src="attachment:p.png', "![", '![a](attachment:p.png "', '<img src="data:image/png;base64,'],
+)
+def test_looking_for_pictures_takes_time_by_the_texts_length(piece: str) -> None:
+    assert with_pictures(piece * 300_000, {"p.png": {"image/png": PNG}}).endswith(SHOWN)
 
 
 # What a text costs

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import atexit
+import re
 import threading
 import time
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -26,6 +28,11 @@ from ffnlab.checking.verdict import Outcome, Verdict, not_attempted, not_earned
 from ffnlab.diagnosis import differences, exception_messages
 from ffnlab.observation.exercise import Exercise, probe_inputs
 from ffnlab.registry import active_course
+
+# Exceptions in which a program ends that misses what ran before it elsewhere.
+MISSES_SOMETHING = re.compile(
+    r"\b(?:Name|UnboundLocal|Key|Index|Attribute|Assertion|Import|ModuleNotFound|FileNotFound|Lookup)Error\b"
+)
 
 
 def grade_submission(
@@ -53,29 +60,48 @@ def grade_submission(
         reason = f"The submission could not be read: {error}."
         verdicts = {name: not_earned(exercise, reason) for name, exercise in exercises.items()}
         return GradedSubmission(assignment, verdicts, remarks=[str(error)])
-    graded_submission = GradedSubmission(assignment, {}, plan.cells, remarks=list(plan.remarks))
     reference_source = judging.ReferenceSource(reference_file, seeds) if reference_file else None
-    with judging.borrow_judge(jail.limits) as free, _Session(plan, jail, free, reference_source, own_kills) as session:
-        for cell in plan.cells:
-            checked: tuple[str, ...] = ()
-            if session.is_run(cell):
-                graded_submission.outputs[cell.id], checked = session.run(cell)
-            if cell.kind is Kind.CHECK and not cell.missing and cell.name not in checked:
-                checked += (cell.name,)
-            for name in dict.fromkeys(checked):  # the jail's word: each of ours is looked at once
-                if name in exercises:
-                    session.look(exercises[name], seeds[name], cell)
-        for name, exercise in exercises.items():
-            if session.may_find_more(name):
-                session.look(exercise, seeds[name])
-            look = session.last_look(name)
-            graded_submission.verdicts[name], graded_submission.printed[name] = look.verdict, look.printed
-            graded_submission.looked_at[name] = look.cell
-            if session.looks_differ(name):
+    budget = Budget(jail.limits, own_kills)
+    with judging.borrow_judge(jail.limits) as free:
+        with _Session(plan, jail, free, budget, reference_source) as session:
+            graded_submission = _grade(assignment, session, exercises, seeds)
+            may_depend = session.may_depend_on_demonstrations(graded_submission.verdicts)
+        if may_depend:  # as in a student's kernel, where all of them have run
+            budget.restarts += 1
+            with _Session(plan, jail, free, budget, reference_source, has_all=True) as session:
+                again = _grade(assignment, session, exercises, seeds)
+            if again.points > graded_submission.points:
+                graded_submission = again
                 graded_submission.remarks.append(
-                    f"{name} is checked {len(session.looks[name])} times, and the last check of an answer counts"
+                    "the course's demonstrations have run too, because your code depends on them"
                 )
     graded_submission.seconds = time.monotonic() - start
+    return graded_submission
+
+
+def _grade(assignment: str, session: _Session, exercises: dict[str, Exercise], seeds: draws.Seeds) -> GradedSubmission:
+    """Run a notebook from top to bottom, and look at an answer at each check of it."""
+    plan = session.plan
+    graded_submission = GradedSubmission(assignment, {}, plan.cells, remarks=list(plan.remarks))
+    for cell in plan.cells:
+        checked: tuple[str, ...] = ()
+        if session.is_run(cell):
+            graded_submission.outputs[cell.id], checked = session.run(cell)
+        if cell.kind is Kind.CHECK and not cell.missing and cell.name not in checked:
+            checked += (cell.name,)
+        for name in dict.fromkeys(checked):  # the jail's word: each of ours is looked at once
+            if name in exercises:
+                session.look(exercises[name], seeds[name], cell)
+    for name, exercise in exercises.items():
+        if session.may_find_more(name):
+            session.look(exercise, seeds[name])
+        look = session.last_look(name)
+        graded_submission.verdicts[name], graded_submission.printed[name] = look.verdict, look.printed
+        graded_submission.looked_at[name] = look.cell
+        if session.looks_differ(name):
+            graded_submission.remarks.append(
+                f"{name} is checked {len(session.looks[name])} times, and the last check of an answer counts"
+            )
     return graded_submission
 
 
@@ -101,9 +127,12 @@ class _Session:
         plan: program.Program,
         jail: JailClient,
         judge: judging.Judge,
+        budget: Budget,
         reference_source: judging.ReferenceSource | None = None,
-        own_kills: bool = False,
+        has_all: bool = False,
     ) -> None:
+        """has_all: whether all demonstrations run, and not only those that the student's code is seen to need."""
+        self.plan = plan
         self._cells = plan.cells
         self._places = {cell.id: number for number, cell in enumerate(plan.cells)}
         self._python = plan.python
@@ -111,7 +140,9 @@ class _Session:
         self._judge = judge
         self._reference_source = reference_source
         self._room = jail.limits.outputs  # bytes of outputs that there is room for
-        self._budget = Budget(jail.limits, own_kills)
+        self._budget = budget
+        self._has_all = has_all
+        self._has_failed = False  # whether a cell of the student's has ended in an error
         self._history: list[str] = []
         self._trouble: dict[str, str] = {}  # by exercise: why a cell of its answer did not run to its end
         self._meanings: dict[str, str] = {}  # by exercise: what the exception means in which a cell of its answer ended
@@ -143,13 +174,28 @@ class _Session:
 
     def _find_needed(self) -> set[str]:
         """The demonstrations that run: those that the student's code needs or, where that is not known, all."""
-        if not self._names:
-            return {
-                cell.id
-                for cell in self._cells
-                if cell.kind is Kind.DISPLAY and cell.cell_type == "code" and not cell.missing
-            }
+        if self._has_all or not self._names:
+            return {cell.id for cell in self._demonstrations()}
         return program.needed_demonstrations(self._cells, self._names)
+
+    def _demonstrations(self) -> list[Cell]:
+        return [
+            cell for cell in self._cells if cell.kind is Kind.DISPLAY and cell.cell_type == "code" and not cell.missing
+        ]
+
+    def may_depend_on_demonstrations(self, verdicts: Mapping[str, Verdict]) -> bool:
+        """Whether demonstrations that did not run may be why something went wrong: what they define can be read in ways that nobody sees, what they call
+        of the student's may remember it, and they set the state of the random numbers. All of that shows as an error.
+        """
+        if all(self.is_run(cell) for cell in self._demonstrations()):
+            return False
+        texts = (
+            aspect.symptom
+            for verdict in verdicts.values()
+            if verdict.outcome is Outcome.NOT_EARNED
+            for aspect in verdict.aspects
+        )
+        return self._has_failed or any(MISSES_SOMETHING.search(text) for text in texts)
 
     def is_run(self, cell: Cell) -> bool:
         """Whether a cell runs."""
@@ -180,6 +226,7 @@ class _Session:
             error_text = differences.describe_exception(cell_run.error)
             text = f"Its cell ended in {error_text}. {self._explain_limit(error_text)}".rstrip()
             self._trouble |= dict.fromkeys(names, text)
+            self._has_failed |= cell_run.error.type != "NotImplementedError" and cell.id in self._sources
             meaning = exception_messages.meaning(cell_run.error.type, cell_run.error.message)
             self._meanings |= dict.fromkeys(names, meaning.message if meaning else "")
             cell_run.outputs.append(_error(cell_run.error.type, cell_run.error.message))
@@ -361,7 +408,7 @@ def grade_answer(exercise: str, source: str, jail: Jail | None = None, secret: s
     cell = Cell(Kind.SOLUTION, exercise, "code", source, {}, "answer", untouched=untouched, answers=answers)
     jail = jail or _shared_jail()
     plan = program.Program((imports, cell))
-    with judging.borrow_judge(jail.limits) as free, _Session(plan, jail, free) as session:
+    with judging.borrow_judge(jail.limits) as free, _Session(plan, jail, free, Budget(jail.limits)) as session:
         for one in plan.cells:
             session.run(one)
         session.look(course_exercise, draws.trial(course_exercise, secret))

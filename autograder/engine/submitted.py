@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 from autograder.jail.limits import MIB, Limits
 from ffnlab.untrusted_text import SIGN, in_a_line
@@ -15,6 +18,11 @@ MAX_CELLS = 2000
 MAX_PICTURES = 20  # of a cell
 MAX_TOKENS = 2_000_000  # strings and brackets of a large file: each becomes an object of Python's, which takes twenty times its room
 PICTURE = re.compile(r"data:image/(?:png|jpeg|gif|webp|svg\+xml);base64,[A-Za-z0-9+/=]+")
+PICTURE_TAG = re.compile(
+    rf"<img\b[^<>]{{0,500}}?\bsrc\s{{0,9}}=\s{{0,9}}[\"']?(?P<address>{PICTURE.pattern.removesuffix('+')}++)[\"']?[^<>]{{0,500}}>",
+    re.IGNORECASE,
+)
+NOT_IN_LABEL = re.compile(r"[\[\]<>`*_\\]")
 LONE_SURROGATE = re.compile(
     "[\ud800-\udfff]"
 )  # nothing can encode one; other odd characters are as good in a program as any
@@ -187,8 +195,9 @@ def _cell(cell: dict[str, Any], room: int) -> SubmittedCell:
     if isinstance(source, list):
         source = "".join(part for part in source if isinstance(part, str))
     text = LONE_SURROGATE.sub(SIGN, source) if isinstance(source, str) else ""
-    if isinstance(cell.get("attachments"), dict):
-        text = with_pictures(text, cell["attachments"], room)
+    if cell.get("cell_type") in ("markdown", "raw"):
+        attachments = cell.get("attachments")
+        text = with_pictures(text, attachments if isinstance(attachments, dict) else {}, room)
     metadata = cell.get("metadata")
     nbgrader_fields = metadata.get("nbgrader") if isinstance(metadata, dict) else None
     grade_id = nbgrader_fields.get("grade_id") if isinstance(nbgrader_fields, dict) else None
@@ -201,26 +210,66 @@ def _cell(cell: dict[str, Any], room: int) -> SubmittedCell:
 
 
 def with_pictures(source: str, attachments: dict[str, Any], room: int = sys.maxsize) -> str:
-    """A Markdown source in which each `attachment:NAME` is the picture itself, as a data URI: only sources travel further.
+    """A Markdown source in which each attached picture, and each in a tag, is written as `![label](data:…)`: only sources travel further.
 
-    room: bytes for pictures; of one that does not fit a sentence says so.
+    A picture that the source does not mention in a way that is known here stands at its end; of what can't be shown a sentence says so.
+    room: bytes for pictures; of one that does not fit a sentence says so too.
     """
+    source = PICTURE_TAG.sub(lambda match: f"![{_words_of(match[0])}]({match['address']})", source)
     for name, data in list(attachments.items())[:MAX_PICTURES]:
-        for kind, content in data.items() if isinstance(data, dict) else ():
-            content = "".join(filter(_is_text, content)) if isinstance(content, list) else content
-            address = f"data:{kind};base64,{''.join(content.split()) if isinstance(content, str) else ''}"
-            if not PICTURE.fullmatch(address):
-                continue
-            if len(address) > room:
-                picture = re.compile(rf"!\[[^\[\]]*\]\(attachment:{re.escape(name)}\)")
-                size = 3 / 4 * len(address) / MIB
-                source = picture.sub(
-                    f"*(a picture of {size:.1f} MiB, too large to be shown; it is in the file)*", source
-                )
-                continue
+        address, kind = _address(data)
+        if not kind:
+            continue
+        label, shown = NOT_IN_LABEL.sub(" ", in_a_line(name, 100)), ""
+        if not address:
+            shown = f"*(a file, {label}, of the type {in_a_line(kind, 40)}, which can't be shown here; it is in the file that was handed in)*"
+        elif len(address) > room:
+            size = 3 / 4 * len(address) / MIB
+            shown = f"*(a picture of {size:.1f} MiB, too large to be shown; it is in the file)*"
+        else:
             room -= len(address)
-            source = source.replace(f"(attachment:{name})", f"({address})", 1)
+        found = next(filter(None, (mention.search(source) for mention in _mentions(name))), None)
+        words = _words_of(found[0]) if found else label
+        shown = shown or f"![{words or label}]({address})"
+        start, end = found.span() if found else (len(source), len(source))
+        source = source[:start] + ("" if found else "\n\n") + shown + source[end:]
     return source
+
+
+def _words_of(mention: str) -> str:
+    """The words with which a picture is mentioned: in brackets or as a tag's, and its title."""
+    words = re.findall(
+        r"!\[([^\[\]]*)\]|\b(?:alt|title)\s*=\s*[\"']([^\"'<>]*)[\"']|\s[\"']([^\"']*)[\"']\s*\)$", mention
+    )
+    return NOT_IN_LABEL.sub(" ", " ".join(filter(None, (text for texts in words for text in texts))))[:300]
+
+
+def _address(data: object) -> tuple[str, str]:
+    """Of an attachment, the data URI of the first picture in it that can be shown, empty where none can, and its type, empty where nothing is there."""
+    kinds = {kind: content for kind, content in data.items() if isinstance(kind, str)} if isinstance(data, dict) else {}
+    for kind, content in kinds.items():
+        text = "".join(filter(_is_text, content)) if isinstance(content, list) else content
+        if not isinstance(text, str):
+            continue
+        if text.lstrip().startswith("<"):  # a drawing as it is
+            text = base64.b64encode(text.encode("utf-8", "replace")).decode()
+        address = f"data:{kind};base64,{''.join(text.split())}"
+        if PICTURE.fullmatch(address):
+            return address, kind
+    return "", next(iter(kinds), "")
+
+
+def _mentions(name: str) -> Iterator[re.Pattern[str]]:
+    """The ways in which a Markdown source shows an attachment: as an image, with a title perhaps, or with a tag."""
+    for written in dict.fromkeys((name, quote(name, errors="replace"), quote(name, safe="()'!*~", errors="replace"))):
+        target = rf"attachment:{re.escape(written)}"
+        yield re.compile(
+            rf"!\[[^\[\]\n]{{0,300}}\]\(\s{{0,9}}<?{target}>?(?:\s{{1,9}}(?:\"[^\"\n]{{0,300}}\"|'[^'\n]{{0,300}}'))?\s{{0,9}}\)"
+        )
+        yield re.compile(
+            rf"<img\b[^<>]{{0,500}}?\bsrc\s{{0,9}}=\s{{0,9}}[\"']?{target}[\"']?(?![^<>\s\"'/])[^<>]{{0,500}}>",
+            re.IGNORECASE,
+        )
 
 
 def _is_text(value: object) -> bool:
