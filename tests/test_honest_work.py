@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from html import unescape
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +19,8 @@ from kernel import Kernel, student_kernel
 from test_program import place
 
 from autograder import keys
+from autograder.class_folder import submitted_files
+from autograder.class_folder.folder import ClassFolder
 from autograder.engine.grade_submission import grade_submission
 from autograder.engine.graded_submission import GradedSubmission
 from autograder.engine.released import Kind, template
@@ -394,6 +397,24 @@ def an_answer_counts_how_often_it_was_called(notebook: Notebook) -> None:
     put(notebook, "DeepFFN", f"assert len(calls) > 100  # the training has called it\n{RIGHT['DeepFFN']}")
 
 
+@case
+def a_copied_stub_has_a_remark_in_it(notebook: Notebook) -> None:
+    stub = source_of(blank(FFN)["cells"][at(blank(FFN), "ffn_forward")])
+    add(notebook, "ffn_forward", stub.replace("# YOUR CODE HERE", "# YOUR CODE HERE  (mine is above: mywords)"))
+
+
+@case
+def a_copy_of_a_check_has_a_question_s_words_in_it(notebook: Notebook) -> None:
+    copied = copy.deepcopy(notebook["cells"][at(notebook, "check-ffn_forward")]) | {"id": "copied"}
+    copied["source"] = source_of(copied) + f"\n# {WORDS} It is the whole neuron that is silent."
+    notebook["cells"].insert(at(notebook, "check-ffn_forward"), copied)
+
+
+@case
+def a_question_is_answered_in_a_comment_of_an_answer_that_names_it(notebook: Notebook) -> None:
+    put(notebook, "NormFFN", f"{RIGHT['NormFFN']}\n# M2: {WORDS}")
+
+
 LESS = {  # what is not paid in full, and what the page says of it
     "the_last_check_is_given_a_wrong_answer": (
         "ffn_forward",
@@ -424,13 +445,31 @@ def test_untidy_and_honest_work_is_paid_and_read(name: str, kernel: Kernel, jail
     if name in LESS:
         assert LESS[name][1] in unescape(page)
     assert_prose_wraps(page, graded_submission)
-    if "question" in name or "picture" in name:
+    if "question" in name or "picture" in name or "remark" in name:
         assert_shown(graded_submission, ["mywords"])
 
 
 # Nothing that was attempted is called “not attempted”, and what is said of it is true.
 
+STUB = "def ffn_forward(x, W1, b1, W2, b2, act):\n    raise NotImplementedError\n"
 ABSENT: dict[str, tuple[str, str]] = {
+    "a stub above an answer of another name": (
+        STUB + RIGHT["ffn_forward"].replace("ffn_forward", "ffn_forward2"),
+        "the notebook defines `ffn_forward2`",
+    ),
+    "a body above the stub's last line": (
+        "def ffn_forward(x, W1, b1, W2, b2, act):\n    y = act(x @ W1 + b1) @ W2 + b2\n    raise NotImplementedError",
+        "It still raises NotImplementedError.",
+    ),
+    "an idea as a comment": (
+        "def ffn_forward(x, W1, b1, W2, b2, act):\n    # two products\n    raise NotImplementedError",
+        "It still raises NotImplementedError.",
+    ),
+    "dots": ("ffn_forward = ...  # later", "It is still `...`"),
+    "a call of a stub": (
+        "def ffn_forward(*arguments):\n    return other_stub(*arguments)\n\n\ndef other_stub(*arguments):\n    raise NotImplementedError",
+        "NotImplementedError",
+    ),
     "another name": (RIGHT["ffn_forward"].replace("ffn_forward", "ffn_forward_v2"), "it defines `ffn_forward_v2`"),
     "a Cyrillic letter": (
         RIGHT["ffn_forward"].replace("ffn_forward", "ffn_f\N{CYRILLIC SMALL LETTER O}rward"),
@@ -502,3 +541,47 @@ def test_an_answer_earns_for_no_other_exercise(jail: Jail) -> None:
             add(notebook, f"check-{name}", f'check("{name}", ffn_forward)')
     verdicts = grade_submission(FFN, as_json(notebook), jail, SEEDS[FFN]).verdicts
     assert {name for name, verdict in verdicts.items() if verdict.points} == {"ffn_forward"}
+
+
+# What a cell above did not come to define is the cause, and not a slip of the answer's.
+
+LOST: dict[str, tuple[str, str]] = {
+    "a module of one's own": ("from my_helpers import kk", "If it is a file of yours, put its code into a cell"),
+    "a file of one's own": ('kk = float(open("my_number.txt").read())', "an answer can't read files of its own"),
+    "a prompt": ('kk = float(input("a number? "))', "waits for somebody to type something"),
+    "a mistake": ("kk = 1 / 0", "ended in ZeroDivisionError"),
+    "a name that is lost itself": ("jj = 1 / 0", "ended in ZeroDivisionError"),
+}
+
+
+@pytest.mark.parametrize("what", LOST)
+@pytest.mark.parametrize("inside", [True, False])
+def test_a_name_that_is_missing_is_said_to_belong_to_the_cell_that_failed(what: str, inside: bool, jail: Jail) -> None:
+    source, words = LOST[what]
+    notebook = solved()
+    add(notebook, "imports", source)
+    if "itself" in what:
+        add(notebook, "imports", "kk = jj")
+        notebook["cells"].insert(at(notebook, "imports") + 1, notebook["cells"].pop(at(notebook, "imports") + 2))
+    body = RIGHT["ffn_forward"]
+    put(notebook, "ffn_forward", body.replace("+ b2", "+ kk * b2") if inside else f"kk\n{body}")
+    verdict = grade_submission(FFN, as_json(notebook), jail, SEEDS[FFN]).verdicts["ffn_forward"]
+    assert "`kk` belongs to a cell of your notebook that" in verdict.message, verdict.message
+    assert words in verdict.message and "misspelled" not in verdict.message, verdict.message
+
+
+def test_a_name_that_was_defined_after_all_is_not_called_lost(jail: Jail) -> None:
+    notebook = solved()
+    add(notebook, "imports", "kk = 1")
+    add(notebook, "imports", "kk = 1 / 0")
+    put(notebook, "ffn_forward", RIGHT["ffn_forward"].replace("+ b2", "+ kk * b2"))
+    assert grade_submission(FFN, as_json(notebook), jail, SEEDS[FFN]).verdicts["ffn_forward"].outcome is Outcome.EARNED
+
+
+def test_a_python_file_beside_the_notebook_is_said_to_be_ignored(tmp_path: Path) -> None:
+    folder = tmp_path / "class" / "submitted" / "ada" / FFN
+    folder.mkdir(parents=True)
+    for name in (f"{FFN}.ipynb", "my_helpers.py", "data.csv"):
+        (folder / name).write_text("", encoding="utf-8")
+    (submission,) = submitted_files.find(ClassFolder(tmp_path / "class"), FFN)
+    assert submission.remark == "ignored beside it: my_helpers.py"

@@ -140,8 +140,9 @@ def find_assignments(class_folder: ClassFolder) -> list[str]:
 def _submission(student: str, assignment: str, folder: Path) -> Submission:
     notebook, notebooks = folder / f"{assignment}.ipynb", sorted(folder.glob("*.ipynb"))
     others = [path for path in notebooks if path != notebook and untrusted_files.is_file(path)]
+    modules = sorted(folder.glob("*.py"))
     if untrusted_files.is_file(notebook):
-        beside = in_a_line(", ".join(path.name for path in others), 200)
+        beside = in_a_line(", ".join(path.name for path in (*others, *modules)), 200)
         return Submission(student, assignment, folder, notebook, f"ignored beside it: {beside}" if beside else "")
     if len(others) == 1:
         return Submission(

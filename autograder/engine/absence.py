@@ -10,7 +10,9 @@ from autograder.engine.names import CELL_MAGIC, KEEPS_NAMES, READS_NAMES, Names
 from ffnlab.untrusted_text import in_a_line
 
 UNTOUCHED = "Its cell is as it was handed out."
-STUB = "It still raises NotImplementedError, or has a line `...`."
+STILL_RAISES = "It still raises NotImplementedError."
+STILL_DOTS = "It is still `...`, or has a line `...`."
+CALLS_STUB = "It calls something that still raises NotImplementedError."
 EMPTY = "Its cell is empty."
 DELETED = "Its cell was deleted, and nothing in the notebook is called `{}`."
 IS_STUB = "It raises NotImplementedError, as it was handed out."
@@ -46,6 +48,13 @@ def describe(name: str, source: str, names: Names) -> str:
     if others:
         return f"Its cell ran, but it defines {' and '.join(others)}, and nothing is called `{name}`."
     return f"Its cell ran, but it defines nothing called `{name}`."
+
+
+def unfinished(source: str) -> str:
+    """What is to be said of an answer in which something was written, and which is called unfinished."""
+    if "NotImplementedError" in source:
+        return STILL_RAISES
+    return STILL_DOTS if "..." in source else CALLS_STUB
 
 
 def foreign_magic(source: str, name: str) -> str:

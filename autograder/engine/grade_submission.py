@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import builtins
 import re
 import threading
 import time
@@ -33,6 +34,9 @@ from ffnlab.registry import active_course
 MISSES_SOMETHING = re.compile(
     r"\b(?:Name|UnboundLocal|Key|Index|Attribute|Assertion|Import|ModuleNotFound|FileNotFound|Lookup)Error\b"
 )
+
+
+MISSING_NAME = re.compile(r"name '(\w{1,60})' is not defined")
 
 
 def grade_submission(
@@ -147,6 +151,7 @@ class _Session:
         self._trouble: dict[str, str] = {}  # by exercise: why a cell of its answer did not run to its end
         self._meanings: dict[str, str] = {}  # by exercise: what the exception means in which a cell of its answer ended
         self._similar_names: dict[str, str] = {}  # by exercise, which other name was probably meant to be its
+        self._lost: dict[str, str] = {}  # by name: why the cell that defines it did not
         self._sources: dict[str, str] = {}  # of the cells that are the student's, by id
         self.looks: dict[str, list[_Look]] = defaultdict(list)
         self._names = self._find_names()
@@ -215,6 +220,7 @@ class _Session:
             cell_run = self._judge.outputs(self._worker.run_unread(source), self._most())
         except (Overrun, judging.NotJudged) as overrun:
             self._trouble |= dict.fromkeys(names, str(overrun))
+            self._lose(cell, f"had to be stopped. {overrun}")
             self._start_again()
             return [_error("Stopped", str(overrun))], ()
         self._history.append(source)
@@ -222,15 +228,32 @@ class _Session:
         for name in names:
             self._trouble.pop(name, None)
             self._meanings.pop(name, None)
+        if not cell_run.error:
+            for name in self._names.get(cell.id, Names()).defines:
+                self._lost.pop(name, None)
         if cell_run.error:
             error_text = differences.describe_exception(cell_run.error)
             text = f"Its cell ended in {error_text}. {self._explain_limit(error_text)}".rstrip()
             self._trouble |= dict.fromkeys(names, text)
             self._has_failed |= cell_run.error.type != "NotImplementedError" and cell.id in self._sources
             meaning = exception_messages.meaning(cell_run.error.type, cell_run.error.message)
-            self._meanings |= dict.fromkeys(names, meaning.message if meaning else "")
+            meaning_text = self._explain_lost(cell_run.error.message) or (meaning.message if meaning else "")
+            self._meanings |= dict.fromkeys(names, meaning_text)
+            self._lose(cell, f"ended in {_public_type(cell_run.error.type)}. {meaning_text}".rstrip())
             cell_run.outputs.append(_error(cell_run.error.type, cell_run.error.message))
         return cell_run.outputs, cell_run.checked
+
+    def _lose(self, cell: Cell, why: str) -> None:
+        """Keep why names that a cell of the student's would have defined are not there."""
+        if cell.id in self._sources:
+            self._lost |= dict.fromkeys(self._names.get(cell.id, Names()).defines, why)
+
+    def _explain_lost(self, *messages: str) -> str:
+        """Why a name is not there that a message of Python's misses, where a cell did not come to define it; else nothing."""
+        for match in filter(None, map(MISSING_NAME.search, messages)):
+            if why := self._lost.get(match[1]):
+                return f"`{match[1]}` belongs to a cell of your notebook that {why}"
+        return ""
 
     def look(self, exercise: Exercise, seeds: tuple[int, ...], cell: Cell | None = None) -> None:
         """Probe the answer to an exercise and have judged what it does. cell: after which; None: at the end of the notebook."""
@@ -282,8 +305,9 @@ class _Session:
         if judge_reply.verdict and judge_reply.verdict.outcome is Outcome.NOT_ATTEMPTED:
             return self._describe_stub(exercise), printed_text, False
         if judge_reply.verdict:
-            limit = self._explain_limit(*(aspect.symptom for aspect in judge_reply.verdict.aspects))
-            return replace(judge_reply.verdict, cause=judge_reply.verdict.cause or limit), printed_text, True
+            symptoms = [aspect.symptom for aspect in judge_reply.verdict.aspects]
+            cause = self._explain_lost(*symptoms) or judge_reply.verdict.cause or self._explain_limit(*symptoms)
+            return replace(judge_reply.verdict, cause=cause), printed_text, True
         if judge_reply.broken:
             symptom = f"Checking it raised {differences.describe_exception(judge_reply.broken)}."
             return not_earned(exercise, symptom), printed_text, True
@@ -308,10 +332,11 @@ class _Session:
 
     def _describe_stub(self, exercise: Exercise) -> Verdict:
         """Of an answer that is defined and still raises NotImplementedError."""
-        written = program.answer_source(self._cells, exercise.name)
-        if not written and (other := self._similar_name(exercise.name)):
-            return not_earned(exercise, absence.IS_STUB, absence.OTHER_NAME.format(exercise.name, other))
-        return not_attempted(exercise, absence.STUB if written else absence.UNTOUCHED)
+        written, other = program.answer_source(self._cells, exercise.name), self._similar_name(exercise.name)
+        cause = absence.OTHER_NAME.format(exercise.name, other) if other else ""
+        if written:
+            return not_earned(exercise, absence.unfinished(written), cause)
+        return not_earned(exercise, absence.IS_STUB, cause) if cause else not_attempted(exercise, absence.UNTOUCHED)
 
     def _describe_absence(self, exercise: Exercise) -> Verdict:
         """Of an answer that is not there: what is known of the reason."""
@@ -356,6 +381,12 @@ class _Session:
                 self._worker.kill()
                 self._worker = self._jail.fork(self._budget)
         self._history = history
+
+
+def _public_type(name: str) -> str:
+    """The type of an exception where it is Python's own: a student's may have been given any name, after hidden inputs, say."""
+    kind = getattr(builtins, name, None)
+    return name if isinstance(kind, type) and issubclass(kind, BaseException) else "an error"
 
 
 @cache

@@ -148,6 +148,9 @@ class _Plan:
         self.notebook, self.submitted = notebook, notebook.cells
         self.matches = _match(self.submitted, self.ours)
         self.exercises = {cell.name: cell for cell in self.ours if cell.kind is Kind.SOLUTION}
+        names = [re.escape(cell.name) for cell in self.ours if cell.kind is Kind.MANUAL]
+        self.questions = re.compile(rf"\b(?:{'|'.join(names)})\b" if names else "(?!)")
+        self.stubs = {_code(stub.source): name for name, stub in self.exercises.items()}
         self.claims: dict[str, list[int]] = defaultdict(list)  # by the id of a cell of ours: which cells are it
         for place, original in enumerate(self.matches):
             if original and not _is_put_away(self.submitted[place], original):
@@ -172,10 +175,19 @@ class _Plan:
         in_code = {
             name for place, names in enumerate(answers) for name in names if self.submitted[place].cell_type == "code"
         }
+        stubs = {place: self._stub(place) for place in range(len(self.submitted))}
+        elsewhere = {name for place, names in enumerate(answers) for name in names if name != stubs[place]}
         for place, names in enumerate(answers):
             if self.submitted[place].cell_type != "code":
                 answers[place] = tuple(name for name in names if name not in in_code & self.exercises.keys())
+            elif stubs[place] in elsewhere:  # a stub with a remark in it is no answer where there is one
+                answers[place] = tuple(name for name in names if name != stubs[place])
         return answers
+
+    def _stub(self, place: int) -> str:
+        """Of which exercise a submitted cell is the stub, whatever comments are in it; empty where it is none."""
+        cell = self.submitted[place]
+        return self.stubs.get(_code(cell.source), "") if cell.cell_type == "code" else ""
 
     def _answers(self, place: int) -> tuple[str, ...]:
         """What a submitted cell answers: the exercise or question whose cell it is, if something is written there, and what it defines."""
@@ -247,7 +259,15 @@ class _Plan:
         name = f"{OWN_ID}{place}"
         is_copy = original is not None and original.kind in (Kind.CHECK, Kind.DISPLAY)
         if original and is_copy and same_code and written == original.cell_type:
-            return replace(original, source=cell.source, metadata={}, id=name, untouched=True, has_our_code=True)
+            return replace(
+                original,
+                source=cell.source,
+                metadata={},
+                id=name,
+                untouched=untouched,
+                has_our_code=True,
+                is_word=is_word,
+            )
         return Cell(
             Kind.EXTRA,
             name,
@@ -271,6 +291,9 @@ class _Plan:
         if cell.cell_type != "code":
             return bool(WORD.search(_added(before, cell.source)))
         comments = " ".join(_comments(cell.source) - _comments(before))
+        words = " ".join((comments, *(text for text in STRING.findall(cell.source) if text not in before)))
+        if self.questions.search(words) and len(WORD.findall(words)) >= MIN_COMMENT_WORDS:
+            return True  # it names a question
         if original is None or original.kind is not Kind.SOLUTION:
             code = COMMENT_LINE.sub("", cell.source).strip()
             texts = {text for text in STRING.findall(cell.source) if text not in before}
@@ -294,13 +317,12 @@ class _Plan:
         return False
 
     def _with_stubs(self, cells: list[Cell]) -> list[Cell]:
-        """The cells, in which a stub as it was handed out takes nothing away from an answer above it."""
-        stubs = {squeeze(stub.source): name for name, stub in self.exercises.items()}
+        """The cells, in which a stub takes nothing away from an answer above it."""
         answered: set[str] = set()
         result = []
         for cell in cells:
-            is_stub = cell.untouched and cell.kind in (Kind.SOLUTION, Kind.EXTRA)
-            result.append(replace(cell, is_superseded=is_stub and stubs.get(squeeze(cell.source)) in answered))
+            is_stub = not cell.answers and cell.kind in (Kind.SOLUTION, Kind.EXTRA)
+            result.append(replace(cell, is_superseded=is_stub and self.stubs.get(_code(cell.source)) in answered))
             answered.update(cell.answers)
         return result
 
