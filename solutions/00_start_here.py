@@ -337,7 +337,8 @@ quiz_hidden = "B"
 #    in: the checks and this table are for you.
 #
 # Your code belongs in the cells that say `# YOUR CODE HERE`, and your words in the cell below their question. Nothing is lost elsewhere: code counts where it
-# stands, and a person reads your words wherever you wrote them.
+# stands, and a person reads your words wherever you wrote them. But grading has this one file alone. If your code needs a file of yours, such as a module or data,
+# put what is in it into a cell.
 
 # %% figure="progress"
 progress()
