@@ -44,8 +44,8 @@ MEANINGS = (
     ExceptionMeaning(
         "a package that is not installed",
         ("ModuleNotFoundError", "No module named"),
-        "Your code imports a package that is not installed where it runs, or a file of your own. Grading has Python's own modules, the packages that the course "
-        "installs, and your notebook. If it is a file of yours, put its code into a cell.",
+        "Your code imports a package that is not installed where it runs, or a file of your own. Grading has Python's own modules, the packages that the "
+        "course installs, and your notebook. If it is a file of yours, put its code into a cell.",
     ),
     ExceptionMeaning(
         "a file that is not there",
