@@ -33,6 +33,8 @@ PYTORCH_FOR_CPU = (
 QUIET = {  # JupyterLab asks nobody about its news, which would hide a corner of the notebook
     "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
 }
+# As in jupyter-config/ffnlab.json, which an editable install leaves out.
+EXTENSIONS = {"ServerApp": {"jpserver_extensions": {"ffnlab.untrusted_widgets": True}}}
 # The first cell's imports: they leave bytecode and matplotlib's list of fonts behind, and PyTorch's files in memory.
 WARM_UP = "import torch, matplotlib.font_manager, anywidget, ipykernel.kernelapp, ffnlab.course.figures.start_here"
 
@@ -235,6 +237,9 @@ def set_up(options: argparse.Namespace) -> tuple[str, bool]:
     settings = environment / "share" / "jupyter" / "lab" / "settings"
     settings.mkdir(parents=True, exist_ok=True)
     (settings / "overrides.json").write_text(json.dumps(QUIET), encoding="utf-8")
+    extensions = environment / "etc" / "jupyter" / "jupyter_server_config.d"
+    extensions.mkdir(parents=True, exist_ok=True)
+    (extensions / "ffnlab.json").write_text(json.dumps(EXTENSIONS), encoding="utf-8")
     done.write_text(fingerprint(), encoding="utf-8")
     return python, True
 
@@ -287,7 +292,8 @@ def runs(python: str, code: str = "") -> bool:
 
 def open_lab(python: str, port: int | None, no_browser: bool) -> int:
     """Open JupyterLab on the course's folder. Returns its exit status when it is closed."""
-    command = [python, "-m", "jupyterlab", f"--ServerApp.root_dir={COURSE}"]
+    # -P: of a file beside the notebooks that is called as a module of Python's is, nothing runs
+    command = [python, "-P", "-m", "jupyterlab", f"--ServerApp.root_dir={COURSE}"]
     command += [f"--LabApp.default_url=/lab/tree/{FIRST_NOTEBOOK}", "--log-level=WARN"]
     if port is not None:
         command.append(f"--ServerApp.port={port}")
