@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import html
 import io
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -329,6 +331,33 @@ def served(class_folder: ClassFolder) -> Iterator[str]:
     finally:
         process.terminate()
         process.wait(30)
+
+
+def test_no_command_line_holds_the_token_while_the_desk_opens(class_folder: ClassFolder, tmp_path: Path) -> None:
+    """Every account of a machine can read all command lines. The browser is a stand-in that keeps its own."""
+    seen, browser = tmp_path / "seen", tmp_path / "browser.sh"
+    browser.write_text(
+        f'#!/bin/sh\ntr "\\0" " " < /proc/$$/cmdline > {seen}.draft\nmv {seen}.draft {seen}\n', encoding="utf-8"
+    )
+    browser.chmod(0o755)
+    command = [sys.executable, "-m", "autograder", "desk", "--grading", str(class_folder.path), "--port", "0"]
+    environment = os.environ | {"BROWSER": f"{browser} %s"}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=environment)
+    try:
+        assert process.stdout
+        address = re.findall(r"http://\S+", process.stdout.readline())[0]
+        for _ in range(600):
+            if seen.exists():
+                break
+            time.sleep(0.1)
+        command_line, opener = seen.read_text(encoding="utf-8"), class_folder.path / "desk.html"
+        assert "token" not in command_line and opener.as_uri() in command_line
+        assert address in html.unescape(opener.read_text(encoding="utf-8"))
+        assert opener.stat().st_mode & 0o777 == 0o600
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(30)
+    assert not opener.exists(), "it is gone with the desk"
 
 
 def test_a_port_that_is_in_use_is_one_clear_line(class_folder: ClassFolder) -> None:

@@ -320,6 +320,24 @@ def test_two_jails_never_give_out_the_same_user_id() -> None:
         assert os.geteuid() not in ranges[0] and os.geteuid() not in ranges[1]
 
 
+def test_no_other_account_can_take_the_names_of_all_user_ids() -> None:
+    """Names of sockets are everybody's."""
+    taken = []
+    try:
+        with contextlib.closing(users.UserIds(apart=True)) as ids:
+            for number in range(64):
+                taken.append(socket.socket(socket.AF_UNIX))
+                with contextlib.suppress(OSError):
+                    taken[-1].bind(f"\0autograder/user-ids/{users.ranges('uid').start + number * users.COUNT}")
+        with contextlib.closing(users.UserIds(apart=True)) as again:
+            assert again.first == ids.first
+        folder = users._lock_folder()
+        assert folder.stat().st_uid == os.geteuid() and not folder.stat().st_mode & 0o022
+    finally:
+        for one in taken:
+            one.close()
+
+
 def test_who_has_the_same_user_ids_in_another_namespace_is_not_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(users, "_reserve", lambda blocks, start: (socket.socket(socket.AF_UNIX), 0))
     monkeypatch.setattr(cgroups, "place", lambda: None)

@@ -76,7 +76,7 @@ class ClassFolder:
 LOCK = ".lock"
 PRIVATE_NAMES = (
     "autograded", "collected", "feedback", "uploads", ".markings", "hidden_draws.json", "grading.log", "gradebook.db",
-    "report.html", "roster.csv",
+    "report.html", "roster.csv", "desk.html",
 )  # fmt: skip
 
 

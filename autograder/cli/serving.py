@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import html
 import sys
+import webbrowser
 from typing import Annotated
 
 import typer
 
 from autograder.cli.shared import ClassFolderOption, GradebookUrl, app, class_or_sample
+from autograder.files import write_private
 from autograder.startup import pause_gc
+
+# What a browser is asked to open: every account of a machine can read a command line, and so the token in an address on one.
+OPENER = "desk.html"
+REDIRECTION = """<!DOCTYPE html><meta charset="utf-8"><title>Your desk</title>
+<meta http-equiv="refresh" content="0; url={address}"><p><a href="{address}">Your desk</a></p>
+"""
 
 
 @app.command()
@@ -27,10 +36,17 @@ def desk(
     with pause_gc():
         from autograder.web import app as pages
 
+    class_folder = class_or_sample(grading, db_url)
+    opener = class_folder.path / OPENER
+
     def tell(address: str) -> None:
         sys.stdout.write(f"Your desk, until Ctrl-C: {address}\n")
         sys.stdout.flush()
         if browser:
-            typer.launch(address)
+            write_private(opener, REDIRECTION.format(address=html.escape(address)))
+            webbrowser.open(opener.resolve().as_uri())
 
-    pages.serve(pages.make(class_or_sample(grading, db_url)), port, tell)
+    try:
+        pages.serve(pages.make(class_folder), port, tell)
+    finally:
+        opener.unlink(missing_ok=True)

@@ -7,15 +7,17 @@ account has. Root writes that map by itself; other users need the program newuid
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import pwd
 import re
 import shutil
-import socket
+import stat
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from autograder.jail.errors import JailWontStart
 
@@ -118,26 +120,49 @@ def _spare(kind: str) -> range:
     return spare
 
 
-def _reserve(blocks: int, start: int) -> tuple[socket.socket, int]:
-    """A block of ids that no other jail has: the kernel gives a name to one socket at a time, and frees it however its owner ends.
+def _reserve(blocks: int, start: int) -> tuple[BinaryIO, int]:
+    """A block of ids that no other jail of this account has: who has a block holds the lock on its file, which the kernel frees however its owner ends.
 
-    Such a name is known in one network namespace. Jails in another one begin with another block, and what runs under an id shows that its block is in use.
+    Graders of another home, as in another container, begin with another block, and what runs under an id shows that its block is in use.
     """
-    first = os.stat("/proc/self/ns/net").st_ino
+    folder, first = _lock_folder(), os.stat("/proc/self/ns/net").st_ino
     for turn in range(blocks):
         block = (first + turn) % blocks
         ids = range(start + block * COUNT, start + (block + 1) * COUNT)
-        lock = socket.socket(socket.AF_UNIX)
+        path = folder / f"user-ids-{ids.start}.lock"
+        lock = open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600), "r+b")  # noqa: SIM115 - its owner closes it
         try:
-            lock.bind(f"\0autograder/user-ids/{ids.start}")
-        except OSError:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
             lock.close()
             continue
+        except OSError as error:
+            lock.close()
+            raise JailWontStart(f"{path} can't be locked: {error.strerror}") from None
         if any(user in ids for user in _in_use()):
             lock.close()
             continue
         return lock, block
     raise JailWontStart(f"all {blocks * COUNT:,} user ids for submissions are in use by other jails")
+
+
+def _lock_folder() -> Path:
+    """A folder of this account's own on this machine, into which nobody else can write: names that everybody could take would keep graders from starting."""
+    me = os.geteuid()
+    home = Path(pwd.getpwuid(me).pw_dir) if _name(me) != str(me) else Path.home()
+    candidates = [Path("/run/autograder")] if me == 0 else [Path(f"/run/user/{me}/autograder")]
+    trouble = ""
+    for folder in (*candidates, home / ".cache" / "autograder"):
+        try:
+            folder.mkdir(mode=0o700, parents=folder.parent.name == ".cache", exist_ok=True)
+            state = os.lstat(folder)
+        except OSError as error:
+            trouble = f"{folder}: {error.strerror}"
+            continue
+        if stat.S_ISDIR(state.st_mode) and state.st_uid == me and not state.st_mode & 0o022:
+            return folder
+        trouble = f"{folder} is not a folder that only {_name(me)} can write into"
+    raise JailWontStart(f"there is no folder for the locks on user ids ({trouble})")
 
 
 def _in_use() -> Iterator[int]:
