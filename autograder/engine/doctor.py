@@ -47,6 +47,7 @@ def findings() -> Iterator[Finding]:
     yield _user_ids()
     yield Finding(True, "control groups", cgroups.describe())
     yield from _jail()
+    yield _processes()
     yield _course()
     yield from _hub()
 
@@ -100,6 +101,20 @@ def _jail() -> Iterator[Finding]:
                 problem = worker.run(code).get("error")
                 detail = "held" if problem is None else str(problem)
                 yield Finding(problem is None, name, detail, "do not grade like this; report it")
+
+
+def _processes(mounts: str = "/proc/self/mounts") -> Finding:
+    """Whether other accounts see processes: what a submission writes on its command line they could read, hidden inputs among it."""
+    options = [
+        line.split()[3].split(",") for line in Path(mounts).read_text().splitlines() if line.split()[1] == "/proc"
+    ]
+    hidden = {"hidepid=2", "hidepid=invisible", "hidepid=4", "hidepid=ptraceable"}
+    if options and hidden & set(options[-1]):
+        return Finding(True, "processes", "hidden from other accounts")
+    advice = (
+        "if others have accounts here, `mount -o remount,hidepid=invisible /proc` hides what submissions show there"
+    )
+    return Finding(True, "processes", f"every account sees them; {advice}")
 
 
 PROVE = "from autograder.jail import proofs\nproofs.of_mode({mode!r}, {private!r})[{name!r}]()"

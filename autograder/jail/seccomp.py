@@ -56,7 +56,7 @@ REFUSED_VALUES = {
         (72, 25), 1, (6, 7, 37, 38, 1024, 1026, 1036, 1038),
     ),  # locks (F_SETLK, F_SETLKW, and those of open files), F_SETLEASE, F_NOTIFY, hints to the disk
     "ioctl": ((16, 29), 1, (0x5412, 0x541C)),  # TIOCSTI and TIOCLINUX: typing into a terminal
-    "prctl": ((157, 167), 0, (22,)),  # PR_SET_SECCOMP
+    "prctl": ((157, 167), 0, (15, 22)),  # PR_SET_NAME, which other accounts can read while it runs, and PR_SET_SECCOMP
     "setsockopt": ((54, 208), 2, (26, 50, 51, 52)),  # SO_ATTACH_FILTER and its kind
     # SIGKILL by which the first process of a pid namespace can end itself, as if from outside: at a limit on CPU time, or in the kernel's name
     "setrlimit": ((160, 164), 0, (0,)),  # RLIMIT_CPU
