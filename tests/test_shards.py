@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from attacks import START
@@ -121,6 +124,51 @@ def test_what_was_not_made_for_this_class_is_refused(
     with pytest.raises(UserError, match=message):
         enter(used, files)
     assert read_pages(used) == before
+
+
+def forge_points(points: object) -> Callable[[list[Any]], object]:
+    def forge(verdicts: list[Any]) -> object:
+        verdicts[0]["aspects"][0]["points"] = points
+        return verdicts
+
+    return forge
+
+
+FORGERIES: dict[str, tuple[str, Callable[[Any], object]]] = {
+    "points as text": ("verdicts", forge_points("2")),
+    "very many points": ("verdicts", forge_points(1e6)),
+    "no number": ("verdicts", forge_points(float("nan"))),
+    "points below all": ("verdicts", forge_points(-math.inf)),
+    "points below 0": ("verdicts", forge_points(-1)),
+    "another maximum": (
+        "verdicts",
+        lambda verdicts: [verdicts[0] | {"aspects": [verdicts[0]["aspects"][0] | {"max_points": 9.0}]}, *verdicts[1:]],
+    ),
+    "a missing verdict": ("verdicts", lambda verdicts: verdicts[1:]),
+    "a verdict twice": ("verdicts", lambda verdicts: [*verdicts, verdicts[0]]),
+    "an unknown exercise": ("verdicts", lambda verdicts: [verdicts[0] | {"exercise": "x"}, *verdicts[1:]]),
+    "an aspect of another name": (
+        "verdicts",
+        lambda verdicts: [verdicts[0] | {"aspects": [verdicts[0]["aspects"][0] | {"name": "x"}]}, *verdicts[1:]],
+    ),
+    "an unknown outcome": ("verdicts", lambda verdicts: [verdicts[0] | {"outcome": "x"}, *verdicts[1:]]),
+    "seconds as a dict": ("seconds", lambda seconds: {}),
+    "a shard for a terminal": ("shard", lambda shard: "\x1b[31m0/1"),
+    "outputs as a list": ("outputs", lambda outputs: []),
+    "remarks of numbers": ("remarks", lambda remarks: [1]),
+}
+
+
+@pytest.mark.parametrize("what", FORGERIES)
+def test_a_forged_file_is_refused_in_a_line_and_enters_nothing(what: str, used: ClassFolder, files: Path) -> None:
+    assert enter(used, files)[0].graded_count == 1
+    name, forge = FORGERIES[what]
+    (path,) = files.rglob("*.json")
+    change(files, **{name: forge(json.loads(path.read_text())[name])})
+    before = read_pages(used)
+    with pytest.raises(UserError, match=r"can't be read \(\w+\): remove it, and grade its shard again") as refused:
+        enter(used, files)
+    assert str(refused.value).isprintable() and read_pages(used) == before
 
 
 def test_another_submission_than_was_graded_is_named(used: ClassFolder, files: Path) -> None:

@@ -13,7 +13,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NotRequired
+
+from pydantic import Field, TypeAdapter
+from typing_extensions import TypedDict
 
 from autograder import untrusted_files
 from autograder.class_folder import submitted_files
@@ -28,7 +31,7 @@ from autograder.files import Batch
 from autograder.grading import grade_class
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Mode
-from autograder.marking import draws, reference_cache
+from autograder.marking import draws, outline, reference_cache
 from ffnlab.checking.verdict import Outcome, from_dict
 from ffnlab.untrusted_text import in_a_line
 
@@ -45,6 +48,49 @@ SUBMISSION_FIELDS = (
     "host",
     "build",
 )  # and the fields of GradedSubmission
+
+Points = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class _Aspect(TypedDict):
+    """Of a verdict in a file; what else stands there is passed over."""
+
+    name: str
+    points: Points
+    max_points: Points
+    seen: NotRequired[str]
+    told: NotRequired[str]
+
+
+class _Verdict(TypedDict):
+    exercise: str
+    outcome: str
+    aspects: list[_Aspect]
+    mistake: str | None
+    cause: str
+    where: str
+    likely: NotRequired[bool]
+
+
+class _Content(TypedDict):
+    """What a file holds. Whoever can write one can give points, and nothing else."""
+
+    shard: str
+    student: str
+    submission: str
+    seeds: str
+    version: str
+    verdicts: list[_Verdict]
+    outputs: dict[str, list[dict[str, Any]]]
+    printed: dict[str, str]
+    looked_at: dict[str, str]
+    remarks: list[str]
+    seconds: Points
+    host: str
+    build: str
+
+
+_CONTENT = TypeAdapter(_Content)
 
 
 @dataclass(frozen=True)
@@ -236,8 +282,11 @@ def _read(path: Path) -> dict[str, Any]:
         content = json.loads(untrusted_files.read(path, MAX_FILE_BYTES))
         if content["format"] != FORMAT:
             raise ValueError(f"format {content['format']}")
-        return {name: content[name] for name in (*ABOUT, *SUBMISSION_FIELDS)}
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        Shard.of(content["shard"])
+        return dict(
+            _CONTENT.validate_python({name: content[name] for name in (*ABOUT, *SUBMISSION_FIELDS)}, strict=True)
+        )
+    except (UserError, OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise _damage_error(path, error) from None
 
 
@@ -257,10 +306,25 @@ def _difference(content: dict[str, Any], student: str, digest: str, job: Job) ->
 
 
 def _parse_submission(content: dict[str, Any], job: Job) -> GradedSubmission:
-    """The grade in a file. The cells are rebuilt from the submission, so that a page shows what was handed in."""
+    """The grade in a file. The cells are rebuilt from the submission, so that a page shows what was handed in.
+
+    Raises:
+        ValueError: a verdict is of an exercise that is none of the notebook's, is missing, or gives other points than there are.
+    """
     try:
         cells = program.plan(job.assignment, job.data, job.limits).cells
     except Unreadable:
         cells = ()
     verdicts = {verdict.exercise: verdict for verdict in map(from_dict, content["verdicts"])}
+    exercises = {exercise.name: exercise for exercise in outline.of_notebook(job.assignment)}
+    wanted = set(job.only) or exercises.keys()
+    if verdicts.keys() != wanted or len(content["verdicts"]) != len(wanted):
+        raise ValueError("verdicts")
+    for name, verdict in verdicts.items():
+        its = [(aspect.name, float(aspect.max_points)) for aspect in verdict.aspects]
+        are_points = all(
+            0 <= aspect.points <= aspect.max_points for aspect in verdict.aspects
+        )  # of NaN, nothing is true
+        if its != [(aspect.name, float(aspect.points)) for aspect in exercises[name].aspects] or not are_points:
+            raise ValueError("points")
     return GradedSubmission(job.assignment, verdicts, cells, **{name: content[name] for name in SUBMISSION_FIELDS})
