@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from collection import asked, collect, export, inbound, without_gradebook
+from collection import asked, collect, enter_decisions, export, inbound, without_gradebook
 from conftest import ROOT
 from exports import (
     CLASS,
@@ -31,6 +31,7 @@ from exports import (
     handed_in_by,
     moodle_name,
     notebook,
+    sheet,
     worksheet,
 )
 from nbgrader.coursedir import CourseDirectory
@@ -365,3 +366,65 @@ def test_a_class_of_ten_thousand_and_one_is_collected(form: str, tmp_path: Path,
     lists = [worksheet(tmp_path / "w.csv", people)] if form == "moodle" else []  # without one, its numbers are nobody's
     report = collect(class_folder, export(tmp_path / "e.zip", files), *lists, dry_run=True)
     assert (report.new, [one.trouble for one in report.pending_decisions][:1]) == (10_001, [])
+
+
+# Names, which everybody chooses for themselves
+
+LOOK_ALIKES = ["Ann Àble", "Able Ann", "\uff21nn Able", "Ann-Able", "ANN ABLE", "Ann  Able", "Ann Able"]
+
+
+def d2l(number: int, name: str, answer: str, when: str = "May 18, 2025 1224 PM") -> dict[str, bytes]:
+    return {f"{number}-351765 - {name} - {when}/{FFN}.ipynb": notebook(answer)}
+
+
+def able_list(path: Path, *names: tuple[str, str]) -> Path:
+    rows = [["OrgDefinedId", "Username", "Last Name", "First Name", "Email", "End-of-Line Indicator"]]
+    rows += [
+        [f"#{first.lower()}{n}", f"#{first.lower()}", last, first, f"{first}@x.example", "#"]
+        for n, (first, last) in enumerate(names)
+    ]
+    return sheet(path, rows)
+
+
+@pytest.mark.parametrize("name", LOOK_ALIKES)
+@pytest.mark.parametrize("first", [True, False])
+def test_a_look_alikes_work_never_counts_as_the_victims(
+    name: str, first: bool, class_folder: ClassFolder, tmp_path: Path
+) -> None:
+    """Whether the look-alike comes in the same export as the victim, or in one of their own later."""
+    listed = able_list(tmp_path / "g.csv", ("Ann", "Able"), ("Bob", "Lee"))
+    anns, others = d2l(101, "Ann Able", "1"), d2l(102, "Bob Lee", "2")
+    mallorys = d2l(103, name, "3", "May 19, 2025 1224 PM")
+    exports = [anns | others | mallorys] if first else [anns | others, mallorys]
+    for number, files in enumerate(exports):
+        report = collect(class_folder, export(tmp_path / f"{number}.zip", files), listed, match_names=True)
+    assert report.needs_somebody
+    roster = (class_folder.path / "roster.csv").read_text(encoding="utf-8")
+    assert "101 103" not in roster and "103 101" not in roster
+    notebooks = [path.read_text(encoding="utf-8") for path in class_folder.submitted.rglob(f"{FFN}.ipynb")]
+    assert not any("answer = '3'" in text for text in notebooks)
+
+
+def test_a_part_of_a_groups_name_makes_nobody_a_member(class_folder: ClassFolder, tmp_path: Path) -> None:
+    rows = [["First name", "Last name", "ID number", "Email address", "Groups"]]
+    groups = {0: "Mallory, Team 1", 1: "Team 1", 2: "Team 1", 3: "Team 2"}
+    rows += [[who.first, who.last, who.sis, who.email, groups[who.i]] for who in CLASS[:4]]
+    files = {
+        f"{team}_assignsubmission_file/{FFN}.ipynb": notebook(f"the answer of number {n}")
+        for n, team in enumerate(("Team 1", "Team 2"))
+    }
+    archive, listed = export(tmp_path / "a.zip", files), sheet(tmp_path / "p.csv", rows)
+    report = collect(class_folder, archive, listed)
+    assert handed_in_by(class_folder) == {1: CLASS[3].sis}
+    assert "by a part of “Mallory; Team 1” only: write the ids of its members" in next(iter(asked(report).values()))
+    enter_decisions(class_folder, **{"Team 1": f"student {CLASS[1].sis} {CLASS[2].sis}"})
+    assert not collect(class_folder, archive, listed).needs_somebody
+
+
+def test_who_is_in_two_groups_that_are_others_too_is_in_both(class_folder: ClassFolder, tmp_path: Path) -> None:
+    rows = [["First name", "Last name", "ID number", "Email address", "Groups"]]
+    groups = {0: "Team 1, Lab A", 1: "Lab A", 2: "Team 1"}
+    rows += [[who.first, who.last, who.sis, who.email, groups[who.i]] for who in CLASS[:3]]
+    archive = export(tmp_path / "a.zip", {f"Team 1_assignsubmission_file/{FFN}.ipynb": notebook("x")})
+    assert not collect(class_folder, archive, sheet(tmp_path / "p.csv", rows)).pending_decisions
+    assert {path.name for path in class_folder.submitted.iterdir()} == {CLASS[0].sis, CLASS[2].sis}

@@ -14,7 +14,7 @@ from autograder.errors import UserError
 from autograder.files import write_private
 from autograder.lms import SYSTEMS, has_several, systems_with_numbers
 from autograder.lms.base import IdScope, Lms
-from autograder.lms.records import Person, fold_name, fold_words
+from autograder.lms.records import Name, Person, fold_name
 from autograder.lms.sheets import Sheet, is_rounded, make_table, unguard
 from ffnlab.untrusted_text import in_a_line
 
@@ -182,8 +182,6 @@ class Roster:
 
     def find_by_name(self, name: str) -> list[Student]:
         """The students who are called exactly so, whatever comes first; accents, case and signs apart."""
-        if not fold_name(name):
-            return []
         return [student for student in self.students.values() if is_called(student, name)]
 
     def members(self, group: str) -> list[Student]:
@@ -194,6 +192,12 @@ class Roster:
                 for name in dict.fromkeys(map(_fold_group, student.groups)):
                     self._members.setdefault(name, []).append(student.id)
         return [self.students[one] for one in self._members.get(_fold_group(group), [])]
+
+    def is_surely_in(self, student: Student, group: str) -> bool:
+        """Whether a student's groups are more than the parts of a name: of several, each is somebody's only one, or none but this."""
+        alone = {_fold_group(one.groups[0]) for one in self.students.values() if len(one.groups) == 1}
+        others = {_fold_group(one) for one in student.groups} - {_fold_group(group)}
+        return others <= alone
 
     def knows(self, key: str) -> bool:
         """Whether anybody has an id of this kind."""
@@ -273,7 +277,7 @@ class Roster:
     def _without_id(self, person: Person) -> Student | None:
         """Somebody on a list of whom there is no id that can be used, so that they are counted all the same; None for anybody else."""
         try:
-            if self.find(person.ids) or self._id_for(person) or not fold_name(person.full_name):
+            if self.find(person.ids) or self._id_for(person) or not Name(person.full_name):
                 return None
         except Doubtful:
             return None
@@ -356,10 +360,7 @@ def parse_list(sheet: Sheet) -> tuple[Lms, list[Person]]:
 
 def is_called(student: Student, name: str) -> bool:
     """Whether a student's name is this one."""
-    first, last = (fold_name(student.cells.get(title, "")) for title in ("first_name", "last_name"))
-    return bool(first + last) and (
-        fold_name(name) in (first + last, last + first) or fold_words(student.name) == fold_words(name)
-    )
+    return Name(student.name).is_like(Name(name))
 
 
 def _take_names(student: Student, person: Person) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from autograder.errors import UserError
 from autograder.lms.archive import ArchiveEntry, normalize_name
 from autograder.lms.base import FeedbackPage, IdScope, Lms
-from autograder.lms.records import ExportedFile, Person, fold_words
+from autograder.lms.records import ExportedFile, Name, Person
 from autograder.lms.sheets import GradeSheet, Sheet, SheetRow
 from autograder.times import parse_in_words, to_utc
 from ffnlab.untrusted_text import in_a_line
@@ -100,9 +100,8 @@ def _times(sheet: Sheet, zone: tzinfo | None) -> dict[str, list[_SheetTime]]:
 
 
 def names_agree(listed: str, exported: str) -> bool:
-    """Whether a name on a sheet and one in an export may be one person's: all words of one are in the other, as where a middle name or a group is left out."""
-    one, other = fold_words(listed), fold_words(exported)
-    return bool(one) and (one <= other or (len(other) > 1 and other <= one))
+    """Whether a name on a sheet and one in an export may be one person's."""
+    return Name(listed).agrees_with(Name(exported))
 
 
 def numbers_identify(agreements: Sequence[bool]) -> bool:
@@ -304,8 +303,13 @@ class Moodle(Lms):
         name_text = in_a_line(repr(exported_file.name), 100)
         if student and (names_agree(student.name, exported_file.name) or (is_sure and not members)):
             return [student], ""
-        if members and not student:
+        if members and not student and all(roster.is_surely_in(one, exported_file.name) for one in members):
             return members, ""
+        if members and not student:
+            return (
+                [],
+                f"a team, {name_text}, of which a list has a member by a part of “{members[0].cells.get('groups', '')}” only: write the ids of its members",
+            )
         if student:
             return (
                 [],

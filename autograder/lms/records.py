@@ -91,6 +91,43 @@ def is_in_future(at: datetime) -> bool:
     return at > datetime.now(UTC) + timedelta(days=1)
 
 
+@dataclass(frozen=True)
+class Name:
+    """A person's name, as names are compared: without accents, case, spaces and signs, whichever part comes first.
+
+    Anybody can choose how their own is shown. So a name may say who is meant, and alone it never decides.
+    """
+
+    text: str
+
+    def __bool__(self) -> bool:
+        return bool(fold_name(self.text))
+
+    @property
+    def words(self) -> set[str]:
+        return fold_words(self.text)
+
+    @property
+    def key(self) -> str:
+        """The same for all names that look like this one: its letters, in the alphabet's order."""
+        return "".join(sorted(fold_name(self.text)))
+
+    def is_like(self, other: Name) -> bool:
+        """Whether it is the same name, in another writing maybe."""
+        mine, theirs = fold_name(self.text), fold_name(other.text)
+        turned = [
+            fold_name(" ".join((*words[place:], *words[:place])))
+            for words in [self.text.split()]
+            for place in range(len(words))
+        ]
+        return bool(mine) and (mine == theirs or theirs in turned or self.words == other.words)
+
+    def agrees_with(self, other: Name) -> bool:
+        """Whether it may be the same person's: all words of one are in the other, as where a middle name or a group is left out."""
+        one, others = self.words, other.words
+        return bool(one) and (one <= others or (len(others) > 1 and others <= one))
+
+
 @lru_cache(maxsize=100_000)
 def fold_name(text: str) -> str:
     """A name as names are compared: without accents, case, spaces and signs."""

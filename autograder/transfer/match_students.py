@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from autograder.class_folder.decisions import FILE, Decisions
-from autograder.class_folder.roster import Doubtful, Roster, Student, is_called, keys, names_with_ids
+from autograder.class_folder.roster import Doubtful, Roster, Student, keys, names_with_ids
 from autograder.class_folder.student_lookup import StudentLookup
 from autograder.lms import SYSTEMS
 from autograder.lms.base import IdScope
-from autograder.lms.records import ExportedFile, Person, fold_name
+from autograder.lms.records import ExportedFile, Name, Person
 from autograder.transfer.group_files import CollectedSubmission, UnresolvedFile
 from ffnlab.untrusted_text import in_a_line
 
@@ -58,8 +58,9 @@ class StudentFinder:
     is_sure: bool = field(init=False)  # whether numbers alone decide
 
     def __post_init__(self) -> None:
-        self.names = Counter(name for name, _ in {(one.first.name, one.first.who) for one in self.submissions})
-        self.is_blind = len(self.names) == 1 and self.names.total() > 1
+        names = {(one.first.name, one.first.who) for one in self.submissions}
+        self.names = Counter(Name(name).key for name, _ in names)
+        self.is_blind = len({name for name, _ in names}) == 1 and len(names) > 1
         self.may_add = not self.roster.is_listed
         self.keys = {key for key in keys() if self.roster.knows(key)}
         files = [one.first for one in self.submissions]
@@ -81,7 +82,13 @@ class StudentFinder:
             trouble = next(
                 (trouble for person in first.people if (trouble := self._enter_person(submission, person))), ""
             )
-        if trouble and not decision and self.match_names and self.names[first.name] == 1 and len(first.people) == 1:
+        if (
+            trouble
+            and not decision
+            and self.match_names
+            and self.names[Name(first.name).key] == 1
+            and len(first.people) == 1
+        ):
             trouble = self._enter_namesake(submission, trouble)
         if trouble:
             namesakes = self.roster.find_by_name(first.name)
@@ -142,6 +149,10 @@ class StudentFinder:
         namesakes = self.roster.find_by_name(first.name)
         if len(namesakes) != 1:
             return trouble
+        account, ids = SYSTEMS[first.system].name, first.people[0].ids
+        if namesakes[0].ids(account) and ids.get(account) not in namesakes[0].ids(account):  # a name adds no account
+            known = in_a_line(namesakes[0].cells[account], 80)
+            return f"called like {namesakes[0].name} ({namesakes[0].id}), whom {SYSTEMS[first.system].title} knows as {known}: write whose it is"
         student, doubt = self.roster.take(first.people[0], is_from_list=False, student=namesakes[0])
         submission.students = [student] if student else []
         return doubt
@@ -169,4 +180,4 @@ def _split_names(text: str, lookup: StudentLookup) -> list[str]:
 
 
 def _may_be(student: Student, first: ExportedFile) -> bool:
-    return is_called(student, first.name) or sorted(fold_name(student.name)) == sorted(fold_name(first.name))
+    return Name(student.name).key == Name(first.name).key
