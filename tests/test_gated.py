@@ -10,13 +10,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from conftest import needs_bubblewrap
 from drawings import GATES, contest, numbers, tips
 from torch import nn
 
 from autograder.authoring.experiments import cells
+from autograder.engine.grade_submission import grade_answer
+from autograder.jail.sandbox import Jail
 from ffnlab.course import atlas
 from ffnlab.course.exercises import gated as exercises
 from ffnlab.course.figures import gated
+from ffnlab.observation.exercise import Draw, probe_inputs
 from ffnlab.registry import active_course
 
 # gate
@@ -247,3 +251,26 @@ def test_a_turned_gate_turns_the_curve_and_two_turned_ones_mirror_it(kind: str) 
     assert torch.allclose(GATES[kind](-x) * x, -unit.flip(0))
     assert torch.allclose(GATES[kind](-x) * -x, unit.flip(0))
     assert torch.allclose(unit.flip(0), unit) is (kind == "none")  # bilinear
+
+
+BY_ORDER = """
+calls = 0
+def find_the_gate(fused, down, x, y):
+    global calls
+    half = len(fused) // 2
+    order = [(fused[:half], fused[half:]), (fused[half:], fused[:half]), (fused[::2], fused[1::2]), (fused[1::2], fused[::2])]
+    calls += 1
+    return order[(calls - 1) % 4]
+"""
+
+
+@needs_bubblewrap
+@pytest.mark.parametrize("secret", ["one class", "another class", "a third"])
+def test_no_order_of_calls_tells_where_the_gate_is(secret: str, jail: Jail) -> None:
+    assert grade_answer("find_the_gate", BY_ORDER, jail, secret)["points"] < 3
+
+
+def test_no_checkpoint_comes_with_its_layouts_name() -> None:
+    exercise = active_course().exercise("find_the_gate")
+    text = repr([probe_inputs(exercise.draw(Draw(seed), 0)) for seed in range(3)])
+    assert not any(word in text for word in ("above", "turn", "first", "d_ff"))

@@ -6,6 +6,7 @@ Sizes differ pairwise, so that a transposed weight or a wrong axis can't pass by
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -528,13 +529,20 @@ def _draw_checkpoint(rng: Draw, layout: str, d_model: int, d_ff: int) -> dict[st
 
 
 def _draw_checkpoints(rng: Draw, case: int) -> dict[str, Any]:
-    """A checkpoint in each layout; one with d_model = 2·d_ff, where rows and columns can be mixed up, and one with a single unit."""
+    """A checkpoint in each layout; some with d_model = 2·d_ff, where rows and columns can be mixed up, and one with a single unit. They come in an order
+    that is drawn, without their names: where the gate is, nothing but the numbers tells.
+    """
     d_model, d_ff = rng.distinct(2, 5, 9)
-    checkpoints = {layout: _draw_checkpoint(rng, layout, d_model, d_ff) for layout in LAYOUTS}
-    square = {f"{layout}, d_model = 2·d_ff": _draw_checkpoint(rng, layout, 8, 4) for layout in LAYOUTS[1:3]}
+    found = {layout: _draw_checkpoint(rng, layout, d_model, d_ff) for layout in LAYOUTS}
+    others = {f"{layout}, d_model = 2·d_ff": _draw_checkpoint(rng, layout, 8, 4) for layout in LAYOUTS[1:3]}
+    others["d_ff = 1, up first"] = _draw_checkpoint(rng, LAYOUTS[1], d_model, 1)
+    layouts = [list(found)[place] for place in rng.distinct(len(found), 0, len(found) - 1)]
+    names = [list(others)[place] for place in rng.distinct(len(others), 0, len(others) - 1)]
     return {
-        "found": checkpoints,
-        "others": square | {"d_ff = 1, up first": _draw_checkpoint(rng, LAYOUTS[1], d_model, 1)},
+        "found": [found[name] for name in layouts],
+        "others": [others[name] for name in names],
+        "_layouts": layouts,
+        "_others": names,
     }
 
 
@@ -562,28 +570,49 @@ def _find_gate_and_up(
     return dict(zip(("gate", "up"), result, strict=True))
 
 
-@find_the_gate.aspect("halves", points=1.5)
+def _find_in_all(
+    answer: Any, checkpoints: list[dict[str, torch.Tensor]], dtype: torch.dtype = torch.float64
+) -> list[Any]:
+    return [observe_call(partial(_find_gate_and_up, answer, one, dtype)) for one in checkpoints]
+
+
+def _in_layouts(layouts: tuple[str, ...]) -> Callable[[Any, dict[str, Any]], Any]:
+    """What was found in the checkpoints of these layouts."""
+
+    def facts(observation: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+        found = dict(zip(inputs["_layouts"], observation, strict=True))
+        return {layout: found[layout] for layout in layouts}
+
+    return facts
+
+
+@find_the_gate.aspect("halves", points=1.5, facts=_in_layouts(LAYOUTS[:2]))
 def find_the_gate_halves(answer: Any, found: Any, others: Any) -> Any:
-    return {layout: observe_call(partial(_find_gate_and_up, answer, found[layout])) for layout in LAYOUTS[:2]}
+    return _find_in_all(answer, found)
 
 
-@find_the_gate.aspect("rows in turn", points=1)
+@find_the_gate.aspect("rows in turn", points=1, facts=_in_layouts(LAYOUTS[2:]))
 def find_the_gate_rows_in_turn(answer: Any, found: Any, others: Any) -> Any:
-    return {layout: observe_call(partial(_find_gate_and_up, answer, found[layout])) for layout in LAYOUTS[2:]}
+    return _find_in_all(answer, found)
 
 
-@find_the_gate.aspect("other sizes, float32, nothing changed", points=0.5)
+def _other_sizes(observation: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+    sizes, in_float32, is_left = observation
+    named = dict(zip(inputs["_others"], sizes, strict=True))
+    facts = {name: named[name] for name in sorted(named)}
+    facts["everything in float32"] = dict(zip(inputs["_layouts"], in_float32, strict=True))[LAYOUTS[1]]
+    return facts | {f"{name} is left as it was": is_left[name] for name in ("fused", "down", "x", "y")}
+
+
+@find_the_gate.aspect("other sizes, float32, nothing changed", points=0.5, facts=_other_sizes)
 def find_the_gate_other_sizes_float32_nothing_changed(answer: Any, found: Any, others: Any) -> Any:
-    observation = {
-        words: observe_call(partial(_find_gate_and_up, answer, checkpoint)) for words, checkpoint in others.items()
-    }
-    checkpoint = found[LAYOUTS[1]]
-    copies = {name: value.clone() for name, value in checkpoint.items()}
-    observation["everything in float32"] = observe_call(partial(_find_gate_and_up, answer, checkpoint, torch.float32))
-    answer(*copies.values())
-    return observation | {
-        f"{name} is left as it was": torch.equal(copies[name], value) for name, value in checkpoint.items()
-    }
+    is_left = dict.fromkeys(found[0], True)
+    for checkpoint in found:
+        copies = {name: value.clone() for name, value in checkpoint.items()}
+        answer(*copies.values())
+        for name, value in checkpoint.items():
+            is_left[name] &= torch.equal(copies[name], value)
+    return [_find_in_all(answer, others), _find_in_all(answer, found, torch.float32), is_left]
 
 
 # Quizzes. Their texts are in the notebook.
