@@ -7,6 +7,7 @@ earlier folder alone. What could not be brought is named. Nothing has to be inst
 import ast
 import contextlib
 import difflib
+import errno
 import hashlib
 import json
 import os
@@ -89,7 +90,7 @@ def bring(course: Path, old: Path) -> int:
     for name in (".progress.json", ".predictions.json", ".boards.json", "my_transformer.py", "my_transformer.pt"):
         try:
             if not (course / name).exists():
-                write(course / name, (old / name).read_bytes())
+                write(course / name, read_file(old / name))
         except FileNotFoundError:
             continue
         except OSError as error:
@@ -422,13 +423,20 @@ def digest(source: str) -> str:
 # A file.
 
 
+def read_file(path: Path) -> bytes:
+    """A file's bytes. Raises OSError: it can't be read; a link, which may lead anywhere, or a pipe, which may never end."""
+    if path.is_symlink() or path.parent.is_symlink() or (path.exists() and not path.is_file()):
+        raise OSError(errno.EINVAL, "it is a link, or not a regular file", str(path))
+    return path.read_bytes()
+
+
 def read(path: Path) -> tuple[bytes, dict[str, Any]]:
     """A file's bytes, and the notebook that they are, whose cells have what is needed here.
 
     Raises:
         OSError: it can't be read. ValueError: it is not a notebook.
     """
-    data = path.read_bytes()
+    data = read_file(path)
     try:
         notebook: dict[str, Any] = json.loads(data)
         as_json(notebook).encode()  # not everything that JSON can say can be written down again

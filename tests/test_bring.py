@@ -440,3 +440,25 @@ def test_start_brings_and_says_so(new: Path, old: Path, tmp_path: Path) -> None:
     status, output = start(old)
     assert status == 0
     assert output.splitlines()[0] == f"{NAME}: 1 cell brought over; the earlier state is in {NAME}.before.ipynb"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes")
+@pytest.mark.parametrize("what", ["pipe", "link", "link to a folder", "pipe as progress", "link as progress"])
+def test_links_and_pipes_in_the_old_folder_are_said_and_not_read(
+    what: str, new: Path, old: Path, run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    write(elsewhere, answered("def hello_shape(x):\n    return 'somebody else'"))
+    (elsewhere / ".progress.json").write_text("{}", encoding="utf-8")
+    path = old / ".progress.json" if "progress" in what else old / NAME / f"{NAME}.ipynb"
+    path.unlink(missing_ok=True)
+    if "folder" in what:
+        (old / NAME).rmdir()
+        (old / NAME).symlink_to(elsewhere / NAME)
+    elif "pipe" in what:
+        os.mkfifo(path)
+    else:
+        path.symlink_to(elsewhere / path.relative_to(old))
+    assert run() == 2
+    assert "it is a link, or not a regular file" in capsys.readouterr().err
+    assert not (new / ".progress.json").exists() and "somebody else" not in json.dumps(read(new))
