@@ -14,7 +14,7 @@ from autograder.errors import UserError
 from autograder.files import write_private
 from autograder.lms import SYSTEMS, has_several, systems_with_numbers
 from autograder.lms.base import IdScope, Lms
-from autograder.lms.records import Name, Person, fold_name
+from autograder.lms.records import Person, PersonName, fold_name
 from autograder.lms.sheets import Sheet, is_rounded, make_table, unguard
 from ffnlab.untrusted_text import in_a_line
 
@@ -277,7 +277,7 @@ class Roster:
     def _without_id(self, person: Person) -> Student | None:
         """Somebody on a list of whom there is no id that can be used, so that they are counted all the same; None for anybody else."""
         try:
-            if self.find(person.ids) or self._id_for(person) or not Name(person.full_name):
+            if self.find(person.ids) or self._id_for(person) or not PersonName(person.full_name):
                 return None
         except Doubtful:
             return None
@@ -360,7 +360,7 @@ def parse_list(sheet: Sheet) -> tuple[Lms, list[Person]]:
 
 def is_called(student: Student, name: str) -> bool:
     """Whether a student's name is this one."""
-    return Name(student.name).is_like(Name(name))
+    return PersonName(student.name).is_like(PersonName(name))
 
 
 def _take_names(student: Student, person: Person) -> None:

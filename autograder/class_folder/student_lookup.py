@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from autograder.class_folder.folder import FOLDER_NAME, ClassFolder
 from autograder.class_folder.roster import Roster, keys
 from autograder.errors import UserError, find_nearest
-from autograder.lms.records import Name
+from autograder.lms.records import PersonName
 from ffnlab.untrusted_text import in_a_line
 
 MAX_SUGGESTIONS = 4  # who may be meant, in a line
@@ -41,11 +41,13 @@ class StudentLookup:
         if student := self.roster.with_id(text.strip()):
             return [student.id]
         by_id = {owner.id: owner for key in keys() if (owner := self.roster.owner(key, text))}
-        if by_id or not Name(text):
+        if by_id or not PersonName(text):
             return list(by_id)
         namesakes = [student.id for student in self.roster.find_by_name(text)]
         return list(
-            dict.fromkeys([*namesakes, *(who for who, name in self.names.items() if Name(name).is_like(Name(text)))])
+            dict.fromkeys(
+                [*namesakes, *(who for who, name in self.names.items() if PersonName(name).is_like(PersonName(text)))]
+            )
         )
 
     def find(self, text: str) -> str:
@@ -63,8 +65,10 @@ class StudentLookup:
     def near(self, text: str) -> str:
         """A hint at those who may be meant; empty where nobody is near."""
         close = self.matches(text)
-        if not close and (query_words := Name(text).words):
-            close = [who for who in self.folders() if query_words <= Name(self._name(who)).words][:MAX_SUGGESTIONS]
+        if not close and (query_words := PersonName(text).words):
+            close = [who for who in self.folders() if query_words <= PersonName(self._name(who)).words][
+                :MAX_SUGGESTIONS
+            ]
         if not close:
             candidates: dict[str, str] = {}
             for who in sorted(self.folders()):

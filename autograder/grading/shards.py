@@ -11,12 +11,11 @@ import re
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, NotRequired
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
-from typing_extensions import TypedDict
 
 from autograder import untrusted_files
 from autograder.class_folder import submitted_files
@@ -52,29 +51,33 @@ SUBMISSION_FIELDS = (
 Points = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
-class _Aspect(TypedDict):
+@dataclass
+class _Aspect:
     """Of a verdict in a file; what else stands there is passed over."""
 
     name: str
     points: Points
     max_points: Points
-    seen: NotRequired[str]
-    told: NotRequired[str]
+    seen: str = ""
+    told: str = ""
 
 
-class _Verdict(TypedDict):
+@dataclass
+class _Verdict:
     exercise: str
     outcome: str
     aspects: list[_Aspect]
     mistake: str | None
     cause: str
     where: str
-    likely: NotRequired[bool]
+    likely: bool = False
 
 
-class _Content(TypedDict):
+@dataclass
+class _ShardFile:
     """What a file holds. Whoever can write one can give points, and nothing else."""
 
+    format: Literal[1]
     shard: str
     student: str
     submission: str
@@ -90,7 +93,7 @@ class _Content(TypedDict):
     build: str
 
 
-_CONTENT = TypeAdapter(_Content)
+_FILE = TypeAdapter(_ShardFile)
 
 
 @dataclass(frozen=True)
@@ -279,13 +282,9 @@ def _hash(seeds: draws.Seeds) -> str:
 def _read(path: Path) -> dict[str, Any]:
     """What a file holds. Raises UserError: it is damaged."""
     try:
-        content = json.loads(untrusted_files.read(path, MAX_FILE_BYTES))
-        if content["format"] != FORMAT:
-            raise ValueError(f"format {content['format']}")
+        content = asdict(_FILE.validate_json(untrusted_files.read(path, MAX_FILE_BYTES), strict=True))
         Shard.of(content["shard"])
-        return dict(
-            _CONTENT.validate_python({name: content[name] for name in (*ABOUT, *SUBMISSION_FIELDS)}, strict=True)
-        )
+        return content
     except (UserError, OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise _damage_error(path, error) from None
 

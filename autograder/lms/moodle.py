@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from autograder.errors import UserError
 from autograder.lms.archive import ArchiveEntry, normalize_name
 from autograder.lms.base import FeedbackPage, IdScope, Lms
-from autograder.lms.records import ExportedFile, Name, Person
+from autograder.lms.records import ExportedFile, Person, PersonName
 from autograder.lms.sheets import GradeSheet, Sheet, SheetRow
 from autograder.times import parse_in_words, to_utc
 from ffnlab.untrusted_text import in_a_line
@@ -30,7 +30,7 @@ FLAT = re.compile(TOKEN + r"_(?P<file>.+)", re.DOTALL)
 
 # English and German: headers stand in the language of whoever downloads the sheet.
 IDENTIFIER = ("Identifier", "ID")
-FULL_NAME = ("Full name", "Vollständiger Name")
+FULL_NAME = ("Full name", "Vollständiger PersonName")
 FIRST = ("First name", "Vorname")
 LAST = ("Last name", "Surname", "Nachname")
 ID_NUMBER = ("ID number", "ID-Nummer")
@@ -101,7 +101,7 @@ def _times(sheet: Sheet, zone: tzinfo | None) -> dict[str, list[_SheetTime]]:
 
 def names_agree(listed: str, exported: str) -> bool:
     """Whether a name on a sheet and one in an export may be one person's."""
-    return Name(listed).agrees_with(Name(exported))
+    return PersonName(listed).agrees_with(PersonName(exported))
 
 
 def numbers_identify(agreements: Sequence[bool]) -> bool:

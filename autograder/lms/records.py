@@ -92,7 +92,7 @@ def is_in_future(at: datetime) -> bool:
 
 
 @dataclass(frozen=True)
-class Name:
+class PersonName:
     """A person's name, as names are compared: without accents, case, spaces and signs, whichever part comes first.
 
     Anybody can choose how their own is shown. So a name may say who is meant, and alone it never decides.
@@ -112,7 +112,7 @@ class Name:
         """The same for all names that look like this one: its letters, in the alphabet's order."""
         return "".join(sorted(fold_name(self.text)))
 
-    def is_like(self, other: Name) -> bool:
+    def is_like(self, other: PersonName) -> bool:
         """Whether it is the same name, in another writing maybe."""
         mine, theirs = fold_name(self.text), fold_name(other.text)
         turned = [
@@ -122,7 +122,7 @@ class Name:
         ]
         return bool(mine) and (mine == theirs or theirs in turned or self.words == other.words)
 
-    def agrees_with(self, other: Name) -> bool:
+    def agrees_with(self, other: PersonName) -> bool:
         """Whether it may be the same person's: all words of one are in the other, as where a middle name or a group is left out."""
         one, others = self.words, other.words
         return bool(one) and (one <= others or (len(others) > 1 and others <= one))

@@ -12,7 +12,7 @@ from autograder.class_folder.roster import Doubtful, Roster, Student, keys, name
 from autograder.class_folder.student_lookup import StudentLookup
 from autograder.lms import SYSTEMS
 from autograder.lms.base import IdScope
-from autograder.lms.records import ExportedFile, Name, Person
+from autograder.lms.records import ExportedFile, Person, PersonName
 from autograder.transfer.group_files import CollectedSubmission, UnresolvedFile
 from ffnlab.untrusted_text import in_a_line
 
@@ -59,7 +59,7 @@ class StudentFinder:
 
     def __post_init__(self) -> None:
         names = {(one.first.name, one.first.who) for one in self.submissions}
-        self.names = Counter(Name(name).key for name, _ in names)
+        self.names = Counter(PersonName(name).key for name, _ in names)
         self.is_blind = len({name for name, _ in names}) == 1 and len(names) > 1
         self.may_add = not self.roster.is_listed
         self.keys = {key for key in keys() if self.roster.knows(key)}
@@ -86,7 +86,7 @@ class StudentFinder:
             trouble
             and not decision
             and self.match_names
-            and self.names[Name(first.name).key] == 1
+            and self.names[PersonName(first.name).key] == 1
             and len(first.people) == 1
         ):
             trouble = self._enter_namesake(submission, trouble)
@@ -180,4 +180,4 @@ def _split_names(text: str, lookup: StudentLookup) -> list[str]:
 
 
 def _may_be(student: Student, first: ExportedFile) -> bool:
-    return Name(student.name).key == Name(first.name).key
+    return PersonName(student.name).key == PersonName(first.name).key

@@ -27,8 +27,5 @@ def _jupyter_server_extension_points() -> list[dict[str, str]]:
 
 
 def _load_jupyter_server_extension(app: Any) -> None:
-    from jupyter_server.services.contents.manager import ContentsManager
-
-    leave_out_widgets(
-        ContentsManager
-    )  # an extension may put another manager in the place of the server's: jupytext does
+    # An extension may put another manager in the place of the server's, as jupytext does: of this class are all of them.
+    leave_out_widgets(next(kind for kind in type(app.contents_manager).__mro__ if kind.__name__ == "ContentsManager"))
