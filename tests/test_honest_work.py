@@ -388,6 +388,16 @@ def a_demonstrations_name_is_looked_for_in_a_method(notebook: Notebook) -> None:
 
 
 @case
+def a_demonstrations_name_is_counted_by_a_cell_above(notebook: Notebook) -> None:
+    add(notebook, "check-NormFFN", 'names = [n for n in list(globals()) if n == "things"]\nexec("kk = len(names)")')
+    body = RIGHT["DeepFFN"].replace(
+        "        super().__init__()", "        super().__init__()\n        assert kk == 1", 1
+    )
+    notebook["cells"].insert(at(notebook, "DeepFFN"), notebook["cells"].pop(at(notebook, "check-NormFFN") + 1))
+    put(notebook, "DeepFFN", body)
+
+
+@case
 def an_answer_counts_how_often_it_was_called(notebook: Notebook) -> None:
     put(
         notebook,
@@ -549,6 +559,10 @@ LOST: dict[str, tuple[str, str]] = {
     "a module of one's own": ("from my_helpers import kk", "If it is a file of yours, put its code into a cell"),
     "a file of one's own": ('kk = float(open("my_number.txt").read())', "an answer can't read files of its own"),
     "a prompt": ('kk = float(input("a number? "))', "waits for somebody to type something"),
+    "a large file": (
+        "torch.save(torch.ones(25_000_000), 'big.pt')\nkk = torch.load('big.pt')[0].item()",
+        "may write 64 MiB of files",
+    ),
     "a mistake": ("kk = 1 / 0", "ended in ZeroDivisionError"),
     "a name that is lost itself": ("jj = 1 / 0", "ended in ZeroDivisionError"),
 }

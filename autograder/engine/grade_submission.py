@@ -146,7 +146,7 @@ class _Session:
         self._room = jail.limits.outputs  # bytes of outputs that there is room for
         self._budget = budget
         self._has_all = has_all
-        self._has_failed = False  # whether a cell of the student's has ended in an error
+        self._failed: set[str] = set()  # the ids of the student's cells that ended in an error
         self._history: list[str] = []
         self._trouble: dict[str, str] = {}  # by exercise: why a cell of its answer did not run to its end
         self._meanings: dict[str, str] = {}  # by exercise: what the exception means in which a cell of its answer ended
@@ -194,13 +194,16 @@ class _Session:
         """
         if all(self.is_run(cell) for cell in self._demonstrations()):
             return False
-        texts = (
-            aspect.symptom
-            for verdict in verdicts.values()
+        wrong = {
+            name
+            for name, verdict in verdicts.items()
             if verdict.outcome is Outcome.NOT_EARNED
-            for aspect in verdict.aspects
+            and any(MISSES_SOMETHING.search(aspect.symptom) for aspect in verdict.aspects)
+        }
+        suspects = [cell for cell in self._cells if cell.id in self._failed or not wrong.isdisjoint(cell.answers)]
+        return any(
+            program.may_depend_on_others(cell, self._cells, self._names, cell.id in self._failed) for cell in suspects
         )
-        return self._has_failed or any(MISSES_SOMETHING.search(text) for text in texts)
 
     def is_run(self, cell: Cell) -> bool:
         """Whether a cell runs."""
@@ -235,9 +238,14 @@ class _Session:
             error_text = differences.describe_exception(cell_run.error)
             text = f"Its cell ended in {error_text}. {self._explain_limit(error_text)}".rstrip()
             self._trouble |= dict.fromkeys(names, text)
-            self._has_failed |= cell_run.error.type != "NotImplementedError" and cell.id in self._sources
+            if cell_run.error.type != "NotImplementedError" and cell.id in self._sources:
+                self._failed.add(cell.id)
             meaning = exception_messages.meaning(cell_run.error.type, cell_run.error.message)
-            meaning_text = self._explain_lost(cell_run.error.message) or (meaning.message if meaning else "")
+            meaning_text = (
+                self._explain_lost(cell_run.error.message)
+                or (meaning.message if meaning else "")
+                or self._explain_limit(error_text)
+            )
             self._meanings |= dict.fromkeys(names, meaning_text)
             self._lose(cell, f"ended in {_public_type(cell_run.error.type)}. {meaning_text}".rstrip())
             cell_run.outputs.append(_error(cell_run.error.type, cell_run.error.message))
@@ -362,6 +370,10 @@ class _Session:
         limits = self._jail.limits
         if any("MemoryError" in text for text in messages):
             return f"A submission may use {limits.memory // MIB:,} MiB of memory."
+        if any(
+            words in text for text in messages for words in ("No space left", "failed writing file", "unexpected pos")
+        ):
+            return f"A submission may write {limits.tmp // MIB:,} MiB of files."
         if any("Resource temporarily unavailable" in text for text in messages):
             return f"A submission may have {limits.processes} processes and threads."
         return ""

@@ -109,6 +109,30 @@ def needed_demonstrations(cells: Sequence[Cell], names: Mapping[str, Names]) -> 
     return needed
 
 
+# What a cell may take from others without naming it: names as texts, IPython's own ways; where it has run itself, also the state of random numbers.
+UNSEEN = re.compile(
+    r"\b(?:globals|locals|vars|dir|eval|exec|getattr|get_ipython|user_ns|__main__|__dict__|modules|inspect|gc|In|Out)\b|^\s*[!%]|=\s*[!%]",
+    re.MULTILINE,
+)
+RANDOM = re.compile(r"rand|seed|shuffle|perm|multinomial|normal|uniform|bernoulli|[Dd]ropout")
+
+
+def may_depend_on_others(cell: Cell, cells: Sequence[Cell], names: Mapping[str, Names], has_failed: bool) -> bool:
+    """Whether what a cell does may depend on what has run before it, besides the course's imports and other answers: on a name that a demonstration or
+    another cell of the student's gives, or in a way that nobody sees. has_failed: whether it has ended in an error itself, and not only its function.
+    """
+    if cell.id not in names or UNSEEN.search(cell.source) or (has_failed and RANDOM.search(cell.source)):
+        return True
+    answers = {one.name for one in cells if one.kind is Kind.SOLUTION}
+    others = [one for one in cells if one is not cell and one.id in names]
+    given = {name for one in others if one.kind is not Kind.OURS for name in names[one.id].defines}
+    if not names[cell.id].uses.isdisjoint(given - answers):
+        return True
+    known = {name for one in cells if one.id in names for name in names[one.id].defines}
+    is_unknown = not names[cell.id].uses <= known  # then another cell may give it in a way that nobody sees
+    return is_unknown and any(UNSEEN.search(one.source) for one in others if not one.has_our_code)
+
+
 class CellWithAnswers(Protocol):
     """A cell with what a student wrote in it, here or as the gradebook has kept it."""
 
