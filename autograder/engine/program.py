@@ -111,7 +111,8 @@ def needed_demonstrations(cells: Sequence[Cell], names: Mapping[str, Names]) -> 
 
 # What a cell may take from others without naming it: names as texts, IPython's own ways; where it has run itself, also the state of random numbers.
 UNSEEN = re.compile(
-    r"\b(?:globals|locals|vars|dir|eval|exec|getattr|get_ipython|user_ns|__main__|__dict__|modules|inspect|gc|In|Out)\b|^\s*[!%]|=\s*[!%]",
+    r"(?<![.\w])(?:globals|locals|vars|dir|eval|exec)\s*[(),]|\b(?:get_ipython|user_ns|__main__|__dict__)\b"
+    r"|\bsys\.modules\b|\b(?:inspect|gc)\.|\b(?:In|Out)\[|^\s*[!%]|=\s*[!%]",
     re.MULTILINE,
 )
 RANDOM = re.compile(r"rand|seed|shuffle|perm|multinomial|normal|uniform|bernoulli|[Dd]ropout")
