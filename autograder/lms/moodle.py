@@ -30,7 +30,7 @@ FLAT = re.compile(TOKEN + r"_(?P<file>.+)", re.DOTALL)
 
 # English and German: headers stand in the language of whoever downloads the sheet.
 IDENTIFIER = ("Identifier", "ID")
-FULL_NAME = ("Full name", "Vollständiger PersonName")
+FULL_NAME = ("Full name", "Vollständiger Name")
 FIRST = ("First name", "Vorname")
 LAST = ("Last name", "Surname", "Nachname")
 ID_NUMBER = ("ID number", "ID-Nummer")
