@@ -33,7 +33,7 @@ PYTORCH_FOR_CPU = (
 QUIET = {  # JupyterLab asks nobody about its news, which would hide a corner of the notebook
     "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
 }
-# As in jupyter-config/ffnlab.json, which an editable install leaves out.
+# For Jupyter's server: ffnlab/untrusted_widgets.py.
 EXTENSIONS = {"ServerApp": {"jpserver_extensions": {"ffnlab.untrusted_widgets": True}}}
 # The first cell's imports: they leave bytecode and matplotlib's list of fonts behind, and PyTorch's files in memory.
 WARM_UP = "import torch, matplotlib.font_manager, anywidget, ipykernel.kernelapp, ffnlab.course.figures.start_here"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import tomllib
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -20,6 +20,7 @@ from conftest import ROOT, needs_chromium
 from lab import PATIENCE, Lab, browser, server
 from nbformat.sign import MemorySignatureStore, NotebookNotary
 
+from ffnlab import untrusted_widgets
 from ffnlab.untrusted_widgets import leave_out_widgets
 
 # What an author writes: JavaScript that says that it ran. It could as well start a kernel, with the reader's token.
@@ -103,11 +104,13 @@ def test_only_a_notebook_that_was_signed_here_keeps_its_widgets(with_output: boo
     assert "widgets" not in theirs.metadata and "widgets" in own.metadata and one.marked == [theirs, own]
 
 
-def test_every_way_in_which_the_course_is_installed_brings_the_extension(tmp_path: Path) -> None:
-    packaged = json.loads((ROOT / "course" / "jupyter-config" / "ffnlab.json").read_text(encoding="utf-8"))
-    with open(ROOT / "course" / "pyproject.toml", "rb") as file:
-        files = tomllib.load(file)["tool"]["setuptools"]["data-files"]
-    assert files == {"etc/jupyter/jupyter_server_config.d": ["jupyter-config/ffnlab.json"]}
+def test_start_py_and_the_hubs_page_enable_the_same_extension() -> None:
     scope: dict[str, Any] = {"__name__": "start", "__file__": str(ROOT / "course" / "start.py")}
     exec(compile((ROOT / "course" / "start.py").read_text(encoding="utf-8"), "start.py", "exec"), scope)
-    assert packaged == scope["EXTENSIONS"]
+    (line,) = re.findall(
+        r"^ *(\{.*jpserver_extensions.*\})$",
+        (ROOT / "docs" / "jupyterhub.md").read_text(encoding="utf-8"),
+        re.MULTILINE,
+    )
+    assert json.loads(line) == scope["EXTENSIONS"]
+    assert list(scope["EXTENSIONS"]["ServerApp"]["jpserver_extensions"]) == [untrusted_widgets.__name__]

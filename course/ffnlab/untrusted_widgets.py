@@ -2,7 +2,8 @@
 
 JupyterLab restores saved widgets whether a notebook is trusted or not, and a saved anywidget brings its own JavaScript, which anywidget imports. That can start
 a kernel with the reader's token. So the state of widgets is left out, unless the notebook's signature is this computer's. (Its cells say nothing: where no
-cell has an output, all are trusted.) Jupyter's server loads this module where the course is installed: etc/jupyter/jupyter_server_config.d/ffnlab.json.
+cell has an output, all are trusted.) Jupyter's server loads this module where etc/jupyter/jupyter_server_config.d/ffnlab.json says so: start.py writes it into
+its environment, and docs/jupyterhub.md for a whole computer.
 """
 
 from __future__ import annotations
