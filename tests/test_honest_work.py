@@ -599,3 +599,10 @@ def test_a_python_file_beside_the_notebook_is_said_to_be_ignored(tmp_path: Path)
         (folder / name).write_text("", encoding="utf-8")
     (submission,) = submitted_files.find(ClassFolder(tmp_path / "class"), FFN)
     assert submission.remark == "ignored beside it: my_helpers.py"
+
+
+def test_a_limit_is_told_once(jail: Jail) -> None:
+    notebook = solved()
+    put(notebook, "ffn_forward", f"torch.save(torch.ones(25_000_000), 'big.pt')\n{RIGHT['ffn_forward']}")
+    message = grade_submission(FFN, as_json(notebook), jail, SEEDS[FFN]).verdicts["ffn_forward"].message
+    assert message.count("may write 64 MiB of files") == 1, message

@@ -448,3 +448,11 @@ def test_of_very_many_names_those_that_are_like_a_wanted_one_are_found_in_time()
 def test_magics_within_magics_have_an_end() -> None:
     assert of_source("%%time\n" * 5 + "a = b").defines == {"a"}
     assert of_source("%%time\n" * 100_000 + "a = b").defines == frozenset()
+
+
+def test_whether_many_cells_depend_on_others_is_found_in_time() -> None:
+    cells = [Cell(Kind.EXTRA, f"own{n}", "code", "x", {}, f"own{n}") for n in range(2_000)]
+    of_cells = {f"own{n}": Names(frozenset(), frozenset(f"n{n}_{k}" for k in range(400))) for n in range(2_000)}
+    assert not program.may_depend_on_others(cells, cells, of_cells, set(of_cells))
+    of_cells["own7"] = Names(frozenset({"n8_0"}), frozenset())
+    assert program.may_depend_on_others(cells, cells, of_cells, ())

@@ -34,8 +34,6 @@ from ffnlab.registry import active_course
 MISSES_SOMETHING = re.compile(
     r"\b(?:Name|UnboundLocal|Key|Index|Attribute|Assertion|Import|ModuleNotFound|FileNotFound|Lookup)Error\b"
 )
-
-
 MISSING_NAME = re.compile(r"name '(\w{1,60})' is not defined")
 
 
@@ -67,12 +65,13 @@ def grade_submission(
     reference_source = judging.ReferenceSource(reference_file, seeds) if reference_file else None
     budget = Budget(jail.limits, own_kills)
     with judging.borrow_judge(jail.limits) as free:
-        with _Session(plan, jail, free, budget, reference_source) as session:
+        names = _find_names(plan, free, budget, jail.limits)
+        with _Session(plan, names, jail, free, budget, reference_source) as session:
             graded_submission = _grade(assignment, session, exercises, seeds)
             may_depend = session.may_depend_on_demonstrations(graded_submission.verdicts)
         if may_depend:  # as in a student's kernel, where all of them have run
             budget.restarts += 1
-            with _Session(plan, jail, free, budget, reference_source, has_all=True) as session:
+            with _Session(plan, names, jail, free, budget, reference_source, has_all=True) as session:
                 again = _grade(assignment, session, exercises, seeds)
             if again.points > graded_submission.points:
                 graded_submission = again
@@ -109,6 +108,20 @@ def _grade(assignment: str, session: _Session, exercises: dict[str, Exercise], s
     return graded_submission
 
 
+def _find_names(plan: program.Program, judge: judging.Judge, budget: Budget, limits: Limits) -> Mapping[str, Names]:
+    """Which names each cell with code takes and gives, by its id; of ours it is known beforehand. Nothing where that takes too long."""
+    code_cells = [cell for cell in plan.cells if cell.cell_type == "code" and cell.source.strip()]
+    theirs = [cell for cell in code_cells if not cell.untouched and not cell.has_our_code]
+    try:
+        found, seconds = judge.names([cell.source for cell in theirs])
+    except judging.NotJudged:
+        budget.left -= judging.TRIES * limits.judge_seconds
+        return {}
+    budget.left -= seconds
+    names = {cell.id: of_source(cell.source) for cell in code_cells if cell.untouched or cell.has_our_code}
+    return names | dict(zip((cell.id for cell in theirs), found, strict=True))
+
+
 @dataclass(frozen=True)
 class _Look:
     """What was found when an answer was looked at. place: of the cell after which that was, among all; cell: its id, empty at the end of the notebook.
@@ -129,13 +142,14 @@ class _Session:
     def __init__(
         self,
         plan: program.Program,
+        names: Mapping[str, Names],
         jail: JailClient,
         judge: judging.Judge,
         budget: Budget,
         reference_source: judging.ReferenceSource | None = None,
         has_all: bool = False,
     ) -> None:
-        """has_all: whether all demonstrations run, and not only those that the student's code is seen to need."""
+        """names: as `_find_names`. has_all: whether all demonstrations run, and not only those that the student's code is seen to need."""
         self.plan = plan
         self._cells = plan.cells
         self._places = {cell.id: number for number, cell in enumerate(plan.cells)}
@@ -145,7 +159,6 @@ class _Session:
         self._reference_source = reference_source
         self._room = jail.limits.outputs  # bytes of outputs that there is room for
         self._budget = budget
-        self._has_all = has_all
         self._failed: set[str] = set()  # the ids of the student's cells that ended in an error
         self._history: list[str] = []
         self._trouble: dict[str, str] = {}  # by exercise: why a cell of its answer did not run to its end
@@ -154,8 +167,8 @@ class _Session:
         self._lost: dict[str, str] = {}  # by name: why the cell that defines it did not
         self._sources: dict[str, str] = {}  # of the cells that are the student's, by id
         self.looks: dict[str, list[_Look]] = defaultdict(list)
-        self._names = self._find_names()
-        self._needed = self._find_needed()
+        self._names = names
+        self._needed = self._find_needed(has_all)
         self._worker = jail.fork(self._budget)
 
     def __enter__(self) -> _Session:
@@ -164,22 +177,9 @@ class _Session:
     def __exit__(self, *_: object) -> None:
         self._worker.kill()
 
-    def _find_names(self) -> dict[str, Names]:
-        """Which names each cell with code takes and gives, by its id; of ours it is known beforehand. Nothing where that takes too long."""
-        code_cells = [cell for cell in self._cells if cell.cell_type == "code" and cell.source.strip()]
-        theirs = [cell for cell in code_cells if not cell.untouched and not cell.has_our_code]
-        try:
-            found, seconds = self._judge.names([cell.source for cell in theirs])
-        except judging.NotJudged:
-            self._budget.left -= judging.TRIES * self._jail.limits.judge_seconds
-            return {}
-        self._budget.left -= seconds
-        names = {cell.id: of_source(cell.source) for cell in code_cells if cell.untouched or cell.has_our_code}
-        return names | dict(zip((cell.id for cell in theirs), found, strict=True))
-
-    def _find_needed(self) -> set[str]:
+    def _find_needed(self, has_all: bool) -> set[str]:
         """The demonstrations that run: those that the student's code needs or, where that is not known, all."""
-        if self._has_all or not self._names:
+        if has_all or not self._names:
             return {cell.id for cell in self._demonstrations()}
         return program.needed_demonstrations(self._cells, self._names)
 
@@ -201,9 +201,7 @@ class _Session:
             and any(MISSES_SOMETHING.search(aspect.symptom) for aspect in verdict.aspects)
         }
         suspects = [cell for cell in self._cells if cell.id in self._failed or not wrong.isdisjoint(cell.answers)]
-        return any(
-            program.may_depend_on_others(cell, self._cells, self._names, cell.id in self._failed) for cell in suspects
-        )
+        return program.may_depend_on_others(suspects, self._cells, self._names, self._failed)
 
     def is_run(self, cell: Cell) -> bool:
         """Whether a cell runs."""
@@ -231,24 +229,20 @@ class _Session:
         for name in names:
             self._trouble.pop(name, None)
             self._meanings.pop(name, None)
-        if not cell_run.error:
-            for name in self._names.get(cell.id, Names()).defines:
-                self._lost.pop(name, None)
         if cell_run.error:
             error_text = differences.describe_exception(cell_run.error)
-            text = f"Its cell ended in {error_text}. {self._explain_limit(error_text)}".rstrip()
-            self._trouble |= dict.fromkeys(names, text)
+            limit = self._explain_limit(error_text)
+            self._trouble |= dict.fromkeys(names, f"Its cell ended in {error_text}. {limit}".rstrip())
             if cell_run.error.type != "NotImplementedError" and cell.id in self._sources:
                 self._failed.add(cell.id)
             meaning = exception_messages.meaning(cell_run.error.type, cell_run.error.message)
-            meaning_text = (
-                self._explain_lost(cell_run.error.message)
-                or (meaning.message if meaning else "")
-                or self._explain_limit(error_text)
-            )
-            self._meanings |= dict.fromkeys(names, meaning_text)
-            self._lose(cell, f"ended in {_public_type(cell_run.error.type)}. {meaning_text}".rstrip())
+            cause = self._explain_lost(cell_run.error.message) or (meaning.message if meaning else "")
+            self._meanings |= dict.fromkeys(names, cause)
+            self._lose(cell, f"ended in {_public_type(cell_run.error.type)}. {cause or limit}".rstrip())
             cell_run.outputs.append(_error(cell_run.error.type, cell_run.error.message))
+        else:
+            for name in self._names.get(cell.id, Names()).defines:
+                self._lost.pop(name, None)
         return cell_run.outputs, cell_run.checked
 
     def _lose(self, cell: Cell, why: str) -> None:
@@ -451,7 +445,11 @@ def grade_answer(exercise: str, source: str, jail: Jail | None = None, secret: s
     cell = Cell(Kind.SOLUTION, exercise, "code", source, {}, "answer", untouched=untouched, answers=answers)
     jail = jail or _shared_jail()
     plan = program.Program((imports, cell))
-    with judging.borrow_judge(jail.limits) as free, _Session(plan, jail, free, Budget(jail.limits)) as session:
+    budget = Budget(jail.limits)
+    with (
+        judging.borrow_judge(jail.limits) as free,
+        _Session(plan, _find_names(plan, free, budget, jail.limits), jail, free, budget) as session,
+    ):
         for one in plan.cells:
             session.run(one)
         session.look(course_exercise, draws.trial(course_exercise, secret))

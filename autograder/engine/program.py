@@ -11,7 +11,7 @@ import platform
 import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -118,20 +118,30 @@ UNSEEN = re.compile(
 RANDOM = re.compile(r"rand|seed|shuffle|perm|multinomial|normal|uniform|bernoulli|[Dd]ropout")
 
 
-def may_depend_on_others(cell: Cell, cells: Sequence[Cell], names: Mapping[str, Names], has_failed: bool) -> bool:
-    """Whether what a cell does may depend on what has run before it, besides the course's imports and other answers: on a name that a demonstration or
-    another cell of the student's gives, or in a way that nobody sees. has_failed: whether it has ended in an error itself, and not only its function.
+def may_depend_on_others(
+    suspects: Iterable[Cell], cells: Sequence[Cell], names: Mapping[str, Names], failed: Collection[str]
+) -> bool:
+    """Whether what one of these cells does may depend on what has run before it, besides the course's imports and other answers: on a name that a
+    demonstration or another cell of the student's gives, or in a way that nobody sees. failed: the ids of those that have ended in an error themselves, and
+    not only their function.
     """
-    if cell.id not in names or UNSEEN.search(cell.source) or (has_failed and RANDOM.search(cell.source)):
-        return True
-    answers = {one.name for one in cells if one.kind is Kind.SOLUTION}
-    others = [one for one in cells if one is not cell and one.id in names]
-    given = {name for one in others if one.kind is not Kind.OURS for name in names[one.id].defines}
-    if not names[cell.id].uses.isdisjoint(given - answers):
-        return True
-    known = {name for one in cells if one.id in names for name in names[one.id].defines}
-    is_unknown = not names[cell.id].uses <= known  # then another cell may give it in a way that nobody sees
-    return is_unknown and any(UNSEEN.search(one.source) for one in others if not one.has_our_code)
+    answers = {cell.name for cell in cells if cell.kind is Kind.SOLUTION}
+    with_names = [cell for cell in cells if cell.id in names]
+    known = {name for cell in with_names for name in names[cell.id].defines}
+    givers = Counter(
+        name for cell in with_names if cell.kind is not Kind.OURS for name in names[cell.id].defines - answers
+    )
+    hides = any(UNSEEN.search(cell.source) for cell in with_names if not cell.has_our_code)
+
+    def may_depend(cell: Cell) -> bool:
+        if cell.id not in names or UNSEEN.search(cell.source) or (cell.id in failed and RANDOM.search(cell.source)):
+            return True
+        own = names[cell.id].defines
+        if any(givers[name] > (name in own) for name in names[cell.id].uses):
+            return True
+        return hides and not names[cell.id].uses <= known  # another cell may give it in a way that nobody sees
+
+    return any(map(may_depend, suspects))
 
 
 class CellWithAnswers(Protocol):
