@@ -224,6 +224,7 @@ def set_up(options: argparse.Namespace) -> tuple[str, bool]:
             flush=True,
         )
     if is_done and not options.package:
+        write_settings(environment)  # an environment that an earlier edition made may lack one
         return python, False
     with_pip = not (importlib.util.find_spec("pip") or shutil.which("uv"))  # these install it in less time
     if not runs(python, "import pip" if with_pip else ""):
@@ -234,14 +235,23 @@ def set_up(options: argparse.Namespace) -> tuple[str, bool]:
         install(Order(python, environment, packages, options.constraints, index, options.torch_index is not None))
     except NotInstalled as failure:
         raise CannotStart(str(failure)) from None
-    settings = environment / "share" / "jupyter" / "lab" / "settings"
-    settings.mkdir(parents=True, exist_ok=True)
-    (settings / "overrides.json").write_text(json.dumps(QUIET), encoding="utf-8")
-    extensions = environment / "etc" / "jupyter" / "jupyter_server_config.d"
-    extensions.mkdir(parents=True, exist_ok=True)
-    (extensions / "ffnlab.json").write_text(json.dumps(EXTENSIONS), encoding="utf-8")
+    write_settings(environment)
     done.write_text(fingerprint(), encoding="utf-8")
     return python, True
+
+
+def write_settings(environment: Path) -> None:
+    """Write what JupyterLab and its server read in an environment, where it is not there already."""
+    for path, content in (
+        (environment / "share" / "jupyter" / "lab" / "settings" / "overrides.json", json.dumps(QUIET)),
+        (environment / "etc" / "jupyter" / "jupyter_server_config.d" / "ffnlab.json", json.dumps(EXTENSIONS)),
+    ):
+        try:
+            if not path.is_file() or path.read_text(encoding="utf-8") != content:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(content, encoding="utf-8")
+        except OSError as error:
+            print(f"{path} can't be written ({error.strerror}), so JupyterLab runs without it.", file=sys.stderr)
 
 
 def make_environment(environment: Path, reason: str, with_pip: bool) -> None:

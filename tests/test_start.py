@@ -6,6 +6,7 @@ import ast
 import functools
 import http.server
 import importlib.util
+import json
 import os
 import platform
 import re
@@ -396,3 +397,20 @@ def test_ctrl_c_on_windows_waits_until_jupyterlab_has_asked(start: Any, monkeypa
     monkeypatch.setattr(start, "os", Namespace(name="nt", chdir=lambda folder: None))
     monkeypatch.setattr(start.subprocess, "Popen", lambda command: Asking())
     assert start.open_lab("python", None, True) == 0
+
+
+def test_an_environment_that_is_complete_gets_the_settings_that_came_since(
+    start: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    environment = tmp_path / "venv"
+    python = environment / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    python.parent.mkdir(parents=True)
+    python.touch()
+    (environment / "ffnlab-installed.txt").write_text(start.fingerprint(), encoding="utf-8")
+    options = Namespace(constraints=start.COURSE / "constraints.txt", venv=environment, package=None, torch_index=None)
+    assert start.set_up(options) == (str(python), False)
+    path = environment / "etc" / "jupyter" / "jupyter_server_config.d" / "ffnlab.json"
+    assert json.loads(path.read_text(encoding="utf-8")) == start.EXTENSIONS
+    path.unlink()
+    path.mkdir()  # where nothing can be written
+    assert start.set_up(options) == (str(python), False) and "can't be written" in capsys.readouterr().err
