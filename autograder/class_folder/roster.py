@@ -97,9 +97,7 @@ class Roster:
     students: dict[str, Student] = field(default_factory=dict)
     titles: list[str] = field(default_factory=columns)
     _index: dict[tuple[str, str], str] = field(default_factory=dict, repr=False)
-    _members: dict[str, list[str]] | None = field(
-        default=None, repr=False
-    )  # by a group's name, once somebody has asked
+    _members: dict[str, list[str]] | None = field(default=None, repr=False)  # by a group's name, once it was asked for
 
     @classmethod
     def load(cls, class_folder: ClassFolder) -> Roster:
@@ -195,9 +193,8 @@ class Roster:
 
     def is_surely_in(self, student: Student, group: str) -> bool:
         """Whether a student's groups are more than the parts of a name: of several, each is somebody's only one, or none but this."""
-        alone = {_fold_group(one.groups[0]) for one in self.students.values() if len(one.groups) == 1}
-        others = {_fold_group(one) for one in student.groups} - {_fold_group(group)}
-        return others <= alone
+        others = [one for one in student.groups if _fold_group(one) != _fold_group(group)]
+        return all(any(len(member.groups) == 1 for member in self.members(other)) for other in others)
 
     def knows(self, key: str) -> bool:
         """Whether anybody has an id of this kind."""

@@ -303,13 +303,13 @@ class Moodle(Lms):
         name_text = in_a_line(repr(exported_file.name), 100)
         if student and (names_agree(student.name, exported_file.name) or (is_sure and not members)):
             return [student], ""
-        if members and not student and all(roster.is_surely_in(one, exported_file.name) for one in members):
-            return members, ""
         if members and not student:
-            return (
-                [],
-                f"a team, {name_text}, of which a list has a member by a part of “{members[0].cells.get('groups', '')}” only: write the ids of its members",
-            )
+            unsure = [one for one in members if not roster.is_surely_in(one, exported_file.name)]
+            if not unsure:
+                return members, ""
+            groups = unsure[0].cells.get("groups", "")
+            why = f"a team, {name_text}, of which a list has a member by a part of “{groups}” only: write the ids of its members"
+            return [], why
         if student:
             return (
                 [],

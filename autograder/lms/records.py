@@ -104,7 +104,7 @@ class PersonName:
         return bool(fold_name(self.text))
 
     @property
-    def words(self) -> set[str]:
+    def words(self) -> frozenset[str]:
         return fold_words(self.text)
 
     @property
@@ -115,12 +115,11 @@ class PersonName:
     def is_like(self, other: PersonName) -> bool:
         """Whether it is the same name, in another writing maybe."""
         mine, theirs = fold_name(self.text), fold_name(other.text)
-        turned = [
-            fold_name(" ".join((*words[place:], *words[:place])))
-            for words in [self.text.split()]
-            for place in range(len(words))
-        ]
-        return bool(mine) and (mine == theirs or theirs in turned or self.words == other.words)
+        if len(mine) != len(theirs) or not mine:
+            return bool(mine) and self.words == other.words
+        parts = self.text.split()
+        turned = (fold_name(" ".join((*parts[place:], *parts[:place]))) for place in range(1, len(parts)))
+        return mine == theirs or theirs in turned or self.words == other.words
 
     def agrees_with(self, other: PersonName) -> bool:
         """Whether it may be the same person's: all words of one are in the other, as where a middle name or a group is left out."""
@@ -135,6 +134,8 @@ def fold_name(text: str) -> str:
     return "".join(letter for letter in plain if letter.isalnum())
 
 
-def fold_words(text: str) -> set[str]:
+@lru_cache(maxsize=100_000)
+def fold_words(text: str) -> frozenset[str]:
     """The words of a name, as they are compared."""
-    return {word for part in re.split(r"[\W_]+", unicodedata.normalize("NFC", text)) if (word := fold_name(part))}
+    parts = re.split(r"[\W_]+", unicodedata.normalize("NFC", text))
+    return frozenset(word for part in parts if (word := fold_name(part)))
