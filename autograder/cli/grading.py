@@ -298,7 +298,9 @@ def _grade(
             console.print(f"Removed what was given by hand for {count} cell{'s' * (count != 1)}.")
         policy.enter_dates(book, assignment)
         effective_attempts = policy.read_book(book, assignment, options.student)
-        outdated = unsettled.find_outdated(class_folder, book, assignment, policy.clock, options.student)
+        outdated = None
+        if not options.student:
+            outdated = unsettled.find_outdated(class_folder, book, assignment, policy.clock)
         if forget_manual:
             feedback.rewrite(
                 class_folder,
@@ -329,7 +331,7 @@ def _grade(
     if not brief:
         console.print(Text(text), soft_wrap=True)
     _say_what_is_missing(console, assignment, summary)
-    if options.student:
+    if outdated is None:
         doubts = [policy.lateness_not_counted(assignment, grades)]
     else:
         doubts = unsettled.lines(class_folder, policy, assignment, effective_attempts, outdated)

@@ -49,11 +49,7 @@ def find_outdated(
     """Compare what was graded with what lies in submitted/. clock: the class's time zone. student: only theirs."""
     digests, known_times = book.latest_digests(assignment), book.submission_times(assignment)
     newer, times, lost_times = [], [], {}
-    try:
-        submissions = submitted_files.find(class_folder, assignment, student)
-    except UserError:  # nothing lies there
-        return Outdated()
-    for submission in submissions:
+    for submission in _find_submissions(class_folder, assignment, student):
         who = submission.student
         if who not in digests:
             continue
@@ -93,14 +89,15 @@ def lines(
     settle = f"{class_folder.path.name}/{FOLDER}/{DECISIONS_FILE}"
     found = [policy.lateness_not_counted(assignment, {name(who): one.grade for who, one in effective_attempts.items()})]
     ungraded = missing.find_ungraded(class_folder, policy, assignment, effective_attempts)
-    notebooks = {
-        one.student for one in _find_submissions(class_folder, assignment) if one.path is not None or one.unreadable
-    }
-    if to_grade := [who for who in ungraded if who in notebooks]:
-        found.append(f"{subject(to_grade, 'was not graded yet', 'were not graded yet')}: run {grade}")
-    if to_settle := [who for who in ungraded if who not in notebooks]:
-        phrase = subject(to_settle, "handed in something and has no grade", "handed in something and have no grade")
-        found.append(f"{phrase}. Settle what could not be used in {settle}, then collect and grade again")
+    if ungraded:
+        usable = {one.student for one in _find_submissions(class_folder, assignment) if one.path or one.unreadable}
+        to_grade = [who for who in ungraded if who in usable]
+        to_settle = [who for who in ungraded if who not in usable]
+        if to_grade:
+            found.append(f"{subject(to_grade, 'was not graded yet', 'were not graded yet')}: run {grade}")
+        if to_settle:
+            phrase = subject(to_settle, "handed in something and has no grade", "handed in something and have no grade")
+            found.append(f"{phrase}. Settle what could not be used in {settle}, then collect and grade again")
     if outdated.newer:
         what = "something newer than what was graded"
         found.append(f"{subject(outdated.newer, f'has {what}', f'have {what}')}: run {grade}")
@@ -121,8 +118,11 @@ def lines(
     return [line for line in found if line]
 
 
-def _find_submissions(class_folder: ClassFolder, assignment: str) -> list[submitted_files.Submission]:
+def _find_submissions(
+    class_folder: ClassFolder, assignment: str, student: str | None = None
+) -> list[submitted_files.Submission]:
+    """As `submitted_files.find`; none where nothing lies there."""
     try:
-        return submitted_files.find(class_folder, assignment)
+        return submitted_files.find(class_folder, assignment, student)
     except UserError:
         return []

@@ -394,7 +394,9 @@ def _assignment(desk: WebApp, request: Request) -> Response:
     more = len(notebook.effective_attempts) - len(rows)
     policy = _policy(desk)
     rules = policy.in_words(name)
-    doubts = _list_uncounted(desk, policy, name, notebook.effective_attempts)
+    with desk.book() as book:
+        outdated = unsettled.find_outdated(desk.class_folder, book, name, policy.clock)
+    doubts = unsettled.lines(desk.class_folder, policy, name, notebook.effective_attempts, outdated)
     desk.ahead(lambda: _draw_report(desk, name, False))
     return _render(
         desk,
@@ -407,15 +409,6 @@ def _assignment(desk: WebApp, request: Request) -> Response:
         rules=rules,
         doubts=doubts,
     )
-
-
-def _list_uncounted(
-    desk: WebApp, policy: Policy, name: str, effective_attempts: Mapping[str, EffectiveAttempt]
-) -> list[str]:
-    """Lines on what the grades do not hold yet."""
-    with desk.book() as book:
-        outdated = unsettled.find_outdated(desk.class_folder, book, name, policy.clock)
-    return unsettled.lines(desk.class_folder, policy, name, effective_attempts, outdated)
 
 
 def _read_outcome(one: EffectiveAttempt, exercise: str) -> str:
@@ -592,7 +585,8 @@ def _run_give_back(
             effective_attempts=effective_attempts,
             outdated=outdated.concerns(policy, name),
         )
-    report.doubts += [*_doubts(desk, policy), *_list_uncounted(desk, policy, name, effective_attempts)]
+    lines = unsettled.lines(desk.class_folder, policy, name, effective_attempts, outdated)
+    report.doubts += [*_doubts(desk, policy), *lines]
     return report
 
 
