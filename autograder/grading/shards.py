@@ -285,7 +285,7 @@ def _read(path: Path) -> dict[str, Any]:
         content = asdict(_FILE.validate_json(untrusted_files.read(path, MAX_FILE_BYTES), strict=True))
         Shard.of(content["shard"])
         return content
-    except (UserError, OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+    except (UserError, OSError, ValueError) as error:  # pydantic's ValidationError is one
         raise _damage_error(path, error) from None
 
 
@@ -321,9 +321,7 @@ def _parse_submission(content: dict[str, Any], job: Job) -> GradedSubmission:
         raise ValueError("verdicts")
     for name, verdict in verdicts.items():
         its = [(aspect.name, float(aspect.max_points)) for aspect in verdict.aspects]
-        are_points = all(
-            0 <= aspect.points <= aspect.max_points for aspect in verdict.aspects
-        )  # of NaN, nothing is true
+        are_points = all(aspect.points <= aspect.max_points for aspect in verdict.aspects)
         if its != [(aspect.name, float(aspect.points)) for aspect in exercises[name].aspects] or not are_points:
             raise ValueError("points")
     return GradedSubmission(job.assignment, verdicts, cells, **{name: content[name] for name in SUBMISSION_FIELDS})

@@ -150,9 +150,9 @@ def _lock_folder() -> Path:
     """A folder of this account's own on this machine, into which nobody else can write: names that everybody could take would keep graders from starting."""
     me = os.geteuid()
     home = Path(pwd.getpwuid(me).pw_dir) if _name(me) != str(me) else Path.home()
-    candidates = [Path("/run/autograder")] if me == 0 else [Path(f"/run/user/{me}/autograder")]
+    here = Path("/run") if me == 0 else Path(f"/run/user/{me}")
     trouble = ""
-    for folder in (*candidates, home / ".cache" / "autograder"):
+    for folder in (here / "autograder", home / ".cache" / "autograder"):
         try:
             folder.mkdir(mode=0o700, parents=folder.parent.name == ".cache", exist_ok=True)
             state = os.lstat(folder)

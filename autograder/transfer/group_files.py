@@ -173,10 +173,8 @@ def _read_files(
         return
     try:
         data = exported_file.read()
-        submission.file_count, submission.file_byte_count = (
-            submission.file_count + 1,
-            submission.file_byte_count + len(data),
-        )
+        submission.file_count += 1
+        submission.file_byte_count += len(data)
         file = NotebookFile(exported_file, hashlib.sha256(data).hexdigest(), len(data))
         is_settled = normalize_name(exported_file.entry) in packed.settled
         if not (is_settled or _may_be_notebook(exported_file.file, data)):
