@@ -21,7 +21,7 @@ from conftest import outliving, seen_sleeping, skip_where_others_cannot_read
 
 from autograder.engine import doctor
 from autograder.engine.released import template
-from autograder.jail import cgroups, mounts, users, watch, wire
+from autograder.jail import cgroups, isolate, mounts, users, watch, wire
 from autograder.jail.errors import JailBroken, JailRefuses, OutsideKill
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Budget, Jail, JailWontStart, Mode, Overrun, build_probe_request
@@ -549,6 +549,20 @@ def test_the_jail_of_a_container_refuses_a_second_user_who_can_read_the_key() ->
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become other users")
+def test_what_others_remove_while_a_fork_is_cleared_up_is_in_nobodys_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "short-lived").touch()
+    scandir, seen = os.scandir, list(os.scandir(tmp_path))
+    (tmp_path / "short-lived").unlink()
+    monkeypatch.setattr(os, "scandir", lambda place: seen if place == "/tmp" else scandir(place))
+    folder = tmp_path / "submission"
+    folder.mkdir()
+    isolate.end_user(users.UNUSED.start, str(folder))
+    assert not folder.exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become other users")
 def test_the_jail_of_a_container_keeps_submissions_apart_and_leaves_nothing_behind(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -570,7 +584,8 @@ print(os.getcwd(), os.getuid())
             assert len({reply["outputs"][0]["text"].strip(), user, "0"}) == 3
             assert one.run("socket.socket()")["error"].type == "OSError"
             assert seen_sleeping(seconds)
-        assert not outliving(seconds)
+            fork = psutil.Process(other.process)
+        assert not outliving(seconds) and not psutil.wait_procs([fork], timeout=10)[1]
         one.run("1")
-        with shared.worker():  # by now the warm process has cleared up
+        with shared.worker():  # by now the warm process, which has seen the fork's end, has cleared up
             assert not os.path.exists(folder) and not os.path.exists(litter)

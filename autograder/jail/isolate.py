@@ -112,12 +112,13 @@ def end_user(user: int, folder: str) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     for place in ("/tmp", "/var/tmp", "/dev/shm"):
         for entry in os.scandir(place):
-            if entry.stat(follow_symlinks=False).st_uid != user:
-                continue
-            if entry.is_dir(follow_symlinks=False):
-                shutil.rmtree(entry.path, ignore_errors=True)
-            else:
-                os.unlink(entry.path)
+            with contextlib.suppress(FileNotFoundError):  # others remove theirs meanwhile
+                if entry.stat(follow_symlinks=False).st_uid != user:
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    shutil.rmtree(entry.path, ignore_errors=True)
+                else:
+                    os.unlink(entry.path)
 
 
 def forget_open_files(channel: int) -> None:
