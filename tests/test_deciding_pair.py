@@ -4,19 +4,29 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from typing import Any
 
 import pytest
 
 from autograder import keys
 from autograder.authoring.build import solution_answer
+from ffnlab.checking.comparison import compare, reference_outputs_of
 from ffnlab.course.exercises import start_here
-from ffnlab.course.exercises.start_here import FEELINGS, SIZES, Opponent, Questions, feeling_in
+from ffnlab.course.exercises.start_here import FEELINGS, SIZES, Questions, UnsettledWorld, feeling_in
 from ffnlab.observation.exercise import NotAsAsked
 
 ANSWERS = {"solution": solution_answer("deciding_pair").answer} | {
     answer.name: answer.answer for answer in keys.find("deciding_pair").answers if answer.kind == "right"
 }
+
+
+def facts_of(answer: Any, aspect_name: str, seed: int) -> Any:
+    exercise = start_here.deciding_pair
+    inputs = exercise.inputs(seed, 0)
+    (aspect,) = [aspect for aspect in exercise.aspects if aspect.name == aspect_name]
+    assert aspect.facts
+    return aspect.facts(aspect.probe(answer, **inputs), inputs)
 
 
 @pytest.mark.parametrize("name", ANSWERS)
@@ -32,7 +42,7 @@ def test_every_world_is_found_and_never_with_more_than_two_logarithms_of_questio
 def test_the_opponent_leaves_at_least_half_of_the_worlds() -> None:
     """So whoever knows the world after k answers was asked about no more than 2 to the k worlds; for n = 64 that is after 12 of them."""
     for n in SIZES:
-        opponent = Opponent(n)
+        opponent = UnsettledWorld(n, "glad", None)
         assert len(opponent.possible) == n * (n - 1)
         for scene in (0, 1, 3, 5, 0b101010, -2, -4):
             before = len(opponent.possible)
@@ -42,8 +52,26 @@ def test_the_opponent_leaves_at_least_half_of_the_worlds() -> None:
     assert least == [1, 4, 6, 8, 10, 12], "as the fold says, it can't be fewer for n above 2"
 
 
+@pytest.mark.parametrize("name", ANSWERS)
+def test_whatever_is_asked_any_world_is_as_likely_as_any_other(name: str) -> None:
+    """So a world that is drawn with the answers is no easier than one that is drawn before."""
+    n, seeds = 4, 1200
+    found = Counter(ANSWERS[name](Questions(n, UnsettledWorld(n, "glad", seed), 99), n) for seed in range(seeds))
+    expected = seeds / (n * (n - 1))
+    assert len(found) == n * (n - 1)
+    chi_square = sum((count - expected) ** 2 / expected for count in found.values())
+    assert chi_square < 31.3, "one in a thousand is larger, with eleven degrees of freedom"
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_two_worlds_of_one_seed_differ_in_the_feeling_alone(name: str) -> None:
+    for seed in range(50):
+        glad, sorry = (ANSWERS[name](Questions(16, UnsettledWorld(16, feeling, seed), 99), 16) for feeling in FEELINGS)
+        assert glad[:2] == sorry[:2] and FEELINGS[glad[2]] == sorry[2]
+
+
 def test_of_one_property_changed_the_answer_says_next_to_nothing() -> None:
-    worlds = Opponent(64).possible
+    worlds = UnsettledWorld(64, "glad", None).possible
     assert {sum(feeling_in(world, 1 << k) == world[2] for k in range(64)) for world in worlds} == {62}
 
 
@@ -74,11 +102,7 @@ def test_a_way_that_is_short_against_the_opponent_alone_is_not_enough() -> None:
         first, second = (k for k in range(n) if ask_once([m == k for m in range(n)]) != equal)
         return first, second, equal
 
-    exercise = start_here.deciding_pair
-    inputs = exercise.inputs(3, 0)
-    (few,) = [aspect for aspect in exercise.aspects if aspect.name == "few questions"]
-    assert few.facts
-    facts = few.facts(few.probe(lopsided, **inputs), inputs)
+    facts = facts_of(lopsided, "few questions", seed=3)
     assert (
         facts["n = 64: other worlds that fit all answers"] == 0
         and facts["n = 64: the most questions, where 12 are enough"] > 52
@@ -92,13 +116,64 @@ def test_questions_without_end_end() -> None:
             ask([False] * 4)
 
 
-def test_no_answer_is_taken_on_trust() -> None:
+def reads_the_reply(ask: Any, n: int) -> Any:
+    return getattr(ask.reply, "args", [None])[0]
+
+
+def reads_what_is_left(ask: Any, n: int) -> Any:
+    return ask.reply.possible[0]
+
+
+def forgets_its_questions(ask: Any, n: int) -> Any:
+    result = ANSWERS["solution"](ask, n)
+    ask.scenes.clear()
+    ask.reply.telling.clear()
+    return result
+
+
+def asks_from_a_list(ask: Any, n: int) -> Any:
+    """As many questions as are enough: those by which the solution finds its first world, whatever this world says to them."""
+    ask_elsewhere = Questions(n, UnsettledWorld(n, "glad", None), 99)
+    ANSWERS["solution"](ask_elsewhere, n)
+    for scene in ask_elsewhere.scenes:
+        ask([scene >> k & 1 for k in range(n)])
+    return ask.reply.possible[0]
+
+
+@pytest.mark.parametrize(
+    "cheat",
+    [reads_the_reply, reads_what_is_left, forgets_its_questions, asks_from_a_list],
+    ids=lambda cheat: cheat.__name__,
+)
+def test_what_is_found_without_asking_is_not_right(cheat: Any) -> None:
     """What a submission reports of its questions is replayed: few questions and a guess leave other worlds."""
+    for seed in range(5):
+        for aspect in start_here.deciding_pair.aspects:
+            right, facts = (facts_of(answer, aspect.name, seed) for answer in (ANSWERS["solution"], cheat))
+            assert facts != right, aspect.name
+
+
+def test_no_answer_is_taken_on_trust() -> None:
     exercise = start_here.deciding_pair
-    (few,) = [aspect for aspect in exercise.aspects if aspect.name == "few questions"]
-    assert few.facts
-    facts = few.facts([([], (0, 1, "glad"), 0)] * len(SIZES), exercise.inputs(1, 0))
-    assert (
-        facts["n = 64: the most questions, where 12 are enough"] == 12
-        and facts["n = 64: other worlds that fit all answers"] == 4031
-    )
+    inputs = exercise.inputs(1, 0)
+    forged = [[(start_here._packed([]), (0, 1, "glad"))] * len(kinds) for kinds in inputs["many"]]
+    facts = exercise.aspects[1].facts(forged, inputs)  # type: ignore[misc]
+    assert facts["n = 64: the most questions, where 12 are enough"] == 12
+    assert facts["n = 64: other worlds that fit all answers"] == 4031
+
+
+def test_a_long_way_is_right_as_well() -> None:
+    """Two questions for each property are within what an aspect looks at."""
+
+    def twice(ask: Any, n: int) -> Any:
+        equal = ask([False] * n)
+        answers = [(ask([m == k for m in range(n)]), ask([m == k for m in range(n)])) for k in range(n)]
+        first, second = (k for k in range(n) if answers[k][0] != equal)
+        return first, second, equal
+
+    exercise = start_here.deciding_pair
+    inputs = exercise.inputs(5, 0)
+    right, long = (exercise.observe(answer, inputs) for answer in (ANSWERS["solution"], twice))
+    verdict = compare(exercise, reference_outputs_of(exercise, [right], [], [inputs]), [long], [inputs])
+    assert verdict.points == 2
+    assert "129 is not right" in verdict.aspects[1].symptom

@@ -31,7 +31,7 @@ from ffnlab.checking.comparison import compare, reference_outputs_of, size_limit
 from ffnlab.checking.verdict import Outcome, Verdict
 from ffnlab.diagnosis.differences import normalise_message
 from ffnlab.observation import plain_data
-from ffnlab.observation.exercise import Exercise
+from ffnlab.observation.exercise import TIMES_LARGER, Exercise
 from ffnlab.observation.plain_data import Failure, Malformed, Opaque, Size
 from ffnlab.registry import active_course
 
@@ -301,7 +301,7 @@ def test_facts_are_computed_only_from_what_is_about_as_large_as_what_is_right() 
     exercise = Exercise("an_exercise", cases=1)
     exercise.aspect("text", points=1, facts=record_observation)(lambda answer: answer)
     reference_outputs = reference_outputs_of(exercise, [{"text": "d_model=6, d_ff=10"}], [], [{}])
-    most = size_limit(reference_outputs.sizes["text"])
+    most = size_limit(reference_outputs.sizes["text"], TIMES_LARGER)
     assert compare(exercise, reference_outputs, [{"text": "x" * most.characters}], [{}]).points == 1
     observations.clear()
     for hostile in (

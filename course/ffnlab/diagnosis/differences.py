@@ -327,6 +327,8 @@ def _sentence(place: str, spot: Spot, around: _Around) -> str:
         return f"{at}{count_values(len(output))} came back instead of {len(right)}"
     if right is None:
         return f"{at}{_describe_output(output)} came back where nothing was expected"
+    if right == "" and isinstance(output, str):  # a reason, which is empty where all is right
+        return f"{at}“{quote(cut(output, 80))}”"
     what = f"“{quote(cut(output, 40))}”" if isinstance(output, str) else _describe_output(output)
     return f"{at}{what} is not right" + _elsewhere(spot, around)
 

@@ -62,6 +62,11 @@ class Draw:
         return options[self.integer(0, len(options) - 1)]
 
 
+# How much an answer may show beyond the right one, where its form is free (a hidden layer's width, say): of all kept right answers, the one that shows
+# most has not twice as much.
+TIMES_LARGER = 4
+
+
 @dataclass(frozen=True)
 class Aspect:
     """One thing that is looked at, with its points: `probe(answer, **inputs)` returns plain data.
@@ -69,6 +74,8 @@ class Aspect:
     `facts(observation, inputs)`, where given, turns what the probe saw into what is compared (for answers that are not unique, or random).
     When a class is graded it runs on the judging side, never beside a student's code, and states public properties only. What was
     asked stands in `inputs`, drawn anew: nothing in `observation` can be relied on, since a submission may have made it up.
+
+    `times_larger`: how many times as much as the right answer shows may be seen of an answer with other facts: more where a long way shows more.
 
     `needs`: the aspect without which this one earns nothing. Where the right observation is the same whatever was drawn (True, the
     name of an exception), it counts only for an answer that is right in something that can't be known beforehand.
@@ -81,6 +88,7 @@ class Aspect:
     atol: float
     rtol: float
     needs: str = ""
+    times_larger: int = TIMES_LARGER
 
 
 def public_seed(exercise: str, case: int) -> int:
@@ -118,6 +126,7 @@ class Exercise:
         atol: float = 1e-9,
         rtol: float = 1e-9,
         needs: str = "",
+        times_larger: int = TIMES_LARGER,
     ) -> Callable[[Probe], Probe]:
         """Decorate the probe of one aspect.
 
@@ -128,7 +137,7 @@ class Exercise:
             raise ValueError(f"{self.name}: “{name}” needs “{needs}”, and no aspect above it is called so")
 
         def register(probe: Probe) -> Probe:
-            self.aspects.append(Aspect(name, points, probe, facts, atol, rtol, needs))
+            self.aspects.append(Aspect(name, points, probe, facts, atol, rtol, needs, times_larger))
             return probe
 
         return register

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
-from functools import cache, partial
+from collections.abc import Callable, Sequence, Set
+from functools import cache
+from random import Random
 from typing import Any
+
+import torch
 
 from ffnlab.observation.exercise import Draw, Exercise, NotAsAsked, observe_call, quiz, type_with_article
 from ffnlab.observation.plain_data import Failure
+from ffnlab.phrases import join_parts
 
 NOTEBOOK = "00_start_here"
 
@@ -127,17 +131,24 @@ def _pairs_with(n: int) -> list[int]:
     return [sum(1 << place for place, pair in enumerate(pairs) if one in pair) for one in range(n)]
 
 
-class Opponent:
-    """A world that has not settled what it is. It answers so that as many worlds as can be remain possible.
+Kind = tuple[int, str, "int | None"]  # n, the feeling that is preferred, and the seed of the choices
 
-    It holds no secret that code could find in it. Whatever is asked, the larger half of the worlds is left.
+
+class UnsettledWorld:
+    """A world that has not settled what it is: with each answer it settles as little as it must. So it holds no secret that code could find in it.
+
+    With a seed it draws each answer, in proportion to the worlds in which it would be felt: in the end, whatever was asked, any world is as likely
+    as any other. Two of one seed that prefer different feelings give opposite answers throughout. Without a seed it is an opponent: it gives the answer
+    that leaves more worlds possible, and the preferred one where both leave as many. Whatever is asked, the larger half of the worlds is left.
     """
 
-    def __init__(self, n: int) -> None:
-        self.n = n
+    def __init__(self, n: int, preferred: str, seed: int | None) -> None:
+        self.n, self.preferred = n, preferred
+        self.random = None if seed is None else Random(seed)
         self.pairs = dict.fromkeys(
             FEELINGS, (1 << n * (n - 1) // 2) - 1
         )  # by the feeling where they are equal: those that may decide, as bits
+        self.telling: list[Scene] = []  # those whose answer was not known before
 
     def __call__(self, scene: Scene) -> str:
         differ = 0  # the pairs of which one property is True and the other is not: they are met once
@@ -148,9 +159,19 @@ class Opponent:
             feeling: {equal: pairs & (~differ if equal == feeling else differ) for equal, pairs in self.pairs.items()}
             for feeling in FEELINGS
         }
-        feeling = max(FEELINGS, key=lambda feeling: sum(pairs.bit_count() for pairs in candidates[feeling].values()))
+        counts = {feeling: sum(map(int.bit_count, parts.values())) for feeling, parts in candidates.items()}
+        if all(counts.values()):
+            self.telling.append(scene)
+            feeling = self._choose(counts)
+        else:
+            feeling = max(counts, key=lambda feeling: counts[feeling])
         self.pairs = candidates[feeling]
         return feeling
+
+    def _choose(self, counts: dict[str, int]) -> str:
+        share = counts[self.preferred] / sum(counts.values())
+        is_preferred = share >= 0.5 if self.random is None else self.random.random() < share
+        return self.preferred if is_preferred else FEELINGS[self.preferred]
 
     @property
     def possible(self) -> list[World]:
@@ -159,15 +180,32 @@ class Opponent:
         return [(*pair, equal) for place, pair in pairs for equal, bits in self.pairs.items() if bits >> place & 1]
 
 
-def _draw_worlds(rng: Draw, case: int) -> dict[str, Any]:
-    """worlds: two of each size, glad where the two are equal, and sorry. many: for each size more of them, in which only questions are counted."""
+SCENE_BYTES = max(SIZES) // 8
 
-    def worlds(n: int, count: int) -> list[Any]:
-        return [(n, *sorted(rng.distinct(2, 0, n - 1)), equal) for _ in range(count) for equal in FEELINGS]
+
+def _packed(scenes: Sequence[Scene]) -> torch.Tensor:
+    """Scenes as bytes [number of scenes, SCENE_BYTES]."""
+    packed = b"".join(scene.to_bytes(SCENE_BYTES, "little") for scene in scenes)
+    return torch.tensor(list(packed), dtype=torch.uint8).reshape(-1, SCENE_BYTES)
+
+
+def _worlds_left(kind: Kind, packed: torch.Tensor) -> list[World]:
+    """The worlds that fit what a world of this kind answers to these scenes."""
+    world = UnsettledWorld(*kind)
+    for row in packed.tolist():
+        world(int.from_bytes(bytes(row), "little"))
+    return world.possible
+
+
+def _draw_worlds(rng: Draw, case: int) -> dict[str, Any]:
+    """worlds: six of each size, in pairs that answer oppositely. many: for each size more of them, in which questions count, and an opponent at the end."""
+
+    def worlds(n: int, count: int) -> list[Kind]:
+        return [(n, feeling, seed) for seed in rng.distinct(count, 0, 2**31 - 1) for feeling in FEELINGS]
 
     return {
-        "worlds": [world for n in SIZES for world in worlds(n, 1)],
-        "many": [worlds(n, min(n, 32)) for n in SIZES],
+        "worlds": [world for n in SIZES for world in worlds(n, 3)],
+        "many": [[*worlds(n, min(n, 32)), (n, rng.one_of(list(FEELINGS)), None)] for n in SIZES],
     }
 
 
@@ -186,53 +224,124 @@ deciding_pair = Exercise(
 )
 
 
-def _label(n: int, first: int, second: int, equal: str) -> str:
-    return f"n = {n}, where {first} and {second} decide, {equal} if they are equal"
+NUMBERS = ("the first number", "the second number")
+THE_FEELING = "the feeling where the two are equal"
+SETTLED = "what the questions leave open"
 
 
-@deciding_pair.aspect(
-    "the two and their rule",
-    points=2,
-    facts=lambda observation, inputs: {
-        _label(*world): result for world, result in zip(inputs["worlds"], observation, strict=True)
-    },
-)
-def deciding_pair_in_worlds(answer: Any, worlds: Any, many: Any) -> Any:
-    def in_world(n: int, *world: Any) -> Any:
-        return answer(Questions(n, partial(feeling_in, world), MAX_QUESTIONS), n)
+def _against_settled(observation: Any, inputs: dict[str, Any]) -> dict[str, str | Failure]:
+    """What is wrong with what came back, part by part, over all worlds; an empty text where nothing is.
 
-    return [observe_call(partial(in_world, *world)) for world in worlds]
-
-
-def _against_opponent(observation: Any, inputs: dict[str, Any]) -> dict[str, Any]:
-    """Replays the questions against an opponent of its own: neither its answers nor their number are taken on trust. The largest world comes first."""
-    facts: dict[str, Any] = {}
-    for n, (scenes, result, most) in reversed(list(zip(SIZES, observation, strict=True))):
-        opponent, enough = Opponent(n), 2 * round(math.log2(n))
-        for scene in scenes:
-            opponent(scene)
-        facts[f"n = {n}: the most questions, where {enough} are enough"] = max(enough, len(scenes), most)
-        facts[f"n = {n}: other worlds that fit all answers"] = sum(world != result for world in opponent.possible)
+    Each world is settled by what was asked, which is replayed: what a submission says of it is not taken on trust. So a part is told by what it is in
+    that world, and not by its number.
+    """
+    plays = [
+        (kind, (scenes, _without_tensors(result)))
+        for kind, (scenes, result) in zip(inputs["worlds"], observation, strict=True)
+    ]
+    failures = [result for _, (_, result) in plays if isinstance(result, Failure)]
+    forms = {_form(result) for _, (_, result) in plays if not isinstance(result, Failure)}
+    facts: dict[str, str | Failure] = {"what comes back": failures[0] if failures else _together(forms, RIGHT_FORM)}
+    results: list[tuple[World, World]] = []
+    is_open = False
+    for kind, (scenes, result) in plays:
+        if _form(result) == RIGHT_FORM:  # what is a failure has another
+            left = _worlds_left(kind, scenes)
+            is_open = is_open or len(left) > 1
+            results += [(left[0], result)] * (len(left) == 1)
+    words = [_numbers_in_words(world, result) for world, result in results]
+    for part, place in enumerate(NUMBERS):
+        facts[place] = _together({pair[part] for pair in words}, "")
+    facts[THE_FEELING] = _feeling_in_words(results)
+    facts[SETTLED] = "other worlds fit all answers as well" if is_open else ""
     return facts
 
 
-@deciding_pair.aspect("few questions", points=2, facts=_against_opponent, needs="the two and their rule")
-def deciding_pair_with_few_questions(answer: Any, worlds: Any, many: Any) -> Any:
-    """For each size: what an opponent was asked, the answer, and the most questions in the drawn worlds.
+RIGHT_FORM = "a tuple of an int, an int and a str"
 
-    The opponent alone would not do: a way that is short against it may be long elsewhere.
+
+def _without_tensors(result: Any) -> Any:
+    """A tensor of one number is as good as the number."""
+    if not isinstance(result, tuple):
+        return result
+    return tuple(part.item() if isinstance(part, torch.Tensor) and part.ndim == 0 else part for part in result)
+
+
+def _form(result: Any) -> str:
+    """Its type; and those of its parts, where there are few."""
+    if isinstance(result, (tuple, list)) and 0 < len(result) <= 5:
+        return f"{type_with_article(result)} of {join_parts([type_with_article(part) for part in result])}"
+    return type_with_article(result)
+
+
+def _together(descriptions: Set[str], right: str) -> str:
+    """What was seen in all worlds, in one text; empty where nothing but the right one was."""
+    return "" if descriptions <= {right} else " or ".join(one or "the right one" for one in sorted(descriptions))
+
+
+def _numbers_in_words(world: World, result: World) -> tuple[str, str]:
+    """What the two numbers are in a world; empty where they are the right ones."""
+    smaller, larger, _ = world
+    if result[:2] == (smaller + 1, larger + 1):
+        return "one too large", "one too large"
+    names = {smaller: "the smaller one", larger: "the larger one"}
+    first, second = (names.get(number, "another one") for number in result[:2])
+    return first.replace("the smaller one", ""), second.replace("the larger one", "")
+
+
+def _feeling_in_words(results: Sequence[tuple[World, World]]) -> str:
+    words = {result[2] for _, result in results}
+    right = [world[2] == result[2] for world, result in results]
+    if all(right):
+        return ""
+    if not words <= FEELINGS.keys():
+        return "neither glad nor sorry"
+    if len(words) == 1:
+        return f"{words.pop()} in every world"
+    return "the right one or the other one" if any(right) else "the other one"
+
+
+@deciding_pair.aspect("the two and their rule", points=2, facts=_against_settled)
+def deciding_pair_in_worlds(answer: Any, worlds: Any, many: Any) -> Any:
+    """For each world: the scenes that settled it, and the answer."""
+
+    def in_world(kind: Kind) -> Any:
+        world = UnsettledWorld(*kind)
+        result = observe_call(lambda: answer(Questions(world.n, world, MAX_QUESTIONS), world.n))
+        return _packed(world.telling), result
+
+    return list(map(in_world, worlds))
+
+
+def _questions_counted(observation: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+    """Replays all questions: neither the answers to them nor their number are taken on trust. The largest worlds come first."""
+    facts: dict[str, Any] = {}
+    for n, kinds, plays in reversed(list(zip(SIZES, inputs["many"], observation, strict=True))):
+        enough, counts, others = 2 * round(math.log2(n)), [0], [0]
+        for kind, (scenes, result) in zip(kinds, plays, strict=True):
+            counts.append(len(scenes))
+            others.append(sum(world != result for world in _worlds_left(kind, scenes)))
+        facts[f"n = {n}: the most questions, where {enough} are enough"] = max(enough, *counts)
+        facts[f"n = {n}: other worlds that fit all answers"] = max(others)
+    return facts
+
+
+@deciding_pair.aspect(
+    "few questions", points=2, facts=_questions_counted, needs="the two and their rule", times_larger=12
+)
+def deciding_pair_with_few_questions(answer: Any, worlds: Any, many: Any) -> Any:
+    """For each size and each world: all scenes that were asked about, and the answer.
+
+    An opponent alone would not do: a way that is short against it may be long elsewhere.
     """
 
-    def play(n: int, reply: Callable[[Scene], str]) -> tuple[list[Scene], Any]:
-        ask = Questions(n, reply, most=2 * n + 2)
-        result = answer(ask, n)
-        return ask.scenes, result
+    def play(kind: Kind) -> tuple[torch.Tensor, Any]:
+        world = UnsettledWorld(*kind)
+        ask = Questions(world.n, world, most=2 * world.n + 2)
+        result = answer(ask, world.n)
+        return _packed(ask.scenes), result
 
-    observation = []
-    for n, worlds_of_size in zip(SIZES, many, strict=True):
-        most = max(len(play(n, partial(feeling_in, world))[0]) for _, *world in worlds_of_size)
-        observation.append((*play(n, Opponent(n)), most))
-    return observation
+    return [list(map(play, kinds)) for kinds in many]
 
 
 quiz_hidden = quiz(
