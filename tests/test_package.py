@@ -234,9 +234,8 @@ def hits(answers: dict[str, Callable[..., Any]], names: Sequence[str]) -> dict[s
 
 def points_of_the_package(names: Sequence[str]) -> dict[str, dict[str, float]]:
     """`hits` of all that the package has, in a process that does nothing else."""
-    importlib.import_module(
-        "sympy"
-    )  # which torch imports when it first needs it: cut short by a limit here, it would stay half imported
+    for late in ("sympy", "torch._dynamo", "torch._inductor.utils"):
+        importlib.import_module(late)  # by torch when it needs it: cut short by a limit, it would stay half imported
     warnings.simplefilter("ignore")  # functions are called with what is not meant for them
     return hits(candidates(), names)
 
