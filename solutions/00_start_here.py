@@ -268,8 +268,8 @@ def feeling(water, cold, spunky):
 # - **Example** with n = 4: if the creature is sorry whenever properties 1 and 3 are equal, the answer is `(1, 3, "sorry")`.
 #
 # With any number of questions you earn 2 points. You earn 2 more if your function never needs more than 2·log2(n), which is 12 for n = 64. Every call counts. The
-# check tries two hundred worlds. It also plays against you: it picks no world beforehand, and always gives the answer that leaves more worlds possible. Find a way on
-# paper for n = 8 first: six questions are enough.
+# check tries two hundred worlds. None of them is picked beforehand: each one is settled by your questions, as they come. For each n, one of them plays against you, and
+# always gives the answer that leaves more worlds possible. Find a way on paper for n = 8 first: six questions are enough.
 
 
 # %% exercise="deciding_pair"
