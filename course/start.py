@@ -33,8 +33,8 @@ PYTORCH_FOR_CPU = (
 QUIET = {  # JupyterLab asks nobody about its news, which would hide a corner of the notebook
     "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
 }
-# For Jupyter's server: ffnlab/untrusted_widgets.py.
-EXTENSIONS = {"ServerApp": {"jpserver_extensions": {"ffnlab.untrusted_widgets": True}}}
+# For Jupyter's server: ffnlab/untrusted_notebooks.py.
+EXTENSIONS = {"ServerApp": {"jpserver_extensions": {"ffnlab.untrusted_notebooks": True}}}
 # The first cell's imports: they leave bytecode and matplotlib's list of fonts behind, and PyTorch's files in memory.
 WARM_UP = "import torch, matplotlib.font_manager, anywidget, ipykernel.kernelapp, ffnlab.course.figures.start_here"
 

@@ -20,8 +20,8 @@ from conftest import ROOT, needs_chromium
 from lab import PATIENCE, Lab, browser, server
 from nbformat.sign import MemorySignatureStore, NotebookNotary
 
-from ffnlab import untrusted_widgets
-from ffnlab.untrusted_widgets import leave_out_widgets
+from ffnlab import untrusted_notebooks
+from ffnlab.untrusted_notebooks import leave_out_what_acts
 
 # What an author writes: JavaScript that says that it ran. It could as well start a kernel, with the reader's token.
 PROGRAM = "document.title = 'RAN'; window.itRan = true; export default { render({ el }) { el.textContent = 'RAN' } }"
@@ -76,6 +76,37 @@ def test_an_opened_notebook_runs_nothing_of_its_authors(address: tuple[str, Path
         assert page.locator(".jp-Notebook .jp-Cell").first.is_visible(timeout=PATIENCE)
 
 
+CHART = {  # of Vega's, which is drawn in notebooks that are not trusted, too
+    "$schema": "https://vega.github.io/schema/vega/v5.json",
+    "data": [
+        {"name": "secrets", "url": "hidden_draws.json", "format": {"type": "dsv", "delimiter": "|", "header": ["line"]}}
+    ],
+}
+
+
+@needs_chromium
+def test_an_opened_notebook_reads_no_file_and_writes_no_other(address: tuple[str, Path]) -> None:
+    """A chart that loads what the reader may read; and a pairing, by which a save writes a notebook's code into a file of its author's choice."""
+    folder = address[1]
+    (folder / "hidden_draws.json").write_text("{}", encoding="utf-8")
+    notebook = hostile(with_output=True)
+    notebook["metadata"] |= {"jupytext": {"formats": "ipynb,keys//py:percent"}}
+    notebook["cells"][0]["outputs"][0]["data"] |= {"application/vnd.vega.v5+json": CHART, "text/plain": "a chart"}
+    (folder / "paired.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
+    with browser() as chromium:
+        page = chromium.new_page()
+        requests: list[str] = []
+        page.on("request", lambda request: requests.append(request.url))
+        lab = Lab(page, folder)
+        lab.open("paired.ipynb", address[0])
+        page.locator(".jp-OutputArea-output").filter(has_text="a chart").wait_for(timeout=PATIENCE)
+        page.evaluate("() => window.jupyterapp.shell.currentWidget.context.save()")
+        page.wait_for_function("() => !window.jupyterapp.shell.currentWidget.context.model.dirty", timeout=PATIENCE)
+        assert requests and not any("hidden_draws" in url for url in requests)
+    assert sorted(path.suffix for path in folder.rglob("paired*") if "checkpoint" not in path.name) == [".ipynb"]
+    assert not (folder / "keys").exists()
+
+
 def manager(notary: NotebookNotary) -> Any:
     """As much of a contents manager as is looked at."""
 
@@ -88,12 +119,12 @@ def manager(notary: NotebookNotary) -> Any:
         def mark_trusted_cells(self, nb: Any, path: str = "") -> None:
             self.marked.append(nb)
 
-    leave_out_widgets(Manager)
+    leave_out_what_acts(Manager)
     return Manager()
 
 
 @pytest.mark.parametrize("with_output", [True, False])
-def test_only_a_notebook_that_was_signed_here_keeps_its_widgets(with_output: bool) -> None:
+def test_only_a_notebook_that_was_signed_here_keeps_what_acts(with_output: bool) -> None:
     notary = NotebookNotary(store_factory=MemorySignatureStore, secret=b"ours")
     theirs, own = (nbformat.from_dict(hostile(with_output)) for _ in range(2))
     own["cells"][0]["source"] = "2"
@@ -102,6 +133,24 @@ def test_only_a_notebook_that_was_signed_here_keeps_its_widgets(with_output: boo
     for notebook in (theirs, own):
         one.mark_trusted_cells(notebook, "x.ipynb")
     assert "widgets" not in theirs.metadata and "widgets" in own.metadata and one.marked == [theirs, own]
+
+
+def test_texts_and_pictures_stay() -> None:
+    shown = {"text/plain": "x", "text/html": "<b>x</b>", "image/png": "iVBOR", "image/svg+xml": "<svg/>"}
+    acting = (
+        "vnd.vega.v6+json",
+        "vnd.vegalite.v5+json",
+        "geo+json",
+        "javascript",
+        "vnd.plotly.v1+json",
+        "pdf",
+        "vnd.made-up+json",
+    )
+    notebook = nbformat.from_dict(hostile(with_output=True))
+    notebook.cells[0].outputs[0]["data"] = shown | {f"application/{kind}": {} for kind in acting}
+    notebook.cells.append(nbformat.from_dict({"cell_type": "markdown", "id": "b", "metadata": {}, "source": "words"}))
+    untrusted_notebooks.make_paper(notebook)
+    assert notebook.cells[0].outputs[0]["data"] == shown
 
 
 def test_start_py_and_the_hubs_page_enable_the_same_extension() -> None:
@@ -113,4 +162,4 @@ def test_start_py_and_the_hubs_page_enable_the_same_extension() -> None:
         re.MULTILINE,
     )
     assert json.loads(line) == scope["EXTENSIONS"]
-    assert list(scope["EXTENSIONS"]["ServerApp"]["jpserver_extensions"]) == [untrusted_widgets.__name__]
+    assert list(scope["EXTENSIONS"]["ServerApp"]["jpserver_extensions"]) == [untrusted_notebooks.__name__]
