@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import logging
 import os
@@ -39,7 +40,9 @@ from nbgrader.exchange import ExchangeError
 from traitlets.config import Config
 
 from autograder.class_folder.folder import ClassFolder
-from autograder.engine import permissions
+from autograder.engine import doctor, permissions
+from autograder.jail import users
+from autograder.jail.errors import JailWontStart
 from autograder.lms import archive
 from autograder.lms.archive import Refused
 from autograder.nbgrader_patches.exchange import Collect
@@ -428,3 +431,33 @@ def test_who_is_in_two_groups_that_are_others_too_is_in_both(class_folder: Class
     archive = export(tmp_path / "a.zip", {f"Team 1_assignsubmission_file/{FFN}.ipynb": notebook("x")})
     assert not collect(class_folder, archive, sheet(tmp_path / "p.csv", rows)).pending_decisions
     assert {path.name for path in class_folder.submitted.iterdir()} == {CLASS[0].sis, CLASS[2].sis}
+
+
+def test_a_layer_that_cannot_be_looked_at_is_said_and_the_others_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full_disk() -> doctor.Finding:
+        raise OSError(errno.ENOSPC, "No space left on device", "/run/autograder")
+
+    monkeypatch.setattr(doctor, "_user_ids", full_disk)
+    monkeypatch.setattr(doctor, "_jail", lambda: iter(()))
+    found = list(doctor.findings())
+    (broken,) = [finding for finding in found if "No space left" in finding.detail]
+    assert not broken.ok and broken.layer == "user ids"
+    assert found.index(broken) < len(found) - 2
+
+
+@pytest.mark.parametrize("kind", ["link", "folder", "pipe"])
+def test_what_is_no_file_in_place_of_a_lock_on_user_ids_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.setattr(users, "_lock_folder", lambda: tmp_path)
+    count = len(users.ranges("uid")) // users.COUNT
+    for block in range(count):
+        path = tmp_path / f"user-ids-{users.ranges('uid').start + block * users.COUNT}.lock"
+        if kind == "link":
+            path.symlink_to("elsewhere")
+        elif kind == "folder":
+            path.mkdir()
+        else:
+            os.mkfifo(path)
+    with pytest.raises(JailWontStart, match=r"user-ids-\d+\.lock can't be opened .*: remove it"):
+        users._reserve(count, users.ranges("uid").start)

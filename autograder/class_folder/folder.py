@@ -148,6 +148,9 @@ def _path_of_lock_elsewhere(class_folder: ClassFolder) -> Path:
     place.mkdir(mode=0o700, exist_ok=True)
     status = place.lstat()
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o077:
-        raise UserError(f"{place} should hold the lock of {class_folder.path}, but others can write there: remove it")
+        raise UserError(
+            f"{place} should hold the lock of {class_folder.path}, but others can write there: "
+            "remove it, or set TMPDIR to a folder of your own"
+        )
     name = hashlib.sha256(os.fsencode(os.path.realpath(class_folder.path))).hexdigest()[:32]
     return place / f"{name}.lock"

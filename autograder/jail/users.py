@@ -130,7 +130,11 @@ def _reserve(blocks: int, start: int) -> tuple[BinaryIO, int]:
         block = (first + turn) % blocks
         ids = range(start + block * COUNT, start + (block + 1) * COUNT)
         path = folder / f"user-ids-{ids.start}.lock"
-        lock = open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600), "r+b")  # noqa: SIM115 - its owner closes it
+        try:
+            lock = open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600), "r+b")  # noqa: SIM115 - its owner closes it
+        except (OSError, ValueError) as error:  # the latter where it is a pipe
+            reason = getattr(error, "strerror", "") or str(error)
+            raise JailWontStart(f"{path} can't be opened ({reason}): remove it") from None
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

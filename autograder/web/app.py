@@ -624,6 +624,7 @@ def serve(app: Starlette, port: int, tell: Callable[[str], None]) -> None:
     Raises:
         UserError: the port is in use.
     """
+    import resource
     import socket
 
     import uvicorn
@@ -636,6 +637,9 @@ def serve(app: Starlette, port: int, tell: Callable[[str], None]) -> None:
             raise UserError(f"port {port} can't be used: {error.strerror}") from None
         address = f"http://127.0.0.1:{listener.getsockname()[1]}/?token={app.state.desk.token}"
         app.state.desk.looks_ahead = True
+        with contextlib.suppress(OSError, ValueError):  # another account of this computer may open many connections
+            most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
         server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off", ws="none"))
         threading.Thread(target=_when_it_answers, args=(server, tell, address), daemon=True).start()
         server.run(sockets=[listener])
