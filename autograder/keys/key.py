@@ -10,17 +10,20 @@ import inspect
 import io
 import linecache
 import math
+import sys
 import textwrap
 import tokenize
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
 import torch.nn.functional as F
 from torch import nn
 
+from autograder.keys import table
 from autograder.keys.problem import KeyProblem
 from ffnlab.diagnosis.recognition import NOTHING_RETURNED
 from ffnlab.observation.exercise import Exercise
@@ -67,8 +70,16 @@ class Key:
     base_answer: Answer | None = None
 
     def base(self, answer: T) -> T:
-        """Decorate the answer that slips start from: mostly the notebook's solution, which is read from there and so not kept a second time."""
-        self.base_answer = self._answer("right", "", answer)
+        """Decorate the answer that slips start from: mostly the notebook's solution, which is read from there and so not kept a second time.
+
+        It may be the name of a right answer that is kept above.
+        """
+        if isinstance(answer, str):
+            self.base_answer = next((kept for kept in self.rights if kept.name == answer), None)
+            if self.base_answer is None:
+                raise KeyProblem(f"the key of {self.exercise.name} has no right answer {answer} to be the base")
+        else:
+            self.base_answer = self._answer("right", "", answer)
         return answer
 
     def truth(self, answer: T) -> T:
@@ -118,6 +129,25 @@ class Key:
         except ValueError as error:
             raise KeyProblem(f"{self.exercise.name}: {name} can't be made of {base.name}: {error}") from None
         self.add_source(kind, name, message, source, self._mistake(form_of) if form_of else "")
+
+    def slips(self, rows: str, **messages: str) -> None:
+        """Keep slips that are written as a table; `autograder.keys.table` says how. messages: texts that rows name in capitals, besides NO_RETURN.
+
+        Raises:
+            KeyProblem: with the line and the column of the row that can't be read, or can't be made.
+        """
+        caller = sys._getframe(1)
+        line = 0
+        try:
+            for row in table.read(rows, {"NO_RETURN": NO_RETURN} | messages):
+                line = row.line
+                self.slip(row.name, row.message, of=row.of, replace=row.replace, form_of=row.form_of)
+        except table.TableProblem as problem:
+            where = f"line {caller.f_lineno + problem.line}, column {problem.column}"
+            raise KeyProblem(f"{Path(caller.f_code.co_filename).name}, {where}: {problem}") from None
+        except KeyProblem as problem:
+            where = f"line {caller.f_lineno + line}"
+            raise KeyProblem(f"{Path(caller.f_code.co_filename).name}, {where}: {problem}") from None
 
     def add_value(self, kind: str, name: str, message: str, answer: Any) -> None:
         """Keep an answer that is a plain value, such as a quiz's letter."""

@@ -133,738 +133,6 @@ def plain_activation(name, x, beta=1.0):
     return value, slope
 
 
-# relu
-
-activation.slip(
-    "python_max",
-    "`relu`: Python's `max` compares x as a whole with 0 and has to choose one of them; a tensor has no single answer to “is "
-    "it larger?”. torch has functions that compare entry by entry.",
-    replace={"x.clamp(min=0)": "max(0, x)"},
-)
-activation.slip("python_max_of_zero", replace={"x.clamp(min=0)": "max(x, torch.tensor(0.0))"}, form_of="python_max")
-activation.slip("python_if", replace={"x.clamp(min=0)": "x if x > 0 else torch.zeros_like(x)"}, form_of="python_max")
-activation.slip(
-    "in_place",
-    "`relu`: x itself is changed: a trailing underscore (`relu_`, `clamp_`), `inplace=True`, or an assignment such as `x[x < "
-    "0] = 0` works in place. Make a new tensor.",
-    replace={"x.clamp(min=0)": "x.relu_()"},
-)
-activation.slip("inplace_argument", replace={"x.clamp(min=0)": "F.relu(x, inplace=True)"}, form_of="in_place")
-activation.slip("assigned_in_place", replace={"value = x.clamp(min=0)": "x[x < 0] = 0\nvalue = x"}, form_of="in_place")
-activation.slip(
-    "leaky",
-    "`relu`: This is leaky ReLU: it lets a small part of the negative numbers through. ReLU lets none through.",
-    replace={"x.clamp(min=0)": "torch.where(x > 0, x, 0.01 * x)"},
-)
-activation.slip(
-    "mask_returned",
-    "`relu`: The mask comes back, which says where x is positive, instead of the numbers themselves. What is x there?",
-    replace={"x.clamp(min=0)": "x > 0"},
-)
-activation.slip(
-    "mask_as_numbers",
-    replace={"x.clamp(min=0)": "torch.where(x > 0, torch.ones_like(x), torch.zeros_like(x))"},
-    form_of="mask_returned",
-)
-activation.slip("mask_cast", replace={"x.clamp(min=0)": "(x > 0).to(x.dtype)"}, form_of="mask_returned")
-activation.slip(
-    "absolute",
-    "`relu`: This is the absolute value: negative numbers lose their sign. They should become 0.",
-    replace={"x.clamp(min=0)": "x.abs()"},
-)
-activation.slip(
-    "negative_half",
-    "`relu`: The wrong half is kept: negative numbers pass, positive ones become 0.",
-    replace={"x.clamp(min=0)": "x.clamp(max=0)"},
-)
-activation.slip(
-    "of_minus_x",
-    "`relu`: The sign of the negative half is turned: this is relu(−x). The positive numbers are those that should pass.",
-    replace={"x.clamp(min=0)": "torch.relu(-x)"},
-)
-activation.slip(
-    "twice", "`relu`: This is twice too large: x + |x| is 2x for positive x.", replace={"x.clamp(min=0)": "x + x.abs()"}
-)
-activation.slip(
-    "capped",
-    "`relu`: Large numbers are capped at 6: this is ReLU6. ReLU has no upper end.",
-    replace={"x.clamp(min=0)": "x.clamp(0, 6)"},
-)
-activation.slip(
-    "capped_at_one",
-    "`relu`: Large numbers are capped at 1: `clamp` was given an upper end as well. ReLU has none.",
-    replace={"x.clamp(min=0)": "x.clamp(0, 1)"},
-)
-activation.slip(
-    "softplus",
-    "`relu`: This is softplus, log(1 + eˣ), a smooth relative of ReLU: it has no kink, and is ln 2 at x = 0 instead of 0.",
-    replace={"x.clamp(min=0)": "F.softplus(x)"},
-)
-activation.slip(
-    "largest_entry",
-    "`relu`: One number comes back for all of x: `x.max()` and `torch.max(x)` look for the largest entry. ReLU keeps the shape of x.",
-    replace={"x.clamp(min=0)": "x.max()"},
-)
-activation.slip(
-    "positives_only",
-    "`relu`: Only the positive entries come back, in a row: `x[x > 0]` throws the others away. They should stay in their places, as zeros.",
-    replace={"x.clamp(min=0)": "x[x > 0]"},
-)
-activation.slip(
-    "python_max_row_by_row",
-    replace={"x.clamp(min=0)": "torch.tensor([max(0, row) for row in x])"},
-    form_of="python_max",
-)
-activation.slip(
-    "largest_along_a_dimension",
-    "`relu`: The second argument of `torch.max` is a dimension when it is a number: the largest entries along dimension 0 "
-    "are looked for, and their places. `clamp(min=0)` compares each entry with 0.",
-    replace={"x.clamp(min=0)": "torch.max(x, 0)"},
-)
-activation.slip(
-    "largest_along_a_dimension_values",
-    replace={"x.clamp(min=0)": "torch.max(x, 0).values"},
-    form_of="largest_along_a_dimension",
-)
-activation.slip(
-    "maximum_with_a_number",
-    "`relu`: `torch.maximum` compares two tensors, and 0 is a number. Hand it `torch.zeros_like(x)`, or use `clamp(min=0)`.",
-    replace={"x.clamp(min=0)": "torch.maximum(x, 0)"},
-)
-activation.slip(
-    "relu_module_from_x",
-    "`relu`: `nn.ReLU(x)` takes x for a setting and makes a module, which computes nothing yet. First make it, then call it with x: `nn.ReLU()(x)`.",
-    replace={"x.clamp(min=0)": "nn.ReLU(x)"},
-)
-activation.slip(
-    "elu_for_relu",
-    "`relu`: This is ELU: for negative x it gives eˣ − 1. ReLU gives 0 there.",
-    replace={"x.clamp(min=0)": "F.elu(x)"},
-)
-activation.slip(
-    "slope_is_a_mask",
-    "`relu`: The slope is a tensor of truth values. It should be numbers, 0 and 1, with the dtype of x.",
-    replace={"(x > 0).to(x.dtype)": "x > 0"},
-)
-activation.slip(
-    "slope_of_one",
-    "`relu`: The slope is 1 everywhere. Left of 0 ReLU is flat.",
-    replace={"(x > 0).to(x.dtype)": "torch.ones_like(x)"},
-)
-activation.slip(
-    "sign_for_slope",
-    "`relu`: The slope is the sign of x, which is −1 on the left. There ReLU is flat, and its slope is 0.",
-    replace={"(x > 0).to(x.dtype)": "torch.sign(x)"},
-)
-activation.slip(
-    "value_for_slope",
-    "`relu`: The slope is the value once more. Right of 0 ReLU rises with slope 1, however large x is.",
-    replace={"(x > 0).to(x.dtype)": "value"},
-)
-
-# gelu
-
-activation.slip(
-    "without_root_two",
-    "`gelu`: The argument of erf is x: it should be x/√2. erf belongs to a bell curve with another width.",
-    replace={"0.5 * (1 + torch.erf(x / math.sqrt(2)))": "0.5 * (1 + torch.erf(x))"},
-)
-activation.slip(
-    "times_root_two",
-    "`gelu`: The argument of erf is x·√2: x is divided by √2, not multiplied.",
-    replace={"0.5 * (1 + torch.erf(x / math.sqrt(2)))": "0.5 * (1 + torch.erf(x * math.sqrt(2)))"},
-)
-activation.slip(
-    "half_the_argument",
-    "`gelu`: The argument of erf is x/2: it should be x/√2. Is a `math.sqrt` missing?",
-    replace={"0.5 * (1 + torch.erf(x / math.sqrt(2)))": "0.5 * (1 + torch.erf(x / 2))"},
-)
-activation.slip(
-    "without_half",
-    "`gelu`: The factor ½ is missing: 1 + erf runs from 0 to 2, and Φ from 0 to 1.",
-    replace={"0.5 * (1 + torch.erf(x / math.sqrt(2)))": "1 + torch.erf(x / math.sqrt(2))"},
-)
-activation.slip(
-    "without_one",
-    "`gelu`: The 1 is missing in 1 + erf(…): Φ(0) should be ½, not 0.",
-    replace={"0.5 * (1 + torch.erf(x / math.sqrt(2)))": "0.5 * torch.erf(x / math.sqrt(2))"},
-)
-activation.slip(
-    "falling_phi",
-    "`gelu`: This is 1 − erf(…): the sign is turned, and Φ falls instead of rising.",
-    replace={"0.5 * (1 + torch.erf(x / math.sqrt(2)))": "0.5 * (1 - torch.erf(x / math.sqrt(2)))"},
-)
-activation.slip(
-    "phi_alone", "`gelu`: This is Φ(x) alone: GELU multiplies it by x.", replace={"value = x * phi": "value = phi"}
-)
-activation.slip(
-    "density_instead_of_area",
-    "`gelu`: x is multiplied by φ, the bell curve itself. Φ is the area under it, from the far left up to x: a number from 0 to 1.",
-    replace={"value = x * phi": "value = x * torch.exp(-0.5 * x**2) / math.sqrt(2 * math.pi)"},
-)
-activation.slip(
-    "tanh_form",
-    "`gelu`: This is the tanh approximation. The exact form uses erf; the two differ most, by 4.7e-4, near |x| = 2.7.",
-    replace={"value = x * phi": 'value = F.gelu(x, approximate="tanh")'},
-)
-activation.slip(
-    "exact_by_sigmoid",
-    "`gelu`: This is x·sigmoid(1.702·x), a coarser approximation, off by up to 0.02. The exact form uses erf.",
-    replace={"value = x * phi": "value = x * torch.sigmoid(1.702 * x)"},
-)
-activation.slip(
-    "exact_by_sigmoid_rounded",
-    replace={"value = x * phi": "value = x * torch.sigmoid(1.7 * x)"},
-    form_of="exact_by_sigmoid",
-)
-activation.slip(
-    "silu_for_gelu",
-    "`gelu`: This is SiLU, x·sigmoid(x). GELU multiplies x by Φ(x), which rises more steeply.",
-    replace={"value = x * phi": "value = F.silu(x)"},
-)
-activation.slip(
-    "math_erf",
-    "`gelu`: `math.erf` takes one number, not a tensor. `torch.erf` does the same for every entry of a tensor.",
-    replace={"0.5 * (1 + torch.erf(x / math.sqrt(2)))": "0.5 * (1 + math.erf(x / math.sqrt(2)))"},
-)
-activation.slip(
-    "torch_sqrt_of_a_number",
-    "`gelu`: `torch.sqrt` takes a tensor, and 2 is a Python number. `math.sqrt(2)` or `2**0.5` gives its root.",
-    replace={"0.5 * (1 + torch.erf(x / math.sqrt(2)))": "0.5 * (1 + torch.erf(x / torch.sqrt(2)))"},
-)
-activation.slip(
-    "divided_outside",
-    "`gelu`: A bracket closes too early: erf(x)/√2 instead of erf(x/√2). The division belongs inside.",
-    replace={"0.5 * (1 + torch.erf(x / math.sqrt(2)))": "0.5 * (1 + torch.erf(x) / math.sqrt(2))"},
-)
-activation.slip(
-    "brackets_missing",
-    "`gelu`: The bracket round 1 + erf(…) is missing: ½·x multiplies the whole sum, not the 1 alone.",
-    replace={"value = x * phi": "value = 0.5 * x * 1 + torch.erf(x / math.sqrt(2))"},
-)
-activation.slip(
-    "x_on_erf_only",
-    "`gelu`: x multiplies erf(…) alone: GELU(0) comes out as ½ instead of 0. It multiplies the whole Φ(x).",
-    replace={"value = x * phi": "value = 0.5 * (1 + x * torch.erf(x / 2**0.5))"},
-)
-activation.slip(
-    "half_on_one_only",
-    "`gelu`: The ½ multiplies the 1 alone: ½ + erf(…) runs from −½ to 1½. It belongs in front of the whole sum.",
-    replace={"0.5 * (1 + torch.erf(x / math.sqrt(2)))": "0.5 + torch.erf(x / math.sqrt(2))"},
-)
-activation.slip(
-    "root_of_x_too",
-    "`gelu`: The root is taken of x as well: √(x/2), which is NaN for negative x. Only the 2 is under the root.",
-    replace={"0.5 * (1 + torch.erf(x / math.sqrt(2)))": "0.5 * (1 + torch.erf(torch.sqrt(x / 2)))"},
-)
-activation.slip(
-    "gelu_module_from_x",
-    "`gelu`: `nn.GELU(x)` takes x for a setting and makes a module, which computes nothing yet. First make it, then call it with x: `nn.GELU()(x)`.",
-    replace={"value = x * phi": "value = nn.GELU(x)"},
-)
-activation.slip(
-    "share_for_slope",
-    "`gelu`: The slope is Φ(x) alone, as if the share stood still. It grows with x: the rule for products has a second term, x times the bell curve.",
-    replace={"slope = phi + x * torch.exp(-0.5 * x**2) / math.sqrt(2 * math.pi)": "slope = phi"},
-)
-activation.slip(
-    "share_for_slope_as_a_quotient",
-    replace={
-        "slope = phi + x * torch.exp(-0.5 * x**2) / math.sqrt(2 * math.pi)": "slope = torch.where(x == 0, 0.5, value / x)"
-    },
-    form_of="share_for_slope",
-)
-activation.slip(
-    "shares_for_slopes",
-    "The slope of all three smooth functions is the share alone here, as if the share stood still. It grows with x: the rule for products has a second term, "
-    "x times the slope of the share.",
-    replace={
-        "slope = phi + x * torch.exp(-0.5 * x**2) / math.sqrt(2 * math.pi)": "slope = phi",
-        "slope = 0.5 * (1 + t) + 0.5 * x * (1 - t**2) * k * (1 + 3 * 0.044715 * x**2)": "slope = 0.5 * (1 + t)",
-        "slope = s + beta * x * s * (1 - s)": "slope = s",
-    },
-)
-activation.slip(
-    "bell_term_only",
-    "`gelu`: The slope has the term in which the share changes, and not the one in which x does. The rule for products has both: at x = 0 the slope is ½.",
-    replace={
-        "slope = phi + x * torch.exp(-0.5 * x**2) / math.sqrt(2 * math.pi)": "slope = x * torch.exp(-0.5 * x**2) / math.sqrt(2 * math.pi)"
-    },
-)
-activation.slip(
-    "bell_without_its_root",
-    "`gelu`: The bell curve is not divided by √(2π), so its area is not 1.",
-    replace={
-        "slope = phi + x * torch.exp(-0.5 * x**2) / math.sqrt(2 * math.pi)": "slope = phi + x * torch.exp(-0.5 * x**2)"
-    },
-)
-activation.slip(
-    "bell_without_half",
-    "`gelu`: The exponent of the bell curve is −x². It is −x²/2.",
-    replace={
-        "slope = phi + x * torch.exp(-0.5 * x**2) / math.sqrt(2 * math.pi)": "slope = phi + x * torch.exp(-(x**2)) / math.sqrt(2 * math.pi)"
-    },
-)
-activation.slip(
-    "bell_without_x",
-    "`gelu`: The bell curve is added without its factor x. The second term is x times the slope of Φ.",
-    replace={
-        "slope = phi + x * torch.exp(-0.5 * x**2) / math.sqrt(2 * math.pi)": "slope = phi + torch.exp(-0.5 * x**2) / math.sqrt(2 * math.pi)"
-    },
-)
-activation.slip(
-    "bell_with_a_plus",
-    "`gelu`: The exponent of the bell curve has a plus, so it grows without end. It is −x²/2.",
-    replace={
-        "slope = phi + x * torch.exp(-0.5 * x**2) / math.sqrt(2 * math.pi)": "slope = phi + x * torch.exp(0.5 * x**2) / math.sqrt(2 * math.pi)"
-    },
-)
-
-# gelu_tanh: its value
-
-activation.slip(
-    "exact_form",
-    "`gelu_tanh`: This is the exact GELU, x·Φ(x) with erf, which `F.gelu` computes unless told otherwise. The tanh form "
-    "differs from it most, by 4.7e-4, near |x| = 2.7.",
-    replace={"value = 0.5 * x * (1 + t)": "value = F.gelu(x)"},
-)
-activation.slip(
-    "square_for_cube",
-    "`gelu_tanh`: The cube is a square: 0.044715·x². Try a negative x: that term should change its sign with x.",
-    replace={"torch.tanh(k * (x + 0.044715 * x**3))": "torch.tanh(k * (x + 0.044715 * x**2))"},
-)
-activation.slip(
-    "tanh_without_half",
-    "`gelu_tanh`: The factor ½ is missing: 1 + tanh runs from 0 to 2, and what multiplies x from 0 to 1.",
-    replace={"value = 0.5 * x * (1 + t)": "value = x * (1 + t)"},
-)
-activation.slip(
-    "root_of_two_pi",
-    "`gelu_tanh`: The root is √(2π). The formula has 2/π under the root, which gives 0.798.",
-    replace={"k = math.sqrt(2 / math.pi)": "k = math.sqrt(2 * math.pi)"},
-)
-activation.slip(
-    "root_of_half_pi",
-    "`gelu_tanh`: The root is √(π/2). The formula has 2/π under the root, which gives 0.798.",
-    replace={"k = math.sqrt(2 / math.pi)": "k = math.sqrt(math.pi / 2)"},
-)
-activation.slip(
-    "no_root",
-    "`gelu_tanh`: The square root is missing: 2/π is 0.637, its root is 0.798.",
-    replace={"k = math.sqrt(2 / math.pi)": "k = 2 / math.pi"},
-)
-activation.slip(
-    "root_of_two_only",
-    "`gelu_tanh`: Only the 2 is under the root: √2/π. The formula has √(2/π).",
-    replace={"k = math.sqrt(2 / math.pi)": "k = math.sqrt(2) / math.pi"},
-)
-activation.slip(
-    "no_factor",
-    "`gelu_tanh`: The factor √(2/π) is missing inside tanh.",
-    replace={"torch.tanh(k * (x + 0.044715 * x**3))": "torch.tanh(x + 0.044715 * x**3)"},
-)
-activation.slip(
-    "no_cubic_term",
-    "`gelu_tanh`: The cubic term is missing: tanh(√(2/π)·x) alone bends too slowly.",
-    replace={"torch.tanh(k * (x + 0.044715 * x**3))": "torch.tanh(k * x)"},
-)
-activation.slip(
-    "factor_on_both",
-    "`gelu_tanh`: The factor 0.044715 belongs to x³ alone. Here it multiplies x as well.",
-    replace={"torch.tanh(k * (x + 0.044715 * x**3))": "torch.tanh(k * 0.044715 * (x + x**3))"},
-)
-activation.slip(
-    "factor_cubed",
-    "`gelu_tanh`: This is the cube of 0.044715·x. Only x is cubed, so check the brackets.",
-    replace={"torch.tanh(k * (x + 0.044715 * x**3))": "torch.tanh(k * (x + (0.044715 * x) ** 3))"},
-)
-activation.slip(
-    "root_on_x_only",
-    "`gelu_tanh`: A bracket is missing: √(2/π) multiplies x only. It multiplies the whole sum x + 0.044715·x³.",
-    replace={"torch.tanh(k * (x + 0.044715 * x**3))": "torch.tanh(k * x + 0.044715 * x**3)"},
-)
-activation.slip(
-    "typo_in_the_constant",
-    "`gelu_tanh`: The number in front of x³ is 0.44715: a zero is missing after the point.",
-    replace={"torch.tanh(k * (x + 0.044715 * x**3))": "torch.tanh(k * (x + 0.44715 * x**3))"},
-)
-activation.slip(
-    "tanh_without_one",
-    "`gelu_tanh`: The 1 is missing in 1 + tanh(…), so negative x come back positive.",
-    replace={"value = 0.5 * x * (1 + t)": "value = 0.5 * x * t"},
-)
-activation.slip(
-    "tanh_without_x",
-    "`gelu_tanh`: The factor x in front is missing: this is only the stand-in for Φ(x).",
-    replace={"value = 0.5 * x * (1 + t)": "value = 0.5 * (1 + t)"},
-)
-activation.slip(
-    "tanh_by_quick_sigmoid",
-    "`gelu_tanh`: This is x·sigmoid(1.702·x), a coarser approximation of GELU, off by up to 0.02. The formula asked for has tanh and a cube.",
-    replace={"value = 0.5 * x * (1 + t)": "value = x * torch.sigmoid(1.702 * x)"},
-)
-activation.slip(
-    "math_tanh",
-    "`gelu_tanh`: `math.tanh` takes one number, not a tensor. `torch.tanh` does the same for every entry of a tensor.",
-    replace={"torch.tanh(k * (x + 0.044715 * x**3))": "math.tanh(k * (x + 0.044715 * x**3))"},
-)
-activation.slip(
-    "tanh_torch_sqrt",
-    "`gelu_tanh`: `torch.sqrt` takes a tensor, and 2/π is a Python number. `math.sqrt(2 / math.pi)` gives its root.",
-    replace={"k = math.sqrt(2 / math.pi)": "k = torch.sqrt(2 / math.pi)"},
-)
-activation.slip(
-    "cube_alone",
-    "`gelu_tanh`: The term x is missing in the inner bracket: it is x + 0.044715·x³, not the cube alone.",
-    replace={"torch.tanh(k * (x + 0.044715 * x**3))": "torch.tanh(k * (0.044715 * x**3))"},
-)
-activation.slip(
-    "inner_product",
-    "`gelu_tanh`: The inner bracket multiplies where it should add: x + 0.044715·x³.",
-    replace={"torch.tanh(k * (x + 0.044715 * x**3))": "torch.tanh(k * (x * 0.044715 * x**3))"},
-)
-activation.slip(
-    "cube_subtracted",
-    "`gelu_tanh`: The cubic term is subtracted. It is added: x + 0.044715·x³.",
-    replace={"torch.tanh(k * (x + 0.044715 * x**3))": "torch.tanh(k * (x - 0.044715 * x**3))"},
-)
-activation.slip(
-    "one_minus_tanh",
-    "`gelu_tanh`: This is 1 − tanh(…): the sign is turned, so negative x pass and positive ones do not.",
-    replace={"value = 0.5 * x * (1 + t)": "value = 0.5 * x * (1 - t)"},
-)
-activation.slip(
-    "tanh_brackets_missing",
-    "`gelu_tanh`: The bracket round 1 + tanh(…) is missing: ½·x multiplies the whole sum, not the 1 alone.",
-    replace={"value = 0.5 * x * (1 + t)": "value = 0.5 * x * 1 + t"},
-)
-activation.slip(
-    "root_rounded",
-    "`gelu_tanh`: The factor √(2/π) is rounded, or π is: the check sees six digits. Let `math.sqrt(2 / math.pi)` compute it.",
-    replace={"k = math.sqrt(2 / math.pi)": "k = 0.8"},
-)
-activation.slip("root_rounded_to_three", replace={"k = math.sqrt(2 / math.pi)": "k = 0.798"}, form_of="root_rounded")
-activation.slip("root_rounded_to_four", replace={"k = math.sqrt(2 / math.pi)": "k = 0.7979"}, form_of="root_rounded")
-activation.slip("pi_rounded", replace={"k = math.sqrt(2 / math.pi)": "k = math.sqrt(2 / 3.14)"}, form_of="root_rounded")
-activation.slip(
-    "constant_not_quite",
-    "`gelu_tanh`: The number in front of x³ is not quite right: it is 0.044715, with all its digits.",
-    replace={"torch.tanh(k * (x + 0.044715 * x**3))": "torch.tanh(k * (x + 0.04715 * x**3))"},
-)
-activation.slip(
-    "constant_rounded",
-    replace={"torch.tanh(k * (x + 0.044715 * x**3))": "torch.tanh(k * (x + 0.0447 * x**3))"},
-    form_of="constant_not_quite",
-)
-activation.slip(
-    "constant_cut",
-    replace={"torch.tanh(k * (x + 0.044715 * x**3))": "torch.tanh(k * (x + 0.04471 * x**3))"},
-    form_of="constant_not_quite",
-)
-activation.slip(
-    "constant_with_a_zero_too_many",
-    replace={"torch.tanh(k * (x + 0.044715 * x**3))": "torch.tanh(k * (x + 0.0044715 * x**3))"},
-    form_of="constant_not_quite",
-)
-activation.slip(
-    "caret_for_power",
-    "`gelu_tanh`: `^` is not a power in Python. The cube is `x**3`.",
-    replace={"torch.tanh(k * (x + 0.044715 * x**3))": "torch.tanh(k * (x + 0.044715 * x ^ 3))"},
-)
-activation.slip(
-    "caret_for_power_in_a_bracket",
-    replace={"torch.tanh(k * (x + 0.044715 * x**3))": "torch.tanh(k * (x + 0.044715 * (x ^ 3)))"},
-    form_of="caret_for_power",
-)
-activation.slip(
-    "tanh_module_from_x",
-    "`gelu_tanh`: `nn.GELU(x)` takes x for a setting and makes a module, which computes nothing yet. First make it, then "
-    'call it with x: `nn.GELU(approximate="tanh")(x)`.',
-    replace={"value = 0.5 * x * (1 + t)": "value = nn.GELU(x)"},
-)
-activation.slip(
-    "cube_of_the_sum",
-    "`gelu_tanh`: The cube is taken of the whole sum. It belongs to the second x alone: x + 0.044715·x³.",
-    replace={"torch.tanh(k * (x + 0.044715 * x**3))": "torch.tanh(k * (x + 0.044715 * x) ** 3)"},
-)
-
-# gelu_tanh: its slope
-
-activation.slip(
-    "first_term_only",
-    "`gelu_tanh`: The slope has its first term only, ½·(1 + t), as if t stood still (value/x is the same). But t grows with "
-    "x: the rule for products has a second term.",
-    replace={"slope = 0.5 * (1 + t) + 0.5 * x * (1 - t**2) * k * (1 + 3 * 0.044715 * x**2)": "slope = 0.5 * (1 + t)"},
-)
-activation.slip(
-    "value_over_x",
-    replace={
-        "slope = 0.5 * (1 + t) + 0.5 * x * (1 - t**2) * k * (1 + 3 * 0.044715 * x**2)": "slope = torch.where(x == 0, 0.5, value / x)"
-    },
-    form_of="first_term_only",
-)
-activation.slip(
-    "second_term_only",
-    "`gelu_tanh`: The slope has the term in which t changes, and not the one in which x does. The rule for products has both: at x = 0 the slope is ½.",
-    replace={
-        "slope = 0.5 * (1 + t) + 0.5 * x * (1 - t**2) * k * (1 + 3 * 0.044715 * x**2)": "slope = 0.5 * x * (1 - t**2) * k * (1 + 3 * 0.044715 * x**2)"
-    },
-)
-activation.slip(
-    "inside_forgotten",
-    "`gelu_tanh`: The slope of what is **inside** tanh is missing: 1 − t² has to be multiplied by it (the chain rule).",
-    replace={" * k * (1 + 3 * 0.044715 * x**2)": ""},
-)
-activation.slip(
-    "root_forgotten",
-    "`gelu_tanh`: The root √(2/π) is missing from the slope. It is a factor inside tanh, so it comes out once, in front of the slope of x + 0.044715·x³.",
-    replace={" * k * (1 + 3 * 0.044715 * x**2)": " * (1 + 3 * 0.044715 * x**2)"},
-)
-activation.slip(
-    "three_forgotten", "`gelu_tanh`: The slope of x³ is 3·x². Here the 3 is missing.", replace={" + 3 * 0": " + 0"}
-)
-activation.slip(
-    "cube_left_out",
-    "`gelu_tanh`: The slope of what is inside tanh is taken as if x³ were not there: it is √(2/π) near 0 only.",
-    replace={" * (1 + 3 * 0.044715 * x**2)": ""},
-)
-activation.slip(
-    "tanh_not_squared",
-    "`gelu_tanh`: The slope of tanh is 1 − t², with a square; here it is 1 − t.",
-    replace={"t**2": "t"},
-)
-activation.slip(
-    "half_left_out",
-    "`gelu_tanh`: The second term of the slope is twice as large as it should be: the ½ in front of GELU belongs to both terms.",
-    replace={" + 0.5 * x *": " + x *"},
-)
-activation.slip(
-    "slope_of_the_exact_form",
-    "`gelu_tanh`: The value is that of the tanh form, and the slope that of the exact one, Φ(x) + x·φ(x). They are close, and not the same.",
-    replace={
-        "slope = 0.5 * (1 + t) + 0.5 * x * (1 - t**2) * k * (1 + 3 * 0.044715 * x**2)": "slope = 0.5 * torch.erfc(-x / 2**0.5) + "
-        "x * torch.exp(-(x**2) / 2) / (2 * math.pi) ** 0.5"
-    },
-)
-activation.slip(
-    "both_of_the_exact_form",
-    "`gelu_tanh`: These are value and slope of the exact GELU, with erf, which `F.gelu` computes by default. The exercise asks for the tanh form.",
-    of="slope_of_the_exact_form",
-    replace={"value = 0.5 * x * (1 + t)": "value = F.gelu(x)"},
-)
-activation.slip(
-    "slope_of_relu",
-    "`gelu_tanh`: The slope is ReLU's, 0 or 1. GELU bends smoothly: its slope is ½ at 0, and even a little above 1 further on.",
-    replace={
-        "slope = 0.5 * (1 + t) + 0.5 * x * (1 - t**2) * k * (1 + 3 * 0.044715 * x**2)": "slope = (x > 0).to(x.dtype) * 1"
-    },
-)
-
-# silu
-
-activation.slip(
-    "sigmoid_alone",
-    "`silu`: This is the sigmoid alone: SiLU multiplies it by x.",
-    replace={"value = x * s": "value = s"},
-)
-activation.slip(
-    "beta_outside",
-    "`silu`: beta is outside: beta·x·sigmoid(x). It belongs inside the sigmoid, beside x.",
-    replace={"value = x * s": "value = beta * x * torch.sigmoid(x)"},
-)
-activation.slip("beta_times_silu", replace={"value = x * s": "value = beta * F.silu(x)"}, form_of="beta_outside")
-activation.slip(
-    "beta_twice",
-    "`silu`: beta is in both places: beta·x·sigmoid(beta·x), which is what F.silu(beta·x) computes. Only the sigmoid gets beta; x in front stays as it is.",
-    replace={"value = x * s": "value = F.silu(beta * x)"},
-)
-activation.slip(
-    "beta_ignored",
-    "`silu`: beta is never looked at: the result is the same for every beta. Put it inside the sigmoid.",
-    replace={
-        "s = torch.sigmoid(beta * x)": "s = torch.sigmoid(x)",
-        "slope = s + beta * x * s * (1 - s)": "slope = s + x * s * (1 - s)",
-    },
-)
-activation.slip(
-    "beta_added",
-    "`silu`: The sigmoid of x + beta is taken. beta is a factor: beta·x.",
-    replace={"s = torch.sigmoid(beta * x)": "s = torch.sigmoid(x + beta)"},
-)
-activation.slip(
-    "beta_divides",
-    "`silu`: The sigmoid of x/beta is taken. beta is a factor, beta·x, so a larger beta makes a sharper curve.",
-    replace={"s = torch.sigmoid(beta * x)": "s = torch.sigmoid(x / (beta if beta else 1e-12))"},
-)
-activation.slip(
-    "division_by_beta",
-    "`silu`: There is a division by beta, and beta may be 0: 0/0 is NaN. Multiply x by the sigmoid, and nothing needs dividing.",
-    replace={"value = x * s": "value = F.silu(beta * x) / beta"},
-)
-activation.slip(
-    "sign_turned",
-    "`silu`: The sign inside the sigmoid is turned: the positive side is the one that should pass.",
-    replace={"s = torch.sigmoid(beta * x)": "s = torch.sigmoid(-beta * x)"},
-)
-activation.slip(
-    "overflow_in_the_gradient",
-    "`silu`: Far on the left there are NaN in the gradient: e^10000 is infinite, and infinity times zero is NaN. The values "
-    "survive, training does not. `torch.sigmoid` computes the same without overflow.",
-    replace={"value = x * s": "value = x / (1 + torch.exp(-beta * x))"},
-)
-activation.slip(
-    "overflow_in_the_gradient_times",
-    replace={"value = x * s": "value = x * (1 / (1 + torch.exp(-beta * x)))"},
-    form_of="overflow_in_the_gradient",
-)
-activation.slip(
-    "overflow_in_the_values",
-    "`silu`: Far on the right there are NaN: e^10000 is infinite, and infinity divided by infinity is NaN. `torch.sigmoid` "
-    "computes the same without overflow.",
-    replace={"s = torch.sigmoid(beta * x)": "s = torch.exp(beta * x) / (1 + torch.exp(beta * x))"},
-)
-activation.slip(
-    "no_default",
-    '`silu`: beta has no default: activation("silu", x) alone should work too, with beta = 1. Write `beta=1.0` in the first line.',
-    replace={"beta=1.0": "beta"},
-)
-activation.slip(
-    "gelu_for_silu",
-    "`silu`: This is GELU, x·Φ(x). SiLU multiplies x by a sigmoid.",
-    replace={"value = x * s": "value = F.gelu(beta * x) / beta if beta else x / 2"},
-)
-activation.slip(
-    "tanh_for_sigmoid",
-    "`silu`: This is x·tanh(…): tanh runs from −1 to 1, the sigmoid from 0 to 1.",
-    replace={"s = torch.sigmoid(beta * x)": "s = torch.tanh(beta * x)"},
-)
-activation.slip(
-    "math_exp",
-    "`silu`: `math.exp` takes one number, not a tensor. `torch.sigmoid` works on every entry of a tensor.",
-    replace={"s = torch.sigmoid(beta * x)": "s = 1 / (1 + math.exp(-beta * x))"},
-)
-activation.slip(
-    "beta_taken_for_inplace",
-    "`silu`: The second argument of `F.silu` is `inplace`, not beta. `F.silu` knows no beta: write the sigmoid and multiply.",
-    replace={"value = x * s": "value = F.silu(x, beta)"},
-)
-activation.slip(
-    "silu_module_from_x",
-    "`silu`: `nn.SiLU(x)` takes x for a setting and makes a module, which computes nothing yet. First make it, then call it with x: `nn.SiLU()(x)`.",
-    replace={"value = x * s": "value = nn.SiLU(x)"},
-)
-activation.slip(
-    "where_with_two_sides",
-    "`silu`: The values are right, but far out there are NaN in the gradient: `torch.where` computes both sides for every "
-    "entry, and the overflow of the side that is not taken comes back in the gradient as infinity times zero. `torch.sigmoid` needs no two sides.",
-    replace={
-        "value = x * s": "e = torch.exp(beta * x)\nvalue = torch.where(beta * x > 0, x / (1 + torch.exp(-beta * x)), x * e / (1 + e))"
-    },
-)
-activation.slip(
-    "where_of_two_sigmoids",
-    replace={
-        "value = x * s": "value = x * torch.where(beta * x > 0, 1 / (1 + torch.exp(-beta * x)), torch.exp(beta * x) / (1 + torch.exp(beta * x)))"
-    },
-    form_of="where_with_two_sides",
-)
-activation.slip(
-    "zero_beta_lets_all_pass",
-    "`silu`: beta = 0 is a special case here, and a wrong one: sigmoid(0) is ½, so the result is x/2. You don't need the special case.",
-    replace={"value = x * s": "value = x * s if beta else x * 1"},
-)
-activation.slip(
-    "zero_beta_lets_none_pass",
-    replace={"value = x * s": "value = x * s if beta else torch.zeros_like(x)"},
-    form_of="zero_beta_lets_all_pass",
-)
-activation.slip(
-    "zero_beta_taken_for_none",
-    "`silu`: beta = 0 is taken for “no beta given”: 0 counts as false in Python, so `beta or 1` is 1. The default in the first line is enough.",
-    replace={"s = torch.sigmoid(beta * x)": "s = torch.sigmoid((beta or 1.0) * x)"},
-)
-activation.slip(
-    "x_clamped",
-    "`silu`: x in front of the sigmoid is limited too, so far on the right the values stop rising. Only the exponent may be limited.",
-    replace={"value = x * s": "value = x.clamp(-50, 50) * s"},
-)
-activation.slip(
-    "safe_for_one_beta_only",
-    "`silu`: beta = 1 is left to `F.silu`, which is fine. Any other beta overflows far out: e^10000 "
-    "is infinite, and infinity times zero is NaN in the gradient. `torch.sigmoid` needs no special case.",
-    replace={"value = x * s": "value = F.silu(x) if beta == 1 else x / (1 + torch.exp(-beta * x))"},
-)
-activation.slip(
-    "sigmoid_for_slope",
-    "`silu`: The slope is σ(βx) alone, as if the share stood still. It grows with x: the rule for products has a second term.",
-    replace={"slope = s + beta * x * s * (1 - s)": "slope = s"},
-)
-activation.slip(
-    "silu_second_term_only",
-    "`silu`: The slope has the term in which the share changes, and not the one in which x does. The rule for products has both: at x = 0 the slope is ½.",
-    replace={"slope = s + beta * x * s * (1 - s)": "slope = beta * x * s * (1 - s)"},
-)
-activation.slip(
-    "beta_missing_in_the_slope",
-    "`silu`: beta is missing from the slope. The share is σ(βx), and the chain rule brings its β out, in front of σ·(1 − σ).",
-    replace={"slope = s + beta * x * s * (1 - s)": "slope = s + x * s * (1 - s)"},
-)
-activation.slip(
-    "slope_of_the_share_alone",
-    "`silu`: The second term of the slope is the slope of the share, without its factor x.",
-    replace={"slope = s + beta * x * s * (1 - s)": "slope = s + s * (1 - s) * beta"},
-)
-activation.slip(
-    "rest_for_product",
-    "`silu`: The slope of σ is σ·(1 − σ). Here it is 1 − σ.",
-    replace={"slope = s + beta * x * s * (1 - s)": "slope = s + beta * x * (1 - s)"},
-)
-
-# all of them
-
-activation.slip(
-    "pair_turned_round",
-    "The two have changed places: the value comes first, then the slope.",
-    replace={"return value, slope": "return slope, value"},
-)
-activation.slip(
-    "value_alone",
-    "One tensor comes back. Return the pair (value, slope), with a comma between them.",
-    replace={"return value, slope": "return value"},
-)
-activation.slip(
-    "value_and_slope_stacked",
-    replace={"return value, slope": "return torch.stack([value, slope])"},
-    form_of="value_alone",
-)
-activation.slip(
-    "pair_squeezed",
-    "Axes of size 1 are gone: `squeeze` takes them away wherever it finds one. What comes back has the shape of x, so nothing has to be squeezed.",
-    replace={"return value, slope": "return value.squeeze(), slope.squeeze()"},
-)
-activation.slip(
-    "cut_off",
-    "The values are right, but they are cut off from the graph (by `.tolist()`, `.item()`, `.detach()` or "
-    "`torch.no_grad()`), so nothing could be trained through them.",
-    replace={"return value, slope": "return value.detach(), slope"},
-)
-activation.slip(
-    "float_32",
-    "The dtype changes: x comes in as float64 and leaves as float32. What you return should have the dtype of x.",
-    replace={"return value, slope": "return value.float(), slope.float()"},
-)
-activation.slip(
-    "no_slope",
-    "The slope is None. Write it for each of the four, with the rule for products.",
-    replace={"return value, slope": "return value, None"},
-)
-activation.slip(
-    "x_changed_on_the_way",
-    "x itself is changed (`*=`, or a method with a trailing underscore, works in place). The caller still needs it.",
-    replace={"return value, slope": "return x.copy_(value), slope"},
-)
-
-
 @activation.mistake(NO_RETURN)
 def activation_without_return(name, x, beta=1.0):
     if name == "relu":
@@ -917,30 +185,6 @@ def slope_by_autograd(name, x, beta=1.0):
     return act(x), slope
 
 
-@activation.form(slope_by_autograd)
-def slope_by_backward(name, x, beta=1.0):
-    act = {
-        "relu": F.relu,
-        "gelu": F.gelu,
-        "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"),
-        "silu": lambda x: x * torch.sigmoid(beta * x),
-    }[name]
-    leaf = x.detach().clone().requires_grad_(True)
-    act(leaf).sum().backward()
-    return act(x), leaf.grad
-
-
-@activation.form(slope_by_autograd)
-def slope_by_a_transform(name, x, beta=1.0):
-    act = {
-        "relu": F.relu,
-        "gelu": F.gelu,
-        "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"),
-        "silu": lambda x: x * torch.sigmoid(beta * x),
-    }[name]
-    return torch.func.jvp(act, (x,), (torch.ones_like(x),))
-
-
 _BY_AUTOGRAD = {
     "gelu": {
         "slope = phi + x * torch.exp(-0.5 * x**2) / math.sqrt(2 * math.pi)": (
@@ -981,13 +225,353 @@ def by_small_steps(name, x, beta=1.0):
     return act(x), (act(x + h) - act(x - h)) / (2 * h)
 
 
-@activation.form(by_small_steps)
-def by_small_steps_forward(name, x, beta=1.0):
-    act = {
-        "relu": F.relu,
-        "gelu": F.gelu,
-        "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"),
-        "silu": lambda x: x * torch.sigmoid(beta * x),
-    }[name]
-    h = 1e-7
-    return act(x), (act(x + h) - act(x)) / h
+activation.slips("""
+# relu
+in = x.clamp(min=0)
+python_max: = max(0, x)
+    `relu`: Python's `max` compares x as a whole with 0 and has to choose one of them; a tensor has no single answer to “is it larger?”. torch has
+    functions that compare entry by entry.
+|| python_max_of_zero: 0, x -> x, torch.tensor(0.0)
+|| python_if: = max(0, x) -> = x if x > 0 else torch.zeros_like(x)
+|| python_max_row_by_row: = max(0, x) -> = torch.tensor([max(0, row) for row in x])
+in_place: = x.relu_()
+    `relu`: x itself is changed: a trailing underscore (`relu_`, `clamp_`), `inplace=True`, or an assignment such as `x[x < 0] = 0` works in place.
+    Make a new tensor.
+|| inplace_argument: = x.relu_() -> = F.relu(x, inplace=True)
+leaky: = torch.where(x > 0, x, 0.01 * x)
+    `relu`: This is leaky ReLU: it lets a small part of the negative numbers through. ReLU lets none through.
+absolute: = x.abs()
+    `relu`: This is the absolute value: negative numbers lose their sign. They should become 0.
+of_minus_x: = torch.relu(-x)
+    `relu`: The sign of the negative half is turned: this is relu(−x). The positive numbers are those that should pass.
+twice: = x + x.abs()
+    `relu`: This is twice too large: x + |x| is 2x for positive x.
+softplus: = F.softplus(x)
+    `relu`: This is softplus, log(1 + eˣ), a smooth relative of ReLU: it has no kink, and is ln 2 at x = 0 instead of 0.
+largest_entry: = x.max()
+    `relu`: One number comes back for all of x: `x.max()` and `torch.max(x)` look for the largest entry. ReLU keeps the shape of x.
+largest_along_a_dimension: = torch.max(x, 0)
+    `relu`: The second argument of `torch.max` is a dimension when it is a number: the largest entries along dimension 0 are looked for, and their
+    places. `clamp(min=0)` compares each entry with 0.
+| largest_along_a_dimension_values: x.clamp(min=0) -> torch.max(x, 0).values
+maximum_with_a_number: = torch.maximum(x, 0)
+    `relu`: `torch.maximum` compares two tensors, and 0 is a number. Hand it `torch.zeros_like(x)`, or use `clamp(min=0)`.
+relu_module_from_x: = nn.ReLU(x)
+    `relu`: `nn.ReLU(x)` takes x for a setting and makes a module, which computes nothing yet. First make it, then call it with x: `nn.ReLU()(x)`.
+elu_for_relu: = F.elu(x)
+    `relu`: This is ELU: for negative x it gives eˣ − 1. ReLU gives 0 there.
+in x.clamp(min=0)
+mask_returned: x > 0
+    `relu`: The mask comes back, which says where x is positive, instead of the numbers themselves. What is x there?
+|| mask_as_numbers: = x > 0 -> = torch.where(x > 0, torch.ones_like(x), torch.zeros_like(x))
+|| mask_cast: = x > 0 -> = (x > 0).to(x.dtype)
+positives_only: x[x > 0]
+    `relu`: Only the positive entries come back, in a row: `x[x > 0]` throws the others away. They should stay in their places, as zeros.
+negative_half: value = x.clamp(min=0) -> value = x.clamp(max=0)
+    `relu`: The wrong half is kept: negative numbers pass, positive ones become 0.
+in min=0
+capped: 0, 6
+    `relu`: Large numbers are capped at 6: this is ReLU6. ReLU has no upper end.
+capped_at_one: 0, 1
+    `relu`: Large numbers are capped at 1: `clamp` was given an upper end as well. ReLU has none.
+in (x > 0).to(x.dtype)
+slope_is_a_mask: x > 0
+    `relu`: The slope is a tensor of truth values. It should be numbers, 0 and 1, with the dtype of x.
+value_for_slope: value
+    `relu`: The slope is the value once more. Right of 0 ReLU rises with slope 1, however large x is.
+in = (x > 0).to(x.dtype)
+slope_of_one: = torch.ones_like(x)
+    `relu`: The slope is 1 everywhere. Left of 0 ReLU is flat.
+sign_for_slope: = torch.sign(x)
+    `relu`: The slope is the sign of x, which is −1 on the left. There ReLU is flat, and its slope is 0.
+# gelu
+in phi = 0.5 * (1 + torch.erf(x / math.sqrt(2)))
+without_root_two: phi = 0.5 * (1 + torch.erf(x))
+    `gelu`: The argument of erf is x: it should be x/√2. erf belongs to a bell curve with another width.
+times_root_two: phi = 0.5 * (1 + torch.erf(x * math.sqrt(2)))
+    `gelu`: The argument of erf is x·√2: x is divided by √2, not multiplied.
+half_the_argument: phi = 0.5 * (1 + torch.erf(x / 2))
+    `gelu`: The argument of erf is x/2: it should be x/√2. Is a `math.sqrt` missing?
+without_one: phi = 0.5 * torch.erf(x / math.sqrt(2))
+    `gelu`: The 1 is missing in 1 + erf(…): Φ(0) should be ½, not 0.
+falling_phi: phi = 0.5 * (1 - torch.erf(x / math.sqrt(2)))
+    `gelu`: This is 1 − erf(…): the sign is turned, and Φ falls instead of rising.
+math_erf: phi = 0.5 * (1 + math.erf(x / math.sqrt(2)))
+    `gelu`: `math.erf` takes one number, not a tensor. `torch.erf` does the same for every entry of a tensor.
+torch_sqrt_of_a_number: phi = 0.5 * (1 + torch.erf(x / torch.sqrt(2)))
+    `gelu`: `torch.sqrt` takes a tensor, and 2 is a Python number. `math.sqrt(2)` or `2**0.5` gives its root.
+divided_outside: phi = 0.5 * (1 + torch.erf(x) / math.sqrt(2))
+    `gelu`: A bracket closes too early: erf(x)/√2 instead of erf(x/√2). The division belongs inside.
+root_of_x_too: phi = 0.5 * (1 + torch.erf(torch.sqrt(x / 2)))
+    `gelu`: The root is taken of x as well: √(x/2), which is NaN for negative x. Only the 2 is under the root.
+in = 0.5 * (1 + torch.erf(x / math.sqrt(2)))
+without_half: = 1 + torch.erf(x / math.sqrt(2))
+    `gelu`: The factor ½ is missing: 1 + erf runs from 0 to 2, and Φ from 0 to 1.
+half_on_one_only: = 0.5 + torch.erf(x / math.sqrt(2))
+    `gelu`: The ½ multiplies the 1 alone: ½ + erf(…) runs from −½ to 1½. It belongs in front of the whole sum.
+in x * phi
+phi_alone: phi
+    `gelu`: This is Φ(x) alone: GELU multiplies it by x.
+tanh_form: F.gelu(x, approximate="tanh")
+    `gelu`: This is the tanh approximation. The exact form uses erf; the two differ most, by 4.7e-4, near |x| = 2.7.
+silu_for_gelu: F.silu(x)
+    `gelu`: This is SiLU, x·sigmoid(x). GELU multiplies x by Φ(x), which rises more steeply.
+brackets_missing: 0.5 * x * 1 + torch.erf(x / math.sqrt(2))
+    `gelu`: The bracket round 1 + erf(…) is missing: ½·x multiplies the whole sum, not the 1 alone.
+x_on_erf_only: 0.5 * (1 + x * torch.erf(x / 2**0.5))
+    `gelu`: x multiplies erf(…) alone: GELU(0) comes out as ½ instead of 0. It multiplies the whole Φ(x).
+gelu_module_from_x: nn.GELU(x)
+    `gelu`: `nn.GELU(x)` takes x for a setting and makes a module, which computes nothing yet. First make it, then call it with x: `nn.GELU()(x)`.
+in * phi
+density_instead_of_area: * torch.exp(-0.5 * x**2) / math.sqrt(2 * math.pi)
+    `gelu`: x is multiplied by φ, the bell curve itself. Φ is the area under it, from the far left up to x: a number from 0 to 1.
+exact_by_sigmoid: * torch.sigmoid(1.702 * x)
+    `gelu`: This is x·sigmoid(1.702·x), a coarser approximation, off by up to 0.02. The exact form uses erf.
+|| exact_by_sigmoid_rounded: 1.702 -> 1.7
+in slope = phi + x * torch.exp(-0.5 * x**2) / math.sqrt(2 * math.pi)
+share_for_slope: slope = phi
+    `gelu`: The slope is Φ(x) alone, as if the share stood still. It grows with x: the rule for products has a second term, x times the bell curve.
+|| share_for_slope_as_a_quotient: = phi -> = torch.where(x == 0, 0.5, value / x)
+bell_term_only: slope = x * torch.exp(-0.5 * x**2) / math.sqrt(2 * math.pi)
+    `gelu`: The slope has the term in which the share changes, and not the one in which x does. The rule for products has both: at x = 0 the slope is
+    ½.
+bell_without_its_root: slope = phi + x * torch.exp(-0.5 * x**2)
+    `gelu`: The bell curve is not divided by √(2π), so its area is not 1.
+bell_without_half: slope = phi + x * torch.exp(-(x**2)) / math.sqrt(2 * math.pi)
+    `gelu`: The exponent of the bell curve is −x². It is −x²/2.
+bell_without_x: slope = phi + torch.exp(-0.5 * x**2) / math.sqrt(2 * math.pi)
+    `gelu`: The bell curve is added without its factor x. The second term is x times the slope of Φ.
+bell_with_a_plus: slope = phi + x * torch.exp(0.5 * x**2) / math.sqrt(2 * math.pi)
+    `gelu`: The exponent of the bell curve has a plus, so it grows without end. It is −x²/2.
+shares_for_slopes
+  - phi + x * torch.exp(-0.5 * x**2) / math.sqrt(2 * math.pi)
+  + phi
+  - (1 + t) + 0.5 * x * (1 - t**2) * k * (1 + 3 * 0.044715 * x**2)
+  + (1 + t)
+  - s + beta * x * s * (1 - s)
+  + s
+    The slope of all three smooth functions is the share alone here, as if the share stood still. It grows with x: the rule for products has a second
+    term, x times the slope of the share.
+# gelu_tanh: its value
+in = 0.5 * x * (1 + t)
+exact_form: = F.gelu(x)
+    `gelu_tanh`: This is the exact GELU, x·Φ(x) with erf, which `F.gelu` computes unless told otherwise. The tanh form differs from it most, by
+    4.7e-4, near |x| = 2.7.
+tanh_without_x: = 0.5 * (1 + t)
+    `gelu_tanh`: The factor x in front is missing: this is only the stand-in for Φ(x).
+tanh_by_quick_sigmoid: = x * torch.sigmoid(1.702 * x)
+    `gelu_tanh`: This is x·sigmoid(1.702·x), a coarser approximation of GELU, off by up to 0.02. The formula asked for has tanh and a cube.
+tanh_module_from_x: = nn.GELU(x)
+    `gelu_tanh`: `nn.GELU(x)` takes x for a setting and makes a module, which computes nothing yet. First make it, then call it with x:
+    `nn.GELU(approximate="tanh")(x)`.
+in torch.tanh(k * (x + 0.044715 * x**3))
+square_for_cube: torch.tanh(k * (x + 0.044715 * x**2))
+    `gelu_tanh`: The cube is a square: 0.044715·x². Try a negative x: that term should change its sign with x.
+cube_of_the_sum: torch.tanh(k * (x + 0.044715 * x) ** 3)
+    `gelu_tanh`: The cube is taken of the whole sum. It belongs to the second x alone: x + 0.044715·x³.
+tanh_without_half: value = 0.5 * x * (1 + t) -> value = x * (1 + t)
+    `gelu_tanh`: The factor ½ is missing: 1 + tanh runs from 0 to 2, and what multiplies x from 0 to 1.
+in 2 / math.pi
+root_of_two_pi: 2 * math.pi
+    `gelu_tanh`: The root is √(2π). The formula has 2/π under the root, which gives 0.798.
+root_of_half_pi: math.pi / 2
+    `gelu_tanh`: The root is √(π/2). The formula has 2/π under the root, which gives 0.798.
+in math.sqrt(2 / math.pi)
+no_root: 2 / math.pi
+    `gelu_tanh`: The square root is missing: 2/π is 0.637, its root is 0.798.
+root_of_two_only: math.sqrt(2) / math.pi
+    `gelu_tanh`: Only the 2 is under the root: √2/π. The formula has √(2/π).
+root_rounded: 0.8
+    `gelu_tanh`: The factor √(2/π) is rounded, or π is: the check sees six digits. Let `math.sqrt(2 / math.pi)` compute it.
+|| root_rounded_to_three: 0.8 -> 0.798
+|| root_rounded_to_four: 0.8 -> 0.7979
+|| pi_rounded: 0.8 -> math.sqrt(2 / 3.14)
+in t = torch.tanh(k * (x + 0.044715 * x**3))
+no_factor: t = torch.tanh(x + 0.044715 * x**3)
+    `gelu_tanh`: The factor √(2/π) is missing inside tanh.
+factor_on_both: t = torch.tanh(k * 0.044715 * (x + x**3))
+    `gelu_tanh`: The factor 0.044715 belongs to x³ alone. Here it multiplies x as well.
+factor_cubed: t = torch.tanh(k * (x + (0.044715 * x) ** 3))
+    `gelu_tanh`: This is the cube of 0.044715·x. Only x is cubed, so check the brackets.
+math_tanh: t = math.tanh(k * (x + 0.044715 * x**3))
+    `gelu_tanh`: `math.tanh` takes one number, not a tensor. `torch.tanh` does the same for every entry of a tensor.
+caret_for_power: t = torch.tanh(k * (x + 0.044715 * x ^ 3))
+    `gelu_tanh`: `^` is not a power in Python. The cube is `x**3`.
+| caret_for_power_in_a_bracket: x**3 -> (x ^ 3)
+in (x + 0.044715 * x**3)
+no_cubic_term: x
+    `gelu_tanh`: The cubic term is missing: tanh(√(2/π)·x) alone bends too slowly.
+root_on_x_only: x + 0.044715 * x**3
+    `gelu_tanh`: A bracket is missing: √(2/π) multiplies x only. It multiplies the whole sum x + 0.044715·x³.
+in + 0.044715 *
+typo_in_the_constant: + 0.44715 *
+    `gelu_tanh`: The number in front of x³ is 0.44715: a zero is missing after the point.
+constant_not_quite: + 0.04715 *
+    `gelu_tanh`: The number in front of x³ is not quite right: it is 0.044715, with all its digits.
+|| constant_rounded: 0.04715 -> 0.0447
+|| constant_cut: 0.04715 -> 0.04471
+|| constant_with_a_zero_too_many: 0.04715 -> 0.0044715
+in x * (1 + t)
+tanh_without_one: x * t
+    `gelu_tanh`: The 1 is missing in 1 + tanh(…), so negative x come back positive.
+one_minus_tanh: x * (1 - t)
+    `gelu_tanh`: This is 1 − tanh(…): the sign is turned, so negative x pass and positive ones do not.
+tanh_brackets_missing: x * 1 + t
+    `gelu_tanh`: The bracket round 1 + tanh(…) is missing: ½·x multiplies the whole sum, not the 1 alone.
+tanh_torch_sqrt: k = math.sqrt(2 / math.pi) -> k = torch.sqrt(2 / math.pi)
+    `gelu_tanh`: `torch.sqrt` takes a tensor, and 2/π is a Python number. `math.sqrt(2 / math.pi)` gives its root.
+in x + 0.044715
+cube_alone: 0.044715
+    `gelu_tanh`: The term x is missing in the inner bracket: it is x + 0.044715·x³, not the cube alone.
+inner_product: x * 0.044715
+    `gelu_tanh`: The inner bracket multiplies where it should add: x + 0.044715·x³.
+cube_subtracted: x - 0.044715
+    `gelu_tanh`: The cubic term is subtracted. It is added: x + 0.044715·x³.
+# gelu_tanh: its slope
+in (1 + t) + 0.5 * x * (1 - t**2) * k * (1 + 3 * 0.044715 * x**2)
+first_term_only: (1 + t)
+    `gelu_tanh`: The slope has its first term only, ½·(1 + t), as if t stood still (value/x is the same). But t grows with x: the rule for products
+    has a second term.
+|| value_over_x: = 0.5 * (1 + t) -> = torch.where(x == 0, 0.5, value / x)
+slope_of_the_exact_form: torch.erfc(-x / 2**0.5) + x * torch.exp(-(x**2) / 2) / (2 * math.pi) ** 0.5
+    `gelu_tanh`: The value is that of the tanh form, and the slope that of the exact one, Φ(x) + x·φ(x). They are close, and not the same.
+in slope = 0.5 * (1 + t) + 0.5 * x * (1 - t**2) * k * (1 + 3 * 0.044715 * x**2)
+second_term_only: slope = 0.5 * x * (1 - t**2) * k * (1 + 3 * 0.044715 * x**2)
+    `gelu_tanh`: The slope has the term in which t changes, and not the one in which x does. The rule for products has both: at x = 0 the slope is ½.
+inside_forgotten: slope = 0.5 * (1 + t) + 0.5 * x * (1 - t**2)
+    `gelu_tanh`: The slope of what is **inside** tanh is missing: 1 − t² has to be multiplied by it (the chain rule).
+root_forgotten: slope = 0.5 * (1 + t) + 0.5 * x * (1 - t**2) * (1 + 3 * 0.044715 * x**2)
+    `gelu_tanh`: The root √(2/π) is missing from the slope. It is a factor inside tanh, so it comes out once, in front of the slope of x +
+    0.044715·x³.
+three_forgotten: slope = 0.5 * (1 + t) + 0.5 * x * (1 - t**2) * k * (1 + 0.044715 * x**2)
+    `gelu_tanh`: The slope of x³ is 3·x². Here the 3 is missing.
+cube_left_out: slope = 0.5 * (1 + t) + 0.5 * x * (1 - t**2) * k
+    `gelu_tanh`: The slope of what is inside tanh is taken as if x³ were not there: it is √(2/π) near 0 only.
+tanh_not_squared: slope = 0.5 * (1 + t) + 0.5 * x * (1 - t) * k * (1 + 3 * 0.044715 * x**2)
+    `gelu_tanh`: The slope of tanh is 1 − t², with a square; here it is 1 − t.
+half_left_out: slope = 0.5 * (1 + t) + x * (1 - t**2) * k * (1 + 3 * 0.044715 * x**2)
+    `gelu_tanh`: The second term of the slope is twice as large as it should be: the ½ in front of GELU belongs to both terms.
+slope_of_relu: slope = (x > 0).to(x.dtype) * 1
+    `gelu_tanh`: The slope is ReLU's, 0 or 1. GELU bends smoothly: its slope is ½ at 0, and even a little above 1 further on.
+both_of_the_exact_form
+  - value = 0.5 * x * (1 + t)
+  - slope = 0.5 * (1 + t) + 0.5 * x * (1 - t**2) * k * (1 + 3 * 0.044715 * x**2)
+  + value = F.gelu(x)
+  + slope = 0.5 * torch.erfc(-x / 2**0.5) + x * torch.exp(-(x**2) / 2) / (2 * math.pi) ** 0.5
+    `gelu_tanh`: These are value and slope of the exact GELU, with erf, which `F.gelu` computes by default. The exercise asks for the tanh form.
+# silu
+in = x * s
+sigmoid_alone: = s
+    `silu`: This is the sigmoid alone: SiLU multiplies it by x.
+beta_outside: = beta * x * torch.sigmoid(x)
+    `silu`: beta is outside: beta·x·sigmoid(x). It belongs inside the sigmoid, beside x.
+|| beta_times_silu: x * torch.sigmoid -> F.silu
+beta_twice: = F.silu(beta * x)
+    `silu`: beta is in both places: beta·x·sigmoid(beta·x), which is what F.silu(beta·x) computes. Only the sigmoid gets beta; x in front stays as it
+    is.
+division_by_beta: = F.silu(beta * x) / beta
+    `silu`: There is a division by beta, and beta may be 0: 0/0 is NaN. Multiply x by the sigmoid, and nothing needs dividing.
+overflow_in_the_gradient: = x / (1 + torch.exp(-beta * x))
+    `silu`: Far on the left there are NaN in the gradient: e^10000 is infinite, and infinity times zero is NaN. The values survive, training does not.
+    `torch.sigmoid` computes the same without overflow.
+| overflow_in_the_gradient_times: = x * (1 / (1 + torch.exp(-beta * x)))
+gelu_for_silu: = F.gelu(beta * x) / beta if beta else x / 2
+    `silu`: This is GELU, x·Φ(x). SiLU multiplies x by a sigmoid.
+beta_taken_for_inplace: = F.silu(x, beta)
+    `silu`: The second argument of `F.silu` is `inplace`, not beta. `F.silu` knows no beta: write the sigmoid and multiply.
+silu_module_from_x: = nn.SiLU(x)
+    `silu`: `nn.SiLU(x)` takes x for a setting and makes a module, which computes nothing yet. First make it, then call it with x: `nn.SiLU()(x)`.
+zero_beta_lets_all_pass: = x * s if beta else x * 1
+    `silu`: beta = 0 is a special case here, and a wrong one: sigmoid(0) is ½, so the result is x/2. You don't need the special case.
+|| zero_beta_lets_none_pass: x * 1 -> torch.zeros_like(x)
+safe_for_one_beta_only: = F.silu(x) if beta == 1 else x / (1 + torch.exp(-beta * x))
+    `silu`: beta = 1 is left to `F.silu`, which is fine. Any other beta overflows far out: e^10000 is infinite, and infinity times zero is NaN in the
+    gradient. `torch.sigmoid` needs no special case.
+beta_ignored
+  - torch.sigmoid(beta * x)
+  + torch.sigmoid(x)
+  - + beta * x *
+  + + x *
+    `silu`: beta is never looked at: the result is the same for every beta. Put it inside the sigmoid.
+in torch.sigmoid(beta * x)
+beta_added: torch.sigmoid(x + beta)
+    `silu`: The sigmoid of x + beta is taken. beta is a factor: beta·x.
+beta_divides: torch.sigmoid(x / (beta if beta else 1e-12))
+    `silu`: The sigmoid of x/beta is taken. beta is a factor, beta·x, so a larger beta makes a sharper curve.
+in s = torch.sigmoid(beta * x)
+sign_turned: s = torch.sigmoid(-beta * x)
+    `silu`: The sign inside the sigmoid is turned: the positive side is the one that should pass.
+tanh_for_sigmoid: s = torch.tanh(beta * x)
+    `silu`: This is x·tanh(…): tanh runs from −1 to 1, the sigmoid from 0 to 1.
+zero_beta_taken_for_none: s = torch.sigmoid((beta or 1.0) * x)
+    `silu`: beta = 0 is taken for “no beta given”: 0 counts as false in Python, so `beta or 1` is 1. The default in the first line is enough.
+in = torch.sigmoid(beta * x)
+overflow_in_the_values: = torch.exp(beta * x) / (1 + torch.exp(beta * x))
+    `silu`: Far on the right there are NaN: e^10000 is infinite, and infinity divided by infinity is NaN. `torch.sigmoid` computes the same without
+    overflow.
+math_exp: = 1 / (1 + math.exp(-beta * x))
+    `silu`: `math.exp` takes one number, not a tensor. `torch.sigmoid` works on every entry of a tensor.
+no_default: beta=1.0 -> beta
+    `silu`: beta has no default: activation("silu", x) alone should work too, with beta = 1. Write `beta=1.0` in the first line.
+where_with_two_sides
+  - value = x * s
+  + e = torch.exp(beta * x)
+  + value = torch.where(beta * x > 0, x / (1 + torch.exp(-beta * x)), x * e / (1 + e))
+    `silu`: The values are right, but far out there are NaN in the gradient: `torch.where` computes both sides for every entry, and the overflow of
+    the side that is not taken comes back in the gradient as infinity times zero. `torch.sigmoid` needs no two sides.
+in = x * s
+| where_of_two_sigmoids: = x * torch.where(beta * x > 0, 1 / (1 + torch.exp(-beta * x)), torch.exp(beta * x) / (1 + torch.exp(beta * x)))
+x_clamped: value = x * s -> value = x.clamp(-50, 50) * s
+    `silu`: x in front of the sigmoid is limited too, so far on the right the values stop rising. Only the exponent may be limited.
+in slope = s + beta * x * s * (1 - s)
+sigmoid_for_slope: slope = s
+    `silu`: The slope is σ(βx) alone, as if the share stood still. It grows with x: the rule for products has a second term.
+silu_second_term_only: slope = beta * x * s * (1 - s)
+    `silu`: The slope has the term in which the share changes, and not the one in which x does. The rule for products has both: at x = 0 the slope is
+    ½.
+beta_missing_in_the_slope: slope = s + x * s * (1 - s)
+    `silu`: beta is missing from the slope. The share is σ(βx), and the chain rule brings its β out, in front of σ·(1 − σ).
+slope_of_the_share_alone: slope = s + s * (1 - s) * beta
+    `silu`: The second term of the slope is the slope of the share, without its factor x.
+rest_for_product: slope = s + beta * x * (1 - s)
+    `silu`: The slope of σ is σ·(1 − σ). Here it is 1 − σ.
+# all of them
+in value, slope
+pair_turned_round: slope, value
+    The two have changed places: the value comes first, then the slope.
+value_alone: value
+    One tensor comes back. Return the pair (value, slope), with a comma between them.
+| value_and_slope_stacked: torch.stack([value, slope])
+pair_squeezed: value.squeeze(), slope.squeeze()
+    Axes of size 1 are gone: `squeeze` takes them away wherever it finds one. What comes back has the shape of x, so nothing has to be squeezed.
+float_32: value.float(), slope.float()
+    The dtype changes: x comes in as float64 and leaves as float32. What you return should have the dtype of x.
+no_slope: value, None
+    The slope is None. Write it for each of the four, with the rule for products.
+in return value,
+cut_off: return value.detach(),
+    The values are right, but they are cut off from the graph (by `.tolist()`, `.item()`, `.detach()` or `torch.no_grad()`), so nothing could be
+    trained through them.
+x_changed_on_the_way: return x.copy_(value),
+    x itself is changed (`*=`, or a method with a trailing underscore, works in place). The caller still needs it.
+|| slope_by_autograd | slope_by_backward
+  - z = x.clone().requires_grad_()
+  - (slope,) = torch.autograd.grad(act(z).sum(), z)
+  - return act(x), slope
+  + leaf = x.detach().clone().requires_grad_(True)
+  + act(leaf).sum().backward()
+  + return act(x), leaf.grad
+|| slope_by_a_transform
+  - z = x.clone().requires_grad_()
+  - (slope,) = torch.autograd.grad(act(z).sum(), z)
+  - return act(x), slope
+  + return torch.func.jvp(act, (x,), (torch.ones_like(x),))
+|| by_small_steps | by_small_steps_forward
+  - h = 1e-5
+  - return act(x), (act(x + h) - act(x - h)) / (2 * h)
+  + h = 1e-7
+  + return act(x), (act(x + h) - act(x)) / h
+""")
+
+
+activation.slip("assigned_in_place", replace={"value = x.clamp(min=0)": "x[x < 0] = 0\nvalue = x"}, form_of="in_place")

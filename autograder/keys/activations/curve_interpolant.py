@@ -87,112 +87,64 @@ def plain_curve_interpolant(y, A, B):
     return torch.ones(1, n, dtype=y.dtype), -nodes[:-1], change[:, None], y[:1]
 
 
-curve_interpolant.slip(
-    "still_x_squared",
-    "This is still the network for x²: the heights in y are never looked at.",
-    replace={
-        "slope = (y[1:] - y[:-1]) / (nodes[1:] - nodes[:-1])": "slope = nodes[:-1] + nodes[1:]",
-        "y[:1]": "nodes[:1] ** 2",
-    },
-)
-curve_interpolant.slip(
-    "slopes_of_x_squared",
-    "The slopes are still those of x², s + t. Here a slope is the rise from one height of y to the next, divided by the width of the piece.",
-    replace={"slope = (y[1:] - y[:-1]) / (nodes[1:] - nodes[:-1])": "slope = nodes[:-1] + nodes[1:]"},
-)
-curve_interpolant.slip(
-    "constant_of_x_squared",
-    "b2 is still A². At A all units are zero, so b2 alone gives the height there: the first of y.",
-    replace={"change[:, None], y[:1]": "change[:, None], nodes[:1] ** 2"},
-)
-curve_interpolant.slip(
-    "curve_slopes_for_changes",
-    "W2 holds the slopes themselves. Each unit goes on rising behind its piece, so the next one has to supply only the change: new slope minus old.",
-    replace={"change = …": "", "change[:, None]": "slope[:, None]"},
-)
-curve_interpolant.slip(
-    "curve_first_slope_zero",
-    "The first piece is flat: only the inner nodes change the slope. A unit with its kink at A has to supply the whole slope of the first piece.",
-    replace={"slope[:1]": "torch.zeros(1, dtype=y.dtype)"},
-)
-curve_interpolant.slip(
-    "curve_rise_without_run",
-    "The rise of each piece is not divided by its width: slopes are rise over run, and the pieces are (B − A)/n wide.",
-    replace={" / (nodes[1:] - nodes[:-1])": ""},
-)
-curve_interpolant.slip(
-    "heights_for_changes",
-    "W2 holds the heights. It has to hold changes of slope.",
-    replace={"change[:, None]": "y[:-1, None]"},
-)
-curve_interpolant.slip(
-    "curve_constant_missing",
-    "The constant is missing: b2 is 0. At A all units are zero, and the output should be the first height.",
-    replace={"change[:, None], y[:1]": "change[:, None], torch.zeros(1, dtype=y.dtype)"},
-)
-curve_interpolant.slip(
-    "constant_of_the_last_height",
-    "b2 is the last height. All the units are zero at A, the left end: there b2 alone has to give the height.",
-    replace={"change[:, None], y[:1]": "change[:, None], y[-1:]"},
-)
-curve_interpolant.slip(
-    "curve_sign_of_the_bias",
-    "The kinks are mirrored: relu(x + t) bends at −t. For a kink at t, b1 is −t.",
-    replace={"-nodes[:-1], change": "nodes[:-1], change"},
-)
-curve_interpolant.slip(
-    "curve_old_minus_new",
-    "The changes of slope have the wrong sign: new slope minus old.",
-    replace={"slope[1:] - slope[:-1]": "slope[:-1] - slope[1:]"},
-)
-curve_interpolant.slip(
-    "curve_interval_fixed",
-    "The interval is [−1, 1] whatever is asked for. A and B are arguments.",
-    replace={".linspace(A, B": ".linspace(-1, 1"},
-)
-curve_interpolant.slip(
-    "curve_unit_steps",
-    "The nodes are 0, 1, 2, … whatever A and B are. They are equally spaced from A to B.",
-    replace={"torch.linspace(A, B, n + 1, dtype=y.dtype)": "torch.arange(n + 1, dtype=y.dtype)"},
-)
-curve_interpolant.slip(
-    "as_many_pieces_as_heights",
-    "There are as many pieces as heights here. n + 1 heights make n pieces.",
-    replace={"n = len(y) - 1": "n = len(y)"},
-)
-curve_interpolant.slip(
-    "curve_kinks_at_the_right_ends",
-    "The kinks are one node too far to the right. A unit changes the line right of its kink, so each piece needs its kink at its left end.",
-    replace={"-nodes[:-1], change": "-nodes[1:], change"},
-)
-curve_interpolant.slip(
-    "curve_laid_out_as_linear",
-    "The weights are laid out as nn.Linear keeps them, [out, in]. The course writes x @ W1: W1 is [1, m] and W2 is [m, 1].",
-    replace={"torch.ones(1, n": "torch.ones(n, 1", "change[:, None]": "change[None, :]"},
-)
-curve_interpolant.slip(
-    "curve_flat_weights",
-    "W2 has one dimension. It is a matrix with one column: shape [m, 1].",
-    replace={"change[:, None]": "change"},
-)
-curve_interpolant.slip(
-    "curve_b2_without_dimension",
-    "b2 has no dimension: shape []. It is a bias for one output: shape [1].",
-    replace={"change[:, None], y[:1]": "change[:, None], y[0]"},
-)
-curve_interpolant.slip(
-    "heights_changed",
-    "The network is right, but y itself is changed: `-=`, an assignment to `y[…]`, or a method with a trailing underscore works in place. The caller may "
-    "still need the heights.",
-    replace={
-        "return …": "first = y[:1].clone()\ny -= first\nreturn torch.ones(1, n, dtype=y.dtype), -nodes[:-1], change[:, None], first",
-    },
-)
-curve_interpolant.slip(
-    "curve_three_tensors",
-    "b2 is missing: three tensors came back, four are asked for, W1, b1, W2, b2 in this order.",
-    replace={", y[:1]": ""},
-)
+curve_interpolant.slips("""
+still_x_squared
+  - (y[1:] - y[:-1]) / (nodes[1:] - nodes[:-1])
+  + nodes[:-1] + nodes[1:]
+  - y[:1]
+  + nodes[:1] ** 2
+    This is still the network for x²: the heights in y are never looked at.
+in (y[1:] - y[:-1]) / (nodes[1:] - nodes[:-1])
+slopes_of_x_squared: nodes[:-1] + nodes[1:]
+    The slopes are still those of x², s + t. Here a slope is the rise from one height of y to the next, divided by the width of the piece.
+curve_rise_without_run: (y[1:] - y[:-1])
+    The rise of each piece is not divided by its width: slopes are rise over run, and the pieces are (B − A)/n wide.
+in y[:1]
+constant_of_x_squared: nodes[:1] ** 2
+    b2 is still A². At A all units are zero, so b2 alone gives the height there: the first of y.
+curve_constant_missing: torch.zeros(1, dtype=y.dtype)
+    The constant is missing: b2 is 0. At A all units are zero, and the output should be the first height.
+constant_of_the_last_height: y[-1:]
+    b2 is the last height. All the units are zero at A, the left end: there b2 alone has to give the height.
+curve_b2_without_dimension: y[0]
+    b2 has no dimension: shape []. It is a bias for one output: shape [1].
+curve_slopes_for_changes
+  - change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
+  - return torch.ones(1, n, dtype=y.dtype), -nodes[:-1], change[:, None], y[:1]
+  + return torch.ones(1, n, dtype=y.dtype), -nodes[:-1], slope[:, None], y[:1]
+    W2 holds the slopes themselves. Each unit goes on rising behind its piece, so the next one has to supply only the change: new slope minus old.
+in change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
+curve_first_slope_zero: change = torch.cat([torch.zeros(1, dtype=y.dtype), slope[1:] - slope[:-1]])
+    The first piece is flat: only the inner nodes change the slope. A unit with its kink at A has to supply the whole slope of the first piece.
+curve_old_minus_new: change = torch.cat([slope[:1], slope[:-1] - slope[1:]])
+    The changes of slope have the wrong sign: new slope minus old.
+in return torch.ones(1, n, dtype=y.dtype), -nodes[:-1], change[:, None], y[:1]
+heights_for_changes: return torch.ones(1, n, dtype=y.dtype), -nodes[:-1], y[:-1, None], y[:1]
+    W2 holds the heights. It has to hold changes of slope.
+curve_sign_of_the_bias: return torch.ones(1, n, dtype=y.dtype), nodes[:-1], change[:, None], y[:1]
+    The kinks are mirrored: relu(x + t) bends at −t. For a kink at t, b1 is −t.
+curve_kinks_at_the_right_ends: return torch.ones(1, n, dtype=y.dtype), -nodes[1:], change[:, None], y[:1]
+    The kinks are one node too far to the right. A unit changes the line right of its kink, so each piece needs its kink at its left end.
+curve_laid_out_as_linear: return torch.ones(n, 1, dtype=y.dtype), -nodes[:-1], change[None, :], y[:1]
+    The weights are laid out as nn.Linear keeps them, [out, in]. The course writes x @ W1: W1 is [1, m] and W2 is [m, 1].
+curve_flat_weights: return torch.ones(1, n, dtype=y.dtype), -nodes[:-1], change, y[:1]
+    W2 has one dimension. It is a matrix with one column: shape [m, 1].
+heights_changed
+  + first = y[:1].clone()
+  + y -= first
+  + return torch.ones(1, n, dtype=y.dtype), -nodes[:-1], change[:, None], first
+    The network is right, but y itself is changed: `-=`, an assignment to `y[…]`, or a method with a trailing underscore works in place. The caller
+    may still need the heights.
+curve_three_tensors: return torch.ones(1, n, dtype=y.dtype), -nodes[:-1], change[:, None]
+    b2 is missing: three tensors came back, four are asked for, W1, b1, W2, b2 in this order.
+in nodes = torch.linspace(A, B, n + 1, dtype=y.dtype)
+curve_interval_fixed: nodes = torch.linspace(-1, 1, n + 1, dtype=y.dtype)
+    The interval is [−1, 1] whatever is asked for. A and B are arguments.
+curve_unit_steps: nodes = torch.arange(n + 1, dtype=y.dtype)
+    The nodes are 0, 1, 2, … whatever A and B are. They are equally spaced from A to B.
+as_many_pieces_as_heights: len(y) - 1 -> len(y)
+    There are as many pieces as heights here. n + 1 heights make n pieces.
+""")
 
 
 @curve_interpolant.mistake(NO_RETURN)

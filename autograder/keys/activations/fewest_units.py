@@ -117,100 +117,54 @@ def outwards(n, A, B):
     )
 
 
-fewest_units.slip(
-    "one_unit_for_each_piece",
-    "It has n units for n pieces, on every interval. On some of them n − 1 are enough: a unit for each corner inside, some of them turned round.",
-    replace={"if not flat:": "if True:"},
-)
-fewest_units.slip(
-    "saved_only_around_zero",
-    "A unit is saved only where 0 is in the middle of the interval. Other intervals have a flat piece, too.",
-    replace={"if not flat:": "if not flat or A != -B:"},
-)
-fewest_units.slip(
-    "saved_only_where_it_begins_flat",
-    "A unit is saved only where the first piece is flat. With some of the units turned round, the first piece has another slope.",
-    replace={"if not flat:": "if not flat or flat[0] > 0:"},
-)
-fewest_units.slip(
-    "all_to_the_right",
-    "All n − 1 units slope to the right, so the wire is flat on the first piece, on every interval. Which units could give that piece its slope?",
-    replace={"-1.0 if j < k else 1.0": "1.0"},
-)
-fewest_units.slip(
-    "turned_the_wrong_way",
-    "The units left of the flat piece slope to the right, and those right of it to the left, so all of them are at work on it. They should be silent there.",
-    replace={"-1.0 if j < k else 1.0": "1.0 if j < k else -1.0"},
-)
-fewest_units.slip(
-    "turned_strengths",
-    "W2 is negative for the units that slope to the left. Their kinks then bend the wire down. The slope changes by |W1|·W2, and x² bends upwards everywhere.",
-    replace={"torch.full((n - 1, 1), 2 * h)": "2 * h * side[:, None]"},
-)
-fewest_units.slip(
-    "bias_not_turned",
-    "A unit that slopes to the left has its kink in the wrong place. relu(−x + b) has it at x = b, so b1 is plus the kink there.",
-    replace={"-side * nodes[1:-1]": "-nodes[1:-1]"},
-)
-fewest_units.slip(
-    "height_at_the_left_end",
-    "b2 is A². The units that slope to the left are not silent at A. Where are all units silent, and how high is the wire there?",
-    replace={"nodes[k : k + 1]": "nodes[:1]"},
-)
-fewest_units.slip(
-    "height_of_the_vertex",
-    "b2 is 0, the height of x² at x = 0. The wire is above the curve there: on the flat piece it has the height of the two corners.",
-    replace={"nodes[k : k + 1] ** 2": "torch.zeros(1)"},
-)
-fewest_units.slip(
-    "a_unit_of_strength_zero",
-    "The network has one unit too many, one that does nothing. Each column of W1 is a unit, whatever its strength.",
-    replace={
-        "return side[None, :], -side * nodes[1:-1], torch.full((n - 1, 1), 2 * h), nodes[k : k + 1] ** 2": (
-            "side, out = torch.cat([torch.ones(1), side]), torch.full((n, 1), 2 * h)\n"
-            "out[0] = 0\n"
-            "return side[None, :], -side * nodes[:-1], out, nodes[k : k + 1] ** 2"
-        )
-    },
-)
-fewest_units.slip(
-    "zero_inside_is_enough",
-    "A unit is saved wherever 0 is inside of the interval, and the network then misses x². That piece has to be flat, so 0 has to be in its middle.",
-    replace={
-        "nodes[k] + nodes[k + 1] == 0": "nodes[k] <= 0 < nodes[k + 1]",
-    },
-)
-fewest_units.slip(
-    "always_one_fewer",
-    "It has n − 1 units on every interval. Some intervals have no flat piece, and there the first slope takes a unit of its own.",
-    replace={
-        "flat = …": "flat = [min(range(n), key=lambda k: abs(nodes[k] + nodes[k + 1]))]",
-    },
-)
-fewest_units.slip(
-    "whole_but_outside",
-    "The number of units that would slope to the left is whole here, but it is below 0, or above n − 1. So the flat piece is outside of the interval.",
-    of=by_a_count,
-    replace={"left != int(left) or not 0 <= left < n": "left != int(left)"},
-)
-fewest_units.slip(
-    "only_odd_numbers",
-    "A unit is saved only for odd n. What counts is where 0 is in the interval: two pieces may do with one unit as well.",
-    replace={"if not flat:": "if not flat or n % 2 == 0:"},
-)
-fewest_units.slip(
-    "none_where_it_takes_n",
-    "None comes back where n − 1 units are not enough. Return the network of n units there.",
-    replace={
-        "slope = nodes[:-1] + nodes[1:]\nchange = torch.cat([slope[:1], slope[1:] - slope[:-1]])\n"
-        "return torch.ones(1, n), -nodes[:-1], change[:, None], nodes[:1] ** 2": "return None"
-    },
-)
-fewest_units.slip(
-    "one_piece_by_one_unit",
-    "One flat piece is made with a unit. It needs none: b2 alone is the whole network, and W1 has the shape [1, 0].",
-    replace={"if not flat:": "if not flat or n == 1:"},
-)
+fewest_units.slips("""
+one_unit_for_each_piece: if not flat: -> if True:
+    It has n units for n pieces, on every interval. On some of them n − 1 are enough: a unit for each corner inside, some of them turned round.
+in not flat:
+saved_only_around_zero: not flat or A != -B:
+    A unit is saved only where 0 is in the middle of the interval. Other intervals have a flat piece, too.
+saved_only_where_it_begins_flat: not flat or flat[0] > 0:
+    A unit is saved only where the first piece is flat. With some of the units turned round, the first piece has another slope.
+only_odd_numbers: not flat or n % 2 == 0:
+    A unit is saved only for odd n. What counts is where 0 is in the interval: two pieces may do with one unit as well.
+one_piece_by_one_unit: not flat or n == 1:
+    One flat piece is made with a unit. It needs none: b2 alone is the whole network, and W1 has the shape [1, 0].
+in -1.0 if j < k else 1.0
+all_to_the_right: 1.0
+    All n − 1 units slope to the right, so the wire is flat on the first piece, on every interval. Which units could give that piece its slope?
+turned_the_wrong_way: 1.0 if j < k else -1.0
+    The units left of the flat piece slope to the right, and those right of it to the left, so all of them are at work on it. They should be silent
+    there.
+in return side[None, :], -side * nodes[1:-1], torch.full((n - 1, 1), 2 * h), nodes[k : k + 1] ** 2
+turned_strengths: return side[None, :], -side * nodes[1:-1], 2 * h * side[:, None], nodes[k : k + 1] ** 2
+    W2 is negative for the units that slope to the left. Their kinks then bend the wire down. The slope changes by |W1|·W2, and x² bends upwards
+    everywhere.
+bias_not_turned: return side[None, :], -nodes[1:-1], torch.full((n - 1, 1), 2 * h), nodes[k : k + 1] ** 2
+    A unit that slopes to the left has its kink in the wrong place. relu(−x + b) has it at x = b, so b1 is plus the kink there.
+height_at_the_left_end: return side[None, :], -side * nodes[1:-1], torch.full((n - 1, 1), 2 * h), nodes[:1] ** 2
+    b2 is A². The units that slope to the left are not silent at A. Where are all units silent, and how high is the wire there?
+height_of_the_vertex: return side[None, :], -side * nodes[1:-1], torch.full((n - 1, 1), 2 * h), torch.zeros(1)
+    b2 is 0, the height of x² at x = 0. The wire is above the curve there: on the flat piece it has the height of the two corners.
+a_unit_of_strength_zero
+  + side, out = torch.cat([torch.ones(1), side]), torch.full((n, 1), 2 * h)
+  + out[0] = 0
+  + return side[None, :], -side * nodes[:-1], out, nodes[k : k + 1] ** 2
+    The network has one unit too many, one that does nothing. Each column of W1 is a unit, whatever its strength.
+in flat = [k for k in range(n) if nodes[k] + nodes[k + 1] == 0]
+zero_inside_is_enough: flat = [k for k in range(n) if nodes[k] <= 0 < nodes[k + 1]]
+    A unit is saved wherever 0 is inside of the interval, and the network then misses x². That piece has to be flat, so 0 has to be in its middle.
+always_one_fewer: flat = [min(range(n), key=lambda k: abs(nodes[k] + nodes[k + 1]))]
+    It has n − 1 units on every interval. Some intervals have no flat piece, and there the first slope takes a unit of its own.
+none_where_it_takes_n
+  - slope = nodes[:-1] + nodes[1:]
+  - change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
+  - return torch.ones(1, n), -nodes[:-1], change[:, None], nodes[:1] ** 2
+  + return None
+    None comes back where n − 1 units are not enough. Return the network of n units there.
+of by_a_count
+whole_but_outside: int(left) or not 0 <= left < n: -> int(left):
+    The number of units that would slope to the left is whole here, but it is below 0, or above n − 1. So the flat piece is outside of the interval.
+""")
 fewest_units.slip(
     "fewest_not_returned",
     NO_RETURN,

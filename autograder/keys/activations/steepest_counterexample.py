@@ -19,41 +19,23 @@ steepest_counterexample.add_value(
 steepest_counterexample.add_value(
     "right", "tensors", "three tensors", (torch.ones(2), torch.zeros(2), torch.tensor([7.0, -6.0]))
 )
-steepest_counterexample.add_value(
-    "mistake",
-    "places_of_their_own",
-    "Every unit of your network has its kink in a place of its own, and there the code is right: each slope that it adds up "
-    "is that of a piece. When is one of them not?",
-    ([1.0, 2.0, -1.0], [0.0, -3.0, 1.0], [1.0, -2.0, 0.5]),
-)
-steepest_counterexample.add_value(
-    "mistake",
-    "harmless",
-    "Two of your units share a kink, which is the place to look at. But another piece of your wire is as steep as what the "
-    "code adds up there, so the largest is right.",
-    ([1.0, 1.0], [0.0, 0.0], [1.0, 1.0]),
-)
-steepest_counterexample.add_value(
-    "mistake",
-    "three_units",
-    "Your classmate's code is wrong on it, well found. A smaller network shows it as well: two units are enough.",
-    ([1.0, 1.0, 1.0], [0.0, 0.0, -5.0], [4.0, -4.0, 1.0]),
-)
-steepest_counterexample.add_value(
-    "mistake",
-    "w_of_zero",
-    "A w is 0. Such a unit has no kink, and the code is not meant for it: choose other weights.",
-    ([0.0, 1.0], [1.0, 0.0], [1.0, 1.0]),
-)
-steepest_counterexample.add_value(
-    "mistake",
-    "two_lists",
-    "One list is missing: w, b and v are three lists, in brackets and with commas between them.",
-    ([1.0, 1.0], [0.0, 0.0]),
-)
-steepest_counterexample.add_value(
-    "mistake",
-    "unequal",
-    "The three lists differ in length. Each unit has one number in each of them.",
-    ([1.0, 1.0], [0.0], [1.0, -1.0]),
-)
+
+
+steepest_counterexample.slips("""
+of both_to_the_left
+in [-1, -3], [1, 3], [5, -1]
+places_of_their_own: [1.0, 2.0, -1.0], [0.0, -3.0, 1.0], [1.0, -2.0, 0.5]
+    Every unit of your network has its kink in a place of its own, and there the code is right: each slope that it adds up is that of a piece. When is
+    one of them not?
+harmless: [1.0, 1.0], [0.0, 0.0], [1.0, 1.0]
+    Two of your units share a kink, which is the place to look at. But another piece of your wire is as steep as what the code adds up there, so the
+    largest is right.
+three_units: [1.0, 1.0, 1.0], [0.0, 0.0, -5.0], [4.0, -4.0, 1.0]
+    Your classmate's code is wrong on it, well found. A smaller network shows it as well: two units are enough.
+w_of_zero: [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]
+    A w is 0. Such a unit has no kink, and the code is not meant for it: choose other weights.
+two_lists: [1.0, 1.0], [0.0, 0.0]
+    One list is missing: w, b and v are three lists, in brackets and with commas between them.
+unequal: [1.0, 1.0], [0.0], [1.0, -1.0]
+    The three lists differ in length. Each unit has one number in each of them.
+""")

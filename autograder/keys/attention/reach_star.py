@@ -107,22 +107,6 @@ def wall_by_perceptron(V, star):
 
 
 reach_star.slip(
-    "arrow_from_the_mean",
-    "The direction is the arrow from the mean of the words to the star. Where the words lie in a long row, a word can be as far along that arrow as the "
-    "star. From which mix must the arrow start, so that no word is ahead?",
-    replace={"return None, arrow": "return None, star - V.mean(dim=0)"},
-)
-reach_star.slip(
-    "arrow_from_the_nearest_word",
-    "The direction is the arrow from the nearest word to the star. A mix of several words can be nearer than any of them: the arrow has to start there.",
-    replace={"return None, arrow": "return None, star - V[(V - star).norm(dim=1).argmin()]"},
-)
-reach_star.slip(
-    "arrow_turned_round",
-    "The direction points from the star to the words, so the star is behind all of them. Turn it round.",
-    replace={"return None, arrow": "return None, -arrow"},
-)
-reach_star.slip(
     "pair_the_wrong_way_round",
     "The pair is the wrong way round: first the weights, then the direction.",
     replace={"return weights, None": "return None, weights", "return None, arrow": "return arrow, None"},
@@ -133,19 +117,9 @@ reach_star.slip(
     replace={"return weights, None": "return weights", "return None, arrow": "return arrow"},
 )
 reach_star.slip(
-    "None_without_a_reason",
-    "A star that can't be reached asks for its reason: a direction in which it is ahead of every word. `None` alone proves nothing.",
-    replace={"return None, arrow": "return None, None"},
-)
-reach_star.slip(
     "always_both",
     "Weights and a direction came back together. For each star one of them is true: return `None` for the other.",
     replace={"return weights, None": "return weights, arrow", "return None, arrow": "return weights, arrow"},
-)
-reach_star.slip(
-    "the_nearest_weights_for_every_star",
-    "Weights come back for every star, the nearest there are. Where they miss the star, say so: `None` in their place, and a direction.",
-    replace={"if arrow.norm() < 0.05:": "if True:"},
 )
 
 
@@ -190,15 +164,6 @@ def cut_off_and_normalised(V, star):
     return None, star - weights @ V
 
 
-@reach_star.form(cut_off_and_normalised)
-def cut_off_without_the_sum(V, star):
-    weights = (torch.linalg.pinv(V.T) @ star).clamp(min=0)
-    weights = weights / weights.sum()
-    if (weights @ V - star).norm() < 0.05:
-        return weights, None
-    return None, star - weights @ V
-
-
 @reach_star.mistake(
     "Three words in general position are taken for granted. `torch.linalg.solve` needs exactly three words of two numbers each that do not lie on one line; "
     "there may be one word or six, and two may be at the same place."
@@ -215,39 +180,6 @@ def exactly_three_words(V, star):
 _EVEN = "weights = torch.full((len(V),), 1 / len(V), dtype=V.dtype)"
 _REACHED = "if arrow.norm() < 0.05:"
 
-reach_star.slip(
-    "triples_in_general_position",
-    "All triples of words are tried, and triples on one line are skipped. Words that all lie on one line, or fewer than three of them, have mixes as well.",
-    replace={
-        _EVEN: """for i in range(len(V)):
-    for j in range(i):
-        for k in range(j):
-            three = [i, j, k]
-            table = torch.cat([V[three].T, torch.ones(1, 3, dtype=V.dtype)])
-            if len(table) == 3 and torch.linalg.det(table).abs() > 1e-9:
-                part = torch.linalg.solve(table, torch.cat([star, torch.ones(1, dtype=V.dtype)]))
-                if part.min() > -1e-9:
-                    weights = torch.zeros(len(V), dtype=V.dtype)
-                    weights[three] = part.clamp(min=0)
-                    return weights, None
-"""
-        + _EVEN,
-        _REACHED: "if False:",
-    },
-)
-reach_star.slip(
-    "inside_the_box",
-    "This tests the box around the words, coordinate by coordinate. A star can be in the box and still outside of the triangle.",
-    replace={
-        _EVEN: """low, high = V.min(dim=0).values, V.max(dim=0).values
-if (star < low - 1e-9).any() or (star > high + 1e-9).any():
-    return None, (star > high).to(V.dtype) - (star < low).to(V.dtype)
-"""
-        + _EVEN,
-        _REACHED: "if True:",
-    },
-)
-
 
 @reach_star.mistake(
     "Words that are near the star get more weight. That is a mix, but nothing makes it land on the star: the weights have to be solved for, or learned."
@@ -256,14 +188,6 @@ def softmax_of_nearness(V, star):
     weights = torch.softmax(-(V - star).norm(dim=1), dim=0)
     left = star - weights @ V
     return (weights, None) if left.norm() < 0.05 else (None, left)
-
-
-reach_star.slip(
-    "softmax_of_nearness_for_every_star",
-    of=softmax_of_nearness,
-    replace={"return (weights, None) if left.norm() < 0.05 else (None, left)": "return weights, None"},
-    form_of=softmax_of_nearness,
-)
 
 
 @reach_star.mistake(
@@ -276,12 +200,56 @@ def plain_least_squares(V, star):
     return None, star - weights @ V
 
 
-reach_star.slip(
-    "plain_least_squares_for_every_star",
-    of=plain_least_squares,
-    replace={"if (weights @ V - star).norm() < 0.05:": "if True:"},
-    form_of=plain_least_squares,
-)
+reach_star.slips("""
+in None, arrow
+arrow_from_the_mean: None, star - V.mean(dim=0)
+    The direction is the arrow from the mean of the words to the star. Where the words lie in a long row, a word can be as far along that arrow as the
+    star. From which mix must the arrow start, so that no word is ahead?
+arrow_from_the_nearest_word: None, star - V[(V - star).norm(dim=1).argmin()]
+    The direction is the arrow from the nearest word to the star. A mix of several words can be nearer than any of them: the arrow has to start there.
+arrow_turned_round: None, -arrow
+    The direction points from the star to the words, so the star is behind all of them. Turn it round.
+None_without_a_reason: None, None
+    A star that can't be reached asks for its reason: a direction in which it is ahead of every word. `None` alone proves nothing.
+the_nearest_weights_for_every_star: arrow.norm() < 0.05 -> True
+    Weights come back for every star, the nearest there are. Where they miss the star, say so: `None` in their place, and a direction.
+triples_in_general_position
+  - def reach_star(V, star):
+  + def reach_star(V, star):
+  +     for i in range(len(V)):
+  +         for j in range(i):
+  +             for k in range(j):
+  +                 three = [i, j, k]
+  +                 table = torch.cat([V[three].T, torch.ones(1, 3, dtype=V.dtype)])
+  +                 if len(table) == 3 and torch.linalg.det(table).abs() > 1e-9:
+  +                     part = torch.linalg.solve(table, torch.cat([star, torch.ones(1, dtype=V.dtype)]))
+  +                     if part.min() > -1e-9:
+  +                         weights = torch.zeros(len(V), dtype=V.dtype)
+  +                         weights[three] = part.clamp(min=0)
+  +                         return weights, None
+  - arrow.norm() < 0.05
+  + False
+    All triples of words are tried, and triples on one line are skipped. Words that all lie on one line, or fewer than three of them, have mixes as
+    well.
+inside_the_box
+  - def reach_star(V, star):
+  + def reach_star(V, star):
+  +     low, high = V.min(dim=0).values, V.max(dim=0).values
+  +     if (star < low - 1e-9).any() or (star > high + 1e-9).any():
+  +         return None, (star > high).to(V.dtype) - (star < low).to(V.dtype)
+  - arrow.norm() < 0.05
+  + True
+    This tests the box around the words, coordinate by coordinate. A star can be in the box and still outside of the triangle.
+|| cut_off_and_normalised | cut_off_without_the_sum
+  - table = torch.cat([V.T, torch.ones(1, len(V), dtype=V.dtype)])
+  - goal = torch.cat([star, torch.ones(1, dtype=V.dtype)])
+  - weights = (torch.linalg.pinv(table) @ goal).clamp(min=0)
+  + weights = (torch.linalg.pinv(V.T) @ star).clamp(min=0)
+|| softmax_of_nearness | softmax_of_nearness_for_every_star
+  - (weights, None) if left.norm() < 0.05 else (None, left)
+  + weights, None
+|| plain_least_squares | plain_least_squares_for_every_star: (weights @ V - star).norm() < 0.05 -> True
+""")
 
 reach_star.slip(
     "star_not_returned",

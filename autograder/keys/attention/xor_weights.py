@@ -72,130 +72,16 @@ def plain_xor_weights(low, high):
 
 
 xor_weights.slip(
-    "computes_and",
-    "This is AND: only (1, 1) stands out. One neuron with one threshold does that; XOR has to come back again for (1, 1).",
-    replace={".ones(2, 2)": ".ones(2, 1)", "[0.0, -1.0]": "[-1.0]", ".tensor([[1.0], [-2.0]])": ".ones(1, 1)"},
-)
-xor_weights.slip(
-    "computes_or",
-    "This is OR: (1, 1) stands out, as (0, 1) and (1, 0) do. Something must pull it back, and pull harder than the first neuron lifts.",
-    replace={"2.0": "1.0"},
-)
-xor_weights.slip(
-    "zero_biases",
-    "The four outputs lie on a plane: out(0, 1) + out(1, 0) equals out(0, 0) + out(1, 1), as for an affine map. Either no neuron bends between "
-    "these inputs (with a + b and a bias of 0 or more it is never silent: give one of them a threshold), or the bends cancel. Inputs are 0 and 1 "
-    "here, not −1 and 1.",
-    replace={".tensor([0.0, -1.0])": ".zeros(2)"},
-)
-xor_weights.slip(
-    "zero_biases_and_rising",
-    replace={".tensor([0.0, -1.0])": ".zeros(2)", ".tensor([[1.0], [-2.0]])": ".ones(2, 1)"},
-    form_of="zero_biases",
-)
-xor_weights.slip("bends_that_cancel", replace={"[0.0, -1.0]": "[-0.5, -1.5]", "2.0": "1.0"}, form_of="zero_biases")
-xor_weights.slip(
-    "everything_equal",
-    "All four inputs get the same output. Either no neuron wakes up for any of them, because the biases are too far below zero, "
-    "or W2 lets nothing through. Inputs are 0 and 1 here, not −1 and 1.",
-    replace={"W2 = …": "W2 = torch.zeros(2, 1)"},
-)
-xor_weights.slip(
-    "laid_out_the_other_way",
-    "The weights are laid out [out, in], as nn.Linear stores them. Here x is on the left, `x @ W1`: W1 is [2, H] and W2 [H, 1].",
-    replace={"[[1.0], [-2.0]]": "[[1.0, -2.0]]"},
-)
-xor_weights.slip(
-    "three_neurons_laid_out_the_other_way",
-    replace={
-        ".ones(2, 2)": ".tensor([[1.0, 1.0], [1.0, 1.0], [1.0, 0.0]])",
-        " -1.0": " -1.0, 0.0",
-        "[[1.0], [-2.0]]": "[[1.0, -2.0, 0.0]]",
-    },
-    form_of="laid_out_the_other_way",
-)
-xor_weights.slip(
-    "only_one_zero",
-    "Of the two inputs that should stand out only (1, 0) does. The other needs a neuron, too.",
-    replace={
-        ".ones(2, 2)": ".tensor([[1.0], [-1.0]])",
-        ".tensor([0.0, -1.0])": ".zeros(1)",
-        ".tensor([[1.0], [-2.0]])": ".ones(1, 1)",
-    },
-)
-xor_weights.slip(
-    "only_zero_one",
-    "Of the two inputs that should stand out only (0, 1) does. The other needs a neuron, too.",
-    of="only_one_zero",
-    replace={"[[1.0], [-1.0]]": "[[-1.0], [1.0]]"},
-)
-xor_weights.slip(
     "sign_of_W2",
     "It is the wrong way round: (0, 0) and (1, 1) come out on the side of `high`. Are low and high swapped, or the signs of W2? (Weights made for "
     "neurons that say 0 or 1, as in an old perceptron, do this, too: a ReLU does not stop at 1.)",
     replace={"[[1.0], [-2.0]]": "[[-1.0], [2.0]]", "[low]": "[high]"},
-)
-xor_weights.slip("sign_of_W2_alone", replace={"[[1.0], [-2.0]]": "[[-1.0], [2.0]]"}, form_of="sign_of_W2")
-xor_weights.slip(
-    "computes_nor",
-    "This is NOR: (0, 0) alone stands out, and every feature that is on only leads away from `high`. XOR has to go there before it comes back.",
-    replace={"torch.ones": "-torch.ones", "[0.0, -1.0]": "[2.0, 1.0]", "-2.0": "2.0"},
 )
 xor_weights.slip(
     "follows_a",
     "The outputs follow one of the two features, whatever the other says. XOR needs both: look for a neuron whose column of W1 is zero "
     "for one of them, or for a neuron that is missing.",
     replace={".ones(2, 2)": ".tensor([[1.0, 1.0], [0.0, 1.0]])", "-2.0": "0.25"},
-)
-xor_weights.slip(
-    "follows_b", replace={".ones(2, 2)": ".tensor([[0.0, 1.0], [1.0, 1.0]])", "-2.0": "0.25"}, form_of="follows_a"
-)
-xor_weights.slip("follows_not_a", of="follows_a", replace={"[1.0]": "[-1.0]"}, form_of="follows_a")
-xor_weights.slip("follows_not_b", of="follows_b", replace={"[1.0]": "[-1.0]"}, form_of="follows_a")
-xor_weights.slip(
-    "one_pulled_back",
-    "One of (0, 1) and (1, 0) is left behind, and the three other inputs are nearer to `high`: an input that should go there is pulled back. "
-    "Follow it through your neurons: which one wakes up, and with which sign in W2?",
-    of="only_zero_one",
-    replace={"torch.ones": "-torch.ones"},
-)
-xor_weights.slip(
-    "the_other_pulled_back",
-    of="one_pulled_back",
-    replace={"[[-1.0], [1.0]]": "[[1.0], [-1.0]]"},
-    form_of="one_pulled_back",
-)
-xor_weights.slip(
-    "made_for_gelu",
-    "(1, 1) alone stands out, on the far side: this is NAND. If the weights were made for GELU: that function dips below zero before it rises, "
-    "and one neuron of it can do XOR. ReLU is flat there.",
-    replace={
-        ".ones(2, 2)": ".full((2, 1), 4.25)",
-        "[0.0, -1.0]": "[-5.0]",
-        "torch.tensor([[1.0], [-2.0]])": "-torch.ones(1, 1)",
-    },
-)
-xor_weights.slip(
-    "low_forgotten",
-    "It is XOR, and the distance of the outputs is right, but they begin in the wrong place: for (0, 0) the output must be `low`. "
-    "Which of the four is added whatever the input is?",
-    replace={".tensor([low])": ".zeros(1)"},
-)
-xor_weights.slip(
-    "a_little_off",
-    "It is XOR, but the outputs for (0, 1) and (1, 0) are off by more than a hundredth of the distance from low to high. "
-    "Weights found by training, or rounded, need a last touch by hand.",
-    replace={"(high - low)": "(high - low) * 1.012"},
-)
-xor_weights.slip(
-    "high_for_the_distance",
-    "The outputs rise by `high` where they should rise from `low` to `high`. How far is it from one to the other?",
-    replace={"(high - low)": "high"},
-)
-xor_weights.slip(
-    "without_the_sign",
-    "Only the size of the distance is used, so the outputs always rise. `high` may be the smaller of the two: then they have to fall.",
-    replace={"(high - low)": "abs(high - low)"},
 )
 xor_weights.slip(
     "low_and_high_ignored",
@@ -212,70 +98,124 @@ xor_weights.slip(
     "A tensor of whole numbers came back: `torch.tensor([[1, 1], [1, 1]])` has dtype int64. Write 1.0, or add `dtype=torch.float64`.",
     replace={".ones(2, 2)": ".tensor([[1, 1], [1, 1]])", "[0.0, -1.0]": "[0, -1]"},
 )
-xor_weights.slip(
-    "W2_flat",
-    "W2 has one dimension. It is a matrix [H, 1]: one row per hidden neuron, one output.",
-    replace={"[[1.0], [-2.0]]": "[1.0, -2.0]"},
-)
-xor_weights.slip(
-    "b1_as_a_row",
-    "b1 has two dimensions. A bias is one number per neuron, [H], not a row of a matrix.",
-    replace={"[0.0, -1.0]": "[[0.0, -1.0]]"},
-)
-xor_weights.slip(
-    "b2_without_dimension",
-    "b2 has no dimension. It is a tensor with one entry, shape [1]: `torch.tensor([…])`, with brackets.",
-    replace={"[low]": "low"},
-)
-xor_weights.slip(
-    "lists",
-    "Nested lists came back. Four tensors are asked for: put `torch.tensor(...)` around each.",
-    replace={"W1, b1, W2, b2": "W1.tolist(), b1.tolist(), W2.tolist(), b2.tolist()"},
-)
-xor_weights.slip(
-    "matrices_first",
-    "The four are in another order. Return W1, b1, W2, b2: each matrix is followed by its bias.",
-    replace={"W1, b1, W2, b2": "W1, W2, b1, b2"},
-)
-xor_weights.slip(
-    "one_missing",
-    "One of the four is missing. W1, b1, W2 and b2 are asked for, in this order; a bias that is not needed is `torch.zeros(...)`.",
-    replace={", b2": ""},
-)
-xor_weights.slip("both_biases_missing", replace={"W1, b1, W2, b2": "W1, W2"}, form_of="one_missing")
-xor_weights.slip(
-    "b2_a_plain_number",
-    "b2 is a plain number. Make it a tensor like the others, with one entry: shape [1].",
-    replace={"torch.tensor([low])": "low"},
-)
-xor_weights.slip(
-    "numpy_arrays",
-    "Arrays of numpy came back. Tensors are asked for: `torch.from_numpy(...)` turns one into the other.",
-    replace={"W1, b1, W2, b2": "W1.numpy(), b1.numpy(), W2.numpy(), b2.numpy()"},
-)
-xor_weights.slip(
-    "takes_x",
-    "The function takes other arguments: it is called with the two numbers `low` and `high`, and returns the weights. "
-    "The check computes the outputs from them.",
-    replace={
-        "def xor_weights(low, high):": "def xor_weights(x):",
-        " * (high - low)": "",
-        ".tensor([low])": ".zeros(1)",
-        "W1, b1, W2, b2": "torch.relu(x @ W1 + b1) @ W2 + b2",
-    },
-)
-xor_weights.slip(
-    "too_wide",
-    "The hidden layer is wider than 8. Two neurons can do it.",
-    replace={
-        ".ones(2, 2)": ".cat([torch.ones(2, 2), torch.zeros(2, 7)], dim=1)",
-        ".tensor([0.0, -1.0])": ".cat([torch.tensor([0.0, -1.0]), torch.zeros(7)])",
-        ".tensor([[1.0], [-2.0]])": ".cat([torch.tensor([[1.0], [-2.0]]), torch.zeros(7, 1)])",
-    },
-)
-xor_weights.slip(
-    "the_outputs",
-    "The answers came back, not the weights. Return W1, b1, W2 and b2: the check computes the outputs from them.",
-    replace={"W1, b1, W2, b2": "torch.tensor([[low], [high], [high], [low]])"},
-)
+
+
+xor_weights.slips("""
+in
+  - W1 = torch.ones(2, 2)
+  - b1 = torch.tensor([0.0, -1.0])
+  - W2 = torch.tensor([[1.0], [-2.0]]) * (high - low)
+computes_and
+  + W1 = torch.ones(2, 1)
+  + b1 = torch.tensor([-1.0])
+  + W2 = torch.ones(1, 1) * (high - low)
+    This is AND: only (1, 1) stands out. One neuron with one threshold does that; XOR has to come back again for (1, 1).
+only_one_zero
+  + W1 = torch.tensor([[1.0], [-1.0]])
+  + b1 = torch.zeros(1)
+  + W2 = torch.ones(1, 1) * (high - low)
+    Of the two inputs that should stand out only (1, 0) does. The other needs a neuron, too.
+only_zero_one
+  + W1 = torch.tensor([[-1.0], [1.0]])
+  + b1 = torch.zeros(1)
+  + W2 = torch.ones(1, 1) * (high - low)
+    Of the two inputs that should stand out only (0, 1) does. The other needs a neuron, too.
+computes_nor
+  + W1 = -torch.ones(2, 2)
+  + b1 = torch.tensor([2.0, 1.0])
+  + W2 = torch.tensor([[1.0], [2.0]]) * (high - low)
+    This is NOR: (0, 0) alone stands out, and every feature that is on only leads away from `high`. XOR has to go there before it comes back.
+one_pulled_back
+  + W1 = torch.tensor([[-1.0], [1.0]])
+  + b1 = torch.zeros(1)
+  + W2 = -torch.ones(1, 1) * (high - low)
+    One of (0, 1) and (1, 0) is left behind, and the three other inputs are nearer to `high`: an input that should go there is pulled back. Follow it
+    through your neurons: which one wakes up, and with which sign in W2?
+|| the_other_pulled_back: [-1.0], [1.0] -> [1.0], [-1.0]
+made_for_gelu
+  + W1 = torch.full((2, 1), 4.25)
+  + b1 = torch.tensor([-5.0])
+  + W2 = -torch.ones(1, 1) * (high - low)
+    (1, 1) alone stands out, on the far side: this is NAND. If the weights were made for GELU: that function dips below zero before it rises, and one
+    neuron of it can do XOR. ReLU is flat there.
+too_wide
+  + W1 = torch.cat([torch.ones(2, 2), torch.zeros(2, 7)], dim=1)
+  + b1 = torch.cat([torch.tensor([0.0, -1.0]), torch.zeros(7)])
+  + W2 = torch.cat([torch.tensor([[1.0], [-2.0]]), torch.zeros(7, 1)]) * (high - low)
+    The hidden layer is wider than 8. Two neurons can do it.
+in W2 = torch.tensor([[1.0], [-2.0]]) * (high - low)
+computes_or: W2 = torch.tensor([[1.0], [-1.0]]) * (high - low)
+    This is OR: (1, 1) stands out, as (0, 1) and (1, 0) do. Something must pull it back, and pull harder than the first neuron lifts.
+everything_equal: W2 = torch.zeros(2, 1)
+    All four inputs get the same output. Either no neuron wakes up for any of them, because the biases are too far below zero, or W2 lets nothing
+    through. Inputs are 0 and 1 here, not −1 and 1.
+laid_out_the_other_way: W2 = torch.tensor([[1.0, -2.0]]) * (high - low)
+    The weights are laid out [out, in], as nn.Linear stores them. Here x is on the left, `x @ W1`: W1 is [2, H] and W2 [H, 1].
+| three_neurons_laid_out_the_other_way
+  - W1 = torch.ones(2, 2)
+  - b1 = torch.tensor([0.0, -1.0])
+  - W2 = torch.tensor([[1.0], [-2.0]]) * (high - low)
+  + W1 = torch.tensor([[1.0, 1.0], [1.0, 1.0], [1.0, 0.0]])
+  + b1 = torch.tensor([0.0, -1.0, 0.0])
+  + W2 = torch.tensor([[1.0, -2.0, 0.0]]) * (high - low)
+without_the_sign: W2 = torch.tensor([[1.0], [-2.0]]) * abs(high - low)
+    Only the size of the distance is used, so the outputs always rise. `high` may be the smaller of the two: then they have to fall.
+W2_flat: W2 = torch.tensor([1.0, -2.0]) * (high - low)
+    W2 has one dimension. It is a matrix [H, 1]: one row per hidden neuron, one output.
+in b1 = torch.tensor([0.0, -1.0])
+zero_biases: b1 = torch.zeros(2)
+    The four outputs lie on a plane: out(0, 1) + out(1, 0) equals out(0, 0) + out(1, 1), as for an affine map. Either no neuron bends between these
+    inputs (with a + b and a bias of 0 or more it is never silent: give one of them a threshold), or the bends cancel. Inputs are 0 and 1 here, not −1
+    and 1.
+|| zero_biases_and_rising: W2 = torch.tensor([[1.0], [-2.0]]) * -> W2 = torch.ones(2, 1) *
+b1_as_a_row: b1 = torch.tensor([[0.0, -1.0]])
+    b1 has two dimensions. A bias is one number per neuron, [H], not a row of a matrix.
+in b2 = torch.tensor([low])
+low_forgotten: b2 = torch.zeros(1)
+    It is XOR, and the distance of the outputs is right, but they begin in the wrong place: for (0, 0) the output must be `low`. Which of the four is
+    added whatever the input is?
+b2_without_dimension: b2 = torch.tensor(low)
+    b2 has no dimension. It is a tensor with one entry, shape [1]: `torch.tensor([…])`, with brackets.
+b2_a_plain_number: b2 = low
+    b2 is a plain number. Make it a tensor like the others, with one entry: shape [1].
+in (high - low)
+a_little_off: (high - low) * 1.012
+    It is XOR, but the outputs for (0, 1) and (1, 0) are off by more than a hundredth of the distance from low to high. Weights found by training, or
+    rounded, need a last touch by hand.
+high_for_the_distance: high
+    The outputs rise by `high` where they should rise from `low` to `high`. How far is it from one to the other?
+in W1, b1, W2, b2
+lists: W1.tolist(), b1.tolist(), W2.tolist(), b2.tolist()
+    Nested lists came back. Four tensors are asked for: put `torch.tensor(...)` around each.
+numpy_arrays: W1.numpy(), b1.numpy(), W2.numpy(), b2.numpy()
+    Arrays of numpy came back. Tensors are asked for: `torch.from_numpy(...)` turns one into the other.
+the_outputs: torch.tensor([[low], [high], [high], [low]])
+    The answers came back, not the weights. Return W1, b1, W2 and b2: the check computes the outputs from them.
+in return W1, b1, W2, b2
+matrices_first: return W1, W2, b1, b2
+    The four are in another order. Return W1, b1, W2, b2: each matrix is followed by its bias.
+one_missing: return W1, b1, W2
+    One of the four is missing. W1, b1, W2 and b2 are asked for, in this order; a bias that is not needed is `torch.zeros(...)`.
+|| both_biases_missing: b1, W2 -> W2
+takes_x
+  - low, high
+  + x
+  - W2 = torch.tensor([[1.0], [-2.0]]) * (high - low)
+  - b2 = torch.tensor([low])
+  - return W1, b1, W2, b2
+  + W2 = torch.tensor([[1.0], [-2.0]])
+  + b2 = torch.zeros(1)
+  + return torch.relu(x @ W1 + b1) @ W2 + b2
+    The function takes other arguments: it is called with the two numbers `low` and `high`, and returns the weights. The check computes the outputs
+    from them.
+|| sign_of_W2 | sign_of_W2_alone: [high] -> [low]
+|| follows_a | follows_b: = torch.tensor([[1.0, 1.0], [0.0, 1.0]]) -> = torch.tensor([[0.0, 1.0], [1.0, 1.0]])
+|| follows_not_a: [1.0] -> [-1.0]
+""")
+
+
+xor_weights.slip("bends_that_cancel", replace={"[0.0, -1.0]": "[-0.5, -1.5]", "2.0": "1.0"}, form_of="zero_biases")
+
+
+xor_weights.slip("follows_not_b", of="follows_b", replace={"[1.0]": "[-1.0]"}, form_of="follows_a")
 xor_weights.slip("weights_not_returned", NO_RETURN, replace={"return W1, b1, W2, b2": ""})

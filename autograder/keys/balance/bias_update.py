@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from autograder.keys.key import NO_RETURN, Key
+from autograder.keys.key import Key
 from ffnlab.course.exercises import balance as exercises
 
 bias_update = Key(exercises.bias_update)
@@ -62,119 +62,7 @@ def plain_bias_update(b, counts, u):
     return b + u * torch.sign(load.mean() - load)
 
 
-bias_update.slip(
-    "sign_flipped",
-    "The sign is flipped: full experts get easier to choose, and soon have everything. An expert above the mean must go down.",
-    replace={"load.mean() - load": "load - load.mean()"},
-)
-bias_update.slip(
-    "proportional",
-    "The step grows with the difference. Only its sign counts: every expert moves by u, or not at all.",
-    replace={"torch.sign(load.mean() - load)": "(load.mean() - load)"},
-)
-bias_update.slip(
-    "relative_difference",
-    "The step is the difference as a part of the mean. Only its sign counts: every expert moves by u, or not at all.",
-    replace={"torch.sign(load.mean() - load)": "(load.mean() - load) / load.mean()"},
-)
-bias_update.slip(
-    "difference_of_shares",
-    "The step is the difference of shares. Only its sign counts: every expert moves by u, or not at all.",
-    replace={"torch.sign(load.mean() - load)": "(1 / len(load) - load / load.sum())"},
-)
-bias_update.slip(
-    "tanh_for_sign", "A smooth step (tanh) is taken instead of the sign.", replace={"torch.sign": "torch.tanh"}
-)
-bias_update.slip(
-    "compared_with_the_maximum",
-    "Each load is compared with the largest one, so nearly all experts go up. Compare with the mean.",
-    replace={".mean()": ".max()"},
-)
-bias_update.slip(
-    "compared_with_the_median",
-    "Each load is compared with the median. Half the experts would go up even if one had nearly all tokens: compare with the mean.",
-    replace={".mean()": ".median()"},
-)
-bias_update.slip(
-    "whole_number_mean",
-    "The mean is rounded down (`//`, or a mean of whole numbers): an expert at the rounded value does not move, though it has less than the mean.",
-    replace={".sign(load.mean() - load)": ".sign(counts.sum() // len(counts) - counts).to(b.dtype)"},
-)
-bias_update.slip("rounded_down_by_int", replace={"load.mean()": "int(load.mean())"}, form_of="whole_number_mean")
-bias_update.slip(
-    "up_at_the_mean",
-    "An expert exactly at the mean goes up. It should stay: the sign of 0 is 0.",
-    replace={"b + u * torch.sign(load.mean() - load)": "torch.where(load > load.mean(), b - u, b + u)"},
-)
-bias_update.slip(
-    "down_at_the_mean",
-    "An expert exactly at the mean goes down. It should stay: the sign of 0 is 0.",
-    replace={"b + u * torch.sign(load.mean() - load)": "torch.where(load < load.mean(), b + u, b - u)"},
-)
-bias_update.slip(
-    "only_up",
-    "Experts below the mean go up, but those above do not go down.",
-    replace={"torch.sign(load.mean() - load)": "(load < load.mean()).to(b.dtype)"},
-)
-bias_update.slip(
-    "only_down",
-    "Experts above the mean go down, but those below do not go up.",
-    replace={"b + u * torch.sign(load.mean() - load)": "b - u * (load > load.mean()).to(b.dtype)"},
-)
-bias_update.slip(
-    "change_alone",
-    "Only the change comes back. The result is the old bias plus the change.",
-    replace={"b + u * torch.sign(load.mean() - load)": "u * torch.sign(load.mean() - load)"},
-)
-bias_update.slip(
-    "u_forgotten", "The step is 1, whatever u is: multiply the sign by u.", replace={" + u * torch": " + torch"}
-)
-bias_update.slip(
-    "b_scaled",
-    "The bias is multiplied by 1 ± u. It is shifted: the step does not depend on b.",
-    replace={"b + u * torch.sign(load.mean() - load)": "b * (1 + u * torch.sign(load.mean() - load))"},
-)
-bias_update.slip(
-    "recentred",
-    "The steps are shifted so that they add up to 0. Some code bases do that; here each expert moves by exactly u or stays.",
-    replace={
-        "torch.sign(load.mean() - load)": "(torch.sign(load.mean() - load) - torch.sign(load.mean() - load).mean())"
-    },
-)
-bias_update.slip(
-    "bias_recentred",
-    "The mean is taken off the new bias. That changes no choice, but it is not the update that is asked for.",
-    replace={
-        "b + u * torch.sign(load.mean() - load)": "(b + u * torch.sign(load.mean() - load)) - (b + u * torch.sign(load.mean() - load)).mean()"
-    },
-)
-bias_update.slip(
-    "largest_and_smallest",
-    "Only the fullest and the emptiest expert move. All of them do.",
-    replace={"torch.sign(load.mean() - load)": "((load == load.min()).to(b.dtype) - (load == load.max()).to(b.dtype))"},
-)
-bias_update.slip(
-    "graph_attached",
-    "The values are right, but with `b` an nn.Parameter the result is attached to its graph. No gradient trains the bias: use `b.detach()` or no_grad.",
-    replace={"b.detach()": "b"},
-)
-bias_update.slip(
-    "in_float32",
-    "The result is float32 whatever b is. It has the dtype of b.",
-    replace={"b + u * torch.sign(load.mean() - load)": "(b + u * torch.sign(load.mean() - load)).float()"},
-)
-bias_update.slip(
-    "in_float64",
-    "The result is float64 whatever b is. It has the dtype of b.",
-    of="in_float32",
-    replace={".to(b.dtype)": ".double()", ".float()": ".double()"},
-)
 bias_update.slip("u_fixed", "The step is 0.001, whatever u is: multiply the sign by u.", replace={" + u": " + 0.001"})
-bias_update.slip(
-    "dtype_of_counts",
-    "With counts in float64 the result is float64, though b is float32. Bring the counts to the dtype of b.",
-    replace={"counts.to": "counts if counts.is_floating_point() else counts.to"},
-)
 
 
 @bias_update.mistake(
@@ -186,48 +74,84 @@ def in_place(b, counts, u):
     return b.detach()
 
 
-@bias_update.form(in_place)
-def in_place_and_b_returned(b, counts, u):
-    with torch.no_grad():
-        b += u * torch.sign(counts.to(b.dtype).mean() - counts.to(b.dtype))
-    return b
-
-
-@bias_update.form(in_place)
-def in_place_with_the_graph(b, counts, u):
-    b += u * torch.sign(counts.to(b.dtype).mean() - counts.to(b.dtype))
-    return b
-
-
-@bias_update.mistake(
-    "`mean` is asked of whole numbers, which PyTorch refuses. Make the counts floats first, in the dtype of b."
-)
-def mean_of_integers(b, counts, u):
-    return b.detach() + u * torch.sign(counts.mean() - counts)
-
-
-bias_update.slip(
-    "half_precision",
-    "The counts are rounded to half precision, which can't tell 4,001 tokens from 4,002: the sign is lost where the load is nearly even. float32 can.",
-    replace={".to(b.dtype)": ".bfloat16()", ".sign(load.mean() - load)": ".sign(load.mean() - load).to(b.dtype)"},
-)
-bias_update.slip(
-    "half_precision_of_the_other_kind",
-    replace={".to(b.dtype)": ".half()", ".sign(load.mean() - load)": ".sign(load.double().mean() - load).to(b.dtype)"},
-    form_of="half_precision",
-)
-bias_update.slip(
-    "mean_of_the_living",
-    "The mean is taken over the experts that got tokens. It is over all E: experts without tokens count, with 0.",
-    replace={"load.mean": "load[load > 0].mean"},
-)
-bias_update.slip(
-    "dead_experts_stay",
-    "An expert without tokens keeps its bias. It needs help more than any other: sign(mean − 0) is 1.",
-    replace={".sign(load.mean() - load)": ".sign(load.mean() - load) * (load > 0)"},
-)
-
-
-@bias_update.mistake(NO_RETURN)
-def bias_not_returned(b, counts, u):
-    b.detach() + u * torch.sign(counts.double().mean() - counts)
+bias_update.slips("""
+in return b + u * torch.sign(load.mean() - load)
+sign_flipped: return b + u * torch.sign(load - load.mean())
+    The sign is flipped: full experts get easier to choose, and soon have everything. An expert above the mean must go down.
+up_at_the_mean: return torch.where(load > load.mean(), b - u, b + u)
+    An expert exactly at the mean goes up. It should stay: the sign of 0 is 0.
+down_at_the_mean: return torch.where(load < load.mean(), b + u, b - u)
+    An expert exactly at the mean goes down. It should stay: the sign of 0 is 0.
+change_alone: return u * torch.sign(load.mean() - load)
+    Only the change comes back. The result is the old bias plus the change.
+u_forgotten: return b + torch.sign(load.mean() - load)
+    The step is 1, whatever u is: multiply the sign by u.
+bias_recentred: return (b + u * torch.sign(load.mean() - load)) - (b + u * torch.sign(load.mean() - load)).mean()
+    The mean is taken off the new bias. That changes no choice, but it is not the update that is asked for.
+in_float32: return (b + u * torch.sign(load.mean() - load)).float()
+    The result is float32 whatever b is. It has the dtype of b.
+in torch.sign
+proportional:
+    The step grows with the difference. Only its sign counts: every expert moves by u, or not at all.
+tanh_for_sign: torch.tanh
+    A smooth step (tanh) is taken instead of the sign.
+in * torch.sign(load.mean() - load)
+relative_difference: * (load.mean() - load) / load.mean()
+    The step is the difference as a part of the mean. Only its sign counts: every expert moves by u, or not at all.
+difference_of_shares: * (1 / len(load) - load / load.sum())
+    The step is the difference of shares. Only its sign counts: every expert moves by u, or not at all.
+only_up: * (load < load.mean()).to(b.dtype)
+    Experts below the mean go up, but those above do not go down.
+recentred: * (torch.sign(load.mean() - load) - torch.sign(load.mean() - load).mean())
+    The steps are shifted so that they add up to 0. Some code bases do that; here each expert moves by exactly u or stays.
+largest_and_smallest: * ((load == load.min()).to(b.dtype) - (load == load.max()).to(b.dtype))
+    Only the fullest and the emptiest expert move. All of them do.
+in load.mean
+compared_with_the_maximum: load.max
+    Each load is compared with the largest one, so nearly all experts go up. Compare with the mean.
+compared_with_the_median: load.median
+    Each load is compared with the median. Half the experts would go up even if one had nearly all tokens: compare with the mean.
+mean_of_the_living: load[load > 0].mean
+    The mean is taken over the experts that got tokens. It is over all E: experts without tokens count, with 0.
+whole_number_mean: torch.sign(load.mean() - load) -> torch.sign(counts.sum() // len(counts) - counts).to(b.dtype)
+    The mean is rounded down (`//`, or a mean of whole numbers): an expert at the rounded value does not move, though it has less than the mean.
+| rounded_down_by_int: + u * torch.sign(load.mean() - load) -> + u * torch.sign(int(load.mean()) - load)
+dead_experts_stay: torch.sign(load.mean() - load) -> torch.sign(load.mean() - load) * (load > 0)
+    An expert without tokens keeps its bias. It needs help more than any other: sign(mean − 0) is 1.
+in b + u * torch.sign(load.mean() - load)
+only_down: b - u * (load > load.mean()).to(b.dtype)
+    Experts above the mean go down, but those below do not go up.
+b_scaled: b * (1 + u * torch.sign(load.mean() - load))
+    The bias is multiplied by 1 ± u. It is shifted: the step does not depend on b.
+graph_attached: b.detach() -> b
+    The values are right, but with `b` an nn.Parameter the result is attached to its graph. No gradient trains the bias: use `b.detach()` or no_grad.
+in
+  - load = counts.to(b.dtype)
+  - return b + u * torch.sign(load.mean() - load)
+in_float64
+  + load = counts.double()
+  + return (b + u * torch.sign(load.mean() - load)).double()
+    The result is float64 whatever b is. It has the dtype of b.
+half_precision
+  + load = counts.bfloat16()
+  + return b + u * torch.sign(load.mean() - load).to(b.dtype)
+    The counts are rounded to half precision, which can't tell 4,001 tokens from 4,002: the sign is lost where the load is nearly even. float32 can.
+| half_precision_of_the_other_kind
+  + load = counts.half()
+  + return b + u * torch.sign(load.double().mean() - load).to(b.dtype)
+dtype_of_counts: counts.to -> counts if counts.is_floating_point() else counts.to
+    With counts in float64 the result is float64, though b is float32. Bring the counts to the dtype of b.
+|| in_place | in_place_and_b_returned: b.detach() -> b
+of under_no_grad
+in
+  - with torch.no_grad():
+  -     load = counts.to(b.dtype)
+  -     return b - u * torch.sign(load - load.mean())
+| in_place_with_the_graph
+  + b += u * torch.sign(counts.to(b.dtype).mean() - counts.to(b.dtype))
+  + return b
+mean_of_integers: return b.detach() + u * torch.sign(counts.mean() - counts)
+    `mean` is asked of whole numbers, which PyTorch refuses. Make the counts floats first, in the dtype of b.
+bias_not_returned: b.detach() + u * torch.sign(counts.double().mean() - counts)
+    NO_RETURN
+""")

@@ -88,16 +88,6 @@ def by_loops(idx, E, capacity):
 
 
 drop_mask.slip(
-    "one_too_many",
-    "Each expert keeps one slot more than its capacity. Does your count start at 0 or at 1?",
-    replace={" <= capacity": " <= capacity + 1"},
-)
-drop_mask.slip(
-    "one_too_few",
-    "Each expert keeps one slot fewer than its capacity. Does your count start at 0 or at 1?",
-    replace={" <= capacity": " < capacity"},
-)
-drop_mask.slip(
     "token_after_token",
     "The tokens are served one after the other, with all their slots. Slot 0 of all tokens comes first, then slot 1 of all tokens.",
     replace={"idx.T.reshape": "idx.reshape", ".reshape(k, T).T": ".reshape(T, k)"},
@@ -116,75 +106,6 @@ drop_mask.slip(
     "later_tokens_first",
     "Within a slot the tokens are served from the last to the first. The order is that of the tokens.",
     replace={"idx.T": "idx.flip(0).T", ".reshape(k, T).T": ".reshape(k, T).T.flip(0)"},
-)
-drop_mask.slip(
-    "dropped_for_kept",
-    "The mask is inverted: True means kept, False means dropped.",
-    replace={" <= capacity": " > capacity"},
-)
-drop_mask.slip(
-    "reshaped_without_transposing",
-    "The order of service is slot by slot, [k, T]; `reshape(T, k)` reads it token by token. Reshape to [k, T] and transpose.",
-    replace={".reshape(k, T).T": ".reshape(T, k)"},
-)
-drop_mask.slip(
-    "transposed_result",
-    "The mask is [k, T]. It has the shape of idx: a row for each token.",
-    replace={".reshape(k, T).T": ".reshape(k, T)"},
-)
-drop_mask.slip(
-    "flat_result", "The mask is one long row. Fold it back to the shape of idx.", replace={".reshape(k, T).T": ""}
-)
-drop_mask.slip(
-    "running_sum_over_experts",
-    "The running sum goes over the experts, along the wrong dimension: it should run down the list of slots.",
-    replace={".cumsum(0)": ".cumsum(1)"},
-)
-drop_mask.slip(
-    "all_experts_together",
-    "The capacity is shared by all experts. Each expert has its own: count the slots of each one separately.",
-    replace={"(hot.cumsum(0) * hot).sum(1)": "torch.arange(1, len(order) + 1)"},
-)
-drop_mask.slip(
-    "too_full_drops_all",
-    "An expert with too many slots drops all of them. It keeps its first `capacity`.",
-    replace={"(hot.cumsum(0) * hot).sum(1)": "hot.sum(0)[order]"},
-)
-drop_mask.slip(
-    "a_token_in_one_piece",
-    "A token with one dropped slot loses all its slots. Each slot is kept or dropped for itself.",
-    replace={".reshape(k, T).T": ".reshape(k, T).T.all(1, keepdim=True).expand(T, k)"},
-)
-drop_mask.slip(
-    "a_token_with_any_slot",
-    "A token with one kept slot keeps all its slots. Each slot is kept or dropped for itself.",
-    of="a_token_in_one_piece",
-    replace={".all": ".any"},
-)
-drop_mask.slip(
-    "ones_and_zeros",
-    "The mask is made of numbers. Return truth values, dtype bool.",
-    replace={".reshape(k, T).T": ".reshape(k, T).T.long()"},
-)
-drop_mask.slip(
-    "floats",
-    "The mask is made of floats, ready to multiply with. Return truth values, dtype bool.",
-    replace={".reshape(k, T).T": ".reshape(k, T).T.float()"},
-)
-drop_mask.slip(
-    "experts_for_kept",
-    "Expert numbers come back, with −1 for dropped. Return truth values: True for kept.",
-    replace={"keep.reshape(k, T).T": "idx.masked_fill(~keep.reshape(k, T).T, -1)"},
-)
-drop_mask.slip(
-    "everything_kept",
-    "Everything is kept: the capacity is never compared with a count.",
-    replace={" <= capacity": " <= len(order)"},
-)
-drop_mask.slip(
-    "capacity_times_k",
-    "Each expert keeps k times its capacity. The capacity counts slots, whichever of a token's they are.",
-    replace={" <= capacity": " <= k * capacity"},
 )
 
 
@@ -299,11 +220,45 @@ def places_for_kept(idx, E, capacity):
     return ((hot.cumsum(0) * hot).sum(1) - 1).reshape(k, T).T
 
 
-@drop_mask.form(places_for_kept)
-def places_from_one(idx, E, capacity):
-    T, k = idx.shape
-    hot = F.one_hot(idx.T.reshape(-1), E)
-    return (hot.cumsum(0) * hot).sum(1).reshape(k, T).T
+drop_mask.slips("""
+in = capacity
+one_too_many: = capacity + 1
+    Each expert keeps one slot more than its capacity. Does your count start at 0 or at 1?
+everything_kept: = len(order)
+    Everything is kept: the capacity is never compared with a count.
+capacity_times_k: = k * capacity
+    Each expert keeps k times its capacity. The capacity counts slots, whichever of a token's they are.
+in keep = place <= capacity
+one_too_few: keep = place < capacity
+    Each expert keeps one slot fewer than its capacity. Does your count start at 0 or at 1?
+dropped_for_kept: keep = place > capacity
+    The mask is inverted: True means kept, False means dropped.
+in keep.reshape(k, T).T
+reshaped_without_transposing: keep.reshape(T, k)
+    The order of service is slot by slot, [k, T]; `reshape(T, k)` reads it token by token. Reshape to [k, T] and transpose.
+transposed_result: keep.reshape(k, T)
+    The mask is [k, T]. It has the shape of idx: a row for each token.
+flat_result: keep
+    The mask is one long row. Fold it back to the shape of idx.
+a_token_in_one_piece: keep.reshape(k, T).T.all(1, keepdim=True).expand(T, k)
+    A token with one dropped slot loses all its slots. Each slot is kept or dropped for itself.
+a_token_with_any_slot: keep.reshape(k, T).T.any(1, keepdim=True).expand(T, k)
+    A token with one kept slot keeps all its slots. Each slot is kept or dropped for itself.
+ones_and_zeros: keep.reshape(k, T).T.long()
+    The mask is made of numbers. Return truth values, dtype bool.
+floats: keep.reshape(k, T).T.float()
+    The mask is made of floats, ready to multiply with. Return truth values, dtype bool.
+experts_for_kept: idx.masked_fill(~keep.reshape(k, T).T, -1)
+    Expert numbers come back, with −1 for dropped. Return truth values: True for kept.
+in place = (hot.cumsum(0) * hot).sum(1)
+running_sum_over_experts: place = (hot.cumsum(1) * hot).sum(1)
+    The running sum goes over the experts, along the wrong dimension: it should run down the list of slots.
+all_experts_together: place = torch.arange(1, len(order) + 1)
+    The capacity is shared by all experts. Each expert has its own: count the slots of each one separately.
+too_full_drops_all: place = hot.sum(0)[order]
+    An expert with too many slots drops all of them. It keeps its first `capacity`.
+|| places_for_kept | places_from_one: ((hot.cumsum(0) * hot).sum(1) - 1).reshape -> (hot.cumsum(0) * hot).sum(1).reshape
+""")
 
 
 @drop_mask.mistake("A list of lists comes back. Make a tensor of it.")

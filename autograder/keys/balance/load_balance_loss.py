@@ -86,90 +86,14 @@ def plain_load_balance_loss(logits, idx):
 
 
 load_balance_loss.slip(
-    "factor_E_missing",
-    "It is too small by a factor of E: either E is missing, or a mean over the experts is taken where their sum is asked for. "
-    "An even load gives 1 for every number of experts.",
-    replace={"E * (f * P).sum()": "(f * P).sum()"},
-)
-load_balance_loss.slip("mean_for_sum", replace={".sum()": ".mean()"}, form_of="factor_E_missing")
-load_balance_loss.slip(
-    "not_divided_by_k",
-    "f adds up to k, so an even load gives k instead of 1: it is averaged over tokens, but added up over slots. There are k·T slots.",
-    replace={"(k * T)": "T"},
-)
-load_balance_loss.slip(
-    "not_divided_by_T",
-    "The result is T times too large: f or P is a sum over tokens. Both are means, so that each adds up to 1.",
-    replace={"(k * T)": "k"},
-)
-load_balance_loss.slip(
-    "raw_counts", "f is the number of slots, not their share: divide the counts by k·T.", replace={" / (k * T)": ""}
-)
-load_balance_loss.slip(
-    "P_detached",
-    "The value is right, but no gradient reaches the logits: P is detached (or computed under no_grad). f has no gradient anyway, so P must have one.",
-    replace={"p.mean(dim=0)": "p.mean(dim=0).detach()"},
-)
-load_balance_loss.slip("P_summed", replace={"p.mean": "p.sum"}, form_of="not_divided_by_T")
-load_balance_loss.slip(
-    "softmax_over_tokens",
-    "The softmax runs over the tokens (dim=0). Each token's probabilities over the experts add up to 1: dim=-1.",
-    replace={"dim=-1": "dim=0"},
-)
-load_balance_loss.slip(
-    "f_from_probabilities",
-    "f is made from probabilities, not from `idx`, so the loss is E·ΣP² and says nothing about where the tokens went. Count what is in idx.",
-    replace={"counts.to(logits.dtype) / (k * T)": "p.mean(dim=0)"},
-)
-load_balance_loss.slip(
-    "f_squared",
-    "The loss is E·Σf²: it contains the load twice and the probabilities not at all, so it has no gradient. One factor is f, the other P.",
-    replace={"f * P": "f * f"},
-)
-load_balance_loss.slip(
-    "entropy_of_P",
-    "This is an entropy of the probabilities. It is another way to ask for balance; here the loss is E·Σ f·P.",
-    replace={"E * (f * P).sum()": "(P * P.log()).sum()"},
-)
-load_balance_loss.slip(
-    "entropy_of_f",
-    "This is an entropy of the load. Counting has no gradient, so nothing could be trained by it. Multiply f by P.",
-    replace={"E * (f * P).sum()": "-torch.special.entr(f).sum()"},
-)
-load_balance_loss.slip(
-    "no_minlength",
-    "`bincount` is as long as the largest expert number it met. Where the last experts got no token, f is too short: say how many there are with `minlength`.",
-    replace={", minlength=E": ""},
-)
-load_balance_loss.slip(
     "argmax_for_idx",
     "f is counted from the largest logits, not from `idx`. What counts is where the tokens went, and a selection bias or a second slot changes that.",
     replace={"idx.flatten()": "logits.argmax(-1)", "(k * T)": "T"},
 )
 load_balance_loss.slip(
-    "topk_for_idx",
-    "f is counted from the top k of the logits, computed anew. Use `idx` as it is given: the tokens may have gone elsewhere.",
-    replace={"idx.flatten": "logits.topk(k).indices.flatten"},
-)
-load_balance_loss.slip(
     "first_slot_only",
     "Only the first slot of each token is counted (`idx[:, 0]`). All k slots are load.",
     replace={"idx.flatten()": "idx[:, 0]", "(k * T)": "T"},
-)
-load_balance_loss.slip(
-    "probabilities_of_chosen_only",
-    "P contains the probabilities of the chosen experts only. It is the mean of the whole softmax, also of experts that were not chosen.",
-    replace={"p.mean": "torch.zeros_like(p).scatter(1, idx, p.gather(1, idx)).mean"},
-)
-load_balance_loss.slip(
-    "softmax_overflows",
-    "`exp` of a large logit is infinite, and infinite over infinite is NaN. `softmax` takes the largest logit out first.",
-    replace={".softmax(logits, dim=-1)": ".exp(logits) / torch.exp(logits).sum(dim=-1, keepdim=True)"},
-)
-load_balance_loss.slip(
-    "softmax_of_the_chosen",
-    "The softmax runs over the chosen experts only, so that their probabilities add up to 1. P is the mean of the whole softmax, over all E experts.",
-    replace={"p.mean": "torch.zeros_like(p).scatter(1, idx, logits.gather(1, idx).softmax(-1)).mean"},
 )
 load_balance_loss.slip(
     "E_from_idx",
@@ -182,63 +106,75 @@ load_balance_loss.slip(
     replace={".to(logits.dtype)": ".float()", "(f * P).sum()": "(f @ P)"},
 )
 load_balance_loss.slip(
-    "no_softmax",
-    "P is a mean of raw logits. Turn them into probabilities first, by a softmax over the experts.",
-    replace={"torch.softmax(logits, dim=-1)": "logits"},
-)
-load_balance_loss.slip(
     "softmax_of_the_mean",
     "The mean over tokens is taken before the softmax. P is the mean of each token's probabilities: softmax first.",
     replace={"torch.softmax(logits, dim=-1)": "logits", "p.mean(dim=0)": "logits.mean(dim=0).softmax(-1)"},
 )
-load_balance_loss.slip(
-    "log_probabilities",
-    "P is a mean of logarithms of probabilities. Use softmax, without the logarithm.",
-    replace={"torch.softmax": "torch.log_softmax"},
-)
-load_balance_loss.slip(
-    "k_for_E",
-    "The factor in front is k. It is the number of experts, E.",
-    replace={"E * (f * P).sum()": "k * (f * P).sum()"},
-)
-load_balance_loss.slip(
-    "alpha_inside",
-    "A factor 0.01 is in the result. The weight α belongs to the training loop; here the loss itself is asked for.",
-    replace={"E * (f * P).sum()": "0.01 * E * (f * P).sum()"},
-)
-load_balance_loss.slip(
-    "one_subtracted",
-    "1 is subtracted, so that an even load gives 0. It is a harmless shift, but not the loss that is asked for.",
-    replace={".sum()": ".sum() - 1"},
-)
-load_balance_loss.slip(
-    "clamped_at_one",
-    "The loss is cut off at 1 from below. 1 is its value for an even load, but no lower bound: there are smaller values, and they have a gradient.",
-    replace={"E * (f * P).sum()": "torch.clamp(E * (f * P).sum(), min=1.0)"},
-)
-load_balance_loss.slip(
-    "per_expert",
-    "One number for each expert comes back. Add them up: the loss is a single number.",
-    replace={"(f * P).sum()": "f * P"},
-)
-load_balance_loss.slip(
-    "a_python_float",
-    "A Python float comes back (`.item()`, `float(...)`): it has no gradient. Return the tensor.",
-    replace={"E * (f * P).sum()": "(E * (f * P).sum()).item()"},
-)
-load_balance_loss.slip(
-    "a_vector_of_one",
-    "The result has shape [1]. A loss is a tensor without dimensions: `sum()` without keepdim.",
-    replace={".sum()": ".sum(dim=0, keepdim=True)"},
-)
-load_balance_loss.slip(
-    "one_hot_summed_over_slots",
-    replace={"counts.to(logits.dtype) / (k * T)": "F.one_hot(idx, E).to(logits.dtype).sum(dim=1).mean(dim=0)"},
-    form_of="not_divided_by_k",
-)
 load_balance_loss.slip("no_balance_return", NO_RETURN, replace={"E * (f * P).sum()": "None"})
-load_balance_loss.slip(
-    "no_minlength_and_a_plain_number",
-    replace={", minlength=E": "", "E * (f * P).sum()": "(E * (f * P).sum()).item()"},
-    form_of="no_minlength",
-)
+
+
+load_balance_loss.slips("""
+factor_E_missing: return E * (f * P).sum -> return (f * P).sum
+    It is too small by a factor of E: either E is missing, or a mean over the experts is taken where their sum is asked for. An even load gives 1 for
+    every number of experts.
+| mean_for_sum: .sum -> .mean
+in return E * (f * P).sum
+entropy_of_P: return (P * P.log()).sum
+    This is an entropy of the probabilities. It is another way to ask for balance; here the loss is E·Σ f·P.
+entropy_of_f: return -torch.special.entr(f).sum
+    This is an entropy of the load. Counting has no gradient, so nothing could be trained by it. Multiply f by P.
+not_divided_by_k: (k * T) -> T
+    f adds up to k, so an even load gives k instead of 1: it is averaged over tokens, but added up over slots. There are k·T slots.
+| one_hot_summed_over_slots: = counts.to(logits.dtype) / (k * T) -> = F.one_hot(idx, E).to(logits.dtype).sum(dim=1).mean(dim=0)
+not_divided_by_T: (k * T) -> k
+    The result is T times too large: f or P is a sum over tokens. Both are means, so that each adds up to 1.
+| P_summed: p.mean -> p.sum
+in f = counts.to(logits.dtype) / (k * T)
+raw_counts: f = counts.to(logits.dtype)
+    f is the number of slots, not their share: divide the counts by k·T.
+f_from_probabilities: f = p.mean(dim=0)
+    f is made from probabilities, not from `idx`, so the loss is E·ΣP² and says nothing about where the tokens went. Count what is in idx.
+P_detached: P = p.mean(dim=0) -> P = p.mean(dim=0).detach()
+    The value is right, but no gradient reaches the logits: P is detached (or computed under no_grad). f has no gradient anyway, so P must have one.
+in p = torch.softmax(logits, dim=-1)
+softmax_over_tokens: p = torch.softmax(logits, dim=0)
+    The softmax runs over the tokens (dim=0). Each token's probabilities over the experts add up to 1: dim=-1.
+softmax_overflows: p = torch.exp(logits) / torch.exp(logits).sum(dim=-1, keepdim=True)
+    `exp` of a large logit is infinite, and infinite over infinite is NaN. `softmax` takes the largest logit out first.
+no_softmax: p = logits
+    P is a mean of raw logits. Turn them into probabilities first, by a softmax over the experts.
+log_probabilities: p = torch.log_softmax(logits, dim=-1)
+    P is a mean of logarithms of probabilities. Use softmax, without the logarithm.
+in (f * P).sum()
+f_squared: (f * f).sum()
+    The loss is E·Σf²: it contains the load twice and the probabilities not at all, so it has no gradient. One factor is f, the other P.
+per_expert: f * P
+    One number for each expert comes back. Add them up: the loss is a single number.
+in counts = torch.bincount(idx.flatten(), minlength=E)
+no_minlength: counts = torch.bincount(idx.flatten())
+    `bincount` is as long as the largest expert number it met. Where the last experts got no token, f is too short: say how many there are with
+    `minlength`.
+|| no_minlength_and_a_plain_number: E * (f * P).sum -> (E * (f * P).sum()).item
+topk_for_idx: counts = torch.bincount(logits.topk(k).indices.flatten(), minlength=E)
+    f is counted from the top k of the logits, computed anew. Use `idx` as it is given: the tokens may have gone elsewhere.
+in p.mean
+probabilities_of_chosen_only: torch.zeros_like(p).scatter(1, idx, p.gather(1, idx)).mean
+    P contains the probabilities of the chosen experts only. It is the mean of the whole softmax, also of experts that were not chosen.
+softmax_of_the_chosen: torch.zeros_like(p).scatter(1, idx, logits.gather(1, idx).softmax(-1)).mean
+    The softmax runs over the chosen experts only, so that their probabilities add up to 1. P is the mean of the whole softmax, over all E experts.
+in return E *
+k_for_E: return k *
+    The factor in front is k. It is the number of experts, E.
+alpha_inside: return 0.01 * E *
+    A factor 0.01 is in the result. The weight α belongs to the training loop; here the loss itself is asked for.
+in .sum()
+one_subtracted: .sum() - 1
+    1 is subtracted, so that an even load gives 0. It is a harmless shift, but not the loss that is asked for.
+a_vector_of_one: .sum(dim=0, keepdim=True)
+    The result has shape [1]. A loss is a tensor without dimensions: `sum()` without keepdim.
+in return E * (f * P).sum()
+clamped_at_one: return torch.clamp(E * (f * P).sum(), min=1.0)
+    The loss is cut off at 1 from below. 1 is its value for an even load, but no lower bound: there are smaller values, and they have a gradient.
+a_python_float: return (E * (f * P).sum()).item()
+    A Python float comes back (`.item()`, `float(...)`): it has no gradient. Return the tensor.
+""")

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from autograder.keys.key import NO_RETURN, Key
+from autograder.keys.key import Key
 from ffnlab.course.exercises import balance as exercises
 from ffnlab.course.ffn_probes import TwoLayerFFN as FFN
 
@@ -151,26 +151,6 @@ _shared(
     out="torch.zeros_like(flat)",
 )
 _shared(
-    "shared_gated",
-    "The shared expert's part is weighted with a probability of the router. It is outside the routing: add it with weight 1.",
-    out="p.max(-1, keepdim=True).values * self.shared(flat)",
-)
-_shared(
-    "shared_by_sigmoid",
-    "The shared expert's part goes through a sigmoid gate. Some models do that; here it is added with weight 1.",
-    out="torch.sigmoid(logits.mean(-1, keepdim=True)) * self.shared(flat)",
-)
-_shared(
-    "shared_for_each_slot",
-    "The shared expert is added top_k times: it is inside the loop over slots or experts. Once is enough.",
-    out="self.top_k * self.shared(flat)",
-)
-_shared(
-    "shared_for_each_expert",
-    "The shared expert is added once for every expert: it is inside the loop. Once is enough.",
-    out="len(self.experts) * self.shared(flat)",
-)
-_shared(
     "shared_among_the_routed",
     "The shared expert is one of the routed ones: the router has a row for it. Make it beside the list, and give the router n_experts rows.",
     router="nn.Linear(d_model, n_experts + 1, bias=False)",
@@ -180,12 +160,6 @@ _shared(
     "shared_is_expert_0",
     "The shared expert is the first of the routed experts, the same module. It needs weights of its own.",
     shared="self.experts[0]",
-)
-_shared(
-    "averaged",
-    "The shared and the routed part are averaged. They are added.",
-    result="(out + self.shared(flat)).reshape(x.shape) / 2",
-    out="torch.zeros_like(flat)",
 )
 _shared(
     "residual_inside",
@@ -198,66 +172,14 @@ _shared(
     add="out + gates[:, e : e + 1] * self.experts[e](self.shared(flat))",
 )
 _shared(
-    "shared_reads_the_routed_output",
-    "The shared expert reads what the routed experts wrote. Both read x, and their outputs are added.",
-    out="torch.zeros_like(flat)",
-    result="self.shared(out).reshape(x.shape)",
-)
-_shared(
-    "shared_detached",
-    "The shared expert's output is cut off from the graph (detach or no_grad): it would never learn.",
-    out="self.shared(flat).detach()",
-)
-_shared(
     "gates_detached",
     "The weights are cut off from the graph, so the router would never learn. They carry its only gradient.",
     value="(value / value.sum(-1, keepdim=True)).detach()",
 )
 _shared(
-    "no_weights",
-    "The chosen experts are added with weight 1. Each one counts as much as the router says.",
-    value="torch.ones_like(value)",
-)
-_shared(
-    "equal_weights",
-    "The chosen experts are averaged. Each one counts as much as the router says.",
-    value="torch.ones_like(value) / self.top_k",
-)
-_shared(
-    "logits_as_weights",
-    "Raw logits are used as weights. Take the softmax first.",
-    p="logits",
-    value="value",
-)
-_shared(
     "softmax_over_the_tokens",
     "The softmax runs over the tokens. Each token's probabilities over the experts add up to 1: the last dimension.",
     p="logits.softmax(0)",
-)
-_shared(
-    "softmax_over_the_first_dimension",
-    "",
-    form_of="softmax_over_the_tokens",
-    flat="x",
-    p="logits.softmax(0)",
-    add="out + gates[..., e : e + 1] * self.experts[e](flat)",
-)
-_shared(
-    "divided_by_the_sum_of_all",
-    "The weights are divided by their sum over all tokens. Each token's own top_k weights add up to 1: sum(-1, keepdim=True).",
-    value="value / value.sum()",
-)
-_shared(
-    "the_rest_for_the_shared",
-    "The shared expert gets what the chosen probabilities leave of 1. It is outside the routing: add it with weight 1.",
-    value="value",
-    out="(1 - value.sum(-1, keepdim=True)) * self.shared(flat)",
-)
-_shared(
-    "slot_for_expert",
-    "The number of the slot is used as the number of the expert, so only the first top_k experts ever work. topk says which expert a slot means.",
-    value="value / value.sum(-1, keepdim=True)",
-    add="out + (value[:, e : e + 1] * self.experts[e](flat) if e < self.top_k else 0)",
 )
 _shared(
     "overwritten_by_the_next",
@@ -272,113 +194,14 @@ _shared(
     top="p.topk(self.top_k, dim=-1, largest=False)",
 )
 _shared(
-    "every_expert",
-    "All experts are used for every token: choose the top_k of the router.",
-    top="p.topk(len(self.experts), dim=-1)",
-)
-_shared(
-    "one_chosen",
-    "One expert a token is used, whatever top_k is.",
-    top="p.topk(1, dim=-1)",
-)
-_shared(
-    "only_the_last_expert",
-    "The loop replaces the sum instead of adding to it: only the last expert is left beside the shared one.",
-    add="self.shared(flat) + gates[:, e : e + 1] * self.experts[e](flat)",
-)
-_shared(
-    "weights_on_the_input",
-    "The weight is multiplied with the input of an expert. An expert with biases and a ReLU then gives something else: weigh its output.",
-    add="out + self.experts[e](gates[:, e : e + 1] * flat)",
-)
-_shared(
-    "without_activation",
-    "The experts have no activation between their two linear layers: each is a single linear map. `FFN(d_model, d_ff)` brings its ReLU along.",
-    experts="nn.ModuleList(nn.Sequential(nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)) for _ in range(n_experts))",
-    shared="nn.Sequential(nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model))",
-)
-_shared(
-    "gelu_experts",
-    "The experts have another activation than `FFN`, whose is ReLU.",
-    experts="nn.ModuleList(nn.Sequential(nn.Linear(d_model, d_ff), nn.GELU(), nn.Linear(d_ff, d_model)) for _ in range(n_experts))",
-    shared="nn.Sequential(nn.Linear(d_model, d_ff), nn.GELU(), nn.Linear(d_ff, d_model))",
-)
-_shared(
-    "one_expert_many_times",
-    "`[FFN(...)] * n` is one expert in n places. Each needs a call of FFN of its own.",
-    experts="nn.ModuleList([FFN(d_model, d_ff)] * n_experts)",
-)
-_shared(
-    "experts_in_a_plain_list",
-    "The experts are in a plain Python list, so `parameters()` does not find them, and no optimiser would. Use nn.ModuleList.",
-    experts="[FFN(d_model, d_ff) for _ in range(n_experts)]",
-)
-_shared(
-    "plain_list_on_unflattened_x",
-    "",
-    form_of="experts_in_a_plain_list",
-    experts="[FFN(d_model, d_ff) for _ in range(n_experts)]",
-    flat="x",
-    add="out + gates[..., e : e + 1] * self.experts[e](flat)",
-)
-_shared(
-    "one_expert_fewer",
-    "There are n_experts − 1 routed experts. The shared one is not counted: it comes on top of n_experts.",
-    router="nn.Linear(d_model, n_experts - 1, bias=False)",
-    experts="nn.ModuleList([FFN(d_model, d_ff) for _ in range(n_experts - 1)])",
-)
-_shared(
-    "one_expert_fewer_than_rows",
-    "",
-    form_of="one_expert_fewer",
-    experts="nn.ModuleList([FFN(d_model, d_ff) for _ in range(n_experts - 1)])",
-)
-_shared(
     "router_with_bias",
     "The router has a bias. None is asked for: `bias=False`.",
     router="nn.Linear(d_model, n_experts)",
 )
 _shared(
-    "router_too_small",
-    "The router has a row for each slot (top_k) instead of one for each expert.",
-    router="nn.Linear(d_model, top_k, bias=False)",
-)
-_shared(
-    "leading_shape_lost",
-    "The output is [tokens, d_model]: restore the shape of x at the end.",
-    result="out",
-)
-_shared(
-    "only_three_dimensions",
-    "The code expects x to be [B, T, d_model]. Any number of leading dimensions is allowed: x.shape[-1] is d_model, and reshape(-1, …) takes the rest.",
-    flat="x.reshape(x.shape[0] * x.shape[1], x.shape[2])",
-    result="out.reshape(x.shape[0], x.shape[1], x.shape[2])",
-)
-_shared(
     "viewed",
     "`view` needs numbers that lie one after the other in memory. `reshape` works for a transposed x, too.",
     flat="x.view(-1, x.shape[-1])",
-)
-_shared(
-    "x_overwritten",
-    "x itself is changed by an operation in place. The block around this layer still needs it for its residual.",
-    out="self.shared(flat) + 0 * flat.add_(1.0)",
-)
-_shared(
-    "a_pair",
-    "A pair comes back. Return y alone, and keep other things as attributes.",
-    result="out.reshape(x.shape), logits",
-)
-_shared(
-    "y_not_returned",
-    NO_RETURN,
-    result="None",
-)
-SharedExpertMoE.add_source(
-    "mistake",
-    "no_super_init",
-    "`super().__init__()` is missing: it has to come first in `__init__`, before any layer is assigned.",
-    MOE.format(**MOE_DEFAULTS).replace("        super().__init__()\n", "", 1),
 )
 
 
@@ -389,17 +212,127 @@ _shared(
     out="self.shared(x)",
     add="out.index_add(0, torch.where(idx == e)[0], value[torch.where(idx == e)].unsqueeze(-1) * self.experts[e](x[torch.where(idx == e)[0]]))",
 )
-SharedExpertMoE.add_source(
-    "mistake",
-    "two_dimensions_unpacked",
-    "",
-    MOE.format(**(MOE_DEFAULTS | {"flat": "x", "out": "self.shared(x)"}))
-    .replace(
-        "            out = out + gates", "            rows, slot = torch.where(idx == e)\n            out = out + gates"
-    )
-    .replace(
-        "gates[:, e : e + 1] * self.experts[e](flat)",
-        "torch.zeros_like(out).index_add(0, rows, value[rows, slot, None] * self.experts[e](x[rows]))",
-    ),
-    form_of="two_dimensions_taken_for_granted",
-)
+
+
+SharedExpertMoE.slips("""
+of no_shared_part
+in = torch.zeros_like(flat)
+shared_gated: = p.max(-1, keepdim=True).values * self.shared(flat)
+    The shared expert's part is weighted with a probability of the router. It is outside the routing: add it with weight 1.
+shared_by_sigmoid: = torch.sigmoid(logits.mean(-1, keepdim=True)) * self.shared(flat)
+    The shared expert's part goes through a sigmoid gate. Some models do that; here it is added with weight 1.
+shared_for_each_slot: = self.top_k * self.shared(flat)
+    The shared expert is added top_k times: it is inside the loop over slots or experts. Once is enough.
+shared_for_each_expert: = len(self.experts) * self.shared(flat)
+    The shared expert is added once for every expert: it is inside the loop. Once is enough.
+shared_detached: = self.shared(flat).detach()
+    The shared expert's output is cut off from the graph (detach or no_grad): it would never learn.
+x_overwritten: = self.shared(flat) + 0 * flat.add_(1.0)
+    x itself is changed by an operation in place. The block around this layer still needs it for its residual.
+in return out.reshape(x.shape)
+averaged: return (out + self.shared(flat)).reshape(x.shape) / 2
+    The shared and the routed part are averaged. They are added.
+shared_reads_the_routed_output: return self.shared(out).reshape(x.shape)
+    The shared expert reads what the routed experts wrote. Both read x, and their outputs are added.
+of gates_detached
+no_weights: = (value / value.sum(-1, keepdim=True)).detach() -> = torch.ones_like(value)
+    The chosen experts are added with weight 1. Each one counts as much as the router says.
+of no_weights
+in value = torch.ones_like(value)
+equal_weights: value = torch.ones_like(value) / self.top_k
+    The chosen experts are averaged. Each one counts as much as the router says.
+divided_by_the_sum_of_all: value = value / value.sum()
+    The weights are divided by their sum over all tokens. Each token's own top_k weights add up to 1: sum(-1, keepdim=True).
+logits_as_weights
+  - logits.softmax(-1)
+  + logits
+  - torch.ones_like(value)
+  + value
+    Raw logits are used as weights. Take the softmax first.
+|| softmax_over_the_tokens | softmax_over_the_first_dimension
+  - x.reshape(-1, x.shape[-1])
+  + x
+  - out = out + gates[:, e : e + 1]
+  + out = out + gates[..., e : e + 1]
+of shared_for_each_slot
+the_rest_for_the_shared
+  - value / value.sum(-1, keepdim=True)
+  + value
+  - = self.top_k *
+  + = (1 - value.sum(-1, keepdim=True)) *
+    The shared expert gets what the chosen probabilities leave of 1. It is outside the routing: add it with weight 1.
+of routed_get_the_shared_output
+in + gates[:, e : e + 1] * self.experts[e](self.shared(flat))
+slot_for_expert: + (value[:, e : e + 1] * self.experts[e](flat) if e < self.top_k else 0)
+    The number of the slot is used as the number of the expert, so only the first top_k experts ever work. topk says which expert a slot means.
+weights_on_the_input: + self.experts[e](gates[:, e : e + 1] * flat)
+    The weight is multiplied with the input of an expert. An expert with biases and a ReLU then gives something else: weigh its output.
+in out = out + gates[:, e : e + 1] * self.experts[e](self.shared(flat))
+only_the_last_expert: out = self.shared(flat) + gates[:, e : e + 1] * self.experts[e](flat)
+    The loop replaces the sum instead of adding to it: only the last expert is left beside the shared one.
+of smallest_chosen
+in self.top_k, dim=-1, largest=False
+every_expert: len(self.experts), dim=-1
+    All experts are used for every token: choose the top_k of the router.
+one_chosen: 1, dim=-1
+    One expert a token is used, whatever top_k is.
+of shared_is_expert_0
+in
+  - self.experts = nn.ModuleList([FFN(d_model, d_ff) for _ in range(n_experts)])
+  - self.shared = self.experts[0]
+without_activation
+  + self.experts = nn.ModuleList(nn.Sequential(nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)) for _ in range(n_experts))
+  + self.shared = nn.Sequential(nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model))
+    The experts have no activation between their two linear layers: each is a single linear map. `FFN(d_model, d_ff)` brings its ReLU along.
+gelu_experts
+  + self.experts = nn.ModuleList(nn.Sequential(nn.Linear(d_model, d_ff), nn.GELU(), nn.Linear(d_ff, d_model)) for _ in range(n_experts))
+  + self.shared = nn.Sequential(nn.Linear(d_model, d_ff), nn.GELU(), nn.Linear(d_ff, d_model))
+    The experts have another activation than `FFN`, whose is ReLU.
+one_expert_many_times
+  + self.experts = nn.ModuleList([FFN(d_model, d_ff)] * n_experts)
+  + self.shared = FFN(d_model, d_ff)
+    `[FFN(...)] * n` is one expert in n places. Each needs a call of FFN of its own.
+of one_expert_many_times
+experts_in_a_plain_list: nn.ModuleList([FFN(d_model, d_ff)] * n_experts) -> [FFN(d_model, d_ff) for _ in range(n_experts)]
+    The experts are in a plain Python list, so `parameters()` does not find them, and no optimiser would. Use nn.ModuleList.
+|| plain_list_on_unflattened_x
+  - x.reshape(-1, x.shape[-1])
+  + x
+  - out = out + gates[:, e : e + 1]
+  + out = out + gates[..., e : e + 1]
+of experts_in_a_plain_list
+one_expert_fewer
+  - self.router = nn.Linear(d_model, n_experts, bias=False)
+  - self.experts = [FFN(d_model, d_ff) for _ in range(n_experts)]
+  + self.router = nn.Linear(d_model, n_experts - 1, bias=False)
+  + self.experts = nn.ModuleList([FFN(d_model, d_ff) for _ in range(n_experts - 1)])
+    There are n_experts − 1 routed experts. The shared one is not counted: it comes on top of n_experts.
+|| one_expert_fewer_than_rows: d_model, n_experts - 1, bias -> d_model, n_experts, bias
+of router_with_bias
+router_too_small: nn.Linear(d_model, n_experts) -> nn.Linear(d_model, top_k, bias=False)
+    The router has a row for each slot (top_k) instead of one for each expert.
+no_super_init
+  - super().__init__()
+  - self.router = nn.Linear(d_model, n_experts)
+  + self.router = nn.Linear(d_model, n_experts, bias=False)
+    `super().__init__()` is missing: it has to come first in `__init__`, before any layer is assigned.
+of residual_inside
+leading_shape_lost: out.reshape(x.shape) + x -> out
+    The output is [tokens, d_model]: restore the shape of x at the end.
+of leading_shape_lost
+only_three_dimensions
+  - = x.reshape(-1, x.shape[-1])
+  + = x.reshape(x.shape[0] * x.shape[1], x.shape[2])
+  - return out
+  + return out.reshape(x.shape[0], x.shape[1], x.shape[2])
+    The code expects x to be [B, T, d_model]. Any number of leading dimensions is allowed: x.shape[-1] is d_model, and reshape(-1, …) takes the rest.
+in return out
+a_pair: return out.reshape(x.shape), logits
+    A pair comes back. Return y alone, and keep other things as attributes.
+y_not_returned: return None
+    NO_RETURN
+|| two_dimensions_taken_for_granted | two_dimensions_unpacked
+  - out = out.index_add(0, torch.where(idx == e)[0], value[torch.where(idx == e)].unsqueeze(-1) * self.experts[e](x[torch.where(idx == e)[0]]))
+  + rows, slot = torch.where(idx == e)
+  + out = out + torch.zeros_like(out).index_add(0, rows, value[rows, slot, None] * self.experts[e](x[rows]))
+""")

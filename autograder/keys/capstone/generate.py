@@ -96,65 +96,6 @@ def plain_generate(model, prompt, numbers, window, temperature):
 
 
 generate.slip(
-    "always_greedy",
-    "The highest score always wins, whatever the temperature. Above 0 the numbers u decide: each id is chosen with its probability.",
-    replace={"temperature == 0": "True"},
-)
-generate.slip(
-    "temperature_ignored",
-    "The temperature is never used, except for 0. Scores are divided by it before softmax.",
-    replace={" / temperature": ""},
-)
-generate.slip(
-    "temperature_multiplies",
-    "Scores are multiplied by the temperature. They are divided by it: the higher it is, the closer they come to each other.",
-    replace={" / temperature": " * temperature"},
-)
-generate.slip(
-    "temperature_after_softmax",
-    "The probabilities are divided by the temperature, so they no longer add up to 1. Divide the scores, before softmax.",
-    replace={
-        "p = …": "p = torch.softmax(scores, dim=-1) / temperature",
-        "(up_to <= u).sum()": "min((up_to <= u).sum(), len(p) - 1)",
-    },
-)
-generate.slip(
-    "divided_by_zero",
-    "At temperature 0 the scores are divided by 0, and softmax makes NaN of it. Look for the highest score before anything is divided.",
-    replace={"temperature == 0": "False"},
-)
-generate.slip(
-    "exp_overflows",
-    "With a small temperature `exp` gets numbers that are too large for it, and infinity over infinity is NaN. `torch.softmax` subtracts the largest "
-    "score first.",
-    replace={"p = …": "p = torch.exp(scores / temperature) / torch.exp(scores / temperature).sum()"},
-)
-generate.slip(
-    "first_row",
-    "The first row of the scores is used: it says what comes after the **first** token. What comes after all of them is in the last row.",
-    replace={"0, -1": "0, 0"},
-)
-generate.slip(
-    "window_ignored",
-    "All tokens are handed to the model, also when they are more than its window. Hand it the last `window` of them.",
-    replace={"ids[-window:]": "ids"},
-)
-generate.slip(
-    "first_tokens_of_the_window",
-    "The model sees the **first** `window` tokens, so that after a while nothing new reaches it. It should see the last ones.",
-    replace={"ids[-window:]": "ids[:window]"},
-)
-generate.slip(
-    "window_too_narrow",
-    "The model sees one token less than its window holds. `ids[-window:]` has the last `window` tokens.",
-    replace={"ids[-window:]": "ids[max(0, len(ids) - window + 1) :]"},
-)
-generate.slip(
-    "last_token_only",
-    "The model sees the last token alone. Its scores depend on what came before, too: hand it the last `window` tokens.",
-    replace={"-window": "-1"},
-)
-generate.slip(
     "never_appended",
     "What was written is not read: the model sees the prompt alone, every time. Append each new id before the next step.",
     replace={
@@ -164,50 +105,9 @@ generate.slip(
     },
 )
 generate.slip(
-    "prompt_repeated",
-    "The prompt comes back together with the new ids. Only the new ones are asked for.",
-    replace={"ids[len(prompt) :]": "ids"},
-)
-generate.slip(
-    "one_too_far",
-    "The id after the right one is chosen. Counting starts at 0: as many ids come before the chosen one as there are sums that are not above u.",
-    replace={"(up_to <= u).sum()": "((up_to <= u).sum() + 1).clamp(max=len(p) - 1)"},
-)
-generate.slip(
-    "not_smaller_for_larger",
-    "With u = 0 an id is chosen that has probability 0: the first sum that is **not smaller** than u is taken. It has to be larger.",
-    replace={" <= u": " < u"},
-)
-generate.slip(
-    "place_among_the_sorted",
-    "The probabilities were sorted, and the place in the sorted list is taken for the id. Leave them in the order of the ids.",
-    replace={"p = …": "p = torch.softmax(scores / temperature, dim=-1).sort(descending=True).values"},
-)
-generate.slip(
-    "nearest_probability",
-    "The id whose own probability is compared with u is taken. u is compared with the probabilities **added up**, p₀ + p₁ + …",
-    replace={"(up_to <= u).sum": "(p - u).abs().argmin"},
-)
-generate.slip(
-    "chance_of_its_own",
-    "The choice is left to torch's own chance, and the numbers u are not used: so nobody can write the same text again. Choose by u.",
-    replace={"(up_to <= u).sum()": "torch.multinomial(p, 1)"},
-)
-generate.slip(
-    "first_number_for_all",
-    "The same number u decides about every token. Each has a number of its own.",
-    replace={" <= u": " <= numbers[0]"},
-)
-generate.slip(
     "prompt_changed",
     "`prompt` itself grows: `ids = prompt` makes no copy, and whoever called you finds a longer list. Begin with `list(prompt)`.",
     replace={"list(prompt)": "prompt", "ids[len(prompt) :]": "ids[-len(numbers) :] if numbers else []"},
-)
-generate.slip(
-    "prompt_changed_and_lost",
-    "`prompt` itself grows, because `ids = prompt` makes no copy; so at the end `len(prompt)` counts the new ids as well, and nothing is left. Begin "
-    "with `list(prompt)`.",
-    replace={"list(prompt)": "prompt"},
 )
 
 
@@ -236,9 +136,56 @@ def returns_in_the_loop(model, prompt, numbers, window, temperature):
     return []
 
 
-generate.slip(
-    "exp_overflows_and_the_first_id",
-    of="exp_overflows",
-    replace={"(up_to <= u).sum": "(up_to > u).int().argmax"},
-    form_of="exp_overflows",
-)
+generate.slips("""
+in temperature == 0
+always_greedy: True
+    The highest score always wins, whatever the temperature. Above 0 the numbers u decide: each id is chosen with its probability.
+divided_by_zero: False
+    At temperature 0 the scores are divided by 0, and softmax makes NaN of it. Look for the highest score before anything is divided.
+in p = torch.softmax(scores / temperature, dim=-1)
+temperature_ignored: p = torch.softmax(scores, dim=-1)
+    The temperature is never used, except for 0. Scores are divided by it before softmax.
+temperature_multiplies: p = torch.softmax(scores * temperature, dim=-1)
+    Scores are multiplied by the temperature. They are divided by it: the higher it is, the closer they come to each other.
+exp_overflows: p = torch.exp(scores / temperature) / torch.exp(scores / temperature).sum()
+    With a small temperature `exp` gets numbers that are too large for it, and infinity over infinity is NaN. `torch.softmax` subtracts the largest
+    score first.
+|| exp_overflows_and_the_first_id: (up_to <= u).sum() -> (up_to > u).int().argmax()
+place_among_the_sorted: p = torch.softmax(scores / temperature, dim=-1).sort(descending=True).values
+    The probabilities were sorted, and the place in the sorted list is taken for the id. Leave them in the order of the ids.
+temperature_after_softmax
+  - torch.softmax(scores / temperature, dim=-1)
+  + torch.softmax(scores, dim=-1) / temperature
+  - = (up_to <= u).sum()
+  + = min((up_to <= u).sum(), len(p) - 1)
+    The probabilities are divided by the temperature, so they no longer add up to 1. Divide the scores, before softmax.
+in scores = model(torch.tensor([ids[-window:]]))[0, -1]
+first_row: scores = model(torch.tensor([ids[-window:]]))[0, 0]
+    The first row of the scores is used: it says what comes after the **first** token. What comes after all of them is in the last row.
+window_ignored: scores = model(torch.tensor([ids]))[0, -1]
+    All tokens are handed to the model, also when they are more than its window. Hand it the last `window` of them.
+window_too_narrow: scores = model(torch.tensor([ids[max(0, len(ids) - window + 1) :]]))[0, -1]
+    The model sees one token less than its window holds. `ids[-window:]` has the last `window` tokens.
+in -window:
+first_tokens_of_the_window: :window
+    The model sees the **first** `window` tokens, so that after a while nothing new reaches it. It should see the last ones.
+last_token_only: -1:
+    The model sees the last token alone. Its scores depend on what came before, too: hand it the last `window` tokens.
+prompt_repeated: ids[len(prompt) :] -> ids
+    The prompt comes back together with the new ids. Only the new ones are asked for.
+in (up_to <= u).sum()
+one_too_far: ((up_to <= u).sum() + 1).clamp(max=len(p) - 1)
+    The id after the right one is chosen. Counting starts at 0: as many ids come before the chosen one as there are sums that are not above u.
+first_number_for_all: (up_to <= numbers[0]).sum()
+    The same number u decides about every token. Each has a number of its own.
+not_smaller_for_larger: chosen = (up_to <= u).sum() -> chosen = (up_to < u).sum()
+    With u = 0 an id is chosen that has probability 0: the first sum that is **not smaller** than u is taken. It has to be larger.
+in = (up_to <= u).sum()
+nearest_probability: = (p - u).abs().argmin()
+    The id whose own probability is compared with u is taken. u is compared with the probabilities **added up**, p₀ + p₁ + …
+chance_of_its_own: = torch.multinomial(p, 1)
+    The choice is left to torch's own chance, and the numbers u are not used: so nobody can write the same text again. Choose by u.
+prompt_changed_and_lost: list(prompt) -> prompt
+    `prompt` itself grows, because `ids = prompt` makes no copy; so at the end `len(prompt)` counts the new ids as well, and nothing is left. Begin
+    with `list(prompt)`.
+""")

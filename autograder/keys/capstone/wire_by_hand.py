@@ -114,36 +114,22 @@ def plain_wires(x, first, second, at, same, different):
     return W1, b1, W2
 
 
-wire_by_hand.slip(
-    "acts_everywhere",
-    "At its own position the word is right, but your neurons also act at others. Ask for a number far below zero there, so that no kink is reached.",
-    replace={
-        "rows = …": "rows = torch.cat([x, torch.ones(N, T, 1, dtype=x.dtype)], dim=-1)[:, at]",
-        "(wanted * weight)": "wanted[:, at]",
-    },
-)
-wire_by_hand.slip(
-    "words_swapped",
-    "The two words are swapped: the model should say `same` if both hold or neither does.",
-    replace={"push = …": "push = 10 * (same - different) / (different - same).square().sum()"},
-)
-wire_by_hand.slip(
-    "an_or",
-    "This is an OR: if both hold, the model says `different`. One more kink, between 1 and 2, takes that back.",
-    replace={"-4 * push": "0 * push"},
-)
-wire_by_hand.slip(
-    "an_and",
-    "This is an AND: the model says `different` only if both hold. It should say so if exactly one of them holds.",
-    replace={"[-push, 3 * push, -4 * push]": "[-push, 0 * push, 6 * push]"},
-)
-wire_by_hand.slip(
-    "one_attribute",
-    "Only the first of the two is read. Neither alone decides: add up what both say.",
-    replace={"first.to(x.dtype) + second.to(x.dtype)": "first.to(x.dtype)"},
-)
-wire_by_hand.slip(
-    "nothing_at_zero",
-    "Where neither holds, your neurons write nothing, and the model tosses its coin. A neuron that is on there can write what b2 would.",
-    replace={"[-push, 3 * push, -4 * push]": "[0 * push, push, -3 * push]"},
-)
+wire_by_hand.slips("""
+acts_everywhere
+  - rows = torch.cat([x, torch.ones(N, T, 1, dtype=x.dtype)], dim=-1) * weight[:, None]
+  - found = torch.linalg.lstsq(rows.reshape(-1, d + 1), (wanted * weight).reshape(-1, 1)).solution[:, 0]
+  + rows = torch.cat([x, torch.ones(N, T, 1, dtype=x.dtype)], dim=-1)[:, at]
+  + found = torch.linalg.lstsq(rows.reshape(-1, d + 1), wanted[:, at].reshape(-1, 1)).solution[:, 0]
+    At its own position the word is right, but your neurons also act at others. Ask for a number far below zero there, so that no kink is reached.
+words_swapped: * (different - same) / -> * (same - different) /
+    The two words are swapped: the model should say `same` if both hold or neither does.
+in W2 = torch.stack([-push, 3 * push, -4 * push])
+an_or: W2 = torch.stack([-push, 3 * push, 0 * push])
+    This is an OR: if both hold, the model says `different`. One more kink, between 1 and 2, takes that back.
+an_and: W2 = torch.stack([-push, 0 * push, 6 * push])
+    This is an AND: the model says `different` only if both hold. It should say so if exactly one of them holds.
+nothing_at_zero: W2 = torch.stack([0 * push, push, -3 * push])
+    Where neither holds, your neurons write nothing, and the model tosses its coin. A neuron that is on there can write what b2 would.
+one_attribute: first.to(x.dtype) + second.to(x.dtype) -> first.to(x.dtype)
+    Only the first of the two is read. Neither alone decides: add up what both say.
+""")

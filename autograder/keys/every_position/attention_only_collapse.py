@@ -141,40 +141,7 @@ attention_only_collapse.slip(
     "The dtype of X0 is kept. Where it is float32, the numbers stop falling near 1e-7: turn X0 and the weights into float64 yourself.",
     replace={"X0.double()": "X0", "(W.double() for W in layer)": "layer"},
 )
-attention_only_collapse.slip(
-    "residual_in_float32",
-    "The layers are computed in float64, but the residual in float32: take its norms before rounding anything.",
-    replace={"def residual(X):": "def residual(X):\n    X = X.float()"},
-)
-attention_only_collapse.slip(
-    "weights_left_in_float32",
-    "X is float64 and the weights are not, and torch does not multiply two dtypes. Turn the weights into float64 as well.",
-    replace={"(W.double() for W in layer)": "layer"},
-)
-attention_only_collapse.slip(
-    "X0_left_in_float32",
-    "The weights are float64 and X0 is not, and torch does not multiply two dtypes. Turn X0 into float64 as well.",
-    replace={"X0.double()": "X0"},
-)
 _LATE_FLOAT64 = "Only the residual is taken in float64; the layers before it are not. What float32 has rounded away does not come back: begin with float64."
-attention_only_collapse.slip(
-    "only_the_residual_in_float64",
-    _LATE_FLOAT64,
-    replace={
-        "def residual(X):": "def residual(X):\n    X = X.double()",
-        "X0.double()": "X0",
-        "(W.double() for W in layer)": "layer",
-    },
-)
-attention_only_collapse.slip(
-    "float32_and_the_residual_in_float64",
-    replace={
-        "def residual(X):": "def residual(X):\n    X = X.double()",
-        "X0.double": "X0.float",
-        "W.double": "W.float",
-    },
-    form_of="only_the_residual_in_float64",
-)
 attention_only_collapse.slip(
     "X0_changed_in_place",
     "The numbers are right, but X0 was changed: `.double()` of a tensor that is float64 already makes no copy, and `+=` works in place. "
@@ -182,33 +149,9 @@ attention_only_collapse.slip(
     replace={"X = X + out if skip else out": "if skip:\n    X += out\nelse:\n    X = out"},
 )
 attention_only_collapse.slip(
-    "weights_replaced",
-    "The numbers are right, but the list `weights` was changed on the way. Keep what you turn into float64 under a name of its own.",
-    replace={
-        "X = X0.double()": (
-            "X = X0.double()\nfor i, layer in enumerate(weights):\n    weights[i] = tuple(W.double() for W in layer)"
-        )
-    },
-)
-attention_only_collapse.slip(
     "weights_used_up",
     "The list `weights` is emptied by `pop`: whoever calls the function a second time has no layers left. Walk through it with a `for`.",
     replace={"for layer in weights:": "while weights:", " in layer": " in weights.pop(0)"},
-)
-attention_only_collapse.slip(
-    "the_first_layers_weights_again",
-    "Every layer uses the matrices of the first. Each has its own four: take them anew in every turn of the loop.",
-    replace={" in layer": " in weights[0]"},
-)
-attention_only_collapse.slip(
-    "only_the_last_value",
-    "Only the last number came back. The whole list is asked for, from X0 to the last layer.",
-    replace={"return found": "return found[-1]"},
-)
-attention_only_collapse.slip(
-    "only_the_last_value_in_a_list",
-    "The list holds only the last number. One per layer is asked for, and that of X0 first.",
-    replace={"return found": "return found[-1:]"},
 )
 attention_only_collapse.slip(
     "returned_inside_the_loop",
@@ -216,60 +159,6 @@ attention_only_collapse.slip(
     replace={"return found": "    return found"},
 )
 _NOT_A_LIST = "The residuals came back as one tensor, or array. A list is asked for: `.tolist()` makes one."
-attention_only_collapse.slip(
-    "a_tensor_of_residuals", _NOT_A_LIST, replace={"return found": "return torch.tensor(found, dtype=torch.float64)"}
-)
-attention_only_collapse.slip(
-    "an_array_of_residuals",
-    replace={"return found": "return torch.tensor(found, dtype=torch.float64).numpy()"},
-    form_of="a_tensor_of_residuals",
-)
-attention_only_collapse.slip(
-    "the_last_tokens",
-    "The tokens after the last layer came back. The residuals on the way are asked for, a list of L + 1 numbers.",
-    replace={"return found": "return X"},
-)
-attention_only_collapse.slip(
-    "layer_0_missing",
-    "The first number is missing: the residual of X0 itself, before any layer. L layers give L + 1 numbers.",
-    replace={"[residual(X)]": "[]"},
-)
-attention_only_collapse.slip(
-    "last_layer_missing",
-    "The last number is missing: the residual is taken before each layer, and once more after the last.",
-    replace={
-        "[residual(X)]": "[]",
-        "for layer in weights:": "for layer in weights:\n    found.append(residual(X))",
-        "found.append(residual(X))": "",
-    },
-)
-attention_only_collapse.slip(
-    "skip_from_X0",
-    "The skip adds X0 in every layer. It adds the input of the same layer, which is the output of the one before.",
-    replace={"X + out": "X0.double() + out"},
-)
-attention_only_collapse.slip(
-    "skip_doubles_the_output",
-    "The skip adds the layer's output to itself. It is the layer's input, as it was before attention, that is added.",
-    replace={"X = X + out if skip else out": "X = out\nX = X + out if skip else X"},
-)
-attention_only_collapse.slip(
-    "skip_around_a_second_pass",
-    "With `skip` each layer runs twice: X is replaced by the output first, and the output of a second pass is added. "
-    "Keep the layer's input until the sum is made.",
-    replace={
-        "X = X + out if skip else out": (
-            "X = out\n"
-            "if skip:\n"
-            "    X = X + torch.softmax((X @ Wq) @ (X @ Wk).T / math.sqrt(Wq.shape[1]), dim=-1) @ (X @ Wv) @ Wo"
-        )
-    },
-)
-attention_only_collapse.slip(
-    "skip_added_twice",
-    "With `skip` the input is added twice. Is it in your attention already?",
-    replace={" if skip else out": " + X if skip else out"},
-)
 attention_only_collapse.slip(
     "skip_at_the_end",
     "The skip is added once, after the last layer. Each layer has its own: its input is added to its output.",
@@ -279,279 +168,12 @@ attention_only_collapse.slip(
     },
 )
 attention_only_collapse.slip(
-    "skip_averaged", "Input and output are averaged. The skip adds them.", replace={"X + out": "(X + out) / 2"}
-)
-attention_only_collapse.slip(
-    "skip_ignored",
-    "`skip` has no effect: the layer's input is never added.",
-    replace={"X + out if skip else out": "out"},
-)
-attention_only_collapse.slip(
-    "skip_always",
-    "The layer's input is always added. Only with `skip` it should be; without, X becomes the layer's output alone.",
-    replace={" if skip else out": ""},
-)
-attention_only_collapse.slip(
-    "skip_the_wrong_way_round",
-    "`skip` works the wrong way round: the input is added when it is False.",
-    replace={"X + out if skip else out": "out if skip else X + out"},
-)
-attention_only_collapse.slip(
-    "X_never_replaced",
-    "Every layer starts from X0 again. The output of one layer is the input of the next: X must be replaced in each turn.",
-    replace={
-        "X = X + out if skip else out": "new = X + out if skip else out",
-        ".append(residual(X))": ".append(residual(new))",
-    },
-)
-attention_only_collapse.slip(
-    "attention_of_X0_only",
-    "Attention is computed from X0 in every layer; only the skip hands anything on. The output of one layer is the input of the next.",
-    replace={
-        "scores = …": "start = X0.double()\nscores = (start @ Wq) @ (start @ Wk).T / math.sqrt(Wq.shape[1])",
-        "X @ Wv": "start @ Wv",
-    },
-)
-attention_only_collapse.slip(
-    "residual_of_the_output",
-    "With `skip` the residual is that of the layer's output alone. Measure the sum, which is what the next layer gets.",
-    replace={".append(residual(X))": ".append(residual(out))"},
-)
-attention_only_collapse.slip(
-    "softmax_over_the_wrong_dimension",
-    "The softmax runs over the queries. Each token shares out its attention among the tokens it looks at: the last dimension.",
-    replace={"dim=-1": "dim=0"},
-)
-attention_only_collapse.slip(
-    "softmax_forgotten",
-    "The softmax is missing: without weights that sum to 1, nothing is averaged.",
-    replace={"torch.softmax(scores, dim=-1)": "scores"},
-)
-attention_only_collapse.slip(
-    "causal_mask",
-    "A causal mask hides the later tokens. Here there is no mask: every token looks at all of them.",
-    replace={
-        ".softmax(scores, dim=-1)": ".softmax(scores.masked_fill(torch.ones_like(scores).triu(1) > 0, float('-inf')), dim=-1)"
-    },
-)
-attention_only_collapse.slip(
-    "norm_added",
-    "There is a LayerNorm before each attention. Here none is asked for: X goes in as it is.",
-    replace={
-        "scores = …": "Z = F.layer_norm(X, X.shape[-1:])\nscores = (Z @ Wq) @ (Z @ Wk).T / math.sqrt(Wq.shape[1])",
-        "X @ Wv": "Z @ Wv",
-    },
-)
-attention_only_collapse.slip(
-    "A_of_the_first_layer",
-    "The attention weights of the first layer are used in all of them (`self_attention`, given an A, freezes it). "
-    "Each layer computes its own, from its own input.",
-    replace={
-        "X = X0.double()": "X = X0.double()\nA = None",
-        ".softmax(scores, dim=-1)": ".softmax(scores, dim=-1) if A is None else A",
-    },
-)
-attention_only_collapse.slip(
-    "not_scaled", "The scores are not divided by √h.", replace={" / math.sqrt(Wq.shape[1])": ""}
-)
-attention_only_collapse.slip(
-    "scaled_by_d_model",
-    "The scores are divided by the root of d, the width of X. It is the head's width, Wq.shape[1], that counts.",
-    replace={"Wq.shape": "X.shape"},
-)
-attention_only_collapse.slip(
-    "A_from_X0",
-    "The attention weights are computed from X0 in every layer. Each layer computes them from its own input.",
-    replace={"(X @ Wq) @ (X @ Wk)": "(X0.double() @ Wq) @ (X0.double() @ Wk)"},
-)
-attention_only_collapse.slip(
-    "Wo_left_out",
-    "Wo is left out: the output has width h, and the next layer can't take it. Wo [h, d] brings it back to width d.",
-    replace={" @ Wo": ""},
-)
-attention_only_collapse.slip(
-    "mean_over_the_features",
-    "The residual subtracts the mean over the features. Tokens are compared with each other: the mean of the rows, `dim=0`.",
-    replace={"dim=0": "dim=1, keepdim=True"},
-)
-attention_only_collapse.slip(
     "mean_over_the_features_and_scaled_by_d_model",
     "Two things at once. The residual subtracts the mean over the features: the mean token is the mean of the rows, `dim=0`. And the scores are divided "
     "by √d: h is the width of the head.",
     replace={"dim=0": "dim=1, keepdim=True", "math.sqrt(Wq.shape[1])": "math.sqrt(X.shape[1])"},
 )
-attention_only_collapse.slip(
-    "residual_not_divided",
-    "The residual is not divided by the norm of X, so it also follows how large X has become.",
-    replace={"((X - X.mean(dim=0)).norm() / X.norm())": "(X - X.mean(dim=0)).norm()"},
-)
-attention_only_collapse.slip(
-    "residual_without_the_root",
-    "The residuals are squared: a norm ends with a root.",
-    replace={"(X - X.mean(dim=0)).norm() / X.norm()": "((X - X.mean(dim=0)) ** 2).sum() / (X**2).sum()"},
-)
-attention_only_collapse.slip(
-    "divided_by_the_norm_of_X0",
-    "Each residual is divided by the norm of X0. What belongs below the line is the norm of the same X, after that layer.",
-    replace={" / X": " / X0.double()"},
-)
-attention_only_collapse.slip(
-    "mean_of_X0_subtracted",
-    "The mean of X0 is subtracted in every layer. Each X is compared with its own mean token.",
-    replace={" - X": " - X0.double()"},
-)
 _R = "((X - X.mean(dim=0)).norm() / X.norm()).item()"  # r(X), as the answer above has it
-attention_only_collapse.slip(
-    "mean_over_features_without_keepdim",
-    "`X.mean(dim=1)` has one number per token and can't be subtracted from the rows. The mean over the tokens has one number per feature: `dim=0`.",
-    replace={_R: "((X - X.mean(dim=1)).norm() / X.norm()).item()"},
-)
-attention_only_collapse.slip(
-    "mean_over_everything",
-    "One mean of all numbers is subtracted. The mean token has d numbers, one for each feature.",
-    replace={_R: "((X - X.mean()).norm() / X.norm()).item()"},
-)
-attention_only_collapse.slip(
-    "spectral",
-    "This is the spectral norm (`ord=2`), the largest singular value. The Frobenius norm is the root of the sum of all squares: `.norm()`.",
-    replace={_R: "(torch.linalg.matrix_norm(X - X.mean(dim=0), 2) / torch.linalg.matrix_norm(X, 2)).item()"},
-)
-attention_only_collapse.slip(
-    "divided_by_the_mean",
-    "The division is by the size of the mean token. Divide by the norm of X, all tokens together.",
-    replace={_R: "((X - X.mean(dim=0)).norm() / X.mean(dim=0).norm()).item()"},
-)
-attention_only_collapse.slip(
-    "divided_by_the_repeated_mean",
-    replace={_R: "((X - X.mean(dim=0)).norm() / X.mean(dim=0).expand_as(X).norm()).item()"},
-    form_of="divided_by_the_mean",
-)
-attention_only_collapse.slip(
-    "norms_subtracted",
-    "The norms are subtracted, not the tensors. Subtract the mean token from each token first, and take the norm of what is left.",
-    replace={_R: "((X.norm() - X.mean(dim=0).expand_as(X).norm()) / X.norm()).item()"},
-)
-attention_only_collapse.slip(
-    "norms_subtracted_of_one_mean",
-    replace={_R: "((X.norm() - X.mean(dim=0).norm()) / X.norm()).item()"},
-    form_of="norms_subtracted",
-)
-attention_only_collapse.slip(
-    "size_of_the_mean",
-    "This is how large the mean token is beside X. The question is how large the rest is once the mean token is subtracted.",
-    replace={_R: "(X.mean(dim=0).expand_as(X).norm() / X.norm()).item()"},
-)
-attention_only_collapse.slip(
-    "size_of_one_mean", replace={_R: "(X.mean(dim=0).norm() / X.norm()).item()"}, form_of="size_of_the_mean"
-)
-attention_only_collapse.slip(
-    "one_minus",
-    "This is 1 minus the residual: it is 1 where all tokens agree, and should be 0 there.",
-    replace={_R: "1 - ((X - X.mean(dim=0)).norm() / X.norm()).item()"},
-)
-attention_only_collapse.slip(
-    "sum_subtracted",
-    "The sum of the tokens is subtracted, T times as large as their mean.",
-    replace={_R: "((X - X.sum(dim=0)).norm() / X.norm()).item()"},
-)
-attention_only_collapse.slip(
-    "first_token_subtracted",
-    "The first token is subtracted from each. The tokens are compared with their mean.",
-    replace={_R: "((X - X[0]).norm() / X.norm()).item()"},
-)
-attention_only_collapse.slip(
-    "bracket_missing",
-    "A bracket is missing: `/` comes before `-`, so that only the mean is divided by the norm of X. First subtract, then take both norms.",
-    replace={_R: "(X - X.mean(dim=0) / X.norm()).norm().item()"},
-)
-attention_only_collapse.slip(
-    "residual_of_entries",
-    "The quotient is taken entry by entry, and only then a norm: small entries of X rule. Two norms are asked for, and one quotient.",
-    replace={_R: "((X - X.mean(dim=0)) / X).norm().item()"},
-)
-attention_only_collapse.slip(
-    "largest_entries_only",
-    "The largest entry is taken. The Frobenius norm counts all of them.",
-    replace={_R: "((X - X.mean(dim=0)).abs().max() / X.abs().max()).item()"},
-)
-attention_only_collapse.slip(
-    "residual_rounded",
-    "The number is rounded. Return it as it is, and round where it is printed.",
-    replace={_R: "round(((X - X.mean(dim=0)).norm() / X.norm()).item(), 2)"},
-)
-attention_only_collapse.slip(
-    "residual_rounded_to_three",
-    replace={_R: "round(((X - X.mean(dim=0)).norm() / X.norm()).item(), 3)"},
-    form_of="residual_rounded",
-)
-attention_only_collapse.slip(
-    "residual_rounded_to_four",
-    replace={_R: "round(((X - X.mean(dim=0)).norm() / X.norm()).item(), 4)"},
-    form_of="residual_rounded",
-)
-attention_only_collapse.slip(
-    "mean_not_subtracted",
-    "The mean is not subtracted, so the quotient is always 1. The question is how far X is from its mean token.",
-    replace={_R: "(X.norm() / X.norm()).item()"},
-)
-attention_only_collapse.slip(
-    "nearest_rank_one",
-    "These are singular values: they tell how far the nearest matrix of rank one is. Here the comparison is with the mean token, repeated: "
-    "tokens that are multiples of each other are of rank one, too, but they do not agree.",
-    replace={_R: "(torch.linalg.svdvals(X)[1:].norm() / X.norm()).item()"},
-)
-attention_only_collapse.slip(
-    "second_singular_value",
-    replace={_R: "(torch.linalg.svdvals(X)[1] / torch.linalg.svdvals(X)[0]).item()"},
-    form_of="nearest_rank_one",
-)
-attention_only_collapse.slip(
-    "sample_variance",
-    "The sample variance divides by T − 1, so the numbers of entries no longer cancel. Use norms, or `unbiased=False`.",
-    replace={_R: "math.sqrt(X.var(dim=0).sum() / X.square().mean(dim=0).sum())"},
-)
-attention_only_collapse.slip(
-    "token_by_token_mean",
-    "The norms are taken token by token or feature by feature, so there are several numbers, or their mean. "
-    "Both norms run over all entries of the matrix: one number.",
-    replace={_R: "((X - X.mean(dim=0)).norm(dim=-1) / X.norm(dim=-1)).mean().item()"},
-)
-attention_only_collapse.slip(
-    "one_per_token", replace={_R: "(X - X.mean(dim=0)).norm(dim=-1) / X.norm(dim=-1)"}, form_of="token_by_token_mean"
-)
-attention_only_collapse.slip(
-    "feature_by_feature_mean",
-    replace={_R: "((X - X.mean(dim=0)).norm(dim=0) / X.norm(dim=0)).mean().item()"},
-    form_of="token_by_token_mean",
-)
-attention_only_collapse.slip(
-    "sum_of_absolute_values",
-    "Absolute values are added up instead of squares. The Frobenius norm is the root of the sum of squares.",
-    replace={_R: "((X - X.mean(dim=0)).abs().sum() / X.abs().sum()).item()"},
-)
-attention_only_collapse.slip(
-    "upside_down",
-    "The quotient is upside down: the norm of X belongs below the line.",
-    replace={_R: "(X.norm() / (X - X.mean(dim=0)).norm()).item()"},
-)
-attention_only_collapse.slip(
-    "quotient_of_variances",
-    "This is a quotient of variances. A norm is the root of a sum of squares; a variance has no root, and subtracts a mean of its own.",
-    replace={_R: "((X - X.mean(dim=0)).var() / X.var()).item()"},
-)
-attention_only_collapse.slip(
-    "X_centred_in_place",
-    "X itself was changed where r(X) is measured: `-=` works in place. Write `X - X.mean(...)`, a new tensor.",
-    replace={
-        "def residual(X):": "def residual(X):\n    size = X.norm()\n    X -= X.mean(dim=0)",
-        _R: "(X.norm() / size).item()",
-    },
-)
-attention_only_collapse.slip(
-    "residual_not_returned",
-    "The list holds None instead of numbers. Does the function that measures r(X) end with a `return`?",
-    replace={f"return {_R}": _R},
-)
 attention_only_collapse.slip(
     "tensors_instead_of_residuals",
     "The list holds the tokens of each layer. Its residuals are asked for, one number a layer.",
@@ -584,15 +206,215 @@ def attention_only_collapse(X0, weights, skip):
     return found
 """,
 )
-attention_only_collapse.slip(
-    "pair_taken_apart_the_wrong_way_round",
-    "`self_attention` returns (out, A), in this order. Here X becomes A, the weights [T, T], and no longer fits the next layer.",
-    of="pair_not_taken_apart",
-    replace={"out = self_attention(X, *layer)": "A, out = self_attention(X, *layer)"},
-)
-attention_only_collapse.slip(
-    "layer_not_taken_apart",
-    "A layer is one tuple of four matrices, and `self_attention` wants four arguments. A star takes the tuple apart: `self_attention(X, *layer)`.",
-    of="pair_not_taken_apart",
-    replace={"out = self_attention(X, *layer)": "out, A = self_attention(X, layer)"},
+
+
+attention_only_collapse.slips(
+    """
+residual_in_float32
+  - def residual(X):
+  + def residual(X):
+  +     X = X.float()
+    The layers are computed in float64, but the residual in float32: take its norms before rounding anything.
+in (W.double() for W in layer)
+weights_left_in_float32: layer
+    X is float64 and the weights are not, and torch does not multiply two dtypes. Turn the weights into float64 as well.
+the_first_layers_weights_again: (W.double() for W in weights[0])
+    Every layer uses the matrices of the first. Each has its own four: take them anew in every turn of the loop.
+X0_left_in_float32: X0.double() -> X0
+    The weights are float64 and X0 is not, and torch does not multiply two dtypes. Turn X0 into float64 as well.
+only_the_residual_in_float64
+  - def residual(X):
+  + def residual(X):
+  +     X = X.double()
+  - X0.double()
+  + X0
+  - (W.double() for W in layer)
+  + layer
+    LATE_FLOAT64
+|| float32_and_the_residual_in_float64
+  - = X0
+  + = X0.float()
+  - = layer
+  + = (W.float() for W in layer)
+weights_replaced
+  - X = X0.double()
+  + X = X0.double()
+  + for i, layer in enumerate(weights):
+  +     weights[i] = tuple(W.double() for W in layer)
+    The numbers are right, but the list `weights` was changed on the way. Keep what you turn into float64 under a name of its own.
+in return found
+only_the_last_value: return found[-1]
+    Only the last number came back. The whole list is asked for, from X0 to the last layer.
+only_the_last_value_in_a_list: return found[-1:]
+    The list holds only the last number. One per layer is asked for, and that of X0 first.
+a_tensor_of_residuals: return torch.tensor(found, dtype=torch.float64)
+    NOT_A_LIST
+| an_array_of_residuals: return torch.tensor(found, dtype=torch.float64).numpy()
+the_last_tokens: return X
+    The tokens after the last layer came back. The residuals on the way are asked for, a list of L + 1 numbers.
+layer_0_missing: [residual(X)] -> []
+    The first number is missing: the residual of X0 itself, before any layer. L layers give L + 1 numbers.
+last_layer_missing
+  - [residual(X)]
+  + []
+  - for layer in weights:
+  + for layer in weights:
+  +     found.append(residual(X))
+  - found.append(residual(X))
+  +
+    The last number is missing: the residual is taken before each layer, and once more after the last.
+in X = X + out if skip else out
+skip_from_X0: X = X0.double() + out if skip else out
+    The skip adds X0 in every layer. It adds the input of the same layer, which is the output of the one before.
+skip_doubles_the_output
+  + X = out
+  + X = X + out if skip else X
+    The skip adds the layer's output to itself. It is the layer's input, as it was before attention, that is added.
+skip_around_a_second_pass
+  + X = out
+  + if skip:
+  +     X = X + torch.softmax((X @ Wq) @ (X @ Wk).T / math.sqrt(Wq.shape[1]), dim=-1) @ (X @ Wv) @ Wo
+    With `skip` each layer runs twice: X is replaced by the output first, and the output of a second pass is added. Keep the layer's input until the
+    sum is made.
+skip_added_twice: X = X + out + X if skip else out
+    With `skip` the input is added twice. Is it in your attention already?
+skip_averaged: X = (X + out) / 2 if skip else out
+    Input and output are averaged. The skip adds them.
+skip_ignored: X = out
+    `skip` has no effect: the layer's input is never added.
+skip_always: X = X + out
+    The layer's input is always added. Only with `skip` it should be; without, X becomes the layer's output alone.
+skip_the_wrong_way_round: X = out if skip else X + out
+    `skip` works the wrong way round: the input is added when it is False.
+X_never_replaced
+  - X = X + out if skip else out
+  - found.append(residual(X))
+  + new = X + out if skip else out
+  + found.append(residual(new))
+    Every layer starts from X0 again. The output of one layer is the input of the next: X must be replaced in each turn.
+attention_of_X0_only
+  - scores = (X @ Wq) @ (X @ Wk).T / math.sqrt(Wq.shape[1])
+  + start = X0.double()
+  + scores = (start @ Wq) @ (start @ Wk).T / math.sqrt(Wq.shape[1])
+  - A @ (X @ Wv)
+  + A @ (start @ Wv)
+    Attention is computed from X0 in every layer; only the skip hands anything on. The output of one layer is the input of the next.
+residual_of_the_output: found.append(residual(X)) -> found.append(residual(out))
+    With `skip` the residual is that of the layer's output alone. Measure the sum, which is what the next layer gets.
+in A = torch.softmax(scores, dim=-1)
+softmax_over_the_wrong_dimension: A = torch.softmax(scores, dim=0)
+    The softmax runs over the queries. Each token shares out its attention among the tokens it looks at: the last dimension.
+softmax_forgotten: A = scores
+    The softmax is missing: without weights that sum to 1, nothing is averaged.
+causal_mask: A = torch.softmax(scores.masked_fill(torch.ones_like(scores).triu(1) > 0, float('-inf')), dim=-1)
+    A causal mask hides the later tokens. Here there is no mask: every token looks at all of them.
+norm_added
+  - scores = (X @ Wq) @ (X @ Wk).T / math.sqrt(Wq.shape[1])
+  + Z = F.layer_norm(X, X.shape[-1:])
+  + scores = (Z @ Wq) @ (Z @ Wk).T / math.sqrt(Wq.shape[1])
+  - A @ (X @ Wv)
+  + A @ (Z @ Wv)
+    There is a LayerNorm before each attention. Here none is asked for: X goes in as it is.
+A_of_the_first_layer
+  - X = X0.double()
+  + X = X0.double()
+  + A = None
+  - torch.softmax(scores, dim=-1)
+  + torch.softmax(scores, dim=-1) if A is None else A
+    The attention weights of the first layer are used in all of them (`self_attention`, given an A, freezes it). Each layer computes its own, from its
+    own input.
+in scores = (X @ Wq) @ (X @ Wk).T / math.sqrt(Wq.shape[1])
+not_scaled: scores = (X @ Wq) @ (X @ Wk).T
+    The scores are not divided by √h.
+scaled_by_d_model: scores = (X @ Wq) @ (X @ Wk).T / math.sqrt(X.shape[1])
+    The scores are divided by the root of d, the width of X. It is the head's width, Wq.shape[1], that counts.
+A_from_X0: scores = (X0.double() @ Wq) @ (X0.double() @ Wk).T / math.sqrt(Wq.shape[1])
+    The attention weights are computed from X0 in every layer. Each layer computes them from its own input.
+Wo_left_out: (X @ Wv) @ Wo -> (X @ Wv)
+    Wo is left out: the output has width h, and the next layer can't take it. Wo [h, d] brings it back to width d.
+in (X - X.mean(dim=0)).norm() /
+mean_over_the_features: (X - X.mean(dim=1, keepdim=True)).norm() /
+    The residual subtracts the mean over the features. Tokens are compared with each other: the mean of the rows, `dim=0`.
+mean_over_features_without_keepdim: (X - X.mean(dim=1)).norm() /
+    `X.mean(dim=1)` has one number per token and can't be subtracted from the rows. The mean over the tokens has one number per feature: `dim=0`.
+in ((X - X.mean(dim=0)).norm() / X.norm()).item
+residual_not_divided: (X - X.mean(dim=0)).norm().item
+    The residual is not divided by the norm of X, so it also follows how large X has become.
+bracket_missing: (X - X.mean(dim=0) / X.norm()).norm().item
+    A bracket is missing: `/` comes before `-`, so that only the mean is divided by the norm of X. First subtract, then take both norms.
+in return ((X - X.mean(dim=0)).norm() / X.norm()).item
+residual_without_the_root: return (((X - X.mean(dim=0)) ** 2).sum() / (X**2).sum()).item
+    The residuals are squared: a norm ends with a root.
+spectral: return (torch.linalg.matrix_norm(X - X.mean(dim=0), 2) / torch.linalg.matrix_norm(X, 2)).item
+    This is the spectral norm (`ord=2`), the largest singular value. The Frobenius norm is the root of the sum of all squares: `.norm()`.
+size_of_the_mean: return (X.mean(dim=0).expand_as(X).norm() / X.norm()).item
+    This is how large the mean token is beside X. The question is how large the rest is once the mean token is subtracted.
+|| size_of_one_mean: .expand_as(X).norm -> .norm
+one_minus: return 1 - ((X - X.mean(dim=0)).norm() / X.norm()).item
+    This is 1 minus the residual: it is 1 where all tokens agree, and should be 0 there.
+residual_not_returned: ((X - X.mean(dim=0)).norm() / X.norm()).item
+    The list holds None instead of numbers. Does the function that measures r(X) end with a `return`?
+in X.norm
+divided_by_the_norm_of_X0: X0.double().norm
+    Each residual is divided by the norm of X0. What belongs below the line is the norm of the same X, after that layer.
+divided_by_the_mean: X.mean(dim=0).norm
+    The division is by the size of the mean token. Divide by the norm of X, all tokens together.
+| divided_by_the_repeated_mean: X.mean(dim=0).expand_as(X).norm
+in X.mean
+mean_of_X0_subtracted: X0.double().mean
+    The mean of X0 is subtracted in every layer. Each X is compared with its own mean token.
+sum_subtracted: X.sum
+    The sum of the tokens is subtracted, T times as large as their mean.
+in return ((X - X.mean(dim=0)).norm() / X.norm()).item()
+mean_over_everything: return ((X - X.mean()).norm() / X.norm()).item()
+    One mean of all numbers is subtracted. The mean token has d numbers, one for each feature.
+norms_subtracted: return ((X.norm() - X.mean(dim=0).expand_as(X).norm()) / X.norm()).item()
+    The norms are subtracted, not the tensors. Subtract the mean token from each token first, and take the norm of what is left.
+|| norms_subtracted_of_one_mean: .expand_as(X).norm -> .norm
+first_token_subtracted: return ((X - X[0]).norm() / X.norm()).item()
+    The first token is subtracted from each. The tokens are compared with their mean.
+residual_rounded: return round(((X - X.mean(dim=0)).norm() / X.norm()).item(), 2)
+    The number is rounded. Return it as it is, and round where it is printed.
+|| residual_rounded_to_three: 2 -> 3
+|| residual_rounded_to_four: 2 -> 4
+sample_variance: return math.sqrt(X.var(dim=0).sum() / X.square().mean(dim=0).sum())
+    The sample variance divides by T − 1, so the numbers of entries no longer cancel. Use norms, or `unbiased=False`.
+upside_down: return (X.norm() / (X - X.mean(dim=0)).norm()).item()
+    The quotient is upside down: the norm of X belongs below the line.
+X_centred_in_place
+  + size = X.norm()
+  + X -= X.mean(dim=0)
+  + return (X.norm() / size).item()
+    X itself was changed where r(X) is measured: `-=` works in place. Write `X - X.mean(...)`, a new tensor.
+in ((X - X.mean(dim=0)).norm() / X.norm()).item()
+residual_of_entries: ((X - X.mean(dim=0)) / X).norm().item()
+    The quotient is taken entry by entry, and only then a norm: small entries of X rule. Two norms are asked for, and one quotient.
+token_by_token_mean: ((X - X.mean(dim=0)).norm(dim=-1) / X.norm(dim=-1)).mean().item()
+    The norms are taken token by token or feature by feature, so there are several numbers, or their mean. Both norms run over all entries of the
+    matrix: one number.
+| one_per_token: (X - X.mean(dim=0)).norm(dim=-1) / X.norm(dim=-1)
+| feature_by_feature_mean: ((X - X.mean(dim=0)).norm(dim=0) / X.norm(dim=0)).mean().item()
+in .norm() / X.norm
+largest_entries_only: .abs().max() / X.abs().max
+    The largest entry is taken. The Frobenius norm counts all of them.
+sum_of_absolute_values: .abs().sum() / X.abs().sum
+    Absolute values are added up instead of squares. The Frobenius norm is the root of the sum of squares.
+quotient_of_variances: .var() / X.var
+    This is a quotient of variances. A norm is the root of a sum of squares; a variance has no root, and subtracts a mean of its own.
+in (X - X.mean(dim=0)).norm
+mean_not_subtracted: X.norm
+    The mean is not subtracted, so the quotient is always 1. The question is how far X is from its mean token.
+nearest_rank_one: torch.linalg.svdvals(X)[1:].norm
+    These are singular values: they tell how far the nearest matrix of rank one is. Here the comparison is with the mean token, repeated: tokens that
+    are multiples of each other are of rank one, too, but they do not agree.
+| second_singular_value: (X - X.mean(dim=0)).norm() / X.norm() -> torch.linalg.svdvals(X)[1] / torch.linalg.svdvals(X)[0]
+of pair_not_taken_apart
+in out = self_attention(X, *layer)
+pair_taken_apart_the_wrong_way_round: A, out = self_attention(X, *layer)
+    `self_attention` returns (out, A), in this order. Here X becomes A, the weights [T, T], and no longer fits the next layer.
+layer_not_taken_apart: out, A = self_attention(X, layer)
+    A layer is one tuple of four matrices, and `self_attention` wants four arguments. A star takes the tuple apart: `self_attention(X, *layer)`.
+""",
+    LATE_FLOAT64=_LATE_FLOAT64,
+    NOT_A_LIST=_NOT_A_LIST,
 )

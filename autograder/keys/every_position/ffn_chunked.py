@@ -56,155 +56,87 @@ def padded(x, ffn, c):
     return out[: len(tokens)].reshape(x.shape)
 
 
-@ffn_chunked.mistake(
-    "Too many tokens go through at a time: all in one call, or in parts whose size is not `c`. No more than c of them may be in the hidden layer at a time."
-)
-def one_call_for_all(x, ffn, c):
-    return ffn(x)
-
-
-@ffn_chunked.mistake(
-    "Each chunk has c **positions**, of all sentences at once: with B sentences these are B·c tokens. Make one long list of tokens first, and cut that."
-)
-def c_positions_of_all_sentences(x, ffn, c):
-    if x.ndim == 1:
-        return ffn(x)
-    return torch.cat([ffn(chunk) for chunk in x.split(c, dim=-2)], dim=-2)
-
-
-@ffn_chunked.form(c_positions_of_all_sentences)
-def c_positions_sliced(x, ffn, c):
-    return torch.cat([ffn(x[..., i : i + c, :]) for i in range(0, x.shape[-2], c)], dim=-2)
-
-
-@ffn_chunked.mistake(
-    "There are c chunks, and each is larger than c. `chunk(c)` says how **many** pieces are made; `split(c)` says how **large** they are."
-)
-def c_chunks(x, ffn, c):
-    tokens = x.reshape(-1, x.shape[-1])
-    return torch.cat([ffn(chunk) for chunk in tokens.chunk(c)]).reshape(x.shape)
-
-
-@ffn_chunked.mistake(
-    "For each chunk the FFN works on all of x, and all but c tokens are thrown away. So the hidden layer is as large as ever, again and again: "
-    "cut first, then call."
-)
-def cut_after_the_call(x, ffn, c):
-    tokens = x.reshape(-1, x.shape[-1])
-    return torch.cat([ffn(tokens)[i : i + c] for i in range(0, len(tokens), c)]).reshape(x.shape)
-
-
-@ffn_chunked.mistake(
-    "The **neurons** are cut into chunks, and each chunk of them sees all tokens. That saves memory, too, but the exercise asks for chunks of "
-    "tokens, with all d_ff neurons at work."
-)
-def chunks_of_neurons(x, ffn, c):
-    out = ffn.linear2.bias
-    for j in range(0, ffn.linear1.out_features, c):
-        hidden = ffn.activation(F.linear(x, ffn.linear1.weight[j : j + c], ffn.linear1.bias[j : j + c]))
-        out = out + F.linear(hidden, ffn.linear2.weight[:, j : j + c])
-    return out
-
-
-@ffn_chunked.mistake(
-    "The hidden rows of all chunks are collected first, and `linear2` comes afterwards: so in the end all of them are there at once. "
-    "Finish each chunk before the next one begins."
-)
-def hidden_rows_collected(x, ffn, c):
-    tokens = x.reshape(-1, x.shape[-1])
-    hidden = [ffn.activation(ffn.linear1(chunk)) for chunk in tokens.split(c)]
-    return torch.cat([ffn.linear2(h) for h in hidden]).reshape(x.shape)
-
-
-@ffn_chunked.form(hidden_rows_collected)
-def hidden_rows_put_together(x, ffn, c):
-    hidden = []
-    for chunk in x.reshape(-1, x.shape[-1]).split(c):
-        hidden.append(ffn.activation(ffn.linear1(chunk)))
-    return ffn.linear2(torch.cat(hidden)).reshape(x.shape)
-
-
-@ffn_chunked.mistake(
-    "The last chunk is missing: c does not divide the number of tokens, and what is left over has to go in as well, as a shorter chunk."
-)
-def last_chunk_missing(x, ffn, c):
-    tokens = x.reshape(-1, x.shape[-1])
-    out = [ffn(tokens[i * c : (i + 1) * c]) for i in range(len(tokens) // c)]
-    return torch.cat(out).reshape(x.shape)
-
-
-@ffn_chunked.form(last_chunk_missing)
-def last_chunk_left_at_zero(x, ffn, c):
-    tokens = x.reshape(-1, x.shape[-1])
-    out = torch.zeros_like(tokens)
-    for i in range(len(tokens) // c):
-        out[i * c : (i + 1) * c] = ffn(tokens[i * c : (i + 1) * c])
-    return out.reshape(x.shape)
-
-
-@ffn_chunked.mistake(
-    "The last token of each chunk is lost. A slice `[i : i + c]` ends before i + c, so it has c entries as it is: nothing is to be subtracted."
-)
-def a_token_short(x, ffn, c):
-    tokens = x.reshape(-1, x.shape[-1])
-    out = [ffn(tokens[i : i + c - 1]) for i in range(0, len(tokens), c)]
-    return torch.cat(out).reshape(x.shape)
-
-
-@ffn_chunked.mistake(
-    "`torch.stack` wants pieces of one size, and the last chunk is shorter. `torch.cat` puts pieces of any length under each other."
-)
-def stacked(x, ffn, c):
-    tokens = x.reshape(-1, x.shape[-1])
-    return torch.stack([ffn(chunk) for chunk in tokens.split(c)]).reshape(x.shape)
-
-
-@ffn_chunked.mistake(
-    "The result is one long list of tokens, [N, d_model]. It should have the shape of x: `.reshape(x.shape)` folds it back."
-)
-def list_of_tokens(x, ffn, c):
-    tokens = x.reshape(-1, x.shape[-1])
-    return torch.cat([ffn(chunk) for chunk in tokens.split(c)])
-
-
-@ffn_chunked.mistake(
-    "A list of chunks comes back. Put them together, with `torch.cat`, and give the result the shape of x."
-)
-def list_of_chunks(x, ffn, c):
-    return [ffn(chunk) for chunk in x.reshape(-1, x.shape[-1]).split(c)]
-
-
-@ffn_chunked.mistake(
-    "The values are right, but what comes back is cut off from the graph, by `torch.no_grad()` or `.detach()`. Chunks save memory while a model "
-    "is used; here one must be able to train through them as well."
-)
-def chunks_cut_off(x, ffn, c):
-    tokens = x.reshape(-1, x.shape[-1])
-    with torch.no_grad():
-        return torch.cat([ffn(chunk) for chunk in tokens.split(c)]).reshape(x.shape)
-
-
-@ffn_chunked.mistake(
-    "The result is float32, whatever came in, because a fresh `torch.zeros(...)` is. `torch.empty_like(x)` has the dtype of x."
-)
-def chunks_in_float32(x, ffn, c):
-    tokens = x.reshape(-1, x.shape[-1])
-    out = torch.zeros(tokens.shape)
-    for i in range(0, len(tokens), c):
-        out[i : i + c] = ffn(tokens[i : i + c])
-    return out.reshape(x.shape)
-
-
-@ffn_chunked.mistake(
-    "`.view` refuses an x whose memory is not in order, such as a transposed one. `.reshape` copies where it must."
-)
-def chunks_viewed(x, ffn, c):
-    tokens = x.view(-1, x.shape[-1])
-    return torch.cat([ffn(chunk) for chunk in tokens.split(c)]).view(x.shape)
-
-
-@ffn_chunked.mistake(
-    "x is cut along its first dimension. Of x [B, T, d_model] these are sentences, not tokens: it has B·T tokens. Lay them under each other first."
-)
-def sentences_cut(x, ffn, c):
-    return torch.cat([ffn(part) for part in x.split(c, dim=0)])
+ffn_chunked.slips("""
+of padded
+in
+  - tokens = x.reshape(-1, x.shape[-1])
+  - filled = F.pad(tokens, (0, 0, 0, -len(tokens) % c))
+  - out = torch.cat([ffn(filled[i : i + c]) for i in range(0, len(filled), c)])
+  - return out[: len(tokens)].reshape(x.shape)
+one_call_for_all: return ffn(x)
+    Too many tokens go through at a time: all in one call, or in parts whose size is not `c`. No more than c of them may be in the hidden layer at a
+    time.
+c_positions_of_all_sentences
+  + if x.ndim == 1:
+  +     return ffn(x)
+  + return torch.cat([ffn(chunk) for chunk in x.split(c, dim=-2)], dim=-2)
+    Each chunk has c **positions**, of all sentences at once: with B sentences these are B·c tokens. Make one long list of tokens first, and cut that.
+| c_positions_sliced: return torch.cat([ffn(x[..., i : i + c, :]) for i in range(0, x.shape[-2], c)], dim=-2)
+chunks_of_neurons
+  + out = ffn.linear2.bias
+  + for j in range(0, ffn.linear1.out_features, c):
+  +     hidden = ffn.activation(F.linear(x, ffn.linear1.weight[j : j + c], ffn.linear1.bias[j : j + c]))
+  +     out = out + F.linear(hidden, ffn.linear2.weight[:, j : j + c])
+  + return out
+    The **neurons** are cut into chunks, and each chunk of them sees all tokens. That saves memory, too, but the exercise asks for chunks of tokens,
+    with all d_ff neurons at work.
+list_of_chunks: return [ffn(chunk) for chunk in x.reshape(-1, x.shape[-1]).split(c)]
+    A list of chunks comes back. Put them together, with `torch.cat`, and give the result the shape of x.
+chunks_viewed
+  + tokens = x.view(-1, x.shape[-1])
+  + return torch.cat([ffn(chunk) for chunk in tokens.split(c)]).view(x.shape)
+    `.view` refuses an x whose memory is not in order, such as a transposed one. `.reshape` copies where it must.
+sentences_cut: return torch.cat([ffn(part) for part in x.split(c, dim=0)])
+    x is cut along its first dimension. Of x [B, T, d_model] these are sentences, not tokens: it has B·T tokens. Lay them under each other first.
+in
+  - filled = F.pad(tokens, (0, 0, 0, -len(tokens) % c))
+  - out = torch.cat([ffn(filled[i : i + c]) for i in range(0, len(filled), c)])
+  - return out[: len(tokens)].reshape(x.shape)
+c_chunks: return torch.cat([ffn(chunk) for chunk in tokens.chunk(c)]).reshape(x.shape)
+    There are c chunks, and each is larger than c. `chunk(c)` says how **many** pieces are made; `split(c)` says how **large** they are.
+cut_after_the_call: return torch.cat([ffn(tokens)[i : i + c] for i in range(0, len(tokens), c)]).reshape(x.shape)
+    For each chunk the FFN works on all of x, and all but c tokens are thrown away. So the hidden layer is as large as ever, again and again: cut
+    first, then call.
+hidden_rows_collected
+  + hidden = [ffn.activation(ffn.linear1(chunk)) for chunk in tokens.split(c)]
+  + return torch.cat([ffn.linear2(h) for h in hidden]).reshape(x.shape)
+    The hidden rows of all chunks are collected first, and `linear2` comes afterwards: so in the end all of them are there at once. Finish each chunk
+    before the next one begins.
+| hidden_rows_put_together
+  - tokens = x.reshape(-1, x.shape[-1])
+  - filled = F.pad(tokens, (0, 0, 0, -len(tokens) % c))
+  - out = torch.cat([ffn(filled[i : i + c]) for i in range(0, len(filled), c)])
+  - return out[: len(tokens)].reshape(x.shape)
+  + hidden = []
+  + for chunk in x.reshape(-1, x.shape[-1]).split(c):
+  +     hidden.append(ffn.activation(ffn.linear1(chunk)))
+  + return ffn.linear2(torch.cat(hidden)).reshape(x.shape)
+last_chunk_missing
+  + out = [ffn(tokens[i * c : (i + 1) * c]) for i in range(len(tokens) // c)]
+  + return torch.cat(out).reshape(x.shape)
+    The last chunk is missing: c does not divide the number of tokens, and what is left over has to go in as well, as a shorter chunk.
+| last_chunk_left_at_zero
+  + out = torch.zeros_like(tokens)
+  + for i in range(len(tokens) // c):
+  +     out[i * c : (i + 1) * c] = ffn(tokens[i * c : (i + 1) * c])
+  + return out.reshape(x.shape)
+a_token_short
+  + out = [ffn(tokens[i : i + c - 1]) for i in range(0, len(tokens), c)]
+  + return torch.cat(out).reshape(x.shape)
+    The last token of each chunk is lost. A slice `[i : i + c]` ends before i + c, so it has c entries as it is: nothing is to be subtracted.
+stacked: return torch.stack([ffn(chunk) for chunk in tokens.split(c)]).reshape(x.shape)
+    `torch.stack` wants pieces of one size, and the last chunk is shorter. `torch.cat` puts pieces of any length under each other.
+list_of_tokens: return torch.cat([ffn(chunk) for chunk in tokens.split(c)])
+    The result is one long list of tokens, [N, d_model]. It should have the shape of x: `.reshape(x.shape)` folds it back.
+chunks_cut_off
+  + with torch.no_grad():
+  +     return torch.cat([ffn(chunk) for chunk in tokens.split(c)]).reshape(x.shape)
+    The values are right, but what comes back is cut off from the graph, by `torch.no_grad()` or `.detach()`. Chunks save memory while a model is
+    used; here one must be able to train through them as well.
+chunks_in_float32
+  + out = torch.zeros(tokens.shape)
+  + for i in range(0, len(tokens), c):
+  +     out[i : i + c] = ffn(tokens[i : i + c])
+  + return out.reshape(x.shape)
+    The result is float32, whatever came in, because a fresh `torch.zeros(...)` is. `torch.empty_like(x)` has the dtype of x.
+""")

@@ -103,55 +103,10 @@ def only_the_shape(f, T, d, seed=0):
 
 
 @is_position_wise.form(only_the_shape)
-def permutes_the_batch(f, T, d, seed=0):
-    torch.manual_seed(seed)
-    X = torch.randn(4, T, d, dtype=torch.float64)
-    order = torch.randperm(4)
-    return (f(X[order]) - f(X)[order]).abs().max() <= 1e-3 * f(X)[order].abs().max()
-
-
-@is_position_wise.form(only_the_shape)
 def runs_twice(f, T, d, seed=0):
     torch.manual_seed(seed)
     X = torch.randn(T, d)
     return (f(X) - f(X)).abs().max() <= 1e-3 * f(X).abs().max()
-
-
-@is_position_wise.mistake(
-    "Only token 0 is changed. A layer in which tokens see later ones alone, or in which a middle token leaks, goes unnoticed: change every token in turn. "
-    "And test that all positions use the same map."
-)
-def changes_token_0_only(f, T, d, seed=0):
-    torch.manual_seed(seed)
-    X = torch.randn(T, d, dtype=torch.float64)
-    X2 = X.clone()
-    X2[0] = torch.randn(d)
-    return (f(X)[1:] - f(X2)[1:]).abs().max() <= 1e-3 * f(X2)[1:].abs().max()
-
-
-@is_position_wise.mistake(
-    "Only the last token is changed. In causal attention no earlier row reacts to it, and your test calls that position-wise: change every token in turn. "
-    "And test that all positions use the same map."
-)
-def changes_the_last_token_only(f, T, d, seed=0):
-    torch.manual_seed(seed)
-    X = torch.randn(T, d, dtype=torch.float64)
-    X2 = X.clone()
-    X2[-1] = torch.randn(d)
-    return (f(X)[:-1] - f(X2)[:-1]).abs().max() <= 1e-3 * f(X2)[:-1].abs().max()
-
-
-@is_position_wise.mistake(
-    "Only one token in the middle is changed. What another token leaks goes unnoticed: change every token in turn. "
-    "And test that all positions use the same map."
-)
-def changes_a_middle_token_only(f, T, d, seed=0):
-    torch.manual_seed(seed)
-    X = torch.randn(T, d, dtype=torch.float64)
-    X2 = X.clone()
-    X2[T // 2] = torch.randn(d)
-    others = torch.arange(T) != T // 2
-    return (f(X)[others] - f(X2)[others]).abs().max() <= 1e-3 * f(X2)[others].abs().max()
 
 
 @is_position_wise.mistake(
@@ -183,46 +138,6 @@ def token_0_and_same_rows(f, T, d, seed=0):
     ).abs().max() <= 1e-3 * rows[:1].abs().max()
 
 
-@is_position_wise.mistake(
-    "This tests permutation equivariance. Attention passes as well: it treats all tokens alike, and still mixes them. "
-    "Test also that no token's output depends on another token."
-)
-def equivariance_only(f, T, d, seed=0):
-    torch.manual_seed(seed)
-    X = torch.randn(T, d, dtype=torch.float64)
-    return all(
-        (f(X[p]) - f(X)[p]).abs().max() <= 1e-3 * f(X)[p].abs().max() for p in [torch.randperm(T) for _ in range(8)]
-    )
-
-
-@is_position_wise.form(equivariance_only)
-def reversed_and_rolled(f, T, d, seed=0):
-    torch.manual_seed(seed)
-    X = torch.randn(T, d, dtype=torch.float64)
-    rolled = (f(X.roll(1, 0)) - f(X).roll(1, 0)).abs().max() <= 1e-3 * f(X).roll(1, 0).abs().max()
-    return rolled and (f(X.flip(0)) - f(X).flip(0)).abs().max() <= 1e-3 * f(X).flip(0).abs().max()
-
-
-@is_position_wise.mistake(
-    "You shift the sequence around and look whether the outputs shift along. Attention passes, and so does a layer in which every token hears the one "
-    "three places before it. Test also that no token's output depends on another token."
-)
-def rolled_alone(f, T, d, seed=0):
-    torch.manual_seed(seed)
-    X = torch.randn(T, d, dtype=torch.float64)
-    shifted = f(X.roll(1, 0))
-    return (shifted - f(X).roll(1, 0)).abs().max() <= 1e-3 * shifted.abs().max()
-
-
-@is_position_wise.form(rolled_alone)
-def rolled_by_each_step(f, T, d, seed=0):
-    torch.manual_seed(seed)
-    X = torch.randn(T, d, dtype=torch.float64)
-    Y = f(X)
-    limit = 1e-3 * Y.abs().max()
-    return all((f(torch.roll(X, n, 0)) - torch.roll(Y, n, 0)).abs().max() <= limit for n in range(1, T))
-
-
 @is_position_wise.base
 def plain_is_position_wise(f, T, d, seed=0):
     torch.manual_seed(seed)
@@ -233,14 +148,6 @@ def plain_is_position_wise(f, T, d, seed=0):
         X[t] = v
         outs.append(f(X)[t])
     return (torch.stack(outs) - outs[0]).abs().max() <= 1e-3 * outs[0].abs().max()
-
-
-is_position_wise.slip(
-    "zeros_elsewhere",
-    "The vector moves through a sequence of zeros, so its company is the same wherever it is, and attention passes. Put "
-    "it among random tokens, and take new ones for every position.",
-    replace={".randn(T, d, dtype=torch.float64)": ".zeros(T, d, dtype=torch.float64)"},
-)
 
 
 @is_position_wise.mistake(
@@ -257,66 +164,6 @@ def own_row_compared(f, T, d, seed=0):
         if (f(X2) - Y).abs().max() > 1e-3 * Y.abs().max():
             return False
     return True
-
-
-@is_position_wise.form(own_row_compared)
-def changes_pile_up(f, T, d, seed=0):
-    torch.manual_seed(seed)
-    X = torch.randn(T, d, dtype=torch.float64)
-    Y = f(X)
-    for t in range(T):
-        X2 = X
-        X2[t] = torch.randn(d)
-        others = [i for i in range(T) if i != t]
-        if (f(X2)[others] - Y[others]).abs().max() > 1e-3 * Y[others].abs().max():
-            return False
-    return True
-
-
-is_position_wise.slip(
-    "independence_only",
-    "This tests that no token sees another. An FFN with weights of its own at every position passes that, too. "
-    "Test also that the same vector, put at another position, is treated in the same way.",
-    of=changes_pile_up,
-    replace={"X2 = X\nX2[t] = torch.randn(d)": "X2 = X.clone()\nX2[t] += 1"},
-)
-
-
-@is_position_wise.form("independence_only")
-def jacobian_only(f, T, d, seed=0):
-    torch.manual_seed(seed)
-    J = torch.autograd.functional.jacobian(f, torch.randn(T, d, dtype=torch.float64))
-    return all(J[i, :, j].abs().max() < 1e-3 for i in range(T) for j in range(T) if i != j)
-
-
-@is_position_wise.mistake(
-    "Equal rows in, equal rows out: attention passes that, since a mean of equal things is the same thing. Let the other tokens differ, and change them."
-)
-def equal_rows_only(f, T, d, seed=0):
-    torch.manual_seed(seed)
-    rows = f(torch.randn(d, dtype=torch.float64).expand(T, d))
-    return (rows - rows[:1]).abs().max() <= 1e-3 * rows[:1].abs().max()
-
-
-@is_position_wise.mistake(
-    "The outputs are compared exactly. Rounding in the last digit is enough to be called mixing; compare with a tolerance, such as `torch.allclose`."
-)
-def exact_equality(f, T, d, seed=0):
-    torch.manual_seed(seed)
-    v = torch.randn(d)
-    outs = []
-    for t in range(T):
-        X = torch.randn(T, d)
-        X[t] = v
-        outs.append(f(X)[t])
-    return all(torch.equal(outs[0], out) for out in outs)
-
-
-is_position_wise.slip(
-    "exact_in_float64",
-    replace={"return …": "return bool((torch.stack(outs) == outs[0]).all())"},
-    form_of=exact_equality,
-)
 
 
 @is_position_wise.mistake(
@@ -356,38 +203,6 @@ def nudge_too_small(f, T, d, seed=0):
     return (f(X[order])[0] - f(X)[-1]).abs().max() <= 1e-3 * f(X)[-1].abs().max()
 
 
-@is_position_wise.form(nudge_too_small)
-def one_exchange(f, T, d, seed=0):
-    torch.manual_seed(seed)
-    X = torch.randn(T, d, dtype=torch.float64)
-    order = torch.arange(T)
-    order[:2] = torch.tensor([1, 0])
-    return (f(X[order]) - f(X)[order]).abs().max() <= 1e-3 * f(X)[order].abs().max()
-
-
-is_position_wise.slip(
-    "in_training_mode",
-    "f is switched to training mode, and its dropout makes every call differ. A test looks at a module in the mode it was given.",
-    replace={"torch.manual_seed(seed)": ("if isinstance(f, nn.Module):\n    f.train()\ntorch.manual_seed(seed)")},
-)
-is_position_wise.slip(
-    "switched_to_eval",
-    "`f.eval()` is called, but most functions here are not modules. Don't switch anything: a test looks at f as it was given.",
-    replace={"torch.manual_seed(seed)": "f.eval()\ntorch.manual_seed(seed)"},
-)
-is_position_wise.slip(
-    "tolerance_with_a_graph",
-    "A module's output carries a graph, and such a tensor is not taken as a tolerance. Make it a number with `.item()`, or "
-    "compute under `torch.no_grad()`.",
-    replace={
-        "return …": (
-            "rows = torch.stack(outs)\n"
-            "return torch.allclose(rows, rows[0].expand(T, d), rtol=1e-4, atol=1e-4 * rows.abs().max())"
-        )
-    },
-)
-
-
 @is_position_wise.mistake(
     "You demand that a token's output changes when the token does. A map may give the same output for all inputs and still be one map for all positions."
 )
@@ -407,76 +222,6 @@ def own_row_must_change(f, T, d, seed=0):
 
 
 @is_position_wise.mistake(
-    "f is called with a single token. It takes sequences of exactly T tokens: put the token into a sequence, at every position in turn, among random others."
-)
-def calls_single_tokens(f, T, d, seed=0):
-    torch.manual_seed(seed)
-    X = torch.randn(T, d, dtype=torch.float64)
-    return all((f(X)[t] - f(X[t : t + 1])[0]).abs().max() <= 1e-3 * f(X[t : t + 1])[0].abs().max() for t in range(T))
-
-
-@is_position_wise.form(calls_single_tokens)
-def calls_bare_vectors(f, T, d, seed=0):
-    torch.manual_seed(seed)
-    X = torch.randn(T, d, dtype=torch.float64)
-    return (f(X) - torch.stack([f(x) for x in X])).abs().max() <= 1e-3 * torch.stack([f(x) for x in X]).abs().max()
-
-
-is_position_wise.slip(
-    "the_wrong_way_round",
-    "The answer is the wrong way round: your test finds the difference, and returns True for it. True means position-wise.",
-    replace={" <= 1e-3": " > 1e-3"},
-)
-
-
-@is_position_wise.mistake(
-    "Only positions 0 and 1 are compared. The others may be treated differently, or see each other: let t run over all of them."
-)
-def two_positions_only(f, T, d, seed=0):
-    torch.manual_seed(seed)
-    X, X2 = torch.randn(2, T, d, dtype=torch.float64)
-    X2[1] = X[0]
-    return (f(X)[0] - f(X2)[1]).abs().max() <= 1e-3 * f(X2)[1].abs().max()
-
-
-is_position_wise.slip(
-    "one_answer_per_position",
-    "A tensor with one truth value per position comes back. Return one: `.all()` tells you whether all of them hold.",
-    replace={".max() <= 1e-3 * outs[0].abs().max()": ".amax(dim=1) < 1e-6"},
-)
-is_position_wise.slip(
-    "first_position_left_out",
-    "The first position, or the last, is never tested. It may be the one that is treated differently, or that sees another: "
-    "let t run over all T of them.",
-    replace={"range(T)": "range(1, T)"},
-)
-is_position_wise.slip("last_position_left_out", replace={"range(T)": "range(T - 1)"}, form_of="first_position_left_out")
-is_position_wise.slip("both_ends_left_out", replace={"range(T)": "range(1, T - 1)"}, form_of="first_position_left_out")
-is_position_wise.slip(
-    "signs_ignored",
-    "The difference is compared with its sign: one that is negative everywhere counts as none. `.abs()` comes before the `max`.",
-    replace={".abs().max() <= 1e-3": ".max() <= 1e-3"},
-)
-is_position_wise.slip(
-    "negative_signs_alone",
-    replace={"(torch.stack(outs) - outs[0]).abs()": "(outs[0] - torch.stack(outs))"},
-    form_of="signs_ignored",
-)
-is_position_wise.slip(
-    "absolute_limit",
-    "The tolerance is not a part of the output's size: it is a number of its own, or a part of the input's size. Where all outputs are very small, "
-    "their differences are as well. Compare with the output's largest number.",
-    replace={"1e-3 * outs[0].abs().max()": "2e-3"},
-)
-is_position_wise.slip("limit_from_the_input", replace={"outs[0].abs": "v.abs"}, form_of="absolute_limit")
-is_position_wise.slip(
-    "a_number_beside_a_part",
-    replace={"return …": "return torch.allclose(torch.stack(outs), outs[0].expand(T, d), rtol=1e-2, atol=1e-4)"},
-    form_of="absolute_limit",
-)
-
-
-@is_position_wise.mistake(
     "You turn the sequence around and look whether the outputs turn along. A layer may treat both ends alike and the middle differently: "
     "it passes. Put the same vector at every position in turn."
 )
@@ -491,19 +236,6 @@ def turned_around_alone(f, T, d, seed=0):
         if (f(Z)[t] - out[t]).abs().max() > limit:
             return False
     return bool((f(X.flip(0)).flip(0) - out).abs().max() <= limit)
-
-
-is_position_wise.slip(
-    "limit_too_narrow",
-    "Your tolerance is too narrow: differences below 1/10,000 of the output's size are rounding here, and your test calls them mixing. "
-    "(`torch.allclose` alone allows 1/100,000 of each number, and next to nothing where a number is near 0.)",
-    replace={"return …": "return torch.allclose(torch.stack(outs), outs[0].expand(T, d))"},
-)
-is_position_wise.slip(
-    "limit_of_a_millionth",
-    replace={"return …": ("rows = torch.stack(outs)\nreturn (rows - rows[0]).abs().max() <= 1e-6 * rows.abs().max()")},
-    form_of="limit_too_narrow",
-)
 
 
 @is_position_wise.mistake(
@@ -523,27 +255,184 @@ def neighbours_only(f, T, d, seed=0):
     return (rows - rows[:1]).abs().max() <= 1e-3 * rows.abs().max()
 
 
+is_position_wise.slips("""
+of independent_and_equivariant
+in
+  - X = torch.randn(T, d)
+  - Y = f(X)
+  - limit = 0.001 * Y.abs().max()
+  - for t in range(T):
+  -     X2 = X.clone()
+  -     X2[t] = torch.randn(d)
+  -     others = torch.arange(T) != t
+  -     if ((f(X2) - Y)[others].abs() > limit).any():
+  -         return False
+  - for _ in range(5):
+  -     order = torch.randperm(T)
+  -     if ((f(X[order]) - Y[order]).abs() > limit).any():
+  -         return False
+  - return True
+| only_the_shape | permutes_the_batch
+  + X = torch.randn(4, T, d, dtype=torch.float64)
+  + order = torch.randperm(4)
+  + return (f(X[order]) - f(X)[order]).abs().max() <= 1e-3 * f(X)[order].abs().max()
+changes_token_0_only
+  + X = torch.randn(T, d, dtype=torch.float64)
+  + X2 = X.clone()
+  + X2[0] = torch.randn(d)
+  + return (f(X)[1:] - f(X2)[1:]).abs().max() <= 1e-3 * f(X2)[1:].abs().max()
+    Only token 0 is changed. A layer in which tokens see later ones alone, or in which a middle token leaks, goes unnoticed: change every token in
+    turn. And test that all positions use the same map.
+changes_the_last_token_only
+  + X = torch.randn(T, d, dtype=torch.float64)
+  + X2 = X.clone()
+  + X2[-1] = torch.randn(d)
+  + return (f(X)[:-1] - f(X2)[:-1]).abs().max() <= 1e-3 * f(X2)[:-1].abs().max()
+    Only the last token is changed. In causal attention no earlier row reacts to it, and your test calls that position-wise: change every token in
+    turn. And test that all positions use the same map.
+changes_a_middle_token_only
+  + X = torch.randn(T, d, dtype=torch.float64)
+  + X2 = X.clone()
+  + X2[T // 2] = torch.randn(d)
+  + others = torch.arange(T) != T // 2
+  + return (f(X)[others] - f(X2)[others]).abs().max() <= 1e-3 * f(X2)[others].abs().max()
+    Only one token in the middle is changed. What another token leaks goes unnoticed: change every token in turn. And test that all positions use the
+    same map.
+equivariance_only
+  + X = torch.randn(T, d, dtype=torch.float64)
+  + return all(
+  +     (f(X[p]) - f(X)[p]).abs().max() <= 1e-3 * f(X)[p].abs().max() for p in [torch.randperm(T) for _ in range(8)]
+  + )
+    This tests permutation equivariance. Attention passes as well: it treats all tokens alike, and still mixes them. Test also that no token's output
+    depends on another token.
+| reversed_and_rolled
+  + X = torch.randn(T, d, dtype=torch.float64)
+  + rolled = (f(X.roll(1, 0)) - f(X).roll(1, 0)).abs().max() <= 1e-3 * f(X).roll(1, 0).abs().max()
+  + return rolled and (f(X.flip(0)) - f(X).flip(0)).abs().max() <= 1e-3 * f(X).flip(0).abs().max()
+rolled_alone
+  + X = torch.randn(T, d, dtype=torch.float64)
+  + shifted = f(X.roll(1, 0))
+  + return (shifted - f(X).roll(1, 0)).abs().max() <= 1e-3 * shifted.abs().max()
+    You shift the sequence around and look whether the outputs shift along. Attention passes, and so does a layer in which every token hears the one
+    three places before it. Test also that no token's output depends on another token.
+|| rolled_by_each_step
+  - shifted = f(X.roll(1, 0))
+  - return (shifted - f(X).roll(1, 0)).abs().max() <= 1e-3 * shifted.abs().max()
+  + Y = f(X)
+  + limit = 1e-3 * Y.abs().max()
+  + return all((f(torch.roll(X, n, 0)) - torch.roll(Y, n, 0)).abs().max() <= limit for n in range(1, T))
+equal_rows_only
+  + rows = f(torch.randn(d, dtype=torch.float64).expand(T, d))
+  + return (rows - rows[:1]).abs().max() <= 1e-3 * rows[:1].abs().max()
+    Equal rows in, equal rows out: attention passes that, since a mean of equal things is the same thing. Let the other tokens differ, and change
+    them.
+| nudge_too_small | one_exchange
+  + X = torch.randn(T, d, dtype=torch.float64)
+  + order = torch.arange(T)
+  + order[:2] = torch.tensor([1, 0])
+  + return (f(X[order]) - f(X)[order]).abs().max() <= 1e-3 * f(X)[order].abs().max()
+calls_single_tokens
+  + X = torch.randn(T, d, dtype=torch.float64)
+  + return all((f(X)[t] - f(X[t : t + 1])[0]).abs().max() <= 1e-3 * f(X[t : t + 1])[0].abs().max() for t in range(T))
+    f is called with a single token. It takes sequences of exactly T tokens: put the token into a sequence, at every position in turn, among random
+    others.
+| calls_bare_vectors
+  + X = torch.randn(T, d, dtype=torch.float64)
+  + return (f(X) - torch.stack([f(x) for x in X])).abs().max() <= 1e-3 * torch.stack([f(x) for x in X]).abs().max()
+two_positions_only
+  + X, X2 = torch.randn(2, T, d, dtype=torch.float64)
+  + X2[1] = X[0]
+  + return (f(X)[0] - f(X2)[1]).abs().max() <= 1e-3 * f(X2)[1].abs().max()
+    Only positions 0 and 1 are compared. The others may be treated differently, or see each other: let t run over all of them.
+of base
+zeros_elsewhere: X = torch.randn(T, d, dtype=torch.float64) -> X = torch.zeros(T, d, dtype=torch.float64)
+    The vector moves through a sequence of zeros, so its company is the same wherever it is, and attention passes. Put it among random tokens, and
+    take new ones for every position.
+exact_equality
+  - torch.randn(d, dtype=torch.float64)
+  + torch.randn(d)
+  - torch.randn(T, d, dtype=torch.float64)
+  + torch.randn(T, d)
+  - return (torch.stack(outs) - outs[0]).abs().max() <= 1e-3 * outs[0].abs().max()
+  + return all(torch.equal(outs[0], out) for out in outs)
+    The outputs are compared exactly. Rounding in the last digit is enough to be called mixing; compare with a tolerance, such as `torch.allclose`.
+in return (torch.stack(outs) - outs[0]).abs().max() <= 1e-3 * outs[0].abs().max()
+| exact_in_float64: return bool((torch.stack(outs) == outs[0]).all())
+in def is_position_wise(f, T, d, seed=0):
+in_training_mode
+  + def is_position_wise(f, T, d, seed=0):
+  +     if isinstance(f, nn.Module):
+  +         f.train()
+    f is switched to training mode, and its dropout makes every call differ. A test looks at a module in the mode it was given.
+switched_to_eval
+  + def is_position_wise(f, T, d, seed=0):
+  +     f.eval()
+    `f.eval()` is called, but most functions here are not modules. Don't switch anything: a test looks at f as it was given.
+mode_not_restored
+  + def is_position_wise(f, T, d, seed=0):
+  +     if isinstance(f, nn.Module):
+  +         f.eval()
+    A module comes back in another mode than it came: `f.eval()` is called and never undone. It is the caller's module, so look at it as it was given.
+in return (torch.stack(outs) - outs[0]).abs().max() <= 1e-3 * outs[0].abs().max()
+tolerance_with_a_graph
+  + rows = torch.stack(outs)
+  + return torch.allclose(rows, rows[0].expand(T, d), rtol=1e-4, atol=1e-4 * rows.abs().max())
+    A module's output carries a graph, and such a tensor is not taken as a tolerance. Make it a number with `.item()`, or compute under
+    `torch.no_grad()`.
+the_wrong_way_round: return (torch.stack(outs) - outs[0]).abs().max() > 1e-3 * outs[0].abs().max()
+    The answer is the wrong way round: your test finds the difference, and returns True for it. True means position-wise.
+one_answer_per_position: return (torch.stack(outs) - outs[0]).abs().amax(dim=1) < 1e-6
+    A tensor with one truth value per position comes back. Return one: `.all()` tells you whether all of them hold.
+signs_ignored: return (torch.stack(outs) - outs[0]).max() <= 1e-3 * outs[0].abs().max()
+    The difference is compared with its sign: one that is negative everywhere counts as none. `.abs()` comes before the `max`.
+|| negative_signs_alone: torch.stack(outs) - outs[0] -> outs[0] - torch.stack(outs)
+absolute_limit: return (torch.stack(outs) - outs[0]).abs().max() <= 2e-3
+    The tolerance is not a part of the output's size: it is a number of its own, or a part of the input's size. Where all outputs are very small,
+    their differences are as well. Compare with the output's largest number.
+| a_number_beside_a_part: return torch.allclose(torch.stack(outs), outs[0].expand(T, d), rtol=1e-2, atol=1e-4)
+| limit_from_the_input: outs[0].abs -> v.abs
+limit_too_narrow: return torch.allclose(torch.stack(outs), outs[0].expand(T, d))
+    Your tolerance is too narrow: differences below 1/10,000 of the output's size are rounding here, and your test calls them mixing.
+    (`torch.allclose` alone allows 1/100,000 of each number, and next to nothing where a number is near 0.)
+| limit_of_a_millionth
+  + rows = torch.stack(outs)
+  + return (rows - rows[0]).abs().max() <= 1e-6 * rows.abs().max()
+in range(T)
+first_position_left_out: range(1, T)
+    The first position, or the last, is never tested. It may be the one that is treated differently, or that sees another: let t run over all T of
+    them.
+| both_ends_left_out: range(1, T - 1)
+|| last_position_left_out: 1, T -> T - 1
+features_added_up: outs.append(f(X)[t]) -> outs.append(f(X)[t].sum())
+    The numbers of a token are added up, or averaged, before they are compared. What one of them gains and another loses goes unnoticed: take `.abs()`
+    of each difference first.
+| means_compared
+  - return (torch.stack(outs) - outs[0]).abs().max() <= 1e-3 * outs[0].abs().max()
+  + rows = torch.stack(outs)
+  + return (rows - rows[0]).mean(dim=1).abs().max() <= 1e-3 * rows.abs().max()
+|| own_row_compared | changes_pile_up
+  - X.clone()
+  + X
+  - if (f(X2) - Y).abs().max() > 1e-3 * Y.abs().max():
+  + others = [i for i in range(T) if i != t]
+  + if (f(X2)[others] - Y[others]).abs().max() > 1e-3 * Y[others].abs().max():
+""")
+
+
 is_position_wise.slip(
-    "features_added_up",
-    "The numbers of a token are added up, or averaged, before they are compared. What one of them gains and another loses goes unnoticed: "
-    "take `.abs()` of each difference first.",
-    replace={"f(X)[t]": "f(X)[t].sum()"},
+    "independence_only",
+    "This tests that no token sees another. An FFN with weights of its own at every position passes that, too. "
+    "Test also that the same vector, put at another position, is treated in the same way.",
+    of="changes_pile_up",
+    replace={"X2 = X\nX2[t] = torch.randn(d)": "X2 = X.clone()\nX2[t] += 1"},
 )
-is_position_wise.slip(
-    "means_compared",
-    replace={
-        "return …": (
-            "rows = torch.stack(outs)\nreturn (rows - rows[0]).mean(dim=1).abs().max() <= 1e-3 * rows.abs().max()"
-        )
-    },
-    form_of="features_added_up",
-)
-is_position_wise.slip(
-    "mode_not_restored",
-    "A module comes back in another mode than it came: `f.eval()` is called and never undone. It is the caller's module, so look at it as it was given.",
-    of="in_training_mode",
-    replace={"f.train": "f.eval"},
-)
+
+
+@is_position_wise.form("independence_only")
+def jacobian_only(f, T, d, seed=0):
+    torch.manual_seed(seed)
+    J = torch.autograd.functional.jacobian(f, torch.randn(T, d, dtype=torch.float64))
+    return all(J[i, :, j].abs().max() < 1e-3 for i in range(T) for j in range(T) if i != j)
 
 
 @is_position_wise.mistake(

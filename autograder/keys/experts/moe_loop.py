@@ -94,146 +94,6 @@ def plain_moe_loop(x, gates, experts):
 
 
 moe_loop.slip(
-    "overwritten",
-    "A token's second expert overwrites the first: the rows are assigned with `=`. A token has several experts; add to its row.",
-    replace={
-        "y = y.index_add(0, rows, g[rows, e, None] * expert(flat[rows]))": "y[rows] = g[rows, e, None] * expert(flat[rows])"
-    },
-)
-moe_loop.slip(
-    "weight_of_expert_0",
-    "All experts are weighted with the same column of the gates, the first. Expert e has the column e.",
-    replace={"rows, e, None": "rows, 0, None"},
-)
-moe_loop.slip(
-    "weight_summed",
-    "Each output is weighted with the sum of the token's gates. Take the one entry that belongs to expert e.",
-    replace={"g[rows, e, None]": "g[rows].sum(-1, keepdim=True)"},
-)
-moe_loop.slip(
-    "weights_of_the_first_rows",
-    "The weights are those of the first tokens, not of the ones that were picked: `gates[:n, e]` where `gates[rows, e]` is meant.",
-    replace={"g[rows, e, None]": "g[: len(rows), e, None]"},
-)
-moe_loop.slip(
-    "loop_input_scaled",
-    "The gate is multiplied onto the expert's input. An expert is not linear: weight what comes out of it.",
-    replace={"g[rows, e, None] * expert(flat[rows])": "expert(g[rows, e, None] * flat[rows])"},
-)
-moe_loop.slip(
-    "loop_without_gates",
-    "The outputs are added without their gates: every chosen expert counts fully. Multiply by gates[…, e].",
-    replace={"g[rows, e, None] * expert(flat[rows])": "expert(flat[rows])"},
-)
-moe_loop.slip(
-    "shape_lost",
-    "The tokens of all sentences are in one long list, [N, d_model]. The result has the shape of x: fold it back.",
-    replace={"y.reshape(x.shape)": "y"},
-)
-moe_loop.slip(
-    "gates_not_flattened",
-    "With more than one sentence it breaks: it works for x [T, d_model] only. Flatten all leading dimensions of x and of gates, and fold the result back.",
-    replace={"flat = x.reshape(-1, x.shape[-1])\ng = …": "flat = x\ng = gates"},
-)
-moe_loop.slip(
-    "viewed",
-    "`view` can't flatten a tensor whose rows do not lie one after the other in memory. `reshape` copies where it has to.",
-    replace={"x.reshape": "x.view", "gates.reshape": "gates.view"},
-)
-moe_loop.slip(
-    "empty_expert",
-    "It breaks when an expert has no token: there is nothing to stack. Skip such an expert, or call it with zero rows.",
-    replace={
-        "g[rows, e, None] * expert(flat[rows])": "torch.stack([g[t, e] * expert(flat[t]) for t in rows.tolist()])"
-    },
-)
-moe_loop.slip(
-    "stops_at_an_empty_expert",
-    "When an expert has no token, the loop ends, and the experts after it are left out: `continue` goes on with the next, `break` does not.",
-    replace={
-        "rows = torch.where(g[:, e] != 0)[0]": "rows = torch.where(g[:, e] != 0)[0]\nif len(rows) == 0:\n    break"
-    },
-)
-moe_loop.slip(
-    "all_tokens_everywhere",
-    "The values are right, but every expert is called on all tokens: that is the dense reference, and nothing is saved. Pick the rows first.",
-    replace={"y.index_add(0, rows, g[rows, e, None] * expert(flat[rows]))": "y + g[:, e, None] * expert(flat)"},
-)
-moe_loop.slip(
-    "all_tokens_then_picked",
-    "The values are right, but the rows are picked after the call: every expert still computes all tokens. Pick the rows of x first.",
-    replace={"expert(flat[rows])": "expert(flat)[rows]"},
-    form_of="all_tokens_everywhere",
-)
-moe_loop.slip(
-    "twice_called",
-    "Each expert gets its tokens twice. Call it once, and keep what comes out.",
-    replace={"rows = torch.where(g[:, e] != 0)[0]": "rows = torch.where(g[:, e] != 0)[0]\nexpert(flat[rows])"},
-)
-moe_loop.slip(
-    "loop_x_changed",
-    "x itself is changed: the result is written into the caller's tensor. Start with zeros of its shape.",
-    replace={
-        "torch.zeros_like(flat)": "flat",
-        "y = y.index_add(0, rows, g[rows, e, None] * expert(flat[rows]))": (
-            "out = g[rows, e, None] * expert(flat[rows])\ny[rows] = y[rows] + out"
-        ),
-    },
-)
-moe_loop.slip(
-    "loop_with_residual",
-    "The result starts as x, so x is added. Start with zeros; the residual connection belongs to the block around this layer.",
-    replace={"torch.zeros_like(flat)": "flat.clone()"},
-)
-moe_loop.slip(
-    "wrong_dtype",
-    "The zeros are float32, whatever x is, and then the dtypes do not fit, or the result is float32. `torch.zeros_like(…)` takes the dtype of x.",
-    replace={".zeros_like(flat)": ".zeros(flat.shape)"},
-)
-moe_loop.slip(
-    "wrong_dtype_in_place",
-    replace={
-        ".zeros_like(flat)": ".zeros(flat.shape)",
-        "y = y.index_add(0, rows, g[rows, e, None] * expert(flat[rows]))": "y[rows] += g[rows, e, None] * expert(flat[rows])",
-    },
-    form_of="wrong_dtype",
-)
-moe_loop.slip(
-    "two_assumed",
-    "Only the two largest gates of a token count. A token has as many experts as its row has gates above zero: two here, three there, or none.",
-    replace={
-        ".reshape(-1, gates.shape[-1])": (
-            ".reshape(-1, gates.shape[-1]) * (gates >= gates.topk(2, -1).values[..., -1:]).reshape(-1, gates.shape[-1])"
-        )
-    },
-)
-moe_loop.slip(
-    "row_of_the_gates",
-    "Token and expert are exchanged: `gates[e]` is the row of token e. The tokens of expert e are in the column `gates[:, e]`.",
-    replace={":, e": "e"},
-)
-moe_loop.slip(
-    "rows_not_picked",
-    "The expert is given all tokens, and then the sizes do not fit: n weights and n rows to add to, but T outputs. It is given `x[rows]`.",
-    replace={
-        "y = y.index_add(0, rows, g[rows, e, None] * expert(flat[rows]))": "y[rows] += g[rows, e, None] * expert(flat)"
-    },
-)
-moe_loop.slip(
-    "zeros_instead_of_rows",
-    "The values are right, but the others' rows are multiplied by zero, not left out: every expert is still called on all T rows. Pick the rows: `x[rows]`.",
-    replace={
-        "rows = torch.where(g[:, e] != 0)[0]\ny = …": (
-            "rows = (g[:, e] != 0).unsqueeze(-1)\ny = y + g[:, e, None] * expert(flat * rows) * rows"
-        )
-    },
-)
-moe_loop.slip(
-    "passed_on_unchanged",
-    "A token without an expert keeps its x. The sum over no experts is zero: start every row with zeros.",
-    replace={"torch.zeros_like(flat)": "flat * (g.sum(-1, keepdim=True) == 0)"},
-)
-moe_loop.slip(
     "not_flattened",
     "This works for one dimension before the last only: with [B, T, d_model] a column `gates[:, e]` is no longer an expert's. Flatten x and gates first.",
     replace={
@@ -242,66 +102,114 @@ moe_loop.slip(
         "y.reshape(x.shape)": "y",
     },
 )
-moe_loop.slip(
-    "loop_not_unsqueezed",
-    "The weights, [n], meet outputs [n, d_model]: the shapes do not fit. `[:, None]` or `unsqueeze(-1)` makes them [n, 1].",
-    replace={", None": ""},
-)
-moe_loop.slip(
-    "only_the_largest_gate",
-    "Each token has one expert only, the one with the largest gate. All experts with a gate above zero take part.",
-    replace={"g[:, e] != 0": "g.argmax(-1) == e"},
-)
-moe_loop.slip(
-    "loop_gates_detached",
-    "The gates are cut off from the graph (`.detach()`, `.item()`, `.tolist()`): the router could not learn from this output.",
-    replace={"g[rows, e, None]": "g[rows, e, None].detach()"},
-)
-moe_loop.slip(
-    "loop_detached",
-    "The values are right, but what comes back is cut off from the graph (by `.detach()`, `.data` or `torch.no_grad()`): nothing could be trained.",
-    replace={"y.reshape": "y.detach().reshape"},
-)
-moe_loop.slip(
-    "loop_input_detached",
-    "The tokens are cut off from the graph on their way into the experts: the layers before this one would get no gradient.",
-    replace={"flat[rows]": "flat[rows].detach()"},
-)
-moe_loop.slip(
-    "ends_after_one",
-    "Only the first expert is there: a `return` inside the loop ends it after one round.",
-    replace={
-        "y = y.index_add(0, rows, g[rows, e, None] * expert(flat[rows]))": (
-            "y = y.index_add(0, rows, g[rows, e, None] * expert(flat[rows]))\nreturn y.reshape(x.shape)"
-        )
-    },
-)
-moe_loop.slip(
-    "always_the_first_expert",
-    "All tokens go to expert 0: the loop chooses the rows of expert e, but calls the first one.",
-    replace={" * expert": " * experts[0]"},
-)
-moe_loop.slip(
-    "last_expert_left_out",
-    "The last expert is never called: the loop ends one too early.",
-    replace={".where(g[:, e] != 0)[0]": ".where(g[:, e] != 0)[0] if e < len(experts) - 1 else torch.arange(0)"},
-)
-moe_loop.slip(
-    "gates_normalised",
-    "The gates are divided by their sum. Use them as given; a row need not sum to one.",
-    replace={
-        ".reshape(-1, gates.shape[-1])": ".reshape(-1, gates.shape[-1]) / gates.reshape(-1, gates.shape[-1]).sum(-1, keepdim=True)"
-    },
-)
-moe_loop.slip(
-    "threshold",
-    "Small gates are treated like zeros. Every expert whose gate is not zero is chosen, however small the gate is.",
-    replace={" != 0": " > 0.5"},
-)
-moe_loop.slip("low_threshold", replace={" != 0": " > 0.1"}, form_of="threshold")
 moe_loop.slip("loop_not_returned", NO_RETURN, replace={"y.reshape(x.shape)": "None"})
-moe_loop.slip(
-    "loop_shape_lost_in_the_middle",
-    "The shape is right, but the tokens are in the wrong order: x was turned (`transpose`, `.T`) or flattened along another dimension than it was folded back.",
-    replace={"x.reshape": "x.transpose(0, -2).reshape", "gates.reshape": "gates.transpose(0, -2).reshape"},
-)
+
+
+moe_loop.slips("""
+in y = y.index_add(0, rows, g[rows, e, None] * expert(flat[rows]))
+overwritten: y[rows] = g[rows, e, None] * expert(flat[rows])
+    A token's second expert overwrites the first: the rows are assigned with `=`. A token has several experts; add to its row.
+weight_of_expert_0: y = y.index_add(0, rows, g[rows, 0, None] * expert(flat[rows]))
+    All experts are weighted with the same column of the gates, the first. Expert e has the column e.
+weight_summed: y = y.index_add(0, rows, g[rows].sum(-1, keepdim=True) * expert(flat[rows]))
+    Each output is weighted with the sum of the token's gates. Take the one entry that belongs to expert e.
+weights_of_the_first_rows: y = y.index_add(0, rows, g[: len(rows), e, None] * expert(flat[rows]))
+    The weights are those of the first tokens, not of the ones that were picked: `gates[:n, e]` where `gates[rows, e]` is meant.
+loop_without_gates: y = y.index_add(0, rows, expert(flat[rows]))
+    The outputs are added without their gates: every chosen expert counts fully. Multiply by gates[…, e].
+empty_expert: y = y.index_add(0, rows, torch.stack([g[t, e] * expert(flat[t]) for t in rows.tolist()]))
+    It breaks when an expert has no token: there is nothing to stack. Skip such an expert, or call it with zero rows.
+all_tokens_everywhere: y = y + g[:, e, None] * expert(flat)
+    The values are right, but every expert is called on all tokens: that is the dense reference, and nothing is saved. Pick the rows first.
+in y.index_add(0, rows, g[rows, e, None] * expert(flat[rows]))
+| all_tokens_then_picked: y.index_add(0, rows, g[rows, e, None] * expert(flat)[rows])
+    The values are right, but the rows are picked after the call: every expert still computes all tokens. Pick the rows of x first.
+in y = y.index_add(0, rows, g[rows, e, None] * expert(flat[rows]))
+rows_not_picked: y[rows] += g[rows, e, None] * expert(flat)
+    The expert is given all tokens, and then the sizes do not fit: n weights and n rows to add to, but T outputs. It is given `x[rows]`.
+loop_not_unsqueezed: y = y.index_add(0, rows, g[rows, e] * expert(flat[rows]))
+    The weights, [n], meet outputs [n, d_model]: the shapes do not fit. `[:, None]` or `unsqueeze(-1)` makes them [n, 1].
+ends_after_one
+  + y = y.index_add(0, rows, g[rows, e, None] * expert(flat[rows]))
+  + return y.reshape(x.shape)
+    Only the first expert is there: a `return` inside the loop ends it after one round.
+in y.index_add(0, rows, g[rows, e, None] * expert(flat[rows]))
+loop_input_scaled: y.index_add(0, rows, expert(g[rows, e, None] * flat[rows]))
+    The gate is multiplied onto the expert's input. An expert is not linear: weight what comes out of it.
+loop_gates_detached: y.index_add(0, rows, g[rows, e, None].detach() * expert(flat[rows]))
+    The gates are cut off from the graph (`.detach()`, `.item()`, `.tolist()`): the router could not learn from this output.
+loop_input_detached: y.index_add(0, rows, g[rows, e, None] * expert(flat[rows].detach()))
+    The tokens are cut off from the graph on their way into the experts: the layers before this one would get no gradient.
+always_the_first_expert: y.index_add(0, rows, g[rows, e, None] * experts[0](flat[rows]))
+    All tokens go to expert 0: the loop chooses the rows of expert e, but calls the first one.
+in return y.reshape(x.shape)
+shape_lost: return y
+    The tokens of all sentences are in one long list, [N, d_model]. The result has the shape of x: fold it back.
+loop_detached: return y.detach().reshape(x.shape)
+    The values are right, but what comes back is cut off from the graph (by `.detach()`, `.data` or `torch.no_grad()`): nothing could be trained.
+in
+  - flat = x.reshape(-1, x.shape[-1])
+  - g = gates.reshape(-1, gates.shape[-1])
+gates_not_flattened
+  + flat = x
+  + g = gates
+    With more than one sentence it breaks: it works for x [T, d_model] only. Flatten all leading dimensions of x and of gates, and fold the result
+    back.
+viewed
+  + flat = x.view(-1, x.shape[-1])
+  + g = gates.view(-1, gates.shape[-1])
+    `view` can't flatten a tensor whose rows do not lie one after the other in memory. `reshape` copies where it has to.
+loop_shape_lost_in_the_middle
+  + flat = x.transpose(0, -2).reshape(-1, x.shape[-1])
+  + g = gates.transpose(0, -2).reshape(-1, gates.shape[-1])
+    The shape is right, but the tokens are in the wrong order: x was turned (`transpose`, `.T`) or flattened along another dimension than it was
+    folded back.
+in rows = torch.where(g[:, e] != 0)[0]
+stops_at_an_empty_expert
+  + rows = torch.where(g[:, e] != 0)[0]
+  + if len(rows) == 0:
+  +     break
+    When an expert has no token, the loop ends, and the experts after it are left out: `continue` goes on with the next, `break` does not.
+twice_called
+  + rows = torch.where(g[:, e] != 0)[0]
+  + expert(flat[rows])
+    Each expert gets its tokens twice. Call it once, and keep what comes out.
+row_of_the_gates: rows = torch.where(g[e] != 0)[0]
+    Token and expert are exchanged: `gates[e]` is the row of token e. The tokens of expert e are in the column `gates[:, e]`.
+only_the_largest_gate: rows = torch.where(g.argmax(-1) == e)[0]
+    Each token has one expert only, the one with the largest gate. All experts with a gate above zero take part.
+last_expert_left_out: rows = torch.where(g[:, e] != 0)[0] if e < len(experts) - 1 else torch.arange(0)
+    The last expert is never called: the loop ends one too early.
+threshold: rows = torch.where(g[:, e] > 0.5)[0]
+    Small gates are treated like zeros. Every expert whose gate is not zero is chosen, however small the gate is.
+|| low_threshold: 0.5 -> 0.1
+loop_x_changed
+  - torch.zeros_like(flat)
+  + flat
+  - y = y.index_add(0, rows, g[rows, e, None] * expert(flat[rows]))
+  + out = g[rows, e, None] * expert(flat[rows])
+  + y[rows] = y[rows] + out
+    x itself is changed: the result is written into the caller's tensor. Start with zeros of its shape.
+in = torch.zeros_like(flat)
+loop_with_residual: = flat.clone()
+    The result starts as x, so x is added. Start with zeros; the residual connection belongs to the block around this layer.
+wrong_dtype: = torch.zeros(flat.shape)
+    The zeros are float32, whatever x is, and then the dtypes do not fit, or the result is float32. `torch.zeros_like(…)` takes the dtype of x.
+|| wrong_dtype_in_place
+  - y = y.index_add(0, rows, g[rows, e, None] * expert(flat[rows]))
+  + y[rows] += g[rows, e, None] * expert(flat[rows])
+passed_on_unchanged: = flat * (g.sum(-1, keepdim=True) == 0)
+    A token without an expert keeps its x. The sum over no experts is zero: start every row with zeros.
+in gates.reshape(-1, gates.shape[-1])
+two_assumed: gates.reshape(-1, gates.shape[-1]) * (gates >= gates.topk(2, -1).values[..., -1:]).reshape(-1, gates.shape[-1])
+    Only the two largest gates of a token count. A token has as many experts as its row has gates above zero: two here, three there, or none.
+gates_normalised: gates.reshape(-1, gates.shape[-1]) / gates.reshape(-1, gates.shape[-1]).sum(-1, keepdim=True)
+    The gates are divided by their sum. Use them as given; a row need not sum to one.
+zeros_instead_of_rows
+  - rows = torch.where(g[:, e] != 0)[0]
+  - y = y.index_add(0, rows, g[rows, e, None] * expert(flat[rows]))
+  + rows = (g[:, e] != 0).unsqueeze(-1)
+  + y = y + g[:, e, None] * expert(flat * rows) * rows
+    The values are right, but the others' rows are multiplied by zero, not left out: every expert is still called on all T rows. Pick the rows:
+    `x[rows]`.
+""")

@@ -102,152 +102,11 @@ def plain_moe_sorted(x, idx, w, experts):
 
 
 moe_sorted.slip(
-    "order_as_token",
-    "`order` holds numbers of slots, from 0 to T·k − 1, but it is used as if they were tokens. Slot n belongs to token n // k.",
-    replace={" // k": ""},
-)
-moe_sorted.slip(
-    "order_modulo_k",
-    "`order % k` is the slot within its token. Which token a slot belongs to is `order // k`.",
-    replace={" // k": " % k"},
-)
-moe_sorted.slip(
-    "order_modulo_T",
-    "The rows of x are taken as if the list ran slot after slot, as `order % T` or `x.repeat` do. `idx.reshape(-1)` runs token after token: "
-    "slot n belongs to token n // k.",
-    replace={" // k": " % T"},
-)
-moe_sorted.slip(
-    "flattened_slot_after_slot",
-    "The list of slots runs slot after slot (`idx.T`), but the rest reads it token after token. Use `idx.reshape(-1)`, or go with % T all the way.",
-    replace={"idx.reshape": "idx.T.reshape"},
-)
-moe_sorted.slip(
-    "not_undone",
-    "The outputs are still sorted by expert when they are handed to the tokens. Bring them back into the order of the slots first.",
-    replace={".argsort(order)": ".arange(T * k)"},
-)
-# What shows in the order of the slots is kept in two forms: a sort that is not stable leaves them in another order.
-moe_sorted.slip(
-    "not_undone_unstable",
-    replace={".argsort(stable=True)": ".argsort()", ".argsort(order)": ".arange(T * k)"},
-    form_of="not_undone",
-)
-moe_sorted.slip(
-    "undone_with_order",
-    "The way back uses `order` again. It needs the inverse: `back` with back[order[i]] = i, which is also `order.argsort()`.",
-    replace={"torch.argsort(order)": "order"},
-)
-moe_sorted.slip(
-    "undone_with_order_unstable",
-    replace={".argsort(stable=True)": ".argsort()", "torch.argsort(order)": "order"},
-    form_of="undone_with_order",
-)
-moe_sorted.slip(
-    "weights_not_sorted",
-    "The weights are multiplied onto the sorted outputs, but are themselves in the order of the slots. Sort them too, or weight after the way back.",
-    replace={
-        "ys = …": "ys = torch.cat([expert(part) for expert, part in zip(experts, xs.split(counts))]) * w.reshape(-1, 1)",
-        "(slots * w[:, :, None])": "slots",
-    },
-)
-moe_sorted.slip(
-    "weights_not_sorted_unstable",
-    of="weights_not_sorted",
-    replace={".argsort(stable=True)": ".argsort()"},
-    form_of="weights_not_sorted",
-)
-moe_sorted.slip(
-    "weights_sorted_too_much",
-    "The weights are sorted, but the outputs they meet are back in the order of the slots. Either both are sorted or neither.",
-    replace={"w[:, :, None]": "w.reshape(-1)[order].reshape(T, k, 1)"},
-)
-moe_sorted.slip(
-    "only_the_first_slot",
-    "Only the first of the k slots reaches the result. Sum over all k.",
-    replace={"(slots * w[:, :, None]).sum(1)": "slots[:, 0] * w[:, :1]"},
-)
-moe_sorted.slip(
-    "last_slot_dropped",
-    "The last of the k slots is missing in the sum. Sum over all k.",
-    replace={"(slots * w[:, :, None])": "(slots * w[:, :, None])[:, : max(k - 1, 1)]"},
-)
-moe_sorted.slip(
-    "sorted_without_weights",
-    "The outputs are summed without their weights: w[t, s] belongs in front of each.",
-    replace={"(slots * w[:, :, None])": "slots"},
-)
-moe_sorted.slip(
-    "sorted_mean",
-    "The mean over the k slots is taken. The weights say how much each counts: take the sum.",
-    replace={".sum(1)": ".mean(1)"},
-)
-moe_sorted.slip(
-    "sorted_not_summed",
-    "The k outputs of a token are still apart, [T, k, d_model]. Weight them and sum over k.",
-    replace={"(slots * w[:, :, None]).sum(1)": "slots * w[:, :, None]"},
-)
-moe_sorted.slip(
     "sorted_input_scaled",
     "The weights are multiplied onto the experts' inputs. An expert is not linear: weight what comes out of it.",
     replace={"x[order // k]": "x[order // k] * w.reshape(-1)[order, None]", "(slots * w[:, :, None])": "slots"},
 )
-moe_sorted.slip(
-    "weights_normalised",
-    "The weights are divided by their sum. Use them as given; a row need not sum to one.",
-    replace={" * w": " * (w / w.sum(1, keepdim=True))"},
-)
-moe_sorted.slip(
-    "not_sorted_at_all",
-    "The slots are split without having been sorted, so each expert gets whatever comes first. Sort them by expert before `split`.",
-    replace={"flat.argsort(stable=True)": "torch.arange(T * k)"},
-)
-moe_sorted.slip(
-    "sorted_downwards",
-    "The slots are sorted from the last expert to the first, but split from the first to the last.",
-    replace={"True": "True, descending=True"},
-)
-moe_sorted.slip(
-    "sorted_by_weight",
-    "The slots are sorted by weight. Slots of the same expert must be side by side: sort by the expert's number.",
-    replace={"flat.argsort(stable=True)": "w.reshape(-1).argsort()"},
-)
-moe_sorted.slip(
-    "counts_of_the_used_only",
-    "The counts have no entry for an expert without tokens (`unique`), so all experts behind it get the wrong part. `bincount` counts zeros too.",
-    replace={".bincount(flat, minlength=len(experts))": ".unique(flat, return_counts=True)[1]"},
-)
-moe_sorted.slip(
-    "viewed_slots",
-    "`view` can't flatten idx or w when their rows do not lie one after the other in memory. `reshape` copies where it has to.",
-    replace={"idx.reshape": "idx.view"},
-)
-moe_sorted.slip(
-    "cat_of_used_experts",
-    "With a fixed size of the parts (`chunk`, T·k / E each) experts get tokens of others. The parts have as many rows as each expert has slots.",
-    replace={".split(counts)": ".tensor_split(len(experts))"},
-)
-moe_sorted.slip(
-    "sorted_weights_detached",
-    "The weights are cut off from the graph (`.detach()`, `.item()`, `.tolist()`): the router could not learn from this output.",
-    replace={" * w": " * w.detach()"},
-)
-moe_sorted.slip(
-    "sorted_detached",
-    "The values are right, but what comes back is cut off from the graph (by `.detach()`, `.data` or `torch.no_grad()`): nothing could be trained.",
-    replace={".sum(1)": ".sum(1).detach()"},
-)
-moe_sorted.slip(
-    "sorted_with_residual",
-    "x is added to the result. The residual connection belongs to the block around this layer.",
-    replace={"(slots * w[:, :, None])": "x + (slots * w[:, :, None])"},
-)
 moe_sorted.slip("sorted_not_returned", NO_RETURN, replace={"(slots * w[:, :, None]).sum(1)": "None"})
-moe_sorted.slip(
-    "called_with_all",
-    "The values are right, but every expert is called on all tokens. Pick the rows first: that is what the sorting is for.",
-    replace={"ys = …": "ys = torch.stack([expert(x) for expert in experts])[flat[order], order // k]"},
-)
 
 
 @moe_sorted.mistake(
@@ -329,38 +188,6 @@ def sorted_x_changed(x, idx, w, experts):
     return x
 
 
-moe_sorted.slip(
-    "viewed_the_other_way",
-    "The slots are viewed as [k, T, …], but the list runs token after token: the k slots of a token lie side by side, [T, k, …].",
-    replace={"(slots * w[:, :, None]).sum(1)": "(ys[back].reshape(k, T, -1) * w.T[:, :, None]).sum(0)"},
-)
-moe_sorted.slip(
-    "summed_over_the_tokens",
-    "The sum runs over the tokens. Of [T, k, d_model] it is the k slots of a token that are added, `dim=1`.",
-    replace={".sum(1)": ".sum(0)"},
-)
-moe_sorted.slip(
-    "rows_in_the_old_order",
-    "The list of rows is cut before it was sorted: the rows are token after token, the counts belong to the experts. Take the rows in the order of `order`.",
-    replace={"x[order // k]": "x.repeat_interleave(k, 0)"},
-)
-moe_sorted.slip(
-    "true_division",
-    "`order / k` gives fractions, which are no row numbers. Whole division is `//`.",
-    replace={" // k": " / k"},
-)
-moe_sorted.slip(
-    "lengths_as_a_tensor",
-    "`split` takes a list of lengths, not a tensor: `counts.tolist()` makes one.",
-    replace={".tolist()": ""},
-)
-moe_sorted.slip(
-    "lengths_for_places",
-    "`tensor_split` wants the places of the cuts, not the lengths of the parts. `split` takes lengths.",
-    replace={".split(counts)": ".tensor_split(counts[:-1])"},
-)
-
-
 @moe_sorted.mistake(
     "`bincount` ends at the largest number it met, and `strict=True` notices. Tell it how many experts there are: `minlength`."
 )
@@ -373,12 +200,96 @@ def without_minlength_but_strict(x, idx, w, experts):
     return (ys[order.argsort()].reshape(T, k, -1) * w[:, :, None]).sum(1)
 
 
-moe_sorted.slip(
-    "sorted_wrong_dtype",
-    "The zeros are float32, whatever x is, and then the dtypes do not fit, or the result is float32. `torch.zeros_like(x)` takes the dtype of x.",
-    of=without_sorting,
-    replace={".zeros_like(x)": ".zeros(x.shape)", "y.index_add_": "y = y.index_add"},
-)
+moe_sorted.slips("""
+in xs = x[order // k]
+order_as_token: xs = x[order]
+    `order` holds numbers of slots, from 0 to T·k − 1, but it is used as if they were tokens. Slot n belongs to token n // k.
+order_modulo_k: xs = x[order % k]
+    `order % k` is the slot within its token. Which token a slot belongs to is `order // k`.
+rows_in_the_old_order: xs = x.repeat_interleave(k, 0)
+    The list of rows is cut before it was sorted: the rows are token after token, the counts belong to the experts. Take the rows in the order of
+    `order`.
+in // k
+order_modulo_T: % T
+    The rows of x are taken as if the list ran slot after slot, as `order % T` or `x.repeat` do. `idx.reshape(-1)` runs token after token: slot n
+    belongs to token n // k.
+true_division: / k
+    `order / k` gives fractions, which are no row numbers. Whole division is `//`.
+in idx.reshape
+flattened_slot_after_slot: idx.T.reshape
+    The list of slots runs slot after slot (`idx.T`), but the rest reads it token after token. Use `idx.reshape(-1)`, or go with % T all the way.
+viewed_slots: idx.view
+    `view` can't flatten idx or w when their rows do not lie one after the other in memory. `reshape` copies where it has to.
+not_undone: back = torch.argsort(order) -> back = torch.arange(T * k)
+    The outputs are still sorted by expert when they are handed to the tokens. Bring them back into the order of the slots first.
+# What shows in the order of the slots is kept in two forms: a sort that is not stable leaves them in another order.
+|| not_undone_unstable: stable=True ->
+undone_with_order: back = torch.argsort(order) -> back = order
+    The way back uses `order` again. It needs the inverse: `back` with back[order[i]] = i, which is also `order.argsort()`.
+|| undone_with_order_unstable: stable=True ->
+weights_not_sorted
+  - torch.cat([expert(part) for expert, part in zip(experts, xs.split(counts))])
+  + torch.cat([expert(part) for expert, part in zip(experts, xs.split(counts))]) * w.reshape(-1, 1)
+  - (slots * w[:, :, None]).sum
+  + slots.sum
+    The weights are multiplied onto the sorted outputs, but are themselves in the order of the slots. Sort them too, or weight after the way back.
+|| weights_not_sorted_unstable: stable=True ->
+in return (slots * w[:, :, None]).sum(1)
+weights_sorted_too_much: return (slots * w.reshape(-1)[order].reshape(T, k, 1)).sum(1)
+    The weights are sorted, but the outputs they meet are back in the order of the slots. Either both are sorted or neither.
+sorted_without_weights: return slots.sum(1)
+    The outputs are summed without their weights: w[t, s] belongs in front of each.
+in (slots * w[:, :, None]).sum(1)
+only_the_first_slot: slots[:, 0] * w[:, :1]
+    Only the first of the k slots reaches the result. Sum over all k.
+sorted_not_summed: slots * w[:, :, None]
+    The k outputs of a token are still apart, [T, k, d_model]. Weight them and sum over k.
+viewed_the_other_way: (ys[back].reshape(k, T, -1) * w.T[:, :, None]).sum(0)
+    The slots are viewed as [k, T, …], but the list runs token after token: the k slots of a token lie side by side, [T, k, …].
+in .sum
+last_slot_dropped: [:, : max(k - 1, 1)].sum
+    The last of the k slots is missing in the sum. Sum over all k.
+sorted_mean: .mean
+    The mean over the k slots is taken. The weights say how much each counts: take the sum.
+in return (slots * w[:, :, None]).sum
+weights_normalised: return (slots * (w / w.sum(1, keepdim=True))[:, :, None]).sum
+    The weights are divided by their sum. Use them as given; a row need not sum to one.
+sorted_weights_detached: return (slots * w.detach()[:, :, None]).sum
+    The weights are cut off from the graph (`.detach()`, `.item()`, `.tolist()`): the router could not learn from this output.
+sorted_with_residual: return x + (slots * w[:, :, None]).sum
+    x is added to the result. The residual connection belongs to the block around this layer.
+in = flat.argsort(stable=True)
+not_sorted_at_all: = torch.arange(T * k)
+    The slots are split without having been sorted, so each expert gets whatever comes first. Sort them by expert before `split`.
+sorted_by_weight: = w.reshape(-1).argsort()
+    The slots are sorted by weight. Slots of the same expert must be side by side: sort by the expert's number.
+sorted_downwards: order = flat.argsort(stable=True) -> order = flat.argsort(stable=True, descending=True)
+    The slots are sorted from the last expert to the first, but split from the first to the last.
+in counts = torch.bincount(flat, minlength=len(experts)).tolist()
+counts_of_the_used_only: counts = torch.unique(flat, return_counts=True)[1].tolist()
+    The counts have no entry for an expert without tokens (`unique`), so all experts behind it get the wrong part. `bincount` counts zeros too.
+lengths_as_a_tensor: counts = torch.bincount(flat, minlength=len(experts))
+    `split` takes a list of lengths, not a tensor: `counts.tolist()` makes one.
+in torch.cat([expert(part) for expert, part in zip(experts, xs.split(counts))])
+cat_of_used_experts: torch.cat([expert(part) for expert, part in zip(experts, xs.tensor_split(len(experts)))])
+    With a fixed size of the parts (`chunk`, T·k / E each) experts get tokens of others. The parts have as many rows as each expert has slots.
+called_with_all: torch.stack([expert(x) for expert in experts])[flat[order], order // k]
+    The values are right, but every expert is called on all tokens. Pick the rows first: that is what the sorting is for.
+lengths_for_places: torch.cat([expert(part) for expert, part in zip(experts, xs.tensor_split(counts[:-1]))])
+    `tensor_split` wants the places of the cuts, not the lengths of the parts. `split` takes lengths.
+in .sum(1)
+sorted_detached: .sum(1).detach()
+    The values are right, but what comes back is cut off from the graph (by `.detach()`, `.data` or `torch.no_grad()`): nothing could be trained.
+summed_over_the_tokens: .sum(0)
+    The sum runs over the tokens. Of [T, k, d_model] it is the k slots of a token that are added, `dim=1`.
+of without_sorting
+sorted_wrong_dtype
+  - = torch.zeros_like(x)
+  + = torch.zeros(x.shape)
+  - y.index_add_
+  + y = y.index_add
+    The zeros are float32, whatever x is, and then the dtypes do not fit, or the result is float32. `torch.zeros_like(x)` takes the dtype of x.
+""")
 
 
 @moe_sorted.form("sorted_wrong_dtype")

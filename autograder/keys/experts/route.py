@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as F
 
-from autograder.keys.key import NO_RETURN, Key
+from autograder.keys.key import Key
 from ffnlab.course.exercises import experts as exercises
 
 route = Key(exercises.route)
@@ -101,60 +101,6 @@ route.slip(
     replace={".softmax(logits, dim=-1)": ".softmax(logits, dim=0)", ".softmax(top, dim=-1)": ".softmax(top, dim=0)"},
 )
 route.slip(
-    "softmax_of_all_over_tokens",
-    replace={".softmax(logits, dim=-1)": ".softmax(logits, dim=0)"},
-    form_of="softmax_over_tokens",
-)
-route.slip(
-    "tokens_of_each_expert",
-    "The k largest are taken of each expert (`dim=0`), not of each token. A token then has as many experts as happened to choose it: "
-    "the experts are the last dimension.",
-    of=with_a_mask,
-    replace={
-        "mask = …": (
-            "idx = logits.topk(min(k, logits.shape[0]), dim=0).indices\n"
-            "mask = torch.zeros_like(logits).scatter(0, idx, 1.0)\n"
-            'if norm == "softmax_topk":\n'
-            "    return torch.softmax(logits, -1) * mask\n"
-            'if norm == "softmax_topk_renorm":\n'
-            "    gates = torch.softmax(logits, -1) * mask\n"
-            "    return gates / gates.sum(-1, keepdim=True)"
-        ),
-        'if norm == "softmax_topk":\n    return p\nreturn …': "",
-        '.softmax(logits.masked_fill(~mask, float("-inf")), dim=-1)': '.softmax(logits.masked_fill(mask == 0, float("-inf")), -1)',
-        'p = torch.sigmoid(logits) if norm == "sigmoid_norm" else logits.softmax(-1)': "gates = torch.sigmoid(logits) * mask",
-        "p = p * mask": "return gates / gates.sum(-1, keepdim=True)",
-    },
-)
-route.slip(
-    "zeros_before_softmax",
-    "In 'topk_softmax' the others were set to 0 before the softmax. exp(0) is 1, so they keep a share: they need −inf, or the softmax runs over the k only.",
-    replace={
-        ".softmax(top, dim=-1)": ".softmax(torch.zeros_like(logits).scatter(-1, idx, top), dim=-1).gather(-1, idx)"
-    },
-)
-route.slip(
-    "zeros_before_softmax_and_kept",
-    "In 'topk_softmax' experts that were not chosen have a gate: they were set to 0 before the softmax, and exp(0) is 1. Use −inf, or a softmax of the k only.",
-    replace={
-        "torch.softmax(top, dim=-1)": "0 * top",
-        "torch.zeros_like": (
-            'torch.softmax(torch.zeros_like(logits).scatter(-1, idx, top), -1) if norm == "topk_softmax" else '
-            "torch.zeros_like"
-        ),
-    },
-)
-route.slip(
-    "not_renormalised",
-    "In 'softmax_topk_renorm' the kept probabilities are left as they are. Divide them by their sum over the k, so that each row sums to 1.",
-    replace={" / p.gather(-1, idx).sum(-1, keepdim=True)": ""},
-)
-route.slip(
-    "renormalised_over_tokens",
-    "In 'softmax_topk_renorm' the sum runs over the tokens. Divide by the sum over the k kept ones of the same token (the last dimension, `keepdim=True`).",
-    replace={"p.gather(-1, idx).sum(-1, keepdim=True)": "p.gather(-1, idx).sum(0, keepdim=True)"},
-)
-route.slip(
     "always_renormalised",
     "'softmax_topk' is renormalised. There the kept probabilities stay as the softmax over all experts gave them, and a row sums to less than 1.",
     replace={
@@ -164,137 +110,9 @@ route.slip(
     },
 )
 route.slip(
-    "renorm_exchanged",
-    "'softmax_topk' and 'softmax_topk_renorm' are exchanged: the one with “renorm” in its name is the one that is divided by its sum.",
-    of="always_renormalised",
-    replace={
-        'elif norm == "softmax_topk_renorm":\n    w = …': (
-            'elif norm == "softmax_topk_renorm":\n    w = p.gather(-1, idx)'
-        )
-    },
-)
-route.slip(
-    "detached",
-    "The values are right, but what comes back is cut off from the graph (by `.detach()`, `.item()`, `.data` or `torch.no_grad()`): the router can't learn.",
-    replace={".scatter(-1, idx, w)": ".scatter(-1, idx, w).detach()"},
-)
-route.slip(
-    "only_the_best",
-    "Only one expert has a gate: the choice ignores k. Use `topk(k)`, not `max` or `argmax`.",
-    replace={".topk(k, dim=-1)": ".topk(1, dim=-1)"},
-)
-route.slip(
-    "weights_not_spread",
-    "The k weights come back as [T, k]. The exercise asks for [T, E]: zeros, with the weights written into the places of their experts.",
-    replace={"return …": "return w"},
-)
-route.slip(
-    "weights_added_up",
-    "Each chosen expert has the sum of the k weights, instead of its own. Weight and place belong together, slot by slot.",
-    replace={"return …": "return F.one_hot(idx, logits.shape[-1]).sum(1).to(w.dtype) * w.sum(-1, keepdim=True)"},
-)
-route.slip(
-    "smallest",
-    "The k smallest logits were kept. `topk` takes the largest unless it is told otherwise; with `sort` or `argsort`, mind the direction.",
-    replace={".topk(k, dim=-1)": ".topk(k, dim=-1, largest=False)"},
-)
-route.slip(
-    "sigmoid_not_divided",
-    "In 'sigmoid_norm' the sigmoids are left as they are. Divide them by their sum over the k.",
-    replace={" / torch.sigmoid(top).sum(-1, keepdim=True)": ""},
-)
-route.slip(
-    "sigmoid_divided_by_all",
-    "In 'sigmoid_norm' the sum runs over all experts. Divide by the sum over the k kept ones.",
-    replace={".sigmoid(top).sum": ".sigmoid(logits).sum"},
-)
-route.slip(
-    "softmax_of_sigmoid",
-    "In 'sigmoid_norm' a softmax follows the sigmoid. The kept sigmoids are divided by their sum, without another exponential.",
-    replace={".sigmoid(top) / torch.sigmoid(top).sum(-1, keepdim=True)": ".softmax(torch.sigmoid(top), dim=-1)"},
-)
-route.slip(
-    "sigmoid_of_softmax",
-    "In 'sigmoid_norm' the sigmoid is applied to probabilities. It takes the logits themselves.",
-    replace={".sigmoid(top) / torch.sigmoid(top)": ".sigmoid(p.gather(-1, idx)) / torch.sigmoid(p.gather(-1, idx))"},
-)
-route.slip(
-    "sigmoid_scaled",
-    "In 'sigmoid_norm' there is a factor of 2.5. DeepSeek-V3 has one, but the exercise asks for the normalised form, with rows that sum to 1.",
-    replace={
-        "torch.sigmoid(top) / torch.sigmoid(top).sum(-1, keepdim=True)": "2.5 * torch.sigmoid(top) / torch.sigmoid(top).sum(-1, keepdim=True)"
-    },
-)
-route.slip(
-    "topk_softmax_over_all",
-    "In 'topk_softmax' the softmax runs over all experts. The order of the words is the order of the steps: first choose k, then softmax over those.",
-    replace={"torch.softmax(top, dim=-1)": "p.gather(-1, idx)"},
-)
-route.slip(
-    "softmax_twice",
-    "In 'topk_softmax' the softmax is applied to probabilities, so there are two of them. It takes the k kept logits.",
-    replace={".softmax(top, dim=-1)": ".softmax(p.gather(-1, idx), dim=-1)"},
-)
-route.slip(
-    "experts_choose",
-    "The choice runs down the tokens: each expert takes k tokens. Here each token takes k experts, so `topk` works along the last dimension.",
-    replace={
-        ".topk(k, dim=-1)": ".topk(k, dim=0)",
-        'if norm == "softmax_topk":\n    w = …': 'if norm == "softmax_topk":\n    w = p.gather(0, idx)',
-        "p.gather(-1, idx) / p.gather(-1, idx).sum(-1, keepdim=True)": "p.gather(0, idx) / p.gather(0, idx).sum(0, keepdim=True)",
-        ".softmax(top, dim=-1)": ".softmax(top, dim=0)",
-        ".sigmoid(top).sum(-1, keepdim=True)": ".sigmoid(top).sum(0, keepdim=True)",
-        ".scatter(-1, idx, w)": ".scatter(0, idx, w)",
-    },
-)
-route.slip(
-    "equal_weights",
-    "Every chosen expert weighs 1/k. The weights come from the logits: that is how the router says which of the k matters more.",
-    replace={".scatter(-1, idx, w)": ".scatter(-1, idx, torch.full_like(w, 1 / k) + 0 * w)"},
-)
-route.slip(
-    "ones",
-    "Every chosen expert has the gate 1: this is the choice alone. Its weights are still to be written into these places.",
-    replace={".scatter(-1, idx, w)": ".scatter(-1, idx, torch.ones_like(w) + 0 * w)"},
-)
-route.slip(
-    "a_pair",
-    "A pair comes back. The exercise asks for one tensor, gates [T, E].",
-    replace={"return …": "return (w, idx)"},
-)
-route.slip(
-    "rounded_to_float32",
-    "The gates come back in float32, whatever came in: keep the dtype of the logits (`torch.zeros_like(logits)`, not `torch.zeros(…)`).",
-    replace={".zeros_like(logits).scatter(-1, idx, w)": ".zeros(logits.shape).scatter(-1, idx, w.float())"},
-)
-route.slip(
-    "in_bfloat16",
-    "Somewhere the numbers pass through half precision or float32, and lose digits. Stay in the dtype of the logits.",
-    replace={
-        ".softmax(logits, dim=-1)": ".softmax(logits.float(), dim=-1).to(logits.dtype)",
-        ".softmax(top, dim=-1)": ".softmax(top.float(), dim=-1).to(logits.dtype)",
-        "torch.sigmoid(top) / torch.sigmoid(top).sum(-1, keepdim=True)": (
-            "(torch.sigmoid(top.float()) / torch.sigmoid(top.float()).sum(-1, keepdim=True)).to(logits.dtype)"
-        ),
-    },
-)
-route.slip(
     "other_names",
     "One of the four names is compared with another word, so nothing comes back for it: 'softmax_topk', 'softmax_topk_renorm', 'topk_softmax', 'sigmoid_norm'.",
     replace={'"sigmoid_norm"': '"sigmoid"', "torch.zeros_like": 'None if norm == "sigmoid_norm" else torch.zeros_like'},
-)
-route.slip(
-    "small_number_added",
-    "A small number is added to the sum, so that rows sum to a little less than 1. A sum of k positive numbers is never zero: nothing is needed.",
-    replace={
-        "p.gather(-1, idx).sum(-1, keepdim=True)": "(p.gather(-1, idx).sum(-1, keepdim=True) + 1e-6)",
-        "torch.sigmoid(top).sum(-1, keepdim=True)": "(torch.sigmoid(top).sum(-1, keepdim=True) + 1e-6)",
-    },
-)
-route.slip(
-    "sigmoid_with_small_number",
-    "In 'sigmoid_norm' a small number is added to the sum, so that rows sum to a little less than 1. Sigmoids are positive: nothing is needed.",
-    replace={"torch.sigmoid(top).sum(-1, keepdim=True)": "(torch.sigmoid(top).sum(-1, keepdim=True) + 1e-6)"},
 )
 route.slip(
     "zeros_before_sigmoid",
@@ -308,57 +126,9 @@ route.slip(
     },
 )
 route.slip(
-    "divided_by_the_largest",
-    "In 'softmax_topk_renorm' the kept probabilities are divided by the largest of them. Divide by their sum.",
-    replace={"p.gather(-1, idx).sum(-1, keepdim=True)": "p.gather(-1, idx).max(-1, keepdim=True).values"},
-)
-route.slip(
-    "divided_by_k",
-    "In 'softmax_topk_renorm' the kept probabilities are divided by k. Divide by their sum, which differs from token to token.",
-    replace={"p.gather(-1, idx).sum(-1, keepdim=True)": "k"},
-)
-route.slip(
-    "sigmoid_divided_by_k",
-    "In 'sigmoid_norm' the sigmoids are divided by k. Divide by their sum, which differs from token to token.",
-    replace={"torch.sigmoid(top).sum(-1, keepdim=True)": "k"},
-)
-route.slip(
-    "softmax_again",
-    "In 'softmax_topk_renorm' the kept probabilities go through another softmax. Divide them by their sum, without another exponential.",
-    replace={"p.gather(-1, idx) / p.gather(-1, idx).sum(-1, keepdim=True)": "torch.softmax(p.gather(-1, idx), dim=-1)"},
-)
-route.slip(
     "exponentials_not_divided",
     "In 'softmax_topk' there are exponentials that nothing divides, so gates can be above 1. A softmax divides by the sum over all experts.",
     replace={'if norm == "softmax_topk":\n    w = …': 'if norm == "softmax_topk":\n    w = top.exp()'},
-)
-route.slip(
-    "logits_divided",
-    "In 'sigmoid_norm' the logits are divided by their sum. First the sigmoid of each, then the division.",
-    replace={"torch.sigmoid(top) / torch.sigmoid(top).sum(-1, keepdim=True)": "top / top.sum(-1, keepdim=True)"},
-)
-route.slip(
-    "logits_kept",
-    "The kept logits themselves are the gates. What the table says comes in between: a softmax or sigmoid turns logits into weights.",
-    replace={".scatter(-1, idx, w)": ".scatter(-1, idx, top)"},
-)
-route.slip(
-    "written_to_the_front",
-    "The weights are in the first k columns, whoever was chosen. Each belongs in the column of its expert: `idx` says which.",
-    replace={"return …": "return F.pad(w, (0, logits.shape[-1] - k))"},
-)
-route.slip(
-    "all_rows_at_once",
-    "`gates[:, idx] = w` writes every token's choice into all rows. Each row has its own k places: `scatter` along the last dimension does that.",
-    replace={".scatter(-1, idx, w)": ".index_put((torch.arange(len(logits))[:, None, None], idx[None]), w[None])"},
-)
-route.slip(
-    "logits_scaled",
-    "The logits are divided by a temperature, or by √E, before the softmax. None is asked for here: take them as they come.",
-    replace={
-        "logits.topk": "(logits / logits.shape[-1] ** 0.5).topk",
-        ".softmax(logits, dim=-1)": ".softmax(logits / logits.shape[-1] ** 0.5, dim=-1)",
-    },
 )
 
 
@@ -378,34 +148,166 @@ def logits_changed(logits, k, norm):
     return torch.softmax(logits, dim=-1)
 
 
-@route.mistake(
-    "k − 1 experts were kept: `>` leaves out the one that is exactly at the threshold. The k-th largest belongs to the kept ones."
-)
-def strict_threshold(logits, k, norm):
-    keep = logits > logits.topk(k, dim=-1).values[:, -1:]
-    p = torch.sigmoid(logits) if norm == "sigmoid_norm" else torch.softmax(logits, dim=-1)
-    p = torch.where(keep, p, torch.zeros_like(p))
-    return p if norm == "softmax_topk" else p / p.sum(-1, keepdim=True)
-
-
-@route.mistake("No expert is left out: every gate is above zero. Keep the k largest of each row, and zeros elsewhere.")
-def everyone_kept(logits, k, norm):
-    p = torch.sigmoid(logits) if norm == "sigmoid_norm" else torch.softmax(logits, dim=-1)
-    return p if norm == "softmax_topk" else p / p.sum(-1, keepdim=True)
-
-
-@route.mistake(
-    "All four names give a softmax of the k logits. 'softmax_topk' is not renormalised, and 'sigmoid_norm' uses another function of the logit."
-)
-def norm_ignored(logits, k, norm):
-    top, idx = logits.topk(k, dim=-1)
-    return torch.zeros_like(logits).scatter(-1, idx, torch.softmax(top, dim=-1))
-
-
-@route.mistake(NO_RETURN)
-def nothing_returned(logits, k, norm):
-    top, idx = logits.topk(k, dim=-1)
-    torch.zeros_like(logits).scatter(-1, idx, torch.softmax(top, dim=-1))
+route.slips("""
+|| softmax_over_tokens | softmax_of_all_over_tokens: torch.softmax(top, dim=0) -> torch.softmax(top, dim=-1)
+of by_one_hot
+in
+  - probabilities = torch.sigmoid(logits) if norm == "sigmoid_norm" else torch.softmax(logits, dim=-1)
+  - w, idx = probabilities.topk(k, dim=-1, sorted=False)
+  - if norm != "softmax_topk":
+  -     w = w / w.sum(dim=-1, keepdim=True)
+  - return torch.einsum("tk,tke->te", w, F.one_hot(idx, logits.shape[-1]).to(w.dtype))
+tokens_of_each_expert
+  + idx = logits.topk(min(k, logits.shape[0]), dim=0).indices
+  + mask = torch.zeros_like(logits).scatter(0, idx, 1.0)
+  + if norm == "softmax_topk":
+  +     return torch.softmax(logits, -1) * mask
+  + if norm == "softmax_topk_renorm":
+  +     gates = torch.softmax(logits, -1) * mask
+  +     return gates / gates.sum(-1, keepdim=True)
+  + if norm == "topk_softmax":
+  +     return torch.softmax(logits.masked_fill(mask == 0, float("-inf")), -1)
+  + gates = torch.sigmoid(logits) * mask
+  + return gates / gates.sum(-1, keepdim=True)
+    The k largest are taken of each expert (`dim=0`), not of each token. A token then has as many experts as happened to choose it: the experts are
+    the last dimension.
+experts_choose
+  + top, idx = logits.topk(k, dim=0)
+  + p = torch.softmax(logits, dim=-1)
+  + if norm == "softmax_topk":
+  +     w = p.gather(0, idx)
+  + elif norm == "softmax_topk_renorm":
+  +     w = p.gather(0, idx) / p.gather(0, idx).sum(0, keepdim=True)
+  + elif norm == "topk_softmax":
+  +     w = torch.softmax(top, dim=0)
+  + elif norm == "sigmoid_norm":
+  +     w = torch.sigmoid(top) / torch.sigmoid(top).sum(0, keepdim=True)
+  + return torch.zeros_like(logits).scatter(0, idx, w)
+    The choice runs down the tokens: each expert takes k tokens. Here each token takes k experts, so `topk` works along the last dimension.
+strict_threshold
+  + keep = logits > logits.topk(k, dim=-1).values[:, -1:]
+  + p = torch.sigmoid(logits) if norm == "sigmoid_norm" else torch.softmax(logits, dim=-1)
+  + p = torch.where(keep, p, torch.zeros_like(p))
+  + return p if norm == "softmax_topk" else p / p.sum(-1, keepdim=True)
+    k − 1 experts were kept: `>` leaves out the one that is exactly at the threshold. The k-th largest belongs to the kept ones.
+everyone_kept
+  + p = torch.sigmoid(logits) if norm == "sigmoid_norm" else torch.softmax(logits, dim=-1)
+  + return p if norm == "softmax_topk" else p / p.sum(-1, keepdim=True)
+    No expert is left out: every gate is above zero. Keep the k largest of each row, and zeros elsewhere.
+norm_ignored
+  + top, idx = logits.topk(k, dim=-1)
+  + return torch.zeros_like(logits).scatter(-1, idx, torch.softmax(top, dim=-1))
+    All four names give a softmax of the k logits. 'softmax_topk' is not renormalised, and 'sigmoid_norm' uses another function of the logit.
+nothing_returned
+  + top, idx = logits.topk(k, dim=-1)
+  + torch.zeros_like(logits).scatter(-1, idx, torch.softmax(top, dim=-1))
+    NO_RETURN
+of base
+in w = torch.softmax(top, dim=-1)
+zeros_before_softmax: w = torch.softmax(torch.zeros_like(logits).scatter(-1, idx, top), dim=-1).gather(-1, idx)
+    In 'topk_softmax' the others were set to 0 before the softmax. exp(0) is 1, so they keep a share: they need −inf, or the softmax runs over the k
+    only.
+topk_softmax_over_all: w = p.gather(-1, idx)
+    In 'topk_softmax' the softmax runs over all experts. The order of the words is the order of the steps: first choose k, then softmax over those.
+softmax_twice: w = torch.softmax(p.gather(-1, idx), dim=-1)
+    In 'topk_softmax' the softmax is applied to probabilities, so there are two of them. It takes the k kept logits.
+zeros_before_softmax_and_kept
+  - torch.softmax(top, dim=-1)
+  + 0 * top
+  - torch.zeros_like
+  + torch.softmax(torch.zeros_like(logits).scatter(-1, idx, top), -1) if norm == "topk_softmax" else torch.zeros_like
+    In 'topk_softmax' experts that were not chosen have a gate: they were set to 0 before the softmax, and exp(0) is 1. Use −inf, or a softmax of the
+    k only.
+in w = p.gather(-1, idx) / p.gather(-1, idx).sum(-1, keepdim=True)
+not_renormalised: w = p.gather(-1, idx)
+    In 'softmax_topk_renorm' the kept probabilities are left as they are. Divide them by their sum over the k, so that each row sums to 1.
+softmax_again: w = torch.softmax(p.gather(-1, idx), dim=-1)
+    In 'softmax_topk_renorm' the kept probabilities go through another softmax. Divide them by their sum, without another exponential.
+in p.gather(-1, idx).sum(-1, keepdim=True)
+renormalised_over_tokens: p.gather(-1, idx).sum(0, keepdim=True)
+    In 'softmax_topk_renorm' the sum runs over the tokens. Divide by the sum over the k kept ones of the same token (the last dimension,
+    `keepdim=True`).
+divided_by_the_largest: p.gather(-1, idx).max(-1, keepdim=True).values
+    In 'softmax_topk_renorm' the kept probabilities are divided by the largest of them. Divide by their sum.
+divided_by_k: k
+    In 'softmax_topk_renorm' the kept probabilities are divided by k. Divide by their sum, which differs from token to token.
+renorm_exchanged
+  - if norm == "softmax_topk":
+  + if norm == "softmax_topk":
+  +     w = p.gather(-1, idx) / p.gather(-1, idx).sum(-1, keepdim=True)
+  + elif norm == "softmax_topk_renorm":
+  - elif norm == "softmax_topk_renorm":
+  -     w = p.gather(-1, idx) / p.gather(-1, idx).sum(-1, keepdim=True)
+  +
+    'softmax_topk' and 'softmax_topk_renorm' are exchanged: the one with “renorm” in its name is the one that is divided by its sum.
+in .scatter(-1, idx, w)
+detached: .scatter(-1, idx, w).detach()
+    The values are right, but what comes back is cut off from the graph (by `.detach()`, `.item()`, `.data` or `torch.no_grad()`): the router can't
+    learn.
+equal_weights: .scatter(-1, idx, torch.full_like(w, 1 / k) + 0 * w)
+    Every chosen expert weighs 1/k. The weights come from the logits: that is how the router says which of the k matters more.
+ones: .scatter(-1, idx, torch.ones_like(w) + 0 * w)
+    Every chosen expert has the gate 1: this is the choice alone. Its weights are still to be written into these places.
+logits_kept: .scatter(-1, idx, top)
+    The kept logits themselves are the gates. What the table says comes in between: a softmax or sigmoid turns logits into weights.
+in top, idx = logits.topk(k, dim=-1)
+only_the_best: top, idx = logits.topk(1, dim=-1)
+    Only one expert has a gate: the choice ignores k. Use `topk(k)`, not `max` or `argmax`.
+smallest: top, idx = logits.topk(k, dim=-1, largest=False)
+    The k smallest logits were kept. `topk` takes the largest unless it is told otherwise; with `sort` or `argsort`, mind the direction.
+in torch.zeros_like(logits).scatter(-1, idx, w)
+weights_not_spread: w
+    The k weights come back as [T, k]. The exercise asks for [T, E]: zeros, with the weights written into the places of their experts.
+all_rows_at_once: torch.zeros_like(logits).index_put((torch.arange(len(logits))[:, None, None], idx[None]), w[None])
+    `gates[:, idx] = w` writes every token's choice into all rows. Each row has its own k places: `scatter` along the last dimension does that.
+in return torch.zeros_like(logits).scatter(-1, idx, w)
+weights_added_up: return F.one_hot(idx, logits.shape[-1]).sum(1).to(w.dtype) * w.sum(-1, keepdim=True)
+    Each chosen expert has the sum of the k weights, instead of its own. Weight and place belong together, slot by slot.
+a_pair: return (w, idx)
+    A pair comes back. The exercise asks for one tensor, gates [T, E].
+rounded_to_float32: return torch.zeros(logits.shape).scatter(-1, idx, w.float())
+    The gates come back in float32, whatever came in: keep the dtype of the logits (`torch.zeros_like(logits)`, not `torch.zeros(…)`).
+written_to_the_front: return F.pad(w, (0, logits.shape[-1] - k))
+    The weights are in the first k columns, whoever was chosen. Each belongs in the column of its expert: `idx` says which.
+in w = torch.sigmoid(top) / torch.sigmoid(top).sum(-1, keepdim=True)
+sigmoid_not_divided: w = torch.sigmoid(top)
+    In 'sigmoid_norm' the sigmoids are left as they are. Divide them by their sum over the k.
+sigmoid_divided_by_all: w = torch.sigmoid(top) / torch.sigmoid(logits).sum(-1, keepdim=True)
+    In 'sigmoid_norm' the sum runs over all experts. Divide by the sum over the k kept ones.
+softmax_of_sigmoid: w = torch.softmax(torch.sigmoid(top), dim=-1)
+    In 'sigmoid_norm' a softmax follows the sigmoid. The kept sigmoids are divided by their sum, without another exponential.
+sigmoid_scaled: w = 2.5 * torch.sigmoid(top) / torch.sigmoid(top).sum(-1, keepdim=True)
+    In 'sigmoid_norm' there is a factor of 2.5. DeepSeek-V3 has one, but the exercise asks for the normalised form, with rows that sum to 1.
+sigmoid_with_small_number: w = torch.sigmoid(top) / (torch.sigmoid(top).sum(-1, keepdim=True) + 1e-6)
+    In 'sigmoid_norm' a small number is added to the sum, so that rows sum to a little less than 1. Sigmoids are positive: nothing is needed.
+sigmoid_divided_by_k: w = torch.sigmoid(top) / k
+    In 'sigmoid_norm' the sigmoids are divided by k. Divide by their sum, which differs from token to token.
+in torch.sigmoid(top) / torch.sigmoid(top).sum
+sigmoid_of_softmax: torch.sigmoid(p.gather(-1, idx)) / torch.sigmoid(p.gather(-1, idx)).sum
+    In 'sigmoid_norm' the sigmoid is applied to probabilities. It takes the logits themselves.
+logits_divided: top / top.sum
+    In 'sigmoid_norm' the logits are divided by their sum. First the sigmoid of each, then the division.
+in_bfloat16
+  - torch.softmax(logits, dim=-1)
+  + torch.softmax(logits.float(), dim=-1).to(logits.dtype)
+  - torch.softmax(top, dim=-1)
+  + torch.softmax(top.float(), dim=-1).to(logits.dtype)
+  - = torch.sigmoid(top) / torch.sigmoid(top).sum(-1, keepdim=True)
+  + = (torch.sigmoid(top.float()) / torch.sigmoid(top.float()).sum(-1, keepdim=True)).to(logits.dtype)
+    Somewhere the numbers pass through half precision or float32, and lose digits. Stay in the dtype of the logits.
+small_number_added
+  - / p.gather(-1, idx).sum(-1, keepdim=True)
+  + / (p.gather(-1, idx).sum(-1, keepdim=True) + 1e-6)
+  - / torch.sigmoid(top).sum(-1, keepdim=True)
+  + / (torch.sigmoid(top).sum(-1, keepdim=True) + 1e-6)
+    A small number is added to the sum, so that rows sum to a little less than 1. A sum of k positive numbers is never zero: nothing is needed.
+logits_scaled
+  - top, idx = logits.topk(k, dim=-1)
+  - p = torch.softmax(logits, dim=-1)
+  + top, idx = (logits / logits.shape[-1] ** 0.5).topk(k, dim=-1)
+  + p = torch.softmax(logits / logits.shape[-1] ** 0.5, dim=-1)
+    The logits are divided by a temperature, or by √E, before the softmax. None is asked for here: take them as they come.
+""")
 
 
 @route.mistake(

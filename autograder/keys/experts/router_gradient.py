@@ -113,179 +113,95 @@ def plain_router_gradient(x, router, experts, target, k, norm):
 
 
 router_gradient.slip(
-    "renorm_never",
-    "'softmax_topk_renorm' is not renormalised: with k = 1 a gradient is left where none should be. Divide the kept weights by their sum.",
-    replace={'norm == "softmax_topk_renorm"': "False"},
-)
-router_gradient.slip(
-    "renorm_always",
-    "Both values of `norm` divide by the sum. With 'softmax_topk' the kept probabilities stay as they are: then k = 1 has a gradient.",
-    replace={'norm == "softmax_topk_renorm"': "True"},
-)
-router_gradient.slip(
-    "norms_exchanged",
-    "The two values of `norm` have changed places: the gradient vanishes for 'softmax_topk' at k = 1, where nothing is divided.",
-    replace={'"softmax_topk_renorm"': '"softmax_topk"'},
-)
-router_gradient.slip("name_misspelt", replace={'"softmax_topk_renorm"': '"renorm"'}, form_of="renorm_never")
-router_gradient.slip(
-    "renorm_over_the_tokens",
-    "The weights are divided by their sum over the tokens. Each token's own k weights add up to 1: `sum(-1, keepdim=True)`.",
-    replace={"w.sum(-1, keepdim=True)": "w.sum(0, keepdim=True)"},
-)
-router_gradient.slip(
-    "renorm_over_everything", replace={"w.sum(-1, keepdim=True)": "w.sum()"}, form_of="renorm_over_the_tokens"
-)
-router_gradient.slip(
-    "renorm_without_gradient",
-    "The sum that the weights are divided by is cut off from the graph, as if it did not depend on the router. It does: no `detach` there.",
-    replace={"w.sum(-1, keepdim=True)": "w.sum(-1, keepdim=True).detach()"},
-)
-router_gradient.slip(
-    "k_ignored",
-    "Two experts are taken for each token, whatever k is.",
-    replace={"p.topk(k, dim=-1)": "p.topk(2, dim=-1)"},
-)
-router_gradient.slip(
-    "always_one_expert",
-    "One expert is taken for each token, whatever k is.",
-    replace={"p.topk(k, dim=-1)": "p.topk(1, dim=-1)"},
-)
-router_gradient.slip(
-    "all_experts",
-    "All experts are taken for each token. Only the k with the largest logits take part.",
-    replace={"p.topk(k, dim=-1)": "p.topk(len(experts), dim=-1)"},
-)
-router_gradient.slip(
-    "the_least_likely",
-    "The experts with the smallest probabilities are taken: `largest=False`, or sorted the other way round.",
-    replace={"p.topk(k, dim=-1)": "p.topk(k, dim=-1, largest=False)"},
-)
-router_gradient.slip(
-    "no_softmax",
-    "There is no softmax: the logits themselves are the weights.",
-    replace={"torch.softmax(z, dim=-1)": "z"},
-)
-router_gradient.slip(
-    "softmax_over_the_tokens",
-    "The softmax runs over the tokens. Each token's probabilities over the experts add up to 1: the last dimension.",
-    replace={".softmax(z, dim=-1)": ".softmax(z, dim=0)"},
-)
-router_gradient.slip(
-    "sigmoid_for_softmax",
-    "The weights are sigmoids. Both ways that are asked for here start with a softmax over all experts.",
-    replace={".softmax(z, dim=-1)": ".sigmoid(z)"},
-)
-router_gradient.slip(
-    "softmax_twice",
-    "The softmax is taken twice, the second time of probabilities.",
-    replace={".softmax(z, dim=-1)": ".softmax(torch.softmax(z, dim=-1), dim=-1)"},
-)
-router_gradient.slip(
-    "summed_squares",
-    "The squared differences are added up. The exercise asks for their mean, over tokens and features.",
-    replace={"F.mse_loss(y, target)": 'F.mse_loss(y, target, reduction="sum")'},
-)
-router_gradient.slip(
-    "mean_over_tokens_alone",
-    "The squared differences are added up over the features and averaged over the tokens alone. `F.mse_loss` averages over all T · d_model numbers.",
-    replace={"F.mse_loss(y, target)": "(y - target).square().sum(-1).mean()"},
-)
-router_gradient.slip(
-    "half_the_loss",
-    "The loss has a factor ½. The exercise asks for the mean of the squares as it is.",
-    replace={"F.mse_loss(y, target)": "(0.5 * (y - target).square().mean())"},
-)
-router_gradient.slip(
-    "root_of_the_loss",
-    "The loss is the root of the mean square. The exercise asks for the mean of the squares itself.",
-    replace={".backward()": ".sqrt().backward()"},
-)
-router_gradient.slip(
-    "absolute_differences",
-    "The loss takes absolute differences. The exercise asks for squares: `F.mse_loss`.",
-    replace={"F.mse_loss": "F.l1_loss"},
-)
-router_gradient.slip(
-    "target_not_used",
-    "The target is not in the loss: it compares the output with nothing.",
-    replace={"F.mse_loss(y, target)": "y.square().mean()"},
-)
-router_gradient.slip("mean_of_the_output", replace={"F.mse_loss(y, target)": "y.mean()"}, form_of="target_not_used")
-router_gradient.slip(
-    "weights_on_the_input",
-    "The weight is multiplied with the input of an expert. It belongs to the expert's output.",
-    replace={
-        "y = (w[:, :, None] * chosen).sum(1)": (
-            "y = sum(experts[int(idx[t, s])](w[t, s] * x[t : t + 1]) * F.one_hot(torch.tensor(t), len(x))[:, None]\n"
-            "        for t in range(len(x)) for s in range(idx.shape[1]))"
-        )
-    },
-)
-router_gradient.slip(
-    "slot_for_expert",
-    "The number of the slot is used as the number of the expert, so only the first k experts ever work. `topk` says which expert a slot means.",
-    replace={" * chosen": " * outputs[:, : w.shape[1]]"},
-)
-router_gradient.slip(
-    "with_residual",
-    "x is added to the layer's output. The residual connection belongs to the block around it.",
-    replace={"(w[:, :, None] * chosen)": "x + (w[:, :, None] * chosen)"},
-)
-router_gradient.slip(
-    "averaged_over_k",
-    "The outputs of the chosen experts are averaged. They are added, each with its weight.",
-    replace={".sum(1)": ".mean(1)"},
-)
-router_gradient.slip(
-    "nothing_arrives",
-    "None comes back instead of a gradient: the weights are cut off from the router that you look at (`.detach()`, `.item()`, a copy made too late), "
-    "they are not multiplied with the outputs, `backward()` was not called, or a `return` is missing.",
-    replace={"pass": "w = w.detach()"},
-)
-router_gradient.slip("no_backward", replace={"F.mse_loss(y, target).backward()": "pass"}, form_of="nothing_arrives")
-router_gradient.slip("outputs_not_weighted", replace={"(w[:, :, None] * chosen)": "chosen"}, form_of="nothing_arrives")
-router_gradient.slip("no_leaf", replace={".requires_grad_()": ""}, form_of="nothing_arrives")
-router_gradient.slip(
-    "of_another_copy", replace={"x @ W": "x @ router.clone().requires_grad_()"}, form_of="nothing_arrives"
-)
-router_gradient.slip("gradient_not_returned", replace={"W.grad": "None"}, form_of="nothing_arrives")
-router_gradient.slip(
     "accumulated",
     "A second call with the same router gives twice as much: `backward` adds to what is in `.grad`. Work with a fresh copy, or clear it first.",
     replace={".clone().requires_grad_": ".requires_grad_", "W.grad": "W.grad.clone()"},
 )
-router_gradient.slip(
-    "accumulated_as_it_is", replace={".clone().requires_grad_": ".requires_grad_"}, form_of="accumulated"
-)
-router_gradient.slip(
-    "the_other_way_round",
-    "The gradient comes back as [E, d_model], as the weight of an nn.Linear has it. The exercise asks for the shape of `router`, [d_model, E].",
-    replace={"W.grad": "W.grad.T"},
-)
-router_gradient.slip(
-    "downhill",
-    "The sign is wrong: this is the direction of a training step. The exercise asks for the gradient itself.",
-    replace={"W.grad": "-W.grad"},
-)
-router_gradient.slip(
-    "the_largest_entry",
-    "A single number comes back. The exercise asks for the whole gradient, [d_model, E]; the cell below looks for its largest entry.",
-    replace={"W.grad": "W.grad.abs().max().item()"},
-)
-router_gradient.slip(
-    "the_largest_entry_in_a_tensor", replace={"W.grad": "W.grad.abs().max()"}, form_of="the_largest_entry"
-)
-router_gradient.slip(
-    "sizes",
-    "The entries have lost their signs. The exercise asks for the gradient itself, without `abs()`.",
-    replace={"W.grad": "W.grad.abs()"},
-)
-router_gradient.slip(
-    "a_yes_or_no",
-    "True or False comes back. The exercise asks for the gradient itself, [d_model, E].",
-    replace={"W.grad": "bool(W.grad.abs().max() > 1e-6)"},
-)
+
+
+router_gradient.slips("""
+in norm == "softmax_topk_renorm"
+renorm_never: False
+    'softmax_topk_renorm' is not renormalised: with k = 1 a gradient is left where none should be. Divide the kept weights by their sum.
+|| name_misspelt: False -> norm == "renorm"
+renorm_always: True
+    Both values of `norm` divide by the sum. With 'softmax_topk' the kept probabilities stay as they are: then k = 1 has a gradient.
+norms_exchanged: if norm == "softmax_topk_renorm": -> if norm == "softmax_topk":
+    The two values of `norm` have changed places: the gradient vanishes for 'softmax_topk' at k = 1, where nothing is divided.
+in w = w / w.sum(-1, keepdim=True)
+renorm_over_the_tokens: w = w / w.sum(0, keepdim=True)
+    The weights are divided by their sum over the tokens. Each token's own k weights add up to 1: `sum(-1, keepdim=True)`.
+|| renorm_over_everything: 0, keepdim=True ->
+renorm_without_gradient: w = w / w.sum(-1, keepdim=True).detach()
+    The sum that the weights are divided by is cut off from the graph, as if it did not depend on the router. It does: no `detach` there.
+in w, idx = p.topk(k, dim=-1)
+k_ignored: w, idx = p.topk(2, dim=-1)
+    Two experts are taken for each token, whatever k is.
+always_one_expert: w, idx = p.topk(1, dim=-1)
+    One expert is taken for each token, whatever k is.
+all_experts: w, idx = p.topk(len(experts), dim=-1)
+    All experts are taken for each token. Only the k with the largest logits take part.
+the_least_likely: w, idx = p.topk(k, dim=-1, largest=False)
+    The experts with the smallest probabilities are taken: `largest=False`, or sorted the other way round.
+in torch.softmax(z, dim=-1)
+no_softmax: z
+    There is no softmax: the logits themselves are the weights.
+softmax_over_the_tokens: torch.softmax(z, dim=0)
+    The softmax runs over the tokens. Each token's probabilities over the experts add up to 1: the last dimension.
+in p = torch.softmax(z, dim=-1)
+sigmoid_for_softmax: p = torch.sigmoid(z)
+    The weights are sigmoids. Both ways that are asked for here start with a softmax over all experts.
+softmax_twice: p = torch.softmax(torch.softmax(z, dim=-1), dim=-1)
+    The softmax is taken twice, the second time of probabilities.
+in F.mse_loss(y, target).backward()
+summed_squares: F.mse_loss(y, target, reduction="sum").backward()
+    The squared differences are added up. The exercise asks for their mean, over tokens and features.
+root_of_the_loss: F.mse_loss(y, target).sqrt().backward()
+    The loss is the root of the mean square. The exercise asks for the mean of the squares itself.
+absolute_differences: F.l1_loss(y, target).backward()
+    The loss takes absolute differences. The exercise asks for squares: `F.mse_loss`.
+in F.mse_loss(y, target).backward
+mean_over_tokens_alone: (y - target).square().sum(-1).mean().backward
+    The squared differences are added up over the features and averaged over the tokens alone. `F.mse_loss` averages over all T · d_model numbers.
+half_the_loss: (0.5 * (y - target).square().mean()).backward
+    The loss has a factor ½. The exercise asks for the mean of the squares as it is.
+target_not_used: y.square().mean().backward
+    The target is not in the loss: it compares the output with nothing.
+|| mean_of_the_output: y.square().mean -> y.mean
+in y = (w[:, :, None] * chosen).sum(1)
+weights_on_the_input
+  + y = sum(experts[int(idx[t, s])](w[t, s] * x[t : t + 1]) * F.one_hot(torch.tensor(t), len(x))[:, None]
+  +         for t in range(len(x)) for s in range(idx.shape[1]))
+    The weight is multiplied with the input of an expert. It belongs to the expert's output.
+with_residual: y = x + (w[:, :, None] * chosen).sum(1)
+    x is added to the layer's output. The residual connection belongs to the block around it.
+in (w[:, :, None] * chosen).sum(1)
+slot_for_expert: (w[:, :, None] * outputs[:, : w.shape[1]]).sum(1)
+    The number of the slot is used as the number of the expert, so only the first k experts ever work. `topk` says which expert a slot means.
+averaged_over_k: (w[:, :, None] * chosen).mean(1)
+    The outputs of the chosen experts are averaged. They are added, each with its weight.
+nothing_arrives: pass -> w = w.detach()
+    None comes back instead of a gradient: the weights are cut off from the router that you look at (`.detach()`, `.item()`, a copy made too late),
+    they are not multiplied with the outputs, `backward()` was not called, or a `return` is missing.
+| no_backward: F.mse_loss(y, target).backward() -> pass
+| outputs_not_weighted: (w[:, :, None] * chosen).sum -> chosen.sum
+| no_leaf: .requires_grad_() ->
+| of_another_copy: @ W -> @ router.clone().requires_grad_()
+in W.grad
+| gradient_not_returned: None
+the_other_way_round: W.grad.T
+    The gradient comes back as [E, d_model], as the weight of an nn.Linear has it. The exercise asks for the shape of `router`, [d_model, E].
+downhill: -W.grad
+    The sign is wrong: this is the direction of a training step. The exercise asks for the gradient itself.
+the_largest_entry: W.grad.abs().max().item()
+    A single number comes back. The exercise asks for the whole gradient, [d_model, E]; the cell below looks for its largest entry.
+|| the_largest_entry_in_a_tensor: .item() ->
+sizes: W.grad.abs()
+    The entries have lost their signs. The exercise asks for the gradient itself, without `abs()`.
+a_yes_or_no: bool(W.grad.abs().max() > 1e-6)
+    True or False comes back. The exercise asks for the gradient itself, [d_model, E].
+|| accumulated | accumulated_as_it_is: W.grad.clone() -> W.grad
+""")
 router_gradient.slip(
     "gradient_of_the_logits",
     "This is the gradient of the logits, [T, E]. It goes one step further, through `x @ router`, to the router itself.",

@@ -38,58 +38,28 @@ router_learns_counterexample.add_value(
     "tensors",
     (torch.zeros(2), torch.tensor([[2.0, 0.0], [0.0, 0.0]]), torch.tensor([1.0, -3.0])),
 )
-router_learns_counterexample.add_value(
-    "mistake",
-    "nearer",
-    "More of one of your experts brings y nearer to the target, and the router learns that. The gates move y along "
-    "a line. Where beside it must a target be, so that moving is no use?",
-    ([1.0, 0.0], [[1.0, 0.0], [0.0, 1.0]], [3.0, 0.0]),
-)
-router_learns_counterexample.add_value(
-    "mistake",
-    "both_the_same",
-    "Both of your experts say the same, so that no gate matters. The code sees that.",
-    ([1.0, 0.0], [[2.0, 1.0], [2.0, 1.0]], [5.0, 5.0]),
-)
-router_learns_counterexample.add_value(
-    "mistake",
-    "target_hit",
-    "Your experts hit the target together. There is no error, and the code sees that.",
-    ([0.0, 0.0], [[1.0, 3.0], [3.0, 1.0]], [2.0, 2.0]),
-)
-router_learns_counterexample.add_value(
-    "mistake",
-    "single_numbers",
-    "Each of your experts says a single number. Then moving y always helps or harms, as long as they differ. Let them say more.",
-    ([1.0, 0.0], [[1.0], [2.0]], [5.0]),
-)
-router_learns_counterexample.add_value(
-    "mistake",
-    "three_numbers",
-    "Your classmate's code is wrong on it, well found. A smaller one shows it as well: two numbers for each expert are enough.",
-    ([0.0, 0.0], [[1.0, 0.0, 2.0], [-1.0, 0.0, 2.0]], [0.0, 5.0, 2.0]),
-)
-router_learns_counterexample.add_value(
-    "mistake",
-    "three_experts",
-    "There are not two logits and two outputs. The token has two experts here.",
-    ([0.0, 0.0, 0.0], [[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]], [0.0, 5.0]),
-)
-router_learns_counterexample.add_value(
-    "mistake",
-    "no_target",
-    "One of the three is missing: two logits, what the two experts say, and a target.",
-    ([0.0, 0.0], [[1.0, 0.0], [-1.0, 0.0]]),
-)
-router_learns_counterexample.add_value(
-    "mistake",
-    "unequal_lengths",
-    "The two experts and the target have different numbers of numbers.",
-    ([0.0, 0.0], [[1.0, 0.0], [-1.0, 0.0]], [5.0]),
-)
-router_learns_counterexample.add_value(
-    "mistake",
-    "huge_logits",
-    "A logit is beyond 10. There a softmax rounds a gate to 0 or 1, which is another matter.",
-    ([500.0, 0.0], [[1.0, 0.0], [2.0, 0.0]], [5.0, 0.0]),
-)
+
+
+router_learns_counterexample.slips("""
+of a_diagonal
+in [[1, 1], [[1, 1], [-1, -1]], [3, -3]]
+nearer: ([1.0, 0.0], [[1.0, 0.0], [0.0, 1.0]], [3.0, 0.0])
+    More of one of your experts brings y nearer to the target, and the router learns that. The gates move y along a line. Where beside it must a
+    target be, so that moving is no use?
+both_the_same: ([1.0, 0.0], [[2.0, 1.0], [2.0, 1.0]], [5.0, 5.0])
+    Both of your experts say the same, so that no gate matters. The code sees that.
+target_hit: ([0.0, 0.0], [[1.0, 3.0], [3.0, 1.0]], [2.0, 2.0])
+    Your experts hit the target together. There is no error, and the code sees that.
+single_numbers: ([1.0, 0.0], [[1.0], [2.0]], [5.0])
+    Each of your experts says a single number. Then moving y always helps or harms, as long as they differ. Let them say more.
+three_numbers: ([0.0, 0.0], [[1.0, 0.0, 2.0], [-1.0, 0.0, 2.0]], [0.0, 5.0, 2.0])
+    Your classmate's code is wrong on it, well found. A smaller one shows it as well: two numbers for each expert are enough.
+three_experts: ([0.0, 0.0, 0.0], [[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]], [0.0, 5.0])
+    There are not two logits and two outputs. The token has two experts here.
+no_target: ([0.0, 0.0], [[1.0, 0.0], [-1.0, 0.0]])
+    One of the three is missing: two logits, what the two experts say, and a target.
+unequal_lengths: ([0.0, 0.0], [[1.0, 0.0], [-1.0, 0.0]], [5.0])
+    The two experts and the target have different numbers of numbers.
+huge_logits: ([500.0, 0.0], [[1.0, 0.0], [2.0, 0.0]], [5.0, 0.0])
+    A logit is beyond 10. There a softmax rounds a gate to 0 or 1, which is another matter.
+""")

@@ -120,123 +120,9 @@ class PlainDeepFFN(nn.Module):
 
 
 DeepFFN.slip(
-    "plain_list",
-    "Layers are in a plain Python list, which hides them from `parameters()`: they would never be trained, moved or saved. Use nn.ModuleList.",
-    replace={"self.hidden = …": "self.hidden = [nn.Linear(width, d_ff) for width in widths]"},
-)
-DeepFFN.add_source(
-    "mistake",
-    "all_layers_in_a_plain_list",
-    "",
-    """class DeepFFN(nn.Module):
-    def __init__(self, d_model, d_ff, n_hidden, activation):
-        super().__init__()
-        if n_hidden < 1:
-            raise ValueError("n_hidden")
-        widths = [d_model] + [d_ff] * n_hidden + [d_model]
-        self.layers = [nn.Linear(widths[i], widths[i + 1]) for i in range(n_hidden + 1)]
-        self.act = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}.get(activation, activation)
-
-    def forward(self, x):
-        for layer in self.layers[:-1]:
-            x = self.act(layer(x))
-        return self.layers[-1](x)
-""",
-    form_of="plain_list",
-)
-DeepFFN.slip(
-    "one_layer_too_many",
-    "There is one hidden layer too many. n_hidden counts all layers of width d_ff: the first comes from d_model, and n_hidden − 1 more follow.",
-    replace={"(n_hidden - 1)": "n_hidden"},
-)
-DeepFFN.slip(
-    "one_layer_too_few",
-    "There is one hidden layer too few. For n_hidden = 2 there are two layers of width d_ff: one from d_model, one from d_ff.",
-    replace={" - 1": " - 2"},
-)
-DeepFFN.slip(
-    "activation_after_the_last_layer",
-    "The last layer is followed by an activation. The output of an FFN is linear in its last hidden layer, so it needs no activation at the end.",
-    replace={".last(x)": ".activation(self.last(x))"},
-)
-DeepFFN.slip(
-    "one_shared_layer",
-    "All middle layers are one and the same: `[layer] * k`, or one layer called in a loop, shares its weights. Make a new nn.Linear for each.",
-    replace={
-        "widths = [d_model] + [d_ff] * (n_hidden - 1)": "middle = nn.Linear(d_ff, d_ff)",
-        "[nn.Linear(width, d_ff) for width in widths]": "[nn.Linear(d_model, d_ff)] + [middle] * (n_hidden - 1)",
-    },
-)
-DeepFFN.slip(
-    "middle_layers_of_d_model",
-    "The hidden layers have the wrong width: between the first and the last layer everything is d_ff wide.",
-    replace={
-        "widths = [d_model] + [d_ff] * (n_hidden - 1)\nself.hidden = …": (
-            "self.hidden = nn.ModuleList([nn.Linear(d_model, d_model) for _ in range(n_hidden - 1)])\n"
-            "self.hidden.append(nn.Linear(d_model, d_ff))"
-        )
-    },
-)
-DeepFFN.slip(
-    "zero_hidden_layers_accepted",
-    "n_hidden = 0 is accepted without a word. Fewer than one hidden layer is no FFN: raise ValueError when the object is made.",
-    replace={"if n_hidden < 1:\n    raise …": "pass"},
-)
-DeepFFN.slip(
-    "guard_only_for_zero",
-    "Zero is refused but a negative n_hidden is not. Ask whether it is below 1.",
-    replace={" < 1": " == 0", '"n_hidden must be at least 1"': '"n_hidden must not be 0"'},
-)
-DeepFFN.slip(
-    "assert_instead_of_value_error",
-    "A bad n_hidden ends in an AssertionError. `assert` is for what can't happen; for a caller's mistake raise ValueError.",
-    replace={"if n_hidden < 1:\n    raise …": "assert n_hidden >= 1"},
-)
-DeepFFN.slip(
     "activation_only_once",
     "Only one of the hidden layers is followed by the activation. Without an activation between them, neighbouring layers collapse into one.",
     replace={"self.activation(layer(x))": "layer(x)", ".last(x)": ".last(self.activation(x))"},
-)
-DeepFFN.slip(
-    "no_activation_at_all",
-    "The activation is never called, so the whole stack is one linear map however deep it is.",
-    replace={"self.activation(layer(x))": "layer(x)"},
-)
-DeepFFN.slip(
-    "relu_whatever_is_asked",
-    "The argument `activation` is never looked at: it is ReLU whatever one asks for.",
-    replace={"self.activation = …": "", "functions = …": "self.activation = F.relu"},
-)
-DeepFFN.slip(
-    "only_callables",
-    "Names are not looked up: the text itself is called like a function. 'relu', 'gelu' and 'silu' stand for F.relu, F.gelu and F.silu.",
-    replace={"self.activation = …": "", "functions = …": "self.activation = activation"},
-)
-DeepFFN.slip(
-    "only_names",
-    "A callable is refused: only names are looked up. A function such as torch.tanh is a legal `activation` too.",
-    replace={"activation if callable(activation) else functions[activation]": "functions[activation]"},
-)
-DeepFFN.slip(
-    "skip_connections",
-    "The hidden layers are bridged by skip connections. None is asked for here: every layer's output replaces its input.",
-    replace={
-        "for layer in self.hidden:\n    x = …": (
-            "x = self.activation(self.hidden[0](x))\n"
-            "for layer in self.hidden[1:]:\n"
-            "    x = x + self.activation(layer(x))"
-        )
-    },
-)
-DeepFFN.slip(
-    "dropout_added",
-    "There is dropout in it: in training mode the output is random. None is asked for here.",
-    replace={
-        "self.last = nn.Linear(d_ff, d_model)": (
-            "self.dropout = nn.Dropout(0.1)\nself.last = nn.Linear(d_ff, d_model)"
-        ),
-        ".activation(layer(x))": ".dropout(self.activation(layer(x)))",
-    },
 )
 DeepFFN.slip(
     "return_inside_the_loop",
@@ -261,20 +147,99 @@ DeepFFN.slip(
         "self.last(x)": "x + self.last(hidden)",
     },
 )
-DeepFFN.slip(
-    "no_output_layer",
-    "The last layer is missing: what comes back is the hidden layer, d_ff wide. One more Linear leads back to d_model.",
-    replace={"self.last(x)": "x"},
-)
+
+
+DeepFFN.slips("""
+plain_list: nn.ModuleList([nn.Linear(width, d_ff) for width in widths]) -> [nn.Linear(width, d_ff) for width in widths]
+    Layers are in a plain Python list, which hides them from `parameters()`: they would never be trained, moved or saved. Use nn.ModuleList.
+of WithSetattr
+| all_layers_in_a_plain_list
+  - assert_ok = isinstance(n_hidden, int) and n_hidden >= 1
+  - if not assert_ok:
+  + if n_hidden < 1:
+  - self.n = n_hidden
+  - self.act = getattr(F, activation) if isinstance(activation, str) else activation
+  - self.last = nn.Linear(d_ff, d_model)
+  - self.first = nn.Linear(d_model, d_ff)
+  - for i in range(1, n_hidden):
+  -     setattr(self, f"middle{i}", nn.Linear(d_ff, d_ff))
+  + widths = [d_model] + [d_ff] * n_hidden + [d_model]
+  + self.layers = [nn.Linear(widths[i], widths[i + 1]) for i in range(n_hidden + 1)]
+  + self.act = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}.get(activation, activation)
+  - hidden = self.act(self.first(x))
+  - for i in range(1, self.n):
+  -     hidden = self.act(getattr(self, f"middle{i}")(hidden))
+  - return self.last(hidden)
+  + for layer in self.layers[:-1]:
+  +     x = self.act(layer(x))
+  + return self.layers[-1](x)
+of base
+in (n_hidden - 1)
+one_layer_too_many: n_hidden
+    There is one hidden layer too many. n_hidden counts all layers of width d_ff: the first comes from d_model, and n_hidden − 1 more follow.
+one_layer_too_few: (n_hidden - 2)
+    There is one hidden layer too few. For n_hidden = 2 there are two layers of width d_ff: one from d_model, one from d_ff.
+in return self.last(x)
+activation_after_the_last_layer: return self.activation(self.last(x))
+    The last layer is followed by an activation. The output of an FFN is linear in its last hidden layer, so it needs no activation at the end.
+no_output_layer: return x
+    The last layer is missing: what comes back is the hidden layer, d_ff wide. One more Linear leads back to d_model.
+in
+  - widths = [d_model] + [d_ff] * (n_hidden - 1)
+  - self.hidden = nn.ModuleList([nn.Linear(width, d_ff) for width in widths])
+one_shared_layer
+  + middle = nn.Linear(d_ff, d_ff)
+  + self.hidden = nn.ModuleList([nn.Linear(d_model, d_ff)] + [middle] * (n_hidden - 1))
+    All middle layers are one and the same: `[layer] * k`, or one layer called in a loop, shares its weights. Make a new nn.Linear for each.
+middle_layers_of_d_model
+  + self.hidden = nn.ModuleList([nn.Linear(d_model, d_model) for _ in range(n_hidden - 1)])
+  + self.hidden.append(nn.Linear(d_model, d_ff))
+    The hidden layers have the wrong width: between the first and the last layer everything is d_ff wide.
+in
+  - if n_hidden < 1:
+  -     raise ValueError("n_hidden must be at least 1")
+zero_hidden_layers_accepted: pass
+    n_hidden = 0 is accepted without a word. Fewer than one hidden layer is no FFN: raise ValueError when the object is made.
+guard_only_for_zero
+  + if n_hidden == 0:
+  +     raise ValueError("n_hidden must not be 0")
+    Zero is refused but a negative n_hidden is not. Ask whether it is below 1.
+assert_instead_of_value_error: assert n_hidden >= 1
+    A bad n_hidden ends in an AssertionError. `assert` is for what can't happen; for a caller's mistake raise ValueError.
+no_activation_at_all: = self.activation(layer(x)) -> = layer(x)
+    The activation is never called, so the whole stack is one linear map however deep it is.
+in
+  - functions = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}
+  - self.activation = activation if callable(activation) else functions[activation]
+relu_whatever_is_asked: self.activation = F.relu
+    The argument `activation` is never looked at: it is ReLU whatever one asks for.
+only_callables: self.activation = activation
+    Names are not looked up: the text itself is called like a function. 'relu', 'gelu' and 'silu' stand for F.relu, F.gelu and F.silu.
+only_names: activation if callable(activation) else functions -> functions
+    A callable is refused: only names are looked up. A function such as torch.tanh is a legal `activation` too.
+skip_connections
+  - for layer in self.hidden:
+  -     x = self.activation(layer(x))
+  + x = self.activation(self.hidden[0](x))
+  + for layer in self.hidden[1:]:
+  +     x = x + self.activation(layer(x))
+    The hidden layers are bridged by skip connections. None is asked for here: every layer's output replaces its input.
+dropout_added
+  - self.hidden = nn.ModuleList([nn.Linear(width, d_ff) for width in widths])
+  + self.hidden = nn.ModuleList([nn.Linear(width, d_ff) for width in widths])
+  + self.dropout = nn.Dropout(0.1)
+  - = self.activation(layer(x))
+  + = self.dropout(self.activation(layer(x)))
+    There is dropout in it: in training mode the output is random. None is asked for here.
+one_refused_too: < 1 -> <= 1
+    n_hidden = 1 is refused, but one hidden layer is the ordinary FFN. Only fewer than one is a ValueError.
+""")
+
+
 DeepFFN.slip(
     "activation_after_the_first_only",
     "Only the first hidden layer is followed by the activation. Without an activation between them, neighbouring layers collapse into one.",
     of="skip_connections",
     replace={"x + self.activation(layer(x))": "layer(x)"},
-)
-DeepFFN.slip(
-    "one_refused_too",
-    "n_hidden = 1 is refused, but one hidden layer is the ordinary FFN. Only fewer than one is a ValueError.",
-    replace={" < 1": " <= 1"},
 )
 DeepFFN.slip("deep_forward_returns_nothing", NO_RETURN, replace={"return self.last": "self.last"})

@@ -133,80 +133,9 @@ def plain_ffn_backward(x, W1, b1, W2, b2, dy):
 
 
 ffn_backward.slip(
-    "no_bend_on_the_way_back",
-    "The activation is missing on the way back: even silent neurons pass something on. ReLU's slope is 0 for these, and 1 for those that fired.",
-    replace={" * (pre > 0)": ""},
-)
-ffn_backward.slip(
-    "hears_back_at_exactly_zero",
-    "A neuron that adds up to exactly 0 passes something on (`>=`?). Its slope counts as 0 here: only pre > 0 fired.",
-    replace={" > 0": " >= 0"},
-)
-ffn_backward.slip(
-    "relu_of_what_comes_back",
-    "ReLU is applied to what comes back. Its slope depends on what the neuron added up on the way **there**, `pre`; what comes back may have any sign.",
-    replace={"dy @ W2.T * (pre > 0)": "torch.relu(dy @ W2.T)"},
-)
-ffn_backward.slip(
-    "relu_of_what_comes_back_as_well", replace={"dy @ W2.T": "torch.relu(dy @ W2.T)"}, form_of="relu_of_what_comes_back"
-)
-ffn_backward.slip(
-    "times_the_hidden_number",
-    "What comes back is multiplied by what the neuron gave out, relu(pre). The activation multiplies by its **slope**: 1 where the neuron fired, 0 "
-    "where not.",
-    replace={"(pre > 0)": "h"},
-)
-ffn_backward.slip(
-    "mask_without_b1",
-    "Which neurons fired is asked without b1. Each fires where its whole sum, x @ W1 + b1, is above 0; so compute that once, and use it both ways.",
-    replace={" + b1": ""},
-)
-ffn_backward.slip(
-    "pre_in_dW2",
-    "dW2 is made with what the neurons added up, before the activation. W2 carries what they gave out: relu(pre).",
-    replace={"rows(h)": "rows(pre)"},
-)
-ffn_backward.slip(
-    "dpre_before_the_bend",
-    "`dpre` is what comes back **to** the activation, not yet what comes through it. Multiply it by the slope as well.",
-    replace={
-        " * (pre > 0)": "",
-        " @ rows(dpre)": " @ (rows(dpre) * (rows(pre) > 0))",
-        "rows(dpre).sum": "(rows(dpre) * (rows(pre) > 0)).sum",
-        "dpre @ W1.T": "(dpre * (pre > 0)) @ W1.T",
-    },
-)
-ffn_backward.slip(
-    "averaged_over_the_tokens",
-    "The gradients of the arrays are averages over the tokens. Each token pulls at the same weights, and what they say adds up; "
-    "if the loss is a mean, its 1/N is in `dy` already.",
-    replace={
-        " @ rows(dy)": " @ rows(dy) / len(rows(x))",
-        "rows(dy).sum": "rows(dy).mean",
-        " @ rows(dpre)": " @ rows(dpre) / len(rows(x))",
-        "rows(dpre).sum": "rows(dpre).mean",
-    },
-)
-ffn_backward.slip(
     "biases_averaged",
     "The gradients of the biases are averages over the tokens, while those of the matrices are sums. A bias serves every token as well: what they say adds up.",
     replace={"rows(dy).sum": "rows(dy).mean", "rows(dpre).sum": "rows(dpre).mean"},
-)
-ffn_backward.slip(
-    "not_summed_over_sentences",
-    "Only the tokens of one sentence are added up. x may have more dimensions before the last, and every token in all of them pulls at the same arrays: "
-    "lay them all under each other first.",
-    replace={
-        "rows(h).T @ rows(dy)": "h.mT @ dy",
-        "rows(dy).sum(0)": "dy.sum(-2)",
-        "rows(x).T @ rows(dpre)": "x.mT @ dpre",
-        "rows(dpre).sum(0)": "dpre.sum(-2)",
-    },
-)
-ffn_backward.slip(
-    "biases_not_summed_over_sentences",
-    replace={"rows(dy).sum": "dy.sum", "rows(dpre).sum": "dpre.sum"},
-    form_of="not_summed_over_sentences",
 )
 ffn_backward.slip(
     "not_summed_at_all",
@@ -218,21 +147,6 @@ ffn_backward.slip(
     "dW1 and dW2 are transposed. A gradient has the shape of what it belongs to: W1 [d_model, d_ff], W2 [d_ff, d_model]. "
     "nn.Linear stores its weights the other way.",
     replace={"rows(h).T @ rows(dy)": "rows(dy).T @ rows(h)", "rows(x).T @ rows(dpre)": "rows(dpre).T @ rows(x)"},
-)
-ffn_backward.slip(
-    "residual_in_dx",
-    "dx holds dy as well, as it would with a residual connection around the FFN. Here only the FFN is asked for.",
-    replace={"W1.T": "W1.T + dy"},
-)
-ffn_backward.slip(
-    "dx_without_the_bend",
-    "dx skips the activation, and all other gradients go through it. x acts only through `pre`, so dx comes from `dpre`.",
-    replace={"dpre @ W1.T": "dy @ W2.T @ W1.T"},
-)
-ffn_backward.slip(
-    "weights_not_turned",
-    "The sizes in a product do not fit. W2 leads from d_ff to d_model; to go back from dy to the hidden layer it has to be turned: a transpose.",
-    replace={"W2.T": "W2"},
 )
 
 
@@ -299,28 +213,90 @@ def dy_overwritten(x, W1, b1, W2, b2, dy):
     return found
 
 
-ffn_backward.slip(
-    "one_sentence_transposed",
-    replace={
-        "rows(h).T @ rows(dy)": "h.T @ dy",
-        "rows(dy).sum": "dy.sum",
-        "rows(x).T @ rows(dpre)": "x.T @ dpre",
-        "rows(dpre).sum": "dpre.sum",
-    },
-    form_of=one_sentence_taken_for_granted,
-)
+ffn_backward.slips("""
+in dpre = dy @ W2.T * (pre > 0)
+no_bend_on_the_way_back: dpre = dy @ W2.T
+    The activation is missing on the way back: even silent neurons pass something on. ReLU's slope is 0 for these, and 1 for those that fired.
+hears_back_at_exactly_zero: dpre = dy @ W2.T * (pre >= 0)
+    A neuron that adds up to exactly 0 passes something on (`>=`?). Its slope counts as 0 here: only pre > 0 fired.
+relu_of_what_comes_back: dpre = torch.relu(dy @ W2.T)
+    ReLU is applied to what comes back. Its slope depends on what the neuron added up on the way **there**, `pre`; what comes back may have any sign.
+| relu_of_what_comes_back_as_well: dy @ W2.T -> torch.relu(dy @ W2.T)
+times_the_hidden_number: dpre = dy @ W2.T * h
+    What comes back is multiplied by what the neuron gave out, relu(pre). The activation multiplies by its **slope**: 1 where the neuron fired, 0
+    where not.
+weights_not_turned: dpre = dy @ W2 * (pre > 0)
+    The sizes in a product do not fit. W2 leads from d_ff to d_model; to go back from dy to the hidden layer it has to be turned: a transpose.
+mask_without_b1: W1 + b1 -> W1
+    Which neurons fired is asked without b1. Each fires where its whole sum, x @ W1 + b1, is above 0; so compute that once, and use it both ways.
+pre_in_dW2: rows(h).T -> rows(pre).T
+    dW2 is made with what the neurons added up, before the activation. W2 carries what they gave out: relu(pre).
+dpre_before_the_bend
+  - W2.T * (pre > 0)
+  + W2.T
+  - "dW1": rows(x).T @ rows(dpre),
+  - "db1": rows(dpre).sum(0),
+  - "dx": dpre @ W1.T,
+  + "dW1": rows(x).T @ (rows(dpre) * (rows(pre) > 0)),
+  + "db1": (rows(dpre) * (rows(pre) > 0)).sum(0),
+  + "dx": (dpre * (pre > 0)) @ W1.T,
+    `dpre` is what comes back **to** the activation, not yet what comes through it. Multiply it by the slope as well.
+averaged_over_the_tokens
+  - "dW2": rows(h).T @ rows(dy),
+  - "db2": rows(dy).sum(0),
+  + "dW2": rows(h).T @ rows(dy) / len(rows(x)),
+  + "db2": rows(dy).mean(0),
+  - "dW1": rows(x).T @ rows(dpre),
+  - "db1": rows(dpre).sum(0),
+  + "dW1": rows(x).T @ rows(dpre) / len(rows(x)),
+  + "db1": rows(dpre).mean(0),
+    The gradients of the arrays are averages over the tokens. Each token pulls at the same weights, and what they say adds up; if the loss is a mean,
+    its 1/N is in `dy` already.
+not_summed_over_sentences
+  - "dW2": rows(h).T @ rows(dy),
+  - "db2": rows(dy).sum(0),
+  + "dW2": h.mT @ dy,
+  + "db2": dy.sum(-2),
+  - "dW1": rows(x).T @ rows(dpre),
+  - "db1": rows(dpre).sum(0),
+  + "dW1": x.mT @ dpre,
+  + "db1": dpre.sum(-2),
+    Only the tokens of one sentence are added up. x may have more dimensions before the last, and every token in all of them pulls at the same arrays:
+    lay them all under each other first.
+| biases_not_summed_over_sentences
+  - rows(dy).sum
+  + dy.sum
+  - rows(dpre).sum
+  + dpre.sum
+in "dx": dpre @ W1.T,
+residual_in_dx: "dx": dpre @ W1.T + dy,
+    dx holds dy as well, as it would with a residual connection around the FFN. Here only the FFN is asked for.
+dx_without_the_bend: "dx": dy @ W2.T @ W1.T,
+    dx skips the activation, and all other gradients go through it. x acts only through `pre`, so dx comes from `dpre`.
+| one_sentence_taken_for_granted | one_sentence_transposed
+  - "dW2": rows(h).T @ rows(dy),
+  - "db2": rows(dy).sum(0),
+  + "dW2": h.T @ dy,
+  + "db2": dy.sum(0),
+  - "dW1": rows(x).T @ rows(dpre),
+  - "db1": rows(dpre).sum(0),
+  + "dW1": x.T @ dpre,
+  + "db1": dpre.sum(0),
+| one_sentence_in_outer_products
+  - "dW2": rows(h).T @ rows(dy),
+  - "db2": rows(dy).sum(0),
+  + "dW2": (h[:, :, None] * dy[:, None]).sum(0),
+  + "db2": dy.sum(0),
+  - "dW1": rows(x).T @ rows(dpre),
+  - "db1": rows(dpre).sum(0),
+  + "dW1": (x[:, :, None] * dpre[:, None]).sum(0),
+  + "db1": dpre.sum(0),
+""")
+
+
 ffn_backward.slip(
     "one_sentence_in_einsum",
     of="one_sentence_transposed",
     replace={"h.T @ dy": 'torch.einsum("tf,td->fd", h, dy)', "x.T @ dpre": 'torch.einsum("td,tf->df", x, dpre)'},
-    form_of=one_sentence_taken_for_granted,
-)
-ffn_backward.slip(
-    "one_sentence_in_outer_products",
-    of="one_sentence_transposed",
-    replace={
-        "h.T @ dy": "(h[:, :, None] * dy[:, None]).sum(0)",
-        "x.T @ dpre": "(x[:, :, None] * dpre[:, None]).sum(0)",
-    },
     form_of=one_sentence_taken_for_granted,
 )

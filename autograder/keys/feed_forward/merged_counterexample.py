@@ -38,41 +38,23 @@ merged_counterexample.add_value(
     "a tensor [2, 4]",
     torch.tensor([[1.0, 0.5, -0.5, 1.0], [-1.0, -0.5, 0.5, -1.0]]),
 )
-merged_counterexample.add_value(
-    "mistake",
-    "hinges_of_their_own",
-    "Every neuron of your network has a hinge of its own, so the code merges nothing and changes nothing. Give two neurons one hinge.",
-    [(1.0, 1.0, -1.0, 1.0), (1.0, -1.0, 0.0, -2.0)],
-)
-merged_counterexample.add_value(
-    "mistake",
-    "twice_as_strong",
-    "The neurons that share a hinge fire on the same side of it. There relu(2h) is 2·relu(h), and merging them is right. On which side "
-    "could the second one fire?",
-    [(1.0, 1.0, -1.0, 1.0), (2.0, 2.0, -2.0, 3.0)],
-)
-merged_counterexample.add_value(
-    "mistake",
-    "writes_nothing",
-    "Your neurons fire on different sides of one hinge, which is the place to look at. But one of them writes 0, or others make up for "
-    "it, so that nothing of it reaches the output.",
-    [(1.0, 1.0, -1.0, 1.0), (-1.0, -1.0, 1.0, 0.0)],
-)
-merged_counterexample.add_value(
-    "mistake",
-    "a_third_neuron",
-    "Your classmate's code is wrong on it, well found. A smaller network shows it as well: two neurons are enough.",
-    [(1.0, 1.0, -1.0, 1.0), (-1.0, -1.0, 1.0, 1.0), (1.0, 0.0, 0.0, 2.0)],
-)
-merged_counterexample.add_value(
-    "mistake",
-    "never_fires",
-    "A neuron has the weights 0 and 0 and the bias 0. It never fires, and the code is not meant for it.",
-    [(0.0, 0.0, 0.0, 1.0), (1.0, 1.0, -1.0, 1.0)],
-)
-merged_counterexample.add_value(
-    "mistake",
-    "without_what_it_writes",
-    "A neuron has three numbers. It needs four: the weights of cold and water, the bias, and what it writes.",
-    [(1.0, 1.0, -1.0), (-1.0, -1.0, 1.0)],
-)
+
+
+merged_counterexample.slips("""
+of biases_alone
+in (0, 0, 1, 1), (0, 0, -2, 3)
+hinges_of_their_own: (1.0, 1.0, -1.0, 1.0), (1.0, -1.0, 0.0, -2.0)
+    Every neuron of your network has a hinge of its own, so the code merges nothing and changes nothing. Give two neurons one hinge.
+twice_as_strong: (1.0, 1.0, -1.0, 1.0), (2.0, 2.0, -2.0, 3.0)
+    The neurons that share a hinge fire on the same side of it. There relu(2h) is 2·relu(h), and merging them is right. On which side could the second
+    one fire?
+writes_nothing: (1.0, 1.0, -1.0, 1.0), (-1.0, -1.0, 1.0, 0.0)
+    Your neurons fire on different sides of one hinge, which is the place to look at. But one of them writes 0, or others make up for it, so that
+    nothing of it reaches the output.
+a_third_neuron: (1.0, 1.0, -1.0, 1.0), (-1.0, -1.0, 1.0, 1.0), (1.0, 0.0, 0.0, 2.0)
+    Your classmate's code is wrong on it, well found. A smaller network shows it as well: two neurons are enough.
+never_fires: (0.0, 0.0, 0.0, 1.0), (1.0, 1.0, -1.0, 1.0)
+    A neuron has the weights 0 and 0 and the bias 0. It never fires, and the code is not meant for it.
+without_what_it_writes: (1.0, 1.0, -1.0), (-1.0, -1.0, 1.0)
+    A neuron has three numbers. It needs four: the weights of cold and water, the bias, and what it writes.
+""")

@@ -95,69 +95,36 @@ def plain_find_the_gate(fused, down, x, y):
     return min(layouts, key=error)
 
 
-find_the_gate.slip(
-    "always_the_first_half",
-    "The first half is taken for the gate, whatever y says: nothing else was tried, or every candidate looked equally good and the first one won. "
-    "(For the first input, all zeros, every layout gives 0; and an error of 0/0 is NaN, and nothing compares as smaller.)",
-    replace={"return min(layouts, key=error)": "return (top, bottom)"},
-)
-find_the_gate.slip(
-    "nan_in_the_error", replace={"(out - y).norm": "((out - y) / y).abs().mean"}, form_of="always_the_first_half"
-)
-find_the_gate.slip(
-    "always_the_second_half",
-    "The second half is taken for the gate, whatever y says. Let y decide.",
-    replace={"return min(layouts, key=error)": "return (bottom, top)"},
-)
-find_the_gate.slip(
-    "halves_alone",
-    "Only the two halves are tried, and where the rows lie in turn neither fits. Add the two candidates made of every second row.",
-    replace={", (even, odd), (odd, even)": ""},
-)
-find_the_gate.slip(
-    "rows_in_turn_alone",
-    "Only rows in turn are tried. Add the two candidates made of an upper and a lower half.",
-    replace={"(top, bottom), (bottom, top), (even, odd)": "(even, odd)"},
-)
-find_the_gate.slip(
-    "up_and_gate",
-    "The two have changed places: the gate is the one that goes through SiLU, and it comes back first.",
-    replace={"F.silu(x @ gate.T) * (x @ up.T)": "F.silu(x @ up.T) * (x @ gate.T)"},
-)
-find_the_gate.slip(
-    "returned_the_other_way_round",
-    replace={"min(layouts, key=error)": "min(layouts, key=error)[::-1]"},
-    form_of="up_and_gate",
-)
-find_the_gate.slip(
-    "without_silu",
-    "The activation is missing when the candidates are tried. Without SiLU the two factors can change places and the product stays: so whichever order "
-    "comes first wins.",
-    replace={"F.silu(x @ gate.T)": "(x @ gate.T)"},
-)
-find_the_gate.slip("only_the_first_input", replace={"out - y": "out[0] - y[0]"}, form_of="always_the_first_half")
-find_the_gate.slip(
-    "the_worst_fit",
-    "The candidate with the **largest** error is taken. The nearest one has the smallest.",
-    replace={"min": "max"},
-)
-find_the_gate.slip(
-    "number_of_the_layout",
-    "The number, or the name, of the layout comes back. Return the two weights themselves, as the pair (gate, up).",
-    replace={"min(layouts, key=error)": "min(range(4), key=lambda i: error(layouts[i]))"},
-)
-find_the_gate.slip(
-    "name_of_the_half",
-    replace={"min(layouts, key=error)": '"first" if error(layouts[0]) < error(layouts[1]) else "second"'},
-    form_of="number_of_the_layout",
-)
-find_the_gate.slip(
-    "sizes_do_not_fit",
-    "The sizes in a product do not fit. Gate and up have **rows** of their own in `fused`, d_model long, and `down` is [d_model, d_ff], all as "
-    "`nn.Linear` stores them: "
-    "use `F.linear`, or `@` with a transpose.",
-    replace={"down.T": "down"},
-)
+find_the_gate.slips("""
+always_the_first_half: return min(layouts, key=error) -> return (top, bottom)
+    The first half is taken for the gate, whatever y says: nothing else was tried, or every candidate looked equally good and the first one won. (For
+    the first input, all zeros, every layout gives 0; and an error of 0/0 is NaN, and nothing compares as smaller.)
+| nan_in_the_error: return float((out - y).norm()) -> return float(((out - y) / y).abs().mean())
+| only_the_first_input: out - y -> out[0] - y[0]
+in return min(layouts, key=error)
+always_the_second_half: return (bottom, top)
+    The second half is taken for the gate, whatever y says. Let y decide.
+the_worst_fit: return max(layouts, key=error)
+    The candidate with the **largest** error is taken. The nearest one has the smallest.
+number_of_the_layout: return min(range(4), key=lambda i: error(layouts[i]))
+    The number, or the name, of the layout comes back. Return the two weights themselves, as the pair (gate, up).
+| name_of_the_half: min(layouts, key=error) -> "first" if error(layouts[0]) < error(layouts[1]) else "second"
+in layouts = [(top, bottom), (bottom, top), (even, odd), (odd, even)]
+halves_alone: layouts = [(top, bottom), (bottom, top)]
+    Only the two halves are tried, and where the rows lie in turn neither fits. Add the two candidates made of every second row.
+rows_in_turn_alone: layouts = [(even, odd), (odd, even)]
+    Only rows in turn are tried. Add the two candidates made of an upper and a lower half.
+up_and_gate: out = (F.silu(x @ gate.T) * (x @ up.T)) @ down.T -> out = (F.silu(x @ up.T) * (x @ gate.T)) @ down.T
+    The two have changed places: the gate is the one that goes through SiLU, and it comes back first.
+| returned_the_other_way_round: min(layouts, key=error) -> min(layouts, key=error)[::-1]
+in out = (F.silu(x @ gate.T) * (x @ up.T)) @ down.T
+without_silu: out = ((x @ gate.T) * (x @ up.T)) @ down.T
+    The activation is missing when the candidates are tried. Without SiLU the two factors can change places and the product stays: so whichever order
+    comes first wins.
+sizes_do_not_fit: out = (F.silu(x @ gate.T) * (x @ up.T)) @ down
+    The sizes in a product do not fit. Gate and up have **rows** of their own in `fused`, d_model long, and `down` is [d_model, d_ff], all as
+    `nn.Linear` stores them: use `F.linear`, or `@` with a transpose.
+""")
 
 
 @find_the_gate.mistake(
@@ -170,6 +137,14 @@ def exact_fit(fused, down, x, y):
             return gate, up
 
 
+@find_the_gate.mistake(
+    "The **columns** are cut in half, not the rows. `nn.Linear` stores one row for each number that it puts out, so gate and up have rows of their "
+    "own, d_model long."
+)
+def columns_returned(fused, down, x, y):
+    return fused.chunk(2, dim=-1)
+
+
 @find_the_gate.form("sizes_do_not_fit")
 def columns_cut(fused, down, x, y):
     left, right = fused.chunk(2, dim=1)
@@ -178,11 +153,3 @@ def columns_cut(fused, down, x, y):
         return float(((F.silu(x @ pair[0].T) * (x @ pair[1].T)) @ down.T - y).norm())
 
     return min([(left, right), (right, left)], key=error)
-
-
-@find_the_gate.mistake(
-    "The **columns** are cut in half, not the rows. `nn.Linear` stores one row for each number that it puts out, so gate and up have rows of their "
-    "own, d_model long."
-)
-def columns_returned(fused, down, x, y):
-    return fused.chunk(2, dim=-1)

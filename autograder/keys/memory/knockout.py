@@ -47,6 +47,7 @@ def as_context_manager(ffn, idx):
     return silenced()
 
 
+@knockout.base
 @knockout.right("a copy whose neurons never fire: key and b1 are zero")
 def never_fires(ffn, idx):
     other = copy.deepcopy(ffn)
@@ -120,82 +121,6 @@ class AsClass:
 
 
 @knockout.mistake(
-    "Only the key is zero. The neuron still adds up b1[j], and relu(b1[j]) leaks through: set its value, or its bias as well, to zero."
-)
-def keys_alone(ffn, idx):
-    other = copy.deepcopy(ffn)
-    other.linear1.weight.data[idx] = 0
-    return other
-
-
-@knockout.mistake(
-    "Only b1 is zero. The neuron still responds to the token through its key: what must be zero is what it writes."
-)
-def b1_alone(ffn, idx):
-    other = copy.deepcopy(ffn)
-    other.linear1.bias.data[idx] = 0
-    return other
-
-
-@knockout.mistake(
-    "`linear2.weight[idx]` takes rows, and a row is one of the d_model outputs. Neuron j's value is column j: `weight[:, idx]`."
-)
-def rows_of_linear2(ffn, idx):
-    other = copy.deepcopy(ffn)
-    other.linear2.weight.data[idx] = 0
-    return other
-
-
-@knockout.mistake(
-    "These are entries of the input x, or columns of `linear1.weight`, which belong to them. Neurons are entries of the hidden layer: neuron j's key is row j."
-)
-def columns_of_linear1(ffn, idx):
-    other = copy.deepcopy(ffn)
-    other.linear1.weight.data[:, idx] = 0
-    return other
-
-
-@knockout.mistake(
-    "The knock-out is permanent: `ffn` itself was changed, and stays so. Work on `copy.deepcopy(ffn)`; a new name, or `copy.copy`, is no copy of the weights."
-)
-def permanent(ffn, idx):
-    with torch.no_grad():
-        ffn.linear2.weight[:, idx] = 0
-    return ffn
-
-
-@knockout.form(permanent)
-def shallow_copy(ffn, idx):
-    other = copy.copy(ffn)
-    with torch.no_grad():
-        other.linear2.weight[:, idx] = 0
-    return other
-
-
-@knockout.form(permanent)
-def never_put_back(ffn, idx):
-    @contextlib.contextmanager
-    def silenced():
-        with torch.no_grad():
-            ffn.linear2.weight[:, idx] = 0
-        yield ffn
-
-    return silenced()
-
-
-@knockout.form(permanent)
-def kept_no_copy(ffn, idx):
-    @contextlib.contextmanager
-    def silenced():
-        kept = ffn.linear2.weight.data
-        ffn.linear2.weight.data[:, idx] = 0
-        yield ffn
-        ffn.linear2.weight.data = kept
-
-    return silenced()
-
-
-@knockout.mistake(
     "The weights are as before, but `ffn` still computes without the neurons: a hook, or another activation, was left in place. Remove it at the end."
 )
 def hook_left_in_place(ffn, idx):
@@ -208,86 +133,6 @@ def hook_left_in_place(ffn, idx):
     return ffn
 
 
-@knockout.mistake("`b2` went as well. It belongs to no neuron, and stays whatever is knocked out.")
-def b2_too(ffn, idx):
-    other = copy.deepcopy(ffn)
-    other.linear2.weight.data[:, idx] = 0
-    other.linear2.bias.data.zero_()
-    return other
-
-
-@knockout.mistake("It is the other way round: only the neurons in `idx` are left, and all others are silent.")
-def all_others(ffn, idx):
-    other = copy.deepcopy(ffn)
-    other.linear2.weight.data.zero_()
-    other.linear2.weight.data[:, idx] = ffn.linear2.weight.data[:, idx]
-    return other
-
-
-@knockout.mistake(
-    "Nothing is knocked out: what came back computes what `ffn` does. (Is the change made to the copy that you return?)"
-)
-def nothing(ffn, idx):
-    return copy.deepcopy(ffn)
-
-
-@knockout.form(nothing)
-def a_copy_of_the_column(ffn, idx):
-    other = copy.deepcopy(ffn)
-    column = other.linear2.weight.detach()[:, idx].clone()
-    column.zero_()
-    return other
-
-
-@knockout.mistake("Only the first neuron of `idx` is knocked out. All of them must be silent at the same time.")
-def the_first_alone(ffn, idx):
-    other = copy.deepcopy(ffn)
-    for j in idx:
-        other.linear2.weight.data[:, j] = 0
-        break
-    return other
-
-
-@knockout.mistake(
-    "The neurons that are left were scaled up, as dropout does in training. A knock-out leaves them as they are."
-)
-def scaled_up(ffn, idx):
-    other = copy.deepcopy(ffn)
-    f = other.linear2.weight.shape[1]
-    other.linear2.weight.data[:, idx] = 0
-    other.linear2.weight.data *= f / max(f - len(idx), 1)
-    return other
-
-
-@knockout.mistake("The neurons' values changed their sign. They must write nothing, not the opposite.")
-def sign_turned(ffn, idx):
-    other = copy.deepcopy(ffn)
-    other.linear2.weight.data[:, idx] *= -1
-    return other
-
-
-@knockout.form(columns_of_linear1)
-def input_entries(ffn, idx):
-    class SilencedInputs(nn.Module):
-        def forward(self, x):
-            x = x.clone()
-            x[..., idx] = 0
-            return ffn(x)
-
-    return SilencedInputs()
-
-
-@knockout.mistake(
-    "`torch.tensor(idx)` of an empty list is a float tensor, which is no index. Use `idx` as it is, or `torch.as_tensor(idx, dtype=torch.long)`."
-)
-def tensor_of_a_list(ffn, idx):
-    other = copy.deepcopy(ffn)
-    if not isinstance(idx, torch.Tensor):
-        idx = torch.tensor(idx)
-    other.linear2.weight.data[:, idx] = 0
-    return other
-
-
 @knockout.mistake(
     "A function came back. Put the computation into the `forward` of an nn.Module, or return a changed copy of `ffn`."
 )
@@ -298,14 +143,6 @@ def a_function(ffn, idx):
         return ffn.linear2(h)
 
     return run
-
-
-@knockout.mistake("A generator came back: `@contextlib.contextmanager` is missing over the function.")
-def undecorated(ffn, idx):
-    kept = ffn.linear2.weight.detach().clone()
-    ffn.linear2.weight.data[:, idx] = 0
-    yield ffn
-    ffn.linear2.weight.data.copy_(kept)
 
 
 @knockout.mistake(
@@ -331,15 +168,6 @@ def residual(ffn, idx):
 
 
 @knockout.mistake(
-    "A weight that learns must not be changed in place while gradients are recorded: do it under `with torch.no_grad():`, or on `.data`."
-)
-def without_no_grad(ffn, idx):
-    other = copy.deepcopy(ffn)
-    other.linear2.weight[:, idx] = 0
-    return other
-
-
-@knockout.mistake(
     "It fails for a single token: `h[:, idx]` needs two dimensions. `h[..., idx]` takes any number of them."
 )
 def two_dimensions_only(ffn, idx):
@@ -352,27 +180,138 @@ def two_dimensions_only(ffn, idx):
     return SilencedColumns()
 
 
-@knockout.mistake(
-    "Other neurons are silent than those in `idx`: the first ones, as many as `idx` is long. `idx` holds their numbers."
-)
-def the_first_ones(ffn, idx):
-    other = copy.deepcopy(ffn)
-    other.linear2.weight.data[:, : len(idx)] = 0
+knockout.slips("""
+keys_alone: other.linear1.bias.data[idx] = 0 ->
+    Only the key is zero. The neuron still adds up b1[j], and relu(b1[j]) leaks through: set its value, or its bias as well, to zero.
+b1_alone: other.linear1.weight.data[idx] = 0 ->
+    Only b1 is zero. The neuron still responds to the token through its key: what must be zero is what it writes.
+in
+  - other.linear1.weight.data[idx] = 0
+  - other.linear1.bias.data[idx] = 0
+rows_of_linear2: other.linear2.weight.data[idx] = 0
+    `linear2.weight[idx]` takes rows, and a row is one of the d_model outputs. Neuron j's value is column j: `weight[:, idx]`.
+columns_of_linear1: other.linear1.weight.data[:, idx] = 0
+    These are entries of the input x, or columns of `linear1.weight`, which belong to them. Neurons are entries of the hidden layer: neuron j's key is
+    row j.
+b2_too
+  + other.linear2.weight.data[:, idx] = 0
+  + other.linear2.bias.data.zero_()
+    `b2` went as well. It belongs to no neuron, and stays whatever is knocked out.
+all_others
+  + other.linear2.weight.data.zero_()
+  + other.linear2.weight.data[:, idx] = ffn.linear2.weight.data[:, idx]
+    It is the other way round: only the neurons in `idx` are left, and all others are silent.
+the_first_alone
+  + for j in idx:
+  +     other.linear2.weight.data[:, j] = 0
+  +     break
+    Only the first neuron of `idx` is knocked out. All of them must be silent at the same time.
+scaled_up
+  + f = other.linear2.weight.shape[1]
+  + other.linear2.weight.data[:, idx] = 0
+  + other.linear2.weight.data *= f / max(f - len(idx), 1)
+    The neurons that are left were scaled up, as dropout does in training. A knock-out leaves them as they are.
+sign_turned: other.linear2.weight.data[:, idx] *= -1
+    The neurons' values changed their sign. They must write nothing, not the opposite.
+tensor_of_a_list
+  + if not isinstance(idx, torch.Tensor):
+  +     idx = torch.tensor(idx)
+  + other.linear2.weight.data[:, idx] = 0
+    `torch.tensor(idx)` of an empty list is a float tensor, which is no index. Use `idx` as it is, or `torch.as_tensor(idx, dtype=torch.long)`.
+without_no_grad: other.linear2.weight[:, idx] = 0
+    A weight that learns must not be changed in place while gradients are recorded: do it under `with torch.no_grad():`, or on `.data`.
+the_first_ones: other.linear2.weight.data[:, : len(idx)] = 0
+    Other neurons are silent than those in `idx`: the first ones, as many as `idx` is long. `idx` holds their numbers.
+of smaller
+in
+  - gone = set(int(j) for j in idx)
+  - left = [j for j in range(ffn.linear1.out_features) if j not in gone]
+  - other = copy.deepcopy(ffn)
+  - other.linear1.weight = nn.Parameter(ffn.linear1.weight.detach()[left])
+  - other.linear1.bias = nn.Parameter(ffn.linear1.bias.detach()[left])
+  - other.linear2.weight = nn.Parameter(ffn.linear2.weight.detach()[:, left])
+  - return other
+permanent
+  + with torch.no_grad():
+  +     ffn.linear2.weight[:, idx] = 0
+  + return ffn
+    The knock-out is permanent: `ffn` itself was changed, and stays so. Work on `copy.deepcopy(ffn)`; a new name, or `copy.copy`, is no copy of the
+    weights.
+nothing: return copy.deepcopy(ffn)
+    Nothing is knocked out: what came back computes what `ffn` does. (Is the change made to the copy that you return?)
+of base
+| a_copy_of_the_column
+  - other.linear1.weight.data[idx] = 0
+  - other.linear1.bias.data[idx] = 0
+  + column = other.linear2.weight.detach()[:, idx].clone()
+  + column.zero_()
+of smaller
+in
+  - gone = set(int(j) for j in idx)
+  - left = [j for j in range(ffn.linear1.out_features) if j not in gone]
+  - other = copy.deepcopy(ffn)
+  - other.linear1.weight = nn.Parameter(ffn.linear1.weight.detach()[left])
+  - other.linear1.bias = nn.Parameter(ffn.linear1.bias.detach()[left])
+  - other.linear2.weight = nn.Parameter(ffn.linear2.weight.detach()[:, left])
+  - return other
+undecorated
+  + kept = ffn.linear2.weight.detach().clone()
+  + ffn.linear2.weight.data[:, idx] = 0
+  + yield ffn
+  + ffn.linear2.weight.data.copy_(kept)
+    A generator came back: `@contextlib.contextmanager` is missing over the function.
+a_state_dict
+  + state = copy.deepcopy(ffn.state_dict())
+  + state["linear2.weight"][:, idx] = 0
+  + return state
+    The weights came back, as a dict. Load them into a copy of `ffn`, and return that module.
+output_of_an_x_of_its_own
+  + x = torch.randn(3, ffn.linear1.in_features, dtype=ffn.linear1.weight.dtype)
+  + h = ffn.activation(ffn.linear1(x))
+  + h[:, idx] = 0
+  + return ffn.linear2(h)
+    A tensor comes back: an output for an x of your own. Whoever calls the function has the x, and needs a module or a context manager to put it
+    through.
+""")
+
+
+@knockout.form("permanent")
+def shallow_copy(ffn, idx):
+    other = copy.copy(ffn)
+    with torch.no_grad():
+        other.linear2.weight[:, idx] = 0
     return other
 
 
-@knockout.mistake("The weights came back, as a dict. Load them into a copy of `ffn`, and return that module.")
-def a_state_dict(ffn, idx):
-    state = copy.deepcopy(ffn.state_dict())
-    state["linear2.weight"][:, idx] = 0
-    return state
+@knockout.form("permanent")
+def never_put_back(ffn, idx):
+    @contextlib.contextmanager
+    def silenced():
+        with torch.no_grad():
+            ffn.linear2.weight[:, idx] = 0
+        yield ffn
+
+    return silenced()
 
 
-@knockout.mistake(
-    "A tensor comes back: an output for an x of your own. Whoever calls the function has the x, and needs a module or a context manager to put it through."
-)
-def output_of_an_x_of_its_own(ffn, idx):
-    x = torch.randn(3, ffn.linear1.in_features, dtype=ffn.linear1.weight.dtype)
-    h = ffn.activation(ffn.linear1(x))
-    h[:, idx] = 0
-    return ffn.linear2(h)
+@knockout.form("permanent")
+def kept_no_copy(ffn, idx):
+    @contextlib.contextmanager
+    def silenced():
+        kept = ffn.linear2.weight.data
+        ffn.linear2.weight.data[:, idx] = 0
+        yield ffn
+        ffn.linear2.weight.data = kept
+
+    return silenced()
+
+
+@knockout.form("columns_of_linear1")
+def input_entries(ffn, idx):
+    class SilencedInputs(nn.Module):
+        def forward(self, x):
+            x = x.clone()
+            x[..., idx] = 0
+            return ffn(x)
+
+    return SilencedInputs()

@@ -38,40 +38,22 @@ spare_counterexample.add_value(
     "two neurons write the same",
     [[-2, 4, 2], [1, -2, -1], [1, -2, -1]],
 )
-spare_counterexample.add_value(
-    "mistake",
-    "two_undo_each_other",
-    "Two of your neurons undo each other, so both can be cut. The code finds that: it tries every two neurons. Which groups does it not try?",
-    [[1.0, 2.0, 3.0], [-1.0, -2.0, -3.0]],
-)
-spare_counterexample.add_value(
-    "mistake",
-    "writes_nothing",
-    "One of your neurons writes nothing, so it can be cut. The code finds that: it tries every neuron alone.",
-    [[0.0, 0.0, 0.0], [1.0, 2.0, 3.0]],
-)
-spare_counterexample.add_value(
-    "mistake",
-    "nothing_to_cut",
-    "No group of your neurons can be cut without changing the output, and the code says so. A group can go if what it writes adds up "
-    "to 0, in every number of the output.",
-    [[1.0, 2.0, 0.0], [-1.0, 2.0, 1.0], [0.5, -3.0, 1.0]],
-)
-spare_counterexample.add_value(
-    "mistake",
-    "a_fourth_neuron",
-    "Your classmate's code is wrong on it, well found. A smaller network shows it as well: three neurons are enough.",
-    [[1.0, 0.0, 1.0], [1.0, 2.0, 1.0], [1.0, 0.0, 0.0], [-3.0, -2.0, -2.0]],
-)
-spare_counterexample.add_value(
-    "mistake",
-    "a_flat_list",
-    "Your numbers are in one list. Every neuron has a list of its own, with three numbers in it.",
-    [1.0, 1.0, -2.0],
-)
-spare_counterexample.add_value(
-    "mistake",
-    "unequal",
-    "One of your neurons does not write three numbers. All of them write to the same three outputs.",
-    [[1.0, 2.0, 0.0], [1.0], [-2.0]],
-)
+
+
+spare_counterexample.slips("""
+of one_number_twice
+in [-2, 4, 2], [1, -2, -1], [1, -2, -1]
+two_undo_each_other: [1.0, 2.0, 3.0], [-1.0, -2.0, -3.0]
+    Two of your neurons undo each other, so both can be cut. The code finds that: it tries every two neurons. Which groups does it not try?
+writes_nothing: [0.0, 0.0, 0.0], [1.0, 2.0, 3.0]
+    One of your neurons writes nothing, so it can be cut. The code finds that: it tries every neuron alone.
+nothing_to_cut: [1.0, 2.0, 0.0], [-1.0, 2.0, 1.0], [0.5, -3.0, 1.0]
+    No group of your neurons can be cut without changing the output, and the code says so. A group can go if what it writes adds up to 0, in every
+    number of the output.
+a_fourth_neuron: [1.0, 0.0, 1.0], [1.0, 2.0, 1.0], [1.0, 0.0, 0.0], [-3.0, -2.0, -2.0]
+    Your classmate's code is wrong on it, well found. A smaller network shows it as well: three neurons are enough.
+a_flat_list: 1.0, 1.0, -2.0
+    Your numbers are in one list. Every neuron has a list of its own, with three numbers in it.
+unequal: [1.0, 2.0, 0.0], [1.0], [-2.0]
+    One of your neurons does not write three numbers. All of them write to the same three outputs.
+""")

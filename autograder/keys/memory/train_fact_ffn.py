@@ -115,22 +115,19 @@ _store(
     LOOP,
     layers=FFN_LAYERS + "opt = torch.optim.SGD(ffn.parameters(), lr=0.01)",
 )
-_store(
-    "one_fact_at_a_time",
-    TOO_SLOW,
-    ADAM
-    + "for step in range(steps):\n    n = step % len(E)\n    opt.zero_grad()\n"
-    + "    loss = F.cross_entropy((E[n : n + 1] + ffn(E[n : n + 1])) @ U.T, y[n : n + 1])\n"
-    + STEP,
-    form_of="steps_too_small",
-)
-_store(
-    "adam_with_small_steps",
-    TOO_SLOW,
-    LOOP,
-    layers=FFN_LAYERS + "opt = torch.optim.Adam(ffn.parameters(), lr=0.0005)",
-    form_of="steps_too_small",
-)
+
+
+train_fact_ffn.slips("""
+|| steps_too_small | one_fact_at_a_time
+  - opt = torch.optim.SGD(ffn.parameters(), lr=0.01)
+  - for _ in range(steps):
+  + opt = torch.optim.Adam(ffn.parameters(), lr=0.01)
+  + for step in range(steps):
+  +     n = step % len(E)
+  - F.cross_entropy((E + ffn(E)) @ U.T, y)
+  + F.cross_entropy((E[n : n + 1] + ffn(E[n : n + 1])) @ U.T, y[n : n + 1])
+|| adam_with_small_steps: = torch.optim.SGD(ffn.parameters(), lr=0.01) -> = torch.optim.Adam(ffn.parameters(), lr=0.0005)
+""")
 _store(
     "towards_the_vectors",
     "Most facts are known, but not all: this is what comes of a squared error between the outputs and the vectors `U[y]`. The right score need only be the "

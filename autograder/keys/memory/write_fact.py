@@ -72,69 +72,10 @@ def plain_write_fact(ffn, E, U, n, c):
 
 
 write_fact.slip(
-    "no_threshold",
-    "There is no threshold: with a bias of 0 (or above) the neuron fires for every question that points roughly the same way. Its bias must be so far "
-    "below zero that only "
-    "the best match gets through.",
-    replace={"-(match[n] + others.max()) / 2": "torch.zeros(())"},
-)
-write_fact.slip(
-    "no_threshold_great_push", of="no_threshold", replace={"(U[c] - now) / h": "1e4 * U[c]"}, form_of="no_threshold"
-)
-write_fact.slip(
-    "threshold_guessed",
-    "The threshold is a guess, such as half of the best match: a person whose question is much like this one gets through as well. Look at how well "
-    "all the others match, "
-    "and put it between the best and the second best.",
-    replace={"-(match[n] + others.max())": "-match[n]"},
-)
-write_fact.slip(
-    "threshold_guessed_high", replace={"-(match[n] + others.max()) / 2": "-0.9 * match[n]"}, form_of="threshold_guessed"
-)
-write_fact.slip("threshold_at_the_mean", replace={".max()": ".mean()"}, form_of="threshold_guessed")
-write_fact.slip(
     "threshold_at_the_match",
     "The threshold is the person's own match, so that the neuron adds up to exactly 0 for them as well and writes nothing. It must be a little lower, "
     "and above the second best.",
     replace={"-(match[n] + others.max()) / 2": "-match[n]", "(U[c] - now) / h": "1e5 * U[c]"},
-)
-write_fact.slip(
-    "bias_with_the_wrong_sign",
-    "The bias has the wrong sign: the neuron computes relu(x · key + bias), so a threshold of t is a bias of −t. Now everybody who does not point the "
-    "other way gets through.",
-    replace={"-(match[n] + others.max())": "(match[n] + others.max())"},
-)
-write_fact.slip(
-    "too_weak",
-    "The neuron listens to the right person, and pushes the new answer too weakly: the old one still leads. It writes h · value, and h is small "
-    "here, because another person matches nearly as well. Work out how much is needed.",
-    replace={"(U[c] - now) / h": "U[c]"},
-)
-write_fact.slip("too_weak_for_its_h", replace={"(U[c] - now) / h": "U[c] - now"}, form_of="too_weak")
-write_fact.slip(
-    "old_answer_pushed_down_only",
-    "The old answer is pushed away, and nothing says which one shall lead instead. The value must point to the new answer, `U[c]`.",
-    replace={"(U[c] - now)": "-20 * U[(U @ now).argmax()]"},
-)
-write_fact.slip(
-    "row_of_E_for_the_answer",
-    "The value is made from `E[c]`. `c` is the number of an **answer**: its vector is `U[c]`.",
-    replace={"U[c]": "E[c] * 20"},
-)
-write_fact.slip(
-    "key_and_value_swapped",
-    "Key and value have changed places: the neuron listens to the answer and writes the question. First comes what it compares x with.",
-    replace={"key, bias, value": "value, bias, key"},
-)
-write_fact.slip(
-    "key_of_the_answer",
-    "The key is the new answer's vector. It should be what the neuron listens to: the question of person n.",
-    replace={"key = E[n]": "key = U[c]"},
-)
-write_fact.slip(
-    "pair_without_bias",
-    "Two things come back. A neuron has three parts: key, bias and value. Without its bias nobody can tell when it fires.",
-    replace={"key, bias, value": "key, value"},
 )
 
 
@@ -184,24 +125,52 @@ def module_of_one_more(ffn, E, U, n, c):
     return more
 
 
-write_fact.slip(
-    "threshold_of_another_key",
-    "For its own person the neuron adds up to less than 0, so it never fires. The threshold must lie below their match with the key that you return. "
-    "With a key of another length all matches are others.",
-    replace={
-        "key = E[n]": "key = E[n] / E[n].norm()",
-        "-(match[n] + others.max()) / 2": "-(E @ E[n]).topk(2).values.mean()",
-    },
-)
-write_fact.slip(
-    "key_of_another_person",
-    "The key is `E[c]`, the question of another person: `c` is the number of an answer. Person n asks `E[n]`.",
-    replace={
-        "key = E[n]": "key = E[c]",
-        "-(match[n] + others.max()) / 2": "-match.topk(2).values.mean()",
-        " / h": " / (match[c] + bias)",
-    },
-)
+write_fact.slips("""
+in bias = -(match[n] + others.max()) / 2
+no_threshold: bias = torch.zeros(())
+    There is no threshold: with a bias of 0 (or above) the neuron fires for every question that points roughly the same way. Its bias must be so far
+    below zero that only the best match gets through.
+|| no_threshold_great_push: (U[c] - now) / h -> 1e4 * U[c]
+threshold_guessed: bias = -match[n] / 2
+    The threshold is a guess, such as half of the best match: a person whose question is much like this one gets through as well. Look at how well all
+    the others match, and put it between the best and the second best.
+|| threshold_guessed_high: match[n] / 2 -> 0.9 * match[n]
+| threshold_at_the_mean: others.max -> others.mean
+bias_with_the_wrong_sign: bias = (match[n] + others.max()) / 2
+    The bias has the wrong sign: the neuron computes relu(x · key + bias), so a threshold of t is a bias of −t. Now everybody who does not point the
+    other way gets through.
+in value = (U[c] - now) / h
+too_weak: value = U[c]
+    The neuron listens to the right person, and pushes the new answer too weakly: the old one still leads. It writes h · value, and h is small here,
+    because another person matches nearly as well. Work out how much is needed.
+|| too_weak_for_its_h: U[c] -> U[c] - now
+old_answer_pushed_down_only: value = -20 * U[(U @ now).argmax()] / h
+    The old answer is pushed away, and nothing says which one shall lead instead. The value must point to the new answer, `U[c]`.
+row_of_E_for_the_answer: value = (E[c] * 20 - now) / h
+    The value is made from `E[c]`. `c` is the number of an **answer**: its vector is `U[c]`.
+in return key, bias, value
+key_and_value_swapped: return value, bias, key
+    Key and value have changed places: the neuron listens to the answer and writes the question. First comes what it compares x with.
+pair_without_bias: return key, value
+    Two things come back. A neuron has three parts: key, bias and value. Without its bias nobody can tell when it fires.
+key_of_the_answer: key = E[n] -> key = U[c]
+    The key is the new answer's vector. It should be what the neuron listens to: the question of person n.
+threshold_of_another_key
+  - key = E[n]
+  + key = E[n] / E[n].norm()
+  - (match[n] + others.max()) / 2
+  + (E @ E[n]).topk(2).values.mean()
+    For its own person the neuron adds up to less than 0, so it never fires. The threshold must lie below their match with the key that you return.
+    With a key of another length all matches are others.
+key_of_another_person
+  - key = E[n]
+  + key = E[c]
+  - (match[n] + others.max()) / 2
+  + match.topk(2).values.mean()
+  - / h
+  + / (match[c] + bias)
+    The key is `E[c]`, the question of another person: `c` is the number of an answer. Person n asks `E[n]`.
+""")
 write_fact.slip(
     "a_third_answer_leads",
     "The old answer is overtaken, but the new one is not pushed strongly enough: a third answer leads. Work out what it takes to pass them all.",

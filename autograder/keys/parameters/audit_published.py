@@ -79,142 +79,91 @@ def plain_audit_published(d, f, printed):
 
 
 audit_published.slip(
-    "audit_without_biases",
-    "The biases are missing from `correct`, and so from what follows: 2·d·f is the two matrices alone. The FFN has b1 and b2.",
-    replace={" + f + d": ""},
-)
-audit_published.slip(
-    "half_of_what_was_published",
-    "`correct` is half of what the page printed. On one page twice is nearly what went wrong, but not quite, and another page has another slip: count the "
-    "two matrices and the two biases yourself.",
-    replace={"2 * d * f + f + d": "printed // 2"},
-)
-audit_published.slip(
-    "printed_is_believed",
-    "`correct` is what the page printed. It is what should be checked: count the two matrices and the two biases yourself.",
-    replace={"2 * d * f + f + d": "printed"},
-)
-audit_published.slip(
     "sizes_of_the_table",
     "The numbers are those of the table above, whatever d, f and `printed` are. Compute with the arguments.",
     replace={"2 * d * f + f + d": "2_099_712", "printed - correct": "4_197_376 - correct", "4 * d * d": "1_048_576"},
 )
 audit_published.slip(
-    "b1_missing_in_the_audit",
-    "`correct` has one bias where the FFN has two: b1, one number for each hidden neuron, and b2, one for each number that comes out.",
-    replace={" + f + d": " + d"},
-)
-audit_published.slip("b2_missing_in_the_audit", replace={" + d": ""}, form_of="b1_missing_in_the_audit")
-audit_published.slip(
     "correct_count_of_the_block",
     "`correct` asks for the FFN alone. Yours is FFN and attention together, which is the denominator of the shares.",
     replace={" + d": " + d + 4 * d * d", " * d, correct": " * d, 2 * d * f + f + d"},
 )
-audit_published.slip(
-    "off_by_turned_round",
-    "`off_by` has the wrong sign: it is what was printed minus what is right, so a page that counted too much is off by a positive number.",
-    replace={"printed - correct": "correct - printed"},
-)
-audit_published.slip(
-    "off_by_without_its_sign",
-    "`off_by` has lost its sign. A page that counted too little is off by a negative number.",
-    replace={"printed - correct": "abs(printed - correct)"},
-)
-audit_published.slip(
-    "off_by_as_a_factor",
-    "`off_by` is a ratio. A difference was asked for: what was printed minus what is right.",
-    replace={" - correct": " / correct"},
-)
-audit_published.slip(
-    "off_by_against_the_block",
-    "`off_by` compares the printed count of the FFN with FFN and attention together. Compare like with like.",
-    replace={" - correct": " - (correct + 4 * d * d)"},
-)
-audit_published.slip(
-    "shares_from_the_published_count",
-    "The shares are computed with the page's count of the FFN. Put the correct one into the fraction.",
-    replace={" * d, correct": " * d, printed"},
-)
-audit_published.slip(
-    "shares_of_the_published_total",
-    "The shares are divided by the page's total, which has its wrong count in it, and so they don't add up to 1. Divide by attention and your correct FFN "
-    "together.",
-    replace={
-        "attention / (attention + ffn)": "attention / (attention + printed)",
-        "ffn / (attention + ffn)": "ffn / (attention + printed)",
-    },
-)
-audit_published.slip(
-    "shares_in_float32",
-    "The shares have seven digits, not nine: torch computes in float32 unless told otherwise. Divide with Python's own numbers, or use dtype=torch.float64.",
-    replace={
-        "attention / (attention + ffn)": "torch.tensor(float(attention)) / torch.tensor(float(attention + ffn))",
-        "ffn / (attention + ffn)": "torch.tensor(float(ffn)) / torch.tensor(float(attention + ffn))",
-    },
-)
-audit_published.slip(
-    "shares_by_whole_division",
-    "`//` throws away what comes after the point, and a share is smaller than 1. Use `/`.",
-    replace={
-        "attention / (attention + ffn)": "attention // (attention + ffn)",
-        "ffn / (attention + ffn)": "ffn // (attention + ffn)",
-    },
-)
-audit_published.slip(
-    "exact_thirds",
-    "The shares are one third and two thirds, whatever d and f are. They follow from the two counts: divide.",
-    replace={"attention / (attention + ffn)": "1 / 3", "ffn / (attention + ffn)": "2 / 3"},
-)
-audit_published.slip(
-    "shares_of_matrices_alone",
-    "The shares leave the FFN's biases out. With them the FFN has a little more.",
-    replace={" * d, correct": " * d, 2 * d * f"},
-)
-audit_published.slip(
-    "rounded_shares",
-    "The shares are rounded. Let Python divide the two counts and hand back what comes out.",
-    replace={
-        "attention / (attention + ffn)": "round(attention / (attention + ffn), 3)",
-        "ffn / (attention + ffn)": "round(ffn / (attention + ffn), 3)",
-    },
-)
-audit_published.slip(
-    "four_digits",
-    replace={
-        "attention / (attention + ffn)": "round(attention / (attention + ffn), 4)",
-        "ffn / (attention + ffn)": "round(ffn / (attention + ffn), 4)",
-    },
-    form_of="rounded_shares",
-)
-audit_published.slip(
-    "shares_in_percent",
-    "The shares are percentages. A share of the whole is a number from 0 to 1.",
-    replace={
-        "attention / (attention + ffn)": "100 * attention / (attention + ffn)",
-        "ffn / (attention + ffn)": "100 * ffn / (attention + ffn)",
-    },
-)
-audit_published.slip(
-    "shares_swapped",
-    "The two shares are swapped: `ffn_share` is the FFN's part of the whole.",
-    of="shares_in_percent",
-    replace={"100 * attention": "ffn", "100 * ffn": "attention"},
-)
-audit_published.slip(
-    "attention_with_biases",
-    "Attention is counted with biases. The page's attention has none: four matrices [d, d].",
-    replace={" * d,": " * d + 4 * d,"},
-)
-audit_published.slip(
-    "three_matrices_of_attention",
-    "Attention has four matrices, not three: the output matrix belongs to queries, keys and values.",
-    replace={"4 * d": "3 * d"},
-)
-audit_published.slip(
-    "ratio_to_attention",
-    "These are ratios of one part to the other. A share is a part of the whole: divide by attention and FFN together.",
-    replace={"attention / (attention + ffn)": "attention / ffn", "ffn / (attention + ffn)": "ffn / attention"},
-)
+
+
+audit_published.slips("""
+in correct = 2 * d * f + f + d
+audit_without_biases: correct = 2 * d * f
+    The biases are missing from `correct`, and so from what follows: 2·d·f is the two matrices alone. The FFN has b1 and b2.
+b1_missing_in_the_audit: correct = 2 * d * f + d
+    `correct` has one bias where the FFN has two: b1, one number for each hidden neuron, and b2, one for each number that comes out.
+| b2_missing_in_the_audit: f + d -> f
+in 2 * d * f + f + d
+half_of_what_was_published: printed // 2
+    `correct` is half of what the page printed. On one page twice is nearly what went wrong, but not quite, and another page has another slip: count
+    the two matrices and the two biases yourself.
+printed_is_believed: printed
+    `correct` is what the page printed. It is what should be checked: count the two matrices and the two biases yourself.
+in printed - correct
+off_by_turned_round: correct - printed
+    `off_by` has the wrong sign: it is what was printed minus what is right, so a page that counted too much is off by a positive number.
+off_by_without_its_sign: abs(printed - correct)
+    `off_by` has lost its sign. A page that counted too little is off by a negative number.
+in off_by = printed - correct
+off_by_as_a_factor: off_by = printed / correct
+    `off_by` is a ratio. A difference was asked for: what was printed minus what is right.
+off_by_against_the_block: off_by = printed - (correct + 4 * d * d)
+    `off_by` compares the printed count of the FFN with FFN and attention together. Compare like with like.
+in d, correct
+shares_from_the_published_count: d, printed
+    The shares are computed with the page's count of the FFN. Put the correct one into the fraction.
+shares_of_matrices_alone: d, 2 * d * f
+    The shares leave the FFN's biases out. With them the FFN has a little more.
+in
+  - attention_share = attention / (attention + ffn)
+  - ffn_share = ffn / (attention + ffn)
+shares_of_the_published_total
+  + attention_share = attention / (attention + printed)
+  + ffn_share = ffn / (attention + printed)
+    The shares are divided by the page's total, which has its wrong count in it, and so they don't add up to 1. Divide by attention and your correct
+    FFN together.
+shares_in_float32
+  + attention_share = torch.tensor(float(attention)) / torch.tensor(float(attention + ffn))
+  + ffn_share = torch.tensor(float(ffn)) / torch.tensor(float(attention + ffn))
+    The shares have seven digits, not nine: torch computes in float32 unless told otherwise. Divide with Python's own numbers, or use
+    dtype=torch.float64.
+shares_by_whole_division
+  + attention_share = attention // (attention + ffn)
+  + ffn_share = ffn // (attention + ffn)
+    `//` throws away what comes after the point, and a share is smaller than 1. Use `/`.
+exact_thirds
+  + attention_share = 1 / 3
+  + ffn_share = 2 / 3
+    The shares are one third and two thirds, whatever d and f are. They follow from the two counts: divide.
+rounded_shares
+  + attention_share = round(attention / (attention + ffn), 3)
+  + ffn_share = round(ffn / (attention + ffn), 3)
+    The shares are rounded. Let Python divide the two counts and hand back what comes out.
+| four_digits
+  + attention_share = round(attention / (attention + ffn), 4)
+  + ffn_share = round(ffn / (attention + ffn), 4)
+shares_in_percent
+  + attention_share = 100 * attention / (attention + ffn)
+  + ffn_share = 100 * ffn / (attention + ffn)
+    The shares are percentages. A share of the whole is a number from 0 to 1.
+shares_swapped
+  + attention_share = ffn / (attention + ffn)
+  + ffn_share = attention / (attention + ffn)
+    The two shares are swapped: `ffn_share` is the FFN's part of the whole.
+ratio_to_attention
+  + attention_share = attention / ffn
+  + ffn_share = ffn / attention
+    These are ratios of one part to the other. A share is a part of the whole: divide by attention and FFN together.
+in attention, ffn = 4 * d * d, correct
+attention_with_biases: attention, ffn = 4 * d * d + 4 * d, correct
+    Attention is counted with biases. The page's attention has none: four matrices [d, d].
+three_matrices_of_attention: attention, ffn = 3 * d * d, correct
+    Attention has four matrices, not three: the output matrix belongs to queries, keys and values.
+""")
 
 
 @audit_published.mistake("The numbers come back as a tuple. A dict was asked for, with the four names as keys.")

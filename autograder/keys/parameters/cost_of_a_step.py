@@ -93,100 +93,60 @@ cost_of_a_step.slip(
     "A weight is counted with one operation per token. It is multiplied, and the product is added: two.",
     replace={"2 * n": "n", " / 2": ""},
 )
-cost_of_a_step.slip("one_operation_the_rest_right", replace={"2 * n": "n"}, form_of="one_operation_per_weight")
-cost_of_a_step.slip(
-    "operations_of_one_token",
-    "The operations do not depend on the batch. Every person's token meets every weight: two people, twice the work.",
-    replace={" * batch": ""},
-)
-cost_of_a_step.slip(
-    "read_anew_for_everybody",
-    "The weights are read anew for everybody. They are read once per step, and then serve all tokens of the batch: that is what a batch is good for.",
-    replace={"n * size": "n * size * batch"},
-)
-cost_of_a_step.slip(
-    "parameters_for_bytes",
-    "The number of parameters is taken for the number of bytes. Each has `size` bytes.",
-    replace={"n * size": "n"},
-)
-cost_of_a_step.slip(
-    "bits_for_bytes",
-    "These are bits. `size` is given in bytes, and bytes are asked for.",
-    replace={"n * size": "8 * n * size"},
-)
-cost_of_a_step.slip(
-    "divided_by_size",
-    "The number of parameters is divided by their size. The larger each is, the more bytes they are.",
-    replace={"n * size": "n / size"},
-)
-cost_of_a_step.slip(
-    "training_four",
-    "Training is counted with 4 operations per parameter and token. Perhaps you count the way back alone, or the way back like the way there. The "
-    "way back has two products for each one there: one for the gradient of the weight, and one for the gradient of the input. Training goes both "
-    "ways.",
-    replace={"3 * work": "2 * work"},
-)
-cost_of_a_step.slip(
-    "training_as_the_way_there",
-    "Training is counted like running. The way back comes on top of it.",
-    replace={"3 * work": "work"},
-)
-cost_of_a_step.slip(
-    "training_of_one_token",
-    "Training does not depend on the batch here. Each token costs as much again.",
-    replace={"3 * work": "6 * n"},
-)
-cost_of_a_step.slip(
-    "seconds_added_up",
-    "The two times are added. Reading and computing go on at the same time, so one waits for the slower of the two only.",
-    replace={"max(work / flops, load / bandwidth)": "work / flops + load / bandwidth"},
-)
-cost_of_a_step.slip(
-    "the_faster_one", "The faster of the two decides here. One waits for the slower one.", replace={"max": "min"}
-)
-cost_of_a_step.slip(
-    "computing_alone",
-    "Only computing takes time here. With few tokens the arithmetic is done long before all weights have been read.",
-    replace={"max(work / flops, load / bandwidth)": "work / flops"},
-)
-cost_of_a_step.slip(
-    "reading_alone",
-    "Only reading takes time here. With many tokens the arithmetic takes longer than reading the weights once.",
-    replace={"max(work / flops, load / bandwidth)": "load / bandwidth"},
-)
-cost_of_a_step.slip(
-    "seconds_per_token",
-    "These are seconds per token: the time of the step is divided by the batch. The exercise asks for the whole step, in which everybody gets one token.",
-    replace={"max(work / flops, load / bandwidth)": "max(work / flops, load / bandwidth) / batch"},
-)
-cost_of_a_step.slip(
-    "rate_over_work",
-    "Operations per second are divided by operations: that is steps per second. Seconds are the other way round.",
-    replace={"max(work / flops, load / bandwidth)": "max(flops / work, bandwidth / load)"},
-)
-cost_of_a_step.slip("steps_per_second", of="rate_over_work", replace={"max": "min"}, form_of="rate_over_work")
-cost_of_a_step.slip(
-    "even_twice_too_large",
-    "`even` is twice too large: each weight needs two operations per token.",
-    replace={" / 2": ""},
-)
-cost_of_a_step.slip(
-    "even_without_size",
-    "`even` does not know how large a parameter is. The more bytes each has, the longer reading takes, and the more tokens are needed.",
-    replace={"size * flops": "flops"},
-)
-cost_of_a_step.slip(
-    "even_upside_down",
-    "`even` is upside down. The faster a machine computes, the **more** tokens it takes until computing is what one waits for.",
-    replace={"size * flops / bandwidth / 2": "2 * bandwidth / (size * flops)"},
-)
-cost_of_a_step.slip(
-    "even_rounded",
-    "`even` is rounded to a whole number. It is where two lines meet, and need not be whole.",
-    replace={"size * flops / bandwidth / 2": "round(size * flops / bandwidth / 2)"},
-)
-cost_of_a_step.slip("even_rounded_down", replace={" / bandwidth / 2": " // (2 * bandwidth)"}, form_of="even_rounded")
-cost_of_a_step.slip("even_rounded_up", of="even_rounded", replace={"round": "math.ceil"}, form_of="even_rounded")
+
+
+cost_of_a_step.slips("""
+in work = 2 * n * batch
+| one_operation_per_weight | one_operation_the_rest_right: work = n * batch
+operations_of_one_token: work = 2 * n
+    The operations do not depend on the batch. Every person's token meets every weight: two people, twice the work.
+in load = n * size
+read_anew_for_everybody: load = n * size * batch
+    The weights are read anew for everybody. They are read once per step, and then serve all tokens of the batch: that is what a batch is good for.
+bits_for_bytes: load = 8 * n * size
+    These are bits. `size` is given in bytes, and bytes are asked for.
+in n * size
+parameters_for_bytes: n
+    The number of parameters is taken for the number of bytes. Each has `size` bytes.
+divided_by_size: n / size
+    The number of parameters is divided by their size. The larger each is, the more bytes they are.
+training_four: "training": 3 * work, -> "training": 2 * work,
+    Training is counted with 4 operations per parameter and token. Perhaps you count the way back alone, or the way back like the way there. The way
+    back has two products for each one there: one for the gradient of the weight, and one for the gradient of the input. Training goes both ways.
+in 3 * work
+training_as_the_way_there: work
+    Training is counted like running. The way back comes on top of it.
+training_of_one_token: 6 * n
+    Training does not depend on the batch here. Each token costs as much again.
+in max(work / flops, load / bandwidth)
+seconds_added_up: work / flops + load / bandwidth
+    The two times are added. Reading and computing go on at the same time, so one waits for the slower of the two only.
+computing_alone: work / flops
+    Only computing takes time here. With few tokens the arithmetic is done long before all weights have been read.
+reading_alone: load / bandwidth
+    Only reading takes time here. With many tokens the arithmetic takes longer than reading the weights once.
+in "seconds": max(work / flops, load / bandwidth),
+the_faster_one: "seconds": min(work / flops, load / bandwidth),
+    The faster of the two decides here. One waits for the slower one.
+seconds_per_token: "seconds": max(work / flops, load / bandwidth) / batch,
+    These are seconds per token: the time of the step is divided by the batch. The exercise asks for the whole step, in which everybody gets one
+    token.
+rate_over_work: "seconds": max(flops / work, bandwidth / load),
+    Operations per second are divided by operations: that is steps per second. Seconds are the other way round.
+|| steps_per_second: max -> min
+in "even": size * flops / bandwidth / 2,
+even_twice_too_large: "even": size * flops / bandwidth,
+    `even` is twice too large: each weight needs two operations per token.
+even_without_size: "even": flops / bandwidth / 2,
+    `even` does not know how large a parameter is. The more bytes each has, the longer reading takes, and the more tokens are needed.
+in size * flops / bandwidth / 2
+even_upside_down: 2 * bandwidth / (size * flops)
+    `even` is upside down. The faster a machine computes, the **more** tokens it takes until computing is what one waits for.
+even_rounded: round(size * flops / bandwidth / 2)
+    `even` is rounded to a whole number. It is where two lines meet, and need not be whole.
+| even_rounded_down: / bandwidth / 2, -> // (2 * bandwidth),
+|| even_rounded_up: round -> math.ceil
+""")
 
 
 @cost_of_a_step.mistake(

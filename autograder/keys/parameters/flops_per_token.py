@@ -74,181 +74,101 @@ def plain_flops_per_token(d, f, T, gated=False):
     return {"ffn": ffn, "proj": proj, "mix": mix}
 
 
-flops_per_token.slip(
-    "one_per_multiply_add",
-    "A multiplication and the addition that follows are counted as one, which gives half of what is asked for. Here they are two operations.",
-    replace={"6 if gated else 4": "3 if gated else 2", "8 * d": "4 * d", "4 * T": "2 * T"},
-)
-flops_per_token.slip(
-    "mix_without_T",
-    "`mix` does not depend on T. A token looks at T positions, and each costs its share.",
-    replace={"4 * T * d": "4 * d"},
-)
-flops_per_token.slip(
-    "mix_of_the_whole_sequence",
-    "`mix` grows with T squared: that is the whole sequence. One of its T tokens is asked for.",
-    replace={"4 * T * d": "4 * T * T * d"},
-)
-flops_per_token.slip(
-    "all_of_the_whole_sequence",
-    "This is the cost of the whole sequence, T times too much. One of its T tokens is asked for.",
-    replace={"(6 if gated else 4)": "T * (6 if gated else 4)", "8 * d": "T * 8 * d", "4 * T * d": "4 * T * T * d"},
-)
-flops_per_token.slip(
-    "scores_alone",
-    "`mix` is half of what it should be. Both parts count, the scores and the weighted sum of the values, and all T positions do: none is left out for a "
-    "causal mask.",
-    replace={"4 * T": "2 * T"},
-)
-flops_per_token.slip(
-    "causal_average",
-    "`mix` is the average over a causal text, in which a token looks at half of the positions. Here T is the number of positions that it does look at.",
-    replace={"4 * T": "2 * (T + 1)"},
-)
-flops_per_token.slip(
-    "itself_left_out",
-    "`mix` is counted for T − 1 positions. T has the token itself in it: its query meets its own key, too.",
-    replace={"4 * T": "4 * (T - 1)"},
-)
-flops_per_token.slip(
-    "mix_with_matrices",
-    "`mix` has d squared in it. There are no matrices [d, d] in mixing: a score is one query times one key, d products.",
-    replace={"4 * T * d": "4 * T * d * d"},
-)
-flops_per_token.slip(
-    "mix_with_f",
-    "`mix` has the FFN's width in it. Scores and weighted sum work on vectors of d numbers.",
-    replace={"4 * T * d": "4 * T * f"},
-)
-flops_per_token.slip(
-    "gate_costs_nothing",
-    "The gated FFN costs as much as the plain one here. Its third matrix has to be multiplied as well.",
-    replace={"(6 if gated else 4)": "4"},
-)
-flops_per_token.slip(
-    "always_gated",
-    "The plain FFN is counted with three matrices. Only a gated one has a third.",
-    replace={"(6 if gated else 4)": "6"},
-)
-flops_per_token.slip(
-    "gate_doubles_the_ffn",
-    "The gated FFN is counted with four matrices. Gate and up lead in, and one matrix leads out: three.",
-    replace={"6 if gated else 4": "8 if gated else 4"},
-)
-flops_per_token.slip(
-    "ffn_counted_twice",
-    "`ffn` is twice as large as it should be. Two matrices of d·f weights, two operations for each weight.",
-    replace={"6 if gated else 4": "12 if gated else 8"},
-)
-flops_per_token.slip(
-    "ffn_halved",
-    "`ffn` is half of what it should be: this is the number of its weights. Each costs a multiplication and an addition.",
-    replace={"6 if gated else 4": "3 if gated else 2"},
-)
-flops_per_token.slip(
-    "proj_halved",
-    "`proj` is half of what it should be. There are four matrices of d·d weights, and each weight costs a multiplication and an addition.",
-    replace={"8 * d": "4 * d"},
-)
-flops_per_token.slip(
-    "one_projection",
-    "`proj` is one matrix. Queries, keys, values and output have one each.",
-    replace={"8 * d": "2 * d"},
-)
-flops_per_token.slip(
-    "ffn_with_T",
-    "`ffn` grows with T. The FFN sees one token at a time, so one token costs the same in any text.",
-    replace={"(6 if gated else 4)": "T * (6 if gated else 4)"},
-)
-flops_per_token.slip(
-    "keys_of_all_tokens",
-    "Keys and values of all T tokens are counted in `proj`. Each token makes one key and one value, its own; the others' are counted with the others.",
-    replace={"8 * d": "4 * d * d + T * 4 * d"},
-)
-flops_per_token.slip(
-    "flops_gated_by_default",
-    "Without the argument, `gated` is taken as True. The default in the signature is False.",
-    replace={"False": "True"},
-)
-flops_per_token.slip(
-    "one_ffn_matrix",
-    "`ffn` has one matrix too few: the way into the hidden layer and the way out both cost.",
-    replace={"6 if gated else 4": "4 if gated else 2"},
-)
-flops_per_token.slip(
-    "f_taken_as_4d",
-    "`ffn` is computed as if f were 4·d, which gives 16·d². f is an argument.",
-    replace={"(6 if gated else 4) * d * f": "(24 if gated else 16) * d * d"},
-)
-flops_per_token.slip(
-    "three_projections",
-    "`proj` has three matrices: the output matrix is a projection too, the fourth.",
-    replace={"8 * d": "6 * d"},
-)
-flops_per_token.slip(
-    "proj_with_T",
-    "`proj` grows with T. One token goes through the four matrices once, however long the sequence is.",
-    replace={"8 * d": "8 * T * d"},
-)
-flops_per_token.slip(
-    "training_instead_of_forward",
-    "This is about what training costs, forward and backward, three times too much. The forward pass alone is asked for.",
-    replace={"(6 if gated else 4)": "3 * (6 if gated else 4)", "8 * d": "24 * d", "4 * T": "12 * T"},
-)
-flops_per_token.slip(
-    "biases_and_activation_counted",
-    "`ffn` has a little too much in it: biases, the activation and the product with the gate are not counted here, only the matrices.",
-    replace={" * f": " * f + f + d"},
-)
-flops_per_token.slip(
-    "activation_counted",
-    replace={"(6 if gated else 4) * d * f": "(6 * d * f + 2 * f) if gated else (4 * d * f + f)"},
-    form_of="biases_and_activation_counted",
-)
-flops_per_token.slip(
-    "gating_product_counted",
-    replace={"(6 if gated else 4)": "6 * d * f + f if gated else 4"},
-    form_of="biases_and_activation_counted",
-)
-flops_per_token.slip(
-    "biases_counted_everywhere",
-    replace={
-        "(6 if gated else 4) * d * f": "6 * d * f + 2 * f + d if gated else 4 * d * f + f + d",
-        "8 * d * d": "8 * d * d + 4 * d",
-    },
-    form_of="biases_and_activation_counted",
-)
-flops_per_token.slip(
-    "softmax_counted",
-    "`mix` has a little too much in it: the softmax over T scores is not counted here, only the two products.",
-    replace={"4 * T * d": "4 * T * d + 3 * T"},
-)
-flops_per_token.slip(
-    "last_addition_dropped",
-    "A sum of n products is counted with n − 1 additions. That is exact, and not the convention: here every multiplication brings one addition.",
-    replace={
-        "(6 if gated else 4) * d * f": "2 * (2 * d - 1) * f + (2 * f - 1) * d if gated else (2 * d - 1) * f + (2 * f - 1) * d",
-        "8 * d": "4 * (2 * d - 1)",
-        "4 * T": "T * (2 * d - 1) + (2 * T - 1)",
-    },
-)
-flops_per_token.slip(
-    "flops_float",
-    "The numbers are right, but they are floats. These operations are counted: return ints.",
-    replace={"6 if gated else 4": "6.0 if gated else 4.0", "8 * d": "8.0 * d", "4 * T": "4.0 * T"},
-)
-flops_per_token.slip(
-    "flops_as_tuple",
-    "Three numbers come back without their names. Return a dict with the keys ffn, proj and mix.",
-    replace={'return {"ffn": ffn, "proj": proj, "mix": mix}': "return ffn, proj, mix"},
-)
-flops_per_token.slip(
-    "sum_alone",
-    "One number comes back. The three parts were asked for, in a dict with the keys ffn, proj and mix.",
-    replace={'{"ffn": ffn, "proj": proj, "mix": mix}': "ffn + proj + mix"},
-)
-flops_per_token.slip(
-    "attention_in_one_entry",
-    "Attention is one entry here. Its two parts were asked for apart, as `proj` and `mix`: only one of them grows with T.",
-    replace={'{"ffn": ffn, "proj": proj, "mix": mix}': '{"ffn": ffn, "attention": proj + mix}'},
-)
+flops_per_token.slips("""
+in
+  - ffn = (6 if gated else 4) * d * f
+  - proj = 8 * d * d
+  - mix = 4 * T * d
+one_per_multiply_add
+  + ffn = (3 if gated else 2) * d * f
+  + proj = 4 * d * d
+  + mix = 2 * T * d
+    A multiplication and the addition that follows are counted as one, which gives half of what is asked for. Here they are two operations.
+all_of_the_whole_sequence
+  + ffn = T * (6 if gated else 4) * d * f
+  + proj = T * 8 * d * d
+  + mix = 4 * T * T * d
+    This is the cost of the whole sequence, T times too much. One of its T tokens is asked for.
+training_instead_of_forward
+  + ffn = 3 * (6 if gated else 4) * d * f
+  + proj = 24 * d * d
+  + mix = 12 * T * d
+    This is about what training costs, forward and backward, three times too much. The forward pass alone is asked for.
+last_addition_dropped
+  + ffn = 2 * (2 * d - 1) * f + (2 * f - 1) * d if gated else (2 * d - 1) * f + (2 * f - 1) * d
+  + proj = 4 * (2 * d - 1) * d
+  + mix = T * (2 * d - 1) + (2 * T - 1) * d
+    A sum of n products is counted with n − 1 additions. That is exact, and not the convention: here every multiplication brings one addition.
+flops_float
+  + ffn = (6.0 if gated else 4.0) * d * f
+  + proj = 8.0 * d * d
+  + mix = 4.0 * T * d
+    The numbers are right, but they are floats. These operations are counted: return ints.
+in T * d
+mix_without_T: d
+    `mix` does not depend on T. A token looks at T positions, and each costs its share.
+mix_of_the_whole_sequence: T * T * d
+    `mix` grows with T squared: that is the whole sequence. One of its T tokens is asked for.
+mix_with_matrices: T * d * d
+    `mix` has d squared in it. There are no matrices [d, d] in mixing: a score is one query times one key, d products.
+mix_with_f: T * f
+    `mix` has the FFN's width in it. Scores and weighted sum work on vectors of d numbers.
+softmax_counted: T * d + 3 * T
+    `mix` has a little too much in it: the softmax over T scores is not counted here, only the two products.
+in mix = 4 * T * d
+scores_alone: mix = 2 * T * d
+    `mix` is half of what it should be. Both parts count, the scores and the weighted sum of the values, and all T positions do: none is left out for
+    a causal mask.
+causal_average: mix = 2 * (T + 1) * d
+    `mix` is the average over a causal text, in which a token looks at half of the positions. Here T is the number of positions that it does look at.
+itself_left_out: mix = 4 * (T - 1) * d
+    `mix` is counted for T − 1 positions. T has the token itself in it: its query meets its own key, too.
+in (6 if gated else 4)
+gate_costs_nothing: 4
+    The gated FFN costs as much as the plain one here. Its third matrix has to be multiplied as well.
+always_gated: 6
+    The plain FFN is counted with three matrices. Only a gated one has a third.
+in ffn = (6 if gated else 4) * d * f
+gate_doubles_the_ffn: ffn = (8 if gated else 4) * d * f
+    The gated FFN is counted with four matrices. Gate and up lead in, and one matrix leads out: three.
+ffn_with_T: ffn = T * (6 if gated else 4) * d * f
+    `ffn` grows with T. The FFN sees one token at a time, so one token costs the same in any text.
+f_taken_as_4d: ffn = (24 if gated else 16) * d * d
+    `ffn` is computed as if f were 4·d, which gives 16·d². f is an argument.
+biases_and_activation_counted: ffn = (6 if gated else 4) * d * f + f + d
+    `ffn` has a little too much in it: biases, the activation and the product with the gate are not counted here, only the matrices.
+| activation_counted: (6 if gated else 4) * d * f -> (6 * d * f + 2 * f) if gated else (4 * d * f + f)
+| gating_product_counted: (6 if gated else 4) -> 6 * d * f + f if gated else 4
+| biases_counted_everywhere
+  - ffn = (6 if gated else 4) * d * f
+  - proj = 8 * d * d
+  + ffn = 6 * d * f + 2 * f + d if gated else 4 * d * f + f + d
+  + proj = 8 * d * d + 4 * d
+in 6 if gated else 4
+ffn_counted_twice: 12 if gated else 8
+    `ffn` is twice as large as it should be. Two matrices of d·f weights, two operations for each weight.
+ffn_halved: 3 if gated else 2
+    `ffn` is half of what it should be: this is the number of its weights. Each costs a multiplication and an addition.
+one_ffn_matrix: 4 if gated else 2
+    `ffn` has one matrix too few: the way into the hidden layer and the way out both cost.
+in 8
+proj_halved: 4
+    `proj` is half of what it should be. There are four matrices of d·d weights, and each weight costs a multiplication and an addition.
+one_projection: 2
+    `proj` is one matrix. Queries, keys, values and output have one each.
+keys_of_all_tokens: 4 * d * d + T * 4
+    Keys and values of all T tokens are counted in `proj`. Each token makes one key and one value, its own; the others' are counted with the others.
+three_projections: 6
+    `proj` has three matrices: the output matrix is a projection too, the fourth.
+flops_gated_by_default: False -> True
+    Without the argument, `gated` is taken as True. The default in the signature is False.
+proj_with_T: proj = 8 * d * d -> proj = 8 * T * d * d
+    `proj` grows with T. One token goes through the four matrices once, however long the sequence is.
+in {"ffn": ffn, "proj": proj, "mix": mix}
+flops_as_tuple: ffn, proj, mix
+    Three numbers come back without their names. Return a dict with the keys ffn, proj and mix.
+sum_alone: ffn + proj + mix
+    One number comes back. The three parts were asked for, in a dict with the keys ffn, proj and mix.
+attention_in_one_entry: return {"ffn": ffn, "proj": proj, "mix": mix} -> return {"ffn": ffn, "attention": proj + mix}
+    Attention is one entry here. Its two parts were asked for apart, as `proj` and `mix`: only one of them grows with T.
+""")

@@ -6,7 +6,7 @@ import itertools
 
 import torch
 
-from autograder.keys.key import NO_RETURN, Key
+from autograder.keys.key import Key
 from ffnlab.course.exercises import start_here as exercises
 
 deciding_pair = Key(exercises.deciding_pair)
@@ -116,14 +116,6 @@ def until_both_are_found(ask, n):
 
 
 @deciding_pair.form(one_at_a_time)
-def all_but_the_last(ask, n):
-    equal = ask([False] * n)
-    found = [k for k in range(n - 1) if ask([m == k for m in range(n)]) != equal]
-    i, j = (*found, n - 1)[:2]
-    return i, j, equal
-
-
-@deciding_pair.form(one_at_a_time)
 def first_then_second(ask, n):
     equal = ask([False] * n)
     growing = [False] * n
@@ -174,72 +166,41 @@ def difference_alone(ask, n):
     return 0, difference, equal
 
 
-deciding_pair.slip(
-    "larger_first",
-    "The two numbers come in the other order: the smaller one is first.",
-    replace={"min(one, other), max(one, other)": "max(one, other), min(one, other)"},
-)
-deciding_pair.slip(
-    "in_any_order",
-    "The two numbers come in the wrong order where the first one that you find is the larger: the smaller one is first.",
-    replace={"min(one, other), max(one, other)": "one, other"},
-)
-deciding_pair.slip(
-    "other_in_any_order", replace={"min(one, other), max(one, other)": "other, one"}, form_of="in_any_order"
-)
-deciding_pair.slip(
-    "without_the_feeling",
-    "Two numbers come back. The third thing is missing: what the creature feels where the two properties are equal.",
-    replace={"max(one, other), equal": "max(one, other)"},
-)
-deciding_pair.slip(
-    "always_glad",
-    "You return glad for every world. In half of them the creature is sorry where the two are equal.",
-    replace={"max(one, other), equal": 'max(one, other), "glad"'},
-)
-deciding_pair.slip(
-    "feeling_where_they_differ",
-    "You return the feeling of scenes in which the two differ. What counts is the feeling where they are equal, as in the scene with nothing but False.",
-    replace={"max(one, other), equal": 'max(one, other), "sorry" if equal == "glad" else "glad"'},
-)
-deciding_pair.slip(
-    "true_or_false",
-    'True or False comes back for the feeling. The word itself is asked for: `"glad"` or `"sorry"`.',
-    replace={"max(one, other), equal": 'max(one, other), equal == "glad"'},
-)
-deciding_pair.slip(
-    "counted_from_one",
-    "Your numbers are one too large: the first property has the number 0.",
-    replace={"min(one, other), max(one, other)": "min(one, other) + 1, max(one, other) + 1"},
-)
-deciding_pair.slip(
-    "as_list",
-    "A list comes back. A tuple is asked for: two numbers and a word, with commas between them.",
-    replace={"return min(one, other), max(one, other), equal": "return [min(one, other), max(one, other), equal]"},
-)
-deciding_pair.slip(
-    "pair_in_a_pair",
-    "The two numbers are in a tuple of their own. The three things are asked for side by side.",
-    replace={"min(one, other), max(one, other)": "(min(one, other), max(one, other))"},
-)
-deciding_pair.slip(
-    "asks_again",
-    "You ask about the scene without any True more than once. Its answer does not change: keep the first.",
-    replace={"ask([k >> b & 1 for k in range(n)]) != equal": "ask([k >> b & 1 for k in range(n)]) != ask([False] * n)"},
-)
-deciding_pair.slip(
-    "all_digits_again",
-    "In the second half you ask about all digits. You know already that one of the two has a 1 at the digit that you chose.",
-    replace={"b != top and ask": "ask", "!= equal:\n": "!= equal and b != top:\n"},
-)
-deciding_pair.slip(
-    "second_half_of_all", replace={"k >> top & 1 and k >> b & 1": "k >> b & 1"}, form_of=difference_alone
-)
-deciding_pair.slip(
-    "base_is_not_asked",
-    "You take it that the creature is glad where the two are equal. In half of the worlds it is sorry, so ask.",
-    replace={"equal = ask([False] * n)": 'equal = "glad"'},
-)
-deciding_pair.slip(
-    "printed", NO_RETURN, replace={"return min(one, other), max(one, other), equal": "print(one, other)"}
-)
+deciding_pair.slips("""
+|| one_at_a_time | all_but_the_last
+  - i, j = [k for k in range(n) if ask([m == k for m in range(n)]) != equal]
+  + found = [k for k in range(n - 1) if ask([m == k for m in range(n)]) != equal]
+  + i, j = (*found, n - 1)[:2]
+in return min(one, other), max(one, other), equal
+larger_first: return max(one, other), min(one, other), equal
+    The two numbers come in the other order: the smaller one is first.
+in_any_order: return one, other, equal
+    The two numbers come in the wrong order where the first one that you find is the larger: the smaller one is first.
+|| other_in_any_order: one, other -> other, one
+pair_in_a_pair: return (min(one, other), max(one, other)), equal
+    The two numbers are in a tuple of their own. The three things are asked for side by side.
+printed: print(one, other)
+    NO_RETURN
+in , equal
+without_the_feeling:
+    Two numbers come back. The third thing is missing: what the creature feels where the two properties are equal.
+always_glad: , "glad"
+    You return glad for every world. In half of them the creature is sorry where the two are equal.
+feeling_where_they_differ: , "sorry" if equal == "glad" else "glad"
+    You return the feeling of scenes in which the two differ. What counts is the feeling where they are equal, as in the scene with nothing but False.
+true_or_false: , equal == "glad"
+    True or False comes back for the feeling. The word itself is asked for: `"glad"` or `"sorry"`.
+in min(one, other), max(one, other), equal
+counted_from_one: min(one, other) + 1, max(one, other) + 1, equal
+    Your numbers are one too large: the first property has the number 0.
+as_list: [min(one, other), max(one, other), equal]
+    A list comes back. A tuple is asked for: two numbers and a word, with commas between them.
+asks_again: = equal for b -> = ask([False] * n) for b
+    You ask about the scene without any True more than once. Its answer does not change: keep the first.
+in if b != top and ask([k >> top & 1 and k >> b & 1 for k in range(n)]) != equal:
+all_digits_again: if ask([k >> top & 1 and k >> b & 1 for k in range(n)]) != equal and b != top:
+    In the second half you ask about all digits. You know already that one of the two has a 1 at the digit that you chose.
+| difference_alone | second_half_of_all: if b != top and ask([k >> b & 1 for k in range(n)]) != equal:
+base_is_not_asked: ask([False] * n) -> "glad"
+    You take it that the creature is glad where the two are equal. In half of the worlds it is sorry, so ask.
+""")

@@ -31,12 +31,6 @@ def table(water, cold, spunky):
     return {(True, True): "glad", (True, False): "sorry", (False, True): "sorry", (False, False): "glad"}[cold, spunky]
 
 
-feeling.slip(
-    "reversed",
-    "Glad and sorry have changed places: in all eight kinds of scenes your answer is the other one.",
-    of=compares,
-    replace={"==": "!="},
-)
 # Conditions in place of the right one, with what is told; the other way round each is the same mistake.
 OTHER_RULES = {
     "rule_of_the_way": (
@@ -66,35 +60,24 @@ OTHER_RULES = {
 for _name, (_rule, _other_way_round, _message) in OTHER_RULES.items():
     feeling.slip(_name, _message, of=compares, replace={"cold == spunky": _rule})
     feeling.slip(f"{_name}_reversed", of=compares, replace={"cold == spunky": _other_way_round}, form_of=_name)
-feeling.slip(
-    "only_the_spunky",
-    "Only the spunky in the cold are glad in your rule. Somebody else is glad, too: try a timid creature.",
-    of=compares,
-    replace={"==": "and"},
-)
-feeling.slip(
-    "only_the_timid",
-    "Only the timid in the warmth are glad in your rule. Somebody else is glad, too: try a spunky creature.",
-    of=compares,
-    replace={"cold == spunky": "not cold and not spunky"},
-)
-feeling.slip(
-    "either_is_enough",
-    "One of the two is enough in your rule. On the board a spunky creature can be sorry, and so can one in the cold.",
-    of=compares,
-    replace={"==": "or"},
-)
-feeling.slip(
-    "true_or_false",
-    'True or False comes back. The words themselves are asked for: `"glad"` or `"sorry"`.',
-    of=compares,
-    replace={'"glad" if cold == spunky else "sorry"': "cold == spunky"},
-)
 
 
-@feeling.mistake("It is the same word for every scene. Make somebody sorry on the board first, then somebody glad.")
-def always_glad(water, cold, spunky):
-    return "glad"
-
-
-feeling.slip("always_sorry", of=always_glad, replace={'"glad"': '"sorry"'}, form_of=always_glad)
+feeling.slips("""
+of compares
+in cold ==
+reversed: cold !=
+    Glad and sorry have changed places: in all eight kinds of scenes your answer is the other one.
+only_the_timid: not cold and not
+    Only the timid in the warmth are glad in your rule. Somebody else is glad, too: try a spunky creature.
+in ==
+only_the_spunky: and
+    Only the spunky in the cold are glad in your rule. Somebody else is glad, too: try a timid creature.
+either_is_enough: or
+    One of the two is enough in your rule. On the board a spunky creature can be sorry, and so can one in the cold.
+in "glad" if cold == spunky else "sorry"
+true_or_false: cold == spunky
+    True or False comes back. The words themselves are asked for: `"glad"` or `"sorry"`.
+always_glad: "glad"
+    It is the same word for every scene. Make somebody sorry on the board first, then somebody glad.
+|| always_sorry: glad -> sorry
+""")
