@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -72,8 +73,8 @@ def test_every_form_of_a_row_is_read() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "column", "words"),
     [
-        ("tripled: x * 3\n    A message.", 0, 9, "no `in` above it says what is replaced"),
-        ("in x\nof halved\ntripled: x * 3", 2, 9, "no `in` above it"),
+        ("tripled: x * 3\n    A message.", 0, 8, "no `in` above it says what is replaced"),
+        ("in x\nof halved\ntripled: x * 3", 2, 8, "no `in` above it"),
         ("in x\ntripled:x * 3", 1, 9, "no row begins like this: 'x * 3'"),
         ("in x\n| again: x", 1, 1, "no mistake stands above it"),
         ("    A message.", 0, 5, "a message, and no row above it"),
@@ -86,7 +87,7 @@ def test_every_form_of_a_row_is_read() -> None:
     ],
 )
 def test_what_is_no_row_is_told_by_its_line_and_column(text: str, line: int, column: int, words: str) -> None:
-    with pytest.raises(TableProblem, match=words) as problem:
+    with pytest.raises(TableProblem, match=re.escape(words)) as problem:
         list(table.read(text, {}))
     assert (problem.value.line, problem.value.column) == (line, column)
 
@@ -130,7 +131,7 @@ zero: + -> -
 @pytest.mark.parametrize(
     ("row", "words"),
     [
-        ("tripled: y -> z", "tripled can't be made of double: 'y' occurs in it 0 times"),
+        ("tripled: absent -> z", "tripled can't be made of double: 'absent' occurs in it 0 times"),
         ("tripled: x * 2 -> x * 3", "has no message that names the mistake tripled"),
         ("tripled:y", "column 9: no row begins like this"),
         ("| added | tripled: x * 2 -> 2", "has no mistake added"),
@@ -138,7 +139,7 @@ zero: + -> -
 )
 def test_a_row_that_cannot_be_made_is_told_by_its_line_in_the_file(row: str, words: str) -> None:
     key = small_key()
-    with pytest.raises(KeyProblem, match=words) as problem:
+    with pytest.raises(KeyProblem, match=re.escape(words)) as problem:
         key.slips(f"""
 of base
 {row}

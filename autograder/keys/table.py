@@ -106,7 +106,7 @@ class _Reader:
         self._row = Row(number, head["name"], form_of if head["bars"] == "||" else self._of, form_of)
         self._mistake = form_of or head["name"]
         if head["colon"]:
-            self._change(number, head["new"] or "", head.end("colon"))
+            self._change(number, head["new"] or "", head.start("colon") + 1)
 
     def _change(self, number: int, new: str, column: int) -> None:
         assert self._row
