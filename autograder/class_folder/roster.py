@@ -191,6 +191,11 @@ class Roster:
                     self._members.setdefault(name, []).append(student.id)
         return [self.students[one] for one in self._members.get(_fold_group(group), [])]
 
+    def spellings(self, group: str) -> list[str]:
+        """The groups whose names read like this one: where a file's name can't have a character, an LMS writes another, so that they can't be told apart."""
+        folded = _fold_group(group)
+        return sorted({one for member in self.members(group) for one in member.groups if _fold_group(one) == folded})
+
     def is_surely_in(self, student: Student, group: str) -> bool:
         """Whether a student's groups are more than the parts of a name: of several, each is somebody's only one, or none but this."""
         others = [one for one in student.groups if _fold_group(one) != _fold_group(group)]
@@ -313,7 +318,8 @@ def _with_true_ids(people: Sequence[Person]) -> tuple[list[Person], list[str]]:
             owners.setdefault((key, _plain(key, text)), []).append(person)
     doubts = {}
     for (key, text), those in owners.items():
-        if text.casefold() in PLACEHOLDERS:
+        if text.casefold() in PLACEHOLDERS and not (key in WITHOUT_CASE and text.isalpha() and len(those) == 1):
+            # A login may be "null" or "nan"; it is one person's then.
             doubts[key, text] = ""  # it says itself that it is none
         elif is_rounded(text):
             doubts[key, text] = (

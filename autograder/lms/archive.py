@@ -6,6 +6,7 @@ Called by autograder.lms and by collect, for a zip that a student handed in.
 
 from __future__ import annotations
 
+import bz2
 import contextlib
 import errno
 import gzip
@@ -27,7 +28,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from autograder.errors import UserError
 from ffnlab.untrusted_text import clean, in_a_line
@@ -49,6 +50,7 @@ MORE = "(more)"  # stands for those that are not
 CHANGED = "it changed while it was collected: collect again"
 OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 PACKED_ERRORS = (
+    MemoryError,
     zipfile.BadZipFile,
     zlib.error,
     EOFError,
@@ -187,23 +189,40 @@ def _unzip(data: bytes) -> bytes:
 
 def _read_tar(data: bytes, archive: Archive) -> None:
     """The files of a tar, whichever way it is compressed. It has no table of contents, so that all of it is read once, within bounds."""
-    room = PACKED_BOUNDS.total
     try:
-        with tarfile.open(fileobj=io.BytesIO(data), mode="r|*") as tar:
+        # As a whole: read as a stream, each of a hundred thousand empty files would cost a copy of all, and a name may claim to have gigabytes.
+        content = _decompress(data, PACKED_BOUNDS.total)
+        with tarfile.open(fileobj=io.BytesIO(content), mode="r:") as tar:
             for number, member in enumerate(tar):
-                room -= member.size
-                if number == PACKED_BOUNDS.entries or room < 0:
-                    raise Refused(f"it has more than {PACKED_BOUNDS.total / MIB:,.0f} MiB in it")
+                if number == PACKED_BOUNDS.entries:
+                    raise Refused(f"it has more than {PACKED_BOUNDS.entries:,} entries")
                 name = member.name.removeprefix("./")
                 if not member.isfile() or _is_junk(name):
                     continue
                 file = tar.extractfile(member)
-                content = file.read(member.size) if file and _may_be_notebook(name) else b""
-                archive.entries.append(
-                    ArchiveEntry(name, member.size, partial(bytes, content), trouble=_check_name(name))
-                )
+                kept = file.read(member.size) if file and _may_be_notebook(name) else b""
+                archive.entries.append(ArchiveEntry(name, member.size, partial(bytes, kept), trouble=_check_name(name)))
     except (tarfile.TarError, *PACKED_ERRORS) as error:
         raise Refused(_describe_error(error)) from None
+
+
+DECOMPRESSORS: dict[bytes, Callable[..., Any]] = {  # by what the file begins with
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\xfd7zXZ": lzma.open,
+}
+
+
+def _decompress(data: bytes, most: int) -> bytes:
+    """What was compressed, at most so many bytes; the data themselves, where they are not."""
+    start = next((start for start in DECOMPRESSORS if data.startswith(start)), None)
+    if start is None:
+        return data
+    with DECOMPRESSORS[start](io.BytesIO(data)) as file:
+        content: bytes = file.read(most + 1)
+    if len(content) > most:
+        raise Refused(f"it has more than {most / MIB:,.0f} MiB in it")
+    return content
 
 
 def _may_be_notebook(name: str) -> bool:
@@ -322,17 +341,25 @@ def _describe_error(error: Exception) -> str:
 def _drop_junk(entries: list[ArchiveEntry]) -> list[ArchiveEntry]:
     """Without what systems leave behind. A folder with nothing else was handed in all the same, and a copy of Jupyter's in it may be all that is left."""
     kept = [entry for entry in entries if not _is_junk(entry.name)]
-    full = {entry.name for entry in kept} | {entry.name[:end] for entry in kept for end in _find_slashes(entry.name)}
-    for entry in entries:
+    junk = [(entry, _above_junk(entry.name)) for entry in entries if _is_junk(entry.name)]
+    wanted = {above for _, above in junk}
+    full = {entry.name for entry in kept} & wanted
+    full |= {
+        above for entry in kept for end in _find_slashes(entry.name) if wanted and (above := entry.name[:end]) in wanted
+    }
+    for entry, above in junk:
         parts = entry.name.split("/")
-        above = "/".join(itertools.takewhile(lambda part: not _is_junk(part), parts))
-        if not _is_junk(entry.name) or not above or above in full:
+        if not above or above in full:
             continue
         if parts[-2:-1] == [CHECKPOINTS] and not _is_junk(parts[-1]):
             kept.append(entry)
         else:
             kept.append(ArchiveEntry(above, 0, bytes, is_folder=True))
     return list({(entry.name, entry.is_folder): entry for entry in kept}.values())
+
+
+def _above_junk(name: str) -> str:
+    return "/".join(itertools.takewhile(lambda part: not _is_junk(part), name.split("/")))
 
 
 def _drop_full_folders(entries: list[ArchiveEntry]) -> list[ArchiveEntry]:
@@ -345,7 +372,8 @@ def _drop_full_folders(entries: list[ArchiveEntry]) -> list[ArchiveEntry]:
 
 
 def _find_slashes(name: str) -> Iterator[int]:
-    return (place for place, letter in enumerate(name) if letter == "/")
+    """Where the folders in a name end. A name that is too long has none: each would be another long name."""
+    return (place for place, letter in enumerate(name) if letter == "/") if len(name) <= MAX_NAME_LENGTH else iter(())
 
 
 def _read_folder(top: Path, is_submission: Callable[[str], bool]) -> Archive:
@@ -370,12 +398,16 @@ def _read_folder(top: Path, is_submission: Callable[[str], bool]) -> Archive:
     return archive
 
 
+NOT_SEEN = os.stat_result((0,) * os.stat_result.n_sequence_fields)
+
+
 @dataclass(frozen=True)
 class _Part:
     """A folder or a file as it was found: its name in the folder that it is in, and its inode's state."""
 
     name: str
     state: os.stat_result
+    trouble: str = ""  # why its state is not known
 
     @property
     def is_folder(self) -> bool:
@@ -393,8 +425,12 @@ def _list(top: int, parts: tuple[_Part, ...], most: int | None = None, only: str
     with _opened(top, parts) as descriptor, os.scandir(descriptor) as names:
         wanted = (one for one in names if (one.name == only if only else not _is_junk(one.name)))
         for one in itertools.islice(wanted, most):
-            with contextlib.suppress(FileNotFoundError):  # removed since
+            try:
                 found.append(_Part(one.name, one.stat(follow_symlinks=False)))
+            except FileNotFoundError:  # removed since
+                continue
+            except OSError as error:  # its owner may have mounted something there, into which even root may not look
+                found.append(_Part(one.name, NOT_SEEN, f"it can't be looked at: {error.strerror}"))
     return sorted(found, key=lambda part: part.name)
 
 
@@ -429,8 +465,10 @@ def _list_submission(top: int, submission: tuple[_Part, ...]) -> Iterator[Archiv
 
 
 def _make_file_entry(top: int, parts: tuple[_Part, ...]) -> ArchiveEntry:
-    state, trouble = parts[-1].state, ""
-    if not stat.S_ISREG(state.st_mode):
+    state, trouble = parts[-1].state, parts[-1].trouble
+    if trouble:
+        pass
+    elif not stat.S_ISREG(state.st_mode):
         trouble = "a symbolic link" if stat.S_ISLNK(state.st_mode) else "not a regular file"
     elif state.st_size > MAX_SIZE:
         trouble = TOO_LARGE.format(state.st_size / MIB)

@@ -47,7 +47,8 @@ def _read_folder(top: str, entries: Sequence[ArchiveEntry], zones: Sequence[tzin
     is_owned = user in accounts.values()
     copiers = () if is_owned else (0, os.geteuid())  # whose all of it is where somebody copied it or unpacked it
     others = [name for uid, name in sorted(accounts.items()) if uid not in copiers and name != user]
-    last_change = max((at for entry in entries for at in entry.change_times), default=None) if is_owned else None
+    is_copied = not is_owned and not others  # and the times are the copy's
+    last_change = None if is_copied else max((at for entry in entries for at in entry.change_times), default=None)
     change_time = datetime.fromtimestamp(last_change, UTC) if last_change else None
     at, doubtful_time = name_time, ""
     if name_time is None or is_in_future(name_time):

@@ -304,6 +304,13 @@ class Moodle(Lms):
         if student and (names_agree(student.name, exported_file.name) or (is_sure and not members)):
             return [student], ""
         if members and not student:
+            alike = roster.spellings(exported_file.name)
+            if len(alike) > 1:
+                names = " and ".join(f"“{in_a_line(one, 60)}”" for one in alike)
+                return (
+                    [],
+                    f"a team, {name_text}, and a list has teams that read alike, {names}: write the ids of its members",
+                )
             unsure = [one for one in members if not roster.is_surely_in(one, exported_file.name)]
             if not unsure:
                 return members, ""

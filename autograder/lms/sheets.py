@@ -228,7 +228,8 @@ def unguard(text: str) -> str:
     return text[1:] if text.startswith("'") and FORMULA.match(text[1:]) else text
 
 
-ROUNDED = re.compile(r"[+-]?\d+(?:[.,]\d+)?E[+-]?\d+", re.IGNORECASE)
+# A spreadsheet program writes a sign behind its E, as nobody does in a number on the roll such as 19E0042.
+ROUNDED = re.compile(r"[+-]?\d+(?:[.,]\d+)?E[+-]\d+|[+-]?\d+[.,]\d+E\d+", re.IGNORECASE)
 
 
 def is_rounded(text: str) -> bool:
