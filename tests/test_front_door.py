@@ -20,6 +20,7 @@ import time
 import tracemalloc
 import zipfile
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -52,7 +53,7 @@ from autograder.class_folder.roster import parse_list
 from autograder.engine import doctor, permissions
 from autograder.jail import users
 from autograder.jail.errors import JailWontStart
-from autograder.lms import archive
+from autograder.lms import archive, exchange, sheets
 from autograder.lms.archive import Refused
 from autograder.lms.sheets import Sheet
 from autograder.nbgrader_patches.exchange import Collect
@@ -570,3 +571,21 @@ def test_a_login_or_a_number_on_the_roll_may_look_like_no_id(class_folder: Class
     assert [person.ids.get("username") for person in kept] == ["null", "nan", "cleo"]
     assert [person.ids.get("sis_id") for person in kept] == ["19E0042", None, None]
     assert len(doubts) == 1 and "2.0231E+11" in doubts[0]
+
+
+def test_a_folder_that_another_account_laid_has_the_time_at_which_it_was_laid() -> None:
+    """A name with a capital letter, or a friend's account, made a person decide whose it is, and the time was the one in the name."""
+    top = "Ada+02_feed_forward+2026-01-02 10:00:00 UTC"
+    laid = datetime(2026, 11, 2, tzinfo=UTC)
+    for owner, at in ((65_534, laid), (os.geteuid(), datetime(2026, 1, 2, 10, tzinfo=UTC))):
+        entry = archive.ArchiveEntry(
+            f"{top}/{FFN}.ipynb", 2, lambda: b"{}", owners=(owner,), change_times=(laid.timestamp(),)
+        )
+        (file,) = exchange._read_folder(top, [entry], [UTC])
+        assert file.at == at
+
+
+def test_a_carriage_return_in_a_cell_does_not_split_a_row(tmp_path: Path) -> None:
+    path = tmp_path / "settle.csv"
+    path.write_bytes(sheets.make_table(["whose", "what"], [["a\rb", "c"], ["d", "e"]]))
+    assert [list(row) for row in Sheet.read(path).rows] == [["a\rb", "c"], ["d", "e"]]

@@ -134,6 +134,11 @@ def forge_points(points: object) -> Callable[[list[Any]], object]:
     return forge
 
 
+def pay(verdict: dict[str, Any], share: float, outcome: str) -> dict[str, Any]:
+    aspects = [aspect | {"points": share * aspect["max_points"]} for aspect in verdict["aspects"]]
+    return verdict | {"aspects": aspects, "outcome": outcome}
+
+
 FORGERIES: dict[str, tuple[str, Callable[[Any], object]]] = {
     "points as text": ("verdicts", forge_points("2")),
     "very many points": ("verdicts", forge_points(1e6)),
@@ -152,6 +157,12 @@ FORGERIES: dict[str, tuple[str, Callable[[Any], object]]] = {
         lambda verdicts: [verdicts[0] | {"aspects": [verdicts[0]["aspects"][0] | {"name": "x"}]}, *verdicts[1:]],
     ),
     "an unknown outcome": ("verdicts", lambda verdicts: [verdicts[0] | {"outcome": "x"}, *verdicts[1:]]),
+    "an outcome for a terminal": ("verdicts", lambda verdicts: [verdicts[0] | {"cause": "\x1b[31mred"}, *verdicts[1:]]),
+    "not attempted, and all points": (
+        "verdicts",
+        lambda verdicts: [pay(one, 1.0, "not attempted") for one in verdicts],
+    ),
+    "earned, and no points": ("verdicts", lambda verdicts: [pay(one, 0.0, "earned") for one in verdicts]),
     "seconds as a dict": ("seconds", lambda seconds: {}),
     "a shard for a terminal": ("shard", lambda shard: "\x1b[31m0/1"),
     "outputs as a list": ("outputs", lambda outputs: []),

@@ -9,6 +9,7 @@ import hashlib
 import json
 import re
 import threading
+import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
@@ -304,11 +305,21 @@ def _difference(content: dict[str, Any], student: str, digest: str, job: Job) ->
     return ""
 
 
+def _texts(value: object) -> Iterator[str]:
+    """The letters of every text in JSON data."""
+    if isinstance(value, str):
+        yield from value
+    elif isinstance(value, (list, dict)):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _texts(item)
+
+
 def _parse_submission(content: dict[str, Any], job: Job) -> GradedSubmission:
     """The grade in a file. The cells are rebuilt from the submission, so that a page shows what was handed in.
 
     Raises:
-        ValueError: a verdict is of an exercise that is none of the notebook's, is missing, or gives other points than there are.
+        ValueError: a verdict is of an exercise that is none of the notebook's, is missing, gives other points than there are, or says something else than its
+            points do.
     """
     try:
         cells = program.plan(job.assignment, job.data, job.limits).cells
@@ -324,4 +335,11 @@ def _parse_submission(content: dict[str, Any], job: Job) -> GradedSubmission:
         are_points = all(aspect.points <= aspect.max_points for aspect in verdict.aspects)
         if its != [(aspect.name, float(aspect.points)) for aspect in exercises[name].aspects] or not are_points:
             raise ValueError("points")
+        is_full = all(aspect.points == aspect.max_points for aspect in verdict.aspects)
+        if (verdict.outcome is Outcome.EARNED and not is_full) or (
+            verdict.outcome is not Outcome.EARNED and verdict.points == exercises[name].points > 0
+        ):
+            raise ValueError("outcome")
+    if any(unicodedata.category(letter) == "Cc" and letter not in "\n\t" for letter in _texts(content["verdicts"])):
+        raise ValueError("a control character")  # which a terminal would obey
     return GradedSubmission(job.assignment, verdicts, cells, **{name: content[name] for name in SUBMISSION_FIELDS})

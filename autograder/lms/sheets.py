@@ -212,9 +212,14 @@ def _delimiter(text: str) -> str:
 def make_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
     """A sheet of ours, for people's spreadsheets: no cell of it is taken for a formula."""
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
+    writer, quoting_writer = (
+        csv.writer(text, lineterminator="\n", quoting=quoting) for quoting in (csv.QUOTE_MINIMAL, csv.QUOTE_ALL)
+    )
     writer.writerow(titles)
-    writer.writerows([guard(cell) for cell in row] for row in rows)
+    for row in rows:
+        cells = [guard(cell) for cell in row]
+        # A carriage return ends a line for whoever reads the sheet, and not every Python quotes it.
+        (quoting_writer if any("\r" in cell for cell in cells) else writer).writerow(cells)
     return codecs.BOM_UTF8 + text.getvalue().encode("utf-8", errors="replace")
 
 
