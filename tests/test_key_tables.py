@@ -165,3 +165,14 @@ def test_no_kept_answer_holds_a_remark_for_a_linter() -> None:
     answers = [answer for name in active_course().exercises for answer in keys.find(name).answers]
     assert len(answers) > 2000
     assert not [answer.name for answer in answers if "noqa" in answer.source or "type: ignore" in answer.source]
+
+
+def test_no_kept_source_has_the_exercises_name_where_another_was_meant() -> None:
+    """A function is kept under the exercise's name: one that is called like something it uses would have that renamed, too."""
+    named = {
+        f"{name}: {answer.name}"
+        for name in active_course().exercises
+        for answer in keys.find(name).answers
+        if re.search(rf"\.{name}\b", answer.source)
+    }
+    assert named == set()

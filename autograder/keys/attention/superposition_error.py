@@ -128,7 +128,7 @@ spectral_norm: return (torch.linalg.matrix_norm(whole - f(X) - f(Y), 2) / torch.
 | spectral_norm_by_order: return (torch.linalg.norm(whole - f(X) - f(Y), ord=2) / torch.linalg.norm(whole, ord=2)).item()
 matrices_only: return (torch.linalg.norm(whole - f(X) - f(Y), "fro") / torch.linalg.norm(whole, "fro")).item()
     This norm wants a matrix, but f may return a tensor of any shape. `.norm()`, or `torch.linalg.norm` without `ord`, takes any.
-| matrix_norm: return (torch.linalg.superposition_error(whole - f(X) - f(Y)) / torch.linalg.superposition_error(whole)).item()
+| matrix_norm: return (torch.linalg.matrix_norm(whole - f(X) - f(Y)) / torch.linalg.matrix_norm(whole)).item()
 | norm_of_the_last_two: return ((whole - f(X) - f(Y)).norm(dim=(-2, -1)) / whole.norm(dim=(-2, -1))).item()
 still_on_the_graph: return (whole - f(X) - f(Y)).norm() / whole.norm()
     The tensor that came back still hangs on the graph of f: it would drag along all that f computed. `.item()` makes a number of it.

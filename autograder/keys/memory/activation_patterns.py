@@ -41,7 +41,7 @@ def sign_of_relu(ffn, X):
 
 
 @activation_patterns.right("heaviside, row by row")
-def heaviside(ffn, X):
+def by_heaviside(ffn, X):
     zero = torch.zeros((), dtype=X.dtype)
     return torch.stack([torch.heaviside(ffn.linear1(x).detach(), zero) for x in X])
 
@@ -87,7 +87,7 @@ half_at_zero: (1 + ffn.linear1(X).sign()) / 2
     A neuron that gets exactly 0 has the entry ½ here. It does not fire, so its entry is 0: compare with `>`.
 cut_at_one: ffn.linear1(X).clamp(0, 1)
     The coefficients were cut off at 1, or rounded. However strongly a neuron fires, its entry is 1.
-one_hot: F.activation_patterns(ffn.linear1(X).argmax(dim=1), len(ffn.linear1.bias))
+one_hot: F.one_hot(ffn.linear1(X).argmax(dim=1), len(ffn.linear1.bias))
     Each row has a single 1, at the strongest neuron. Every neuron that fires has one.
 of base
 in return (ffn.activation(ffn.linear1(X)) > 0).float()

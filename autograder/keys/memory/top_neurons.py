@@ -105,7 +105,7 @@ off_by_one
   + return order[1 : k + 1]
     The slice leaves out the largest: `[-k:-1]` ends before the last entry, and `[1:k + 1]` begins after the first.
 | without_the_last: return (torch.relu(ffn.linear1(x)) * (direction @ ffn.linear2.weight)).argsort()[-k:-1]
-argmax: return (torch.relu(ffn.linear1(x)) * (direction @ ffn.linear2.weight)).top_neurons()
+argmax: return (torch.relu(ffn.linear1(x)) * (direction @ ffn.linear2.weight)).argmax()
     Only the neuron with the largest contribution came back (`argmax`). k of them are asked for; for k = 1 still as a tensor of one entry.
 in_place
   + direction /= direction.norm()
