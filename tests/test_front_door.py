@@ -21,7 +21,7 @@ import tracemalloc
 import zipfile
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +50,9 @@ from traitlets.config import Config
 from autograder.class_folder import roster
 from autograder.class_folder.folder import ClassFolder
 from autograder.class_folder.roster import parse_list
+from autograder.class_folder.student_lookup import StudentLookup
 from autograder.engine import doctor, permissions
+from autograder.errors import UserError
 from autograder.jail import users
 from autograder.jail.errors import JailWontStart
 from autograder.lms import archive, exchange, sheets
@@ -589,3 +591,25 @@ def test_a_carriage_return_in_a_cell_does_not_split_a_row(tmp_path: Path) -> Non
     path = tmp_path / "settle.csv"
     path.write_bytes(sheets.make_table(["whose", "what"], [["a\rb", "c"], ["d", "e"]]))
     assert [list(row) for row in Sheet.read(path).rows] == [["a\rb", "c"], ["d", "e"]]
+
+
+def test_a_login_that_is_another_students_name_takes_nothing_from_them(tmp_path: Path) -> None:
+    rows = [["First name", "Last name", "Username", "ID number", "Email address"]]
+    rows += [
+        ["Ann", "Able", "ann", "1", "a@x.edu"],
+        ["Mal", "Lory", "Ann Able", "2", "m@x.edu"],
+        ["Bob", "", "bob", "3", "b@x.edu"],
+    ]
+    whole = roster.Roster()
+    for person in parse_list(Sheet.read(sheet(tmp_path / "p.csv", rows)))[1]:
+        whole.take(person, is_from_list=True)
+    lookup = StudentLookup(whole)
+    with pytest.raises(UserError, match="2 students are called 'Ann Able'"):
+        lookup.find("Ann Able")
+    assert [lookup.find(text) for text in ("ann", "2", "Bob")] == ["1", "2", "3"]
+
+
+def test_only_plain_letters_of_a_login_have_two_cases() -> None:
+    fold = partial(roster._plain, "username")
+    assert fold(" KIM ") == fold("kim")
+    assert len({*map(fold, ("kim", "\u212aim", "\ufb01m", "fim"))}) == 4

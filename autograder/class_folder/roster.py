@@ -6,6 +6,7 @@ It is made and extended from what the LMS itself exports (participants, gradeboo
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -375,8 +376,12 @@ def _take_names(student: Student, person: Person) -> None:
         student.cells["groups"] = "; ".join(dict.fromkeys((*student.groups, *person.groups)))
 
 
+# Other letters fold into each other, or into these: a Kelvin sign is no k in a login.
+LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
+
+
 def _plain(key: str, text: str) -> str:
-    return text.strip().casefold() if key in WITHOUT_CASE else text.strip()
+    return text.strip().translate(LOWER) if key in WITHOUT_CASE else text.strip()
 
 
 def _who(person: Person) -> str:

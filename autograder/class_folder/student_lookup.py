@@ -36,19 +36,25 @@ class StudentLookup:
 
     def matches(self, text: str) -> list[str]:
         """The folders of those who may be meant, an exact match before all others: one if it is clear who is, none if it is nobody."""
+        found = self._by_id(text)
+        # A login or an address that somebody chose may be another's name; a text of one word is rather meant as an id.
+        if not found or " " in text.strip():
+            found += self._by_name(text)
+        return list(dict.fromkeys(found))
+
+    def _by_id(self, text: str) -> list[str]:
         if text in self.names or text in self.roster.students:
             return [text]
         if student := self.roster.with_id(text.strip()):
             return [student.id]
-        by_id = {owner.id: owner for key in keys() if (owner := self.roster.owner(key, text))}
-        if by_id or not PersonName(text):
-            return list(by_id)
+        return [owner.id for key in keys() if (owner := self.roster.owner(key, text))]
+
+    def _by_name(self, text: str) -> list[str]:
+        name = PersonName(text)
+        if not name:
+            return []
         namesakes = [student.id for student in self.roster.find_by_name(text)]
-        return list(
-            dict.fromkeys(
-                [*namesakes, *(who for who, name in self.names.items() if PersonName(name).is_like(PersonName(text)))]
-            )
-        )
+        return [*namesakes, *(who for who, called in self.names.items() if PersonName(called).is_like(name))]
 
     def find(self, text: str) -> str:
         """The folder of the student who is meant.

@@ -5,6 +5,7 @@ A shard is the students whose names' hash falls to its number, so that any machi
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import json
 import re
@@ -259,14 +260,18 @@ class ShardReader:
                     return _parse_submission(content, job)
                 except (KeyError, TypeError, ValueError, AttributeError) as error:
                     raise _damage_error(path, error) from None
-        others = any(any(folder.glob(f"{job.assignment}/{student}.*.json")) for folder in self._folders)
+        name = f"{glob.escape(student)}.{'?' * DIGEST_LENGTH}.json"  # and not that of a student called "{student}.more"
+        others = any(any(folder.glob(f"{job.assignment}/{name}")) for folder in self._folders)
         shard = next(one for one in (Shard(number, self._count) for number in range(self._count)) if one.holds(student))
         self.missing[str(shard)].append(f"{student} (graded on a different submission)" if others else student)
         return None
 
 
+DIGEST_LENGTH = 16  # of a submission's digest, in a file's name
+
+
 def _place(folder: Path, assignment: str, student: str, digest: str) -> Path:
-    return folder / assignment / f"{student}.{digest[:16]}.json"
+    return folder / assignment / f"{student}.{digest[:DIGEST_LENGTH]}.json"
 
 
 def _as_json(shard: Shard, student: str, digest: str, seeds: draws.Seeds, graded_submission: GradedSubmission) -> str:
