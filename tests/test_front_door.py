@@ -57,6 +57,7 @@ from autograder.jail import users
 from autograder.jail.errors import JailWontStart
 from autograder.lms import archive, exchange, sheets
 from autograder.lms.archive import Refused
+from autograder.lms.records import ExportedFile
 from autograder.lms.sheets import Sheet
 from autograder.nbgrader_patches.exchange import Collect
 from autograder.transfer import group_files
@@ -613,3 +614,19 @@ def test_only_plain_letters_of_a_login_have_two_cases() -> None:
     fold = partial(roster._plain, "username")
     assert fold(" KIM ") == fold("kim")
     assert len({*map(fold, ("kim", "\u212aim", "\ufb01m", "fim"))}) == 4
+
+
+def test_what_one_account_lays_in_any_number_of_folders_has_one_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file of holes takes no room in the exchange, and its whole size here: many folders of them filled the class's disk."""
+    monkeypatch.setattr(group_files, "MAX_BYTES_OF_ONE", 5_000)
+
+    def handed_in(who: str, laid_by: str, number: int) -> ExportedFile:
+        return ExportedFile(
+            "nbgrader", who, (), who, f"{who}{number}/data.csv", "data.csv", lambda: bytes(2_000),
+            submission_id=f"{who}{number}", laid_by=laid_by,
+        )  # fmt: skip
+
+    files = [handed_in(f"{n} (of mallory)", "mallory", n) for n in range(9)] + [handed_in("ada", "ada", 1)]
+    found = group_files.group_files(files, [FFN], lambda data: lambda: data)
+    assert [submission.file_count for submission in found] == [1, 1, 1, 0, 0, 0, 0, 0, 0, 1]
+    assert "MiB of all that one person hands in" in found[4].refusals[0][1] and not found[9].refusals

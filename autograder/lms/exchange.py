@@ -74,6 +74,7 @@ def _read_folder(top: str, entries: Sequence[ArchiveEntry], zones: Sequence[tzin
             assignment=match["assignment"],
             doubt=doubt,
             doubtful_time=doubtful_time,
+            laid_by="+".join(others) or user,
             name_time=name_time if name_time and change_time and change_time - name_time > WHILE_SUBMITTING else None,
             is_owned=is_owned,
             back={"secret": secret},

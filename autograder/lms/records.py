@@ -42,7 +42,7 @@ class ExportedFile:
     doubt: why a person has to say whose it is. doubtful_time: why a person has to look at its time. name_time: the time that its name says, where
     the file system knows of a later one. is_owned: whether the owners of its files confirm whose it is, where the system is one that has owners. readings:
     the same file by other readings of its name, where students can write into what the system puts before it. is_likely: whether, without a roster, this
-    reading may be right.
+    reading may be right. laid_by: the accounts that have laid it where it was found, where the system has them.
     """
 
     system: str
@@ -62,6 +62,7 @@ class ExportedFile:
     doubt: str = ""
     doubtful_time: str = ""
     name_time: datetime | None = None
+    laid_by: str = ""
     is_owned: bool = True
     readings: tuple[ExportedFile, ...] = field(default=(), repr=False)
     is_likely: bool = True

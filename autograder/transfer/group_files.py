@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import hashlib
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -24,6 +24,9 @@ MAX_NOTEBOOKS = 20  # of one submission that are read, and
 MAX_NOTEBOOK_BYTES = 2 * Limits().file  # all together
 MAX_FILES = 1_000  # of one submission that are read, those first that are called notebooks, until they have
 MAX_FILE_BYTES = 256 * MIB  # all together
+MAX_BYTES_OF_ONE = (
+    1024 * MIB
+)  # of all submissions of one person's or account's: a file with holes in it takes room here that it took nobody there
 LIMIT_TEXT = f"at most {MAX_NOTEBOOKS} of a submission are, with {MAX_NOTEBOOK_BYTES / 2**20:.0f} MiB in all"
 MAX_DEPTH = 3  # of zips in zips that are opened,
 MAX_PACKED = 20  # and how many of a submission, with
@@ -139,7 +142,15 @@ def group_files(
     for exported_file in exported_files:
         by_submission.setdefault((exported_file.who, exported_file.submission_id), []).append(exported_file)
     packed = _Packed(settled)
-    return [_read_submission(files, assignments, keep, packed) for files in by_submission.values()]
+    byte_counts: dict[str, int] = defaultdict(int)
+    submissions = []
+    for files in by_submission.values():
+        whose = files[0].laid_by or files[0].who
+        room = MAX_BYTES_OF_ONE - byte_counts[whose]
+        submission = _read_submission(files, assignments, keep, packed, room)
+        byte_counts[whose] += submission.file_byte_count
+        submissions.append(submission)
+    return submissions
 
 
 def _read_submission(
@@ -147,11 +158,14 @@ def _read_submission(
     assignments: Sequence[str],
     keep: Callable[[bytes], Callable[[], bytes]],
     packed: _Packed,
+    room: int,
 ) -> CollectedSubmission:
+    """room: how many bytes may still be read of what these people have handed in."""
     submission, skip_count = CollectedSubmission(exported_files[0]), 0
+    most = min(MAX_FILE_BYTES, room)
     for exported_file in sorted(exported_files, key=lambda one: not _is_called_notebook(one.file)):
         is_settled = normalize_name(exported_file.entry) in packed.settled
-        is_full = submission.file_count >= MAX_FILES or submission.file_byte_count >= MAX_FILE_BYTES
+        is_full = submission.file_count >= MAX_FILES or submission.file_byte_count >= most
         if is_full and not is_settled:
             skip_count += 1
             continue
@@ -161,6 +175,8 @@ def _read_submission(
             (submission.notebooks if is_notebook else submission.others).append(kept_file)
     if skip_count:
         why = f"{skip_count:,} of its {len(exported_files):,} files were not read: at most {MAX_FILES:,} are, or {MAX_FILE_BYTES / MIB:.0f} MiB"
+        if most < MAX_FILE_BYTES:
+            why += f", and {MAX_BYTES_OF_ONE / MIB:,.0f} MiB of all that one person hands in"
         submission.refusals.append((submission.first, why))
     return submission
 
