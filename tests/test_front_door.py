@@ -548,7 +548,7 @@ def test_a_folder_that_cannot_be_looked_at_is_its_owners_trouble(
         (tmp_path / name / "x.ipynb").write_bytes(b"{}")
     scandir = os.scandir
 
-    class Closed:
+    class Unseen:
         name = "mallory"
 
         def stat(self, follow_symlinks: bool) -> os.stat_result:
@@ -557,7 +557,7 @@ def test_a_folder_that_cannot_be_looked_at_is_its_owners_trouble(
     @contextlib.contextmanager
     def listed(place: Any) -> Iterator[Iterator[Any]]:
         with scandir(place) as entries:
-            yield iter([Closed() if entry.name == "mallory" else entry for entry in entries])
+            yield iter([Unseen() if entry.name == "mallory" else entry for entry in entries])
 
     monkeypatch.setattr(os, "scandir", listed)
     with archive.open_archive(tmp_path) as found:

@@ -226,7 +226,7 @@ def test_the_zip_holds_one_key_and_nothing_that_grading_does_not_need(content: d
         "gradescope/__init__.py", "gradescope/in_container.py",
     }  # fmt: skip
     assert {name for name in ours if name.startswith("keys/")} == {  # the outline says names and points, and no answer
-        "keys/__init__.py", "keys/key.py", "keys/outline.json", "keys/problem.py", "keys/start_here/__init__.py",
+        "keys/__init__.py", "keys/key.py", "keys/outline.json", "keys/problem.py", "keys/table.py", "keys/start_here/__init__.py",
         *(f"keys/start_here/{name}.py" for name in ("deciding_pair", "feeling", "hello_shape", "quizzes")),
     }  # fmt: skip
     beside = {name for name in content if not name.startswith(("project/autograder/", "project/course/"))}

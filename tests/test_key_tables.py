@@ -176,3 +176,13 @@ def test_no_kept_source_has_the_exercises_name_where_another_was_meant() -> None
         if re.search(rf"\.{name}\b", answer.source)
     }
     assert named == set()
+
+
+def test_a_function_that_is_called_like_a_method_keeps_the_method() -> None:
+    key = small_key()
+
+    @key.mistake("It is the place of the largest.")
+    def argmax(x: Any) -> Any:
+        return argmax if x is None else x.argmax()
+
+    assert key.mistakes[0].source.endswith("return double if x is None else x.argmax()\n")

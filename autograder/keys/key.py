@@ -288,8 +288,12 @@ def to_student_source(source: str, name: str, exercise: str) -> str:
     node = ast.parse(source).body[0]
     assert isinstance(node, (ast.FunctionDef, ast.ClassDef))
     lines = source.splitlines(keepends=True)[node.lineno - 1 :]
-    tokens = tokenize.generate_tokens(io.StringIO("".join(lines)).readline)
-    places = [token.start for token in tokens if token.type == tokenize.NAME and token.string == name]
+    tokens = list(tokenize.generate_tokens(io.StringIO("".join(lines)).readline))
+    places = [
+        token.start
+        for before, token in pairwise(tokens)
+        if token.type == tokenize.NAME and token.string == name and before.string != "."  # an attribute is another's
+    ]
     for row, column in reversed(places):
         line = lines[row - 1]
         lines[row - 1] = line[:column] + exercise + line[column + len(name) :]

@@ -40,7 +40,7 @@ class TableProblem(ValueError):
 
 
 @dataclass
-class Row:
+class SlipRow:
     """One mistake. line: where its row begins. of: the answer that it changes, or nothing for the base. form_of: the mistake of which it is another form."""
 
     line: int
@@ -51,24 +51,24 @@ class Row:
     message: str = ""
 
 
-def read(table: str, messages: Mapping[str, str]) -> Iterator[Row]:
+def read(table: str, messages: Mapping[str, str]) -> Iterator[SlipRow]:
     """The rows, from top to bottom.
 
     Raises:
         TableProblem: a line is no row, or has no place to change, or its message has no row.
     """
-    reader = _Reader(messages)
+    reader = _TableReader(messages)
     for number, line in enumerate(table.splitlines()):
         yield from reader.take(number, line.rstrip())
     yield from reader.finished(number + 1 if table else 0)
 
 
-class _Reader:
+class _TableReader:
     """Takes line by line, and gives a row when the next one begins."""
 
     def __init__(self, messages: Mapping[str, str]) -> None:
         self._messages = messages
-        self._row: Row | None = None
+        self._row: SlipRow | None = None
         self._mistake = ""  # of which `|` is another form
         self._of = ""
         self._place: str | None = None
@@ -76,7 +76,7 @@ class _Reader:
         self._new: list[str] = []
         self._text: list[str] = []  # of a message
 
-    def take(self, number: int, line: str) -> Iterator[Row]:
+    def take(self, number: int, line: str) -> Iterator[SlipRow]:
         if not line or line.startswith("#"):
             return
         if line.startswith(MESSAGE_INDENT):
@@ -103,7 +103,7 @@ class _Reader:
         form_of = (head["mistake"] or self._mistake) if head["form"] else ""
         if head["form"] and not form_of:
             raise TableProblem(number, 1, "no mistake stands above it of which it could be another form")
-        self._row = Row(number, head["name"], form_of if head["bars"] == "||" else self._of, form_of)
+        self._row = SlipRow(number, head["name"], form_of if head["bars"] == "||" else self._of, form_of)
         self._mistake = form_of or head["name"]
         if head["colon"]:
             self._change(number, head["new"] or "", head.start("colon") + 1)
@@ -148,7 +148,7 @@ class _Reader:
             raise TableProblem(number, 5, "a message, and no row above it")
         self._text.append(line.strip())
 
-    def finished(self, number: int) -> Iterator[Row]:
+    def finished(self, number: int) -> Iterator[SlipRow]:
         """The row that has been read, if there is one."""
         if self._row is None:
             return
