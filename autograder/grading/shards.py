@@ -310,13 +310,13 @@ def _difference(content: dict[str, Any], student: str, digest: str, job: Job) ->
     return ""
 
 
-def _texts(value: object) -> Iterator[str]:
+def _letters(value: object) -> Iterator[str]:
     """The letters of every text in JSON data."""
     if isinstance(value, str):
         yield from value
     elif isinstance(value, (list, dict)):
         for item in value.values() if isinstance(value, dict) else value:
-            yield from _texts(item)
+            yield from _letters(item)
 
 
 def _parse_submission(content: dict[str, Any], job: Job) -> GradedSubmission:
@@ -341,10 +341,8 @@ def _parse_submission(content: dict[str, Any], job: Job) -> GradedSubmission:
         if its != [(aspect.name, float(aspect.points)) for aspect in exercises[name].aspects] or not are_points:
             raise ValueError("points")
         is_full = all(aspect.points == aspect.max_points for aspect in verdict.aspects)
-        if (verdict.outcome is Outcome.EARNED and not is_full) or (
-            verdict.outcome is not Outcome.EARNED and verdict.points == exercises[name].points > 0
-        ):
+        if exercises[name].points and (verdict.outcome is Outcome.EARNED) != is_full:
             raise ValueError("outcome")
-    if any(unicodedata.category(letter) == "Cc" and letter not in "\n\t" for letter in _texts(content["verdicts"])):
+    if any(unicodedata.category(letter) == "Cc" and letter not in "\n\t" for letter in _letters(content["verdicts"])):
         raise ValueError("a control character")  # which a terminal would obey
     return GradedSubmission(job.assignment, verdicts, cells, **{name: content[name] for name in SUBMISSION_FIELDS})
