@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from autograder.engine.grade_submission import grade_answer
-    from autograder.marking.rechecking import recheck
+    from autograder.rechecking import recheck
 
 __all__ = ["grade_answer", "recheck"]
 __version__ = "0.2.0"
@@ -20,7 +20,7 @@ sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 def __getattr__(name: str) -> Any:
     """`recheck` and `grade_answer` load what they need when first asked for."""
     if name == "recheck":
-        from autograder.marking.rechecking import recheck
+        from autograder.rechecking import recheck
 
         return recheck
     if name == "grade_answer":

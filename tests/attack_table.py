@@ -25,7 +25,7 @@ from autograder.class_folder.folder import ClassFolder
 from autograder.engine.grade_submission import grade_submission
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Jail
-from autograder.marking import draws
+from autograder.reference import draws
 
 TARGET = ROOT / "docs" / "attacks.md"
 LENGTH = 80  # of a message in the table

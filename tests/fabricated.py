@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from autograder import outline
 from autograder.class_folder.folder import ClassFolder
 from autograder.engine.graded_submission import GradedSubmission
 from autograder.engine.released import Kind, template
 from autograder.gradebook import gradebook
-from autograder.marking import outline
 from autograder.paths import release
 from ffnlab.checking.verdict import AspectVerdict, Outcome, Verdict, not_attempted, not_earned, not_graded
 

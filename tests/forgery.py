@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from autograder import keys
-from autograder.marking import draws, reference
+from autograder.reference import compute, draws
 from ffnlab.checking.comparison import compare, reference_outputs_of
 from ffnlab.observation.exercise import Draw
 from ffnlab.registry import active_course
@@ -35,16 +35,16 @@ def earned(name: str) -> Iterator[Forged]:
     key = keys.find(name)
     exercise = key.exercise
     hidden = draws.hidden_seeds(exercise, CLASS)
-    inputs = reference.inputs(exercise, hidden)
+    inputs = compute.inputs(exercise, hidden)
     reference_outputs = reference_outputs_of(
-        exercise, reference.observe(exercise, key.the_truth.answer, hidden), [], inputs
+        exercise, compute.observe(exercise, key.the_truth.answer, hidden), [], inputs
     )
     best: dict[str, Forged] = {}
     for source, seeds in {
         "public draws": draws.public_seeds(exercise),
         "another secret": draws.hidden_seeds(exercise, ELSEWHERE),
     }.items():
-        observations = reference.observe(exercise, key.the_truth.answer, seeds)
+        observations = compute.observe(exercise, key.the_truth.answer, seeds)
         replay = [observations[case % len(observations)] for case in range(len(hidden))]
         for aspect in compare(exercise, reference_outputs, replay, inputs).aspects:
             if aspect.points:

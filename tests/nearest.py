@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.marking import source_hash
+from autograder import source_hash
 from autograder.paths import root
 from ffnlab.registry import active_course
 

@@ -18,7 +18,7 @@ from drawings import numbers, tips
 
 from autograder import keys
 from autograder.authoring import build
-from autograder.marking import draws, reference
+from autograder.reference import compute, draws
 from ffnlab.checking.comparison import compare
 from ffnlab.course import progress_bar, toy_transformer
 from ffnlab.course.boards import wire
@@ -79,9 +79,9 @@ def test_one_unit_is_no_counterexample_and_a_random_network_is_none() -> None:
         for w, b, v in ((2.0, 1.0, -3.0), (-1.0, 0.5, 4.0))
     )
     for net in drawn_networks(20):
-        assert reference.verdict_of(key, net, seeds).points == 0
+        assert compute.verdict_of(key, net, seeds).points == 0
     three = ([1, 1, 1], [0, 0, 5], [4, -4, 1])
-    assert reference.verdict_of(key, three, seeds).points == 1.5
+    assert compute.verdict_of(key, three, seeds).points == 1.5
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_one_unit_is_no_counterexample_and_a_random_network_is_none() -> None:
 )
 def test_what_is_no_network_is_said_so(answer: Any, says: str) -> None:
     key = keys.find("steepest_counterexample")
-    verdict = reference.verdict_of(key, answer, draws.public_seeds(key.exercise))
+    verdict = compute.verdict_of(key, answer, draws.public_seeds(key.exercise))
     assert verdict.points == 0 and says in verdict.symptom
 
 
@@ -219,7 +219,7 @@ def test_no_slope_is_earned_that_is_not_written() -> None:
             value, slope = answer(name, x, *beta)
             return value, None if name == left else slope
 
-        verdict = reference.verdict_of(key, without, seeds)
+        verdict = compute.verdict_of(key, without, seeds)
         failures = {one.name for one in verdict.aspects if one.points < one.max_points}
         assert f"{left}: slope" in failures and f"{left}: value" not in failures
 
@@ -397,10 +397,10 @@ def test_a_net_is_judged_on_the_interval_that_was_drawn_and_not_on_one_that_come
     for one in (net, brought):
         made_up: list[dict[str, Any]] = [
             {aspect.name: dict.fromkeys(inputs, one) for aspect in key.exercise.aspects}
-            for inputs in reference.inputs(key.exercise, seeds)
+            for inputs in compute.inputs(key.exercise, seeds)
         ]
-        reference_outputs = reference.reference_outputs(key.exercise.name, seeds)
-        assert compare(key.exercise, reference_outputs, made_up, reference.inputs(key.exercise, seeds)).points == 0
+        reference_outputs = compute.reference_outputs(key.exercise.name, seeds)
+        assert compare(key.exercise, reference_outputs, made_up, compute.inputs(key.exercise, seeds)).points == 0
 
 
 # The fewest units
@@ -434,7 +434,7 @@ def test_what_interpolates_with_n_units_earns_nothing_in_fewest_units() -> None:
     key = keys.find("fewest_units")
     seeds = draws.public_seeds(key.exercise)
     for name in ("relu_interpolant", "fewest_units"):
-        verdict = reference.verdict_of(key, build.solution_answer(name).answer, seeds)
+        verdict = compute.verdict_of(key, build.solution_answer(name).answer, seeds)
         assert verdict.points == (0 if name == "relu_interpolant" else 6)
 
 
@@ -458,7 +458,7 @@ def test_autograd_is_named_where_slopes_are_to_be_written(method: str) -> None:
     def answer(name: str, x: torch.Tensor, *beta: float) -> Any:
         return (F.gelu(x), slope(F.gelu, x)) if name == "gelu" else by_hand(name, x, *beta)
 
-    verdict = reference.verdict_of(key, answer, draws.public_seeds(key.exercise))
+    verdict = compute.verdict_of(key, answer, draws.public_seeds(key.exercise))
     assert verdict.mistake == "slope_by_autograd" and exercises.BY_HAND in verdict.message
 
 

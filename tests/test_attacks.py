@@ -30,7 +30,7 @@ from autograder.grading import feedback, grade_class
 from autograder.jail import watch
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Jail
-from autograder.marking.draws import hidden_seeds
+from autograder.reference.draws import hidden_seeds
 from ffnlab.checking.verdict import Outcome
 from ffnlab.registry import active_course
 

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 
 from autograder import keys
 from autograder.authoring.build import notebook_of, solution_answer
-from autograder.marking import draws, reference
+from autograder.reference import compute, draws
 from ffnlab.course import toy_transformer, world
 from ffnlab.course.exercises import attention as exercises
 from ffnlab.course.experiments import twin, without_ffn
@@ -208,7 +208,7 @@ def test_a_network_for_one_pair_of_heights_earns_nothing() -> None:
     seeds = draws.public_seeds(key.exercise)
     right = key.the_truth.answer
     for low, high in key.exercise.inputs(seeds[0], 0)["heights"]:
-        assert reference.verdict_of(key, lambda *_, low=low, high=high: right(low, high), seeds).points == 0
+        assert compute.verdict_of(key, lambda *_, low=low, high=high: right(low, high), seeds).points == 0
 
 
 # What the probes draw
@@ -252,4 +252,4 @@ def test_no_reason_no_points_and_a_guessed_direction_is_seldom_one() -> None:
         return answer
 
     for which in ("a direction", "weights"):
-        assert reference.verdict_of(key, always(which), seeds).points == 0
+        assert compute.verdict_of(key, always(which), seeds).points == 0

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from autograder.marking import draws
+from autograder.reference import draws
 from ffnlab.course.boards import boxes
 from ffnlab.course.exercises import every_position as exercises
 

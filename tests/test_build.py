@@ -16,10 +16,9 @@ from typing import Any
 import nbformat
 import pytest
 
-from autograder import keys, paths
+from autograder import keys, outline, paths, source_hash
 from autograder.authoring import build, minutes, size, stills
 from autograder.errors import UserError
-from autograder.marking import outline, source_hash
 from ffnlab import boards
 from ffnlab.boards import Board
 from ffnlab.checking import reference_files

@@ -30,7 +30,7 @@ from autograder.jail import cgroups, resources, watch
 from autograder.jail.errors import JailWontStart
 from autograder.jail.limits import MIB, Limits
 from autograder.jail.sandbox import Jail, Mode, Overrun
-from autograder.marking import draws
+from autograder.reference import draws
 from ffnlab.checking.verdict import Outcome
 from ffnlab.registry import active_course
 

@@ -45,8 +45,8 @@ from autograder.gradebook import draw_secrets, gradebook, preflight, sanitize
 from autograder.grading import feedback, grade_class
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Mode
-from autograder.marking import draws
 from autograder.paths import release
+from autograder.reference import draws
 from autograder.reports import terminal
 from ffnlab.checking.verdict import AspectVerdict, Outcome, Verdict, not_earned, not_graded
 from ffnlab.registry import active_course

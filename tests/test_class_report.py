@@ -22,13 +22,13 @@ from rich.console import Console
 from test_desk import AXE, violations
 from typer.testing import CliRunner
 
+from autograder import outline
 from autograder.class_folder.folder import ClassFolder
 from autograder.cli import app
 from autograder.errors import UserError
 from autograder.gradebook import gradebook
 from autograder.gradebook.policy import FILE, Policy
 from autograder.grading import feedback
-from autograder.marking import outline
 from autograder.reports import class_report, report_page, similarity, tables, terminal
 from autograder.reports.class_report import AssignmentReport, ClassReport, without_comments
 

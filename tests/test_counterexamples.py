@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from autograder import keys
-from autograder.marking import draws, reference
+from autograder.reference import compute, draws
 from ffnlab.course.counterexample import agree
 from ffnlab.course.exercises import balance, experts, feed_forward, gated, memory
 from ffnlab.observation.exercise import Exercise
@@ -316,7 +316,7 @@ def test_the_notebook_shows_the_code_that_is_judged(case: Case) -> None:
 def test_what_one_would_try_first_earns_nothing(case: Case) -> None:
     key = keys.find(case.exercise.name)
     seeds = draws.public_seeds(case.exercise)
-    assert [reference.verdict_of(key, answer, seeds).points for answer in case.first] == [0] * len(case.first)
+    assert [compute.verdict_of(key, answer, seeds).points for answer in case.first] == [0] * len(case.first)
 
 
 @every_case
@@ -325,7 +325,7 @@ def test_a_random_input_that_is_typed_in_is_no_counterexample(case: Case) -> Non
     seeds = draws.public_seeds(case.exercise)
     for kind in case.kinds:
         inputs = kind(rng)
-        assert reference.verdict_of(key, inputs[0] if len(inputs) == 1 else inputs, seeds).points == 0
+        assert compute.verdict_of(key, inputs[0] if len(inputs) == 1 else inputs, seeds).points == 0
 
 
 SIZES: dict[str, Callable[[random.Random], Iterator[Any]]] = {
@@ -375,5 +375,5 @@ def test_single_numbers_are_no_counterexample_to_same_unit() -> None:
 )
 def test_what_is_no_input_is_said_so(name: str, answer: Any, says: str) -> None:
     key = keys.find(name)
-    verdict = reference.verdict_of(key, answer, draws.public_seeds(key.exercise))
+    verdict = compute.verdict_of(key, answer, draws.public_seeds(key.exercise))
     assert verdict.points == 0 and says in verdict.symptom

@@ -17,7 +17,7 @@ from autograder import keys
 from autograder.authoring.build import solution_answer
 from autograder.authoring.experiments import collapse as making
 from autograder.engine import grade_submission
-from autograder.marking import draws, reference
+from autograder.reference import compute, draws
 from ffnlab.checking.comparison import compare, reference_outputs_of
 from ffnlab.course.exercises import every_position as exercises
 from ffnlab.course.experiments import collapse
@@ -109,10 +109,10 @@ def test_a_counter_of_calls_earns_nothing() -> None:
         right.append(bool(key.the_truth.answer(f, T, d, seed)))
         return right[-1]
 
-    reference.observe(key.exercise, noted, draws.public_seeds(key.exercise))
+    compute.observe(key.exercise, noted, draws.public_seeds(key.exercise))
     answers, hidden = itertools.cycle(right), draws.hidden_seeds(key.exercise, b"secret")
-    truth, counted = (reference.observe(key.exercise, answer, hidden) for answer in (noted, lambda *_: next(answers)))
-    inputs = reference.inputs(key.exercise, hidden)
+    truth, counted = (compute.observe(key.exercise, answer, hidden) for answer in (noted, lambda *_: next(answers)))
+    inputs = compute.inputs(key.exercise, hidden)
     verdict = compare(key.exercise, reference_outputs_of(key.exercise, truth, [], inputs), counted, inputs)
     assert verdict.points == 0
 

@@ -15,7 +15,7 @@ from test_program import answered, place
 
 from autograder.engine.grade_submission import grade_submission
 from autograder.jail.sandbox import Jail
-from autograder.marking.draws import hidden_seeds
+from autograder.reference.draws import hidden_seeds
 from ffnlab.checking.verdict import Outcome
 from ffnlab.registry import active_course
 

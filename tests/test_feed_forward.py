@@ -14,7 +14,7 @@ from drawings import SVG, numbers, texts
 from torch import nn
 
 from autograder import keys
-from autograder.marking import draws, reference
+from autograder.reference import compute, draws
 from ffnlab.checking import reference_files
 from ffnlab.checking.checks import examine
 from ffnlab.checking.verdict import Verdict
@@ -271,7 +271,7 @@ def test_every_neuron_that_changes_sign_makes_a_kink(alpha: float) -> None:
 
 def verdict_on(exercise: str, answer: object) -> Verdict:
     key = keys.find(exercise)
-    return reference.verdict_of(key, answer, draws.public_seeds(key.exercise))
+    return compute.verdict_of(key, answer, draws.public_seeds(key.exercise))
 
 
 def test_a_wrong_number_of_a_shape_is_told_by_its_place() -> None:

@@ -27,7 +27,7 @@ from packaging.utils import canonicalize_name
 from test_program import ANSWER, answered
 from typer.testing import CliRunner
 
-from autograder import keys
+from autograder import keys, outline
 from autograder.class_folder.folder import ClassFolder
 from autograder.cli import app
 from autograder.engine.graded_submission import GradedSubmission
@@ -37,8 +37,8 @@ from autograder.gradescope import build_zip as zips
 from autograder.gradescope import in_container
 from autograder.jail.limits import MIB
 from autograder.keys.key import Answer
-from autograder.marking import draws, outline
 from autograder.paths import release
+from autograder.reference import draws
 from ffnlab.checking.verdict import not_attempted, not_earned
 from ffnlab.registry import active_course
 
@@ -221,7 +221,7 @@ def test_both_scripts_stand_at_the_zips_root_and_can_be_run(build: tuple[Path, s
 def test_the_zip_holds_one_key_and_nothing_that_grading_does_not_need(content: dict[str, bytes]) -> None:
     ours = {name.removeprefix("project/autograder/") for name in content if name.startswith("project/autograder/")}
     rooms = {name.split("/")[0] for name in ours if "/" in name}
-    assert rooms == {"engine", "gradescope", "jail", "keys", "marking"}
+    assert rooms == {"engine", "gradescope", "jail", "keys", "redaction", "reference"}
     assert {name for name in ours if name.startswith("gradescope/")} == {
         "gradescope/__init__.py", "gradescope/in_container.py",
     }  # fmt: skip
@@ -449,7 +449,7 @@ def tried(name, what):
         pass
 
 project = home / "source" / "project"
-for name in ("autograder/keys/start_here/feeling.py", "class/settings.json", "class/markings.safetensors", "autograder/marking/reference.py"):
+for name in ("autograder/keys/start_here/feeling.py", "class/settings.json", "class/markings.safetensors", "autograder/reference/compute.py"):
     tried(name, (project / name).read_bytes)
 for name in ("autograder/keys", "class", "solutions", "autograder"):
     tried(name, lambda: os.listdir(project / name))

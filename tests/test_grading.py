@@ -24,10 +24,10 @@ from autograder.gradebook import gradebook
 from autograder.grading import feedback, grade_class
 from autograder.jail.sandbox import Jail
 from autograder.keys.key import Answer, Key
-from autograder.marking import reference, reference_cache
-from autograder.marking.draws import hidden_seeds, public_seeds
-from autograder.marking.rechecking import recheck
 from autograder.paths import release
+from autograder.rechecking import recheck
+from autograder.reference import compute, stored
+from autograder.reference.draws import hidden_seeds, public_seeds
 from ffnlab.checking import reference_files
 from ffnlab.checking.checks import examine
 from ffnlab.checking.verdict import Outcome
@@ -322,7 +322,7 @@ def plain(
     place = ClassFolder(tmp_path_factory.mktemp("plain"))
     sample.make(place, 12)
     shutil.copy(class_folder.draws, place.draws)
-    shutil.copytree(class_folder.path / reference_cache.FOLDER, place.path / reference_cache.FOLDER)
+    shutil.copytree(class_folder.path / stored.FOLDER, place.path / stored.FOLDER)
     return place
 
 
@@ -332,9 +332,9 @@ def test_under_plain_nbgrader_markings_that_a_class_has_kept_are_not_computed_ag
     def computed(name: str, seeds: tuple[int, ...]) -> Never:
         raise AssertionError(f"the reference outputs of {name} were computed")
 
-    reference.clear_cache()
-    monkeypatch.setattr(reference, "_compute", computed)
-    monkeypatch.setattr(reference_cache, "root", lambda: class_folder.path)  # which keeps none of development
+    compute.clear_cache()
+    monkeypatch.setattr(compute, "_compute", computed)
+    monkeypatch.setattr(stored, "root", lambda: class_folder.path)  # which keeps none of development
     with pytest.raises(AssertionError, match="ffn_forward were computed"):
         recheck("ffn_forward", build.solution_answer("ffn_forward").answer)
     monkeypatch.chdir(class_folder.autograded / "ada" / FFN)

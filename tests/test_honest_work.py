@@ -26,8 +26,8 @@ from autograder.engine.graded_submission import GradedSubmission
 from autograder.engine.released import Kind, template
 from autograder.grading.feedback import build_graded_notebook, feedback_page
 from autograder.jail.sandbox import Jail
-from autograder.marking.draws import hidden_seeds
 from autograder.paths import release, solution
+from autograder.reference.draws import hidden_seeds
 from ffnlab.checking.verdict import Outcome
 from ffnlab.registry import active_course
 

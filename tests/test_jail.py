@@ -25,8 +25,8 @@ from autograder.jail import cgroups, isolate, mounts, users, watch, wire
 from autograder.jail.errors import JailBroken, JailRefuses, OutsideKill
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Budget, Jail, JailWontStart, Mode, Overrun, build_probe_request
-from autograder.marking import reference_cache
 from autograder.paths import release
+from autograder.reference import stored
 from ffnlab.observation.exercise import probe_inputs
 from ffnlab.observation.plain_data import Failure, Malformed
 from ffnlab.registry import active_course
@@ -75,7 +75,7 @@ def test_an_undefined_answer_is_said_to_be_undefined(jail: Jail) -> None:
     "source",
     [
         "import autograder.keys",
-        "import autograder.marking.reference",
+        "import autograder.reference.compute",
         "from ffnlab.checking import reference_files; reference_files.load_public('hello_shape')",
         "open('/etc/passwd')",
         "import os; os.listdir(os.path.expanduser('~root/.ssh'))",
@@ -200,7 +200,7 @@ def test_the_solutions_and_the_keys_are_not_mounted(jail: Jail) -> None:
     root = Path(__file__).resolve().parent.parent
     places = [
         str(root / name)
-        for name in ("solutions", "autograder/keys", "autograder/marking/reference.py", "grading", ".git")
+        for name in ("solutions", "autograder/keys", "autograder/reference/compute.py", "grading", ".git")
     ]
     assert run_cell(jail, f"import os\nprint([os.path.exists(p) for p in {places!r}])") == f"{[False] * len(places)}\n"
 
@@ -486,8 +486,8 @@ def test_a_submission_is_not_started_again_without_end(jail: Jail) -> None:
 
 def test_what_is_ours_is_covered_where_it_lies_in_a_mounted_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     root = Path(__file__).resolve().parent.parent
-    reference_cache.load_for_development("hello_shape")
-    assert list((root / reference_cache.FOLDER).iterdir())
+    stored.load_for_development("hello_shape")
+    assert list((root / stored.FOLDER).iterdir())
     paths = mounts.mounted_paths() | {root}
     monkeypatch.setattr(mounts, "mounted_paths", lambda: paths)
     with Jail() as inside, inside.worker() as worker:
@@ -496,9 +496,9 @@ def test_what_is_ours_is_covered_where_it_lies_in_a_mounted_folder(monkeypatch: 
             for place in (
                 "solutions",
                 "tests",
-                reference_cache.FOLDER,
+                stored.FOLDER,
                 "autograder/keys",
-                "autograder/marking/reference.py",
+                "autograder/reference/compute.py",
                 "README.md",
             )
         ]

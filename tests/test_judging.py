@@ -25,7 +25,7 @@ from autograder.jail import wire
 from autograder.jail.errors import OutsideKill
 from autograder.jail.limits import MIB, Limits
 from autograder.jail.sandbox import Jail
-from autograder.marking import draws, reference
+from autograder.reference import compute, draws
 from ffnlab.checking import comparison
 from ffnlab.checking.comparison import compare, reference_outputs_of, size_limit
 from ffnlab.checking.verdict import Outcome, Verdict
@@ -47,7 +47,7 @@ def observe_right_answer(name: str) -> list[dict[str, Any]]:
     """What the right answer does, which a test may then change."""
     from autograder import keys
 
-    return reference.observe(active_course().exercise(name), keys.find(name).the_truth.answer, draws.development(name))
+    return compute.observe(active_course().exercise(name), keys.find(name).the_truth.answer, draws.development(name))
 
 
 @pytest.fixture(scope="module")
@@ -70,9 +70,9 @@ def test_a_judge_says_what_comparing_here_says(free: judging.Judge, right: list[
     assert judge_reply.verdict and judge_reply.verdict.outcome is Outcome.EARNED and judge_reply.printed == "hello"
     assert judge_reply.verdict == compare(
         active_course().exercise(NAME),
-        reference.reference_outputs(NAME, draws.development(NAME)),
+        compute.reference_outputs(NAME, draws.development(NAME)),
         right,
-        reference.inputs(active_course().exercise(NAME), draws.development(NAME)),
+        compute.inputs(active_course().exercise(NAME), draws.development(NAME)),
     )
 
 
@@ -242,7 +242,7 @@ def test_judges_end_with_whoever_started_them_even_while_they_spin() -> None:
     source = """
 import os, re, sys, threading
 from autograder.engine import judging
-from autograder.marking import draws
+from autograder.reference import draws
 from autograder.jail.limits import Limits
 from ffnlab.checking import comparison
 from ffnlab.observation import plain_data

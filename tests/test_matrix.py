@@ -13,11 +13,11 @@ import pytest
 import torch
 from conftest import often
 
-from autograder import keys, paths
+from autograder import keys, paths, source_hash
 from autograder.authoring import build, stability
 from autograder.keys.key import Key
 from autograder.keys.problem import KeyProblem
-from autograder.marking import draws, matrix, reference, reference_cache, source_hash
+from autograder.reference import compute, draws, matrix, stored
 from ffnlab.checking import reference_files
 from ffnlab.checking.comparison import ReferenceOutputs, compare
 from ffnlab.checking.verdict import Outcome
@@ -44,7 +44,7 @@ def test_the_matrix_holds_on_hidden_draws(name: str) -> None:
     scores = stability.scores(name, number)
     assert stability.unstable(name, {number: scores}) == []
     key, solution = keys.find(name), build.solution_answer(name)
-    verdict = reference.verdict_of(key, solution.answer, draws.hidden_seeds(key.exercise, stability.secret(number)))
+    verdict = compute.verdict_of(key, solution.answer, draws.hidden_seeds(key.exercise, stability.secret(number)))
     assert matrix.problem(solution, verdict) == ""
     record = stability.read_record().get(name)
     assert record, f"{name} was never tried on twenty secrets: `make build`, or `make stability`"
@@ -113,7 +113,7 @@ def test_draws_on_which_a_key_does_not_hold_are_refused() -> None:
         replace(mistake, name="wrong", kind="right"),
     ):
         assert not matrix.holds(Key(key.exercise, [*key.answers, wrong]), seeds), wrong.name
-    reference.clear_cache()
+    compute.clear_cache()
 
 
 @pytest.mark.parametrize("name", often(NAMES, FIRST))
@@ -121,13 +121,13 @@ def test_the_matrix_holds_on_public_draws_with_the_shipped_answers(name: str) ->
     """What is shipped is what the key gives, and every kept answer gets from it what it must. Each runs once, for both."""
     key, reference_outputs = keys.find(name), reference_files.load_public(name)
     seeds = draws.public_seeds(key.exercise)
-    fresh, mistakes = reference.compute_reference(key, seeds)
+    fresh, mistakes = compute.compute_reference(key, seeds)
     assert build.are_same_outputs(
         reference_files.dump({name: reference_outputs}), reference_files.dump({name: fresh})
     ), "run `make build`"
     rights = [build.solution_answer(name), *key.rights]
-    observations = [*(reference.observe(key.exercise, right.answer, seeds) for right in rights), *mistakes]
-    inputs = reference.inputs(key.exercise, seeds)
+    observations = [*(compute.observe(key.exercise, right.answer, seeds) for right in rights), *mistakes]
+    inputs = compute.inputs(key.exercise, seeds)
     for answer, observation in zip([*rights, *key.mistakes], observations, strict=True):
         problem = matrix.problem(answer, compare(key.exercise, reference_outputs, observation, inputs))
         assert problem == "", f"{answer.name}: {problem}"
@@ -173,29 +173,29 @@ def test_what_is_kept_for_development_is_of_the_sources_as_they_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name, seeds, computations = "hello_shape", draws.development("hello_shape"), list[str]()
-    compute = reference._compute
+    compute_anew = compute._compute
 
     def compute_and_count(name: str, seeds: tuple[int, ...]) -> ReferenceOutputs:
         computations.append(name)
-        return compute(name, seeds)
+        return compute_anew(name, seeds)
 
     def load() -> bytes:
-        reference.clear_cache()
-        reference_cache.load_for_development(name)
-        return reference_files.dump({name: reference.reference_outputs(name, seeds)})
+        compute.clear_cache()
+        stored.load_for_development(name)
+        return reference_files.dump({name: compute.reference_outputs(name, seeds)})
 
-    monkeypatch.setattr(reference_cache, "root", lambda: tmp_path)
-    monkeypatch.setattr(reference, "_compute", compute_and_count)
+    monkeypatch.setattr(stored, "root", lambda: tmp_path)
+    monkeypatch.setattr(compute, "_compute", compute_and_count)
     first = load()
     assert load() == first and computations == [name], "read, and not computed again"
-    (file,) = (tmp_path / reference_cache.FOLDER).iterdir()
+    (file,) = (tmp_path / stored.FOLDER).iterdir()
     file.write_bytes(b"")
     assert load() == load() == first and computations == 2 * [name], "a broken file is made again"
     monkeypatch.setattr(source_hash, "version", lambda *files: "of other sources")
     assert load() == first and computations == 3 * [name]
-    (other,) = (tmp_path / reference_cache.FOLDER).iterdir()
+    (other,) = (tmp_path / stored.FOLDER).iterdir()
     assert other.name != file.name
-    reference.clear_cache()
+    compute.clear_cache()
 
 
 def test_hidden_inputs_differ_from_public_ones_and_between_secrets() -> None:
@@ -242,11 +242,11 @@ def small_key() -> Key:
 
 def problems(key: Key, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     monkeypatch.setattr(keys, "find", lambda name: key)
-    reference.clear_cache()
+    compute.clear_cache()
     try:
         rows = matrix.rows(key, {"public": draws.public_seeds(key.exercise)})
     finally:
-        reference.clear_cache()
+        compute.clear_cache()
     return {row.answer.name: row.problem for row in rows if row.problem}
 
 
@@ -384,8 +384,8 @@ def test_the_base_of_slips_is_right(notebook: str) -> None:
     for key in keys.of_notebook(notebook):
         if key.base_answer:
             seeds = draws.public_seeds(key.exercise)
-            observations = reference.observe(key.exercise, key.base_answer.answer, seeds)
-            inputs = reference.inputs(key.exercise, seeds)
+            observations = compute.observe(key.exercise, key.base_answer.answer, seeds)
+            inputs = compute.inputs(key.exercise, seeds)
             verdict = compare(key.exercise, reference_files.load_public(key.exercise.name), observations, inputs)
             assert matrix.problem(key.base_answer, verdict) == ""
 
@@ -402,5 +402,5 @@ def test_the_stub_is_not_attempted_and_half_a_stub_is() -> None:
     def half(*arguments: object) -> object:
         raise NotImplementedError
 
-    assert reference.verdict_of(key, half, draws.public_seeds(key.exercise)).outcome is Outcome.NOT_ATTEMPTED
-    assert reference.verdict_of(key, None, draws.public_seeds(key.exercise)).outcome is Outcome.NOT_EARNED
+    assert compute.verdict_of(key, half, draws.public_seeds(key.exercise)).outcome is Outcome.NOT_ATTEMPTED
+    assert compute.verdict_of(key, None, draws.public_seeds(key.exercise)).outcome is Outcome.NOT_EARNED

@@ -15,10 +15,10 @@ from conftest import needs_bubblewrap
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from autograder import source_hash
 from autograder.engine.grade_submission import grade_answer
 from autograder.jail.sandbox import Jail
-from autograder.marking import source_hash
-from autograder.marking.redact import redact
+from autograder.redaction.redact import redact
 from ffnlab.checking import comparison, panel
 from ffnlab.checking.comparison import compare, reference_outputs_of
 from ffnlab.checking.verdict import Outcome, Verdict, from_dict

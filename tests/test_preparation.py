@@ -14,7 +14,7 @@ import pytest
 from conftest import needs_bubblewrap
 
 from autograder.engine import pool, preparation
-from autograder.marking import draws, reference_cache
+from autograder.reference import draws, stored
 
 START = "00_start_here"
 SECRET = "5" * 64
@@ -23,7 +23,7 @@ SECRET = "5" * 64
 def prepare_alone(folder: Path) -> tuple[draws.Seeds, Path]:
     """As `preparation.prepare`, by the functions that it shares out."""
     seeds = draws.ensure_hidden_seeds(START, folder / draws.FILE)
-    return seeds, reference_cache.ensure_file(folder, START, seeds)
+    return seeds, stored.ensure_file(folder, START, seeds)
 
 
 def start_class(folder: Path) -> Path:

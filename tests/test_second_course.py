@@ -153,9 +153,9 @@ def test_without_a_word_the_course_is_this_one_and_its_notebooks_are_those_that_
 
 ENGINE = (
     "autograder/authoring/build.py", "autograder/class_folder", "autograder/cli", "autograder/engine", "autograder/gradebook", "autograder/grading",
-    "autograder/gradescope", "autograder/jail", "autograder/lms", "autograder/marking", "autograder/nbgrader_patches", "autograder/reports",
-    "autograder/transfer", "autograder/web", "course/ffnlab/checking", "course/ffnlab/diagnosis", "course/ffnlab/observation",
-    "course/ffnlab/prediction",
+    "autograder/gradescope", "autograder/jail", "autograder/lms", "autograder/nbgrader_patches", "autograder/outline.py", "autograder/rechecking.py",
+    "autograder/redaction", "autograder/reference", "autograder/reports", "autograder/source_hash.py", "autograder/transfer", "autograder/web",
+    "course/ffnlab/checking", "course/ffnlab/diagnosis", "course/ffnlab/observation", "course/ffnlab/prediction",
 )  # fmt: skip
 
 

@@ -25,8 +25,8 @@ pytest.importorskip("sphinx", reason="Sphinx is not installed: pip install -e '.
 from autograder import keys
 from autograder.authoring import build, frames, stills
 from autograder.errors import UserError
-from autograder.marking import reference
 from autograder.paths import release, solution
+from autograder.reference import compute
 from autograder.site import make, pages, running
 from autograder.site.needed import find_cells_to_run
 from ffnlab.course.figures.start_here import STEPS
@@ -175,7 +175,7 @@ def secret_lines(name: str) -> set[str]:
     code += [
         line
         for key in keys.of_notebook(name)
-        for known_answer in reference.all_answers(key)
+        for known_answer in compute.all_answers(key)
         for line in known_answer.source.splitlines()
     ]
     student_text = "\n".join(cell.source for cell in pages.students(name).cells)

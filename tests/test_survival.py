@@ -35,7 +35,7 @@ from autograder.gradebook.gradebook import ATTEMPTS, Book
 from autograder.grading import grade_class
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Mode
-from autograder.marking import draws
+from autograder.reference import draws
 from ffnlab.checking.verdict import Outcome
 from ffnlab.registry import active_course
 

@@ -29,8 +29,8 @@ from autograder.gradebook import gradebook
 from autograder.gradebook.policy import FILE, Policy
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Jail
-from autograder.marking import draws
 from autograder.paths import release
+from autograder.reference import draws
 from autograder.reports import explain
 from ffnlab.registry import active_course
 

@@ -19,9 +19,10 @@ from autograder.engine.grade_submission import grade_submission
 from autograder.gradebook import nbgrader_tables
 from autograder.grading import feedback
 from autograder.jail.sandbox import Jail
-from autograder.marking import draws, panels, quotations
-from autograder.marking.redact import redact, round_numbers
-from autograder.marking.reference import verdict_of
+from autograder.redaction import panels, quotations
+from autograder.redaction.redact import redact, round_numbers
+from autograder.reference import draws
+from autograder.reference.compute import verdict_of
 from ffnlab.checking.verdict import not_earned
 from ffnlab.phrases import quote
 from ffnlab.registry import active_course

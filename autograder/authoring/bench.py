@@ -31,7 +31,7 @@ from autograder.engine import preparation
 from autograder.errors import UserError
 from autograder.gradebook import gradebook
 from autograder.jail.limits import MIB
-from autograder.marking import draws, reference_cache
+from autograder.reference import draws, stored
 from ffnlab.registry import active_course
 
 SAMPLE_SECONDS = 0.5
@@ -135,7 +135,7 @@ Grade = Callable[[ClassFolder, str], list[float]]
 def _measure(how: str, home: Path, assignment: str, students: int, grade: Grade, odd: bool = True) -> Measurement:
     class_folder = ClassFolder(home / "class")
     for path in class_folder.path.iterdir() if class_folder.path.is_dir() else ():
-        if path.name not in (draws.FILE, reference_cache.FOLDER):
+        if path.name not in (draws.FILE, stored.FOLDER):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
     sample.make(class_folder, students, only=[assignment], odd=odd)
     preparation.prepare(assignment, class_folder.draws, class_folder.path)  # once a class, whoever grades it
@@ -187,11 +187,11 @@ def _plain(class_folder: ClassFolder, assignment: str) -> list[float]:
 
 def _plain_alone(class_folder: ClassFolder, assignment: str) -> list[float]:
     """Plain nbgrader where `autograder grade` has never run: each notebook computes the reference outputs for itself."""
-    cache_folder = (class_folder.path / reference_cache.FOLDER).rename(class_folder.path.with_name("reference_outputs"))
+    cache_folder = (class_folder.path / stored.FOLDER).rename(class_folder.path.with_name("reference_outputs"))
     try:
         return _plain(class_folder, assignment)
     finally:
-        cache_folder.rename(class_folder.path / reference_cache.FOLDER)
+        cache_folder.rename(class_folder.path / stored.FOLDER)
 
 
 def _engine(*options: str) -> Grade:

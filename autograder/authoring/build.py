@@ -24,13 +24,14 @@ from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
+from autograder import outline, source_hash
 from autograder.authoring import frames, markers
 from autograder.errors import UserError
 from autograder.files import replace
 from autograder.gradebook import database
 from autograder.keys.key import Answer
-from autograder.marking import draws, outline, reference, source_hash
 from autograder.paths import release, root, solution, source
+from autograder.reference import compute, draws
 from ffnlab.checking import reference_files
 from ffnlab.diagnosis.differences import difference
 from ffnlab.observation import plain_data
@@ -145,7 +146,7 @@ def hash_reference_outputs(assignment: str) -> str:
 def build_reference_outputs(assignment: str, tell: Callable[[str], None] = lambda text: None) -> bool:
     """Make the shipped reference outputs of an assignment again, if they say something else than those that lie there."""
     reference_outputs = {
-        e.name: reference.reference_outputs(e.name, draws.public_seeds(e))
+        e.name: compute.reference_outputs(e.name, draws.public_seeds(e))
         for e in active_course().exercises_of(assignment)
     }
     path = active_course().reference_file(assignment)

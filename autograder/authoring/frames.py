@@ -20,9 +20,9 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
+from autograder import source_hash
 from autograder.errors import UserError
 from autograder.files import replace
-from autograder.marking import source_hash
 from ffnlab.drawing import controls, stored_frames
 from ffnlab.drawing.controls import Control, Figure
 

@@ -22,7 +22,7 @@ import torch
 from autograder import keys
 from autograder.authoring.build import SOLUTION, cells_of
 from autograder.engine import forkserver
-from autograder.marking import draws, reference, reference_cache
+from autograder.reference import compute, draws, stored
 from ffnlab.checking.comparison import compare
 from ffnlab.checking.verdict import Outcome, Verdict
 from ffnlab.observation.containment import TimeUp, contain, limit_time
@@ -256,15 +256,15 @@ def grade_mutants(exercise: str, batch: list[Mutant]) -> list[GradedMutant]:
     """Each of the mutants of one exercise with its verdict, on hidden draws of development."""
     torch.set_num_threads(1)
     seeds = draws.development(exercise)
-    reference_cache.load_for_development(exercise)
+    stored.load_for_development(exercise)
     return [_grade(mutant, seeds) for mutant in batch]
 
 
 def _grade(mutant: Mutant, seeds: tuple[int, ...]) -> GradedMutant:
     key = keys.find(mutant.exercise)
     reference_outputs, inputs = (
-        reference.reference_outputs(mutant.exercise, seeds),
-        reference.inputs(key.exercise, seeds),
+        compute.reference_outputs(mutant.exercise, seeds),
+        compute.inputs(key.exercise, seeds),
     )
     try:
         with contain(), limit_time(SECONDS):

@@ -10,8 +10,8 @@ from pathlib import Path
 from autograder.class_folder.folder import ClassFolder
 from autograder.errors import UserError
 from autograder.gradebook import gradebook
-from autograder.marking import draws
 from autograder.paths import root
+from autograder.reference import draws
 
 
 def autograde(class_folder: ClassFolder, assignment: str, student: str | None = None) -> str:

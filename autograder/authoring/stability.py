@@ -21,11 +21,11 @@ from typing import Any, NamedTuple
 
 import torch
 
-from autograder import keys
+from autograder import keys, source_hash
 from autograder.engine import forkserver
 from autograder.files import replace
 from autograder.keys.key import Key, quiz_key
-from autograder.marking import draws, matrix, reference, source_hash
+from autograder.reference import compute, draws, matrix
 from ffnlab.observation.exercise import Exercise, quiz
 from ffnlab.registry import active_course
 
@@ -69,7 +69,7 @@ def unstable(name: str, scores_by_secret: dict[int, Scores]) -> list[Unstable]:
     key = keys.find(name)
     most = key.exercise.points
     problems = []
-    for answer in reference.all_answers(key):
+    for answer in compute.all_answers(key):
         results = {number: scores_by_secret[number][answer.name] for number in sorted(scores_by_secret)}
         kinds = sorted(set(results.values()), key=list(results.values()).index)
         if len(kinds) > 1:

@@ -58,7 +58,7 @@ def build(
 
 def _draw_stills(assignment: str) -> None:
     """Draw the stills of a notebook's boards where those have changed, for they are in the notebook; without Chromium, say so."""
-    from autograder.marking import source_hash
+    from autograder import source_hash
     from autograder.paths import source
 
     scripts = {file for file in source_hash.files(source(assignment)) if file.suffix == ".js"}
@@ -130,8 +130,8 @@ def matrix(
 
     from autograder import keys
     from autograder.authoring import build as builder
-    from autograder.marking import draws
-    from autograder.marking import matrix as matrices
+    from autograder.reference import draws
+    from autograder.reference import matrix as matrices
     from autograder.reports import terminal
     from ffnlab.registry import active_course
 

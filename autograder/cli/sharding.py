@@ -28,7 +28,7 @@ def prepare(console: Console, class_folder: ClassFolder, names: Sequence[str]) -
     from autograder.gradebook import draw_secrets
     from autograder.gradebook.gradebook import Book
     from autograder.grading import shards
-    from autograder.marking import draws, reference_cache
+    from autograder.reference import draws, stored
 
     with lock_class(class_folder), Book(class_folder, writing=True) as book, console.status("") as status:
         for name in names:
@@ -39,7 +39,7 @@ def prepare(console: Console, class_folder: ClassFolder, names: Sequence[str]) -
     console.print(
         Text(
             f"The hidden inputs of {', '.join(names)} are in {shorten_path(class_folder.draws)}, "
-            f"their reference outputs in {shorten_path(class_folder.path / reference_cache.FOLDER)}/. "
+            f"their reference outputs in {shorten_path(class_folder.path / stored.FOLDER)}/. "
             "A machine that grades a shard needs both, and submitted/."
         ),
         soft_wrap=True,

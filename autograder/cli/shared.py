@@ -183,7 +183,7 @@ def shorten_path(path: Path) -> str:
 
 
 def notebook_of(exercise: str) -> str:
-    from autograder.marking import outline
+    from autograder import outline
 
     try:
         return outline.notebook_of(exercise)

@@ -9,8 +9,8 @@ from functools import cache
 from importlib import metadata
 
 from autograder.engine.released import template
-from autograder.marking.source_hash import packages
 from autograder.paths import release
+from autograder.source_hash import packages
 
 
 def code_on_disk() -> str:

@@ -22,8 +22,9 @@ from autograder.engine.submitted import Unreadable
 from autograder.errors import UserError
 from autograder.jail.limits import MIB, Limits
 from autograder.jail.sandbox import Budget, Jail, JailBroken, JailClient, Overrun, build_probe_request
-from autograder.marking import draws, quotations, reference
 from autograder.paths import release
+from autograder.redaction import quotations
+from autograder.reference import compute, draws
 from ffnlab.checking.comparison import Inputs
 from ffnlab.checking.verdict import Outcome, Verdict, not_attempted, not_earned
 from ffnlab.diagnosis import differences, exception_messages
@@ -409,7 +410,7 @@ def _our_source(cell: Cell) -> str:
 
 @cache
 def _inputs(name: str, seeds: tuple[int, ...]) -> list[Inputs]:
-    return reference.inputs(active_course().exercise(name), seeds)
+    return compute.inputs(active_course().exercise(name), seeds)
 
 
 @cache

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from autograder import outline
 from autograder.engine.graded_submission import GradedSubmission
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Mode
-from autograder.marking import draws, outline
+from autograder.reference import draws
 from ffnlab.checking.verdict import not_graded
 
 TRIES = 3  # how often a jail, or the process that holds it, may die over one submission before a person has to look

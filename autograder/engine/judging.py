@@ -40,7 +40,7 @@ from autograder.jail.limits import MIB, Limits
 from autograder.jail.sandbox import KILLS
 from autograder.jail.watch import PATIENCE
 from autograder.keys.problem import KeyProblem
-from autograder.marking import draws, reference, reference_cache
+from autograder.reference import compute, draws, stored
 from ffnlab.checking import comparison, verdict
 from ffnlab.checking.comparison import Inputs
 from ffnlab.checking.verdict import Verdict
@@ -443,13 +443,13 @@ def _load_reference(request: dict[str, Any]) -> tuple[comparison.ReferenceOutput
     name, seeds = request["exercise"], tuple(request["seeds"])
     if "reference" in request:
         file, entries = request["reference"]
-        reference_cache.load(Path(file), tuple((exercise, tuple(numbers)) for exercise, numbers in entries))
-    return reference.reference_outputs(name, seeds), _inputs(name, seeds)
+        stored.load(Path(file), tuple((exercise, tuple(numbers)) for exercise, numbers in entries))
+    return compute.reference_outputs(name, seeds), _inputs(name, seeds)
 
 
 @cache
 def _inputs(name: str, seeds: Seeds) -> list[Inputs]:
-    return reference.inputs(active_course().exercise(name), seeds)
+    return compute.inputs(active_course().exercise(name), seeds)
 
 
 def _compare(

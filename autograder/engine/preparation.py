@@ -10,7 +10,7 @@ from concurrent.futures import BrokenExecutor, Future
 from pathlib import Path
 from typing import Any, TypeVar
 
-from autograder.marking import draws, reference_cache
+from autograder.reference import draws, stored
 from ffnlab.registry import active_course
 
 Run = Callable[..., Future[Any]]  # a function and its arguments -> what it will return
@@ -37,7 +37,7 @@ def prepare(assignment: str, hidden_draws: Path, folder: Path, run: Run = run_he
     """
     preparation = _Preparation(run)
     seeds = draws.ensure_hidden_seeds(assignment, hidden_draws, preparation.find_valid_draws)
-    return seeds, reference_cache.ensure_file(folder, assignment, seeds, preparation.pack)
+    return seeds, stored.ensure_file(folder, assignment, seeds, preparation.pack)
 
 
 class _Preparation:
@@ -54,7 +54,7 @@ class _Preparation:
         return {name: draw_number for name, (draw_number, _) in zip(first, results, strict=True)}
 
     def pack(self, seeds: draws.Seeds) -> bytes:
-        """As `reference_cache.pack`."""
+        """As `stored.pack`."""
         missing = [(name, drawn) for name, drawn in seeds.items() if name not in self._packed]
         self._packed |= {name: data for (name, _), data in zip(missing, self._on_each(_pack, missing), strict=True)}
         (data,) = self._on_each(_merge, [([self._packed[name] for name in seeds],)])
@@ -79,10 +79,10 @@ def _find_valid_draw(exercise: str, secret: bytes, first: int) -> tuple[int, byt
 
 
 def _pack(exercise: str, seeds: tuple[int, ...]) -> bytes:
-    from autograder.marking import reference
+    from autograder.reference import compute
 
-    data = reference_cache.pack({exercise: seeds})
-    reference.clear_cache()  # a worker judges elsewhere
+    data = stored.pack({exercise: seeds})
+    compute.clear_cache()  # a worker judges elsewhere
     return data
 
 

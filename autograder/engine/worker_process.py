@@ -28,7 +28,7 @@ from autograder.jail.errors import JailBroken, JailRefuses, JailWontStart, Outsi
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Jail, JailClient, Mode
 from autograder.jail.watch import PATIENCE
-from autograder.marking import draws
+from autograder.reference import draws
 
 # A job may take this many times a submission's limit by the wall's clock: running it PATIENCE times, judging it too.
 OVERTIME = 2 * PATIENCE

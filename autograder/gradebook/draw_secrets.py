@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from autograder.class_folder.folder import ClassFolder
 from autograder.errors import UserError
 from autograder.gradebook import preflight
-from autograder.marking import draws
+from autograder.reference import draws
 
 metadata = sa.MetaData()
 SECRETS = sa.Table(

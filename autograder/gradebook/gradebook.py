@@ -45,8 +45,8 @@ from autograder.files import make_folder
 from autograder.gradebook import database, draw_secrets, preflight
 from autograder.gradebook.nbgrader_tables import Cells, GradingEntry, SubmissionTime, enter_gradings, set_times
 from autograder.gradebook.scores import Score
-from autograder.marking.draws import key_version
 from autograder.paths import solution
+from autograder.reference.draws import key_version
 from ffnlab.checking.verdict import Outcome, Verdict, from_dict
 from ffnlab.untrusted_text import clean, in_a_line
 

@@ -17,8 +17,8 @@ from autograder.engine.graded_submission import GradedSubmission
 from autograder.engine.released import Kind, template
 from autograder.errors import UserError
 from autograder.gradebook import sanitize
-from autograder.marking.redact import redact
 from autograder.paths import release
+from autograder.redaction.redact import redact
 from ffnlab.checking.verdict import Outcome
 
 STUDENT, ASSIGNMENT, NOTEBOOK = (

@@ -15,14 +15,15 @@ from importlib import metadata, resources
 from pathlib import Path
 
 import ffnlab
+from autograder import outline, source_hash
 from autograder.class_folder.folder import ClassFolder
 from autograder.engine.released import Kind, template
 from autograder.errors import UserError
 from autograder.files import replace
 from autograder.gradebook.policy import Policy
 from autograder.gradescope import in_container
-from autograder.marking import draws, outline, reference_cache, source_hash
 from autograder.paths import release, root
+from autograder.reference import draws, stored
 from ffnlab.registry import active_course
 
 VISIBILITIES = ("visible", "after_due_date", "after_published", "hidden")
@@ -87,7 +88,7 @@ def _draw_inputs(assignment: str, tell: Callable[[str], None]) -> tuple[draws.Se
         tell("drawing hidden inputs")
         seeds = draws.ensure_hidden_seeds(assignment, own.draws)
         tell("running the kept answers on them")
-        return seeds, reference_cache.ensure_file(own.path, assignment, seeds).read_bytes()
+        return seeds, stored.ensure_file(own.path, assignment, seeds).read_bytes()
 
 
 def settings_of(

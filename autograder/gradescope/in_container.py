@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import autograder
-from autograder import untrusted_files
+from autograder import outline, untrusted_files
 from autograder.engine import pool
 from autograder.engine.graded_submission import GradedSubmission
 from autograder.engine.job import Job
@@ -32,8 +32,9 @@ from autograder.jail.errors import JailBroken
 from autograder.jail.limits import MIB, Limits
 from autograder.jail.sandbox import Mode
 from autograder.keys.problem import KeyProblem
-from autograder.marking import draws, outline, panels
 from autograder.paths import release
+from autograder.redaction import panels
+from autograder.reference import draws
 from ffnlab.checking.verdict import Outcome
 from ffnlab.untrusted_text import in_a_line
 

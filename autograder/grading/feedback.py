@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import jinja2
 
-from autograder import untrusted_files
+from autograder import outline, untrusted_files
 from autograder.class_folder.folder import ClassFolder
 from autograder.engine.graded_submission import GradedSubmission
 from autograder.engine.program import answer_source
@@ -22,9 +22,9 @@ from autograder.engine.submitted import PICTURE
 from autograder.files import Batch
 from autograder.gradebook import sanitize
 from autograder.gradebook.scores import Score, Scores, total
-from autograder.marking import outline, panels
-from autograder.marking.redact import redact
 from autograder.paths import release
+from autograder.redaction import panels
+from autograder.redaction.redact import redact
 from ffnlab.checking import panel
 from ffnlab.checking.verdict import Outcome, Verdict
 from ffnlab.untrusted_text import clean, in_a_line

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Protocol
 
-from autograder import untrusted_files
+from autograder import outline, untrusted_files
 from autograder.class_folder import log, submitted_files
 from autograder.class_folder.folder import ClassFolder
 from autograder.class_folder.manifest import Manifest
@@ -25,7 +25,7 @@ from autograder.gradebook.policy import Policy
 from autograder.grading import feedback
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Mode
-from autograder.marking import draws, outline
+from autograder.reference import draws
 from autograder.startup import pause_gc
 from ffnlab.checking.verdict import Outcome, not_earned
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC
 
+from autograder import outline
 from autograder.class_folder import log
 from autograder.class_folder.folder import ClassFolder
 from autograder.class_folder.log import LogLine
@@ -21,7 +22,6 @@ from autograder.gradebook.gradebook import Book, Grading
 from autograder.gradebook.nbgrader_tables import GradingEntry, SubmissionTime
 from autograder.gradebook.policy import Policy
 from autograder.grading import feedback
-from autograder.marking import outline
 from ffnlab.checking.verdict import Verdict
 
 BATCH_SIZE = 50  # submissions in a transaction

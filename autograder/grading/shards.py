@@ -19,7 +19,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
 
-from autograder import untrusted_files
+from autograder import outline, untrusted_files
 from autograder.class_folder import submitted_files
 from autograder.class_folder.folder import ClassFolder
 from autograder.class_folder.submitted_files import Submission
@@ -32,7 +32,7 @@ from autograder.files import Batch
 from autograder.grading import grade_class
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Mode
-from autograder.marking import draws, outline, reference_cache
+from autograder.reference import draws, stored
 from ffnlab.checking.verdict import Outcome, from_dict
 from ffnlab.untrusted_text import in_a_line
 
@@ -191,12 +191,12 @@ def _load_preparation(class_folder: ClassFolder, assignment: str) -> tuple[draws
     entry = draws.entries(class_folder.draws).get(assignment, {})
     if entry.get("holds_for") == draws.key_version(assignment):
         seeds = draws.ensure_hidden_seeds(assignment, class_folder.draws)
-        if (reference := reference_cache.file_for(class_folder.path, assignment, seeds)).is_file():
+        if (reference := stored.file_for(class_folder.path, assignment, seeds)).is_file():
             return seeds, reference.resolve()
     raise UserError(
         f"{class_folder.path} has no hidden inputs of {assignment} for this version: "
         f"run {class_folder.command(f'grade {assignment} --prepare')} where the class is, "
-        f"and copy {draws.FILE} and {reference_cache.FOLDER}/ from there"
+        f"and copy {draws.FILE} and {stored.FOLDER}/ from there"
     )
 
 

@@ -22,6 +22,7 @@ from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from autograder import outline
 from autograder.class_folder.folder import ClassFolder
 from autograder.class_folder.roster import Roster
 from autograder.engine.program import NEWER_PYTHON, answer_source
@@ -38,7 +39,6 @@ from autograder.gradebook.policy import (
     select_last_gradings,
 )
 from autograder.gradebook.scores import Score
-from autograder.marking import outline
 from autograder.paths import release, solution
 from autograder.reports import similarity
 from ffnlab.checking.verdict import Outcome

@@ -16,7 +16,7 @@ from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from autograder import untrusted_files
+from autograder import outline, untrusted_files
 from autograder.class_folder import submitted_files
 from autograder.class_folder.folder import ClassFolder
 from autograder.engine import program
@@ -26,8 +26,8 @@ from autograder.errors import UserError, suggest_nearest
 from autograder.gradebook.policy import EffectiveAttempt, Policy, group_by_attempt
 from autograder.gradebook.scores import Score
 from autograder.jail.limits import Limits
-from autograder.marking import draws, outline
 from autograder.paths import assignments, release
+from autograder.reference import draws
 from ffnlab.checking.verdict import Outcome, Verdict
 from ffnlab.diagnosis.mistake import COMMON_PREFIX
 from ffnlab.untrusted_text import clean, in_a_line

@@ -14,17 +14,17 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from autograder import outline
 from autograder.gradebook.policy import mean_share
 from autograder.gradebook.scores import Scores, Total, total
-from autograder.marking import outline
-from autograder.marking.outline import Outline
+from autograder.outline import Outline
 from ffnlab.untrusted_text import in_a_line
 
 if TYPE_CHECKING:  # nbgrader takes seconds to import
     from autograder.gradebook.gradebook import Grading
     from autograder.gradebook.policy import Grade
     from autograder.grading.grade_class import PointsChange
-    from autograder.marking.matrix import MatrixRow
+    from autograder.reference.matrix import MatrixRow
 
 CELL = {"earned": "✔", "not earned": "✘", "not attempted": "○", "not graded": "?"}
 STYLE = {"earned": "green", "not earned": "dark_orange", "not attempted": "dim", "not graded": "bold red"}

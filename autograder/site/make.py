@@ -17,9 +17,9 @@ from importlib import metadata
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+from autograder import source_hash
 from autograder.errors import UserError
 from autograder.files import replace
-from autograder.marking import source_hash
 from autograder.paths import root, source
 from autograder.site import documents
 from ffnlab.registry import active_course

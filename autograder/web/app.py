@@ -30,7 +30,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 
-from autograder import files, lms
+from autograder import files, lms, outline
 from autograder.class_folder import submitted_files
 from autograder.class_folder.folder import FOLDER_NAME, ClassFolder, class_lock
 from autograder.class_folder.policy_file import exercise_and_question_points
@@ -40,7 +40,6 @@ from autograder.gradebook import database, missing, preflight, unsettled
 from autograder.gradebook.gradebook import Book
 from autograder.gradebook.policy import FILE, EffectiveAttempt, Policy, format_time, mean_share
 from autograder.grading import feedback, grade_class
-from autograder.marking import outline
 from autograder.paths import require_assignment
 from autograder.reports import class_report, explain, report_page
 from autograder.transfer import collect as collecting

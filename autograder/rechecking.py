@@ -9,8 +9,9 @@ import os
 
 from IPython.display import display
 
-from autograder.marking import draws, quotations, reference, reference_cache
-from autograder.marking.redact import redact
+from autograder.redaction import quotations
+from autograder.redaction.redact import redact
+from autograder.reference import compute, draws, stored
 from ffnlab.checking import panel
 from ffnlab.checking.checks import NotEarned, Points, examine
 from ffnlab.checking.verdict import Outcome
@@ -24,9 +25,9 @@ def recheck(name: str, answer: object) -> Points:
         NotEarned: below full marks, only where the environment says FFNLAB_STRICT=1.
     """
     exercise = active_course().exercise(name)
-    reference_cache.load_for_recheck(name)
+    stored.load_for_recheck(name)
     seeds = draws.for_recheck(name)
-    verdict, _ = examine(exercise, reference.reference_outputs(name, seeds), answer, list(seeds))
+    verdict, _ = examine(exercise, compute.reference_outputs(name, seeds), answer, list(seeds))
     verdict = redact(quotations.strip_unquoted(verdict, ()))
     display(panel.of_verdict(verdict, exercise.understood, inputs="hidden inputs"))
     if os.environ.get("FFNLAB_STRICT") == "1" and verdict.outcome is not Outcome.EARNED:

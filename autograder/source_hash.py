@@ -15,7 +15,7 @@ from ffnlab.registry import active_course
 
 PACKAGES = {  # ours, with their folders
     "ffnlab": Path(ffnlab.__file__).resolve().parent,
-    "autograder": Path(__file__).resolve().parents[1],
+    "autograder": Path(__file__).resolve().parent,
 }
 COMPARISON = PACKAGES["ffnlab"] / "checking" / "comparison.py"  # how an answer is compared: every verdict depends on it
 

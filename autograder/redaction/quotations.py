@@ -15,7 +15,7 @@ from pathlib import Path
 
 import torch
 
-from autograder.marking import source_hash
+from autograder import source_hash
 from ffnlab.checking import comparison
 from ffnlab.checking.verdict import AspectVerdict, Verdict
 from ffnlab.observation import exercise as observation_exercise

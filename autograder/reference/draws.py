@@ -12,9 +12,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from autograder import outline, source_hash
 from autograder.errors import UserError
 from autograder.files import write_private
-from autograder.marking import outline, source_hash
 from ffnlab.registry import active_course
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def find_valid_draw(exercise: str, secret: bytes, first: int) -> int:
         UserError: it holds on none of them.
     """
     from autograder import keys
-    from autograder.marking import matrix
+    from autograder.reference import matrix
 
     key = keys.find(exercise)
     for draw_number in range(first, first + MAX_DRAWS):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from autograder.marking import outline
-from autograder.marking.redact import redact
+from autograder import outline
+from autograder.redaction.redact import redact
 from ffnlab.checking import panel
 from ffnlab.checking.verdict import Outcome, Verdict
 

@@ -9,9 +9,10 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
+from autograder import source_hash
 from autograder.files import make_folder, write_private
-from autograder.marking import draws, source_hash
 from autograder.paths import root
+from autograder.reference import draws
 from ffnlab.registry import active_course
 
 FOLDER = ".markings"
@@ -19,10 +20,10 @@ FOLDER = ".markings"
 
 def pack(seeds: draws.Seeds) -> bytes:
     """What a file with the reference outputs of several exercises holds."""
-    from autograder.marking import reference
+    from autograder.reference import compute
     from ffnlab.checking import reference_files
 
-    return reference_files.dump({name: reference.reference_outputs(name, drawn) for name, drawn in seeds.items()})
+    return reference_files.dump({name: compute.reference_outputs(name, drawn) for name, drawn in seeds.items()})
 
 
 def ensure_file(folder: Path, assignment: str, seeds: draws.Seeds, pack: Callable[[draws.Seeds], bytes] = pack) -> Path:
@@ -57,18 +58,18 @@ def load_for_development(name: str) -> None:
     """Take an exercise's reference outputs on the draws of development, from the project's folder. Where it does not have them as the sources are now,
     they are computed, and kept there if it can be written to.
     """
-    from autograder.marking import reference
+    from autograder.reference import compute
     from ffnlab.checking import reference_files
     from ffnlab.observation import plain_data
 
     seeds = draws.development(name)
-    if reference.is_cached(name, seeds):
+    if compute.is_cached(name, seeds):
         return
     path = _file_for_development(name, seeds)
     with contextlib.suppress(OSError, plain_data.Malformed, KeyError):
-        reference.cache_reference(name, seeds, reference_files.read(path.read_bytes())[name])
+        compute.cache_reference(name, seeds, reference_files.read(path.read_bytes())[name])
         return
-    data = reference_files.dump({name: reference.reference_outputs(name, seeds)})
+    data = reference_files.dump({name: compute.reference_outputs(name, seeds)})
     with contextlib.suppress(OSError):
         for old in path.parent.glob(f"{name}.*"):
             old.unlink(missing_ok=True)
@@ -77,11 +78,11 @@ def load_for_development(name: str) -> None:
 
 def _file_for_development(name: str, seeds: tuple[int, ...]) -> Path:
     """Where the project's folder has an exercise's reference outputs on the draws of development: made by these sources, and by this torch."""
-    from autograder.marking import reference
+    from autograder.reference import compute
 
     course, notebook = active_course(), active_course().notebook_of(name)
     made_by = source_hash.version(
-        *course.key_files(notebook), course.exercises_file(notebook), source_hash.COMPARISON, Path(reference.__file__)
+        *course.key_files(notebook), course.exercises_file(notebook), source_hash.COMPARISON, Path(compute.__file__)
     )
     identity = hashlib.sha256(str((made_by, metadata.version("torch"), seeds)).encode()).hexdigest()[:16]
     return root() / FOLDER / f"{name}.{identity}.safetensors"
@@ -97,7 +98,7 @@ def file_for(folder: Path, assignment: str, seeds: draws.Seeds) -> Path:
 @cache
 def load(path: Path, seeds: tuple[tuple[str, tuple[int, ...]], ...]) -> None:
     """Take the reference outputs from that file, if this machine has it; else the judge computes them when it needs them."""
-    from autograder.marking import reference
+    from autograder.reference import compute
     from ffnlab.checking import reference_files
     from ffnlab.observation import plain_data
 
@@ -107,4 +108,4 @@ def load(path: Path, seeds: tuple[tuple[str, tuple[int, ...]], ...]) -> None:
         return
     for name, exercise_seeds in seeds:
         if name in outputs:
-            reference.cache_reference(name, exercise_seeds, outputs[name])
+            compute.cache_reference(name, exercise_seeds, outputs[name])

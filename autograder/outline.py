@@ -14,8 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from autograder import source_hash
 from autograder.files import replace
-from autograder.marking import source_hash
 from ffnlab.registry import CourseNotFound, active_course
 
 FILE = "outline.json"

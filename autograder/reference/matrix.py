@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from autograder.keys.key import Answer, Key
-from autograder.marking import reference
+from autograder.reference import compute
 from ffnlab.checking.comparison import compare
 from ffnlab.checking.verdict import Outcome, Verdict
 
@@ -39,12 +39,12 @@ def stub_answer(key: Key) -> Answer:
 def rows(key: Key, draws: dict[str, Seeds], solution: Answer | None = None) -> list[MatrixRow]:
     """The rows of one exercise, on each of the named sets of draws. `solution` is the solution notebook's answer."""
     extra = [solution] if solution else []
-    answers = [stub_answer(key), *extra, *reference.all_answers(key)]
+    answers = [stub_answer(key), *extra, *compute.all_answers(key)]
     return [
         MatrixRow(answer, label, verdict, problem(answer, verdict))
         for label, seeds in draws.items()
         for answer in answers
-        for verdict in [reference.verdict_of(key, answer.answer, seeds)]
+        for verdict in [compute.verdict_of(key, answer.answer, seeds)]
     ]
 
 
@@ -68,11 +68,11 @@ def verdicts(key: Key, seeds: Seeds) -> list[tuple[Answer, Verdict]]:
     Raises:
         KeyProblem: the truth itself raises.
     """
-    reference_outputs, mistakes = reference.compute_reference(key, seeds)
-    reference.cache_reference(key.exercise.name, seeds, reference_outputs)
+    reference_outputs, mistakes = compute.compute_reference(key, seeds)
+    compute.cache_reference(key.exercise.name, seeds, reference_outputs)
     others = [stub_answer(key), *key.rights]
-    observations = [reference.observe(key.exercise, answer.answer, seeds) for answer in others]
-    inputs = reference.inputs(key.exercise, seeds)
+    observations = [compute.observe(key.exercise, answer.answer, seeds) for answer in others]
+    inputs = compute.inputs(key.exercise, seeds)
     pairs = zip([*others, *key.mistakes], [*observations, *mistakes], strict=True)
     return [
         (answer, compare(key.exercise, reference_outputs, answer_observations, inputs))
