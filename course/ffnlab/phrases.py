@@ -9,12 +9,15 @@ NEGATIVE = re.compile(r"(?<![\w.)\]-])-(?=\d)")  # the hyphen of a negative numb
 RAISED = "Your code raised "  # how it begins that an exception is told, after the place
 
 
-def count_values(values: int) -> str:
-    """ "1 value", "2 values"."""
-    return f"{values} value{'' if values == 1 else 's'}"
+def plural(count: int | str, noun: str, nouns: str = "") -> str:
+    """ "1 value", "2 values", "0 values"; `nouns` is a plural that does not end in s: "2 classes".
+
+    count: a text stands where the number is written in another way, as in "1,000 values".
+    """
+    return f"{count} {noun if count in (1, '1') else nouns or noun + 's'}"
 
 
-def join_parts(parts: Sequence[str]) -> str:
+def join_words(parts: Sequence[str]) -> str:
     """ "a", "a and b", "a, b and c"."""
     return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
 

@@ -22,10 +22,10 @@ from ffnlab.phrases import (
     LINE,
     RAISED,
     TYPE,
-    count_values,
     cut,
     in_quotes,
-    join_parts,
+    join_words,
+    plural,
     quote,
     sentence,
     without_delimiters,
@@ -324,7 +324,7 @@ def _sentence(place: str, spot: Spot, around: _Around) -> str:
     if isinstance(right, (list, tuple)):
         if type(output) is not type(right):
             return f"{at}{_describe_output(output)} came back instead of a {type(right).__name__}"
-        return f"{at}{count_values(len(output))} came back instead of {len(right)}"
+        return f"{at}{plural(len(output), 'value')} came back instead of {len(right)}"
     if right is None:
         return f"{at}{_describe_output(output)} came back where nothing was expected"
     if right == "" and isinstance(output, str):  # a reason, which is empty where all is right
@@ -448,7 +448,7 @@ def _dicts(output: Plain, right: dict[str, Any]) -> str:
 
 def _quote_all(names: Sequence[str], most: int = MAX_LABELS, delimit: Callable[[str], str] = str) -> str:
     quotations = [in_quotes(delimit(cut(name, 60))) for name in names[:most]]
-    return f"{', '.join(quotations)} and {len(names) - most} more" if len(names) > most else join_parts(quotations)
+    return f"{', '.join(quotations)} and {len(names) - most} more" if len(names) > most else join_words(quotations)
 
 
 # Tensors.

@@ -17,7 +17,7 @@ import numpy as np
 import safetensors.torch
 import torch
 
-from ffnlab.phrases import count_values, cut
+from ffnlab.phrases import cut, plural
 from ffnlab.untrusted_text import clean
 
 MAX_DEPTH = 12
@@ -187,7 +187,7 @@ def describe(value: Plain) -> str:
         return f"the text {cut(value, 40)!r}"
     if isinstance(value, (bool, int, float)):
         return f"the {type(value).__name__} {value!r}"
-    return f"a {type(value).__name__} with {count_values(len(value))}"
+    return f"a {type(value).__name__} with {plural(len(value), 'value')}"
 
 
 def pack(value: Plain) -> bytes:

@@ -21,7 +21,7 @@ from ffnlab.course.counterexample import counterexample, rows_of_numbers
 from ffnlab.course.ffn_probes import TwoLayerFFN, Weights, check_unchanged, copy_parameters, draw_weights, make_ffn
 from ffnlab.observation.exercise import Draw, Exercise, NotAsAsked, describe_result, observe_call, quiz
 from ffnlab.observation.plain_data import Failure, describe
-from ffnlab.phrases import count_values
+from ffnlab.phrases import plural
 
 NOTEBOOK = "06_memory"
 
@@ -646,7 +646,7 @@ def _ask_for_neuron(answer: Any, person: dict[str, Any], dtype: torch.dtype = to
     if not isinstance(result, (tuple, list)):
         raise NotAsAsked(f"{describe_result(result)}; a triple (key, bias, value) was expected")
     if len(result) != 3:
-        raise NotAsAsked(f"a triple (key, bias, value) was expected, not {count_values(len(result))}")
+        raise NotAsAsked(f"a triple (key, bias, value) was expected, not {plural(len(result), 'value')}")
     key, bias, value = (part if isinstance(part, torch.Tensor) else torch.tensor(part, dtype=dtype) for part in result)
     return {"key": key, "bias": bias, "value": value}
 

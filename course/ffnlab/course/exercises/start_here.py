@@ -13,7 +13,7 @@ import torch
 
 from ffnlab.observation.exercise import Draw, Exercise, NotAsAsked, observe_call, quiz, type_with_article
 from ffnlab.observation.plain_data import Failure
-from ffnlab.phrases import join_parts
+from ffnlab.phrases import join_words
 
 NOTEBOOK = "00_start_here"
 
@@ -270,7 +270,7 @@ def _without_tensors(result: Any) -> Any:
 def _form(result: Any) -> str:
     """Its type; and those of its parts, where there are few."""
     if isinstance(result, (tuple, list)) and 0 < len(result) <= 5:
-        return f"{type_with_article(result)} of {join_parts([type_with_article(part) for part in result])}"
+        return f"{type_with_article(result)} of {join_words([type_with_article(part) for part in result])}"
     return type_with_article(result)
 
 
