@@ -38,7 +38,7 @@ endef
 
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup setup-grading system system-grading lab grade test quick build matrix stability mutants bench soak sweep built handout site hub
+.PHONY: help setup setup-grading system system-grading lab grade test quick format build matrix stability mutants bench soak sweep built handout site hub
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -53,7 +53,10 @@ test: setup $(PROXY) ## run every check: ruff, mypy, pytest, and the solutions t
 	@$(run_tests)
 
 quick: setup ## before a commit, in two minutes: ruff, mypy, and the tests nearest to what has changed
-	@$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/mypy && $(BIN)/pytest -q --nearest 60 $(ARGS)
+	@$(BIN)/ruff check && { $(BIN)/ruff format --check || { echo "make format mends it"; exit 1; }; } && $(BIN)/mypy && $(BIN)/pytest -q --nearest 60 $(ARGS)
+
+format: setup ## format the code, which makes nothing out of date
+	@$(BIN)/ruff check --quiet --fix --select I && $(BIN)/ruff format
 
 build: setup-grading ## make notebooks and shipped reference outputs again where their source changed
 	@$(BIN)/autograder build $(ARGS)

@@ -1,13 +1,17 @@
 """What a file of this project is made of: itself, every module of ours that it imports, directly or through others, and what lies beside a module and
-belongs to it. One hash is said of them all."""
+belongs to it. One hash is said of them all.
+
+Of Python, the hash is that of the syntax tree: formatting and comments change no result, so they make nothing out of date.
+"""
 
 from __future__ import annotations
 
 import ast
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import ffnlab
 from ffnlab import boards, palette
@@ -32,7 +36,46 @@ def packages() -> dict[str, Path]:
 
 def version(*starts: Path) -> str:
     """A hash of all that these files are made of, in 64 hexadecimal digits: the same wherever the packages lie."""
-    return hashlib.sha256(b"\0".join(sorted(file.read_bytes() for file in files(*starts)))).hexdigest()
+    return combine(hash_file(file) for file in files(*starts))
+
+
+def combine(hashes: Iterable[str]) -> str:
+    """One hash of several, whatever their order."""
+    return hashlib.sha256("\n".join(sorted(hashes)).encode()).hexdigest()
+
+
+def hash_file(file: Path) -> str:
+    """A hash of a file: of Python its syntax tree, of anything else its bytes."""
+    return _read(file).hash if file.suffix == ".py" else hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def hash_tree(node: ast.AST) -> str:
+    """A hash of a syntax tree, without places, comments and formatting. It is the same on every version of Python that has these nodes."""
+    parts: list[str] = []
+    _describe(node, parts)
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+FIELDS_LEFT_OUT = {"ctx", "kind", "type_comment", "type_ignores"}  # said by the rest, or by a comment
+
+
+def _describe(value: Any, parts: list[str]) -> None:
+    """Append a node's kind and its fields. Empty fields are left out, as newer versions of Python have more of them."""
+    if isinstance(value, ast.AST):
+        parts.append(f"{type(value).__name__}(")
+        for field in value._fields:
+            child = getattr(value, field, None)
+            if child is not None and child != [] and field not in FIELDS_LEFT_OUT:
+                parts.append(field)
+                _describe(child, parts)
+        parts.append(")")
+    elif isinstance(value, list):
+        parts.append("[")
+        for item in value:
+            _describe(item, parts)
+        parts.append("]")
+    else:
+        parts.append(repr(value))
 
 
 def files(*starts: Path) -> set[Path]:
@@ -56,7 +99,7 @@ def _of_boards(file: Path) -> set[Path]:
     """Of the boards that a module makes: scripts, sheets, still pictures, and what turns them into HTML."""
     if "ffnlab.boards" not in imported_names_of(file):
         return set()
-    scripts = [script for name in _script_names(file) if (script := file.with_name(name)).is_file()]
+    scripts = [script for name in _read(file).script_names if (script := file.with_name(name)).is_file()]
     if not scripts:
         return set()
     stills = file.parent / "stills"
@@ -68,12 +111,21 @@ def _of_boards(file: Path) -> set[Path]:
     )
 
 
+class _Module(NamedTuple):
+    """What is read of a file of Python, in one go."""
+
+    imported_names: frozenset[str]  # dotted
+    script_names: frozenset[str]  # of files of JavaScript, in its texts
+    hash: str
+
+
 @cache
-def _script_names(file: Path) -> frozenset[str]:
-    """The names of JavaScript files in a module's code."""
+def _read(file: Path) -> _Module:
     tree = ast.parse(file.read_text(encoding="utf-8"), str(file))
+    names = (name for node in ast.walk(tree) for name in _names(node))
     texts = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
-    return frozenset(text for text in texts if isinstance(text, str) and text.endswith(".js"))
+    scripts = (text for text in texts if isinstance(text, str) and text.endswith(".js"))
+    return _Module(frozenset(names), frozenset(scripts), hash_tree(tree))
 
 
 @cache
@@ -82,11 +134,9 @@ def imports_of(file: Path) -> frozenset[Path]:
     return frozenset(path for name in imported_names_of(file) if (path := _module(name)))
 
 
-@cache
 def imported_names_of(file: Path) -> frozenset[str]:
     """The dotted names that a file imports, or may import, wherever in it."""
-    tree = ast.parse(file.read_text(encoding="utf-8"), str(file))
-    return frozenset(name for node in ast.walk(tree) for name in _names(node))
+    return _read(file).imported_names
 
 
 def _names(node: ast.AST) -> Iterator[str]:

@@ -223,6 +223,31 @@ def test_a_version_is_that_of_all_files_and_of_no_place(tmp_path: Path, monkeypa
     assert versions[0] == versions[1] != versions[2]
 
 
+FORMATTED = """def relu(x):
+    \"\"\"No number below zero.\"\"\"
+    return x.clamp(min=0)  # of any shape
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "is_same"),
+    [
+        (FORMATTED, True),
+        ('def relu(x):\n  """No number below zero."""\n\n  return (\n    x.clamp(\n      min = 0,\n    )\n  )\n', True),
+        (FORMATTED.replace("# of any shape", "# [..., d]"), True),
+        (FORMATTED.replace("min=0", "min=0.0"), False),
+        (FORMATTED.replace("number", "value"), False),
+        (FORMATTED.replace("clamp(min=0)", "clamp(max=0)"), False),
+        (FORMATTED.replace("def relu(x)", "def relu(x, y=None)"), False),
+    ],
+)
+def test_formatting_and_comments_make_nothing_out_of_date(text: str, is_same: bool, tmp_path: Path) -> None:
+    for name, content in (("old.py", FORMATTED), ("new.py", text)):
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    old, new = (source_hash.version(tmp_path / name) for name in ("old.py", "new.py"))
+    assert (old == new) is is_same
+
+
 def test_a_version_changes_with_what_a_board_is_made_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     versions: list[str] = []
     changes = {"": "", "wire.js": "// moved", "bend.js": "// moved", "wire.css": "b {}", "stills/wire_long.svg": "<g/>"}

@@ -81,6 +81,7 @@ def test_an_exercise_has_a_version_of_its_own(monkeypatch: pytest.MonkeyPatch) -
     assert find_changes(key_file, first[:30], "Another message") == {"ffn_forward"}
     helper = "import torch\nimport itertools\n\n\ndef new_helper():\n    pass\n\n\n"
     assert find_changes(key_file, "import torch\n", helper) == set()
+    assert find_changes(key_file, "import torch\n", "import  torch  # a remark\n") == set()
     exercises_file = active_course().exercises_file(notebook)
     assert find_changes(exercises_file, "import torch\n", "import torch as torch\nprint(torch)\n") == set(names)
 

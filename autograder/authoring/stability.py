@@ -7,7 +7,6 @@ exercise, `make stability` all whose version has changed, and `make test` compar
 from __future__ import annotations
 
 import ast
-import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -140,9 +139,8 @@ def version(name: str) -> str:
     key_files = [file for file in active_course().key_files(notebook) if _is_about(file, name)]
     own = [active_course().exercises_file(notebook), *key_files]
     files = source_hash.files(*own, source_hash.COMPARISON).difference(own)
-    parts = [hashlib.sha256(file.read_bytes()).digest() for file in files]
-    parts += [hashlib.sha256(_text_of(path, name).encode()).digest() for path in own]
-    return hashlib.sha256(b"".join(sorted(parts))).hexdigest()[:12]
+    shared = [source_hash.hash_file(file) for file in files]
+    return source_hash.combine(shared + [_hash_of(path, name) for path in own])[:12]
 
 
 class _Statement(NamedTuple):
@@ -154,8 +152,8 @@ class _Statement(NamedTuple):
     uses: frozenset[str]
 
 
-def _text_of(path: Path, name: str) -> str:
-    """The statements of a file that decide about one exercise: its own, those that these use, and those that are about none and bind no name."""
+def _hash_of(path: Path, name: str) -> str:
+    """A hash of the statements of a file that decide about one exercise: its own, those that these use, and those that are about none and bind no name."""
     statements = _statements(path)
     selection = {
         one for one in statements if one.owner == name or not (one.owner or one.bindings or _is_text(one.node))
@@ -164,7 +162,8 @@ def _text_of(path: Path, name: str) -> str:
         uses = frozenset().union(*(one.uses for one in selection))
         more = {one for one in statements if not one.owner and uses & one.bindings} - selection
         if not more:
-            return "\n".join(_unparse(one, uses) for one in statements if one in selection)
+            body = [_without_the_unused(one, uses) for one in statements if one in selection]
+            return source_hash.hash_tree(ast.Module(body, []))
         selection |= more
 
 
@@ -178,14 +177,13 @@ def _is_text(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
-@cache
-def _unparse(statement: _Statement, uses: frozenset[str]) -> str:
-    """A statement as text; of an import, what is used of it."""
+def _without_the_unused(statement: _Statement, uses: frozenset[str]) -> ast.stmt:
+    """A statement; of an import, what is used of it."""
     node = statement.node
     if isinstance(node, ast.Import | ast.ImportFrom):
         node = copy(node)
         node.names = [alias for alias in node.names if _name_of(alias) in uses]
-    return ast.unparse(node)
+    return node
 
 
 def _name_of(alias: ast.alias) -> str:
