@@ -22,7 +22,6 @@
 
 # %% setup="imports"
 import math
-import time
 
 import matplotlib.pyplot as plt
 import torch
@@ -31,6 +30,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from ffnlab import check, hint, predict, progress, quiz
 from ffnlab.course import atlas
+from ffnlab.course.experiments import timing
 from ffnlab.course.figures import anatomy
 from ffnlab.course.figures import parameters as figures
 from ffnlab.drawing import controls, style
@@ -559,15 +559,12 @@ W = torch.randn(4096, 4096)  # 67 MB, more than most processors keep close to th
 seconds = {}  # by number of tokens
 for tokens in (1, 2, 4, 8, 16, 32, 64, 128, 256):
     x = torch.randn(tokens, W.shape[0])
-    took = []
-    for _ in range(5):
-        started = time.perf_counter()
-        x @ W
-        took.append(time.perf_counter() - started)
-    seconds[tokens] = min(took)
-    print(f"{tokens:3} tokens: {1000 * min(took):7.1f} ms, {1000 * min(took) / tokens:6.2f} ms per token")
+    seconds[tokens] = timing.best_seconds(f"{tokens} tokens times W", torch.matmul, x, W)  # the shortest of five
+    print(f"{tokens:3} tokens: {1000 * seconds[tokens]:7.1f} ms, {1000 * seconds[tokens] / tokens:6.2f} ms per token")
 
 # %% [markdown] text="reading-after"
+# Until you run the cell, its numbers are those of our machine, measured once, with one thread and nothing else to do. Then they are yours.
+#
 # A step is **memory-bound** while reading takes longer than computing, and **compute-bound** after that: from there on twice the tokens take twice the time.
 # (From one token to two the time may double as well. That is another matter: a matrix times one vector most likely has a routine of its own, which reads
 # faster.)

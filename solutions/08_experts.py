@@ -22,8 +22,6 @@
 # costs.
 
 # %% setup="imports"
-import time
-
 import matplotlib.pyplot as plt
 import torch
 import torch.nn.functional as F
@@ -31,6 +29,7 @@ from torch import nn
 
 from ffnlab import check, hint, machine, predict, progress, quiz
 from ffnlab.course import atlas, progress_bar
+from ffnlab.course.experiments import timing
 from ffnlab.course.figures import anatomy
 from ffnlab.course.figures import experts as figures
 from ffnlab.drawing import controls, style
@@ -408,18 +407,9 @@ def moe_sorted(x, idx, w, experts):
 # ### Which one is fastest?
 #
 # All four give the same. Which one is fastest for few large experts, and which for many small ones? The cell uses one thread and prints times
-# relative to the published loop of the same line. The dense sum does E / k times the work of the others.
+# relative to the published loop of the same line. Until you run it, they are those of our machine. The dense sum does E / k times the work of the others.
 
 # %% code="timing"
-def best_time(call, times=5):
-    took = []
-    for _ in range(times):
-        started = time.perf_counter()
-        call()
-        took.append(time.perf_counter() - started)
-    return min(took)  # what else the machine does only makes it longer
-
-
 def compare(T, d_model, d_ff, E, k):
     x, idx, w, dense, experts = example(T, d_model, d_ff, E, k)
     ways = {
@@ -427,12 +417,13 @@ def compare(T, d_model, d_ff, E, k):
         "one loop": lambda: moe_loop(x, dense, experts),
         "sorted": lambda: moe_sorted(x, idx, w, experts),
     }
-    loop = best_time(lambda: published_loop(x, idx, w, experts))
-    words = [f"E = {E:>2}, k = {k}, d_ff = {d_ff:>3}: published loop 1"]
+    setting = f"E = {E:>2}, k = {k}, d_ff = {d_ff:>3}"
+    loop = timing.best_seconds(f"{setting}: published loop", published_loop, x, idx, w, experts)
+    words = [f"{setting}: published loop 1"]
     for name, way in ways.items():
         try:
             assert torch.allclose(way(), published_loop(x, idx, w, experts), atol=1e-4)
-            words.append(f"{name} {best_time(way) / loop:.2f}")
+            words.append(f"{name} {timing.best_seconds(f'{setting}: {name}', way) / loop:.2f}")
         except NotImplementedError:
             words.append(f"{name} (not written yet)")
     print(", ".join(words))

@@ -7,7 +7,6 @@ mean nothing, as in VS Code, the widget's script hides the element whose `data-s
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from IPython.display import display
 from traitlets import Unicode
 
 from ffnlab.drawing import style
+from ffnlab.environment import element_id
 
 if TYPE_CHECKING:
     from anywidget import AnyWidget
@@ -34,7 +34,7 @@ def show(widget: AnyWidget, still: str | Callable[[str], str], words: str) -> No
         It needs no script and no style sheet.
     words: the same as plain text.
     """
-    name = secrets.token_hex(8)
+    name = element_id(words)
     widget.add_traits(still=Unicode(name).tag(sync=True))
     html = f'{STYLE}{style.dark_sheet()}<div class="ffn-still" data-still="{name}">{still(name) if callable(still) else still}</div>'
     display({"text/html": html, "text/plain": words}, raw=True)

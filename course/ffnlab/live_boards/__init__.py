@@ -6,7 +6,6 @@ In a live notebook an output without a picture connects a board with Python, whi
 from __future__ import annotations
 
 import json
-import secrets
 from collections.abc import Callable
 from html import escape
 
@@ -19,6 +18,7 @@ from ffnlab.checking.panel import message
 from ffnlab.drawing import style
 from ffnlab.drawing.controls import describe_failure
 from ffnlab.drawing.widget_output import show_view
+from ffnlab.environment import element_id
 
 # What connects a board with Python is not to be seen. In a notebook that is opened again it would be an error message.
 STYLE = """<style>
@@ -39,7 +39,7 @@ def play(board: Board | Callable[[], Board]) -> None:
         except Exception as error:  # the reader's own code may do anything
             display(message(*describe_failure(error, "board")))
             return
-    token = secrets.token_hex(6)
+    token = element_id(board.name)
     html = STYLE + style.dark_sheet() + boards.html(board, token, record.read_goals(board.name))
     display({"text/html": html, "text/plain": board.title}, raw=True)
     show_view(Link(board, token))
@@ -54,7 +54,7 @@ def veil(title: str, when: str, of: str, text: str) -> None:
 
     board, _, goal = of.partition(".")
     is_open = bool(record.read_goals(board).get(goal, {}).get("how")) if goal else record.read_guess(of) is not None
-    token = secrets.token_hex(6)
+    token = element_id(f"veil {of}")
     html = (
         f'<style>{boards.css()}</style><details class="ffp ffn-veil" data-token="{token}" {"open" if is_open else ""}>'
         f'<summary>{escape(title)} <span class="ffn-wait">It opens by itself {escape(when)}.</span></summary>{markdown_to_html(text)}</details>'
