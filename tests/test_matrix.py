@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import traceback
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,16 +13,18 @@ from typing import Any
 import pytest
 import torch
 from conftest import often
+from typer.testing import CliRunner
 
-from autograder import keys, paths, source_hash
-from autograder.authoring import build, stability
+from autograder import keys, source_hash
+from autograder.authoring import build, key_rules, stability
+from autograder.cli import app
 from autograder.keys.key import Key
 from autograder.keys.problem import KeyProblem
 from autograder.reference import compute, draws, matrix, stored
 from ffnlab.checking import reference_files
 from ffnlab.checking.comparison import ReferenceOutputs, compare
 from ffnlab.checking.verdict import Outcome
-from ffnlab.diagnosis.recognition import is_quiz, without_claims
+from ffnlab.diagnosis.recognition import is_quiz
 from ffnlab.observation.exercise import Exercise, public_seed
 from ffnlab.registry import active_course
 
@@ -135,34 +138,61 @@ def test_the_matrix_holds_on_public_draws_with_the_shipped_answers(name: str) ->
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_exercise_keeps_three_right_answers_besides_the_solution(name: str) -> None:
-    assert len(keys.find(name).rights) >= 3
+def test_every_key_keeps_the_rules(name: str) -> None:
+    assert key_rules.broken(keys.find(name)) == []
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_mistake_has_a_message_of_its_own(name: str) -> None:
-    messages: dict[str, str] = {}
-    for answer in keys.find(name).mistakes:
-        assert len(without_claims(answer.message)) > 20, "nothing is left of it where something else is wrong as well"
-        assert messages.setdefault(answer.message, answer.mistake) == answer.mistake
-        assert not {"simply", "obviously", "just"} & set(answer.message.lower().split())
+def broken_rules(change: Callable[[Key], None], exercise: str = "ffn_forward", **fields: Any) -> list[str]:
+    """What is said of a key after a change to a copy of it. fields: of its exercise."""
+    kept = keys.find(exercise)
+    key = replace(kept, exercise=replace(kept.exercise, **fields), answers=list(kept.answers))
+    change(key)
+    return key_rules.broken(key)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_exercise_says_where_to_look_and_what_was_understood(name: str) -> None:
-    exercise = active_course().exercise(name)
-    assert exercise.where and exercise.understood
-    assert len(exercise.hints) >= 2 or name.startswith("quiz_")
-    text = paths.source(active_course().notebook_of(name)).read_text(encoding="utf-8")
-    headings = re.findall(r"^# (?:##+ (?:\d+ · )?(.+)$|\*\*(.+?)\.\*\*)", text, re.M)
-    sections = {within(title or lead) for title, lead in headings} | set(re.findall(r'^veil\("(.+?)"', text, re.M))
-    for section in re.findall(r"“(.*?)”", exercise.where):
-        assert section in sections, f"there is no “{section}” in the notebook"
+def nothing(key: Key) -> None:
+    """No change to the key itself."""
 
 
-def within(quoted: str) -> str:
-    """A title as it stands within quotation marks."""
-    return quoted.translate({ord("“"): "‘", ord("”"): "’"})
+def with_message(message: str) -> Callable[[Key], None]:
+    def change(key: Key) -> None:
+        index = key.answers.index(key.mistakes[0])
+        key.answers[index] = replace(key.answers[index], message=message)
+
+    return change
+
+
+def keep_two_right_answers(key: Key) -> None:
+    for right in key.rights[2:]:
+        key.answers.remove(right)
+
+
+def test_each_rule_of_a_key_is_told_where_it_is_broken() -> None:
+    assert broken_rules(nothing) == []
+    (few,) = broken_rules(keep_two_right_answers)
+    assert few.startswith("2 right answers besides the solution, and 3 are needed")
+    (hints,) = broken_rules(nothing, hints=("One.",))
+    assert hints == "1 hint, and 2 are needed"
+    (understood,) = broken_rules(nothing, understood="")
+    assert understood.startswith("`understood` is empty")
+    (unkind,) = broken_rules(with_message("You have simply forgotten the bias of the second layer."))
+    assert "says “simply”" in unkind
+    (empty,) = broken_rules(with_message("The values are right, but wrong."))
+    assert "nothing is left of its message" in empty
+    twice = broken_rules(with_message(keys.find("ffn_forward").mistakes[-1].message))
+    assert twice and all("its message is that of" in rule for rule in twice)
+    (title,) = broken_rules(nothing, where="the section “What no notebook has”.")
+    assert "has no such title" in title
+    (unquoted,) = broken_rules(nothing, where="the table of shapes in section 1.")
+    assert "quote the title of a section" in unquoted
+
+
+def test_matrix_says_which_rule_a_key_breaks_and_ends_with_status_1(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = CliRunner().invoke(app, ["matrix", "hello_shape", "--problems"])
+    assert run.exit_code == 0 and "wrong" not in run.output
+    monkeypatch.setattr(key_rules, "MIN_RIGHTS", 99)
+    run = CliRunner().invoke(app, ["matrix", "hello_shape", "--problems"])
+    assert run.exit_code == 1 and "hello_shape: " in run.output and "99 are needed" in " ".join(run.output.split())
 
 
 def test_the_development_draws_are_those_of_a_fixed_secret() -> None:

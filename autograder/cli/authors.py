@@ -78,8 +78,9 @@ def _draw_stills(assignment: str) -> None:
 @app.command()
 def minutes() -> None:
     """Measure each notebook: minutes on the core path, in the deeper part and for questions that a person reads; cells, words, figures and exercises."""
+    from autograder.authoring import build, size
     from autograder.authoring import minutes as counting
-    from autograder.authoring import size
+    from ffnlab.registry import active_course
 
     table = Table("notebook", *counting.Minutes._fields, "its header says", box=box.SIMPLE_HEAD, pad_edge=False)
     sizes = Table(
@@ -88,7 +89,12 @@ def minutes() -> None:
         box=box.SIMPLE_HEAD,
         pad_edge=False,
     )
-    estimates = {name: counting.estimate(name) for name in assignments()}
+    estimates = {
+        name: counting.estimate(
+            build.notebook_of(name).cells, active_course().exercises_of(name), f"solutions/{name}.py"
+        )
+        for name in assignments()
+    }
     for name, estimate in estimates.items():
         core, more = counting.round_minutes(estimate)
         table.add_row(
@@ -125,11 +131,15 @@ def matrix(
     exercise: Annotated[list[str] | None, typer.Argument(help="Exercises. [default: all]")] = None,
     problems: Annotated[bool, typer.Option("--problems", help="Show only rows that are wrong.")] = False,
 ) -> None:
-    """Print the points and the message of each kept answer, on public and on hidden inputs. The exit status is 1 if one is wrong."""
+    """Print the points and the message of each kept answer, on public and on hidden inputs, and what an exercise or its key lacks.
+
+    The exit status is 1 if anything is wrong.
+    """
     import torch
 
     from autograder import keys
     from autograder.authoring import build as builder
+    from autograder.authoring import key_rules
     from autograder.reference import draws
     from autograder.reference import matrix as matrices
     from autograder.reports import terminal
@@ -139,6 +149,7 @@ def matrix(
     console = console_of()
     names = exercise or list(active_course().exercises)
     rows: list[matrices.MatrixRow] = []
+    broken: list[str] = []
     for name in names:
         try:
             key = keys.find(name)
@@ -146,6 +157,7 @@ def matrix(
             raise UserError(str(error.args[0])) from None
         seeds = {"public": draws.public_seeds(key.exercise), "hidden": draws.development(name)}
         rows += matrices.rows(key, seeds, builder.solution_answer(name))
+        broken += [f"{name}: {rule}" for rule in key_rules.broken(key)]
     wrong = [row for row in rows if row.problem]
     visible_rows = wrong if problems else rows
     if visible_rows:
@@ -156,7 +168,9 @@ def matrix(
         f"{len(names)} exercises, {kinds.count('right')} right answers, {kinds.count('mistake')} mistakes, {len(rows)} verdicts: "
         + (f"{len(wrong)} are wrong" if wrong else "all right answers earn full marks, all mistakes are named")
     )
-    if wrong:
+    for rule in broken:
+        console.print(Text(rule, style="bold red"), soft_wrap=True)
+    if wrong or broken:
         raise typer.Exit(1)
 
 
