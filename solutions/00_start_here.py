@@ -117,9 +117,9 @@ predict("gpt3_ffn_share")
 # | | |
 # |---|---|
 # | **Difficulty** | none, but for two puzzles |
-# | **Time** | 20 minutes on the core path; 30 more for the puzzles |
+# | **Time** | {minutes} minutes on the core path; {more} more for the puzzles |
 # | **You need** | Python, and to have met a tensor and attention once |
-# | **Points** | 2 on the core path, 4 for the second puzzle |
+# | **Points** | {points} |
 #
 # Go through every notebook with **Shift + Enter** in each cell.
 #
@@ -204,7 +204,7 @@ check("hello_shape", wrong_on_purpose, on_purpose=True)
 #
 # ### Exercise `hello_shape`
 #
-# *2 points · difficulty ●○○ · 2 minutes*
+# *{points} · difficulty ●○○ · 2 minutes*
 #
 # Write a function that reads a shape. These two points are a gift, so that you and your instructor can try out how work is handed in and graded.
 #
@@ -257,7 +257,7 @@ def feeling(water, cold, spunky):
 # %% [markdown] text="deciding_pair-text"
 # ### Exercise `deciding_pair`
 #
-# *4 points · difficulty ●●● · 20 minutes · deeper*
+# *{points} · difficulty ●●● · 20 minutes · deeper*
 #
 # Three properties are quickly tried out by hand. Now think of worlds with n properties, numbered from 0 to n − 1. As before, two of them decide. In some worlds the
 # creature is glad if the two are equal, and sorry if they differ. In the others it is the other way round. You don't know which two decide, nor which way round. Write

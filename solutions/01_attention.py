@@ -49,9 +49,9 @@ than d + 1. That is Carathéodory's theorem.
 # | | |
 # |---|---|
 # | **Difficulty** | intermediate |
-# | **Time** | 40 minutes on the core path; 25 more for what is marked *deeper* and for question M1 |
+# | **Time** | {minutes} minutes on the core path; {more} more for what is marked *deeper* and for question M1 |
 # | **You need** | softmax, matrix products and multi-head attention seen once, and `00_start_here` |
-# | **Points** | 17 for code, 4 of them *deeper*, 3 for the quiz, 3 for an answer in your own words |
+# | **Points** | {points} |
 #
 # In notebook 00 you switched an FFN off. Attention was left, and it tossed a coin between *over* and *into*.
 # Attention mixes words. **Can a mix of words say over or into?**
@@ -85,7 +85,7 @@ anatomy.block("01")
 # %% [markdown] text="self_attention-text"
 # ### Exercise `self_attention`
 #
-# *5 points · difficulty ●●○ · 6 minutes*
+# *{points} · difficulty ●●○ · 6 minutes*
 #
 # Write the five steps.
 #
@@ -121,7 +121,7 @@ def self_attention(X, Wq, Wk, Wv, Wo, A=None):
 #
 # ### Exercise `reach_star`
 #
-# *4 points · difficulty ●●● · 15 minutes · deeper*
+# *{points} · difficulty ●●● · 15 minutes · deeper*
 #
 # - **Takes** `V` [S, d], one word in each row, and `star` [d], both in float64.
 # - **Returns** a pair. If some weights reach the star, it is `(weights, None)`. If none do, it is `(None, direction)`.
@@ -216,7 +216,7 @@ except NotImplementedError:
 #
 # ### Exercise `superposition_error`
 #
-# *3 points · difficulty ●●○ · 3 minutes*
+# *{points} · difficulty ●●○ · 3 minutes*
 #
 # Measure how far a map is from superposition:
 #
@@ -373,7 +373,7 @@ play(fold.xor())
 #
 # ### Exercise `xor_weights`
 #
-# *5 points · difficulty ●●○ · 8 minutes*
+# *{points} · difficulty ●●○ · 8 minutes*
 #
 # Write down a small network that computes XOR: `out = relu(x @ W1 + b1) @ W2 + b2`. Each column of `W1` with its entry of `b1` is one neuron.
 #
@@ -531,7 +531,7 @@ quiz_xor = "B"
 # %% [markdown] text="M1-text"
 # ### In your own words
 #
-# *question M1 · 3 points, graded by your instructor · 6 minutes*
+# *question M1 · {points}, graded by your instructor · 6 minutes*
 #
 # A colleague says: “Attention is linear. That is why a Transformer needs an FFN.”
 #

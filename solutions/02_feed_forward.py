@@ -52,9 +52,9 @@ controls.show(
 # | | |
 # |---|---|
 # | **Difficulty** | intermediate |
-# | **Time** | 60 minutes on the core path; 40 more for what is marked *deeper* and for question M2, which can wait for another day |
+# | **Time** | {minutes} minutes on the core path; {more} more for what is marked *deeper* and for question M2, which can wait for another day |
 # | **You need** | matrix products, `nn.Module` seen once, and `00_start_here` |
-# | **Points** | 31 for code, 3 for the quiz, 3 for an answer in your own words |
+# | **Points** | {points} |
 #
 # After attention has mixed the tokens of a sentence, a small network works on each token alone: the **feed-forward network**, FFN. It is two matrices
 # with a non-linearity between them, a *bend*.
@@ -115,7 +115,7 @@ controls.show(
 # %% [markdown] text="ffn_forward-text"
 # ### Exercise `ffn_forward`
 #
-# *4 points · difficulty ●○○ · 3 minutes*
+# *{points} · difficulty ●○○ · 3 minutes*
 #
 # Write the formula as a function.
 #
@@ -166,7 +166,7 @@ controls.show(
 # %% [markdown] text="ffn_trace-text"
 # ### Exercise `ffn_trace`
 #
-# *3 points · difficulty ●○○ · 4 minutes*
+# *{points} · difficulty ●○○ · 4 minutes*
 #
 # Return all three stages, as the figure needs them.
 #
@@ -209,7 +209,7 @@ def ffn_trace(x, W1, b1, W2, b2):
 # %% [markdown] text="ffn_backward-text"
 # ### Exercise `ffn_backward`
 #
-# *5 points · difficulty ●●● · 12 minutes · deeper: you can come back to it later*
+# *{points} · difficulty ●●● · 12 minutes · deeper: you can come back to it later*
 #
 # Write the way back through an FFN with **ReLU**, y = relu(x·W1 + b1)·W2 + b2.
 #
@@ -370,7 +370,7 @@ print(f"largest difference between linear1(x) and x @ W1 + b1: {(linear1(x) - (x
 # %% [markdown] text="PositionwiseFeedForward-text"
 # ### Exercise `PositionwiseFeedForward`
 #
-# *6 points · difficulty ●●○ · 12 minutes*
+# *{points} · difficulty ●●○ · 12 minutes*
 #
 # Write the FFN as a module. It maps [..., d_model] to [..., d_model].
 #
@@ -440,7 +440,7 @@ controls.show(figures.bend, alpha=controls.slider("share of ReLU", 0.0, 1.0, 0.1
 # %% [markdown] text="collapse_linear-text"
 # ### Exercise `collapse_linear`
 #
-# *3 points · difficulty ●●○ · 4 minutes*
+# *{points} · difficulty ●●○ · 4 minutes*
 #
 # Find the one matrix and the one bias that do the same as an FFN without activation.
 #
@@ -480,7 +480,7 @@ for d_ff in (2, 4, 6, 24):
 #
 # ### Exercise `merged_counterexample`
 #
-# *2 points · difficulty ●●● · 5 minutes*
+# *{points} · difficulty ●●● · 5 minutes*
 #
 # Find neurons for which the smaller network says something else about one of the four things of section 1. A neuron is four numbers: its weights for cold and
 # for water, its bias, and what it writes. Any such network earns most of the points. How few neurons can you do it with?
@@ -586,7 +586,7 @@ print("three layers in a plain list:", count(Holder([nn.Linear(10, 10) for _ in 
 # %% [markdown] text="DeepFFN-text"
 # ### Exercise `DeepFFN`
 #
-# *4 points · difficulty ●●○ · 8 minutes*
+# *{points} · difficulty ●●○ · 8 minutes*
 #
 # Write an FFN with any number of hidden layers. It maps [..., d_model] to [..., d_model].
 #
@@ -647,7 +647,7 @@ print(f"divided by n - 1 instead of n, the token's variance would be {normed[0, 
 # %% [markdown] text="NormFFN-text"
 # ### Exercise `NormFFN`
 #
-# *4 points · difficulty ●●○ · 5 minutes*
+# *{points} · difficulty ●●○ · 5 minutes*
 #
 # Write an FFN with a layer norm on its hidden layer. It maps [..., d_model] to [..., d_model].
 #
@@ -797,7 +797,7 @@ machine()
 #
 # *deeper: the core path goes on with notebook 03*
 #
-# *question M2 · 3 points, graded by your instructor · 8 minutes*
+# *question M2 · {points}, graded by your instructor · 8 minutes*
 #
 # You find a trained Transformer. Its documentation says: “dropout 0.1, as in the original paper”.
 #

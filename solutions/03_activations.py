@@ -52,9 +52,9 @@ anatomy.block("03")
 # | | |
 # |---|---|
 # | **Difficulty** | intermediate |
-# | **Time** | 50 minutes on the core path; 50 more for what is marked *deeper* and for question M3, which can wait for another day |
+# | **Time** | {minutes} minutes on the core path; {more} more for what is marked *deeper* and for question M3, which can wait for another day |
 # | **You need** | `02_feed_forward`; derivatives |
-# | **Points** | 26 for code, 2 for the quiz, 4 for an answer in your own words |
+# | **Points** | {points} |
 #
 # ## Where a kink is
 #
@@ -89,7 +89,7 @@ The valley's corner changes the slope by 2. Two units at 0, turned opposite ways
 #
 # ### Exercise `steepest_counterexample`
 #
-# *2 points · difficulty ●●● · 5 minutes*
+# *{points} · difficulty ●●● · 5 minutes*
 #
 # Find a network for which it returns a wrong number: three lists, one number for each unit. No w is 0, and no number is larger than 1,000 or closer to 0 than 0.001, apart
 # from 0 itself. Any such network earns most of the points. How few units can you do it with?
@@ -122,7 +122,7 @@ steepest_counterexample = ([1.0, 1.0], [0.0, 0.0], [3.0, -2.0])  # one place, so
 #
 # ### Exercise `count_pieces`
 #
-# *3 points · difficulty ●●● · 8 minutes · deeper: you can come back to it later*
+# *{points} · difficulty ●●● · 8 minutes · deeper: you can come back to it later*
 #
 # Each kink ends a piece and begins the next, so m units make m + 1 pieces at most. Often there are fewer. Write the referee who counts them.
 #
@@ -157,7 +157,7 @@ play(wire.arch())
 # %% [markdown] text="relu_interpolant-text"
 # ### Exercise `relu_interpolant`
 #
-# *6 points · difficulty ●●● · 12 minutes*
+# *{points} · difficulty ●●● · 12 minutes*
 #
 # Four units by hand are fun. Forty are not. Write the function that plays for you. It needs no training, because you can write the weights down.
 #
@@ -202,7 +202,7 @@ straight pieces beats that, so the record is 23.
 # %% [markdown] text="fewest_units-text"
 # ### Exercise `fewest_units`
 #
-# *6 points · difficulty ●●● · 12 minutes · deeper: you can come back to it later*
+# *{points} · difficulty ●●● · 12 minutes · deeper: you can come back to it later*
 #
 # On the arch two units made three pieces, one unit for each corner. You used n units for n pieces. For some n, A and B, n − 1 units are enough, and for
 # others nobody can do it. Find out which. Arguments and heights are those of `relu_interpolant`. Always return the network with the fewest units.
@@ -240,7 +240,7 @@ def fewest_units(n, A, B):
 #
 # ### Exercise `curve_interpolant`
 #
-# *4 points · difficulty ●●○ · 4 minutes*
+# *{points} · difficulty ●●○ · 4 minutes*
 #
 # You get the heights `y` [n + 1] of a curve at n + 1 equally spaced places, the first at `A` and the last at `B`. Return the four tensors of a network that meets every height
 # and is straight in between.
@@ -375,7 +375,7 @@ So say *when* a unit dies, and on which data.
 # %% [markdown] text="activation-text"
 # ### Exercise `activation`
 #
-# *5 points · difficulty ●●○ · 12 minutes · deeper: you can come back to it later*
+# *{points} · difficulty ●●○ · 12 minutes · deeper: you can come back to it later*
 #
 # The value is what a layer passes on. The **slope** is what training needs: on the way back every gradient is multiplied by it. Return both, as a pair of tensors like `x`,
 # for the activation called `name`.
@@ -444,7 +444,7 @@ quiz_proof = "A"
 # %% [markdown] text="M3-text"
 # ## The last level, on paper
 #
-# *question M3 · 4 points, graded by your instructor · 15 minutes*
+# *question M3 · {points}, graded by your instructor · 15 minutes*
 #
 # This level has no board. The activation is z² in place of ReLU, so a unit computes `v·(w·x + b)²`. The ribbon is the valley, |x| ± 0.2 from −2 to 2. You may take a million
 # units.

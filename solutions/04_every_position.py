@@ -82,9 +82,9 @@ veil("What was in the boxes?", "when all eight are settled", of="boxes.all", tex
 # | | |
 # |---|---|
 # | **Difficulty** | intermediate |
-# | **Time** | 40 minutes on the core path; 35 more for question M4 and the part *Deeper* |
+# | **Time** | {minutes} minutes on the core path; {more} more for question M4 and the part *Deeper* |
 # | **You need** | `02_feed_forward`, and `self_attention` of `01_attention` |
-# | **Points** | 21 for code, 10 of them *deeper*, 3 for the quiz, 3 for an answer in your own words |
+# | **Points** | {points} |
 
 # %% figure="anatomy"
 anatomy.block("04")
@@ -139,7 +139,7 @@ for name, layer in (("FFN", FFN(6, 24)), ("attention", attention)):
 # %% [markdown] text="is_position_wise-text"
 # ### Exercise `is_position_wise`
 #
-# *5 points · difficulty ●●● · 12 minutes*
+# *{points} · difficulty ●●● · 12 minutes*
 #
 # You get a closed box `f`. Feed it sentences [..., T, d], and find out whether it keeps both rules.
 #
@@ -189,7 +189,7 @@ other words stand there now. One that looks at neighbours, or averages over all 
 # %% [markdown] text="position_wise_twin-text"
 # ### Exercise `position_wise_twin`
 #
-# *3 points · difficulty ●●○ · 8 minutes*
+# *{points} · difficulty ●●○ · 8 minutes*
 #
 # Now change sides. An inspector has fed one sentence to a cheat. Build an innocent, position-wise function that answers this sentence exactly as the cheat does. If
 # you can, the sentence proves nothing.
@@ -237,7 +237,7 @@ for width in (8, 6, 1):
 # %% [markdown] text="residual_sublayer-text"
 # ### Exercise `residual_sublayer`
 #
-# *3 points · difficulty ●○○ · 3 minutes*
+# *{points} · difficulty ●○○ · 3 minutes*
 #
 # Two wirings are common. The Transformer of 2017 and BERT use **post-norm**: the FFN reads x, its output is added to x, and the sum goes through the norm. GPT-2,
 # LLaMA and most later models use **pre-norm**: the FFN reads norm(x), and its output is added to x itself. So gradients run along the stream without meeting a norm,
@@ -367,7 +367,7 @@ quiz_shared = "B"
 # %% [markdown] text="M4-text"
 # ### In your own words
 #
-# *question M4 · 3 points, graded by your instructor · 10 minutes*
+# *question M4 · {points}, graded by your instructor · 10 minutes*
 #
 # Why is the FFN of a Transformer applied to each position alone, and not to all positions at once? Imagine the alternative: an FFN that takes the whole
 # sequence as one long vector of T · d_model numbers.
@@ -458,7 +458,7 @@ All this is about random weights.
 # %% [markdown] text="attention_only_collapse-text"
 # ### Exercise `attention_only_collapse`
 #
-# *4 points · difficulty ●●○ · 10 minutes · deeper*
+# *{points} · difficulty ●●○ · 10 minutes · deeper*
 #
 # Measure the fall yourself, with attention alone and with a skip. Subtract the mean token from each token, and compare what is left with what was there:
 #
@@ -543,7 +543,7 @@ for name, layer in (("FFN", ffn), ("attention", attention)):
 #
 # ### Exercise `ffn_chunked`
 #
-# *3 points · difficulty ●●○ · 5 minutes · deeper*
+# *{points} · difficulty ●●○ · 5 minutes · deeper*
 #
 # Return what `ffn(x)` returns, with at most `c` tokens in the hidden layer at a time.
 #
@@ -571,7 +571,7 @@ def ffn_chunked(x, ffn, c):
 #
 # ### Exercise `bottleneck_rank`
 #
-# *3 points · difficulty ●●○ · 5 minutes · deeper*
+# *{points} · difficulty ●●○ · 5 minutes · deeper*
 #
 # - **Takes** `ffn`, a module like the `FFN` of the first cell, in eval mode, and inputs `X` [N, d_model], in float32 or float64.
 # - **Returns** an int, the rank of what the neurons write for X: of `ffn(X)` without `b2`.

@@ -51,9 +51,9 @@ controls.show(
 # | | |
 # |---|---|
 # | **Difficulty** | intermediate |
-# | **Time** | 40 minutes on the core path; 40 more for what is marked *deeper* and for question M5, which can wait for another day |
+# | **Time** | {minutes} minutes on the core path; {more} more for what is marked *deeper* and for question M5, which can wait for another day |
 # | **You need** | `02_feed_forward`; what the four matrices of attention do (`01_attention` helps) |
-# | **Points** | 22 for code, 3 for the quiz, 3 for an answer in your own words |
+# | **Points** | {points} |
 #
 # You will count parameters, find out when “two thirds” is true, and break it in four ways. On the way you audit a published number that is wrong,
 # and at the end you count what a model does rather than what it holds.
@@ -107,7 +107,7 @@ for name, d in (("by hand", 8), ("Transformer, 2017", 512), ("GPT-3", 12288)):
 # %% [markdown] text="count_ffn-text"
 # ### Exercise `count_ffn`
 #
-# *4 points · difficulty ●○○ · 4 minutes*
+# *{points} · difficulty ●○○ · 4 minutes*
 #
 # Count the parameters of any FFN.
 #
@@ -154,7 +154,7 @@ predict("sentence_or_numbers")
 # %% [markdown] text="audit_published-text"
 # ### Exercise `audit_published`
 #
-# *3 points · difficulty ●○○ · 4 minutes · deeper: you can come back to it later*
+# *{points} · difficulty ●○○ · 4 minutes · deeper: you can come back to it later*
 #
 # Write the audit as a function, so that it works for any page of this kind: an FFN with biases, and attention without.
 #
@@ -234,7 +234,7 @@ for name in ("GPT-3 175B", "LLaMA-1/2 7B", "LLaMA-2 70B", "LLaMA-3 8B", "Gemma-1
 # %% [markdown] text="count_attention-text"
 # ### Exercise `count_attention`
 #
-# *4 points · difficulty ●●○ · 6 minutes*
+# *{points} · difficulty ●●○ · 6 minutes*
 #
 # Count the parameters of one attention, whatever its form.
 #
@@ -289,7 +289,7 @@ for layer in (nn.TransformerEncoderLayer(512, 8, 2048), nn.TransformerDecoderLay
 # %% [markdown] text="layer_share-text"
 # ### Exercise `layer_share`
 #
-# *3 points · difficulty ●●○ · 5 minutes*
+# *{points} · difficulty ●●○ · 5 minutes*
 #
 # Compute the FFN's share of one block.
 #
@@ -515,7 +515,7 @@ controls.show(
 # %% [markdown] text="flops_per_token-text"
 # ### Exercise `flops_per_token`
 #
-# *4 points · difficulty ●●○ · 5 minutes*
+# *{points} · difficulty ●●○ · 5 minutes*
 #
 # Count the operations of one token in one layer, forward.
 #
@@ -563,7 +563,7 @@ for tokens in (1, 2, 4, 8, 16, 32, 64, 128, 256):
     print(f"{tokens:3} tokens: {1000 * seconds[tokens]:7.1f} ms, {1000 * seconds[tokens] / tokens:6.2f} ms per token")
 
 # %% [markdown] text="reading-after"
-# Until you run the cell, its numbers are those of our machine, measured once, with one thread and nothing else to do. Then they are yours.
+# These are your machine's numbers. On the course's web page they are those of ours, which had nothing else to do.
 #
 # A step is **memory-bound** while reading takes longer than computing, and **compute-bound** after that: from there on twice the tokens take twice the time.
 # (From one token to two the time may double as well. That is another matter: a matrix times one vector most likely has a routine of its own, which reads
@@ -572,7 +572,7 @@ for tokens in (1, 2, 4, 8, 16, 32, 64, 128, 256):
 # %% [markdown] text="cost_of_a_step-text"
 # ### Exercise `cost_of_a_step`
 #
-# *4 points · difficulty ●●○ · 8 minutes · deeper: you can come back to it later*
+# *{points} · difficulty ●●○ · 8 minutes · deeper: you can come back to it later*
 #
 # A model writes for several people at once: in one step each of them gets one new token. What does the step cost?
 #
@@ -749,7 +749,7 @@ quiz_mixtral = "C"
 #
 # *deeper: the core path goes on with `06_memory`*
 #
-# *question M5 · 3 points, graded by your instructor · 7 minutes*
+# *question M5 · {points}, graded by your instructor · 7 minutes*
 #
 # T5-11B has d_model = 1024 and d_ff = 65,536: its FFN is 64 times as wide as the model, sixteen times what the rule of thumb says. Its FFN is plain,
 # and none of its matrices has a bias. And yet, in an encoder layer, FFN and attention are at 2 : 1, as in GPT-3.

@@ -62,9 +62,9 @@ controls.show(figures.neuron, j=controls.slider("neuron", 0, figures.NEURONS - 1
 # | | |
 # |---|---|
 # | **Difficulty** | intermediate |
-# | **Time** | 40 minutes on the core path; 50 more for what is marked *deeper* and for question M6, which can wait for another day |
+# | **Time** | {minutes} minutes on the core path; {more} more for what is marked *deeper* and for question M6, which can wait for another day |
 # | **You need** | `02_feed_forward`; a training loop seen once |
-# | **Points** | 24 for code, 4 for the quiz, 3 for an answer in your own words |
+# | **Points** | {points} |
 #
 # Two thirds of a Transformer block's weights can be in its FFN. What do they hold? You will read an FFN as a list of small memories, train one that
 # knows hundreds of facts, switch off the neurons that one of them depends on, and write a rule by hand.
@@ -141,7 +141,7 @@ print(f"{needed.count(0)} facts need none; {stays} of 512 stay ahead from then o
 #
 # ### Exercise `decompose_output`
 #
-# *4 points · difficulty ●●○ · 4 minutes*
+# *{points} · difficulty ●●○ · 4 minutes*
 #
 # Take the output apart.
 #
@@ -183,7 +183,7 @@ except NotImplementedError:
 # %% [markdown] text="train_fact_ffn-text"
 # ### Exercise `train_fact_ffn`
 #
-# *4 points · difficulty ●●○ · 7 minutes*
+# *{points} · difficulty ●●○ · 7 minutes*
 #
 # Train an FFN that knows facts.
 #
@@ -296,7 +296,7 @@ except NotImplementedError:
 # %% [markdown] text="top_neurons-text"
 # ### Exercise `top_neurons`
 #
-# *3 points · difficulty ●●○ · 4 minutes*
+# *{points} · difficulty ●●○ · 4 minutes*
 #
 # Find the neurons that contribute most.
 #
@@ -341,7 +341,7 @@ controls.show(
 # %% [markdown] text="knockout-text"
 # ### Exercise `knockout`
 #
-# *5 points · difficulty ●●● · 8 minutes · deeper: you can come back to it later*
+# *{points} · difficulty ●●● · 8 minutes · deeper: you can come back to it later*
 #
 # Silence neurons, and leave no trace.
 #
@@ -439,7 +439,7 @@ for count, width in ((64, 512), (128, 256)):
 #
 # ### Exercise `spare_counterexample`
 #
-# *2 points · difficulty ●●● · 5 minutes*
+# *{points} · difficulty ●●● · 5 minutes*
 #
 # Find neurons for which it returns a wrong number: three numbers for each neuron, what it writes to an output of length 3. Any such list earns most of the points. How few neurons can you do it with?
 #
@@ -474,7 +474,7 @@ spare_counterexample = [[1, 0, 2], [0, 1, 1], [-1, -1, -3]]  # all three togethe
 #
 # ### Exercise `write_fact`
 #
-# *4 points · difficulty ●●● · 10 minutes · deeper: you can come back to it later*
+# *{points} · difficulty ●●● · 10 minutes · deeper: you can come back to it later*
 #
 # Make **one** new neuron that changes the answer of one person and of no other.
 #
@@ -619,7 +619,7 @@ controls.show(
 # %% [markdown] text="activation_patterns-text"
 # ### Exercise `activation_patterns`
 #
-# *2 points · difficulty ●○○ · 2 minutes*
+# *{points} · difficulty ●○○ · 2 minutes*
 #
 # - **Takes** `ffn` (ReLU) and tokens `X` [N, d_model].
 # - **Returns** a tensor [N, d_ff] of zeros and ones, of any integer or float dtype (True and False will do): entry (n, j) is 1 if neuron j fires for
@@ -840,7 +840,7 @@ machine()
 #
 # *deeper: the core path ends with the quiz*
 #
-# *question M6 · 3 points, graded by your instructor · 6 minutes*
+# *question M6 · {points}, graded by your instructor · 6 minutes*
 #
 # “Facts live in the FFN.”
 #

@@ -57,9 +57,9 @@ controls.show(
 # | | |
 # |---|---|
 # | **Difficulty** | intermediate |
-# | **Time** | 40 minutes on the core path; 45 more for what is marked *deeper* and for question M7, which can wait for another day |
+# | **Time** | {minutes} minutes on the core path; {more} more for what is marked *deeper* and for question M7, which can wait for another day |
 # | **You need** | `02_feed_forward`; GELU and SiLU from `03_activations`; how an FFN's parameters are counted (`05_parameters` helps) |
-# | **Points** | 21 for code, 4 for the quiz, 3 for an answer in your own words |
+# | **Points** | {points} |
 #
 # You will see what a gate can do that an activation (a “bend” in this course) can't, write the five published ones as one function, find the gate that was in
 # ReLU all along, let them compete, and read the table that started it all.
@@ -120,7 +120,7 @@ for no in (0, -1):
 #
 # ### Exercise `same_unit_counterexample`
 #
-# *2 points · difficulty ●●○ · 5 minutes*
+# *{points} · difficulty ●●○ · 5 minutes*
 #
 # Find two units about which it is wrong: four lists, the gate and the up of the one, and the gate and the up of the other. None of them holds zeros alone. Any such pair earns most of the
 # points. How few numbers can x have?
@@ -200,7 +200,7 @@ for name, act in (
 #
 # ### Exercise `glu_variant`
 #
-# *5 points · difficulty ●●○ · 8 minutes*
+# *{points} · difficulty ●●○ · 8 minutes*
 #
 # Write the whole family as one function.
 #
@@ -324,7 +324,7 @@ for kind, names in sorted(rows.items()):
 # %% [markdown] text="GatedFFN-text"
 # ### Exercise `GatedFFN`
 #
-# *4 points · difficulty ●●○ · 8 minutes*
+# *{points} · difficulty ●●○ · 8 minutes*
 #
 # Write the FFN of LLaMA as a module. It maps [..., d_model] to [..., d_model].
 #
@@ -391,7 +391,7 @@ controls.show(
 # %% [markdown] text="swiglu_width-text"
 # ### Exercise `swiglu_width`
 #
-# *4 points · difficulty ●●○ · 5 minutes · deeper: you can come back to it later*
+# *{points} · difficulty ●●○ · 5 minutes · deeper: you can come back to it later*
 #
 # Compute LLaMA's width.
 #
@@ -433,7 +433,7 @@ print("2 · sigmoid(0) =", 2 * torch.sigmoid(halves[1]).item())
 #
 # ### Exercise `fuse_gate_up`
 #
-# *3 points · difficulty ●○○ · 4 minutes · deeper: you can come back to it later*
+# *{points} · difficulty ●○○ · 4 minutes · deeper: you can come back to it later*
 #
 # Make one weight of two.
 #
@@ -460,7 +460,7 @@ def fuse_gate_up(gate_weight, up_weight):
 #
 # ### Exercise `find_the_gate`
 #
-# *3 points · difficulty ●●○ · 8 minutes · deeper: you can come back to it later*
+# *{points} · difficulty ●●○ · 8 minutes · deeper: you can come back to it later*
 #
 # - **Takes** `fused` [2·d_ff, d_model] and `down` [d_model, d_ff], as `nn.Linear` stores them; `x` [3, d_model]; and `y` [3, d_model], what a SwiGLU layer without
 #   biases gave for `x`, written down to about three digits.
@@ -758,7 +758,7 @@ machine()
 #
 # *deeper: the core path ends with the quiz*
 #
-# *question M7 · 3 points, graded by your instructor · 8 minutes*
+# *question M7 · {points}, graded by your instructor · 8 minutes*
 #
 # A colleague has read the table of section 8 and proposes two changes to your model: “Replace ReLU by GELU, it is better. And take GEGLU instead of SwiGLU, it is
 # the best of all.”

@@ -74,9 +74,9 @@ print(f"multiplications, 2 of 8:   {k * one + d_model * E:>11,}  ({(k * one + d_
 # | | |
 # |---|---|
 # | **Difficulty** | advanced |
-# | **Time** | 55 minutes on the core path; 50 more for what is marked *deeper* and for question M8, which can wait for another day |
+# | **Time** | {minutes} minutes on the core path; {more} more for what is marked *deeper* and for question M8, which can wait for another day |
 # | **You need** | `02_feed_forward`, `05_parameters`; `07_gated` helps |
-# | **Points** | 24 for code, 3 for the quiz, 3 for an answer in your own words |
+# | **Points** | {points} |
 #
 # A larger FFN can know more, and costs more for every token; a mixture of experts breaks this link. You will push a router's logits by hand, write the sum
 # that defines
@@ -160,7 +160,7 @@ for fill in (0.0, float("-inf")):
 # %% [markdown] text="route-text"
 # ### Exercise `route`
 #
-# *6 points · difficulty ●●○ · 10 minutes*
+# *{points} · difficulty ●●○ · 10 minutes*
 #
 # From logits to gates.
 #
@@ -240,7 +240,7 @@ except NotImplementedError:
 # %% [markdown] text="moe_reference-text"
 # ### Exercise `moe_reference`
 #
-# *3 points · difficulty ●○○ · 5 minutes*
+# *{points} · difficulty ●○○ · 5 minutes*
 #
 # - **Takes** `x` [T, d_model], `gates` [T, E], and `experts`, a list (or `nn.ModuleList`) of E functions or modules that map [N, d_model] to [N,
 #   d_model].
@@ -314,7 +314,7 @@ with torch.no_grad():
 # %% [markdown] text="moe_loop-text"
 # ### Exercise `moe_loop`
 #
-# *5 points · difficulty ●●○ · 10 minutes*
+# *{points} · difficulty ●●○ · 10 minutes*
 #
 # - **Takes** `x` [..., d_model], with any number of leading dimensions; `gates` [..., E], with the same ones; and `experts` as above. A gate of zero
 #   means: not chosen. All others are positive.
@@ -374,7 +374,7 @@ controls.show(
 # %% [markdown] text="moe_sorted-text"
 # ### Exercise `moe_sorted`
 #
-# *6 points · difficulty ●●● · 18 minutes · deeper: you can come back to it later*
+# *{points} · difficulty ●●● · 18 minutes · deeper: you can come back to it later*
 #
 # - **Takes** `x` [T, d_model], `idx` [T, k] (whole numbers, the experts of each token, all different in a row), `w` [T, k], their weights, and
 #   `experts` as above.
@@ -407,7 +407,7 @@ def moe_sorted(x, idx, w, experts):
 # ### Which one is fastest?
 #
 # All four give the same. Which one is fastest for few large experts, and which for many small ones? The cell uses one thread and prints times
-# relative to the published loop of the same line. Until you run it, they are those of our machine. The dense sum does E / k times the work of the others.
+# relative to the published loop of the same line. The dense sum does E / k times the work of the others.
 
 # %% code="timing"
 def compare(T, d_model, d_ff, E, k):
@@ -471,7 +471,7 @@ controls.show(
 #
 # ### Exercise `router_learns_counterexample`
 #
-# *2 points · difficulty ●●● · 5 minutes*
+# *{points} · difficulty ●●● · 5 minutes*
 #
 # Find two logits, from −10 to 10, what the two experts say, and a target, for which it is wrong. A slope below a millionth counts as 0. Any such token earns most of the points. How few numbers
 # does each expert have to say?
@@ -502,7 +502,7 @@ router_learns_counterexample = ([0, 0], [[1, 0], [-1, 0]], [0, 5])  # y is 0, 0:
 # %% [markdown] text="router_gradient-text"
 # ### Exercise `router_gradient`
 #
-# *2 points · difficulty ●●○ · 10 minutes · deeper: you can come back to it later*
+# *{points} · difficulty ●●○ · 10 minutes · deeper: you can come back to it later*
 #
 # Don't believe it: measure it. Send x through a small mixture of experts, compare with a target, and look at what arrives at the router.
 #
@@ -777,7 +777,7 @@ machine()
 #
 # *deeper: the core path ends here*
 #
-# *question M8 · 3 points, graded by your instructor · 8 minutes*
+# *question M8 · {points}, graded by your instructor · 8 minutes*
 #
 # The choice of the k largest logits has no gradient. Still, routers are trained by gradient descent.
 #

@@ -66,9 +66,9 @@ controls.show(
 # | | |
 # |---|---|
 # | **Difficulty** | advanced |
-# | **Time** | 40 minutes on the core path; 45 more for what is marked *deeper* and for question M11, which can wait for another day |
+# | **Time** | {minutes} minutes on the core path; {more} more for what is marked *deeper* and for question M11, which can wait for another day |
 # | **You need** | `08_experts` |
-# | **Points** | 22 for code, 3 for the quiz, 3 for an answer in your own words |
+# | **Points** | {points} |
 #
 # You will measure this collapse, cure it in two ways, limit the places of an expert, and add one for everyone.
 
@@ -98,7 +98,7 @@ anatomy.block("09")
 # %% [markdown] text="diagnose_load-text"
 # ### Exercise `diagnose_load`
 #
-# *3 points · difficulty ●●○ · 5 minutes*
+# *{points} · difficulty ●●○ · 5 minutes*
 #
 # A training log can't show an area for each layer. Three numbers will do. With `counts` [E], the number of tokens each expert got:
 #
@@ -166,7 +166,7 @@ except NotImplementedError:
 # %% [markdown] text="load_balance_loss-text"
 # ### Exercise `load_balance_loss`
 #
-# *5 points · difficulty ●●○ · 8 minutes*
+# *{points} · difficulty ●●○ · 8 minutes*
 #
 # Write L.
 #
@@ -236,7 +236,7 @@ except NotImplementedError:
 #
 # ### Exercise `own_expert_counterexample`
 #
-# *2 points · difficulty ●●○ · 4 minutes*
+# *{points} · difficulty ●●○ · 4 minutes*
 #
 # Find a table about which it is wrong: a row for each cluster, with the shares of its tokens that go to each expert, which add up to 1. There are as many experts as clusters, and clusters are equally
 # large. Any such table earns most of the points. How few clusters can you do it with?
@@ -320,7 +320,7 @@ controls.show(
 # %% [markdown] text="drop_mask-text"
 # ### Exercise `drop_mask`
 #
-# *5 points · difficulty ●●● · 10 minutes · deeper: you can come back to it later*
+# *{points} · difficulty ●●● · 10 minutes · deeper: you can come back to it later*
 #
 # Say for every slot whether it is kept.
 #
@@ -415,7 +415,7 @@ controls.show(
 # %% [markdown] text="bias_update-text"
 # ### Exercise `bias_update`
 #
-# *4 points · difficulty ●●○ · 4 minutes*
+# *{points} · difficulty ●●○ · 4 minutes*
 #
 # The update after one step:
 #
@@ -532,7 +532,7 @@ controls.show(
 # %% [markdown] text="SharedExpertMoE-text"
 # ### Exercise `SharedExpertMoE`
 #
-# *3 points · difficulty ●●○ · 9 minutes · deeper: you can come back to it later*
+# *{points} · difficulty ●●○ · 9 minutes · deeper: you can come back to it later*
 #
 # Write the layer. It maps [..., d_model] to [..., d_model].
 #
@@ -698,7 +698,7 @@ quiz_selection = "B"
 #
 # *deeper: the core path ends here*
 #
-# *question M11 · 3 points, graded by your instructor · 5 minutes*
+# *question M11 · {points}, graded by your instructor · 5 minutes*
 #
 # What does a balance loss trade away?
 #

@@ -87,9 +87,9 @@ predict("without_ffn")
 # | | |
 # |---|---|
 # | **Difficulty** | advanced |
-# | **Time** | 55 minutes on the core path; 40 more for what is marked *deeper* and for questions M9 and M10, which can wait for another day |
+# | **Time** | {minutes} minutes on the core path; {more} more for what is marked *deeper* and for questions M9 and M10 |
 # | **You need** | `01_attention`, `02_feed_forward`, `04_every_position`, `05_parameters`; for the kinds `07_gated`, `08_experts` and `09_balance` |
-# | **Points** | 14 for code, 3 for the quiz, 6 for two answers in your own words |
+# | **Points** | {points} |
 
 # %% figure="anatomy"
 anatomy.block("10")
@@ -127,7 +127,7 @@ for part in (FFN(16, 61), SwiGLU(16, 42), MoE(16, 10, n_experts=4, top_k=2)):
 # %% [markdown] text="Block-text"
 # ### Exercise `Block`
 #
-# *5 points · difficulty ●●● · 20 minutes*
+# *{points} · difficulty ●●● · 20 minutes*
 #
 # Put the block together.
 #
@@ -237,7 +237,7 @@ figures.cloud(mine)
 #
 # ### Exercise `generate`
 #
-# *4 points · difficulty ●●○ · 10 minutes · deeper, but the last cell needs it*
+# *{points} · difficulty ●●○ · 10 minutes · deeper, but the last cell needs it*
 #
 # - **Takes** `model`, which maps ids [1, t] to scores [1, t, vocabulary]: row i scores what comes after token i. Then `prompt`, a list of at least one id; `numbers`, a
 #   list of numbers u with 0 ≤ u < 1, one for each token to be written; `window`; and `temperature` ≥ 0.
@@ -299,7 +299,7 @@ except NotImplementedError:
 #
 # ### Exercise `wire_by_hand`
 #
-# *5 points · difficulty ●●● · 20 minutes*
+# *{points} · difficulty ●●● · 20 minutes*
 #
 # - **Takes** `x` [N, T, d_model], what attention leaves at each of the T positions of N sentences, in float64. `first` and `second` [N] say for each sentence
 #   whether its place is water, and whether it is cold: True or False. `at` is the position of *jump*. `same` and `different` [d_model] are rows of the matrix
@@ -560,7 +560,7 @@ quiz_seeds = "A"
 # %% [markdown] text="M9-text"
 # ### In your own words
 #
-# *question M9 · 3 points, graded by your instructor · 8 minutes*
+# *question M9 · {points}, graded by your instructor · 8 minutes*
 #
 # Without its FFN a Transformer can't tell over from into: so somebody says. What would happen if we removed the FFN entirely? Answer with numbers from this notebook.
 #
@@ -586,7 +586,7 @@ quiz_seeds = "A"
 # <!-- ### END SOLUTION -->
 
 # %% [markdown] text="M10-text"
-# *question M10, your report · 3 points, graded by your instructor · 12 minutes*
+# *question M10, your report · {points}, graded by your instructor · 12 minutes*
 #
 # Write a report of half a page on the comparison in “Equal what?”: a reader who has not seen it should be able to judge your claim.
 #

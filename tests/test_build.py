@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gzip
 import json
 import re
 import shutil
@@ -15,15 +16,17 @@ from typing import Any
 
 import nbformat
 import pytest
+from conftest import often
 
 from autograder import keys, outline, paths, source_hash
-from autograder.authoring import build, minutes, size, stills
+from autograder.authoring import build, frames, minutes, size, stills
 from autograder.errors import UserError
 from ffnlab import boards
 from ffnlab.boards import Board
 from ffnlab.checking import reference_files
 from ffnlab.course.boards.catalogue import BOARDS
-from ffnlab.course.figures.start_here import STEPS
+from ffnlab.course.figures import anatomy
+from ffnlab.diagnosis.recognition import is_quiz
 from ffnlab.observation.exercise import Exercise
 from ffnlab.registry import Course, active_course
 
@@ -123,6 +126,21 @@ def test_every_figure_of_a_solution_shows_without_a_kernel(name: str) -> None:
         ]
         assert stills and all("<img src" in still for still in stills), cell.source
         assert build.WIDGET not in kinds and not any("data-still" in still for still in stills)
+
+
+@pytest.mark.parametrize("name", often(NAMES, ["00_start_here", "01_attention", "05_parameters"]))
+def test_building_again_changes_no_byte(name: str) -> None:
+    """On an idle machine or a busy one: the others' tests run beside this one."""
+    notebook, pictures = build.execute(name)
+    assert nbformat.writes(notebook) + "\n" == paths.solution(name).read_text(encoding="utf-8")
+    assert nbformat.writes(build.student_notebook(name)) + "\n" == paths.release(name).read_text(encoding="utf-8")
+    folder = active_course().frames_folder / name
+    drawn = {file: data for file, data in pictures.items() if not file.endswith(frames.FROM)}
+    assert {file: gzip.decompress(data) for file, data in drawn.items()} == {
+        file.name: gzip.decompress(file.read_bytes()) for file in folder.glob("*.gz")
+    }
+    source_hashes = frames.read_source_hashes()
+    assert all(pictures[file + frames.FROM].decode() == source_hashes[file] for file in drawn)
 
 
 def test_a_planted_wrong_solution_turns_the_build_red(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -403,13 +421,61 @@ def test_the_title_of_a_fold_is_html() -> None:
     assert not [title for title in titles if re.search(r"[*`_$]", re.sub(r"<[^>]*>", "", title))]
 
 
+def text_of(name: str) -> str:
+    """What the text cells of a student's notebook say."""
+    cells = nbformat.read(paths.release(name), as_version=4).cells
+    return "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+
+
+def estimate(name: str) -> minutes.Minutes:
+    return minutes.estimate(build.notebook_of(name).cells, active_course().exercises_of(name), name)
+
+
 @pytest.mark.parametrize("name", NAMES)
-def test_a_header_announces_the_minutes_that_are_counted_and_the_map_says_the_same(name: str) -> None:
-    header = "\n".join(cell.source for cell in nbformat.read(paths.release(name), as_version=4).cells)
-    announcement = re.search(r"\| \*\*Time\*\* \| (\d+) minutes(?: on the core path; (\d+) more )?", header)
-    step, estimate = STEPS[int(name[:2])], minutes.estimate(name)
-    assert announcement and (int(announcement[1]), int(announcement[2] or 0)) == (step.core, step.more)
-    assert (step.core, step.more) == minutes.round_minutes(estimate)
+def test_a_header_says_the_minutes_and_the_points_that_are_counted(name: str) -> None:
+    text = text_of(name)
+    time = re.search(r"\| \*\*Time\*\* \| (\d+) minutes on the core path; (\d+) more ", text)
+    assert time and (int(time[1]), int(time[2])) == minutes.round_minutes(estimate(name))
+    code = re.search(r"\| \*\*Points\*\* \| (\d+) for code", text)
+    exercises = active_course().exercises_of(name)
+    assert code and int(code[1]) == sum(exercise.points for exercise in exercises if not is_quiz(exercise))
+    for exercise in exercises:
+        line = re.search(rf"^### Exercise `{exercise.name}`\n\n\*(\d+) points?\b", text, re.M)
+        assert (int(line[1]) if line else 0) == (0 if is_quiz(exercise) else exercise.points), exercise.name
+    assert not re.search(r"\{(?:points|minutes|more)\}", text)
+
+
+def test_the_map_and_the_readme_say_what_the_notebooks_say() -> None:
+    titles = [re.search(r"^# \d\d · (.+)$", text_of(name), re.M) for name in NAMES]
+    assert tuple(title[1] for title in titles if title) == anatomy.TITLES
+    estimates = [minutes.round_minutes(estimate(name)) for name in NAMES]
+    hours = [round(sum(column) / 60) for column in zip(*estimates, strict=True)]
+    assert hours == [8, 8]
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "takes about eight hours, and the parts marked *deeper* about eight more" in readme
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("*{points} · difficulty", "*4 points · difficulty", "write {points}"),
+        ("| **Points** | {points}", "| **Points** | 31 for code", "write {points}"),
+        ("| **Time** | {minutes} minutes", "| **Time** | 60 minutes", "{minutes} and {more}"),
+        ("### Exercise `ffn_forward`", "### Exercise `fnn_forward`", "fnn_forward is none of the notebook's exercises"),
+        ("*question M2 · {points}", "*question M3 · {points}", "M3 is none of"),
+    ],
+)
+def test_a_number_that_the_build_knows_is_typed_nowhere(
+    old: str, new: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = paths.source("02_feed_forward").read_text(encoding="utf-8")
+    assert old in text
+    changed = tmp_path / "02_feed_forward.py"
+    changed.write_text(text.replace(old, new, 1), encoding="utf-8")
+    monkeypatch.setattr(build, "source", lambda assignment: changed)
+    with pytest.raises(UserError) as error:
+        build.notebook_of("02_feed_forward")
+    assert said in str(error.value) and "\n" not in str(error.value)
 
 
 THIRD_EDITION = (
@@ -450,8 +516,9 @@ def test_a_size_counts_what_a_student_reads(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_the_core_path_is_for_a_day() -> None:
-    assert max(step.core for step in STEPS) <= 75
-    assert sum(step.core for step in STEPS) <= 8 * 60
+    core = [minutes.round_minutes(estimate(name))[0] for name in NAMES]
+    assert max(core) <= 75
+    assert sum(core) <= 8 * 60
 
 
 def test_minutes_follow_the_marks_of_what_is_deeper(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -466,9 +533,7 @@ def test_minutes_follow_the_marks_of_what_is_deeper(monkeypatch: pytest.MonkeyPa
                 "## 3 · Words\n\n*question M3 · 3 points, graded by your instructor · 8 minutes*\n\nWhy?"
             )
         ]
-        monkeypatch.setattr(build, "notebook_of", lambda assignment: nbformat.v4.new_notebook(cells=cells))
-        monkeypatch.setattr(Course, "exercises_of", lambda self, notebook: [])
-        return minutes.estimate("02_feed_forward")
+        return minutes.estimate(cells, [], "a notebook")
 
     plain, marked = counted(""), counted("*deeper: the core path goes on with section 2*")
     assert plain.words == marked.words == 8 and plain.deeper == 0

@@ -25,7 +25,7 @@ from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
 from autograder import outline, source_hash
-from autograder.authoring import frames, markers
+from autograder.authoring import fields, frames, markers
 from autograder.errors import UserError
 from autograder.files import replace
 from autograder.gradebook import database
@@ -57,10 +57,13 @@ def notebook_of(assignment: str) -> Any:
             STAMP: {"generated": f"from solutions/{path.name} by make build; edit that file"},
         }
     )
-    points = {exercise.name: exercise.points for exercise in active_course().exercises_of(assignment)}
+    exercises = active_course().exercises_of(assignment)
+    points = {exercise.name: exercise.points for exercise in exercises}
+    file = f"solutions/{path.name}"
     notebook.cells = markers.with_nbgraders_metadata(
-        notebook.cells, points, f"solutions/{path.name}", _from_root(active_course().exercises_file(assignment))
+        notebook.cells, points, file, _from_root(active_course().exercises_file(assignment))
     )
+    fields.fill(notebook.cells, exercises, file)
     for cell in notebook.cells:
         cell.id = hashlib.sha256(f"{assignment}/{cell.metadata.nbgrader.grade_id}".encode()).hexdigest()[:12]
     notebook.nbformat, notebook.nbformat_minor = 4, 5
@@ -198,6 +201,9 @@ def execute(assignment: str) -> tuple[Any, dict[str, bytes]]:
     for cell in notebook.cells:
         if "outputs" in cell:
             cell.outputs = [output for output in cell.outputs if WIDGET not in output.get("data", {})]  # stills stay
+        for output in cell.get("outputs", []):
+            if "text/html" in output.get("data", {}):  # by this name a widget finds its still, and none is left
+                output.data["text/html"] = re.sub(r' data-still="\w+"', "", output.data["text/html"])
     notebook.metadata.pop("widgets", None)
     notebook.metadata["language_info"] = {"name": "python"}
     notebook.metadata[STAMP]["stamp"] = stamp(assignment)

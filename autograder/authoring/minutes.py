@@ -8,13 +8,11 @@ Nobody was timed: it is a rule, and the course says so.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
-from autograder.authoring import build
 from autograder.errors import UserError
 from ffnlab.diagnosis.recognition import is_quiz
-from ffnlab.registry import active_course
 
 WORDS_PER_MINUTE = 200  # that are read
 FIGURE, GUESS, DEMO, QUIZ = 2.0, 0.5, 0.5, 1.0  # minutes
@@ -47,15 +45,17 @@ def _round_to_five(minutes: float) -> int:
     return 5 * round(minutes / 5)
 
 
-def estimate(assignment: str) -> Minutes:
-    """What the rule counts for a notebook.
+def estimate(cells: Sequence[Any], exercises: Sequence[Any], file: str) -> Minutes:
+    """What the rule counts for the cells of a notebook, which have nbgrader's metadata.
+
+    exercises: those of the notebook. file: names the source in an error.
 
     Raises:
         UserError: an exercise announces no minutes.
     """
-    quiz_flags = {exercise.name: is_quiz(exercise) for exercise in active_course().exercises_of(assignment)}
+    quiz_flags = {exercise.name: is_quiz(exercise) for exercise in exercises}
     totals, announcement_count = {"core": 0.0, "deeper": 0.0, "words": 0.0}, 0
-    for part in parts(assignment):
+    for part in parts(cells):
         if announcement := part.announcement:
             totals["words" if announcement["question"] else part.path] += float(announcement["minutes"])
             announcement_count += not announcement["question"]
@@ -69,9 +69,7 @@ def estimate(assignment: str) -> Minutes:
             totals[part.path] += _count_demo_minutes(part.source)
     exercise_count = list(quiz_flags.values()).count(False)
     if announcement_count != exercise_count:
-        raise UserError(
-            f"solutions/{assignment}.py: {announcement_count} of {exercise_count} exercises announce their minutes"
-        )
+        raise UserError(f"{file}: {announcement_count} of {exercise_count} exercises announce their minutes")
     return Minutes(**totals)
 
 
@@ -93,10 +91,10 @@ class Part(NamedTuple):
         return MINUTES_LINE.search(self.source) if self.is_text else None
 
 
-def parts(assignment: str) -> Iterator[Part]:
-    """The parts of a notebook in their order."""
+def parts(cells: Sequence[Any]) -> Iterator[Part]:
+    """The parts of a notebook in their order, from its cells."""
     section = path = "core"
-    for cell in build.notebook_of(assignment).cells:
+    for cell in cells:
         name = cell.metadata.get("nbgrader", {}).get("grade_id", "")
         if cell.cell_type != "markdown":
             yield Part(cell.source, path, name, is_text=False, is_demo="demo" in cell.metadata.get("tags", []))

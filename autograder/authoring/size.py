@@ -51,14 +51,15 @@ BUDGET = NotebookSize(
 def measure(assignment: str) -> NotebookSize:
     """What is in a notebook."""
     quiz_flags = {exercise.name: is_quiz(exercise) for exercise in active_course().exercises_of(assignment)}
-    parts = list(minutes.parts(assignment))
+    cells = build.notebook_of(assignment).cells
+    parts = list(minutes.parts(cells))
     texts = [part for part in parts if part.is_text]
     prose = [*texts, *(part for part in parts if part.source.startswith("veil("))]
     words = sum(map(_words, prose))
     demo_sources = [part.source for part in parts if part.is_demo]
     exercise_paths = [part.path for part in texts if part.announcement and not part.announcement["question"]]
     return NotebookSize(
-        cells=len(build.notebook_of(assignment).cells),
+        cells=len(cells),
         words=words,
         core_words=sum(_words(part) for part in prose if part.path == "core"),
         guesses=sum("predict(" in source for source in demo_sources),

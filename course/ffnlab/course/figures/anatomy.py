@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from ffnlab.course.figures.start_here import STEPS
 from ffnlab.drawing import style, svg
 from ffnlab.drawing.picture import Picture
 
@@ -32,6 +31,21 @@ PARTS = {
     "09": DiagramPart("the router's balance", "decides whether all experts get work"),
     "10": DiagramPart("the whole block", "is attention and one of four kinds of feed-forward network"),
 }  # by the number of the notebook
+# What the list calls the notebooks 00, 01, … How long each takes is said in its own header: a picture that all notebooks show would make all of them
+# out of date with one.
+TITLES = (
+    "Over or into?",
+    "Can a mix of words say over or into?",
+    "The FFN, from formula to module",
+    "A wire and a ribbon",
+    "Which of these eight are real?",
+    "Where the parameters live",
+    "What the FFN stores",
+    "Gated FFNs",
+    "Mixture of Experts I: route and dispatch",
+    "Mixture of Experts II: balance and capacity",
+    "Capstone: one block, four kinds of feed-forward",
+)
 HUE, GLOW = style.CHOSEN, style.pale(style.CHOSEN)
 HEIGHT = 412.0
 
@@ -50,8 +64,7 @@ def block(lit: str = "") -> Picture:
         words = f"{halves}. Notebook {lit} opens {PARTS[lit].name}, which {PARTS[lit].does}."
     else:
         title = "One Transformer block, opened part by part"
-        core, more = sum(step.core for step in STEPS), sum(step.more for step in STEPS)
-        words = f"{halves}; each notebook opens one part. The core path takes {core} minutes, all else {more}."
+        words = f"{halves}; each notebook opens one part."
     return Picture(title, words, svg.card(HEIGHT, title, words, *shapes((lit,)), *_list(lit)))
 
 
@@ -180,14 +193,13 @@ def _ffn(lit: Collection[str]) -> list[str]:
 
 
 def _list(lit: str) -> list[str]:
-    """The notebooks by name, with their minutes in small print."""
-    parts = [svg.text(620, 66, "minutes", size=11, fill=style.MUTED, anchor="end")]
-    for n, (name, minutes, _) in enumerate(STEPS):
-        y, part = 88 + 28.5 * n, f"{n:02d}"
+    """The notebooks by name."""
+    parts = []
+    for n, name in enumerate(TITLES):
+        y, part = 76 + 30 * n, f"{n:02d}"
         now = part == lit
         parts += [
             _number(part, (lit,), 346, y - 4.5),
             svg.text(364, y, name.partition(":")[0], size=13, fill=HUE if now else style.INK),
-            svg.text(620, y, str(minutes), size=11, fill=style.MUTED, anchor="end"),
         ]
     return parts

@@ -1,8 +1,6 @@
-"""The figure of notebook 00: a first slider, over a tensor [B, T, d]. And how long each notebook takes, which the map in `anatomy` shows."""
+"""The figure of notebook 00: a first slider, over a tensor [B, T, d]."""
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import torch
 
@@ -10,30 +8,8 @@ from ffnlab.course.figures.shared import D_MODEL, OTHER_TOKENS, TOKENS, embeddin
 from ffnlab.drawing import style, svg
 from ffnlab.drawing.picture import Picture
 
-__all__ = ["D_MODEL", "OTHER_TOKENS", "STEPS", "TOKENS", "Step", "bars", "batch"]
+__all__ = ["D_MODEL", "OTHER_TOKENS", "TOKENS", "bars", "batch"]
 
-
-class Step(NamedTuple):
-    """A notebook of the course: its title, its minutes on the core path, and the minutes of all else in it."""
-
-    title: str
-    core: int
-    more: int
-
-
-STEPS = (
-    Step("Over or into?", 20, 30),
-    Step("Can a mix of words say over or into?", 40, 25),
-    Step("The FFN, from formula to module", 60, 40),
-    Step("A wire and a ribbon", 50, 50),
-    Step("Which of these eight are real?", 40, 35),
-    Step("Where the parameters live", 40, 40),
-    Step("What the FFN stores", 40, 50),
-    Step("Gated FFNs", 40, 45),
-    Step("Mixture of Experts I: route and dispatch", 55, 50),
-    Step("Mixture of Experts II: balance and capacity", 40, 45),
-    Step("Capstone: one block, four kinds of feed-forward", 55, 40),
-)  # notebook 00, 01, …; `autograder minutes` counts them
 SENTENCES = (TOKENS, OTHER_TOKENS)
 REACH = 2.5  # no number of an embedding is larger: with mean 0 and mean square 1, six numbers reach √5 at most
 
