@@ -92,22 +92,22 @@ def main() -> None:
     every = attacks.every()
     with tempfile.TemporaryDirectory() as folder:
         class_folder, harmless = ClassFolder(Path(folder) / "a"), ClassFolder(Path(folder) / "b")
-        bad = {name: attack.data() for name, (_, attack) in every.items()}
+        bad = {name: attack.data() for name, attack in every.items()}
         good = {what: test_fairness.data(what) for what in test_fairness.CORPUS}
-        mine = ours(class_folder, bad, {name for name, (_, attack) in every.items() if attack.exhausts})
+        mine = ours(class_folder, bad, {name for name, attack in every.items() if attack.exhausts})
         mine_good = ours(class_folder, good, set())
-        theirs = plain(
-            class_folder, {n: d for n, d in bad.items() if every[n][1].plain}, lambda name: every[name][1].files
-        )
+        theirs = plain(class_folder, {n: d for n, d in bad.items() if every[n].plain}, lambda name: every[name].files)
         theirs_good = plain(harmless, good, lambda name: {})
     page = HEAD.format(exercise=EXERCISE, nbgrader=version("nbgrader"))
     usual = Counter(message for _, message in mine.values()).most_common(1)[0][0]
     page += f"## Attacks\n\nThere are {len(every)}, and each should earn 0. Where the last column is empty, the student reads {format_message(usual)}.\n\n"
     page += row("attack", "ours", "nbgrader", "what the student reads from ours") + row("---", "--:", "--:", "---")
-    for name, (sentence, attack) in every.items():
+    module_of = {name: theme for theme, its_attacks in attacks.themes().items() for name in its_attacks}
+    for name, attack in every.items():
         nbgrader_points = points(theirs.get(name)) if attack.plain else "not tried"
         message = "" if mine[name][1] == usual else format_message(mine[name][1])
-        page += row(f"[{sentence}](../tests/attacks/{name}.py)", points(mine[name][0]), nbgrader_points, message)
+        link = f"[{attack.tries}](../tests/attacks/{module_of[name]}.py)"
+        page += row(link, points(mine[name][0]), nbgrader_points, message)
     page += f"\n## Unusual but right\n\nThere are {len(good)}, and each should earn 2.\n\n"
     page += row("submissions", "ours", "nbgrader") + row("---", "--:", "--:")
     submissions_by_points: dict[tuple[str, str], list[str]] = {}

@@ -15,7 +15,7 @@ from pathlib import Path
 import attacks
 import nbformat
 import pytest
-from attacks import EXERCISE, NARROW, START, Attack
+from attacks import EXERCISE, NARROW, START
 from conftest import ROOT, needs_bubblewrap, often, outliving
 from nbconvert import HTMLExporter
 from test_program import answered
@@ -98,7 +98,7 @@ def assert_bounded(submission: GradedSubmission, limits: Limits) -> None:
 
 @pytest.mark.parametrize("name", ALL)
 def test_an_attack_earns_what_it_should_and_changes_nothing(name: str, jail: Jail, narrow_jail: Jail) -> None:
-    _, attack = ALL[name]
+    attack = ALL[name]
     before = host()
     submission = grade_submission(START, attack.data(), narrow_jail if attack.exhausts else jail, SEEDS)
     verdict = submission.verdicts[EXERCISE]
@@ -126,19 +126,19 @@ def test_an_attack_earns_what_it_should_and_changes_nothing(name: str, jail: Jai
 
 @pytest.mark.parametrize("name", ALL)
 def test_its_allowed_twin_earns_full_marks(name: str, jail: Jail, narrow_jail: Jail) -> None:
-    _, attack = ALL[name]
+    attack = ALL[name]
     verdict = grade_submission(START, attack.twin_data(), narrow_jail if attack.exhausts else jail, SEEDS).verdicts[
         EXERCISE
     ]
     assert (verdict.outcome, verdict.points) == (Outcome.EARNED, FULL), verdict.message
 
 
-@pytest.mark.parametrize("name", [name for name, (_, attack) in ALL.items() if attack.beside])
+@pytest.mark.parametrize("name", [name for name, attack in ALL.items() if attack.beside])
 def test_whoever_is_graded_beside_it_keeps_every_point(
     name: str, narrow_jail: Jail, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(watch, "FULL_SCAN_INTERVAL", 1)  # so that each watch sees at its first look what others do
-    data, honest = ALL[name][1].data(), json.dumps(answered()).encode()
+    data, honest = ALL[name].data(), json.dumps(answered()).encode()
     with ThreadPoolExecutor(1) as beside:
         eve = beside.submit(grade_submission, START, data, narrow_jail, SEEDS)
         points = []
@@ -150,7 +150,7 @@ def test_whoever_is_graded_beside_it_keeps_every_point(
 
 def test_who_answers_byte_by_byte_keeps_no_core_of_ours_busy(narrow_jail: Jail) -> None:
     start, cpu_start = time.monotonic(), time.process_time()
-    grade_submission(START, ALL["promised_frame"][1].data(), narrow_jail, SEEDS)
+    grade_submission(START, ALL["promised_frame"].data(), narrow_jail, SEEDS)
     assert time.process_time() - cpu_start < 0.25 * (time.monotonic() - start)
 
 
@@ -158,9 +158,9 @@ def test_who_answers_byte_by_byte_keeps_no_core_of_ours_busy(narrow_jail: Jail) 
 def test_a_class_of_attackers_costs_nobody_else_a_point(step: int, tmp_path: Path) -> None:
     """Every eighth of the attacks; a sweep takes all."""
     class_folder = ClassFolder(tmp_path)
-    quick = [name for name, (_, attack) in ALL.items() if attack.plain][::step]
+    quick = [name for name, attack in ALL.items() if attack.plain][::step]
     for index, name in enumerate(quick):
-        submit(class_folder, f"eve_{name}", ALL[name][1].data(), ALL[name][1].files)
+        submit(class_folder, f"eve_{name}", ALL[name].data(), ALL[name].files)
         submit(class_folder, f"honest_{index}", json.dumps(answered()).encode(), {})
     scores: dict[str, float] = {}
 
@@ -185,14 +185,18 @@ def submit(class_folder: ClassFolder, student: str, data: bytes, files: dict[str
 
 
 def test_every_attack_has_a_sentence_and_a_twin_of_its_own() -> None:
-    for name, (sentence, attack) in ALL.items():
-        assert sentence and sentence[0].isupper(), name
-        assert isinstance(attack, Attack) and (attack.twin_data() != attack.data()), name
+    for name, attack in ALL.items():
+        assert attack.tries and attack.tries[0].isupper() and not attack.tries.endswith("."), name
+        assert attack.twin_data() != attack.data(), name
+    # A second attack of the same name, in its module or another, would take the place of the first without a word.
+    modules = [file.read_text(encoding="utf-8") for file in Path(attacks.__file__).parent.glob("*.py")]
+    defined = re.findall(r"^(\w+) = (?:Attack|system_call)\(", "\n".join(modules), re.MULTILINE)
+    assert sorted(defined) == list(ALL)
 
 
 def test_formgrader_shows_no_script_of_a_student(jail: Jail) -> None:
     config = PyFileConfigLoader("nbgrader_config.py", path=str(ROOT)).load_config()
-    _, attack = ALL["markup_in_outputs"]
+    attack = ALL["markup_in_outputs"]
     submission = grade_submission(START, attack.data(), jail, SEEDS)
     notebook = nbformat.from_dict(feedback.build_graded_notebook(submission))
     evil = "<script>alert(5)</script><img src=x onerror=alert(6)>"

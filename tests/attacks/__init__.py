@@ -1,6 +1,8 @@
-"""What must not work: one file an attack on the exercise `hello_shape`, with what it is expected to earn and to be told.
+"""What must not work: attacks on the exercise `hello_shape`, each with what it is expected to earn and to be told, in one module for each theme.
 
 Each has an allowed twin beside it: something honest that looks like it and must earn full marks.
+
+To add an attack, write one block in the module of its theme: `its_name = Attack("What it tries", …)`. No two attacks share a name.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import nbformat
 from test_program import ANSWER, answered
 
 from autograder.jail.limits import MIB, Limits
@@ -42,6 +45,7 @@ channel = socket.socket(fileno=os.dup(number))
 class Attack:
     """One attack: what is typed into the exercise's cell, or a whole submission made from an answered notebook."""
 
+    tries: str  # what it tries, as docs/attacks.md shows it: without a full stop
     says: str  # a regular expression that the student's message or the remark for the instructor must match
     answer: str = "def hello_shape(x):\n    return (0, 0, 0)"
     submission: Callable[[Notebook], bytes | Notebook] | None = None
@@ -62,7 +66,7 @@ class Attack:
         return _bytes(self.twin, self.twin_submission)
 
 
-def system_call(call: str) -> Attack:
+def system_call(tries: str, call: str) -> Attack:
     """An attack that makes one system call, which the kernel must refuse. `call`: as libc's function, or by its number."""
     source = f"""
 import ctypes
@@ -85,7 +89,7 @@ def hello_shape(x):
     assert libc.getpid() > 0
     return tuple(x.shape)
 """
-    return Attack(says="not permitted", answer=source, twin=twin, plain=False)
+    return Attack(tries, says="not permitted", answer=source, twin=twin, plain=False)
 
 
 def _bytes(answer: str, submission: Callable[[Notebook], bytes | Notebook] | None) -> bytes:
@@ -94,10 +98,22 @@ def _bytes(answer: str, submission: Callable[[Notebook], bytes | Notebook] | Non
     return made if isinstance(made, bytes) else json.dumps(made).encode()
 
 
-def every() -> dict[str, tuple[str, Attack]]:
-    """By name: what the attack tries, and the attack."""
+def with_first_cells(notebook: Notebook, *sources: str) -> Notebook:
+    """A notebook with a code cell for each source, before all others but its title."""
+    notebook["cells"][1:1] = [{**nbformat.v4.new_code_cell(source)} for source in sources]
+    return notebook
+
+
+def themes() -> dict[str, dict[str, Attack]]:
+    """By theme, which is a module's name: its attacks by name, in the order of the module."""
     found = {}
     for module in pkgutil.iter_modules(__path__):
         loaded = importlib.import_module(f"{__name__}.{module.name}")
-        found[module.name] = ((loaded.__doc__ or "").strip().rstrip("."), loaded.attack)
+        found[module.name] = {name: value for name, value in vars(loaded).items() if isinstance(value, Attack)}
     return found
+
+
+def every() -> dict[str, Attack]:
+    """All attacks by name, in alphabetical order."""
+    found = {name: attack for theme in themes().values() for name, attack in theme.items()}
+    return dict(sorted(found.items()))
