@@ -525,7 +525,7 @@ def test_only_what_has_changed_is_drawn_again(
 def test_a_changed_prediction_draws_its_page_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = make.stamp(SUBSET[0])
     changed = tmp_path / "start_here.py"
-    changed.write_bytes(active_course().predictions_file(SUBSET[0]).read_bytes() + b"\n# another word\n")
+    changed.write_bytes(active_course().predictions_file(SUBSET[0]).read_bytes() + b"\nANOTHER_WORD = 1\n")
     monkeypatch.setattr(Course, "predictions_file", lambda self, notebook: changed)
     assert make.stamp(SUBSET[0]) != before
 
