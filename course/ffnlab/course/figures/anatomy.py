@@ -196,7 +196,7 @@ def _list(lit: str) -> list[str]:
     """The notebooks by name."""
     parts = []
     for n, name in enumerate(TITLES):
-        y, part = 76 + 30 * n, f"{n:02d}"
+        y, part = 90 + 28.5 * n, f"{n:02d}"
         now = part == lit
         parts += [
             _number(part, (lit,), 346, y - 4.5),
