@@ -34,11 +34,11 @@ ERROR_ATTRIBUTE = 'role="alert"'  # what Figure.html shows in the place of a pic
 
 @dataclass(frozen=True)
 class Grid:
-    """The states that are drawn. stops: by parameter, the indices of the stops that a page offers. depth: how many controls may be away from their start."""
+    """The states that are drawn."""
 
-    start: dict[str, int]
-    stops: dict[str, tuple[int, ...]]
-    depth: int
+    start: dict[str, int]  # by parameter, the index of the stop at which it starts
+    stops: dict[str, tuple[int, ...]]  # by parameter, the indices of the stops that a page offers
+    depth: int  # how many controls may be away from their start
 
     def __len__(self) -> int:
         """How many states there are."""
@@ -50,10 +50,10 @@ class Grid:
 
     def states(self) -> Iterator[dict[str, int]]:
         """Each state, as {parameter: index of its stop}; neighbours differ in the last control."""
-        for state in itertools.product(*self.stops.values()):
-            at = dict(zip(self.stops, state, strict=True))
-            if sum(at[name] != self.start[name] for name in at) <= self.depth:
-                yield at
+        for indices in itertools.product(*self.stops.values()):
+            state = dict(zip(self.stops, indices, strict=True))
+            if sum(state[name] != self.start[name] for name in state) <= self.depth:
+                yield state
 
     def is_whole(self, controls: dict[str, Control]) -> bool:
         """Whether every combination of all stops is among the states."""
@@ -125,13 +125,13 @@ def draw(figure: Figure) -> bytes:
     except ValueError as error:
         raise UserError(f"the figure {name} has {error}") from None
     numbers: dict[str, int] = {}  # by picture
-    frames: dict[str, int] = {}  # by state
-    for at in picture_grid.states():
-        html = figure.html(at)
+    frames: dict[str, int] = {}  # by state, as text
+    for state in picture_grid.states():
+        html = figure.html(state)
         if ERROR_ATTRIBUTE in html:
-            raise UserError(f"the figure {name} at {_format_state(figure, at)}: {_words(html)}")
-        state = ",".join(str(picture_grid.stops[key].index(index)) for key, index in at.items())
-        frames[state] = numbers.setdefault(html, len(numbers))
+            raise UserError(f"the figure {name} at {_format_state(figure, state)}: {_words(html)}")
+        places = ",".join(str(picture_grid.stops[key].index(index)) for key, index in state.items())
+        frames[places] = numbers.setdefault(html, len(numbers))
     content = {
         "controls": [
             control | {"stops": [control["stops"][index] for index in picture_grid.stops[control["name"]]]}
@@ -167,11 +167,11 @@ def keep_into(folder: str) -> None:
         plainly(draw_picture, **parameters)
         figure = Figure(draw_picture, parameters)
         if name := stored_frames.name(figure):
-            pictures, now = stored_frames.find(figure), hash_sources(figure)
-            Path(folder, name).write_bytes(
-                pictures if pictures and read_source_hashes().get(name) == now else draw(figure)
-            )
-            Path(folder, name + FROM).write_text(now, encoding="utf-8")
+            stored = stored_frames.find(figure)
+            sources = hash_sources(figure)
+            is_current = stored is not None and read_source_hashes().get(name) == sources
+            Path(folder, name).write_bytes(stored if stored and is_current else draw(figure))
+            Path(folder, name + FROM).write_text(sources, encoding="utf-8")
 
     controls.show = show
 
@@ -220,8 +220,9 @@ def _limits(figure: Figure, picture_grid: Grid) -> str:
     return " and ".join(parts)
 
 
-def _format_state(figure: Figure, at: dict[str, int]) -> str:
-    return ", ".join(f"{name} = {figure.controls[name].stops[index][0]}" for name, index in at.items()) or "its start"
+def _format_state(figure: Figure, state: dict[str, int]) -> str:
+    stops = [f"{name} = {figure.controls[name].stops[index][0]}" for name, index in state.items()]
+    return ", ".join(stops) or "its start"
 
 
 def _words(html: str) -> str:

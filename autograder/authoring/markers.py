@@ -21,17 +21,14 @@ from autograder.errors import UserError
 
 
 class CellKind(NamedTuple):
-    """What nbgrader is told of a kind of cell.
-
-    tags: of the cell. options: what else its marker may hold. is_closed: a notebook opens with its source hidden.
-    """
+    """What nbgrader is told of a kind of cell."""
 
     cell_type: str
     locked: bool
     solution: bool = False
-    tags: tuple[str, ...] = ()
-    options: tuple[str, ...] = ()
-    is_closed: bool = False
+    tags: tuple[str, ...] = ()  # of the cell
+    options: tuple[str, ...] = ()  # what else its marker may hold
+    is_closed: bool = False  # whether a notebook opens with its source hidden
 
 
 KINDS = {

@@ -74,14 +74,11 @@ def estimate(cells: Sequence[Any], exercises: Sequence[Any], file: str) -> Minut
 
 
 class Part(NamedTuple):
-    """A cell that is code, or what a text cell has below one heading.
-
-    path: "core" or "deeper". name: nbgrader's, of the cell.
-    """
+    """A cell that is code, or what a text cell has below one heading."""
 
     source: str
-    path: str
-    name: str
+    path: str  # "core" or "deeper"
+    name: str  # nbgrader's, of the cell
     is_text: bool
     is_demo: bool
 

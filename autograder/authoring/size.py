@@ -17,22 +17,17 @@ NOT_PROSE = re.compile(
 
 
 class NotebookSize(NamedTuple):
-    """What one can count in a notebook.
-
-    words: of all text, veils included. core_words: of those, on the core path. figures: a board that is shown in several places counts once.
-    exercises: with points, without quizzes. quizzes: answered by a letter.
-    brackets: pairs of round brackets per thousand words, outside of code and formulas.
-    """
+    """What one can count in a notebook."""
 
     cells: int
-    words: int
-    core_words: int
+    words: int  # of all text, veils included
+    core_words: int  # of those, on the core path
     guesses: int
-    figures: int
+    figures: int  # a board that is shown in several places counts once
     core_exercises: int
-    exercises: int
-    quizzes: int
-    brackets: float
+    exercises: int  # with points, without quizzes
+    quizzes: int  # answered by a letter
+    brackets: float  # pairs of round brackets per thousand words, outside of code and formulas
 
 
 BUDGET = NotebookSize(

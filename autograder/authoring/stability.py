@@ -144,32 +144,34 @@ def version(name: str) -> str:
 
 
 class _Statement(NamedTuple):
-    """A statement of a module. owner: the exercise that it is about; "" where it may be about several. bindings, uses: names."""
+    """A statement of a module."""
 
     node: ast.stmt
-    owner: str
-    bindings: frozenset[str]
-    uses: frozenset[str]
+    owner: str  # the exercise that it is about; "" where it may be about several
+    bindings: frozenset[str]  # the names that it binds
+    uses: frozenset[str]  # and those that it uses
 
 
 def _hash_of(path: Path, name: str) -> str:
     """A hash of the statements of a file that decide about one exercise: its own, those that these use, and those that are about none and bind no name."""
     statements = _statements(path)
     selection = {
-        one for one in statements if one.owner == name or not (one.owner or one.bindings or _is_text(one.node))
+        statement
+        for statement in statements
+        if statement.owner == name or not (statement.owner or statement.bindings or _is_text(statement.node))
     }
     while True:
-        uses = frozenset().union(*(one.uses for one in selection))
-        more = {one for one in statements if not one.owner and uses & one.bindings} - selection
+        uses = frozenset().union(*(statement.uses for statement in selection))
+        more = {statement for statement in statements if not statement.owner and uses & statement.bindings} - selection
         if not more:
-            body = [_without_the_unused(one, uses) for one in statements if one in selection]
+            body = [_without_the_unused(statement, uses) for statement in statements if statement in selection]
             return source_hash.hash_tree(ast.Module(body, []))
         selection |= more
 
 
 def _is_about(path: Path, name: str) -> bool:
     """Whether a file says something of the exercise."""
-    return any(one.owner == name for one in _statements(path))
+    return any(statement.owner == name for statement in _statements(path))
 
 
 def _is_text(node: ast.stmt) -> bool:
@@ -202,14 +204,14 @@ def _parse(source: str) -> list[_Statement]:
 
 def _statement(node: ast.stmt, owners: dict[str, str]) -> _Statement:
     """owners: by variable, the exercise that it stands for, so far; this statement may add one."""
-    names = [one for one in ast.walk(node) if isinstance(one, ast.Name)]
-    uses = frozenset(one.id for one in names)
+    names = [name for name in ast.walk(node) if isinstance(name, ast.Name)]
+    uses = frozenset(name.id for name in names)
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         about = {owners.get(_root_of(call), "") for call in node.decorator_list}
         return _Statement(node, about.pop() if len(about) == 1 else "", frozenset({node.name}), uses)
     if isinstance(node, ast.Import | ast.ImportFrom):
         return _Statement(node, "", frozenset(map(_name_of, node.names)), uses)
-    bindings = frozenset(one.id for one in names if isinstance(one.ctx, ast.Store))
+    bindings = frozenset(name.id for name in names if isinstance(name.ctx, ast.Store))
     owner = owners.get(_root_of(node.value), "") if isinstance(node, ast.Expr) else ""
     if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and node.value.args:
         maker = node.value.func
