@@ -1,13 +1,12 @@
-"""A judge in a process of its own, which can be killed: it alone reads what a submission sent, and compares it, within limits of time and memory.
+"""Runs in the process that grades: it asks a judge, which is a process of its own, to read what a submission sent and to compare it.
 
-Facts are computed from data that a student made: a regular expression of theirs, or shapes that multiply, may take any time and memory. Whoever
-grades passes the frame on unread and gets back a verdict in a few plain words. A judge that ends over a frame is replaced, and asked once more;
-whatever ends two judges is the submission's own doing and costs that one exercise. Nothing that a submission sends makes a judge end by SIGKILL: whoever
-sends that ends the judge from outside, and costs nobody anything.
+Whoever grades passes the frame on unread and gets back a verdict in a few plain words. A judge that ends over a frame is replaced, and asked once
+more; whatever ends two judges is the submission's own doing and costs that one exercise. Nothing that a submission sends makes a judge end by SIGKILL:
+whoever sends that ends the judge from outside, and costs nobody anything.
 
 One warm process (`Judges`) forks the judges, so that a new one is there in milliseconds. A pool's process forks it from itself when it starts,
 when it has one thread and everything imported; elsewhere (threads, Dask) it is a program of its own. Judges end with it, and it ends with whoever
-started it, however that ends.
+started it, however that ends. What the warm process and the judges run is `judge_server`.
 """
 
 from __future__ import annotations
@@ -15,12 +14,9 @@ from __future__ import annotations
 import atexit
 import contextlib
 import copy
-import ctypes
-import gc
 import hashlib
 import json
 import os
-import resource
 import signal
 import socket
 import struct
@@ -28,27 +24,22 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple, dataclass, field
-from functools import cache
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import ffnlab
-from autograder.engine import names, outputs
+from autograder.engine import judge_server, names, outputs
 from autograder.jail.errors import JailBroken, OutsideKill
 from autograder.jail.limits import MIB, Limits
 from autograder.jail.sandbox import KILLS
 from autograder.jail.watch import PATIENCE
 from autograder.keys.problem import KeyProblem
-from autograder.reference import compute, draws, stored
-from ffnlab.checking import comparison, verdict
-from ffnlab.checking.comparison import Inputs
+from autograder.reference import draws
+from ffnlab.checking import verdict
 from ffnlab.checking.verdict import Verdict
-from ffnlab.observation import plain_data
-from ffnlab.observation.exercise import Aspect
 from ffnlab.observation.plain_data import Failure
 from ffnlab.registry import active_course
-from ffnlab.untrusted_text import clean
 
 Seeds = tuple[int, ...]
 Query = TypeVar("Query")
@@ -57,17 +48,13 @@ START_SECONDS = 120.0  # until the warm process has forked
 PREPARE_SECONDS = (
     3600.0  # until a judge has its reference outputs, which some keys compute for a minute: no data of a student's yet
 )
-MAX_REPLY = 64 * 2**20  # bytes: outputs are the largest, and bounded below
-PR_SET_PDEATHSIG = 1
-HEADER = struct.Struct(">II")  # bytes of a request's header and of the frame behind it
-FORK = struct.Struct("<iqd")  # which judge to end (0: none); the new one's memory in bytes and seconds
-FORK_REPLY = struct.Struct("<ii")  # the new judge's process number, and how the old one ended
-READY, PROBLEM = b"r", b"p"
 TRIES = 2  # a judge that ends by chance costs nobody anything
-OUT_OF_MEMORY = 3
-OTHER_DTYPES = ("float64", "float16", "bfloat16")  # that a submission can make torch's default
 CACHE_SIZE = 4096  # replies of a few kB each
 MAX_CACHE_LENGTH = 2000  # characters that may be printed in them, or bytes sent
+PROGRAM = (
+    "import json, sys; sys.path[:0] = dict.fromkeys(json.loads(sys.argv[1])); "
+    "from autograder.engine import judge_server; judge_server.main(int(sys.argv[2]))"
+)
 
 
 class JudgeBroken(JailBroken):
@@ -193,9 +180,13 @@ class Judge:
         channel = self._channel or self._start()
         channel.settimeout(PREPARE_SECONDS)
         try:
-            channel.sendall(HEADER.pack(len(header), len(body)) + header)
+            channel.sendall(judge_server.HEADER.pack(len(header), len(body)) + header)
             channel.sendall(body)
-            problem = _message(channel) if _exactly(channel, 1) == PROBLEM else None
+            problem = (
+                judge_server.read_reply(channel)
+                if judge_server.read_exactly(channel, 1) == judge_server.PROBLEM
+                else None
+            )
         except OSError as error:
             raise _JudgeLoss(self._end(late=isinstance(error, TimeoutError))) from None
         if problem:
@@ -204,7 +195,7 @@ class Judge:
             raise JudgeBroken(f"a judge has no reference outputs: {problem['kind']}: {problem['says']}")
         try:
             channel.settimeout(PATIENCE * self.limits.judge_seconds)
-            return _message(channel)
+            return judge_server.read_reply(channel)
         except TimeoutError:
             self._end(late=True)
             raise _JudgeFailure(self._late()) from None
@@ -232,7 +223,7 @@ class Judge:
             )
         if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGPROF:
             return self._late()
-        if os.WIFEXITED(status) and os.WEXITSTATUS(status) == OUT_OF_MEMORY:
+        if os.WIFEXITED(status) and os.WEXITSTATUS(status) == judge_server.OUT_OF_MEMORY:
             return f"judging it takes more than {self.limits.judge_memory // MIB:,} MiB of memory"
         return "the process that judges it crashes"
 
@@ -271,7 +262,7 @@ class Judges:
         with inside:
             if fork:
                 if os.fork() == 0:
-                    _run_fork_server(inside)
+                    judge_server.run_fork_server(inside)
             else:
                 course = active_course()
                 roots = (Path(__file__).resolve().parents[2], Path(ffnlab.__file__).resolve().parents[1])
@@ -287,11 +278,13 @@ class Judges:
 
     def request(self, end: int, channel: socket.socket | None = None, limits: Limits | None = None) -> tuple[int, int]:
         """End the judge of that process number (0: none), and fork one that serves `channel`. Returns the new one's number and the old one's status."""
-        message = FORK.pack(end, limits.judge_memory if limits else 0, limits.judge_seconds if limits else 0.0)
+        message = judge_server.FORK.pack(
+            end, limits.judge_memory if limits else 0, limits.judge_seconds if limits else 0.0
+        )
         try:
             with self._lock:
                 socket.send_fds(self._control, [message], [channel.fileno()] if channel else [])
-                pid, status = FORK_REPLY.unpack(self._control.recv(FORK_REPLY.size))
+                pid, status = judge_server.FORK_REPLY.unpack(self._control.recv(judge_server.FORK_REPLY.size))
         except (OSError, struct.error) as error:
             raise JudgeBroken(f"the warm process of the judges is gone ({error})") from None
         return pid, status
@@ -352,180 +345,3 @@ def borrow_judge(limits: Limits) -> Iterator[Judge]:
         with _state.lock:
             if judge.judges is _state.judges:
                 _state.free.append(judge)
-
-
-# The warm process, and the judges that it forks.
-
-PROGRAM = (
-    "import json, sys; sys.path[:0] = dict.fromkeys(json.loads(sys.argv[1])); "
-    "from autograder.engine import judging; judging.main(int(sys.argv[2]))"
-)
-
-
-def main(control: int) -> None:
-    """Fork judges on request until whoever started this goes away."""
-    import torch
-
-    torch.set_num_threads(1)
-    _serve_fork_requests(socket.socket(fileno=control))
-
-
-def _run_fork_server(control: socket.socket) -> None:
-    """In a fork: forget what the process had open, and serve. Never returns."""
-    with contextlib.suppress(BaseException):
-        for number in map(int, os.listdir("/proc/self/fd")):
-            if number > 2 and number != control.fileno():
-                with contextlib.suppress(OSError):
-                    os.close(number)
-        _serve_fork_requests(control)
-    os._exit(0)
-
-
-def _serve_fork_requests(control: socket.socket) -> None:
-    gc.freeze()  # a collection in a judge would touch, and so copy, all that was imported here
-    while True:
-        message, numbers, _, _ = socket.recv_fds(control, FORK.size, 1)
-        if not message:
-            return
-        end, memory, seconds = FORK.unpack(message)
-        status = 0
-        if end:
-            with contextlib.suppress(OSError):
-                os.kill(end, signal.SIGKILL)
-                status = os.waitpid(end, 0)[1]
-        pid = 0
-        if numbers:
-            warm = os.getpid()
-            pid = os.fork()
-            if pid == 0:
-                control.close()
-                _serve(socket.socket(fileno=numbers[0]), warm, memory, seconds)
-            os.close(numbers[0])
-        control.send(FORK_REPLY.pack(pid, status))
-
-
-def _serve(channel: socket.socket, warm: int, memory: int, seconds: float) -> None:
-    """Be a judge until the channel closes. Never returns."""
-    try:
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != warm:
-            return
-        mapped_bytes = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (mapped_bytes + memory, mapped_bytes + memory))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        while True:
-            sizes = HEADER.unpack(_exactly(channel, HEADER.size))
-            header, body = (_exactly(channel, size) for size in sizes)
-            request = json.loads(header)
-            try:
-                comparison_data = _load_reference(request)
-            except Exception as error:  # ours: nothing of the student's has been looked at
-                kind = "key" if isinstance(error, KeyProblem) else type(error).__name__
-                _send_reply(channel, {"kind": kind, "says": str(error)}, PROBLEM)
-                continue
-            signal.setitimer(signal.ITIMER_PROF, seconds)  # its signal ends this process, whatever that is busy with
-            channel.sendall(READY)
-            reply = _compare(request, body, comparison_data)
-            seconds_left, _ = signal.setitimer(signal.ITIMER_PROF, 0)
-            _send_reply(channel, reply | {"seconds": seconds - seconds_left})
-    except OSError:
-        pass  # nobody asks any more
-    except MemoryError:
-        os._exit(OUT_OF_MEMORY)
-    finally:
-        os._exit(1)
-
-
-def _load_reference(request: dict[str, Any]) -> tuple[comparison.ReferenceOutputs, list[Inputs]] | None:
-    """What a request needs that is not the student's, made once."""
-    if request["do"] != "judge":
-        return None
-    name, seeds = request["exercise"], tuple(request["seeds"])
-    if "reference" in request:
-        file, entries = request["reference"]
-        stored.load(Path(file), tuple((exercise, tuple(numbers)) for exercise, numbers in entries))
-    return compute.reference_outputs(name, seeds), _inputs(name, seeds)
-
-
-@cache
-def _inputs(name: str, seeds: Seeds) -> list[Inputs]:
-    return compute.inputs(active_course().exercise(name), seeds)
-
-
-def _compare(
-    request: dict[str, Any], body: bytes, comparison_data: tuple[comparison.ReferenceOutputs, list[Inputs]] | None
-) -> dict[str, Any]:
-    if request["do"] == "names":
-        found = map(names.of_source, json.loads(body))
-        return {"names": [[sorted(one.uses), sorted(one.defines), one.problem] for one in found]}
-    if comparison_data is None:
-        return outputs.read(body, request["most"])
-    exercise = active_course().exercise(request["exercise"])
-    reference_outputs, inputs = comparison_data
-    aspects = len(inputs) * len(exercise.aspects)
-    most = plain_data.Size(
-        *((aspects + 1) * each for each in astuple(plain_data.MAX_OBSERVATION))
-    )  # and one for what surrounds them
-    empty_reply: dict[str, Any] = {"verdict": None, "printed": "", "defined": True, "broken": None, "unreadable": ""}
-    try:
-        message = plain_data.unpack(body, most)
-    except plain_data.Malformed as error:
-        return empty_reply | {"unreadable": str(error)}
-    fields = message if isinstance(message, dict) else {}
-    printed_text = fields.get("printed")
-    reply = empty_reply | {
-        "printed": clean(printed_text) if isinstance(printed_text, str) else "",
-        "defined": fields.get("defined") is True,
-        "broken": _texts(fields.get("broken")),
-    }
-    observations = fields.get("observations")
-    if reply["defined"] and _is_well_formed(observations, exercise.aspects, len(inputs)):
-        is_unfinished, dtype = fields.get("unfinished") is True, fields.get("default_dtype")
-        reply["verdict"] = comparison.compare(
-            exercise,
-            reference_outputs,
-            observations,  # type: ignore[arg-type]
-            inputs,
-            is_unfinished,
-            dtype if dtype in OTHER_DTYPES else comparison.FLOAT32,
-        ).as_dict()
-    elif reply["defined"] and not reply["broken"]:
-        reply["unreadable"] = "there is not one observation for each probe"
-    return reply
-
-
-def _texts(failure: object) -> list[str] | None:
-    return [failure.type, failure.message, failure.line] if isinstance(failure, Failure) else None
-
-
-def _is_well_formed(observations: object, aspects: Sequence[Aspect], cases: int) -> bool:
-    return (
-        isinstance(observations, list)
-        and len(observations) == cases
-        and all(isinstance(case, dict) and set(case) == {a.name for a in aspects} for case in observations)
-    )
-
-
-# Between the two: lengths, then JSON, then the frame as it came.
-
-
-def _send_reply(channel: socket.socket, reply: dict[str, Any], first: bytes = b"") -> None:
-    data = json.dumps(reply).encode()
-    channel.sendall(first + struct.pack(">I", len(data)) + data)
-
-
-def _message(channel: socket.socket) -> dict[str, Any]:
-    (length,) = struct.unpack(">I", _exactly(channel, 4))
-    if length > MAX_REPLY:
-        raise ConnectionError("the reply is too long")
-    return json.loads(_exactly(channel, length))  # type: ignore[no-any-return]
-
-
-def _exactly(channel: socket.socket, count: int) -> bytes:
-    parts = bytearray()
-    while len(parts) < count:
-        part = channel.recv(min(count - len(parts), 1 << 20))
-        if not part:
-            raise ConnectionError("the other side is gone")
-        parts += part
-    return bytes(parts)

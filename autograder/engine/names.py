@@ -1,6 +1,6 @@
 """Which names a cell's code looks up, and which it defines: read off its bytecode, and nothing of it is run.
 
-What a student typed is compiled in a judge (see `judging`), within its limits of time and memory: a compiler can be kept busy too.
+What a student typed is compiled in a judge (see `judge_server`), within its limits of time and memory: a compiler can be kept busy too.
 """
 
 from __future__ import annotations

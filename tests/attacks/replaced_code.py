@@ -188,9 +188,9 @@ poisoned_modules = Attack(
 import sys
 import types
 
-fake = types.ModuleType("autograder.engine.judging")
+fake = types.ModuleType("autograder.engine.judge_server")
 fake.judge = lambda *args, **kwargs: 2.0
-for name in ("autograder.engine.judging", "autograder.keys", "ffnlab.checking.verdict", "ffnlab.course.answers", "json", "math"):
+for name in ("autograder.engine.judge_server", "autograder.keys", "ffnlab.checking.verdict", "ffnlab.course.answers", "json", "math"):
     sys.modules[name] = fake
 
 def hello_shape(x):
