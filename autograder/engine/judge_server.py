@@ -33,14 +33,22 @@ from ffnlab.registry import active_course
 from ffnlab.untrusted_text import clean
 
 Seeds = tuple[int, ...]
-MAX_REPLY = 64 * 2**20  # bytes: outputs are the largest, and bounded below
-PR_SET_PDEATHSIG = 1
-HEADER = struct.Struct(">II")  # bytes of a request's header and of the frame behind it
-FORK = struct.Struct("<iqd")  # which judge to end (0: none); the new one's memory in bytes and seconds
-FORK_REPLY = struct.Struct("<ii")  # the new judge's process number, and how the old one ended
+# Which judge to end (0: none); the new one's memory in bytes and seconds.
+FORK = struct.Struct("<iqd")
+# The new judge's process number, and how the old one ended.
+FORK_REPLY = struct.Struct("<ii")
+# Bytes of a request's header and of the frame behind it.
+HEADER = struct.Struct(">II")
+# A judge's first byte: it has all that it needs, or it says what is wrong on our side.
 READY, PROBLEM = b"r", b"p"
+# Bytes: outputs are the largest, and bounded below.
+MAX_REPLY = 64 * 2**20
+# A judge's exit status.
 OUT_OF_MEMORY = 3
-OTHER_DTYPES = ("float64", "float16", "bfloat16")  # that a submission can make torch's default
+# Of Linux's prctl: the signal that a process gets when its parent ends.
+PR_SET_PDEATHSIG = 1
+# What a submission can make torch's default.
+OTHER_DTYPES = ("float64", "float16", "bfloat16")
 
 
 def main(control: int) -> None:
@@ -138,15 +146,14 @@ def _compare(
 ) -> dict[str, Any]:
     if request["do"] == "names":
         found = map(names.of_source, json.loads(body))
-        return {"names": [[sorted(one.uses), sorted(one.defines), one.problem] for one in found]}
+        return {"names": [[sorted(cell.uses), sorted(cell.defines), cell.problem] for cell in found]}
     if comparison_data is None:
         return outputs.read(body, request["most"])
     exercise = active_course().exercise(request["exercise"])
     reference_outputs, inputs = comparison_data
     aspects = len(inputs) * len(exercise.aspects)
-    most = plain_data.Size(
-        *((aspects + 1) * each for each in astuple(plain_data.MAX_OBSERVATION))
-    )  # and one for what surrounds them
+    # Of each observation, and one for what surrounds them.
+    most = plain_data.Size(*((aspects + 1) * limit for limit in astuple(plain_data.MAX_OBSERVATION)))
     empty_reply: dict[str, Any] = {"verdict": None, "printed": "", "defined": True, "broken": None, "unreadable": ""}
     try:
         message = plain_data.unpack(body, most)

@@ -44,13 +44,17 @@ from ffnlab.registry import active_course
 Seeds = tuple[int, ...]
 Query = TypeVar("Query")
 Reply = TypeVar("Reply")
-START_SECONDS = 120.0  # until the warm process has forked
-PREPARE_SECONDS = (
-    3600.0  # until a judge has its reference outputs, which some keys compute for a minute: no data of a student's yet
-)
-TRIES = 2  # a judge that ends by chance costs nobody anything
-CACHE_SIZE = 4096  # replies of a few kB each
-MAX_CACHE_LENGTH = 2000  # characters that may be printed in them, or bytes sent
+# Seconds until the warm process has forked.
+START_SECONDS = 120.0
+# Seconds until a judge has its reference outputs, which some keys compute for a minute: no data of a student's yet.
+PREPARE_SECONDS = 3600.0
+# A judge that ends by chance costs nobody anything.
+TRIES = 2
+# Replies of a few kB each.
+CACHE_SIZE = 4096
+# Characters that may be printed in them, or bytes sent.
+MAX_CACHE_LENGTH = 2000
+# The warm process where it is a program of its own. Its arguments: where to import from, and the number of the control socket.
 PROGRAM = (
     "import json, sys; sys.path[:0] = dict.fromkeys(json.loads(sys.argv[1])); "
     "from autograder.engine import judge_server; judge_server.main(int(sys.argv[2]))"
@@ -75,17 +79,14 @@ class _JudgeLoss(Exception):
 
 @dataclass(frozen=True)
 class JudgeReply:
-    """What a judge says of one answer. `defined`: whether there is one; `broken`: why it could not be looked at; `unreadable`: why what was sent is no answer.
-
-    seconds: how long judging took.
-    """
+    """What a judge says of one answer."""
 
     verdict: Verdict | None
     printed: str = ""
-    defined: bool = True
-    broken: Failure | None = None
-    unreadable: str = ""
-    seconds: float = 0.0
+    defined: bool = True  # whether there is an answer
+    broken: Failure | None = None  # why it could not be looked at
+    unreadable: str = ""  # why what was sent is no answer
+    seconds: float = 0.0  # how long judging took
 
 
 @dataclass(frozen=True)
@@ -182,11 +183,8 @@ class Judge:
         try:
             channel.sendall(judge_server.HEADER.pack(len(header), len(body)) + header)
             channel.sendall(body)
-            problem = (
-                judge_server.read_reply(channel)
-                if judge_server.read_exactly(channel, 1) == judge_server.PROBLEM
-                else None
-            )
+            is_ready = judge_server.read_exactly(channel, 1) != judge_server.PROBLEM
+            problem = None if is_ready else judge_server.read_reply(channel)
         except OSError as error:
             raise _JudgeLoss(self._end(late=isinstance(error, TimeoutError))) from None
         if problem:
@@ -278,9 +276,9 @@ class Judges:
 
     def request(self, end: int, channel: socket.socket | None = None, limits: Limits | None = None) -> tuple[int, int]:
         """End the judge of that process number (0: none), and fork one that serves `channel`. Returns the new one's number and the old one's status."""
-        message = judge_server.FORK.pack(
-            end, limits.judge_memory if limits else 0, limits.judge_seconds if limits else 0.0
-        )
+        memory = limits.judge_memory if limits else 0
+        seconds = limits.judge_seconds if limits else 0.0
+        message = judge_server.FORK.pack(end, memory, seconds)
         try:
             with self._lock:
                 socket.send_fds(self._control, [message], [channel.fileno()] if channel else [])
