@@ -56,7 +56,7 @@ from autograder.class_folder.folder import ClassFolder
 from autograder.class_folder.policy_file import exercise_and_question_points
 from autograder.errors import UserError
 from autograder.files import Batch
-from autograder.gradebook import gradebook
+from autograder.gradebook import gradebook, policy_words
 from autograder.gradebook.policy import Policy
 from autograder.grading import feedback
 from autograder.transfer import collect as collecting
@@ -610,7 +610,7 @@ def test_whom_canvas_does_not_call_late_was_on_time_whoevers_time_is_written_by_
     with gradebook.Book(class_folder) as book:
         policy = Policy.of(class_folder)
         grades = policy.grades(book, FFN)
-        warning = policy.lateness_not_counted(FFN, grades)
+        warning = policy_words.describe_lateness_not_counted(policy, FFN, grades)
     assert grades[CLASS[1].sis].days_late == 1
     assert f"1 student is flagged as late ({CLASS[3].sis})" in warning and "no time of submission" not in warning
 
@@ -618,7 +618,7 @@ def test_whom_canvas_does_not_call_late_was_on_time_whoevers_time_is_written_by_
     stored = unmarked.read_text(encoding="utf-8").replace('"system": "canvas"', '"system": "moodle"', 1)
     unmarked.write_text(stored, encoding="utf-8")
     with gradebook.Book(class_folder) as book:
-        warning = policy.lateness_not_counted(FFN, policy.grades(book, FFN))
+        warning = policy_words.describe_lateness_not_counted(policy, FFN, policy.grades(book, FFN))
     assert "1 student is flagged as late" in warning and "1 student has no time of submission" in warning, (
         "both kinds are named"
     )

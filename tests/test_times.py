@@ -12,7 +12,7 @@ from test_cli import autograder
 
 from autograder import times, untrusted_files
 from autograder.class_folder.folder import ClassFolder
-from autograder.gradebook import gradebook
+from autograder.gradebook import gradebook, policy_words
 from autograder.gradebook.policy import Policy
 
 BERLIN, LOS_ANGELES = ZoneInfo("Europe/Berlin"), ZoneInfo("America/Los_Angeles")
@@ -145,7 +145,7 @@ def test_none_unreadable_and_on_time_are_three_things_everywhere(who: str, tmp_p
     assert grades["none"].timeliness == NONE
     assert grades["unreadable"].timeliness == UNREADABLE
     assert who == "all" or grades["known"].timeliness == "on time"
-    line = policy.lateness_not_counted(FFN, grades)
+    line = policy_words.describe_lateness_not_counted(policy, FFN, grades)
     assert "1 student has no time of submission (none)" in line
     assert "The time of 1 student can't be read (unreadable: “gestern früh”)" in line
     assert f"submitted/STUDENT/{FFN}/timestamp.txt" in line and f"autograder grade {FFN}" in line

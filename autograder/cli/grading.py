@@ -279,7 +279,7 @@ def _grade(
             again = "begins anew" if options.force else "grades the rest"
             stop_after_interrupt("nothing was written" if options.dry else "what was graded is saved", again)
     from autograder.class_folder import log
-    from autograder.gradebook import gradebook, unsettled
+    from autograder.gradebook import gradebook, policy_words, unsettled
     from autograder.gradebook.policy import Policy
     from autograder.grading import feedback
     from autograder.reports import terminal
@@ -332,7 +332,7 @@ def _grade(
         console.print(Text(text), soft_wrap=True)
     _say_what_is_missing(console, assignment, summary)
     if outdated is None:
-        doubts = [policy.lateness_not_counted(assignment, grades)]
+        doubts = [policy_words.describe_lateness_not_counted(policy, assignment, grades)]
     else:
         doubts = unsettled.lines(class_folder, policy, assignment, effective_attempts, outdated)
     for doubt in filter(None, doubts):

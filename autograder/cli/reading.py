@@ -201,7 +201,7 @@ def why(
 
 
 def _show_attempt(console: Console, explanation: Explanation, one: GradedAttempt, policy: Policy) -> None:
-    from autograder.gradebook.policy import format_time
+    from autograder.gradebook.policy_words import format_time
     from autograder.reports.explain import verdict_lines
 
     counts = one.grading.row_id == explanation.effective_attempt.grading.row_id

@@ -14,7 +14,8 @@ from autograder.class_folder.decisions import Decisions
 from autograder.class_folder.folder import ClassFolder
 from autograder.class_folder.manifest import FILE, FOLDER, Manifest
 from autograder.class_folder.roster import Roster, Student
-from autograder.gradebook.policy import Policy, format_time
+from autograder.gradebook.policy import Policy
+from autograder.gradebook.policy_words import format_time
 from autograder.lms import SYSTEMS
 from ffnlab.untrusted_text import in_a_line
 

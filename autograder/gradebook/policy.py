@@ -30,17 +30,15 @@ from autograder.class_folder.policy_file import (
 from autograder.class_folder.roster import Roster
 from autograder.class_folder.student_lookup import StudentLookup
 from autograder.errors import UserError
+from autograder.gradebook import policy_words
 from autograder.gradebook.scores import Score, Scores
 from autograder.paths import assignments, root
 from ffnlab.checking.verdict import Outcome
-from ffnlab.phrases import in_quotes
-from ffnlab.untrusted_text import in_a_line
 
 if TYPE_CHECKING:  # nbgrader takes seconds to import
     from autograder.gradebook.gradebook import Book, Grading
 
 FILE = "course.toml"
-MAX_NAMES = 12  # in a line
 
 
 @dataclass(frozen=True)
@@ -78,53 +76,21 @@ class Grade:
 
     @property
     def late(self) -> str:
-        """The penalty in words, "late by 2 days: −20 %, −3.4 points"; empty where it was handed in on time, as far as is known."""
-        if not self.days_late:
-            return "flagged as late by the LMS, but without a time, so nothing was taken off" if self.late_flag else ""
-        days = f"late by {self.days_late} day{'s' * (self.days_late > 1)}"
-        if self.beyond:
-            amount = "too late to count, "
-        elif self.penalty:
-            amount = "" if self.percent is None else f"−{self.percent:g}\N{NO-BREAK SPACE}%, "
-        else:
-            return f"{days}: no penalty"
-        return f"{days}: {amount}−{self.penalty:g} point{'s' * (self.penalty != 1)}"
+        """The penalty in words; empty where it was handed in on time, as far as is known."""
+        return policy_words.describe_penalty(self)
 
     @property
     def timeliness(self) -> str:
-        """Whether it was handed in on time, in words; empty where there is no due date. “None” and “can't be read” are not “on time”."""
-        if self.late or not self.due:
-            return self.late
-        if self.submitted_at:
-            return "on time"
-        if self.late_flag is False:
-            return "on time, as far as the LMS says"
-        why = "there is no time of submission"
-        if self.unread_time:
-            why = f"its time can't be read ({in_quotes(in_a_line(self.unread_time, 80))})"
-        return f"not known to be on time, because {why}, so nothing was taken off"
+        """Whether it was handed in on time, in words; empty where there is no due date."""
+        return policy_words.describe_timeliness(self)
 
     def __str__(self) -> str:
         """In a table: "13.6/20 (−3.4 late) + 3 to read"."""
-        off = f" (−{self.penalty:g} late)" if self.penalty else ""
-        return f"{self.points:g}/{self.max_points:g}{off}" + (f" + {self.waiting:g} to read" if self.waiting else "")
+        return policy_words.format_grade(self)
 
     def lines(self) -> list[str]:
-        """What a feedback page says besides the points, a sentence each: lateness, what does not count, what is extra credit."""
-        sentences = [self.note] if self.note else []
-        if self.late and self.due and self.submitted_at:
-            sentences.append(
-                f"{self.late[0].upper()}{self.late[1:]}. It was due {format_time(self.due)} and was handed in {format_time(self.submitted_at)}."
-            )
-        elif self.due:
-            was_due = f"{'The due date was extended to' if self.extended else 'It was due'} {format_time(self.due)}"
-            when = f" and was handed in {format_time(self.submitted_at)}" if self.submitted_at else ""
-            sentences.append(f"{was_due}{when}. Your submission is {self.timeliness}.")
-        if self.not_counted:
-            sentences.append(f"For practice, not for points: {', '.join(self.not_counted)}.")
-        if self.on_top:
-            sentences.append(f"Extra credit, on top of the maximum: {', '.join(self.on_top)}.")
-        return sentences
+        """What a feedback page says besides the points, a sentence each."""
+        return policy_words.describe_grade(self)
 
 
 @dataclass(frozen=True)
@@ -150,36 +116,6 @@ def mean_share(grades: Iterable[Grade]) -> float | None:
     """The mean share of the points that count, from 0 to 1; None where nothing counts yet."""
     shares = [grade.points / grade.max_points for grade in grades if grade.max_points]
     return sum(shares) / len(shares) if shares else None
-
-
-def describe_late_flags(assignment: str, students: Sequence[str]) -> str:
-    """What is to be said of those whom the LMS flags as late without saying when they handed in."""
-    are = "students are" if len(students) > 1 else "student is"
-    return f"{assignment}: {len(students):,} {are} flagged as late ({name_list(students)}), and the LMS exports no times, so nothing is taken off."
-
-
-def describe_missing_times(assignment: str, students: Sequence[str]) -> str:
-    """What is to be said of those of whom nobody knows when they handed in."""
-    have = "students have" if len(students) > 1 else "student has"
-    return f"{assignment}: {len(students):,} {have} no time of submission ({name_list(students)}), so nothing is taken off even if it was late."
-
-
-def describe_unread_times(assignment: str, times: Mapping[str, str]) -> str:
-    """What is to be said of times that can't be read, by student."""
-    subject = "The time of 1 student" if len(times) == 1 else f"The times of {len(times):,} students"
-    names = name_list([f"{student}: {in_quotes(in_a_line(text, 60))}" for student, text in times.items()])
-    return f"{assignment}: {subject} can't be read ({names}), so nothing is taken off even if it was late."
-
-
-def name_list(students: Sequence[str]) -> str:
-    """The first of these students, and how many more there are."""
-    first = ", ".join(in_a_line(one, 80) for one in students[:MAX_NAMES])
-    return first + (f" and {len(students) - MAX_NAMES:,} more" if len(students) > MAX_NAMES else "")
-
-
-def format_time(at: datetime) -> str:
-    """A moment for people: "2 Nov 2026, 23:59 CET"."""
-    return f"{at.day} {at:%b %Y, %H:%M} {at.tzname() or ''}".strip()
 
 
 @dataclass(frozen=True)
@@ -278,6 +214,11 @@ class Policy:
 
     # What the rules are.
 
+    @property
+    def class_folder(self) -> ClassFolder:
+        """The folder that they are of; the usual one where they were read from a text."""
+        return self._class_folder or ClassFolder(root() / "grading")
+
     @cached_property
     def notebooks(self) -> Names:
         """The notebooks that this class works on, in the course's order."""
@@ -347,35 +288,18 @@ class Policy:
         due = self._file.rules(assignment).due
         return None if due is None else self._here(due)
 
-    def in_words(self, assignment: str) -> list[str]:
-        """The rules of an assignment, a sentence each, as a report says them."""
-        due, late, rules = self._due(assignment), self._late(assignment), self._file.rules(assignment)
-        grace = self._file.grace if rules.grace is None else rules.grace
-        sentences = (
-            [f"Due {format_time(due)}" + (f", with {_length(grace)} of grace." if grace else ".")]
-            if due
-            else ["No due date."]
-        )
-        if due and late:
-            sentences.append(_lateness(late))
-        sentences.append(
-            "The best attempt counts." if self.attempts(assignment) == "best" else "The latest attempt counts."
-        )
-        names = [name for name, points in exercise_and_question_points(assignment).items() if points]
-        left_out = [name for name in names if not self.counts(assignment, name)]
-        extra = [name for name in names if self.counts(assignment, name) and self.is_extra(assignment, name)]
-        if left_out:
-            sentences.append(f"For practice, not for points: {', '.join(left_out)}.")
-        if extra:
-            sentences.append(f"Extra credit: {', '.join(extra)}.")
-        return sentences
-
-    def _late(self, assignment: str) -> LatePenalty | None:
+    def late_penalty(self, assignment: str) -> LatePenalty | None:
+        """What being late costs; None where nothing is said of it."""
         return self._file.rules(assignment).late or self._file.late
+
+    def grace(self, assignment: str) -> timedelta:
+        """How long after the due date a submission is still on time."""
+        grace = self._file.rules(assignment).grace
+        return self._file.grace if grace is None else grace
 
     def deducts(self, assignment: str) -> bool:
         """Whether being late costs anything."""
-        rules = self._late(assignment)
+        rules = self.late_penalty(assignment)
         costs = rules and (rules.percent_a_day or rules.points_a_day or rules.last_day is not None)
         return self._due(assignment) is not None and bool(costs)
 
@@ -386,29 +310,6 @@ class Policy:
         flags = manifest.lateness(class_folder, assignment)
         return UntimedAttempts(
             class_folder, assignment, self.clock, flags, manifest.unread_times(class_folder, assignment)
-        )
-
-    def lateness_not_counted(self, assignment: str, grades: Mapping[str, Grade]) -> str:
-        """A line on those whom the LMS flags as late without a time, and those of whom nothing is known, where being late costs something; else empty.
-
-        It says what was not done, and what to do.
-        """
-        if not self.deducts(assignment):
-            return ""
-        without_times = {student: grade for student, grade in grades.items() if grade.submitted_at is None}
-        late = [student for student, grade in without_times.items() if grade.late_flag]
-        unread = {student: grade.unread_time for student, grade in without_times.items() if grade.unread_time}
-        unknown = [one for one, grade in without_times.items() if grade.late_flag is None and one not in unread]
-        sentences = [describe_late_flags(assignment, late)] * bool(late)
-        sentences += [describe_unread_times(assignment, unread)] * bool(unread)
-        sentences += [describe_missing_times(assignment, unknown)] * bool(unknown)
-        lms = (
-            f"Let the LMS take points off and set no penalty for {assignment} in {FILE}, or write" if late else "Write"
-        )
-        command = (self._class_folder or ClassFolder(root() / "grading")).command(f"grade {assignment}")
-        return (sentences or "") and (
-            f"{' '.join(sentences)} {lms} the time into submitted/STUDENT/{assignment}/timestamp.txt, "
-            f"such as 2026-11-21 18:30:00 UTC, and run {command}"
         )
 
     # What a submission is worth.
@@ -459,8 +360,7 @@ class Policy:
 
     def _days_late(self, assignment: str, submitted_at: datetime, due: datetime) -> int:
         """How many days have begun since it was due, by the clock on the wall: a day that is an hour longer is one day. Within the grace period: 0."""
-        grace = self._file.rules(assignment).grace
-        end = due.astimezone(UTC) + (self._file.grace if grace is None else grace)
+        end = due.astimezone(UTC) + self.grace(assignment)
         at = submitted_at.astimezone(UTC)
         if at <= end:
             return 0
@@ -473,7 +373,7 @@ class Policy:
 
     def _penalty(self, assignment: str, earned_points: float, days: int) -> tuple[float, float | None, bool]:
         """The points that so many days cost, the percentage where it is one, and whether it is too late to count at all."""
-        rules = self._late(assignment)
+        rules = self.late_penalty(assignment)
         base = max(earned_points, 0.0)
         if not days or rules is None:
             return 0.0, None, False
@@ -519,7 +419,7 @@ class Policy:
             return best
         at = best.grade.submitted_at
         note = f"The best of {len(last_gradings)} attempts counts" + (
-            f", handed in {format_time(at)}." if at else ", an earlier one."
+            f", handed in {policy_words.format_time(at)}." if at else ", an earlier one."
         )
         return replace(best, grade=replace(best.grade, note=note))
 
@@ -648,28 +548,3 @@ def scores_for_grading(grading: Grading, scores: Scores) -> dict[str, Score]:
             waits = verdict["outcome"] == Outcome.NOT_GRADED.value
             new_scores[name] = replace(score, score=round(float(verdict["points"]) + score.extra, 6), waits=waits)
     return new_scores
-
-
-def _lateness(late: LatePenalty) -> str:
-    """The penalty for lateness as a rule."""
-    floor = f", but at least {late.floor:g}\N{NO-BREAK SPACE}% of what was earned remains" if late.floor else ""
-    if late.points_a_day is not None:
-        sentence = f"Each day late takes {late.points_a_day:g} point{'s' * (late.points_a_day != 1)} off{floor}"
-    elif late.percent_a_day:
-        sentence = f"Each day late takes {late.percent_a_day:g}\N{NO-BREAK SPACE}% of what was earned off{floor}"
-    else:
-        sentence = "Lateness costs nothing"
-    if late.last_day is None:
-        return sentence + "."
-    if not late.last_day:
-        return "Late submissions do not count."
-    return f"{sentence}; after {late.last_day} day{'s' * (late.last_day > 1)} nothing counts."
-
-
-def _length(length: timedelta) -> str:
-    minutes = int(length.total_seconds() // 60)
-    for unit, size in (("day", 1440), ("hour", 60), ("minute", 1)):
-        if minutes % size == 0:
-            count = minutes // size
-            return f"{count} {unit}{'s' * (count != 1)}"
-    raise AssertionError("a number of minutes is one of minutes")

@@ -17,7 +17,8 @@ from autograder.class_folder.folder import ClassFolder
 from autograder.class_folder.manifest import FOLDER
 from autograder.errors import UserError
 from autograder.gradebook import missing
-from autograder.gradebook.policy import Policy, name_list
+from autograder.gradebook.policy import Policy
+from autograder.gradebook.policy_words import describe_lateness_not_counted, name_list
 from autograder.jail.limits import Limits
 from ffnlab.phrases import in_quotes
 from ffnlab.untrusted_text import in_a_line
@@ -87,7 +88,11 @@ def lines(
 
     grade = class_folder.command(f"grade {assignment}")
     settle = f"{class_folder.path.name}/{FOLDER}/{DECISIONS_FILE}"
-    found = [policy.lateness_not_counted(assignment, {name(who): one.grade for who, one in effective_attempts.items()})]
+    found = [
+        describe_lateness_not_counted(
+            policy, assignment, {name(who): one.grade for who, one in effective_attempts.items()}
+        )
+    ]
     ungraded = missing.find_ungraded(class_folder, policy, assignment, effective_attempts)
     if ungraded:
         usable = {one.student for one in _find_submissions(class_folder, assignment) if one.path or one.unreadable}

@@ -35,9 +35,9 @@ from autograder.gradebook.policy import (
     EffectiveAttempt,
     Grade,
     Policy,
-    name_list,
     select_last_gradings,
 )
+from autograder.gradebook.policy_words import describe_rules, name_list
 from autograder.gradebook.scores import Score
 from autograder.paths import release, solution
 from autograder.reports import similarity
@@ -384,7 +384,7 @@ class _ReportBuilder:
         self._mistakes: dict[tuple[str, str], _MistakeCount] = {}
         self._sources: dict[str, dict[str, str]] = defaultdict(dict)
         self._days: dict[date, tuple[int, int]] = {}
-        self._report = AssignmentReport(name, policy.in_words(name), due=policy.due(name))
+        self._report = AssignmentReport(name, describe_rules(policy, name), due=policy.due(name))
         self._untimed = policy.untimed(book.class_folder, name)
         self._newer_python: dict[str, list[str]] = {}  # by what is said of them: who has written with a newer Python
 

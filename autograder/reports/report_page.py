@@ -11,7 +11,7 @@ import jinja2
 from markupsafe import Markup, escape
 
 from autograder.gradebook.missing import address
-from autograder.gradebook.policy import format_time
+from autograder.gradebook.policy_words import format_time
 from autograder.gradebook.scores import Score
 from autograder.reports import plots
 from autograder.reports.class_report import AssignmentReport, ClassReport, ExerciseReport, StudentReport, quartiles

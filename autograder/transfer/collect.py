@@ -28,7 +28,8 @@ from autograder.errors import UserError
 from autograder.files import Batch, make_folder
 from autograder.gradebook import missing, preflight
 from autograder.gradebook.missing import Missing
-from autograder.gradebook.policy import Policy, describe_late_flags, name_list
+from autograder.gradebook.policy import Policy
+from autograder.gradebook.policy_words import describe_late_flags, name_list
 from autograder.lms import archive
 from autograder.lms.archive import normalize_name
 from autograder.lms.base import IdScope, Lms

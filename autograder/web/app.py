@@ -38,7 +38,8 @@ from autograder.class_folder.roster import Roster
 from autograder.errors import UserError
 from autograder.gradebook import database, missing, preflight, unsettled
 from autograder.gradebook.gradebook import Book
-from autograder.gradebook.policy import FILE, EffectiveAttempt, Policy, format_time, mean_share
+from autograder.gradebook.policy import FILE, EffectiveAttempt, Policy, mean_share
+from autograder.gradebook.policy_words import describe_rules, format_time
 from autograder.grading import feedback, grade_class
 from autograder.paths import require_assignment
 from autograder.reports import class_report, explain, report_page
@@ -392,7 +393,7 @@ def _assignment(desk: WebApp, request: Request) -> Response:
     ]
     more = len(notebook.effective_attempts) - len(rows)
     policy = _policy(desk)
-    rules = policy.in_words(name)
+    rules = describe_rules(policy, name)
     with desk.book() as book:
         outdated = unsettled.find_outdated(desk.class_folder, book, name, policy.clock)
     doubts = unsettled.lines(desk.class_folder, policy, name, notebook.effective_attempts, outdated)
