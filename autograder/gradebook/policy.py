@@ -43,36 +43,30 @@ FILE = "course.toml"
 
 @dataclass(frozen=True)
 class Grade:
-    """What a submission is worth by the class's rules.
-
-    points: that count, after `penalty` has been taken off `earned`, which has `extra` in it, the points of extra credit. max_points: of what has been
-    looked at. waiting: points of answers that a person still has to read. whole: the maximum when all has been read. All in points.
-    days_late: days that have begun since the due date. percent: of what was earned that is taken off, None where points are. beyond: it is too late to
-    count. late_flag: whether the LMS, which gives no time, flags it as late, so that nothing was taken off; None: it does not say.
-    unread_time: what is given as the time of submission, and can't be read.
-    not_counted, on_top: the exercises and questions that do not count, or are extra credit. note: where it is worth so much by another attempt than the
-    latest, or by another's of the group.
-    """
+    """What a submission is worth by the class's rules."""
 
     assignment: str
-    points: float
-    max_points: float
-    waiting: float
-    whole: float
-    earned: float
-    extra: float = 0.0
-    penalty: float = 0.0
-    percent: float | None = None
-    days_late: int = 0
-    beyond: bool = False
+    # In points.
+    points: float  # that count: `earned` without `penalty`
+    max_points: float  # of what has been looked at
+    waiting: float  # of answers that a person still has to read
+    whole: float  # the maximum when all has been read
+    earned: float  # before anything is taken off, with `extra` in it
+    extra: float = 0.0  # of extra credit
+    penalty: float = 0.0  # what is taken off
+    # Lateness.
+    percent: float | None = None  # of what was earned that is taken off; None where points are
+    days_late: int = 0  # days that have begun since the due date
+    beyond: bool = False  # it is too late to count
+    # Whether the LMS, which gives no time, flags it as late, so that nothing was taken off; None: it does not say.
     late_flag: bool | None = None
-    unread_time: str = ""
+    unread_time: str = ""  # what is given as the time of submission, and can't be read
     due: datetime | None = None  # in the class's time zone, with the extension
     extended: bool = False
     submitted_at: datetime | None = None
-    not_counted: Names = ()
-    on_top: Names = ()
-    note: str = ""
+    not_counted: Names = ()  # the exercises and questions that do not count
+    on_top: Names = ()  # those that are extra credit
+    note: str = ""  # where it is worth so much by another attempt than the latest, or by another's of the group
 
     @property
     def late(self) -> str:
@@ -95,21 +89,21 @@ class Grade:
 
 @dataclass(frozen=True)
 class EffectiveAttempt:
-    """The attempt that counts for a student, with its last grading, its scores and its grade. `by`: who handed it in, of a group."""
+    """The attempt that counts for a student, with its last grading, its scores and its grade."""
 
     grading: Grading
     scores: Scores
     grade: Grade
-    by: str
+    by: str  # who handed it in, of a group
 
 
 @dataclass(frozen=True)
 class CourseGrade:
-    """A student's grade over several notebooks. share: from 0 to 1, or a little more with extra credit; None where nothing counts yet."""
+    """A student's grade over several notebooks."""
 
     points: float
     max_points: float
-    share: float | None
+    share: float | None  # from 0 to 1, or a little more with extra credit; None where nothing counts yet
 
 
 def mean_share(grades: Iterable[Grade]) -> float | None:
@@ -120,13 +114,13 @@ def mean_share(grades: Iterable[Grade]) -> float | None:
 
 @dataclass(frozen=True)
 class UntimedAttempts:
-    """What is known of attempts without a time. flags: as manifest.lateness; unread_times: as of manifest."""
+    """What is known of attempts without a time."""
 
     class_folder: ClassFolder | None = None
     assignment: str = ""
     clock: tzinfo | None = None
-    flags: Mapping[tuple[str, str], bool] = field(default_factory=dict)
-    unread_times: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    flags: Mapping[tuple[str, str], bool] = field(default_factory=dict)  # as manifest.lateness
+    unread_times: Mapping[tuple[str, str], str] = field(default_factory=dict)  # as manifest.unread_times
 
     def is_late(self, grading: Grading) -> bool | None:
         """Whether the LMS flags it as late; None: it does not say."""
@@ -146,10 +140,10 @@ class UntimedAttempts:
 
 @dataclass(frozen=True)
 class Policy:
-    """The rules of one class. `where`: the file they come from, empty where there is none."""
+    """The rules of one class."""
 
     _file: PolicyFile = field(default_factory=PolicyFile)
-    where: str = ""
+    where: str = ""  # the file that they come from, empty where there is none
     _student_lookup: StudentLookup | None = None
     _class_folder: ClassFolder | None = None
 
@@ -189,18 +183,21 @@ class Policy:
 
         They are no errors: somebody may have an extension who has handed in nothing yet.
         """
-        names, doubts = set(students), []
+        names = set(students)
+        doubts = []
         lookup = self._student_lookup or StudentLookup(Roster(), dict.fromkeys(names, ""))
         names |= lookup.folders()
-        who = "no student of the class has" if lookup.roster.is_listed else "no student who has handed in has"
+        nobody_has = "no student of the class has" if lookup.roster.is_listed else "no student who has handed in has"
         mentions = [(f"extensions.{quote_key(student)}", student) for student in self._file.extensions]
         mentions += [
-            (f"groups, number {n}", one) for n, group in enumerate(self._file.groups, 1) for one in group.students
+            (f"groups, number {n}", student)
+            for n, group in enumerate(self._file.groups, 1)
+            for student in group.students
         ]
         for key, student in mentions:
             if student not in names:
                 doubts.append(
-                    f"{self.where}: {key} names {format_value(student)}, but {who} this name, so it has no effect"
+                    f"{self.where}: {key} names {format_value(student)}, but {nobody_has} this name, so it has no effect"
                     f"{lookup.near(student)}"
                 )
         for student, extensions in self._file.extensions.items():
@@ -235,9 +232,9 @@ class Policy:
         """The class's time zone; UTC where it says none."""
         return self.clock or UTC
 
-    def here(self, at: datetime) -> datetime:
+    def here(self, time: datetime) -> datetime:
         """A moment in the class's time zone; one without an offset is taken for UTC, as nbgrader keeps them."""
-        return (at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(self.zone)
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(self.zone)
 
     def due(self, assignment: str, student: str | None = None) -> datetime | None:
         """Until when an assignment is to be handed in, by a student with their extension or their group's; None: no due date."""
@@ -245,8 +242,8 @@ class Policy:
         if due is None or student is None:
             return due
         ends = [due]
-        for one in self.group(assignment, student):
-            for name, until in self._file.extensions.get(one, {}).items():
+        for member in self.group(assignment, student):
+            for name, until in self._file.extensions.get(member, {}).items():
                 if fnmatchcase(assignment, name):
                     ends.append(self._here(until) if isinstance(until, datetime) else _extend(due, until))
         return max(ends, key=lambda end: end.astimezone(UTC))
@@ -276,13 +273,14 @@ class Policy:
 
     @staticmethod
     def _matches(patterns: Names, assignment: str, name: str) -> bool:
-        return any(fnmatchcase(one, pattern) for pattern in patterns for one in (name, f"{assignment}/{name}"))
+        full_name = f"{assignment}/{name}"
+        return any(fnmatchcase(name, pattern) or fnmatchcase(full_name, pattern) for pattern in patterns)
 
-    def _here(self, at: datetime) -> datetime:
+    def _here(self, time: datetime) -> datetime:
         """A moment of the file: without an offset it is a time of the class's zone."""
-        if at.tzinfo is None:
-            return _later(at.replace(tzinfo=self.zone))
-        return at.astimezone(self._file.time_zone or at.tzinfo)
+        if time.tzinfo is None:
+            return _later(time.replace(tzinfo=self.zone))
+        return time.astimezone(self._file.time_zone or time.tzinfo)
 
     def _due(self, assignment: str) -> datetime | None:
         due = self._file.rules(assignment).due
@@ -328,32 +326,33 @@ class Policy:
         scores: what stands in the gradebook, by name. submitted_at: when it was handed in, without an offset in UTC; None, not known: never late.
         late_flag: whether the LMS flags it as late; None: it does not say. unread_time: what is given as the time, and can't be read.
         """
-        relevant_scores = {name: one for name, one in scores.items() if self.counts(assignment, name)}
+        relevant_scores = {name: score for name, score in scores.items() if self.counts(assignment, name)}
         on_top = {name for name in relevant_scores if self.is_extra(assignment, name)}
-        final_scores = [one for one in relevant_scores.values() if not one.waits]
-        earned_points = math.fsum(one.score for one in final_scores)
-        extra = math.fsum(one.score if one.name in on_top else one.extra for one in final_scores)
+        final_scores = [score for score in relevant_scores.values() if not score.waits]
+        earned_points = math.fsum(score.score for score in final_scores)
+        extra = math.fsum(score.score if score.name in on_top else score.extra for score in final_scores)
+        required = [score for name, score in relevant_scores.items() if name not in on_top]
         due = self.due(assignment, student)
-        at = self.here(submitted_at) if submitted_at else None
-        days = self._days_late(assignment, at, due) if due and at else 0
+        time = self.here(submitted_at) if submitted_at else None
+        days = self._days_late(assignment, time, due) if due and time else 0
         penalty, percent, beyond = self._penalty(assignment, earned_points, days)
         return Grade(
             assignment,
             points=round(earned_points - penalty, 6),
-            max_points=round(math.fsum(one.max_score for one in final_scores if one.name not in on_top), 6),
-            waiting=round(math.fsum(one.max_score for one in relevant_scores.values() if one.waits), 6),
-            whole=round(math.fsum(one.max_score for name, one in relevant_scores.items() if name not in on_top), 6),
+            max_points=round(math.fsum(score.max_score for score in final_scores if score.name not in on_top), 6),
+            waiting=round(math.fsum(score.max_score for score in relevant_scores.values() if score.waits), 6),
+            whole=round(math.fsum(score.max_score for score in required), 6),
             earned=round(earned_points, 6),
             extra=round(extra, 6),
             penalty=round(penalty, 6),
             percent=percent,
             days_late=days,
             beyond=beyond,
-            late_flag=late_flag if due is not None and at is None else None,
-            unread_time="" if at else unread_time,
+            late_flag=late_flag if due is not None and time is None else None,
+            unread_time="" if time else unread_time,
             due=due,
             extended=due != self._due(assignment),
-            submitted_at=at,
+            submitted_at=time,
             not_counted=tuple(name for name in scores if name not in relevant_scores),
             on_top=tuple(name for name in relevant_scores if name in on_top),
         )
@@ -361,13 +360,13 @@ class Policy:
     def _days_late(self, assignment: str, submitted_at: datetime, due: datetime) -> int:
         """How many days have begun since it was due, by the clock on the wall: a day that is an hour longer is one day. Within the grace period: 0."""
         end = due.astimezone(UTC) + self.grace(assignment)
-        at = submitted_at.astimezone(UTC)
-        if at <= end:
+        time = submitted_at.astimezone(UTC)
+        if time <= end:
             return 0
-        days = max(1, (at - due.astimezone(UTC)).days)
-        while _later(due + timedelta(days=days)).astimezone(UTC) < at:
+        days = max(1, (time - due.astimezone(UTC)).days)
+        while _later(due + timedelta(days=days)).astimezone(UTC) < time:
             days += 1
-        while days > 1 and _later(due + timedelta(days=days - 1)).astimezone(UTC) >= at:
+        while days > 1 and _later(due + timedelta(days=days - 1)).astimezone(UTC) >= time:
             days -= 1
         return days
 
@@ -404,23 +403,23 @@ class Policy:
 
         def evaluate(grading: Grading) -> EffectiveAttempt:
             newest = grading is last_gradings[-1]
-            its = scores if newest and scores else scores_for_grading(grading, scores)
-            at = grading.submitted_at or (submitted_at if newest else None)
-            known = untimed if untimed and not at else UntimedAttempts()
-            is_late, unread_time = known.is_late(grading), known.unread_time(grading, newest)
-            return EffectiveAttempt(
-                grading, its, self.grade(assignment, its, at, student, is_late, unread_time), student
-            )
+            own_scores = scores if newest and scores else scores_for_grading(grading, scores)
+            time = grading.submitted_at or (submitted_at if newest else None)
+            known = untimed if untimed and not time else UntimedAttempts()
+            late_flag = known.is_late(grading)
+            unread_time = known.unread_time(grading, newest)
+            grade = self.grade(assignment, own_scores, time, student, late_flag, unread_time)
+            return EffectiveAttempt(grading, own_scores, grade, student)
 
         if self.attempts(assignment) == "latest":
             return evaluate(last_gradings[-1])
-        best = max(map(evaluate, last_gradings), key=lambda one: (one.grade.points, one.grading.row_id))
+        attempts = map(evaluate, last_gradings)
+        best = max(attempts, key=lambda attempt: (attempt.grade.points, attempt.grading.row_id))
         if best.grading is last_gradings[-1]:
             return best
-        at = best.grade.submitted_at
-        note = f"The best of {len(last_gradings)} attempts counts" + (
-            f", handed in {policy_words.format_time(at)}." if at else ", an earlier one."
-        )
+        time = best.grade.submitted_at
+        which = f"handed in {policy_words.format_time(time)}" if time else "an earlier one"
+        note = f"The best of {len(last_gradings)} attempts counts, {which}."
         return replace(best, grade=replace(best.grade, note=note))
 
     def share_in_groups(self, assignment: str, results: Mapping[str, EffectiveAttempt]) -> dict[str, EffectiveAttempt]:
@@ -428,23 +427,25 @@ class Policy:
         best = self.attempts(assignment) == "best"
         everybody = dict(results)
         for group in self._file.groups:
-            candidates = [results[one] for one in group.students if one in results]
+            candidates = [results[student] for student in group.students if student in results]
             if candidates and group.is_for(assignment):
-                choice = max(candidates, key=lambda one: _preference(one, best))
+                choice = max(candidates, key=lambda attempt: _preference(attempt, best))
                 note = f"Of this group, {choice.by}'s submission counts."
                 group_result = replace(choice, grade=replace(choice.grade, note=note))
-                everybody |= {one: choice if one == choice.by else group_result for one in group.students}
+                for student in group.students:
+                    everybody[student] = choice if student == choice.by else group_result
         return everybody
 
     def read_book(self, book: Book, assignment: str, student: str | None = None) -> dict[str, EffectiveAttempt]:
         """What counts for each student who has handed in an assignment, or whose group has, by student. student: only they, and their group."""
-        times, results = book.submission_times(assignment), {}
+        times = book.submission_times(assignment)
         untimed = self.untimed(book.class_folder, assignment)
-        for one in (None,) if student is None else self.group(assignment, student):
-            scores = book.scores(assignment, one and [one])
-            for who, gradings in groupby(book.history(assignment, one), key=lambda grading: grading.student):
-                results[who] = self.choose_attempt(
-                    assignment, list(gradings), scores.get(who, {}), who, times.get(who), untimed
+        results = {}
+        for member in (None,) if student is None else self.group(assignment, student):  # None: everybody
+            scores = book.scores(assignment, member and [member])
+            for name, gradings in groupby(book.history(assignment, member), key=lambda grading: grading.student):
+                results[name] = self.choose_attempt(
+                    assignment, list(gradings), scores.get(name, {}), name, times.get(name), untimed
                 )
         return self.share_in_groups(assignment, results)
 
@@ -468,9 +469,10 @@ class Policy:
             due = self.due(assignment, student)
             if grade is None and due and due > now:
                 continue
-            one = grade or Grade(assignment, 0.0, self.maximum(assignment), 0.0, 0.0, 0.0)
+            if grade is None:
+                grade = Grade(assignment, 0.0, self.maximum(assignment), 0.0, 0.0, 0.0)
             weight = self._file.weight_of(assignment)
-            weighted_grades.append((1.0 if weight is None else weight, one))
+            weighted_grades.append((1.0 if weight is None else weight, grade))
         points = round(math.fsum(grade.points for _, grade in weighted_grades), 6)
         most = round(math.fsum(grade.max_points for _, grade in weighted_grades), 6)
         if not any(self._file.weight_of(name) is not None for name in self.notebooks):
@@ -482,6 +484,7 @@ class Policy:
         )
 
     def maximum(self, assignment: str) -> float:
+        """The points of all that counts and is not extra credit."""
         return math.fsum(
             points
             for name, points in exercise_and_question_points(assignment).items()
@@ -502,9 +505,9 @@ class Policy:
         book.set_dates(assignment, due, lengths)
 
 
-def _later(at: datetime) -> datetime:
+def _later(time: datetime) -> datetime:
     """A time of day as the later of the moments that it can mean: one that is there twice, or not at all, when clocks change."""
-    return max(at.replace(fold=0), at.replace(fold=1), key=lambda one: one.astimezone(UTC))
+    return max(time.replace(fold=0), time.replace(fold=1), key=lambda moment: moment.astimezone(UTC))
 
 
 def _extend(due: datetime, extension: Extension) -> datetime:
@@ -514,10 +517,11 @@ def _extend(due: datetime, extension: Extension) -> datetime:
     return (due.astimezone(UTC) + extension.length).astimezone(due.tzinfo)
 
 
-def _preference(one: EffectiveAttempt, best: bool) -> tuple[float, datetime, int]:
+def _preference(attempt: EffectiveAttempt, best: bool) -> tuple[float, datetime, int]:
     """What to prefer of a group's: the most points, or what came in last."""
-    at = one.grade.submitted_at or datetime.min.replace(tzinfo=UTC)
-    return (one.grade.points if best else 0.0, at, one.grading.row_id)
+    points = attempt.grade.points if best else 0.0
+    time = attempt.grade.submitted_at or datetime.min.replace(tzinfo=UTC)
+    return points, time, attempt.grading.row_id
 
 
 def group_by_attempt(gradings: Sequence[Grading]) -> list[list[Grading]]:

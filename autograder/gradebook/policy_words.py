@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from autograder.class_folder.policy_file import LatePenalty, exercise_and_question_points
-from ffnlab.phrases import in_quotes
+from ffnlab.phrases import in_quotes, plural
 from ffnlab.untrusted_text import in_a_line
 
 if TYPE_CHECKING:
@@ -21,18 +21,21 @@ MAX_NAMES = 12  # in a line
 
 def describe_rules(policy: Policy, assignment: str) -> list[str]:
     """The rules of an assignment, a sentence each, as a report says them."""
-    due, late = policy.due(assignment), policy.late_penalty(assignment)
+    due = policy.due(assignment)
+    late = policy.late_penalty(assignment)
     grace = policy.grace(assignment)
-    sentences = (
-        [f"Due {format_time(due)}" + (f", with {_length(grace)} of grace." if grace else ".")]
-        if due
-        else ["No due date."]
-    )
+    if due and grace:
+        sentences = [f"Due {format_time(due)}, with {_length(grace)} of grace."]
+    elif due:
+        sentences = [f"Due {format_time(due)}."]
+    else:
+        sentences = ["No due date."]
     if due and late:
         sentences.append(_lateness(late))
-    sentences.append(
-        "The best attempt counts." if policy.attempts(assignment) == "best" else "The latest attempt counts."
-    )
+    if policy.attempts(assignment) == "best":
+        sentences.append("The best attempt counts.")
+    else:
+        sentences.append("The latest attempt counts.")
     names = [name for name, points in exercise_and_question_points(assignment).items() if points]
     left_out = [name for name in names if not policy.counts(assignment, name)]
     extra = [name for name in names if policy.counts(assignment, name) and policy.is_extra(assignment, name)]
@@ -47,7 +50,7 @@ def _lateness(late: LatePenalty) -> str:
     """The penalty for lateness as a rule."""
     floor = f", but at least {late.floor:g}\N{NO-BREAK SPACE}% of what was earned remains" if late.floor else ""
     if late.points_a_day is not None:
-        sentence = f"Each day late takes {late.points_a_day:g} point{'s' * (late.points_a_day != 1)} off{floor}"
+        sentence = f"Each day late takes {plural(f'{late.points_a_day:g}', 'point')} off{floor}"
     elif late.percent_a_day:
         sentence = f"Each day late takes {late.percent_a_day:g}\N{NO-BREAK SPACE}% of what was earned off{floor}"
     else:
@@ -56,15 +59,15 @@ def _lateness(late: LatePenalty) -> str:
         return sentence + "."
     if not late.last_day:
         return "Late submissions do not count."
-    return f"{sentence}; after {late.last_day} day{'s' * (late.last_day > 1)} nothing counts."
+    return f"{sentence}; after {plural(late.last_day, 'day')} nothing counts."
 
 
 def _length(length: timedelta) -> str:
+    """A length of time in the largest unit that it is a whole number of: "36 hours"."""
     minutes = int(length.total_seconds() // 60)
     for unit, size in (("day", 1440), ("hour", 60), ("minute", 1)):
         if minutes % size == 0:
-            count = minutes // size
-            return f"{count} {unit}{'s' * (count != 1)}"
+            return plural(minutes // size, unit)
     raise AssertionError("a number of minutes is one of minutes")
 
 
@@ -75,14 +78,14 @@ def describe_penalty(grade: Grade) -> str:
     """The penalty in words, "late by 2 days: −20 %, −3.4 points"; empty where it was handed in on time, as far as is known."""
     if not grade.days_late:
         return "flagged as late by the LMS, but without a time, so nothing was taken off" if grade.late_flag else ""
-    days = f"late by {grade.days_late} day{'s' * (grade.days_late > 1)}"
+    days = f"late by {plural(grade.days_late, 'day')}"
     if grade.beyond:
         amount = "too late to count, "
     elif grade.penalty:
         amount = "" if grade.percent is None else f"−{grade.percent:g}\N{NO-BREAK SPACE}%, "
     else:
         return f"{days}: no penalty"
-    return f"{days}: {amount}−{grade.penalty:g} point{'s' * (grade.penalty != 1)}"
+    return f"{days}: {amount}−{plural(f'{grade.penalty:g}', 'point')}"
 
 
 def describe_timeliness(grade: Grade) -> str:
@@ -101,8 +104,12 @@ def describe_timeliness(grade: Grade) -> str:
 
 def format_grade(grade: Grade) -> str:
     """In a table: "13.6/20 (−3.4 late) + 3 to read"."""
-    off = f" (−{grade.penalty:g} late)" if grade.penalty else ""
-    return f"{grade.points:g}/{grade.max_points:g}{off}" + (f" + {grade.waiting:g} to read" if grade.waiting else "")
+    text = f"{grade.points:g}/{grade.max_points:g}"
+    if grade.penalty:
+        text += f" (−{grade.penalty:g} late)"
+    if grade.waiting:
+        text += f" + {grade.waiting:g} to read"
+    return text
 
 
 def describe_grade(grade: Grade) -> list[str]:
@@ -113,9 +120,11 @@ def describe_grade(grade: Grade) -> list[str]:
             f"{grade.late[0].upper()}{grade.late[1:]}. It was due {format_time(grade.due)} and was handed in {format_time(grade.submitted_at)}."
         )
     elif grade.due:
-        was_due = f"{'The due date was extended to' if grade.extended else 'It was due'} {format_time(grade.due)}"
-        when = f" and was handed in {format_time(grade.submitted_at)}" if grade.submitted_at else ""
-        sentences.append(f"{was_due}{when}. Your submission is {grade.timeliness}.")
+        sentence = "The due date was extended to" if grade.extended else "It was due"
+        sentence += f" {format_time(grade.due)}"
+        if grade.submitted_at:
+            sentence += f" and was handed in {format_time(grade.submitted_at)}"
+        sentences.append(f"{sentence}. Your submission is {grade.timeliness}.")
     if grade.not_counted:
         sentences.append(f"For practice, not for points: {', '.join(grade.not_counted)}.")
     if grade.on_top:
@@ -136,30 +145,36 @@ def describe_lateness_not_counted(policy: Policy, assignment: str, grades: Mappi
     without_times = {student: grade for student, grade in grades.items() if grade.submitted_at is None}
     late = [student for student, grade in without_times.items() if grade.late_flag]
     unread = {student: grade.unread_time for student, grade in without_times.items() if grade.unread_time}
-    unknown = [one for one, grade in without_times.items() if grade.late_flag is None and one not in unread]
-    sentences = [describe_late_flags(assignment, late)] * bool(late)
-    sentences += [describe_unread_times(assignment, unread)] * bool(unread)
-    sentences += [describe_missing_times(assignment, unknown)] * bool(unknown)
-    lms = (
-        f"Let the LMS take points off and set no penalty for {assignment} in course.toml, or write" if late else "Write"
+    unknown = [student for student, grade in without_times.items() if grade.late_flag is None and student not in unread]
+    sentences = []
+    if late:
+        sentences.append(describe_late_flags(assignment, late))
+    if unread:
+        sentences.append(describe_unread_times(assignment, unread))
+    if unknown:
+        sentences.append(describe_missing_times(assignment, unknown))
+    if not sentences:
+        return ""
+    write = "Write"
+    if late:
+        write = f"Let the LMS take points off and set no penalty for {assignment} in course.toml, or write"
+    sentences.append(
+        f"{write} the time into submitted/STUDENT/{assignment}/timestamp.txt, such as 2026-11-21 18:30:00 UTC, "
+        f"and run {policy.class_folder.command(f'grade {assignment}')}"
     )
-    command = policy.class_folder.command(f"grade {assignment}")
-    return (sentences or "") and (
-        f"{' '.join(sentences)} {lms} the time into submitted/STUDENT/{assignment}/timestamp.txt, "
-        f"such as 2026-11-21 18:30:00 UTC, and run {command}"
-    )
+    return " ".join(sentences)
 
 
 def describe_late_flags(assignment: str, students: Sequence[str]) -> str:
     """What is to be said of those whom the LMS flags as late without saying when they handed in."""
-    are = "students are" if len(students) > 1 else "student is"
-    return f"{assignment}: {len(students):,} {are} flagged as late ({name_list(students)}), and the LMS exports no times, so nothing is taken off."
+    students_are = plural(f"{len(students):,}", "student is", "students are")
+    return f"{assignment}: {students_are} flagged as late ({name_list(students)}), and the LMS exports no times, so nothing is taken off."
 
 
 def describe_missing_times(assignment: str, students: Sequence[str]) -> str:
     """What is to be said of those of whom nobody knows when they handed in."""
-    have = "students have" if len(students) > 1 else "student has"
-    return f"{assignment}: {len(students):,} {have} no time of submission ({name_list(students)}), so nothing is taken off even if it was late."
+    students_have = plural(f"{len(students):,}", "student has", "students have")
+    return f"{assignment}: {students_have} no time of submission ({name_list(students)}), so nothing is taken off even if it was late."
 
 
 def describe_unread_times(assignment: str, times: Mapping[str, str]) -> str:
@@ -171,10 +186,12 @@ def describe_unread_times(assignment: str, times: Mapping[str, str]) -> str:
 
 def name_list(students: Sequence[str]) -> str:
     """The first of these students, and how many more there are."""
-    first = ", ".join(in_a_line(one, 80) for one in students[:MAX_NAMES])
-    return first + (f" and {len(students) - MAX_NAMES:,} more" if len(students) > MAX_NAMES else "")
+    text = ", ".join(in_a_line(student, 80) for student in students[:MAX_NAMES])
+    if len(students) > MAX_NAMES:
+        text += f" and {len(students) - MAX_NAMES:,} more"
+    return text
 
 
-def format_time(at: datetime) -> str:
+def format_time(time: datetime) -> str:
     """A moment for people: "2 Nov 2026, 23:59 CET"."""
-    return f"{at.day} {at:%b %Y, %H:%M} {at.tzname() or ''}".strip()
+    return f"{time.day} {time:%b %Y, %H:%M} {time.tzname() or ''}".strip()
