@@ -23,6 +23,7 @@ from ffnlab.checking import comparison, panel
 from ffnlab.checking.comparison import compare, reference_outputs_of
 from ffnlab.checking.verdict import Outcome, Verdict, from_dict
 from ffnlab.diagnosis import (
+    causes,
     common_mistakes,
     differences,
     exception_messages,
@@ -675,7 +676,7 @@ def test_unfinished_code_is_called_so_unless_it_computes_what_a_known_mistake_do
     assert cause_of(lambda x, b: x, ellipsis=True).cause == "Your code is not finished: it still has the line `...`."
     assert cause_of(lambda x, b: x).mistake == "general: input returned"
     assert "it still has the line `raise NotImplementedError`" in cause_of(stub_for_one).cause
-    assert cause_of(lambda x, b: None).cause == recognition.NOTHING_RETURNED.message
+    assert cause_of(lambda x, b: None).cause == causes.NOTHING_RETURNED.message
     assert cause_of(right, ellipsis=True).outcome is Outcome.EARNED
 
 
@@ -834,6 +835,7 @@ def test_a_change_of_how_mistakes_are_named_is_a_change_of_every_key() -> None:
             comparison,
             differences,
             tensor_differences,
+            causes,
             common_mistakes,
             recognition,
             exception_messages,

@@ -25,7 +25,7 @@ from torch import nn
 
 from autograder.keys import table
 from autograder.keys.problem import KeyProblem
-from ffnlab.diagnosis.recognition import NOTHING_RETURNED
+from ffnlab.diagnosis.causes import NOTHING_RETURNED
 from ffnlab.observation.exercise import Exercise
 
 NO_RETURN = NOTHING_RETURNED.message  # what names a mistake of which nobody knows more than that None comes back

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from ffnlab.diagnosis import common_mistakes, exception_messages, input_relations, tensor_differences
+from ffnlab.diagnosis import causes, common_mistakes, exception_messages, input_relations, tensor_differences
 from ffnlab.diagnosis.differences import COARSE, PROMISE, Facts, Spot, is_slope, is_stub, same, tells
 from ffnlab.diagnosis.mistake import COMMON_PREFIX, Cause, KnownMistake
 from ffnlab.observation.exercise import Aspect, Exercise, describe_result
@@ -121,7 +121,7 @@ def _known_cause(
         messages = [one.mistake.message for one in explanations if (one.rank, one.spots) == (best.rank, best.spots)]
         others = [other for other in messages if other != message]
         rest = {spot for aspect in wrong for spot in spots[aspect.name] if spot.wrong} - best.spots
-        certain = best.significant or message == NOTHING_RETURNED.message or any(map(_is_reason, best.spots))
+        certain = best.significant or message == causes.NOTHING_RETURNED.message or any(map(_is_reason, best.spots))
         if others or not certain:
             ways = [without_claims(way) if rest else way for way in (message, *others[:1])]
             text = _both("Two mistakes give this result.", *ways) if others else ways[0]
@@ -262,71 +262,6 @@ def _at(mistake: KnownMistake, spot: Spot) -> Plain:
 
 # Mistakes that people make everywhere.
 
-NOTHING_RETURNED = Cause(
-    COMMON_PREFIX + "nothing returned",
-    "Nothing comes back: your code ends without a `return`. Is it finished? A result that is only printed does not come back.",
-)
-IN_PLACE = Cause(
-    COMMON_PREFIX + "in place",
-    "What you return is right, but your code changes what it was given, and the caller may still need that. `+=`, an assignment to `x[...]`, and "
-    "functions whose name ends in an underscore work in place. Make a new tensor instead.",
-)
-GRADIENT = Cause(
-    COMMON_PREFIX + "gradient",
-    "The values are right, but their gradient is not. Perhaps part of the result is cut off from the inputs, by `detach`, `.data`, `.item()`, `no_grad` "
-    "or a new tensor made of numbers. Or your formula has the right values at these inputs, but another slope.",
-)
-DTYPE = Cause(
-    COMMON_PREFIX + "dtype",
-    "The values are right, but their dtype is not. A tensor that is made without `dtype=` is float32, a list of whole numbers becomes int64, and a "
-    "comparison gives bool. Use the dtype of the input.",
-)
-FLOAT32 = Cause(
-    COMMON_PREFIX + "float32",
-    "Every number is right to about seven digits, so part of your code computes in float32. Look for `.float()`, and for a tensor that is made without "
-    "`dtype=`.",
-)
-NEARLY = Cause(
-    COMMON_PREFIX + "nearly right",
-    "Every number is nearly right. Perhaps a constant has too few digits, or an ε is missing, too large or in another place. Or your formula is an "
-    "approximation of what was asked for.",
-)
-UNCHANGED = Cause(
-    COMMON_PREFIX + "input returned",
-    "You return what you were given. Do you keep your result, and is it what you return? A method such as `x.add(1)` makes a new tensor and does not "
-    "change x.",
-)
-NO_EFFECT = Cause(
-    COMMON_PREFIX + "argument without effect",
-    "For one value of an argument you give what is right for another. Perhaps the argument has no effect, because your code uses a fixed value in its "
-    "place. Or its default is not the one that was asked for.",
-)
-FACTOR = Cause(
-    COMMON_PREFIX + "a factor",
-    "Every number is wrong by the same factor. Perhaps a factor is missing, or is there twice. Or your result has another unit, such as percent for a share.",
-)
-CONSTANT = Cause(
-    COMMON_PREFIX + "a constant",
-    "Every number is off by the same amount. Either a constant is missing, or one is added or subtracted that should not be. Look for a 1, and for an ε.",
-)
-OFF_BY_ONE = Cause(
-    COMMON_PREFIX + "off by one",
-    "Every number is one too many, or every number is one too few. Look at where you start to count and where you stop, and for a 1 that is added or "
-    "subtracted.",
-)
-TERM = Cause(
-    COMMON_PREFIX + "a term",
-    "Your result is off by one of the inputs, or by a multiple of it. Perhaps a term of the sum is missing, or is there twice. Or it has the wrong sign.",
-)
-DIVIDED = Cause(
-    COMMON_PREFIX + "divided by a size",
-    "Every number is too small, by a factor that is one of the sizes. Perhaps you take a mean where a sum was asked for, or you divide once too often.",
-)
-MULTIPLIED = Cause(
-    COMMON_PREFIX + "multiplied by a size",
-    "Every number is too large, by a factor that is one of the sizes. Perhaps you take a sum where a mean was asked for, or a division is missing.",
-)
-
 
 def _common(
     exercise: Exercise, wrong: Sequence[Aspect], spots: Spots, inputs: Sequence[Mapping[str, Any]]
@@ -336,7 +271,7 @@ def _common(
         return None
     places = [(aspect, spot) for aspect in wrong for spot in spots[aspect.name] if spot.wrong]
     if all(_is_nothing(spot.output) and not is_slope(spot) for _, spot in places):
-        return NOTHING_RETURNED
+        return causes.NOTHING_RETURNED
     failures = [spot.output for _, spot in places if isinstance(spot.output, Failure)]
     if len(failures) == len(places):
         return _of_few_dimensions(wrong, spots) or _of_exceptions(failures)
@@ -354,11 +289,11 @@ def _of_values(
     if any(map(_is_promise, (spot for _, spot in places))) and all(
         _is_promise(spot) or _is_in_place(spot.output) for _, spot in places
     ):
-        return IN_PLACE
+        return causes.IN_PLACE
     raises = any(isinstance(spot.output, Failure) for _, spot in places)
     values = [(aspect, spot) for aspect, spot in places if not is_slope(spot) and not _is_promise(spot)]
     if not values:  # what is wrong are gradients
-        return GRADIENT if _values_are_right(exercise, spots) and not raises else None
+        return causes.GRADIENT if _values_are_right(exercise, spots) and not raises else None
     numbers = [(aspect, spot) for aspect, spot in values if _is_numeric(spot)]
     others = len(values) - len(numbers)
     if others > len(numbers) or not any(tells(spot.right) for _, spot in numbers):
@@ -399,15 +334,15 @@ def _of_numbers(
     numbers: Sequence[tuple[Aspect, Spot]], spots: Spots, inputs: Sequence[Mapping[str, Any]]
 ) -> Cause | None:
     if all(_other_dtype(aspect, spot) for aspect, spot in numbers):
-        return DTYPE
+        return causes.DTYPE
     if all(_of_another_label(aspect, spot, spots) for aspect, spot in numbers):
-        return NO_EFFECT
-    input_cause = _mostly(partial(_is_unchanged, inputs=inputs), UNCHANGED, numbers)
+        return causes.NO_EFFECT
+    input_cause = _mostly(partial(_is_unchanged, inputs=inputs), causes.UNCHANGED, numbers)
     if input_cause:
         return _returned_part(numbers[0], inputs) or input_cause
     cause = _common_transformation(numbers) or _by_a_factor(numbers, inputs) or _off_by_one(numbers) or _nearly(numbers)
     cause = cause or _by_a_constant(numbers)
-    return cause or _mostly(partial(_off_by_an_input, inputs=inputs), TERM, numbers)
+    return cause or _mostly(partial(_off_by_an_input, inputs=inputs), causes.TERM, numbers)
 
 
 def _mostly(
@@ -503,7 +438,7 @@ def _returned_part(number: tuple[Aspect, Spot], inputs: Sequence[Mapping[str, An
     name = _returned_inputs(*number, inputs)[0]
     if name.strip("`") in inputs[spot.case]:
         return None
-    return Cause(UNCHANGED.name, f"You return {name} as it was handed in. Is that what was asked for?")
+    return Cause(causes.UNCHANGED.name, f"You return {name} as it was handed in. Is that what was asked for?")
 
 
 def _off_by_an_input(aspect: Aspect, spot: Spot, inputs: Sequence[Mapping[str, Any]]) -> bool:
@@ -594,9 +529,9 @@ def _by_a_factor(numbers: Sequence[tuple[Aspect, Spot]], inputs: Sequence[Mappin
     if max(factors) > (1 + 1e-5) * min(factors):
         if not input_relations.of_factors(samples, roots=False):
             return None
-        return MULTIPLIED if factors[0] > 1 else DIVIDED
+        return causes.MULTIPLIED if factors[0] > 1 else causes.DIVIDED
     enough = sum(_tensors(spot)[0].numel() for _, spot in numbers) > 2
-    return FACTOR if enough and abs(factors[0] - 1) > tensor_differences.NEARLY_RIGHT_ERROR else None
+    return causes.FACTOR if enough and abs(factors[0] - 1) > tensor_differences.NEARLY_RIGHT_ERROR else None
 
 
 def _by_a_constant(numbers: Sequence[tuple[Aspect, Spot]]) -> Cause | None:
@@ -611,7 +546,7 @@ def _by_a_constant(numbers: Sequence[tuple[Aspect, Spot]]) -> Cause | None:
         if not math.isfinite(off) or not _near(aspect, spot)(output - off, right):
             return None
         count += output.numel()
-    return CONSTANT if off and count > 2 else None
+    return causes.CONSTANT if off and count > 2 else None
 
 
 def _nearly(numbers: Sequence[tuple[Aspect, Spot]]) -> Cause | None:
@@ -622,8 +557,8 @@ def _nearly(numbers: Sequence[tuple[Aspect, Spot]]) -> Cause | None:
     if any(output.shape != right.shape for output, right in pairs):
         return None
     if all(tensor_differences.error_beside_the_largest(*pair) <= tensor_differences.FLOAT32_ERROR for pair in pairs):
-        return FLOAT32
-    return NEARLY if all(tensor_differences.is_nearly_right(*pair) for pair in pairs) else None
+        return causes.FLOAT32
+    return causes.NEARLY if all(tensor_differences.is_nearly_right(*pair) for pair in pairs) else None
 
 
 def _off_by_one(numbers: Sequence[tuple[Aspect, Spot]]) -> Cause | None:
@@ -633,7 +568,7 @@ def _off_by_one(numbers: Sequence[tuple[Aspect, Spot]]) -> Cause | None:
     ]
     if len(whole) < len(numbers) or len({right for _, right in whole}) < 2:
         return None
-    return OFF_BY_ONE if {output - right for output, right in whole} in ({1}, {-1}) else None
+    return causes.OFF_BY_ONE if {output - right for output, right in whole} in ({1}, {-1}) else None
 
 
 def _is_float(spot: Spot) -> bool:
