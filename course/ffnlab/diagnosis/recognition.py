@@ -60,9 +60,9 @@ def _as_a_part(message: str) -> str:
     return message.removesuffix(PART) + PART
 
 
-def _both(first: str, one: str, other: str) -> str:
+def _both(introduction: str, first: str, second: str) -> str:
     """Two messages, each of one or several sentences, after a sentence on both."""
-    return f"{first} (1) {one} (2) {other}"
+    return f"{introduction} (1) {first} (2) {second}"
 
 
 def without_claims(message: str) -> str:
@@ -86,22 +86,27 @@ def _unfinished_cause(wrong: Sequence[Plain], ellipsis: bool) -> Cause | None:
 
 @dataclass(frozen=True)
 class _Explanation:
-    """How much of an answer a known mistake explains.
-
-    points: of the aspects in which the answer does the same, and a part of those in which it does in most places. whole: in how many it does throughout.
-    complete: whether that is in all in which the mistake is wrong. spots: the wrong places in which both do the same. significant: whether what agrees
-    could not agree by chance.
-    """
+    """How much of an answer a known mistake explains."""
 
     mistake: KnownMistake
+    # Of the aspects in which the answer does the same, and a part of those in which it does in most places.
     points: float
-    whole: int
-    complete: bool
-    spots: frozenset[Spot]
-    significant: bool
+    whole: int  # the number of aspects in which it does the same throughout
+    complete: bool  # whether these are all in which the mistake is wrong
+    spots: frozenset[Spot]  # the wrong places in which both do the same
+    significant: bool  # whether what agrees could not agree by chance
+
+    @property
+    def name(self) -> str:
+        return self.mistake.name
+
+    @property
+    def message(self) -> str:
+        return self.mistake.message
 
     @property
     def rank(self) -> tuple[float, int, bool]:
+        """Which of two explains more."""
         return self.points, self.whole, self.complete
 
 
@@ -112,29 +117,67 @@ def _known_cause(
     answer_facts: Sequence[Facts],
     wrong: Sequence[Aspect],
 ) -> Cause | None:
+    """The known mistake that explains most of what is wrong; None where none explains enough."""
     candidates = (_explanation(exercise, mistake, spots, answer_facts, wrong) for mistake in mistakes)
-    explanations = sorted(filter(None, candidates), key=lambda one: one.rank, reverse=True)
+    explanations = sorted(filter(None, candidates), key=lambda candidate: candidate.rank, reverse=True)
+    if is_quiz(exercise):
+        return _quiz_cause(explanations)
+    wrong_spots = {spot for aspect in wrong for spot in spots[aspect.name] if spot.wrong}
     for best in explanations:
-        name, message = best.mistake.name, best.mistake.message
-        if is_quiz(exercise):
-            return Cause(name, message, sure=True)
-        messages = [one.mistake.message for one in explanations if (one.rank, one.spots) == (best.rank, best.spots)]
-        others = [other for other in messages if other != message]
-        rest = {spot for aspect in wrong for spot in spots[aspect.name] if spot.wrong} - best.spots
-        certain = best.significant or message == causes.NOTHING_RETURNED.message or any(map(_is_reason, best.spots))
-        if others or not certain:
-            ways = [without_claims(way) if rest else way for way in (message, *others[:1])]
-            text = _both("Two mistakes give this result.", *ways) if others else ways[0]
-            return Cause(name, _as_a_part(text) if rest else text, best.significant, likely=True)
-        second = next(
-            (one.mistake.message for one in explanations if one.mistake.message != message and rest <= one.spots), ""
-        )
-        if rest and second and any(tells(spot.output) for spot in rest):
-            text = _both("There are two mistakes.", without_claims(message), without_claims(second))
-            return Cause(name, text, sure=True)
-        if best.complete or len(best.spots) >= len([spot for spot in rest if spot.aspect in best.mistake.cases[0]]):
-            return Cause(name, _as_a_part(without_claims(message)) if rest else message, best.significant)
+        rest = wrong_spots - best.spots
+        cause = _likely(best, rest, explanations) or _two_mistakes(best, rest, explanations) or _single(best, rest)
+        if cause:
+            return cause
     return None
+
+
+def _quiz_cause(explanations: Sequence[_Explanation]) -> Cause | None:
+    """In a quiz a letter stands for one mistake, so that the first is the one."""
+    if not explanations:
+        return None
+    return Cause(explanations[0].name, explanations[0].message, sure=True)
+
+
+def _likely(best: _Explanation, rest: Set[Spot], explanations: Sequence[_Explanation]) -> Cause | None:
+    """A cause that is no more than likely: another mistake explains the same places as well, or what agrees may agree by chance.
+
+    rest: the wrong places that `best` does not explain.
+    """
+    equals = [other for other in explanations if (other.rank, other.spots) == (best.rank, best.spots)]
+    messages = [best.message, *(other.message for other in equals if other.message != best.message)]
+    if len(messages) == 1 and _is_certain(best):
+        return None
+    if rest:
+        messages = [without_claims(message) for message in messages]
+    text = messages[0] if len(messages) == 1 else _both("Two mistakes give this result.", *messages[:2])
+    return Cause(best.name, _as_a_part(text) if rest else text, best.significant, likely=True)
+
+
+def _is_certain(best: _Explanation) -> bool:
+    """Whether what agrees could not agree by chance, or says itself what is wrong."""
+    if best.significant or best.message == causes.NOTHING_RETURNED.message:
+        return True
+    return any(map(_is_reason, best.spots))
+
+
+def _two_mistakes(best: _Explanation, rest: Set[Spot], explanations: Sequence[_Explanation]) -> Cause | None:
+    """Two mistakes at once: one explains every wrong place that the other does not, and not by words alone."""
+    if not any(tells(spot.output) for spot in rest):
+        return None
+    for second in explanations:
+        if second.message != best.message and rest <= second.spots:
+            text = _both("There are two mistakes.", without_claims(best.message), without_claims(second.message))
+            return Cause(best.name, text, sure=True)
+    return None
+
+
+def _single(best: _Explanation, rest: Set[Spot]) -> Cause | None:
+    """One mistake, if the answer does the same wherever it is wrong, or in at least half of the wrong places of its aspects."""
+    others = [spot for spot in rest if spot.aspect in best.mistake.cases[0]]
+    if not best.complete and len(best.spots) < len(others):
+        return None
+    text = _as_a_part(without_claims(best.message)) if rest else best.message
+    return Cause(best.name, text, best.significant)
 
 
 def _is_reason(spot: Spot) -> bool:
