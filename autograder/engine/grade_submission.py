@@ -236,7 +236,7 @@ class _Session:
             self._trouble |= dict.fromkeys(names, f"Its cell ended in {error_text}. {limit}".rstrip())
             if cell_run.error.type != "NotImplementedError" and cell.id in self._sources:
                 self._failed.add(cell.id)
-            meaning = exception_messages.meaning(cell_run.error.type, cell_run.error.message)
+            meaning = exception_messages.find_meaning(cell_run.error.type, cell_run.error.message)
             cause = self._explain_lost(cell_run.error.message) or (meaning.message if meaning else "")
             self._meanings |= dict.fromkeys(names, cause)
             self._lose(cell, f"ended in {_public_type(cell_run.error.type)}. {cause or limit}".rstrip())

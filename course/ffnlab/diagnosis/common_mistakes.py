@@ -13,27 +13,22 @@ import torch
 import torch.nn.functional as F
 
 Tensor = torch.Tensor
-Variants = Callable[
-    [Tensor], Iterator[Tensor]
-]  # what a mistake may make of a right tensor, in float64, one candidate after the other
+# What a mistake may make of a right tensor, in float64, one candidate after the other.
+Variants = Callable[[Tensor], Iterator[Tensor]]
 
 MAX_ENTRIES = 20_000  # entries; what is larger is compared, but not explained
 
 
 @dataclass(frozen=True)
 class CommonMistake:
-    """A mistake that is not of one exercise alone.
-
-    clue: the symptom, as it ends a sentence on what differs. message: the likely cause, and what to look at.
-    least: how many different numbers must come back before one tensor tells. entrywise: whether each entry is changed by itself.
-    """
+    """A mistake that is not of one exercise alone."""
 
     name: str
-    clue: str
-    message: str
+    clue: str  # the symptom, as it ends a sentence on what differs
+    message: str  # the likely cause, and what to look at
     of: Variants
-    least: int = 3
-    entrywise: bool = False
+    least: int = 3  # how many different numbers must come back before one tensor tells
+    entrywise: bool = False  # each entry is changed by itself
 
 
 def each(function: Callable[[Tensor], Tensor]) -> Variants:
@@ -60,23 +55,23 @@ def of_two(function: Callable[[Tensor, int, int], Tensor]) -> Variants:
     """A candidate for each pair of dimensions."""
 
     def variants(right: Tensor) -> Iterator[Tensor]:
-        for one in range(right.ndim):
-            for other in range(one + 1, right.ndim):
-                if min(right.shape[one], right.shape[other]) > 1:
-                    yield function(right, one, other)
+        for first in range(right.ndim):
+            for second in range(first + 1, right.ndim):
+                if min(right.shape[first], right.shape[second]) > 1:
+                    yield function(right, first, second)
 
     return variants
 
 
-def _reshape(right: Tensor, one: int, other: int) -> Tensor:
+def _reshape(right: Tensor, first: int, second: int) -> Tensor:
     """What `reshape` gives where two dimensions had to change places."""
-    return right.transpose(one, other).reshape(right.shape)
+    return right.transpose(first, second).reshape(right.shape)
 
 
-def _swap_after_reshape(right: Tensor, one: int, other: int) -> Tensor:
+def _swap_after_reshape(right: Tensor, first: int, second: int) -> Tensor:
     """What `transpose` gives where `reshape` was right."""
-    transposition = right.transpose(one, other)
-    return right.reshape(transposition.shape).transpose(one, other)
+    transposition = right.transpose(first, second)
+    return right.reshape(transposition.shape).transpose(first, second)
 
 
 def _drop_later(right: Tensor) -> Iterator[Tensor]:
@@ -184,7 +179,7 @@ COMMON_MISTAKES = (
         "the values are right, but transposed",
         "The numbers are right, but two dimensions are swapped. Write the shape at the end of each line, "
         "and find the first line whose order of dimensions is not the one that was asked for.",
-        of_two(lambda right, one, other: right.transpose(one, other)),
+        of_two(lambda right, first, second: right.transpose(first, second)),
     ),
     CommonMistake(
         "reshape for transpose",

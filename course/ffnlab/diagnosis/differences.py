@@ -226,7 +226,8 @@ MAX_LABELS = 2  # labels in one sentence
 
 def _contrast(first: Spot, around: _Around) -> str:
     """Where the first wrong place is, whether others are wrong as well, and what is right: a label alone would read as a cause."""
-    place, notes = path_in_words(first.path), list[str]()
+    place = path_in_words(first.path)
+    notes: list[str] = []
     if first.label:
         others = [label for label in around.labels if label != first.label and around.wrong(label)]
         right = [label for label in around.labels if not around.wrong(label) and not _is_promise(label, around)]
@@ -259,10 +260,10 @@ def _shared_part(wrong: Sequence[str], right: Sequence[str]) -> str:
     if len(wrong) < 2 or not right:
         return ""
     parts = {part for label in right for part in label.split(", ")}
-    return next(
-        (part for part in wrong[0].split(", ") if part not in parts and all(part in one.split(", ") for one in wrong)),
-        "",
-    )
+    for part in wrong[0].split(", "):
+        if part not in parts and all(part in label.split(", ") for label in wrong):
+            return part
+    return ""
 
 
 def _on_some_draws(first: Spot, around: _Around) -> str:
@@ -285,11 +286,11 @@ def _common(right: Sequence[int], wrong: Sequence[int], inputs: Sequence[Mapping
                 return f"right where `{name}` is {' or '.join(sorted({str(values[case]) for case in right}))}"
     sizes = [_sizes_of(case_inputs) for case_inputs in every]
     names = [name for name in sizes[0] if all(name in size for size in sizes)]
-    for index, one in enumerate(names):
-        for other in names[index + 1 :]:
-            equal = {case for case, size in enumerate(sizes) if size[one] == size[other]}
+    for index, first in enumerate(names):
+        for second in names[index + 1 :]:
+            equal = {case for case, size in enumerate(sizes) if size[first] == size[second]}
             if set(right) <= equal and not set(wrong) & equal:
-                return f"right where {one} is as large as {other}"
+                return f"right where {first} is as large as {second}"
     return ""
 
 
@@ -304,33 +305,33 @@ def _sizes_of(inputs: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _sentence(place: str, spot: Spot, around: _Around) -> str:
-    """What came back at a place, in one sentence."""
-    at = f"{place}: " if place else ""
+    """What came back prefix a place, in one sentence."""
+    prefix = f"{place}: " if place else ""
     output, right = spot.output, spot.right
     if isinstance(output, Failure):
-        return at + _exception_sentence(output)
+        return prefix + _exception_sentence(output)
     if isinstance(right, Failure):
-        return f"{at}an exception was expected here"
+        return f"{prefix}an exception was expected here"
     if isinstance(right, torch.Tensor):
         if not isinstance(output, torch.Tensor):
             return _instead_of_a_tensor(output, spot, place)
-        return at + _tensors(output, right, spot, around.near(right)) + _elsewhere(spot, around)
+        return prefix + _tensors(output, right, spot, around.near(right)) + _elsewhere(spot, around)
     if isinstance(right, bool):
         return _truth(output, right, spot, place, around)
     if isinstance(right, (int, float)):
-        return at + _number(output, right, spot, around)
+        return prefix + _number(output, right, spot, around)
     if isinstance(right, dict):
-        return at + _dicts(output, right)
+        return prefix + _dicts(output, right)
     if isinstance(right, (list, tuple)):
         if type(output) is not type(right):
-            return f"{at}{_describe_output(output)} came back instead of a {type(right).__name__}"
-        return f"{at}{plural(len(output), 'value')} came back instead of {len(right)}"
+            return f"{prefix}{_describe_output(output)} came back instead of a {type(right).__name__}"
+        return f"{prefix}{plural(len(output), 'value')} came back instead of {len(right)}"
     if right is None:
-        return f"{at}{_describe_output(output)} came back where nothing was expected"
+        return f"{prefix}{_describe_output(output)} came back where nothing was expected"
     if right == "" and isinstance(output, str):  # a reason, which is empty where all is right
-        return f"{at}“{quote(cut(output, 80))}”"
+        return f"{prefix}“{quote(cut(output, 80))}”"
     what = f"“{quote(cut(output, 40))}”" if isinstance(output, str) else _describe_output(output)
-    return f"{at}{what} is not right" + _elsewhere(spot, around)
+    return f"{prefix}{what} is not right" + _elsewhere(spot, around)
 
 
 def is_stub(value: Plain) -> bool:
@@ -361,7 +362,7 @@ def _describe_output(output: Plain) -> str:
 
 def _instead_of_a_tensor(output: Plain, spot: Spot, place: str) -> str:
     """In the same words as a probe's, which then need not be told twice."""
-    at = f"{place}: " if place else ""
+    prefix = f"{place}: " if place else ""
     own = path_in_words(spot.path)
     label, separator, leaf = own.partition("gradient of ")
     if output is None and separator:
@@ -370,20 +371,20 @@ def _instead_of_a_tensor(output: Plain, spot: Spot, place: str) -> str:
     in_words = isinstance(output, Opaque) and " " in output.type  # "a very large int"
     is_plain = in_words or isinstance(output, (bool, int, float, str))
     phrase = f"{describe(output)} came back" if is_plain else describe_result(output)
-    return f"{at}{quote(phrase) if isinstance(output, (str, Opaque)) else phrase} instead of a tensor"
+    return f"{prefix}{quote(phrase) if isinstance(output, (str, Opaque)) else phrase} instead of a tensor"
 
 
 PROMISE = re.compile(r"(.*) (is|are) left as (?:it was|they were)")
 
 
 def _truth(output: Plain, right: bool, spot: Spot, place: str, around: _Around) -> str:
-    at = f"{place}: " if place else ""
+    prefix = f"{place}: " if place else ""
     if isinstance(output, torch.Tensor) and output.ndim == 0:
         output = output.item()
     if not isinstance(output, bool):
-        return f"{at}{_describe_output(output)} came back instead of True or False"
+        return f"{prefix}{_describe_output(output)} came back instead of True or False"
     if not right or not place:
-        return f"{at}{output} is not right"
+        return f"{prefix}{output} is not right"
     own = path_in_words(spot.path)
     *before, last = spot.path
     match = PROMISE.fullmatch(str(last))
@@ -391,7 +392,9 @@ def _truth(output: Plain, right: bool, spot: Spot, place: str, around: _Around) 
         clause = f"{match[1]} {'was' if match[2] == 'is' else 'were'} changed"
         return f"{path_in_words(tuple(before))}: {clause}" if before else clause
     false_labels = dict.fromkeys(
-        path_in_words(one.path) for one in around.spots if one.wrong and one.right is True and one.output is False
+        path_in_words(other.path)
+        for other in around.spots
+        if other.wrong and other.right is True and other.output is False
     )
     if len(false_labels) > 1:
         return f"{_quote_all(list(false_labels))} are not true"
@@ -406,9 +409,9 @@ def _number(output: Plain, right: int | float, spot: Spot, around: _Around) -> s
     if isinstance(right, int) and isinstance(output, float):
         return f"the float {output:g} came back instead of an int" + ("; its value is right" if output == right else "")
     samples = [
-        input_relations.Sample(_item(one.output), one.right, around.inputs[one.case])  # type: ignore[arg-type]
-        for one in around.of_path(spot.path)
-        if one.wrong
+        input_relations.Sample(_item(other.output), other.right, around.inputs[other.case])  # type: ignore[arg-type]
+        for other in around.of_path(spot.path)
+        if other.wrong
     ]
     number_text = f"{output:,}" if isinstance(output, int) else f"{output:.6g}"
     elsewhere = _elsewhere(spot, around)
@@ -425,7 +428,8 @@ def _number(output: Plain, right: int | float, spot: Spot, around: _Around) -> s
 
 
 def _digits(output: float, right: float) -> str:
-    digits = tensor_differences.right_digits(*(torch.tensor([one], dtype=torch.float64) for one in (output, right)))
+    tensors = [torch.tensor([number], dtype=torch.float64) for number in (output, right)]
+    digits = tensor_differences.right_digits(*tensors)
     return f"is {digits} only" if digits else ""
 
 
@@ -459,7 +463,8 @@ def _tensors(output: torch.Tensor, right: torch.Tensor, spot: Spot, around: _Aro
         return f"the shape is {list(output.shape)} instead of {list(right.shape)}{_clause(_despite_shape(output, right, spot, around))}"
     if output.dtype != right.dtype:
         near = _close(output.double(), right.double(), *_tolerance(output, around.atol, around.rtol))
-        return f"the dtype is {_dtype(output)} instead of {_dtype(right)}{'; the values are right' * (near and right.ndim > 0)}"
+        text = f"the dtype is {_dtype(output)} instead of {_dtype(right)}"
+        return f"{text}; the values are right" if near and right.ndim > 0 else text
     if output.ndim == 0 and right.is_floating_point():
         return _single(float(output), float(right), spot, around)
     mine, theirs = output.double(), right.double()
@@ -470,7 +475,9 @@ def _tensors(output: torch.Tensor, right: torch.Tensor, spot: Spot, around: _Aro
     if clue:
         return f"{share}; {clue}"
     first = tuple(int(index) for index in wrong.nonzero()[0])
-    place = f", {'the first ' * (count > 1)}at [{', '.join(map(str, first))}]" if wrong.numel() > 1 else ""
+    place = ""
+    if wrong.numel() > 1:
+        place = f", the first at {list(first)}" if count > 1 else f", at {list(first)}"
     off = float(mine[first] - theirs[first])
     by = f" by {off:+.3g}" if math.isfinite(off) and right.is_floating_point() else ""
     return f"{share}{place}{by}{tensor_differences.which(wrong, output, right, around.inputs[spot.case])}"
@@ -481,19 +488,19 @@ def _share(count: int, of: int) -> str:
         return "the only entry differs"
     if count == of:
         return f"{_all(of)} entries differ"
-    return f"{count} of {of} entries differ{'s' * (count == 1)}"
+    return f"{count} of {of} entries {'differs' if count == 1 else 'differ'}"
 
 
 def _single(output: float, right: float, spot: Spot, around: _Around) -> str:
     if not math.isfinite(output):
         return f"{output} is not right"
     samples = [
-        input_relations.Sample(float(one.output), float(one.right), around.inputs[one.case])
-        for one in around.of_path(spot.path)
-        if one.wrong
-        and isinstance(one.output, torch.Tensor)
-        and isinstance(one.right, torch.Tensor)
-        and one.output.ndim == 0
+        input_relations.Sample(float(other.output), float(other.right), around.inputs[other.case])
+        for other in around.of_path(spot.path)
+        if other.wrong
+        and isinstance(other.output, torch.Tensor)
+        and isinstance(other.right, torch.Tensor)
+        and other.output.ndim == 0
     ]
     relation = input_relations.of_numbers(samples) or _digits(output, right)
     return f"the value {relation}" if relation else f"the value is off by {output - right:+.3g}"
@@ -513,8 +520,8 @@ def _despite_shape(output: torch.Tensor, right: torch.Tensor, spot: Spot, around
             else "in another place"
         )
         return f"the values are right, an axis of size 1 is {many}"
-    for one in common_mistakes.find_mistakes(output, right, around.close):
-        return one.clue
+    for mistake in common_mistakes.find_mistakes(output, right, around.close):
+        return mistake.clue
     if output.numel() == right.numel() and around.close(mine.flatten(), theirs.flatten()):
         return "the values are right"
     return _an_input(output, spot, around)
@@ -536,7 +543,7 @@ def _relation(output: torch.Tensor, right: torch.Tensor, spot: Spot, around: _Ar
         nan = output.isnan()
         kind = "NaN" if bool(nan.all()) else "NaN or infinite" if bool(nan.any()) else "infinite"
         return f"they are all {kind}" if output.numel() > 1 and bool((~torch.isfinite(output)).all()) else ""
-    clue = next((one.clue for one in common_mistakes.find_mistakes(output, right, around.close)), "")
+    clue = next((mistake.clue for mistake in common_mistakes.find_mistakes(output, right, around.close)), "")
     if clue or not right.is_floating_point():
         return clue
     factor = _factor(output, right, around)
@@ -590,13 +597,13 @@ def _in_words(factor: float, what: str, spot: Spot, measure: Measure, around: _A
     else:
         text = f"{what} {1 / factor:.4g} times too small" if factor < 1 else f"{what} {factor:.4g} times too large"
     samples = []
-    for one in around.of_path(spot.path):
-        if one.wrong and isinstance(one.output, torch.Tensor) and isinstance(one.right, torch.Tensor):
-            is_comparable = one.output.shape == one.right.shape and one.output.dtype == one.right.dtype
-            other = measure(one.output, one.right, around) if is_comparable else None
-            if other is None:
+    for other in around.of_path(spot.path):
+        if other.wrong and isinstance(other.output, torch.Tensor) and isinstance(other.right, torch.Tensor):
+            is_comparable = other.output.shape == other.right.shape and other.output.dtype == other.right.dtype
+            other_factor = measure(other.output, other.right, around) if is_comparable else None
+            if other_factor is None:
                 return text
-            samples.append(input_relations.Sample(other, 1.0, around.inputs[one.case]))
+            samples.append(input_relations.Sample(other_factor, 1.0, around.inputs[other.case]))
     clause = input_relations.of_factors(samples)
     return f"{text}, and {clause}" if clause else text
 
@@ -632,14 +639,14 @@ def _elsewhere(spot: Spot, around: _Around) -> str:
     if not spot.label or not tells(spot.output):
         return ""
     candidates = [
-        one for one in around.spots
-        if one.case == spot.case and one.label != spot.label and one.path[1:] == spot.path[1:]
-        and not same(one.right, spot.right, around.atol, around.rtol)
+        other for other in around.spots
+        if other.case == spot.case and other.label != spot.label and other.path[1:] == spot.path[1:]
+        and not same(other.right, spot.right, around.atol, around.rtol)
     ]  # fmt: skip
-    for one in candidates:
-        if same(spot.output, one.right, around.atol, around.rtol):
-            return f"; that would be right for {in_quotes(cut(one.label, 60))}"
-    for one in candidates:
-        if same(spot.output, one.output, around.atol, around.rtol):
-            return f"; the same came back for {in_quotes(cut(one.label, 60))}"
+    for other in candidates:
+        if same(spot.output, other.right, around.atol, around.rtol):
+            return f"; that would be right for {in_quotes(cut(other.label, 60))}"
+    for other in candidates:
+        if same(spot.output, other.output, around.atol, around.rtol):
+            return f"; the same came back for {in_quotes(cut(other.label, 60))}"
     return ""

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ExceptionMeaning:
-    """One kind of exception. words: any of these is in its type and message, as in "KeyError: 'n_kv'"."""
+    """One kind of exception."""
 
     name: str
-    words: tuple[str, ...]
+    words: tuple[str, ...]  # any of these is in its type and message, as in "KeyError: 'n_kv'"
     message: str
 
 
@@ -167,6 +167,9 @@ MEANINGS = (
 )
 
 
-def meaning(kind: str, message: str) -> ExceptionMeaning | None:
+def find_meaning(kind: str, message: str) -> ExceptionMeaning | None:
     """What an exception of this type and with this message means, where that is known."""
-    return next((one for one in MEANINGS if any(words in f"{kind}: {message}" for words in one.words)), None)
+    for meaning in MEANINGS:
+        if any(words in f"{kind}: {message}" for words in meaning.words):
+            return meaning
+    return None

@@ -32,7 +32,7 @@ class Sample:
 
 def of_numbers(samples: Sequence[Sample]) -> str:
     """How the seen numbers have to do with the right ones and the inputs, in words that a verb begins; or nothing."""
-    samples = [one for one in samples if _usable(one.output) and _usable(one.right)]
+    samples = [sample for sample in samples if _usable(sample.output) and _usable(sample.right)]
     if not samples:
         return ""
     return _plain(samples) or next(_with_inputs(samples), "")
@@ -43,11 +43,11 @@ def of_factors(samples: Sequence[Sample], roots: bool = True) -> str:
 
     def holds(values: Sequence[Number], is_inverse: bool) -> bool:
         return all(
-            math.isclose(1 / one.output if is_inverse else one.output, value, rel_tol=1e-6)
-            for one, value in zip(samples, values, strict=True)
+            math.isclose(1 / sample.output if is_inverse else sample.output, value, rel_tol=1e-6)
+            for sample, value in zip(samples, values, strict=True)
         )
 
-    if not samples or not all(_usable(one.output) and one.output for one in samples):
+    if not samples or not all(_usable(sample.output) and sample.output for sample in samples):
         return ""
     return next((words for words, values in _sizes(samples, roots) if holds(values, False) or holds(values, True)), "")
 
@@ -56,10 +56,10 @@ def _usable(number: Any) -> bool:
     return type(number) in (int, float) and abs(number) < 1e100  # NaN and infinity are not below
 
 
-def _equal(one: Number, other: Number) -> bool:
-    if type(one) is int and type(other) is int:
-        return one == other
-    return math.isclose(one, other, rel_tol=TOLERANCE, abs_tol=1e-300)
+def _equal(first: Number, second: Number) -> bool:
+    if type(first) is int and type(second) is int:
+        return first == second
+    return math.isclose(first, second, rel_tol=TOLERANCE, abs_tol=1e-300)
 
 
 def _float(right: Number) -> float:
@@ -94,40 +94,42 @@ PLAIN: tuple[tuple[str, Callable[[Number], Number]], ...] = (
 
 def _plain(samples: Sequence[Sample]) -> str:
     for words, function in PLAIN:
-        if all(_agrees(one, function) for one in samples):
-            small = all(abs(one.right) <= 2 for one in samples) and all(type(one.right) is int for one in samples)
+        if all(_agrees(sample, function) for sample in samples):
+            small = all(type(sample.right) is int and abs(sample.right) <= 2 for sample in samples)
             if small and not words.startswith("is one too"):
                 continue  # 0 is anything times 0, and 2 is both twice 1 and 1 more
             return words
     return ""
 
 
-def _agrees(one: Sample, function: Callable[[Number], Number]) -> bool:
+def _agrees(sample: Sample, function: Callable[[Number], Number]) -> bool:
     try:
-        return one.right != 0 and _equal(one.output, function(one.right))
+        return sample.right != 0 and _equal(sample.output, function(sample.right))
     except (ValueError, ZeroDivisionError, OverflowError):
         return False
 
 
 def _with_inputs(samples: Sequence[Sample]) -> Iterator[str]:
     """Relations to what an input says, or to a product of two."""
-    if len({one.right for one in samples}) < 2:
+    if len({sample.right for sample in samples}) < 2:
         return
     terms = [(words, values) for words, values in _terms(samples) if len(set(values)) > 1]
     for words, values in terms:
-        if all(_equal(one.output, value) for one, value in zip(samples, values, strict=True)):
+        if all(_equal(sample.output, value) for sample, value in zip(samples, values, strict=True)):
             yield f"is {words}"
     for words, values in terms:
         pairs = list(zip(samples, values, strict=True))
-        if all(_equal(one.output - one.right, value) for one, value in pairs):
+        if all(_equal(sample.output - sample.right, value) for sample, value in pairs):
             yield f"is too large by {words}"
-        if all(_equal(one.right - one.output, value) for one, value in pairs):
+        if all(_equal(sample.right - sample.output, value) for sample, value in pairs):
             yield f"is too small by {words}"
     for words, values in terms:
         pairs = list(zip(samples, values, strict=True))
-        if all(value not in (0, 1) and one.right and _equal(one.output, one.right * value) for one, value in pairs):
+        if any(value in (0, 1) for value in values):
+            continue
+        if all(sample.right and _equal(sample.output, sample.right * value) for sample, value in pairs):
             yield f"is {words} times too large"
-        if all(value not in (0, 1) and one.output and _equal(one.right, one.output * value) for one, value in pairs):
+        if all(sample.output and _equal(sample.right, sample.output * value) for sample, value in pairs):
             yield f"is {words} times too small"
 
 
@@ -138,15 +140,15 @@ def _terms(samples: Sequence[Sample]) -> Iterator[tuple[str, list[Number]]]:
         yield f"2·{words}", [2 * value for value in values]
     for index, (words, values) in enumerate(singles):
         for other, factors in singles[index:]:
-            product = [one * two for one, two in zip(values, factors, strict=True)]
+            product = [value * factor for value, factor in zip(values, factors, strict=True)]
             yield (f"{words}²" if words == other else f"{words}·{other}"), product
             if words != other and len(singles) <= MAX_NAMES_FOR_SUMS:
-                yield f"{words} + {other}", [one + two for one, two in zip(values, factors, strict=True)]
+                yield f"{words} + {other}", [value + factor for value, factor in zip(values, factors, strict=True)]
 
 
 def _numbers(samples: Sequence[Sample]) -> list[tuple[str, list[Number]]]:
     """The numbers among the inputs, by name, with their value in each draw."""
-    every = [{name: value for name, value in named_inputs(one.inputs) if _usable(value)} for one in samples]
+    every = [{name: value for name, value in named_inputs(sample.inputs) if _usable(value)} for sample in samples]
     names = [name for name in every[0] if all(name in values for values in every)][:MAX_NAMES]
     return [(f"`{name}`", [values[name] for values in every]) for name in names]
 
@@ -156,7 +158,7 @@ def _sizes(samples: Sequence[Sample], roots: bool) -> Iterator[tuple[str, list[N
     whole = [(words, values) for words, values in _numbers(samples) if all(type(v) is int and v > 2 for v in values)]
     for words, values in whole:
         yield f"{words} is {values[0]}", values
-    every = [dict(_shapes(one.inputs)) for one in samples]
+    every = [dict(_shapes(sample.inputs)) for sample in samples]
     for name, shape in every[0].items():
         if all(len(shapes.get(name, ())) == len(shape) for shapes in every):
             for dim in range(len(shape)):

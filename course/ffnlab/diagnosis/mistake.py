@@ -23,13 +23,9 @@ class KnownMistake:
 
 @dataclass(frozen=True)
 class Cause:
-    """What is told of a wrong answer: the name under which it is counted, and the message.
-
-    sure: whether the answer computes what the mistake computes, in numbers that could not agree by chance. likely: whether another mistake may look the
-    same, so that this one is no more than likely.
-    """
+    """What is told of a wrong answer: the name under which it is counted, and the message."""
 
     name: str
     message: str
-    sure: bool = False
-    likely: bool = False
+    sure: bool = False  # the answer computes what the mistake computes, in numbers that could not agree by chance
+    likely: bool = False  # another mistake may look the same, so that this one is no more than likely

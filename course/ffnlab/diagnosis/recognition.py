@@ -20,6 +20,7 @@ from ffnlab.diagnosis.differences import COARSE, PROMISE, Facts, Spot, is_slope,
 from ffnlab.diagnosis.mistake import COMMON_PREFIX, Cause, KnownMistake
 from ffnlab.observation.exercise import Aspect, Exercise, describe_result
 from ffnlab.observation.plain_data import Failure, Plain
+from ffnlab.phrases import plural
 
 Spots = Mapping[str, Sequence[Spot]]  # by aspect, every place of an answer beside the right one
 
@@ -355,7 +356,7 @@ def _of_few_dimensions(wrong: Sequence[Aspect], spots: Spots) -> Cause | None:
     few, others = (" or ".join(map(str, sorted(dims))) for dims in (works, fails))
     return Cause(
         COMMON_PREFIX + "number of dimensions",
-        f"Your code works with {few} dimension{'s'[: few != '1']}, and raises an exception with {others}. `x.reshape(-1, x.shape[-1])` puts the rows of "
+        f"Your code works with {plural(few, 'dimension')}, and raises an exception with {others}. `x.reshape(-1, x.shape[-1])` puts the rows of "
         "any x into one matrix, and a second `reshape` at the end gives the result the shape that was asked for.",
     )
 
@@ -365,11 +366,8 @@ SHAPE = re.compile(r"\bshape \[([^\]]*)\]")
 
 def _of_exceptions(failures: Sequence[Failure]) -> Cause | None:
     """What an exception means, where all are of one kind."""
-    meanings = {
-        one and one.name: one
-        for one in (exception_messages.meaning(failure.type, failure.message) for failure in failures)
-    }
-    first = next(iter(meanings.values()))
+    meanings = {exception_messages.find_meaning(failure.type, failure.message) for failure in failures}
+    first = next(iter(meanings))
     return Cause(COMMON_PREFIX + first.name, first.message) if first and len(meanings) == 1 else None
 
 
@@ -515,23 +513,25 @@ def _common_transformation(numbers: Sequence[tuple[Aspect, Spot]]) -> Cause | No
     for aspect, spot in numbers:
         if not isinstance(spot.right, torch.Tensor) or not spot.right.ndim:
             continue
-        pair, near = _tensors(spot), _near(aspect, spot)
-        candidates = [one.name for one in common_mistakes.find_mistakes(*pair, near, alone=False)]
+        pair = _tensors(spot)
+        near = _near(aspect, spot)
+        candidates = [mistake.name for mistake in common_mistakes.find_mistakes(*pair, near, alone=False)]
         names = [name for name in candidates if names is None or name in names]
         if not names:
             return None
-        sure |= {one.name for one in common_mistakes.find_mistakes(*pair, near) if one.name in names}
+        sure |= {mistake.name for mistake in common_mistakes.find_mistakes(*pair, near) if mistake.name in names}
     for (aspect, dtype), spots in _group_by_kind(single).items():  # one number tells nothing, several do
         parts = zip(*map(_tensors, spots), strict=True)
         output, right = (torch.cat([number.reshape(1) for number in part]) for part in parts)
+        near = within(aspect, dtype)
         candidates = [
-            one.name
-            for one in common_mistakes.find_mistakes(output, right, within(aspect, dtype), alone=False)
-            if one.entrywise
+            mistake.name
+            for mistake in common_mistakes.find_mistakes(output, right, near, alone=False)
+            if mistake.entrywise
         ]
         names = [name for name in candidates if names is None or name in names]
         sure |= {
-            one.name for one in common_mistakes.find_mistakes(output, right, within(aspect, dtype)) if one.name in names
+            mistake.name for mistake in common_mistakes.find_mistakes(output, right, near) if mistake.name in names
         }
     name = next((name for name in names or () if name in sure), None)
     return Cause(COMMON_PREFIX + name, common_mistakes.message_of(name)) if name else None
@@ -568,7 +568,7 @@ def _by_a_factor(numbers: Sequence[tuple[Aspect, Spot]], inputs: Sequence[Mappin
         if not math.isfinite(factor) or not factor > 0 or not _near(aspect, spot)(output / factor, right):
             return None
         samples.append(input_relations.Sample(factor, 1.0, inputs[spot.case]))
-    factors = [one.output for one in samples]
+    factors = [sample.output for sample in samples]
     if max(factors) > (1 + 1e-5) * min(factors):
         if not input_relations.of_factors(samples, roots=False):
             return None

@@ -105,7 +105,8 @@ def _place(wrong: Tensor) -> str:
                 return f"; only {part} is right"
             return f"; they are all in {part}"
     if wrong.ndim >= 2 and wrong.shape[-1] == wrong.shape[-2] > 2:
-        below, above = wrong.tril(-1).any(), wrong.triu(1).any()
+        below = wrong.tril(-1).any()
+        above = wrong.triu(1).any()
         on = wrong.diagonal(dim1=-2, dim2=-1).any()
         if above and not below and not on:
             return "; they are all above the diagonal"
@@ -248,7 +249,9 @@ def _totals(mine: Tensor, theirs: Tensor) -> Iterator[str]:
 def off_by(mine: Tensor, theirs: Tensor, inputs: Mapping[str, Any], close: Any) -> tuple[str, float] | None:
     """The input by which `mine` is off throughout, or by a multiple of it, with that multiple; every row by it, where it is a vector."""
     off = mine - theirs
-    shapes = [off.shape] + [off.shape[-1:]] * (off.ndim > 1)
+    shapes = [off.shape]
+    if off.ndim > 1:
+        shapes.append(off.shape[-1:])
     for shape in shapes:
         for name, value in reachable(inputs, shape):
             square = float(value.square().sum())
