@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from autograder.engine.names import CELL_MAGIC, KEEPS_NAMES, READS_NAMES, Names
+from ffnlab.phrases import join_words
 from ffnlab.untrusted_text import in_a_line
 
 UNTOUCHED = "Its cell is as it was handed out."
@@ -27,7 +28,7 @@ MAX_COMPARED = 500  # and how many are
 def similar_name(name: str, own_names: Sequence[str]) -> str:
     """Of the names that a student's cells define, one that was probably meant to be `name`, for a sentence; empty where there is none."""
     plain = name.casefold().replace("_", "")
-    for other in [one for one in own_names if len(one) <= MAX_LENGTH][:MAX_COMPARED]:
+    for other in [own_name for own_name in own_names if len(own_name) <= MAX_LENGTH][:MAX_COMPARED]:
         other_plain = other.casefold().replace("_", "")
         is_like = difflib.SequenceMatcher(None, plain, other_plain).ratio() >= LIKE
         if other != name and (is_like or other_plain.startswith(plain)):
@@ -44,9 +45,9 @@ def describe(name: str, source: str, names: Names) -> str:
         return f"Its cell begins with `%%{magic[1]}`, which keeps nothing that the cell defines. So `{name}` is not defined."
     if name in names.defines:
         return f"Its cell defined `{name}`, and it is not there any more where its check stands."
-    others = [show(one) for one in sorted(names.defines) if not one.startswith("_")][:MAX_NAMES]
+    others = [show(other) for other in sorted(names.defines) if not other.startswith("_")][:MAX_NAMES]
     if others:
-        return f"Its cell ran, but it defines {' and '.join(others)}, and nothing is called `{name}`."
+        return f"Its cell ran, but it defines {join_words(others)}, and nothing is called `{name}`."
     return f"Its cell ran, but it defines nothing called `{name}`."
 
 

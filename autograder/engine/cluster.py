@@ -114,29 +114,26 @@ class _Call:
 
 @dataclass
 class _ClusterWorker:
-    """A worker of the cluster. files: those of reference outputs that it has, the name of none being empty; preparation: what it is asked to take in.
-
-    problem: why it is left out. failures: how often it could not grade what was sent to it.
-    """
+    """A worker of the cluster."""
 
     threads: int
     host: str
-    files: set[str] = field(default_factory=set)
-    preparation: tuple[str, Future[WorkerReport]] | None = None
-    problem: str = ""
-    failures: int = 0
+    files: set[str] = field(default_factory=set)  # of reference outputs, which it has; the name of none is empty
+    preparation: tuple[str, Future[WorkerReport]] | None = None  # what it is asked to take in
+    problem: str = ""  # why it is left out
+    failures: int = 0  # how often it could not grade what was sent to it
 
 
 @dataclass(eq=False)
 class _ClusterTask:
-    """A job that is not done. future: Dask's, which one of the `workers` will settle. losses: how often all of them had ended before."""
+    """A job that is not done."""
 
     job: Job
     file: str
     result: Future[GradedSubmission]
-    future: Future[Reply] | None = None
+    future: Future[Reply] | None = None  # Dask's, which one of the `workers` will settle
     workers: frozenset[str] = frozenset()
-    losses: int = 0
+    losses: int = 0  # how often all workers had ended before
 
     def follow(self, result: Future[GradedSubmission]) -> None:
         """Once nobody wants its result, cancel what was sent."""
@@ -247,7 +244,9 @@ class Cluster(GradingPool):
 
     def _ready(self, file: str) -> dict[str, _ClusterWorker]:
         """Those that have what submissions of one assignment need, by address."""
-        return {at: worker for at, worker in self._workers.items() if file in worker.files and not worker.problem}
+        return {
+            address: worker for address, worker in self._workers.items() if file in worker.files and not worker.problem
+        }
 
     def _prepare(self) -> None:
         """Have each worker take in what it does not have yet, and hear from those that have done so."""

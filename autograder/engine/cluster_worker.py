@@ -25,41 +25,38 @@ from autograder.keys.problem import KeyProblem
 
 @dataclass(frozen=True)
 class Setup:
-    """What a worker needs before its first submission. private, also: as for a Jail. Of an assignment, once there is one: `notebook`, a hash of our
-    copy; `reference_data`, the bytes of the file with the reference outputs, kept here under the name `file`.
-    """
+    """What a worker needs before its first submission."""
 
     build: Build
     limits: Limits
     mode: Mode
-    private: Sequence[Path]
-    also: Sequence[str]
+    private: Sequence[Path]  # as for a Jail
+    also: Sequence[str]  # as for a Jail
+    # Of an assignment, once there is one.
     assignment: str = ""
-    notebook: str = ""
-    file: str = ""
-    reference_data: bytes = b""
+    notebook: str = ""  # a hash of our copy
+    file: str = ""  # the name under which its reference outputs are kept here
+    reference_data: bytes = b""  # the bytes of that file
 
 
 @dataclass(frozen=True)
 class WorkerReport:
-    """What a worker says of itself. problem: why it can't grade; empty where it can."""
+    """What a worker says of itself."""
 
     host: str
-    problem: str = ""
+    problem: str = ""  # why it can't grade; empty where it can
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What became of a submission, on which machine, at which of Dask's addresses. Without a grade: `problem`, of this worker where `unfit`, else of
-    this submission or, where `key`, of the key.
-    """
+    """What became of a submission."""
 
-    host: str
-    address: str
+    host: str  # the machine
+    address: str  # Dask's
     graded_submission: GradedSubmission | None = None
-    problem: str = ""
-    unfit: bool = False
-    key: bool = False
+    problem: str = ""  # why there is no grade: of this submission, unless one of the following says of what
+    unfit: bool = False  # the problem is of this worker
+    key: bool = False  # the problem is of the key
 
 
 def prepare(setup: Setup) -> WorkerReport:

@@ -67,7 +67,9 @@ def difference(other: Build) -> str:
         names = [
             name for name in ("python", "torch", "numpy", "machine") if getattr(other, name) != getattr(HERE, name)
         ]
-        own_text, other_text = (", ".join(f"{name} {getattr(one, name)}" for name in names) for one in (HERE, other))
+        own_text, other_text = (
+            ", ".join(f"{name} {getattr(build, name)}" for name in names) for build in (HERE, other)
+        )
         return f"it has {own_text}, and the machine of this command {other_text}: install the same on both"
     if other.code == code_on_disk():
         return "it was started before its files were changed: restart this worker"

@@ -125,16 +125,13 @@ def _find_names(plan: program.Program, judge: judging.Judge, budget: Budget, lim
 
 @dataclass(frozen=True)
 class _Look:
-    """What was found when an answer was looked at. place: of the cell after which that was, among all; cell: its id, empty at the end of the notebook.
-
-    is_attempt: whether there was an answer to look at.
-    """
+    """What was found when an answer was looked at."""
 
     verdict: Verdict
     printed: str
-    place: int
-    cell: str
-    is_attempt: bool
+    place: int  # of the cell after which that was, among all
+    cell: str  # its id, empty at the end of the notebook
+    is_attempt: bool  # whether there was an answer to look at
 
 
 class _Session:
@@ -335,7 +332,8 @@ class _Session:
 
     def _describe_stub(self, exercise: Exercise) -> Verdict:
         """Of an answer that is defined and still raises NotImplementedError."""
-        written, other = program.answer_source(self._cells, exercise.name), self._similar_name(exercise.name)
+        written = program.answer_source(self._cells, exercise.name)
+        other = self._similar_name(exercise.name)
         cause = absence.OTHER_NAME.format(exercise.name, other) if other else ""
         if written:
             return not_earned(exercise, absence.unfinished(written), cause)
@@ -451,8 +449,8 @@ def grade_answer(exercise: str, source: str, jail: Jail | None = None, secret: s
         judging.borrow_judge(jail.limits) as free,
         _Session(plan, _find_names(plan, free, budget, jail.limits), jail, free, budget) as session,
     ):
-        for one in plan.cells:
-            session.run(one)
+        for cell in plan.cells:
+            session.run(cell)
         session.look(course_exercise, draws.trial(course_exercise, secret))
         verdict = session.last_look(exercise).verdict
     fields = verdict.as_dict()

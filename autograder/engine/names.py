@@ -28,14 +28,11 @@ STORES = {"STORE_NAME", "STORE_GLOBAL"}
 
 @dataclass(frozen=True)
 class Names:
-    """Of one cell. uses: names that it, or a function in it, takes from the notebook. defines: names that it gives the notebook.
+    """The names of one cell."""
 
-    problem: why Python can't compile it, in a line; empty where it can.
-    """
-
-    uses: frozenset[str] = frozenset()
-    defines: frozenset[str] = frozenset()
-    problem: str = ""
+    uses: frozenset[str] = frozenset()  # that it, or a function in it, takes from the notebook
+    defines: frozenset[str] = frozenset()  # that it gives the notebook
+    problem: str = ""  # why Python can't compile it, in a line; empty where it can
 
 
 @lru_cache(maxsize=4096)

@@ -70,8 +70,8 @@ def _is_open(mode: int, norm: int) -> bool:
 
 def find_home_problems() -> Iterator[PermissionProblem]:
     """People's homes that other people can enter."""
-    people = [one for one in pwd.getpwall() if one.pw_uid >= FIRST_USER and one.pw_uid != NOBODY]
-    homes = [one.pw_dir for one in people if _is_open_home(one, people)]
+    people = [person for person in pwd.getpwall() if person.pw_uid >= FIRST_USER and person.pw_uid != NOBODY]
+    homes = [person.pw_dir for person in people if _is_open_home(person, people)]
     if homes:
         more = f" and {len(homes) - 3} more" if len(homes) > 3 else ""
         description = f"other accounts can enter {', '.join(homes[:3])}{more}, and read answers and secrets there"

@@ -125,7 +125,8 @@ def on_this_machine(
         jails = [
             stack.enter_context(Jail(limits, mode, False, private, also)) for _ in range(0, workers, WORKERS_PER_JAIL)
         ]
-        gates, counter = [jail.gate() for jail in jails], context.Value("i", 0)
+        gates = [jail.gate() for jail in jails]
+        counter = context.Value("i", 0)
         executor = ProcessPoolExecutor(
             workers, mp_context=context, initializer=_start, initargs=(gates, counter, end, private)
         )
@@ -153,7 +154,8 @@ def grade_here(job: Job) -> GradedSubmission:
     from autograder.engine import fingerprint, worker_process
 
     graded_submission = worker_process.grade_job(job)
-    graded_submission.host, graded_submission.build = socket.gethostname(), fingerprint.describe()
+    graded_submission.host = socket.gethostname()
+    graded_submission.build = fingerprint.describe()
     return graded_submission
 
 
@@ -281,7 +283,7 @@ class _InFlight(Generic[Name]):
         if self._team.count:
             yield from self.failed_jobs()
         elif len(self._failures) == SAME_FAILURES:
-            if len({_reason(one) for _, one in self._failures}) == 1:
+            if len({_reason(failure) for _, failure in self._failures}) == 1:
                 raise UserError(
                     f"the first {SAME_FAILURES} submissions could not be graded, all for the same reason, so the students are not at fault: "
                     f"{_in_words(error)}. Nothing was written for them"

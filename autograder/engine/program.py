@@ -19,6 +19,7 @@ from autograder.engine.released import OWN_ID, Cell, Kind, squeeze, template, wh
 from autograder.engine.submitted import SubmittedCell, SubmittedNotebook, Unreadable, parse
 from autograder.jail.limits import Limits
 from autograder.paths import release
+from ffnlab.phrases import join_words
 
 if TYPE_CHECKING:  # brings IPython, which a conductor does without
     from autograder.engine.names import Names
@@ -36,11 +37,11 @@ WORD = re.compile(r"[^\W\d_]{2,}")
 
 @dataclass(frozen=True)
 class Program:
-    """A submission as it will run, with remarks for its page. python: the version that its kernel had; empty where it does not say."""
+    """A submission as it will run."""
 
     cells: tuple[Cell, ...]
-    remarks: tuple[str, ...] = ()
-    python: str = ""
+    remarks: tuple[str, ...] = ()  # for its page
+    python: str = ""  # the version that its kernel had; empty where it does not say
 
 
 def plan(assignment: str, data: bytes, limits: Limits) -> Program:
@@ -256,7 +257,9 @@ class _Plan:
             in_code = [place for place in claims if self.submitted[place].cell_type == "code"]
             return in_code[-1] if in_code else None
         checks = [
-            place for place, one in enumerate(self.matches) if one and one.kind is Kind.CHECK and one.name == our.name
+            place
+            for place, match in enumerate(self.matches)
+            if match and match.kind is Kind.CHECK and match.name == our.name
         ]
         end = max(checks, default=len(self.submitted))
         chosen = ([place for place in written if place < end] or written)[-1]
@@ -376,8 +379,9 @@ class _Plan:
         answered = {name for cell in cells for name in cell.answers}
         questions = [cell.name for cell in cells if cell.has_words_elsewhere]
         if questions:
+            are = "is" if len(questions) == 1 else "are"
             self.remarks.append(
-                f"{' and '.join(questions)} {'is' if len(questions) == 1 else 'are'} empty, but there are own words in other cells, and a person reads them"
+                f"{join_words(questions)} {are} empty, but there are own words in other cells, and a person reads them"
             )
         changed = [cell for cell in cells if cell.is_locked and not cell.untouched and not cell.missing]
         if changed:

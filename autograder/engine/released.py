@@ -33,27 +33,23 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell of a notebook that is graded. `program` says which of them run.
-
-    name: the exercise, or the grade_id; of a cell of the student's own, its place in the file. untouched: it is as it was handed out.
-    missing: it was not handed in, and ours stands in its place. has_our_code: only comments and space differ from ours.
-    answers: the exercises and questions whose answer, or a part of it, a student has written here. is_word: a student's own words are in it.
-    has_words_elsewhere: of a question in whose cell nothing is written, while own words are in other cells. is_superseded: it is a stub below an answer.
-    """
+    """One cell of a notebook that is graded. `program` says which of them run."""
 
     kind: Kind
-    name: str
+    name: str  # the exercise, or the grade_id; of a cell of the student's own, its place in the file
     cell_type: str
     source: str
     metadata: dict[str, Any]
     id: str
-    missing: bool = False
-    untouched: bool = False
-    has_our_code: bool = False
+    missing: bool = False  # it was not handed in, and ours stands in its place
+    untouched: bool = False  # it is as it was handed out
+    has_our_code: bool = False  # only comments and space differ from ours
+    # The exercises and questions whose answer, or a part of it, a student has written here.
     answers: tuple[str, ...] = ()
-    is_word: bool = False
+    is_word: bool = False  # a student's own words are in it
+    # Of a question in whose cell nothing is written, while own words are in other cells.
     has_words_elsewhere: bool = False
-    is_superseded: bool = False
+    is_superseded: bool = False  # it is a stub below an answer
 
     @property
     def is_locked(self) -> bool:

@@ -47,20 +47,20 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True)
 class SubmittedCell:
-    """A cell as it was handed in. grade_id: its name for nbgrader; empty where it has none, as `id`. Pictures that were pasted in are in the source."""
+    """A cell as it was handed in."""
 
     cell_type: str
-    source: str
-    grade_id: str = ""
-    id: str = ""
+    source: str  # with the pictures that were pasted in
+    grade_id: str = ""  # its name for nbgrader; empty where it has none
+    id: str = ""  # empty where it has none
 
 
 @dataclass(frozen=True)
 class SubmittedNotebook:
-    """A notebook as it was handed in. python: the version that its kernel had, as in "3.12.4"; empty where it does not say."""
+    """A notebook as it was handed in."""
 
     cells: tuple[SubmittedCell, ...]
-    python: str = ""
+    python: str = ""  # the version that its kernel had, as in "3.12.4"; empty where it does not say
 
 
 def parse(data: bytes, limits: Limits) -> SubmittedNotebook:
