@@ -123,24 +123,21 @@ def unpack_cells(data: bytes | None) -> tuple[WrittenCell, ...] | None:
 
 @dataclass(frozen=True)
 class Grading:
-    """One grading of an attempt, as kept. row_id: in the table. digest: of the submitted bytes. version: of key and engine. graded_at: in ISO 8601.
+    """One grading of an attempt, as kept."""
 
-    submitted_at: in UTC, where it is known. host, build: the machine, and by what.
-    """
-
-    row_id: int
+    row_id: int  # in the table
     student: str
-    digest: str
-    version: str
-    graded_at: str
+    digest: str  # of the submitted bytes
+    version: str  # of key and engine
+    graded_at: str  # in ISO 8601
     seconds: float
     points: float
     max_points: float
     verdicts: dict[str, dict[str, Any]]
     remarks: Sequence[str]
-    submitted_at: datetime | None = None
-    host: str = ""
-    build: str = ""
+    submitted_at: datetime | None = None  # in UTC, where it is known
+    host: str = ""  # the machine
+    build: str = ""  # by what
 
     def verdict(self, exercise: str) -> Verdict:
         """The verdict on one exercise, as it was. Raises KeyError where there was none."""
@@ -297,9 +294,9 @@ class Book:
         """Every grading of a student's attempts, or of all students' by student, oldest first, one after the other."""
         yield from map(_read_grading, self._rows(_select_gradings(assignment, student, WITHOUT_CODE)))
 
-    def graded_since(self, assignment: str, at: str) -> Iterator[Grading]:
+    def graded_since(self, assignment: str, time: str) -> Iterator[Grading]:
         """The gradings made at a time, in ISO 8601, or later, in their order."""
-        query = sa.select(*WITHOUT_CODE).where(ATTEMPTS.c.assignment == assignment, ATTEMPTS.c.graded_at >= at)
+        query = sa.select(*WITHOUT_CODE).where(ATTEMPTS.c.assignment == assignment, ATTEMPTS.c.graded_at >= time)
         yield from map(_read_grading, self._rows(query.order_by(ATTEMPTS.c.id)))
 
     def history_with_cells(
@@ -329,7 +326,7 @@ class Book:
         """Everybody whom the gradebook knows, with or without a submission: by id, the name in full; empty where it is not known."""
         query = sa.select(Student.id, Student.first_name, Student.last_name).order_by(Student.id)
         with self._gradebook.engine.connect() as connection:
-            return {who: " ".join(filter(None, names)) for who, *names in connection.execute(query)}
+            return {student: " ".join(filter(None, names)) for student, *names in connection.execute(query)}
 
     def submission_times(self, assignment: str) -> dict[str, datetime]:
         """When each student's latest submission was handed in, by student, in UTC; those of whom it is known."""
@@ -339,7 +336,7 @@ class Book:
             .where(Assignment.name == assignment, SubmittedAssignment.timestamp.is_not(None))
         )
         with self._gradebook.engine.connect() as connection:
-            return {who: at.replace(tzinfo=UTC) for who, at in connection.execute(query)}
+            return {student: time.replace(tzinfo=UTC) for student, time in connection.execute(query)}
 
     def set_dates(self, assignment: str, due: datetime, extensions: Mapping[str, timedelta]) -> None:
         """Write an assignment's due date and the extensions of those who have handed in, by student, where nbgrader has them; others have none."""
@@ -351,8 +348,8 @@ class Book:
     def scores(self, assignment: str, students: Collection[str] | None = None) -> dict[str, dict[str, Score]]:
         """What stands in the gradebook of each student, or of these: by student, for each cell with points, by its name; a check's is its exercise's."""
         comments: dict[tuple[str, str], str] = {
-            (who, name): text or ""
-            for who, name, text in self._of_cells(Comment, assignment, students, Comment.manual_comment)
+            (student, name): text or ""
+            for student, name, text in self._of_cells(Comment, assignment, students, Comment.manual_comment)
         }
         scores: dict[str, dict[str, Score]] = {}
         columns = (
@@ -362,14 +359,14 @@ class Book:
             NbgraderGrade.needs_manual_grade,
             GradeCell.__table__.c.max_score,
         )
-        for who, cell, auto, manual, extra, waits, most in self._of_cells(
+        for student, cell, auto, manual, extra, waits, most in self._of_cells(
             NbgraderGrade, assignment, students, *columns
         ):
             name = cell.removeprefix("check-")
             by_hand = manual is not None
             score = (manual if by_hand else auto or 0.0) + (extra or 0.0)
-            scores.setdefault(who, {})[name] = Score(
-                name, round(score, 6), most, extra or 0.0, comments.get((who, name), ""), by_hand, bool(waits)
+            scores.setdefault(student, {})[name] = Score(
+                name, round(score, 6), most, extra or 0.0, comments.get((student, name), ""), by_hand, bool(waits)
             )
         return scores
 
@@ -445,7 +442,8 @@ class Book:
         if not entries:
             return
         assignment = entries[0].graded_submission.assignment
-        cells, code = self._cells_of(assignment), [pack_cells(entry.graded_submission.cells) for entry in entries]
+        cells = self._cells_of(assignment)
+        code = [pack_cells(entry.graded_submission.cells) for entry in entries]
         latest = [entry for entry in entries if not entry.is_earlier_attempt]
         sources = {
             entry.student: _answers_by_name(unpack_cells(its) or ())
@@ -479,9 +477,9 @@ class Book:
         query = sa.select(ATTEMPTS.c.student, ATTEMPTS.c.submission, ATTEMPTS.c.submitted_at)
         times: dict[tuple[str, str], set[datetime | None]] = {}
         for row in self._rows(query.where(ATTEMPTS.c.assignment == assignment)):
-            at = row["submitted_at"]
-            moment = datetime.fromisoformat(at).replace(tzinfo=None) if at else None
-            times.setdefault((row["student"], row["submission"]), set()).add(moment)
+            text = row["submitted_at"]
+            time = datetime.fromisoformat(text).replace(tzinfo=None) if text else None
+            times.setdefault((row["student"], row["submission"]), set()).add(time)
         return times
 
     def keep_secret(self, assignment: str, entry: dict[str, Any]) -> None:
@@ -495,17 +493,17 @@ class Book:
             set_times(
                 connection,
                 self._cells_of(assignment),
-                {one.student: one.at for one in times if not one.is_earlier_attempt},
+                {time.student: time.submitted_at for time in times if not time.is_earlier_attempt},
             )
-            for one in times:
+            for time in times:
                 same = (
                     ATTEMPTS.c.assignment == assignment,
-                    ATTEMPTS.c.student == one.student,
-                    ATTEMPTS.c.submission == one.digest,
+                    ATTEMPTS.c.student == time.student,
+                    ATTEMPTS.c.submission == time.digest,
                 )
-                at = ATTEMPTS.c.submitted_at
-                unknown = sa.or_(at.is_(None), at.not_in([_iso(other) for other in one.others]))
-                connection.execute(ATTEMPTS.update().where(*same, unknown).values(submitted_at=_iso(one.at)))
+                column = ATTEMPTS.c.submitted_at
+                unknown = sa.or_(column.is_(None), column.not_in([_iso(other) for other in time.others]))
+                connection.execute(ATTEMPTS.update().where(*same, unknown).values(submitted_at=_iso(time.submitted_at)))
         self._gradebook.db.expire_all()
 
     def digests(self, assignment: str, version: str | None = None) -> set[tuple[str, str]]:
@@ -514,7 +512,7 @@ class Book:
         if version is not None:
             query = query.where(ATTEMPTS.c.version == version)
         with self._gradebook.engine.connect() as connection:
-            return {(who, digest) for who, digest in connection.execute(query)}
+            return {(student, digest) for student, digest in connection.execute(query)}
 
     def _cells_of(self, assignment: str) -> Cells:
         if assignment not in self._cells:
@@ -613,14 +611,14 @@ def _answers_by_name(cells: Sequence[WrittenCell]) -> dict[str, str]:
     answers: dict[str, str] = {}
     for cell in cells:
         if cell.kind in (Kind.SOLUTION, Kind.MANUAL):
-            others = [one.source for one in cells if cell.name in one.answers and one.name != cell.name]
+            others = [other.source for other in cells if cell.name in other.answers and other.name != cell.name]
             answers[cell.name] = "\n\n".join([cell.source, *others, *([words] if cell.has_words_elsewhere else [])])
     return answers
 
 
-def _iso(at: datetime) -> str:
+def _iso(time: datetime) -> str:
     """A time in UTC without a zone, as it is kept with a grading."""
-    return at.replace(tzinfo=UTC).isoformat()
+    return time.replace(tzinfo=UTC).isoformat()
 
 
 def _newest(assignment: str, students: Collection[str] | None = None) -> sa.Select[Any]:
@@ -640,6 +638,7 @@ def _select_gradings(assignment: str, student: str | None, columns: Iterable[sa.
 
 def _read_grading(row: sa.RowMapping) -> Grading:
     record = json.loads(row["record"])
+    submitted_at = row["submitted_at"]
     return Grading(
         row["id"],
         row["student"],
@@ -651,7 +650,7 @@ def _read_grading(row: sa.RowMapping) -> Grading:
         row["max_points"],
         record["verdicts"],
         record["remarks"],
-        datetime.fromisoformat(at) if (at := row["submitted_at"]) else None,
+        datetime.fromisoformat(submitted_at) if submitted_at else None,
         row["host"] or "",
         row["build"] or "",
     )

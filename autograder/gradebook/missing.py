@@ -17,6 +17,7 @@ from autograder.class_folder.roster import Roster, Student
 from autograder.gradebook.policy import Policy
 from autograder.gradebook.policy_words import format_time
 from autograder.lms import SYSTEMS
+from ffnlab.phrases import plural
 from ffnlab.untrusted_text import in_a_line
 
 SPECIAL = re.compile(r'[()<>@,:;."\[\]\\]')  # what a name beside an address has to be quoted for, RFC 5322
@@ -24,15 +25,13 @@ SPECIAL = re.compile(r'[()<>@,:;."\[\]\\]')  # what a name beside an address has
 
 @dataclass(frozen=True)
 class Missing:
-    """Who has not handed in an assignment, of so many students on the class's lists. due: when it will be due, empty where it is already or never.
-
-    undecided: how many submissions wait for a person to say whose they are; so some of these students may have handed in.
-    """
+    """Who has not handed in an assignment."""
 
     assignment: str
-    expected: int
+    expected: int  # so many students are on the class's lists
     students: tuple[Student, ...]
-    due: str = ""
+    due: str = ""  # when it will be due, empty where it is already or never
+    # How many submissions wait for a person to say whose they are; so some of these students may have handed in.
     undecided: int = 0
 
     def line(self, most: int) -> str:
@@ -48,7 +47,7 @@ class Missing:
         line = f"{sentence} Not yet: {', '.join(map(address, self.students[:most]))}{more}." if most else sentence
         if not self.undecided:
             return line
-        waits = "1 submission waits" if self.undecided == 1 else f"{self.undecided:,} submissions wait"
+        waits = plural(f"{self.undecided:,}", "submission waits", "submissions wait")
         return f"{line} But {waits} in {FOLDER}/{DECISIONS_FILE} for somebody to say whose."
 
 
@@ -65,18 +64,19 @@ def find(
     class_list = list_students(roster)
     due = policy.due(assignment)
     later = format_time(due) if due and due.astimezone(UTC) > datetime.now(UTC) else ""
-    absent = tuple(one for one in class_list if one.id not in members)
+    absent = tuple(student for student in class_list if student.id not in members)
     return Missing(assignment, len(class_list), absent, later, undecided)
 
 
 def list_students(roster: Roster) -> list[Student]:
     """Everybody on the lists of the class that the LMS exported."""
-    return [one for one in roster.students.values() if one.cells.get("listed") and not _is_test_student(one)]
+    students = roster.students.values()
+    return [student for student in students if student.cells.get("listed") and not _is_test_student(student)]
 
 
 def count_undecided(class_folder: ClassFolder, assignment: str) -> int:
     """How many submissions, of an export of this assignment, wait for a person to say whose they are."""
-    pending = {(one.system, one.who) for one in Decisions.load(class_folder).find_pending(assignment)}
+    pending = {(decision.system, decision.who) for decision in Decisions.load(class_folder).find_pending(assignment)}
     if not pending:  # nearly always, and a large manifest takes a second
         return 0
     records = Manifest.load(class_folder, assignment).records.values()
@@ -111,7 +111,8 @@ def _students_in_manifest(class_folder: ClassFolder, assignment: str, mtime: int
 
 def address(student: Student) -> str:
     """A student as a mail program takes them, `Ana Ruiz <ana@uni.example>`; the name and the folder where no address is known."""
-    name, email = in_a_line(student.name, 80), in_a_line(student.cells.get("email", ""), 120)
+    name = in_a_line(student.name, 80)
+    email = in_a_line(student.cells.get("email", ""), 120)
     if not email:
         return f"{name} ({student.id})" if name else student.id
     label = '"' + name.replace("\\", "").replace('"', "'") + '"' if SPECIAL.search(name) else name
@@ -121,4 +122,4 @@ def address(student: Student) -> str:
 def _is_test_student(student: Student) -> bool:
     """Whether a system lists this one as its own, as Canvas does in each course."""
     names = student.cells.get("first_name"), student.cells.get("last_name")
-    return any(names == one.test_student and student.cells.get(one.name) for one in SYSTEMS.values())
+    return any(names == system.test_student and student.cells.get(system.name) for system in SYSTEMS.values())

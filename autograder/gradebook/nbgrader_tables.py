@@ -47,31 +47,26 @@ _REMARK = (
 
 @dataclass(frozen=True)
 class GradingEntry:
-    """A graded submission. digest: the SHA-256 of its bytes. submitted_at: in UTC, without a zone; None where it is not known.
-
-    is_earlier_attempt: an attempt before the one whose scores stand in nbgrader's tables. graded_at: in ISO 8601.
-    """
+    """A graded submission."""
 
     student: str
     graded_submission: GradedSubmission
-    digest: str
-    submitted_at: datetime | None
-    is_earlier_attempt: bool = False
+    digest: str  # the SHA-256 of its bytes
+    submitted_at: datetime | None  # in UTC, without a zone; None where it is not known
+    is_earlier_attempt: bool = False  # an attempt before the one whose scores stand in nbgrader's tables
+    # In ISO 8601.
     graded_at: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
 
 
 @dataclass(frozen=True)
 class SubmissionTime:
-    """When a submission that has been entered was handed in, as is known now: `at`, in UTC without a zone.
-
-    others: when the same student handed in the same bytes besides. digest, is_earlier_attempt: as of GradingEntry.
-    """
+    """When a submission that has been entered was handed in, as is known now."""
 
     student: str
-    digest: str
-    at: datetime
-    others: frozenset[datetime] = frozenset()
-    is_earlier_attempt: bool = False
+    digest: str  # as of GradingEntry
+    submitted_at: datetime  # in UTC, without a zone
+    others: frozenset[datetime] = frozenset()  # when the same student handed in the same bytes besides
+    is_earlier_attempt: bool = False  # as of GradingEntry
 
 
 @dataclass(frozen=True)
@@ -118,15 +113,16 @@ def enter_gradings(
     notebooks_by_student = _notebooks_of(connection, cells, students)
     submissions, notebooks, scores, remarks, again, remarks_again = _rows(), _rows(), _rows(), _rows(), _rows(), _rows()
     for entry in entries:
-        points, texts = scores_of(entry.graded_submission), remarks_of(entry.graded_submission)
+        points = scores_of(entry.graded_submission)
+        texts = remarks_of(entry.graded_submission)
         if missing_cells := (points.keys() - cells.grades.keys()) | (texts.keys() - cells.comments.keys()):
             raise UserError(
                 f"the gradebook does not know {entry.graded_submission.assignment} as it is now ({min(missing_cells)} is missing): run `make build`"
             )
         if entry.student not in notebooks_by_student:
-            one, notebook = api.new_uuid(), api.new_uuid()
-            submissions.append({"id": one, "assignment_id": cells.assignment, "student_id": entry.student, "timestamp": entry.submitted_at})  # fmt: skip
-            notebooks.append({"id": notebook, "assignment_id": one, "notebook_id": cells.notebook})
+            submission, notebook = api.new_uuid(), api.new_uuid()
+            submissions.append({"id": submission, "assignment_id": cells.assignment, "student_id": entry.student, "timestamp": entry.submitted_at})  # fmt: skip
+            notebooks.append({"id": notebook, "assignment_id": submission, "notebook_id": cells.notebook})
             for name, cell in cells.grades.items():
                 score = points.get(name)
                 scores.append({"notebook_id": notebook, "cell_id": cell, "auto_score": score, "needs_manual_grade": score is None})  # fmt: skip
@@ -146,18 +142,15 @@ def enter_gradings(
     for statement, rows in ((_SCORE, again), (_REMARK, remarks_again)):
         if rows:
             connection.execute(statement, rows)
-    set_times(
-        connection,
-        cells,
-        {one.student: one.submitted_at for one in entries if one.student in notebooks_by_student and one.submitted_at},
-    )
+    known_again = [entry for entry in entries if entry.student in notebooks_by_student]
+    set_times(connection, cells, {entry.student: entry.submitted_at for entry in known_again if entry.submitted_at})
 
 
 def set_times(connection: sa.Connection, cells: Cells, times: Mapping[str, datetime]) -> None:
     """Write when submissions that are there were handed in. times: by student, in UTC without a zone."""
     if times:
         conditions = ASSIGNMENT.c.assignment_id == cells.assignment, ASSIGNMENT.c.student_id == sa.bindparam("student")
-        rows = [{"student": student, "at": at} for student, at in times.items()]
+        rows = [{"student": student, "at": time} for student, time in times.items()]
         connection.execute(ASSIGNMENT.update().where(*conditions).values(timestamp=sa.bindparam("at")), rows)
 
 
@@ -185,7 +178,7 @@ def remarks_of(graded_submission: GradedSubmission) -> dict[str, str | None]:
 def _questions(graded_submission: GradedSubmission) -> Iterator[tuple[str, bool]]:
     """The questions that a person reads, each with whether there is something to read, or may be in what could not be graded."""
     waits = not graded_submission.cells and any(
-        one.outcome is Outcome.NOT_GRADED for one in graded_submission.verdicts.values()
+        verdict.outcome is Outcome.NOT_GRADED for verdict in graded_submission.verdicts.values()
     )
     for cell in graded_submission.cells or template(release(graded_submission.assignment)):
         if cell.kind is Kind.MANUAL:

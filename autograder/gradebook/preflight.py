@@ -106,7 +106,9 @@ def check_writable(class_folder: ClassFolder) -> None:
             else:
                 tables = set(sa.inspect(connection).get_table_names()) & set(DATA_TABLES)
                 may = "SELECT has_table_privilege(:table, 'INSERT') AND has_table_privilege(:table, 'UPDATE')"
-                refused_in = [one for one in sorted(tables) if not connection.scalar(sa.text(may), {"table": one})]
+                refused_in = [
+                    table for table in sorted(tables) if not connection.scalar(sa.text(may), {"table": table})
+                ]
                 trouble = f"this role may not write into its table {refused_in[0]}" if refused_in else ""
     if trouble:
         raise UserError(

@@ -310,7 +310,8 @@ def _plain(context: jinja2.runtime.Context, text: str) -> Markup:
 @jinja2.pass_context
 def markdown2html(context: jinja2.runtime.Context, source: str) -> Markup:
     """A Markdown cell, or a comment, as HTML that does not act."""
-    cell, budget = context.get("cell", {}), _output_budget(context)
+    cell = context.get("cell", {})
+    budget = _output_budget(context)
     source, pictures = _aside(with_pictures(source, cell.get("attachments", {})))
     if not (_affordable(budget, "markdown", _length(source)) and _affordable(budget, "formula", _formulas(source))):
         return _plain(context, _put_back(source, pictures, only_in_tags=True))
@@ -370,7 +371,8 @@ def ansi2html(context: jinja2.runtime.Context, text: str) -> Markup:
 @jinja2.pass_context
 def formula(context: jinja2.runtime.Context, text: str) -> Markup:
     """A formula of an output, for MathJax."""
-    text, budget = _without_macros(str(text)), _output_budget(context)
+    text = _without_macros(str(text))
+    budget = _output_budget(context)
     affordable = _affordable(budget, "latex", len(text)) and _affordable(budget, "formula", _formulas(text))
     return Markup(escape(text)) if affordable and not _is_nested(text) else _plain(context, text)
 

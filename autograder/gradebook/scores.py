@@ -8,19 +8,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Score:
-    """The score of one cell. `score` is the one that counts, with `extra` credit in it.
-
-    by_hand: a person's score counts, for an answer that only a person reads or in place of the automatic one. waits: a person has to look.
-    comment: a person's.
-    """
+    """The score of one cell."""
 
     name: str
-    score: float
+    score: float  # the one that counts, with `extra` in it
     max_score: float
-    extra: float = 0.0
-    comment: str = ""
+    extra: float = 0.0  # extra credit
+    comment: str = ""  # a person's
+    # A person's score counts, for an answer that only a person reads or in place of the automatic one.
     by_hand: bool = False
-    waits: bool = False
+    waits: bool = False  # a person has to look
 
 
 Scores = Mapping[str, Score]  # of one submission, by the exercise's name or the cell's
@@ -40,9 +37,9 @@ class Total:
 
 def total(scores: Scores) -> Total:
     """The sum of a submission's scores."""
-    final_scores = [one for one in scores.values() if not one.waits]
+    final_scores = [score for score in scores.values() if not score.waits]
     return Total(
-        round(sum(one.score for one in final_scores), 6),
-        round(sum(one.max_score for one in final_scores), 6),
-        round(sum(one.max_score for one in scores.values() if one.waits), 6),
+        round(sum(score.score for score in final_scores), 6),
+        round(sum(score.max_score for score in final_scores), 6),
+        round(sum(score.max_score for score in scores.values() if score.waits), 6),
     )

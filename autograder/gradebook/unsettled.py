@@ -20,7 +20,7 @@ from autograder.gradebook import missing
 from autograder.gradebook.policy import Policy
 from autograder.gradebook.policy_words import describe_lateness_not_counted, name_list
 from autograder.jail.limits import Limits
-from ffnlab.phrases import in_quotes
+from ffnlab.phrases import in_quotes, plural
 from ffnlab.untrusted_text import in_a_line
 
 if TYPE_CHECKING:
@@ -30,13 +30,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Outdated:
-    """Whose grade is not of what lies in submitted/ now. newer: another notebook does. times: another time does.
+    """Whose grade is not of what is in submitted/ now."""
 
-    lost_times: by student, what stands where a time was, which goes on counting.
-    """
-
-    newer: Sequence[str] = ()
-    times: Sequence[str] = ()
+    newer: Sequence[str] = ()  # students of whom another notebook is there
+    times: Sequence[str] = ()  # students of whom another time is there
+    # By student, what is there in place of a time, which goes on counting.
     lost_times: Mapping[str, str] = field(default_factory=dict)
 
     def concerns(self, policy: Policy, assignment: str) -> set[str]:
@@ -48,23 +46,24 @@ def find_outdated(
     class_folder: ClassFolder, book: Book, assignment: str, clock: tzinfo | None, student: str | None = None
 ) -> Outdated:
     """Compare what was graded with what lies in submitted/. clock: the class's time zone. student: only theirs."""
-    digests, known_times = book.latest_digests(assignment), book.submission_times(assignment)
+    digests = book.latest_digests(assignment)
+    known_times = book.submission_times(assignment)
     newer, times, lost_times = [], [], {}
     for submission in _find_submissions(class_folder, assignment, student):
-        who = submission.student
-        if who not in digests:
+        name = submission.student
+        if name not in digests:
             continue
         try:
             submission = submitted_files.with_time(submission, clock)
             data, _ = submitted_files.read(submission, Limits().file)
         except OSError:  # what the machine can't read now, grading says
             continue
-        if submitted_files.digest(data) != digests[who][0]:
-            newer.append(who)
-        elif submission.at and submission.at != known_times.get(who):
-            times.append(who)
-        elif not submission.at and who in known_times:
-            lost_times[who] = submission.unread_time or "nothing"
+        if submitted_files.digest(data) != digests[name][0]:
+            newer.append(name)
+        elif submission.at and submission.at != known_times.get(name):
+            times.append(name)
+        elif not submission.at and name in known_times:
+            lost_times[name] = submission.unread_time or "nothing"
     return Outdated(newer, times, lost_times)
 
 
@@ -78,9 +77,9 @@ def lines(
 ) -> list[str]:
     """What is to be said of an assignment. labels: what students are called, where they are not to be named."""
 
-    def subject(students: Sequence[str], one: str, several: str) -> str:
+    def subject(students: Sequence[str], singular: str, several: str) -> str:
         names = [labels[student] if labels else student for student in students if not labels or student in labels]
-        words = f"1 student {one}" if len(students) == 1 else f"{len(students):,} students {several}"
+        words = plural(f"{len(students):,}", f"student {singular}", f"students {several}")
         return f"{assignment}: {words}" + (f" ({name_list(names)})" if names else "")
 
     def name(student: str) -> str:
@@ -88,16 +87,14 @@ def lines(
 
     grade = class_folder.command(f"grade {assignment}")
     settle = f"{class_folder.path.name}/{FOLDER}/{DECISIONS_FILE}"
-    found = [
-        describe_lateness_not_counted(
-            policy, assignment, {name(who): one.grade for who, one in effective_attempts.items()}
-        )
-    ]
+    grades = {name(student): attempt.grade for student, attempt in effective_attempts.items()}
+    found = [describe_lateness_not_counted(policy, assignment, grades)]
     ungraded = missing.find_ungraded(class_folder, policy, assignment, effective_attempts)
     if ungraded:
-        usable = {one.student for one in _find_submissions(class_folder, assignment) if one.path or one.unreadable}
-        to_grade = [who for who in ungraded if who in usable]
-        to_settle = [who for who in ungraded if who not in usable]
+        submissions = _find_submissions(class_folder, assignment)
+        usable = {submission.student for submission in submissions if submission.path or submission.unreadable}
+        to_grade = [student for student in ungraded if student in usable]
+        to_settle = [student for student in ungraded if student not in usable]
         if to_grade:
             found.append(f"{subject(to_grade, 'was not graded yet', 'were not graded yet')}: run {grade}")
         if to_settle:
@@ -110,13 +107,13 @@ def lines(
         what = "another time of submission since the grading"
         found.append(f"{subject(outdated.times, f'has {what}', f'have {what}')}: run {grade}")
     if outdated.lost_times:
-        texts = [f"{name(who)}: {in_quotes(in_a_line(text, 60))}" for who, text in outdated.lost_times.items()]
+        texts = [f"{name(student)}: {in_quotes(in_a_line(text, 60))}" for student, text in outdated.lost_times.items()]
         found.append(
             f"{assignment}: instead of a time that is known, there is {name_list(texts)}. The known time goes on counting. "
             f"To correct it, write it into submitted/STUDENT/{assignment}/timestamp.txt, such as 2026-11-21 18:30:00 UTC, and run {grade}"
         )
     if pending := Decisions.load(class_folder).find_pending(assignment):
-        waits = "1 matter waits" if len(pending) == 1 else f"{len(pending):,} matters wait"
+        waits = plural(f"{len(pending):,}", "matter waits", "matters wait")
         found.append(
             f"{assignment}: {waits} in {settle}: fill in the column student, assignment or leave, and collect again"
         )

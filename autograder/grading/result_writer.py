@@ -139,7 +139,8 @@ class ResultWriter:
         with Batch() as files:
             for submission, time in times.items():
                 if not submission.is_earlier_attempt:
-                    feedback.write_time(files, self._class_folder, submission.student, self._assignment, time.at)
+                    student, submitted_at = submission.student, time.submitted_at
+                    feedback.write_time(files, self._class_folder, student, self._assignment, submitted_at)
         self._book.set_times(self._assignment, list(times.values()))
 
 
