@@ -19,96 +19,138 @@ def batch(dtype: torch.dtype = torch.float32) -> torch.Tensor:
     return torch.stack([embeddings(tokens, dtype=dtype) for tokens in SENTENCES])
 
 
+class _Token(NamedTuple):
+    """The token that `bars` shows."""
+
+    sentence: int
+    position: int
+    words: tuple[str, ...]  # of its sentence
+    rows: list[list[float]]  # of its sentence, [T, d]
+
+    @property
+    def word(self) -> str:
+        return self.words[self.position]
+
+    @property
+    def row(self) -> list[float]:
+        return self.rows[self.position]
+
+
+_SHAPE = (len(SENTENCES), len(TOKENS), D_MODEL)  # [B, T, d]
+_CELL, _LINE = 26.0, 22.0  # of the sheet: a number's width, a token's height
+_LEFT, _TOP = 108.0, 98.0  # where the sheet begins
+_WIDE, _HIGH = _CELL * D_MODEL, _LINE * len(TOKENS)
+_FOOT = _TOP + _HIGH + 18  # the base line of the columns' numbers
+_START, _END = 344.0, svg.WIDTH - svg.MARGIN  # of the bars
+_ZERO, _UNIT = _TOP + _HIGH / 2, _HIGH / 2 / REACH  # of the bars: the height of 0, and the length of 1
+
+
 def bars(position: int = 3, sentence: int = 0) -> Picture:
     """One token of x [B, T, d] as d bars, beside the sheet of T rows and d columns it is taken from."""
-    x = batch(torch.float64)
-    n_sentences, n_tokens, d = x.shape
+    n_sentences, n_tokens, _ = _SHAPE
     for name, index, count in (("position", position, n_tokens), ("sentence", sentence, n_sentences)):
         if not 0 <= index < count:
             raise ValueError(f"{name} must be from 0 to {count - 1}, not {index}")
-    tokens = SENTENCES[sentence]
-    token, row = tokens[position], x[sentence, position].tolist()
-    largest = max(range(d), key=lambda j: abs(row[j]))
-    title = f"One token is one row: x[{sentence}, {position}] is “{token}”, {d} numbers"
+    token = _Token(sentence, position, SENTENCES[sentence], batch(torch.float64)[sentence].tolist())
+    title, words = _bars_words(token)
+    shapes = [*_sheet(token), *_frame_of_row(token), *_bar_axis(), *_bars_of_row(token)]
+    return Picture(title, words, svg.card(_TOP + _HIGH + 34, title, words, *shapes))
+
+
+def _bars_words(token: _Token) -> tuple[str, str]:
+    """Title and sentence."""
+    n_sentences, n_tokens, d = _SHAPE
+    largest = max(range(d), key=lambda j: abs(token.row[j]))
+    title = f"One token is one row: x[{token.sentence}, {token.position}] is “{token.word}”, {d} numbers"
     words = (
         f"x has shape [{n_sentences}, {n_tokens}, {d}]: {n_sentences} sentences of {n_tokens} tokens, "
-        f"{d} numbers per token; in the row of “{token}” the number furthest from zero is "
-        f"{svg.label(row[largest])}, "
+        f"{d} numbers per token; in the row of “{token.word}” the number furthest from zero is "
+        f"{svg.label(token.row[largest])}, "
         f"at place {largest}."
     )
+    return title, words
 
-    cell, tall, left, top = 26.0, 22.0, 108.0, 98.0
-    wide, high = cell * d, tall * n_tokens
-    shapes = [
-        svg.rect(left + 10 - 4, top - 10 - 4, wide + 7, high + 7, fill=style.TINT, stroke=style.RULE, radius=4),
-        svg.rect(left - 4, top - 4, wide + 7, high + 7, fill=style.PAPER, stroke=style.RULE, radius=4),
+
+def _sheet(token: _Token) -> list[str]:
+    """The sentence's rows as cells, each with its word, to be pressed; behind it, the sheet of the other sentence."""
+    n_sentences, n_tokens, d = _SHAPE
+    head = f"x  [B, T, d] = [{n_sentences}, {n_tokens}, {d}]"
+    return [
+        svg.rect(_LEFT + 10 - 4, _TOP - 10 - 4, _WIDE + 7, _HIGH + 7, fill=style.TINT, stroke=style.RULE, radius=4),
+        svg.rect(_LEFT - 4, _TOP - 4, _WIDE + 7, _HIGH + 7, fill=style.PAPER, stroke=style.RULE, radius=4),
+        svg.text(_LEFT + _WIDE / 2 + 4, _TOP - 28, head, size=14, bold=True, anchor="middle"),
+        *(_line_of_sheet(token, t) for t in range(n_tokens)),
+    ]
+
+
+def _line_of_sheet(token: _Token, t: int) -> str:
+    """Token t: its number, its word and its cells."""
+    y = _TOP + _LINE * t
+    word = token.words[t]
+    here = t == token.position
+    fill = style.INK if here else style.MUTED
+    words = [
+        svg.rect(svg.MARGIN, y, _LEFT - 5 - svg.MARGIN, _LINE - 1, fill=style.PAPER, radius=4),
+        svg.text(_LEFT - 10, y + 15.5, str(t), size=12.5, anchor="end", bold=here, fill=fill),
+        svg.text(_LEFT - 32, y + 15.5, word, size=12.5, anchor="end", bold=here, fill=fill),
+    ]
+    cells = [
+        svg.rect(
+            _LEFT + _CELL * j,
+            y,
+            _CELL - 1,
+            _LINE - 1,
+            fill=style.diverging(value, REACH),
+            tip=f"x[{token.sentence}, {t}, {j}] = {svg.label(value)}",
+        )
+        for j, value in enumerate(token.rows[t])
+    ]
+    return svg.button(*words, *cells, sets={"position": t}, name=f"token {t}, {word}")
+
+
+def _frame_of_row(token: _Token) -> list[str]:
+    """A frame around the token's row, and dots from it to the bars."""
+    y = _TOP + _LINE * token.position
+    middle = y + _LINE / 2
+    return [
+        svg.rect(_LEFT - 2, y - 2, _WIDE + 3, _LINE + 3, stroke=style.INK, stroke_width=2, radius=3),
+        svg.line(_LEFT + _WIDE + 5, middle, _START - 30, middle, stroke=style.INK, width=1.5, dash="0.1 4"),
         svg.text(
-            left + wide / 2 + 4,
-            top - 28,
-            f"x  [B, T, d] = [{n_sentences}, {n_tokens}, {d}]",
+            (_START + _END) / 2,
+            _TOP - 28,
+            f"x[{token.sentence}, {token.position}]  [d] = [{D_MODEL}]",
             size=14,
             bold=True,
             anchor="middle",
         ),
     ]
-    for t, name in enumerate(tokens):
-        y, here = top + tall * t, t == position
-        fill = style.INK if here else style.MUTED
-        words_of_row = [
-            svg.rect(svg.MARGIN, y, left - 5 - svg.MARGIN, tall - 1, fill=style.PAPER, radius=4),
-            svg.text(left - 10, y + 15.5, str(t), size=12.5, anchor="end", bold=here, fill=fill),
-            svg.text(left - 32, y + 15.5, name, size=12.5, anchor="end", bold=here, fill=fill),
-        ]
-        cells = [
-            svg.rect(
-                left + cell * j,
-                y,
-                cell - 1,
-                tall - 1,
-                fill=style.diverging(value, REACH),
-                tip=f"x[{sentence}, {t}, {j}] = {svg.label(value)}",
-            )
-            for j, value in enumerate(x[sentence, t].tolist())
-        ]
-        shapes.append(svg.button(*words_of_row, *cells, sets={"position": t}, name=f"token {t}, {name}"))
-    y = top + tall * position
-    shapes.append(svg.rect(left - 2, y - 2, wide + 3, tall + 3, stroke=style.INK, stroke_width=2, radius=3))
 
-    start, end, base, unit = 344.0, svg.WIDTH - svg.MARGIN, top + high / 2, high / 2 / REACH
-    pitch = (end - start) / d
-    shapes.append(
-        svg.line(left + wide + 5, y + tall / 2, start - 30, y + tall / 2, stroke=style.INK, width=1.5, dash="0.1 4")
-    )
-    shapes.append(
-        svg.text(
-            (start + end) / 2,
-            top - 28,
-            f"x[{sentence}, {position}]  [d] = [{d}]",
-            size=14,
-            bold=True,
-            anchor="middle",
-        )
-    )
+
+def _bar_axis() -> list[str]:
+    """The lines behind the bars, and their numbers."""
+    shapes = []
     for value in (-2, -1, 0, 1, 2):
-        at = base - value * unit
+        y = _ZERO - value * _UNIT
         shapes += [
-            svg.line(start, at, end, at, stroke=style.TINT if value else style.NEUTRAL),
-            svg.text(start - 8, at + 4, svg.label(value), size=12, fill=style.MUTED, anchor="end", halo=True),
+            svg.line(_START, y, _END, y, stroke=style.TINT if value else style.NEUTRAL),
+            svg.text(_START - 8, y + 4, svg.label(value), size=12, fill=style.MUTED, anchor="end", halo=True),
         ]
-    for j, value in enumerate(row):
-        middle, tip = start + pitch * (j + 0.5), base - value * unit
-        thick = pitch * 0.6
+    return shapes
+
+
+def _bars_of_row(token: _Token) -> list[str]:
+    """The token's numbers as bars; below each, and below its column of the sheet, its place."""
+    pitch = (_END - _START) / D_MODEL
+    thick = pitch * 0.6
+    shapes = []
+    for j, value in enumerate(token.row):
+        middle = _START + pitch * (j + 0.5)
+        tip = _ZERO - value * _UNIT
+        number = svg.label(value, pad=True)
         shapes += [
-            svg.rect(middle - thick / 2, min(base, tip), thick, abs(value) * unit, fill=style.signed(value)),
-            svg.text(
-                middle,
-                tip + (-7 if value >= 0 else 17),
-                svg.label(value, pad=True),
-                size=12.5,
-                anchor="middle",
-                halo=True,
-            ),
-            svg.text(middle, top + high + 18, str(j), size=12, fill=style.MUTED, anchor="middle"),
-            svg.text(left + cell * (j + 0.5), top + high + 18, str(j), size=12, fill=style.MUTED, anchor="middle"),
+            svg.rect(middle - thick / 2, min(_ZERO, tip), thick, abs(value) * _UNIT, fill=style.signed(value)),
+            svg.text(middle, tip + (-7 if value >= 0 else 17), number, size=12.5, anchor="middle", halo=True),
+            svg.text(middle, _FOOT, str(j), size=12, fill=style.MUTED, anchor="middle"),
+            svg.text(_LEFT + _CELL * (j + 0.5), _FOOT, str(j), size=12, fill=style.MUTED, anchor="middle"),
         ]
-    return Picture(title, words, svg.card(top + high + 34, title, words, *shapes))
+    return shapes
