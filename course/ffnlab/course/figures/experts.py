@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from ffnlab.course.experiments import plane, read, world_experts
 from ffnlab.course.figures.shared import TOKENS
 from ffnlab.drawing import plot, style, svg
 from ffnlab.drawing.picture import Picture
+from ffnlab.phrases import plural
 
 __all__ = ["FACTORS", "KEPT", "LAST_FRAME", "LOGITS", "MODELS", "MOODS", "NORMS", "PLACES", "PUSHED", "RUNS", "WEATHERS", "WORLD_RUNS",
     "becoming", "dispatch", "router", "sentence", "slopes", "totals"]  # fmt: skip
@@ -84,7 +86,8 @@ def _free_place(corners: list[Corner], points: np.ndarray[tuple[int, int], np.dt
     """A place in a region for its number: far from its edges and from what is drawn there."""
     ends = np.array(corners)
     share = (np.arange(9) + 0.5) / 9
-    low, high = ends.min(0), ends.max(0)
+    low = ends.min(0)
+    high = ends.max(0)
     grid = np.stack(np.meshgrid(*(low + share[:, None] * (high - low)).T), axis=-1).reshape(-1, 2)
     along = np.roll(ends, -1, axis=0) - ends
     length = np.maximum(np.hypot(*along.T), 1e-9)
@@ -95,53 +98,104 @@ def _free_place(corners: list[Corner], points: np.ndarray[tuple[int, int], np.dt
     return float(x), float(y)
 
 
+_TABLE_LEFT, _TABLE_TOP = 382.0, _PLANE_TOP + 26  # of the table of clusters
+_CELL_WIDE, _CELL_TALL = 39.0, 29.0
+
+
+class _Learning(NamedTuple):
+    """A stored run at one of its steps, among the others."""
+
+    run: int
+    step: int
+    points: list[Corner]  # the tokens, cluster after cluster
+    router: list[list[float]]  # of each expert, by row: its logit is a·x + b·y + c
+    table: list[list[int]]  # of each cluster's tokens, the percentage at each expert
+    error: float
+    first_error: float  # before the first step
+    information: list[float]  # of each run at this step: how much the expert tells of the cluster
+
+
+def _learning(step: int, run: int) -> _Learning:
+    place = KEPT.index(step)
+    runs = plane.stored()["runs"]
+    record = runs[run]
+    return _Learning(
+        run,
+        step,
+        points=record["points"],
+        router=record["routers"][place],
+        table=record["tables"][place],
+        error=record["error"][place],
+        first_error=record["error"][0],
+        information=[other["information"][place] for other in runs],
+    )
+
+
 def becoming(step: int = 0, run: int = 0) -> Picture:
     """Tokens in a plane, the parts of it that a top-1 router gives to each of six experts, and the table of clusters and experts: a stored run."""
     _one_of("step", step, KEPT)
     _one_of("run", run, RUNS)
-    at, runs = KEPT.index(step), plane.stored()["runs"]
-    here = runs[run]
-    table, information = here["tables"][at], [one["information"][at] for one in runs]
-    own = plane.own(table)
-    title = f"Step {step}: the expert tells {here['information'][at]:.2f} of the cluster"
-    sentence = (
-        f"Run {run}, step {step}: {own or 'none'} of {len(CLUSTERS)} clusters {'has' if own == 1 else 'have'} an expert of "
-        f"{'its' if own == 1 else 'their'} own; the error is {here['error'][at]:.3f}, and was {here['error'][0]:.2f} at first. "
-        f"Over {len(runs)} runs the expert tells {min(information):.2f} to {max(information):.2f} of the cluster."
+    learning = _learning(step, run)
+    title, words = _becoming_words(learning)
+    shapes = [
+        _draw_buttons("run", RUNS, run),
+        *_plane(learning),
+        *_table_of_clusters(learning.table),
+        *_information_of_runs(learning),
+    ]
+    return Picture(title, words, svg.card(_PLANE_TOP + _SIDE_OF_PLANE + 38, title, words, *shapes))
+
+
+def _becoming_words(learning: _Learning) -> tuple[str, str]:
+    """Title and sentence."""
+    information = learning.information
+    own = plane.own(learning.table)
+    title = f"Step {learning.step}: the expert tells {information[learning.run]:.2f} of the cluster"
+    words = (
+        f"Run {learning.run}, step {learning.step}: {own or 'none'} of {len(CLUSTERS)} clusters {'has' if own == 1 else 'have'} an expert of "
+        f"{'its' if own == 1 else 'their'} own; the error is {learning.error:.3f}, and was {learning.first_error:.2f} at first. "
+        f"Over {len(information)} runs the expert tells {min(information):.2f} to {max(information):.2f} of the cluster."
     )
+    return title, words
+
+
+def _in_plane(x: float, y: float) -> Corner:
+    """Where a point of the plane is drawn."""
     unit = _SIDE_OF_PLANE / (2 * _FAR)
+    return LEFT + (x + _FAR) * unit, _PLANE_TOP + (_FAR - y) * unit
 
-    def place(x: float, y: float) -> Corner:
-        return LEFT + (x + _FAR) * unit, _PLANE_TOP + (_FAR - y) * unit
 
-    points = np.array(here["points"])
-    regions, numbers = [], []
+def _plane(learning: _Learning) -> list[str]:
+    """The experts' regions and their numbers, and the tokens as letters."""
+    points = np.array(learning.points)
+    regions, numbers, letters = [], [], []
     for e in range(plane.N_EXPERTS):
-        corners = _region(here["routers"][at], e)
+        corners = _region(learning.router, e)
         if len(corners) > 2:
-            regions.append(
-                svg.path(
-                    [place(x, y) for x, y in corners], fill=style.pale(style.SERIES[e], 0.3), stroke=style.PAPER, width=2, closed=True
-                )
-            )  # fmt: skip
-            across, down = place(*_free_place(corners, points))
+            edge = [_in_plane(x, y) for x, y in corners]
+            fill = style.pale(style.SERIES[e], 0.3)
+            regions.append(svg.path(edge, fill=fill, stroke=style.PAPER, width=2, closed=True))
+            across, down = _in_plane(*_free_place(corners, points))
             numbers.append(
                 svg.text(across, down + 7, str(e), size=20, bold=True, fill=style.SERIES[e], anchor="middle", halo=True)
             )
-    letters = []
-    for n, (x, y) in enumerate(here["points"]):
-        across, down = place(x, y)
+    for n, (x, y) in enumerate(learning.points):
+        across, down = _in_plane(x, y)
         letters.append(svg.text(across, down + 4, CLUSTERS[n // plane.POINTS_PER_CLUSTER], size=12, anchor="middle"))
-    shapes = [
-        _draw_buttons("run", RUNS, run),
+    note = "letters: tokens, by cluster; colours: an expert each"
+    return [
         *regions,
         svg.rect(LEFT, _PLANE_TOP, _SIDE_OF_PLANE, _SIDE_OF_PLANE, stroke=style.RULE),
         *letters,
         *numbers,
-        svg.text(LEFT, _PLANE_TOP + _SIDE_OF_PLANE + 20, "letters: tokens, by cluster; colours: an expert each", size=12, fill=style.MUTED),
-    ]  # fmt: skip
-    left, top, wide, tall = 382.0, _PLANE_TOP + 26, 39.0, 29.0
-    shapes.append(svg.text(left - 30, top - 30, "% of each cluster's tokens, by expert", size=12.5, bold=True))
+        svg.text(LEFT, _PLANE_TOP + _SIDE_OF_PLANE + 20, note, size=12, fill=style.MUTED),
+    ]
+
+
+def _table_of_clusters(table: list[list[int]]) -> list[str]:
+    """Rows: clusters; columns: experts."""
+    left, top, wide, tall = _TABLE_LEFT, _TABLE_TOP, _CELL_WIDE, _CELL_TALL
+    shapes = [svg.text(left - 30, top - 30, "% of each cluster's tokens, by expert", size=12.5, bold=True)]
     for e in range(plane.N_EXPERTS):
         x = left + wide * e
         shapes += [
@@ -152,24 +206,29 @@ def becoming(step: int = 0, run: int = 0) -> Picture:
             y, share = top + tall * c, table[c][e]
             if not e:
                 shapes.append(svg.text(left - 12, y + 19, letter, size=13.5, bold=True, anchor="middle"))
-            shapes.append(
-                svg.rect(x + 1, y + 1, wide - 2, tall - 2, radius=3, fill=style.pale(style.SERIES[e], share / 100), stroke=style.TINT)
-            )  # fmt: skip
+            fill = style.pale(style.SERIES[e], share / 100)
+            shapes.append(svg.rect(x + 1, y + 1, wide - 2, tall - 2, radius=3, fill=fill, stroke=style.TINT))
             if share:
                 ink = style.PAPER if share >= 75 else style.INK
                 shapes.append(svg.text(x + wide / 2, y + 19, str(share), size=12, fill=ink, anchor="middle"))
+    return shapes
+
+
+def _information_of_runs(learning: _Learning) -> list[str]:
+    """A dot for each run below the table; the one that is shown is filled."""
+    left, below = _TABLE_LEFT, _TABLE_TOP + _CELL_TALL * 6
     frame = plot.Frame(
-        (0, 1), (-1, 1), xticks=(0, 0.25, 0.5, 0.75, (1, "1: all")), yticks=(), left=left, right=left + wide * 6 - 8,
-        top=top + tall * 6 + 50, bottom=top + tall * 6 + 76,
+        (0, 1), (-1, 1), xticks=(0, 0.25, 0.5, 0.75, (1, "1: all")), yticks=(), left=left, right=left + _CELL_WIDE * 6 - 8,
+        top=below + 50, bottom=below + 76,
     )  # fmt: skip
-    others = [one for n, one in enumerate(information) if n != run]
-    shapes += [
+    shown = learning.information[learning.run]
+    others = [information for run, information in enumerate(learning.information) if run != learning.run]
+    return [
         svg.text(left - 30, frame.top - 12, "information about the cluster, six runs", size=12.5, bold=True),
         frame.axes(),
         frame.dots(others, [0.0] * len(others), style.PAPER, 5, edge=style.MUTED),
-        frame.dots([information[run]], [0.0], style.INK, 6.5, tips=[f"run {run}: {information[run]}"]),
+        frame.dots([shown], [0.0], style.INK, 6.5, tips=[f"run {learning.run}: {shown}"]),
     ]
-    return Picture(title, sentence, svg.card(_PLANE_TOP + _SIDE_OF_PLANE + 38, title, sentence, *shapes))
 
 
 def _draw_buttons(parameter: str, numbers: Sequence[int], current: int) -> str:
@@ -188,6 +247,34 @@ def _draw_buttons(parameter: str, numbers: Sequence[int], current: int) -> str:
 PLACES, WEATHERS, MOODS = world_experts.PLACES, world_experts.WEATHERS, world_experts.MOODS
 WORLD_RUNS = range(len(world_experts.stored()["runs"]))
 _LINES = ((0, 8), (8, 14), (14, 19))  # the words of each line
+_LINE_TALL = 74
+_UNDER_WORDS = 92.0 + _LINE_TALL * len(_LINES)
+_CHANGEABLE = {1: ("place", PLACES), 3: ("weather", WEATHERS), 6: ("mood", MOODS)}  # words that can be pressed
+
+
+class _Routing(NamedTuple):
+    """A sentence of the little world and the experts that a stored run gives its words to."""
+
+    run: int
+    words: list[str]
+    experts: list[int]
+    changes: list[bool]  # of each word: whether its expert is another than in the first sentence
+    decides: dict[str, float]  # by name of _PARTS, its share in the choice, in this run
+    spans: dict[str, tuple[float, float]]  # the same, the least and the most of all runs
+
+
+def _routing(scene: world.Scene, run: int) -> _Routing:
+    runs = world_experts.stored()["runs"]
+    record = runs[run]
+    experts, first = record["shown"][world_experts.SCENES.index(scene)], record["shown"][0]
+    return _Routing(
+        run,
+        words=world.wish(scene)[:-1],
+        experts=experts,
+        changes=[expert != before for expert, before in zip(experts, first, strict=True)],
+        decides={part: record[part] for part in _PARTS},
+        spans={part: (min(other[part] for other in runs), max(other[part] for other in runs)) for part in _PARTS},
+    )
 
 
 def sentence(place: str = PLACES[0], weather: str = WEATHERS[0], mood: str = MOODS[0], run: int = 0) -> Picture:
@@ -196,69 +283,81 @@ def sentence(place: str = PLACES[0], weather: str = WEATHERS[0], mood: str = MOO
     for name, value, options in zip(("place", "weather", "mood"), attributes, (PLACES, WEATHERS, MOODS), strict=True):
         _one_of(name, value, options)
     _one_of("run", run, WORLD_RUNS)
-    runs = world_experts.stored()["runs"]
-    here = runs[run]
-    scene = world.Scene(*attributes, world_experts.CREATURE)
-    words, experts, first = world.wish(scene)[:-1], here["shown"][world_experts.SCENES.index(scene)], here["shown"][0]
-    changes = [one != other for one, other in zip(experts, first, strict=True)]
-    title = (
-        f"{sum(changes)} of {len(words)} words have changed their expert"
-        if any(changes)
-        else "Four experts share the words of a sentence"
+    routing = _routing(world.Scene(*attributes, world_experts.CREATURE), run)
+    title, words = _sentence_words(routing, place, weather, mood)
+    shapes = [_draw_buttons("run", WORLD_RUNS, run), *_words_and_experts(routing), *_what_decides(routing)]
+    return Picture(title, words, svg.card(_UNDER_WORDS + 114, title, words, *shapes))
+
+
+def _sentence_words(routing: _Routing, place: str, weather: str, mood: str) -> tuple[str, str]:
+    """Title and sentence."""
+    changed = f"{sum(routing.changes)} of {len(routing.words)} words"
+    title = "Four experts share the words of a sentence"
+    if any(routing.changes):
+        title = f"{changed} have changed their expert"
+    shares = {part: f"{100 * least:.0f} to {100 * most:.0f} %" for part, (least, most) in routing.spans.items()}
+    words = (
+        f"Run {routing.run}, the {place} is {weather} and the dog {mood}: {changed} go to another expert than at first. "
+        f"Over {len(WORLD_RUNS)} runs {shares['place']} of the choice is the place in the sentence, {shares['attributes']} the scene."
     )
-    shares = [
-        (f"{100 * min(one[part] for one in runs):.0f} to {100 * max(one[part] for one in runs):.0f} %")
-        for part in _PARTS
-    ]
-    sentence = (
-        f"Run {run}, the {place} is {weather} and the dog {mood}: {sum(changes)} of {len(words)} words go to another expert than at first. "
-        f"Over {len(runs)} runs {shares[0]} of the choice is the place in the sentence, {shares[1]} the scene."
-    )
-    buttons = {1: ("place", PLACES), 3: ("weather", WEATHERS), 6: ("mood", MOODS)}
-    shapes = [_draw_buttons("run", WORLD_RUNS, run)]
-    for row, (start, end) in enumerate(_LINES):
-        widths = [max(46.0, 8.6 * len(word) + 18) for word in words[start:end]]
-        y = 92.0 + 74 * row
-        x = LEFT
-        for n, wide in zip(range(start, end), widths, strict=True):
-            e = experts[n]
-            box = [
-                svg.rect(x, y, wide, 32, radius=5, fill=style.pale(style.SERIES[e], 0.25)),
-                svg.text(x + wide / 2, y + 21, words[n], size=14, bold=n in buttons, anchor="middle"),
-                svg.rect(x, y + 34, wide, 19, radius=4, fill=style.SERIES[e]),
-                svg.text(x + wide / 2, y + 48, str(e), size=12.5, bold=True, fill=style.PAPER, anchor="middle"),
-            ]
-            if changes[n]:
-                box.append(svg.rect(x - 2, y - 2, wide + 4, 57, radius=6, stroke=style.INK, stroke_width=2.4))
-            if n in buttons:
-                parameter, two = buttons[n]
-                other = two[1 - two.index(words[n])]
-                box.append(svg.rect(x + 1.5, y + 1.5, wide - 3, 29, radius=4, stroke=style.INK, dash="3 3"))
-                shapes.append(svg.button(*box, sets={parameter: other}, name=f"{words[n]}: make it {other}"))
-            else:
-                shapes += box
+    return title, words
+
+
+def _words_and_experts(routing: _Routing) -> list[str]:
+    """The words in lines, each with its expert below it."""
+    shapes = []
+    for line, (start, end) in enumerate(_LINES):
+        x, y = LEFT, 92.0 + _LINE_TALL * line
+        for n in range(start, end):
+            wide = max(46.0, 8.6 * len(routing.words[n]) + 18)
+            shapes += _word_and_expert(routing, n, x, y, wide)
             x += wide + 6
-    y = 92.0 + 74 * len(_LINES)
-    shapes += [
-        svg.text(LEFT, y + 2, "Dashed: press it. Framed: goes to another expert than at first. Below a word: its expert.", size=12, fill=style.MUTED),
-        svg.text(LEFT, y + 38, f"What decides the expert, in run {run}, over {_HELD_OUT:,} sentences", size=13, bold=True),
-    ]  # fmt: skip
-    x, long = LEFT, RIGHT - LEFT
+    return shapes
+
+
+def _word_and_expert(routing: _Routing, n: int, x: float, y: float, wide: float) -> list[str]:
+    """Word n and its expert, framed where the expert has changed, and a button where the word can be changed."""
+    word, e = routing.words[n], routing.experts[n]
+    box = [
+        svg.rect(x, y, wide, 32, radius=5, fill=style.pale(style.SERIES[e], 0.25)),
+        svg.text(x + wide / 2, y + 21, word, size=14, bold=n in _CHANGEABLE, anchor="middle"),
+        svg.rect(x, y + 34, wide, 19, radius=4, fill=style.SERIES[e]),
+        svg.text(x + wide / 2, y + 48, str(e), size=12.5, bold=True, fill=style.PAPER, anchor="middle"),
+    ]
+    if routing.changes[n]:
+        box.append(svg.rect(x - 2, y - 2, wide + 4, 57, radius=6, stroke=style.INK, stroke_width=2.4))
+    if n not in _CHANGEABLE:
+        return box
+    box.append(svg.rect(x + 1.5, y + 1.5, wide - 3, 29, radius=4, stroke=style.INK, dash="3 3"))
+    parameter, options = _CHANGEABLE[n]
+    other = options[1 - options.index(word)]
+    return [svg.button(*box, sets={parameter: other}, name=f"{word}: make it {other}")]
+
+
+def _what_decides(routing: _Routing) -> list[str]:
+    """A bar of what decides the expert, with its key."""
+    y = _UNDER_WORDS
+    note = "Dashed: press it. Framed: goes to another expert than at first. Below a word: its expert."
+    head = f"What decides the expert, in run {routing.run}, over {_HELD_OUT:,} sentences"
+    pieces, key = [], []
+    left = key_left = LEFT
     for part, (name, fill) in _PARTS.items():
-        wide = long * here[part]
-        shapes += [
-            svg.rect(x, y + 50, wide, 24, fill=fill, stroke=style.MUTED, tip=f"{name}: {100 * here[part]:.0f} %"),
+        share = routing.decides[part]
+        words = f"{name}: {100 * share:.0f} %"
+        wide = (RIGHT - LEFT) * share
+        pieces.append(svg.rect(left, y + 50, wide, 24, fill=fill, stroke=style.MUTED, tip=words))
+        key += [
+            svg.rect(key_left, y + 86, 12, 12, fill=fill, stroke=style.MUTED),
+            svg.text(key_left + 18, y + 97, words, size=12.5),
         ]
-        x += wide
-    key = LEFT
-    for part, (name, fill) in _PARTS.items():
-        words_of = f"{name}: {100 * here[part]:.0f} %"
-        shapes += [
-            svg.rect(key, y + 86, 12, 12, fill=fill, stroke=style.MUTED),
-            svg.text(key + 18, y + 97, words_of, size=12.5),
-        ]
-        key += 7.0 * len(words_of) + 44
-    return Picture(title, sentence, svg.card(y + 114, title, sentence, *shapes))
+        left += wide
+        key_left += 7.0 * len(words) + 44
+    return [
+        svg.text(LEFT, y + 2, note, size=12, fill=style.MUTED),
+        svg.text(LEFT, y + 38, head, size=13, bold=True),
+        *pieces,
+        *key,
+    ]
 
 
 _HELD_OUT = len(world.scenes(held_out=True))
@@ -270,6 +369,45 @@ _PARTS = {
 
 
 # router
+
+_DIVIDED = ("softmax_topk_renorm", "sigmoid_norm")  # the gates are divided by their sum
+_COLUMN_LEFT, _COLUMN_WIDE = LEFT + 100, 60.0  # of the first expert's column, and of each
+_LOGITS_TOP, _SCORES_TOP, _GATES_TOP = 70.0, 206.0, 328.0
+_ZERO_LOGIT = _LOGITS_TOP + 52
+_LONGEST_LOGIT = 40  # from 0 to REACH
+_BAR_TALL = 84.0  # the room of a score and of a gate
+_NUMBERS = _GATES_TOP + _BAR_TALL + 20  # the base line of the experts' numbers
+
+
+class _Gating(NamedTuple):
+    """What a router makes of one token's logits."""
+
+    logits: list[float]
+    temperature: float
+    k: int
+    norm: str
+    kept: list[int]  # the k experts
+    scores: list[float]
+    gates: list[float]
+    has_tie: bool  # whether an expert that is not kept has the logit of one that is
+
+
+def _gating(logits: list[float], temperature: float, k: int, norm: str) -> _Gating:
+    z = [value / temperature for value in logits]
+    kept = _select_top_k(z, k)
+    others = [e for e in range(E) if e not in kept]
+    if norm == "sigmoid_norm":
+        powers = [1 / (1 + math.exp(-value)) for value in z]
+        under = 1.0
+    else:
+        powers = [math.exp(value - max(z)) for value in z]
+        under = sum(powers[e] for e in (kept if norm == "topk_softmax" else range(E)))
+    scores = [power / under if e in kept or norm != "topk_softmax" else 0.0 for e, power in enumerate(powers)]
+    if norm in _DIVIDED:
+        under *= sum(scores[e] for e in kept)
+    gates = [power / under if e in kept else 0.0 for e, power in enumerate(powers)]
+    has_tie = any(z[e] == z[other] for e in kept for other in others)
+    return _Gating(logits, temperature, k, norm, kept, scores, gates, has_tie)
 
 
 def router(
@@ -293,126 +431,144 @@ def router(
     _one_of("normalisation", norm, NORMS)
     if not temperature > 0:
         raise ValueError(f"the temperature must be positive, not {temperature}")
-    z = [value / temperature for value in logits]
-    top_experts = _select_top_k(z, k)
-    if norm == "sigmoid_norm":
-        powers = [1 / (1 + math.exp(-value)) for value in z]
-        under = 1.0
-    else:
-        powers = [math.exp(value - max(z)) for value in z]
-        under = sum(powers[e] for e in (top_experts if norm == "topk_softmax" else range(E)))
-    scores = [power / under if e in top_experts or norm != "topk_softmax" else 0.0 for e, power in enumerate(powers)]
-    if norm in ("softmax_topk_renorm", "sigmoid_norm"):
-        under *= sum(scores[e] for e in top_experts)
-    gates = [power / under if e in top_experts else 0.0 for e, power in enumerate(powers)]
-    total = sum(gates)
-    who = f"Expert{'s' if k > 1 else ''} {', '.join(map(str, top_experts))}"
-    title = f"{who}: gate{'s' if k > 1 else ''} sum to {total:.2f}" if k > 1 else f"{who}: gate {total:.2f}"
-    sentence = (
-        f"Logits {_join_labels(logits, 1)} at temperature {temperature:g}, {norm}, k = {k}: "
-        f"gates {_join_labels(gates)}; their sum is {total:.2f}."
+    gating = _gating(logits, temperature, k, norm)
+    title, words = _router_words(gating)
+    shapes = [*_names_of_rows(gating), *(_draw_expert(gating, e) for e in range(E)), *_notes_on_gates(gating)]
+    knobs = [_logit_knob(gating, e) for e in range(E)]  # above all else, for the hand
+    return Picture(title, words, svg.card(_NUMBERS + 46, title, words, *shapes, *knobs))
+
+
+def _router_words(gating: _Gating) -> tuple[str, str]:
+    """Title and sentence."""
+    total = sum(gating.gates)
+    kept = ", ".join(map(str, gating.kept))
+    title = f"Experts {kept}: gates sum to {total:.2f}" if gating.k > 1 else f"Expert {kept}: gate {total:.2f}"
+    words = (
+        f"Logits {_join_labels(gating.logits, 1)} at temperature {gating.temperature:g}, {gating.norm}, k = {gating.k}: "
+        f"gates {_join_labels(gating.gates)}; their sum is {total:.2f}."
+    )
+    return title, words
+
+
+def _names_of_rows(gating: _Gating) -> list[str]:
+    """What logits, scores and gates are, on the left, a line or two each."""
+    of_scores = {
+        "softmax_topk": ("softmax", "over all 8"),
+        "softmax_topk_renorm": ("softmax", "over all 8"),
+        "topk_softmax": ("softmax", f"over the {gating.k} kept"),
+        "sigmoid_norm": ("sigmoid", "of each"),
+    }
+    of_gates = ("gates", "divided", "by their sum") if gating.norm in _DIVIDED else ("gates", "as they are")
+    rows = ((_LOGITS_TOP, ("logits",)), (_SCORES_TOP, of_scores[gating.norm]), (_GATES_TOP, of_gates))
+    return [
+        svg.text(LEFT, top + 38 + 17 * n, line, size=13, bold=n == 0)
+        for top, lines in rows
+        for n, line in enumerate(lines)
+    ]
+
+
+def _inks(gating: _Gating, e: int) -> tuple[str, str]:
+    """The colours of an expert's bars and of its words."""
+    return (style.CHOSEN, style.INK) if e in gating.kept else (style.NEUTRAL, style.MUTED)
+
+
+def _draw_expert(gating: _Gating, e: int) -> str:
+    """Its logit, its score and its gate one below the other, framed if it is kept."""
+    x = _COLUMN_LEFT + _COLUMN_WIDE * e
+    _, ink = _inks(gating, e)
+    is_kept = e in gating.kept
+    number = svg.text(x + _COLUMN_WIDE / 2, _NUMBERS, str(e), size=13, anchor="middle", bold=is_kept, fill=ink)
+    frame = svg.rect(
+        x + 3,
+        _LOGITS_TOP - 6,
+        _COLUMN_WIDE - 6,
+        _NUMBERS + 14 - _LOGITS_TOP,
+        radius=6,
+        stroke=style.CHOSEN,
+        stroke_width=1.6,
+    )
+    shapes = [
+        *_logit_bar(gating, e),
+        *_bar_from_zero(gating, e, _SCORES_TOP, gating.scores[e], "score"),
+        *_bar_from_zero(gating, e, _GATES_TOP, gating.gates[e], "gate"),
+        number,
+    ]
+    return "".join([*shapes, frame] if is_kept else shapes)
+
+
+def _logit_bar(gating: _Gating, e: int) -> list[str]:
+    """The logit, upwards or downwards of a zero line."""
+    x, wide = _COLUMN_LEFT + _COLUMN_WIDE * e, _COLUMN_WIDE
+    fill, ink = _inks(gating, e)
+    logit = gating.logits[e]
+    length = _LONGEST_LOGIT * logit / REACH
+    tip = _ZERO_LOGIT - length
+    says = f"logit of expert {e}: {svg.label(logit)}"
+    return [
+        svg.rect(x + 8, _LOGITS_TOP, wide - 16, 104, fill=style.TINT),
+        svg.rect(x + 14, min(_ZERO_LOGIT, tip), wide - 28, abs(length), fill=fill, tip=says),
+        svg.line(x + 8, _ZERO_LOGIT, x + wide - 8, _ZERO_LOGIT, stroke=style.MUTED),
+        svg.text(
+            x + wide / 2,
+            _ZERO_LOGIT + 16 if length >= 0 else _ZERO_LOGIT - 8,
+            svg.label(logit, 1, pad=True),
+            size=12,
+            anchor="middle",
+            bold=e in gating.kept,
+            fill=ink,
+        ),
+    ]
+
+
+def _bar_from_zero(gating: _Gating, e: int, top: float, value: float, name: str) -> list[str]:
+    """A score or a gate, from 0 to 1."""
+    x, wide = _COLUMN_LEFT + _COLUMN_WIDE * e, _COLUMN_WIDE
+    fill, ink = _inks(gating, e)
+    base = top + _BAR_TALL
+    tall = (_BAR_TALL - 16) * value
+    says = f"{name} of expert {e}: {svg.label(value, 4)}"
+    return [
+        svg.rect(x + 8, top, wide - 16, _BAR_TALL, fill=style.TINT),
+        svg.rect(x + 14, base - tall, wide - 28, tall, fill=fill, tip=says),
+        svg.line(x + 8, base, x + wide - 8, base, stroke=style.MUTED),
+        svg.text(
+            x + wide / 2,
+            base - tall - 4,
+            svg.label(value, 2, pad=True) if value else "0",
+            size=12,
+            anchor="middle",
+            bold=e in gating.kept and name == "gate",
+            fill=ink,
+        ),
+    ]
+
+
+def _logit_knob(gating: _Gating, e: int) -> str:
+    """The knob at the end of a logit's bar."""
+    fill, _ = _inks(gating, e)
+    logit = gating.logits[e]
+    ends = (_ZERO_LOGIT + _LONGEST_LOGIT, _ZERO_LOGIT - _LONGEST_LOGIT)
+    return svg.handle(
+        _COLUMN_LEFT + _COLUMN_WIDE * (e + 0.5),
+        _ZERO_LOGIT - _LONGEST_LOGIT * logit / REACH,
+        drags={f"z{e}": svg.upright(ends, (-REACH, REACH))},
+        name=f"the logit of expert {e}",
+        says=svg.label(logit, 1),
+        fill=fill,
     )
 
-    names = {
-        "softmax_topk": "softmax over all 8",
-        "softmax_topk_renorm": "softmax over all 8",
-        "topk_softmax": f"softmax over the {k} kept",
-        "sigmoid_norm": "sigmoid of each",
-    }
-    last = "gates: divided: by their sum" if norm in ("softmax_topk_renorm", "sigmoid_norm") else "gates: as they are"
-    pitch, left, tall = 60.0, LEFT + 100, 84.0
-    has_tie = k < E and any(z[e] == z[other] for e in top_experts for other in range(E) if other not in top_experts)
-    shapes, knobs = [], []
-    tops = (70.0, 206.0, 328.0)
-    for name, top in zip(("logits", names[norm], last), tops, strict=True):
-        words = name.split(": ") if ": " in name else _two_lines(name)
-        for n, line in enumerate(words):
-            shapes.append(svg.text(LEFT, top + 38 + 17 * n, line, size=13, bold=n == 0))
-    for e in range(E):
-        x = left + pitch * e
-        mine = e in top_experts
-        fill = style.CHOSEN if mine else style.NEUTRAL
-        ink = style.INK if mine else style.MUTED
-        zero = tops[0] + 52
-        reach = 40 * logits[e] / REACH
-        shapes += [
-            svg.rect(x + 8, tops[0], pitch - 16, 104, fill=style.TINT),
-            svg.rect(
-                x + 14,
-                min(zero, zero - reach),
-                pitch - 28,
-                abs(reach),
-                fill=fill,
-                tip=f"logit of expert {e}: {svg.label(logits[e])}",
-            ),
-            svg.line(x + 8, zero, x + pitch - 8, zero, stroke=style.MUTED),
-            svg.text(
-                x + pitch / 2,
-                zero + 16 if reach >= 0 else zero - 8,
-                svg.label(logits[e], 1, pad=True),
-                size=12,
-                anchor="middle",
-                bold=mine,
-                fill=ink,
-            ),
-        ]
-        knobs.append(
-            svg.handle(
-                x + pitch / 2,
-                zero - reach,
-                drags={f"z{e}": svg.upright((zero + 40, zero - 40), (-REACH, REACH))},
-                name=f"the logit of expert {e}",
-                says=svg.label(logits[e], 1),
-                fill=fill,
-            )
-        )
-        for top, value, what in ((tops[1], scores[e], "score"), (tops[2], gates[e], "gate")):
-            base = top + tall
-            high = (tall - 16) * value
-            shapes += [
-                svg.rect(x + 8, top, pitch - 16, tall, fill=style.TINT),
-                svg.rect(
-                    x + 14, base - high, pitch - 28, high, fill=fill, tip=f"{what} of expert {e}: {svg.label(value, 4)}"
-                ),
-                svg.line(x + 8, base, x + pitch - 8, base, stroke=style.MUTED),
-                svg.text(
-                    x + pitch / 2,
-                    base - high - 4,
-                    svg.label(value, 2, pad=True) if value else "0",
-                    size=12,
-                    anchor="middle",
-                    bold=mine and what == "gate",
-                    fill=ink,
-                ),
-            ]
-        shapes.append(
-            svg.text(x + pitch / 2, tops[2] + tall + 20, str(e), size=13, anchor="middle", bold=mine, fill=ink)
-        )
-        if mine:
-            shapes.append(
-                svg.rect(
-                    x + 3,
-                    tops[0] - 6,
-                    pitch - 6,
-                    tops[2] + tall + 34 - tops[0],
-                    radius=6,
-                    stroke=style.CHOSEN,
-                    stroke_width=1.6,
-                )
-            )
-    note = "Framed: kept. Of equal logits, the first one is kept." if has_tie else "Framed: kept."
-    shapes += [
-        svg.text(LEFT, tops[2] + tall + 20, "expert", size=13, fill=style.MUTED),
-        svg.text(RIGHT, 32, f"temperature {temperature:g}, k = {k}", size=12.5, fill=style.MUTED, anchor="end"),
-        svg.text(LEFT, tops[2] + tall + 50, note, size=12.5, fill=style.MUTED),
-        svg.text(RIGHT, tops[2] + tall + 50, f"sum of the gates: {total:.2f}", size=13, bold=True, anchor="end"),
+
+def _notes_on_gates(gating: _Gating) -> list[str]:
+    """Beside the title the setting, below the columns what is framed and what the gates sum to."""
+    setting = f"temperature {gating.temperature:g}, k = {gating.k}"
+    note = "Framed: kept. Of equal logits, the first one is kept." if gating.has_tie else "Framed: kept."
+    total = f"sum of the gates: {sum(gating.gates):.2f}"
+    return [
+        svg.text(LEFT, _NUMBERS, "expert", size=13, fill=style.MUTED),
+        svg.text(RIGHT, 32, setting, size=12.5, fill=style.MUTED, anchor="end"),
+        svg.text(LEFT, _NUMBERS + 30, note, size=12.5, fill=style.MUTED),
+        svg.text(RIGHT, _NUMBERS + 30, total, size=13, bold=True, anchor="end"),
     ]
-    return Picture(title, sentence, svg.card(tops[2] + tall + 66, title, sentence, *shapes, *knobs))
-
-
-def _two_lines(words: str) -> list[str]:
-    first, _, rest = words.partition(" ")
-    return [first, rest] if rest else [first]
 
 
 # dispatch
@@ -430,6 +586,7 @@ EXPERT_INK = style.SERIES[:4]
 
 _SIDE = 27.0  # of a slot
 _PITCH = 31.0
+_GAP = 14.0  # between the slots of two experts
 _TABLE, _LIST, _ORDER, _CALLS, _OUT, _BACK = 84.0, 276.0, 276.0, 346.0, 462.0, 540.0
 
 
@@ -446,18 +603,18 @@ def _sorted_order(k: int) -> list[int]:
 
 def _places(k: int) -> list[list[tuple[float, float]]]:
     """Where each slot lies in each stage."""
-    entries, order = slots(k), _sorted_order(k)
+    entries = slots(k)
+    order = _sorted_order(k)
     rank = {n: place for place, n in enumerate(order)}
     wide = _PITCH * len(entries)
     start = (svg.WIDTH - wide) / 2
-    gap = 14.0
     column = (RIGHT - LEFT) / len(WORDS)
     table, flat, in_order, segments, out, back = [], [], [], [], [], []
     for n, (t, s, e) in enumerate(entries):
         table.append((_column_of(e) - _SIDE / 2, _TABLE + 26 * t))
         flat.append((start + _PITCH * n, _LIST))
         in_order.append((start + _PITCH * rank[n], _ORDER))
-        shift = gap * (e - (N_EXPERTS - 1) / 2)
+        shift = _GAP * (e - (N_EXPERTS - 1) / 2)
         segments.append((start + _PITCH * rank[n] + shift, _CALLS))
         out.append((start + _PITCH * rank[n] + shift, _OUT))
         middle = LEFT + column * (t + 0.5)
@@ -469,6 +626,28 @@ def _column_of(expert: int) -> float:
     return 250.0 + 84 * expert
 
 
+class _Journey(NamedTuple):
+    """The slots in one frame of `dispatch`."""
+
+    frame: int
+    k: int
+    token: int  # whose slots stand out, or ALL
+    entries: list[tuple[int, int, int]]  # of each slot: token, slot within the token, expert
+    places: list[list[Corner]]  # of each slot, in each stage
+    sizes: list[int]  # how many slots each expert gets
+    stage: int  # that the slots come from
+    coming: int  # the stage that they go to; the same while they lie still
+    part: int  # of BETWEEN, how far they are
+
+
+def _journey(frame: int, k: int, token: int) -> _Journey:
+    entries = slots(k)
+    sizes = [sum(1 for slot in entries if slot[2] == e) for e in range(N_EXPERTS)]
+    stage, part = divmod(frame, BETWEEN)
+    coming = stage + 1 if part else stage
+    return _Journey(frame, k, token, entries, _places(k), sizes, stage, coming, part)
+
+
 def dispatch(frame: int = 0, k: int = 2, token: int = ALL) -> Picture:
     """Slots on their way from the table of choices over a sorted list to the experts and back; three frames from one stage to the next.
 
@@ -477,22 +656,41 @@ def dispatch(frame: int = 0, k: int = 2, token: int = ALL) -> Picture:
     _inside("frame", frame, 0, LAST_FRAME)
     _inside("k", k, 1, 3)
     _one_of("token", token, FOLLOWED)
-    entries, places = slots(k), _places(k)
-    n, T = len(entries), len(WORDS)
-    sizes = [sum(1 for slot in entries if slot[2] == e) for e in range(N_EXPERTS)]
-    stage, part = divmod(frame, BETWEEN)
-    coming = stage + 1 if part else stage
-    empty = [e for e in range(N_EXPERTS) if not sizes[e]]
+    journey = _journey(frame, k, token)
+    title, words = _dispatch_words(journey)
+    shapes = [
+        *_table_of_choices(journey),
+        *(_segments(journey) if journey.coming >= 3 else ()),
+        *_captions(journey),
+        *(_names_of_outputs() if journey.coming == STAGES - 1 else ()),
+        *(_draw_slot(journey, number) for number in range(len(journey.entries))),
+    ]
+    return Picture(title, words, svg.card(_BACK + 78, title, words, *shapes))
+
+
+def _dispatch_words(journey: _Journey) -> tuple[str, str]:
+    """Title and sentence."""
+    title, words = _stage_words(journey)[journey.coming]
+    if journey.part:
+        words = f"On the way, {journey.part} of {BETWEEN}: {words[0].lower()}{words[1:]}"
+    if journey.token != ALL:
+        experts = CHOICES[journey.token][: journey.k]
+        name = "expert" if journey.k == 1 else "experts"
+        words += f" Token {journey.token}, “{WORDS[journey.token]}”, goes to {name} {', '.join(map(str, experts))}."
+    return title, words
+
+
+def _stage_words(journey: _Journey) -> list[tuple[str, str]]:
+    """Of each stage, title and sentence."""
+    k, n, T = journey.k, len(journey.entries), len(WORDS)
+    empty = [e for e in range(N_EXPERTS) if not journey.sizes[e]]
     calls = N_EXPERTS - len(empty)
     rest = f"; expert {empty[0]} has none" if empty else ""
-    lie = ", ".join(map(str, sizes))
-    many = k > 1
-    end = (
-        f"the {k} outputs of each token lie side by side, are weighted with the gates below, and added"
-        if many
-        else "the one output of each token is weighted with the gate below it"
-    )
-    texts = [
+    sizes = ", ".join(map(str, journey.sizes))
+    end = f"the {k} outputs of each token lie side by side, are weighted with the gates below, and added"
+    if k == 1:
+        end = "the one output of each token is weighted with the gate below it"
+    return [
         (
             f"{T} tokens choose: {n} slots",
             f"Each of the {T} tokens chooses k = {k}: {n} slots. The colour is the expert, the number the token.",
@@ -502,8 +700,8 @@ def dispatch(frame: int = 0, k: int = 2, token: int = ALL) -> Picture:
             f"The {n} choices are in one list, token after token: slot number n belongs to token n // {k}.",
         ),
         (
-            f"Sorted by expert: {lie} slots",
-            f"The {n} slots are sorted by expert: {lie} of them lie side by side{rest}.",
+            f"Sorted by expert: {sizes} slots",
+            f"The {n} slots are sorted by expert: {sizes} of them lie side by side{rest}.",
         ),
         (
             f"Cut into segments: {calls} calls",
@@ -513,23 +711,20 @@ def dispatch(frame: int = 0, k: int = 2, token: int = ALL) -> Picture:
             f"{n} outputs, still sorted by expert",
             f"The experts have turned {n} rows into {n} outputs (outlined), still in the order of the experts.",
         ),
-        (f"Back: {k} weighted output{'s' * many} for each of {T} tokens", f"The sorting is undone: {end}."),
+        (f"Back: {plural(k, 'weighted output')} for each of {T} tokens", f"The sorting is undone: {end}."),
     ]
-    title, sentence = texts[coming]
-    if part:
-        sentence = f"On the way, {part} of {BETWEEN}: {sentence[0].lower()}{sentence[1:]}"
-    if token != ALL:
-        experts = ", ".join(str(e) for e in CHOICES[token][:k])
-        sentence += f" Token {token}, “{WORDS[token]}”, goes to expert{'s' * many} {experts}."
 
-    shapes = [svg.text(LEFT, 70, f"idx [{T}, {k}]", size=13, bold=True)]
+
+def _table_of_choices(journey: _Journey) -> list[str]:
+    """A row for each token, to be pressed, and a column for each expert, in which the slots lie at first."""
+    shapes = [svg.text(LEFT, 70, f"idx [{len(WORDS)}, {journey.k}]", size=13, bold=True)]
     for e in range(N_EXPERTS):
         shapes.append(
             svg.text(_column_of(e), 70, f"expert {e}", size=13, bold=True, fill=EXPERT_INK[e], anchor="middle")
         )
     for t, word in enumerate(WORDS):
         y = _TABLE + 26 * t
-        mine = t == token
+        mine = t == journey.token
         shapes += [
             svg.button(
                 svg.rect(LEFT, y, 180, 25, radius=5, fill=style.INK if mine else style.PAPER),
@@ -540,107 +735,110 @@ def dispatch(frame: int = 0, k: int = 2, token: int = ALL) -> Picture:
             ),
             *(svg.rect(_column_of(e) - 40, y, 80, 25, fill=style.TINT) for e in range(N_EXPERTS)),
         ]
-    start = (svg.WIDTH - _PITCH * n) / 2
-    for e in range(N_EXPERTS):
-        before = sum(sizes[:e])
-        width = _PITCH * sizes[e]
-        x = start + _PITCH * before + 14.0 * (e - (N_EXPERTS - 1) / 2) - 2
-        if coming >= 3:
-            shapes += [
-                svg.rect(
-                    x,
-                    _CALLS + 40,
-                    max(width, 4),
-                    46,
-                    radius=6,
-                    stroke=EXPERT_INK[e],
-                    stroke_width=2,
-                    dash="" if sizes[e] else "3 3",
-                ),
-                svg.text(
-                    x + max(width, 4) / 2,
-                    _CALLS + 67,
-                    f"expert {e}" if sizes[e] > 1 else str(e) if sizes[e] else "",
-                    size=11.5,
-                    bold=True,
-                    fill=EXPERT_INK[e],
-                    anchor="middle",
-                ),
-            ]
+    return shapes
+
+
+def _segments(journey: _Journey) -> list[str]:
+    """A box for each expert, as wide as its slots."""
+    start = (svg.WIDTH - _PITCH * len(journey.entries)) / 2
+    shapes = []
+    for e, size in enumerate(journey.sizes):
+        before = sum(journey.sizes[:e])
+        x = start + _PITCH * before + _GAP * (e - (N_EXPERTS - 1) / 2) - 2
+        wide = max(_PITCH * size, 4)
+        ink = EXPERT_INK[e]
+        name = "" if size == 0 else str(e) if size == 1 else f"expert {e}"
+        dash = "" if size else "3 3"
+        shapes += [
+            svg.rect(x, _CALLS + 40, wide, 46, radius=6, stroke=ink, stroke_width=2, dash=dash),
+            svg.text(x + wide / 2, _CALLS + 67, name, size=11.5, bold=True, fill=ink, anchor="middle"),
+        ]
+    return shapes
+
+
+def _captions(journey: _Journey) -> list[str]:
+    """The names of the stages, to be pressed."""
     captions = (
         (LEFT, _LIST, "1 · one list, token after token"),
         (LEFT + 260, _LIST, "2 · sorted by expert"),
         (LEFT, _CALLS, "3 · cut into segments"),
         (LEFT, _OUT, "4 · computed, one call for each expert"),
-        (LEFT, _BACK, "5 · back, weighted and added" if k > 1 else "5 · back, and weighted"),
+        (LEFT, _BACK, "5 · back, weighted and added" if journey.k > 1 else "5 · back, and weighted"),
     )
-    for number, (x, y, words) in enumerate(captions, start=1):
-        now = number == coming
+    shapes = []
+    for stage, (x, y, words) in enumerate(captions, start=1):
+        now = stage == journey.coming
         shapes.append(
             svg.button(
                 svg.rect(x - 4, y - 24, 7.2 * len(words) + 8, 21, radius=4, fill=style.PAPER),
                 svg.text(x, y - 9, words, size=12.5, bold=now, fill=style.INK if now else style.MUTED),
-                sets={"frame": BETWEEN * number},
+                sets={"frame": BETWEEN * stage},
                 name=f"step {words}",
             )
         )
-    column = (RIGHT - LEFT) / T
-    if coming == STAGES - 1:
-        for t, word in enumerate(WORDS):
-            shapes.append(
-                svg.text(LEFT + column * (t + 0.5), _BACK + 62, f"y of {word}", size=12.5, anchor="middle", bold=True)
-            )
-    for number, (t, s, e) in enumerate(entries):
-        slot = []
-        for past in range(coming):
-            if past != 1 or coming < 2:  # the list itself is sorted in place
-                x, y = places[past][number]
-                slot += [
-                    svg.rect(x, y, _SIDE, 25, radius=4, fill=style.pale(EXPERT_INK[e], 0.15), stroke=style.RULE),
-                    svg.text(x + _SIDE / 2, y + 17.5, str(t), size=12, fill=style.MUTED, anchor="middle"),
-                ]
-        (x0, y0), (x1, y1) = places[stage][number], places[coming][number]
-        share = part / BETWEEN
-        x, y = x0 + (x1 - x0) * share, y0 + (y1 - y0) * share
-        has_output = stage >= 4 or (coming == 4 and part > 1)
-        slot += [
-            svg.rect(
-                x,
-                y,
-                _SIDE,
-                25,
-                radius=4,
-                fill=style.PAPER if has_output else EXPERT_INK[e],
-                stroke=EXPERT_INK[e],
-                stroke_width=2.4,
-                tip=f"slot {number}: token {t}, expert {e}, weight {WEIGHTS[t][s]:g}",
-            ),
-            svg.text(
-                x + _SIDE / 2,
-                y + 17.5,
-                str(t),
-                size=13,
-                bold=True,
-                fill=EXPERT_INK[e] if has_output else style.PAPER,
-                anchor="middle",
-            ),
-        ]
-        if frame == LAST_FRAME:
-            slot.append(
-                svg.text(
-                    x + _SIDE / 2,
-                    y + 41,
-                    svg.label(WEIGHTS[t][s] / sum(WEIGHTS[t][:k])),
-                    size=11.5,
-                    fill=style.MUTED,
-                    anchor="middle",
-                )
-            )
-        shapes.append(svg.group(*slot, opacity=1 if token in (ALL, t) else 0.25))
-    return Picture(title, sentence, svg.card(_BACK + 78, title, sentence, *shapes))
+    return shapes
+
+
+def _names_of_outputs() -> list[str]:
+    """Below the weighted outputs, whose they are."""
+    column = (RIGHT - LEFT) / len(WORDS)
+    return [
+        svg.text(LEFT + column * (t + 0.5), _BACK + 62, f"y of {word}", size=12.5, anchor="middle", bold=True)
+        for t, word in enumerate(WORDS)
+    ]
+
+
+def _draw_slot(journey: _Journey, number: int) -> str:
+    """A slot where it is now, and pale where it has been."""
+    t, s, e = journey.entries[number]
+    ink = EXPERT_INK[e]
+    shapes = []
+    for past in range(journey.coming):
+        if past != 1 or journey.coming < 2:  # the list itself is sorted in place
+            x, y = journey.places[past][number]
+            shapes += [
+                svg.rect(x, y, _SIDE, 25, radius=4, fill=style.pale(ink, 0.15), stroke=style.RULE),
+                svg.text(x + _SIDE / 2, y + 17.5, str(t), size=12, fill=style.MUTED, anchor="middle"),
+            ]
+    (x0, y0), (x1, y1) = journey.places[journey.stage][number], journey.places[journey.coming][number]
+    share = journey.part / BETWEEN
+    x, y = x0 + (x1 - x0) * share, y0 + (y1 - y0) * share
+    middle = x + _SIDE / 2
+    has_output = journey.stage >= 4 or (journey.coming == 4 and journey.part > 1)
+    fill, word_ink = (style.PAPER, ink) if has_output else (ink, style.PAPER)
+    tip = f"slot {number}: token {t}, expert {e}, weight {WEIGHTS[t][s]:g}"
+    shapes += [
+        svg.rect(x, y, _SIDE, 25, radius=4, fill=fill, stroke=ink, stroke_width=2.4, tip=tip),
+        svg.text(middle, y + 17.5, str(t), size=13, bold=True, fill=word_ink, anchor="middle"),
+    ]
+    if journey.frame == LAST_FRAME:
+        gate = svg.label(WEIGHTS[t][s] / sum(WEIGHTS[t][: journey.k]))
+        shapes.append(svg.text(middle, y + 41, gate, size=11.5, fill=style.MUTED, anchor="middle"))
+    return svg.group(*shapes, opacity=1 if journey.token in (ALL, t) else 0.25)
 
 
 # slopes
+
+_SLOPES_LEFT, _SLOPES_TOP = 150.0, 112.0  # of the table's cells
+_SLOPE_WIDE, _SLOPE_TALL = 54.0, 31.0
+_SLOPES_BASE = _SLOPES_TOP + _SLOPE_TALL * E
+
+
+class _Slopes(NamedTuple):
+    """How the gates react to the logits."""
+
+    k: int
+    norm: str
+    cell: int  # that is framed and read, or NO_CELL
+    kept: list[int]  # the experts whose gates are not 0
+    derivatives: list[list[float]]  # of each gate, by each logit
+    learns: list[bool]  # of each logit: whether a gate reacts to it
+
+
+def _slopes(k: int, norm: str, cell: int) -> _Slopes:
+    derivatives = read(SLOPES)[norm][k - 1]
+    learns = [any(derivatives[e][j] for e in range(E)) for j in range(E)]
+    return _Slopes(k, norm, cell, _select_top_k(LOGITS, k), derivatives, learns)
 
 
 def slopes(k: int = 2, norm: str = NORMS[0], cell: int = NO_CELL) -> Picture:
@@ -651,98 +849,87 @@ def slopes(k: int = 2, norm: str = NORMS[0], cell: int = NO_CELL) -> Picture:
     _inside("k", k, 1, E)
     _one_of("normalisation", norm, NORMS)
     _inside("cell", cell, NO_CELL, CELLS[-1])
-    derivatives = read(SLOPES)[norm][k - 1]
-    learn = sum(1 for j in range(E) if any(derivatives[e][j] for e in range(E)))
-    largest = max(abs(value) for row in derivatives for value in row)
+    numbers = _slopes(k, norm, cell)
+    title, words = _slopes_words(numbers)
+    shapes = [
+        svg.text(_SLOPES_LEFT + _SLOPE_WIDE * E / 2, 72, "logit of expert …", size=13.5, bold=True, anchor="middle"),
+        svg.text(_SLOPES_LEFT - 14, 98, "gate of expert …", size=13.5, bold=True, anchor="end"),
+    ]
+    for e in range(E):
+        shapes += _names_of_expert(numbers, e)
+        shapes += [_cell_of_slope(numbers, e, j) for j in range(E)]
+    shapes += _which_learn(numbers)
+    return Picture(title, words, svg.card(_SLOPES_BASE + 44, title, words, *shapes))
+
+
+def _slopes_words(numbers: _Slopes) -> tuple[str, str]:
+    """Title and sentence."""
+    k, norm, kept = numbers.k, numbers.norm, _join_labels(numbers.kept)
+    learn = sum(numbers.learns)
+    largest = max(abs(value) for row in numbers.derivatives for value in row)
     title = f"{norm}, k = {k}: {learn} of {E} logits get a gradient"
-    sentence = (
-        f"With {norm} and k = {k}, experts {_join_labels(_select_top_k(LOGITS, k))} are kept; {learn} of the {E} logits change a gate. "
+    are_kept = f"expert {kept} is kept" if k == 1 else f"experts {kept} are kept"
+    words = (
+        f"With {norm} and k = {k}, {are_kept}; {learn} of the {E} logits change a gate. "
         f"The largest derivative is {svg.label(largest, 3)}."
     )
-    if k == 1:
-        sentence = sentence.replace("experts", "expert").replace("are kept", "is kept")
-    if cell != NO_CELL:
-        e, j = divmod(cell, E)
-        reacts = f"by {svg.label(derivatives[e][j], 4)} per unit" if derivatives[e][j] else "not at all"
-        sentence += f" Framed: gate {e} follows logit {j} {reacts}."
-    left, top, wide, tall = 150.0, 112.0, 54.0, 31.0
-    shapes = [
-        svg.text(left + wide * E / 2, 72, "logit of expert …", size=13.5, bold=True, anchor="middle"),
-        svg.text(left - 14, 98, "gate of expert …", size=13.5, bold=True, anchor="end"),
+    if numbers.cell != NO_CELL:
+        e, j = divmod(numbers.cell, E)
+        value = numbers.derivatives[e][j]
+        reacts = f"by {svg.label(value, 4)} per unit" if value else "not at all"
+        words += f" Framed: gate {e} follows logit {j} {reacts}."
+    return title, words
+
+
+def _names_of_expert(numbers: _Slopes, e: int) -> list[str]:
+    """Above an expert's column its number and its logit, and before its row whether it is kept."""
+    middle = _SLOPES_LEFT + _SLOPE_WIDE * (e + 0.5)
+    y = _SLOPES_TOP + _SLOPE_TALL * e
+    is_kept = e in numbers.kept
+    ink = style.INK if is_kept else style.MUTED
+    logit = svg.label(LOGITS[e], 1, pad=True)
+    row = f"{e}, kept" if is_kept else f"{e}"
+    return [
+        svg.text(middle, 92, str(e), size=13, bold=is_kept, fill=ink, anchor="middle"),
+        svg.text(middle, 107, logit, size=11.5, fill=style.MUTED, anchor="middle"),
+        svg.text(_SLOPES_LEFT - 14, y + 20, row, size=13, bold=is_kept, fill=ink, anchor="end"),
     ]
-    top_experts = _select_top_k(LOGITS, k)
-    for e in range(E):
-        mine = e in top_experts
-        ink = style.INK if mine else style.MUTED
-        shapes += [
-            svg.text(left + wide * (e + 0.5), 92, str(e), size=13, bold=mine, fill=ink, anchor="middle"),
-            svg.text(
-                left + wide * (e + 0.5),
-                107,
-                svg.label(LOGITS[e], 1, pad=True),
-                size=11.5,
-                fill=style.MUTED,
-                anchor="middle",
-            ),
-            svg.text(
-                left - 14,
-                top + tall * e + 20,
-                f"{e}, kept" if mine else f"{e}",
-                size=13,
-                bold=mine,
-                fill=ink,
-                anchor="end",
-            ),
-        ]
-        for j in range(E):
-            value = derivatives[e][j]
-            x, y = left + wide * j, top + tall * e
-            is_cell = cell == E * e + j
-            elements = [
-                svg.rect(
-                    x,
-                    y,
-                    wide - 2,
-                    tall - 2,
-                    fill=style.diverging(value, 0.5) if value else style.PAPER,
-                    stroke=style.INK if is_cell else style.TINT,
-                    stroke_width=2.6 if is_cell else 1,
-                    tip=f"gate {e} by logit {j}: {svg.label(value, 4) if value else '0'}",
-                )
-            ]
-            if value:
-                light = abs(value) > 0.28
-                words = svg.label(value, 2, pad=True) if abs(value) >= 0.005 else "≈ 0"
-                elements.append(
-                    svg.text(
-                        x + wide / 2 - 1,
-                        y + 19,
-                        words,
-                        size=12,
-                        anchor="middle",
-                        fill=style.PAPER if light else style.INK,
-                    )
-                )
-            press = {"cell": NO_CELL if is_cell else E * e + j}
-            shapes.append(
-                svg.button(*elements, sets=press, name=f"gate {e} by logit {j}{', framed' if is_cell else ''}")
-            )
-    base = top + tall * E
-    shapes.append(svg.text(left - 14, base + 24, "gets a gradient", size=13, fill=style.MUTED, anchor="end"))
-    for j in range(E):
-        yes = any(derivatives[e][j] for e in range(E))
-        shapes.append(
-            svg.text(
-                left + wide * (j + 0.5),
-                base + 24,
-                "yes" if yes else "no",
-                size=13,
-                bold=yes,
-                fill=style.CHOSEN if yes else style.MUTED,
-                anchor="middle",
-            )
+
+
+def _cell_of_slope(numbers: _Slopes, e: int, j: int) -> str:
+    """The derivative of gate e by logit j, to be pressed."""
+    x, y = _SLOPES_LEFT + _SLOPE_WIDE * j, _SLOPES_TOP + _SLOPE_TALL * e
+    value = numbers.derivatives[e][j]
+    is_framed = numbers.cell == E * e + j
+    shapes = [
+        svg.rect(
+            x,
+            y,
+            _SLOPE_WIDE - 2,
+            _SLOPE_TALL - 2,
+            fill=style.diverging(value, 0.5) if value else style.PAPER,
+            stroke=style.INK if is_framed else style.TINT,
+            stroke_width=2.6 if is_framed else 1,
+            tip=f"gate {e} by logit {j}: {svg.label(value, 4) if value else '0'}",
         )
-    return Picture(title, sentence, svg.card(base + 44, title, sentence, *shapes))
+    ]
+    if value:
+        short = svg.label(value, 2, pad=True) if abs(value) >= 0.005 else "≈ 0"
+        ink = style.PAPER if abs(value) > 0.28 else style.INK
+        shapes.append(svg.text(x + _SLOPE_WIDE / 2 - 1, y + 19, short, size=12, anchor="middle", fill=ink))
+    press = {"cell": NO_CELL if is_framed else E * e + j}
+    return svg.button(*shapes, sets=press, name=f"gate {e} by logit {j}{', framed' if is_framed else ''}")
+
+
+def _which_learn(numbers: _Slopes) -> list[str]:
+    """Below each logit's column whether it gets a gradient."""
+    y = _SLOPES_BASE + 24
+    shapes = [svg.text(_SLOPES_LEFT - 14, y, "gets a gradient", size=13, fill=style.MUTED, anchor="end")]
+    for j, learns in enumerate(numbers.learns):
+        middle = _SLOPES_LEFT + _SLOPE_WIDE * (j + 0.5)
+        ink = style.CHOSEN if learns else style.MUTED
+        shapes.append(svg.text(middle, y, "yes" if learns else "no", size=13, bold=learns, fill=ink, anchor="middle"))
+    return shapes
 
 
 # totals
@@ -753,76 +940,109 @@ def _billions(count: float) -> str:
     return f"{count / 1e9:.{digits}f} B"
 
 
+_MODELS_TOP, _MODEL_TALL = 244.0, 22.0  # of the table of models, and a row of it
+
+
+class _Totals(NamedTuple):
+    """A model with `factor` times its experts per token, in parameters."""
+
+    name: str
+    factor: float
+    experts: atlas.Experts
+    total: int
+    active: int
+    ffn: int  # in experts and routers, all of them
+    active_ffn: int  # the same, of one token
+
+    @property
+    def rest(self) -> int:
+        """Attention, embeddings and norms, which every token uses."""
+        return self.total - self.ffn
+
+
+def _totals(name: str, factor: float) -> _Totals:
+    model = _with_factor(name, factor)
+    assert model.experts
+    ffn = atlas.parts(model).ffn
+    active_ffn = atlas.parts(model, active=True).ffn
+    return _Totals(name, factor, model.experts, atlas.total(model), atlas.active(model), ffn, active_ffn)
+
+
 def totals(model: str = "Mixtral-8x7B", factor: float = 1.0) -> Picture:
     """A model's total and active parameters by part, with `factor` times its experts per token, above all models of the atlas with experts."""
     _one_of("model", model, MODELS)
     _one_of("factor", factor, [value for _, value in FACTORS])
-    variant = _with_factor(model, factor)
-    assert variant.experts
-    total, active = atlas.total(variant), atlas.active(variant)
-    parts, active_parts = atlas.parts(variant), atlas.parts(variant, active=True)
-    rest = total - parts.ffn
-    title = f"{model}: {_billions(active)} of {_billions(total)} are active"
-    sentence = (
-        f"With {variant.experts.k} of {variant.experts.n} experts a token"
-        f"{f' and {variant.experts.shared} shared' if variant.experts.shared else ''}, {model} stores {_billions(total)} parameters, "
+    numbers = _totals(model, factor)
+    title, words = _totals_words(numbers)
+    shapes = [*_total_and_active(numbers), *_shares_of_models(numbers)]
+    return Picture(title, words, svg.card(_MODELS_TOP + _MODEL_TALL * len(MODELS) + 16, title, words, *shapes))
+
+
+def _totals_words(numbers: _Totals) -> tuple[str, str]:
+    """Title and sentence."""
+    experts, total, active = numbers.experts, numbers.total, numbers.active
+    title = f"{numbers.name}: {_billions(active)} of {_billions(total)} are active"
+    words = (
+        f"With {experts.k} of {experts.n} experts a token"
+        f"{f' and {experts.shared} shared' if experts.shared else ''}, {numbers.name} stores {_billions(total)} parameters, "
         f"{2 * total / 1e9:.0f} GB in 16 bits; a token computes with {_billions(active)}, {100 * active / total:.1f} %."
     )
-    wide = RIGHT - LEFT
-    unit = wide / total
+    return title, words
+
+
+def _total_and_active(numbers: _Totals) -> list[str]:
+    """Two bars at one scale, and the key to them."""
+    wide, rest, experts = RIGHT - LEFT, numbers.rest, numbers.experts
+    unit = wide / numbers.total
+    bars = (
+        ("total: what has to be stored", numbers.ffn),
+        ("active: what a token computes with", numbers.active_ffn),
+    )
     shapes = []
-    for n, (name, ffn) in enumerate(
-        (("total: what has to be stored", parts.ffn), ("active: what a token computes with", active_parts.ffn))
-    ):
+    for n, (name, ffn) in enumerate(bars):
         y = 78.0 + 62 * n
+        rest_tip = f"attention, embeddings, norms: {_billions(rest)}"
+        ffn_tip = f"experts and routers: {_billions(ffn)}"
         shapes += [
             svg.text(LEFT, y - 8, f"{name}, {_billions(rest + ffn)}", size=13.5, bold=True),
-            svg.rect(
-                LEFT, y, rest * unit, 26, fill=style.AROUND, tip=f"attention, embeddings, norms: {_billions(rest)}"
-            ),
-            svg.rect(
-                LEFT + rest * unit, y, ffn * unit, 26, fill=style.FFN, tip=f"experts and routers: {_billions(ffn)}"
-            ),
+            svg.rect(LEFT, y, rest * unit, 26, fill=style.AROUND, tip=rest_tip),
+            svg.rect(LEFT + rest * unit, y, ffn * unit, 26, fill=style.FFN, tip=ffn_tip),
             svg.rect(LEFT, y, wide, 26, stroke=style.RULE),
         ]
     key = 184.0
-    shapes += [
+    return [
+        *shapes,
         svg.rect(LEFT, key, 12, 12, fill=style.AROUND),
         svg.text(LEFT + 18, key + 11, f"attention, embeddings, norms {_billions(rest)}", size=12.5),
         svg.rect(LEFT + 290, key, 12, 12, fill=style.FFN),
-        svg.text(LEFT + 308, key + 11, f"FFNs: {variant.experts.k} of {variant.experts.n} experts, routers", size=12.5),
+        svg.text(LEFT + 308, key + 11, f"FFNs: {experts.k} of {experts.n} experts, routers", size=12.5),
     ]
-    top, row, bar = 244.0, 22.0, 250.0
-    left = LEFT + 150
-    name = next(words for words, value in FACTORS if value == factor)
-    shapes.append(
-        svg.text(
-            LEFT, top - 14, f"Share of all parameters that is active (experts per token: {name})", size=13, bold=True
-        )
-    )
-    for n, other in enumerate(MODELS):
-        each = _with_factor(other, factor)
-        assert each.experts
-        all_of, part = atlas.total(each), atlas.active(each)
-        y, mine = top + row * n, other == model
+
+
+def _shares_of_models(numbers: _Totals) -> list[str]:
+    """Of each model with experts, the share of its parameters that is active, to be pressed."""
+    factor = next(words for words, value in FACTORS if value == numbers.factor)
+    head = f"Share of all parameters that is active (experts per token: {factor})"
+    shapes = [svg.text(LEFT, _MODELS_TOP - 14, head, size=13, bold=True)]
+    left, bar = LEFT + 150, 250.0
+    for n, name in enumerate(MODELS):
+        other = _totals(name, numbers.factor)
+        share = f"{_billions(other.active)} of {_billions(other.total)}"
+        y, mine = _MODELS_TOP + _MODEL_TALL * n, name == numbers.name
         ink = style.INK if mine else style.MUTED
-        row_of = [
-            svg.rect(LEFT - 4, y - 3, RIGHT - LEFT + 8, row, fill=style.PAPER, radius=4),
-            svg.text(left - 10, y + 13, other, size=12.5, bold=mine, fill=ink, anchor="end"),
+        fill = style.INK if mine else style.NEUTRAL
+        long = bar * other.active / other.total
+        percent = f"{100 * other.active / other.total:.1f} %"
+        row = [
+            svg.rect(LEFT - 4, y - 3, RIGHT - LEFT + 8, _MODEL_TALL, fill=style.PAPER, radius=4),
+            svg.text(left - 10, y + 13, name, size=12.5, bold=mine, fill=ink, anchor="end"),
             svg.rect(left, y, bar, 16, fill=style.TINT),
-            svg.rect(
-                left,
-                y,
-                bar * part / all_of,
-                16,
-                fill=style.INK if mine else style.NEUTRAL,
-                tip=f"{other}: {_billions(part)} of {_billions(all_of)}",
-            ),
-            svg.text(left + bar + 8, y + 13, f"{100 * part / all_of:.1f} %", size=12.5, bold=mine, fill=ink),
-            svg.text(RIGHT, y + 13, f"{_billions(part)} of {_billions(all_of)}", size=12.5, fill=ink, anchor="end"),
+            svg.rect(left, y, long, 16, fill=fill, tip=f"{name}: {share}"),
+            svg.text(left + bar + 8, y + 13, percent, size=12.5, bold=mine, fill=ink),
+            svg.text(RIGHT, y + 13, share, size=12.5, fill=ink, anchor="end"),
         ]
-        shapes.append(svg.button(*row_of, sets={"model": other}, name=other))
-    return Picture(title, sentence, svg.card(top + row * len(MODELS) + 16, title, sentence, *shapes))
+        shapes.append(svg.button(*row, sets={"model": name}, name=name))
+    return shapes
 
 
 def _with_factor(name: str, factor: float) -> atlas.Model:
