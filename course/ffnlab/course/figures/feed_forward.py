@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import cache
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -39,6 +40,41 @@ LEFT, RIGHT = svg.MARGIN, svg.WIDTH - svg.MARGIN
 REACH = 3.0  # the value at the end of every bar axis in `trace`
 SHADE = 2.5  # the value with the fullest colour in `expand_contract`
 
+Corner = tuple[float, float]  # of the card or of a plane: x and y
+
+
+class _Trace(NamedTuple):
+    """One token's way through the FFN, in a sentence as it is written or shuffled."""
+
+    position: int  # in the sentence as written
+    order: list[int]  # the tokens' positions as written, in the order in which they are read
+    activation: str
+    pre: list[float]  # [d_ff]
+    act: list[float]  # [d_ff]
+    out: list[float]  # [d_model]
+    change: float  # the most by which one of these numbers differs from that of the sentence as written
+
+    @property
+    def token(self) -> str:
+        return TOKENS[self.position]
+
+    @property
+    def place(self) -> int:
+        """Where the token is read."""
+        return self.order.index(self.position)
+
+
+def _trace(position: int, ratio: float, activation: str, permute: bool) -> _Trace:
+    act = _find_activation(activation)
+    x = embeddings(dtype=torch.float64)
+    order = _permutation() if permute else list(range(len(TOKENS)))
+    stages = _forward(x[order], ratio, act, order.index(position))
+    change = 0.0
+    if permute:
+        for new, old in zip(stages, _forward(x, ratio, act, position), strict=True):
+            change = max(change, *(abs(a - b) for a, b in zip(new, old, strict=True)))
+    return _Trace(position, order, activation, *stages, change)
+
 
 def trace(position: int = 1, ratio: float = 4.0, activation: str = "ReLU", permute: bool = False) -> Picture:
     """One token's way through the FFN: pre [d_ff], act [d_ff] and out [d_model] as bars from a common zero.
@@ -46,74 +82,78 @@ def trace(position: int = 1, ratio: float = 4.0, activation: str = "ReLU", permu
     `position` is the token's place in the sentence as written; with `permute` the sentence is shuffled and
     the token goes along. GELU is the erf form. The whole sentence is computed at once, one row is shown.
     """
-    act = _find_activation(activation)
     _inside("position", position, len(TOKENS))
-    order = _permutation() if permute else list(range(len(TOKENS)))
-    place = order.index(position)
-    pre, hidden, out = _forward(embeddings(dtype=torch.float64)[order], ratio, act, place)
-    token, d_ff = TOKENS[position], len(pre)
-    below = sum(value < 0 for value in pre)
-    silent = sum(value == 0 for value in hidden)
+    numbers = _trace(position, ratio, activation, permute)
+    title, words = _shuffled_words(numbers) if permute else _trace_words(numbers)
+    top, tall = 178.0, 288.0
+    shapes = [
+        _tape(numbers.order, numbers.place, position if permute else None, top=52),
+        *_stages_of_trace(numbers, top, tall),
+    ]
+    return Picture(title, words, svg.card(top + tall + 38, title, words, *shapes))
 
-    if permute:
-        before = _forward(embeddings(dtype=torch.float64), ratio, act, position)
-        gap = max(
-            abs(a - b)
-            for new, old in zip((pre, hidden, out), before, strict=True)
-            for a, b in zip(new, old, strict=True)
-        )
-        same = "stay the same" if gap < 1e-12 else f"change by {gap:.1e}"
-        title = f"“{token}” moves from {position} to {place}, its vectors {same}"
-        sentence = (
-            f"The sentence is shuffled and “{token}” is now at position {place} instead of {position}; "
-            f"its {d_ff} numbers before {activation}, {d_ff} after it and {D_MODEL} outputs {same}: "
-            f"an FFN does not see positions."
-        )
-    else:
-        negative = f"For “{token}”, {below} of {d_ff} hidden numbers are negative;"
-        if activation == "identity":
-            title = f"Identity: act is the same as pre for “{token}”"
-            sentence = f"{negative} without an activation they stay as they are, and act equals pre."
-        else:
-            title = f"{activation} silences {silent or 'none'} of {d_ff} neurons for “{token}”"
-            lowest = svg.label(min(hidden))
-            exact_zeros = "none is" if silent == 0 else f"{silent} are"
-            sentence = f"{negative} {activation} " + (
-                f"sets {silent} to exactly 0 and passes the other {d_ff - silent} unchanged."
-                if activation == "ReLU"
-                else f"keeps them small and negative, down to {lowest}, and {exact_zeros} exactly 0."
-            )
-        sentence += f" The outputs run from {svg.label(min(out))} to {svg.label(max(out))}."
-        twins = [n for n, other in enumerate(TOKENS) if other.lower() == token.lower() and n != position]
-        if twins:
-            sentence += f" Position {twins[0]} holds the same word: same vectors."
 
-    top, tall, wide, gap_x = 178.0, 288.0, 168.0, 48.0
-    panels = (
-        ("pre = x W1 + b1", pre, None),
-        (f"act = {activation}(pre)", hidden, pre),
-        ("out = act W2 + b2", out, None),
+def _shuffled_words(numbers: _Trace) -> tuple[str, str]:
+    """Title and sentence for a sentence that is shuffled."""
+    token, position, place, d_ff = numbers.token, numbers.position, numbers.place, len(numbers.pre)
+    same = "stay the same" if numbers.change < 1e-12 else f"change by {numbers.change:.1e}"
+    title = f"“{token}” moves from {position} to {place}, its vectors {same}"
+    words = (
+        f"The sentence is shuffled and “{token}” is now at position {place} instead of {position}; "
+        f"its {d_ff} numbers before {numbers.activation}, {d_ff} after it and {D_MODEL} outputs {same}: "
+        f"an FFN does not see positions."
     )
-    shapes = [_tape(order, place, position if permute else None, top=52)]
-    for index, (name, values, ghost) in enumerate(panels):
-        left = LEFT + index * (wide + gap_x)
+    return title, words
+
+
+def _trace_words(numbers: _Trace) -> tuple[str, str]:
+    """Title and sentence for the sentence as it is written."""
+    token, activation, d_ff, out = numbers.token, numbers.activation, len(numbers.pre), numbers.out
+    below = sum(value < 0 for value in numbers.pre)
+    silent = sum(value == 0 for value in numbers.act)
+    title = f"{activation} silences {silent or 'none'} of {d_ff} neurons for “{token}”"
+    if activation == "identity":
+        title = f"Identity: act is the same as pre for “{token}”"
+        what = "without an activation they stay as they are, and act equals pre."
+    elif activation == "ReLU":
+        what = f"ReLU sets {silent} to exactly 0 and passes the other {d_ff - silent} unchanged."
+    else:
+        exact_zeros = "none is" if silent == 0 else f"{silent} are"
+        lowest = svg.label(min(numbers.act))
+        what = f"{activation} keeps them small and negative, down to {lowest}, and {exact_zeros} exactly 0."
+    words = (
+        f"For “{token}”, {below} of {d_ff} hidden numbers are negative; {what}"
+        f" The outputs run from {svg.label(min(out))} to {svg.label(max(out))}."
+    )
+    twins = [n for n, other in enumerate(TOKENS) if other.lower() == token.lower() and n != numbers.position]
+    if twins:
+        words += f" Position {twins[0]} holds the same word: same vectors."
+    return title, words
+
+
+def _stages_of_trace(numbers: _Trace, top: float, tall: float) -> list[str]:
+    """pre, act and out side by side, with arrows between them; behind act, pre in a pale colour."""
+    wide, gap = 168.0, 48.0
+    stages = (
+        ("pre = x W1 + b1", numbers.pre, None),
+        (f"act = {numbers.activation}(pre)", numbers.act, numbers.pre),
+        ("out = act W2 + b2", numbers.out, None),
+    )
+    shapes = []
+    for n, (name, values, ghost) in enumerate(stages):
+        left = LEFT + n * (wide + gap)
+        middle = left + wide / 2
+        count = f"{len(values)} numbers, one bar each"
         shapes += [
-            svg.text(left + wide / 2, top - 30, name, size=14, bold=True, anchor="middle"),
-            svg.text(
-                left + wide / 2,
-                top - 13,
-                f"{len(values)} numbers, one bar each",
-                size=12,
-                fill=style.MUTED,
-                anchor="middle",
-            ),
-            _bars(left, top, wide, tall, values, ghost, has_labels=index == 2),
+            svg.text(middle, top - 30, name, size=14, bold=True, anchor="middle"),
+            svg.text(middle, top - 13, count, size=12, fill=style.MUTED, anchor="middle"),
+            _bars(left, top, wide, tall, values, ghost, has_labels=n == 2),
         ]
-        if index:
-            x, y = left - gap_x / 2, top + tall / 2
+        if n:
+            x, y = left - gap / 2, top + tall / 2
             arrow = [(x - 4, y - 7), (x + 4, y), (x - 4, y + 7)]
             shapes.append(svg.path(arrow, stroke=style.MUTED, width=2))
-    return Picture(title, sentence, svg.card(top + tall + 38, title, sentence, *shapes))
+    return shapes
 
 
 def _forward(
@@ -174,8 +214,8 @@ def _bars(
     pitch = min(tall / len(values), 24.0)
     thick = pitch * 0.7
     first = top + (tall - pitch * len(values)) / 2
-    ticks = [(wide / 2 + at * unit, svg.label(at)) for at in (-REACH, 0, REACH)]
-    shapes = [svg.line(left + at, top, left + at, top + tall, stroke=style.TINT) for at, _ in ticks]
+    ticks = [(wide / 2 + value * unit, svg.label(value)) for value in (-REACH, 0, REACH)]
+    shapes = [svg.line(left + x, top, left + x, top + tall, stroke=style.TINT) for x, _ in ticks]
     for j, value in enumerate(values):
         y = first + pitch * j + (pitch - thick) / 2
         if ghost is not None:
@@ -231,6 +271,49 @@ TURNED = range(UNCHANGED, WEIGHTS)  # what a hand can ask of `by_hand`
 HIGHEST = 2.0  # of either input
 
 
+class _Network(NamedTuple):
+    """The weights of `by_hand` as lists."""
+
+    W1: list[list[float]]  # [2, 3]
+    b1: list[float]  # [3]
+    W2: list[list[float]]  # [3, 2]
+    b2: list[float]  # [2]
+
+
+class _Stages(NamedTuple):
+    """What the network makes of an input."""
+
+    x: list[float]
+    pre: list[float]  # what the three neurons add up
+    act: list[float]  # what they pass on
+    out: list[float]
+
+
+def _stages(x: Sequence[float], network: _Network, with_relu: bool = True) -> _Stages:
+    w1, b1, w2, b2 = network
+    pre = [x[0] * w1[0][j] + x[1] * w1[1][j] + b1[j] for j in range(3)]
+    act = [max(0.0, value) for value in pre] if with_relu else pre
+    out = [sum(act[j] * w2[j][k] for j in range(3)) + b2[k] for k in range(2)]
+    return _Stages([float(value) for value in x], pre, act, out)
+
+
+def _turned(flipped: int) -> tuple[_Network, str]:
+    """The network with the sign of one weight turned, and that in words; without words, as it is."""
+    network = _Network(*(part.tolist() for part in by_hand_weights(torch.float64)))
+    if flipped == UNCHANGED:
+        return network, ""
+    name, matrix, number = ("W1", network.W1, flipped) if flipped < 6 else ("W2", network.W2, flipped - 6)
+    row, column = divmod(number, len(matrix[0]))
+    matrix[row][column] *= -1
+    return network, f" and the weight {name}[{row}, {column}] turned to {svg.label(matrix[row][column])}"
+
+
+# Where the boxes are: of inputs, neurons and outputs
+_BOX_LEFT = (LEFT, 228.0, 476.0)
+_BOX_WIDE = (84.0, 144.0, 144.0)
+_BOX_MIDDLE = ((146.0, 318.0), (94.0, 232.0, 370.0), (146.0, 318.0))
+
+
 def by_hand(x1: float = 2.0, x2: float = 1.0, flipped: int = UNCHANGED) -> Picture:
     """A ReLU network 2 → 3 → 2 with whole weights and every product written out.
 
@@ -239,92 +322,84 @@ def by_hand(x1: float = 2.0, x2: float = 1.0, flipped: int = UNCHANGED) -> Pictu
     """
     if flipped not in TURNED:
         raise ValueError(f"flipped must be a weight, 0 to {WEIGHTS - 1}, or {UNCHANGED} for none, not {flipped}")
-    w1, b1, w2, b2 = (part.tolist() for part in by_hand_weights(torch.float64))
-    change = ""
-    if flipped != UNCHANGED:
-        matrix, place = (w1, flipped) if flipped < 6 else (w2, flipped - 6)
-        row, column = divmod(place, len(matrix[0]))
-        matrix[row][column] *= -1
-        change = f" and the weight {'W1' if flipped < 6 else 'W2'}[{row}, {column}] turned to {svg.label(matrix[row][column])}"
-    x = [float(x1), float(x2)]
-    pre, act, out = _stages(x, w1, b1, w2, b2)
+    network, change = _turned(flipped)
+    stages = _stages((x1, x2), network)
+    title, words = _by_hand_words(stages, change)
+    shapes = [*_weights_on_edges(network, stages, flipped), *_boxes(network, stages), *_heads_and_notes()]
+    return Picture(title, words, svg.card(506, title, words, *shapes))
 
-    dead = sum(value <= 0 for value in pre)
-    fires = {
-        0: "All three neurons fire",
-        1: "Two of three neurons fire",
-        2: "One of three neurons fires",
-        3: "No neuron fires",
-    }
-    outputs = " and ".join(f"{name} {svg.label(value)}" for name, value in zip(OUTPUTS, out, strict=True))
-    title = f"{fires[dead]}: {outputs}"
-    layers = [", ".join(map(svg.label, values)) for values in (pre, act)]
-    sentence = (
-        f"With cold {svg.label(x[0])} and water {svg.label(x[1])}{change} the three neurons get {layers[0]}; "
-        f"ReLU leaves {layers[1]}; the outputs are {outputs}."
+
+def _by_hand_words(stages: _Stages, change: str) -> tuple[str, str]:
+    """Title and sentence; change: which weight is turned, in words."""
+    silent = sum(value <= 0 for value in stages.pre)
+    fires = (
+        "All three neurons fire",
+        "Two of three neurons fire",
+        "One of three neurons fires",
+        "No neuron fires",
+    )[silent]
+    outputs = " and ".join(f"{name} {svg.label(value)}" for name, value in zip(OUTPUTS, stages.out, strict=True))
+    pre, act = (", ".join(map(svg.label, values)) for values in (stages.pre, stages.act))
+    cold, water = map(svg.label, stages.x)
+    words = (
+        f"With cold {cold} and water {water}{change} the three neurons get {pre}; "
+        f"ReLU leaves {act}; the outputs are {outputs}."
     )
+    return f"{fires}: {outputs}", words
 
-    x_left, x_mid, x_right = LEFT, 228.0, 476.0
-    wide = (84.0, 144.0, 144.0)
-    ins, mids = (146.0, 318.0), (94.0, 232.0, 370.0)
-    shapes = []
+
+def _weights_on_edges(network: _Network, stages: _Stages, flipped: int) -> list[str]:
+    """A line for each weight, and above all lines the weights, to be pressed."""
     edges, labels = [], []
+    for layer, matrix, first, share in ((0, network.W1, 0, 0.68), (1, network.W2, 6, 0.34)):
+        for i, row in enumerate(matrix):
+            for j, weight in enumerate(row):
+                start = (_BOX_LEFT[layer] + _BOX_WIDE[layer], _BOX_MIDDLE[layer][i])
+                end = (_BOX_LEFT[layer + 1], _BOX_MIDDLE[layer + 1][j])
+                silent = layer == 1 and stages.act[i] == 0
+                edges.append(_edge(start, end, weight, silent))
+                number = first + len(row) * i + j
+                labels.append(_weight(start, end, share, weight, silent, number, number == flipped))
+    return edges + labels
 
-    def join(ends: tuple[float, float, float, float], weight: float, number: int, at: float, silent: bool) -> None:
-        edges.append(_edge(*ends, weight, silent))
-        is_turned = number == flipped
-        press = {"flipped": UNCHANGED if is_turned else number}
-        name = f"weight {svg.label(weight)}, turned" if is_turned else f"turn the sign of weight {svg.label(weight)}"
-        labels.append(svg.button(_weight(*ends, weight, at, silent, is_turned), sets=press, name=name))
 
-    for i in range(2):
-        for j in range(3):
-            join((x_left + wide[0], ins[i], x_mid, mids[j]), w1[i][j], 3 * i + j, 0.68, silent=False)
-    for j in range(3):
-        for k in range(2):
-            join((x_mid + wide[1], mids[j], x_right, ins[k]), w2[j][k], 6 + 2 * j + k, 0.34, silent=act[j] == 0)
-    shapes += edges + labels
-    for i in range(2):
-        shapes.append(_node(x_left, ins[i], wide[0], INPUTS[i], svg.label(x[i]), "", silent=False))
-        shapes.append(_dial(x_left, ins[i] + 40, wide[0], f"x{i + 1}", INPUTS[i], x[i]))
-    for j in range(3):
-        terms = [x[0] * w1[0][j], x[1] * w1[1][j]]
-        result = f"{svg.label(pre[j])} → {svg.label(act[j])}"
-        shapes.append(_node(x_mid, mids[j], wide[1], NEURONS[j], result, _sum(terms, b1[j]), silent=act[j] == 0))
-    for k in range(2):
-        terms = [act[j] * w2[j][k] for j in range(3)]
-        shapes.append(_node(x_right, ins[k], wide[2], OUTPUTS[k], svg.label(out[k]), _sum(terms, b2[k]), silent=False))
-    heads = (
-        ("x", x_left, wide[0]),
-        ("h = ReLU(x W1 + b1)", x_mid, wide[1]),
-        ("out = h W2 + b2", x_right, wide[2]),
-    )
-    shapes += [
-        svg.text(left + width / 2, 446, name, size=14, bold=True, anchor="middle") for name, left, width in heads
-    ]
+def _boxes(network: _Network, stages: _Stages) -> list[str]:
+    """Inputs with their dials, neurons and outputs with their sums."""
+    shapes = []
+    for i, (name, value) in enumerate(zip(INPUTS, stages.x, strict=True)):
+        shapes.append(_node(0, i, name, svg.label(value), "", silent=False))
+        shapes.append(_dial(_BOX_LEFT[0], _BOX_MIDDLE[0][i] + 40, _BOX_WIDE[0], f"x{i + 1}", name, value))
+    for j, name in enumerate(NEURONS):
+        result = f"{svg.label(stages.pre[j])} → {svg.label(stages.act[j])}"
+        written = _sum(_terms(stages.x, network.W1, j), network.b1[j])
+        shapes.append(_node(1, j, name, result, written, silent=stages.act[j] == 0))
+    for k, name in enumerate(OUTPUTS):
+        written = _sum(_terms(stages.act, network.W2, k), network.b2[k])
+        shapes.append(_node(2, k, name, svg.label(stages.out[k]), written, silent=False))
+    return shapes
+
+
+def _heads_and_notes() -> list[str]:
+    heads = ("x", "h = ReLU(x W1 + b1)", "out = h W2 + b2")
     notes = (
         "Below a box: weight × value for each arrow that enters it, and last the bias.",
         "Drag a knob to change an input. Press a weight to turn its sign.",
     )
-    shapes += [
-        svg.text(svg.WIDTH / 2, 472 + 18 * n, note, size=12.5, fill=style.MUTED, anchor="middle")
-        for n, note in enumerate(notes)
+    return [
+        *(
+            svg.text(left + wide / 2, 446, head, size=14, bold=True, anchor="middle")
+            for left, wide, head in zip(_BOX_LEFT, _BOX_WIDE, heads, strict=True)
+        ),
+        *(
+            svg.text(svg.WIDTH / 2, 472 + 18 * n, note, size=12.5, fill=style.MUTED, anchor="middle")
+            for n, note in enumerate(notes)
+        ),
     ]
-    return Picture(title, sentence, svg.card(506, title, sentence, *shapes))
 
 
-def _stages(
-    x: Sequence[float],
-    w1: list[list[float]],
-    b1: list[float],
-    w2: list[list[float]],
-    b2: list[float],
-    with_relu: bool = True,
-) -> tuple[list[float], list[float], list[float]]:
-    """What the three neurons of `by_hand` add up, what they pass on, and the two outputs."""
-    pre = [x[0] * w1[0][j] + x[1] * w1[1][j] + b1[j] for j in range(3)]
-    act = [max(0.0, value) for value in pre] if with_relu else pre
-    return pre, act, [sum(act[j] * w2[j][k] for j in range(3)) + b2[k] for k in range(2)]
+def _terms(values: list[float], matrix: list[list[float]], to: int) -> list[float]:
+    """The products that unit `to` of the next layer adds up."""
+    return [value * row[to] for value, row in zip(values, matrix, strict=True)]
 
 
 def _sum(terms: list[float], bias: float) -> str:
@@ -335,20 +410,26 @@ def _sum(terms: list[float], bias: float) -> str:
     return text
 
 
-def _edge(x1: float, y1: float, x2: float, y2: float, weight: float, silent: bool) -> str:
+def _edge(start: Corner, end: Corner, weight: float, silent: bool) -> str:
     colour = style.RULE if silent else style.signed(weight)
-    return svg.line(x1, y1, x2, y2, stroke=colour, width=1.4 * abs(weight), dash="3 5" if silent else "")
+    return svg.line(*start, *end, stroke=colour, width=1.4 * abs(weight), dash="3 5" if silent else "")
 
 
-def _weight(x1: float, y1: float, x2: float, y2: float, weight: float, at: float, silent: bool, is_turned: bool) -> str:
-    """A weight on its edge, with room for a finger; framed where its sign was turned."""
-    x, y = x1 + (x2 - x1) * at, y1 + (y2 - y1) * at
-    text = ("+" if weight > 0 else "") + svg.label(weight)
+def _weight(start: Corner, end: Corner, share: float, weight: float, silent: bool, number: int, is_turned: bool) -> str:
+    """A weight on its edge, at this share of the way, with room for a finger; framed where its sign was turned."""
+    (x1, y1), (x2, y2) = start, end
+    x, y = x1 + (x2 - x1) * share, y1 + (y2 - y1) * share
+    signed = ("+" if weight > 0 else "") + svg.label(weight)
     fill = style.NEUTRAL if silent else style.signed(weight)
+    ground = style.PAPER if is_turned else "transparent"
     frame = style.INK if is_turned else "none"
-    return svg.rect(
-        x - 16, y - 12, 32, 24, radius=6, fill=style.PAPER if is_turned else "transparent", stroke=frame
-    ) + svg.text(x, y + 4.5, text, size=13, fill=fill, anchor="middle", bold=True, halo=True)
+    label = svg.label(weight)
+    return svg.button(
+        svg.rect(x - 16, y - 12, 32, 24, radius=6, fill=ground, stroke=frame),
+        svg.text(x, y + 4.5, signed, size=13, fill=fill, anchor="middle", bold=True, halo=True),
+        sets={"flipped": UNCHANGED if is_turned else number},
+        name=f"weight {label}, turned" if is_turned else f"turn the sign of weight {label}",
+    )
 
 
 def _dial(left: float, y: float, wide: float, parameter: str, name: str, value: float) -> str:
@@ -359,9 +440,9 @@ def _dial(left: float, y: float, wide: float, parameter: str, name: str, value: 
     return track + svg.handle(knob, y, drags={parameter: scale}, name=name, says=svg.label(value))
 
 
-def _node(left: float, middle: float, wide: float, name: str, result: str, terms: str, silent: bool) -> str:
+def _node(layer: int, n: int, name: str, result: str, terms: str, silent: bool) -> str:
     """A box with a value, its name above it and the sum that gives it below."""
-    tall = 40.0
+    left, wide, middle, tall = _BOX_LEFT[layer], _BOX_WIDE[layer], _BOX_MIDDLE[layer][n], 40.0
     ink = style.MUTED if silent else style.INK
     x = left + wide / 2
     return "".join(
@@ -386,7 +467,6 @@ def _node(left: float, middle: float, wide: float, name: str, result: str, terms
 
 # The sheet over the plane of `by_hand`'s inputs
 
-Corner = tuple[float, float]
 QUARTERS = tuple(n / 4 for n in range(9))  # where a hand can put the point, 0 to HIGHEST
 HINGES: tuple[tuple[Corner, Corner], ...] = (((0, 1), (1, 0)), ((0, 0), (2, 2)), ((0, 0), (2, 2)))  # of each neuron
 PIECES: tuple[
@@ -405,6 +485,9 @@ PLANE = plot.Frame(
 RISES = (22.0, 14.5)  # units of the card for a height of 1, of each output
 
 
+_SUMS_TOP = 404.0
+
+
 def folded(x1: float = 1.0, x2: float = 1.0, output: int = 0, bent: bool = True) -> Picture:
     """One output of the network of `by_hand` over the plane of its inputs: from above, with the neurons' hinges, and as a sheet in space.
 
@@ -414,83 +497,107 @@ def folded(x1: float = 1.0, x2: float = 1.0, output: int = 0, bent: bool = True)
         if not 0 <= value <= HIGHEST:
             raise ValueError(f"{name} must be from 0 to {HIGHEST:g}, not {value}")
     _inside("output", output, len(OUTPUTS))
-    w1, b1, w2, b2 = _by_hand()
-    x = [float(x1), float(x2)]
-    pre, act, out = _stages(x, w1, b1, w2, b2, bent)
-    height, name = out[output], OUTPUTS[output]
-    place = f"cold {svg.label(x[0])} and water {svg.label(x[1])}"
-    if bent:
-        firing = [f"“{NEURONS[j]}”" for j in range(3) if pre[j] > 0]
-        fires = f"{' and '.join(firing) or 'no neuron'} fire{'s' if len(firing) < 2 else ''}"
-        title = f"{name.capitalize()}: 4 flat pieces, {svg.label(height)} high at the point"
-        sentence = (
-            f"At {place}, {fires}, and the sheet of “{name}” is {svg.label(height)} high. "
-            f"Its 4 flat pieces meet at the hinges, the lines on which a neuron begins to fire."
-        )
-    else:
-        title = f"{name.capitalize()} without ReLU: 1 flat piece, {svg.label(height)} high"
-        sentence = (
-            f"Without ReLU each neuron passes on all that it adds up, so none has a hinge and the sheet of “{name}” is "
-            f"one flat piece. At {place} it is {svg.label(height)} high."
-        )
-
-    across, down = PLANE.at(*x)
-    on_sheet, on_floor = (_in_space(x[0], x[1], at, output, bent) for at in (height, None))
+    stages = _stages((x1, x2), _network(), bent)
+    title, words = _folded_words(stages, output, bent)
     shapes = [
         _draw_sheet(output, bent),
+        *_point_and_sheet(stages, output, bent),
+        *_sums_of_neurons(stages, bent),
+        *(_button_of_output(stages, k, k == output) for k in range(2)),
+    ]
+    return Picture(title, words, svg.card(502, title, words, *shapes))
+
+
+def _place(stages: _Stages) -> str:
+    cold, water = map(svg.label, stages.x)
+    return f"cold {cold} and water {water}"
+
+
+def _folded_words(stages: _Stages, output: int, bent: bool) -> tuple[str, str]:
+    """Title and sentence."""
+    name = OUTPUTS[output]
+    height = svg.label(stages.out[output])
+    if not bent:
+        title = f"{name.capitalize()} without ReLU: 1 flat piece, {height} high"
+        words = (
+            f"Without ReLU each neuron passes on all that it adds up, so none has a hinge and the sheet of “{name}” is "
+            f"one flat piece. At {_place(stages)} it is {height} high."
+        )
+        return title, words
+    firing = [f"“{neuron}”" for neuron, value in zip(NEURONS, stages.pre, strict=True) if value > 0]
+    fires = f"{' and '.join(firing) or 'no neuron'} {'fires' if len(firing) < 2 else 'fire'}"
+    title = f"{name.capitalize()}: 4 flat pieces, {height} high at the point"
+    words = (
+        f"At {_place(stages)}, {fires}, and the sheet of “{name}” is {height} high. "
+        f"Its 4 flat pieces meet at the hinges, the lines on which a neuron begins to fire."
+    )
+    return title, words
+
+
+def _point_and_sheet(stages: _Stages, output: int, bent: bool) -> list[str]:
+    """The point on the sheet, above its place on the floor, and its knob in the plane."""
+    cold, water = stages.x
+    height = stages.out[output]
+    on_sheet, on_floor = (_in_space(cold, water, up, output, bent) for up in (height, None))
+    scales = {
+        "x1": svg.across((PLANE.left, PLANE.right), (0.0, HIGHEST)),
+        "x2": svg.upright((PLANE.bottom, PLANE.top), (0.0, HIGHEST)),
+    }
+    return [
         svg.line(*on_floor, *on_sheet, stroke=style.INK, width=1.5, dash="3 4"),
         svg.circle(*on_sheet, 6, fill=style.INK, stroke=style.PAPER, stroke_width=2),
         svg.text(on_sheet[0], on_sheet[1] - 12, svg.label(height), size=14, bold=True, anchor="middle", halo=True),
-        svg.handle(
-            across,
-            down,
-            drags={
-                "x1": svg.across((PLANE.left, PLANE.right), (0.0, HIGHEST)),
-                "x2": svg.upright((PLANE.bottom, PLANE.top), (0.0, HIGHEST)),
-            },
-            name="the point: cold and water",
-            says=place,
-        ),
+        svg.handle(*PLANE.at(cold, water), drags=scales, name="the point: cold and water", says=_place(stages)),
     ]
-    top = 404.0
-    for j in range(3):
-        y, silent = top + 24 * j, bent and act[j] == 0
+
+
+def _sums_of_neurons(stages: _Stages, bent: bool) -> list[str]:
+    """Each neuron with its colour, what it adds up, and what it passes on."""
+    network = _network()
+    shapes = []
+    for j, (name, hue) in enumerate(zip(NEURONS, _HUES, strict=True)):
+        y = _SUMS_TOP + 24 * j
+        silent = bent and stages.act[j] == 0
         ink = style.MUTED if silent else style.INK
-        sums = f"{_sum([x[0] * w1[0][j], x[1] * w1[1][j]], b1[j])} = {svg.label(pre[j])}"
-        sums += f" → {svg.label(act[j])}" if bent else ""
+        sums = f"{_sum(_terms(stages.x, network.W1, j), network.b1[j])} = {svg.label(stages.pre[j])}"
+        if bent:
+            sums += f" → {svg.label(stages.act[j])}"
         shapes += [
-            svg.circle(LEFT + 8, y - 4.5, 6, fill=style.PAPER if silent else _HUES[j], stroke=_HUES[j], stroke_width=2),
-            svg.text(LEFT + 22, y, NEURONS[j], size=13, fill=ink),
+            svg.circle(LEFT + 8, y - 4.5, 6, fill=style.PAPER if silent else hue, stroke=hue, stroke_width=2),
+            svg.text(LEFT + 22, y, name, size=13, fill=ink),
             svg.text(LEFT + 126, y, sums, size=12.5, fill=ink),
         ]
-    for k in range(2):
-        y, here = top - 18 + 36 * k, k == output
-        terms = _sum([act[j] * w2[j][k] for j in range(3)], b2[k])
-        frame = svg.rect(
-            326, y, RIGHT - 326, 30, radius=7, fill=style.PAPER, stroke=style.INK if here else style.RULE,
-            stroke_width=2 if here else 1,
-        )  # fmt: skip
-        words = [
-            svg.text(334, y + 20, OUTPUTS[k], size=12.5, bold=True, fill=style.INK if here else style.MUTED),
-            svg.text(416, y + 20, f"{terms} =", size=11.5, fill=style.MUTED),
-            svg.text(RIGHT - 10, y + 20, svg.label(out[k]), size=14, bold=True, anchor="end"),
-        ]
-        shapes.append(svg.button(frame, *words, sets={"output": k}, name=f"the sheet of {OUTPUTS[k]}"))
-    return Picture(title, sentence, svg.card(502, title, sentence, *shapes))
+    return shapes
+
+
+def _button_of_output(stages: _Stages, k: int, here: bool) -> str:
+    """Output k and its sum; pressed, its sheet is shown."""
+    y = _SUMS_TOP - 18 + 36 * k
+    network = _network()
+    written = _sum(_terms(stages.act, network.W2, k), network.b2[k])
+    frame = svg.rect(
+        326, y, RIGHT - 326, 30, radius=7, fill=style.PAPER, stroke=style.INK if here else style.RULE,
+        stroke_width=2 if here else 1,
+    )  # fmt: skip
+    words = [
+        svg.text(334, y + 20, OUTPUTS[k], size=12.5, bold=True, fill=style.INK if here else style.MUTED),
+        svg.text(416, y + 20, f"{written} =", size=11.5, fill=style.MUTED),
+        svg.text(RIGHT - 10, y + 20, svg.label(stages.out[k]), size=14, bold=True, anchor="end"),
+    ]
+    return svg.button(frame, *words, sets={"output": k}, name=f"the sheet of {OUTPUTS[k]}")
 
 
 _HUES = (style.SERIES[4], style.SERIES[1], style.SERIES[2])  # of the three neurons
 
 
 @cache
-def _by_hand() -> tuple[list[list[float]], list[float], list[list[float]], list[float]]:
-    w1, b1, w2, b2 = (part.tolist() for part in by_hand_weights(torch.float64))
-    return w1, b1, w2, b2
+def _network() -> _Network:
+    return _turned(UNCHANGED)[0]
 
 
 @cache
 def _height(cold: float, water: float, output: int, with_relu: bool) -> float:
-    return _stages((cold, water), *_by_hand(), with_relu)[2][output]
+    return _stages((cold, water), _network(), with_relu).out[output]
 
 
 def _in_space(cold: float, water: float, height: float | None, output: int, with_relu: bool) -> Corner:
@@ -537,9 +644,10 @@ def _draw_sheet(output: int, with_relu: bool) -> str:
         x, y = PLANE.at((start[0] + end[0]) / 2, (start[1] + end[1]) / 2)
         shapes.append(svg.text(x, y + 4, svg.label(level), size=12, anchor="middle", fill=style.MUTED, halo=True))
     if with_relu:
-        for j, (at, anchor) in enumerate((((0.06, 1.07), "start"), ((1.96, 0.07), "end"), ((0.06, 1.87), "start"))):
+        places = (((0.06, 1.07), "start"), ((1.96, 0.07), "end"), ((0.06, 1.87), "start"))
+        for j, (place, anchor) in enumerate(places):
             shapes.append(
-                svg.text(*PLANE.at(*at), NEURONS[j], size=12.5, fill=_HUES[j], anchor=anchor, bold=True, halo=True)
+                svg.text(*PLANE.at(*place), NEURONS[j], size=12.5, fill=_HUES[j], anchor=anchor, bold=True, halo=True)
             )
     shapes += [
         svg.text(PLANE.left, 54, "from above, with lines of equal height", size=12.5, fill=style.MUTED),
@@ -579,104 +687,127 @@ def _crossing(corners: Sequence[Corner], heights: list[float], level: float) -> 
     return (points[0], points[1]) if len(points) == 2 else None
 
 
+_FOUR = TOKENS[:4]
+_CELL, _LINE = 16.0, 20.0  # of a map: a number's width, a token's height
+_NAMES = 58.0  # the width of the tokens' names
+_CENTRE = LEFT + _NAMES + 16 * _CELL  # of all maps
+_TOPS = (76.0, 204.0, 332.0)  # of the maps
+
+
+class _Widening(NamedTuple):
+    """Four tokens on their way through the FFN."""
+
+    token: int  # whose row is framed
+    activation: str
+    activated: bool  # whether the hidden numbers are shown after the activation
+    x: torch.Tensor  # [4, 8]
+    pre: torch.Tensor  # [4, 32]
+    hidden: torch.Tensor  # [4, 32]
+    out: torch.Tensor  # [4, 8]
+
+
+def _widening(token: int, activated: bool, activation: str) -> _Widening:
+    x = embeddings(_FOUR, 8, torch.float64)
+    w1, b1, w2, b2 = weights(4, 8, torch.float64)
+    pre = _affine(x, w1, b1)
+    hidden = _find_activation(activation)(pre)
+    return _Widening(token, activation, activated, x, pre, hidden, _affine(hidden, w2, b2))
+
+
 def expand_contract(token: int = 1, activated: bool = True, activation: str = "ReLU") -> Picture:
     """Four tokens as heat maps: x [4, 8], hidden layer [4, 32] before or after the activation, out [4, 8].
 
     The row of one token is framed.
     """
-    act = _find_activation(activation)
-    four, d_model = TOKENS[:4], 8
-    _inside("token", token, len(four))
-    x = embeddings(four, d_model, torch.float64)
-    w1, b1, w2, b2 = weights(4, d_model, torch.float64)
-    pre = _affine(x, w1, b1)  # [4, 32]
-    hidden = act(pre)  # [4, 32]
-    out = _affine(hidden, w2, b2)  # [4, 8]
+    _inside("token", token, len(_FOUR))
+    numbers = _widening(token, activated, activation)
+    title, words = _widening_words(numbers)
+    hidden_name = f"{activation}(x W1 + b1)" if activated else "x W1 + b1"
+    hidden = numbers.hidden if activated else numbers.pre
+    shapes = [
+        *_funnels(),
+        _map("x", numbers.x, _TOPS[0], token),
+        _map(hidden_name, hidden, _TOPS[1], token, marks_zeros=activated),
+        _map("out", numbers.out, _TOPS[2], token),
+        _legend(LEFT + _NAMES, _TOPS[0] + 6),
+    ]
+    return Picture(title, words, svg.card(436, title, words, *shapes))
 
-    zeros = int((hidden == 0).sum())
-    if not activated:
+
+def _widening_words(numbers: _Widening) -> tuple[str, str]:
+    """Title and sentence."""
+    token, activation, name = numbers.token, numbers.activation, f"“{_FOUR[numbers.token]}”"
+    is_zero = numbers.hidden == 0
+    zeros = int(is_zero.sum())
+    if not numbers.activated:
+        negative = numbers.pre < 0
         title = "W1 widens each token from 8 numbers to 32"
-        below, mine = int((pre < 0).sum()), int((pre[token] < 0).sum())
-        sentence = (
-            f"Four tokens of 8 numbers become four of 32, {below} of the 128 below zero, {mine} of them in the row of "
-            f"“{four[token]}”, before {activation} and W2 bring back 4 × 8."
+        words = (
+            f"Four tokens of 8 numbers become four of 32, {int(negative.sum())} of the 128 below zero, {int(negative[token].sum())} of them "
+            f"in the row of {name}, before {activation} and W2 bring back 4 × 8."
         )
     elif zeros:
         title = f"{activation} turns {zeros} of the 128 hidden numbers into zeros"
-        mine = int((hidden[token] == 0).sum())
-        sentence = (
+        words = (
             f"4 × 8 becomes 4 × 32 and again 4 × 8; {activation} sets {zeros} of the 128 hidden numbers to "
-            f"zero, {mine} of the 32 in the row of “{four[token]}”."
+            f"zero, {int(is_zero[token].sum())} of the 32 in the row of {name}."
         )
     else:
+        lowest, own = (svg.label(float(part.min())) for part in (numbers.hidden, numbers.hidden[token]))
         title = f"{activation} turns none of the 128 hidden numbers into zero"
-        low, own = (svg.label(float(part.min())) for part in (hidden, hidden[token]))
-        sentence = (
-            f"4 × 8 becomes 4 × 32 and again 4 × 8; after {activation} no hidden number is zero, the lowest is {low}, "
-            f"and {own} in the row of “{four[token]}”."
+        words = (
+            f"4 × 8 becomes 4 × 32 and again 4 × 8; after {activation} no hidden number is zero, the lowest is {lowest}, "
+            f"and {own} in the row of {name}."
         )
+    return title, words
 
-    cell, row = 16.0, 20.0
-    hidden_name = f"{activation}(x W1 + b1)" if activated else "x W1 + b1"
-    maps = (("x", x), (hidden_name, hidden if activated else pre), ("out", out))
-    names = 58.0
-    centre = LEFT + names + 16 * cell
-    tops = (76.0, 204.0, 332.0)
+
+def _funnels() -> list[str]:
+    """Between two maps, how the rows become wider, and narrower again."""
     shapes = []
-    for above, below_, (upper, lower) in ((0, 1, (8, 32)), (1, 2, (32, 8))):
-        y1, y2 = tops[above] + 4 * row + 4, tops[below_] - 4
+    for above, below, (upper, lower) in ((0, 1, (8, 32)), (1, 2, (32, 8))):
+        y1, y2 = _TOPS[above] + 4 * _LINE + 4, _TOPS[below] - 4
         corners = [(-upper, y1), (upper, y1), (lower, y2), (-lower, y2)]
-        shapes.append(
-            svg.path([(centre + n * cell / 2, y) for n, y in corners], fill=style.pale(style.TINT, 0.5), closed=True)
-        )
-    for top, (name, values) in zip(tops, maps, strict=True):
-        columns = values.shape[1]
-        left = centre - columns * cell / 2
-        head = f"{name}  [4, {columns}]"
-        shapes.append(svg.text(centre, top - 10, head, size=13, bold=True, anchor="middle", halo=True))
-        for t in range(4):
-            word = svg.text(
-                left - 8,
-                top + row * t + 14.5,
-                four[t],
-                size=12.5,
-                anchor="end",
-                bold=t == token,
-                fill=style.INK if t == token else style.MUTED,
-            )
-            cells = [
-                svg.rect(
-                    left + cell * j,
-                    top + row * t,
-                    cell - 1,
-                    row - 1,
-                    fill=style.diverging(value, SHADE),
-                    stroke=style.TINT,
-                    stroke_width=0.6,
-                    tip=f"{four[t]}, {j}: {svg.label(value, 3)}",
-                )
-                for j, value in enumerate(values[t].tolist())
-            ]
-            cells += [
-                svg.circle(left + cell * (j + 0.5) - 0.5, top + row * (t + 0.5) - 0.5, 1.7, fill=style.NEUTRAL)
-                for j, value in enumerate(values[t].tolist())
-                if value == 0 and values is hidden
-            ]
-            ground = svg.rect(left - 54, top + row * t, 52, row - 1, fill=style.PAPER, radius=4)
-            shapes.append(svg.button(ground, word, *cells, sets={"token": t}, name=f"the row of {four[t]} in {name}"))
-        shapes.append(
+        edge = [(_CENTRE + n * _CELL / 2, y) for n, y in corners]
+        shapes.append(svg.path(edge, fill=style.pale(style.TINT, 0.5), closed=True))
+    return shapes
+
+
+def _map(name: str, values: torch.Tensor, top: float, token: int, marks_zeros: bool = False) -> str:
+    """A heat map of four rows, with a frame around one of them; marks_zeros: with a dot in each exact zero."""
+    columns = values.shape[1]
+    left = _CENTRE - columns * _CELL / 2
+    shapes = [
+        svg.text(_CENTRE, top - 10, f"{name}  [4, {columns}]", size=13, bold=True, anchor="middle", halo=True),
+    ]
+    for t, (word, row) in enumerate(zip(_FOUR, values.tolist(), strict=True)):
+        y, here = top + _LINE * t, t == token
+        ink = style.INK if here else style.MUTED
+        cells = [
             svg.rect(
-                left - 1.5,
-                top + row * token - 1.5,
-                columns * cell + 2,
-                row + 2,
-                stroke=style.INK,
-                stroke_width=1.8,
-                radius=2,
+                left + _CELL * j,
+                y,
+                _CELL - 1,
+                _LINE - 1,
+                fill=style.diverging(value, SHADE),
+                stroke=style.TINT,
+                stroke_width=0.6,
+                tip=f"{word}, {j}: {svg.label(value, 3)}",
             )
-        )
-    shapes.append(_legend(LEFT + names, tops[0] + 6))
-    return Picture(title, sentence, svg.card(436, title, sentence, *shapes))
+            for j, value in enumerate(row)
+        ]
+        if marks_zeros:
+            cells += [
+                svg.circle(left + _CELL * (j + 0.5) - 0.5, top + _LINE * (t + 0.5) - 0.5, 1.7, fill=style.NEUTRAL)
+                for j, value in enumerate(row)
+                if value == 0
+            ]
+        ground = svg.rect(left - 54, y, 52, _LINE - 1, fill=style.PAPER, radius=4)
+        label = svg.text(left - 8, y + 14.5, word, size=12.5, anchor="end", bold=here, fill=ink)
+        shapes.append(svg.button(ground, label, *cells, sets={"token": t}, name=f"the row of {word} in {name}"))
+    wide, y = columns * _CELL + 2, top + _LINE * token - 1.5
+    frame = svg.rect(left - 1.5, y, wide, _LINE + 2, stroke=style.INK, stroke_width=1.8, radius=2)
+    return "".join([*shapes, frame])
 
 
 def _legend(left: float, top: float) -> str:
@@ -686,11 +817,40 @@ def _legend(left: float, top: float) -> str:
     wide = 11.0 * len(shades)
     frame = svg.rect(left, top, wide, 12, stroke=style.RULE)
     words = [
-        svg.text(left + at, top + 27, svg.label(value), size=12, fill=style.MUTED, anchor="middle")
-        for at, value in ((5.5, -SHADE), (wide / 2, 0), (wide - 5.5, SHADE))
+        svg.text(left + x, top + 27, svg.label(value), size=12, fill=style.MUTED, anchor="middle")
+        for x, value in ((5.5, -SHADE), (wide / 2, 0), (wide - 5.5, SHADE))
     ]
     dot = svg.circle(left + 5.5, top + 45, 1.7, fill=style.NEUTRAL)
     return "".join([*boxes, frame, *words, dot, svg.text(left + 17, top + 49, "exactly 0", size=12, fill=style.MUTED)])
+
+
+_FIRST, _SECOND = "creek", "cold"
+_OUTPUT = 4  # which of the output numbers
+_WALK = (-2, 3)  # from where to where, in steps
+
+
+class _Walk(NamedTuple):
+    """One output number of the FFN on a straight walk, with an activation between identity and ReLU."""
+
+    alpha: float  # 0: identity, 1: ReLU
+    d_ff: int
+    kinks: list[float]  # in steps from the first token to the second
+    steps: list[float]  # where the output is computed: both ends, and the kinks between them
+    straight: list[float]  # the output there with the identity
+    bent: list[float]  # and with the activation
+
+
+def _walk(alpha: float) -> _Walk:
+    x = embeddings((_FIRST, _SECOND), dtype=torch.float64)
+    w1, b1, w2, b2 = weights(4, dtype=torch.float64)
+    start = _affine(x[0], w1, b1)  # [d_ff]: pre at the first token
+    change = _affine(x[1] - x[0], w1, 0 * b1)  # [d_ff]: of pre, in a step
+    kinks = sorted(step for step in (-start / change).tolist() if _WALK[0] < step < _WALK[1])
+    steps = torch.tensor([_WALK[0], *kinks, _WALK[1]], dtype=torch.float64)
+    pre = start + steps[:, None] * change  # [points, d_ff]
+    straight = _affine(pre, w2, b2)[:, _OUTPUT]
+    bent = _affine((1 - alpha) * pre + alpha * torch.relu(pre), w2, b2)[:, _OUTPUT]
+    return _Walk(alpha, len(start), kinks, steps.tolist(), straight.tolist(), bent.tolist())
 
 
 def bend(alpha: float = 1.0) -> Picture:
@@ -701,52 +861,47 @@ def bend(alpha: float = 1.0) -> Picture:
     """
     if not 0 <= alpha <= 1:
         raise ValueError(f"alpha must be from 0 (identity) to 1 (ReLU), not {alpha}")
-    start, end, output, low, high = "creek", "cold", 4, -2, 3
-    x = embeddings((start, end), dtype=torch.float64)
-    w1, b1, w2, b2 = weights(4, dtype=torch.float64)
-    first, step = _affine(x[0], w1, b1), _affine(x[1] - x[0], w1, 0 * b1)  # [d_ff]: pre at "creek", change to "cold"
-    kinks = sorted(s for s in (-first / step).tolist() if low < s < high)
-    walk = torch.tensor([low, *kinks, high], dtype=torch.float64)
-    pre = first + walk[:, None] * step  # [points, d_ff]
-    straight = _affine(pre, w2, b2)[:, output]
-    curve = _affine((1 - alpha) * pre + alpha * torch.relu(pre), w2, b2)[:, output]
-    far = float((curve - straight).abs().max())
-
+    walk = _walk(alpha)
     name = "identity" if alpha == 0 else "ReLU" if alpha == 1 else f"{round(100 * alpha)} % ReLU"
-    if alpha == 0:
-        title = "Without an activation the FFN is exactly a straight line"
-        sentence = (
-            f"With the identity in the middle, output {output} runs straight from “{start}” to “{end}” and "
-            f"beyond: not one of the {len(first)} neurons makes a kink."
-        )
-    else:
-        title = f"{name} bends the line at {len(kinks)} points"
-        sentence = (
-            f"With {name} in the middle, {len(kinks)} of {len(first)} neurons change sign on the way, "
-            f"and each makes a kink; output {output} goes up to {svg.label(far)} away from the straight line."
-        )
-
-    places = tuple((s, {0: f"“{start}”", 1: f"“{end}”"}.get(s, svg.label(s))) for s in range(low, high + 1))
-    heights = tuple((value / 2, svg.label(value / 2, 1, pad=True)) for value in range(5))
+    title, words = _bend_words(walk, name)
+    names = {0: f"“{_FIRST}”", 1: f"“{_SECOND}”"}
     frame = plot.Frame(
-        (low, high),
+        _WALK,
         (0, 2),
-        f"steps from “{start}” to “{end}”",
-        f"number {output} of the {D_MODEL} outputs",
-        places,
-        heights,
+        f"steps from “{_FIRST}” to “{_SECOND}”",
+        f"number {_OUTPUT} of the {D_MODEL} outputs",
+        tuple((step, names.get(step, svg.label(step))) for step in range(_WALK[0], _WALK[1] + 1)),
+        tuple((value / 2, svg.label(value / 2, 1, pad=True)) for value in range(5)),
         top=76,
     )
-    solid, line = plot.Look(style.CHOSEN, width=2.6), plot.Look(style.REFERENCE, (6, 5), 2)
-    values = curve.tolist()
+    solid = plot.Look(style.CHOSEN, width=2.6)
+    dashed = plot.Look(style.REFERENCE, (6, 5), 2)
     shapes = [
         frame.axes(),
-        frame.curve(walk.tolist(), values, solid),
-        frame.curve((low, high), (float(straight[0]), float(straight[-1])), line),
-        frame.dots(kinks, values[1:-1], style.PAPER, 3.4, style.CHOSEN) if alpha > 0 else "",
-        frame.legend({name: solid, "straight line": line}, "upper right"),
+        frame.curve(walk.steps, walk.bent, solid),
+        frame.curve(_WALK, (walk.straight[0], walk.straight[-1]), dashed),
+        frame.dots(walk.kinks, walk.bent[1:-1], style.PAPER, 3.4, style.CHOSEN) if alpha > 0 else "",
+        frame.legend({name: solid, "straight line": dashed}, "upper right"),
     ]
-    return Picture(title, sentence, svg.card(frame.bottom + 50, title, sentence, *shapes))
+    return Picture(title, words, svg.card(frame.bottom + 50, title, words, *shapes))
+
+
+def _bend_words(walk: _Walk, name: str) -> tuple[str, str]:
+    """Title and sentence; name: the activation's."""
+    if walk.alpha == 0:
+        title = "Without an activation the FFN is exactly a straight line"
+        words = (
+            f"With the identity in the middle, output {_OUTPUT} runs straight from “{_FIRST}” to “{_SECOND}” and "
+            f"beyond: not one of the {walk.d_ff} neurons makes a kink."
+        )
+        return title, words
+    far = max(abs(bent - straight) for bent, straight in zip(walk.bent, walk.straight, strict=True))
+    title = f"{name} bends the line at {len(walk.kinks)} points"
+    words = (
+        f"With {name} in the middle, {len(walk.kinks)} of {walk.d_ff} neurons change sign on the way, "
+        f"and each makes a kink; output {_OUTPUT} goes up to {svg.label(far)} away from the straight line."
+    )
+    return title, words
 
 
 def _find_activation(activation: str) -> Callable[[torch.Tensor], torch.Tensor]:
