@@ -90,6 +90,30 @@ def _line(slope: float, height: float) -> str:
     return f"{rising} {'+' if height > 0 else '−'} {svg.label(abs(height))}"
 
 
+class _Unit(NamedTuple):
+    """One gated unit on a straight walk: gate and up are lines in t."""
+
+    gate_slope: float
+    gate_height: float
+    up_slope: float
+    up_height: float
+    activation: str
+
+    def gate(self, t: float) -> float:
+        """The gate before the activation."""
+        return self.gate_slope * t + self.gate_height
+
+    def values(self, t: float) -> tuple[float, float, float]:
+        """The gate after the activation, up, and their product."""
+        gate = GATES[self.activation](self.gate(t))
+        up = self.up_slope * t + self.up_height
+        return gate, up, gate * up
+
+    @property
+    def name_of_gate(self) -> str:
+        return "gate" if self.activation == "none" else f"{self.activation}(gate)"
+
+
 def gate(
     t: float = 1.0,
     gate_slope: float = 1.0,
@@ -103,45 +127,55 @@ def gate(
         raise ValueError(f"activation must be {', '.join(GATES)}, not {activation!r}")
     if not -SPAN <= t <= SPAN:
         raise ValueError(f"t must be from −3 to 3, not {t}")
-    act = GATES[activation]
-
-    def parts(at: float) -> tuple[float, float, float]:
-        pre, up = gate_slope * at + gate_height, up_slope * at + up_height
-        return act(pre), up, act(pre) * up
-
-    gate_value, up, product = parts(t)
-    name = "gate" if activation == "none" else f"{activation}(gate)"
-    title = f"t = {svg.label(t)}: {name} {svg.label(gate_value)} times up {svg.label(up)} is {svg.label(product)}"
-    reason = "the gate is closed" if abs(gate_value) < 0.005 else "up is 0 there"
-    note = reason if abs(product) < 0.005 else f"up is multiplied by {svg.label(gate_value)}"
-    sentence = (
-        f"Gate {_line(gate_slope, gate_height)}, {f'bent by {activation}' if activation != 'none' else 'not bent'}; "
-        f"up {_line(up_slope, up_height)}. At t = {svg.label(t)} the product is {svg.label(product)}: {note}."
-    )
+    unit = _Unit(gate_slope, gate_height, up_slope, up_height, activation)
+    title, words = _gate_words(unit, t)
     window = (-SPAN, SPAN), (-4.0, 8.0)
     frame = plot.Frame(*window, "t, along the walk", "", tuple(range(-3, 4)), tuple(range(-4, 9, 2)), top=86)
+    way = svg.across((frame.left, frame.right), frame.x)
+    shapes = [
+        frame.axes(),
+        frame.curve((t, t), frame.y, plot.Look(style.NEUTRAL, (3, 4), 1)),
+        *_curves_of_unit(unit, t, frame),
+        svg.handle(frame.across(t), frame.bottom, drags={"t": way}, name="t", says=svg.label(t)),
+    ]
+    return Picture(title, words, svg.card(388, title, words, *shapes))
+
+
+def _gate_words(unit: _Unit, t: float) -> tuple[str, str]:
+    """Title and sentence."""
+    gate, up, product = unit.values(t)
+    title = (
+        f"t = {svg.label(t)}: {unit.name_of_gate} {svg.label(gate)} times up {svg.label(up)} is {svg.label(product)}"
+    )
+    note = f"up is multiplied by {svg.label(gate)}"
+    if abs(product) < 0.005:
+        note = "the gate is closed" if abs(gate) < 0.005 else "up is 0 there"
+    bent = "not bent" if unit.activation == "none" else f"bent by {unit.activation}"
+    words = (
+        f"Gate {_line(unit.gate_slope, unit.gate_height)}, {bent}; "
+        f"up {_line(unit.up_slope, unit.up_height)}. At t = {svg.label(t)} the product is {svg.label(product)}: {note}."
+    )
+    return title, words
+
+
+def _curves_of_unit(unit: _Unit, t: float, frame: plot.Frame) -> list[str]:
+    """Gate, up and product over the walk, with a dot on each at t."""
     places = np.linspace(-SPAN, SPAN, 241).tolist()
-    curves = zip(*map(parts, places), strict=True)
+    curves = zip(*map(unit.values, places), strict=True)
     looks = {
-        name: plot.Look(GATE, (7, 4), 2.2),
+        unit.name_of_gate: plot.Look(GATE, (7, 4), 2.2),
         "up": plot.Look(UP, (2, 4)),
         "their product": plot.Look(PRODUCT, width=3),
     }
-    shapes = [frame.axes(), frame.curve((t, t), frame.y, plot.Look(style.NEUTRAL, (3, 4), 1))]
-    if activation != "none":
-        ends = [gate_slope * place + gate_height for place in frame.x]
+    shapes = []
+    if unit.activation != "none":  # the gate before it, as a straight line
+        ends = [unit.gate(place) for place in frame.x]
         shapes.append(frame.curve(frame.x, ends, plot.Look(style.NEUTRAL, (1, 4), 1.6)))
     shapes += [frame.curve(places, values, look) for values, look in zip(curves, looks.values(), strict=True)]
-    for value, colour, r in (
-        (product, PRODUCT, 8.5),
-        (up, UP, 6.0),
-        (gate_value, GATE, 3.5),
-    ):  # one is seen inside of another
-        shapes.append(frame.dots([t], [value], colour, r))
-    shapes.append(frame.legend(looks, "above"))
-    way = svg.across((frame.left, frame.right), frame.x)
-    shapes.append(svg.handle(frame.across(t), frame.bottom, drags={"t": way}, name="t", says=svg.label(t)))
-    return Picture(title, sentence, svg.card(388, title, sentence, *shapes))
+    gate, up, product = unit.values(t)
+    dots = ((product, PRODUCT, 8.5), (up, UP, 6.0), (gate, GATE, 3.5))  # one is seen inside of another
+    shapes += [frame.dots([t], [value], colour, r) for value, colour, r in dots]
+    return [*shapes, frame.legend(looks, "above")]
 
 
 UPS = np.array([[1, -0.5, -1, -0.5], [0.5, 1, 0.5, -1]])  # [2, 4]: a column is what a unit reads
@@ -150,6 +184,8 @@ DOWNS = np.array([[1, 0], [0, 1], [-0.5, -0.5], [0.5, -0.5]])  # [4, 2]: a row i
 REACH = 2.0  # of each entry of x in `lights`
 PLACES = tuple(quarter / 4 for quarter in range(-8, 9))
 LIGHTS = ("plain ReLU", "GLU", "ReGLU")
+_MATRICES_LEFT, _MATRICES_TOP = 326.0, 104.0  # of up, beside the plane
+_ENTRY_TALL = 24.0  # a row of a matrix
 
 
 def gates(x: Numbers, kind: str) -> Numbers:
@@ -160,78 +196,141 @@ def gates(x: Numbers, kind: str) -> Numbers:
     return 1 / (1 + np.exp(-sums)) if kind == "GLU" else np.maximum(sums, 0)
 
 
+class _Lights(NamedTuple):
+    """The matrix that four gates pick at x, and what it makes of x."""
+
+    kind: str
+    x: Numbers  # [2]
+    on: Numbers  # [4]: the gates
+    matrix: Numbers  # [2, 2]
+    y: Numbers  # [2]
+
+    @property
+    def is_plain(self) -> bool:
+        return self.kind == "plain ReLU"
+
+    @property
+    def before(self) -> str:
+        return _pair(self.x)
+
+    @property
+    def after(self) -> str:
+        return _pair(self.y)
+
+
+def _pair(point: Numbers) -> str:
+    return f"({svg.label(point[0])}, {svg.label(point[1])})"
+
+
+def _lights(x1: float, x2: float, kind: str) -> _Lights:
+    x = np.array([x1, x2])
+    on = gates(x, kind)
+    matrix = UPS @ np.diag(on) @ DOWNS
+    return _Lights(kind, x, on, matrix, x @ matrix)
+
+
 def lights(x1: float = 1.0, x2: float = 1.0, kind: str = "plain ReLU") -> Picture:
     """An FFN of four units over the plane: the gates at x as lights on a diagonal, the one matrix that they pick, and the arrow it makes of x."""
     if kind not in LIGHTS:
         raise ValueError(f"kind must be {', '.join(LIGHTS)}, not {kind!r}")
     if not max(abs(x1), abs(x2)) <= REACH:
         raise ValueError(f"both entries of x must be from −{REACH:g} to {REACH:g}, not {x1} and {x2}")
-    x, plain = np.array([x1, x2]), kind == "plain ReLU"
-    on = gates(x, kind)
-    matrix = UPS @ np.diag(on) @ DOWNS  # [2, 2]
-    y = x @ matrix
-    before, after = (f"({svg.label(one)}, {svg.label(other)})" for one, other in (x, y))
-    gate_texts = ", ".join(svg.label(g) for g in on)
-    count = int((on > 0).sum())
-    title = f"{f'{count} of 4 lights on' if plain else kind}: {before} becomes {after}"
-    rows = "; ".join(" ".join(svg.label(entry) for entry in row) for row in matrix)
-    where = "everywhere in the green cone" if plain and count else "at this x"
-    sentence = f"{kind[0].upper()}{kind[1:]}: at x = {before} the gates are {gate_texts}. They pick the matrix [{rows}] {where}, and it makes {after} of x."
+    numbers = _lights(x1, x2, kind)
+    title, words = _lights_words(numbers)
+    shapes = [*_plane_of_x(numbers), *_gates_as_lights(numbers), *_matrix_and_result(numbers)]
+    return Picture(title, words, svg.card(378, title, words, *shapes))
+
+
+def _lights_words(numbers: _Lights) -> tuple[str, str]:
+    """Title and sentence."""
+    kind, before, after = numbers.kind, numbers.before, numbers.after
+    count = int((numbers.on > 0).sum())
+    title = f"{f'{count} of 4 lights on' if numbers.is_plain else kind}: {before} becomes {after}"
+    rows = "; ".join(" ".join(svg.label(entry) for entry in row) for row in numbers.matrix)
+    where = "everywhere in the green cone" if numbers.is_plain and count else "at this x"
+    gate_texts = ", ".join(svg.label(g) for g in numbers.on)
+    words = (
+        f"{kind[0].upper()}{kind[1:]}: at x = {before} the gates are {gate_texts}. "
+        f"They pick the matrix [{rows}] {where}, and it makes {after} of x."
+    )
+    return title, words
+
+
+def _plane_of_x(numbers: _Lights) -> list[str]:
+    """The plane with the lines at which gates change, and x and y as arrows."""
     frame = plot.Frame(
         (-4, 4), (-4, 4), "first entry", "second entry", (-4, -2, 0, 2, 4), (-4, -2, 0, 2, 4), left=52, right=300, top=84, bottom=332, grid="both"
     )  # fmt: skip
-    keys = UPS if plain else OWN
-    shapes = [frame.polygon(_cone(x), style.pale(style.CHOSEN))] if plain and x.any() else []
+    shapes = []
+    if numbers.is_plain and numbers.x.any():
+        shapes.append(frame.polygon(_cone(numbers.x), style.pale(style.CHOSEN)))
     shapes.append(frame.axes())
+    keys = UPS if numbers.is_plain else OWN
+    look = plot.Look(style.REFERENCE, (4, 4) if numbers.kind == "GLU" else (), 1.2)
     for key in keys.T:  # where a gate is about to open, at right angles to its key
         way = 9 * np.array([-key[1], key[0]]) / np.hypot(*key)
-        look = plot.Look(style.REFERENCE, (4, 4) if kind == "GLU" else (), 1.2)
         shapes.append(frame.curve([-way[0], way[0]], [-way[1], way[1]], look))
-    for end, ink, name in ((y, style.CHOSEN, "y"), (x, style.INK, "x")):
+    for end, ink, name in ((numbers.y, style.CHOSEN, "y"), (numbers.x, style.INK, "x")):
         shapes.append(_arrow(frame, end, ink))
         if abs(end).max() > 0.4:
             across, down = frame.at(*(end * (1 + 0.45 / np.hypot(*end))))
             shapes.append(svg.text(across, down + 5, name, size=15, bold=True, fill=ink, anchor="middle", halo=True))
     ends = frame.across(-REACH), frame.across(REACH)
     heights = frame.upright(-REACH), frame.upright(REACH)
-    shapes.append(
+    return [
+        *shapes,
         svg.handle(
-            *frame.at(x1, x2),
+            *frame.at(*numbers.x.tolist()),
             drags={"x1": svg.across(ends, (-REACH, REACH)), "x2": svg.upright(heights, (-REACH, REACH))},
             name="x",
-            says=f"{before}, which becomes {after}",
-        )
-    )
-    left, top, wide, tall = 326.0, 104.0, 30.0, 24.0
-    middle, right = left + 4 * wide + 12, left + 4 * wide + 12 + 4 * tall + 12
-    for place, words in ((left, "up"), (middle, "the gates at x"), (right, "down")):
-        shapes.append(svg.text(place, top - 10, words, size=12.5, fill=style.MUTED))
-    shapes += [_cells(left, top, UPS, wide, tall), _cells(right, top, DOWNS, wide, tall)]
-    shapes.append(svg.rect(middle, top, 4 * tall, 4 * tall, fill=style.TINT, radius=4))
-    brightest = 2.0 if kind == "ReGLU" else 1.0
-    for n, g in enumerate(on.tolist()):
-        at = middle + tall * (n + 0.5), top + tall * (n + 0.5)
+            says=f"{numbers.before}, which becomes {numbers.after}",
+        ),
+    ]
+
+
+def _gates_as_lights(numbers: _Lights) -> list[str]:
+    """The matrices up and down, and between them the gates on a diagonal."""
+    top, wide, tall = _MATRICES_TOP, 30.0, _ENTRY_TALL
+    middle = _MATRICES_LEFT + 4 * wide + 12
+    right = middle + 4 * tall + 12
+    shapes = [
+        svg.text(left, top - 10, words, size=12.5, fill=style.MUTED)
+        for left, words in ((_MATRICES_LEFT, "up"), (middle, "the gates at x"), (right, "down"))
+    ]
+    shapes += [
+        _cells(_MATRICES_LEFT, top, UPS, wide, tall),
+        _cells(right, top, DOWNS, wide, tall),
+        svg.rect(middle, top, 4 * tall, 4 * tall, fill=style.TINT, radius=4),
+    ]
+    brightest = 2.0 if numbers.kind == "ReGLU" else 1.0
+    for n, g in enumerate(numbers.on.tolist()):
+        x, y = middle + tall * (n + 0.5), top + tall * (n + 0.5)
         shine = min(g / brightest, 1.0)
         fill = style.pale(style.CHOSEN, shine) if g else style.PAPER
+        edge = style.CHOSEN if g else style.RULE
         ink = style.PAPER if shine > 0.7 else style.INK
         shapes += [
-            svg.circle(*at, 11.5, fill=fill, stroke=style.CHOSEN if g else style.RULE, stroke_width=1.4, tip=f"gate {n + 1}: {svg.label(g)}"),
-            svg.text(at[0], at[1] + 3.8, svg.label(g, 2 if g < 1 else 1), size=10.5, anchor="middle", fill=ink),
-        ]  # fmt: skip
-    below = top + 4 * tall + 44
-    shapes += [
-        svg.text(left, below - 10, "their product, the matrix for this x", size=12.5, fill=style.MUTED),
-        _cells(left, below, matrix, 58, 32, 14),
-        svg.text(left + 132, below + 24, f"x = {before}", size=14, bold=True),
-        svg.text(left + 132, below + 50, f"y = {after}", size=14, bold=True, fill=style.CHOSEN),
-    ]
+            svg.circle(x, y, 11.5, fill=fill, stroke=edge, stroke_width=1.4, tip=f"gate {n + 1}: {svg.label(g)}"),
+            svg.text(x, y + 3.8, svg.label(g, 2 if g < 1 else 1), size=10.5, anchor="middle", fill=ink),
+        ]
+    return shapes
+
+
+def _matrix_and_result(numbers: _Lights) -> list[str]:
+    """The matrix that the gates pick, x and y, and what the lines in the plane are."""
+    left, top = _MATRICES_LEFT, _MATRICES_TOP + 4 * _ENTRY_TALL + 44
     lines = {
         "plain ReLU": "a line: one of the units is about to switch",
         "GLU": "dashed: one of the gates is ½ there",
         "ReGLU": "a line: one of the gates is about to open",
     }
-    shapes.append(svg.text(left, below + 92, lines[kind], size=12, fill=style.MUTED))
-    return Picture(title, sentence, svg.card(378, title, sentence, *shapes))
+    return [
+        svg.text(left, top - 10, "their product, the matrix for this x", size=12.5, fill=style.MUTED),
+        _cells(left, top, numbers.matrix, 58, 32, 14),
+        svg.text(left + 132, top + 24, f"x = {numbers.before}", size=14, bold=True),
+        svg.text(left + 132, top + 50, f"y = {numbers.after}", size=14, bold=True, fill=style.CHOSEN),
+        svg.text(left, top + 92, lines[numbers.kind], size=12, fill=style.MUTED),
+    ]
 
 
 def _cone(x: Numbers) -> list[list[float]]:
@@ -269,69 +368,110 @@ def _cells(left: float, top: float, matrix: Numbers, wide: float, tall: float, s
     return "".join(shapes)
 
 
+_UNIT = 52.0  # the length of d_model numbers
+_BAR, _BARS_TOP = 26.0, (78, 176)  # a matrix's height; the top of the plain ones, and of the gated ones
+
+
+class _Match(NamedTuple):
+    """A plain FFN of width 4 · d_model and a gated one of width d_ff."""
+
+    d_model: int
+    d_ff: int
+    rounding: str  # how d_ff has been made of the ratio, in words; empty where nothing had to be done
+
+    @property
+    def plain(self) -> int:
+        """Its weights."""
+        return 2 * self.d_model * 4 * self.d_model
+
+    @property
+    def gated(self) -> int:
+        """Its weights."""
+        return 3 * self.d_model * self.d_ff
+
+
+def _match(d_model: int, ratio: float, multiple: int) -> _Match:
+    target = ratio * d_model + 1e-9
+    d_ff = math.ceil(int(target) / multiple) * multiple
+    rounding = f"a multiple of {multiple} as it is" if multiple > 1 else ""
+    if d_ff > target:
+        rounding = f"rounded up to a multiple of {multiple}"
+    elif target - d_ff > 1e-6:
+        rounding = "cut to a whole number"
+    return _Match(d_model, d_ff, rounding)
+
+
 def matched(d_model: int = 4096, ratio: float = 4.0, multiple: int = 1) -> Picture:
     """A plain FFN of width 4 · d_model as two rectangles, a gated one of another width as three, and the sum of each as a bar."""
     if d_model < 1 or multiple < 1 or not 1 <= ratio <= 8:
         raise ValueError("d_model and the multiple must be positive, and the ratio from 1 to 8")
-    target = ratio * d_model + 1e-9
-    f = math.ceil(int(target) / multiple) * multiple
-    plain, gated = 2 * d_model * 4 * d_model, 3 * d_model * f
-    share = 100 * gated / plain
-    title = f"Gated, d_ff = {f:,}: {share:.1f} % of the plain FFN"
-    rounding = f"a multiple of {multiple} as it is" if multiple > 1 else ""
-    if f > target:
-        rounding = f"rounded up to a multiple of {multiple}"
-    elif target - f > 1e-6:
-        rounding = "cut to a whole number"
-    comparison = (
-        "as good as equal"
-        if abs(gated / plain - 1) < 0.002
-        else f"{abs(gated - plain):,} {'more' if gated > plain else 'fewer'}"
-    )
-    sentence = (
-        f"Plain, at 4 · {d_model:,}: two matrices, {plain:,} weights. Gated, at {f:,} = {f / d_model:.3f} · d_model{rounding and f', {rounding}'}: "
+    match = _match(d_model, ratio, multiple)
+    title, words = _matched_words(match)
+    rounding = f" ({match.rounding})" if match.rounding else ""
+    shapes = [
+        *_matrices(match, _BARS_TOP[0], f"plain, d_ff = {4 * d_model:,}", ("W1", "W2"), 4 * d_model, UP),
+        *_matrices(match, _BARS_TOP[1], f"gated, d_ff = {match.d_ff:,}{rounding}", ("gate", "up", "down"), match.d_ff, GATE),
+        _knob_of_width(match),
+        *_all_weights(match),
+    ]  # fmt: skip
+    return Picture(title, words, svg.card(372, title, words, *shapes))
+
+
+def _matched_words(match: _Match) -> tuple[str, str]:
+    """Title and sentence."""
+    d_model, d_ff, plain, gated = match.d_model, match.d_ff, match.plain, match.gated
+    title = f"Gated, d_ff = {d_ff:,}: {100 * gated / plain:.1f} % of the plain FFN"
+    comparison = f"{abs(gated - plain):,} {'more' if gated > plain else 'fewer'}"
+    if abs(gated / plain - 1) < 0.002:
+        comparison = "as good as equal"
+    rounding = f", {match.rounding}" if match.rounding else ""
+    words = (
+        f"Plain, at 4 · {d_model:,}: two matrices, {plain:,} weights. Gated, at {d_ff:,} = {d_ff / d_model:.3f} · d_model{rounding}: "
         f"three matrices, {gated:,} weights, {comparison}."
     )
-    left, unit, tall, full = svg.MARGIN, 52.0, 26.0, svg.WIDTH - 2 * svg.MARGIN
-    shapes: list[str] = []
+    return title, words
 
-    def block(top: float, words: str, names: Sequence[str], wide: int, colour: str) -> None:
-        shapes.append(svg.text(left, top - 10, words, size=14, bold=True, fill=colour))
-        for n, name in enumerate(names):
-            y, long = top + n * (tall + 5), unit * wide / d_model
-            shapes.extend(
-                [
-                    svg.rect(
-                        left, y, long, tall, fill=colour, tip=f"{name}: {d_model:,} · {wide:,} = {d_model * wide:,}"
-                    ),
-                    svg.text(left + 8, y + 18, name, size=12.5, fill=style.PAPER, bold=True),
-                    svg.text(left + long + 14, y + 18, f"{d_model * wide:,}", size=12.5, fill=style.MUTED),
-                ]
-            )
 
-    block(78, f"plain, d_ff = {4 * d_model:,}", ("W1", "W2"), 4 * d_model, UP)
-    knob = left + unit * f / d_model
-    block(176, f"gated, d_ff = {f:,}{rounding and f' ({rounding})'}", ("gate", "up", "down"), f, GATE)
-    shapes.append(
-        svg.handle(
-            min(knob, left + full),
-            176 + tall + 5 + tall / 2,
-            drags={"ratio": svg.across((left + unit, left + 8 * unit), (1.0, 8.0))},
-            name="the gated width",
-            says=f"{f:,}, {f / d_model:.3f} times d_model",
-        )
+def _matrices(match: _Match, top: float, head: str, names: Sequence[str], width: int, colour: str) -> list[str]:
+    """The matrices of one FFN, [d_model, width] or the other way round, one below the other."""
+    left, count = svg.MARGIN, match.d_model * width
+    shapes = [svg.text(left, top - 10, head, size=14, bold=True, fill=colour)]
+    for n, name in enumerate(names):
+        y, long = top + n * (_BAR + 5), _UNIT * width / match.d_model
+        tip = f"{name}: {match.d_model:,} · {width:,} = {count:,}"
+        shapes += [
+            svg.rect(left, y, long, _BAR, fill=colour, tip=tip),
+            svg.text(left + 8, y + 18, name, size=12.5, fill=style.PAPER, bold=True),
+            svg.text(left + long + 14, y + 18, f"{count:,}", size=12.5, fill=style.MUTED),
+        ]
+    return shapes
+
+
+def _knob_of_width(match: _Match) -> str:
+    """A knob at the end of the gated FFN's second matrix."""
+    left, right = svg.MARGIN, svg.WIDTH - svg.MARGIN
+    return svg.handle(
+        min(left + _UNIT * match.d_ff / match.d_model, right),
+        _BARS_TOP[1] + _BAR + 5 + _BAR / 2,
+        drags={"ratio": svg.across((left + _UNIT, left + 8 * _UNIT), (1.0, 8.0))},
+        name="the gated width",
+        says=f"{match.d_ff:,}, {match.d_ff / match.d_model:.3f} times d_model",
     )
-    top, scale = 304.0, full / (3.02 * plain)
-    shapes.append(svg.text(left, top - 10, "all weights", size=14, bold=True))
-    for n, (name, count, colour) in enumerate((("plain", plain, UP), ("gated", gated, GATE))):
-        y = top + n * 25
+
+
+def _all_weights(match: _Match) -> list[str]:
+    """The sum of each FFN as a bar, with a line at the plain one's."""
+    left, top = svg.MARGIN, 304.0
+    scale = (svg.WIDTH - 2 * svg.MARGIN) / (3.02 * match.plain)
+    shapes = [svg.text(left, top - 10, "all weights", size=14, bold=True)]
+    for n, (name, count, colour) in enumerate((("plain", match.plain, UP), ("gated", match.gated, GATE))):
+        y, share = top + n * 25, f"{name} {count / match.d_model**2:.2f} d²"
         shapes += [
             svg.rect(left, y, count * scale, 20, fill=colour, tip=f"{name}: {count:,}"),
-            svg.text(left + 8, y + 14.5, f"{name} {count / d_model**2:.2f} d²", size=12.5, fill=style.PAPER, bold=True),
+            svg.text(left + 8, y + 14.5, share, size=12.5, fill=style.PAPER, bold=True),
         ]
-    goal = left + plain * scale
-    shapes.append(svg.line(goal, top - 6, goal, top + 51, stroke=style.INK, width=1.4, dash="3 3"))
-    return Picture(title, sentence, svg.card(372, title, sentence, *shapes))
+    goal = left + match.plain * scale
+    return [*shapes, svg.line(goal, top - 6, goal, top + 51, stroke=style.INK, width=1.4, dash="3 3")]
 
 
 def apart(first: str, second: str, runs: int = RUNS) -> tuple[float, float]:
@@ -340,8 +480,34 @@ def apart(first: str, second: str, runs: int = RUNS) -> tuple[float, float]:
     Of two means of `runs` runs each, that is: with RUNS it is the standard error of the table's difference, with 1 the deviation of a
     difference of two single runs, twice as large.
     """
-    one, other = TABLE[first], TABLE[second]
-    return abs(one.short - other.short), math.sqrt((one.deviation**2 + other.deviation**2) / runs)
+    rows = TABLE[first], TABLE[second]
+    gap = abs(rows[0].short - rows[1].short)
+    return gap, math.sqrt((rows[0].deviation ** 2 + rows[1].deviation ** 2) / runs)
+
+
+class _Comparison(NamedTuple):
+    """Two rows of Shazeer's table, among all of them."""
+
+    first: str
+    second: str
+    steps: int
+    runs: int  # of how many runs each number is taken to be the mean
+    values: dict[str, float]  # of every row, the log-perplexity after so many steps
+
+    @property
+    def is_short(self) -> bool:
+        """After the shorter runs, whose deviations are published."""
+        return self.steps == STEPS[0]
+
+    @property
+    def distance(self) -> float:
+        return round(abs(self.values[self.first] - self.values[self.second]), 3)
+
+
+def _comparison(reading: str, first: str, second: str) -> _Comparison:
+    steps, runs = READINGS[reading]
+    values = {name: row.short if steps == STEPS[0] else row.long for name, row in TABLE.items()}
+    return _Comparison(first, second, steps, runs, values)
 
 
 def table(reading: str = next(iter(READINGS)), first: str = "ReLU", second: str = "GELU") -> Picture:
@@ -351,69 +517,82 @@ def table(reading: str = next(iter(READINGS)), first: str = "ReLU", second: str 
     """
     if reading not in READINGS:
         raise ValueError(f"reading must be one of {', '.join(map(repr, READINGS))}, not {reading!r}")
-    steps, runs = READINGS[reading]
     for name in (first, second):
         if name not in TABLE:
             raise ValueError(f"{name!r} is not in the table: {', '.join(TABLE)}")
-    short = steps == STEPS[0]
-    values = {name: row.short if short else row.long for name, row in TABLE.items()}
-    distance = round(abs(values[first] - values[second]), 3)
-    intro = f"At {steps:,} steps {first} has {values[first]:.3f} and {second} {values[second]:.3f}"
-    if first == second:
-        title = f"{first}: {values[first]:.3f} after {steps:,} steps"
-        sentence = f"{intro}: this is one and the same row. Choose another one to compare it with."
-    elif short:
-        gap, deviation = apart(first, second, runs)
-        errors = "standard errors" if runs > 1 else "standard deviations"
-        of = (
-            f"The standard error of a difference of two means of {runs} runs"
-            if runs > 1
-            else "The standard deviation of a difference of two single runs"
-        )
-        title = f"{first}, {second}: {distance:.3f} apart, {gap / deviation:.2f} {errors}"
-        inside = (
-            "less than two of these"
-            if gap < 2 * deviation
-            else "more than two of these, beyond what chance usually does,"
-        )
-        sentence = f"{intro}. {of} is {deviation:.4f}, so they are {inside} apart."
+    comparison = _comparison(reading, first, second)
+    title, words = _table_words(comparison)
+    if comparison.is_short:
+        span, ticks = (1.92, 2.02), [1.92 + 0.02 * i for i in range(6)]
     else:
-        title = f"{first}, {second}: {distance:.3f} apart, no deviation published"
-        times = distance / (WIDEST * math.sqrt(2))
-        sentence = f"{intro}. Each was run once. If these runs scattered like the widest short ones, the difference would be {times:.1f} standard deviations."
-    low, high = (1.92, 2.02) if short else (1.62, 1.69)
-    ticks = [low + 0.02 * i for i in range(6)] if short else [low + 0.01 * i for i in range(8)]
-    frame = _rows(len(TABLE), (low, high), tuple((tick, f"{tick:.2f}") for tick in ticks))
+        span, ticks = (1.62, 1.69), [1.62 + 0.01 * i for i in range(8)]
+    frame = _rows(len(TABLE), span, tuple((tick, f"{tick:.2f}") for tick in ticks))
     shapes = [
         svg.text(frame.left, 62, "better  ←  log-perplexity (nats)  →  worse", size=12.5, fill=style.MUTED),
         frame.axes(),
     ]
-    shapes += [
-        frame.curve((values[name], values[name]), frame.y, plot.Look(_colour(name), (4, 4), 1.2))
-        for name in (first, second)
-    ]
-    for n, (name, row) in enumerate(TABLE.items()):
-        colour, value = _colour(name), values[name]
-        ground = svg.rect(
-            svg.MARGIN, frame.upright(n) - 12, frame.left - 8 - svg.MARGIN, 24, fill=style.PAPER, radius=4
+    for name in (first, second):
+        value = comparison.values[name]
+        shapes.append(frame.curve((value, value), frame.y, plot.Look(_colour(name), (4, 4), 1.2)))
+    shapes += [_row_of_table(comparison, frame, n, name) for n, name in enumerate(TABLE)]
+    shapes.append(svg.text(svg.MARGIN, frame.bottom + 40, _key_to_table(comparison), size=12, fill=style.MUTED))
+    return Picture(title, words, svg.card(frame.bottom + 56, title, words, *shapes))
+
+
+def _table_words(comparison: _Comparison) -> tuple[str, str]:
+    """Title and sentence."""
+    first, second, steps, runs, values = comparison
+    intro = f"At {steps:,} steps {first} has {values[first]:.3f} and {second} {values[second]:.3f}"
+    if first == second:
+        title = f"{first}: {values[first]:.3f} after {steps:,} steps"
+        return title, f"{intro}: this is one and the same row. Choose another one to compare it with."
+    title = f"{first}, {second}: {comparison.distance:.3f} apart"
+    if not comparison.is_short:
+        times = comparison.distance / (WIDEST * math.sqrt(2))
+        words = (
+            f"{intro}. Each was run once. If these runs scattered like the widest short ones, "
+            f"the difference would be {times:.1f} standard deviations."
         )
-        row_room = svg.rect(svg.MARGIN, frame.upright(n) - 12, frame.right - svg.MARGIN, 24, fill="transparent")
-        elements = [ground, row_room, _name_of_row(frame, n, name, name in (first, second))]
-        if short:
-            reach = 2 * row.deviation / math.sqrt(runs)
-            elements.append(frame.whiskers([(value - reach, value + reach)], [n], plot.Look(colour, width=2), 5))
-        spread = f"standard deviation {row.deviation:.3f}, {RUNS} runs" if short else "one run"
-        tip = f"{name}: {value:.3f}, {spread}"
-        fill = colour if short else style.PAPER
-        elements.append(frame.dots([value], [n], fill, 5, colour, [tip], square=name in PLAIN))
-        # What is pressed is compared with the one before; `first` itself gives way to `second`.
-        press = {"first": second, "second": first} if name == first else {"first": name, "second": first}
-        shapes.append(svg.button(*elements, sets=press, name=f"compare {press['first']} with {press['second']}"))
-    measure = "standard errors of the mean" if runs > 1 else "standard deviations"
-    note = f"bars: two {measure} each way" if short else "hollow: one run, no spread published"
-    words = f"squares: plain, d_ff 3072 · circles: gated, d_ff 2048 · {note}"
-    shapes.append(svg.text(svg.MARGIN, frame.bottom + 40, words, size=12, fill=style.MUTED))
-    return Picture(title, sentence, svg.card(frame.bottom + 56, title, sentence, *shapes))
+        return f"{title}, no deviation published", words
+    gap, deviation = apart(first, second, runs)
+    if runs > 1:
+        errors = "standard errors"
+        measure = f"The standard error of a difference of two means of {runs} runs"
+    else:
+        errors = "standard deviations"
+        measure = "The standard deviation of a difference of two single runs"
+    inside = "more than two of these, beyond what chance usually does,"
+    if gap < 2 * deviation:
+        inside = "less than two of these"
+    words = f"{intro}. {measure} is {deviation:.4f}, so they are {inside} apart."
+    return f"{title}, {gap / deviation:.2f} {errors}", words
+
+
+def _row_of_table(comparison: _Comparison, frame: plot.Frame, n: int, name: str) -> str:
+    """An FFN's number with its spread; pressed, it is compared with what was pressed before, and `first` gives way to `second`."""
+    first, second, _, runs, values = comparison
+    row, value, colour = TABLE[name], values[name], _colour(name)
+    left, y = svg.MARGIN, frame.upright(n) - 12
+    shapes = [
+        svg.rect(left, y, frame.left - 8 - left, 24, fill=style.PAPER, radius=4),
+        svg.rect(left, y, frame.right - left, 24, fill="transparent"),  # all of the row is pressed
+        _name_of_row(frame, n, name, name in (first, second)),
+    ]
+    spread, fill = "one run", style.PAPER
+    if comparison.is_short:
+        spread, fill = f"standard deviation {row.deviation:.3f}, {RUNS} runs", colour
+        reach = 2 * row.deviation / math.sqrt(runs)
+        shapes.append(frame.whiskers([(value - reach, value + reach)], [n], plot.Look(colour, width=2), 5))
+    tip = f"{name}: {value:.3f}, {spread}"
+    shapes.append(frame.dots([value], [n], fill, 5, colour, [tip], square=name in PLAIN))
+    press = {"first": second, "second": first} if name == first else {"first": name, "second": first}
+    return svg.button(*shapes, sets=press, name=f"compare {press['first']} with {press['second']}")
+
+
+def _key_to_table(comparison: _Comparison) -> str:
+    measure = "standard errors of the mean" if comparison.runs > 1 else "standard deviations"
+    note = f"bars: two {measure} each way" if comparison.is_short else "hollow: one run, no spread published"
+    return f"squares: plain, d_ff 3072 · circles: gated, d_ff 2048 · {note}"
 
 
 def _rows(count: int, x: plot.Point, ticks: plot.Ticks) -> plot.Frame:
@@ -449,31 +628,39 @@ def contest(results: Contest, step: int | None = None, light: str = "SwiGLU") ->
         )
     if light not in results.known:
         raise ValueError(f"{light!r} did not take part: {', '.join(results.known)}")
-    at = results.steps.index(step)
-    shares = {name: rows[at] for name, rows in results.known.items()}
-    plain = {name: values for name, values in shares.items() if name not in results.gated}
-    worst = min(min(shares[name]) for name in results.gated)
-    best = max(max(values) for values in plain.values())
-    mine = shares[light]
-    mean = sum(mine) / len(mine)
-    title = f"Step {step}: {light} knows {100 * mean:.0f} % ({100 * min(mine):.0f} to {100 * max(mine):.0f})"
-    relation = "above" if worst > best else "not above"
-    sentence = (
-        f"After {step} steps the worst run with a gate knows {100 * worst:.0f} % of the facts and the best one without {100 * best:.0f} %: "
-        f"the gated are {relation} all the plain. {light}: mean {100 * mean:.0f} % of {len(mine)} seeds."
-    )
+    place = results.steps.index(step)
+    shares = {name: rows[place] for name, rows in results.known.items()}
+    title, words = _contest_words(shares, results.gated, step, light)
     frame = _rows(len(shares), (0, 1), tuple((tick / 100, f"{tick} %") for tick in range(0, 101, 20)))
-    shapes = [svg.text(frame.left, 62, "share of the facts known, one mark per seed", size=12.5, fill=style.MUTED)]
     here = frame.upright([*shares].index(light))
-    shapes += [svg.rect(svg.MARGIN, here - 13, svg.WIDTH - 2 * svg.MARGIN, 26, fill=style.TINT, radius=4), frame.axes()]
+    note = "squares: plain · circles: gated · upright line: mean"
+    shapes = [
+        svg.text(frame.left, 62, "share of the facts known, one mark per seed", size=12.5, fill=style.MUTED),
+        svg.rect(svg.MARGIN, here - 13, svg.WIDTH - 2 * svg.MARGIN, 26, fill=style.TINT, radius=4),
+        frame.axes(),
+    ]
     for n, (name, values) in enumerate(shares.items()):
-        is_gated, middle = name in results.gated, sum(values) / len(values)
+        is_gated, mean = name in results.gated, sum(values) / len(values)
         tips = [f"{name}: {100 * value:.1f} %" for value in values]
         shapes += [
             _name_of_row(frame, n, name, name == light),
             frame.dots(values, [n] * len(values), "none", 4.5, GATE if is_gated else UP, tips, square=not is_gated),
-            frame.curve((middle, middle), (n - 0.34, n + 0.34), plot.Look(style.INK, width=2)),
+            frame.curve((mean, mean), (n - 0.34, n + 0.34), plot.Look(style.INK, width=2)),
         ]
-    note = "squares: plain · circles: gated · upright line: mean"
     shapes.append(svg.text(frame.left, frame.bottom + 40, note, size=12, fill=style.MUTED))
-    return Picture(title, sentence, svg.card(frame.bottom + 56, title, sentence, *shapes))
+    return Picture(title, words, svg.card(frame.bottom + 56, title, words, *shapes))
+
+
+def _contest_words(shares: dict[str, list[float]], gated: Sequence[str], step: int, light: str) -> tuple[str, str]:
+    """Title and sentence."""
+    worst = min(min(shares[name]) for name in gated)
+    best = max(max(values) for name, values in shares.items() if name not in gated)
+    mine = shares[light]
+    mean = sum(mine) / len(mine)
+    title = f"Step {step}: {light} knows {100 * mean:.0f} % ({100 * min(mine):.0f} to {100 * max(mine):.0f})"
+    relation = "above" if worst > best else "not above"
+    words = (
+        f"After {step} steps the worst run with a gate knows {100 * worst:.0f} % of the facts and the best one without {100 * best:.0f} %: "
+        f"the gated are {relation} all the plain. {light}: mean {100 * mean:.0f} % of {len(mine)} seeds."
+    )
+    return title, words
