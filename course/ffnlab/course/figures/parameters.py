@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ffnlab.course import atlas
 from ffnlab.drawing import plot, style, svg
 from ffnlab.drawing.picture import Picture
+from ffnlab.phrases import plural
 
 __all__ = [
     "DENSE",
@@ -69,74 +72,127 @@ def _short(count: float) -> str:
     return f"{count:,.0f}"
 
 
+_SIDE = 62.0  # the length of d_model numbers
+_ATTENTION_TOP = 92.0
+_FFN_TOP = _ATTENTION_TOP + _SIDE + 56
+_FFN_BOTTOM = _FFN_TOP + 2 * (_SIDE + 34)
+
+
+class _Areas(NamedTuple):
+    """The parameters of one block."""
+
+    d_model: int
+    d_ff: int
+
+    @property
+    def attention(self) -> int:
+        return 4 * self.d_model * self.d_model
+
+    @property
+    def biases(self) -> int:
+        return self.d_ff + self.d_model
+
+    @property
+    def ffn(self) -> int:
+        return 2 * self.d_model * self.d_ff + self.biases
+
+
 def areas(d_model: int = 8, ratio: float = 4.0) -> Picture:
     """One block's arrays as areas at one scale: attention's four matrices, the FFN's two, with its biases. Widths are drawn relative to d_model."""
     if d_model < 1 or ratio <= 0:
         raise ValueError(f"d_model and the ratio must be positive, not {d_model} and {ratio}")
-    d_ff = round(ratio * d_model)
-    attention = 4 * d_model * d_model
-    ffn = 2 * d_model * d_ff + d_ff + d_model
-    title = f"Attention {_exact(attention)}, FFN {_exact(ffn)}: {ffn / attention:.2f} times"
-    sentence = (
-        f"With d_model {d_model:,} and d_ff {d_ff:,} attention has four matrices of {d_model * d_model:,}, together {attention:,}; "
-        f"the FFN has two of {d_model * d_ff:,} and {d_ff + d_model:,} biases, together {ffn:,}."
-    )
-    unit = 62.0  # of d_model numbers
-    side, long, thin = unit, unit * d_ff / d_model, max(unit / d_model, 0.6)
-    left, top = LEFT, 92.0
-    shapes = [svg.text(left, top - 18, f"attention  {attention:,}", size=14, bold=True, fill=ATTENTION)]
-    for n, name in enumerate(("queries", "keys", "values", "output")):
-        x = left + n * (side + 14)
-        shapes += [
-            svg.rect(x, top, side, side, fill=ATTENTION, tip=f"{name}: {d_model:,} · {d_model:,}"),
-            svg.text(x + side / 2, top + side / 2 + 4.5, name, size=12.5, fill=style.PAPER, anchor="middle", bold=True),
-        ]
-    shapes.append(
-        svg.text(left + 4 * (side + 14) + 6, top + side / 2 + 4.5, f"[{d_model:,}, {d_model:,}] each", size=12.5)
-    )
-    top += side + 56
-    shapes.append(svg.text(left, top - 18, f"FFN  {ffn:,}", size=14, bold=True, fill=FFN))
-    for n, (name, bias) in enumerate((("W1", "b1"), ("W2", "b2"))):
-        y = top + n * (side + 34)
-        size = f"[{d_model:,}, {d_ff:,}]" if n == 0 else f"[{d_ff:,}, {d_model:,}]"
-        shapes += [
-            svg.rect(left, y, long, side, fill=FFN, tip=f"{name}: {d_model:,} · {d_ff:,}"),
-            svg.text(
-                left + min(long, side) / 2,
-                y + side / 2 + 4.5,
-                name,
-                size=12.5,
-                fill=style.PAPER,
-                anchor="middle",
-                bold=True,
-            ),
-        ]
-        across = long if n == 0 else side  # b1 is d_ff long, b2 is d_model long
-        shapes.append(
-            svg.rect(left, y + side + 4, across, thin, fill=style.INK, tip=f"{bias}: {d_ff if n == 0 else d_model:,}")
-        )
-        words = f"{size}, {bias} [{d_ff if n == 0 else d_model:,}]"
-        room = left + long + 14
-        inside = room + 150 > RIGHT
-        x = left + side + 20 if inside else room
-        shapes.append(svg.text(x, y + side / 2 + 4.5, words, size=12.5, fill=style.PAPER if inside else style.INK))
-    note = f"Black: the biases, {d_ff + d_model:,} of {ffn:,}. W2 is drawn lying down. Drag the edge of W1."
-    shapes.append(
+    numbers = _Areas(d_model, round(ratio * d_model))
+    title, words = _areas_words(numbers)
+    note = f"Black: the biases, {numbers.biases:,} of {numbers.ffn:,}. W2 is drawn lying down. Drag the edge of W1."
+    shapes = [
+        *_areas_of_attention(numbers),
+        svg.text(LEFT, _FFN_TOP - 18, f"FFN  {numbers.ffn:,}", size=14, bold=True, fill=FFN),
+        *_area_of_layer(numbers, _FFN_TOP, "W1", (d_model, numbers.d_ff), "b1"),
+        *_area_of_layer(numbers, _FFN_TOP + _SIDE + 34, "W2", (numbers.d_ff, d_model), "b2"),
         svg.handle(
-            left + long,
-            top + side / 2,
-            drags={"ratio": svg.across((left + LEAST * side, left + WIDEST * side), (LEAST, WIDEST))},
+            LEFT + _SIDE * numbers.d_ff / d_model,
+            _FFN_TOP + _SIDE / 2,
+            drags={"ratio": svg.across((LEFT + LEAST * _SIDE, LEFT + WIDEST * _SIDE), (LEAST, WIDEST))},
             name="d_ff, the width of W1",
-            says=f"{d_ff:,}, {ratio:.3g} times d_model",
-        )
+            says=f"{numbers.d_ff:,}, {ratio:.3g} times d_model",
+        ),
+        svg.text(LEFT, _FFN_BOTTOM + 8, note, size=12.5, fill=style.MUTED),
+    ]
+    return Picture(title, words, svg.card(_FFN_BOTTOM + 26, title, words, *shapes))
+
+
+def _areas_words(numbers: _Areas) -> tuple[str, str]:
+    """Title and sentence."""
+    d_model, d_ff, attention, ffn = numbers.d_model, numbers.d_ff, numbers.attention, numbers.ffn
+    title = f"Attention {_exact(attention)}, FFN {_exact(ffn)}: {ffn / attention:.2f} times"
+    words = (
+        f"With d_model {d_model:,} and d_ff {d_ff:,} attention has four matrices of {d_model * d_model:,}, together {attention:,}; "
+        f"the FFN has two of {d_model * d_ff:,} and {numbers.biases:,} biases, together {ffn:,}."
     )
-    shapes.append(svg.text(left, top + 2 * (side + 34) + 8, note, size=12.5, fill=style.MUTED))
-    return Picture(title, sentence, svg.card(top + 2 * (side + 34) + 26, title, sentence, *shapes))
+    return title, words
+
+
+def _areas_of_attention(numbers: _Areas) -> list[str]:
+    """Four squares in a row."""
+    d_model, top, pitch = numbers.d_model, _ATTENTION_TOP, _SIDE + 14
+    middle = top + _SIDE / 2 + 4.5
+    shapes = [svg.text(LEFT, top - 18, f"attention  {numbers.attention:,}", size=14, bold=True, fill=ATTENTION)]
+    for n, name in enumerate(("queries", "keys", "values", "output")):
+        x = LEFT + n * pitch
+        shapes += [
+            svg.rect(x, top, _SIDE, _SIDE, fill=ATTENTION, tip=f"{name}: {d_model:,} · {d_model:,}"),
+            svg.text(x + _SIDE / 2, middle, name, size=12.5, fill=style.PAPER, anchor="middle", bold=True),
+        ]
+    return [*shapes, svg.text(LEFT + 4 * pitch + 6, middle, f"[{d_model:,}, {d_model:,}] each", size=12.5)]
+
+
+def _area_of_layer(numbers: _Areas, y: float, name: str, size: tuple[int, int], bias: str) -> list[str]:
+    """A matrix of the FFN, always d_ff wide and d_model high, with its bias, which is as long as the layer has outputs."""
+    d_model, d_ff = numbers.d_model, numbers.d_ff
+    inputs, outputs = size
+    long, thin = _SIDE * d_ff / d_model, max(_SIDE / d_model, 0.6)
+    bias_long = long if outputs == d_ff else _SIDE
+    words = f"[{inputs:,}, {outputs:,}], {bias} [{outputs:,}]"
+    middle = y + _SIDE / 2 + 4.5
+    is_inside = LEFT + long + 14 + 150 > RIGHT
+    x = LEFT + _SIDE + 20 if is_inside else LEFT + long + 14
+    ink = style.PAPER if is_inside else style.INK
+    return [
+        svg.rect(LEFT, y, long, _SIDE, fill=FFN, tip=f"{name}: {d_model:,} · {d_ff:,}"),
+        svg.text(LEFT + min(long, _SIDE) / 2, middle, name, size=12.5, fill=style.PAPER, anchor="middle", bold=True),
+        svg.rect(LEFT, y + _SIDE + 4, bias_long, thin, fill=style.INK, tip=f"{bias}: {outputs:,}"),
+        svg.text(x, middle, words, size=12.5, fill=ink),
+    ]
 
 
 def _exact(count: int) -> str:
     """All digits while they are few."""
     return f"{count:,}" if count < 10_000_000 else _short(count)
+
+
+class _Explored(NamedTuple):
+    """A model of one's own, in parameters. Biases and norms are left out."""
+
+    d_ff: int
+    layers: int
+    decoder: bool  # with two attentions in a layer
+    attention: int  # one of a layer
+    ffn: int  # of a layer
+    table: int  # of embeddings, which count once
+
+    @property
+    def layer(self) -> int:
+        return self.attention * (2 if self.decoder else 1) + self.ffn
+
+    @property
+    def total(self) -> int:
+        return self.layers * self.layer + self.table
+
+    @property
+    def parts(self) -> list[tuple[str, int, str]]:
+        """Of a layer: name, count and colour."""
+        across = [("across", self.attention, ACROSS)] if self.decoder else []
+        return [("attention", self.attention, ATTENTION), *across, ("FFN", self.ffn, FFN)]
 
 
 def explore(
@@ -155,69 +211,73 @@ def explore(
     """
     if d_model % heads:
         raise ValueError(f"{heads} heads can't share d_model = {d_model} evenly")
-    kv_setting, kv = kv, min(kv, heads)
     d_ff = round(ratio * d_model)
-    one, ffn = 2 * d_model * (d_model + kv * (d_model // heads)), (3 if gated else 2) * d_model * d_ff
-    attention = one * (2 if decoder else 1)
-    layer, table = attention + ffn, vocab * d_model
-    total = layers * layer + table
-    title = f"FFN: {_percent(ffn / layer)} of a layer, {_percent(layers * ffn / total)} of the model"
-    heads_text = (
-        f"{heads} query heads and {kv} for keys and values" if kv < heads else f"{heads} head{'s' if heads > 1 else ''}"
-    )
-    sentence = (
-        f"With d_ff {d_ff:,}{' gated' if gated else ''} and {heads_text} a layer has {_short(attention)} in "
-        f"{'two attentions' if decoder else 'attention'}, {_short(ffn)} in the FFN; "
-        f"{layers} layer{'s' if layers > 1 else ''} and embeddings make {_short(total)}."
-        f"{f' Of the {kv_setting} heads for keys and values {kv} count: there are no more query heads.' if kv_setting > kv else ''}"
-    )
-    bar, tall = RIGHT - LEFT, 54.0
-    in_layer = [("attention", one, ATTENTION), ("FFN", ffn, FFN)]
-    if decoder:
-        in_layer.insert(1, ("across", one, ACROSS))
-    whole = [("embeddings", table, AROUND)]
-    whole += [(name, layers * count, colour) for name, count, colour in in_layer]
+    attention = 2 * d_model * (d_model + min(kv, heads) * (d_model // heads))
+    ffn = (3 if gated else 2) * d_model * d_ff
+    model = _Explored(d_ff, layers, decoder, attention, ffn, vocab * d_model)
+    title, words = _explore_words(model, heads, kv, gated)
+    whole = [("embeddings", model.table, AROUND), *((name, layers * count, hue) for name, count, hue in model.parts)]
+    formula = f"attention {attention / d_model**2:.2f} d²{' twice' if decoder else ''}, FFN {ffn / d_model**2:.2f} d²"
+    sum_of_all = f"{layers} × {_short(model.layer)} + {vocab:,} × {d_model:,}"
     shapes = []
-    for y, name, pieces in ((96.0, f"One layer: {layer:,}", in_layer), (236.0, f"The model: {total:,}", whole)):
+    for y, name, pieces in (
+        (96.0, f"One layer: {model.layer:,}", model.parts),
+        (236.0, f"The model: {model.total:,}", whole),
+    ):
         shapes.append(svg.text(LEFT, y - 14, name, size=14, bold=True))
-        shapes.append(_draw_bar(LEFT, y, bar, tall, pieces))
-    formula = f"attention {one / d_model**2:.2f} d²{' twice' if decoder else ''}, FFN {ffn / d_model**2:.2f} d²"
-    shapes.append(svg.text(RIGHT, 82, formula, size=12.5, fill=style.MUTED, anchor="end"))
-    note = f"{layers} × {_short(layer)} + {vocab:,} × {d_model:,}"
-    shapes.append(svg.text(RIGHT, 222, note, size=12.5, fill=style.MUTED, anchor="end"))
-    return Picture(title, sentence, svg.card(350, title, sentence, *shapes))
+        shapes.append(_draw_bar(LEFT, y, RIGHT - LEFT, 54.0, pieces))
+    for y, note in ((82, formula), (222, sum_of_all)):
+        shapes.append(svg.text(RIGHT, y, note, size=12.5, fill=style.MUTED, anchor="end"))
+    return Picture(title, words, svg.card(350, title, words, *shapes))
+
+
+def _explore_words(model: _Explored, heads: int, kv: int, gated: bool) -> tuple[str, str]:
+    """Title and sentence."""
+    ffn, layers, total = model.ffn, model.layers, model.total
+    title = f"FFN: {_percent(ffn / model.layer)} of a layer, {_percent(layers * ffn / total)} of the model"
+    heads_text = f"{heads} query heads and {kv} for keys and values" if kv < heads else plural(heads, "head")
+    words = (
+        f"With d_ff {model.d_ff:,}{' gated' if gated else ''} and {heads_text} a layer has {_short(model.layer - ffn)} in "
+        f"{'two attentions' if model.decoder else 'attention'}, {_short(ffn)} in the FFN; "
+        f"{plural(layers, 'layer')} and embeddings make {_short(total)}."
+    )
+    if kv > heads:
+        words += f" Of the {kv} heads for keys and values {heads} count: there are no more query heads."
+    return title, words
 
 
 def _draw_bar(left: float, top: float, wide: float, tall: float, pieces: list[tuple[str, int, str]]) -> str:
     """Pieces of one bar, as wide as their shares; names and counts stand below."""
     total = sum(count for _, count, _ in pieces)
-    shapes, x, at = [], left, left
+    shapes, x, key = [], left, left
     for n, (name, count, colour) in enumerate(pieces):
         length = wide * count / total
-        shapes.append(svg.rect(x, top, length, tall, fill=colour, tip=f"{name}: {count:,}, {_percent(count / total)}"))
+        share = _percent(count / total)
+        shapes.append(svg.rect(x, top, length, tall, fill=colour, tip=f"{name}: {count:,}, {share}"))
         if n:
             shapes.append(svg.line(x, top, x, top + tall, stroke=style.PAPER, width=1.5))
         if length > 52:
             ink = style.INK if colour in (ACROSS, IDLE, AROUND) else style.PAPER
-            shapes.append(
-                svg.text(
-                    x + length / 2,
-                    top + tall / 2 + 5,
-                    _percent(count / total),
-                    size=14,
-                    bold=True,
-                    fill=ink,
-                    anchor="middle",
-                )
-            )
+            middle = x + length / 2
+            shapes.append(svg.text(middle, top + tall / 2 + 5, share, size=14, bold=True, fill=ink, anchor="middle"))
         words = f"{name} {_short(count)}"
         shapes += [
-            svg.rect(at, top + tall + 12, 11, 11, fill=colour),
-            svg.text(at + 17, top + tall + 22, words, size=12.5),
+            svg.rect(key, top + tall + 12, 11, 11, fill=colour),
+            svg.text(key + 17, top + tall + 22, words, size=12.5),
         ]
-        at += 17 + 7.1 * len(words) + 22
+        key += 17 + 7.1 * len(words) + 22
         x += length
     return "".join(shapes)
+
+
+_KINDS = (
+    ("embeddings and the rest", AROUND),
+    ("attention", ATTENTION),
+    ("FFN", FFN),
+    ("experts that wait", IDLE),
+)
+_MODELS_LEFT, _MODELS_TOP = 146.0, 84.0  # of the bars
+_MODEL_PITCH, _MODEL_TALL = 23.0, 16.0
 
 
 def models(model: str = "GPT-2 small") -> Picture:
@@ -225,63 +285,66 @@ def models(model: str = "GPT-2 small") -> Picture:
     if model not in SHOWN:
         raise ValueError(f"{model!r} is not among the models shown: {', '.join(SHOWN)}")
     entry = atlas.find(model)
-    total, active = atlas.total(entry), atlas.active(entry)
-    share = atlas.ffn_share_of_all(entry)
-    title = f"{model}: {_percent(share)} of {_short(total)} are FFN"
-    sentence = f"{model} has {total:,} parameters, {_percent(share)} of them in FFNs"
-    if active < total:
-        sentence += (
-            f"; one token uses {active:,}, {_percent(atlas.ffn_share_of_all(entry, active=True))} of these in FFNs."
-        )
-    else:
-        sentence += f", {_percent(atlas.parts(entry).attention / total)} in attention, the rest in embeddings, norms and the like."
-    left, pitch, tall, top = 146.0, 23.0, 16.0, 84.0
-    wide = RIGHT - 56 - left
-    kinds = (
-        ("embeddings and the rest", AROUND),
-        ("attention", ATTENTION),
-        ("FFN", FFN),
-        ("experts that wait", IDLE),
-    )
+    title, words = _models_words(entry)
     shapes, x = [], LEFT
-    for name, colour in kinds:
+    for name, colour in _KINDS:
         shapes += [svg.rect(x, 52, 11, 11, fill=colour), svg.text(x + 17, 62, name, size=12.5)]
         x += 17 + 7.2 * len(name) + 22
     for n, name in enumerate(SHOWN):
-        y, here = top + pitch * n, name == model
-        row = [svg.rect(LEFT - 4, y - 2, left - LEFT, tall + 4, fill=style.PAPER, radius=4)]
-        m = atlas.find(name)
-        totals, at_work = atlas.parts(m), atlas.parts(m, active=True)
-        rest = totals.total - totals.attention - totals.ffn
-        pieces = (rest, totals.attention, at_work.ffn, totals.ffn - at_work.ffn)
-        x = left
-        for count, (kind, colour) in zip(pieces, kinds, strict=True):
-            length = wide * count / totals.total
-            tip = f"{name}, {kind}: {count:,}, {_percent(count / totals.total)}"
-            row.append(svg.rect(x, y, length, tall, fill=colour, tip=tip))
-            x += length
-        fill = style.INK if here else style.MUTED
-        row += [
-            svg.text(left - 8, y + 12.5, name, size=12.5, anchor="end", bold=here, fill=fill),
-            svg.text(
-                RIGHT, y + 12.5, _percent(totals.ffn / totals.total), size=12.5, anchor="end", bold=here, fill=fill
-            ),
-        ]
-        shapes.append(svg.button(*row, sets={"model": name}, name=name))
+        y, here = _MODELS_TOP + _MODEL_PITCH * n, name == model
+        shapes.append(_bar_of_model(name, y, here))
         if here:
-            shapes.append(svg.rect(LEFT - 8, y - 3.5, RIGHT - LEFT + 16, tall + 7, stroke=style.INK, radius=4))
-    base = top + pitch * len(SHOWN) + 12
+            wide = RIGHT - LEFT + 16
+            shapes.append(svg.rect(LEFT - 8, y - 3.5, wide, _MODEL_TALL + 7, stroke=style.INK, radius=4))
+    base = _MODELS_TOP + _MODEL_PITCH * len(SHOWN) + 12
     shapes.append(svg.line(LEFT, base, RIGHT, base))
-    for n, (name, value) in enumerate(_counts(entry, total, active)):
+    for n, (name, count) in enumerate(_counts(entry)):
         x, y = (LEFT, 320.0)[n % 2], base + 24 + n // 2 * 21
         shapes += [
             svg.text(x, y, name, size=12.5, fill=style.MUTED),
-            svg.text(x + 132, y, value, size=12.5, bold=n < 4),
+            svg.text(x + 132, y, count, size=12.5, bold=n < 4),
         ]
-    return Picture(title, sentence, svg.card(base + 24 + 4 * 21, title, sentence, *shapes))
+    return Picture(title, words, svg.card(base + 24 + 4 * 21, title, words, *shapes))
 
 
-def _counts(m: atlas.Model, total: int, active: int) -> list[tuple[str, str]]:
+def _models_words(entry: atlas.Model) -> tuple[str, str]:
+    """Title and sentence."""
+    total = atlas.total(entry)
+    active = atlas.active(entry)
+    share = _percent(atlas.ffn_share_of_all(entry))
+    words = f"{entry.name} has {total:,} parameters, {share} of them in FFNs"
+    if active < total:
+        active_share = _percent(atlas.ffn_share_of_all(entry, active=True))
+        words += f"; one token uses {active:,}, {active_share} of these in FFNs."
+    else:
+        attention = _percent(atlas.parts(entry).attention / total)
+        words += f", {attention} in attention, the rest in embeddings, norms and the like."
+    return f"{entry.name}: {share} of {_short(total)} are FFN", words
+
+
+def _bar_of_model(name: str, y: float, here: bool) -> str:
+    """A model's parameters by kind, as shares of all, to be pressed."""
+    model = atlas.find(name)
+    parts = atlas.parts(model)
+    at_work = atlas.parts(model, active=True).ffn
+    counts = (parts.total - parts.attention - parts.ffn, parts.attention, at_work, parts.ffn - at_work)
+    shapes = [svg.rect(LEFT - 4, y - 2, _MODELS_LEFT - LEFT, _MODEL_TALL + 4, fill=style.PAPER, radius=4)]
+    x, wide = _MODELS_LEFT, RIGHT - 56 - _MODELS_LEFT
+    for count, (kind, colour) in zip(counts, _KINDS, strict=True):
+        length = wide * count / parts.total
+        tip = f"{name}, {kind}: {count:,}, {_percent(count / parts.total)}"
+        shapes.append(svg.rect(x, y, length, _MODEL_TALL, fill=colour, tip=tip))
+        x += length
+    ink = style.INK if here else style.MUTED
+    share = _percent(parts.ffn / parts.total)
+    shapes += [
+        svg.text(_MODELS_LEFT - 8, y + 12.5, name, size=12.5, anchor="end", bold=here, fill=ink),
+        svg.text(RIGHT, y + 12.5, share, size=12.5, anchor="end", bold=here, fill=ink),
+    ]
+    return svg.button(*shapes, sets={"model": name}, name=name)
+
+
+def _counts(m: atlas.Model) -> list[tuple[str, str]]:
     """What stands under the bars: exact counts first, then the sizes they come from."""
     dim = m.head_dim or m.d_model // m.n_heads
     keys = f", k and v from {m.latent.kv_rank}" if m.latent else f" of {dim}, {m.n_kv or m.n_heads} for k, v"
@@ -291,8 +354,8 @@ def _counts(m: atlas.Model, total: int, active: int) -> list[tuple[str, str]]:
         width += f", {m.experts.k} of {m.experts.n}{suffix}"
     layers = f"{m.n_encoder} + {m.n_layers}" if m.n_encoder else f"{m.n_layers}"
     return [
-        ("all parameters", f"{total:,}"),
-        ("one token uses", f"{active:,}"),
+        ("all parameters", f"{atlas.total(m):,}"),
+        ("one token uses", f"{atlas.active(m):,}"),
         ("attention per layer", f"{atlas.attention_per_layer(m):,}"),
         ("FFN per layer", f"{atlas.ffn_per_layer(m):,}"),
         ("d_model, layers", f"{m.d_model:,}, {layers}"),
@@ -308,53 +371,84 @@ def overtakes(model: atlas.Model) -> float:
     return (here["ffn"] - here["proj"]) / here["mix"]
 
 
+class _Flops(NamedTuple):
+    """Forward FLOPs of one token in one layer."""
+
+    model: atlas.Model
+    T: int  # positions that the token looks at
+    ffn: float
+    proj: float  # of attention's projections
+    mix: float  # of its mixing, which grows with T
+    crossing: float  # the T at which attention as a whole costs as much as the FFN
+
+    @property
+    def attention(self) -> float:
+        return self.proj + self.mix
+
+
+def _flops(name: str, T: int) -> _Flops:
+    model = atlas.find(name)
+    counts = atlas.flops_per_token(model, T)
+    return _Flops(model, T, counts["ffn"], counts["proj"], counts["mix"], overtakes(model))
+
+
 def flops(model: str = "GPT-3 175B", T: int = 2048) -> Picture:
     """Forward FLOPs of one token in one layer over the number of positions T, both scales logarithmic: the FFN against attention."""
     if model not in DENSE:
         raise ValueError(f"{model!r} is not among the dense models shown: {', '.join(DENSE)}")
     if not LENGTHS[0] <= T <= LENGTHS[-1]:
         raise ValueError(f"T must be from {LENGTHS[0]:,} to {LENGTHS[-1]:,}, not {T:,}")
-    m = atlas.find(model)
-    here = atlas.flops_per_token(m, T)
-    ffn, proj, mix = here["ffn"], here["proj"], here["mix"]
-    crossing = overtakes(m)
-    ratio = (proj + mix) / ffn
-    title = f"At T = {T:,} attention costs {_times(ratio)} the FFN's work"
-    sentence = (
-        f"{model}, one token, one layer, in millions of FLOPs: FFN {ffn / 1e6:,.1f}, attention's projections {proj / 1e6:,.1f} and "
-        f"mixing {mix / 1e6:,.1f}; attention overtakes at T = {crossing:,.0f}, {crossing / m.d_model:.3g} · d_model."
-    )
+    numbers = _flops(model, T)
+    title, words = _flops_words(numbers)
     frame = plot.Frame(
         (LENGTHS[0], LENGTHS[-1]), (1e5, 1e11), "T, positions that a token looks at", "FLOPs",
         tuple((t, f"{t:,}") for t in LENGTHS[1::3]), tuple((10.0**n, _power(n)) for n in range(5, 12)), "log", "log",
         left=76, right=RIGHT - 16,
     )  # fmt: skip
+    shapes = [frame.axes(), *_curves_of_flops(numbers, frame)]
+    return Picture(title, words, svg.card(frame.bottom + 50, title, words, *shapes))
+
+
+def _flops_words(numbers: _Flops) -> tuple[str, str]:
+    """Title and sentence."""
+    crossing = numbers.crossing
+    title = f"At T = {numbers.T:,} attention costs {_times(numbers.attention / numbers.ffn)} the FFN's work"
+    words = (
+        f"{numbers.model.name}, one token, one layer, in millions of FLOPs: FFN {numbers.ffn / 1e6:,.1f}, "
+        f"attention's projections {numbers.proj / 1e6:,.1f} and mixing {numbers.mix / 1e6:,.1f}; "
+        f"attention overtakes at T = {crossing:,.0f}, {crossing / numbers.model.d_model:.3g} · d_model."
+    )
+    return title, words
+
+
+def _curves_of_flops(numbers: _Flops, frame: plot.Frame) -> list[str]:
+    """The FFN, attention and its two parts over T; a line at T, and a ring where attention overtakes."""
+    T, ffn, proj, crossing = numbers.T, numbers.ffn, numbers.proj, numbers.crossing
     looks = {
         "FFN": plot.Look(FFN, width=2.8),
         "attention as a whole": plot.Look(ATTENTION, width=2.8),
         "its projections": plot.Look(ATTENTION, (1, 4), 1.4),
         "its mixing": plot.Look(ATTENTION, (6, 4), 1.6),
     }
-    fine = np.geomspace(LENGTHS[0], LENGTHS[-1], 53)
-    mixing = fine * mix / T
-    heights = np.full(len(fine), ffn), proj + mixing, np.full(len(fine), proj), mixing
-    shapes = [frame.axes()]
-    shapes += [frame.curve(fine, values, look) for values, look in zip(heights, looks.values(), strict=True)][::-1]
+    lengths = np.geomspace(LENGTHS[0], LENGTHS[-1], 53)
+    mixing = lengths * numbers.mix / T
+    heights = np.full(len(lengths), ffn), proj + mixing, np.full(len(lengths), proj), mixing
+    curves = [frame.curve(lengths, values, look) for values, look in zip(heights, looks.values(), strict=True)]
     x, y = frame.at(crossing, ffn)
-    shapes += [
+    ends = (("FFN", FFN, 8, frame.upright(ffn) - 8), ("attention", ATTENTION, 44, frame.upright(proj + mixing[-1]) + 5))
+    return [
+        *curves[::-1],
         frame.curve((T, T), frame.y, plot.Look(style.INK, width=1.4)),
         frame.dots([T], [ffn], FFN),
-        frame.dots([T], [proj + mix], ATTENTION),
+        frame.dots([T], [numbers.attention], ATTENTION),
         svg.circle(x, y, 7, stroke=style.INK, stroke_width=1.6),
         svg.text(x, y - 13, f"{crossing:,.0f}", size=12.5, bold=True, anchor="middle", halo=True),
         frame.legend(looks, "above"),
+        *(
+            svg.text(frame.right - inset, down, name, size=12.5, bold=True, fill=colour, anchor="end", halo=True)
+            for name, colour, inset, down in ends
+        ),
     ]
-    ends = (("FFN", FFN, 8, frame.upright(ffn) - 8), ("attention", ATTENTION, 44, frame.upright(proj + mixing[-1]) + 5))
-    shapes += [
-        svg.text(frame.right - inset, down, name, size=12.5, bold=True, fill=colour, anchor="end", halo=True)
-        for name, colour, inset, down in ends
-    ]
-    return Picture(title, sentence, svg.card(frame.bottom + 50, title, sentence, *shapes))
 
 
 def _times(ratio: float) -> str:
