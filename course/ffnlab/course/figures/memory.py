@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -10,6 +11,7 @@ import torch
 from ffnlab.course.experiments import fact_stores
 from ffnlab.drawing import plot, style, svg
 from ffnlab.drawing.picture import Picture
+from ffnlab.phrases import plural
 
 LEFT, RIGHT = svg.MARGIN, svg.WIDTH - svg.MARGIN
 FACTS, WIDTHS = fact_stores.FACTS, fact_stores.WIDTHS
@@ -72,94 +74,137 @@ def _bar(x: float, y: float, value: float, scale: float, tall: float = 14) -> st
     return svg.rect(x if value >= 0 else x - length, y, length, tall, fill=style.signed(value), tip=svg.label(value, 2))
 
 
+_NEURON_TOP, _LINE = 92.0, 26.0  # of the key, and of the facts and answers
+_KEY_LEFT, _FACTS_LEFT, _ANSWERS_LEFT = LEFT, 190.0, 430.0
+
+
+class _Neuron(NamedTuple):
+    """What one neuron of the store responds to and what it writes."""
+
+    j: int
+    key: list[float]
+    fires: int  # for how many facts
+    strongest: list[tuple[int, float]]  # the 8 facts that it responds to most, with its coefficients
+    helpers: list[int]  # of each of these, the neuron that helps it most
+    pushed: list[tuple[int, float]]  # the 8 answers that it pushes most, and how far
+    pushers: list[int]  # of each of these, the neuron that pushes it most
+
+    def has_match(self, fact: int) -> bool:
+        """Whether the fact's answer is among the 8."""
+        facts, _ = fact_stores.store()
+        return int(facts.y[fact]) in [answer for answer, _ in self.pushed]
+
+
+def _neuron(j: int) -> _Neuron:
+    facts, store = fact_stores.store()
+    hidden = _hidden()
+    pushes = _pushes()
+    h, push = hidden[:, j], pushes[j]
+    strongest = h.argsort(descending=True)[:8].tolist()
+    answers = push.argsort(descending=True)[:8].tolist()
+    return _Neuron(
+        j,
+        key=store.keys[j].tolist(),
+        fires=int((h > 0).sum()),
+        strongest=[(fact, float(h[fact])) for fact in strongest],
+        helpers=(hidden[strongest] * pushes[:, facts.y[strongest]].T).argmax(1).tolist(),
+        pushed=[(answer, float(push[answer])) for answer in answers],
+        pushers=pushes[:, answers].argmax(0).tolist(),
+    )
+
+
 def neuron(j: int = 0) -> Picture:
     """Neuron j of the store: its key, the facts that it responds to most, and the answers that its value pushes most."""
     _inside("the neuron", j, 0, NEURONS - 1)
-    facts, store = fact_stores.store()
-    hidden = _hidden()
-    h = hidden[:, j]
-    pushes = _pushes()
-    push = pushes[j]
-    fires = int((h > 0).sum())
-    top = h.argsort(descending=True)[:8].tolist()
-    answers = push.argsort(descending=True)[:8].tolist()
-    n_matches = sum(int(facts.y[fact]) in answers for fact in top)
-    title = f"Neuron {j} fires for {fires} of {N_FACTS} facts"
-    sentence = (
-        f"Neuron {j} responds most strongly to {name(top[0])} and pushes “{LIKES[answers[0]]}” most. Of the 8 facts on the "
-        f"left, {n_matches} {'has' if n_matches == 1 else 'have'} an answer that is among the 8 on the right."
-    )
-    head, row = 92.0, 26.0
-    key_x, fact_x, value_x = LEFT, 190.0, 430.0
-    shapes = [
-        svg.text(key_x, 62, "key", size=14, bold=True),
-        svg.text(key_x, 79, "what it looks for", size=12, fill=style.MUTED),
-        svg.text(fact_x, 62, "coefficient", size=14, bold=True),
-        svg.text(fact_x, 79, "its 8 strongest facts", size=12, fill=style.MUTED),
-        svg.text(value_x, 62, "value", size=14, bold=True),
-        svg.text(value_x, 79, "the 8 answers it pushes most", size=12, fill=style.MUTED),
-    ]
-    for i, weight in enumerate(store.keys[j].tolist()):
-        x, y = key_x + 34 * (i % 4), head + row * (i // 4)
-        shapes.append(
-            svg.rect(
-                x, y, 32, row - 3, fill=style.diverging(weight, 1.5), stroke=style.TINT,
-                tip=f"key {i}: {svg.label(weight, 3)}",
-            )
-        )  # fmt: skip
-    most, strongest = float(push.max()), float(h.max())
-    pushers = pushes.argmax(0).tolist()  # of each answer, the neuron that pushes it most
-    helpers = (hidden[top] * pushes[:, facts.y[top]].T).argmax(1).tolist()  # of each of the 8 facts
-    for n, (fact, answer) in enumerate(zip(top, answers, strict=True)):
-        y = head + row * n
-        right = int(facts.y[fact]) in answers
-        ink = style.CHOSEN if right else style.INK
-        about_fact = [
-            svg.rect(fact_x - 4, y + 1, value_x - fact_x - 8, row - 4, fill=style.PAPER, radius=4),
-            svg.text(fact_x, y + 15, f"{name(fact)}: {LIKES[int(facts.y[fact])]}", size=12.5, bold=right, fill=ink),
-            _bar(fact_x + 122, y + 4, float(h[fact]), 66 / strongest),
-            svg.text(
-                fact_x + 126 + 66 * float(h[fact]) / strongest,
-                y + 15,
-                svg.label(float(h[fact]), 1),
-                size=11.5,
-                fill=style.MUTED,
-            ),
-        ]
-        about_answer = [
-            svg.rect(value_x - 4, y + 1, svg.WIDTH - svg.MARGIN - value_x + 4, row - 4, fill=style.PAPER, radius=4),
-            svg.text(value_x, y + 15, LIKES[answer], size=12.5),
-            _bar(value_x + 62, y + 4, float(push[answer]), 84 / most),
-            svg.text(
-                value_x + 66 + 84 * float(push[answer]) / most,
-                y + 15,
-                svg.label(float(push[answer]), 1),
-                size=11.5,
-                fill=style.MUTED,
-            ),
-        ]
-        helper, pusher = helpers[n], pushers[answer]
-        shapes += [
-            svg.button(*about_fact, sets={"j": helper}, name=f"{name(fact)}: its strongest neuron, {helper}"),
-            svg.button(
-                *about_answer, sets={"j": pusher}, name=f"{LIKES[answer]}: the neuron that pushes it most, {pusher}"
-            ),
-        ]
+    numbers = _neuron(j)
+    title, words = _neuron_words(numbers)
+    shapes = [*_heads_of_neuron(), *_key_as_cells(numbers.key)]
+    for n in range(8):
+        shapes += [_fact_of_neuron(numbers, n), _answer_of_neuron(numbers, n)]
+    bottom = _NEURON_TOP + 8 * _LINE
     notes = (
         "Green and bold: the fact's answer is among those on the right.",
         "Press a fact for the neuron that helps it most, an answer for the one that pushes it most.",
     )
-    shapes += [
-        svg.text(LEFT, head + 8 * row + 18 + 17 * n, note, size=12, fill=style.MUTED) for n, note in enumerate(notes)
-    ]
-    return Picture(title, sentence, svg.card(head + 8 * row + 51, title, sentence, *shapes))
+    shapes += [svg.text(LEFT, bottom + 18 + 17 * n, note, size=12, fill=style.MUTED) for n, note in enumerate(notes)]
+    return Picture(title, words, svg.card(bottom + 51, title, words, *shapes))
+
+
+def _neuron_words(numbers: _Neuron) -> tuple[str, str]:
+    """Title and sentence."""
+    first, answer = numbers.strongest[0][0], numbers.pushed[0][0]
+    matches = sum(numbers.has_match(fact) for fact, _ in numbers.strongest)
+    title = f"Neuron {numbers.j} fires for {numbers.fires} of {N_FACTS} facts"
+    words = (
+        f"Neuron {numbers.j} responds most strongly to {name(first)} and pushes “{LIKES[answer]}” most. Of the 8 facts on the "
+        f"left, {matches} {'has' if matches == 1 else 'have'} an answer that is among the 8 on the right."
+    )
+    return title, words
+
+
+def _heads_of_neuron() -> list[str]:
+    heads = (
+        (_KEY_LEFT, "key", "what it looks for"),
+        (_FACTS_LEFT, "coefficient", "its 8 strongest facts"),
+        (_ANSWERS_LEFT, "value", "the 8 answers it pushes most"),
+    )
+    shapes = []
+    for x, head, what in heads:
+        shapes += [svg.text(x, 62, head, size=14, bold=True), svg.text(x, 79, what, size=12, fill=style.MUTED)]
+    return shapes
+
+
+def _key_as_cells(key: list[float]) -> list[str]:
+    """The key's entries, four in a line."""
+    return [
+        svg.rect(
+            _KEY_LEFT + 34 * (i % 4), _NEURON_TOP + _LINE * (i // 4), 32, _LINE - 3,
+            fill=style.diverging(weight, 1.5), stroke=style.TINT, tip=f"key {i}: {svg.label(weight, 3)}",
+        )
+        for i, weight in enumerate(key)
+    ]  # fmt: skip
+
+
+def _fact_of_neuron(numbers: _Neuron, n: int) -> str:
+    """The fact that the neuron responds to most after n others, and its coefficient as a bar; pressed, the neuron that helps it most."""
+    facts, _ = fact_stores.store()
+    fact, coefficient = numbers.strongest[n]
+    x, y = _FACTS_LEFT, _NEURON_TOP + _LINE * n
+    matches = numbers.has_match(fact)
+    ink = style.CHOSEN if matches else style.INK
+    label = f"{name(fact)}: {LIKES[int(facts.y[fact])]}"
+    end = x + 126 + 66 * coefficient / numbers.strongest[0][1]
+    return svg.button(
+        svg.rect(x - 4, y + 1, _ANSWERS_LEFT - x - 8, _LINE - 4, fill=style.PAPER, radius=4),
+        svg.text(x, y + 15, label, size=12.5, bold=matches, fill=ink),
+        _bar(x + 122, y + 4, coefficient, 66 / numbers.strongest[0][1]),
+        svg.text(end, y + 15, svg.label(coefficient, 1), size=11.5, fill=style.MUTED),
+        sets={"j": numbers.helpers[n]},
+        name=f"{name(fact)}: its strongest neuron, {numbers.helpers[n]}",
+    )
+
+
+def _answer_of_neuron(numbers: _Neuron, n: int) -> str:
+    """The answer that the neuron pushes most after n others, and how far as a bar; pressed, the neuron that pushes it most."""
+    answer, push = numbers.pushed[n]
+    x, y = _ANSWERS_LEFT, _NEURON_TOP + _LINE * n
+    end = x + 66 + 84 * push / numbers.pushed[0][1]
+    return svg.button(
+        svg.rect(x - 4, y + 1, RIGHT - x + 4, _LINE - 4, fill=style.PAPER, radius=4),
+        svg.text(x, y + 15, LIKES[answer], size=12.5),
+        _bar(x + 62, y + 4, push, 84 / numbers.pushed[0][1]),
+        svg.text(end, y + 15, svg.label(push, 1), size=11.5, fill=style.MUTED),
+        sets={"j": numbers.pushers[n]},
+        name=f"{LIKES[answer]}: the neuron that pushes it most, {numbers.pushers[n]}",
+    )
 
 
 @cache
 def _leads(fact: int) -> tuple[list[float], list[int]]:
     """With 0, 1 … all neurons written, the strongest first: how far the right answer is ahead of the best other, and the best of all."""
     facts, store = fact_stores.store()
-    h, right = _hidden()[fact], int(facts.y[fact])
+    h = _hidden()[fact]
+    right = int(facts.y[fact])
     pushes = (h[:, None] * _pushes())[_strongest(fact)]  # [f, C]
     start = (facts.E[fact] + store.b2) @ facts.U.T
     logits = start + torch.cat([torch.zeros(1, len(LIKES)), pushes.cumsum(0)])  # [f + 1, C]
@@ -168,42 +213,87 @@ def _leads(fact: int) -> tuple[list[float], list[int]]:
     return (logits[:, right] - others.amax(1)).tolist(), logits.argmax(1).tolist()
 
 
+class _Growing(NamedTuple):
+    """One fact while more and more neurons write, the strongest first."""
+
+    fact: int
+    right: int  # its answer
+    n_written: int  # neurons that write
+    leads: list[float]  # with 0, 1 … all of them, of the right answer over the best other one
+    best: int  # the answer with `n_written` of them
+
+    @property
+    def lead(self) -> float:
+        return self.leads[self.n_written]
+
+    @property
+    def is_known(self) -> bool:
+        return self.best == self.right
+
+
+def _growing(fact: int, count: int) -> _Growing:
+    facts, _ = fact_stores.store()
+    leads, answers = _leads(fact)
+    return _Growing(fact, int(facts.y[fact]), count, leads, answers[count])
+
+
 def growing(fact: int = 0, count: int = 4) -> Picture:
     """How far the right answer of one fact is ahead of the best other one, when only its strongest neurons write; read off at `count`."""
     _inside("the fact", fact, 0, N_FACTS - 1)
     _inside("count", count, 0, NEURONS)
-    facts, _ = fact_stores.store()
-    right = int(facts.y[fact])
-    leads, answers = _leads(fact)
-    lead, best = leads[count], answers[count]
-    neurons = "neuron" if count == 1 else "neurons"
-    title = f"{count} {neurons} written: the answer is “{LIKES[best]}”"
-    sentence = (
-        f"{name(fact)} likes {LIKES[right]}. With {count} of {NEURONS} neurons the right answer is {svg.label(abs(lead), 1)} "
-        f"{'ahead of' if lead > 0 else 'behind'} the best other one, so the fact is {'known' if best == right else 'not known'}."
-    )
+    numbers = _growing(fact, count)
+    title, words = _growing_words(numbers)
     frame = plot.Frame(
         (0, NEURONS), LEADS, "neurons that write, the strongest first", "lead of the right answer over the best other one",
         tuple(range(0, NEURONS + 1, 16)), (-30, -20, -10, 0, 10, 20, 30, 40),
         top=104, bottom=364,
     )  # fmt: skip
-    places, heights = range(NEURONS + 1), np.array(leads)
-    ink = style.CHOSEN if best == right else style.LOST
-    x = frame.across(count)
-    near = count < NEURONS / 2
     shapes = [
         _people(fact),
+        *_curve_of_leads(numbers, frame),
+        *_lead_at_count(numbers, frame),
+    ]
+    return Picture(title, words, svg.card(416, title, words, *shapes))
+
+
+def _growing_words(numbers: _Growing) -> tuple[str, str]:
+    """Title and sentence."""
+    lead = numbers.lead
+    title = f"{plural(numbers.n_written, 'neuron')} written: the answer is “{LIKES[numbers.best]}”"
+    words = (
+        f"{name(numbers.fact)} likes {LIKES[numbers.right]}. With {numbers.n_written} of {NEURONS} neurons the right answer is "
+        f"{svg.label(abs(lead), 1)} {'ahead of' if lead > 0 else 'behind'} the best other one, "
+        f"so the fact is {'known' if numbers.is_known else 'not known'}."
+    )
+    return title, words
+
+
+def _curve_of_leads(numbers: _Growing, frame: plot.Frame) -> list[str]:
+    """The lead over the number of neurons, strong up to those that write."""
+    count = numbers.n_written
+    counts = range(NEURONS + 1)
+    leads = np.array(numbers.leads)
+    written = leads[: count + 1]
+    return [
         frame.area((0, NEURONS), LEADS[0], 0, style.pale(style.LOST, 0.12)),
         frame.axes(),
-        frame.area(places[: count + 1], 0, np.maximum(heights[: count + 1], 0), style.pale(style.CHOSEN)),
-        frame.curve(places, heights, plot.Look(style.NEUTRAL, width=1.6)),
-        frame.curve(places[: count + 1], heights[: count + 1], plot.Look(style.CHOSEN, width=2.8)),
+        frame.area(counts[: count + 1], 0, np.maximum(written, 0), style.pale(style.CHOSEN)),
+        frame.curve(counts, leads, plot.Look(style.NEUTRAL, width=1.6)),
+        frame.curve(counts[: count + 1], written, plot.Look(style.CHOSEN, width=2.8)),
         frame.curve((count, count), LEADS, plot.Look(style.NEUTRAL, (3, 4), 1)),
         svg.text(frame.right - 8, frame.bottom - 8, "another answer is ahead", size=12.5, fill=style.LOST, anchor="end"),
-        svg.text(
-            x + (12 if near else -12), frame.top + 12, f"“{LIKES[best]}” {svg.label(lead, 1)}", size=13.5, bold=True, fill=ink,
-            anchor="start" if near else "end", halo=True,
-        ),
+    ]  # fmt: skip
+
+
+def _lead_at_count(numbers: _Growing, frame: plot.Frame) -> list[str]:
+    """The answer and its lead, and the knob."""
+    count, lead = numbers.n_written, numbers.lead
+    ink = style.CHOSEN if numbers.is_known else style.LOST
+    inset, anchor = (12, "start") if count < NEURONS / 2 else (-12, "end")
+    answer = f"“{LIKES[numbers.best]}” {svg.label(lead, 1)}"
+    x = frame.across(count) + inset
+    return [
+        svg.text(x, frame.top + 12, answer, size=13.5, bold=True, fill=ink, anchor=anchor, halo=True),
         svg.handle(
             *frame.at(count, min(max(lead, LEADS[0]), LEADS[1])),
             drags={"count": svg.across((frame.left, frame.right), frame.x)},
@@ -211,8 +301,7 @@ def growing(fact: int = 0, count: int = 4) -> Picture:
             says=f"{count}, a lead of {svg.label(lead)}",
             fill=ink,
         ),
-    ]  # fmt: skip
-    return Picture(title, sentence, svg.card(416, title, sentence, *shapes))
+    ]
 
 
 def _people(current: int) -> str:
@@ -241,7 +330,8 @@ def _answers(logits: torch.Tensor, before: torch.Tensor | None, right: int) -> s
         svg.line(zero, head - 4, zero, head + 6 * row, stroke=style.NEUTRAL),
     ]
     for n, answer in enumerate([right, *others]):
-        y, now = head + row * n, float(logits[answer])
+        y = head + row * n
+        now = float(logits[answer])
         shapes.append(svg.text(LEFT + 84, y + 16, LIKES[answer], size=13, anchor="end", bold=n == 0))
         bars = [(now, style.CHOSEN if n == 0 else style.REFERENCE, 12.0)]
         if before is not None:
@@ -256,56 +346,73 @@ def _answers(logits: torch.Tensor, before: torch.Tensor | None, right: int) -> s
     return "".join(shapes)
 
 
+_KNOWN_LEFT, _KNOWN_TOP = 96.0, 92.0  # of the table's cells
+_KNOWN_WIDE, _KNOWN_TALL = 74.0, 36.0
+
+
+class _Known(NamedTuple):
+    """How many of a number of facts FFNs of one width know."""
+
+    n_facts: int
+    width: int
+    shares: list[float]  # of the facts, with each seed
+
+    @property
+    def mean(self) -> float:
+        return sum(self.shares) / len(self.shares)
+
+
 def capacity(count: int = 256, width: int = 16) -> Picture:
     """The share of `count` facts that FFNs of width `width` know, in the table of all counts and widths."""
     if count not in FACTS or width not in WIDTHS:
         raise ValueError(f"there are runs for {FACTS} facts and widths {WIDTHS}, not for {count} and {width}")
-    accuracies = fact_stores.accuracy(count, width)
-    mean = sum(accuracies) / len(accuracies)
-    title = f"{count} facts, d_ff = {width}: {round(100 * mean)} % known"
-    fit = max((n for n in FACTS if min(fact_stores.accuracy(n, width)) >= 0.99), default=0)
-    bits = fact_stores.bits_per_weight(count, width, mean)
-    sentence = (
-        f"Of {count} facts, FFNs with {width} neurons know {round(100 * mean)} % after training ({len(accuracies)} seeds: "
-        f"{round(100 * min(accuracies))} to {round(100 * max(accuracies))} %): {round(mean * count)} facts, {bits:.1f} bits for each weight. "
-        + (
-            f"The most that this width knows completely here is {fit}."
-            if fit
-            else "This width knows none of these sets completely."
-        )
-    )
-    left, top, wide, tall = 96.0, 92.0, 74.0, 36.0
+    title, words = _capacity_words(_Known(count, width, fact_stores.accuracy(count, width)))
+    left, top, wide, tall = _KNOWN_LEFT, _KNOWN_TOP, _KNOWN_WIDE, _KNOWN_TALL
     shapes = [
         svg.text(left + wide * len(WIDTHS) / 2, top - 32, "d_ff", size=13, bold=True, anchor="middle"),
         svg.text(left - 14, top - 12, "facts", size=13, bold=True, anchor="end"),
     ]
-    for c, f in enumerate(WIDTHS):
-        shapes.append(svg.text(left + wide * (c + 0.5), top - 12, str(f), size=13, anchor="middle", fill=style.MUTED))
-    for r, n in enumerate(FACTS):
-        y = top + tall * r
-        shapes.append(svg.text(left - 14, y + 23, str(n), size=13, anchor="end", fill=style.MUTED))
-        for c, f in enumerate(WIDTHS):
-            shares = fact_stores.accuracy(n, f)
-            share = sum(shares) / len(shares)
-            ink = style.PAPER if share > 0.55 else style.INK
-            cell = [
-                svg.rect(
-                    left + wide * c,
-                    y,
-                    wide - 2,
-                    tall - 2,
-                    fill=style.diverging(share, 1.0),
-                    stroke=style.TINT,
-                    tip=f"{n} facts, d_ff {f}: {svg.label(share, 3)}",
-                ),
-                svg.text(
-                    left + wide * (c + 0.5) - 1, y + 23, f"{round(100 * share)} %", size=13, anchor="middle", fill=ink
-                ),
-            ]
-            shapes.append(svg.button(*cell, sets={"count": n, "width": f}, name=f"{n} facts, d_ff {f}"))
+    for column, f in enumerate(WIDTHS):
+        middle = left + wide * (column + 0.5)
+        shapes.append(svg.text(middle, top - 12, str(f), size=13, anchor="middle", fill=style.MUTED))
+    for row, n in enumerate(FACTS):
+        shapes.append(svg.text(left - 14, top + tall * row + 23, str(n), size=13, anchor="end", fill=style.MUTED))
+        shapes += [_cell_of_known(_Known(n, f, fact_stores.accuracy(n, f))) for f in WIDTHS]
     x, y = left + wide * WIDTHS.index(width), top + tall * FACTS.index(count)
     shapes.append(svg.rect(x - 1, y - 1, wide, tall, stroke=style.INK, stroke_width=2.6, radius=3))
-    return Picture(title, sentence, svg.card(top + tall * len(FACTS) + 18, title, sentence, *shapes))
+    return Picture(title, words, svg.card(top + tall * len(FACTS) + 18, title, words, *shapes))
+
+
+def _capacity_words(known: _Known) -> tuple[str, str]:
+    """Title and sentence."""
+    count, width, shares, mean = known.n_facts, known.width, known.shares, known.mean
+    title = f"{count} facts, d_ff = {width}: {round(100 * mean)} % known"
+    bits = fact_stores.bits_per_weight(count, width, mean)
+    fit = max((n for n in FACTS if min(fact_stores.accuracy(n, width)) >= 0.99), default=0)
+    most = f"The most that this width knows completely here is {fit}."
+    if not fit:
+        most = "This width knows none of these sets completely."
+    words = (
+        f"Of {count} facts, FFNs with {width} neurons know {round(100 * mean)} % after training ({len(shares)} seeds: "
+        f"{round(100 * min(shares))} to {round(100 * max(shares))} %): {round(mean * count)} facts, {bits:.1f} bits for each weight. {most}"
+    )
+    return title, words
+
+
+def _cell_of_known(known: _Known) -> str:
+    """The mean of the seeds, to be pressed."""
+    count, width, share = known.n_facts, known.width, known.mean
+    x, y = _KNOWN_LEFT + _KNOWN_WIDE * WIDTHS.index(width), _KNOWN_TOP + _KNOWN_TALL * FACTS.index(count)
+    ink = style.PAPER if share > 0.55 else style.INK
+    fill = style.diverging(share, 1.0)
+    tip = f"{count} facts, d_ff {width}: {svg.label(share, 3)}"
+    percent = f"{round(100 * share)} %"
+    return svg.button(
+        svg.rect(x, y, _KNOWN_WIDE - 2, _KNOWN_TALL - 2, fill=fill, stroke=style.TINT, tip=tip),
+        svg.text(x + _KNOWN_WIDE / 2 - 1, y + 23, percent, size=13, anchor="middle", fill=ink),
+        sets={"count": count, "width": width},
+        name=f"{count} facts, d_ff {width}",
+    )
 
 
 def remove_neurons(fact: int, m: int, at_random: bool = False) -> torch.Tensor:
@@ -331,6 +438,55 @@ def _order(fact: int, at_random: bool) -> torch.Tensor:
     return firing[torch.randperm(len(firing), generator=torch.Generator().manual_seed(fact))]
 
 
+_PLACES_TOP = _BELOW + 20
+_SQUARES_TOP = _PLACES_TOP + 60
+
+
+class _Knocked(NamedTuple):
+    """The store without some neurons of one fact."""
+
+    fact: int
+    right: int  # its answer
+    m: int  # neurons that are knocked out
+    at_random: bool
+    before: torch.Tensor  # [C]: the fact's logits with all neurons
+    after: torch.Tensor  # [C]: and without these
+    is_known: list[bool]  # of each fact, without these neurons
+    order: list[int]  # in which the neurons are knocked out
+    seen: int  # the place in `order` of the neuron whose facts are shown, or UNSEEN
+    fires: list[bool]  # of each fact, whether that neuron fires for it
+
+    @property
+    def others_lost(self) -> int:
+        return sum(1 for n in range(N_FACTS) if n != self.fact and not self.is_known[n])
+
+    @property
+    def seen_neuron(self) -> int | None:
+        """The neuron whose facts are shown."""
+        return self.order[self.seen] if 0 <= self.seen < len(self.order) else None
+
+
+def _knocked(fact: int, m: int, at_random: bool, seen: int) -> _Knocked:
+    facts, _ = fact_stores.store()
+    after = remove_neurons(fact, m, at_random)
+    order = _order(fact, at_random)[:MAX_PLACES].tolist()
+    fires = [False] * N_FACTS
+    if 0 <= seen < len(order):
+        fires = (_hidden()[:, order[seen]] > 0).tolist()
+    return _Knocked(
+        fact,
+        int(facts.y[fact]),
+        m,
+        at_random,
+        before=_logits()[fact],
+        after=after[fact],
+        is_known=(after.argmax(1) == facts.y).tolist(),
+        order=order,
+        seen=seen,
+        fires=fires,
+    )
+
+
 def knocked(fact: int = 0, m: int = 1, at_random: bool = False, seen: int = UNSEEN) -> Picture:
     """One fact's answers with m neurons knocked out, and which of all facts are lost with them.
 
@@ -340,58 +496,72 @@ def knocked(fact: int = 0, m: int = 1, at_random: bool = False, seen: int = UNSE
     _inside("m", m, 0, MAX_PLACES)
     if seen not in PLACES:
         raise ValueError(f"seen must be a place from 0 to {MAX_PLACES - 1}, or {UNSEEN} for none, not {seen}")
-    facts, _ = fact_stores.store()
-    before, after = _logits(), remove_neurons(fact, m, at_random)
-    right = int(facts.y[fact])
-    is_known = after.argmax(1) == facts.y
-    others = int((~is_known).sum()) - int(not is_known[fact])
-    fate = "kept" if is_known[fact] else "lost"
-    which = "random" if at_random else "top"
+    numbers = _knocked(fact, m, at_random, seen)
+    title, words = _knocked_words(numbers)
+    shapes = [
+        _people(fact),
+        _answers(numbers.after, numbers.before, numbers.right),
+        *_neurons_in_order(numbers),
+        *_facts_as_squares(numbers),
+    ]
+    return Picture(title, words, svg.card(_SQUARES_TOP + 154, title, words, *shapes))
+
+
+def _knocked_words(numbers: _Knocked) -> tuple[str, str]:
+    """Title and sentence."""
+    fact, m, others = numbers.fact, numbers.m, numbers.others_lost
     neurons = "neuron" if m == 1 else "neurons"
-    title = f"Without {m} {which} {neurons}: {name(fact)} {fate}, {others} {'other' if others == 1 else 'others'} lost"
-    best = LIKES[int(after[fact].argmax())]
-    some = "one" if m == 1 else str(m)
-    if at_random:
-        removal = f"{some} {neurons} that {'fires' if m == 1 else 'fire'} for it, chosen at random,"
+    fate = "kept" if numbers.is_known[fact] else "lost"
+    which = "random" if numbers.at_random else "top"
+    title = f"Without {m} {which} {neurons}: {name(fact)} {fate}, {plural(others, 'other')} lost"
+    if numbers.at_random:
+        some = "one neuron that fires" if m == 1 else f"{m} neurons that fire"
+        removal = f"{some} for it, chosen at random,"
     else:
         removal = "its strongest neuron" if m == 1 else f"{m} of its strongest neurons"
-    sentence = (
-        f"{name(fact)} likes {LIKES[right]}. Without {removal} "
-        f"the store says “{best}”; of the {N_FACTS - 1} other facts {others} {'is' if others == 1 else 'are'} lost."
+    words = (
+        f"{name(fact)} likes {LIKES[numbers.right]}. Without {removal} the store says “{LIKES[int(numbers.after.argmax())]}”; "
+        f"of the {N_FACTS - 1} other facts {others} {'is' if others == 1 else 'are'} lost."
     )
-    order, h = _order(fact, at_random)[:MAX_PLACES].tolist(), _hidden()
-    fires = [False] * N_FACTS
-    note = f"all {N_FACTS} facts, a square each; purple and filled: lost"
-    if 0 <= seen < len(order):
-        fires = (h[:, order[seen]] > 0).tolist()
-        gone_too = sum(1 for n in range(N_FACTS) if fires[n] and not is_known[n])
-        note += f"; green: neuron {order[seen]} fires"
-        sentence += f" Neuron {order[seen]} fires for {sum(fires)} facts, {gone_too} of them lost."
+    if numbers.seen_neuron is not None:
+        lost = sum(1 for fires, known in zip(numbers.fires, numbers.is_known, strict=True) if fires and not known)
+        words += f" Neuron {numbers.seen_neuron} fires for {sum(numbers.fires)} facts, {lost} of them lost."
+    return title, words
 
-    top, pitch = _BELOW + 20, (RIGHT - LEFT + 4) / MAX_PLACES
-    how = "in a random order" if at_random else "the strongest first"
-    words = f"neurons that fire for {name(fact)}, {how}; purple: knocked out. Press one to see its facts."
-    parts = [svg.text(LEFT, top, words, size=12, fill=style.MUTED)]
-    for place, j in enumerate(order):
-        x, out, mine = LEFT + pitch * place, place < m, place == seen
-        parts.append(
+
+def _neurons_in_order(numbers: _Knocked) -> list[str]:
+    """The neurons in the order in which they are knocked out, to be pressed."""
+    y, pitch = _PLACES_TOP + 10, (RIGHT - LEFT + 4) / MAX_PLACES
+    how = "in a random order" if numbers.at_random else "the strongest first"
+    note = f"neurons that fire for {name(numbers.fact)}, {how}; purple: knocked out. Press one to see its facts."
+    shapes = [svg.text(LEFT, _PLACES_TOP, note, size=12, fill=style.MUTED)]
+    for place, j in enumerate(numbers.order):
+        x, is_out, mine = LEFT + pitch * place, place < numbers.m, place == numbers.seen
+        fill, ink = (style.LOST, style.PAPER) if is_out else (style.TINT, style.INK)
+        edge = style.INK if mine else "none"
+        shapes.append(
             svg.button(
-                svg.rect(
-                    x, top + 10, pitch - 4, 24, radius=5, fill=style.LOST if out else style.TINT,
-                    stroke=style.INK if mine else "none", stroke_width=2.4,
-                ),
-                svg.text(x + (pitch - 4) / 2, top + 26.5, str(j), size=12.5, anchor="middle", bold=mine, fill=style.PAPER if out else style.INK),
+                svg.rect(x, y, pitch - 4, 24, radius=5, fill=fill, stroke=edge, stroke_width=2.4),
+                svg.text(x + (pitch - 4) / 2, y + 16.5, str(j), size=12.5, anchor="middle", bold=mine, fill=ink),
                 sets={"seen": UNSEEN if mine else place},
-                name=f"neuron {j}{', knocked out' if out else ''}{', seen' if mine else ''}",
+                name=f"neuron {j}{', knocked out' if is_out else ''}{', seen' if mine else ''}",
             )
-        )  # fmt: skip
-    top, side, columns = top + 60, 8.4, 64
-    parts.append(svg.text(LEFT, top, note, size=12, fill=style.MUTED))
-    for n in range(N_FACTS):
+        )
+    return shapes
+
+
+def _facts_as_squares(numbers: _Knocked) -> list[str]:
+    """All facts, 64 in a line: the lost ones, and those for which the neuron that is seen fires."""
+    top, side, columns = _SQUARES_TOP, 8.4, 64
+    note = f"all {N_FACTS} facts, a square each; purple and filled: lost"
+    if numbers.seen_neuron is not None:
+        note += f"; green: neuron {numbers.seen_neuron} fires"
+    shapes = [svg.text(LEFT, top, note, size=12, fill=style.MUTED)]
+    for n, (is_known, fires) in enumerate(zip(numbers.is_known, numbers.fires, strict=True)):
         x, y = LEFT + 30 + side * (n % columns), top + 14 + (side + 8) * (n // columns)
-        size = side - 2
-        fill = style.LOST if not is_known[n] else style.CHOSEN if fires[n] else style.TINT
-        edge = style.INK if n == fact else style.RULE if is_known[n] else style.LOST
-        parts.append(svg.rect(x, y, size, size + 6, fill=fill, stroke=edge, stroke_width=2 if n == fact else 0.6))
-    bars = _answers(after[fact], before[fact], right)
-    return Picture(title, sentence, svg.card(top + 154, title, sentence, _people(fact), bars, *parts))
+        fill = style.LOST if not is_known else style.CHOSEN if fires else style.TINT
+        edge, width = style.RULE if is_known else style.LOST, 0.6
+        if n == numbers.fact:
+            edge, width = style.INK, 2
+        shapes.append(svg.rect(x, y, side - 2, side + 4, fill=fill, stroke=edge, stroke_width=width))
+    return shapes
