@@ -43,43 +43,54 @@ class _Cut(NamedTuple):
     middles: list[Point]
     tints: str
     above: str  # where it says 0, and the data
-    right: float
+    right: float  # the share of the points that are on the right side
 
 
 @cache
 def _cut(units: int, step: int) -> _Cut:
     layer = stored_polygons.layer(units, step)
-    corners = stored_polygons.cut(layer)
-    middles = [_middle(one) for one in corners]
-    parts: list[
-        tuple[list[Point], float]
-    ] = []  # polygons, cut once more where the network says 0; and what it says in their middle
+    polygons = stored_polygons.cut(layer)
+    middles = [_middle(corners) for corners in polygons]
+    pieces: list[tuple[list[Point], float]] = []  # polygons, cut once more where the network says 0, and what it says
     xs, ys = [], []
-    for one, middle in zip(corners, middles, strict=True):
+    for corners, middle in zip(polygons, middles, strict=True):
         a, b, c = stored_polygons.affine(layer, middle)
-        for part in stored_polygons.halves(one, a, b, c):
-            x, y = _middle(part)
-            parts.append((part, a * x + b * y + c))
-        values = [(a * x + b * y + c, (x, y)) for x, y in one]
-        for (here, (x, y)), (there, (u, v)) in pairwise([*values, values[0]]):
-            if here * there < 0:  # the border enters or leaves
-                share = here / (here - there)
-                xs.append(x + share * (u - x))
-                ys.append(y + share * (v - y))
+        for piece in stored_polygons.halves(corners, a, b, c):
+            x, y = _middle(piece)
+            pieces.append((piece, a * x + b * y + c))
+        for x, y in _crossings([(a * x + b * y + c, (x, y)) for x, y in corners]):
+            xs.append(x)
+            ys.append(y)
         if xs and not math.isnan(xs[-1]):
             xs.append(math.nan)
             ys.append(math.nan)
-    usual = sum(abs(value) for _, value in parts) / len(parts)
-    (left, low), (right_edge, high) = WINDOW.at(WINDOW.x[0], WINDOW.y[0]), WINDOW.at(WINDOW.x[1], WINDOW.y[1])
-    across, up = (right_edge - left) / (WINDOW.x[1] - WINDOW.x[0]), (high - low) / (WINDOW.y[1] - WINDOW.y[0])
-    tints = []
-    for part, value in parts:  # all of them lie in the window
-        share = math.copysign(0.1 + 0.5 * abs(value) / (abs(value) + usual), value)
-        points = [(left + across * (x - WINDOW.x[0]), low + up * (y - WINDOW.y[0])) for x, y in part]
-        tints.append(svg.path(points, fill=style.diverging(share, 1), closed=True))
     border = WINDOW.curve(xs, ys, BORDER) if xs else ""
     right = stored_polygons.right(layer, stored_polygons.STORED_SEED)
-    return _Cut(corners, middles, "".join(tints), border + _signs(), right)
+    return _Cut(polygons, middles, _tints(pieces), border + _signs(), right)
+
+
+def _crossings(corners: list[tuple[float, Point]]) -> list[Point]:
+    """Where the border, on which the network says 0, crosses the edges of a polygon: of each corner, what the network says, and its place."""
+    crossings = []
+    for (here, (x, y)), (there, (u, v)) in pairwise([*corners, corners[0]]):
+        if here * there < 0:
+            share = here / (here - there)
+            crossings.append((x + share * (u - x), y + share * (v - y)))
+    return crossings
+
+
+def _tints(pieces: list[tuple[list[Point], float]]) -> str:
+    """Pieces of the window, each in the colour of what the network says in its middle. All of them lie in the window."""
+    usual = sum(abs(value) for _, value in pieces) / len(pieces)
+    left, low = WINDOW.at(WINDOW.x[0], WINDOW.y[0])
+    right, high = WINDOW.at(WINDOW.x[1], WINDOW.y[1])
+    across, up = (right - left) / (WINDOW.x[1] - WINDOW.x[0]), (high - low) / (WINDOW.y[1] - WINDOW.y[0])
+    tints = []
+    for corners, value in pieces:
+        share = math.copysign(0.1 + 0.5 * abs(value) / (abs(value) + usual), value)
+        edge = [(left + across * (x - WINDOW.x[0]), low + up * (y - WINDOW.y[0])) for x, y in corners]
+        tints.append(svg.path(edge, fill=style.diverging(share, 1), closed=True))
+    return "".join(tints)
 
 
 @cache
@@ -99,6 +110,40 @@ def _signs() -> str:
     return "".join(curves)
 
 
+class _Reading(NamedTuple):
+    """A stored network, read at a point."""
+
+    units: int
+    step: int
+    point: Point
+    layer: stored_polygons.TwoInputNetwork
+    cut: _Cut
+    sums: list[float]  # what each unit adds up at the point
+    fires: list[bool]  # of each unit, whether that is above 0
+    value: float  # what the network says there
+    law: str  # the affine map around it, written out
+
+    @property
+    def place(self) -> str:
+        """The point in words."""
+        return f"({svg.label(self.point[0])}, {svg.label(self.point[1])})"
+
+    @property
+    def firing(self) -> str:
+        """How many units fire, in words."""
+        return f"{sum(self.fires)} of {self.units} units fire"
+
+
+def _read(units: int, step: int, x1: float, x2: float) -> _Reading:
+    layer = stored_polygons.layer(units, step)
+    point = torch.tensor([[x1, x2]], dtype=torch.float64)
+    sums = (point @ layer.W1 + layer.b1)[0]
+    a, b, c = stored_polygons.affine(layer, (x1, x2))
+    law = f"{svg.label(a)}·x₁ {_format_term(b)}·x₂ {_format_term(c)}"
+    fires = (sums > 0).tolist()
+    return _Reading(units, step, (x1, x2), layer, _cut(units, step), sums.tolist(), fires, float(layer(point)), law)
+
+
 def polygons(units: int = 8, step: int = 0, x1: float = 0.5, x2: float = 0.25) -> Picture:
     """The plane, cut by the hinges of `units` units that have learned a ring for `step` steps; read at the point (x1, x2)."""
     if units not in stored_polygons.UNITS or step not in stored_polygons.STEPS:
@@ -106,54 +151,98 @@ def polygons(units: int = 8, step: int = 0, x1: float = 0.5, x2: float = 0.25) -
         raise ValueError(f"the units must be {choices[0]}, and the steps {choices[1]}, not {units} and {step}")
     _inside("x1", x1, SPOTS[0], SPOTS[-1])
     _inside("x2", x2, SPOTS[0], SPOTS[-1])
-    layer = stored_polygons.layer(units, step)
-    corners, middles, tints, above, right = _cut(units, step)
-    point = torch.tensor([[x1, x2]], dtype=torch.float64)
-    sums = (point @ layer.W1 + layer.b1)[0]
-    fires = sums > 0
-    (value,), count, most = layer(point).tolist(), int(fires.sum()), stored_polygons.at_most(units)
-    a, b, c = stored_polygons.affine(layer, (x1, x2))
-    law = f"{svg.label(a)}·x₁ {_format_term(b)}·x₂ {_format_term(c)}"
-    title = f"{f'Step {step}' if step else 'Random'}: {units} units, {len(corners)} of at most {most} polygons in sight"
-    sentence = (
-        f"At ({svg.label(x1)}, {svg.label(x2)}) {count} of {units} units fire. In the whole polygon around it the network is one affine "
-        f"map, {law}; at the point it says {svg.label(value)}."
+    reading = _read(units, step, x1, x2)
+    title, words = _polygons_words(reading)
+    shapes = [
+        reading.cut.tints,
+        WINDOW.axes(),
+        *_hinges(reading),
+        *_own_polygon(reading),
+        reading.cut.above,
+        *_panel(reading),
+        *_counts(reading),
+        *_key(),
+        _point(reading),
+    ]
+    return Picture(title, words, svg.card(420, title, words, *shapes))
+
+
+def _polygons_words(reading: _Reading) -> tuple[str, str]:
+    """Title and sentence."""
+    in_sight = f"{len(reading.cut.corners)} of at most {stored_polygons.at_most(reading.units)} polygons in sight"
+    title = f"{f'Step {reading.step}' if reading.step else 'Random'}: {reading.units} units, {in_sight}"
+    words = (
+        f"At {reading.place} {reading.firing}. In the whole polygon around it the network is one affine "
+        f"map, {reading.law}; at the point it says {svg.label(reading.value)}."
     )
-    shapes = [tints, WINDOW.axes()]
+    return title, words
+
+
+def _hinges(reading: _Reading) -> list[str]:
+    """The hinges of the units that fire, and of the silent ones."""
+    shapes = []
     for state, look in ((True, HINGE), (False, SILENT_HINGE)):
         xs, ys = [], []
-        for (w1, w2), bias, on in zip(layer.W1.T.tolist(), layer.b1.tolist(), fires.tolist(), strict=True):
-            if on == state:
+        keys = zip(reading.layer.W1.T.tolist(), reading.layer.b1.tolist(), reading.fires, strict=True)
+        for (w1, w2), bias, fires in keys:
+            if fires == state:
                 across, upright = _across_window(w1, w2, bias)
                 xs += [*across, math.nan]
                 ys += [*upright, math.nan]
         shapes.append(WINDOW.curve(xs, ys, look) if xs else "")
-    patterns = torch.tensor(middles, dtype=torch.float64) @ layer.W1 + layer.b1 > 0
-    for own in (patterns == fires).all(1).nonzero()[:1, 0].tolist():
-        around = np.array([*corners[own], corners[own][0]])
+    return shapes
+
+
+def _own_polygon(reading: _Reading) -> list[str]:
+    """The edge of the polygon in which the same units fire as at the point."""
+    layer, cut = reading.layer, reading.cut
+    patterns = torch.tensor(cut.middles, dtype=torch.float64) @ layer.W1 + layer.b1 > 0
+    is_own = (patterns == torch.tensor(reading.fires)).all(1)
+    shapes = []
+    for own in is_own.nonzero()[:1, 0].tolist():
+        around = np.array([*cut.corners[own], cut.corners[own][0]])
         shapes.append(WINDOW.curve(around[:, 0], around[:, 1], plot.Look(style.CHOSEN, width=3.2)))
-    shapes += [above, *_panel(units, fires.tolist(), sums.tolist(), law, value, (x1, x2))]
+    return shapes
+
+
+def _counts(reading: _Reading) -> list[str]:
+    """How many polygons there are, how many there could be, and what the network has learned."""
     rows = (
-        ("polygons in sight", str(len(corners))),
-        (f"most that {units} lines can make", str(most)),
-        ("points on the right side", f"{round(100 * right)} %"),
+        ("polygons in sight", str(len(reading.cut.corners))),
+        (f"most that {reading.units} lines can make", str(stored_polygons.at_most(reading.units))),
+        ("points on the right side", f"{round(100 * reading.cut.right)} %"),
     )
+    shapes = []
     for row, (words, number) in enumerate(rows):
         shapes.append(svg.text(PANEL, 298 + 22 * row, words, size=13, fill=style.MUTED))
         shapes.append(svg.text(RIGHT_EDGE, 298 + 22 * row, number, size=14, anchor="end", bold=True))
-    key = {"hinge of a unit that fires": HINGE, "hinge of a silent unit": SILENT_HINGE, "the network says 0": BORDER}
-    for row, (words, look) in enumerate(key.items()):
+    return shapes
+
+
+def _key() -> list[str]:
+    """What the lines in the window are."""
+    looks = {"hinge of a unit that fires": HINGE, "hinge of a silent unit": SILENT_HINGE, "the network says 0": BORDER}
+    shapes = []
+    for row, (words, look) in enumerate(looks.items()):
         y = 368 + 18 * row
         dash = " ".join(map(str, look.dash))
         shapes.append(svg.line(PANEL, y - 4, PANEL + 30, y - 4, stroke=look.colour, width=look.width, dash=dash))
         shapes.append(svg.text(PANEL + 40, y, words, size=12.5, fill=style.MUTED))
-    way = svg.across([WINDOW.across(SPOTS[0]), WINDOW.across(SPOTS[-1])], (SPOTS[0], SPOTS[-1]))
-    up = svg.upright([WINDOW.upright(SPOTS[0]), WINDOW.upright(SPOTS[-1])], (SPOTS[0], SPOTS[-1]))
-    says = f"({svg.label(x1)}, {svg.label(x2)}), where {count} of {units} units fire"
-    shapes.append(
-        svg.handle(*WINDOW.at(x1, x2), drags={"x1": way, "x2": up}, name="the point", says=says, fill=style.CHOSEN)
+    return shapes
+
+
+def _point(reading: _Reading) -> str:
+    """The point, which a hand drags."""
+    ends = (SPOTS[0], SPOTS[-1])
+    across = svg.across([WINDOW.across(end) for end in ends], ends)
+    upright = svg.upright([WINDOW.upright(end) for end in ends], ends)
+    return svg.handle(
+        *WINDOW.at(*reading.point),
+        drags={"x1": across, "x2": upright},
+        name="the point",
+        says=f"{reading.place}, where {reading.firing}",
+        fill=style.CHOSEN,
     )
-    return Picture(title, sentence, svg.card(420, title, sentence, *shapes))
 
 
 def _format_term(value: float) -> str:
@@ -170,22 +259,22 @@ def _across_window(w1: float, w2: float, b: float) -> tuple[list[float], list[fl
     return [foot[0] - far * along[0], foot[0] + far * along[0]], [foot[1] - far * along[1], foot[1] + far * along[1]]
 
 
-def _panel(units: int, fires: list[bool], sums: list[float], law: str, value: float, point: Point) -> list[str]:
+def _panel(reading: _Reading) -> list[str]:
     """Which units fire at the point, and the affine map there."""
     shapes = [
-        svg.text(PANEL, 84, f"At ({svg.label(point[0])}, {svg.label(point[1])})", size=14, bold=True),
+        svg.text(PANEL, 84, f"At {reading.place}", size=14, bold=True),
         svg.text(PANEL, 104, "green: units that fire", size=12.5, fill=style.MUTED),
     ]
-    for n, (on, total) in enumerate(zip(fires, sums, strict=True)):
+    for n, (fires, total) in enumerate(zip(reading.fires, reading.sums, strict=True)):
         x, y = PANEL + 30 * (n % 8), 114 + 28 * (n // 8)
-        tip = f"unit {n + 1} adds up {svg.label(total)}: {'it fires' if on else 'it is silent'}"
-        shapes.append(svg.rect(x, y, 25, 23, radius=4, fill=style.CHOSEN if on else style.TINT, tip=tip))
-        fill = style.PAPER if on else style.MUTED
-        shapes.append(svg.text(x + 12.5, y + 16, str(n + 1), size=12, fill=fill, anchor="middle", bold=on))
+        tip = f"unit {n + 1} adds up {svg.label(total)}: {'it fires' if fires else 'it is silent'}"
+        shapes.append(svg.rect(x, y, 25, 23, radius=4, fill=style.CHOSEN if fires else style.TINT, tip=tip))
+        fill = style.PAPER if fires else style.MUTED
+        shapes.append(svg.text(x + 12.5, y + 16, str(n + 1), size=12, fill=fill, anchor="middle", bold=fires))
     return [
         *shapes,
         svg.text(PANEL, 196, "so in this polygon the network is", size=12.5, fill=style.MUTED),
-        svg.text(PANEL, 218, law, size=14.5, bold=True),
-        svg.text(PANEL, 240, f"at the point: {svg.label(value)}", size=13),
+        svg.text(PANEL, 218, reading.law, size=14.5, bold=True),
+        svg.text(PANEL, 240, f"at the point: {svg.label(reading.value)}", size=13),
         svg.line(PANEL, 268, RIGHT_EDGE, 268),
     ]
