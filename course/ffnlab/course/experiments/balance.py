@@ -31,12 +31,11 @@ HEAD_STARTS = (0, 1, 2, 3)
 
 
 class Cure(NamedTuple):
-    """alpha: the weight of the balance loss. u: the step of the selection bias. scores: what experts are chosen by and weighted with,
-    the softmax of the logits, or their sigmoid, as the authors of the bias have it."""
+    """What is done against a collapse."""
 
-    alpha: float = 0.0
-    u: float = 0.0
-    scores: str = "softmax"
+    alpha: float = 0.0  # the weight of the balance loss
+    u: float = 0.0  # the step of the selection bias
+    scores: str = "softmax"  # of the logits, or their "sigmoid", as the authors of the bias have it: what experts are chosen by and weighted with
 
 
 SOFTMAX = "bias with softmax scores, u = 0.01"
@@ -65,19 +64,18 @@ Update = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]  # selection bias 
 
 
 class BalanceRun(NamedTuple):
-    """load[n, e]: the share of tokens that expert e got, at the first step, then averaged over every 15 steps.
-    counts[e]: how many tokens it got in the last 15 steps.
+    """Where the tokens went while a model was trained, and what it does with 4,096 new ones."""
 
-    On 4,096 new tokens: error, the mean squared error; nothing, the error of an output of 0; tables[n, c, e], how many tokens of cluster c
-    the router sends to expert e after LOOKS[n] steps; gate, the mean weight of the chosen expert.
-    """
-
-    load: torch.Tensor
-    counts: torch.Tensor
-    error: float
-    nothing: float
-    tables: torch.Tensor
-    gate: float
+    load: (
+        torch.Tensor
+    )  # [windows, E]: the share of tokens of each expert, at the first step, then averaged over every 15 steps
+    counts: torch.Tensor  # [E]: how many tokens each got in the last 15 steps
+    error: float  # the mean squared error on the new tokens
+    nothing: float  # the error of an output of 0
+    tables: (
+        torch.Tensor
+    )  # [looks, clusters, E]: how many new tokens of each cluster go to each expert after LOOKS steps
+    gate: float  # the mean weight of the chosen expert
 
 
 class BalanceTask:
@@ -119,49 +117,54 @@ def train(
         torch.set_num_threads(threads)
 
 
+class _Mixture:
+    """A router and its experts, while they are trained."""
+
+    def __init__(self, task: BalanceTask, head_start: float, scores: str) -> None:
+        self.scores = scores
+        self.weights = task.normal(D_MODEL, N_EXPERTS) / D_MODEL**0.5  # of the router
+        self.bias = torch.tensor([head_start] + [0.0] * (N_EXPERTS - 1))  # of the router
+        self.W1 = task.normal(N_EXPERTS, D_MODEL, D_FF) / D_MODEL**0.5
+        self.b1 = torch.zeros(N_EXPERTS, 1, D_FF)
+        self.W2 = task.normal(N_EXPERTS, D_FF, D_MODEL) / D_FF**0.5
+        self.parameters = [self.weights, self.bias, self.W1, self.b1, self.W2]
+        for parameter in self.parameters:
+            parameter.requires_grad_()
+        self.selection = torch.zeros(N_EXPERTS)  # a bias for the choice alone
+
+    def router(self) -> list[torch.Tensor]:
+        """What decides where a token goes: weights, bias, and the bias for the choice alone."""
+        return [self.weights, self.bias, self.selection]
+
+    def route(
+        self, x: torch.Tensor, router: list[torch.Tensor] | None = None
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Logits [T, E], the chosen expert [T, 1] and its gate [T, 1]; router: an earlier one."""
+        weights, bias, selection = router or self.router()
+        logits = x @ weights + bias
+        score = logits.softmax(-1) if self.scores == "softmax" else logits.sigmoid()
+        choice = (score + selection).argmax(-1, keepdim=True)
+        return logits, choice, score.gather(1, choice)
+
+    def output(self, x: torch.Tensor, choice: torch.Tensor, gate: torch.Tensor) -> torch.Tensor:
+        """What the chosen experts make of x, weighted: [T, d_model]."""
+        hidden = torch.relu(x @ self.W1 + self.b1)  # [E, T, d_ff]
+        gates = torch.zeros(len(gate), N_EXPERTS).scatter(1, choice, gate)
+        return torch.einsum("te,etd->td", gates, hidden @ self.W2)
+
+
 def _train(
     task: BalanceTask, head_start: float, balance: Balance | None, update: Update | None, scores: str
 ) -> BalanceRun:
-    parameters = {
-        "router": task.normal(D_MODEL, N_EXPERTS) / D_MODEL**0.5,
-        "router bias": torch.tensor([head_start] + [0.0] * (N_EXPERTS - 1)),
-        "W1": task.normal(N_EXPERTS, D_MODEL, D_FF) / D_MODEL**0.5,
-        "b1": torch.zeros(N_EXPERTS, 1, D_FF),
-        "W2": task.normal(N_EXPERTS, D_FF, D_MODEL) / D_FF**0.5,
-    }
-    for parameter in parameters.values():
-        parameter.requires_grad_()
-    optimiser = torch.optim.Adam(parameters.values(), lr=LEARNING_RATE)
-    selection = torch.zeros(N_EXPERTS)
-
-    def router() -> list[torch.Tensor]:
-        """What decides where a token goes: weights, bias, and the bias for the choice alone."""
-        return [parameters["router"], parameters["router bias"], selection]
-
-    def route(x: torch.Tensor, by: list[torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Logits [T, E], the chosen expert [T, 1] and its gate [T, 1]."""
-        logits = x @ by[0] + by[1]
-        score = logits.softmax(-1) if scores == "softmax" else logits.sigmoid()
-        choice = (score + by[2]).argmax(-1, keepdim=True)
-        return logits, choice, score.gather(1, choice)
-
-    def run_experts(x: torch.Tensor) -> torch.Tensor:
-        """What every expert makes of x: [E, T, d_model]."""
-        hidden = torch.relu(x @ parameters["W1"] + parameters["b1"])  # [E, T, d_ff]
-        outputs: torch.Tensor = hidden @ parameters["W2"]
-        return outputs
-
-    def mix_outputs(outputs: torch.Tensor, choice: torch.Tensor, gate: torch.Tensor) -> torch.Tensor:
-        gates = torch.zeros(len(gate), N_EXPERTS).scatter(1, choice, gate)
-        return torch.einsum("te,etd->td", gates, outputs)
-
+    mixture = _Mixture(task, head_start, scores)
+    optimiser = torch.optim.Adam(mixture.parameters, lr=LEARNING_RATE)
     loads, routers = [], []
     for step in range(STEPS):
         if step in LOOKS:
-            routers.append([part.detach().clone() for part in router()])
+            routers.append([part.detach().clone() for part in mixture.router()])
         x, target, _ = task.tokens(TOKENS)
-        logits, choice, gate = route(x, router())
-        loss = F.mse_loss(mix_outputs(run_experts(x), choice, gate), target)
+        logits, choice, gate = mixture.route(x)
+        loss = F.mse_loss(mixture.output(x, choice, gate), target)
         if balance is not None:
             loss = loss + balance(logits, choice)
         optimiser.zero_grad()
@@ -169,12 +172,12 @@ def _train(
         optimiser.step()
         loads.append(torch.bincount(choice.flatten(), minlength=N_EXPERTS))
         if update is not None:
-            selection = update(selection, loads[-1])
+            mixture.selection = update(mixture.selection, loads[-1])
     with torch.no_grad():
         x, target, cluster = task.tokens(NEW)
-        _, choice, gate = route(x, router())
-        error = F.mse_loss(mix_outputs(run_experts(x), choice, gate), target).item()
-        goes = [route(x, earlier)[1][:, 0] for earlier in routers] + [choice[:, 0]]
+        _, choice, gate = mixture.route(x)
+        error = F.mse_loss(mixture.output(x, choice, gate), target).item()
+        goes = [mixture.route(x, earlier)[1][:, 0] for earlier in routers] + [choice[:, 0]]
         tables = torch.stack([torch.bincount(N_EXPERTS * cluster + to, minlength=N_EXPERTS**2) for to in goes])
     counts = torch.stack(loads)  # [steps, E]
     windows = counts.reshape(-1, EVERY, N_EXPERTS).sum(1)
