@@ -38,7 +38,7 @@ def moved(points: Weights, turn: float, stretch: float) -> Weights:
 def level(goal: str) -> tuple[Weights, Weights]:
     """The words and the star of a level."""
     match = next(one for one in desk.LEVELS if one.goal == goal)
-    return np.array(match.at), np.array(match.star)
+    return np.array(match.points), np.array(match.star)
 
 
 PERCENT = range(101)

@@ -14,13 +14,13 @@ Point = tuple[float, float]
 
 
 class Level(NamedTuple):
-    """Words as points of the plane, and the star that their mix should reach. matrix: whether a matrix may move the words."""
+    """Words as points of the plane, and the star that their mix should reach."""
 
     goal: str
     words: tuple[str, ...]
-    at: tuple[Point, ...]
+    points: tuple[Point, ...]  # of each word
     star: Point
-    matrix: bool = False
+    matrix: bool = False  # whether a matrix may move the words
 
 
 THREE = ("creek", "cold", "dog")

@@ -2,7 +2,7 @@
 // A mixing desk: words as points of the plane, a weight for each, and the mix. No weight is below 0, and they sum to 1.
 
 /** @typedef {number[]} Point */
-/** @typedef {{words: string[], at: Point[], star: Point, matrix: boolean}} Level */
+/** @typedef {{words: string[], points: Point[], star: Point, matrix: boolean}} Level */
 
 /** The weights when one of them is pulled to a share: the others give way in proportion to what they had when the pull began, or equally where they had nothing. @param {number[]} from @param {number} fader @param {number} share */
 export function pulled(from, fader, share) {
@@ -20,7 +20,7 @@ export function moved(points, turn, stretch) {
 }
 
 /** Where the words of a state are. @param {any} state @param {Level} level */
-export const places = (state, level) => (level.matrix ? moved(level.at, state.turn, state.stretch) : level.at);
+export const places = (state, level) => (level.matrix ? moved(level.points, state.turn, state.stretch) : level.points);
 
 /** How far the mix is from the star. @param {any} state @param {Level} level */
 export function distance(state, level) {
