@@ -131,10 +131,10 @@ for no in (0, -1):
 def same_unit(gate, up, other_gate, other_up):
     """Whether (x·gate)(x·up) is (x·other_gate)(x·other_up) for every x."""
 
-    def times(one, other):
-        """The number that makes `other` of `one`; 0 if none does."""
-        factor = sum(a * b for a, b in zip(one, other, strict=True)) / sum(a * a for a in one)
-        return factor if all(abs(b - factor * a) < 1e-9 for a, b in zip(one, other, strict=True)) else 0.0
+    def times(weights, other):
+        """The number that makes `other` of `weights`; 0 if none does."""
+        factor = sum(a * b for a, b in zip(weights, other, strict=True)) / sum(a * a for a in weights)
+        return factor if all(abs(b - factor * a) < 1e-9 for a, b in zip(weights, other, strict=True)) else 0.0
 
     return abs(times(gate, other_gate) * times(up, other_up) - 1) < 1e-9
 

@@ -485,7 +485,7 @@ import math
 def router_learns(logits, outputs, target):
     """Whether the loss, the squared distance from y to target, sends any gradient to the two logits."""
     gate = 1 / (1 + math.exp(logits[1] - logits[0]))
-    y = [gate * one + (1 - gate) * other for one, other in zip(*outputs, strict=True)]
+    y = [gate * first + (1 - gate) * second for first, second in zip(*outputs, strict=True)]
     return math.dist(y, target) > 1e-6 and math.dist(*outputs) > 1e-6
 
 

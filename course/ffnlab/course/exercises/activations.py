@@ -60,7 +60,7 @@ def _draw_kinks(rng: Draw, case: int) -> dict[str, Any]:
     def units(places: list[float]) -> list[tuple[float, float, float]]:
         return [(place, into(), out()) for place in places]
 
-    one, two, three, four, *others = inside(8)
+    p, q, r, s, *others = inside(8)  # where kinks are
 
     def some() -> list[tuple[float, float, float]]:
         """None to four more units with kinks of their own, so that no two draws have the same numbers of pieces."""
@@ -69,20 +69,20 @@ def _draw_kinks(rng: Draw, case: int) -> dict[str, Any]:
     plain = inside(rng.integer(4, 7))
     steep = [(plain[0] + CLOSE, 0.5, 8.0), (plain[1] - CLOSE, -0.5, 8.0)]
     # Two kinks in one place: they add up, or cancel. (0.5, 2) and (2, 0.5) change the slope by as much; (-1, 1) changes it by +1, not by -1.
-    coincident_units = [(one, 0.5, 2.0), (one, 1.0, 4.0), (one, -2.0, 1.0), (two, 1.0, 2.0), (two, 2.0, -0.5)]
-    cancelling_units = [(two, 0.5, -4.0), (two, 2.0, 1.0), (three, 1.0, 2.0), (three, -0.5, -4.0)]
-    nearly_cancelling_units = [(one, 1.0, 1.0), (one, -1.0, -1.0 - CLOSE)]
-    seeming_units = [(four, 1.0, 1.0), (four, -1.0, 1.0), (one, 2.0, 1.0), (two, 0.5, 2.0), (two, 1.0, -2.0)]
-    close_units = [(one, 1.0, 2.0), (one + CLOSE, 1.0, -2.0), (two, 0.5, 4.0), (two - CLOSE, -0.5, -4.0)]
-    silent_units = [(inside(1)[0], 0.0, 1.0), (two, into(), 0.0), (three, into(), 0.0)]
+    coincident_units = [(p, 0.5, 2.0), (p, 1.0, 4.0), (p, -2.0, 1.0), (q, 1.0, 2.0), (q, 2.0, -0.5)]
+    cancelling_units = [(q, 0.5, -4.0), (q, 2.0, 1.0), (r, 1.0, 2.0), (r, -0.5, -4.0)]
+    nearly_cancelling_units = [(p, 1.0, 1.0), (p, -1.0, -1.0 - CLOSE)]
+    seeming_units = [(s, 1.0, 1.0), (s, -1.0, 1.0), (p, 2.0, 1.0), (q, 0.5, 2.0), (q, 1.0, -2.0)]
+    close_units = [(p, 1.0, 2.0), (p + CLOSE, 1.0, -2.0), (q, 0.5, 4.0), (q - CLOSE, -0.5, -4.0)]
+    silent_units = [(inside(1)[0], 0.0, 1.0), (q, into(), 0.0), (r, into(), 0.0)]
     flat = {"W1": torch.zeros(1, 2), "b1": torch.tensor([0.5, -0.25]), "W2": torch.ones(2, 1)}
     return {
         "A": A,
         "B": B,
         "plain": _network(rng, [*units(plain), *steep]),
-        "one unit": _network(rng, units([A - 1 if case == 1 else one])),
-        "beyond": _network(rng, [*some(), *units([one, A - 1, A - 2, B + 1])]),
-        "at the ends": _network(rng, [*some(), *units([two, A, B])]),
+        "one unit": _network(rng, units([A - 1 if case == 1 else p])),
+        "beyond": _network(rng, [*some(), *units([p, A - 1, A - 2, B + 1])]),
+        "at the ends": _network(rng, [*some(), *units([q, A, B])]),
         "near the ends": _network(rng, [*some(), *units([A - CLOSE, A + CLOSE, B - CLOSE, B + CLOSE])]),
         "none inside": _network(rng, units([A, B, B + 2])),
         "together": _network(rng, coincident_units + some()),
@@ -90,7 +90,7 @@ def _draw_kinks(rng: Draw, case: int) -> dict[str, Any]:
         "cancelling": _network(rng, cancelling_units + some()),
         "nearly cancelling": _network(rng, nearly_cancelling_units + some()),
         "seeming": _network(rng, seeming_units + some()),
-        "silent": _network(rng, [*units([one]), *silent_units, *some()]),
+        "silent": _network(rng, [*units([p]), *silent_units, *some()]),
         "flat": {name: part.double() for name, part in flat.items()},
     }
 
@@ -157,7 +157,7 @@ def steepest(w: list[float], b: list[float], v: list[float]) -> float:
 def steepest_piece(w: list[float], b: list[float], v: list[float]) -> float:
     """The same, looked up in the middle of every piece."""
     kinks = sorted({-bias / into for into, bias in zip(w, b, strict=True)})
-    middles = [kinks[0] - 1, *((one + other) / 2 for one, other in pairwise(kinks)), kinks[-1] + 1]
+    middles = [kinks[0] - 1, *((left + right) / 2 for left, right in pairwise(kinks)), kinks[-1] + 1]
     units = list(zip(w, b, v, strict=True))
     return max(abs(sum(into * out for into, bias, out in units if into * x + bias > 0)) for x in middles)
 

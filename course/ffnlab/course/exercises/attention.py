@@ -23,6 +23,7 @@ from ffnlab.observation.exercise import (
     type_with_article,
 )
 from ffnlab.observation.plain_data import Failure
+from ffnlab.phrases import plural
 
 NOTEBOOK = "01_attention"
 
@@ -161,7 +162,8 @@ def _draw_mix_weights(rng: Draw, S: int) -> torch.Tensor:
 
 def _rotate_points(points: list[list[float]], angle: float) -> torch.Tensor:
     """Points of the plane [n, 2], turned around the origin."""
-    c, s = math.cos(angle), math.sin(angle)
+    c = math.cos(angle)
+    s = math.sin(angle)
     rotated_points: torch.Tensor = torch.tensor(points, dtype=torch.float64) @ torch.tensor(
         [[c, s], [-s, c]], dtype=torch.float64
     )
@@ -185,12 +187,15 @@ def _draw_point_beyond(rng: Draw, V: torch.Tensor) -> torch.Tensor:
 
 def _draw_stars(rng: Draw, case: int) -> dict[str, Any]:
     """Words V [S, d] and a star [d] in a dozen situations: within, stars that some weights reach; without, stars that none do."""
-    S, angle = rng.integer(5, 6), rng.uniform(0.3, 1.2)
-    three, many, space = _draw_hull(rng, 3), _draw_hull(rng, S), rng.normal(4, 5)
+    S = rng.integer(5, 6)
+    angle = rng.uniform(0.3, 1.2)
+    three, many = _draw_hull(rng, 3), _draw_hull(rng, S)
+    space = rng.normal(4, 5)
     alone = rng.normal(1, 3)
     line = _rotate_points([[-2.0, 0.4], [0.3, 0.4], [1.0, 0.4], [2.2, 0.4]], angle)
     twins = torch.cat([three[:1], three])
-    inside, edge, side = _draw_mix_weights(rng, 3), _draw_mix_weights(rng, 2), rng.integer(0, S - 2)
+    inside, edge = _draw_mix_weights(rng, 3), _draw_mix_weights(rng, 2)
+    side = rng.integer(0, S - 2)
     within: Situations = {
         "inside of three words": {"V": three, "star": inside @ three},
         "between two of three words": {"V": three, "star": edge @ three[1:]},
@@ -443,7 +448,7 @@ def _check_shapes(weights: dict[str, Any]) -> dict[str, bool]:
     expected_shapes = {"W1": [2, hidden], "b1": [hidden], "W2": [hidden, 1], "b2": [1]}
     return {
         **{f"{name} has shape {SHAPES[name]}": shapes[name] == expected_shapes[name] for name in SHAPES},
-        **{f"{name} has {n} dimension{'s' * (n > 1)}": len(shapes[name]) == n for name, n in dimensions.items()},
+        **{f"{name} has {plural(n, 'dimension')}": len(shapes[name]) == n for name, n in dimensions.items()},
         "H is 1 to 8": 1 <= hidden <= 8,
     }
 

@@ -49,11 +49,12 @@ def _draw_counts(rng: Draw, case: int) -> dict[str, Any]:
     others = [e for e in range(E) if e not in (fullest, emptiest)]
     some = full.clone()
     some[[others[i] for i in rng.distinct(2, 0, E - 3)]] = 0
-    one = torch.zeros(E, dtype=torch.int64)
-    one[rng.integer(0, E - 1)] = rng.integer(10, 99)
+    all_at_one = torch.zeros(E, dtype=torch.int64)
+    all_at_one[rng.integer(0, E - 1)] = rng.integer(10, 99)
     below = 0.2 + 0.7 * rng.normal(E).sigmoid()  # averages over steps need not be whole
     below[fullest], below[emptiest] = 0.0, 1e-4
-    return {"full": full, "some": some, "one": one, "even": torch.full((E,), rng.integer(2, 9)), "below": below}
+    even = torch.full((E,), rng.integer(2, 9))
+    return {"full": full, "some": some, "all_at_one": all_at_one, "even": even, "below": below}
 
 
 diagnose_load = Exercise(
@@ -91,10 +92,10 @@ def diagnose_load_every_expert_has_tokens(answer: Any, full: Any, even: Any, **_
 
 
 @diagnose_load.aspect("experts without tokens", points=1.5, atol=1e-5, rtol=1e-5)
-def diagnose_load_experts_without_tokens(answer: Any, some: Any, one: Any, **_: Any) -> Any:
+def diagnose_load_experts_without_tokens(answer: Any, some: Any, all_at_one: Any, **_: Any) -> Any:
     return {
         "two experts without tokens": observe_call(partial(_diagnosis, answer, some)),
-        "one expert with all tokens": observe_call(partial(_diagnosis, answer, one)),
+        "one expert with all tokens": observe_call(partial(_diagnosis, answer, all_at_one)),
     }
 
 
@@ -381,7 +382,8 @@ def bias_update_float32_and_counts_that_are_floats(
 
 @bias_update.aspect("a new tensor without a graph", points=0.5, needs="values")
 def bias_update_a_new_tensor_without_a_graph(answer: Any, b: Any, uneven: Any, u: float, **_: Any) -> Any:
-    plain, counts, parameter = b.clone(), uneven.clone(), nn.Parameter(b.clone())
+    plain, counts = b.clone(), uneven.clone()
+    parameter = nn.Parameter(b.clone())
     observe_call(lambda: answer(plain, counts, u))
     result = answer(parameter, counts, u)
     if not isinstance(result, torch.Tensor):
@@ -509,7 +511,8 @@ def shared_expert_mo_e_parts(answer: Any, sizes: list[int], **_: Any) -> Any:
     if not isinstance(result, nn.Module):
         raise NotAsAsked(f"{describe_result(result)} instead of an nn.Module")
     module: Any = result
-    experts, inside = list(module.experts), {id(p) for p in module.parameters()}
+    experts = list(module.experts)
+    inside = {id(p) for p in module.parameters()}
     part_ids = [{id(p) for p in part.parameters()} for part in [module.shared, *experts]]
     return {
         "shape of router.weight": list(module.router.weight.shape),

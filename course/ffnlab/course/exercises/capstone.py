@@ -211,7 +211,8 @@ def _path_facts(kind: str, observation: Any, inputs: dict[str, Any]) -> dict[str
     cosine = torch.cosine_similarity(out[LARGE].flatten(), x.flatten(), 0)
     near = (farther - far).abs().amax(-1) < 0.1 * (1 + largest_entry(far))  # [B, T]
     still = float(near.double().mean())  # a right mixture may choose another expert for some token
-    mixing, threshold = mixing_of(observation["both"], x), least_noticed(observation["both"], x)
+    mixing = mixing_of(observation["both"], x)
+    threshold = least_noticed(observation["both"], x)
     facts = {
         "x itself can be seen in the output": float(cosine) > 0.3,
         "x itself arrives once": abs(slope - 1) < 0.02,
@@ -235,10 +236,10 @@ def _path_facts(kind: str, observation: Any, inputs: dict[str, Any]) -> dict[str
     additions = [by_scale - scale * x for scale, by_scale in zip(SCALES, observation["attention alone"], strict=True)]
     largest = max(map(largest_entry, additions))
     facts["attention reads the direction of x only, not its size"] = all(
-        largest_entry(one - additions[-2]) < 0.02 * (0.1 + largest) for one in additions[:-1]
+        largest_entry(addition - additions[-2]) < 0.02 * (0.1 + largest) for addition in additions[:-1]
     )
     active_gains = [number for number in range(len(gains)) if matters[number]]
-    moves = [largest_entry(other - one - _step(inputs)) for one, other in observation["one feature"]]
+    moves = [largest_entry(after - before - _step(inputs)) for before, after in observation["one feature"]]
     facts["what is read is normed once"] = all(moves[number] > 1e-3 for number in active_gains)
     facts["every norm's gain gets a gradient"] = all(
         largest_entry(gains[number]["gradient"]) > 1e-6 for number in active_gains
@@ -550,8 +551,8 @@ def block_the_four_kinds(
         observation |= {"positive": ray(1.5), "negative": ray(-1.5)}
         if kind == "moe":
             many = torch.cat([x.flatten(0, 1), x.flatten(0, 1).flip(-1)])[:, None]  # [N, 1, d_model]
-            one, all_of = _check_gradients(block, many[:1]), _check_gradients(block, many)
-            n_left_out = sum(later and not now for now, later in zip(one, all_of, strict=True))
+            by_one_token, by_all = _check_gradients(block, many[:1]), _check_gradients(block, many)
+            n_left_out = sum(later and not now for now, later in zip(by_one_token, by_all, strict=True))
             return observation | {"jumps": _jumps(block, many), "left out": n_left_out}
         observation |= {"ray": rays(), "far": ray(1000.0), "farther": ray(2000.0)}
         if kind == "relu":
@@ -796,7 +797,8 @@ def generate_beyond_the_window(
 def generate_small_temperatures_u_0_nothing_changed(
     answer: Any, prompt: Any, numbers: Any, told: Any, places: Any, **_: Any
 ) -> Any:
-    prompt_copy, chance = list(prompt), numbers[: len(places) - len(prompt)]
+    prompt_copy = list(prompt)
+    chance = numbers[: len(places) - len(prompt)]
     numbers_copy = list(chance)
     apart = (
         1e10 * told
@@ -849,7 +851,8 @@ def _wishes(held_out: bool) -> tuple[torch.Tensor, torch.Tensor]:
 
 def _draw_wires(rng: Draw, case: int) -> dict[str, Any]:
     """The stream on some sentences of training, for one habit, its d_model axes in an order and with signs that are drawn."""
-    habit, scenes = HABITS[case % len(HABITS)], world.scenes(held_out=False)
+    habit = HABITS[case % len(HABITS)]
+    scenes = world.scenes(held_out=False)
     order = torch.tensor(rng.distinct(toy_transformer.D_MODEL, 0, toy_transformer.D_MODEL - 1))
     signs = torch.tensor([float(rng.one_of((-1, 1))) for _ in order], dtype=torch.float64)
     scene_numbers = rng.distinct(N_TRAINING_SENTENCES, 0, len(scenes) - 1)

@@ -176,20 +176,22 @@ def _draw_layers(rng: Draw, case: int) -> dict[str, Any]:
         rows[..., 0] = -rows[..., 0].abs() - 0.2
         rows[..., 1] = -rows[..., 0]
         rows[..., 2:] += 0.5 - rows[..., 2:].mean(-1, keepdim=True)
-    q, k, v = rng.normal(d, d, scale=0.4), rng.normal(d, d, scale=0.4), _oppose_features(rng.normal(d, d, scale=0.8))
+    q, k = rng.normal(d, d, scale=0.4), rng.normal(d, d, scale=0.4)
+    v = _oppose_features(rng.normal(d, d, scale=0.8))
     all_ones = torch.ones(T, T, dtype=torch.float64)
     masks = (all_ones, all_ones.tril(), all_ones.triu())
-    no_leak, one = torch.zeros(T, T, dtype=torch.float64), torch.ones((), dtype=torch.float64)
+    no_leak = torch.zeros(T, T, dtype=torch.float64)
+    unit = torch.ones((), dtype=torch.float64)
 
     def layer(**parts: torch.Tensor) -> Numbers:
         """An FFN; what has no part in it is there all the same, and has no effect."""
         defaults = {
             "before": torch.eye(T, dtype=torch.float64),
             "shift": torch.zeros(T, d, dtype=torch.float64),
-            "running": 0 * one,
+            "running": 0 * unit,
             "gain": torch.ones(T, 1, dtype=torch.float64),
-            "skip": 0 * one,
-            "norm": 0 * one,
+            "skip": 0 * unit,
+            "norm": 0 * unit,
             "own": torch.zeros(T, d, d, dtype=torch.float64),
             "v": 0 * v,
             "seen": rng.one_of(masks),
@@ -197,7 +199,7 @@ def _draw_layers(rng: Draw, case: int) -> dict[str, Any]:
             "into": rng.normal(d, d),
             "out": torch.zeros(d, d, dtype=torch.float64),
             "bias": torch.zeros(T, d, dtype=torch.float64),
-            "size": one,
+            "size": unit,
             "grain": torch.tensor([[rng.uniform(1, 2)] for _ in range(T)], dtype=torch.float64),
         }
         return defaults | parts
@@ -239,7 +241,7 @@ def _draw_layers(rng: Draw, case: int) -> dict[str, Any]:
     faint_leak = layer(into=rng.normal(d, d, scale=1 / d**0.5), out=torch.eye(d, dtype=torch.float64))
     numbers_by_label = {
         "a plain FFN": layer(),
-        "x + FFN(x)": layer(skip=one),
+        "x + FFN(x)": layer(skip=unit),
         "attention": without_ffn(v=v, seen=masks[0]),
         "causal attention": without_ffn(v=v, seen=masks[1]),
         "attention to later tokens only": without_ffn(v=v, seen=masks[2]),
@@ -264,20 +266,20 @@ def _draw_layers(rng: Draw, case: int) -> dict[str, Any]:
         "an FFN that treats both ends alike, and the middle differently": layer(
             gain=1 + 0.3 * (torch.arange(T, dtype=torch.float64)[:, None] - (T - 1) / 2).abs()
         ),
-        "a layer norm": without_ffn(norm=one),
-        "a layer norm plus an FFN": layer(norm=one),
+        "a layer norm": without_ffn(norm=unit),
+        "a layer norm plus an FFN": layer(norm=unit),
         "an FFN of the mean of all tokens, for every token": layer(before=all_ones / T),
         "an FFN plus a part of the mean of all tokens": layer(
             after=all_ones / T,
             into=torch.eye(d, dtype=torch.float64),
             out=3 * up_and_down(torch.ones(d, dtype=torch.float64)),
         ),
-        "attention whose outputs are very small": without_ffn(v=v, seen=masks[0], size=1e-6 * one),
+        "attention whose outputs are very small": without_ffn(v=v, seen=masks[0], size=1e-6 * unit),
         "an FFN in which one token lowers an earlier one": leak(*earlier, only=-1.0),
         "an FFN in which one token raises a later one": leak(*later, only=1.0),
-        "an FFN by differences of running sums": layer(running=one),
+        "an FFN by differences of running sums": layer(running=unit),
         "the same output whatever comes in": without_ffn(bias=rng.normal(d).expand(T, d)),
-        "an FFN whose outputs are very large": layer(running=one, size=1e4 * one),
+        "an FFN whose outputs are very large": layer(running=unit, size=1e4 * unit),
         "an FFN in which tokens leak, by far less than 1/10,000": faint_leak | {"after": LEAK * usual_size * all_ones},
         "a module with dropout, in eval mode": layer(),
         "a module in which tokens see each other": layer(v=v, seen=masks[0]),
@@ -410,7 +412,8 @@ def twin_answers_x(answer: Any, box: Any, X: Any, order: Any, strangers: Any) ->
 
 @position_wise_twin.aspect("g looks at each word alone", points=1.5, needs="g answers X as f does")
 def twin_looks_at_each_word_alone(answer: Any, box: Any, X: Any, order: Any, strangers: Any) -> Any:
-    g, half = _make_twin(answer, box, X), len(X) // 2
+    g = _make_twin(answer, box, X)
+    half = len(X) // 2
     sentences = {
         "the words of X in another order": X[order],
         "the first half of them": X[:half],
@@ -439,7 +442,7 @@ def _stranger_facts(observation: Any, inputs: dict[str, Any]) -> dict[str, bool]
 )
 def twin_on_strangers(answer: Any, box: Any, X: Any, order: Any, strangers: Any) -> Any:
     g, stranger = _make_twin(answer, box, X), strangers[:1]
-    outputs = [g(torch.cat(parts))[at] for parts, at in (
+    outputs = [g(torch.cat(parts))[place] for parts, place in (
         ((stranger, X[1:]), 0), ((X[:1], stranger, X[2:]), 1), ((strangers[1:], stranger), 2), ((stranger,), 0)
     )]  # fmt: skip
     return torch.stack(outputs)
@@ -489,7 +492,9 @@ for _name in ("pre", "post"):
 @residual_sublayer.aspect("gradients", points=0.5)
 def residual_sublayer_gradients(answer: Any, x: Any, weights: Any, gain: Any, shift: Any) -> Any:
     def compute_gradients(mode: str) -> dict[str, Any]:
-        ffn, norm, x_leaf = make_ffn(weights), _make_norm(gain, shift), x[0].clone().requires_grad_()
+        ffn = make_ffn(weights)
+        norm = _make_norm(gain, shift)
+        x_leaf = x[0].clone().requires_grad_()
         backpropagate(answer(x_leaf, ffn, norm, mode))
         leaves = {"x": x_leaf, "the FFN's first weight": ffn.linear1.weight, "the norm's gain": norm.weight}
         return {f"gradient of {name}": leaf.grad for name, leaf in leaves.items()}
@@ -509,7 +514,8 @@ def residual_sublayer_other_inputs(answer: Any, x: Any, weights: Any, gain: Any,
 
     def call_on_each(mode: str) -> dict[str, Any]:
         def call(tokens: Any) -> Any:
-            ffn, norm = make_ffn(weights, tokens.dtype), _make_norm(gain, shift, tokens.dtype)
+            ffn = make_ffn(weights, tokens.dtype)
+            norm = _make_norm(gain, shift, tokens.dtype)
             return zeros_of_shape(answer(tokens, ffn, norm, mode))
 
         return on_each(call, inputs)
@@ -684,7 +690,8 @@ def ffn_chunked_at_most_c_at_a_time(answer: Any, x: Any, weights: Any, c: int) -
 
 @ffn_chunked.aspect("gradients", points=0.5)
 def ffn_chunked_gradients(answer: Any, x: Any, weights: Any, c: int) -> Any:
-    ffn, x = make_ffn(weights), x[0].requires_grad_()
+    ffn = make_ffn(weights)
+    x = x[0].requires_grad_()
     backpropagate(answer(x, ffn, c))
     return {f"gradient of {name}": leaf.grad for name, leaf in {"x": x, **dict(ffn.named_parameters())}.items()}
 
@@ -815,7 +822,8 @@ def bottleneck_rank_float32_other_scales_and_what_is_nearly_zero(
 @bottleneck_rank.aspect("ffn and X stay as they were", points=0.5, needs="rank")
 def bottleneck_rank_ffn_and_x_stay_as_they_were(answer: Any, narrow: Any, **_: Any) -> Any:
     weights, X = narrow
-    ffn, X_copy = make_ffn(weights), X.clone()
+    ffn = make_ffn(weights)
+    X_copy = X.clone()
     before = copy_parameters(ffn)
     answer(ffn, X_copy)
     return check_unchanged(ffn, before, X=(X_copy, X))

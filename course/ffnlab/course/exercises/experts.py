@@ -282,7 +282,8 @@ def moe_loop_gradients(answer: Any, x: Any, gates: Any, experts: Any, **_: Any) 
 
 @moe_loop.aspect("other inputs", points=1)
 def moe_loop_other_inputs(answer: Any, x: Any, gates: Any, batch: Any, batch_gates: Any, experts: Any) -> Any:
-    unused_gates, single_gates, zero_row_gates = gates.clone(), torch.zeros_like(gates), gates.clone()
+    unused_gates, zero_row_gates = gates.clone(), gates.clone()
+    single_gates = torch.zeros_like(gates)
     unused_gates[:, 1] = 0
     unused_gates[:, -1] = 0
     single_gates[:, 2] = gates.sum(1)
@@ -301,7 +302,7 @@ def moe_loop_other_inputs(answer: Any, x: Any, gates: Any, batch: Any, batch_gat
     for label, pair in inputs.items():
         copies = [part.clone() for part in pair]
         observation[label] = observe_call(partial(answer, *copies, _experts(experts)))
-        is_unchanged = is_unchanged and all(torch.equal(one, other) for one, other in zip(copies, pair, strict=True))
+        is_unchanged = is_unchanged and all_equal(copies, pair)
     observation["everything in float32"] = observe_call(
         lambda: answer(x.float(), gates.float(), _experts(experts, torch.float32))
     )
@@ -393,7 +394,7 @@ def moe_sorted_other_inputs(
 
 def all_equal(some: Any, others: Any) -> bool:
     """Whether two sequences hold equal tensors."""
-    return all(torch.equal(one, other) for one, other in zip(some, others, strict=True))
+    return all(torch.equal(a, b) for a, b in zip(some, others, strict=True))
 
 
 # router_learns_counterexample
@@ -402,7 +403,7 @@ def all_equal(some: Any, others: Any) -> bool:
 def router_learns(logits: list[float], outputs: list[list[float]], target: list[float]) -> bool:
     """A classmate's: whether the loss, the squared distance from y to target, sends any gradient to the logits of the two experts of a token."""
     gate = 1 / (1 + math.exp(logits[1] - logits[0]))
-    y = [gate * one + (1 - gate) * other for one, other in zip(*outputs, strict=True)]
+    y = [gate * first + (1 - gate) * second for first, second in zip(*outputs, strict=True)]
     return math.dist(y, target) > 1e-6 and math.dist(*outputs) > 1e-6
 
 
@@ -410,7 +411,7 @@ def router_slope(logits: list[float], outputs: list[list[float]], target: list[f
     """The slope of the loss by the first logit; that by the second is its opposite. Softmax has the slope gate·(1 − gate)."""
     gate = 1 / (1 + math.exp(logits[1] - logits[0]))
     pairs = list(zip(*outputs, target, strict=True))
-    along: float = sum((one - other) * (gate * one + (1 - gate) * other - goal) for one, other, goal in pairs)
+    along: float = sum((first - second) * (gate * first + (1 - gate) * second - goal) for first, second, goal in pairs)
     return 2 * along * gate * (1 - gate)
 
 

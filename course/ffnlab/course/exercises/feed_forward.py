@@ -621,10 +621,12 @@ def merged(neurons: list[list[float]]) -> list[list[float]]:
     """A classmate's: as few neurons (cold, water, bias, writes) as say the same, since those with one hinge become one."""
     groups: list[list[float]] = []
     for cold, water, bias, writes in neurons:
-        for one in groups:
-            times = (cold * one[0] + water * one[1] + bias * one[2]) / (one[0] ** 2 + one[1] ** 2 + one[2] ** 2)
-            if max(abs(cold - times * one[0]), abs(water - times * one[1]), abs(bias - times * one[2])) < 1e-9:
-                one[3] += times * writes
+        for group in groups:
+            times = (cold * group[0] + water * group[1] + bias * group[2]) / (
+                group[0] ** 2 + group[1] ** 2 + group[2] ** 2
+            )
+            if max(abs(cold - times * group[0]), abs(water - times * group[1]), abs(bias - times * group[2])) < 1e-9:
+                group[3] += times * writes
                 break
         else:
             groups.append([cold, water, bias, writes])

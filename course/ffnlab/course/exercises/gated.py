@@ -55,10 +55,10 @@ def _draw(rng: Draw, case: int) -> dict[str, Any]:
 def same_unit(gate: list[float], up: list[float], other_gate: list[float], other_up: list[float]) -> bool:
     """A classmate's: whether two bilinear units give the same for every x, that is whether (x·gate)(x·up) = (x·other_gate)(x·other_up)."""
 
-    def times(one: list[float], other: list[float]) -> float:
-        """The number that makes `other` of `one`; 0 if none does."""
-        factor = sum(a * b for a, b in zip(one, other, strict=True)) / sum(a * a for a in one)
-        return factor if all(abs(b - factor * a) < 1e-9 for a, b in zip(one, other, strict=True)) else 0.0
+    def times(weights: list[float], other: list[float]) -> float:
+        """The number that makes `other` of `weights`; 0 if none does."""
+        factor = sum(a * b for a, b in zip(weights, other, strict=True)) / sum(a * a for a in weights)
+        return factor if all(abs(b - factor * a) < 1e-9 for a, b in zip(weights, other, strict=True)) else 0.0
 
     return abs(times(gate, other_gate) * times(up, other_up) - 1) < 1e-9
 
@@ -66,8 +66,8 @@ def same_unit(gate: list[float], up: list[float], other_gate: list[float], other
 def same_products(gate: list[float], up: list[float], other_gate: list[float], other_up: list[float]) -> bool:
     """The same, by what stands before each product x[i]·x[j]."""
 
-    def of_each_pair(one: list[float], other: list[float]) -> list[float]:
-        return [one[i] * other[j] + one[j] * other[i] for i in range(len(one)) for j in range(i + 1)]
+    def of_each_pair(gate: list[float], up: list[float]) -> list[float]:
+        return [gate[i] * up[j] + gate[j] * up[i] for i in range(len(gate)) for j in range(i + 1)]
 
     pairs = zip(of_each_pair(gate, up), of_each_pair(other_gate, other_up), strict=True)
     return all(abs(a - b) < 1e-9 for a, b in pairs)
@@ -573,7 +573,7 @@ def _find_gate_and_up(
 def _find_in_all(
     answer: Any, checkpoints: list[dict[str, torch.Tensor]], dtype: torch.dtype = torch.float64
 ) -> list[Any]:
-    return [observe_call(partial(_find_gate_and_up, answer, one, dtype)) for one in checkpoints]
+    return [observe_call(partial(_find_gate_and_up, answer, checkpoint, dtype)) for checkpoint in checkpoints]
 
 
 def _in_layouts(layouts: tuple[str, ...]) -> Callable[[Any, dict[str, Any]], Any]:

@@ -30,7 +30,8 @@ MIN_KNOWN_SHARE = 0.99  # the share of the facts that a trained FFN has to know
 
 def _draw(rng: Draw, case: int) -> dict[str, Any]:
     """X [N, d_model], and the weights of three FFNs: wide, narrow, and square."""
-    d_model, narrow, N, wide, square = rng.integer(5, 7), rng.integer(3, 4), rng.integer(8, 9), *rng.distinct(2, 10, 14)
+    d_model, narrow, N = rng.integer(5, 7), rng.integer(3, 4), rng.integer(8, 9)
+    wide, square = rng.distinct(2, 10, 14)
     return {
         "X": rng.normal(N, d_model),
         "weights": draw_weights(rng, d_model, wide),
@@ -98,7 +99,8 @@ def decompose_output_silent_and_weak_neurons(answer: Any, X: Any, weights: Any, 
 
 @decompose_output.aspect("ffn and x stay as they were", points=0.5, needs="rows")
 def decompose_output_ffn_and_x_stay_as_they_were(answer: Any, X: Any, weights: Any, **_: Any) -> Any:
-    ffn, x = make_ffn(weights), X[1].clone()
+    ffn = make_ffn(weights)
+    x = X[1].clone()
     before = copy_parameters(ffn)
     answer(ffn, x)
     return check_unchanged(ffn, before, x=(x, X[1]))
@@ -204,7 +206,8 @@ def top_neurons_k_1_float32_the_opposite_direction(
 def top_neurons_ffn_x_and_direction_stay_as_they_were(
     answer: Any, weights: Any, X: Any, directions: Any, k: Any, **_: Any
 ) -> Any:
-    ffn, x, direction = make_ffn(weights), X[0].clone(), directions[0].clone()
+    ffn = make_ffn(weights)
+    x, direction = X[0].clone(), directions[0].clone()
     before = copy_parameters(ffn)
     answer(ffn, x, direction, k[0])
     return check_unchanged(ffn, before, x=(x, X[0]), direction=(direction, directions[0]))
@@ -292,8 +295,10 @@ def knockout_other_inputs(answer: Any, X: Any, weights: Any, square: Any, idx: A
 
 @knockout.aspect("afterwards", points=2, needs="the output without them")
 def knockout_afterwards(answer: Any, X: Any, weights: Any, idx: Any, other: int, **_: Any) -> Any:
-    ffn, X_copy = make_ffn(weights), X.clone()
-    before, output = copy_parameters(ffn), ffn(X).detach()
+    ffn = make_ffn(weights)
+    X_copy = X.clone()
+    before = copy_parameters(ffn)
+    output = ffn(X).detach()
     first = _compute_without(answer, ffn, torch.tensor(idx), X_copy)
     state_facts = check_unchanged(ffn, before, X=(X_copy, X))
     output_facts = {"ffn computes what it did": torch.allclose(ffn(X), output)}
@@ -600,7 +605,8 @@ def _set_length(vectors: torch.Tensor) -> torch.Tensor:
 
 def _draw_person(rng: Draw, N: int, d: int, C: int, d_ff: int, n: int) -> dict[str, Any]:
     """An FFN, questions and answers; question n has a near twin (cosine 0.98) and an opposite. The new answer is the one that now comes last."""
-    E, U, weights = _set_length(rng.normal(N, d)), _set_length(rng.normal(C, d)), draw_weights(rng, d, d_ff)
+    E, U = _set_length(rng.normal(N, d)), _set_length(rng.normal(C, d))
+    weights = draw_weights(rng, d, d_ff)
     while float((U @ U.T / LENGTH**2).fill_diagonal_(-1).max()) > MAX_COSINE:
         U = _set_length(rng.normal(C, d))
     aside = rng.normal(d)
@@ -718,7 +724,8 @@ def write_fact_anybody_and_float32(answer: Any, middle: Any, others: Any) -> Any
 
 @write_fact.aspect("ffn, E and U stay as they were", points=0.5, needs="the new answer")
 def write_fact_ffn_e_and_u_stay_as_they_were(answer: Any, middle: Any, **_: Any) -> Any:
-    ffn, E, U = make_ffn(middle["weights"]), middle["E"].clone(), middle["U"].clone()
+    ffn = make_ffn(middle["weights"])
+    E, U = middle["E"].clone(), middle["U"].clone()
     before = copy_parameters(ffn)
     answer(ffn, E, U, middle["n"], middle["c"])
     return check_unchanged(ffn, before, E=(E, middle["E"]), U=(U, middle["U"]))
@@ -777,7 +784,8 @@ def activation_patterns_neurons_at_zero_and_near_it(answer: Any, X: Any, at_zero
 
 @activation_patterns.aspect("ffn and X stay as they were", points=0.5, needs="patterns")
 def activation_patterns_ffn_and_x_stay_as_they_were(answer: Any, X: Any, weights: Any, **_: Any) -> Any:
-    ffn, X_copy = make_ffn(weights), X.clone()
+    ffn = make_ffn(weights)
+    X_copy = X.clone()
     before = copy_parameters(ffn)
     answer(ffn, X_copy)
     return check_unchanged(ffn, before, X=(X_copy, X))

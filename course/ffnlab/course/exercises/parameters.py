@@ -337,7 +337,8 @@ def flops_per_token_mix(answer: Any, d: int, f: int, T: int) -> Any:
 
 def _draw_step(rng: Draw, case: int) -> dict[str, Any]:
     """A model, a machine, and batches on either side of the one at which reading and computing are even; n is odd and above 2²⁴."""
-    size, even = rng.one_of((1, 2, 4)), rng.uniform(60, 180)
+    size = rng.one_of((1, 2, 4))
+    even = rng.uniform(60, 180)
     bandwidth = rng.uniform(0.9, 3.4) * 1e12
     return {
         "n": 2 * rng.integer(20_000_000, 900_000_000) + 1,

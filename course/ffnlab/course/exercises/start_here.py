@@ -128,7 +128,7 @@ class Questions:
 def _pairs_with(n: int) -> list[int]:
     """For each property, the pairs that it belongs to, as bits in the order of `itertools.combinations(range(n), 2)`."""
     pairs = list(itertools.combinations(range(n), 2))
-    return [sum(1 << place for place, pair in enumerate(pairs) if one in pair) for one in range(n)]
+    return [sum(1 << place for place, pair in enumerate(pairs) if number in pair) for number in range(n)]
 
 
 Kind = tuple[int, str, "int | None"]  # n, the feeling that is preferred, and the seed of the choices
@@ -152,8 +152,8 @@ class UnsettledWorld:
 
     def __call__(self, scene: Scene) -> str:
         differ = 0  # the pairs of which one property is True and the other is not: they are met once
-        for one, pairs in enumerate(_pairs_with(self.n)):
-            if scene >> one & 1:
+        for number, pairs in enumerate(_pairs_with(self.n)):
+            if scene >> number & 1:
                 differ ^= pairs
         candidates = {
             feeling: {equal: pairs & (~differ if equal == feeling else differ) for equal, pairs in self.pairs.items()}
@@ -248,7 +248,8 @@ def _against_settled(observation: Any, inputs: dict[str, Any]) -> dict[str, str 
         if _form(result) == RIGHT_FORM:  # what is a failure has another
             left = _worlds_left(kind, scenes)
             is_open = is_open or len(left) > 1
-            results += [(left[0], result)] * (len(left) == 1)
+            if len(left) == 1:
+                results.append((left[0], result))
     words = [_numbers_in_words(world, result) for world, result in results]
     for part, place in enumerate(NUMBERS):
         facts[place] = _together({pair[part] for pair in words}, "")
@@ -276,7 +277,7 @@ def _form(result: Any) -> str:
 
 def _together(descriptions: Set[str], right: str) -> str:
     """What was seen in all worlds, in one text; empty where nothing but the right one was."""
-    return "" if descriptions <= {right} else " or ".join(one or "the right one" for one in sorted(descriptions))
+    return "" if descriptions <= {right} else " or ".join(text or "the right one" for text in sorted(descriptions))
 
 
 def _numbers_in_words(world: World, result: World) -> tuple[str, str]:
