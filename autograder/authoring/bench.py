@@ -32,6 +32,7 @@ from autograder.errors import UserError
 from autograder.gradebook import gradebook
 from autograder.jail.limits import MIB
 from autograder.reference import draws, stored
+from ffnlab.phrases import plural
 from ffnlab.registry import active_course
 
 SAMPLE_SECONDS = 0.5
@@ -85,12 +86,12 @@ def run(
         if otter:
             runs.append(_measure("otter run", home, assignment, plain, _otter(otter), odd=False))
         for count in sorted({1, cores}):
-            how = f"autograder grade, {count} worker{'s' * (count > 1)}"
+            how = f"autograder grade, {plural(count, 'worker')}"
             runs.append(_measure(how, home, assignment, students, _engine("--workers", str(count))))
         with contextlib.suppress(UserError):
             for count in (1, 2):
                 with cluster(home, count) as (address, _):
-                    how = f"on a Dask cluster, {count} worker{'s' * (count > 1)}"
+                    how = f"on a Dask cluster, {plural(count, 'worker')}"
                     runs.append(_measure(how, home, assignment, students, _engine("--scheduler", address)))
         console.print(_table(f"{assignment}: a sample class", runs, runs[0]))
         growth_measurements = []
@@ -118,13 +119,15 @@ def _table(title: str, runs: Sequence[Measurement], base: Measurement) -> Table:
         "workers",
     ]:
         table.add_column(name, justify="right")
-    for one in runs:
-        each = sorted(one.each)
+    for measurement in runs:
+        each = sorted(measurement.each)
         quantiles = [f"{each[min(len(each) - 1, int(q * len(each)))]:.2f} s" if each else "" for q in (0.5, 0.95, 0.99)]
         table.add_row(
-            one.how, f"{one.submissions:,}", f"{one.seconds:.1f}", f"{one.per_minute:,.0f}",
-            f"{one.per_minute / base.per_minute:.1f} ×", f"{one.cpu / one.submissions:.2f} s", *quantiles,
-            f"{one.conductor:.0f} MiB" if each else "", f"{one.workers:,.0f} MiB" if each else "",
+            measurement.how, f"{measurement.submissions:,}",
+            f"{measurement.seconds:.1f}", f"{measurement.per_minute:,.0f}",
+            f"{measurement.per_minute / base.per_minute:.1f} ×",
+            f"{measurement.cpu / measurement.submissions:.2f} s", *quantiles,
+            f"{measurement.conductor:.0f} MiB" if each else "", f"{measurement.workers:,.0f} MiB" if each else "",
         )  # fmt: skip
     return table
 
@@ -140,9 +143,11 @@ def _measure(how: str, home: Path, assignment: str, students: int, grade: Grade,
     sample.make(class_folder, students, only=[assignment], odd=odd)
     preparation.prepare(assignment, class_folder.draws, class_folder.path)  # once a class, whoever grades it
     with _memory() as peak:
-        before, start = _machine_cpu(), time.perf_counter()
+        cpu_before = _machine_cpu()
+        start = time.perf_counter()
         each = grade(class_folder, assignment)
-        seconds, cpu = time.perf_counter() - start, _machine_cpu() - before
+        seconds = time.perf_counter() - start
+        cpu = _machine_cpu() - cpu_before
     return Measurement(how, students, seconds, cpu, each, *peak)
 
 
@@ -154,7 +159,9 @@ def _machine_cpu() -> float:
 @contextlib.contextmanager
 def _memory() -> Iterator[list[float]]:
     """Peak MiB of the commands that this process runs from now on, and of all else that it has started (a cluster, workers, jails), sampled."""
-    me, peak, stop = psutil.Process(), [0.0, 0.0], threading.Event()
+    me = psutil.Process()
+    peak = [0.0, 0.0]
+    stop = threading.Event()
     before = me.children()
 
     def watch() -> None:
@@ -288,16 +295,16 @@ def draw(measurements: Sequence[Measurement], path: Path) -> None:
     from ffnlab.drawing import style
 
     style.use()
-    sizes = [one.submissions for one in measurements]
+    sizes = [measurement.submissions for measurement in measurements]
     figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), constrained_layout=True)
-    left.loglog(sizes, [one.seconds for one in measurements], "o-")
+    left.loglog(sizes, [measurement.seconds for measurement in measurements], "o-")
     left.loglog(
         sizes, [size / measurements[-1].per_minute * 60 for size in sizes], ":", color=style.MUTED, label="proportional"
     )
     left.set(title="Time", xlabel="submissions", ylabel="seconds")
     left.legend()
-    right.semilogx(sizes, [one.conductor for one in measurements], "o-")
-    most = max(one.conductor for one in measurements)
+    right.semilogx(sizes, [measurement.conductor for measurement in measurements], "o-")
+    most = max(measurement.conductor for measurement in measurements)
     right.set(title="The conductor's memory", xlabel="submissions", ylabel="MiB", ylim=(0, 1.2 * most))
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=130)

@@ -71,7 +71,7 @@ PAIRS = [
     ("zeros_like", "ones_like"), ("floor", "ceil"), ("sin", "cos"), ("sigmoid", "tanh"), ("relu", "gelu"), ("silu", "gelu"), ("exp", "log"), ("sqrt", "abs"),
     ("argsort", "sort"), ("rand", "randn"), ("triu", "tril"), ("add_", "sub_"), ("index_add_", "index_add"), ("std", "var"),
 ]  # fmt: skip
-OTHER_NAME = {one: other for pair in PAIRS for one, other in (pair, pair[::-1])}
+OTHER_NAME = {name: other for pair in PAIRS for name, other in (pair, pair[::-1])}
 MODULES = ("torch", "F", "math", "nn", "super()")
 NOT_COMMUTATIVE = (ast.Sub, ast.Div, ast.MatMult, ast.Pow, ast.FloorDiv, ast.Mod)
 IN_PLACE = {ast.Add: "add_", ast.Sub: "sub_", ast.Mult: "mul_", ast.Div: "div_"}
@@ -262,13 +262,11 @@ def grade_mutants(exercise: str, batch: list[Mutant]) -> list[GradedMutant]:
 
 def _grade(mutant: Mutant, seeds: tuple[int, ...]) -> GradedMutant:
     key = keys.find(mutant.exercise)
-    reference_outputs, inputs = (
-        compute.reference_outputs(mutant.exercise, seeds),
-        compute.inputs(key.exercise, seeds),
-    )
+    reference_outputs = compute.reference_outputs(mutant.exercise, seeds)
+    inputs = compute.inputs(key.exercise, seeds)
     try:
         with contain(), limit_time(SECONDS):
-            observations = [key.exercise.observe(_answer(mutant, key.exercise), one) for one in inputs]
+            observations = [key.exercise.observe(_answer(mutant, key.exercise), case_inputs) for case_inputs in inputs]
     except (TimeUp, MemoryError):
         return GradedMutant(mutant, None, is_endless=True)
     return GradedMutant(mutant, compare(key.exercise, reference_outputs, observations, inputs))
@@ -312,7 +310,7 @@ def run(
     with ProcessPoolExecutor(workers or os.cpu_count(), mp_context=forkserver.start()) as pool:
         futures = [pool.submit(grade_mutants, part[0].exercise, part) for part in parts]
         for future in as_completed(futures):
-            results |= {one.mutant: one for one in future.result()}
+            results |= {graded.mutant: graded for graded in future.result()}
             tell(len(future.result()))
     return [results[mutant] for mutant in selection]
 
@@ -337,14 +335,13 @@ def problems(results: list[GradedMutant]) -> list[str]:
     """Survivors without a reason, and reasons whose mutant was graded and did not survive."""
     reasons = read_reasons()
     messages = []
-    for one in results:
-        reason = reasons.get((one.mutant.exercise, one.mutant.change))
-        if one.is_survivor and not reason:
-            messages.append(f"{one.mutant.exercise}: earns full marks with {one.mutant.change}")
-        elif reason and not one.is_survivor:
-            messages.append(
-                f"{one.mutant.exercise}: is listed among the survivors but does not survive: {one.mutant.change}"
-            )
+    for graded in results:
+        exercise, change = graded.mutant.exercise, graded.mutant.change
+        reason = reasons.get((exercise, change))
+        if graded.is_survivor and not reason:
+            messages.append(f"{exercise}: earns full marks with {change}")
+        elif reason and not graded.is_survivor:
+            messages.append(f"{exercise}: is listed among the survivors but does not survive: {change}")
     return messages
 
 

@@ -125,7 +125,8 @@ def _mixture(guide: list[Key], rng: random.Random) -> Answers:
 
 def _with_words(blank: Notebook, assignment: str, index: int, seed: int) -> Notebook:
     """The notebook with an answer to each question that a person reads: the full one, part of it, or none, so that there is something to read."""
-    notebook, rng = copy.deepcopy(blank), random.Random(f"words/{seed}/{assignment}/{index}")
+    notebook = copy.deepcopy(blank)
+    rng = random.Random(f"words/{seed}/{assignment}/{index}")
     for cell in notebook["cells"]:
         full = formgrader.rubrics(assignment).get(cell["metadata"].get("nbgrader", {}).get("grade_id", ""), "")
         sentences = re.split(r"(?<=[.:]) ", full.partition("**Rubric.**")[0].replace("**A full answer.**", "").strip())
@@ -164,9 +165,9 @@ def _reorder_cells(notebook: Notebook) -> Notebook:
     """Two exercises' cells have changed places."""
     places = [i for i, cell in enumerate(notebook["cells"]) if _is_solution(cell)][:2]
     if len(places) == 2:
-        one, other = places
+        first, second = places
         cells = notebook["cells"]
-        cells[one], cells[other] = cells[other], cells[one]
+        cells[first], cells[second] = cells[second], cells[first]
     return notebook
 
 

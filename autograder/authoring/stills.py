@@ -156,10 +156,10 @@ def find_outdated(files: Collection[Path] | None = None) -> list[str]:
 
 @dataclass(frozen=True)
 class _Picture:
-    """A picture that is no board's own. sources: a hash of all that it is drawn from."""
+    """A picture that is no board's own."""
 
     file: Path
-    sources: str
+    sources: str  # a hash of all that it is drawn from
     draw: Callable[[Browser], bytes]
 
 
@@ -174,12 +174,16 @@ def _pictures() -> list[_Picture]:
 
 def find_outdated_pictures() -> list[Path]:
     """The pictures of the README and of the site's preview that are not there or were drawn from something else."""
-    return [one.file for one in _outdated_pictures()]
+    return [picture.file for picture in _outdated_pictures()]
 
 
 def _outdated_pictures() -> list[_Picture]:
     hashes = _read_source_hashes()
-    return [one for one in _pictures() if not one.file.is_file() or hashes.get(one.file.name) != one.sources]
+    return [
+        picture
+        for picture in _pictures()
+        if not picture.file.is_file() or hashes.get(picture.file.name) != picture.sources
+    ]
 
 
 def _with_still() -> dict[str, Board]:
@@ -201,10 +205,13 @@ def write(names: list[str]) -> list[str]:
     unknown = [name for name in names if name not in BOARDS]
     if unknown:
         raise UserError(f"there is no board called {unknown[0]!r}; there are {', '.join(BOARDS)}")
-    selection, pictures = names or find_outdated(), [] if names else _outdated_pictures()
+    selection = names or find_outdated()
+    pictures = [] if names else _outdated_pictures()
     if not selection and not pictures:
         return []
-    changes, hashes, stills = [], _read_source_hashes(), _with_still()
+    changes = []
+    hashes = _read_source_hashes()
+    stills = _with_still()
     with _browser() as browser:
         for name in selection:
             if not (board := stills.get(name)) or not (file := board.still):
@@ -218,7 +225,8 @@ def write(names: list[str]) -> list[str]:
             replace(picture.file, picture.draw(browser))
             hashes[picture.file.name] = picture.sources
             changes.append(picture.file.name)
-    record = {name: hashes[name] for name in (*stills, *(one.file.name for one in _pictures())) if name in hashes}
+    drawn = (*stills, *(picture.file.name for picture in _pictures()))
+    record = {name: hashes[name] for name in drawn if name in hashes}
     replace(SOURCE_HASHES, json.dumps(record, indent=1) + "\n")
     return changes
 

@@ -31,7 +31,8 @@ class PreNormBlock(nn.Module):
         self.aux_loss: torch.Tensor | None = None
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        x_norm, mask = self.before(x), ~torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).tril()
+        x_norm = self.before(x)
+        mask = ~torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).tril()
         attention, _ = self.attend(x_norm, x_norm, x_norm, need_weights=False, attn_mask=mask)
         x = x + attention
         if self.part is None or self.between is None:
@@ -74,9 +75,9 @@ def run() -> dict[str, Any]:
         for name in MODELS:
             outcomes, timings = ([train(name, words, seed) for seed in which] for which in (SEEDS, CHOSEN_ON))
             runs.setdefault(name, {})[str(words)] = {
-                "accuracy": [round(one["accuracy"], 3) for one in outcomes],
-                "loss": [round(one["loss"], 3) for one in outcomes],
-                "milliseconds": [round(one["milliseconds"], 1) for one in timings],
+                "accuracy": [round(outcome["accuracy"], 3) for outcome in outcomes],
+                "loss": [round(outcome["loss"], 3) for outcome in outcomes],
+                "milliseconds": [round(timing["milliseconds"], 1) for timing in timings],
             }
             print(words, name, runs[name][str(words)], flush=True)
     settings = {

@@ -63,8 +63,11 @@ def top_1() -> dict[str, dict[str, list[float]]]:
     train = function("08_experts", "train_top1", ("imports", "published", "trap"))
     results: dict[str, dict[str, list[float]]] = {}
     for label, renormalise in (("renormalised", True), ("as it is", False)):
-        error, shift = zip(*(train(seed, renormalise) for seed in FRESH), strict=True)
-        results[label] = {"error": [round(one, 4) for one in error], "moved": [round(one, 3) for one in shift]}
+        errors, shifts = zip(*(train(seed, renormalise) for seed in FRESH), strict=True)
+        results[label] = {
+            "error": [round(error, 4) for error in errors],
+            "moved": [round(shift, 3) for shift in shifts],
+        }
     return results
 
 

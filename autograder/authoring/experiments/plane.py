@@ -108,10 +108,12 @@ def summary(seed: int, snapshots: list[Snapshot]) -> dict[str, Any]:
     points, _ = task.tokens(torch.arange(N_EXPERTS).repeat_interleave(POINTS_PER_CLUSTER))
     return {
         "points": [[round(value, 2) for value in point] for point in points.tolist()],
-        "routers": [[[round(value, 3) for value in row] for row in one.router.tolist()] for one in snapshots],
-        "tables": [[[round(100 * share / NEW) for share in row] for row in one.table.tolist()] for one in snapshots],
-        "information": [round(information(one.table), 2) for one in snapshots],
-        "error": [round(one.error, 3) for one in snapshots],
+        "routers": [[[round(value, 3) for value in row] for row in snapshot.router.tolist()] for snapshot in snapshots],
+        "tables": [
+            [[round(100 * share / NEW) for share in row] for row in snapshot.table.tolist()] for snapshot in snapshots
+        ],
+        "information": [round(information(snapshot.table), 2) for snapshot in snapshots],
+        "error": [round(snapshot.error, 3) for snapshot in snapshots],
     }
 
 

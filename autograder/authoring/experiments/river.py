@@ -74,11 +74,11 @@ class BranchSnapshot(NamedTuple):
 
 
 class RiverRun(NamedTuple):
-    """A seed's run with all its branches. tokens [T, 2]: the new tokens. nothing: the mean squared error of an output of 0 on them."""
+    """A seed's run with all its branches."""
 
-    tokens: torch.Tensor
+    tokens: torch.Tensor  # [T, 2], the new ones
     snapshots: list[BranchSnapshot]
-    nothing: float
+    nothing: float  # the mean squared error of an output of 0 on the new tokens
 
 
 def train(seed: int, head_start: float, branches: Sequence[Branch] = BRANCHES, steps: int = STEPS[-1]) -> RiverRun:
@@ -87,7 +87,8 @@ def train(seed: int, head_start: float, branches: Sequence[Branch] = BRANCHES, s
     head_start is planted: it is added to the first expert's router logit at the start, as a bias that is then trained like all else.
     The selection bias is added to the logits, not to the scores as in `balance`, so that the borders between experts stay straight.
     """
-    task, B = Task(seed), len(branches)
+    task = Task(seed)
+    B = len(branches)
     new = Task(seed)
     new.rng.manual_seed(1000 + seed)
     x_new, new_target = new.tokens(NEW)
@@ -108,7 +109,8 @@ def train(seed: int, head_start: float, branches: Sequence[Branch] = BRANCHES, s
     def layer(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Outputs [B, T, 2], probabilities [B, T, E] and chosen experts [B, T]."""
         logits = x @ own["router"] + own["router bias"]
-        p, experts = logits.softmax(-1), (logits + selection).argmax(-1)
+        p = logits.softmax(-1)
+        experts = (logits + selection).argmax(-1)
         hidden = torch.relu(x @ own["W1"] + own["b1"])  # [B, E, T, d_ff]
         outputs = hidden @ own["W2"] + own["b2"]  # [B, E, T, 2]
         expert_outputs = outputs.gather(1, experts[:, None, :, None].expand(-1, 1, -1, 2))[:, 0]

@@ -29,10 +29,8 @@ class ExpertTransformer(toy_transformer.ToyTransformer):
         super().__init__(ffn=False)
         d, f = toy_transformer.D_MODEL, toy_transformer.D_FF // N_EXPERTS
         self.router = nn.Linear(d, N_EXPERTS, bias=False)
-        self.W1, self.b1 = (
-            nn.Parameter(torch.randn(N_EXPERTS, d, f) / d**0.5),
-            nn.Parameter(torch.zeros(N_EXPERTS, 1, f)),
-        )
+        self.W1 = nn.Parameter(torch.randn(N_EXPERTS, d, f) / d**0.5)
+        self.b1 = nn.Parameter(torch.zeros(N_EXPERTS, 1, f))
         self.W2 = nn.Parameter(torch.randn(N_EXPERTS, f, d) / f**0.5)
 
     def route(self, words: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
