@@ -14,6 +14,7 @@ from autograder.jail import cgroups
 from autograder.jail.errors import JailWontStart
 from autograder.jail.isolate import FILES
 from autograder.jail.limits import MIB, Limits
+from ffnlab.phrases import plural
 
 GIB = 1024 * MIB
 MIN_MEMORY = 640 * MIB  # with less, the kernel ends one of our processes before the first submission is graded
@@ -62,7 +63,8 @@ def advice(limits: Limits, workers: int) -> str:
     ways = [f"`--workers {room // each}`"] if each <= room else []
     room_each = (room // workers - beside) // (100 * MIB) * 100 * MIB
     ways += [f"`--limit memory={room_each}`"] if room_each > 0 else []
-    message = f"{workers} worker{'s' * (workers > 1)} may use {(GRADER_MEMORY + workers * each) / GIB:.1f} GiB of memory, and {_describe_memory()}. "
+    most = (GRADER_MEMORY + workers * each) / GIB
+    message = f"{plural(workers, 'worker')} may use {most:.1f} GiB of memory, and {_describe_memory()}. "
     message += "If memory runs out, the submission that was stopped is graded again, alone."
     return message + (f" To avoid that: {' or '.join(ways)}." if ways else "")
 
@@ -91,7 +93,8 @@ def cause(before: int) -> str:
 
 
 def _describe_memory() -> str:
-    machine, available = psutil.virtual_memory().total, memory()
+    machine = psutil.virtual_memory().total
+    available = memory()
     where = "this machine has" if available == machine else "the container or job around this command has"
     return f"{where} {available / GIB:.1f} GiB" if available >= GIB else f"{where} {available // MIB} MiB"
 

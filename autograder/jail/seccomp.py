@@ -88,71 +88,99 @@ def is_supported() -> bool:
 @cache
 def program() -> bytes:
     """The filter: another architecture's calls kill; refused calls fail with EPERM; clone3 with ENOSYS, so that libc uses clone."""
-    column = list(AUDIT_ARCH).index(platform.machine())
-    lines: list[bytes] = []
+    filters = _Program(platform.machine())
+    filters.refuse_calls()
+    filters.refuse_namespaces()
+    filters.refuse_shared_memory()
+    filters.refuse_sockets()
+    filters.refuse_values()
+    filters.add(RETURN, ALLOW)
+    return filters.code
 
-    def add(code: int, value: int, if_true: int = 0, if_false: int = 0) -> None:
-        lines.append(struct.pack("=HBBI", code, if_true, if_false, value))
 
-    def refuse(error: int) -> None:
-        add(RETURN, REFUSE | error)
+class _Program:
+    """Instructions of classic BPF, which the kernel runs from the first on. Every call begins with its number loaded."""
 
-    def on_call(number: int, then: int) -> None:
+    def __init__(self, machine: str) -> None:
+        """A program that goes on with the calls of this architecture alone."""
+        self.code = b""
+        self._column = list(AUDIT_ARCH).index(machine)  # of the tables
+        self.add(LOAD, ARCHITECTURE)
+        self.add(JUMP_EQUAL, AUDIT_ARCH[machine], 1, 0)
+        self.add(RETURN, KILL)
+        self.add(LOAD, NUMBER)
+        self.add(JUMP_AT_LEAST, X32, 0, 1)
+        self._refuse()
+
+    def add(self, code: int, value: int, if_true: int = 0, if_false: int = 0) -> None:
+        """One instruction. if_true, if_false: for a jump, how many of the next ones are left out."""
+        self.code += struct.pack("=HBBI", code, if_true, if_false, value)
+
+    def _refuse(self, error: int = errno.EPERM) -> None:
+        self.add(RETURN, REFUSE | error)
+
+    def _on_call(self, number: int, then: int) -> None:
         """The next `then` lines are for this call alone; they end in a verdict."""
-        add(JUMP_EQUAL, number, 0, then)
+        self.add(JUMP_EQUAL, number, 0, then)
 
-    def load_argument(index: int) -> None:
-        add(LOAD, FIRST_ARGUMENT + 8 * index)  # its lower half, which is all that the kernel reads of these
+    def _load_argument(self, index: int) -> None:
+        self.add(LOAD, FIRST_ARGUMENT + 8 * index)  # its lower half, which is all that the kernel reads of these
 
-    add(LOAD, ARCHITECTURE)
-    add(JUMP_EQUAL, AUDIT_ARCH[platform.machine()], 1, 0)
-    add(RETURN, KILL)
-    add(LOAD, NUMBER)
-    add(JUMP_AT_LEAST, X32, 0, 1)
-    refuse(errno.EPERM)
-    for numbers in REFUSED.values():
-        number = numbers[column]
-        if number is not None:
-            on_call(number, 1)
-            refuse(errno.EPERM)
-    on_call(CLONE3[column], 1)
-    refuse(errno.ENOSYS)
-    on_call(CLONE[column], 4)
-    load_argument(0)
-    add(JUMP_ANY_BIT, NEW_NAMESPACES, 0, 1)
-    refuse(errno.EPERM)
-    add(RETURN, ALLOW)
-    on_call(MMAP[column], 5)
-    load_argument(3)
-    add(AND, SHARED | ANONYMOUS)
-    add(JUMP_EQUAL, SHARED | ANONYMOUS, 0, 1)
-    refuse(errno.EPERM)
-    add(RETURN, ALLOW)
-    for family_of in (SOCKET, SOCKETPAIR):
-        on_call(family_of[column], 4)
-        load_argument(0)
-        add(JUMP_EQUAL, UNIX, 1, 0)
-        refuse(errno.EAFNOSUPPORT)
-        add(RETURN, ALLOW)
-    for call, index, values in REFUSED_VALUES.values():
-        on_call(call[column], 2 * len(values) + 2)
-        load_argument(index)
-        for value in values:
-            add(JUMP_EQUAL, value, 0, 1)
-            refuse(errno.EPERM)
-        add(RETURN, ALLOW)
-    for call, index, value, pointer in REFUSED_WITH.values():
-        on_call(call[column], 8)
-        load_argument(index)
-        add(JUMP_EQUAL, value, 0, 4)
-        load_argument(pointer)
-        add(JUMP_EQUAL, 0, 0, 3)
-        add(LOAD, FIRST_ARGUMENT + 8 * pointer + 4)  # the upper half of the address
-        add(JUMP_EQUAL, 0, 0, 1)
-        add(RETURN, ALLOW)
-        refuse(errno.EPERM)
-    add(RETURN, ALLOW)
-    return b"".join(lines)
+    def refuse_calls(self) -> None:
+        """Refuse calls, whatever their arguments."""
+        for numbers in REFUSED.values():
+            number = numbers[self._column]
+            if number is not None:
+                self._on_call(number, 1)
+                self._refuse()
+        self._on_call(CLONE3[self._column], 1)
+        self._refuse(errno.ENOSYS)
+
+    def refuse_namespaces(self) -> None:
+        """Refuse clone where it makes a namespace."""
+        self._on_call(CLONE[self._column], 4)
+        self._load_argument(0)
+        self.add(JUMP_ANY_BIT, NEW_NAMESPACES, 0, 1)
+        self._refuse()
+        self.add(RETURN, ALLOW)
+
+    def refuse_shared_memory(self) -> None:
+        """Refuse memory that stays when a process lets go of it."""
+        self._on_call(MMAP[self._column], 5)
+        self._load_argument(3)
+        self.add(AND, SHARED | ANONYMOUS)
+        self.add(JUMP_EQUAL, SHARED | ANONYMOUS, 0, 1)
+        self._refuse()
+        self.add(RETURN, ALLOW)
+
+    def refuse_sockets(self) -> None:
+        """Refuse sockets of other families than the one there is."""
+        for numbers in (SOCKET, SOCKETPAIR):
+            self._on_call(numbers[self._column], 4)
+            self._load_argument(0)
+            self.add(JUMP_EQUAL, UNIX, 1, 0)
+            self._refuse(errno.EAFNOSUPPORT)
+            self.add(RETURN, ALLOW)
+
+    def refuse_values(self) -> None:
+        """Refuse calls where an argument has one of some values; some of these calls only where another argument is no null pointer."""
+        for numbers, index, values in REFUSED_VALUES.values():
+            self._on_call(numbers[self._column], 2 * len(values) + 2)
+            self._load_argument(index)
+            for value in values:
+                self.add(JUMP_EQUAL, value, 0, 1)
+                self._refuse()
+            self.add(RETURN, ALLOW)
+        for numbers, index, value, pointer in REFUSED_WITH.values():
+            self._on_call(numbers[self._column], 8)
+            self._load_argument(index)
+            self.add(JUMP_EQUAL, value, 0, 4)
+            self._load_argument(pointer)
+            self.add(JUMP_EQUAL, 0, 0, 3)
+            self.add(LOAD, FIRST_ARGUMENT + 8 * pointer + 4)  # the upper half of the address
+            self.add(JUMP_EQUAL, 0, 0, 1)
+            self.add(RETURN, ALLOW)
+            self._refuse()
 
 
 def install() -> None:

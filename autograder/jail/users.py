@@ -70,7 +70,8 @@ def ranges(kind: str) -> range:
     Raises:
         JailWontStart: this user has none.
     """
-    user, me = os.geteuid(), _name(os.geteuid())
+    user = os.geteuid()
+    me = _name(user)
     ids = _longest_range(Path(f"/etc/sub{kind}"), (me, str(user)))
     if user == 0:
         return ids or _spare(kind)
@@ -125,7 +126,8 @@ def _reserve(blocks: int, start: int) -> tuple[BinaryIO, int]:
 
     Graders of another home, as in another container, begin with another block, and what runs under an id shows that its block is in use.
     """
-    folder, first = _lock_folder(), os.stat("/proc/self/ns/net").st_ino
+    folder = _lock_folder()
+    first = os.stat("/proc/self/ns/net").st_ino
     for turn in range(blocks):
         block = (first + turn) % blocks
         ids = range(start + block * COUNT, start + (block + 1) * COUNT)

@@ -133,11 +133,11 @@ def _problem(forks: Forks, mode: str, private: list[str]) -> str:
 
 
 class _Fork(NamedTuple):
-    """A fork that runs. ending: where to write how it ended; user: whose it is; folder: the only one that it may write to."""
+    """A fork that runs."""
 
-    ending: int | None
-    user: int
-    folder: str
+    ending: int | None  # where to write how it ended
+    user: int  # whose it is
+    folder: str  # the only one that it may write to
 
 
 class Forks:

@@ -426,11 +426,9 @@ class _Request:
     def __init__(self, family: ProcessTree, seconds: float) -> None:
         self.seconds = seconds  # it may take
         self._family = family
-        self._started, self._computed, self._wait_seconds = (
-            time.monotonic(),
-            family.computed,
-            family.wait_seconds() or 0.0,
-        )
+        self._started = time.monotonic()
+        self._computed = family.computed
+        self._wait_seconds = family.wait_seconds() or 0.0
 
     def seconds_spent(self) -> float:
         """Seconds; at least a tenth of what the wall's clock shows. All of that, when the first process is gone, or when others of the family may
