@@ -13,8 +13,8 @@ class UserError(Exception):
 def find_nearest(text: str, candidates: Iterable[str]) -> list[str]:
     """The known texts that are nearly this one, all that are equally near."""
     close = difflib.get_close_matches(text, list(candidates), n=4, cutoff=0.6)
-    ratios = [difflib.SequenceMatcher(None, one, text).ratio() for one in close]
-    return [one for one, ratio in zip(close, ratios, strict=True) if ratio > ratios[0] - 1e-9]
+    ratios = [difflib.SequenceMatcher(None, candidate, text).ratio() for candidate in close]
+    return [candidate for candidate, ratio in zip(close, ratios, strict=True) if ratio > ratios[0] - 1e-9]
 
 
 def suggest_nearest(text: str, candidates: Iterable[str], quote: Callable[[str], str] = str) -> str:

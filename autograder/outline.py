@@ -82,7 +82,7 @@ def built_from(notebook: str) -> str:
 
 def write(notebook: str, answers: str) -> bool:
     """Write what is known of a notebook, if that is not there already. Returns whether it was not. `answers`: what `made` shall return."""
-    exercises = [asdict(_of(one)) for one in active_course().exercises_of(notebook)]
+    exercises = [asdict(_of(exercise)) for exercise in active_course().exercises_of(notebook)]
     entry = {"version": version(notebook), "answers": answers, "exercises": exercises}
     entries = _read_file()
     if json.loads(json.dumps(entry)) == entries.get(notebook):

@@ -74,18 +74,16 @@ def _is(path: Path, kind: Any) -> bool:
 
 @dataclass(frozen=True)
 class Timestamp:
-    """What `timestamp.txt` says. at: when it was handed in, in UTC without a zone, as nbgrader's gradebook wants it. unreadable: what stands there and is
-    no time that can be read. Where there is no such file, neither.
-    """
+    """What `timestamp.txt` says. Where there is no such file, nothing."""
 
-    at: datetime | None = None
-    unreadable: str = ""
+    utc_time: datetime | None = None  # of the submission; without a zone, as nbgrader's gradebook wants it
+    unreadable: str = ""  # what stands there and is no time that can be read
 
 
 def find_timestamp(folder: Path, clock: tzinfo | None = None) -> datetime | None:
     """The time that `read_timestamp` finds, and None where the machine can't read it."""
     try:
-        return read_timestamp(folder, clock).at
+        return read_timestamp(folder, clock).utc_time
     except OSError:
         return None
 
@@ -112,10 +110,12 @@ def read_timestamp(folder: Path, clock: tzinfo | None = None) -> Timestamp:
     )  # PowerShell's, and others'
     text = data.decode(encoding, errors="replace").strip()
     zones = [zone for zone in (zone_of_nbgrader(root() / "nbgrader_config.py"), clock) if zone]
-    at = parse_moment(text, zones)
-    if at is None and (local := parse_in_words(text, zones)):
-        at = to_utc(local, clock or UTC)
-    return Timestamp(at.replace(tzinfo=None)) if at else Timestamp(unreadable=in_a_line(text, 80) or "a blank line")
+    moment = parse_moment(text, zones)
+    if moment is None and (local := parse_in_words(text, zones)):
+        moment = to_utc(local, clock or UTC)
+    if moment is None:
+        return Timestamp(unreadable=in_a_line(text, 80) or "a blank line")
+    return Timestamp(moment.replace(tzinfo=None))
 
 
 def patch_nbgrader_timestamps() -> None:

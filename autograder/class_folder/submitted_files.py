@@ -169,7 +169,7 @@ def with_time(submission: Submission, clock: tzinfo | None = None) -> Submission
     if submission.is_earlier_attempt or submission.unreadable:
         return submission
     timestamp = untrusted_files.read_timestamp(submission.folder, clock)
-    at = timestamp.at.replace(tzinfo=UTC) if timestamp.at else None
+    at = timestamp.utc_time.replace(tzinfo=UTC) if timestamp.utc_time else None
     return replace(submission, at=at, unread_time=timestamp.unreadable)
 
 

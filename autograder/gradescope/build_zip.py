@@ -95,7 +95,7 @@ def settings_of(
     assignment: str, policy: Policy, seeds: draws.Seeds, visibility: str = "visible", output_format: str = "text"
 ) -> in_container.Settings:
     """What the zip grades with, by the class's rules. Raises UserError where torch is not the one that will be installed there."""
-    names = [one.name for one in outline.of_notebook(assignment)]
+    names = [exercise.name for exercise in outline.of_notebook(assignment)]
     practice = [name for name in names if not policy.counts(assignment, name)]
     by_hand = [cell for cell in template(release(assignment)) if cell.kind is Kind.MANUAL]
     return in_container.Settings(

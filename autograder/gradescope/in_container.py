@@ -48,22 +48,18 @@ CGROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_b
 
 @dataclass(frozen=True)
 class Settings:
-    """What the zip was made with.
-
-    seeds: of the hidden draws. key: its version. practice: exercises without points. extra: those whose points come on top. by_hand: questions that a
-    person reads, with their points. visibility, output_format: in Gradescope's words. limits: those that are not the usual ones, by name.
-    """
+    """What the zip was made with."""
 
     assignment: str
-    seeds: draws.Seeds
-    key: str
+    seeds: draws.Seeds  # of the hidden draws
+    key: str  # its version
     torch: str
-    practice: Sequence[str] = ()
-    extra: Sequence[str] = ()
-    by_hand: Mapping[str, float] = field(default_factory=dict)
-    visibility: str = "visible"
-    output_format: str = "text"
-    limits: Mapping[str, Any] = field(default_factory=dict)
+    practice: Sequence[str] = ()  # exercises without points
+    extra: Sequence[str] = ()  # those whose points come on top
+    by_hand: Mapping[str, float] = field(default_factory=dict)  # questions that a person reads, with their points
+    visibility: str = "visible"  # in Gradescope's words
+    output_format: str = "text"  # in Gradescope's words
+    limits: Mapping[str, Any] = field(default_factory=dict)  # those that are not the usual ones, by name
 
     @classmethod
     def read(cls, file: Path) -> Settings:
@@ -276,7 +272,7 @@ def grade(settings: Settings, data: bytes, private: Path, *more: Path) -> Graded
         mode=Mode.CONTAINER,
     )
     with pool.on_this_machine(1, job.limits, job.mode, (private, *more)) as team:
-        graded_submission = next((one for _, one in pool.grade_one_by_one([("it", job)], team)), None)
+        _, graded_submission = next(pool.grade_one_by_one([("it", job)], team), ("it", None))
     if graded_submission is None:
         raise NotGraded("the engine ended without a grade")
     if any(verdict.outcome is Outcome.NOT_GRADED for verdict in graded_submission.verdicts.values()):
@@ -292,8 +288,8 @@ def results(
 ) -> dict[str, Any]:
     """All of results.json but the time that it took."""
     tests = [
-        _test(settings, number, one, graded_submission)
-        for number, one in enumerate(outline.of_notebook(settings.assignment), 1)
+        _test(settings, number, exercise, graded_submission)
+        for number, exercise in enumerate(outline.of_notebook(settings.assignment), 1)
     ]
     score = round(math.fsum(test.get("score", 0.0) for test in tests), 6)
     return {
@@ -348,7 +344,8 @@ def _lines(
         yield notebook.trouble
     yield f"{settings.assignment}: {score:g} of {settings.max_points:g} points."
     if graded_submission:
-        yield from (in_a_line(one) for one in graded_submission.remarks if not one.startswith("graded with --jail"))
+        remarks = graded_submission.remarks
+        yield from (in_a_line(remark) for remark in remarks if not remark.startswith("graded with --jail"))
     yield from notebook.notices
     if settings.practice:
         yield f"Practice, without points: {', '.join(settings.practice)}."

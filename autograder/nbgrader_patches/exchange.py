@@ -77,8 +77,9 @@ class ReleaseFeedback(_GuardedExchange, ExchangeReleaseFeedback):  # type: ignor
             course.student_id_exclude = before
 
     def _pages(self) -> Iterator[tuple[str, Path]]:
-        course, one = self.coursedir, self.coursedir.student_id or "*"
-        pattern = Path(course.format_path(course.feedback_directory, one, course.assignment_id))
+        course = self.coursedir
+        student = course.student_id or "*"
+        pattern = Path(course.format_path(course.feedback_directory, student, course.assignment_id))
         for folder in sorted(Path(course.root).glob(str(pattern.relative_to(course.root)))):
             for page in sorted(folder.glob("*.html")):
                 page.chmod(READABLE)  # nbgrader copies the mode with the page; the folder keeps others out here

@@ -71,8 +71,8 @@ def set_up(config: Any, folder: Path, sample: bool) -> None:
         return run_command("grade", assignment_id, "--student", student_id, *again, "--grading", str(folder))
 
     def generate_feedback(self: Any, assignment_id: str, student_id: str | None = None, force: bool = True) -> Any:
-        one = ("--student", student_id) if student_id else ()
-        return run_command("feedback", assignment_id, *one, "--grading", str(folder))
+        selection = ("--student", student_id) if student_id else ()
+        return run_command("feedback", assignment_id, *selection, "--grading", str(folder))
 
     def collect(self: Any, assignment_id: str, update: bool = True) -> Any:
         return {"success": False, "error": SAMPLE, "log": SAMPLE}

@@ -23,12 +23,12 @@ HEAD = 4096  # bytes of a page, in which it says of which submission it is
 def put_beside(class_folder: ClassFolder, student: str, assignment: str) -> str:
     """Put the secret and the time beside a student's page, for nbgrader. Returns why that can't be done, and does nothing then."""
     try:
-        secret, at = _find(class_folder, student, assignment)
+        secret, utc_time = _find(class_folder, student, assignment)
     except UserError as reason:
         return str(reason)
     folder = class_folder.feedback / student / assignment
     write_private(folder / exchange.SECRET, secret)
-    write_private(folder / untrusted_files.TIMESTAMP, manifest.stamp(at))
+    write_private(folder / untrusted_files.TIMESTAMP, manifest.stamp(utc_time))
     return ""
 
 
@@ -43,10 +43,11 @@ def why_not(class_folder: ClassFolder, student: str, assignment: str) -> str:
 
 def _find(class_folder: ClassFolder, student: str, assignment: str) -> tuple[str, datetime]:
     folder = class_folder.submitted / student / assignment
-    secret, at = exchange.read_secret(folder), untrusted_files.find_timestamp(folder)
-    if not secret or not at:
+    secret = exchange.read_secret(folder)
+    utc_time = untrusted_files.find_timestamp(folder)
+    if not secret or not utc_time:
         raise UserError("it was not collected from the exchange, so the student could not fetch it there")
-    if untrusted_files.find_timestamp(class_folder.autograded / student / assignment) != at:
+    if untrusted_files.find_timestamp(class_folder.autograded / student / assignment) != utc_time:
         raise UserError(
             f"there is a newer submission than the one that was graded: run {class_folder.command('grade')} first"
         )
@@ -59,7 +60,7 @@ def _find(class_folder: ClassFolder, student: str, assignment: str) -> tuple[str
     digest = match[1].decode()
     (submission,) = submitted_files.find(class_folder, assignment, student)
     if submitted_files.digest(submitted_files.read(submission, Limits().file)[0]) == digest:
-        return secret, at.replace(tzinfo=UTC)
+        return secret, utc_time.replace(tzinfo=UTC)
     for record in reversed(manifest.Manifest.load(class_folder, assignment).records.get(student, [])):
         if record.attempt and record.sha256 == digest and record.when and record.back.get("secret"):
             return record.back["secret"], record.when

@@ -98,8 +98,10 @@ def _of_a_probe(text: str, cells: Sequence[str], depth: int = 0) -> str:
     if depth == MAX_DEPTH or len(text) > MAX_TEXT:
         return WITHHELD
     matches = [form.fullmatch(text.rstrip("…")) for form, parts in _forms() if all(part in text for part in parts)]
-    candidates = [_fill_form(one, [_hole(hole, cells, depth) for hole in one.groups()]) for one in matches if one]
-    return max(candidates, key=lambda one: (-one.count(WITHHELD), len(one)), default=WITHHELD)
+    candidates = [
+        _fill_form(match, [_hole(hole, cells, depth) for hole in match.groups()]) for match in matches if match
+    ]
+    return max(candidates, key=lambda filled: (-filled.count(WITHHELD), len(filled)), default=WITHHELD)
 
 
 def _hole(text: str, cells: Sequence[str], depth: int) -> str:
@@ -125,7 +127,7 @@ def _forms() -> list[tuple[re.Pattern[str], list[str]]]:
     forms = []
     for node in _nodes():
         if isinstance(node, ast.JoinedStr):
-            parts = [str(one.value) if isinstance(one, ast.Constant) else None for one in node.values]
+            parts = [str(value.value) if isinstance(value, ast.Constant) else None for value in node.values]
             for some in (parts, _first_clause(parts)):
                 words = [part for part in some if part]
                 if some.count(None) <= MAX_HOLES and sum(map(str.isalpha, "".join(words))) >= 8:

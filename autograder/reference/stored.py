@@ -80,7 +80,8 @@ def _file_for_development(name: str, seeds: tuple[int, ...]) -> Path:
     """Where the project's folder has an exercise's reference outputs on the draws of development: made by these sources, and by this torch."""
     from autograder.reference import compute
 
-    course, notebook = active_course(), active_course().notebook_of(name)
+    course = active_course()
+    notebook = course.notebook_of(name)
     made_by = source_hash.version(
         *course.key_files(notebook), course.exercises_file(notebook), source_hash.COMPARISON, Path(compute.__file__)
     )
