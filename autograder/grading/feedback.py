@@ -71,11 +71,11 @@ def write(
         )
 
 
-def write_time(files: Batch, class_folder: ClassFolder, student: str, assignment: str, at: datetime) -> None:
+def write_time(files: Batch, class_folder: ClassFolder, student: str, assignment: str, utc_time: datetime) -> None:
     """Write when a graded notebook was handed in, in UTC, where nbgrader expects it."""
     files.write(
         _notebook(class_folder, student, assignment).with_name(untrusted_files.TIMESTAMP),
-        f"{at:%Y-%m-%d %H:%M:%S.%f} UTC",
+        f"{utc_time:%Y-%m-%d %H:%M:%S.%f} UTC",
     )
 
 
@@ -154,8 +154,8 @@ def _panels(cell: Cell, graded_submission: GradedSubmission) -> list[dict[str, A
     is_check = cell.kind is Kind.CHECK and cell.name in verdicts
     if is_check and cell.metadata and cell.name not in names:
         names.append(cell.name)
-    panel_list = [panels.panel_for(graded_submission.assignment, verdicts[name]) for name in names]
-    return [{"output_type": "display_data", "metadata": {}, "data": one._repr_mimebundle_()} for one in panel_list]
+    results = [panels.panel_for(graded_submission.assignment, verdicts[name]) for name in names]
+    return [{"output_type": "display_data", "metadata": {}, "data": result._repr_mimebundle_()} for result in results]
 
 
 @cache
@@ -185,13 +185,14 @@ def rewrite(
     effective_attempts: by student, which attempt counts and what it is worth by the class's rules, for their pages to be of that one; of others,
     and by default, the latest is shown.
     """
-    scores_by_student, summary = book.scores(assignment, students), RewriteSummary()
+    summary = RewriteSummary()
+    scores_by_student = book.scores(assignment, students)
     there = {exercise.name for exercise in outline.of_notebook(assignment)}  # some may have gone since
     with Batch(BATCH_SIZE) as files:
         for latest in book.latest(assignment, students):
-            one = effective_attempts.get(latest.student)
-            grading = replace(one.grading, student=latest.student) if one else latest
-            scores = one.scores if one else scores_by_student.get(latest.student, {})
+            effective = effective_attempts.get(latest.student)
+            grading = replace(effective.grading, student=latest.student) if effective else latest
+            scores = effective.scores if effective else scores_by_student.get(latest.student, {})
             cells = book.written_cells(grading.row_id)
             if cells is None:
                 summary.missing.append(grading.student)
@@ -200,8 +201,10 @@ def rewrite(
                 graded_submission = GradedSubmission(
                     assignment, verdicts, _cells(assignment, cells), remarks=list(grading.remarks)
                 )
-                own = grading if one is None or one.by == latest.student else latest  # in a group, another's may count
-                page = feedback_page(grading.student, graded_submission, scores, one.grade if one else None, own.digest)
+                is_own = effective is None or effective.by == latest.student  # in a group, another's may count
+                digest = grading.digest if is_own else latest.digest
+                grade = effective.grade if effective else None
+                page = feedback_page(grading.student, graded_submission, scores, grade, digest)
                 files.write(_page(class_folder, grading.student, assignment), page)
                 summary.page_count += 1
             tell()
@@ -307,11 +310,11 @@ def _questions(graded_submission: GradedSubmission, scores: Scores) -> Iterator[
 
 @dataclass(frozen=True)
 class _OwnText:
-    """A text that a student wrote in a cell that is no answer's. title: which cell that is. is_prose: whether its lines may be broken; code's may not."""
+    """A text that a student wrote in a cell that is no answer's."""
 
-    title: str
+    title: str  # which cell that is
     text: str
-    is_prose: bool
+    is_prose: bool  # whether its lines may be broken; code's may not
 
 
 def _own_texts(graded_submission: GradedSubmission) -> Iterator[_OwnText]:

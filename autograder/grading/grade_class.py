@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Protocol
@@ -28,21 +28,25 @@ from autograder.jail.sandbox import Mode
 from autograder.reference import draws
 from autograder.startup import pause_gc
 from ffnlab.checking.verdict import Outcome, not_earned
+from ffnlab.phrases import plural
 
 if TYPE_CHECKING:  # nbgrader takes seconds to import
     from autograder.gradebook.gradebook import Book, Grading
     from autograder.gradebook.nbgrader_tables import SubmissionTime
+    from autograder.grading.result_writer import ResultWriter
 
 MAX_LINES = 40  # about single students
 
 
 @dataclass(frozen=True)
 class PointsChange:
-    """How a submission's points differ from those before. exercises: by name, then and now; None where it was, or is, not there. new: never graded before."""
+    """How a submission's points differ from those before."""
 
     student: str
-    exercises: dict[str, tuple[float | None, float | None]]
-    new: bool
+    exercises: dict[
+        str, tuple[float | None, float | None]
+    ]  # by name, then and now; None where it was, or is, not there
+    new: bool  # never graded before
 
     @property
     def points(self) -> tuple[float, float]:
@@ -53,15 +57,12 @@ class PointsChange:
 
 @dataclass
 class SubmissionOutcome:
-    """What became of one submission. graded_submission: None where it was graded before and nothing has changed. before: its student's grading until now.
-
-    unreadable: why the machine could not read it; then nothing of its student's was changed.
-    """
+    """What became of one submission."""
 
     submission: Submission
-    graded_submission: GradedSubmission | None = None
-    before: Grading | None = None
-    unreadable: str = ""
+    graded_submission: GradedSubmission | None = None  # None where it was graded before and nothing has changed
+    before: Grading | None = None  # its student's grading until now
+    unreadable: str = ""  # why the machine could not read it; then nothing of its student's was changed
 
     def change(self) -> PointsChange | None:
         """How its points differ from those before, if they do."""
@@ -75,19 +76,15 @@ class SubmissionOutcome:
 
 @dataclass
 class GradingSummary:
-    """How many submissions were graded, how many had not changed since last time, how many of these have another time now, how many a person has to look at.
-
-    ignored_folders: folders in submitted/ that can be nobody's, with the reason. unreadable: submissions that the machine can't read, with the reason.
-    note: what was mended before.
-    """
+    """What became of all submissions."""
 
     graded_count: int = 0
-    unchanged_count: int = 0
-    new_time_count: int = 0
-    ungraded_count: int = 0
-    ignored_folders: tuple[str, ...] = ()
-    unreadable: list[str] = field(default_factory=list)
-    note: str = ""
+    unchanged_count: int = 0  # since last time
+    new_time_count: int = 0  # of the unchanged, those that have another time now
+    ungraded_count: int = 0  # a person has to look at these
+    ignored_folders: tuple[str, ...] = ()  # folders in submitted/ that can be nobody's, with the reason
+    unreadable: list[str] = field(default_factory=list)  # submissions that the machine can't read, with the reason
+    note: str = ""  # what was mended before
 
     @property
     def needs_somebody(self) -> bool:
@@ -124,28 +121,27 @@ class GradingSummary:
 
 @dataclass(frozen=True)
 class GradeOptions:
-    """What is to be graded. The default: what is new or has changed.
+    """What is to be graded. The default: what is new or has changed."""
 
-    student: only this one. exercise: judge only this one again and keep the verdicts on the others (of a submission that has none yet,
-    everything is graded). force: also what has not changed. anew: a gradebook, or a secret of the hidden draws, that is gone beside
-    results may be made again. dry: nothing is written; what would change is only told.
-    """
-
-    student: str | None = None
+    student: str | None = None  # only this one
+    # Judge only this one again and keep the verdicts on the others. Of a submission that has none yet, everything is graded.
     exercise: str | None = None
-    force: bool = False
-    anew: bool = False
-    dry: bool = False
+    force: bool = False  # also what has not changed
+    anew: bool = False  # a gradebook, or a secret of the hidden draws, that is gone beside results may be made again
+    dry: bool = False  # nothing is written; what would change is only told
 
 
 EVERYTHING = GradeOptions()
 
 
-class Grader(Protocol):
-    """Who grades: a pool of worker processes, or files in which grades are already. limits: of what is read. mode: of the jail."""
+ReadSubmission = tuple[Submission, str]  # with the SHA-256 of what was read of it
 
-    limits: Limits
-    mode: Mode
+
+class Grader(Protocol):
+    """Who grades: a pool of worker processes, or files in which grades are already."""
+
+    limits: Limits  # of what is read
+    mode: Mode  # of the jail
 
     def start(self) -> None: ...
 
@@ -153,8 +149,8 @@ class Grader(Protocol):
     def run(self) -> preparation.Run: ...
 
     def grade_together(
-        self, jobs: Iterable[tuple[tuple[Submission, str], Job]], stop: threading.Event | None = None
-    ) -> Iterator[list[tuple[tuple[Submission, str], GradedSubmission]]]: ...
+        self, jobs: Iterable[tuple[ReadSubmission, Job]], stop: threading.Event | None = None
+    ) -> Iterator[list[tuple[ReadSubmission, GradedSubmission]]]: ...
 
 
 def grade(
@@ -174,29 +170,18 @@ def grade(
     Raises:
         UserError: nothing to grade. JailWontStart: there is no jail to be had. KeyboardInterrupt: asked to stop; all that was graded is saved.
     """
+    stop = stop or threading.Event()
     policy = Policy.of(class_folder)
     latest_submissions = submitted_files.find(class_folder, assignment, options.student)
-    if options.exercise is not None and options.exercise not in {e.name for e in outline.of_notebook(assignment)}:
-        raise UserError(f"{assignment} has no exercise called {options.exercise!r}")
-    preflight.check_gradebook(class_folder, options.anew)
-    preflight.check_writable(class_folder)
-    summary = GradingSummary(note=draw_secrets.check_secret(class_folder, assignment, options.anew))
-    if not options.student:
-        summary.ignored_folders = submitted_files.list_unusable_folders(class_folder, assignment)
+    summary = _check_class(class_folder, assignment, options)
     grader.start()  # becomes warm while this process draws and imports
-    seeds, reference = preparation.prepare(assignment, class_folder.draws, class_folder.path, grader.run)
+    seeds, reference_file = preparation.prepare(assignment, class_folder.draws, class_folder.path, grader.run)
     with pause_gc():
         from autograder.gradebook import gradebook  # nbgrader takes seconds; the workers start meanwhile
-        from autograder.grading.result_writer import Result, ResultWriter
+        from autograder.grading.result_writer import ResultWriter
 
     manifest = Manifest.load(class_folder, assignment)
     earlier_attempts = list(_find_earlier_attempts(class_folder, policy, manifest, options.student))
-    stop = stop or threading.Event()
-
-    def finish(outcome: SubmissionOutcome) -> None:
-        summary.count(outcome)
-        tell(outcome, len(latest_submissions) + len(earlier_attempts))
-
     with (
         gradebook.Book(class_folder, options.anew, writing=not options.dry) as book,
         ctrl_c_sets(stop, on_interrupt),
@@ -208,59 +193,94 @@ def grade(
         writer = ResultWriter(class_folder, assignment, book, write_lines, policy, options.dry)
         if not options.dry:
             writer.complete_log()
-        plan = _GradingPlan(class_folder, assignment, manifest, options, book, grader.limits.file, policy.clock)
-        students_with_ungraded_attempts = plan.find_students_with_ungraded_attempts(earlier_attempts)
+        plan = _GradingPlan(
+            class_folder, assignment, manifest, options, book, grader.limits.file, policy.clock, earlier_attempts
+        )
         key = draws.key_version(assignment)
-
-        def save(results: Sequence[Result]) -> None:
-            writer.save(results)
-            for result in results:
-                finish(SubmissionOutcome(result.submission, result.graded_submission, result.before))
-
-        def jobs(submissions: Sequence[Submission]) -> Iterator[tuple[tuple[Submission, str], Job]]:
-            for one in submissions:
-                try:
-                    submission, data, trouble = plan.read(one)
-                except OSError as error:
-                    finish(SubmissionOutcome(one, unreadable=untrusted_files.describe_error(error)))
-                    continue
-                digest = submitted_files.digest(data)
-                is_unchanged = plan.is_unchanged(submission, digest)
-                if not submission.is_earlier_attempt and submission.student in students_with_ungraded_attempts:
-                    is_unchanged = False  # it is graded after those before it
-                if is_unchanged and not options.force and not options.exercise:
-                    plan.note_new_time(submission, digest)
-                    finish(SubmissionOutcome(submission))
-                elif trouble:
-                    save([Result(submission, digest, _nothing_there(submission, trouble))])
-                else:
-                    only = (options.exercise,) if options.exercise and is_unchanged else ()
-                    job = Job(assignment, data, seeds, grader.limits, key, reference, only, grader.mode)
-                    yield (submission, digest), job
-
+        template = Job(assignment, b"", seeds, grader.limits, key, reference_file, mode=grader.mode)
+        run = _GradingRun(
+            plan, writer, options, template, summary, tell, len(latest_submissions) + len(earlier_attempts)
+        )
         for submissions in (earlier_attempts, latest_submissions):
-            for batch in grader.grade_together(jobs(submissions), stop):
-                save(
-                    [Result(submission, digest, graded_submission) for (submission, digest), graded_submission in batch]
-                )
+            for batch in grader.grade_together(run.make_jobs(submissions), stop):
+                run.save(batch)
         summary.new_time_count = len(plan.times)
         writer.set_times(plan.times)
         if stop.is_set():
             raise KeyboardInterrupt
-        if (earlier_attempts or plan.times) and not options.dry:
-            # Which attempt counts, and how late it is, is known now.
-            effective_attempts = policy.read_book(book, assignment, options.student)
-            students = (
-                plan.students_with_another_time(policy)
-                if not earlier_attempts
-                else options.student and [options.student]
-            )
-            feedback.rewrite(class_folder, assignment, book, students, effective_attempts=effective_attempts)
+        if not options.dry:
+            plan.rewrite_pages(book, policy)
     return summary
 
 
+def _check_class(class_folder: ClassFolder, assignment: str, options: GradeOptions) -> GradingSummary:
+    """A summary in which nothing is graded yet, with what the class's files say before anything starts.
+
+    Raises:
+        UserError: the assignment has no such exercise, or a file of the class is gone or can't be written.
+    """
+    if options.exercise is not None and options.exercise not in {e.name for e in outline.of_notebook(assignment)}:
+        raise UserError(f"{assignment} has no exercise called {options.exercise!r}")
+    preflight.check_gradebook(class_folder, options.anew)
+    preflight.check_writable(class_folder)
+    summary = GradingSummary(note=draw_secrets.check_secret(class_folder, assignment, options.anew))
+    if not options.student:
+        summary.ignored_folders = submitted_files.list_unusable_folders(class_folder, assignment)
+    return summary
+
+
+class _GradingRun:
+    """Submissions on their way through the grader: a job is made of each that has to be graded, and what comes back is saved, counted and told."""
+
+    def __init__(
+        self,
+        plan: _GradingPlan,
+        writer: ResultWriter,
+        options: GradeOptions,
+        template: Job,
+        summary: GradingSummary,
+        tell: Callable[[SubmissionOutcome, int], None],
+        total: int,
+    ) -> None:
+        """template: the job of a submission but for its data. total: how many submissions `tell` is told that there are."""
+        self._plan, self._writer, self._options, self._template = plan, writer, options, template
+        self._summary, self._tell, self._total = summary, tell, total
+
+    def make_jobs(self, submissions: Sequence[Submission]) -> Iterator[tuple[ReadSubmission, Job]]:
+        """The jobs of those that have to be graded, each as the grader asks for it. The others are settled here: unreadable, unchanged, or no notebook."""
+        for found in submissions:
+            try:
+                submission, data, trouble = self._plan.read(found)
+            except OSError as error:
+                self._finish(SubmissionOutcome(found, unreadable=untrusted_files.describe_error(error)))
+                continue
+            digest = submitted_files.digest(data)
+            is_unchanged = self._plan.is_unchanged(submission, digest)
+            if is_unchanged and not self._options.force and not self._options.exercise:
+                self._plan.note_new_time(submission, digest)
+                self._finish(SubmissionOutcome(submission))
+            elif trouble:
+                self.save([((submission, digest), _nothing_there(submission, trouble))])
+            else:
+                only = (self._options.exercise,) if self._options.exercise and is_unchanged else ()
+                yield (submission, digest), replace(self._template, data=data, only=only)
+
+    def save(self, batch: Sequence[tuple[ReadSubmission, GradedSubmission]]) -> None:
+        """Save what was graded together."""
+        from autograder.grading.result_writer import Result
+
+        results = [Result(submission, digest, graded_submission) for (submission, digest), graded_submission in batch]
+        self._writer.save(results)
+        for result in results:
+            self._finish(SubmissionOutcome(result.submission, result.graded_submission, result.before))
+
+    def _finish(self, outcome: SubmissionOutcome) -> None:
+        self._summary.count(outcome)
+        self._tell(outcome, self._total)
+
+
 class _GradingPlan:
-    """What of a class is to be graded, and which times have come or changed since it was. times: by submission, what the gradebook is to be told."""
+    """What of a class is to be graded, and which times have come or changed since it was."""
 
     def __init__(
         self,
@@ -269,20 +289,29 @@ class _GradingPlan:
         manifest: Manifest,
         options: GradeOptions,
         book: Book,
-        most: int,
+        max_bytes: int,
         clock: tzinfo | None,
+        earlier_attempts: Sequence[Submission],
     ) -> None:
+        """max_bytes: of a file, as many are read. clock: the class's time zone. earlier_attempts: what is graded before the submissions in submitted/."""
         from autograder.gradebook import gradebook
 
         self._class_folder, self._assignment, self._manifest = class_folder, assignment, manifest
-        self._dry, self._most, self._clock = options.dry, most, clock
+        self._options, self._max_bytes, self._clock = options, max_bytes, clock
         version = gradebook.version(assignment)
         self._latest_digests = {
-            who: digest for who, (digest, its) in book.latest_digests(assignment).items() if its == version
+            student: digest
+            for student, (digest, graded_by) in book.latest_digests(assignment).items()
+            if graded_by == version
         }
         self._digests = book.digests(assignment, version)
-        self._attempt_times, self._latest = book.times(assignment), book.submission_times(assignment)
-        self.times: dict[Submission, SubmissionTime] = {}
+        self._attempt_times = book.times(assignment)
+        self._latest_times = book.submission_times(assignment)
+        self._earlier_attempts = earlier_attempts
+        self._students_with_ungraded_attempts = {
+            attempt.student for attempt in earlier_attempts if not self._is_graded(attempt)
+        }
+        self.times: dict[Submission, SubmissionTime] = {}  # what the gradebook is to be told
 
     def read(self, submission: Submission) -> tuple[Submission, bytes, str]:
         """As `submitted_files.with_time` and `read`; what a power cut has emptied is restored from what was collected, if that is whole."""
@@ -290,18 +319,14 @@ class _GradingPlan:
         if not submission.at and not submission.unread_time and (record := self._manifest.latest(submission.student)):
             submission = replace(submission, unread_time=record.unread_time)
         try:
-            return submission, *submitted_files.read(submission, self._most)
+            return submission, *submitted_files.read(submission, self._max_bytes)
         except submitted_files.Empty:
             data = self._manifest.copy(self._class_folder, submission.student)
             if not data or submission.is_earlier_attempt or submission.path is None:
                 raise
-            if not self._dry:
+            if not self._options.dry:
                 write_private(submission.path, data)
-            return submission, data[: self._most + 1], ""
-
-    def find_students_with_ungraded_attempts(self, earlier_attempts: Sequence[Submission]) -> set[str]:
-        """The students of whom an earlier attempt has not been graded yet."""
-        return {one.student for one in earlier_attempts if not self._is_graded(one)}
+            return submission, data[: self._max_bytes + 1], ""
 
     def _is_graded(self, submission: Submission) -> bool:
         try:
@@ -310,9 +335,14 @@ class _GradingPlan:
             return True  # there is nothing to wait for
 
     def is_unchanged(self, submission: Submission, digest: str) -> bool:
-        """Whether it was graded, by this version, and what was made of it is there."""
+        """Whether it was graded, by this version, and what was made of it is there.
+
+        A submission that follows an attempt which is still to be graded is graded again after it, so that the latest stays the last.
+        """
         if submission.is_earlier_attempt:
             return (submission.student, digest) in self._digests
+        if submission.student in self._students_with_ungraded_attempts:
+            return False
         whole = feedback.are_whole(self._class_folder, submission.student, self._assignment)
         return whole and self._latest_digests.get(submission.student) == digest
 
@@ -320,31 +350,47 @@ class _GradingPlan:
         """Note the time of a submission that was graded with none, or with another."""
         from autograder.gradebook.nbgrader_tables import SubmissionTime
 
-        at, student = submission.utc_time, submission.student
-        if at is None:
+        utc_time, student = submission.utc_time, submission.student
+        if utc_time is None:
             return
         known_times = self._attempt_times.get((student, digest), set())
-        latest = self._latest.get(student)
-        if at in known_times and (submission.is_earlier_attempt or (latest and latest.replace(tzinfo=None) == at)):
+        latest = self._latest_times.get(student)
+        is_latest = latest is not None and latest.replace(tzinfo=None) == utc_time
+        if utc_time in known_times and (submission.is_earlier_attempt or is_latest):
             return
         records = self._manifest.records.get(student, ())
         here = None if submission.is_earlier_attempt else self._manifest.latest(student)  # whose time this corrects
         others = {
-            one.when.replace(tzinfo=None)
-            for one in records
-            if one.attempt and one is not here and one.sha256 == digest and one.when
+            record.when.replace(tzinfo=None)
+            for record in records
+            if record.attempt and record is not here and record.sha256 == digest and record.when
         }
         self.times[submission] = SubmissionTime(
-            student, digest, at, frozenset(others - {at}), submission.is_earlier_attempt
+            student, digest, utc_time, frozenset(others - {utc_time}), submission.is_earlier_attempt
         )
 
-    def students_with_another_time(self, policy: Policy) -> set[str]:
-        """Those whose pages say another lateness now, with their groups."""
-        return {who for one in self.times for who in policy.group(self._assignment, one.student)}
+    def rewrite_pages(self, book: Book, policy: Policy) -> None:
+        """Write the pages again that may say something else after grading: which attempt counts, and how late it is, is known only now."""
+        student = self._options.student
+        students: Collection[str] | None
+        if self._earlier_attempts:
+            students = [student] if student else None  # another attempt may count, whosever it is
+        elif self.times:
+            students = {
+                member
+                for submission in self.times
+                for member in policy.group(
+                    self._assignment, submission.student
+                )  # who hands in together is late together
+            }
+        else:
+            return
+        effective_attempts = policy.read_book(book, self._assignment, student)
+        feedback.rewrite(self._class_folder, self._assignment, book, students, effective_attempts=effective_attempts)
 
 
 def _submissions(count: int) -> str:
-    return f"{count:,} submission{'s' * (count > 1)}"
+    return plural(f"{count:,}", "submission")
 
 
 def describe_ungraded_attempts(class_folder: ClassFolder, assignment: str, policy: Policy, book: Book) -> str:
@@ -353,10 +399,12 @@ def describe_ungraded_attempts(class_folder: ClassFolder, assignment: str, polic
         return ""
     digests = book.digests(assignment)
     most = Limits().file  # of what is larger, the hash of its beginning is kept
-    records = (
-        one for those in Manifest.load(class_folder, assignment).records.values() for one in those if one.attempt
+    missing = sum(
+        (record.student, record.sha256) not in digests
+        for records in Manifest.load(class_folder, assignment).records.values()
+        for record in records
+        if record.attempt and record.bytes <= most
     )
-    missing = sum((one.student, one.sha256) not in digests for one in records if one.bytes <= most)
     if not missing:
         return ""
     subject = f"{missing} earlier attempts have" if missing > 1 else "one earlier attempt has"
@@ -378,12 +426,12 @@ def _find_earlier_attempts(
     """Where the best attempt counts, those that were collected before the one in submitted/, oldest first."""
     if policy.attempts(manifest.assignment) != "best":
         return
-    for who, records in sorted(manifest.records.items()):
-        latest = manifest.latest(who)
+    for owner, records in sorted(manifest.records.items()):
+        latest = manifest.latest(owner)
         for record in records:
-            if record.attempt and record is not latest and student in (None, who):
+            if record.attempt and record is not latest and student in (None, owner):
                 path = manifest.path(class_folder, record)
-                yield Submission(who, manifest.assignment, path.parent, path, is_earlier_attempt=True, at=record.when)
+                yield Submission(owner, manifest.assignment, path.parent, path, is_earlier_attempt=True, at=record.when)
 
 
 def _nothing_there(submission: Submission, trouble: str) -> GradedSubmission:

@@ -29,12 +29,12 @@ BATCH_SIZE = 50  # submissions in a transaction
 
 @dataclass
 class Result:
-    """A graded submission on its way to the gradebook. digest: the SHA-256 of what was read of it. before: its student's grading until now."""
+    """A graded submission on its way to the gradebook."""
 
     submission: Submission
-    digest: str
+    digest: str  # the SHA-256 of what was read of it
     graded_submission: GradedSubmission
-    before: Grading | None = None
+    before: Grading | None = None  # its student's grading until now
 
 
 class ResultWriter:
@@ -82,8 +82,8 @@ class ResultWriter:
             if not gradebook.is_of_one_submission(error):
                 raise
             if len(results) > 1:
-                for one in results:
-                    self._write([one])
+                for result in results:
+                    self._write([result])
             else:
                 results[0].graded_submission = _without_words(results[0].graded_submission, error)
                 self._write_together(results)
@@ -95,11 +95,11 @@ class ResultWriter:
             for result in latest:
                 student, utc_time = result.submission.student, result.submission.utc_time
                 scores = scores_by_student.get(student, {})
-                at = utc_time.replace(tzinfo=UTC) if utc_time else None
+                submitted_at = utc_time.replace(tzinfo=UTC) if utc_time else None
                 grade = self._policy.grade(
                     self._assignment,
                     feedback.combine_scores(result.graded_submission, scores),
-                    at,
+                    submitted_at,
                     student,
                     unread_time=result.submission.unread_time,
                 )
@@ -108,13 +108,13 @@ class ResultWriter:
                 )
         entries = [
             GradingEntry(
-                one.submission.student,
-                one.graded_submission,
-                one.digest,
-                one.submission.utc_time,
-                one.submission.is_earlier_attempt,
+                result.submission.student,
+                result.graded_submission,
+                result.digest,
+                result.submission.utc_time,
+                result.submission.is_earlier_attempt,
             )
-            for one in results
+            for result in results
         ]
         self._book.save_gradings(entries)
         self._log(LogLine(entry.graded_at, entry.student, entry.graded_submission) for entry in entries)

@@ -122,11 +122,11 @@ class Shard:
 
 @dataclass
 class ShardSummary:
-    """What became of a shard. graded_count: so many now; there: so many before. problems: what could not be graded, a line each."""
+    """What became of a shard."""
 
-    graded_count: int = 0
-    there: int = 0
-    problems: list[str] = field(default_factory=list)
+    graded_count: int = 0  # now
+    there: int = 0  # graded before
+    problems: list[str] = field(default_factory=list)  # what could not be graded, a line each
 
 
 def prepare(class_folder: ClassFolder, assignment: str) -> None:
@@ -151,8 +151,10 @@ def grade(
         UserError: the hidden inputs have not been drawn, or for another version. KeyboardInterrupt: asked to stop.
     """
     seeds, reference = _load_preparation(class_folder, assignment)
-    submissions = [one for one in grade_class.find_submissions(class_folder, assignment) if shard.holds(one.student)]
-    summary, key = ShardSummary(), draws.key_version(assignment)
+    all_submissions = grade_class.find_submissions(class_folder, assignment)
+    submissions = [submission for submission in all_submissions if shard.holds(submission.student)]
+    summary = ShardSummary()
+    key = draws.key_version(assignment)
 
     def jobs() -> Iterator[tuple[tuple[Submission, str], Job]]:
         for submission in submissions:
@@ -262,7 +264,8 @@ class ShardReader:
                     raise _damage_error(path, error) from None
         name = f"{glob.escape(student)}.{'?' * DIGEST_LENGTH}.json"  # and not that of a student called "{student}.more"
         others = any(any(folder.glob(f"{job.assignment}/{name}")) for folder in self._folders)
-        shard = next(one for one in (Shard(number, self._count) for number in range(self._count)) if one.holds(student))
+        shards = (Shard(number, self._count) for number in range(self._count))
+        shard = next(shard for shard in shards if shard.holds(student))
         self.missing[str(shard)].append(f"{student} (graded on a different submission)" if others else student)
         return None
 
