@@ -38,14 +38,14 @@ for (const [index, el] of document.querySelectorAll(".board").entries()) {
   const model = { get: (name) => data[name], set, send() {}, widget_manager: { get_model: async () => { throw new Error("no such model"); } },
     on: (name, tell) => (heard[name] ??= []).push(tell), off() {},
     async save_changes() {
-      wanted = data.at;
+      wanted = data.state;
       if (busy || window.dead) return;
       busy = true;
       while (wanted) {
-        const at = wanted; wanted = null; window.asked.push(at);
+        const state = wanted; wanted = null; window.asked.push(state);
         await new Promise((done) => setTimeout(done, window.slow));
         if (window.dead) break;
-        set("picture", { at, html: await window.answer(index, at) });
+        set("picture", { state, html: await window.answer(index, state) });
       }
       busy = false;
     } };
@@ -129,7 +129,8 @@ def open_page(chromium: Browser, **options: Any) -> Page:
     page.route(f"{HERE}/**", answer)
     page.expose_function("answer", lambda index, at: FIGURES[index].html(at))
     data = [
-        {"controls": f.describe(), "at": f.start, "picture": {"at": f.start, "html": f.html(f.start)}} for f in FIGURES
+        {"controls": f.describe(), "state": f.start, "picture": {"state": f.start, "html": f.html(f.start)}}
+        for f in FIGURES
     ]
     page.add_init_script(f"window.data = {json.dumps(data)}")
     page.goto(f"{HERE}/")
@@ -153,7 +154,7 @@ def says(page: Page, words: str, index: int = 0) -> None:
 
 
 def at(page: Page, index: int = 0) -> dict[str, int]:
-    indices: dict[str, int] = page.evaluate(f"window.models[{index}].get('at')")
+    indices: dict[str, int] = page.evaluate(f"window.models[{index}].get('state')")
     return indices
 
 

@@ -221,8 +221,8 @@ def move(widget: FigureWidget, name: str, value: Any) -> str:
     """What the widget shows when a hand has moved a parameter to a value."""
     (stops,) = [control["stops"] for control in widget.controls if control["name"] == name]
     (index,) = [index for index, stop in enumerate(stops) if value in (stop["value"], stop["label"])]
-    widget.at = widget.at | {name: index}
-    assert widget.picture["at"] == widget.at
+    widget.state = widget.state | {name: index}
+    assert widget.picture["state"] == widget.state
     return str(widget.picture["html"])
 
 
@@ -370,10 +370,10 @@ def test_an_error_while_sliding_is_said_in_the_figures_place(capsys: pytest.Capt
     assert move(widget, "height", 0.5) == plot(0.5).html()
 
 
-@pytest.mark.parametrize("at", [{"height": 99}, {"height": -9}, {"height": "low"}, {}])
-def test_a_state_that_no_hand_can_reach_is_said_in_words(at: dict[str, Any]) -> None:
+@pytest.mark.parametrize("state", [{"height": 99}, {"height": -9}, {"height": "low"}, {}])
+def test_a_state_that_no_hand_can_reach_is_said_in_words(state: dict[str, Any]) -> None:
     widget, _ = controls.make_widget(plot, height=controls.slider("height", 0.0, 2.0, 0.5, 1.0))
-    widget.at = at
+    widget.state = state
     assert "could not be drawn" in widget.picture["html"]
 
 

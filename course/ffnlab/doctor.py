@@ -138,7 +138,8 @@ def matplotlib_draws() -> str:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure, picture = Figure(), io.BytesIO()
+    figure = Figure()
+    picture = io.BytesIO()
     FigureCanvasAgg(figure)
     figure.subplots().plot([0, 1], [0, 1])
     figure.savefig(picture, format="png")

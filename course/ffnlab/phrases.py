@@ -55,8 +55,8 @@ def in_sentences(text: str) -> str:
         return sentence(text)
     sentences = [": ".join(filter(None, (match["first"], match["what"])))]
     if others := match["others"]:
-        one = others.startswith(("the", "every"))
-        sentences.append(f"{others[0].upper()}{others[1:]} {'fails' if one else 'fail'}, too")
+        is_singular = others.startswith(("the", "every"))
+        sentences.append(f"{others[0].upper()}{others[1:]} {'fails' if is_singular else 'fail'}, too")
     elif labels := match["labels"]:
         sentences.append(f"{labels} {'fails' if labels.count('“') == 1 else 'fail'}, too")
     if right := match["right"]:

@@ -37,29 +37,22 @@ class UnknownExercise(LookupError):
 
 @dataclass(frozen=True)
 class KeptCode:
-    """Of which exercises a check keeps the code of an earned answer: all of it in one file that runs alone.
+    """Of which exercises a check keeps the code of an earned answer: all of it in one file that runs alone."""
 
-    file: its name; it is beside the notebooks' folders. exercises: their names, in the order of the file's sections. packages: what the code may import
-    besides Python's own modules.
-    """
-
-    file: str
-    exercises: tuple[str, ...]
-    packages: tuple[str, ...] = ()
+    file: str  # its name; it is beside the notebooks' folders
+    exercises: tuple[str, ...]  # their names, in the order of the file's sections
+    packages: tuple[str, ...] = ()  # what the code may import besides Python's own modules
 
 
 @dataclass(frozen=True)
 class Course:
-    """A course. Its package says `COURSE = Course(__name__, keys=…)`.
+    """A course. Its package says `COURSE = Course(__name__, keys=…)`."""
 
-    package: what students have, with `exercises/` and `answers/` in it, `predictions/` and `frames/` where there are any, and `parts.py` where code is
-    kept. Each module in `exercises/` says `NOTEBOOK = "01_name"`; the module of its predictions and the folder of its keys have the same name as the module.
-    keys: the instructor's package, which students do not have.
-    late_imports: by notebook, modules that its exercises make torch import when they are first run. Whoever grades many imports them once.
-    """
-
+    # What students have, with `exercises/` and `answers/` in it, `predictions/` and `frames/` where there are any, and `parts.py` where code is
+    # kept. Each module in `exercises/` says `NOTEBOOK = "01_name"`; the module of its predictions and the folder of its keys have the same name as the module.
     package: str
-    keys: str
+    keys: str  # the instructor's package, which students do not have
+    # By notebook, modules that its exercises make torch import when they are first run. Whoever grades many imports them once.
     late_imports: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @cached_property
@@ -196,7 +189,9 @@ class Course:
             UnknownExercise: there is no such exercise.
         """
         self.exercise(exercise)
-        return next(name for name in self.notebooks if any(one.name == exercise for one in self.exercises_of(name)))
+        return next(
+            name for name in self.notebooks if any(listed.name == exercise for listed in self.exercises_of(name))
+        )
 
     def predictions_of(self, notebook: str) -> Mapping[str, Prediction]:
         """The predictions of one notebook, by name, in the order in which they are asked."""

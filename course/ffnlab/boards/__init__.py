@@ -28,16 +28,12 @@ EXPORTS = re.compile(r"export\{([^}]*)\};\s*$")  # as a bundler writes them
 
 @dataclass(frozen=True)
 class Flag:
-    """That a goal can't be reached, and why.
+    """That a goal can't be reached, and why."""
 
-    reasons: three to choose from. right: the place of the true one; -1 where the goal can be reached after all.
-    why: what is said when the flag is right. nudge: what is said when it is wrong; it gives neither the reason nor the answer.
-    """
-
-    reasons: tuple[str, ...]
-    right: int
-    why: str = ""
-    nudge: str = ""
+    reasons: tuple[str, ...]  # three to choose from
+    right: int  # the place of the true one; -1 where the goal can be reached after all
+    why: str = ""  # what is said when the flag is right
+    nudge: str = ""  # what is said when it is wrong; it gives neither the reason nor the answer
 
     def __post_init__(self) -> None:
         if not -1 <= self.right < len(self.reasons):
@@ -46,15 +42,12 @@ class Flag:
 
 @dataclass(frozen=True)
 class Goal:
-    """What a reader is to reach on a board.
+    """What a reader is to reach on a board."""
 
-    name: that of the board's own function which says when it is reached. text: the task. after: what is said once it is reached; never before.
-    record: the smallest number known to do it, of `unit`, where the function gives a number; the reader's own is shown beside it.
-    """
-
-    name: str
-    text: str
-    after: str = ""
+    name: str  # that of the board's own function which says when it is reached
+    text: str  # the task
+    after: str = ""  # what is said once it is reached; never before
+    # The smallest number known to do it, of `unit`, where the function gives a number. The reader's own is shown beside it.
     record: float | None = None
     unit: str = ""
     flag: Flag | None = None
@@ -62,21 +55,16 @@ class Goal:
 
 @dataclass(frozen=True)
 class Board:
-    """A board with what it shows.
+    """A board with what it shows."""
 
-    module: its file, NAME.js; a NAME.css beside it belongs to it. name: unique in the course, as what was reached is kept by it.
-    title: what it is, for who can't see it. data: JSON data for the module.
-    still: the SVG file of its picture, at the start or where `still_state` differs from it.
-    answers: by name, what Python answers to a question of the board: a function from JSON data to JSON data.
-    """
-
-    module: Path
-    name: str
-    title: str
-    data: Mapping[str, Any]
+    module: Path  # its file, NAME.js; a NAME.css beside it belongs to it
+    name: str  # unique in the course, as what was reached is kept by it
+    title: str  # what it is, for who can't see it
+    data: Mapping[str, Any]  # JSON data for the module
     goals: Sequence[Goal] = ()
-    still: Path | None = None
+    still: Path | None = None  # the SVG file of its picture, at the start or where `still_state` differs from it
     still_state: Mapping[str, Any] = field(default_factory=dict)
+    # By name, what Python answers to a question of the board: a function from JSON data to JSON data.
     answers: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
 
     def spec(

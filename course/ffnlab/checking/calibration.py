@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ffnlab.drawing import style, svg
 from ffnlab.drawing.picture import Picture
+from ffnlab.phrases import plural
 
 _WHEN = ("When it was just a hunch", "When you were fairly sure", "When you were certain")
 ROW, TOP, LEFT = 38.0, 66.0, 140.0  # how tall a row is, where the first begins, and where its dots begin
@@ -23,9 +24,7 @@ def picture(steps: Sequence[str], counts: Sequence[tuple[int, int]]) -> Picture:
         raise ValueError(f"{len(steps)} pairs of right guesses and all guesses are needed, not {list(counts)}")
     levels = [(when, *pair) for when, pair in zip(_WHEN, counts, strict=True) if pair[1]][::-1]
     title = "How sure you were, and how often you were right"
-    sentence = " ".join(
-        f"{when}, you were right {right} of {total} time{'s' * (total != 1)}." for when, right, total in levels
-    )
+    sentence = " ".join(f"{when}, you were right {right} of {plural(total, 'time')}." for when, right, total in levels)
     shapes = []
     for row, (words, (right, total)) in enumerate(list(zip(steps, counts, strict=True))[::-1]):
         y = TOP + ROW * row

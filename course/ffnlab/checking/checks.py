@@ -26,7 +26,7 @@ from ffnlab.observation.containment import (
     limit_time,
 )
 from ffnlab.observation.exercise import Exercise, failure, has_unfinished_line, public_seed
-from ffnlab.phrases import sentence
+from ffnlab.phrases import plural, sentence
 from ffnlab.registry import active_course
 
 CONSOLE_LINES, CONSOLE_LENGTH = 10, 4000  # of what a student's code prints, as much as a panel shows
@@ -154,12 +154,13 @@ def examine(
             with limit_time(seconds):
                 observations = [exercise.observe(answer, case_inputs) for case_inputs in inputs]
         except TimeUp as late:
-            symptom = STOPPED.format(f"{seconds:g} second{'s' * (seconds != 1)}", _at(late))
+            symptom = STOPPED.format(plural(f"{seconds:g}", "second"), _at(late))
             return not_earned(exercise, symptom, ENDLESS.format(exercise.name, max(60, 2 * seconds))), output
         except Stop as flood:
             symptom = FLOODED.format(characters, _at(flood))
             return not_earned(exercise, symptom, PRINTS.format(exercise.name)), output
-        is_unfinished, dtype = has_unfinished_line(answer), default_dtype()
+        is_unfinished = has_unfinished_line(answer)
+        dtype = default_dtype()
         with as_in_a_new_notebook():
             return compare(exercise, reference_outputs, observations, inputs, is_unfinished, dtype), output
 

@@ -27,14 +27,11 @@ FLOAT32 = "float32"  # torch's default dtype, unless somebody sets another
 
 @dataclass(frozen=True)
 class ReferenceOutputs:
-    """What one exercise's answers are compared with: the facts of the right answer and of each mistake, case by case.
-
-    sizes: of each aspect that has facts, how much was seen of the right answer at most, in any case: nothing is computed from what
-    is many times larger.
-    """
+    """What one exercise's answers are compared with: the facts of the right answer and of each mistake, case by case."""
 
     cases: Sequence[Facts]
     mistakes: Sequence[KnownMistake] = ()
+    # Of each aspect that has facts, how much was seen of the right answer at most, in any case. Nothing is computed from what is many times larger.
     sizes: Mapping[str, Size] = field(default_factory=dict)
 
 

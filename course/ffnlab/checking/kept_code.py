@@ -71,7 +71,8 @@ def keep(name: str, answer: object, earns: Callable[[object], bool]) -> str:
 
     Returns what is to be said of it in a sentence; nothing where nothing has changed.
     """
-    settings, folder = active_course().kept_code, record.folder()
+    settings = active_course().kept_code
+    folder = record.folder()
     if settings is None or name not in settings.exercises or folder is None or is_unattended():
         return ""
     file = folder / settings.file
@@ -102,7 +103,8 @@ def keep(name: str, answer: object, earns: Callable[[object], bool]) -> str:
 
 def load() -> tuple[dict[str, Any], dict[str, str]]:
     """What the file defines under the names of its course's exercises; and by section, why its code does not run."""
-    settings, folder = active_course().kept_code, record.folder()
+    settings = active_course().kept_code
+    folder = record.folder()
     if settings is None or folder is None:
         return {}, {}
     file = folder / settings.file
@@ -364,7 +366,7 @@ def _statements(cell: str) -> list[ast.stmt]:
 
 def _source(cell: str, statement: ast.stmt) -> str:
     """A statement's lines, with its decorators."""
-    first = min([statement.lineno, *(one.lineno for one in getattr(statement, "decorator_list", []))])
+    first = min([statement.lineno, *(decorator.lineno for decorator in getattr(statement, "decorator_list", []))])
     lines = cell.splitlines()[first - 1 : statement.end_lineno]
     return "\n".join(line.rstrip() for line in lines)
 
@@ -386,8 +388,8 @@ def _names(statement: ast.stmt) -> set[str]:
         return {
             name
             for node in inside
-            for one in (node.body if isinstance(node, ast.ExceptHandler) else [node])
-            for name in _names(one)
+            for part in (node.body if isinstance(node, ast.ExceptHandler) else [node])
+            for name in _names(part)
         }
     return set()
 

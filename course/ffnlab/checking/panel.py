@@ -9,7 +9,7 @@ from html import escape
 
 from ffnlab import palette
 from ffnlab.checking.verdict import AspectVerdict, Outcome, Verdict
-from ffnlab.phrases import RAISED, capitalise, in_sentences, sentence, with_minus
+from ffnlab.phrases import RAISED, capitalise, in_sentences, plural, sentence, with_minus
 
 SIGNS = {
     Outcome.EARNED: ("✔", "earned"),
@@ -191,7 +191,7 @@ def _aspect(aspect: AspectVerdict) -> str:
 
 
 def _points(points: float) -> str:
-    return f"{points:g} point{'' if points == 1 else 's'}"
+    return plural(f"{points:g}", "point")
 
 
 def _text(text: str) -> str:

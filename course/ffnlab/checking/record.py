@@ -18,6 +18,7 @@ from ffnlab.checking.verdict import Outcome, Verdict
 from ffnlab.environment import is_unattended
 from ffnlab.observation.exercise import Exercise
 from ffnlab.palette import LIGHT
+from ffnlab.phrases import plural
 from ffnlab.registry import active_course
 
 FILE = ".progress.json"
@@ -276,7 +277,7 @@ def progress(notebook: str | None = None) -> None:
         note += f" {name} is {size / 2**20:.0f} MiB large, because of what its cells show. {SMALLER}"
     right, guesses = count_right_guesses()
     if guesses:
-        note += f" Your intuition was right in {right} of {guesses} prediction{'' if guesses == 1 else 's'}: no points, only for you."
+        note += f" Your intuition was right in {right} of {plural(guesses, 'prediction')}: no points, only for you."
     body = (
         f'<table style="border-collapse:collapse;font-size:13px;margin:0;color:inherit">{"".join(rows)}</table>'
         f'<div style="color:{MUTED};margin-top:.3em">{escape(note)}</div>'

@@ -123,8 +123,10 @@ class Verdict:
 def from_dict(data: dict[str, Any]) -> Verdict:
     """The verdict that `as_dict` made into JSON data."""
     aspects = tuple(
-        AspectVerdict(one["name"], one["points"], one["max_points"], one.get("seen", ""), one.get("told", ""))
-        for one in data["aspects"]
+        AspectVerdict(
+            aspect["name"], aspect["points"], aspect["max_points"], aspect.get("seen", ""), aspect.get("told", "")
+        )
+        for aspect in data["aspects"]
     )
     return Verdict(
         data["exercise"],

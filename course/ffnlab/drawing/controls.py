@@ -28,17 +28,13 @@ ASLEEP = "<em>This is a saved picture. Run the cell to move it.</em>"
 
 @dataclass(frozen=True)
 class Control:
-    """A parameter with its stops, each (name, value), and the one it starts at.
-
-    kind: "slider", "play", "choice", "toggle", or "free" for one that only the picture's own elements set.
-    interval: milliseconds between two steps of a play.
-    """
+    """A parameter with its stops, and the one it starts at."""
 
     label: str
-    kind: str
-    stops: tuple[tuple[str, Any], ...]
+    kind: str  # "slider", "play", "choice", "toggle", or "free" for one that only the picture's own elements set
+    stops: tuple[tuple[str, Any], ...]  # each (name, value)
     start: int
-    interval: int = 0
+    interval: int = 0  # milliseconds between two steps of a play
 
     @property
     def value(self) -> Any:
@@ -127,7 +123,7 @@ def make_widget(draw: DrawFunction, /, **parameters: Any) -> tuple[FigureWidget,
 
 
 class Figure:
-    """A draw function with its controls: what it shows at each state. `at` is {parameter: index of its stop}.
+    """A draw function with its controls: what it shows at each state, which is {parameter: index of its stop}.
 
     Raises ValueError when `draw` has no such parameter, or lacks one.
     """
@@ -140,9 +136,9 @@ class Figure:
         self.start = {name: control.start for name, control in self.controls.items()}
         self._size = (720.0, 240.0)
 
-    def picture(self, at: dict[str, int]) -> Picture:
+    def picture(self, state: dict[str, int]) -> Picture:
         """The picture at a state. Raises what `draw` raises."""
-        values = {name: _value(control, at.get(name)) for name, control in self.controls.items()}
+        values = {name: _value(control, state.get(name)) for name, control in self.controls.items()}
         picture = self.draw(**self.fixed, **values)
         self._size = picture.size
         return picture
@@ -154,10 +150,10 @@ class Figure:
         except NotImplementedError as error:
             return describe_failure(error)[0]
 
-    def html(self, at: dict[str, int]) -> str:
+    def html(self, state: dict[str, int]) -> str:
         """The picture at a state with its sentence, or in its place what happened."""
         try:
-            return self.picture(at).html()
+            return self.picture(state).html()
         except Exception as error:
             return _instead(*describe_failure(error), self._size)
 

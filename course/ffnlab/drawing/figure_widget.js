@@ -1,6 +1,6 @@
 // The board: controls over a picture whose marks can be pressed and dragged. What a figure is, Python says; here is only the hand.
 //
-// State: `at` {parameter: index of its stop}. A hand changes it, whoever draws answers with `picture` {at, html}: Python in a notebook,
+// `state` {parameter: index of its stop}. A hand changes it, whoever draws answers with `picture` {state, html}: Python in a notebook,
 // pictures drawn before on a page. Marks of a picture: data-sets {parameter: value} is a button, data-drags {parameter: scale} a handle.
 
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
@@ -72,23 +72,23 @@ export function render({ model, el }) {
   const note = element("p", { class: "ffn-note", role: "status" });
   const aloud = element("p", { class: "ffn-aloud", role: "status" }); // the sentence of each new picture, for who hears the page
   const row = element("div", { class: "ffn-controls" });
-  const follow = []; // brings each control to where `at` says
+  const follow = []; // brings each control to where the state says
   const timers = new Set();
   let waiting = 0;
   let speaking = 0;
   let isSilent = false; // whether Python has not answered
 
-  const at = () => model.get("at");
-  const drawn = () => same(model.get("picture").at, at());
+  const current = () => model.get("state");
+  const drawn = () => same(model.get("picture").state, current());
 
   function move(changes) {
-    const next = { ...at() };
+    const next = { ...current() };
     for (const [name, index] of Object.entries(changes)) {
       const control = byName[name];
       if (control && index >= 0) next[name] = clamp(index, 0, control.stops.length - 1);
     }
-    if (same(next, at())) return;
-    model.set("at", next);
+    if (same(next, current())) return;
+    model.set("state", next);
     if (isSilent) missed();
     else waiting ||= setTimeout(missed, PATIENCE);
     model.save_changes(); // stored pictures answer at once, so the wait has to have begun
@@ -105,7 +105,7 @@ export function render({ model, el }) {
     // anywidget does not tell a busy kernel from one that has ended. A web page, which has no Python, says it in its own words.
     note.textContent = model.get("missed") ?? SILENCE;
     whole.classList.add("ffn-missed");
-    playStored(at());
+    playStored(current());
   }
 
   /** Shows the stored picture for a state, or the nearest, if the notebook holds one. */
@@ -113,7 +113,7 @@ export function render({ model, el }) {
     const still = document.querySelector(`[data-still="${model.get("still")}"]`);
     const wanted = controls.map(({ name, stops }) => [name, stops[state[name]]]);
     const html = await still?.storedPicture?.(Object.fromEntries(wanted));
-    if (!html || !isSilent || !same(state, at())) return; // Python has answered, or the hand has moved on
+    if (!html || !isSilent || !same(state, current())) return; // Python has answered, or the hand has moved on
     put(html);
     note.textContent = STORED;
     whole.classList.remove("ffn-missed");
@@ -162,13 +162,13 @@ export function render({ model, el }) {
       mark.setAttribute("role", "slider");
       mark.setAttribute("aria-valuemin", 0);
       mark.setAttribute("aria-valuemax", stops.length - 1);
-      mark.setAttribute("aria-valuenow", at()[name] ?? 0);
+      mark.setAttribute("aria-valuenow", current()[name] ?? 0);
     } else {
       const wanted = Object.entries(JSON.parse(mark.dataset.sets));
       mark.dataset.key = mark.dataset.sets;
       mark.dataset.row = wanted.map(([name]) => name).sort();
       mark.setAttribute("role", "button");
-      const pressed = wanted.every(([name, value]) => byName[name] && nearest(byName[name], value) === at()[name]);
+      const pressed = wanted.every(([name, value]) => byName[name] && nearest(byName[name], value) === current()[name]);
       mark.setAttribute("aria-pressed", pressed);
     }
   }
@@ -202,7 +202,7 @@ export function render({ model, el }) {
     else if (mark.dataset.drags) {
       const moved = step(JSON.parse(mark.dataset.drags), event.key);
       if (!moved) return;
-      move({ [moved[0]]: at()[moved[0]] + moved[1] });
+      move({ [moved[0]]: current()[moved[0]] + moved[1] });
     } else {
       const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
       if (!by) return;
@@ -243,8 +243,8 @@ export function render({ model, el }) {
     const says = element("span", { class: "ffn-value", "aria-hidden": "true" }); // aria-valuetext says it
     input.addEventListener("input", () => move({ [control.name]: Number(input.value) }));
     follow.push(() => {
-      const { label } = control.stops[at()[control.name]];
-      input.value = at()[control.name];
+      const { label } = control.stops[current()[control.name]];
+      input.value = current()[control.name];
       input.setAttribute("aria-valuetext", label);
       says.textContent = label;
     });
@@ -266,11 +266,11 @@ export function render({ model, el }) {
     const last = control.stops.length - 1;
     button.addEventListener("click", () => {
       if (timer) return stop();
-      if (at()[control.name] >= last) move({ [control.name]: 0 });
+      if (current()[control.name] >= last) move({ [control.name]: 0 });
       timer = setInterval(() => {
         if (!drawn()) return; // no step before the last one is to be seen
-        move({ [control.name]: at()[control.name] + 1 });
-        if (at()[control.name] >= last) stop();
+        move({ [control.name]: current()[control.name] + 1 });
+        if (current()[control.name] >= last) stop();
       }, control.interval);
       timers.add(timer);
       button.textContent = "❚❚";
@@ -283,14 +283,14 @@ export function render({ model, el }) {
     const options = control.stops.map((stop, index) => element("option", { value: index }, stop.label));
     const select = element("select", { id }, ...options);
     select.addEventListener("change", () => move({ [control.name]: Number(select.value) }));
-    follow.push(() => (select.value = at()[control.name]));
+    follow.push(() => (select.value = current()[control.name]));
     return [select];
   }
 
   function toggle(control, id) {
     const box = element("input", { type: "checkbox", id });
     box.addEventListener("change", () => move({ [control.name]: box.checked ? 1 : 0 }));
-    follow.push(() => (box.checked = at()[control.name] === 1));
+    follow.push(() => (box.checked = current()[control.name] === 1));
     return [box];
   }
 
@@ -310,13 +310,13 @@ export function render({ model, el }) {
   stand();
   show();
   model.on("change:picture", show);
-  model.on("change:at", stand);
+  model.on("change:state", stand);
   return () => {
     for (const timer of timers) clearInterval(timer);
     clearTimeout(waiting);
     clearTimeout(speaking);
     model.off("change:picture", show);
-    model.off("change:at", stand);
+    model.off("change:state", stand);
   };
 }
 

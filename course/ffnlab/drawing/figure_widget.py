@@ -18,25 +18,28 @@ HERE = Path(__file__).parent
 
 
 class FigureWidget(anywidget.AnyWidget):
-    """Controls over a picture.
-
-    controls: as `controls.describe` tells them. at: {parameter: index of its stop}, moved by a hand. picture: {"at", "html"}, the last
-    picture and what it was drawn for; a hand that is quicker than the drawing skips the pictures between.
-    """
+    """Controls over a picture. A hand that is quicker than the drawing skips the pictures between."""
 
     _esm = HERE / "figure_widget.js"
     _css = stored_frames.sheet()
+    # As `controls.describe` tells them.
     controls: traitlets.List[dict[str, Any]] = traitlets.List().tag(sync=True)
-    at: traitlets.Dict[str, int] = traitlets.Dict().tag(sync=True)
+    # {parameter: index of its stop}, moved by a hand.
+    state: traitlets.Dict[str, int] = traitlets.Dict().tag(sync=True)
+    # {"state", "html"}, the last picture and what it was drawn for.
     picture: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)
 
     def __init__(
-        self, controls: Sequence[dict[str, Any]], at: dict[str, int], html: str, draw: Callable[[dict[str, int]], str]
+        self,
+        controls: Sequence[dict[str, Any]],
+        state: dict[str, int],
+        html: str,
+        draw: Callable[[dict[str, int]], str],
     ) -> None:
-        """html: the HTML at the start. draw: the HTML for any `at`; it must not raise."""
-        super().__init__(controls=list(controls), at=at, picture={"at": at, "html": html})
+        """html: the HTML at the start. draw: the HTML for any state; it must not raise."""
+        super().__init__(controls=list(controls), state=state, picture={"state": state, "html": html})
         self._draw = draw
-        self.observe(self._redraw, names="at")
+        self.observe(self._redraw, names="state")
 
     def _redraw(self, change: dict[str, Any]) -> None:
-        self.picture = {"at": change["new"], "html": self._draw(change["new"])}
+        self.picture = {"state": change["new"], "html": self._draw(change["new"])}

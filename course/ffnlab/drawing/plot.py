@@ -137,7 +137,7 @@ class Frame:
         up = abs(self.under(self.left, self.top + cap)[1] - self.under(self.left, self.top)[1])
         gap = float("nan")
         across = [x for low, high in spans for x in (low, low, gap, low, high, gap, high, high, gap)]
-        upright = [y for at in ys for y in (at - up, at + up, gap, at, at, gap, at - up, at + up, gap)]
+        upright = [end for y in ys for end in (y - up, y + up, gap, y, y, gap, y - up, y + up, gap)]
         return self.curve(across, upright, look)
 
     def dots(

@@ -8,9 +8,9 @@ export async function unpacked(file) {
   return new Response(isPacked ? file.stream().pipeThrough(new DecompressionStream("gzip")) : file).json();
 }
 
-/** Shows a figure in `here`: its first picture, `html`, under its controls. Returns a function that takes all its pictures, or the words for why there are none. */
+/** Shows a figure in `here`: its first picture, `html`, of the state `at`, under its controls. Returns a function that takes all its pictures, or the words for why there are none. */
 export function play(here, { controls, at, html }) {
-  const data = { controls, at, picture: { at, html }, missed: "The pictures of this figure are still on their way." };
+  const data = { controls, state: at, picture: { state: at, html }, missed: "The pictures of this figure are still on their way." };
   const heard = {};
   const recent = []; // parameters, the one moved last first
   let drawn = null;
@@ -34,16 +34,16 @@ export function play(here, { controls, at, html }) {
 
   function answer() {
     if (!drawn) return;
-    const state = reachable(data.at);
-    if (key(state) !== key(data.at)) tell("at", state);
-    tell("picture", { at: state, html: htmlAt(drawn, controls.map(({ name }) => state[name])) });
+    const state = reachable(data.state);
+    if (key(state) !== key(data.state)) tell("state", state);
+    tell("picture", { state, html: htmlAt(drawn, controls.map(({ name }) => state[name])) });
   }
 
   const model = {
     get: (name) => data[name],
     set(name, value) {
-      if (name === "at") {
-        for (const parameter of Object.keys(value).filter((one) => value[one] !== data.at[one])) {
+      if (name === "state") {
+        for (const parameter of Object.keys(value).filter((one) => value[one] !== data.state[one])) {
           if (recent.includes(parameter)) recent.splice(recent.indexOf(parameter), 1);
           recent.unshift(parameter);
         }
@@ -59,7 +59,7 @@ export function play(here, { controls, at, html }) {
   return (pictures) => {
     if (typeof pictures === "string") data.missed = pictures;
     else drawn = pictures;
-    if (drawn && data.at !== data.picture.at) answer();
+    if (drawn && data.state !== data.picture.state) answer();
   };
 }
 

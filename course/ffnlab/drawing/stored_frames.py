@@ -43,7 +43,7 @@ def name(figure: Figure) -> str | None:
 def find(figure: Figure) -> bytes | None:
     """The packed pictures of a figure, gzipped JSON; None where there are none.
 
-    They are {"controls", "at": as in figure_widget.js, "limits": what can't be reached, in words,
+    They are {"controls": as in figure_widget.js, "at": the state at the start, "limits": what can't be reached, in words,
     "frames": {state: number of its picture}, "pictures": by number, those of its pieces, "pieces": HTML}.
     """
     file = name(figure)

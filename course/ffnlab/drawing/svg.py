@@ -235,10 +235,10 @@ def axis(
 ) -> str:
     """A horizontal axis at height y; ticks are (distance from x, words)."""
     parts = [line(x, y, x + length, y, stroke=style.MUTED)]
-    for at, words in ticks:
+    for distance, words in ticks:
         parts += [
-            line(x + at, y, x + at, y + 4, stroke=style.MUTED),
-            text(x + at, y + 17, words, size=size, fill=style.MUTED, anchor="middle"),
+            line(x + distance, y, x + distance, y + 4, stroke=style.MUTED),
+            text(x + distance, y + 17, words, size=size, fill=style.MUTED, anchor="middle"),
         ]
     if name:
         parts.append(text(x + length / 2, y + 34, name, size=size, fill=style.MUTED, anchor="middle"))

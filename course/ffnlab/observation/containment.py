@@ -24,6 +24,8 @@ import torch
 import torch.utils._device
 from torch.overrides import _get_current_function_mode_stack, _pop_mode, _push_mode
 
+from ffnlab.phrases import plural
+
 MAX_SECONDS = 10.0
 MIN_RECURSION_LIMIT = 3000  # what IPython's kernel has
 MAX_CHARACTERS = 1_000_000
@@ -75,7 +77,8 @@ class Console(io.TextIOBase):
         if len(first) < self._length and not first.endswith("\n"):
             return f"{first}… (cut)"
         remainder = self._lines - first.count("\n")
-        return first.rstrip("\n") + (f"\n… and {remainder:,} more line{'s' * (remainder > 1)}" if remainder > 0 else "")
+        text = first.rstrip("\n")
+        return f"{text}\n… and {plural(f'{remainder:,}', 'more line')}" if remainder > 0 else text
 
 
 @dataclass
@@ -132,11 +135,10 @@ def as_in_a_new_notebook() -> Iterator[None]:
     """
     names = builtins.__dict__
     theirs = names.copy()
-    is_deterministic, warns_only = (
-        torch.are_deterministic_algorithms_enabled(),
-        torch.is_deterministic_algorithms_warn_only_enabled(),
-    )
-    precision, recursion_limit = torch.get_float32_matmul_precision(), sys.getrecursionlimit()
+    is_deterministic = torch.are_deterministic_algorithms_enabled()
+    warns_only = torch.is_deterministic_algorithms_warn_only_enabled()
+    precision = torch.get_float32_matmul_precision()
+    recursion_limit = sys.getrecursionlimit()
     names.update(BUILTINS)
     try:
         with (
@@ -183,7 +185,9 @@ def _folder_and_seeds() -> Iterator[None]:
         folder = os.getcwd()
     except OSError:  # it has been deleted
         folder = ""
-    python, numpy, of_torch = random.getstate(), np.random.get_state(), torch.default_generator.get_state()
+    python = random.getstate()
+    numpy = np.random.get_state()
+    of_torch = torch.default_generator.get_state()
     try:
         yield
     finally:
@@ -201,7 +205,8 @@ def _torch_as_it_was() -> Iterator[None]:
     modes = _without_modes()
     device, context = torch.utils._device.CURRENT_DEVICE, getattr(torch._GLOBAL_DEVICE_CONTEXT, "device_context", None)
     torch.utils._device.CURRENT_DEVICE = torch._GLOBAL_DEVICE_CONTEXT.device_context = None
-    dtype, threads = torch.get_default_dtype(), torch.get_num_threads()
+    dtype = torch.get_default_dtype()
+    threads = torch.get_num_threads()
     try:
         with torch.inference_mode(False), torch.enable_grad():
             yield
@@ -269,7 +274,8 @@ def _by_signal(seconds: float) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _by_thread(seconds: float) -> Iterator[None]:
-    end, lock = threading.Event(), threading.Lock()
+    end = threading.Event()
+    lock = threading.Lock()
     number = threading.get_ident()
     interrupt = ctypes.pythonapi.PyThreadState_SetAsyncExc
     thread_id = ctypes.c_ulong(number)

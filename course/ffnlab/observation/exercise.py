@@ -98,24 +98,17 @@ def public_seed(exercise: str, case: int) -> int:
 
 @dataclass
 class Exercise:
-    """How one exercise is called.
+    """How one exercise is called."""
 
-    name: the name that the student defines, and the grade_id of the cell in which they do.
-    draw: `draw(rng, case)` makes the inputs as plain data; nothing in them gives the answer away. An input whose name begins with an
-    underscore is for `facts` alone: no probe gets it, and it never reaches the process that runs student code (see `probe_inputs`).
-    where: the section to read again.
-    understood: what a student who earned it has understood, in one sentence.
-    hints: from a nudge to nearly the code.
-    seconds: how long an answer may run in a check, where nobody asks for more.
-    """
-
-    name: str
+    name: str  # what the student defines, and the grade_id of the cell in which they do
+    # `draw(rng, case)` makes the inputs as plain data; nothing in them gives the answer away. An input whose name begins with an
+    # underscore is for `facts` alone: no probe gets it, and it never reaches the process that runs student code (see `probe_inputs`).
     draw: Callable[[Draw, int], dict[str, Any]] = lambda rng, case: {}
-    where: str = ""
-    understood: str = ""
-    hints: tuple[str, ...] = ()
+    where: str = ""  # the section to read again
+    understood: str = ""  # what a student who earned it has understood, in one sentence
+    hints: tuple[str, ...] = ()  # from a nudge to nearly the code
     cases: int = 2
-    seconds: float = MAX_SECONDS
+    seconds: float = MAX_SECONDS  # how long an answer may run in a check, where nobody asks for more
     aspects: list[Aspect] = field(default_factory=list)
 
     def aspect(

@@ -9,25 +9,20 @@ from dataclasses import dataclass
 class Prediction:
     """A question with a few options, or a number to be set with a slider, and what is said once the guess is made.
 
-    question, explanation: Markdown. The question stands above the options; the explanation is folded until the guess.
-    options: two to five, in the order in which they stand.
-    right: the right option, letter for letter; for a number, that number.
-    within: for a number, how far a guess may be from it and still count as right, in the number's own unit.
-    low, high, step, unit: for a number, the slider.
-
     Raises:
         ValueError: it can't be asked like that.
     """
 
-    question: str
-    right: str | float
-    explanation: str
-    options: tuple[str, ...] = ()
+    question: str  # Markdown; it stands above the options
+    right: str | float  # the right option, letter for letter; for a number, that number
+    explanation: str  # Markdown; it is folded until the guess
+    options: tuple[str, ...] = ()  # two to five, in the order in which they stand
+    # For a number, the slider.
     low: float = 0.0
     high: float = 0.0
     step: float = 1.0
-    within: float = 0.0
-    unit: str = ""
+    within: float = 0.0  # for a number, how far a guess may be from it and still count as right, in its own unit
+    unit: str = ""  # of a number
 
     def __post_init__(self) -> None:
         if not (self.question.strip() and self.explanation.strip()):
