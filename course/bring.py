@@ -34,21 +34,26 @@ ADDED_LABEL = "*What you had added to the cell above in an earlier edition.*"
 
 @dataclass
 class Summary:
-    """What was done with a notebook. over: cells that were brought. below: earlier answers that were added below others. left: what was not, and why.
+    """What was done with a notebook."""
 
-    unclear: cells of the course that differ, and of which it is not known whether a reader or the edition has changed them.
-    """
-
-    over: int = 0
-    below: int = 0
-    left: list[str] = field(default_factory=list)
+    over: int = 0  # cells that were brought
+    below: int = 0  # earlier answers that were added below others
+    left: list[str] = field(default_factory=list)  # what was not brought, and why
+    # Cells of the course that differ, and of which it is not known whether a reader or the edition has changed them.
     unclear: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
-        parts = [f"{self.over} cell{'s' * (self.over != 1)} brought over"] if self.over else []
+        parts = []
+        if self.over:
+            parts.append(f"{plural(self.over, 'cell')} brought over")
         if self.below:
-            parts.append(f"{self.below} earlier answer{'s' * (self.below != 1)} added below what you have written here")
+            parts.append(f"{plural(self.below, 'earlier answer')} added below what you have written here")
         return ", ".join(parts)
+
+
+def plural(count: int, noun: str) -> str:
+    """ "1 cell", "2 cells": a function of its own, because `ffnlab` need not be installed here."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def bring(course: Path, old: Path) -> int:
@@ -65,7 +70,8 @@ def bring(course: Path, old: Path) -> int:
     for path in paths if not same else ():
         try:
             stems = {other.stem for other in paths if other != path}
-            earlier, others = choose(path, [one for one in candidates if one.parent.name not in stems])
+            possible = [candidate for candidate in candidates if candidate.parent.name not in stems]
+            earlier, others = choose(path, possible)
             if earlier is None:
                 continue  # not in that edition, or not handed out to you
             found += 1
@@ -80,8 +86,10 @@ def bring(course: Path, old: Path) -> int:
         left += [f"{path.stem}: {other} was left where it is, because {earlier.name} was brought" for other in others]
     if not found and not left:
         trouble = "is this edition's folder" if same else "has no notebooks of an earlier edition"
-        zipped = "unpack it first, and " * old.is_file()
-        print(f"start.py: {old} {trouble}: {zipped}name the folder that the earlier start.py is in", file=sys.stderr)
+        advice = "name the folder that the earlier start.py is in"
+        if old.is_file():
+            advice = f"unpack it first, and {advice}"
+        print(f"start.py: {old} {trouble}: {advice}", file=sys.stderr)
         return 2
     known = {path.stem for path in paths}
     for path in candidates:
@@ -134,10 +142,11 @@ def choose(path: Path, candidates: list[Path]) -> tuple[Path | None, list[str]]:
             works[candidate] = count_answers(earlier) + is_exact / 2
     if not works:
         return None, []
-    best = max(works, key=lambda one: (works[one], one.stat().st_mtime))
-    exact = [one for one in works if (one.parent.name, one.name) == (path.parent.name, path.name) and works[one] >= 1]
+    best = max(works, key=lambda work: (works[work], work.stat().st_mtime))
+    with_answers = [work for work in works if works[work] >= 1]
+    exact = [work for work in with_answers if (work.parent.name, work.name) == (path.parent.name, path.name)]
     best = exact[0] if exact else best
-    return best, [one.name for one in works if one != best and works[one] >= 1]
+    return best, [work.name for work in with_answers if work != best]
 
 
 def known_cells(new: dict[str, Any], earlier: dict[str, Any]) -> int:
@@ -239,7 +248,7 @@ def match(cells: list[Cell], earlier: list[Cell]) -> list[Cell | None]:
     used = {id(here) for here in matches if here is not None}
     for number, cell in enumerate(earlier):
         if matches[number] is None and not name_of(cell):
-            free = [one for one in named.values() if id(one) not in used]
+            free = [new for new in named.values() if id(new) not in used]
             here = find_answered(cell, free) or find_alike(cell, free)
             if here is not None:
                 matches[number] = here
@@ -251,8 +260,8 @@ def find_answered(cell: Cell, cells: list[Cell]) -> Cell | None:
     """The exercise's cell that an earlier cell without a name answers: it defines what is called so."""
     if cell["cell_type"] != "code":
         return None
-    defined = {one or other for one, other in DEFINED.findall(source_of(cell))}
-    return next((one for one in cells if is_answer(one) and name_of(one) in defined), None)
+    defined = {definition or assignment for definition, assignment in DEFINED.findall(source_of(cell))}
+    return next((new for new in cells if is_answer(new) and name_of(new) in defined), None)
 
 
 def find_alike(cell: Cell, cells: list[Cell]) -> Cell | None:
@@ -260,15 +269,15 @@ def find_alike(cell: Cell, cells: list[Cell]) -> Cell | None:
     source = squeeze(source_of(cell))
     if len(source) < 30:
         return None
-    for one in cells:
-        matcher = difflib.SequenceMatcher(None, source, squeeze(source_of(one)), autojunk=False)
+    for new in cells:
+        matcher = difflib.SequenceMatcher(None, source, squeeze(source_of(new)), autojunk=False)
         if (
-            one["cell_type"] == cell["cell_type"]
+            new["cell_type"] == cell["cell_type"]
             and matcher.real_quick_ratio() > ALIKE
             and matcher.quick_ratio() > ALIKE
             and matcher.ratio() > ALIKE
         ):
-            return one
+            return new
     return None
 
 

@@ -66,7 +66,7 @@ def install(order: Order) -> None:
         NotInstalled: neither could.
     """
     uv, said = find_uv(order), ""
-    for name in ["uv"] * bool(uv) + ["pip"]:
+    for name in ("uv", "pip") if uv else ("pip",):
         for constraints in (order.constraints, None):
             attempt = order._replace(constraints=constraints)
             said = install_with_uv(attempt, uv) if name == "uv" else install_with_pip(attempt)
@@ -382,7 +382,8 @@ class Bar:
     def show(self) -> None:
         if time.monotonic() - self.last < (0.5 if self.is_terminal else 10):
             return
-        self.last, done = time.monotonic(), self.done()
+        self.last = time.monotonic()
+        done = self.done()
         part = min(done / self.total, 0.99) if self.total else 0
         text = f"{part * self.total:.0f} of about {self.total:.0f} MB on disk" if part else f"{done:.0f} MB on disk"
         if self.is_terminal:

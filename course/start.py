@@ -114,7 +114,8 @@ def arguments() -> argparse.Namespace:
 
 def why_unsupported() -> str:
     """Why the course can't run with this Python or on this computer, and what to do instead; empty where it can."""
-    this, built_for = ".".join(map(str, sys.version_info[:3])), sysconfig.get_platform()
+    this = ".".join(map(str, sys.version_info[:3]))
+    built_for = sysconfig.get_platform()
     with_it = "and start this file with it."
     elsewhere = "use another computer, or ask whether your course has a JupyterHub."
     if sys.version_info[:2] > NEWEST:
@@ -334,7 +335,8 @@ def window_is_ours() -> bool:
     processes = (ctypes.c_ulong * 64)()
     for process in processes[: kernel.GetConsoleProcessList(processes, 64)]:
         handle = ctypes.c_void_p(kernel.OpenProcess(0x1000, False, process))  # PROCESS_QUERY_LIMITED_INFORMATION
-        path, length = ctypes.create_unicode_buffer(1024), ctypes.c_ulong(1024)
+        path = ctypes.create_unicode_buffer(1024)
+        length = ctypes.c_ulong(1024)
         kernel.QueryFullProcessImageNameW(handle, 0, path, ctypes.byref(length))
         kernel.CloseHandle(handle)
         if not Path(path.value).name.lower().startswith("py"):
