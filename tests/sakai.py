@@ -37,14 +37,14 @@ class Sakai(Lms):
                 exported_files.append(
                     ExportedFile(
                         system=self.name,
-                        who=username,
+                        submitter=username,
                         people=(Person({"username": username}, name=name),),
                         name=name,
                         entry=entry.name,
                         file=file,
                         read=entry.read,
                         submission_id=when,
-                        at=parse_local_time(when, "%Y%m%d%H%M%S", zone),
+                        handed_in_at=parse_local_time(when, "%Y%m%d%H%M%S", zone),
                         unreadable_time=when,
                         back={"folder": folder},
                     )

@@ -152,7 +152,7 @@ def test_a_time_in_another_language_is_said(when: str, class_folder: ClassFolder
 def test_a_groups_name_before_a_students_does_not_hide_the_time(class_folder: ClassFolder, tmp_path: Path) -> None:
     files = {f"Group A-{moodle_name(who)}": who.data for who in CLASS}
     report = collect(class_folder, export(tmp_path / "a.zip", files), worksheet(tmp_path / "w.csv", CLASS))
-    assert handed_in_by(class_folder) == IDS and all(row.at for row in report.rows)
+    assert handed_in_by(class_folder) == IDS and all(row.handed_in_at for row in report.rows)
 
 
 def test_students_without_any_id_are_said_and_blank_rows_are_nobody(class_folder: ClassFolder, tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ def test_moodles_times_are_the_worksheets(german: bool, text: str, class_folder:
     list_path.write_bytes(list_path.read_bytes().replace(usual.encode(), text.encode(), 1))
     archive = export(tmp_path / "a.zip", {moodle_name(who): who.data for who in CLASS})
     report = collect(class_folder, archive, list_path, zone=ZoneInfo("Europe/Berlin"))
-    assert {row.student: row.at for row in report.rows} == {
+    assert {row.student: row.handed_in_at for row in report.rows} == {
         who.sis: "2024-03-13 10:15" if who.i else "2024-03-13 22:15" for who in CLASS
     }
     assert "its times come from the worksheet, read as times of Europe/Berlin" in report.notes
@@ -242,12 +242,14 @@ def test_a_time_that_can_not_be_read_is_not_none_and_neither_is_on_time(
     list_path.write_bytes(list_path.read_bytes().replace(b"Wednesday, 13 March 2024, 10:15 AM", text.encode(), 1))
     report = collect(class_folder, export(tmp_path / "a.zip", {moodle_name(who): who.data for who in CLASS}), list_path)
     there_is_one = text not in ("-", "")
-    assert {row.at for row in report.rows if row.student == CLASS[0].sis} == {"unreadable" if there_is_one else "none"}
-    assert not {row.student for row in report.rows if row.at in ("none", "unreadable")} - {CLASS[0].sis}
+    assert {row.handed_in_at for row in report.rows if row.student == CLASS[0].sis} == {
+        "unreadable" if there_is_one else "none"
+    }
+    assert not {row.student for row in report.rows if row.handed_in_at in ("none", "unreadable")} - {CLASS[0].sis}
     assert not (class_folder.submitted / CLASS[0].sis / FFN / "timestamp.txt").exists()
     assert any(f"its time, {text}, can't be read" in note for note in report.notes) == there_is_one
     record = Manifest.load(class_folder, FFN).latest(CLASS[0].sis)
-    assert record and (record.at, record.unread_time) == ("", text if there_is_one else "")
+    assert record and (record.handed_in_at, record.unread_time) == ("", text if there_is_one else "")
 
 
 @pytest.mark.parametrize(
@@ -266,7 +268,7 @@ def test_a_worksheet_s_times_are_read_in_either_order(text: str, class_folder: C
     list_path.write_bytes(list_path.read_bytes().replace(b"Wednesday, 13 March 2024, 10:15 AM", text.encode()))
     archive = export(tmp_path / "a.zip", {moodle_name(who): who.data for who in CLASS})
     report = collect(class_folder, archive, list_path, zone=ZoneInfo("UTC"))
-    assert {row.at for row in report.rows} == {"2024-03-13 10:15"}
+    assert {row.handed_in_at for row in report.rows} == {"2024-03-13 10:15"}
     assert not report.needs_somebody
 
 
@@ -300,7 +302,7 @@ def test_a_teams_number_has_no_participants_time(class_folder: ClassFolder, tmp_
         worksheet(tmp_path / "list.csv", CLASS),
         dry_run=True,
     )
-    assert [row.at for row in report.rows] == ["none"]
+    assert [row.handed_in_at for row in report.rows] == ["none"]
 
 
 def test_what_somebody_put_into_submitted_is_kept_and_only_a_newer_attempt_takes_its_place(
@@ -408,7 +410,7 @@ def test_a_folder_of_the_exchange_without_a_notebook_is_named(class_folder: Clas
     report = collect(class_folder, tmp_path / "inbound")
     assert handed_in_by(class_folder) == {0: CLASS[0].username}
     (one,) = report.pending_decisions
-    assert one.who == CLASS[1].username and "empty folder" in one.trouble
+    assert one.submitter == CLASS[1].username and "empty folder" in one.trouble
 
 
 ROOT_ALONE = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to another account")
@@ -554,7 +556,7 @@ def test_a_name_that_is_written_in_another_way_decides_nothing(
     report = collect(class_folder, export(tmp_path / "a.zip", files), worksheet(tmp_path / "w.csv", people))
     assert not report.needs_somebody
     assert handed_in_by(class_folder) == {who.i: who.sis for who in CLASS}
-    assert "none" not in {row.at for row in report.rows}
+    assert "none" not in {row.handed_in_at for row in report.rows}
 
 
 @pytest.mark.parametrize("text", ["-", "N/A", "#N/A", "TBD", "none", "2.0231E+11", "1,23E+08"])

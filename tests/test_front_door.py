@@ -585,7 +585,7 @@ def test_a_folder_that_another_account_laid_has_the_time_at_which_it_was_laid() 
             f"{top}/{FFN}.ipynb", 2, lambda: b"{}", owners=(owner,), change_times=(laid.timestamp(),)
         )
         (file,) = exchange._read_folder(top, [entry], [UTC])
-        assert file.at == at
+        assert file.handed_in_at == at
 
 
 def test_a_carriage_return_in_a_cell_does_not_split_a_row(tmp_path: Path) -> None:

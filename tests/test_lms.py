@@ -368,17 +368,19 @@ READ: dict[str, tuple[str, str, str, str, dict[str, Any]]] = {
     "doejane_12345_text.html": ("canvas", "12345", "doejane", "text.html", {"remark": "text typed online"}),
     "doejane_LATE_12345_link.html": ("canvas", "12345", "doejane", "link.html", {"late": True, "remark": "a link"}),
     # brightspace
-    "152711-351765 - John Doe - May 18, 2025 1224 PM/a.ipynb": ("brightspace", "152711", "John Doe", "a.ipynb", {"at": WHEN}),
-    "1-2 - Blake Payne - Dec 5, 2024 1149 AM - Hw.zip": ("brightspace", "1", "Blake Payne", "Hw.zip", {"at": utc(2024, 12, 5, 11, 49)}),
-    "1-2 - A - B - O'Neil - 13 September 2025 310 PM/a.ipynb": ("brightspace", "1", "A - B - O'Neil", "a.ipynb", {"at": utc(2025, 9, 13, 15, 10)}),
-    "1-2 - José María - Sept 1, 2025 1 AM/x/a.ipynb": ("brightspace", "1", "José María", "x/a.ipynb", {"at": utc(2025, 9, 1, 1)}),
-    "1-2 - J - Mai 1, 2025 1205 AM/a.ipynb": ("brightspace", "1", "J", "a.ipynb", {"at": utc(2025, 5, 1, 0, 5)}),
-    "1-2 - J - Foo 1, 2025 1205 AM/a.ipynb": ("brightspace", "1", "J", "a.ipynb", {"at": None}),
+    "152711-351765 - John Doe - May 18, 2025 1224 PM/a.ipynb": ("brightspace", "152711", "John Doe", "a.ipynb", {"handed_in_at": WHEN}),
+    "1-2 - Blake Payne - Dec 5, 2024 1149 AM - Hw.zip": ("brightspace", "1", "Blake Payne", "Hw.zip", {"handed_in_at": utc(2024, 12, 5, 11, 49)}),
+    "1-2 - A - B - O'Neil - 13 September 2025 310 PM/a.ipynb": ("brightspace", "1", "A - B - O'Neil", "a.ipynb", {"handed_in_at": utc(2025, 9, 13, 15, 10)}),
+    "1-2 - José María - Sept 1, 2025 1 AM/x/a.ipynb": ("brightspace", "1", "José María", "x/a.ipynb", {"handed_in_at": utc(2025, 9, 1, 1)}),
+    "1-2 - J - Mai 1, 2025 1205 AM/a.ipynb": ("brightspace", "1", "J", "a.ipynb", {"handed_in_at": utc(2025, 5, 1, 0, 5)}),
+    "1-2 - J - Foo 1, 2025 1205 AM/a.ipynb": ("brightspace", "1", "J", "a.ipynb", {"handed_in_at": None}),
     # blackboard
-    "Project 0_391108724_attempt_2022-09-12-15-45-08_hw1.ipynb": ("blackboard", "391108724", "391108724", "hw1.ipynb", {"at": utc(2022, 9, 12, 15, 45, 8)}),
+    "Project 0_391108724_attempt_2022-09-12-15-45-08_hw1.ipynb": (
+        "blackboard", "391108724", "391108724", "hw1.ipynb", {"handed_in_at": utc(2022, 9, 12, 15, 45, 8)}),
     "HW_1_b_ana_attempt_2022-09-12-15-45-08_x_attempt.ipynb": ("blackboard", "ana", "ana", "x_attempt.ipynb", {}),
     # nbgrader
-    "ana+02_feed_forward+2026-10-01 10:00:00.123456 UTC+x_-=/a.ipynb": ("nbgrader", "ana", "ana", "a.ipynb", {"at": utc(2026, 10, 1, 10, 0, 0, 123456)}),
+    "ana+02_feed_forward+2026-10-01 10:00:00.123456 UTC+x_-=/a.ipynb": (
+        "nbgrader", "ana", "ana", "a.ipynb", {"handed_in_at": utc(2026, 10, 1, 10, 0, 0, 123456)}),
     "ana+b+02_feed_forward+2026-10-01 10:00:00.123456 UTC/a/x.ipynb": ("nbgrader", "ana+b", "ana+b", "a/x.ipynb", {"assignment": FFN}),
 }  # fmt: skip
 
@@ -387,7 +389,13 @@ READ: dict[str, tuple[str, str, str, str, dict[str, Any]]] = {
 def test_a_name_is_read_as_its_system_wrote_it(name: str) -> None:
     system, who, full_name, file, more = READ[name]
     ((record,), unknown) = read_export(name)
-    assert (record.system, record.who, record.name, record.file, record.entry) == (system, who, full_name, file, name)
+    assert (record.system, record.submitter, record.name, record.file, record.entry) == (
+        system,
+        who,
+        full_name,
+        file,
+        name,
+    )
     assert {key: getattr(record, key) for key in more} == more and not unknown
 
 
@@ -395,7 +403,7 @@ def test_a_local_time_is_read_with_the_clocks_zone() -> None:
     names = ("1-2 - J - May 18, 2025 1224 PM/a.ipynb", "X_ana_attempt_2025-05-18-12-24-00_a.ipynb")
     for name in names:
         ((record,), _) = read_export(name, zone=ZoneInfo("Europe/Berlin"))
-        assert record.at == datetime(2025, 5, 18, 10, 24, tzinfo=UTC)
+        assert record.handed_in_at == datetime(2025, 5, 18, 10, 24, tzinfo=UTC)
 
 
 def test_a_name_that_was_packed_on_a_mac_is_the_same_name() -> None:
@@ -429,7 +437,7 @@ def test_a_students_own_name_for_a_file_does_not_make_it_another_system() -> Non
 
 def test_an_empty_folder_is_a_hand_in_without_a_file() -> None:
     records, _ = read_export(moodle_name(CLASS[0]), folders=(moodle_name(CLASS[1], "").rstrip("/"),))
-    assert [(one.who, one.file) for one in records] == [
+    assert [(one.submitter, one.file) for one in records] == [
         (CLASS[0].participant, f"{FFN}.ipynb"),
         (CLASS[1].participant, ""),
     ]
@@ -440,7 +448,7 @@ def test_blackboards_own_words_say_who_it_is() -> None:
     name = "Project 0_ana_r_attempt_2022-09-12-15-45-08"
     entries = [ArchiveEntry(f"{name}.txt", 1, lambda: about.encode()), ArchiveEntry(f"{name}_a.ipynb", 1, lambda: b"")]
     (record,) = lms.read(Archive("export", entries)).files
-    assert (record.who, record.name, record.file) == ("ana_r", "Ana Ruiz", "a.ipynb")
+    assert (record.submitter, record.name, record.file) == ("ana_r", "Ana Ruiz", "a.ipynb")
     (record,) = lms.read(Archive("export", entries[:1])).files
     assert record.file == "", "an attempt without a file is one that was handed in"
 
@@ -471,10 +479,10 @@ def test_a_files_name_makes_no_other_student_and_no_other_time_in_blackboard(fil
     about = b"Name: J (jdoe)\n"
     export = blackboards("mallory", "jdoe", files={entry: about}, text=text)
     theirs = [one for one in export.files if one.file]
-    assert [(one.who, one.file, one.at) for one in theirs] == [("mallory", file, utc(2026, 12, 24, 10))]
-    assert [one.who for one in export.files if not one.file] == ["jdoe"], "who handed in without a file"
+    assert [(one.submitter, one.file, one.handed_in_at) for one in theirs] == [("mallory", file, utc(2026, 12, 24, 10))]
+    assert [one.submitter for one in export.files if not one.file] == ["jdoe"], "who handed in without a file"
     alone = blackboards(files={entry: about, "00_x_jdoe_attempt_2026-12-24-10-00-00_a.ipynb": b""})
-    assert [one.name for one in alone.unknown] == [entry] and [one.who for one in alone.files] == ["jdoe"], (
+    assert [one.name for one in alone.unknown] == [entry] and [one.submitter for one in alone.files] == ["jdoe"], (
         "without the texts nobody can tell"
     )
 
@@ -482,17 +490,19 @@ def test_a_files_name_makes_no_other_student_and_no_other_time_in_blackboard(fil
 def test_blackboards_usernames_may_hold_the_sign_between() -> None:
     names = [f"HW_1_{who}_attempt_2026-12-24-10-00-00_a.ipynb" for who in ("ana", "j_doe", "mallory")]
     records, unknown = read_export(*names)
-    assert [one.who for one in records] == ["ana", "j_doe", "mallory"] and not unknown, "not doe, who is somebody else"
+    assert [one.submitter for one in records] == ["ana", "j_doe", "mallory"] and not unknown, (
+        "not doe, who is somebody else"
+    )
     records, unknown = read_export(*names, "HW_2_doe_attempt_2026-12-24-10-00-00_a.ipynb")
     assert not records and len(unknown) == 4, "of two assignments at once"
 
 
 def test_a_second_time_in_brightspaces_flat_names_is_a_persons_matter() -> None:
     ((record,), _) = read_export("1-2 - Mal - May 1, 2025 100 PM - May 18, 2025 1224 PM - a.ipynb")
-    assert record.who == "1" and record.at is None
+    assert record.submitter == "1" and record.handed_in_at is None
     assert record.doubtful_time == "May 1, 2025 100 PM and May 18, 2025 1224 PM may be its time"
     ((record,), _) = read_export("1-2 - Mal - May 1, 2025 100 PM - May 18, 2025 1224 PM/a.ipynb")
-    assert record.at == WHEN and not record.doubtful_time, "a folder ends with its time"
+    assert record.handed_in_at == WHEN and not record.doubtful_time, "a folder ends with its time"
 
 
 def test_gradescopes_metadata_says_whose_a_submission_is() -> None:
@@ -501,8 +511,8 @@ def test_gradescopes_metadata_says_whose_a_submission_is() -> None:
     entries += [ArchiveEntry(f"assignment_1_export/submission_{n}/a.ipynb", 1, lambda: b"") for n in (7, 8, 9)]
     export = lms.read(Archive("export", entries))
     one, group = export.files
-    assert (one.who, one.name, one.file, one.submission_id) == ("00123", CLASS[0].name, "a.ipynb", "7")
-    assert one.at == datetime(2026, 9, 9, 23, 13, 5, 137226, tzinfo=UTC)
+    assert (one.submitter, one.name, one.file, one.submission_id) == ("00123", CLASS[0].name, "a.ipynb", "7")
+    assert one.handed_in_at == datetime(2026, 9, 9, 23, 13, 5, 137226, tzinfo=UTC)
     assert [person.ids["sis_id"] for person in group.people] == [who.sis for who in CLASS[1:3]] and group.group
     assert [one.name for one in export.unknown] == ["submission_9/a.ipynb"]
 

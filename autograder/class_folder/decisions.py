@@ -23,6 +23,7 @@ FILE = "settle.csv"
 COLUMNS = (
     "archive", "system", "who", "name", "file", "trouble", "suggestion", "student", "assignment", "leave",
 )  # fmt: skip
+FIELD_NAMES = {"who": "submitter"}  # of a decision, where a column is called in another way
 ANSWERS = ("student", "assignment", "leave")
 # In the column leave. What is neither is no answer: a note in the wrong column must leave nobody's work out.
 YES = {"yes", "y", "ja", "j", "oui", "o", "si", "sí", "s", "true", "wahr", "vrai", "x", "1", "ok"}
@@ -31,45 +32,44 @@ NO = {"no", "n", "nein", "non", "false", "falsch", "faux", "0", "-"}
 
 @dataclass(frozen=True)
 class Decision:
-    """One thing that a person decides. student: whose it is, or the members of a group; assignment: that this file is the notebook of.
-
-    leave: that it may stay as it is.
-    """
+    """One thing that a person decides."""
 
     archive: str
     system: str
-    who: str
+    submitter: str  # the export's own token for whoever handed it in; the column who
     name: str
     file: str
     trouble: str
     suggestion: str = ""
-    student: str = ""
-    assignment: str = ""
-    leave: str = ""
+    student: str = ""  # decided: whose it is, or the members of a group
+    assignment: str = ""  # decided: that this file is the notebook of this one
+    leave: str = ""  # decided: that it may stay as it is
     line: int = field(default=0, compare=False)  # in the file
 
     @property
     def is_filled(self) -> bool:
         return bool(self.student or self.assignment or self.leave)
 
-    def is_about(self, system: str, who: str, file: str) -> bool:
+    def is_about(self, system: str, submitter: str, file: str) -> bool:
         """Whether it is about what this token handed in. Where a spreadsheet program has rounded the token, the file says it."""
-        is_file = is_rounded(self.who) and normalize_name(self.file) == normalize_name(file)
-        return self.system == system and (self.who == who or is_file)
+        is_file = is_rounded(self.submitter) and normalize_name(self.file) == normalize_name(file)
+        return self.system == system and (self.submitter == submitter or is_file)
 
 
 @dataclass
 class Decisions:
-    """What people have decided. pending: what earlier runs have left to them, and nobody has decided. troubles: a line on each cell that is no answer."""
+    """What people have decided."""
 
     final: list[Decision] = field(default_factory=list)
+    # What earlier runs have left to them, and nobody has decided.
     pending: list[Decision] = field(default_factory=list)
-    troubles: list[str] = field(default_factory=list)
+    troubles: list[str] = field(default_factory=list)  # a line on each cell that is no answer
 
     @classmethod
     def load(cls, class_folder: ClassFolder) -> Decisions:
         """What stands in the file; nothing where there is none. Raises UserError: it can't be used."""
-        path, decisions = _path(class_folder), cls()
+        path = _path(class_folder)
+        decisions = cls()
         if not path.exists():
             return decisions
         sheet = Sheet.read(path)
@@ -84,54 +84,73 @@ class Decisions:
                     note = f"line {row.line}: the column leave takes yes or nothing, and {in_a_line(cells['leave'], 40)!r} is neither"
                     decisions.troubles.append(note)
                 cells["leave"] = ""
-            decision = Decision(**cells, line=row.line)
-            (decisions.final if decision.is_filled else decisions.pending).append(decision)
+            texts = {FIELD_NAMES.get(title, title): text for title, text in cells.items()}
+            decision = Decision(**texts, line=row.line)
+            if decision.is_filled:
+                decisions.final.append(decision)
+            else:
+                decisions.pending.append(decision)
         return decisions
 
     def save(self, class_folder: ClassFolder, archive: str, pending: Sequence[Decision]) -> Path:
         """Write it anew: what is filled in, what is pending in other archives, and what is `pending` in this one. Returns where."""
         others = [decision for decision in self.pending if decision.archive != archive]
+        field_names = [FIELD_NAMES.get(title, title) for title in COLUMNS]
         rows = [
-            [getattr(decision, title) for title in COLUMNS]
+            [getattr(decision, name) for name in field_names]
             for decision in dict.fromkeys((*self.final, *others, *pending))
         ]
-        path, data = _path(class_folder), make_table(COLUMNS, rows)
-        if (rows or path.exists()) and not (path.is_file() and path.read_bytes() == data):
+        path = _path(class_folder)
+        data = make_table(COLUMNS, rows)
+        if not rows and not path.exists():
+            return path
+        if not path.is_file() or path.read_bytes() != data:
             write_private(path, data)
         return path
 
     def find_pending(self, assignment: str) -> list[Decision]:
         """What nobody has decided of an assignment: by the export's, where one was of an assignment, and by the file's name, where each is of its own."""
-        others = [one for one in assignments() if one != assignment]
-        return [
-            one
-            for one in self.pending
-            if not one.archive.endswith(tuple(f"({name})" for name in others))
-            and (one.archive.endswith(f"({assignment})") or not any(f"+{name}+" in one.file for name in others))
-        ]
+        others = [name for name in assignments() if name != assignment]
+        ends_of_others = tuple(f"({name})" for name in others)
+        pending = []
+        for decision in self.pending:
+            if decision.archive.endswith(ends_of_others):
+                continue
+            is_in_its_export = decision.archive.endswith(f"({assignment})")
+            is_anothers_file = any(f"+{name}+" in decision.file for name in others)
+            if is_in_its_export or not is_anothers_file:
+                pending.append(decision)
+        return pending
 
     @property
     def notebook_files(self) -> set[str]:
         """The files that somebody called a notebook of an assignment."""
-        return {normalize_name(one.file) for one in self.final if one.assignment}
+        return {normalize_name(decision.file) for decision in self.final if decision.assignment}
 
-    def find_owner(self, system: str, who: str, file: str = "") -> Decision | None:
+    def find_owner(self, system: str, submitter: str, file: str = "") -> Decision | None:
         """The line in which somebody wrote whose all files of this token are. file: one of them."""
-        matches = [m for m in self.final if m.student and m.is_about(system, who, file)]
-        return matches[-1] if matches else None
-
-    def find_assignment(self, system: str, who: str, file: str) -> Decision | None:
-        """The line in which somebody wrote of which assignment this file is the notebook."""
-        name = normalize_name(file)
         matches = [
-            m for m in self.final if m.assignment and m.is_about(system, who, file) and normalize_name(m.file) == name
+            decision for decision in self.final if decision.student and decision.is_about(system, submitter, file)
         ]
         return matches[-1] if matches else None
 
-    def is_left(self, system: str, who: str, file: str) -> bool:
+    def find_assignment(self, system: str, submitter: str, file: str) -> Decision | None:
+        """The line in which somebody wrote of which assignment this file is the notebook."""
+        matches = [decision for decision in self._about_file(system, submitter, file) if decision.assignment]
+        return matches[-1] if matches else None
+
+    def is_left(self, system: str, submitter: str, file: str) -> bool:
         """Whether somebody said that this may stay as it is."""
+        return any(decision.leave for decision in self._about_file(system, submitter, file))
+
+    def _about_file(self, system: str, submitter: str, file: str) -> list[Decision]:
+        """The filled lines about this token in which this very file stands."""
         name = normalize_name(file)
-        return any(m.leave and m.is_about(system, who, file) and normalize_name(m.file) == name for m in self.final)
+        return [
+            decision
+            for decision in self.final
+            if decision.is_about(system, submitter, file) and normalize_name(decision.file) == name
+        ]
 
 
 def _path(class_folder: ClassFolder) -> Path:

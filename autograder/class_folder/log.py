@@ -20,9 +20,9 @@ SPACE = "  "  # between the parts of a line
 
 @dataclass(frozen=True)
 class LogLine:
-    """What a submission's line tells. at: when it was graded, in ISO 8601."""
+    """What a submission's line tells."""
 
-    at: str
+    graded_at: str  # in ISO 8601
     student: str
     graded_submission: GradedSubmission
 
@@ -35,9 +35,15 @@ class LogLine:
             f"{name}: {verdict.mistake}" for name, verdict in graded_submission.verdicts.items() if verdict.mistake
         )
         parts = [
-            self.at, self.student, graded_submission.assignment, f"{graded_submission.points:g}/{graded_submission.max_points:g}",
-            f"{graded_submission.seconds:.2f} s", outcomes, mistakes, "; ".join(graded_submission.remarks),
-        ]  # fmt: skip
+            self.graded_at,
+            self.student,
+            graded_submission.assignment,
+            f"{graded_submission.points:g}/{graded_submission.max_points:g}",
+            f"{graded_submission.seconds:.2f} s",
+            outcomes,
+            mistakes,
+            "; ".join(graded_submission.remarks),
+        ]
         return SPACE.join(in_a_line(part, 1000) for part in parts if part)
 
 
@@ -62,8 +68,10 @@ def last_entries(class_folder: ClassFolder, assignment: str) -> tuple[str, set[t
         lines = (class_folder.path / FILE).read_text(encoding="utf-8", errors="replace").splitlines()
     except FileNotFoundError:
         lines = []
-    parts = [parts for line in lines if (parts := line.split(SPACE))[2:3] == [assignment]]
-    return (parts[-1][0] if parts else ""), {(at, student) for at, student, *_ in parts}
+    entries = [line.split(SPACE) for line in lines]
+    entries = [parts for parts in entries if parts[2:3] == [assignment]]
+    last = entries[-1][0] if entries else ""
+    return last, {(graded_at, student) for graded_at, student, *_ in entries}
 
 
 def mentions(class_folder: ClassFolder, assignment: str) -> bool:

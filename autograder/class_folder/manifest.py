@@ -9,12 +9,12 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import TypeAdapter
+from pydantic import Field, TypeAdapter
 
 from autograder.class_folder.folder import ClassFolder
 from autograder.errors import UserError
@@ -36,38 +36,32 @@ Key = tuple[str, str, str, str, str]
 
 @dataclass(frozen=True)
 class Record:
-    """A file that a student handed in.
-
-    number: among the student's files, from 1, in the order of collecting. attempt: which of this student's attempts it is, from 1; 0: a file beside it.
-    entry: its name in the archive. at: when it was handed in, collected: when it was taken, both in UTC. unread_time: what the LMS gives as the time at
-    which it was handed in, where that can't be read. kept: where it lies, below collected/ASSIGNMENT/.
-    back: what else the way back needs: attachment, submission, folder, secret. withdrawn: it was put to this student, and a person has decided since that it
-    is another's.
-    """
+    """A file that a student handed in. Where a field has an alias, that is what the manifest calls it."""
 
     student: str
-    number: int
-    attempt: int
+    number: int  # among the student's files, from 1, in the order of collecting
+    attempt: int  # which of this student's attempts it is, from 1; 0: a file beside it
     system: str
-    who: str
+    submitter: Annotated[str, Field(alias="who")]  # the export's own token for whoever handed it in
     name: str
-    entry: str
+    entry: str  # its name in the archive
     file: str
     sha256: str
     bytes: int
-    kept: str
-    collected: str
+    kept: str  # where it lies, below collected/ASSIGNMENT/
+    collected: str  # when it was taken, in UTC
     archive: str = ""
     archive_sha256: str = ""
-    at: str = ""
+    handed_in_at: Annotated[str, Field(alias="at")] = ""  # in UTC
     late: bool = False
     group: str = ""
     members: tuple[str, ...] = ()
     handed_in_for: str = ""
     token: str = ""
+    # What else the way back needs: attachment, submission, folder, secret.
     back: Mapping[str, str] = field(default_factory=dict)
-    withdrawn: bool = False
-    unread_time: str = ""
+    withdrawn: bool = False  # it was put to this student, and a person has decided since that it is another's
+    unread_time: str = ""  # what the LMS gives as the time at which it was handed in, where that can't be read
     refused: str = ""  # why it was not read, so that nothing is kept but this: somebody has handed in
 
     @property
@@ -76,12 +70,12 @@ class Record:
 
     @property
     def when(self) -> datetime | None:
-        return parse_moment(self.at) if self.at else None
+        return parse_moment(self.handed_in_at) if self.handed_in_at else None
 
 
 def key_of(file: ExportedFile | Record, sha256: str) -> Key:
     """What makes it the same file, whenever and in whichever form it is exported again."""
-    return file.system, file.who, file.token, normalize_name(file.file), sha256
+    return file.system, file.submitter, file.token, normalize_name(file.file), sha256
 
 
 @dataclass
@@ -99,7 +93,8 @@ class Manifest:
         Raises:
             UserError: it can't be read.
         """
-        path, manifest = _path(class_folder, assignment), cls(assignment)
+        path = _path(class_folder, assignment)
+        manifest = cls(assignment)
         if not path.exists():
             return manifest
         try:
@@ -117,7 +112,8 @@ class Manifest:
     def save(self, class_folder: ClassFolder) -> None:
         """Write it whole or not at all, where it has changed."""
         path = _path(class_folder, self.assignment)
-        entries = [asdict(record) for student in sorted(self.records) for record in self.records[student]]
+        records = [record for student in sorted(self.records) for record in self.records[student]]
+        entries = _RECORDS.dump_python(records, by_alias=True)
         data = {"format": FORMAT, "assignment": self.assignment, "placing": self.placing, "files": entries}
         text = json.dumps(data, indent=1, ensure_ascii=True)
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
@@ -126,10 +122,10 @@ class Manifest:
     def add(self, record: Record) -> None:
         self.records.setdefault(record.student, []).append(record)
 
-    def date(self, record: Record, at: str, unread_time: str = "") -> None:
+    def date(self, record: Record, handed_in_at: str, unread_time: str = "") -> None:
         """Write down when an attempt was handed in, as is known now."""
         records = self.records[record.student]
-        records[records.index(record)] = replace(record, at=at, unread_time=unread_time)
+        records[records.index(record)] = replace(record, handed_in_at=handed_in_at, unread_time=unread_time)
         if latest := self.latest(record.student):
             self.placing[record.student] = latest.number
 
@@ -193,6 +189,7 @@ class _Content:
 
 
 _CONTENT = TypeAdapter(_Content)
+_RECORDS = TypeAdapter(list[Record])
 
 
 def lateness(class_folder: ClassFolder, assignment: str) -> dict[tuple[str, str], bool]:
@@ -201,18 +198,15 @@ def lateness(class_folder: ClassFolder, assignment: str) -> dict[tuple[str, str]
     Raises:
         UserError: the manifest can't be read.
     """
-    path, system_names = (
-        _path(class_folder, assignment),
-        [system.name for system in SYSTEMS.values() if system.flags_lateness],
-    )
+    path = _path(class_folder, assignment)
+    system_names = [system.name for system in SYSTEMS.values() if system.flags_lateness]
     content = path.read_bytes() if path.is_file() else b""
     if not any(f'"{name}"'.encode() in content for name in system_names):  # to parse a large manifest takes a second
         return {}
-    records = (record for those in Manifest.load(class_folder, assignment).records.values() for record in those)
     return {
         (record.student, record.sha256): record.late
-        for record in records
-        if record.attempt and record.system in system_names and not record.at
+        for record in _load_records(class_folder, assignment)
+        if record.attempt and record.system in system_names and not record.handed_in_at
     }
 
 
@@ -225,10 +219,16 @@ def unread_times(class_folder: ClassFolder, assignment: str) -> dict[tuple[str, 
     path = _path(class_folder, assignment)
     if not path.is_file() or not re.search(rb'"unread_time": "[^"]', path.read_bytes()):
         return {}
-    records = (record for those in Manifest.load(class_folder, assignment).records.values() for record in those)
     return {
-        (one.student, one.sha256): one.unread_time for one in records if one.attempt and one.unread_time and not one.at
+        (record.student, record.sha256): record.unread_time
+        for record in _load_records(class_folder, assignment)
+        if record.attempt and record.unread_time and not record.handed_in_at
     }
+
+
+def _load_records(class_folder: ClassFolder, assignment: str) -> list[Record]:
+    manifest = Manifest.load(class_folder, assignment)
+    return [record for records in manifest.records.values() for record in records]
 
 
 def place(student: str, number: int, file: str) -> str:
@@ -241,9 +241,9 @@ def now() -> str:
     return stamp(datetime.now(UTC))
 
 
-def stamp(at: datetime) -> str:
+def stamp(time: datetime) -> str:
     """A time as nbgrader can read it back."""
-    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S.%f} UTC"
+    return f"{time.astimezone(UTC):%Y-%m-%d %H:%M:%S.%f} UTC"
 
 
 def assignments(class_folder: ClassFolder) -> list[str]:

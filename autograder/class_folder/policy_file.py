@@ -102,10 +102,10 @@ def _moment(value: object) -> datetime:
 
 @dataclass(frozen=True)
 class Extension:
-    """How much longer a student has. in_days: the same time of day some days later, however long a day in which clocks change is."""
+    """How much longer a student has."""
 
     length: timedelta
-    in_days: bool
+    in_days: bool  # the same time of day some days later, however long a day in which clocks change is
 
 
 def _until(value: object) -> datetime | Extension:
@@ -230,8 +230,8 @@ def _unknown(key: str, name: str, notebooks: Sequence[str]) -> Iterator[str]:
         yield f"{key} names {format_value(name)}, but no notebook has this name{hint}"
 
 
-def _lacks_zone(file: PolicyFile, at: datetime) -> bool:
-    return at.tzinfo is None and file.time_zone is None
+def _lacks_zone(file: PolicyFile, moment: datetime) -> bool:
+    return moment.tzinfo is None and file.time_zone is None
 
 
 def _of_extension(
@@ -248,14 +248,17 @@ def _of_extension(
 
 
 def _of_patterns(file: PolicyFile) -> Iterator[str]:
-    patterns = [("does_not_count", one) for one in file.does_not_count if "does_not_count" in file.model_fields_set]
-    patterns += [("extra_credit", one) for one in file.extra_credit]
+    patterns = []
+    if "does_not_count" in file.model_fields_set:
+        patterns += [("does_not_count", pattern) for pattern in file.does_not_count]
+    patterns += [("extra_credit", pattern) for pattern in file.extra_credit]
     if not patterns:
         return
-    names = [(notebook, part) for notebook in assignments() for part in exercise_and_question_points(notebook)]
-    short, full = [part for _, part in names], [f"{notebook}/{part}" for notebook, part in names]
+    parts = [(notebook, part) for notebook in assignments() for part in exercise_and_question_points(notebook)]
+    short = [part for _, part in parts]
+    full = [f"{notebook}/{part}" for notebook, part in parts]
     for key, pattern in patterns:
-        if not any(fnmatchcase(one, pattern) for one in (*short, *full)):
+        if not any(fnmatchcase(name, pattern) for name in (*short, *full)):
             hint = suggest_nearest(pattern, full if "/" in pattern else short, format_value)
             yield f"{key} has {format_value(pattern)}, but no exercise or question has this name{hint}"
 

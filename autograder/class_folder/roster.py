@@ -50,19 +50,27 @@ PLACEHOLDERS = {
 
 def keys() -> list[str]:
     """The columns of ids: each of these is one student's alone."""
-    return ["sis_id", "username", "email", *(one.name for one in systems_with_numbers())]
+    return ["sis_id", "username", "email", *(system.name for system in systems_with_numbers())]
 
 
 def columns() -> list[str]:
-    return ["student", *NAMES, "sis_id", "username", *(one.name for one in systems_with_numbers()), "groups", "listed"]
+    return [
+        "student",
+        *NAMES,
+        "sis_id",
+        "username",
+        *(system.name for system in systems_with_numbers()),
+        "groups",
+        "listed",
+    ]
 
 
 @dataclass
 class Student:
-    """One student. id: the folder. cells: by column, what the roster says besides."""
+    """One student."""
 
-    id: str
-    cells: dict[str, str] = field(default_factory=dict)
+    id: str  # the folder
+    cells: dict[str, str] = field(default_factory=dict)  # by column, what the roster says besides
 
     @property
     def name(self) -> str:
@@ -107,7 +115,8 @@ class Roster:
         Raises:
             UserError: somebody has edited it into one that can't be used; one line says where.
         """
-        path, roster = class_folder.path / FILE, cls()
+        path = class_folder.path / FILE
+        roster = cls()
         if not path.exists():
             return roster
         sheet = Sheet.read(path)
@@ -134,7 +143,8 @@ class Roster:
             [student.id if title == "student" else student.cells.get(title, "") for title in self.titles]
             for student in self.students.values()
         ]
-        path, data = class_folder.path / FILE, make_table(self.titles, rows)
+        path = class_folder.path / FILE
+        data = make_table(self.titles, rows)
         if not path.is_file() or path.read_bytes() != data:
             write_private(path, data)
 
@@ -190,16 +200,16 @@ class Roster:
             for student in self.students.values():
                 for name in dict.fromkeys(map(_fold_group, student.groups)):
                     self._members.setdefault(name, []).append(student.id)
-        return [self.students[one] for one in self._members.get(_fold_group(group), [])]
+        return [self.students[student_id] for student_id in self._members.get(_fold_group(group), [])]
 
     def spellings(self, group: str) -> list[str]:
         """The groups whose names read like this one: where a file's name can't have a character, an LMS writes another, so that they can't be told apart."""
         folded = _fold_group(group)
-        return sorted({one for member in self.members(group) for one in member.groups if _fold_group(one) == folded})
+        return sorted({name for member in self.members(group) for name in member.groups if _fold_group(name) == folded})
 
     def is_surely_in(self, student: Student, group: str) -> bool:
         """Whether a student's groups are more than the parts of a name: of several, each is somebody's only one, or none but this."""
-        others = [one for one in student.groups if _fold_group(one) != _fold_group(group)]
+        others = [name for name in student.groups if _fold_group(name) != _fold_group(group)]
         return all(any(len(member.groups) == 1 for member in self.members(other)) for other in others)
 
     def knows(self, key: str) -> bool:
@@ -251,10 +261,14 @@ class Roster:
     def _id_for(self, person: Person) -> str:
         """A folder for somebody new: what stays the same from one assignment to the next, if there is any such thing."""
         ids = person.ids
-        own = {one.number: f"{one.name}-{ids[one.name]}" for one in systems_with_numbers() if one.name in ids}
+        own = {
+            system.number: f"{system.name}-{ids[system.name]}"
+            for system in systems_with_numbers()
+            if system.name in ids
+        }
         assignment_id = own.pop(IdScope.ASSIGNMENT, "")
         candidates = [ids.get("sis_id"), ids.get("username"), *own.values(), ids.get("email"), assignment_id]
-        return next((one for one in candidates if one and not self.not_free(one)), "")
+        return next((candidate for candidate in candidates if candidate and not self.not_free(candidate)), "")
 
     def extend(self, sheet: Sheet) -> tuple[Lms, int, list[str]]:
         """Take over a list that an LMS exported: whose it is, how many people are on it, and a line for each who is in doubt.
@@ -266,13 +280,12 @@ class Roster:
         people, doubts = _with_true_ids(listed)
         rows = dict[str, Person]()
         for person in people:
-            student, doubt = self._of_two_rows(person, rows), ""
-            if student:
+            if student := self._of_two_rows(person, rows):
                 doubt = f"{_who(person)} has an id of {_who(rows[student])}, so only the latter is on the roster. Has a spreadsheet program changed the list?"
             else:
-                one, doubt = self.take(person, is_from_list=True, student=self._without_id(person))
-                if one:
-                    rows[one.id] = person
+                entered, doubt = self.take(person, is_from_list=True, student=self._without_id(person))
+                if entered:
+                    rows[entered.id] = person
             if doubt:
                 doubts.append(doubt)
         return system, len(listed), [f"{sheet.name}: {doubt}" for doubt in doubts]
@@ -284,7 +297,7 @@ class Roster:
                 return None
         except Doubtful:
             return None
-        same = [one for one in self.find_by_name(person.full_name) if one.id.startswith(WITHOUT_ID)]
+        same = [student for student in self.find_by_name(person.full_name) if student.id.startswith(WITHOUT_ID)]
         plain = re.sub(r"[^a-z0-9]", "", fold_name(person.full_name))[:40]
         return same[0] if same else Student(f"{WITHOUT_ID}{plain or len(self.students) + 1}")
 
@@ -295,16 +308,14 @@ class Roster:
         """
         for key, text in person.ids.items():
             owner = self._index.get((key, _plain(key, text)))
-            other = rows.get(owner or "")
-            if (
-                owner
-                and other
-                and any(
-                    _plain(one, other.ids[one]) != _plain(one, person.ids[one]) for one in {*other.ids} & {*person.ids}
-                )
-            ):
+            if owner and owner in rows and _differ(rows[owner].ids, person.ids):
                 return owner
         return ""
+
+
+def _differ(ids: Mapping[str, str], others: Mapping[str, str]) -> bool:
+    """Whether two rows have different ids of one kind."""
+    return any(_plain(key, ids[key]) != _plain(key, others[key]) for key in {*ids} & {*others})
 
 
 def _fold_group(name: str) -> str:
@@ -341,9 +352,8 @@ def _with_true_ids(people: Sequence[Person]) -> tuple[list[Person], list[str]]:
 
 def _without(person: Person, key: str) -> tuple[object, ...]:
     """A person's other ids and name, by which two rows are told apart."""
-    return fold_name(person.full_name), tuple(
-        sorted((one, _plain(one, text)) for one, text in person.ids.items() if one != key)
-    )
+    others = sorted((other, _plain(other, text)) for other, text in person.ids.items() if other != key)
+    return fold_name(person.full_name), tuple(others)
 
 
 def parse_list(sheet: Sheet) -> tuple[Lms, list[Person]]:
@@ -352,7 +362,7 @@ def parse_list(sheet: Sheet) -> tuple[Lms, list[Person]]:
     Raises:
         UserError: it is no list that is known here.
     """
-    for system in sorted(SYSTEMS.values(), key=lambda one: not one.has_own_headers):
+    for system in sorted(SYSTEMS.values(), key=lambda system: not system.has_own_headers):
         people = system.people(sheet)
         if people is not None:
             return system, people

@@ -19,9 +19,10 @@ MAX_SUGGESTIONS = 4  # who may be meant, in a line
 
 @dataclass(frozen=True)
 class StudentLookup:
-    """The students of a class. names: by folder, of everybody who is in submitted/ or in the gradebook; empty where no name is known."""
+    """The students of a class."""
 
     roster: Roster
+    # By folder, of everybody who is in submitted/ or in the gradebook; empty where no name is known.
     names: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
@@ -54,7 +55,7 @@ class StudentLookup:
         if not name:
             return []
         namesakes = [student.id for student in self.roster.find_by_name(text)]
-        return [*namesakes, *(who for who, called in self.names.items() if PersonName(called).is_like(name))]
+        return [*namesakes, *(folder for folder, called in self.names.items() if PersonName(called).is_like(name))]
 
     def find(self, text: str) -> str:
         """The folder of the student who is meant.
@@ -70,24 +71,32 @@ class StudentLookup:
 
     def near(self, text: str) -> str:
         """A hint at those who may be meant; empty where nobody is near."""
-        close = self.matches(text)
-        if not close and (query_words := PersonName(text).words):
-            close = [who for who in self.folders() if query_words <= PersonName(self._name(who)).words][
-                :MAX_SUGGESTIONS
-            ]
-        if not close:
-            candidates: dict[str, str] = {}
-            for who in sorted(self.folders()):
-                student, name = self.roster.students.get(who), self._name(who)
-                ids = [one for key in ("username", "email", "sis_id") for one in student.ids(key)] if student else []
-                candidates |= {one.casefold(): who for one in (who, name, *ids) if one}
-            close = list(dict.fromkeys(candidates[one] for one in find_nearest(text.casefold(), candidates)))
+        close = self.matches(text) or self._with_words(text) or self._spelled_like(text)
         return f"; did you mean {' or '.join(map(self._label, sorted(close)))}?" if close else ""
 
-    def _name(self, who: str) -> str:
-        student = self.roster.students.get(who)
-        return (student.name if student else "") or self.names.get(who, "")
+    def _with_words(self, text: str) -> list[str]:
+        """The folders of those whose names have all words of a text; a few of many."""
+        words = PersonName(text).words
+        if not words:
+            return []
+        folders = [folder for folder in self.folders() if words <= PersonName(self._name(folder)).words]
+        return folders[:MAX_SUGGESTIONS]
 
-    def _label(self, who: str) -> str:
-        name = self._name(who)
-        return in_a_line(f"{name} ({who})" if name else who, 120)
+    def _spelled_like(self, text: str) -> list[str]:
+        """The folders of those who have a folder, a name or an id with nearly the same letters."""
+        folders_by_term: dict[str, str] = {}
+        for folder in sorted(self.folders()):
+            terms = [folder, self._name(folder)]
+            if student := self.roster.students.get(folder):
+                terms += [*student.ids("username"), *student.ids("email"), *student.ids("sis_id")]
+            folders_by_term |= {term.casefold(): folder for term in terms if term}
+        near_terms = find_nearest(text.casefold(), folders_by_term)
+        return list(dict.fromkeys(folders_by_term[term] for term in near_terms))
+
+    def _name(self, folder: str) -> str:
+        student = self.roster.students.get(folder)
+        return (student.name if student else "") or self.names.get(folder, "")
+
+    def _label(self, folder: str) -> str:
+        name = self._name(folder)
+        return in_a_line(f"{name} ({folder})" if name else folder, 120)

@@ -22,26 +22,22 @@ class Empty(OSError):
 
 @dataclass(frozen=True)
 class Submission:
-    """One student's submission of one assignment: where it is. `path` is None where there is no notebook.
-
-    is_earlier_attempt: not the one in submitted/, but an attempt before it. at: when it was handed in; None until it is read, and where that is not known.
-    unread_time: what is said to be that time, and can't be read. unreadable: why the machine can't read the folder now.
-    """
+    """One student's submission of one assignment: where it is."""
 
     student: str
     assignment: str
     folder: Path
-    path: Path | None
+    path: Path | None  # None where there is no notebook
     remark: str = ""
-    is_earlier_attempt: bool = False
-    at: datetime | None = None
-    unreadable: str = ""
-    unread_time: str = ""
+    is_earlier_attempt: bool = False  # not the one in submitted/, but an attempt before it
+    handed_in_at: datetime | None = None  # None until it is read, and where that is not known
+    unreadable: str = ""  # why the machine can't read the folder now
+    unread_time: str = ""  # what is said to be the time at which it was handed in, and can't be read
 
     @property
     def utc_time(self) -> datetime | None:
         """When it was handed in, in UTC without a zone, as nbgrader's gradebook wants it."""
-        return self.at.astimezone(UTC).replace(tzinfo=None) if self.at else None
+        return self.handed_in_at.astimezone(UTC).replace(tzinfo=None) if self.handed_in_at else None
 
 
 def find(class_folder: ClassFolder, assignment: str, student: str | None = None) -> list[Submission]:
@@ -66,9 +62,9 @@ def find(class_folder: ClassFolder, assignment: str, student: str | None = None)
             reason = error.strerror or str(error)
             submissions.append(Submission(home.name, assignment, home / assignment, None, unreadable=reason))
     if not submissions:
-        who = f"by {student} " if student else ""
+        whose = f"by {student} " if student else ""
         also = "; ".join(("", *list_unusable_folders(class_folder, assignment)))
-        raise UserError(f"no submission {who}of {assignment} in {class_folder.submitted}{also}")
+        raise UserError(f"no submission {whose}of {assignment} in {class_folder.submitted}{also}")
     return submissions
 
 
@@ -138,7 +134,8 @@ def find_assignments(class_folder: ClassFolder) -> list[str]:
 
 
 def _submission(student: str, assignment: str, folder: Path) -> Submission:
-    notebook, notebooks = folder / f"{assignment}.ipynb", sorted(folder.glob("*.ipynb"))
+    notebook = folder / f"{assignment}.ipynb"
+    notebooks = sorted(folder.glob("*.ipynb"))
     others = [path for path in notebooks if path != notebook and untrusted_files.is_file(path)]
     modules = sorted(folder.glob("*.py"))
     if untrusted_files.is_file(notebook):
@@ -151,7 +148,7 @@ def _submission(student: str, assignment: str, folder: Path) -> Submission:
     if notebook in notebooks:
         remark = f"a {notebook.name} that is not a regular file"
     else:
-        remark = "no notebook" if not others else f"{len(others)} notebooks, none called {notebook.name}"
+        remark = f"{len(others)} notebooks, none called {notebook.name}" if others else "no notebook"
     return Submission(student, assignment, folder, None, remark)
 
 
@@ -169,8 +166,8 @@ def with_time(submission: Submission, clock: tzinfo | None = None) -> Submission
     if submission.is_earlier_attempt or submission.unreadable:
         return submission
     timestamp = untrusted_files.read_timestamp(submission.folder, clock)
-    at = timestamp.utc_time.replace(tzinfo=UTC) if timestamp.utc_time else None
-    return replace(submission, at=at, unread_time=timestamp.unreadable)
+    handed_in_at = timestamp.utc_time.replace(tzinfo=UTC) if timestamp.utc_time else None
+    return replace(submission, handed_in_at=handed_in_at, unread_time=timestamp.unreadable)
 
 
 def read(submission: Submission, most: int) -> tuple[bytes, str]:

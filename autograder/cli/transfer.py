@@ -130,7 +130,7 @@ def _show_report(console: Console, report: CollectionReport, dry_run: bool) -> N
     table.add_column("would happen" if dry_run else "what happened", overflow="fold")
     for row in rows:
         what = Text(row.what, style="bold red" if row.is_pending else "")
-        table.add_row(*map(Text, (row.student, row.name, row.short, row.notebook, row.attempt, row.at)), what)
+        table.add_row(*map(Text, (row.student, row.name, row.short, row.notebook, row.attempt, row.handed_in_at)), what)
     if rows:
         console.print(table)
     if len(report.rows) > MAX_LINES:

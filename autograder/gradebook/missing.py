@@ -76,11 +76,13 @@ def list_students(roster: Roster) -> list[Student]:
 
 def count_undecided(class_folder: ClassFolder, assignment: str) -> int:
     """How many submissions, of an export of this assignment, wait for a person to say whose they are."""
-    pending = {(decision.system, decision.who) for decision in Decisions.load(class_folder).find_pending(assignment)}
+    pending = {
+        (decision.system, decision.submitter) for decision in Decisions.load(class_folder).find_pending(assignment)
+    }
     if not pending:  # nearly always, and a large manifest takes a second
         return 0
     records = Manifest.load(class_folder, assignment).records.values()
-    return len(pending - {(record.system, record.who) for those in records for record in those})
+    return len(pending - {(record.system, record.submitter) for those in records for record in those})
 
 
 def submitters(class_folder: ClassFolder, assignment: str) -> set[str]:

@@ -60,9 +60,9 @@ def find_outdated(
             continue
         if submitted_files.digest(data) != digests[name][0]:
             newer.append(name)
-        elif submission.at and submission.at != known_times.get(name):
+        elif submission.handed_in_at and submission.handed_in_at != known_times.get(name):
             times.append(name)
-        elif not submission.at and name in known_times:
+        elif not submission.handed_in_at and name in known_times:
             lost_times[name] = submission.unread_time or "nothing"
     return Outdated(newer, times, lost_times)
 

@@ -316,7 +316,11 @@ class _GradingPlan:
     def read(self, submission: Submission) -> tuple[Submission, bytes, str]:
         """As `submitted_files.with_time` and `read`; what a power cut has emptied is restored from what was collected, if that is whole."""
         submission = submitted_files.with_time(submission, self._clock)
-        if not submission.at and not submission.unread_time and (record := self._manifest.latest(submission.student)):
+        if (
+            not submission.handed_in_at
+            and not submission.unread_time
+            and (record := self._manifest.latest(submission.student))
+        ):
             submission = replace(submission, unread_time=record.unread_time)
         try:
             return submission, *submitted_files.read(submission, self._max_bytes)
@@ -431,7 +435,9 @@ def _find_earlier_attempts(
         for record in records:
             if record.attempt and record is not latest and student in (None, owner):
                 path = manifest.path(class_folder, record)
-                yield Submission(owner, manifest.assignment, path.parent, path, is_earlier_attempt=True, at=record.when)
+                yield Submission(
+                    owner, manifest.assignment, path.parent, path, is_earlier_attempt=True, handed_in_at=record.when
+                )
 
 
 def _nothing_there(submission: Submission, trouble: str) -> GradedSubmission:

@@ -102,7 +102,7 @@ class Blackboard(Lms):
                     match["file"] or "",
                     entry.read,
                     submission_id=match["when"],
-                    at=parse_local_time(match["when"], "%Y-%m-%d-%H-%M-%S", zone),
+                    handed_in_at=parse_local_time(match["when"], "%Y-%m-%d-%H-%M-%S", zone),
                     unreadable_time=match["when"],
                 )
             )
@@ -140,4 +140,4 @@ class Blackboard(Lms):
     def page_name(self, page: FeedbackPage) -> tuple[str, str]:
         """What a page is called: Blackboard takes no zip of them, so somebody sends them."""
         is_own = page.record.student == page.student and not page.record.members
-        return f"{page.record.who if is_own else page.student}_{page.assignment}.html", ""
+        return f"{page.record.submitter if is_own else page.student}_{page.assignment}.html", ""

@@ -85,7 +85,7 @@ class Brightspace(Lms):
                 continue
             # In a student's name, or in a file's, a second time may stand.
             doubtful_time = f"{' and '.join(times)} may be its time" if len(times) > 1 else ""
-            at = None if doubtful_time else _moment(match)
+            handed_in_at = None if doubtful_time else _moment(match)
             exported_files.append(
                 ExportedFile(
                     NAME,
@@ -96,7 +96,7 @@ class Brightspace(Lms):
                     file,
                     entry.read,
                     submission_id=folder,
-                    at=to_utc(at, zone) if at else None,
+                    handed_in_at=to_utc(handed_in_at, zone) if handed_in_at else None,
                     unreadable_time="" if doubtful_time else match["when"],
                     doubtful_time=doubtful_time,
                     back={"folder": folder},

@@ -171,7 +171,7 @@ class Canvas(Lms):
     def page_name(self, page: FeedbackPage) -> tuple[str, str]:
         """By the name that Canvas gave the file which was handed in, or the zip in which it lay."""
         record = page.record
-        is_shared = record.student != page.student or (record.members and record.who not in page.own)
+        is_shared = record.student != page.student or (record.members and record.submitter not in page.own)
         trouble = "Canvas shows the whole group one page, that of the member who handed in" if is_shared else ""
         return next(
             (part for part in record.entry.split("/") if _is_canvas(normalize_name(part))), record.entry

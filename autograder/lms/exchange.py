@@ -48,15 +48,19 @@ def _read_folder(top: str, entries: Sequence[ArchiveEntry], zones: Sequence[tzin
     copiers = () if is_owned else (0, os.geteuid())  # whose all of it is where somebody copied it or unpacked it
     others = [name for uid, name in sorted(accounts.items()) if uid not in copiers and name != user]
     is_copied = not is_owned and not others  # and the times are the copy's
-    last_change = None if is_copied else max((at for entry in entries for at in entry.change_times), default=None)
+    last_change = (
+        None
+        if is_copied
+        else max((change_time for entry in entries for change_time in entry.change_times), default=None)
+    )
     change_time = datetime.fromtimestamp(last_change, UTC) if last_change else None
-    at, doubtful_time = name_time, ""
+    handed_in_at, doubtful_time = name_time, ""
     if name_time is None or is_in_future(name_time):
-        at = change_time
+        handed_in_at = change_time
         trouble = "is in the future" if name_time else "can't be read"
         doubtful_time = f"its time, {match['when']}, {trouble}"
     elif change_time and change_time > name_time:
-        at = change_time
+        handed_in_at = change_time
     doubt = ""
     if others:
         doubt = f"its folder or a file in it belongs to {' and '.join(others)}, and not to {user}: write whose it is"
@@ -70,7 +74,7 @@ def _read_folder(top: str, entries: Sequence[ArchiveEntry], zones: Sequence[tzin
             "" if entry.is_folder or entry in nbgraders else normalize_name(entry.name).removeprefix(f"{top}/"),
             entry.read,
             submission_id=top,
-            at=at,
+            handed_in_at=handed_in_at,
             assignment=match["assignment"],
             doubt=doubt,
             doubtful_time=doubtful_time,

@@ -152,7 +152,7 @@ class Gradescope(Lms):
                     "" if entry.is_folder else below or top,
                     entry.read,
                     submission_id=match["number"],
-                    at=parse_moment(time_text),
+                    handed_in_at=parse_moment(time_text),
                     group=names if len(people) > 1 else "",
                     unreadable_time=time_text,
                     back={"submission": match["number"]},

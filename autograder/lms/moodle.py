@@ -77,7 +77,7 @@ class _SheetTime:
     """When somebody on a worksheet handed in last. at: in UTC; None where `text`, which stands there, can't be read."""
 
     name: str
-    at: datetime | None
+    handed_in_at: datetime | None
     text: str
 
 
@@ -251,8 +251,8 @@ class Moodle(Lms):
     def page_name(self, page: FeedbackPage) -> tuple[str, str]:
         """For "Upload multiple feedback files in a zip": Moodle reads the number and passes over the name."""
         record, numbers = page.record, page.numbers
-        is_own = record.who in page.own and record.student == page.student
-        number = numbers.get(page.student) or (record.who if not numbers and is_own else "")
+        is_own = record.submitter in page.own and record.student == page.student
+        number = numbers.get(page.student) or (record.submitter if not numbers and is_own else "")
         trouble = "" if number else "not on the worksheet, by number or by id"
         if not number and not numbers:
             trouble = "the page needs a number from this assignment's worksheet: give it with --sheet"
@@ -269,26 +269,30 @@ class Moodle(Lms):
                 times.setdefault(number, []).extend(its)
 
         agreements = [
-            any(names_agree(time.name, one.name) for time in times[one.who])
+            any(names_agree(time.name, one.name) for time in times[one.submitter])
             for one in exported_files
-            if one.who in times
+            if one.submitter in times
         ]
 
         def with_time(one: ExportedFile) -> ExportedFile:
-            its = times.get(one.who, [])
+            its = times.get(one.submitter, [])
             fitting = [time for time in its if names_agree(time.name, one.name)]
             if not fitting and len(its) == 1 and numbers_identify(agreements):
                 fitting = its
             if not fitting:
                 return one
-            return replace(one, at=fitting[-1].at, unreadable_time="" if fitting[-1].at else fitting[-1].text)
+            return replace(
+                one,
+                handed_in_at=fitting[-1].handed_in_at,
+                unreadable_time="" if fitting[-1].handed_in_at else fitting[-1].text,
+            )
 
         return tuple(map(with_time, exported_files))
 
     def unread_time(self, sheet: Sheet) -> str:
         """Of a worksheet in another language it is not known which column has the times."""
         if sheet.column(*IDENTIFIER) == 0 and sheet.column(*SUBMITTED) is not None:
-            unread = (time.text for its in _times(sheet, None).values() for time in its if not time.at)
+            unread = (time.text for its in _times(sheet, None).values() for time in its if not time.handed_in_at)
             return next(unread, "")
         return sheet.titles if _in_any_language(sheet) else ""
 
@@ -320,11 +324,11 @@ class Moodle(Lms):
         if student:
             return (
                 [],
-                f"number {exported_file.who} is {student.name}'s, but Moodle calls this {name_text}: if it is a team's, write the ids of its members",
+                f"number {exported_file.submitter} is {student.name}'s, but Moodle calls this {name_text}: if it is a team's, write the ids of its members",
             )
         if not exported_file.people:
             return [], f"a team without a number, {name_text}: write the ids of its members"
         return (
             [],
-            f"number {exported_file.who} is on no worksheet: give this assignment's worksheet with --roster, or write whose it is",
+            f"number {exported_file.submitter} is on no worksheet: give this assignment's worksheet with --roster, or write whose it is",
         )

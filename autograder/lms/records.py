@@ -46,14 +46,14 @@ class ExportedFile:
     """
 
     system: str
-    who: str
+    submitter: str
     people: tuple[Person, ...]
     name: str
     entry: str
     file: str
     read: Callable[[], bytes] = field(repr=False, compare=False)
     submission_id: str = ""
-    at: datetime | None = None
+    handed_in_at: datetime | None = None
     late: bool = False
     group: str = ""
     assignment: str = ""  # as the export names it, where it does by a token of ours
@@ -71,7 +71,9 @@ class ExportedFile:
     @property
     def time_note(self) -> str:
         """What is wrong with its time; empty where it has one, or the export has none."""
-        return f"its time, {self.unreadable_time}, can't be read" if self.unreadable_time and not self.at else ""
+        return (
+            f"its time, {self.unreadable_time}, can't be read" if self.unreadable_time and not self.handed_in_at else ""
+        )
 
     @property
     def token(self) -> str:
@@ -87,9 +89,9 @@ def parse_local_time(text: str, pattern: str, zone: tzinfo | None) -> datetime |
         return None
 
 
-def is_in_future(at: datetime) -> bool:
+def is_in_future(time: datetime) -> bool:
     """Whether a time is later than any clock's now, of whatever zone it was read."""
-    return at > datetime.now(UTC) + timedelta(days=1)
+    return time > datetime.now(UTC) + timedelta(days=1)
 
 
 @dataclass(frozen=True)

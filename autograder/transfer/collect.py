@@ -64,7 +64,7 @@ class CollectionRow:
     student: str
     notebook: str
     attempt: str
-    at: str
+    handed_in_at: str
     what: str
     is_pending: bool = False
     name: str = ""
@@ -218,14 +218,14 @@ class _Collection:
         if exporter.times_on:
             exported_files = exporter.with_times(self.export.files, sheets, zone)
             self.export = replace(self.export, files=exported_files)
-            if any(one.at for one in exported_files):
+            if any(one.handed_in_at for one in exported_files):
                 self.report.notes.append(
                     f"its times come from the {exporter.times_on}, read as {_describe_clock(zone)}"
                 )
             if not any(one.time_note for one in exported_files):  # else each of them is told
                 self.time_warnings += unread_sheets
-            without = {one.who for one in exported_files if not one.at and not one.time_note}
-            if without and len(without) < len({one.who for one in exported_files}):
+            without = {one.submitter for one in exported_files if not one.handed_in_at and not one.time_note}
+            if without and len(without) < len({one.submitter for one in exported_files}):
                 who = (
                     "1 student who handed in has"
                     if len(without) == 1
@@ -250,7 +250,7 @@ class _Collection:
 
     def _check_export(self) -> None:
         """Note what the export does not say, or does not say in a way that can be read."""
-        notes = {(one.who, one.submission_id): one.time_note for one in self.export.files if one.time_note}
+        notes = {(one.submitter, one.submission_id): one.time_note for one in self.export.files if one.time_note}
         if notes:
             first = in_a_line(next(iter(notes.values())), 120)
             subject, they_make = ("1 time", "it makes") if len(notes) == 1 else (f"{len(notes):,} times", "they make")
@@ -260,7 +260,7 @@ class _Collection:
                 "submitted/STUDENT/ASSIGNMENT/timestamp.txt, such as 2026-11-21 18:30:00 UTC, before you grade"
             )
         exporter = self.export.lms
-        if anonymous := {one.who for one in self.export.files if exporter.is_anonymous(one.who)}:
+        if anonymous := {one.submitter for one in self.export.files if exporter.is_anonymous(one.submitter)}:
             (self.report.doubts if self.roster.is_listed else self.report.notes).append(
                 f"{exporter.title} exported it anonymously: {len(anonymous):,} names begin with {exporter.anonymous}, and no gradebook has them, "
                 "so no grade can be given back. Switch off anonymous grading or show the names, and download it again"
@@ -274,9 +274,11 @@ class _Collection:
     def _with_doubt(self, one: ExportedFile) -> ExportedFile:
         """A file as the roster bears it out; without its time where that is still to come, with a doubt."""
         one = choose_reading(one, self.roster)
-        if not one.at or not is_in_future(one.at):
+        if not one.handed_in_at or not is_in_future(one.handed_in_at):
             return one
-        return replace(one, at=None, doubtful_time=f"its time, {self._format_time(one.at)}, is in the future")
+        return replace(
+            one, handed_in_at=None, doubtful_time=f"its time, {self._format_time(one.handed_in_at)}, is in the future"
+        )
 
     def read(self, assignment: str | None, zone: tzinfo | None) -> None:
         """Read all that was handed in, and find out what it was handed in for."""
@@ -319,7 +321,7 @@ class _Collection:
                 self._check_time(submission)
         self._check_latest()
         self._check_decisions()
-        for submission in sorted(self.submissions, key=lambda one: str(one.first.at or "")):
+        for submission in sorted(self.submissions, key=lambda one: str(one.first.handed_in_at or "")):
             for student in submission.students if submission.assignment else ():
                 self._number(submission, student)
         self._withdraw()
@@ -345,14 +347,14 @@ class _Collection:
         students = ", ".join(student.id for student in submission.students)
         for one in unresolved_files:
             exported_file, trouble = one.exported_file, one.trouble
-            if self.decisions.is_left(exported_file.system, exported_file.who, exported_file.entry):
+            if self.decisions.is_left(exported_file.system, exported_file.submitter, exported_file.entry):
                 self._add_row(exported_file, students, "", "", f"left, as settled: {trouble}")
                 continue
             self._add_row(exported_file, students, "", "", trouble, is_pending=True)
             texts = (
                 self.label,
                 exported_file.system,
-                exported_file.who,
+                exported_file.submitter,
                 exported_file.name,
                 exported_file.entry,
                 trouble,
@@ -370,25 +372,25 @@ class _Collection:
         what: str,
         is_pending: bool = False,
     ) -> None:
-        at = (
-            self._format_time(exported_file.at)
-            if exported_file.at
-            else "unreadable"
-            if exported_file.time_note
-            else "none"
-        )
+        if exported_file.handed_in_at:
+            handed_in_at = self._format_time(exported_file.handed_in_at)
+        elif exported_file.time_note:
+            handed_in_at = "unreadable"
+        else:
+            handed_in_at = "none"
+        file = in_a_line(exported_file.entry, 200)
         roster_name = self.roster.students[student].name if student in self.roster.students else ""
         name = in_a_line(roster_name or exported_file.name, 80)
-        self.report.rows.append(
-            CollectionRow(in_a_line(exported_file.entry, 200), student, notebook, attempt, at, what, is_pending, name)
-        )
+        self.report.rows.append(CollectionRow(file, student, notebook, attempt, handed_in_at, what, is_pending, name))
 
     def _look_up_assignments(self, submission: CollectedSubmission) -> dict[str, str]:
         """By its name in the archive, of which assignment somebody has said that a file is the notebook."""
         by_entry = {}
         for file in submission.notebooks:
             exported_file = file.exported_file
-            decision = self.decisions.find_assignment(exported_file.system, exported_file.who, exported_file.entry)
+            decision = self.decisions.find_assignment(
+                exported_file.system, exported_file.submitter, exported_file.entry
+            )
             if decision and (name := _find_assignment(decision.assignment, self.assignments)):
                 by_entry[exported_file.entry] = name
         return by_entry
@@ -441,7 +443,7 @@ class _Collection:
                     place = student.id, submission.assignment
                     several.setdefault(place, []).append((submission, submission.choice))
         for those in several.values():
-            if len(those) == 1 or all(one.first.at for one, _ in those):
+            if len(those) == 1 or all(one.first.handed_in_at for one, _ in those):
                 continue
             for submission, file in those:
                 if file.exported_file.entry not in self._look_up_assignments(submission):
@@ -486,7 +488,7 @@ class _Collection:
     def _is_left(self, submission: CollectedSubmission) -> bool:
         """Whether somebody has said that it may stay as it is."""
         first = submission.first
-        return self.decisions.is_left(first.system, first.who, first.entry)
+        return self.decisions.is_left(first.system, first.submitter, first.entry)
 
     def _find_lost(self, there: Collection[str]) -> list[str]:
         """The students who have handed in, as a list says, and of whom nothing is there."""
@@ -500,7 +502,7 @@ class _Collection:
 
     def _has_late_flag(self, submission: CollectedSubmission, student: str) -> bool:
         file = submission.choice
-        if file is None or not file.exported_file.late or file.exported_file.at:
+        if file is None or not file.exported_file.late or file.exported_file.handed_in_at:
             return False
         return (
             untrusted_files.find_timestamp(self.class_folder.submitted / student / submission.assignment, self.zone)
@@ -565,9 +567,10 @@ class _Collection:
             name_note,
             there,
         ]
-        if file.exported_file.name_time and file.exported_file.at:
+        if file.exported_file.name_time and file.exported_file.handed_in_at:
+            time_text = self._format_time(file.exported_file.handed_in_at)
             self.report.doubts.append(
-                f"{in_a_line(file.exported_file.submission_id, 200)}: written at {self._format_time(file.exported_file.at)}, later than its name says; "
+                f"{in_a_line(file.exported_file.submission_id, 200)}: written at {time_text}, later than its name says; "
                 "the later time counts. If the whole exchange was copied, the names are right: collect a zip of it instead"
             )
         what = "; ".join(note for note in (what, *notes) if note)
@@ -581,7 +584,7 @@ class _Collection:
         if record.when and record.when != before.when:
             if before.when:
                 what += f"; handed in at {self._format_time(record.when)}, not at {self._format_time(before.when)} as read before"
-            manifest.date(before, record.at)
+            manifest.date(before, record.handed_in_at)
         elif not record.when and not before.when and record.unread_time != before.unread_time:
             manifest.date(before, "", record.unread_time)
         latest = manifest.latest(student.id)
@@ -612,13 +615,14 @@ class _Collection:
         digest = hashlib.sha256(data).hexdigest()
         if digest in {file.digest, *(record.sha256 for record in manifest.records.get(student.id, ()))}:
             return beside
-        at, number = untrusted_files.find_timestamp(folder, self.zone), manifest.next_number(student.id)
+        handed_in_at = untrusted_files.find_timestamp(folder, self.zone)
+        number = manifest.next_number(student.id)
         record = Record(
             student=student.id,
             number=number,
             attempt=manifest.next_attempt(student.id),
             system=manifest_file.BY_HAND,
-            who=student.id,
+            submitter=student.id,
             name="",
             entry=f"submitted/{student.id}/{manifest.assignment}/{path.name}",
             file=path.name,
@@ -626,7 +630,7 @@ class _Collection:
             bytes=len(data),
             kept=manifest_file.place(student.id, number, path.name),
             collected=manifest_file.now(),
-            at=manifest_file.stamp(at.replace(tzinfo=UTC)) if at else "",
+            handed_in_at=manifest_file.stamp(handed_in_at.replace(tzinfo=UTC)) if handed_in_at else "",
         )
         self._write(manifest, record, path.read_bytes)
         return "; ".join(
@@ -651,7 +655,7 @@ class _Collection:
             number=number,
             attempt=manifest.next_attempt(student.id) if is_attempt else 0,
             system=exported_file.system,
-            who=exported_file.who,
+            submitter=exported_file.submitter,
             name=exported_file.name,
             entry=exported_file.entry,
             file=exported_file.file,
@@ -661,14 +665,14 @@ class _Collection:
             collected=manifest_file.now(),
             archive=self.archive.name,
             archive_sha256=self.archive.digest,
-            at=manifest_file.stamp(exported_file.at) if exported_file.at else "",
+            handed_in_at=manifest_file.stamp(exported_file.handed_in_at) if exported_file.handed_in_at else "",
             late=exported_file.late,
             group=exported_file.group or (exported_file.name if len(members) > 1 else ""),
             members=members if len(members) > 1 else (),
             handed_in_for=submission.target,
             token=exported_file.token,
             back=back,
-            unread_time="" if exported_file.at else in_a_line(exported_file.unreadable_time, 80),
+            unread_time="" if exported_file.handed_in_at else in_a_line(exported_file.unreadable_time, 80),
         )
 
     def _write(self, manifest: Manifest, record: Record, get: Callable[[], bytes]) -> None:

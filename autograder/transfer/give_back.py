@@ -381,7 +381,7 @@ class GradeExport:
         records = [
             record for those in self.manifest.records.values() for record in those if record.system == self.lms.name
         ]
-        own_numbers = {record.who for record in records if record.who in self._own_ids(record.student)}
+        own_numbers = {record.submitter for record in records if record.submitter in self._own_ids(record.student)}
         if own_numbers and own_numbers.isdisjoint(numbers):
             count = f"the {len(own_numbers)} students" if len(own_numbers) > 1 else "the student"
             raise UserError(

@@ -140,12 +140,12 @@ def group_files(
     """
     by_submission: dict[tuple[str, str], list[ExportedFile]] = {}
     for exported_file in exported_files:
-        by_submission.setdefault((exported_file.who, exported_file.submission_id), []).append(exported_file)
+        by_submission.setdefault((exported_file.submitter, exported_file.submission_id), []).append(exported_file)
     packed = _Packed(settled)
     byte_counts: dict[str, int] = defaultdict(int)
     submissions = []
     for files in by_submission.values():
-        whose = files[0].laid_by or files[0].who
+        whose = files[0].laid_by or files[0].submitter
         room = MAX_BYTES_OF_ONE - byte_counts[whose]
         submission = _read_submission(files, assignments, keep, packed, room)
         byte_counts[whose] += submission.file_byte_count

@@ -22,22 +22,22 @@ def choose_reading(exported_file: ExportedFile, roster: Roster) -> ExportedFile:
     first, readings = replace(exported_file, readings=()), exported_file.readings
     if not readings:
         return first
-    owners = {one.who: roster.find(one.people[0].ids) for one in (first, *readings)}
+    owners = {one.submitter: roster.find(one.people[0].ids) for one in (first, *readings)}
     if roster.is_listed:
-        candidates = [one for one in (first, *readings) if owners[one.who]]
+        candidates = [one for one in (first, *readings) if owners[one.submitter]]
         system = SYSTEMS[first.system]
-        name_matches = [one for one in candidates if (who := owners[one.who]) and system.is_named(one, who)]
+        name_matches = [one for one in candidates if (who := owners[one.submitter]) and system.is_named(one, who)]
     else:
         candidates = [first, *(one for one in readings if one.is_likely)]
         name_matches = []
     choices = name_matches or candidates or [first]
-    if len({one.who for one in choices}) == 1 and (name_matches or choices[0] is first or not candidates):
+    if len({one.submitter for one in choices}) == 1 and (name_matches or choices[0] is first or not candidates):
         return choices[0]
     owner_names = " or ".join(
-        in_a_line(f"{who.name} ({who.id})" if (who := owners[one.who]) else one.who, 100) for one in choices
+        in_a_line(f"{who.name} ({who.id})" if (who := owners[one.submitter]) else one.submitter, 100) for one in choices
     )
     doubt = f"its name could mean {owner_names}: write whose it is"
-    return replace(first, who=" or ".join(one.who for one in choices), people=(), doubt=doubt)
+    return replace(first, submitter=" or ".join(one.submitter for one in choices), people=(), doubt=doubt)
 
 
 @dataclass
@@ -58,7 +58,7 @@ class StudentFinder:
     is_sure: bool = field(init=False)  # whether numbers alone decide
 
     def __post_init__(self) -> None:
-        names = {(one.first.name, one.first.who) for one in self.submissions}
+        names = {(one.first.name, one.first.submitter) for one in self.submissions}
         self.names = Counter(PersonName(name).key for name, _ in names)
         self.is_blind = len({name for name, _ in names}) == 1 and len(names) > 1
         self.may_add = not self.roster.is_listed
@@ -69,7 +69,7 @@ class StudentFinder:
     def find(self, submission: CollectedSubmission) -> list[UnresolvedFile]:
         """Enter a submission's students, or say why they are not known."""
         first = submission.first
-        system, decision = SYSTEMS[first.system], self.decisions.find_owner(first.system, first.who, first.entry)
+        system, decision = SYSTEMS[first.system], self.decisions.find_owner(first.system, first.submitter, first.entry)
         if decision:
             trouble = self._enter_named_students(submission, decision.student)
             if trouble:
@@ -131,10 +131,12 @@ class StudentFinder:
         first, ids = submission.first, dict(person.ids)
         system = SYSTEMS[first.system]
         try:
-            student = self.roster.find(ids | ({"student": first.who} if system.has_folder_names else {}))
+            student = self.roster.find(ids | ({"student": first.submitter} if system.has_folder_names else {}))
         except Doubtful as reason:
             return str(reason)
-        may_add = system.is_anonymous(first.who) or (self.may_add and (not self.keys or not self.keys.isdisjoint(ids)))
+        may_add = system.is_anonymous(first.submitter) or (
+            self.may_add and (not self.keys or not self.keys.isdisjoint(ids))
+        )
         if student is None and not may_add:
             tokens = " or ".join(f"{key} {in_a_line(text, 80)}" for key, text in ids.items())
             return f"nobody on the roster has {tokens}: give a list that has it with --roster, or write who it is"
@@ -163,7 +165,7 @@ class StudentFinder:
         if not system.has_groups_by_member or len(submission.students) != 1:
             return []
         (student,) = submission.students
-        if not student.name or system.is_anonymous(first.who) or _may_be(student, first):
+        if not student.name or system.is_anonymous(first.submitter) or _may_be(student, first):
             return []
         name_text = in_a_line(repr(first.name), 100)
         trouble = f"{system.title} calls this {name_text}, not {student.name}: if that is a group, write the ids of all members"
