@@ -22,17 +22,17 @@ from autograder.lms.records import ExportedFile
 from ffnlab.untrusted_text import in_a_line
 
 SYSTEMS: dict[str, Lms] = {  # in the order in which they are asked, where as many names fit two of them
-    one.name: one for one in (Gradescope(), Moodle(), Blackboard(), Exchange(), Brightspace(), Canvas())
+    system.name: system for system in (Gradescope(), Moodle(), Blackboard(), Exchange(), Brightspace(), Canvas())
 }
 
 
 @dataclass(frozen=True)
 class Export:
-    """An export as it was understood. unknown: entries that have another pattern."""
+    """An export as it was understood."""
 
     system: str
     files: tuple[ExportedFile, ...]
-    unknown: tuple[ArchiveEntry, ...]
+    unknown: tuple[ArchiveEntry, ...]  # those that have another pattern
 
     @property
     def lms(self) -> Lms:
@@ -48,17 +48,17 @@ def find(name: str) -> Lms:
 
 def is_submission(folder: str) -> bool:
     """Whether a folder of this name is a student's own, in an export of a system that has such."""
-    return any(one.has_folder_names and one.fits(f"{folder}/") for one in SYSTEMS.values())
+    return any(system.has_folder_names and system.fits(f"{folder}/") for system in SYSTEMS.values())
 
 
 def by_rank() -> list[Lms]:
     """The systems as people are shown them, the most usual first."""
-    return sorted(SYSTEMS.values(), key=lambda one: (one.rank, one.title))
+    return sorted(SYSTEMS.values(), key=lambda system: (system.rank, system.title))
 
 
 def systems_with_numbers() -> list[Lms]:
     """Those whose own number of a student is on the roster, in the order of its columns."""
-    return sorted((one for one in by_rank() if one.number), key=lambda one: one.number)
+    return sorted((system for system in by_rank() if system.number), key=lambda system: system.number)
 
 
 def has_several(key: str) -> bool:
@@ -82,22 +82,23 @@ def read(archive: Archive, zone: tzinfo | None = None) -> Export:
             break
         tops = {entry.name.split("/")[0] for entry in entries}
         match_counts = {
-            name: len({entry.name.split("/")[0] for entry in entries if one.fits(entry.name)})
-            for name, one in SYSTEMS.items()
+            name: len({entry.name.split("/")[0] for entry in entries if system.fits(entry.name)})
+            for name, system in SYSTEMS.items()
         }
-        system = max(match_counts, key=lambda name: match_counts[name])
-        is_most = 2 * match_counts[system] >= len(tops)
+        best = max(match_counts, key=lambda name: match_counts[name])
+        is_most = 2 * match_counts[best] >= len(tops)
         if archive.is_open and match_counts[Exchange.name]:  # what else lies there, anybody may have put there
-            system, is_most = Exchange.name, True
+            best = Exchange.name
+            is_most = True
         if is_most and entries:
-            files, unknown = SYSTEMS[system].exported_files(entries, zone)
+            files, unknown = SYSTEMS[best].exported_files(entries, zone)
             entries_by_name = {entry.name: entry for entry in entries}
-            return Export(system, tuple(files), tuple(entries_by_name[name] for name in unknown))
-    *first, last = (one.title for one in SYSTEMS.values())
+            return Export(best, tuple(files), tuple(entries_by_name[name] for name in unknown))
+    *first, last = (system.title for system in SYSTEMS.values())
     titles = f"{', '.join(first)} or {last}"
     contents = f"{len(archive.entries):,} files" if archive.entries else "nothing that can be read"
-    refusals = [f"; refused: {in_a_line(one.name, 200)} ({one.trouble})" for one in archive.entries if one.trouble]
-    refusal = next(iter(refusals), "")
+    refused = next((entry for entry in archive.entries if entry.trouble), None)
+    refusal = f"; refused: {in_a_line(refused.name, 200)} ({refused.trouble})" if refused else ""
     advice = "if the LMS is in another language, set it to English and download it again"
     raise UserError(f"{archive.name} has {contents} and is not an export of {titles}{refusal}; {advice}")
 
@@ -105,7 +106,7 @@ def read(archive: Archive, zone: tzinfo | None = None) -> Export:
 def attribute_to_nobody(export: Export) -> Export:
     """The export with each unknown entry that may be a notebook as somebody's, of whom a person has to say who it is."""
     doubt = f"{export.lms.title} does not say in its usual way whose this is: write whose it is"
-    odd = [one for one in export.unknown if ".ipynb" in one.name.casefold() or is_packed(one.name)]
+    odd = [entry for entry in export.unknown if ".ipynb" in entry.name.casefold() or is_packed(entry.name)]
     files = []
     for entry in odd:
         top, _, below = entry.name.partition("/")
@@ -114,7 +115,8 @@ def attribute_to_nobody(export: Export) -> Export:
                 export.system, top, (), top, entry.name, below or top, entry.read, submission_id=top, doubt=doubt
             )
         )
-    return Export(export.system, (*export.files, *files), tuple(one for one in export.unknown if one not in odd))
+    others = tuple(entry for entry in export.unknown if entry not in odd)
+    return Export(export.system, (*export.files, *files), others)
 
 
 def _strip_folders(entries: Sequence[ArchiveEntry], depth: int) -> list[ArchiveEntry] | None:

@@ -85,18 +85,15 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class ArchiveEntry:
-    """A file, or an empty folder, of an export. name: its path in it, "/" between folders.
+    """A file, or an empty folder, of an export."""
 
-    owners, change_times: of each part of that path, as the file system has them: the account's number, and when its inode changed last, in seconds since 1970.
-    A zip has neither.
-    """
-
-    name: str
+    name: str  # its path in the export, "/" between folders
     size: int
     get: Callable[[], bytes] = field(repr=False, compare=False)
     is_folder: bool = False
-    owners: tuple[int, ...] = ()
-    change_times: tuple[float, ...] = ()
+    # Of each part of that path, as the file system has them; a zip has neither.
+    owners: tuple[int, ...] = ()  # the account's number
+    change_times: tuple[float, ...] = ()  # when its inode changed last, in seconds since 1970
     trouble: str = ""  # why it is not read
 
     def read(self) -> bytes:
@@ -108,16 +105,13 @@ class ArchiveEntry:
 
 @dataclass
 class Archive:
-    """What is in an export. Each entry says itself why it is not read, if it is not.
-
-    is_open: whether it is a folder into which every account can write, as the exchange's is.
-    """
+    """What is in an export. Each entry says itself why it is not read, if it is not."""
 
     name: str
     entries: list[ArchiveEntry] = field(default_factory=list)
     digest: str = ""  # SHA-256 of a zip; none of a folder
     close: Callable[[], None] = lambda: None
-    is_open: bool = False
+    is_open: bool = False  # whether it is a folder into which every account can write, as the exchange's is
 
     def __enter__(self) -> Archive:
         return self
@@ -164,7 +158,8 @@ def open_packed(entry: ArchiveEntry) -> Archive:
     Raises:
         Refused: it can't be read.
     """
-    data, name = entry.read(), entry.name.casefold()
+    data = entry.read()
+    name = entry.name.casefold()
     archive = Archive(entry.name)
     if name.endswith(".zip"):
         _read_zip(io.BytesIO(data), PACKED_BOUNDS, archive)
@@ -423,26 +418,28 @@ def _list(top: int, parts: tuple[_Part, ...], most: int | None = None, only: str
     """What is in a folder, at most so many, by their names; only: what has this name. Raises Refused: it can't be read."""
     found = []
     with _opened(top, parts) as descriptor, os.scandir(descriptor) as names:
-        wanted = (one for one in names if (one.name == only if only else not _is_junk(one.name)))
-        for one in itertools.islice(wanted, most):
+        wanted = (entry for entry in names if (entry.name == only if only else not _is_junk(entry.name)))
+        for entry in itertools.islice(wanted, most):
             try:
-                found.append(_Part(one.name, one.stat(follow_symlinks=False)))
+                found.append(_Part(entry.name, entry.stat(follow_symlinks=False)))
             except FileNotFoundError:  # removed since
                 continue
             except OSError as error:  # its owner may have mounted something there, into which even root may not look
-                found.append(_Part(one.name, NOT_SEEN, f"it can't be looked at: {error.strerror}"))
+                found.append(_Part(entry.name, NOT_SEEN, f"it can't be looked at: {error.strerror}"))
     return sorted(found, key=lambda part: part.name)
 
 
 def _list_submission(top: int, submission: tuple[_Part, ...]) -> Iterator[ArchiveEntry]:
     """The files in what lies beside other submissions, those on top first; within bounds, beyond which an entry says so."""
-    waiting, count = deque([submission]), 0
+    waiting = deque([submission])
+    count = 0
     while waiting:
         parts = waiting.popleft()
         if not parts[-1].is_folder:
             yield _make_file_entry(top, parts)
             continue
-        trouble, inside = "", []
+        trouble = ""
+        inside = []
         try:
             if len(parts) - len(submission) < MAX_DEPTH:
                 most = MAX_FILES - count + 1

@@ -31,14 +31,14 @@ class IdScope(IntEnum):
 
 @dataclass(frozen=True)
 class FeedbackPage:
-    """A feedback page on its way back. record: of the attempt. own: the student's numbers. numbers: by student, those on the sheet."""
+    """A feedback page on its way back."""
 
     student: str
     name: str
     assignment: str
-    record: Record
-    own: Sequence[str]
-    numbers: Mapping[str, str]
+    record: Record  # of the attempt
+    own: Sequence[str]  # the student's numbers
+    numbers: Mapping[str, str]  # by student, those on the sheet
 
 
 class Lms(Protocol):

@@ -43,9 +43,9 @@ def _read_identity(entry: ArchiveEntry, head: str) -> tuple[str, str] | None:
 
 def _before_usernames(heads: set[str], identities: Sequence[tuple[tuple[str, str], tuple[str, str] | None]]) -> str:
     """What all heads begin with, the assignment: as Blackboard's texts have it, else the shortest that each could have. "" where they have not all the same."""
-    stems = {head.removesuffix(f"_{who[0]}") for (head, _), who in identities if who} or {
-        head.rpartition("_")[0] for head in heads
-    }
+    stems = {head.removesuffix(f"_{identity[0]}") for (head, _), identity in identities if identity}
+    if not stems:
+        stems = {head.rpartition("_")[0] for head in heads}
     stem = min(stems, key=len, default="")
     return stem if all(head.startswith(f"{stem}_") for head in heads) else ""
 
@@ -79,15 +79,18 @@ class Blackboard(Lms):
             if match["about"]
         }
         with_files = {(match["head"], match["when"]) for _, match in file_matches if match["file"]}
-        stem = _before_usernames(
-            {match["head"] for _, match in file_matches}, [one for one in identities.items() if one[1]]
-        )
+        known_identities = [(place, identity) for place, identity in identities.items() if identity]
+        stem = _before_usernames({match["head"] for _, match in file_matches}, known_identities)
         exported_files = []
         for entry, match in file_matches:
             place = match["head"], match["when"]
             if match["about"] and place in with_files:
                 continue
-            username, name = identities.get(place) or (match["head"].removeprefix(f"{stem}_") if stem else "", "")
+            if identity := identities.get(place):
+                username, name = identity
+            else:
+                username = match["head"].removeprefix(f"{stem}_") if stem else ""
+                name = ""
             # Where Blackboard's texts are missing, a second head and time in a name may as well be the true ones.
             if not username or (place not in identities and AGAIN.search(f"_{match['file']}")):
                 unknown.append(entry.name)

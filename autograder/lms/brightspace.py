@@ -36,7 +36,8 @@ def _moment(match: re.Match[str]) -> datetime | None:
     """The local time in a name. Of one or two digits it is the hour: D2L drops the colon."""
     month = parse_month(match["month"] or match["month_second"])
     digits = match["time"]
-    hour, minute = (int(digits), 0) if len(digits) < 3 else (int(digits[:-2]), int(digits[-2:]))
+    hour = int(digits if len(digits) < 3 else digits[:-2])
+    minute = int(digits[-2:]) if len(digits) >= 3 else 0
     if match["half"]:
         if not 1 <= hour <= 12:
             return None
@@ -75,11 +76,12 @@ class Brightspace(Lms):
             times: list[str] = []
             if below or entry.is_folder:
                 match = FOLDER.fullmatch(top)
-                file, folder = "" if entry.is_folder else below, top
+                file = "" if entry.is_folder else below
+                folder = top
             else:
                 match = FLAT.fullmatch(top)
                 file, folder = (match["file"], match["folder"]) if match else ("", "")
-                times = [one[0].lstrip(" -") for one in TIMES.finditer(top)]
+                times = [time_match[0].lstrip(" -") for time_match in TIMES.finditer(top)]
             if not match:
                 unknown.append(entry.name)
                 continue
@@ -110,10 +112,10 @@ class Brightspace(Lms):
         first, last = sheet.column(*FIRST), sheet.column(*LAST)
         if org is None and (username is None or sheet.column(*END) is None):
             return None
-        ids = (
-            {"sis_id": strip_sign(r[org]), "username": strip_sign(r[username]), "email": r[email]} for r in sheet.rows
-        )
-        people = (Person(one, row[first], row[last]) for one, row in zip(ids, sheet.rows, strict=True))
+        people = []
+        for row in sheet.rows:
+            ids = {"sis_id": strip_sign(row[org]), "username": strip_sign(row[username]), "email": row[email]}
+            people.append(Person(ids, row[first], row[last]))
         return [person for person in people if person.ids]
 
     def grade_sheet(self, sheet: Sheet, column: str = "") -> GradeSheet:

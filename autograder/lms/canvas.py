@@ -51,7 +51,9 @@ def _readings(entry: ArchiveEntry) -> list[ExportedFile]:
     if match := ANONYMOUS.fullmatch(path):
         return [_make_exported_file(entry, f"anon_{match['user']}", "", bool(match["late"]), match)]
     readings = []
-    for place in (place for place, letter in enumerate(path) if letter == "_"):
+    for place, letter in enumerate(path):
+        if letter != "_":
+            continue
         match = UPLOAD.match(path, place)
         if match and match.end() == len(path):
             name = path[:place]
@@ -173,9 +175,8 @@ class Canvas(Lms):
         record = page.record
         is_shared = record.student != page.student or (record.members and record.submitter not in page.own)
         trouble = "Canvas shows the whole group one page, that of the member who handed in" if is_shared else ""
-        return next(
-            (part for part in record.entry.split("/") if _is_canvas(normalize_name(part))), record.entry
-        ), trouble
+        names = [part for part in record.entry.split("/") if _is_canvas(normalize_name(part))]
+        return names[0] if names else record.entry, trouble
 
     def is_named(self, exported_file: ExportedFile, student: Student) -> bool:
         """Canvas writes the sortable name ("Doe, Jane") before a file's name."""

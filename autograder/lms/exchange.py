@@ -38,7 +38,8 @@ def _read_folder(top: str, entries: Sequence[ArchiveEntry], zones: Sequence[tzin
     """What is in one student's folder. zones: whose abbreviations nbgrader may have written into its name."""
     match = INBOUND.fullmatch(top)
     assert match
-    user, name_time = match["user"], parse_moment(match["when"], zones)
+    user = match["user"]
+    name_time = parse_moment(match["when"], zones)
     nbgraders = [entry for entry in entries if normalize_name(entry.name) in (f"{top}/{TIMESTAMP}", f"{top}/{SECRET}")]
     files = [entry for entry in entries if entry not in nbgraders]
     secret = next((_read_entry_secret(entry) for entry in nbgraders if entry.name.endswith(SECRET)), "")
@@ -54,7 +55,8 @@ def _read_folder(top: str, entries: Sequence[ArchiveEntry], zones: Sequence[tzin
         else max((change_time for entry in entries for change_time in entry.change_times), default=None)
     )
     change_time = datetime.fromtimestamp(last_change, UTC) if last_change else None
-    handed_in_at, doubtful_time = name_time, ""
+    handed_in_at = name_time
+    doubtful_time = ""
     if name_time is None or is_in_future(name_time):
         handed_in_at = change_time
         trouble = "is in the future" if name_time else "can't be read"
@@ -137,8 +139,9 @@ class Exchange(Lms):
                 folders.setdefault(top, []).append(entry)
             else:
                 unknown.append(entry.name)
-        zones = [one for one in (zone_of_nbgrader(root() / "nbgrader_config.py"), zone) if one]
-        return [one for top, inside in folders.items() for one in _read_folder(top, inside, zones)], unknown
+        possible_zones = (zone_of_nbgrader(root() / "nbgrader_config.py"), zone)
+        zones = [possible_zone for possible_zone in possible_zones if possible_zone]
+        return [file for top, inside in folders.items() for file in _read_folder(top, inside, zones)], unknown
 
     def release(self, grade_export: GradeExport) -> None:
         """Put beside each feedback page what nbgrader's release_feedback reads: when it was handed in, and the secret by which its student finds it."""

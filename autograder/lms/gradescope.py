@@ -41,7 +41,8 @@ def _metadata(entry: ArchiveEntry) -> dict[str, dict[str, Any]]:
 
     loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # makes nothing but text, lists and mappings
     try:
-        text, depth = entry.read().decode("utf-8-sig"), 0
+        text = entry.read().decode("utf-8-sig")
+        depth = 0
         for event in yaml.parse(text, Loader=loader):
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             if depth > MAX_DEPTH:
@@ -58,13 +59,13 @@ def _submitters(about: dict[str, Any] | None) -> tuple[Person, ...]:
     """The people of a submission who have an id or an e-mail address."""
     submitters = about.get(":submitters") if about else None
     people = []
-    for one in submitters if isinstance(submitters, list) else ():
-        if isinstance(one, dict):
-            ids = {"sis_id": _text(one.get(":sid")), "email": _text(one.get(":email"))}
+    for submitter in submitters if isinstance(submitters, list) else ():
+        if isinstance(submitter, dict):
+            ids = {"sis_id": _text(submitter.get(":sid")), "email": _text(submitter.get(":email"))}
             ids = {name: text for name, text in ids.items() if text}
             if not ids:
                 return ()
-            people.append(Person(ids, name=_text(one.get(":name"))))
+            people.append(Person(ids, name=_text(submitter.get(":name"))))
     return tuple(people)
 
 
@@ -178,7 +179,8 @@ class Gradescope(Lms):
         """An autograder's zip that gives each submission its results."""
         results_by_place: dict[str, tuple[dict[str, Any], str]] = {}
         for student, record, page in grade_export.find_pages():
-            points, place = grade_export.points_of(student), f"results/{record.back['submission']}.json"
+            points = grade_export.points_of(student)
+            place = f"results/{record.back['submission']}.json"
             if points is None:
                 grade_export.record_omission(student, "", "left out: there is no grade for this student")
                 continue

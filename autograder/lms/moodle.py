@@ -18,6 +18,7 @@ from autograder.lms.base import FeedbackPage, IdScope, Lms
 from autograder.lms.records import ExportedFile, Person, PersonName
 from autograder.lms.sheets import GradeSheet, Sheet, SheetRow
 from autograder.times import parse_in_words, to_utc
+from ffnlab.phrases import join_words
 from ffnlab.untrusted_text import in_a_line
 
 if TYPE_CHECKING:
@@ -62,8 +63,11 @@ def _in_any_language(sheet: Sheet) -> list[Person] | None:
     is_numbered = len(before) == 1 and "" not in before and len(numbers) == len(rows)
     if not is_numbered or len(addresses) != 1 or len(sheet.header) < MIN_COLUMNS or not all(row[1] for row in rows):
         return None
-    ids = ({NAME: parse_participant(row[0]), "email": row[addresses[0]].strip()} for row in rows)
-    return [Person(one, name=row[1]) for one, row in zip(ids, rows, strict=True)]
+    people = []
+    for row in rows:
+        ids = {NAME: parse_participant(row[0]), "email": row[addresses[0]].strip()}
+        people.append(Person(ids, name=row[1]))
+    return people
 
 
 def _holds(sheet: Sheet, place: int, pattern: re.Pattern[str]) -> bool:
@@ -74,10 +78,10 @@ def _holds(sheet: Sheet, place: int, pattern: re.Pattern[str]) -> bool:
 
 @dataclass(frozen=True)
 class _SheetTime:
-    """When somebody on a worksheet handed in last. at: in UTC; None where `text`, which stands there, can't be read."""
+    """When somebody on a worksheet handed in last."""
 
     name: str
-    handed_in_at: datetime | None
+    handed_in_at: datetime | None  # in UTC; None where `text`, which stands there, can't be read
     text: str
 
 
@@ -86,12 +90,14 @@ def _times(sheet: Sheet, zone: tzinfo | None) -> dict[str, list[_SheetTime]]:
 
     zone: of whoever downloaded it, as their profile in Moodle says; this computer's where it is None.
     """
-    first, last, whole, submission_time = (sheet.column(*titles) for titles in (FIRST, LAST, FULL_NAME, SUBMITTED))
+    first, last, whole = sheet.column(*FIRST), sheet.column(*LAST), sheet.column(*FULL_NAME)
+    submission_time = sheet.column(*SUBMITTED)
     times: dict[str, list[_SheetTime]] = {}
     if sheet.column(*IDENTIFIER) != 0 or submission_time is None:
         return times
     for row in sheet.rows:
-        number, text = parse_participant(row[0]), row[submission_time].strip()
+        number = parse_participant(row[0])
+        text = row[submission_time].strip()
         if number and text not in NO_TIME:
             local = parse_in_words(text, [zone] if zone else [])
             name = row[whole] or f"{row[first]} {row[last]}"
@@ -131,7 +137,7 @@ def _advise_upload(sheet: Sheet) -> str:
     encoding = f"the encoding {names[sheet.encoding]}" if sheet.encoding in names else ""
     if sheet.encoding in ("mac_roman", "latin-1"):
         return " This sheet was saved by another program, in an encoding that Moodle may not have: save it as CSV (UTF-8) before you upload it."
-    choices = " and ".join(one for one in (separator, encoding) if one)
+    choices = join_words([choice for choice in (separator, encoding) if choice])
     return f" This sheet was saved by another program: choose {choices} when you upload it." if choices else ""
 
 
@@ -168,7 +174,9 @@ class Moodle(Lms):
             if not match:
                 unknown.append(entry.name)
                 continue
-            number, name, is_online_text = match["number"] or "", match["name"], match["plugin"] == "onlinetext"
+            number = match["number"] or ""
+            name = match["name"]
+            is_online_text = match["plugin"] == "onlinetext"
             exported_files.append(
                 ExportedFile(
                     NAME,
@@ -207,7 +215,8 @@ class Moodle(Lms):
         return people
 
     def submitters(self, sheet: Sheet) -> list[Person]:
-        status, rows = sheet.column(*STATUS), [row for row in sheet.rows if not _is_blank(row)]
+        status = sheet.column(*STATUS)
+        rows = [row for row in sheet.rows if not _is_blank(row)]
         if status is None or sheet.column(*IDENTIFIER) != 0:
             return []
         people = self.people(sheet) or []
@@ -250,11 +259,15 @@ class Moodle(Lms):
 
     def page_name(self, page: FeedbackPage) -> tuple[str, str]:
         """For "Upload multiple feedback files in a zip": Moodle reads the number and passes over the name."""
-        record, numbers = page.record, page.numbers
+        record = page.record
         is_own = record.submitter in page.own and record.student == page.student
-        number = numbers.get(page.student) or (record.submitter if not numbers and is_own else "")
-        trouble = "" if number else "not on the worksheet, by number or by id"
-        if not number and not numbers:
+        number = page.numbers.get(page.student, "")
+        if is_own and not page.numbers:
+            number = record.submitter
+        trouble = ""
+        if not number and page.numbers:
+            trouble = "not on the worksheet, by number or by id"
+        elif not number:
             trouble = "the page needs a number from this assignment's worksheet: give it with --sheet"
         name = (record.name if is_own and not record.members else page.name) or page.student
         return f"{name.replace('_', ' ')}_{number}_assignsubmission_file/{page.assignment}.html", trouble
@@ -269,23 +282,20 @@ class Moodle(Lms):
                 times.setdefault(number, []).extend(its)
 
         agreements = [
-            any(names_agree(time.name, one.name) for time in times[one.submitter])
-            for one in exported_files
-            if one.submitter in times
+            any(names_agree(time.name, file.name) for time in times[file.submitter])
+            for file in exported_files
+            if file.submitter in times
         ]
 
-        def with_time(one: ExportedFile) -> ExportedFile:
-            its = times.get(one.submitter, [])
-            fitting = [time for time in its if names_agree(time.name, one.name)]
+        def with_time(file: ExportedFile) -> ExportedFile:
+            its = times.get(file.submitter, [])
+            fitting = [time for time in its if names_agree(time.name, file.name)]
             if not fitting and len(its) == 1 and numbers_identify(agreements):
                 fitting = its
             if not fitting:
-                return one
-            return replace(
-                one,
-                handed_in_at=fitting[-1].handed_in_at,
-                unreadable_time="" if fitting[-1].handed_in_at else fitting[-1].text,
-            )
+                return file
+            last = fitting[-1]
+            return replace(file, handed_in_at=last.handed_in_at, unreadable_time="" if last.handed_in_at else last.text)
 
         return tuple(map(with_time, exported_files))
 
@@ -297,8 +307,8 @@ class Moodle(Lms):
         return sheet.titles if _in_any_language(sheet) else ""
 
     def ids_agree(self, exported_files: Sequence[ExportedFile], roster: Roster) -> bool:
-        found = ((roster.find(one.people[0].ids), one) for one in exported_files if one.people)
-        return numbers_identify([names_agree(student.name, one.name) for student, one in found if student])
+        found = ((roster.find(file.people[0].ids), file) for file in exported_files if file.people)
+        return numbers_identify([names_agree(student.name, file.name) for student, file in found if student])
 
     def students(self, exported_file: ExportedFile, roster: Roster, is_sure: bool) -> tuple[list[Student], str]:
         """A participant, by this assignment's number and, as a group's number looks the same, the name; or a team, by the name of a group that a list has."""
@@ -310,25 +320,24 @@ class Moodle(Lms):
         if members and not student:
             alike = roster.spellings(exported_file.name)
             if len(alike) > 1:
-                names = " and ".join(f"“{in_a_line(one, 60)}”" for one in alike)
-                return (
-                    [],
-                    f"a team, {name_text}, and a list has teams that read alike, {names}: write the ids of its members",
+                names = " and ".join(f"“{in_a_line(team, 60)}”" for team in alike)
+                why = (
+                    f"a team, {name_text}, and a list has teams that read alike, {names}: write the ids of its members"
                 )
-            unsure = [one for one in members if not roster.is_surely_in(one, exported_file.name)]
+                return [], why
+            unsure = [member for member in members if not roster.is_surely_in(member, exported_file.name)]
             if not unsure:
                 return members, ""
             groups = unsure[0].cells.get("groups", "")
             why = f"a team, {name_text}, of which a list has a member by a part of “{groups}” only: write the ids of its members"
             return [], why
         if student:
-            return (
-                [],
-                f"number {exported_file.submitter} is {student.name}'s, but Moodle calls this {name_text}: if it is a team's, write the ids of its members",
+            why = (
+                f"number {exported_file.submitter} is {student.name}'s, but Moodle calls this {name_text}: "
+                "if it is a team's, write the ids of its members"
             )
+            return [], why
         if not exported_file.people:
             return [], f"a team without a number, {name_text}: write the ids of its members"
-        return (
-            [],
-            f"number {exported_file.submitter} is on no worksheet: give this assignment's worksheet with --roster, or write whose it is",
-        )
+        why = f"number {exported_file.submitter} is on no worksheet: give this assignment's worksheet with --roster, or write whose it is"
+        return [], why

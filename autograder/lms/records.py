@@ -14,9 +14,9 @@ from autograder.times import to_utc
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody as an LMS knows them. ids: by the roster's columns (canvas, moodle, brightspace, sis_id, username, email), what stands there."""
+    """Somebody as an LMS knows them."""
 
-    ids: Mapping[str, str]
+    ids: Mapping[str, str]  # by the roster's columns (canvas, moodle, brightspace, sis_id, username, email)
     first: str = ""
     last: str = ""
     name: str = ""  # where only the whole of it is known
@@ -32,41 +32,32 @@ class Person:
 
 @dataclass(frozen=True)
 class ExportedFile:
-    """One file of an LMS's export, as somebody handed it in.
-
-    who: the export's own token for the person or group, unique in this system. people: the person, or a group's members; none where the export
-    does not say who they are. name: as shown. entry: the file's name in the archive. file: its name as the student had it; "" where only a folder is
-    there. submission_id: what tells this person's submissions apart. at: when, in UTC. unreadable_time: what is in the time's place and is none. back: what
-    else the way back needs.
-
-    doubt: why a person has to say whose it is. doubtful_time: why a person has to look at its time. name_time: the time that its name says, where
-    the file system knows of a later one. is_owned: whether the owners of its files confirm whose it is, where the system is one that has owners. readings:
-    the same file by other readings of its name, where students can write into what the system puts before it. is_likely: whether, without a roster, this
-    reading may be right. laid_by: the accounts that have laid it where it was found, where the system has them.
-    """
+    """One file of an LMS's export, as somebody handed it in."""
 
     system: str
-    submitter: str
-    people: tuple[Person, ...]
-    name: str
-    entry: str
-    file: str
+    submitter: str  # the export's own token for the person or group, unique in this system
+    people: tuple[Person, ...]  # the person, or a group's members; none where the export does not say who they are
+    name: str  # of the person or group, as shown
+    entry: str  # the file's name in the archive
+    file: str  # its name as the student had it; "" where only a folder is there
     read: Callable[[], bytes] = field(repr=False, compare=False)
-    submission_id: str = ""
-    handed_in_at: datetime | None = None
+    submission_id: str = ""  # what tells this person's submissions apart
+    handed_in_at: datetime | None = None  # in UTC
     late: bool = False
     group: str = ""
     assignment: str = ""  # as the export names it, where it does by a token of ours
     remark: str = ""
-    unreadable_time: str = ""
-    doubt: str = ""
-    doubtful_time: str = ""
-    name_time: datetime | None = None
-    laid_by: str = ""
+    unreadable_time: str = ""  # what is in the time's place and is none
+    doubt: str = ""  # why a person has to say whose it is
+    doubtful_time: str = ""  # why a person has to look at its time
+    name_time: datetime | None = None  # the time that its name says, where the file system knows of a later one
+    laid_by: str = ""  # the accounts that have laid it where it was found, where the system has them
+    # Whether the owners of its files confirm whose it is, where the system is one that has owners.
     is_owned: bool = True
+    # The same file by other readings of its name, where students can write into what the system puts before it.
     readings: tuple[ExportedFile, ...] = field(default=(), repr=False)
-    is_likely: bool = True
-    back: Mapping[str, str] = field(default_factory=dict)
+    is_likely: bool = True  # whether, without a roster, this reading may be right
+    back: Mapping[str, str] = field(default_factory=dict)  # what else the way back needs
 
     @property
     def time_note(self) -> str:
@@ -126,8 +117,8 @@ class PersonName:
 
     def agrees_with(self, other: PersonName) -> bool:
         """Whether it may be the same person's: all words of one are in the other, as where a middle name or a group is left out."""
-        one, others = self.words, other.words
-        return bool(one) and (one <= others or (len(others) > 1 and others <= one))
+        mine, theirs = self.words, other.words
+        return bool(mine) and (mine <= theirs or (len(theirs) > 1 and theirs <= mine))
 
 
 @lru_cache(maxsize=100_000)

@@ -51,9 +51,9 @@ class SheetRow(list[str]):
 
 @dataclass
 class Sheet:
-    """A sheet, to the byte. name: for messages."""
+    """A sheet, to the byte."""
 
-    name: str
+    name: str  # for messages
     header: SheetRow
     rows: list[SheetRow]
     delimiter: str
@@ -61,12 +61,10 @@ class Sheet:
     bom: bytes = b""
     lead: str = ""  # before the header: blank lines, or one that says what is between the cells
     doubtful_text: str = ""  # a word of it, where it is not known in which encoding it was written
-    raw: list[list[str]] = field(
-        default_factory=list, repr=False
-    )  # each cell as it stands in the file: the header's, the rows'
-    ends: list[str] = field(
-        default_factory=list, repr=False
-    )  # what ends each of those lines, with blank lines behind it
+    # Each cell as it stands in the file: the header's, the rows'.
+    raw: list[list[str]] = field(default_factory=list, repr=False)
+    # What ends each of those lines, with blank lines behind it.
+    ends: list[str] = field(default_factory=list, repr=False)
 
     @classmethod
     def read(cls, path: Path, names: Collection[str] = ()) -> Sheet:
@@ -112,7 +110,8 @@ class Sheet:
         """Cut a text into cells, as the csv module does, and keep how each was written."""
         plain = rf"[^{self.delimiter}\r\n]*"
         cell = re.compile(rf'"(?P<quoted>[^"]*(?:""[^"]*)*)"(?P<rest>{plain})|(?P<plain>{plain})')
-        place, line = 0, 1 + len(LINE_END.findall(self.lead))
+        place = 0
+        line = 1 + len(LINE_END.findall(self.lead))
         while place < len(text):
             raw: list[str] = []
             values: list[str] = []
@@ -193,7 +192,7 @@ def _guess_encoding(data: bytes, names: Collection[str]) -> tuple[str, str]:
         letters = [letter for letter in text if not letter.isascii()]
         good = sum(letter in WESTERN for letter in letters) - sum(not letter.isalpha() for letter in letters)
         ranking.append(((found, good), encoding, text))
-    (found, _), encoding, text = max(ranking, key=lambda one: one[0])
+    (found, _), encoding, text = max(ranking, key=lambda ranked: ranked[0])
     word = next((word for word in re.findall(r"\w+", text) if not word.isascii()), "")
     return encoding, "" if found else word
 
@@ -212,14 +211,16 @@ def _delimiter(text: str) -> str:
 def make_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
     """A sheet of ours, for people's spreadsheets: no cell of it is taken for a formula."""
     text = io.StringIO()
-    writer, quoting_writer = (
-        csv.writer(text, lineterminator="\n", quoting=quoting) for quoting in (csv.QUOTE_MINIMAL, csv.QUOTE_ALL)
-    )
+    writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_MINIMAL)
+    quoting_writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL)
     writer.writerow(titles)
     for row in rows:
         cells = [guard(cell) for cell in row]
         # A carriage return ends a line for whoever reads the sheet, and not every Python quotes it.
-        (quoting_writer if any("\r" in cell for cell in cells) else writer).writerow(cells)
+        if any("\r" in cell for cell in cells):
+            quoting_writer.writerow(cells)
+        else:
+            writer.writerow(cells)
     return codecs.BOM_UTF8 + text.getvalue().encode("utf-8", errors="replace")
 
 
@@ -261,26 +262,20 @@ def format_points(points: float, maximum: str, others: Iterable[str] = ()) -> st
 
 @dataclass
 class GradeSheet:
-    """What a system's sheet means, and how it is given back.
-
-    column: the one that takes the grades. ids: of a row, by the roster's columns. maximum: of a row, as written. nobody: whether a row is about no student.
-    locked: whether the LMS takes no grade for a row; lock: why. grade_time: of a row, when the LMS was given a grade before, in its own words.
-    keep: the columns that are given back; None: all. title: the column's, where it is another one on the way back.
-    over: what becomes of points above the maximum. advice: for whoever uploads it.
-    """
+    """What a system's sheet means, and how it is given back."""
 
     sheet: Sheet
-    column: int
-    ids: Callable[[SheetRow], Mapping[str, str]]
-    maximum: Callable[[SheetRow], str] = lambda row: ""
-    nobody: Callable[[SheetRow], bool] = lambda row: False
-    locked: Callable[[SheetRow], bool] = lambda row: False
-    lock: str = "is locked"
-    grade_time: Callable[[SheetRow], str] = lambda row: ""
-    keep: tuple[int, ...] | None = None
-    title: str = ""
-    over: str = ""
-    advice: str = ""
+    column: int  # the one that takes the grades
+    ids: Callable[[SheetRow], Mapping[str, str]]  # of a row, by the roster's columns
+    maximum: Callable[[SheetRow], str] = lambda row: ""  # of a row, as written
+    nobody: Callable[[SheetRow], bool] = lambda row: False  # whether a row is about no student
+    locked: Callable[[SheetRow], bool] = lambda row: False  # whether the LMS takes no grade for a row
+    lock: str = "is locked"  # why it takes none
+    grade_time: Callable[[SheetRow], str] = lambda row: ""  # when the LMS was given a grade before, in its own words
+    keep: tuple[int, ...] | None = None  # the columns that are given back; None: all
+    title: str = ""  # the column's, where it is another one on the way back
+    over: str = ""  # what becomes of points above the maximum
+    advice: str = ""  # for whoever uploads it
 
     def to_bytes(self) -> bytes:
         """The file for the LMS."""
