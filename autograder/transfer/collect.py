@@ -48,6 +48,7 @@ from autograder.transfer.group_files import (
 )
 from autograder.transfer.match_students import StudentFinder, choose_reading
 from autograder.transfer.spool import Spool
+from ffnlab.phrases import plural
 from ffnlab.untrusted_text import in_a_line
 
 EMPTIED = hashlib.sha256().hexdigest()  # of a notebook that a power cut has emptied
@@ -58,15 +59,15 @@ MIN_SHARE = 0.9  # of an export's notebooks, so many must be of one assignment f
 
 @dataclass(frozen=True)
 class CollectionRow:
-    """A line of the table: a file, whose it is, which notebook, which attempt, when, what becomes of it, and whether that is for a person to decide."""
+    """A line of the table, about a file."""
 
     file: str
-    student: str
+    student: str  # whose it is
     notebook: str
     attempt: str
     handed_in_at: str
-    what: str
-    is_pending: bool = False
+    what: str  # what becomes of it,
+    is_pending: bool = False  # and whether that is for a person to decide
     name: str = ""
 
     @property
@@ -77,19 +78,16 @@ class CollectionRow:
 
 @dataclass
 class CollectionReport:
-    """What was collected, or would be. notes: for information. doubts: what a person should look at. pending_decisions: what a person can decide, in
-    the file `decisions_file`.
-
-    missing: by assignment, who has not handed in, where a list of the class is known.
-    """
+    """What was collected, or would be."""
 
     title: str
     archive: str
     decisions_file: Path
     rows: list[CollectionRow] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    doubts: list[str] = field(default_factory=list)
-    pending_decisions: list[Decision] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)  # for information
+    doubts: list[str] = field(default_factory=list)  # what a person should look at
+    pending_decisions: list[Decision] = field(default_factory=list)  # what a person can decide, in that file
+    # By assignment, who has not handed in, where a list of the class is known.
     missing: list[Missing] = field(default_factory=list)
     new: int = 0
     known_count: int = 0
@@ -150,8 +148,9 @@ def _set_aside_empty_files(class_folder: ClassFolder) -> list[str]:
         folder = class_folder.path / manifest_file.FOLDER / name
         if not _is_empty(folder / manifest_file.FILE):
             continue
-        number, aside = 1, class_folder.path / "damaged"
+        aside = class_folder.path / "damaged"
         make_folder(aside)
+        number = 1
         while (aside / f"{name}-{number}").exists():
             number += 1
         folder.rename(aside / f"{name}-{number}")
@@ -173,9 +172,13 @@ class _Collection:
         spool: Spool,
         zone: tzinfo | None,
     ) -> None:
-        self.class_folder, self.archive, self.export, self.zone = class_folder, export_archive, export, zone
+        self.class_folder = class_folder
+        self.archive = export_archive
+        self.export = export
+        self.zone = zone
         self.spool = spool
-        self.roster, self.decisions = Roster.load(class_folder), Decisions.load(class_folder)
+        self.roster = Roster.load(class_folder)
+        self.decisions = Decisions.load(class_folder)
         self.report = CollectionReport(
             export.lms.title, export_archive.name, class_folder.path / manifest_file.FOLDER / DECISIONS_FILE
         )
@@ -190,94 +193,111 @@ class _Collection:
 
     def take_lists(self, files: Sequence[Path], zone: tzinfo | None) -> None:
         """Take over who is who, and from the sheets of a system that exports no times when they handed in."""
-        exporter, sheets, unread_sheets = self.export.lms, [], []
-        names = {word for one in self.export.files for word in re.split(r"[\W_]+", one.name) if not word.isascii()}
-        for file in files:
-            sheet = Sheet.read(file, names)
+        exporter = self.export.lms
+        sheets = []
+        unread_sheets = []
+        words = {word for file in self.export.files for word in re.split(r"[\W_]+", file.name)}
+        names = {word for word in words if not word.isascii()}
+        for path in files:
+            sheet = Sheet.read(path, names)
             sheets.append(sheet)
             if sheet.doubtful_text:
                 self.report.notes.append(
-                    f"{file.name} is not UTF-8, and was read as {sheet.encoding}: is “{in_a_line(sheet.doubtful_text, 60)}” right? "
+                    f"{path.name} is not UTF-8, and was read as {sheet.encoding}: is “{in_a_line(sheet.doubtful_text, 60)}” right? "
                     "If it is not, save the sheet as CSV (UTF-8) and collect again"
                 )
             system, number, doubts = self.roster.extend(sheet)
-            self.claims += [] if exporter is not system else system.submitters(sheet)
-            self.report.notes.append(f"{file.name}: {system.title}, {number} {'person' if number == 1 else 'people'}")
+            if system is exporter:
+                self.claims += system.submitters(sheet)
+            self.report.notes.append(f"{path.name}: {system.title}, {plural(number, 'person', 'people')}")
             self.report.doubts += doubts
-            for one in lms.systems_with_numbers():
-                nameless = sum(student.startswith(f"{one.name}-") for student in self.roster.students)
-                if nameless and one.number is IdScope.ASSIGNMENT:
-                    self.report.notes.append(
-                        f"{nameless:,} students have no ID number, login or address on a list: they are known by {one.title}'s number, "
-                        "which changes with each assignment"
-                    )
+            self._note_numbered_students()
             if time_text := system.unread_time(sheet):
                 unread_sheets.append(
-                    f"{file.name}: its times can't be read ({in_a_line(time_text, 60)}): set {system.title} to English and download it again"
+                    f"{path.name}: its times can't be read ({in_a_line(time_text, 60)}): set {system.title} to English and download it again"
                 )
         if exporter.times_on:
-            exported_files = exporter.with_times(self.export.files, sheets, zone)
-            self.export = replace(self.export, files=exported_files)
-            if any(one.handed_in_at for one in exported_files):
-                self.report.notes.append(
-                    f"its times come from the {exporter.times_on}, read as {_describe_clock(zone)}"
-                )
-            if not any(one.time_note for one in exported_files):  # else each of them is told
-                self.time_warnings += unread_sheets
-            without = {one.submitter for one in exported_files if not one.handed_in_at and not one.time_note}
-            if without and len(without) < len({one.submitter for one in exported_files}):
-                who = (
-                    "1 student who handed in has"
-                    if len(without) == 1
-                    else f"{len(without):,} students who handed in have"
-                )
-                self.time_warnings.append(f"{who} no time on a {exporter.times_on}, and that does not count as late")
-            elif (
-                without and not self.time_warnings and (worksheets := [one for one in sheets if _is_own(one, exporter)])
-            ):
-                names_text = " or ".join(one.name for one in worksheets)
-                self.time_warnings.append(
-                    f"nobody who handed in has a time on {names_text}: is that this assignment's {exporter.sheet}?"
-                )
-            elif without and not self.time_warnings:
-                self.time_warnings.append(
-                    f"{exporter.title} exports no times: they are on the {exporter.sheet}, so give that with --roster"
-                )
+            self._take_times(sheets, unread_sheets, zone)
         else:
             self.time_warnings += unread_sheets
         self.export = replace(self.export, files=tuple(map(self._with_doubt, self.export.files)))
         self._check_export()
 
+    def _note_numbered_students(self) -> None:
+        """Note how many are known by nothing but a number that another assignment does not have."""
+        for system in lms.systems_with_numbers():
+            if system.number is not IdScope.ASSIGNMENT:
+                continue
+            nameless = sum(student.startswith(f"{system.name}-") for student in self.roster.students)
+            if nameless:
+                self.report.notes.append(
+                    f"{nameless:,} students have no ID number, login or address on a list: they are known by {system.title}'s number, "
+                    "which changes with each assignment"
+                )
+
+    def _take_times(self, sheets: Sequence[Sheet], unread_sheets: Sequence[str], zone: tzinfo | None) -> None:
+        """Take over from sheets when each file was handed in, and note who has no time there. unread_sheets: a line on each whose times can't be read."""
+        exporter = self.export.lms
+        files = exporter.with_times(self.export.files, sheets, zone)
+        self.export = replace(self.export, files=files)
+        if any(file.handed_in_at for file in files):
+            self.report.notes.append(f"its times come from the {exporter.times_on}, read as {_describe_clock(zone)}")
+        if not any(file.time_note for file in files):  # else each of them is told
+            self.time_warnings += unread_sheets
+        submitters = {file.submitter for file in files}
+        without = {file.submitter for file in files if not file.handed_in_at and not file.time_note}
+        if not without:
+            return
+        if len(without) < len(submitters):
+            count_text = plural(f"{len(without):,}", "student who handed in has", "students who handed in have")
+            self.time_warnings.append(f"{count_text} no time on a {exporter.times_on}, and that does not count as late")
+        elif not self.time_warnings:
+            worksheets = " or ".join(sheet.name for sheet in sheets if _is_own(sheet, exporter))
+            if worksheets:
+                warning = (
+                    f"nobody who handed in has a time on {worksheets}: is that this assignment's {exporter.sheet}?"
+                )
+            else:
+                warning = (
+                    f"{exporter.title} exports no times: they are on the {exporter.sheet}, so give that with --roster"
+                )
+            self.time_warnings.append(warning)
+
     def _check_export(self) -> None:
         """Note what the export does not say, or does not say in a way that can be read."""
-        notes = {(one.submitter, one.submission_id): one.time_note for one in self.export.files if one.time_note}
+        notes = {(file.submitter, file.submission_id): file.time_note for file in self.export.files if file.time_note}
         if notes:
             first = in_a_line(next(iter(notes.values())), 120)
-            subject, they_make = ("1 time", "it makes") if len(notes) == 1 else (f"{len(notes):,} times", "they make")
+            times = plural(f"{len(notes):,}", "time")
+            they_make = "it makes" if len(notes) == 1 else "they make"
             self.time_warnings.append(
-                f"{subject} can't be read ({first}), so {they_make} nobody late: "
+                f"{times} can't be read ({first}), so {they_make} nobody late: "
                 f"if they are in another language, set {self.export.lms.title} to English and download it again; else write the time into "
                 "submitted/STUDENT/ASSIGNMENT/timestamp.txt, such as 2026-11-21 18:30:00 UTC, before you grade"
             )
         exporter = self.export.lms
-        if anonymous := {one.submitter for one in self.export.files if exporter.is_anonymous(one.submitter)}:
-            (self.report.doubts if self.roster.is_listed else self.report.notes).append(
+        if anonymous := {file.submitter for file in self.export.files if exporter.is_anonymous(file.submitter)}:
+            remark = (
                 f"{exporter.title} exported it anonymously: {len(anonymous):,} names begin with {exporter.anonymous}, and no gradebook has them, "
                 "so no grade can be given back. Switch off anonymous grading or show the names, and download it again"
             )
-        claims = {one.submission_id for one in self.export.files if not one.is_owned and not one.doubt}
+            if self.roster.is_listed:
+                self.report.doubts.append(remark)
+            else:
+                self.report.notes.append(remark)
+        claims = {file.submission_id for file in self.export.files if not file.is_owned and not file.doubt}
         if claims:
             self.report.notes.append(
                 f"{len(claims):,} of its folders belong to no student's account, as in a zip or a copy, so the folders' names say who handed in, and when"
             )
 
-    def _with_doubt(self, one: ExportedFile) -> ExportedFile:
+    def _with_doubt(self, file: ExportedFile) -> ExportedFile:
         """A file as the roster bears it out; without its time where that is still to come, with a doubt."""
-        one = choose_reading(one, self.roster)
-        if not one.handed_in_at or not is_in_future(one.handed_in_at):
-            return one
+        file = choose_reading(file, self.roster)
+        if not file.handed_in_at or not is_in_future(file.handed_in_at):
+            return file
         return replace(
-            one, handed_in_at=None, doubtful_time=f"its time, {self._format_time(one.handed_in_at)}, is in the future"
+            file, handed_in_at=None, doubtful_time=f"its time, {self._format_time(file.handed_in_at)}, is in the future"
         )
 
     def read(self, assignment: str | None, zone: tzinfo | None) -> None:
@@ -289,10 +309,10 @@ class _Collection:
         self.report.doubts += odd[:MAX_ODD]
         if len(odd) > MAX_ODD:
             self.report.doubts.append(f"{len(odd) - MAX_ODD:,} more are refused or not understood")
-        exported_files = [one for one in self.export.files if not assignment or one.assignment in ("", assignment)]
+        exported_files = [file for file in self.export.files if not assignment or file.assignment in ("", assignment)]
         self.submissions = group_files(exported_files, self.assignments, self.spool.keep, self.decisions.notebook_files)
         target = assignment or ""
-        if not target and not any(one.first.assignment for one in self.submissions):
+        if not target and not any(submission.first.assignment for submission in self.submissions):
             votes = count_votes(self.submissions)
             if votes and max(votes.values()) < MIN_SHARE * votes.total():
                 contents = ", ".join(f"{count:,} of {name}" for name, count in votes.most_common())
@@ -321,7 +341,7 @@ class _Collection:
                 self._check_time(submission)
         self._check_latest()
         self._check_decisions()
-        for submission in sorted(self.submissions, key=lambda one: str(one.first.handed_in_at or "")):
+        for submission in sorted(self.submissions, key=lambda submission: str(submission.first.handed_in_at or "")):
             for student in submission.students if submission.assignment else ():
                 self._number(submission, student)
         self._withdraw()
@@ -345,22 +365,23 @@ class _Collection:
 
     def _add_decisions(self, submission: CollectedSubmission, unresolved_files: Sequence[UnresolvedFile]) -> None:
         students = ", ".join(student.id for student in submission.students)
-        for one in unresolved_files:
-            exported_file, trouble = one.exported_file, one.trouble
+        for unresolved in unresolved_files:
+            exported_file = unresolved.exported_file
+            trouble = unresolved.trouble
             if self.decisions.is_left(exported_file.system, exported_file.submitter, exported_file.entry):
                 self._add_row(exported_file, students, "", "", f"left, as settled: {trouble}")
                 continue
             self._add_row(exported_file, students, "", "", trouble, is_pending=True)
-            texts = (
-                self.label,
-                exported_file.system,
-                exported_file.submitter,
-                exported_file.name,
-                exported_file.entry,
-                trouble,
-                one.suggestion,
+            decision = Decision(
+                archive=self.label,
+                system=exported_file.system,
+                submitter=exported_file.submitter,
+                name=exported_file.name,
+                file=exported_file.entry,
+                trouble=trouble,
+                suggestion=unresolved.suggestion,
             )
-            self.report.pending_decisions.append(Decision(*texts))
+            self.report.pending_decisions.append(decision)
             self.open_entries.add(exported_file.entry)
 
     def _add_row(
@@ -398,10 +419,10 @@ class _Collection:
     def _check_decisions(self) -> None:
         """Note what stands in settle.csv and can't be used."""
         self.report.doubts += [f"in {DECISIONS_FILE}, {trouble}" for trouble in self.decisions.troubles]
-        files = [file for one in self.submissions for file in one.notebooks]
+        files = [file for submission in self.submissions for file in submission.notebooks]
         notebooks = {normalize_name(file.exported_file.entry) for file in files if file.can_count}
         troubles = {normalize_name(file.exported_file.entry): file.trouble for file in files}
-        entries = {normalize_name(one.entry) for one in self.export.files}
+        entries = {normalize_name(file.entry) for file in self.export.files}
         for decision in self.decisions.final:
             where = f"in {DECISIONS_FILE}, line {decision.line}: "
             try:
@@ -443,7 +464,7 @@ class _Collection:
                     place = student.id, submission.assignment
                     several.setdefault(place, []).append((submission, submission.choice))
         for those in several.values():
-            if len(those) == 1 or all(one.first.handed_in_at for one, _ in those):
+            if len(those) == 1 or all(submission.first.handed_in_at for submission, _ in those):
                 continue
             for submission, file in those:
                 if file.exported_file.entry not in self._look_up_assignments(submission):
@@ -456,34 +477,45 @@ class _Collection:
     def check_class(self, policy: Policy) -> None:
         """Note who has not handed in, and whom the LMS flags as late without saying when."""
         for name in self.assignments:
-            here = [one for one in self.submissions if name in (one.assignment, one.target)]
-            if not here:
-                continue
-            there = missing.submitters(self.class_folder, name) | {who.id for one in here for who in one.students}
-            undecided = sum(not one.students and not self._is_left(one) for one in here)
-            covered = {member for who in there for member in policy.group(name, who)}
-            if lost := self._find_lost(covered) if not undecided else []:
-                self.report.doubts.append(
-                    f"{len(lost):,} student{'s' * (len(lost) > 1)} handed in, as the {self.export.lms.sheet} says, and nothing of theirs is in this export "
-                    f"({name_list(lost)}): download it again, with everybody's submissions"
-                )
-            there |= set(lost)
-            if absentees := missing.find(self.roster, policy, name, there, undecided):
-                self.report.missing.append(absentees)
-            if self.time_warnings:
-                (self.report.doubts if policy.deducts(name) else self.report.notes).extend(self.time_warnings)
-                self.time_warnings = []
-            late = dict.fromkeys(who.id for one in here for who in one.students if self._has_late_flag(one, who.id))
-            if late:
-                sentence = describe_late_flags(
-                    name, [next(names_with_ids([self.roster.students[who]])) for who in late]
-                )
-                if policy.deducts(name):
-                    self.report.doubts.append(
-                        f"{sentence} When it is graded, {self.class_folder.command('report')} says what to do"
-                    )
-                else:
-                    self.report.notes.append(sentence)
+            here = [submission for submission in self.submissions if name in (submission.assignment, submission.target)]
+            if here:
+                self._check_assignment(name, here, policy)
+
+    def _check_assignment(self, name: str, here: Sequence[CollectedSubmission], policy: Policy) -> None:
+        """As `check_class`, for one assignment. here: its submissions in this export."""
+        there = missing.submitters(self.class_folder, name)
+        there |= {student.id for submission in here for student in submission.students}
+        undecided = sum(not submission.students and not self._is_left(submission) for submission in here)
+        if not undecided:
+            covered = {member for student in there for member in policy.group(name, student)}
+            there |= self._note_lost(covered)
+        if absentees := missing.find(self.roster, policy, name, there, undecided):
+            self.report.missing.append(absentees)
+        remarks = self.report.doubts if policy.deducts(name) else self.report.notes
+        remarks += self.time_warnings
+        self.time_warnings = []
+        late: dict[str, None] = {}  # in their order
+        for submission in here:
+            for student in submission.students:
+                if self._has_late_flag(submission, student.id):
+                    late[student.id] = None
+        if late:
+            sentence = describe_late_flags(
+                name, list(names_with_ids(self.roster.students[student] for student in late))
+            )
+            if policy.deducts(name):
+                sentence += f" When it is graded, {self.class_folder.command('report')} says what to do"
+            remarks.append(sentence)
+
+    def _note_lost(self, covered: Collection[str]) -> set[str]:
+        """Note the students who have handed in, as a list says, and of whom nothing is there; returns them."""
+        lost = self._find_lost(covered)
+        if lost:
+            self.report.doubts.append(
+                f"{plural(f'{len(lost):,}', 'student')} handed in, as the {self.export.lms.sheet} says, and nothing of theirs is in this export "
+                f"({name_list(lost)}): download it again, with everybody's submissions"
+            )
+        return set(lost)
 
     def _is_left(self, submission: CollectedSubmission) -> bool:
         """Whether somebody has said that it may stay as it is."""
@@ -520,15 +552,15 @@ class _Collection:
             if file is submission.choice:
                 continue
             record = self._make_record(manifest, submission, student, file)
-            is_new = record.key not in {one.key for one in manifest.records.get(student.id, ())}
+            is_new = record.key not in {known.key for known in manifest.records.get(student.id, ())}
             if is_new:
                 self._write(manifest, record, file.exported_file.read)
             if file.exported_file.entry not in self.open_entries:
                 untouched_note = f"{file.assignment} as handed out, untouched" if file.is_untouched else ""
-                why = f"{file.trouble or untouched_note}; " if file.trouble or untouched_note else ""
-                self._add_row(
-                    file.exported_file, student.id, "", "", why + ("kept beside it" if is_new else "already here")
-                )
+                what = "kept beside it" if is_new else "already here"
+                if note := file.trouble or untouched_note:
+                    what = f"{note}; {what}"
+                self._add_row(file.exported_file, student.id, "", "", what)
         if submission.refusals and not manifest.records.get(student.id):
             self._note_refusal(manifest, submission, student)
 
@@ -645,11 +677,12 @@ class _Collection:
         file: NotebookFile,
         is_attempt: bool = False,
     ) -> Record:
-        exported_file, number = file.exported_file, manifest.next_number(student.id)
+        exported_file = file.exported_file
+        number = manifest.next_number(student.id)
         back = {name: text for name, text in exported_file.back.items() if text}
         if is_attempt:
             back.setdefault("secret", secrets.token_hex(64))
-        members = tuple(one.id for one in submission.students)
+        members = tuple(member.id for member in submission.students)
         return Record(
             student=student.id,
             number=number,
@@ -714,7 +747,7 @@ class _Collection:
             self.report.doubts.append(f"{path} is a link or not a regular file, so nothing was put there")
             return
         there = hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else ""
-        if there not in {"", EMPTIED, *(one.sha256 for one in records.values())}:
+        if there not in {"", EMPTIED, *(record.sha256 for record in records.values())}:
             self.report.doubts.append(f"{path} was changed meanwhile, so it was left alone")
             return
         if record is None:
@@ -732,20 +765,21 @@ class _Collection:
 
     def _enter_students(self) -> None:
         """Enter names and ids of those who have handed something in, and take out what was withdrawn."""
-        ids = dict.fromkeys(student.id for one in self.submissions for student in one.students)
-        withdrawals = [
-            (manifest.assignment, student, digests)
-            for manifest in self.manifests.values()
-            for student in manifest.placing
-            if (digests := manifest.find_withdrawals(student))
-        ]
+        ids = dict.fromkeys(student.id for submission in self.submissions for student in submission.students)
+        withdrawals = []
+        for manifest in self.manifests.values():
+            for student in manifest.placing:
+                if digests := manifest.find_withdrawals(student):
+                    withdrawals.append((manifest.assignment, student, digests))
         if not ids and not withdrawals:
             return
         with pause_gc():
             from autograder.gradebook import gradebook
 
         with gradebook.Book(self.class_folder, writing=True) as book:
-            book.upsert_students({one: _describe_student(self.roster.students[one]) for one in ids})
+            book.upsert_students(
+                {student_id: _describe_student(self.roster.students[student_id]) for student_id in ids}
+            )
             for assignment, student, digests in withdrawals:
                 if book.withdraw(assignment, student, digests):
                     for place in (self.class_folder.feedback, self.class_folder.autograded):
@@ -778,6 +812,6 @@ def _describe_student(student: Student) -> dict[str, str]:
     """What nbgrader's gradebook keeps of a student besides the id."""
     cells = student.cells
     fields = {name: cells.get(name, "") for name in ("first_name", "last_name", "email")}
-    own = [one.name for one in lms.systems_with_numbers() if one.number is not IdScope.ASSIGNMENT]
+    own = [system.name for system in lms.systems_with_numbers() if system.number is not IdScope.ASSIGNMENT]
     number = next((cells[key] for key in (*own, "sis_id", "username") if cells.get(key)), "")
     return fields | {"lms_user_id": number}

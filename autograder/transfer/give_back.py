@@ -35,27 +35,27 @@ PointsOf = Callable[[str], float | None]
 
 @dataclass(frozen=True)
 class SheetChange:
-    """A grade on the LMS's sheet, or a page: whose, what stood there, what will, and what there is to say. is_written: whether it is in the file."""
+    """A grade on the LMS's sheet, or a page."""
 
     student: str
     name: str
-    old: str
-    new: str
-    note: str = ""
-    is_written: bool = True
+    old: str  # what stood there
+    new: str  # what will
+    note: str = ""  # what there is to say
+    is_written: bool = True  # whether it is in the file
 
 
 @dataclass
 class GiveBackReport:
-    """What is given back. notes: for information. doubts: what a person should look at. file: where it was written; None in a dry run."""
+    """What is given back."""
 
     title: str
     assignment: str
     changes: list[SheetChange] = field(default_factory=list)
     unchanged_count: int = 0
-    notes: list[str] = field(default_factory=list)
-    doubts: list[str] = field(default_factory=list)
-    file: Path | None = None
+    notes: list[str] = field(default_factory=list)  # for information
+    doubts: list[str] = field(default_factory=list)  # what a person should look at
+    file: Path | None = None  # where it was written; None in a dry run
 
     @property
     def written_count(self) -> int:
@@ -100,12 +100,11 @@ def give_back(
         if not scores:
             raise UserError(f"nothing of {assignment} has been graded in {class_folder.path}")
         if not dry_run and (pages or not lms.sheet):
-            feedback.rewrite(
-                class_folder, assignment, book, effective_attempts=effective_attempts
-            )  # with what was given by hand since
-    scores |= {student: dict(one.scores) for student, one in effective_attempts.items()}
-    grades = {student: one.grade for student, one in effective_attempts.items()}
-    submitters = {student: one.by for student, one in effective_attempts.items()}
+            # With what was given by hand since.
+            feedback.rewrite(class_folder, assignment, book, effective_attempts=effective_attempts)
+    scores |= {student: dict(attempt.scores) for student, attempt in effective_attempts.items()}
+    grades = {student: attempt.grade for student, attempt in effective_attempts.items()}
+    submitters = {student: attempt.by for student, attempt in effective_attempts.items()}
     grade_export = GradeExport(
         class_folder, lms, assignment, scores, grades, submitters, with_unread, points_of, dry_run, outdated
     )
@@ -136,25 +135,24 @@ class GradeExport:
         dry_run: bool,
         outdated: Collection[str] = (),
     ) -> None:
-        self.class_folder, self.lms, self.assignment, self.scores, self.dry_run = (
-            class_folder,
-            lms,
-            assignment,
-            scores,
-            dry_run,
-        )
+        self.class_folder = class_folder
+        self.lms = lms
+        self.assignment = assignment
+        self.scores = scores
+        self.dry_run = dry_run
         self.submitters = submitters  # by student, who handed in the attempt that counts: another of the group, maybe
         self.points_of = points_of or (lambda student: total(scores[student]).points)
         self.maximum_points = {
             grades[student].whole if student in grades else total(own_scores).max_points + total(own_scores).waiting
             for student, own_scores in scores.items()
         }
-        self.roster, self.manifest = Roster.load(class_folder), Manifest.load(class_folder, assignment)
+        self.roster = Roster.load(class_folder)
+        self.manifest = Manifest.load(class_folder, assignment)
         self.report = GiveBackReport(lms.title, assignment)
         unread_points = {
             student: total(own_scores).waiting
             for student, own_scores in scores.items()
-            if any(m.waits for m in own_scores.values())
+            if any(score.waits for score in own_scores.values())
         }
         self.unread_points: dict[str, float] = {} if with_unread else unread_points
         self.outdated = outdated
@@ -218,13 +216,11 @@ class GradeExport:
             for student in self.scores
             if student not in rows and student not in self.doubtful
         ]
-        maximum_points = {round(one, 6) for one in self.maximum_points}
-        worth = ", ".join(f"{one:g}" for one in sorted(maximum_points))
-        for maximum in sorted(
-            maximum
-            for maximum in maximums
-            if parse_number(maximum) is not None and parse_number(maximum) not in maximum_points
-        ):
+        maximum_points = {round(points, 6) for points in self.maximum_points}
+        worth = ", ".join(f"{points:g}" for points in sorted(maximum_points))
+        for maximum in sorted(maximums):
+            if parse_number(maximum) is None or parse_number(maximum) in maximum_points:
+                continue
             self.report.notes.append(
                 f"the sheet's maximum is {maximum}, but the notebook is worth {worth} points in this class; points are given back unscaled"
             )
@@ -277,7 +273,9 @@ class GradeExport:
         return rows
 
     def _write_grade(self, grade_sheet: GradeSheet, row: SheetRow, student: str, others: list[str]) -> None:
-        old, maximum, points = row[grade_sheet.column], grade_sheet.maximum(row), self.points_of(student)
+        old = row[grade_sheet.column]
+        maximum = grade_sheet.maximum(row)
+        points = self.points_of(student)
         if points is None:
             self.record_omission(student, old, "left out: there is no grade for this student")
             return
@@ -288,11 +286,9 @@ class GradeExport:
         if grade_sheet.locked(row):
             self.record_omission(student, old, f"left out: {grade_sheet.lock}")
             return
-        notes = (
-            [f"graded there before: {in_a_line(grade_sheet.grade_time(row), 60)}"]
-            if grade_sheet.grade_time(row)
-            else []
-        )
+        notes = []
+        if grade_time := grade_sheet.grade_time(row):
+            notes.append(f"graded there before: {in_a_line(grade_time, 60)}")
         limit = parse_number(maximum)
         if points < 0:
             notes.insert(0, "below 0")
@@ -311,9 +307,10 @@ class GradeExport:
         numbers = self._read_numbers(sheet)
         pages: dict[str, bytes] = {}
         for student, record, page in self.find_pages():
-            student_name, own = self.find_name(student), self._own_ids(student)
+            student_name = self.find_name(student)
+            own_ids = self._own_ids(student)
             name, trouble = self.lms.page_name(
-                FeedbackPage(student, student_name, self.assignment, record, own, numbers)
+                FeedbackPage(student, student_name, self.assignment, record, own_ids, numbers)
             )
             if not trouble and name in pages:
                 trouble = "another student's page has the same name there"
@@ -331,7 +328,8 @@ class GradeExport:
             raise UserError(f"nothing of {self.assignment} was collected from {self.report.title}")
         for student in self.scores:
             owner = student if untrusted_files.is_file(self._page(student)) else self.submitters.get(student, student)
-            record, page = self.manifest.latest(owner, self.lms.name), self._page(owner)  # of a group, one has it
+            record = self.manifest.latest(owner, self.lms.name)  # of a group, one has it
+            page = self._page(owner)
             if record is None:
                 self.record_omission(student, "", f"left out: not collected from {self.report.title}")
             elif record.handed_in_for != self.assignment:
@@ -352,7 +350,8 @@ class GradeExport:
         """By student, the number in this assignment, from the sheet of a system that numbers everybody anew for each."""
         if self.lms.number is not IdScope.ASSIGNMENT or path is None:
             return {}
-        sheet, key = Sheet.read(path), self.lms.name
+        sheet = Sheet.read(path)
+        key = self.lms.name
         rows = [person.ids for person in self.lms.people(sheet) or () if key in person.ids]
         if not rows:
             raise UserError(

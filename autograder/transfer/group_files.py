@@ -24,9 +24,8 @@ MAX_NOTEBOOKS = 20  # of one submission that are read, and
 MAX_NOTEBOOK_BYTES = 2 * Limits().file  # all together
 MAX_FILES = 1_000  # of one submission that are read, those first that are called notebooks, until they have
 MAX_FILE_BYTES = 256 * MIB  # all together
-MAX_BYTES_OF_ONE = (
-    1024 * MIB
-)  # of all submissions of one person's or account's: a file with holes in it takes room here that it took nobody there
+# Of all submissions of one person's or account's: a file with holes in it takes room here that it took nobody there.
+MAX_BYTES_OF_ONE = 1024 * MIB
 LIMIT_TEXT = f"at most {MAX_NOTEBOOKS} of a submission are, with {MAX_NOTEBOOK_BYTES / 2**20:.0f} MiB in all"
 MAX_DEPTH = 3  # of zips in zips that are opened,
 MAX_PACKED = 20  # and how many of a submission, with
@@ -37,19 +36,16 @@ RENAMED = re.compile(r"(?P<name>.+?)(?:-\d+| ?\(\d+\))?\.ipynb(?:\.txt|\.json)?"
 
 @dataclass(frozen=True)
 class NotebookFile:
-    """A file that was handed in. assignment: whose cells it has, if it is a notebook of ours. trouble: what it is instead, if it should be one.
-
-    is_untouched: whether it is a notebook of ours without an answer in it. newer_python: what is to be said where it was written with a newer one than ours.
-    """
+    """A file that was handed in."""
 
     exported_file: ExportedFile
     digest: str
     size: int
-    assignment: str = ""
-    trouble: str = ""
+    assignment: str = ""  # whose cells it has, if it is a notebook of ours
+    trouble: str = ""  # what it is instead, if it should be one
     is_broken: bool = False
-    is_untouched: bool = False
-    newer_python: str = ""
+    is_untouched: bool = False  # whether it is a notebook of ours without an answer in it
+    newer_python: str = ""  # what is to be said where it was written with a newer one than ours
 
     @property
     def can_count(self) -> bool:
@@ -63,23 +59,23 @@ class NotebookFile:
 
 @dataclass(frozen=True)
 class UnresolvedFile:
-    """Something that a person has to decide, about a file. suggestion: what the answer may be."""
+    """Something that a person has to decide, about a file."""
 
     exported_file: ExportedFile
     trouble: str
-    suggestion: str = ""
+    suggestion: str = ""  # what the answer may be
 
 
 @dataclass
 class CollectedSubmission:
-    """A submission, as its files in the export make it. first: its first file, which stands for all of it. target: the assignment that it was handed in for."""
+    """A submission, as its files in the export make it."""
 
-    first: ExportedFile
+    first: ExportedFile  # its first file, which stands for all of it
     notebooks: list[NotebookFile] = field(default_factory=list)
     others: list[NotebookFile] = field(default_factory=list)
     refusals: list[tuple[ExportedFile, str]] = field(default_factory=list)
     students: list[Student] = field(default_factory=list)
-    target: str = ""
+    target: str = ""  # the assignment that it was handed in for
     notebook_count: int = 0  # looked at so far, and their bytes
     byte_count: int = 0
     packed_count: int = 0  # of packed files in packed files, opened so far, and their bytes
@@ -95,14 +91,16 @@ class CollectedSubmission:
             self.notebook_count and self.byte_count + size > MAX_NOTEBOOK_BYTES
         ):
             return False
-        self.notebook_count, self.byte_count = self.notebook_count + 1, self.byte_count + size
+        self.notebook_count += 1
+        self.byte_count += size
         return True
 
     def may_open(self, size: int) -> bool:
         """Whether one more packed file, in another one, is opened; it is counted then."""
         if self.packed_count == MAX_PACKED or self.packed_byte_count + size > MAX_PACKED_BYTES:
             return False
-        self.packed_count, self.packed_byte_count = self.packed_count + 1, self.packed_byte_count + size
+        self.packed_count += 1
+        self.packed_byte_count += size
         return True
 
 
@@ -117,12 +115,13 @@ class _Packed:
     def open(self, outer: ExportedFile, path: tuple[str, ...]) -> archive.Archive:
         """What is in a student's packed file or, along a path, in one that is in it. Raises Refused: it can't be read."""
         if self._outer is not outer:
-            self._outer, self._archives = outer, {}
+            self._outer = outer
+            self._archives = {}
         key = "/".join(path)
         if key not in self._archives:
             entry = ArchiveEntry(outer.entry, 0, outer.read)
             if path:
-                entry = next(one for one in self.open(outer, path[:-1]).entries if one.name == path[-1])
+                entry = next(inner for inner in self.open(outer, path[:-1]).entries if inner.name == path[-1])
             self._archives[key] = archive.open_packed(entry)
         return self._archives[key]
 
@@ -161,9 +160,10 @@ def _read_submission(
     room: int,
 ) -> CollectedSubmission:
     """room: how many bytes may still be read of what these people have handed in."""
-    submission, skip_count = CollectedSubmission(exported_files[0]), 0
+    submission = CollectedSubmission(exported_files[0])
+    skip_count = 0
     most = min(MAX_FILE_BYTES, room)
-    for exported_file in sorted(exported_files, key=lambda one: not _is_called_notebook(one.file)):
+    for exported_file in sorted(exported_files, key=lambda file: not _is_called_notebook(file.file)):
         is_settled = normalize_name(exported_file.entry) in packed.settled
         is_full = submission.file_count >= MAX_FILES or submission.file_byte_count >= most
         if is_full and not is_settled:
@@ -171,8 +171,10 @@ def _read_submission(
             continue
         for file, data in _read_files(submission, exported_file, assignments, packed):
             kept_file = replace(file, exported_file=replace(file.exported_file, read=keep(data)))
-            is_notebook = file.assignment or file.trouble
-            (submission.notebooks if is_notebook else submission.others).append(kept_file)
+            if file.assignment or file.trouble:
+                submission.notebooks.append(kept_file)
+            else:
+                submission.others.append(kept_file)
     if skip_count:
         why = f"{skip_count:,} of its {len(exported_files):,} files were not read: at most {MAX_FILES:,} are, or {MAX_FILE_BYTES / MIB:.0f} MiB"
         if most < MAX_FILE_BYTES:
@@ -226,12 +228,12 @@ def _read_packed(
     """The notebooks in a packed file, with their bytes; of very many those whose names are the most like ours. Raises Refused: it can't be read."""
     inner_archive = packed.open(outer, path)
     inside = "".join(f"{name}/" for name in path)
-    files = [one for one in inner_archive.entries if not one.is_folder]
+    files = [entry for entry in inner_archive.entries if not entry.is_folder]
     candidates = [
-        one for one in files if _may_be_packed_notebook(one.name, f"{outer.entry}/{inside}{one.name}", packed)
+        entry for entry in files if _may_be_packed_notebook(entry.name, f"{outer.entry}/{inside}{entry.name}", packed)
     ]
     candidates.sort(
-        key=lambda one: (_original_name(one.name) not in assignments, not one.name.casefold().endswith(".ipynb"))
+        key=lambda entry: (_original_name(entry.name) not in assignments, not entry.name.casefold().endswith(".ipynb"))
     )
     skip_count = 0
     for entry in candidates:
@@ -290,9 +292,11 @@ def _inspect(file: NotebookFile, data: bytes, assignments: Sequence[str], is_set
 
 def count_votes(submissions: Sequence[CollectedSubmission]) -> Counter[str]:
     """How many have handed in a notebook of each assignment."""
-    return Counter(
-        name for one in submissions for name in {file.assignment for file in _drop_untouched(one.notebooks)} if name
-    )
+    votes = Counter[str]()
+    for submission in submissions:
+        names = {file.assignment for file in _drop_untouched(submission.notebooks)}
+        votes.update(names - {""})
+    return votes
 
 
 def _drop_untouched(notebooks: Sequence[NotebookFile]) -> Sequence[NotebookFile]:
@@ -310,10 +314,10 @@ def choose(
     unresolved_files = _choose(submission, assignment_by_entry, assignments)
     if len(unresolved_files) <= MAX_LINES:
         return unresolved_files
-    one = next((one for one in unresolved_files if one.suggestion), unresolved_files[0])
-    first = one.trouble if one.trouble.endswith("?") else f"{one.trouble}."
+    shown = next((unresolved for unresolved in unresolved_files if unresolved.suggestion), unresolved_files[0])
+    first = shown.trouble if shown.trouble.endswith("?") else f"{shown.trouble}."
     more = f"{len(unresolved_files) - 1:,} more of its files need a look; if another one counts, write its name in the column file"
-    return [replace(one, trouble=f"{first} {more}")]
+    return [replace(shown, trouble=f"{first} {more}")]
 
 
 def _choose(
@@ -339,28 +343,17 @@ def _choose(
     submission.choice = _choose_by_name(candidates, target)
     for file in candidates if len(candidates) > 1 else ():
         if submission.choice is None:
-            unresolved_files.append(
-                UnresolvedFile(
-                    file.exported_file,
-                    f"one of {len(candidates)} notebooks of {target}, and they differ: which one counts?",
-                    target,
-                )
-            )
+            trouble = f"one of {len(candidates)} notebooks of {target}, and they differ: which one counts?"
+            unresolved_files.append(UnresolvedFile(file.exported_file, trouble, target))
         elif file is not submission.choice:
-            unresolved_files.append(
-                UnresolvedFile(
-                    file.exported_file, f"a second notebook of {target}; {submission.choice.base_name} counts", target
-                )
-            )
+            trouble = f"a second notebook of {target}; {submission.choice.base_name} counts"
+            unresolved_files.append(UnresolvedFile(file.exported_file, trouble, target))
     for file in submission.notebooks:
         if file.assignment not in ("", target):
             if submission.choice and file.is_untouched:
                 continue
-            unresolved_files.append(
-                UnresolvedFile(
-                    file.exported_file, f"this is {file.assignment}, but it was handed in as {target}", file.assignment
-                )
-            )
+            trouble = f"this is {file.assignment}, but it was handed in as {target}"
+            unresolved_files.append(UnresolvedFile(file.exported_file, trouble, file.assignment))
         elif file.trouble and (file.is_broken or submission.choice is None):
             unresolved_files.append(UnresolvedFile(file.exported_file, file.trouble, target))
     if not submission.notebooks and not submission.refusals:

@@ -28,7 +28,8 @@ class Spool:
 
     def keep(self, data: bytes) -> Callable[[], bytes]:
         """Keep a file's bytes; what is returned reads them again. Raises OSError: the disk has no room."""
-        place, written = self._end, 0
+        place = self._end
+        written = 0
         while written < len(data):
             written += os.pwrite(self._file.fileno(), data[written:], place + written)
         self._end += len(data)
