@@ -346,7 +346,7 @@ STUB = "def is_spread(weights, limit=0.5, rounds=12):\n    raise NotImplementedE
 
 def test_a_copy_with_other_names_is_a_pair_and_independent_work_is_none() -> None:
     (pair,) = similarity.find_similar("is_spread", {"ada": LONG, "ben": RENAMED, "cas": OTHER}, [STUB])[1]
-    assert (pair.one, pair.other) == ("ada", "ben") and pair.share > 0.9 and not pair.names and not pair.comments
+    assert (pair.first, pair.second) == ("ada", "ben") and pair.share > 0.9 and not pair.names and not pair.comments
     (same,) = similarity.find_similar(
         "is_spread", {"ada": LONG + "# the same odd comment", "ben": LONG + "#the same  odd comment"}, [STUB]
     )[1]
@@ -406,7 +406,7 @@ def test_a_thousand_answers_take_seconds() -> None:
         answers[f"s{number}"] = "\n".join([lines[0], *own, *rng.sample(lines[1:], 6)])
     answers["copy"] = answers["s7"].replace("v3", "w")
     pairs = similarity.find_similar("is_spread", answers, [STUB])[1]
-    assert ("s7", "copy") in {(pair.one, pair.other) for pair in pairs}
+    assert ("s7", "copy") in {(pair.first, pair.second) for pair in pairs}
 
 
 def test_pairs_are_shown_as_a_place_to_look_and_groups_are_not(tmp_path: Path) -> None:

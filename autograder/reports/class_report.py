@@ -42,6 +42,7 @@ from autograder.gradebook.scores import Score
 from autograder.paths import release, solution
 from autograder.reports import similarity
 from ffnlab.checking.verdict import Outcome
+from ffnlab.phrases import plural
 from ffnlab.untrusted_text import clean, in_a_line
 
 if TYPE_CHECKING:  # nbgrader takes seconds to import
@@ -54,43 +55,40 @@ MIN_STUDENTS = 5  # students: fewer say nothing about an exercise
 
 @dataclass(frozen=True)
 class ExerciseReport:
-    """How a class did in an exercise or a question. All numbers are of students, but for max_points.
-
-    share: of its points that were earned, from 0 to 1. discrimination: the correlation of its points with those of all other exercises, from −1 to 1;
-    None where one of them is the same for all, or there are too few.
-    Both are None for a question of which answers are still to be read. unknown_mistakes: wrong answers that no known mistake explains.
-    """
+    """How a class did in an exercise or a question. All numbers are of students, but for max_points."""
 
     name: str
     max_points: float
     counts: bool
     by_hand: bool
     answers: int
-    share: float | None
+    # Both are None for a question of which answers are still to be read.
+    share: float | None  # of its points that were earned, from 0 to 1
+    # The correlation of its points with those of all other exercises, from −1 to 1; None where one of them is the same for all, or there are too few.
     discrimination: float | None
     outcomes: Mapping[str, int]
-    unknown_mistakes: int
+    unknown_mistakes: int  # wrong answers that no known mistake explains
     waiting: int
 
 
 @dataclass(frozen=True)
 class CodeLine:
-    """A line of an example. own: not one of the handout's."""
+    """A line of an example."""
 
     text: str
-    own: bool
+    own: bool  # not one of the handout's
 
 
 @dataclass(frozen=True)
 class MistakeReport:
-    """A known mistake: how many students make it in their latest attempt, and how many made it before and no more. by: whose the example is."""
+    """A known mistake, and who makes it."""
 
     exercise: str
     name: str
     message: str
-    now: int
-    past: int
-    by: str = ""
+    now: int  # how many students make it in their latest attempt,
+    past: int  # and how many made it before and no more
+    by: str = ""  # whose the example is
     example: Sequence[CodeLine] = ()
     is_cut: bool = False
 
@@ -104,15 +102,14 @@ class PairReport:
     """Two nearly identical answers, as they were typed."""
 
     pair: similarity.Pair
-    one: str
-    other: str
+    first: str
+    second: str
     sources: tuple[str, str]
 
     @property
     def agreement(self) -> str:
         """In what they agree, in words."""
-        comments = f"{self.pair.comments} comment{'s' * (self.pair.comments > 1)}, word for word"
-        more = ["the names they chose"] * self.pair.names + [comments] * bool(self.pair.comments)
+        more = _other_agreements(self.pair)
         also = f", and in {' and in '.join(more)}" if more else ""
         return f"agree in {100 * self.pair.share:.0f}\N{NO-BREAK SPACE}% of their own code{also}"
 
@@ -128,19 +125,29 @@ class GroupReport:
     @property
     def agreement(self) -> str:
         """In what they agree, in words."""
-        comments = f"{self.group.comments} comment{'s' * (self.group.comments > 1)}, word for word"
-        more = ["the names they chose"] * self.group.names + [comments] * bool(self.group.comments)
-        return f"the same from beginning to end{', also ' * bool(more)}{' and '.join(more)}"
+        more = _other_agreements(self.group)
+        also = f", also {' and '.join(more)}" if more else ""
+        return f"the same from beginning to end{also}"
+
+
+def _other_agreements(same: similarity.Pair | similarity.SimilarGroup) -> list[str]:
+    """In what answers agree besides their code, in words."""
+    more = []
+    if same.names:
+        more.append("the names they chose")
+    if same.comments:
+        more.append(f"{plural(same.comments, 'comment')}, word for word")
+    return more
 
 
 @dataclass(frozen=True)
 class StudentReport:
-    """A line of the table: what one student has. scores: by the exercise's or question's name. outcomes: how an exercise ended, likewise."""
+    """A line of the table: what one student has."""
 
     label: str
     grade: Grade
-    scores: Mapping[str, Score]
-    outcomes: Mapping[str, str]
+    scores: Mapping[str, Score]  # by the exercise's or question's name
+    outcomes: Mapping[str, str]  # how an exercise ended, likewise
     attempt_count: int
     by: str = ""  # who handed it in, where that was another of the group
 
@@ -169,11 +176,7 @@ class ReportRow:
 
 @dataclass
 class AssignmentReport:
-    """All that a report says about one assignment.
-
-    missing: who has not handed in, where a list of the class is known. unsettled: what the grades do not hold yet,
-    a line each.
-    """
+    """All that a report says about one assignment."""
 
     name: str
     rules: Sequence[str]
@@ -196,8 +199,8 @@ class AssignmentReport:
     has_times: bool = True
     due: datetime | None = None
     without: list[str] = field(default_factory=list)
-    missing: Missing | None = None
-    unsettled: list[str] = field(default_factory=list)
+    missing: Missing | None = None  # who has not handed in, where a list of the class is known
+    unsettled: list[str] = field(default_factory=list)  # what the grades do not hold yet, a line each
 
     @property
     def points(self) -> list[float]:
@@ -229,31 +232,28 @@ class StudentCourseGrade:
 
 @dataclass(frozen=True)
 class ClassMember:
-    """A student as a mail merge takes them, with a grade for each assignment: None where nothing of theirs was graded. not_handed_in: assignments."""
+    """A student as a mail merge takes them."""
 
     student: str
     name: str
     email: str
-    grades: Mapping[str, Grade | None]
-    not_handed_in: Sequence[str]
+    grades: Mapping[str, Grade | None]  # for each assignment: None where nothing of theirs was graded
+    not_handed_in: Sequence[str]  # assignments
 
 
 @dataclass
 class ClassReport:
-    """A report. labels: how each student is called in it, which is for us alone. doubts: what in course.toml should be looked at.
-
-    people: a line a student, for mail; none with hidden names.
-    """
+    """A report."""
 
     title: str
     made_at: datetime
     hidden: bool
     assignments: list[AssignmentReport]
-    labels: Mapping[str, str]
-    doubts: list[str] = field(default_factory=list)
+    labels: Mapping[str, str]  # how each student is called in it, which is for us alone
+    doubts: list[str] = field(default_factory=list)  # what in course.toml should be looked at
     course_grades: list[StudentCourseGrade] = field(default_factory=list)
     rows: list[ReportRow] = field(default_factory=list)
-    people: list[ClassMember] = field(default_factory=list)
+    people: list[ClassMember] = field(default_factory=list)  # a line a student, for mail; none with hidden names
 
 
 def build_report(
@@ -276,7 +276,8 @@ def build_report(
     now = policy.here(now or datetime.now(UTC))
     names = book.students()
     labels = _labels({**dict.fromkeys(policy.in_groups(), ""), **names}, hide_names)
-    reports, effective_attempts = [], {}
+    reports = []
+    effective_attempts = {}
     rows: list[ReportRow] = []
     roster = Roster.load(class_folder)
     for name in assignments:
@@ -312,26 +313,30 @@ def _people(
 ) -> list[ClassMember]:
     """Everybody of whom something was graded, or who is on a list of the class."""
     missing_in: dict[str, list[str]] = defaultdict(list)
-    for one in assignments:
-        for student in one.missing.students if one.missing else ():
-            missing_in[student.id].append(one.name)
-    everybody = dict.fromkeys(
-        [
-            *(one.id for one in missing.list_students(roster)),
-            *(who for by_student in effective_attempts.values() for who in by_student),
-        ]
-    )
+    for report in assignments:
+        for absentee in report.missing.students if report.missing else ():
+            missing_in[absentee.id].append(report.name)
+    everybody = {listed.id for listed in missing.list_students(roster)}
+    for by_student in effective_attempts.values():
+        everybody |= by_student.keys()
     members = []
-    for who in sorted(everybody):
-        roster_entry = roster.students.get(who)
-        grades = {
-            name: by_student[who].grade if who in by_student else None
-            for name, by_student in effective_attempts.items()
-        }
+    for student in sorted(everybody):
+        grades = _grades_of(student, effective_attempts)
+        roster_entry = roster.students.get(student)
         email = roster_entry.cells.get("email", "") if roster_entry else ""
-        name = (roster_entry.name if roster_entry else "") or names.get(who, "")
-        members.append(ClassMember(who, name, email, grades, missing_in.get(who, [])))
+        name = (roster_entry.name if roster_entry else "") or names.get(student, "")
+        members.append(ClassMember(student, name, email, grades, missing_in.get(student, [])))
     return members
+
+
+def _grades_of(
+    student: str, effective_attempts: Mapping[str, Mapping[str, EffectiveAttempt]]
+) -> dict[str, Grade | None]:
+    """A student's grade for each assignment; None where nothing of theirs was graded."""
+    grades: dict[str, Grade | None] = {}
+    for name, by_student in effective_attempts.items():
+        grades[name] = by_student[student].grade if student in by_student else None
+    return grades
 
 
 def _title(reports: Sequence[AssignmentReport]) -> str:
@@ -378,7 +383,10 @@ class _ReportBuilder:
         self.name = name
         self.student_attempts: dict[str, _StudentAttempts] = {}
         self.effective_attempts: dict[str, EffectiveAttempt] = {}
-        self._book, self._policy, self._labels, self._hide = book, policy, labels, hide
+        self._book = book
+        self._policy = policy
+        self._labels = labels
+        self._hide = hide
         self._max_points = {exercise.name: exercise.points for exercise in outline.of_notebook(name) if exercise.points}
         self._stubs = {cell.name: cell.source for cell in template(release(name)) if cell.kind is Kind.SOLUTION}
         self._mistakes: dict[tuple[str, str], _MistakeCount] = {}
@@ -390,20 +398,19 @@ class _ReportBuilder:
 
     def read(self, rows: list[ReportRow] | None) -> None:
         """Read every attempt, student by student."""
-        scores, times = self._book.scores(self.name), self._book.submission_times(self.name)
+        scores = self._book.scores(self.name)
+        times = self._book.submission_times(self.name)
         everything = self._book.history_with_cells(self.name)
         for student, group in groupby(everything, key=lambda pair: pair[0].student):
             history = list(group)
             cells_by_row = {grading.row_id: cells for grading, cells in history}
-            attempts = [
-                (one, cells_by_row[one.row_id]) for one in select_last_gradings([grading for grading, _ in history])
-            ]
+            last_gradings = select_last_gradings([grading for grading, _ in history])
+            attempts = [(grading, cells_by_row[grading.row_id]) for grading in last_gradings]
             if student not in self._labels:  # taken out of the gradebook since
                 self._labels[student] = f"Student {len(self._labels) + 1}" if self._hide else in_a_line(student, 80)
             self._read_student(student, attempts, scores.get(student, {}), times.get(student), rows)
-        self.effective_attempts = self._policy.share_in_groups(
-            self.name, {who: one.effective_attempt for who, one in self.student_attempts.items()}
-        )
+        own_attempts = {student: kept.effective_attempt for student, kept in self.student_attempts.items()}
+        self.effective_attempts = self._policy.share_in_groups(self.name, own_attempts)
 
     def _read_student(
         self,
@@ -420,8 +427,8 @@ class _ReportBuilder:
         newest, newest_cells = attempts[-1]
         readable = newest_cells is None or bool(newest_cells)
         outcomes = {
-            name: (str(one["outcome"]), str(one["mistake"] or ""))
-            for name, one in effective_attempt.grading.verdicts.items()
+            name: (str(verdict["outcome"]), str(verdict["mistake"] or ""))
+            for name, verdict in effective_attempt.grading.verdicts.items()
         }
         self.student_attempts[student] = _StudentAttempts(effective_attempt, len(attempts), readable, outcomes)
         report = self._report
@@ -433,9 +440,8 @@ class _ReportBuilder:
             report.worse += newest.points < gradings[0].points
         for number, (grading, cells) in enumerate(attempts):
             last = grading is newest
-            self._count_day(
-                grading.submitted_at or (submission_time if last else None), grading.graded_at, first=not number
-            )
+            handed_in_at = grading.submitted_at or (submission_time if last else None)
+            self._count_day(handed_in_at, grading.graded_at, first=not number)
             if cells != ():
                 self._note_mistakes(student, grading, cells, last)
         for cell in newest_cells or ():
@@ -445,9 +451,9 @@ class _ReportBuilder:
         if rows is not None:
             rows += self._rows(student, attempts, effective_attempt, submission_time, scores)
 
-    def _count_day(self, at: datetime | None, graded_at: str, first: bool) -> None:
-        self._report.has_times &= at is not None
-        day = self._policy.here(at or datetime.fromisoformat(graded_at)).date()
+    def _count_day(self, handed_in_at: datetime | None, graded_at: str, first: bool) -> None:
+        self._report.has_times &= handed_in_at is not None
+        day = self._policy.here(handed_in_at or datetime.fromisoformat(graded_at)).date()
         new, more = self._days.get(day, (0, 0))
         self._days[day] = (new + first, more + (not first))
 
@@ -459,7 +465,10 @@ class _ReportBuilder:
                 continue
             count = self._mistakes.setdefault((name, verdict["mistake"]), _MistakeCount(str(verdict["cause"])))
             count.message = min(count.message, str(verdict["cause"]), key=len)  # some are told with a second mistake
-            (count.now if last else count.before).add(student)
+            if last:
+                count.now.add(student)
+            else:
+                count.before.add(student)
             source = sources.get(name, "")
             if source and (count.example is None or (len(source), student) < count.example[:2]):
                 count.example = (len(source), student, source[: similarity.MAX_CHARACTERS])
@@ -473,11 +482,9 @@ class _ReportBuilder:
         remarks = [self._hide_students(text, remark=True) for text in texts if not text.startswith(NEWER_PYTHON)]
         if failures:
             self._report.not_graded += 1
-            names = (
-                "nothing in it was graded"
-                if len(failures) == len(newest.verdicts)
-                else f"not graded: {', '.join(failures)}"
-            )
+            names = f"not graded: {', '.join(failures)}"
+            if len(failures) == len(newest.verdicts):
+                names = "nothing in it was graded"
             remarks.insert(0, f"{names}, and the student is not at fault; grade it again, or by hand")
         elif not readable:
             remarks.insert(0, "could not be read")
@@ -493,10 +500,12 @@ class _ReportBuilder:
         """What there is to say."""
         report = self._report
         report.days = dict(sorted(self._days.items()))
-        report.students = [self._report_student(student, one) for student, one in self.effective_attempts.items()]
+        report.students = [
+            self._report_student(student, attempt) for student, attempt in self.effective_attempts.items()
+        ]
         report.students.sort(key=lambda student: student.label)
         report.without = sorted(
-            self._labels[one] for one in self._book.students() if one not in self.effective_attempts
+            self._labels[student] for student in self._book.students() if student not in self.effective_attempts
         )
         report.exercises = [self._report_exercise(name, points) for name, points in self._exercise_points().items()]
         report.late = [(student.label, student.grade.late) for student in report.students if student.grade.late]
@@ -505,10 +514,11 @@ class _ReportBuilder:
                 if score.waits and score.max_score and (score.by_hand or score.name not in self._max_points):
                     report.waiting.setdefault(score.name, []).append(student.label)
         report.mistakes = [self._report_mistake(*which, count) for which, count in self._mistakes.items()]
-        report.mistakes.sort(key=lambda one: (-one.students, -one.now, one.exercise, one.name))
+        report.mistakes.sort(key=lambda mistake: (-mistake.students, -mistake.now, mistake.exercise, mistake.name))
         groups, pairs = self._compare_answers()
         report.similar_groups = [self._report_group(group) for group in groups[:MAX_PAIRS]]
-        report.pairs, report.similar_pairs = len(pairs), [self._report_pair(pair) for pair in pairs[:MAX_PAIRS]]
+        report.pairs = len(pairs)
+        report.similar_pairs = [self._report_pair(pair) for pair in pairs[:MAX_PAIRS]]
         report.to_look_at += [(name_list(labels), text) for text, labels in self._newer_python.items()]
         report.to_look_at.sort()
         return report
@@ -517,32 +527,33 @@ class _ReportBuilder:
         """The exercises, and the questions that the gradebook has besides, with their points."""
         scores = [
             score
-            for one in self.student_attempts.values()
-            for score in one.effective_attempt.scores.values()
+            for attempts in self.student_attempts.values()
+            for score in attempts.effective_attempt.scores.values()
             if score.max_score
         ]
         return self._max_points | {
             score.name: score.max_score for score in scores if score.name not in self._max_points
         }
 
-    def _report_student(self, student: str, one: EffectiveAttempt) -> StudentReport:
+    def _report_student(self, student: str, attempt: EffectiveAttempt) -> StudentReport:
         """A student's line of the table; with the outcomes of the attempt that counts."""
-        outcomes = {name: str(verdict["outcome"]) for name, verdict in one.grading.verdicts.items()}
-        by = "" if one.by == student else self._labels[one.by]
-        attempts = self.student_attempts.get(one.by)
-        return StudentReport(
-            self._labels[student], one.grade, one.scores, outcomes, attempts.attempt_count if attempts else 0, by
-        )
+        outcomes = {name: str(verdict["outcome"]) for name, verdict in attempt.grading.verdicts.items()}
+        by = "" if attempt.by == student else self._labels[attempt.by]
+        attempts = self.student_attempts.get(attempt.by)
+        attempt_count = attempts.attempt_count if attempts else 0
+        return StudentReport(self._labels[student], attempt.grade, attempt.scores, outcomes, attempt_count, by)
 
     def _report_exercise(self, name: str, max_points: float) -> ExerciseReport:
         readable = [
-            one for one in self.student_attempts.values() if one.readable and name in one.effective_attempt.scores
+            attempts
+            for attempts in self.student_attempts.values()
+            if attempts.readable and name in attempts.effective_attempt.scores
         ]
-        final = [one for one in readable if not one.effective_attempt.scores[name].waits]
-        outcomes = [one.outcomes.get(name, ("", "")) for one in readable]
+        final = [attempts for attempts in readable if not attempts.effective_attempt.scores[name].waits]
+        outcomes = [attempts.outcomes.get(name, ("", "")) for attempts in readable]
         by_hand = name not in self._max_points
-        points = [one.effective_attempt.scores[name].score for one in final]
-        rest = [_sum_rest(one.effective_attempt.scores, name, self._max_points) for one in final]
+        points = [attempts.effective_attempt.scores[name].score for attempts in final]
+        rest = [_sum_rest(attempts.effective_attempt.scores, name, self._max_points) for attempts in final]
         # Of a question that is still being read, those who wrote nothing are settled first: they would stand for all.
         is_telling = bool(points) and not (by_hand and len(final) < len(readable))
         return ExerciseReport(
@@ -559,9 +570,8 @@ class _ReportBuilder:
         )
 
     def _report_mistake(self, exercise: str, name: str, count: _MistakeCount) -> MistakeReport:
-        mistake = MistakeReport(
-            exercise, name, in_a_line(count.message, 600), len(count.now), len(count.before - count.now)
-        )
+        past = count.before - count.now
+        mistake = MistakeReport(exercise, name, in_a_line(count.message, 600), len(count.now), len(past))
         if count.example is None:
             return mistake
         _, student, source = count.example
@@ -572,10 +582,10 @@ class _ReportBuilder:
         stub_lines = {line.strip() for line in stub.splitlines()}
         lines = [line.rstrip() for line in self._redact_source(source).splitlines() if line.strip()]
         most, width = MAX_EXAMPLE_SIZE
-        code_lines = [
-            CodeLine(line if len(line) <= width else line[: width - 1] + "…", line.strip() not in stub_lines)
-            for line in lines[:most]
-        ]
+        code_lines = []
+        for line in lines[:most]:
+            shown = line if len(line) <= width else line[: width - 1] + "…"
+            code_lines.append(CodeLine(shown, own=line.strip() not in stub_lines))
         return code_lines, len(lines) > most
 
     def _redact_source(self, source: str) -> str:
@@ -596,12 +606,9 @@ class _ReportBuilder:
     def _names(self) -> Mapping[str, Sequence[str]]:
         """What students are called, by the first word of it: a large class has too many names to look for each."""
         names = {word for student, name in self._book.students().items() for word in (student, *name.split())}
+        not_theirs = {*similarity.STANDARD_NAMES, *(word.title() for word in similarity.STANDARD_NAMES)}
         names_by_word = defaultdict(list)
-        for name in (
-            (names | self._labels.keys())
-            - similarity.STANDARD_NAMES
-            - {word.title() for word in similarity.STANDARD_NAMES}
-        ):
+        for name in (names | self._labels.keys()) - not_theirs:
             if first := re.search(r"\w+", name):
                 names_by_word[_fold_case(first[0])].append(name)
         return names_by_word
@@ -617,15 +624,13 @@ class _ReportBuilder:
             same, near = similarity.find_similar(
                 name, sources, [self._stubs.get(name, ""), *known_answers.get(name, ())]
             )
-            same = [one for one in same if not set(one.students) <= self._partners(one.students[0])]
-            group_of = {student: one for one in same for student in one.students}
+            same = [group for group in same if not set(group.students) <= self._partners(group.students[0])]
+            group_of = {student: group for group in same for student in group.students}
             groups += same
-            pairs += [
-                pair
-                for pair in near
-                if pair.other not in self._partners(pair.one)
-                and not (pair.one in group_of and group_of[pair.one] is group_of.get(pair.other))
-            ]
+            for pair in near:
+                is_in_a_group = pair.first in group_of and group_of[pair.first] is group_of.get(pair.second)
+                if pair.second not in self._partners(pair.first) and not is_in_a_group:
+                    pairs.append(pair)
         return sorted(groups, key=similarity.SimilarGroup.rank), sorted(pairs, key=similarity.Pair.rank)
 
     def _partners(self, student: str) -> set[str]:
@@ -637,13 +642,9 @@ class _ReportBuilder:
         return GroupReport(group, labels, self._redact_source(self._sources[group.exercise][group.students[0]]))
 
     def _report_pair(self, pair: similarity.Pair) -> PairReport:
-        one, other = self._sources[pair.exercise][pair.one], self._sources[pair.exercise][pair.other]
-        return PairReport(
-            pair,
-            self._labels[pair.one],
-            self._labels[pair.other],
-            (self._redact_source(one), self._redact_source(other)),
-        )
+        sources = self._sources[pair.exercise]
+        shown = self._redact_source(sources[pair.first]), self._redact_source(sources[pair.second])
+        return PairReport(pair, self._labels[pair.first], self._labels[pair.second], shown)
 
     def _rows(
         self,
@@ -654,18 +655,26 @@ class _ReportBuilder:
         scores: Mapping[str, Score],
     ) -> Iterator[ReportRow]:
         for number, (grading, cells) in enumerate(attempts, 1):
-            latest, counts = number == len(attempts), grading is effective_attempt.grading
-            at = grading.submitted_at or (submission_time if latest else None)
-            for name in [*grading.verdicts, *(name for name in scores if name not in grading.verdicts and latest)]:
+            latest = number == len(attempts)
+            counts = grading is effective_attempt.grading
+            handed_in_at = grading.submitted_at or (submission_time if latest else None)
+            names = list(grading.verdicts)
+            own_scores: Mapping[str, Score] = {}  # what stands in the gradebook for this attempt
+            if latest:
+                names += [name for name in scores if name not in grading.verdicts]
+                own_scores = scores
+            if counts:
+                own_scores = effective_attempt.scores
+            for name in names:
                 verdict = grading.verdicts.get(name, {})
-                score = (effective_attempt.scores if counts else scores).get(name) if counts or latest else None
+                score = own_scores.get(name)
                 yield ReportRow(
                     self.name,
                     self._labels[student],
                     number,
                     latest,
                     counts and self._policy.counts(self.name, name),
-                    at.isoformat(timespec="seconds") if at else "",
+                    handed_in_at.isoformat(timespec="seconds") if handed_in_at else "",
                     grading.graded_at,
                     name,
                     str(verdict.get("outcome", "")),
@@ -681,7 +690,7 @@ class _ReportBuilder:
 
 def _sum_rest(scores: Mapping[str, Score], name: str, exercises: Iterable[str]) -> float:
     """The points of all exercises but one."""
-    return math.fsum(scores[one].score for one in exercises if one != name and one in scores)
+    return math.fsum(scores[exercise].score for exercise in exercises if exercise != name and exercise in scores)
 
 
 def correlation(ones: Sequence[float], others: Sequence[float]) -> float | None:
@@ -760,13 +769,11 @@ def _course_grades(
     now: datetime,
 ) -> list[StudentCourseGrade]:
     students = sorted(
-        {student for by_student in effective_attempts.values() for student in by_student}, key=lambda one: labels[one]
+        {student for by_student in effective_attempts.values() for student in by_student},
+        key=lambda student: labels[student],
     )
     course_grades = []
     for student in students:
-        grades: dict[str, Grade | None] = {
-            name: by_student[student].grade if student in by_student else None
-            for name, by_student in effective_attempts.items()
-        }
+        grades = _grades_of(student, effective_attempts)
         course_grades.append(StudentCourseGrade(labels[student], grades, policy.course_grade(grades, student, now)))
     return course_grades

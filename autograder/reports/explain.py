@@ -42,36 +42,29 @@ Source = tuple[str, str | None]  # a cell's name, empty for a student's own; wha
 
 @dataclass(frozen=True)
 class GradedAttempt:
-    """An answer in one grading of an attempt. number: the attempt's, from 1. again: the same attempt had been graded before.
+    """An answer in one grading of an attempt."""
 
-    verdict: None for a question that a person reads, and where the exercise was not there yet. code: None where it was not kept. state: what is to be said
-    of it, such as that it is as it was handed out. cells: all that was typed in the notebook.
-    """
-
-    number: int
-    again: bool
+    number: int  # the attempt's, from 1
+    again: bool  # the same attempt had been graded before
     grading: Grading
-    verdict: Verdict | None
-    code: str | None
-    state: str
+    verdict: Verdict | None  # None for a question that a person reads, and where the exercise was not there yet
+    code: str | None  # None where it was not kept
+    state: str  # what is to be said of it, such as that it is as it was handed out
     submitted_at: datetime | None
-    cells: Sequence[WrittenCell] | None
+    cells: Sequence[WrittenCell] | None  # all that was typed in the notebook
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """All that there is on one student's answer.
-
-    score: what it is worth in the attempt that counts. effective_attempt: what counts by the class's policy, which may be another's of the group.
-    """
+    """All that there is on one student's answer."""
 
     student: str
     exercise: str
     assignment: str
     question: bool
     graded_attempts: Sequence[GradedAttempt]
-    score: Score | None
-    effective_attempt: EffectiveAttempt
+    score: Score | None  # what it is worth in the attempt that counts
+    effective_attempt: EffectiveAttempt  # what counts by the class's policy, which may be another's of the group
     counts: bool
 
     @property
@@ -84,7 +77,7 @@ class Explanation:
         Raises:
             UserError: there are not so many.
         """
-        graded_attempts = [one for one in self.graded_attempts if one.number == number]
+        graded_attempts = [attempt for attempt in self.graded_attempts if attempt.number == number]
         if not graded_attempts:
             raise UserError(
                 f"{self.student} has handed in {self.assignment} {_times(self.attempt_count)}, so there is no attempt {number}"
@@ -139,9 +132,19 @@ def find(book: Book, policy: Policy, student: str, exercise: str) -> Explanation
         for place, grading in enumerate(gradings):
             cells = cells_by_row[grading.row_id]
             verdict = grading.verdict(exercise) if exercise in grading.verdicts else None
-            at = grading.submitted_at or (submission_time if grading is history[-1][0] else None)
+            code, state = _read_cell(cells, exercise)
+            submitted_at = grading.submitted_at or (submission_time if grading is history[-1][0] else None)
             graded_attempts.append(
-                GradedAttempt(number, place > 0, grading, verdict, *_read_cell(cells, exercise), at, cells)
+                GradedAttempt(
+                    number=number,
+                    again=place > 0,
+                    grading=grading,
+                    verdict=verdict,
+                    code=code,
+                    state=state,
+                    submitted_at=submitted_at,
+                    cells=cells,
+                )
             )
     effective_attempt = policy.read_book(book, assignment, student)[student]
     if effective_attempt.by == student:
@@ -167,7 +170,8 @@ def _read_cell(cells: Sequence[WrittenCell] | None, exercise: str) -> tuple[str 
     cell = next((cell for cell in cells if cell.name == exercise), None)
     source = program.answer_source(cells, exercise)
     if source:
-        own = [one for one in cells if exercise in one.answers or (cell and cell.has_words_elsewhere and one.is_word)]
+        has_words_elsewhere = cell is not None and cell.has_words_elsewhere
+        own = [written for written in cells if exercise in written.answers or (has_words_elsewhere and written.is_word)]
         in_its_cell = cell is not None and not cell.missing and own == [cell]
         return source, "" if in_its_cell else "not in its own cell, or in several"
     if cell is None or cell.missing:
@@ -235,7 +239,9 @@ def _seeds(class_folder: ClassFolder, explanation: Explanation) -> tuple[int, ..
             f"{class_folder.draws} lacks the secret with which {explanation.assignment} was graded: put the file back"
         )
     entry = json.loads(class_folder.draws.read_text(encoding="utf-8"))[explanation.assignment]
-    exercise = next(one for one in outline.of_notebook(explanation.assignment) if one.name == explanation.exercise)
+    exercise = next(
+        exercise for exercise in outline.of_notebook(explanation.assignment) if exercise.name == explanation.exercise
+    )
     return draws.hidden_seeds(exercise, bytes.fromhex(entry["secret"]), entry["attempts"].get(explanation.exercise, 0))
 
 
@@ -243,7 +249,6 @@ def _cells(
     class_folder: ClassFolder, explanation: Explanation, graded_attempt: GradedAttempt
 ) -> tuple[list[Source], bool]:
     """What ran before the exercise was looked at, and whether that is exactly what was handed in."""
-
     folder = class_folder.submitted / explanation.student / explanation.assignment
     for path in sorted(folder.glob("*.ipynb")) if untrusted_files.is_folder(folder) else ():
         try:
@@ -257,11 +262,9 @@ def _cells(
                 break
             return _sources_of(explanation.exercise, plan.cells), True
     if not graded_attempt.cells:
-        why_not = (
-            "the code was not kept"
-            if graded_attempt.cells is None
-            else "the file could not be read, so nothing of it ran"
-        )
+        why_not = "the file could not be read, so nothing of it ran"
+        if graded_attempt.cells is None:
+            why_not = "the code was not kept"
         raise UserError(f"{explanation.student}, attempt {graded_attempt.number}: {why_not}; there is nothing to run")
     cells = _in_place(explanation.assignment, graded_attempt.cells)
     return _sources_of(explanation.exercise, cells), False
@@ -279,7 +282,7 @@ def _in_place(assignment: str, written_cells: Sequence[WrittenCell]) -> list[Cel
         rows.append((cell.behind, replace(our, **fields, **more)))  # type: ignore[arg-type]
     cells = list(ours.values())
     for behind, row in rows:
-        place = next((number for number, one in enumerate(cells, 1) if one.id == behind), 0)
+        place = next((number for number, cell in enumerate(cells, 1) if cell.id == behind), 0)
         while place < len(cells) and cells[place].id.startswith(OWN_ID):
             place += 1
         cells.insert(place, row)
@@ -339,30 +342,29 @@ def is_same_draw(exercise: str, seeds: Sequence[int], inputs: Sequence[Mapping[s
     from ffnlab.registry import active_course
 
     definition = active_course().exercise(exercise)
-    return len(seeds) == len(inputs) and all(
-        _same(definition.inputs(seed, case), inputs[case]) for case, seed in enumerate(seeds)
-    )
+    if len(seeds) != len(inputs):
+        return False
+    return all(_same(definition.inputs(seed, case), inputs[case]) for case, seed in enumerate(seeds))
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(value: Any, other: Any) -> bool:
+    """Whether two inputs are equal; nan equals nan here."""
     import torch
 
-    if isinstance(one, torch.Tensor):
-        has_same_layout = isinstance(other, torch.Tensor) and one.dtype == other.dtype and one.shape == other.shape
-        return (
-            has_same_layout
-            and torch.equal(one.isnan(), other.isnan())
-            and torch.equal(one.nan_to_num(), other.nan_to_num())
-        )
-    if isinstance(one, dict):
-        return (
-            isinstance(other, dict) and one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
-        )
-    if isinstance(one, (list, tuple)):
-        return type(one) is type(other) and len(one) == len(other) and all(map(_same, one, other))
-    return bool(one == other) or (
-        isinstance(one, float) and isinstance(other, float) and math.isnan(one) and math.isnan(other)
-    )
+    if isinstance(value, torch.Tensor):
+        if not isinstance(other, torch.Tensor) or value.dtype != other.dtype or value.shape != other.shape:
+            return False
+        has_same_nans = torch.equal(value.isnan(), other.isnan())
+        return has_same_nans and torch.equal(value.nan_to_num(), other.nan_to_num())
+    if isinstance(value, dict):
+        if not isinstance(other, dict) or value.keys() != other.keys():
+            return False
+        return all(_same(value[key], other[key]) for key in value)
+    if isinstance(value, (list, tuple)):
+        return type(value) is type(other) and len(value) == len(other) and all(map(_same, value, other))
+    if isinstance(value, float) and isinstance(other, float) and math.isnan(value) and math.isnan(other):
+        return True
+    return bool(value == other)
 
 
 def unpacked(data: str, dtype: str, *shape: int) -> Any:
@@ -383,9 +385,9 @@ def verdict_lines(verdict: Verdict) -> list[str]:
         lines.append(f"  {sign} {aspect.name}, {aspect.points:g} of {aspect.max_points:g}{detail}")
     if verdict.mistake:
         everywhere = verdict.mistake.removeprefix(COMMON_PREFIX)
-        which = (
-            f"general mistake “{everywhere}”" if everywhere != verdict.mistake else f"known mistake {verdict.mistake}"
-        )
+        which = f"known mistake {verdict.mistake}"
+        if everywhere != verdict.mistake:
+            which = f"general mistake “{everywhere}”"
         lines.append(f"  {which}: {in_a_line(verdict.cause, 1_000)}")
     elif verdict.cause:
         lines.append(f"  cause: {in_a_line(verdict.cause, 1_000)}")
@@ -421,12 +423,14 @@ def _in_python(value: Any, indent: int = 0) -> str:
         data = base64.b85encode(value.contiguous().numpy().tobytes()).decode()
         return f"unpacked({data!r}, {', '.join([repr(kind), *map(str, value.shape)])})"
     if isinstance(value, dict):
-        body = "".join(f"{inner}{key!r}: {_in_python(one, indent + 4)},\n" for key, one in value.items())
+        body = "".join(
+            f"{inner}{key!r}: {_in_python(inner_value, indent + 4)},\n" for key, inner_value in value.items()
+        )
         return f"{{\n{body}{' ' * indent}}}"
     if isinstance(value, (list, tuple)):
-        if not any(isinstance(one, (torch.Tensor, dict, list, tuple)) for one in value):
+        if not any(isinstance(part, (torch.Tensor, dict, list, tuple)) for part in value):
             return pprint.pformat(value, width=10_000, compact=True)
-        body = "".join(f"{inner}{_in_python(one, indent + 4)},\n" for one in value) + " " * indent
+        body = "".join(f"{inner}{_in_python(part, indent + 4)},\n" for part in value) + " " * indent
         return f"[\n{body}]" if isinstance(value, list) else f"(\n{body})"
     return repr(value)
 

@@ -101,9 +101,11 @@ def shorten(text: str, most: int) -> str:
 
 def over_time(name: str, days: Mapping[date, tuple[int, int]], due: date | None, words: str) -> Plot:
     """How many attempts there were on each day: (first attempts, later ones)."""
-    first, last = min(days), max(days)
+    first = min(days)
+    last = max(days)
     if due:
-        first, last = min(first, due), max(last, due)
+        first = min(first, due)
+        last = max(last, due)
     whole = max(sum(both) for both in days.values())
 
     def draw(axes: Any) -> None:

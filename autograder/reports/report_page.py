@@ -16,6 +16,7 @@ from autograder.gradebook.scores import Score
 from autograder.reports import plots
 from autograder.reports.class_report import AssignmentReport, ClassReport, ExerciseReport, StudentReport, quartiles
 from ffnlab.checking.verdict import Outcome
+from ffnlab.phrases import plural
 
 MAX_CHART_MISTAKES = 12  # mistakes
 MAX_NAMES = 12  # in a sentence
@@ -30,7 +31,7 @@ SIGNS = {
 
 def page(report: ClassReport) -> str:
     """The report as HTML."""
-    charts = {one.name: _plots(one) for one in report.assignments}
+    charts = {assignment.name: _plots(assignment) for assignment in report.assignments}
     sizes = {"max_chart_mistakes": MAX_CHART_MISTAKES, "max_sticky_rows": MAX_STICKY_ROWS}
     return _template().render(report=report, charts=charts, term=_term(report), **sizes).lstrip()
 
@@ -83,12 +84,13 @@ def number(value: float | None, digits: int = 2) -> str:
 
 def of(count: int, what: str) -> str:
     """ "1 student", "1,200 students"."""
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
+    return plural(f"{count:,}", what)
 
 
 def some(names: Sequence[str], most: int = MAX_NAMES) -> str:
     """The first of many names in a sentence."""
-    return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def points(value: float) -> str:
@@ -115,20 +117,23 @@ def _plots(report: AssignmentReport) -> dict[str, plots.Plot]:
 def _mistakes(name: str, report: AssignmentReport) -> plots.Plot | None:
     if not report.mistakes:
         return None
-    first, past_count = report.mistakes[0], sum(mistake.past for mistake in report.mistakes)
+    first = report.mistakes[0]
+    past_count = sum(mistake.past for mistake in report.mistakes)
     words = (
         f"The class made {of(len(report.mistakes), 'known mistake')}. "
         f"The most frequent one, by {of(first.students, 'student')}, is in {first.exercise}: {first.message}"
     )
     if past_count:
-        words += f" {of(past_count, 'mistake')} of an earlier attempt {'is' if past_count == 1 else 'are'} gone in the latest."
-    top_mistakes = enumerate(report.mistakes[:MAX_CHART_MISTAKES], 1)
-    rows = [(f"{number}  {one.exercise}: {one.message}", one.now, one.past) for number, one in top_mistakes]
+        are = "is" if past_count == 1 else "are"
+        words += f" {of(past_count, 'mistake')} of an earlier attempt {are} gone in the latest."
+    rows = []
+    for number, mistake in enumerate(report.mistakes[:MAX_CHART_MISTAKES], 1):
+        rows.append((f"{number}  {mistake.exercise}: {mistake.message}", mistake.now, mistake.past))
     return plots.stacks(name, rows, ("in the latest attempt", "only in an earlier one"), words)
 
 
 def _exercises(name: str, report: AssignmentReport) -> plots.Plot | None:
-    ranking = sorted((one.share, one.name) for one in report.exercises if one.share is not None)
+    ranking = sorted((exercise.share, exercise.name) for exercise in report.exercises if exercise.share is not None)
     if not ranking:
         return None
     (low, hardest), (high, easiest) = ranking[0], ranking[-1]
@@ -137,15 +142,16 @@ def _exercises(name: str, report: AssignmentReport) -> plots.Plot | None:
     )
     if low == high:
         words = f"{percent(low)} of the points were earned" + (" in each exercise." if len(ranking) > 1 else ".")
-    return plots.shares(name, [(one.name, one.share) for one in report.exercises], words)
+    return plots.shares(name, [(exercise.name, exercise.share) for exercise in report.exercises], words)
 
 
 def _scores(name: str, report: AssignmentReport) -> plots.Plot | None:
-    scores, whole = report.points, report.whole
+    scores = report.points
+    whole = report.whole
     if not (scores and whole):
         return None
     low, middle, high = quartiles(scores)
-    most = sum(1 for one in scores if one >= whole)
+    most = sum(1 for score in scores if score >= whole)
     words = (
         f"Half of the {of(len(scores), 'student')} have {points(middle)} of {points(whole)} points or more; "
         f"the middle half is between {points(low)} and {points(high)}. "
@@ -157,7 +163,8 @@ def _scores(name: str, report: AssignmentReport) -> plots.Plot | None:
 def _days(name: str, report: AssignmentReport) -> plots.Plot | None:
     if not report.days:
         return None
-    return plots.over_time(name, report.days, report.due.date() if report.due else None, _over_time(report))
+    due = report.due.date() if report.due else None
+    return plots.over_time(name, report.days, due, _over_time(report))
 
 
 def _over_time(report: AssignmentReport) -> str:
@@ -180,7 +187,7 @@ def _over_time(report: AssignmentReport) -> str:
 
 
 def _term(report: ClassReport) -> plots.Plot | None:
-    shares = [100 * one.course_grade.share for one in report.course_grades if one.course_grade.share is not None]
+    shares = [100 * grade.course_grade.share for grade in report.course_grades if grade.course_grade.share is not None]
     if not shares:
         return None
     low, middle, high = quartiles(shares)

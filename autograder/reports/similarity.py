@@ -37,31 +37,28 @@ STANDARD_NAMES = frozenset((*keyword.kwlist, *dir(builtins), "torch", "nn", "F",
 
 @dataclass(frozen=True)
 class Pair:
-    """Two students with nearly the same answer. share: of the fingerprints of both, from 0 to 1. names: whether also the names they chose are the same.
-
-    comments: how many comments both have, word for word.
-    """
+    """Two students with nearly the same answer."""
 
     exercise: str
-    one: str
-    other: str
-    share: float
-    names: bool
-    comments: int
+    first: str
+    second: str
+    share: float  # of the fingerprints of both, from 0 to 1
+    names: bool  # whether also the names they chose are the same
+    comments: int  # how many comments both have, word for word
 
     def rank(self) -> tuple[object, ...]:
         """By which those that agree in most come first: what is least likely to happen by chance counts most."""
-        return (-self.comments, -self.names, -self.share, self.exercise, self.one, self.other)
+        return (-self.comments, -self.names, -self.share, self.exercise, self.first, self.second)
 
 
 @dataclass(frozen=True)
 class SimilarGroup:
-    """Students, three or more, whose answers are the same token by token. names, comments: as in Pair, of all of them."""
+    """Students, three or more, whose answers are the same token by token."""
 
     exercise: str
     students: tuple[str, ...]
-    names: bool
-    comments: int
+    names: bool  # whether also the names they chose are the same
+    comments: int  # how many comments all of them have, word for word
 
     def rank(self) -> tuple[object, ...]:
         """By which those come first that are least likely to happen by chance."""
@@ -92,7 +89,7 @@ def find_similar(
 
 
 def _pairs(exercise: str, answers: Mapping[str, _Answer], known_answers: Sequence[_Answer]) -> list[Pair]:
-    boilerplate = frozenset().union(*(one.prints for one in known_answers))
+    boilerplate = frozenset().union(*(answer.prints for answer in known_answers))
     holders: dict[int, list[str]] = defaultdict(list)
     for student, answer in answers.items():
         for fingerprint in answer.prints - boilerplate:
@@ -104,30 +101,30 @@ def _pairs(exercise: str, answers: Mapping[str, _Answer], known_answers: Sequenc
     for students in rare.values():
         if len(students) > 1:
             overlaps.update(combinations([student for student in students if own[student] >= MIN_PRINTS], 2))
-    known_comments = frozenset().union(*(one.comments for one in known_answers))
+    known_comments = frozenset().union(*(answer.comments for answer in known_answers))
     pairs = []
-    for (one, other), count in overlaps.items():
-        share = count / (own[one] + own[other] - count)
+    for (first, second), count in overlaps.items():
+        share = count / (own[first] + own[second] - count)
         if share >= MIN_SHARE:
-            mine, theirs = answers[one], answers[other]
+            mine, theirs = answers[first], answers[second]
             comments = len((mine.comments & theirs.comments) - known_comments)
-            pairs.append(Pair(exercise, one, other, share, mine.names == theirs.names, comments))
+            pairs.append(Pair(exercise, first, second, share, mine.names == theirs.names, comments))
     return sorted(pairs, key=Pair.rank)
 
 
 def _groups(exercise: str, answers: Mapping[str, _Answer], known_answers: Sequence[_Answer]) -> list[SimilarGroup]:
-    boilerplate = frozenset().union(*(one.prints for one in known_answers))
-    shapes = {one.tokens for one in known_answers}
+    boilerplate = frozenset().union(*(answer.prints for answer in known_answers))
+    shapes = {answer.tokens for answer in known_answers}
     same: dict[int, list[str]] = defaultdict(list)
     for student, answer in answers.items():
         if answer.tokens not in shapes and len(answer.prints - boilerplate) >= MIN_PRINTS:
             same[answer.tokens].append(student)
-    known_comments = frozenset().union(*(one.comments for one in known_answers))
+    known_comments = frozenset().union(*(answer.comments for answer in known_answers))
     groups = []
     for students in same.values():
         theirs = [answers[student] for student in students]
-        comments = frozenset.intersection(*(one.comments for one in theirs)) - known_comments
-        names = len({one.names for one in theirs}) == 1
+        comments = frozenset.intersection(*(answer.comments for answer in theirs)) - known_comments
+        names = len({answer.names for answer in theirs}) == 1
         groups.append(SimilarGroup(exercise, tuple(sorted(students)), names, len(comments)))
     return sorted((group for group in groups if len(group.students) > 2), key=SimilarGroup.rank)
 

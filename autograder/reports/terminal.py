@@ -18,6 +18,7 @@ from autograder import outline
 from autograder.gradebook.policy import mean_share
 from autograder.gradebook.scores import Scores, Total, total
 from autograder.outline import Outline
+from ffnlab.phrases import plural
 from ffnlab.untrusted_text import in_a_line
 
 if TYPE_CHECKING:  # nbgrader takes seconds to import
@@ -72,12 +73,11 @@ def print_class(
     if count > most:
         console.print(f"… and {count - most:,} more; grading.log and `nbgrader export` have all of them", style="dim")
     console.print("✔ earned   ✘ not or partly earned   ○ not attempted   ? not graded: look at it\n", style="dim")
-    one = next(iter(grades.values()), None)
-    for title, names in (
-        (("For practice, not for points", one.not_counted), ("Extra credit", one.on_top)) if one else ()
-    ):
-        if names:
-            console.print(Text(f"{title}: {', '.join(names)}\n"), style="dim")
+    if grades:
+        grade = next(iter(grades.values()))  # the rules are the same for all
+        for title, names in (("For practice, not for points", grade.not_counted), ("Extra credit", grade.on_top)):
+            if names:
+                console.print(Text(f"{title}: {', '.join(names)}\n"), style="dim")
     remarks = [
         (grading.student, in_a_line("; ".join(grading.remarks))) for grading in first_gradings if grading.remarks
     ]
@@ -87,12 +87,8 @@ def print_class(
         console.print(_misunderstandings(mistakes, causes))
     unread_count = sum(score.waits for student in scores.values() for score in student.values())
     if unread_count:
-        console.print(
-            Text(
-                f"{unread_count:,} answer{'s' * (unread_count > 1)} wait{'s' * (unread_count == 1)} for a person, in formgrader.\n"
-            ),
-            style="bold",
-        )
+        answers_wait = plural(f"{unread_count:,}", "answer waits", "answers wait")
+        console.print(Text(f"{answers_wait} for a person, in formgrader.\n"), style="bold")
 
 
 def print_in_a_line(
@@ -121,7 +117,7 @@ def print_changes(
 
     rows = []
     relevant_changes = [
-        replace(one, exercises={n: e for n, e in one.exercises.items() if counts(n)}) for one in changes
+        replace(change, exercises={n: e for n, e in change.exercises.items() if counts(n)}) for change in changes
     ]
     relevant_changes = [change for change in relevant_changes if change.exercises]
     for change in sorted(relevant_changes, key=lambda change: (change.points[1] - change.points[0], change.student)):
