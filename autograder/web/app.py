@@ -60,19 +60,15 @@ T = TypeVar("T")
 
 @dataclass
 class WebApp:
-    """What all pages share: the class, the uploads, and the grading that runs or ran last.
-
-    token: that the first address brings; empty once it has been used. path: below which all pages are. cookie: what a browser shows from then on.
-    looks_ahead: whether a notebook's report is drawn while its page is looked at.
-    """
+    """What all pages share: the class, the uploads, and the grading that runs or ran last."""
 
     class_folder: ClassFolder
-    token: str
+    token: str  # that the first address brings; empty once it has been used
     grading: GradingJob
     uploads: Uploads
-    looks_ahead: bool = False
-    path: str = field(default_factory=lambda: f"/{secrets.token_urlsafe(18)}")
-    cookie: str = field(default_factory=lambda: secrets.token_urlsafe(24))
+    looks_ahead: bool = False  # whether a notebook's report is drawn while its page is looked at
+    path: str = field(default_factory=lambda: f"/{secrets.token_urlsafe(18)}")  # below which all pages are
+    cookie: str = field(default_factory=lambda: secrets.token_urlsafe(24))  # what a browser shows from then on
     _cache: dict[tuple[str, ...], tuple[tuple[int, ...], Any]] = field(default_factory=dict)
     _locks: dict[tuple[str, ...], threading.Lock] = field(default_factory=dict)
     _ahead: threading.Lock = field(default_factory=threading.Lock)
@@ -289,14 +285,17 @@ class _GradedNotebook:
     @property
     def unread_count(self) -> int:
         """Answers that a person has still to read."""
-        own = [one for student, one in self.effective_attempts.items() if one.by == student]
-        return sum(
-            report_page.is_to_read(score, _read_outcome(one, name)) for one in own for name, score in one.scores.items()
-        )
+        count = 0
+        for student, attempt in self.effective_attempts.items():
+            if attempt.by != student:
+                continue
+            for name, score in attempt.scores.items():
+                count += report_page.is_to_read(score, _read_outcome(attempt, name))
+        return count
 
     @property
     def mean(self) -> float | None:
-        return mean_share(one.grade for one in self.effective_attempts.values())
+        return mean_share(attempt.grade for attempt in self.effective_attempts.values())
 
 
 def _read_notebook(desk: WebApp, name: str) -> _GradedNotebook:
@@ -321,7 +320,9 @@ class _ClassLine:
 
 
 def _class(desk: WebApp, request: Request) -> Response:
-    policy, roster, lines = _policy(desk), Roster.load(desk.class_folder), []
+    policy = _policy(desk)
+    roster = Roster.load(desk.class_folder)
+    lines = []
     for name in policy.notebooks:
         submission_count = (
             sum(1 for _ in desk.class_folder.submitted.glob(f"*/{name}")) if desk.class_folder.submitted.is_dir() else 0
@@ -381,16 +382,14 @@ def _assignment(desk: WebApp, request: Request) -> Response:
     _require_grades(desk)
     notebook = _read_notebook(desk, name)
     columns = [exercise.name for exercise in outline.of_notebook(name)]
-    columns += sorted({cell for one in notebook.effective_attempts.values() for cell in one.scores} - set(columns))
-    rows = [
-        (
-            student,
-            notebook.names.get(student, ""),
-            one,
-            [report_page.format_score(one.scores.get(column), _read_outcome(one, column)) for column in columns],
-        )
-        for student, one in sorted(notebook.effective_attempts.items())[:MAX_ROWS]
-    ]
+    scored_names = {name for attempt in notebook.effective_attempts.values() for name in attempt.scores}
+    columns += sorted(scored_names - set(columns))
+    rows = []
+    for student, attempt in sorted(notebook.effective_attempts.items())[:MAX_ROWS]:
+        cells = [
+            report_page.format_score(attempt.scores.get(column), _read_outcome(attempt, column)) for column in columns
+        ]
+        rows.append((student, notebook.names.get(student, ""), attempt, cells))
     more = len(notebook.effective_attempts) - len(rows)
     policy = _policy(desk)
     rules = describe_rules(policy, name)
@@ -411,9 +410,9 @@ def _assignment(desk: WebApp, request: Request) -> Response:
     )
 
 
-def _read_outcome(one: EffectiveAttempt, exercise: str) -> str:
+def _read_outcome(attempt: EffectiveAttempt, exercise: str) -> str:
     """How an exercise ended; empty for a question."""
-    return str(one.grading.verdicts.get(exercise, {}).get("outcome", ""))
+    return str(attempt.grading.verdicts.get(exercise, {}).get("outcome", ""))
 
 
 def _report(desk: WebApp, request: Request) -> Response:
@@ -429,7 +428,7 @@ def _draw_report(desk: WebApp, name: str, hide_names: bool) -> str:
                 class_report.build_report(desk.class_folder, book, _policy(desk), [name], hide_names)
             )
 
-    return desk.once(("report", name, "hidden" * hide_names), draw)
+    return desk.once(("report", name, "hidden" if hide_names else ""), draw)
 
 
 # A student
@@ -438,7 +437,8 @@ def _draw_report(desk: WebApp, name: str, hide_names: bool) -> str:
 def _student(desk: WebApp, request: Request) -> Response:
     student = _read_student(request)
     _require_grades(desk)
-    policy, rows = _policy(desk), []
+    policy = _policy(desk)
+    rows = []
     with desk.book() as book:
         for name in policy.notebooks:
             effective_attempt = policy.read_book(book, name, student).get(student)
@@ -456,26 +456,30 @@ def _student(desk: WebApp, request: Request) -> Response:
     )
 
 
-def _when(policy: Policy, at: str | datetime) -> str:
+def _when(policy: Policy, time: str | datetime) -> str:
     """A moment, in the class's time zone."""
-    return format_time(policy.here(datetime.fromisoformat(at) if isinstance(at, str) else at))
+    if isinstance(time, str):
+        time = datetime.fromisoformat(time)
+    return format_time(policy.here(time))
 
 
 def _why(desk: WebApp, request: Request) -> Response:
-    student, exercise = _read_student(request), str(request.path_params["exercise"])
+    student = _read_student(request)
+    exercise = str(request.path_params["exercise"])
     _require_grades(desk)
     policy = _policy(desk)
     with desk.book() as book:
         explanation = explain.find(book, policy, student, exercise)
-    attempts = [
-        (one, clean(one.code or ""), explain.verdict_lines(one.verdict) if one.verdict else [])
-        for one in explanation.graded_attempts
-    ]
+    attempts = []
+    for attempt in explanation.graded_attempts:
+        lines = explain.verdict_lines(attempt.verdict) if attempt.verdict else []
+        attempts.append((attempt, clean(attempt.code or ""), lines))
     return _render(desk, "why.html", explanation=explanation, attempts=attempts, when=partial(_when, policy))
 
 
 def _feedback(desk: WebApp, request: Request) -> Response:
-    student, name = _read_student(request), _read_assignment(request)
+    student = _read_student(request)
+    name = _read_assignment(request)
     path = desk.class_folder.feedback / student / name / f"{name}.html"
     if not path.is_file():
         raise UserError(f"{student} has no page for {name} yet")
@@ -497,7 +501,7 @@ def _collect(desk: WebApp, request: Request) -> Response:
 
 def _look_at_export(desk: WebApp, request: Request, form: FormData) -> Response:
     files = {
-        key: [desk.uploads.save(one.filename or "", one.file) for one in _files(form, key)]
+        key: [desk.uploads.save(upload.filename or "", upload.file) for upload in _files(form, key)]
         for key in ("export", "roster")
     }
     if not files["export"]:
@@ -509,15 +513,16 @@ def _look_at_export(desk: WebApp, request: Request, form: FormData) -> Response:
         desk.class_folder, files["export"][0], files["roster"], assignment or None, True, clock, by_name
     )
     form_values = {key: [desk.uploads.key(file) for file in those] for key, those in files.items()}
-    form_values |= {"assignment": [assignment], "match_names": ["on"] * by_name}
+    form_values |= {"assignment": [assignment], "match_names": ["on"] if by_name else []}
     return _render(desk, "collected.html", report=report, form_values=form_values, is_done=False, most=MAX_ROWS)
 
 
 def _carry_out(desk: WebApp, request: Request, form: FormData) -> Response:
     export = desk.uploads.find(str(form.get("export")))
-    rosters = [desk.uploads.find(str(one)) for one in form.getlist("roster")]
+    rosters = [desk.uploads.find(str(roster_key)) for roster_key in form.getlist("roster")]
     assignment = str(form.get("assignment") or "")
-    by_name, clock = "match_names" in form, Policy.of(desk.class_folder).clock
+    by_name = "match_names" in form
+    clock = Policy.of(desk.class_folder).clock
     with class_lock(desk.class_folder):
         report = collecting.collect(
             desk.class_folder, export, rosters, assignment or None, zone=clock, match_names=by_name
@@ -528,7 +533,7 @@ def _carry_out(desk: WebApp, request: Request, form: FormData) -> Response:
 
 
 def _files(form: FormData, key: str) -> list[UploadFile]:
-    return [one for one in form.getlist(key) if isinstance(one, UploadFile) and one.filename]
+    return [upload for upload in form.getlist(key) if isinstance(upload, UploadFile) and upload.filename]
 
 
 # Grading
@@ -592,7 +597,7 @@ def _run_give_back(
 
 def _look_at_sheet(desk: WebApp, request: Request, form: FormData) -> Response:
     name = _read_assignment(request)
-    sheets = [desk.uploads.save(one.filename or "", one.file) for one in _files(form, "sheet")]
+    sheets = [desk.uploads.save(upload.filename or "", upload.file) for upload in _files(form, "sheet")]
     sheet = sheets[0] if sheets else None
     report = _run_give_back(desk, name, form, sheet, None)
     form_values = {key: str(form.get(key)) for key in ("system", "what", "column", "with_unread") if form.get(key)}

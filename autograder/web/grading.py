@@ -20,15 +20,15 @@ from autograder.keys.problem import KeyProblem
 
 @dataclass
 class Progress:
-    """How far a grading is. seconds: since it began; end_message: why, in a line, once it has."""
+    """How far a grading is."""
 
     names: Sequence[str]
-    at: str = ""
+    current_name: str = ""  # the notebook that is being graded
     done_count: int = 0
     total: int = 0
     graded_count: int = 0
     unchanged_count: int = 0
-    end_message: str = ""
+    end_message: str = ""  # why it has ended, in a line, once it has
     trouble: bool = False
     remarks: list[str] = field(default_factory=list)
     start_time: float = field(default_factory=time.monotonic)
@@ -36,6 +36,7 @@ class Progress:
 
     @property
     def seconds(self) -> float:
+        """Since it began."""
         return (self.end_time or time.monotonic()) - self.start_time
 
     @property
@@ -97,9 +98,11 @@ class GradingJob:
         except KeyboardInterrupt:
             progress.end_message = "Stopped. What was graded is saved; grade again to do the rest."
         except (UserError, JailBroken, KeyProblem, OSError) as error:
-            progress.end_message, progress.trouble = str(error), True
+            progress.end_message = str(error)
+            progress.trouble = True
         except Exception as error:  # a fault of ours: the page must say so, since nobody sees this thread's traceback
-            progress.end_message, progress.trouble = f"Grading broke off ({type(error).__name__}: {error}).", True
+            progress.end_message = f"Grading broke off ({type(error).__name__}: {error})."
+            progress.trouble = True
             raise
         finally:
             progress.end_time = time.monotonic()
@@ -119,7 +122,9 @@ class GradingJob:
             pool.on_this_machine(workers, Limits(), private=(self._class_folder.path,)) as grader,
         ):
             for name in progress.names:
-                progress.at, progress.done_count, progress.total = name, 0, 0
+                progress.current_name = name
+                progress.done_count = 0
+                progress.total = 0
                 summary = grade_class.grade(
                     self._class_folder, name, grader, grade_class.GradeOptions(force=force), tell, self._stop
                 )
