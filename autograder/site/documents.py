@@ -96,7 +96,9 @@ def _document(text: str, home: Path, target_folder: Path, source: Path) -> str:
 
 def _one_title(text: str) -> str:
     """A page has one title: what else stands as high goes one step down, with what is below it."""
-    lines, in_code, titles = [], False, 0
+    lines = []
+    in_code = False
+    titles = 0
     for line in text.splitlines():
         in_code ^= line.startswith("```")
         titles += not in_code and line.startswith("# ")

@@ -40,32 +40,32 @@ MAX_PAGE_BYTES = 1_500_000  # bytes that a page with all its figures may send, a
 
 @dataclass(frozen=True)
 class FigurePage:
-    """What is known of a figure that was drawn. states: how many settings it has; pictures: how many of them look different; wire: bytes when sent."""
+    """What is known of a figure that was drawn."""
 
     name: str
-    states: int
-    pictures: int
-    wire: int
+    states: int  # how many settings it has
+    pictures: int  # how many of them look different
+    wire: int  # bytes when sent
 
 
 @dataclass(frozen=True)
 class Notebook:
-    """What is known of a notebook that was run. stamp: of all that it was made from."""
+    """What is known of a notebook that was run."""
 
     name: str
-    stamp: str
+    stamp: str  # of all that it was made from
     figures: tuple[FigurePage, ...]
 
 
 @dataclass(frozen=True)
 class BuiltSite:
-    """A site. new_pages: the notebooks that were run anew. wires: by notebook, the bytes that its page and figures send. size: bytes on the disk."""
+    """A site."""
 
     notebooks: tuple[Notebook, ...]
-    new_pages: tuple[str, ...]
-    wires: dict[str, int]
+    new_pages: tuple[str, ...]  # the notebooks that were run anew
+    wires: dict[str, int]  # by notebook, the bytes that its page and figures send
     pages: int
-    size: int
+    size: int  # bytes on the disk
 
 
 def build(
@@ -94,7 +94,10 @@ def build(
         *(target / "course").glob("*.html"),
     ]:
         if path.stem not in (*notebooks, "README"):  # a notebook that is no longer asked for
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
     documents.write(inside, notebooks)
     base = url and f"{url.rstrip('/')}/"
     _sphinx(inside, target, work / "doctrees", base)
@@ -103,7 +106,7 @@ def build(
     for folder in (work / "frames", inside / "thumbnails"):
         shutil.rmtree(target / folder.name, ignore_errors=True)
         shutil.copytree(folder, target / folder.name)
-    wires = {one.name: _weigh(target, one) for one in records}
+    wires = {notebook.name: _weigh(target, notebook) for notebook in records}
     sizes = {path: path.stat().st_size for path in target.rglob("*") if path.is_file()}
     if (size := sum(sizes.values())) > MAX_SITE_BYTES:
         heaviest = max(sizes, key=lambda path: sizes[path])
@@ -212,12 +215,12 @@ def draw(inside: Path, work: Path, name: str) -> None:
     execution = running.run(name)
     folder = work / "frames" / name
     shutil.rmtree(folder, ignore_errors=True)
-    for one in execution.figures:
-        replace(folder / f"{one.name}.json.gz", one.archive)
+    for figure in execution.figures:
+        replace(folder / f"{figure.name}.json.gz", figure.archive)
     documents.keep(inside / "course" / f"{name}.ipynb", pages.page(name, execution))
     figures = tuple(
-        FigurePage(one.name, len(one.pictures["frames"]), len(one.pictures["pictures"]), len(one.archive))
-        for one in execution.figures
+        FigurePage(figure.name, len(figure.pictures["frames"]), len(figure.pictures["pictures"]), len(figure.archive))
+        for figure in execution.figures
     )
     replace(work / f"{name}.json", json.dumps(asdict(Notebook(name, before, figures)), indent=1))
 

@@ -45,10 +45,12 @@ def shows(code: str, functions: Collection[str]) -> bool:
 
 def _with_needs(last: int, names: Sequence[_Names | None], data: Collection[str]) -> set[int]:
     """A cell and those before it that it needs, by their places."""
-    places, new = set(), {last}
+    places: set[int] = set()
+    new = {last}
     while new:
         places |= new
-        reads = set().union(*(one.reads for n in places if (one := names[n])))
+        known = [names[place] for place in places]
+        reads = set().union(*(cell_names.reads for cell_names in known if cell_names))
         new = {
             n
             for n, other in enumerate(names[:last])
@@ -61,7 +63,8 @@ def _through_functions(names: _Names | None, every: Sequence[_Names | None]) -> 
     """The names of a cell, with those that the functions and classes read which it reads: they are looked up when it calls them."""
     if names is None:
         return None
-    reads, new = set(names.reads), set(names.reads)
+    reads = set(names.reads)
+    new = set(names.reads)
     while new:
         makers = [other for other in every if other and (other.bindings - other.data - other.imports) & new]
         new = set().union(*(other.reads for other in makers)) - reads

@@ -31,6 +31,7 @@ from ffnlab.diagnosis.recognition import is_quiz
 from ffnlab.drawing.picture import wrap_figure
 from ffnlab.observation.exercise import Exercise, public_seed
 from ffnlab.observation.plain_data import Failure
+from ffnlab.phrases import plural
 from ffnlab.prediction import prediction_widget
 from ffnlab.registry import active_course
 
@@ -173,7 +174,7 @@ def quiz(exercise: Exercise) -> str:
     except reference_files.NoReferenceOutputs:
         raise UserError(f"the shipped reference outputs of {name} are not there: run `make build`") from None
     seeds = [public_seed(name, case) for case in range(exercise.cases)]
-    letters = [one for one in "ABCDEFGH" if not isinstance(exercise.observe(one, {})["choice"], Failure)]
+    letters = [letter for letter in "ABCDEFGH" if not isinstance(exercise.observe(letter, {})["choice"], Failure)]
     choices, replies = [], []
     for letter in letters:
         verdict, _ = checks.examine(exercise, reference_outputs, letter, seeds)
@@ -188,7 +189,7 @@ def quiz(exercise: Exercise) -> str:
 
 def _below(exercise: Exercise) -> str:
     """What stands under an exercise: how it is checked, and its hints, one in the other."""
-    points = f"{exercise.points:g} point{'' if exercise.points == 1 else 's'}"
+    points = plural(f"{exercise.points:g}", "point")
     hints = ""
     for number, hint in reversed(list(enumerate(exercise.hints, 1))):
         head = "A hint" if number == 1 else "One more"

@@ -47,11 +47,11 @@ Output = dict[str, Any]
 
 @dataclass(frozen=True)
 class FigureOnPage:
-    """A figure for a page. name: that of its file. still: the HTML of its first picture. archive: all its pictures, as `stored_frames` has them."""
+    """A figure for a page."""
 
-    name: str
-    still: str
-    archive: bytes
+    name: str  # that of its file
+    still: str  # the HTML of its first picture
+    archive: bytes  # all its pictures, as `stored_frames` has them
 
     @cached_property
     def pictures(self) -> dict[str, Any]:
@@ -85,11 +85,12 @@ def run(assignment: str) -> ExecutedNotebook:
         UserError: a cell fails, or a figure can't be drawn.
     """
     torch.set_num_threads(1)
-    execution, cell_now = ExecutedNotebook(), ""
+    execution = ExecutedNotebook()
+    cell_now = ""
     built_outputs = _built_outputs(assignment) if build.is_current(assignment) else {}
 
     def show(draw: controls.DrawFunction, /, **parameters: Any) -> None:
-        before = sum(one.name.partition(".")[0] == cell_now for one in execution.figures)
+        before = sum(figure.name.partition(".")[0] == cell_now for figure in execution.figures)
         figure = controls.Figure(draw, parameters)
         archive = stored_frames.find(figure) if built_outputs else None
         name = f"{cell_now}.{before + 1}" if before else cell_now
@@ -166,8 +167,9 @@ def _run_cell(shell: InteractiveShell, place: str, source: str) -> list[Output]:
     publisher = CapturingDisplayPublisher()
     shell.display_pub = publisher
     shell.display_trap.hook = CapturingDisplayHook(shell=shell, outputs=publisher.outputs)
-    old, sys.stdout, errors = (sys.stdout, sys.stderr), cast(Any, _PrintCapture(publisher.outputs)), io.StringIO()
-    sys.stderr = errors
+    old = sys.stdout, sys.stderr
+    sys.stdout = cast(Any, _PrintCapture(publisher.outputs))
+    sys.stderr = io.StringIO()
     try:
         result = shell.run_cell(source, store_history=False)
     finally:
@@ -179,7 +181,7 @@ def _run_cell(shell: InteractiveShell, place: str, source: str) -> list[Output]:
         raise UserError(f"{place} fails: {type(error).__name__}: {error}")
     if source.rstrip().endswith(";") and result.result is not None:
         del publisher.outputs[-1]
-    return [one for one in publisher.outputs if one.get("text") or one.get("data")]
+    return [output for output in publisher.outputs if output.get("text") or output.get("data")]
 
 
 class _PrintCapture(io.TextIOBase):
