@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import torch
 
 from ffnlab.course.figures.shared import D_MODEL, OTHER_TOKENS, TOKENS, embeddings
