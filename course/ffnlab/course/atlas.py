@@ -22,18 +22,14 @@ COUNTS_FILE = Path(__file__).with_suffix(".json")
 
 @dataclass(frozen=True)
 class Experts:
-    """A mixture of experts in place of the FFN: n routed experts of width `Model.d_ff`, k of them active for a token.
+    """A mixture of experts in place of the FFN."""
 
-    shared: experts of the same width that every token uses. dense_layers: how many first layers have an ordinary FFN
-    instead, of width dense_d_ff. selection_bias: one number per expert that only the choice uses (DeepSeek-V3).
-    """
-
-    n: int
-    k: int
-    shared: int = 0
-    dense_layers: int = 0
-    dense_d_ff: int = 0
-    selection_bias: bool = False
+    n: int  # routed experts, each of width `Model.d_ff`
+    k: int  # of them that are active for a token
+    shared: int = 0  # experts of the same width that every token uses
+    dense_layers: int = 0  # first layers that have an ordinary FFN instead
+    dense_d_ff: int = 0  # the width of that FFN
+    selection_bias: bool = False  # one number per expert that only the choice uses (DeepSeek-V3)
 
 
 @dataclass(frozen=True)
@@ -49,38 +45,31 @@ class Latent:
 
 @dataclass(frozen=True)
 class Model:
-    """What has to be known of a Transformer to count its parameters. The defaults are LLaMA's.
-
-    d_ff: width of the FFN, of one expert in a mixture. n_kv: key and value heads, all of them if None; head_dim: d_model / n_heads
-    if None. n_layers: blocks; n_encoder: encoder blocks besides, and then each of the n_layers has a second attention.
-    positions: learned vectors added to the embeddings. norms_per_layer, norms_around: norms in a block, and outside of all blocks.
-    qk_norm: numbers in the norms of queries and keys, per layer. extra: parameters of the whole model that no formula here covers;
-    extra_per_layer: the same, per layer.
-    """
+    """What has to be known of a Transformer to count its parameters. The defaults are LLaMA's."""
 
     name: str
     d_model: int
-    d_ff: int
-    n_layers: int
+    d_ff: int  # the width of the FFN, or of one expert in a mixture
+    n_layers: int  # blocks
     n_heads: int
     vocab: int
-    n_kv: int | None = None
-    head_dim: int | None = None
+    n_kv: int | None = None  # key and value heads; None: as many as n_heads
+    head_dim: int | None = None  # None: d_model / n_heads
     gated: bool = True
     activation: str = "SiLU"
     attention_bias: Literal["none", "qkv", "all"] = "none"
     ffn_bias: bool = False
     norm: Literal["rms", "layer"] = "rms"
     norms_per_layer: int = 2
-    norms_around: int = 1
-    qk_norm: int = 0
+    norms_around: int = 1  # outside of all blocks
+    qk_norm: int = 0  # numbers in the norms of queries and keys, per layer
     tied: bool = False
-    positions: int = 0
-    n_encoder: int = 0
+    positions: int = 0  # learned vectors added to the embeddings
+    n_encoder: int = 0  # encoder blocks besides; then each of the n_layers has a second attention
     experts: Experts | None = None
     latent: Latent | None = None
-    extra: int = 0
-    extra_per_layer: int = 0
+    extra: int = 0  # parameters of the whole model that no formula here covers
+    extra_per_layer: int = 0  # the same, per layer
 
 
 @dataclass(frozen=True)
@@ -100,24 +89,21 @@ class Parts:
 
 @dataclass(frozen=True)
 class Counts:
-    """What was counted of one model.
+    """What was counted of one model: parameters, and forward FLOPs of one token in one layer.
 
-    attention: one attention. ffn: one FFN, or one expert. router: the router of one mixture. dense_ffn: the FFN of a layer without
-    experts in a model that has some. norms, embeddings, other: of the whole model. flops_ffn, flops_proj: forward FLOPs of one token
-    in one layer, multiply-add = 2; flops_mix: those of attention's mixing, for each position that the token looks at. FLOPs are 0 for
-    models with experts or latent attention.
+    A multiply-add is two FLOPs. Models with experts or latent attention have 0 FLOPs here.
     """
 
-    attention: int
-    ffn: int
-    router: int
-    dense_ffn: int
-    norms: int
-    embeddings: int
-    other: int
+    attention: int  # of one attention
+    ffn: int  # of one FFN, or of one expert
+    router: int  # of one mixture
+    dense_ffn: int  # of a layer without experts in a model that has some
+    norms: int  # of the whole model
+    embeddings: int  # of the whole model
+    other: int  # of the whole model
     flops_ffn: int
-    flops_proj: int
-    flops_mix: int
+    flops_proj: int  # of attention's projections
+    flops_mix: int  # of attention's mixing, for each position that the token looks at
 
 
 @cache

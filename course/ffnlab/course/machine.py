@@ -20,16 +20,12 @@ CONTINUATION_LENGTH = 9  # words after the prompt, as far as the end of the sent
 
 
 class MachineRun(NamedTuple):
-    """What the model did on a learner's parts.
+    """What the model did on a learner's parts."""
 
-    parts: the exercises whose answers ran. right: how many held-out scenes it read rightly. continuation: its next words. replacements: what was wrong with the
-    answers in whose place torch's own part ran, a sentence each.
-    """
-
-    parts: tuple[str, ...]
-    right: int
-    continuation: tuple[str, ...]
-    replacements: tuple[str, ...]
+    parts: tuple[str, ...]  # the exercises whose answers ran
+    right: int  # held-out scenes that it read rightly
+    continuation: tuple[str, ...]  # its next words
+    replacements: tuple[str, ...]  # of each answer in whose place torch's own part ran: what was wrong, in a sentence
 
 
 def machine(reader: SentenceReader | None = None) -> None:

@@ -172,18 +172,14 @@ RULES: tuple[Rule, ...] = tuple(
 
 
 class Name(NamedTuple):
-    """What a neuron fires for, when the model is about to say a certain word of a wish.
-
-    moment: the place of that word, world.WAY or world.FEELING. precision: of the scenes for which it fires then, the share that the rule
-    covers. recall: of the scenes that the rule covers, the share for which it fires. largest: its largest activation anywhere.
-    """
+    """What a neuron fires for, when the model is about to say a certain word of a wish."""
 
     neuron: int
-    moment: int
+    moment: int  # the place of that word, world.WAY or world.FEELING
     rule: Rule
-    precision: float
-    recall: float
-    largest: float
+    precision: float  # of the scenes for which it fires then, the share that the rule covers
+    recall: float  # of the scenes that the rule covers, the share for which it fires
+    largest: float  # its largest activation anywhere
 
     @property
     def words(self) -> str:

@@ -35,7 +35,8 @@ class Cure(NamedTuple):
 
     alpha: float = 0.0  # the weight of the balance loss
     u: float = 0.0  # the step of the selection bias
-    scores: str = "softmax"  # of the logits, or their "sigmoid", as the authors of the bias have it: what experts are chosen by and weighted with
+    # What experts are chosen by and weighted with: the logits' "softmax", or their "sigmoid", as the authors of the bias have it.
+    scores: str = "softmax"
 
 
 SOFTMAX = "bias with softmax scores, u = 0.01"

@@ -24,22 +24,18 @@ FRESH = range(5, 25)  # those that all statements come from; 0 to 4 were looked 
 
 
 class StackSetting(NamedTuple):
-    """What a layer has beside attention.
-
-    norm: before attention and before the FFN (pre-norm). post: after each sum (post-norm).
-    length: of the FFN's output, as a multiple of its input's, token by token; None: as it comes. Without an FFN, of the input itself.
-    relu: whether the FFN has its activation. only_length: no FFN, but its input made as long as its output would be.
-    straight: the FFN without its activation, which is one matrix, its output made as long as it would be with it.
-    """
+    """What a layer has beside attention."""
 
     skip: bool = False
     ffn: bool = False
-    norm: bool = False
+    norm: bool = False  # before attention and before the FFN (pre-norm)
+    # The FFN's output, or without an FFN the input itself, is made so many times as long as the input, token by token; None: it stays as it is.
     length: float | None = None
-    relu: bool = True
-    only_length: bool = False
+    relu: bool = True  # whether the FFN has its activation
+    only_length: bool = False  # no FFN, but its input made as long as its output would be
+    # The FFN without its activation, which is one matrix; its output is made as long as it would be with it.
     straight: bool = False
-    post: bool = False
+    post: bool = False  # a norm after each sum (post-norm)
 
 
 SETTINGS = {

@@ -55,14 +55,13 @@ def paragraphs() -> list[str]:
 
 
 class Text(NamedTuple):
-    """pieces: what one token can be, words with the space before them, and single characters. train and held_out: their numbers, one
-    long text each, with a line break behind each paragraph. characters: how long the held-out text is."""
+    """The prose as numbers of tokens: one long text to train on and one that is held out, with a line break behind each paragraph."""
 
-    pieces: tuple[str, ...]
-    number: dict[str, int]
+    pieces: tuple[str, ...]  # what one token can be: words with the space before them, and single characters
+    number: dict[str, int]  # of each piece
     train: torch.Tensor
     held_out: torch.Tensor
-    characters: int
+    characters: int  # of the held-out text
 
 
 @cache

@@ -41,13 +41,13 @@ TASKS = {
 
 
 class Setting(NamedTuple):
-    """One model and how long it is trained. legible: trained with the two extra losses, so that its neurons can be read."""
+    """One model and how long it is trained."""
 
     task: str
     learned: bool
     ffn: bool
     steps: int
-    legible: bool = False
+    legible: bool = False  # trained with the two extra losses, so that its neurons can be read
 
 
 SETTINGS = {
