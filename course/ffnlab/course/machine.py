@@ -66,7 +66,8 @@ def run(answers: Mapping[str, Any]) -> MachineRun:
     from ffnlab.course.parts import Assembly, PartFailed
     from ffnlab.observation.containment import MAX_CHARACTERS, contain
 
-    parts, replacements = dict(answers), list[str]()
+    parts = dict(answers)
+    replacements: list[str] = []
     words = toy_transformer.tensor([world.wish(scene) for scene in world.scenes(held_out=True)])  # [scenes, T]
     moments = [world.WAY, world.FEELING]
     while True:

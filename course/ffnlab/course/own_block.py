@@ -54,7 +54,8 @@ def keep(model: creek.SentenceReader, Block: Callable[..., Any] | None) -> str:
         data = _pack(model)
         with contain(MAX_CHARACTERS), torch.no_grad():
             torch.set_default_dtype(torch.float32)
-            again, ids = _unpack(data, Block), torch.tensor([world.numbers(PROMPT)])
+            again = _unpack(data, Block)
+            ids = torch.tensor([world.numbers(PROMPT)])
             same = torch.allclose(model(ids), again(ids), atol=1e-4)
     except (Exception, Stop):  # a state can be anything
         same = False

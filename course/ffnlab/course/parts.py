@@ -148,7 +148,8 @@ class Assembly:
         if "route" in self._parts:
             favourites = gates.argmax(-1).tolist()
             return torch.cat([self._experts[n](tokens[i : i + 1]) for i, n in enumerate(favourites)])
-        output, count = torch.empty_like(tokens), len(self._ffns)
+        output = torch.empty_like(tokens)
+        count = len(self._ffns)
         for n, ffn in enumerate(self._ffns):
             output[n::count] = ffn(tokens[n::count])
         return output

@@ -27,8 +27,10 @@ class Reader(nn.Module):
 
     def __init__(self, words: int, d_model: int, blocks: Iterable[nn.Module]) -> None:
         super().__init__()
-        self.words, self.places = nn.Embedding(words, d_model), nn.Parameter(torch.randn(2, d_model))
-        self.blocks, self.norm = nn.ModuleList(blocks), nn.LayerNorm(d_model)
+        self.words = nn.Embedding(words, d_model)
+        self.places = nn.Parameter(torch.randn(2, d_model))
+        self.blocks = nn.ModuleList(blocks)
+        self.norm = nn.LayerNorm(d_model)
         self.scores = nn.Linear(d_model, words, bias=False)
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:

@@ -49,7 +49,8 @@ class Attention(nn.Module):
         self.heads = nn.MultiheadAttention(d_model, N_HEADS, bias=False, batch_first=True)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:  # [B, T, d_model] -> [B, T, d_model]
-        x_norm, later = self.norm(x), torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).triu(1)
+        x_norm = self.norm(x)
+        later = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).triu(1)
         out: torch.Tensor = 4 * self.heads(x_norm, x_norm, x_norm, attn_mask=later, need_weights=False)[0]  # as above
         return out
 
@@ -63,7 +64,8 @@ class ToyTransformer(nn.Module):
 
     def __init__(self, learned: bool = False, ffn: bool = True) -> None:
         super().__init__()
-        self.words, self.places = nn.Embedding(len(world.WORDS), D_MODEL), nn.Embedding(LONGEST, D_MODEL)
+        self.words = nn.Embedding(len(world.WORDS), D_MODEL)
+        self.places = nn.Embedding(LONGEST, D_MODEL)
         self.attention = Attention(D_MODEL) if learned else Average(D_MODEL)
         self.before = nn.LayerNorm(D_MODEL) if learned and ffn else nn.Identity()
         self.linear1 = nn.Linear(D_MODEL, D_FF) if ffn else None
@@ -212,7 +214,8 @@ def names(model: ToyTransformer) -> list[Name]:
         for moment in (world.WAY, world.FEELING):
             on = fires[:, moment - 1, neuron]
             both = (covers & on).sum(1)
-            precision, recall = (both / on.sum().clamp(min=1)).tolist(), (both / covers.sum(1)).tolist()
+            precision = (both / on.sum().clamp(min=1)).tolist()
+            recall = (both / covers.sum(1)).tolist()
             for rule, p, r in zip(RULES, precision, recall, strict=True):
                 if best is None or min(p, r) > min(best.precision, best.recall):
                     best = Name(neuron, moment, rule, p, r, largest[neuron].item())
@@ -260,12 +263,13 @@ def _questions(model: ToyTransformer) -> tuple[torch.Tensor, torch.Tensor, torch
     Read from the scenes of training. What water does to the stream is the mean with it less the mean without. Of all directions that answer
     1 to it, and 0 to the other attributes, the one that hears least of everything else is taken; so it is for the place.
     """
-    scenes, at = world.scenes(held_out=False), world.WAY - 1
+    scenes = world.scenes(held_out=False)
+    way = world.WAY - 1
     x = model.gather(tensor([world.wish(scene)[:-1] for scene in scenes]))  # [scenes, T, d_model]
     truths = torch.tensor([scene.attributes for scene in scenes]) * 2.0 - 1  # [scenes, 3]
-    middle = x[:, at].mean(0)
-    effects = torch.stack([x[truths[:, n] > 0, at].mean(0) - x[truths[:, n] < 0, at].mean(0) for n in range(3)]) / 2
-    rest = x[:, at] - middle - truths @ effects
+    middle = x[:, way].mean(0)
+    effects = torch.stack([x[truths[:, n] > 0, way].mean(0) - x[truths[:, n] < 0, way].mean(0) for n in range(3)]) / 2
+    rest = x[:, way] - middle - truths @ effects
     noise = rest.T @ rest / len(scenes)
     quiet = torch.linalg.inv(noise + 0.01 * noise.trace() / D_MODEL * torch.eye(D_MODEL))
 
@@ -276,6 +280,6 @@ def _questions(model: ToyTransformer) -> tuple[torch.Tensor, torch.Tensor, torch
         return queries
 
     attributes = asking(effects, torch.eye(3)).T
-    ways = x.mean(0)[torch.arange(x.shape[1]) != at] - middle  # from here to each other place
+    ways = x.mean(0)[torch.arange(x.shape[1]) != way] - middle  # from here to each other place
     place = asking(torch.cat([effects, ways]), torch.cat([torch.zeros(3), -torch.ones(len(ways))]))
     return attributes, place, middle

@@ -23,7 +23,8 @@ HERE = Path(__file__).parent
 SENTENCE = tuple(word.lower() for word in TOKENS)
 HAND = ("ditch", "warm", "cat", "the", "it")  # words that a reader can write
 D_MODEL = 6
-LAST, FAVOURITE, PEEKS_AT = len(SENTENCE) - 1, SENTENCE.index("to"), SENTENCE.index("spunky")
+LAST = len(SENTENCE) - 1
+FAVOURITE, PEEKS_AT = SENTENCE.index("to"), SENTENCE.index("spunky")
 FIRST_SEED = 4000  # of the boxes that nobody has seen; the check and the grading draw from others
 RECORD = 2  # sentences that suffice for every box
 
@@ -205,7 +206,8 @@ def inspection(inspector: Inspector, name: str = "boxes_inspection") -> Board:
 
     inspector: takes f, T, d and returns True or False, as `is_position_wise` does.
     """
-    public_boxes, (T, d) = boxes(), (len(SENTENCE), D_MODEL)
+    public_boxes = boxes()
+    T, d = len(SENTENCE), D_MODEL
     inspector(public_boxes[0], T, d)  # an answer that is not written yet says so in place of the board
 
     @lru_cache(maxsize=1)

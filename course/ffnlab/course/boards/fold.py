@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from ffnlab.boards import Board, Flag, Goal
+from ffnlab.phrases import plural
 
 HERE = Path(__file__).parent
 
@@ -120,5 +121,5 @@ def network_board(W1: Numbers, b1: Numbers, W2: Numbers, b2: Numbers | float, na
     """
     net = network(W1, b1, W2, b2)
     units = len(net["b1"])
-    title = f"The plane of two inputs, and what a network with {units} ReLU neuron{'s' * (units != 1)} makes of it."
+    title = f"The plane of two inputs, and what a network with {plural(units, 'ReLU neuron')} makes of it."
     return Board(HERE / "fold.js", name, title, {"net": net}, OWN_GOALS if units == 2 else ())

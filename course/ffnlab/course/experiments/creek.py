@@ -69,7 +69,7 @@ def judged(model: SentenceReader) -> dict[str, float]:
     right = model(sentences[:, :-1]).argmax(-1) == sentences[:, 1:]  # [scenes, T]
     way, feeling = right[:, world.WAY - 1], right[:, world.FEELING - 1]
     hits = {"way": way, "feeling": feeling, "both": way & feeling}
-    return {name: one.double().mean().item() for name, one in hits.items()}
+    return {name: is_right.double().mean().item() for name, is_right in hits.items()}
 
 
 @torch.no_grad()

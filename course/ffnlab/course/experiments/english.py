@@ -97,7 +97,8 @@ class Writer(NextToken):
 
 def learn(model: Writer, steps: int = STEPS, seed: int = 0, label: str = "") -> float:
     """Trains on pieces of the text that begin anywhere; under a progress bar if there is a label. Returns the loss on the held-out text, `bits(model)`."""
-    source, window = text().train, torch.arange(LONGEST + 1)
+    source = text().train
+    window = torch.arange(LONGEST + 1)
 
     def draw(chance: torch.Generator) -> torch.Tensor:
         return source[torch.randint(len(source) - LONGEST, (BATCH, 1), generator=chance) + window]  # [B, T + 1]

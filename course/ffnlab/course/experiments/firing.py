@@ -57,9 +57,9 @@ def run() -> None:
     runs: dict[str, list[dict[str, float]]] = {}
     for name, sparse in PENALTIES.items():
         for seed in FRESH:
-            one = measure(experiment.train(experiment.SETTINGS[experiment.SHIPPED_SETTING], seed, sparse))
-            print(f"{name} the penalty, seed {seed}: {one}", flush=True)
-            runs.setdefault(name, []).append(one)
+            measures = measure(experiment.train(experiment.SETTINGS[experiment.SHIPPED_SETTING], seed, sparse))
+            print(f"{name} the penalty, seed {seed}: {measures}", flush=True)
+            runs.setdefault(name, []).append(measures)
     STORED.write_text(json.dumps({"seeds": list(FRESH), "runs": runs}) + "\n", encoding="utf-8")
 
 

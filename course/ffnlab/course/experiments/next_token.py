@@ -22,10 +22,12 @@ class NextToken(nn.Module):
         self, blocks: Iterable[nn.Module], count: int, d_model: int, longest: int, spread: float | None = None
     ) -> None:
         super().__init__()
-        self.tokens, self.places = nn.Embedding(count, d_model), nn.Embedding(longest, d_model)
+        self.tokens = nn.Embedding(count, d_model)
+        self.places = nn.Embedding(longest, d_model)
         if spread is not None:
             nn.init.normal_(self.places.weight, std=spread)
-        self.blocks, self.norm = nn.ModuleList(blocks), nn.LayerNorm(d_model)
+        self.blocks = nn.ModuleList(blocks)
+        self.norm = nn.LayerNorm(d_model)
         self.scores = nn.Linear(d_model, count, bias=False)
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:  # [B, T] -> [B, T, V]

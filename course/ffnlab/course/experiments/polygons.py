@@ -87,7 +87,7 @@ def cut(layer: TwoInputNetwork) -> list[list[Point]]:
     """The polygons of the window, each by its corners: one line after the other cuts those that it meets in two."""
     polygons: list[list[Point]] = [[(-WINDOW, -WINDOW), (WINDOW, -WINDOW), (WINDOW, WINDOW), (-WINDOW, WINDOW)]]
     for (across, upright), b in zip(layer.W1.T.tolist(), layer.b1.tolist(), strict=True):
-        polygons = [half for one in polygons for half in halves(one, across, upright, b)]
+        polygons = [half for corners in polygons for half in halves(corners, across, upright, b)]
     return polygons
 
 
@@ -128,8 +128,8 @@ def run() -> None:
     torch.set_num_threads(1)
     layers = {
         str(units): {
-            str(step): {name: np.round(part.double().numpy(), 4).tolist() for name, part in zip(TwoInputNetwork._fields, one, strict=True)}
-            for step, one in train(units, STORED_SEED).items()
+            str(step): {name: np.round(part.double().numpy(), 4).tolist() for name, part in network._asdict().items()}
+            for step, network in train(units, STORED_SEED).items()
         }
         for units in UNITS
     }  # fmt: skip

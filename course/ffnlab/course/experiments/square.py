@@ -31,7 +31,8 @@ def train(units: int, seed: int = RECIPE_SEED, runs: int = 5, steps: int = STEPS
     g = torch.Generator().manual_seed(seed)
     x = torch.linspace(-1, 1, 129)[:, None]
     W1, b1 = torch.randn(runs, 1, units, generator=g), torch.randn(runs, 1, units, generator=g)
-    W2, b2 = torch.randn(runs, units, 1, generator=g) / units**0.5, torch.zeros(runs, 1, 1)
+    W2 = torch.randn(runs, units, 1, generator=g) / units**0.5
+    b2 = torch.zeros(runs, 1, 1)
     parameters = [part.requires_grad_() for part in (W1, b1, W2, b2)]
     optimizer = torch.optim.Adam(parameters, lr=LEARNING_RATE)
 

@@ -121,8 +121,7 @@ def run(name: str, seed: int) -> tuple[toy_transformer.ToyTransformer, dict[str,
     if setting.ffn:
         results["off"] = score_words(model, task, ffn=False)
     if setting.legible:
-        good_names = [one for one in toy_transformer.names(model) if one.good]
-        results["names"] = [[one.words, one.moment] for one in good_names]
+        results["names"] = [[neuron.words, neuron.moment] for neuron in toy_transformer.names(model) if neuron.good]
     return model, results
 
 
@@ -140,7 +139,7 @@ def stored() -> dict[str, Any]:
 
 def readable(results: dict[str, Any]) -> tuple[int, int]:
     """How many combinations have a neuron of their own, and how many neurons have a good name."""
-    combinations = {tuple(one) for one in results["names"] if " " in one[0]}
+    combinations = {(words, moment) for words, moment in results["names"] if " " in words}
     return len(combinations), len(results["names"])
 
 
@@ -171,7 +170,7 @@ def main() -> None:
         "torch": torch.__version__.partition("+")[0],
     }
     lines = ",\n".join(
-        f'  "{name}": [\n' + ",\n".join(f"    {json.dumps(one)}" for one in rows) + "\n  ]"
+        f'  "{name}": [\n' + ",\n".join(f"    {json.dumps(results)}" for results in rows) + "\n  ]"
         for name, rows in runs.items()
     )
     STORED.write_text(f'{{"about": {json.dumps(about)},\n"runs": {{\n{lines}\n}}}}\n', encoding="utf-8")
