@@ -19,7 +19,7 @@ from autograder.cli import main
 from autograder.transfer import collect as collecting
 from autograder.transfer.collect import CollectionReport
 
-IDS = {who.i: who.sis for who in CLASS}
+IDS = {student.i: student.sis for student in CLASS}
 
 
 def without_gradebook(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,8 +67,8 @@ def run(*words: str | Path, expect: int) -> tuple[str, str]:
     return out.getvalue(), err.getvalue()
 
 
-def inbound(folder: Path, who: Any, when: str, data: bytes, secret: str) -> None:
-    place = folder / exchange_folder(who, when=when)
+def inbound(folder: Path, student: Any, when: str, data: bytes, secret: str) -> None:
+    place = folder / exchange_folder(student, when=when)
     place.mkdir(parents=True)
     (place / f"{FFN}.ipynb").write_bytes(data)
     (place / "timestamp.txt").write_text(when, encoding="utf-8")

@@ -21,12 +21,12 @@ _numbers = itertools.count()
 
 @dataclass
 class Edited:
-    """A notebook on its way. words: what a student wrote who means it to be read. done: what was done, for messages."""
+    """A notebook on its way."""
 
     notebook: dict[str, Any]
     draw: Draw
-    words: list[str] = field(default_factory=list)
-    done: list[str] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)  # what a student wrote who means it to be read
+    done: list[str] = field(default_factory=list)  # what was done, for messages
 
     @property
     def cells(self) -> list[Cell]:
@@ -112,9 +112,9 @@ def split_cell(edited: Edited) -> None:
     """A cell is cut in two, which both have its metadata."""
     place = edited.place()
     lines = source_of(edited.cells[place]).splitlines(keepends=True)
-    at = edited.draw(st.integers(0, len(lines)))
-    second = copy.deepcopy(edited.cells[place]) | {"id": f"half-{next(_numbers)}", "source": "".join(lines[at:])}
-    edited.cells[place]["source"] = "".join(lines[:at])
+    cut = edited.draw(st.integers(0, len(lines)))
+    second = copy.deepcopy(edited.cells[place]) | {"id": f"half-{next(_numbers)}", "source": "".join(lines[cut:])}
+    edited.cells[place]["source"] = "".join(lines[:cut])
     edited.cells.insert(place + 1, second)
 
 
@@ -172,8 +172,8 @@ def check_under_another_name(edited: Edited) -> None:
     if f"def {name}(" in source_of(cell):
         cell["source"] = source_of(cell).replace(f"def {name}(", f"def my_{name}(")
         place = edited.cells.index(cell) + 1
-        at = edited.draw(st.integers(place, len(edited.cells)))
-        edited.cells.insert(at, new(f'check("{name}", my_{name})'))
+        position = edited.draw(st.integers(place, len(edited.cells)))
+        edited.cells.insert(position, new(f'check("{name}", my_{name})'))
 
 
 def experiment(edited: Edited) -> None:

@@ -116,26 +116,26 @@ def sheet(path: Path, rows: Sequence[Sequence[str]], **how: Any) -> Path:
 # How each system names a file, with the students' own names in it as it puts them there.
 
 
-def moodle_name(who: Somebody, file: str = f"{FFN}.ipynb", folders: bool = True) -> str:
-    name = who.name.replace("_", " ")
-    return f"{name}_{who.participant}_assignsubmission_file{'/' if folders else '_'}{file}"
+def moodle_name(student: Somebody, file: str = f"{FFN}.ipynb", folders: bool = True) -> str:
+    name = student.name.replace("_", " ")
+    return f"{name}_{student.participant}_assignsubmission_file{'/' if folders else '_'}{file}"
 
 
-def canvas_name(who: Somebody, file: str = f"{FFN}.ipynb", late: bool = False) -> str:
-    name = re.sub(r"[^\w]", "", f"{who.last}, {who.first}".lower())
-    return f"{name}{'_LATE' if late else ''}_{who.canvas}_{who.attachment}_{file}"
+def canvas_name(student: Somebody, file: str = f"{FFN}.ipynb", late: bool = False) -> str:
+    name = re.sub(r"[^\w]", "", f"{student.last}, {student.first}".lower())
+    return f"{name}{'_LATE' if late else ''}_{student.canvas}_{student.attachment}_{file}"
 
 
-def d2l_folder(who: Somebody, when: str = "May 18, 2025 1224 PM") -> str:
-    return f"{who.d2l}-351765 - {who.name} - {when}"
+def d2l_folder(student: Somebody, when: str = "May 18, 2025 1224 PM") -> str:
+    return f"{student.d2l}-351765 - {student.name} - {when}"
 
 
-def blackboard_name(who: Somebody, file: str = f"{FFN}.ipynb", when: str = "2026-09-12-15-45-08") -> str:
-    return f"Project_0 b_{who.username}_attempt_{when}_{file}"
+def blackboard_name(student: Somebody, file: str = f"{FFN}.ipynb", when: str = "2026-09-12-15-45-08") -> str:
+    return f"Project_0 b_{student.username}_attempt_{when}_{file}"
 
 
-def exchange_folder(who: Somebody, assignment: str = FFN, when: str = "2026-10-01 10:00:00.123456 UTC") -> str:
-    return f"{who.username}+{assignment}+{when}+dGVzdA{who.i}=="
+def exchange_folder(student: Somebody, assignment: str = FFN, when: str = "2026-10-01 10:00:00.123456 UTC") -> str:
+    return f"{student.username}+{assignment}+{when}+dGVzdA{student.i}=="
 
 
 def gradescope_metadata(
@@ -144,32 +144,34 @@ def gradescope_metadata(
     lines = ["---"]
     for number, people in submissions.items():
         lines += [f"submission_{number}:", "  :submitters:"]
-        for who in people:
-            lines += [f"  - :name: {json.dumps(who.name)}", f"    :sid: {who.sis}", f"    :email: {who.email}"]
+        for student in people:
+            lines += [
+                f"  - :name: {json.dumps(student.name)}",
+                f"    :sid: {student.sis}",
+                f"    :email: {student.email}",
+            ]
         lines += [f"  :created_at: {when}", "  :score: 0.0", "  :status: processed", "  :results:", "    tests: []"]
     return "\n".join(lines).encode()
 
 
 @dataclass(frozen=True)
 class System:
-    """A round trip with a system. files: of an export. roster: the LMS's list. grades, pages: what comes back, by keys, read as the LMS reads it.
-
-    folder: a student's, by what its list says.
-    """
+    """A round trip with a system."""
 
     name: str
-    files: Callable[[Sequence[Somebody]], dict[str, bytes]]
-    roster: Callable[[Path, Sequence[Somebody]], Path]
+    files: Callable[[Sequence[Somebody]], dict[str, bytes]]  # of an export
+    roster: Callable[[Path, Sequence[Somebody]], Path]  # the LMS's list
+    # What comes back, by key, read as the LMS reads it.
     grades: Callable[[bytes], dict[str, str]]
     pages: Callable[[zipfile.ZipFile], dict[str, str]]
     key: Callable[[Somebody], str]
     page_key: Callable[[Somebody], str]
     column: str = ""
-    folder: Callable[[Somebody], str] = lambda who: str(who.sis)
+    folder: Callable[[Somebody], str] = lambda student: str(student.sis)  # a student's, by what its list says
 
 
 def _moodle_files(people: Sequence[Somebody]) -> dict[str, bytes]:
-    return {moodle_name(who): who.data for who in people}
+    return {moodle_name(student): student.data for student in people}
 
 
 def worksheet(
@@ -184,7 +186,7 @@ def worksheet(
 
     handed_in: of whom the status says that they have; of the others it says nothing.
     """
-    statuses = {who.i: "Zur Bewertung abgegeben" if german else "Submitted for grading -  - " for who in people}
+    statuses = {student.i: "Zur Bewertung abgegeben" if german else "Submitted for grading -  - " for student in people}
     titles = [
         "Identifier",
         "Full name",
@@ -206,19 +208,19 @@ def worksheet(
         ]
     grade, changeable, graded = (cells.get(name, {}) for name in ("grade", "changeable", "graded"))
     rows = [titles]
-    for who in people:
+    for student in people:
         rows.append(
             [
-                f"Teilnehmer/in{who.participant}" if german else f"Participant {who.participant}",
-                who.name,
-                who.sis,
-                who.email,
-                statuses[who.i] if who.i in handed_in else "-",
-                grade.get(who.i, ""),
+                f"Teilnehmer/in{student.participant}" if german else f"Participant {student.participant}",
+                student.name,
+                student.sis,
+                student.email,
+                statuses[student.i] if student.i in handed_in else "-",
+                grade.get(student.i, ""),
                 f"{FULL:.2f}".replace(".", ",") if german else f"{FULL:.2f}",
-                changeable.get(who.i, "Ja" if german else "Yes"),
+                changeable.get(student.i, "Ja" if german else "Yes"),
                 "Mittwoch, 13. März 2024, 10:15" if german else "Wednesday, 13 March 2024, 10:15 AM",
-                graded.get(who.i, "-"),
+                graded.get(student.i, "-"),
                 "",
             ]
         )
@@ -261,17 +263,17 @@ def canvas_gradebook(
     rows.append(["    Points Possible", "", "", "", "", "5.00", points, "(read only)", "(read only)"])
     rows += [
         [
-            f"{who.last}, {who.first}",
-            who.canvas,
-            who.sis,
-            who.username,
+            f"{student.last}, {student.first}",
+            student.canvas,
+            student.sis,
+            student.username,
             "A",
             "5.00",
-            (grade or {}).get(who.i, ""),
+            (grade or {}).get(student.i, ""),
             "5.00",
             "99",
         ]
-        for who in people
+        for student in people
     ]
     rows.append(["Student, Test", "99999", "", "b1946ac92492", "A", "", "", "0", "0"])
     return sheet(path, rows)
@@ -313,7 +315,10 @@ def d2l_grades(path: Path, people: Sequence[Somebody]) -> Path:
         "Calculated Final Grade Numerator",
     ]
     rows[0] += ["End-of-Line Indicator"]
-    rows += [[f"#{who.sis}", f"#{who.username}", who.last, who.first, who.email, "", "1", "#"] for who in people]
+    rows += [
+        [f"#{student.sis}", f"#{student.username}", student.last, student.first, student.email, "", "1", "#"]
+        for student in people
+    ]
     return sheet(path, rows, delimiter="\t", lineterminator="\r\n")
 
 
@@ -339,7 +344,13 @@ def blackboard_sheet(path: Path, people: Sequence[Somebody]) -> Path:
         COLUMN,
         "Weighted Total [Total Pts: up to 0 Score] |1",
     ]
-    rows = [titles, *([who.last, who.first, who.username, who.sis, "2026-11-01", "Yes", "", "0"] for who in people)]
+    rows = [
+        titles,
+        *(
+            [student.last, student.first, student.username, student.sis, "2026-11-01", "Yes", "", "0"]
+            for student in people
+        ),
+    ]
     lines = ("\t".join(f'"{cell}"' for cell in row) for row in rows)
     path.write_bytes(b"\xff\xfe" + "\r\n".join(lines).encode("utf-16-le"))
     return path
@@ -353,7 +364,7 @@ def _blackboard_grades(data: bytes) -> dict[str, str]:
 
 def gradescope_roster(path: Path, people: Sequence[Somebody]) -> Path:
     rows = [["First Name", "Last Name", "SID", "Email", "Role", "Sections"]]
-    rows += [[who.first, who.last, who.sis, who.email, "Student", "A"] for who in people]
+    rows += [[student.first, student.last, student.sis, student.email, "Student", "A"] for student in people]
     rows += [["Ida", "Instructor", "", "ida@uni.example", "Instructor", "A"]]
     return sheet(path, rows)
 
@@ -364,46 +375,54 @@ def _by_top(archive: zipfile.ZipFile) -> dict[str, str]:
 
 SYSTEMS = (
     System(
-        "moodle", _moodle_files, worksheet, _moodle_grades, moodle_pages, lambda who: who.participant, lambda who: who.participant
+        "moodle",
+        _moodle_files,
+        worksheet,
+        _moodle_grades,
+        moodle_pages,
+        lambda student: student.participant,
+        lambda student: student.participant,
     ),
     System(
         "canvas",
-        lambda people: {canvas_name(who, late=who.i % 2 == 1): who.data for who in people},
+        lambda people: {canvas_name(student, late=student.i % 2 == 1): student.data for student in people},
         canvas_gradebook,
         _canvas_grades,
         canvas_pages,
-        lambda who: who.canvas,
-        lambda who: f"{who.canvas}/{who.attachment}",
+        lambda student: student.canvas,
+        lambda student: f"{student.canvas}/{student.attachment}",
         column=FFN,
     ),
     System(
         "brightspace",
-        lambda people: {"index.html": b"<p>"} | {f"{d2l_folder(who)}/{FFN}.ipynb": who.data for who in people},
+        lambda people: (
+            {"index.html": b"<p>"} | {f"{d2l_folder(student)}/{FFN}.ipynb": student.data for student in people}
+        ),
         d2l_grades,
         _d2l_grades,
         _by_top,
-        lambda who: f"#{who.sis}",
+        lambda student: f"#{student.sis}",
         d2l_folder,
     ),
     System(
         "blackboard",
-        lambda people: {blackboard_name(who): who.data for who in people},
+        lambda people: {blackboard_name(student): student.data for student in people},
         blackboard_sheet,
         _blackboard_grades,
         _by_top,
-        lambda who: who.username,
-        lambda who: f"{who.username}_{FFN}.html",
+        lambda student: student.username,
+        lambda student: f"{student.username}_{FFN}.html",
         column="Project 0",
     ),
-)  # fmt: skip
+)
 
 
 # Grades without a jail
 
 
-def graded(who: Somebody, score: int) -> GradedSubmission:
+def graded(student: Somebody, score: int) -> GradedSubmission:
     """What grading makes of somebody's notebook: so many exercises are right, from the first one on."""
-    cells = program.plan(FFN, who.data, Limits()).cells
+    cells = program.plan(FFN, student.data, Limits()).cells
     verdicts = {
         e.name: Verdict(e.name, Outcome.EARNED, (AspectVerdict("all", e.points, e.points),))
         if number < score
@@ -427,15 +446,13 @@ def grade(
     with gradebook.Book(class_folder) as book:
         book.sync_assignment(FFN)
         for i, student in ids.items():
-            one, path = (
-                graded(CLASS[i], (scores or {}).get(i, i)),
-                class_folder.submitted / student / FFN / f"{FFN}.ipynb",
-            )
+            submission = graded(CLASS[i], (scores or {}).get(i, i))
+            path = class_folder.submitted / student / FFN / f"{FFN}.ipynb"
             digest = hashlib.sha256(CLASS[i].data if theirs else path.read_bytes()).hexdigest()
-            at = untrusted_files.find_timestamp(path.parent)
+            handed_in_at = untrusted_files.find_timestamp(path.parent)
             with Batch() as files:
-                feedback.write(files, class_folder, student, one, at, digest=digest)
-            book.save_grading(student, one, digest, at)
+                feedback.write(files, class_folder, student, submission, handed_in_at, digest=digest)
+            book.save_grading(student, submission, digest, handed_in_at)
 
 
 def handed_in_by(class_folder: ClassFolder, assignment: str = FFN) -> dict[int, str]:

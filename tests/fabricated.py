@@ -21,19 +21,16 @@ DUE = datetime(2026, 11, 2, 22, 59, 59, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class FakeAttempt:
-    """One attempt. earned: exercises that are right. mistakes: by exercise, the known mistake. half: those with half of their points and no known mistake.
+    """One attempt."""
 
-    broken: those that we could not grade. code: by cell, what was typed. unread: why the file could not be read. days: after DUE, less an hour.
-    """
-
-    earned: Sequence[str] = ()
-    mistakes: Mapping[str, str] = field(default_factory=dict)
-    half: Sequence[str] = ()
-    broken: Sequence[str] = ()
-    code: Mapping[str, str] = field(default_factory=dict)
-    days: float = 0.0
+    earned: Sequence[str] = ()  # exercises that are right
+    mistakes: Mapping[str, str] = field(default_factory=dict)  # by exercise, the known mistake
+    half: Sequence[str] = ()  # exercises with half of their points and no known mistake
+    broken: Sequence[str] = ()  # exercises that we could not grade
+    code: Mapping[str, str] = field(default_factory=dict)  # by cell, what was typed
+    days: float = 0.0  # after DUE, less an hour
     remarks: Sequence[str] = ()
-    unread: str = ""
+    unread: str = ""  # why the file could not be read
     timed: bool = True
 
 
@@ -78,6 +75,8 @@ def fabricate(
         book.sync_assignment(assignment)
         for student, attempts in attempts_by_student.items():
             for number, attempt in enumerate(attempts):
-                at = (DUE + timedelta(days=attempt.days, hours=-1)).replace(tzinfo=None) if attempt.timed else None
-                book.save_grading(student, graded(attempt, assignment), f"{number:064d}", at)
+                handed_in_at = (
+                    (DUE + timedelta(days=attempt.days, hours=-1)).replace(tzinfo=None) if attempt.timed else None
+                )
+                book.save_grading(student, graded(attempt, assignment), f"{number:064d}", handed_in_at)
     return class_folder

@@ -61,16 +61,17 @@ class PhoneFigure:
         return str(self.here.locator(".ffn-picture").inner_html())
 
     def _control(self, place: int) -> None:
-        one = self.here.locator(".ffn-control").nth(place)
-        if one.locator("select").count():
-            select = one.locator("select")
+        control = self.here.locator(".ffn-control").nth(place)
+        if control.locator("select").count():
+            select = control.locator("select")
             last = select.locator("option").count() - 1
             select.select_option(index=0 if select.input_value() == str(last) else last)
-        elif one.locator("input[type=checkbox]").count():
-            one.locator("label").tap()
+        elif control.locator("input[type=checkbox]").count():
+            control.locator("label").tap()
         else:
-            slider = one.locator("input[type=range]")
-            box, at_end = slider.bounding_box(), slider.input_value() == slider.get_attribute("max")
+            slider = control.locator("input[type=range]")
+            box = slider.bounding_box()
+            at_end = slider.input_value() == slider.get_attribute("max")
             slider.tap(position={"x": box["width"] * (0.05 if at_end else 0.97), "y": box["height"] / 2})
 
     def _mark(self, place: int) -> None:

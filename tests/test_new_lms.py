@@ -28,18 +28,20 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "lms.md").read_text(encoding="utf-8")
 
 
-def folder(who: Somebody) -> str:
-    return f"{who.last}, {who.first}({who.username})"
+def folder(student: Somebody) -> str:
+    return f"{student.last}, {student.first}({student.username})"
 
 
 def export(path: Path, when: str = "20261001100000") -> Path:
-    files = {f"{FFN}/{folder(who)}/{when}/{FFN}.ipynb": who.data for who in CLASS}
+    files = {f"{FFN}/{folder(student)}/{when}/{FFN}.ipynb": student.data for student in CLASS}
     return zipped(path, files | {f"{FFN}/grades.csv": b"ID,Display ID\n"})
 
 
 def grades(path: Path) -> Path:
     rows = [["Display ID", "ID", "Last Name", "First Name", "Grade", "Section"]]
-    return sheet(path, rows + [[who.username, f"id-{who.i}", who.last, who.first, "", "A"] for who in CLASS])
+    return sheet(
+        path, rows + [[student.username, f"id-{student.i}", student.last, student.first, "", "A"] for student in CLASS]
+    )
 
 
 @pytest.fixture
@@ -55,12 +57,12 @@ def class_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ClassFolder
 
 
 def test_an_invented_system_is_collected_with_its_own_column_on_the_roster(class_folder: ClassFolder) -> None:
-    assert handed_in_by(class_folder) == {who.i: who.username for who in CLASS}
+    assert handed_in_by(class_folder) == {student.i: student.username for student in CLASS}
     roster = Roster.load(class_folder)
     assert roster.titles.count("sakai") == 1 and roster.titles[-2:] == ["groups", "listed"]
-    for who in CLASS:
-        student = roster.students[who.username]
-        assert (student.cells["sakai"], student.name) == (f"id-{who.i}", who.name)
+    for student in CLASS:
+        listed = roster.students[student.username]
+        assert (listed.cells["sakai"], listed.name) == (f"id-{student.i}", student.name)
 
 
 def test_a_time_that_is_none_is_told_and_breaks_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,17 +79,17 @@ def test_grades_go_back_into_its_sheet_and_nothing_else_in_it_changes(
     path = tmp_path / "grades.csv"
     done = give_back(class_folder, "sakai", FFN, tmp_path / "back.csv", path)
     assert done.file and not done.doubts
-    before, after = (list(csv.reader(io.StringIO(one.read_text("utf-8")))) for one in (path, done.file))
-    for who, old, new in zip(CLASS, before[1:], after[1:], strict=True):
-        assert float(new[4]) == points(who.i) and (new[:4], new[5:]) == (old[:4], old[5:])
+    before, after = (list(csv.reader(io.StringIO(file.read_text("utf-8")))) for file in (path, done.file))
+    for student, old, new in zip(CLASS, before[1:], after[1:], strict=True):
+        assert float(new[4]) == points(student.i) and (new[:4], new[5:]) == (old[:4], old[5:])
 
 
 def test_pages_go_where_it_looks_for_them(class_folder: ClassFolder, tmp_path: Path) -> None:
     done = give_back(class_folder, "sakai", FFN, tmp_path / "pages.zip", pages=True)
     assert done.file and not done.doubts
     with zipfile.ZipFile(done.file) as archive:
-        for who in CLASS:
-            assert who.answer in archive.read(f"{folder(who)}/{FFN}.html").decode()
+        for student in CLASS:
+            assert student.answer in archive.read(f"{folder(student)}/{FFN}.html").decode()
 
 
 def test_its_name_is_in_the_help_and_in_the_desk_once_it_is_registered() -> None:
