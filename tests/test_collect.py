@@ -85,7 +85,7 @@ def test_every_hand_in_is_filed_under_whom_its_token_leads_to(
     list_of = system.roster(tmp_path / "list.csv", CLASS)
     by_name = system.name == "brightspace"
     report = collect(class_folder, export(tmp_path / "a.zip", system.files(CLASS)), list_of, match_names=by_name)
-    folders = {who.i: system.folder(who) for who in CLASS}
+    folders = {student.i: system.folder(student) for student in CLASS}
     assert handed_in_by(class_folder) == folders and not report.needs_somebody
     assert {row.student for row in report.rows} == set(folders.values())
 
@@ -94,7 +94,10 @@ def test_no_name_refuses_anybody_and_every_folder_is_one_that_grading_takes(
     class_folder: ClassFolder, tmp_path: Path
 ) -> None:
     report = collect(class_folder, export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS)))
-    assert handed_in_by(class_folder) == {who.i: f"canvas-{who.canvas}" for who in CLASS} and not report.needs_somebody
+    assert (
+        handed_in_by(class_folder) == {student.i: f"canvas-{student.canvas}" for student in CLASS}
+        and not report.needs_somebody
+    )
     assert all(FOLDER_NAME.fullmatch(student) for student in handed_in_by(class_folder).values())
     assert "李雷" in (class_folder.path / "roster.csv").read_text(encoding="utf-8-sig")
 
@@ -103,9 +106,9 @@ def test_a_folder_stays_when_a_list_comes_later(class_folder: ClassFolder, tmp_p
     archive = export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS))
     collect(class_folder, archive)
     report = collect(class_folder, archive, canvas_gradebook(tmp_path / "list.csv", CLASS))
-    assert handed_in_by(class_folder) == {who.i: f"canvas-{who.canvas}" for who in CLASS} and report.known_count == len(
-        CLASS
-    )
+    assert handed_in_by(class_folder) == {
+        student.i: f"canvas-{student.canvas}" for student in CLASS
+    } and report.known_count == len(CLASS)
     roster = Roster.load(class_folder)
     assert roster.students["canvas-12000"].cells["sis_id"] == CLASS[0].sis
     assert roster.students["canvas-12000"].name == CLASS[0].name
@@ -200,7 +203,7 @@ def test_an_assignments_name_is_understood_and_a_file_that_is_no_notebook_is_sai
     class_folder: ClassFolder, tmp_path: Path
 ) -> None:
     files = {moodle_name(CLASS[0], "a.rar"): b"Rar!", moodle_name(CLASS[1], "b.ipynb"): notebook(CLASS[1].answer, NEXT)}
-    files |= {moodle_name(who): who.data for who in CLASS[2:]}
+    files |= {moodle_name(student): student.data for student in CLASS[2:]}
     archive = export(tmp_path / "a.zip", files)
     collect(class_folder, archive, worksheet(tmp_path / "list.csv", CLASS), assignment=FFN)
     enter_decisions(class_folder, **{"a.rar": "assignment 02", "b.ipynb": "assignment 03 Activations"})
@@ -227,7 +230,7 @@ def test_what_was_settled_wrongly_and_is_corrected_leaves_the_other_student_noth
     """What two teams handed in is taken for students 0 and 1, of whom 0 has handed in herself before, and is 3's and 4's."""
     roster_path = worksheet(tmp_path / "list.csv", CLASS)
     collect(class_folder, export(tmp_path / "own.zip", {moodle_name(CLASS[0]): CLASS[0].data}), roster_path)
-    teams = {f"{one}_771{i}_assignsubmission_file/a.ipynb": CLASS[i].data for i, one in ((3, "Team"), (4, "Gang"))}
+    teams = {f"{team}_771{i}_assignsubmission_file/a.ipynb": CLASS[i].data for i, team in ((3, "Team"), (4, "Gang"))}
     archive = export(tmp_path / "a.zip", teams)
     collect(class_folder, archive)
     enter_decisions(class_folder, Team=f"student {CLASS[0].sis}", Gang=f"student {CLASS[1].sis}")
@@ -363,19 +366,21 @@ def test_without_its_worksheet_moodles_number_is_nobody(class_folder: ClassFolde
 
 
 def test_marking_blind_uses_the_numbers_alone(class_folder: ClassFolder, tmp_path: Path) -> None:
-    files = {f"Participant_{who.participant}_assignsubmission_file/x.ipynb": who.data for who in CLASS}
+    files = {f"Participant_{student.participant}_assignsubmission_file/x.ipynb": student.data for student in CLASS}
     report = collect(class_folder, export(tmp_path / "a.zip", files), worksheet(tmp_path / "b.csv", CLASS, blind=True))
     assert (
-        handed_in_by(class_folder) == {who.i: f"moodle-{who.participant}" for who in CLASS}
+        handed_in_by(class_folder) == {student.i: f"moodle-{student.participant}" for student in CLASS}
         and not report.needs_somebody
     )
 
 
 def test_canvas_marks_blind_too(class_folder: ClassFolder, tmp_path: Path) -> None:
-    files = {f"{'LATE_' * (who.i % 2)}anon_x{who.i}Z_{who.attachment}_a.ipynb": who.data for who in CLASS}
+    files = {
+        f"{'LATE_' * (student.i % 2)}anon_x{student.i}Z_{student.attachment}_a.ipynb": student.data for student in CLASS
+    }
     report = collect(class_folder, export(tmp_path / "a.zip", files), canvas_gradebook(tmp_path / "b.csv", CLASS))
     assert (
-        handed_in_by(class_folder) == {who.i: f"canvas-anon_x{who.i}Z" for who in CLASS}
+        handed_in_by(class_folder) == {student.i: f"canvas-anon_x{student.i}Z" for student in CLASS}
         and not report.pending_decisions
     )
     (doubt,) = report.doubts
@@ -410,9 +415,12 @@ def test_a_students_own_name_makes_nobody_else_in_canvas(
 
 
 def test_digits_in_a_files_name_ask_for_nobody_in_canvas(class_folder: ClassFolder, tmp_path: Path) -> None:
-    files = {canvas_name(who, f"{10 + who.i}_{who.i + 1}_x.ipynb"): who.data for who in CLASS}
+    files = {canvas_name(student, f"{10 + student.i}_{student.i + 1}_x.ipynb"): student.data for student in CLASS}
     assert not collect(class_folder, export(tmp_path / "a.zip", files)).needs_somebody
-    files = {canvas_name(who, f"x_{CLASS[0].canvas}_678_y.ipynb"): notebook(f"new {who.answer}") for who in CLASS[1:]}
+    files = {
+        canvas_name(student, f"x_{CLASS[0].canvas}_678_y.ipynb"): notebook(f"new {student.answer}")
+        for student in CLASS[1:]
+    }
     report = collect(class_folder, export(tmp_path / "b.zip", files), canvas_gradebook(tmp_path / "g.csv", CLASS))
     assert not report.needs_somebody and report.new == 4, "by their names, which the gradebook has"
 
@@ -433,7 +441,10 @@ def test_a_teams_number_is_never_taken_for_a_participants(class_folder: ClassFol
 
 def test_a_team_that_a_list_has_is_its_members(class_folder: ClassFolder, tmp_path: Path) -> None:
     rows = [["First name", "Last name", "ID number", "Email address", "Groups"]]
-    rows += [[who.first, who.last, who.sis, who.email, "Team blue, All" if who.i < 2 else "All"] for who in CLASS]
+    rows += [
+        [student.first, student.last, student.sis, student.email, "Team blue, All" if student.i < 2 else "All"]
+        for student in CLASS
+    ]
     files = {
         "Team blue_77_assignsubmission_file/a.ipynb": CLASS[0].data,
         "Default group_assignsubmission_file/a.ipynb": CLASS[1].data,
@@ -463,7 +474,7 @@ def test_gradescopes_groups_are_all_their_submitters(class_folder: ClassFolder, 
     files |= {"e/submission_1/x.ipynb": CLASS[0].data, "e/submission_2/x.ipynb": CLASS[2].data}
     report = collect(class_folder, export(tmp_path / "a.zip", files), gradescope_roster(tmp_path / "b.csv", CLASS))
     assert {home.name for home in class_folder.submitted.iterdir()} == {
-        who.sis for who in CLASS[:3]
+        student.sis for student in CLASS[:3]
     } and not report.pending_decisions
     folder = class_folder.submitted / CLASS[1].sis / FFN
     assert untrusted_files.find_timestamp(folder) == at("2026-09-09 23:13:05.137226").replace(tzinfo=None)
@@ -474,14 +485,14 @@ def test_gradescopes_groups_are_all_their_submitters(class_folder: ClassFolder, 
 
 def test_which_notebook_it_is_is_decided_by_what_it_holds(class_folder: ClassFolder, tmp_path: Path) -> None:
     names = ("x.ipynb", "Untitled (1).ipynb", f"{FFN}-2.ipynb", f"{NEXT}.ipynb", f"{FFN}.ipynb.json")
-    files = {canvas_name(who, name): who.data for who, name in zip(CLASS, names, strict=True)}
+    files = {canvas_name(student, name): student.data for student, name in zip(CLASS, names, strict=True)}
     report = collect(class_folder, export(tmp_path / "a.zip", files))
     assert set(handed_in_by(class_folder)) == set(range(5)) and not report.needs_somebody
     assert f"called {NEXT}.ipynb" in report.rows[3].what
 
 
 def test_the_next_notebook_handed_in_as_this_one_is_reported_as_that(class_folder: ClassFolder, tmp_path: Path) -> None:
-    files = {canvas_name(who): who.data for who in CLASS[:3]}
+    files = {canvas_name(student): student.data for student in CLASS[:3]}
     name = canvas_name(CLASS[3])
     archive = export(tmp_path / "a.zip", files | {name: notebook(CLASS[3].answer, NEXT)})
     with pytest.raises(UserError, match=f"has 3 of {FFN}, 1 of {NEXT}: say with --assignment"):
@@ -519,7 +530,7 @@ def test_a_hand_in_without_the_notebook_is_a_line_and_nothing_is_guessed(
     what: str, class_folder: ClassFolder, tmp_path: Path
 ) -> None:
     theirs, why = WITHOUT[what]
-    files = {moodle_name(who): who.data for who in CLASS[1:]} | {
+    files = {moodle_name(student): student.data for student in CLASS[1:]} | {
         moodle_name(CLASS[0], name): data for name, data in theirs.items()
     }
     report = collect(class_folder, export(tmp_path / "a.zip", files), worksheet(tmp_path / "b.csv", CLASS))
@@ -633,9 +644,9 @@ def a_whole_project() -> bytes:
 
 
 SHOWN = json.loads(CLASS[0].data)
-for one in SHOWN["cells"]:
-    if one["cell_type"] == "code":
-        one["outputs"] = [{"output_type": "stream", "name": "stdout", "text": "0.123\n" * 100_000}]
+for cell in SHOWN["cells"]:
+    if cell["cell_type"] == "code":
+        cell["outputs"] = [{"output_type": "stream", "name": "stdout", "text": "0.123\n" * 100_000}]
 READABLE: dict[str, Callable[[], bytes]] = {
     f"{FFN}.txt": lambda: CLASS[0].data,
     f"{FFN}.ipynb.txt": lambda: CLASS[0].data,
@@ -667,7 +678,7 @@ def test_whatever_can_be_read_as_the_notebook_counts(name: str, class_folder: Cl
 def test_a_notebook_without_a_cell_of_ours_can_be_made_to_count(class_folder: ClassFolder, tmp_path: Path) -> None:
     data = json.dumps({"cells": [{"cell_type": "code", "source": "x = 1", "metadata": {}}]}).encode()
     name = moodle_name(CLASS[0], "mine.txt")
-    archive = export(tmp_path / "a.zip", {name: data, **{moodle_name(who): who.data for who in CLASS[1:]}})
+    archive = export(tmp_path / "a.zip", {name: data, **{moodle_name(student): student.data for student in CLASS[1:]}})
     report = collect(class_folder, archive, worksheet(tmp_path / "b.csv", CLASS))
     assert asked(report) == {name: "not a notebook of this course"}
     enter_decisions(class_folder, **{"mine.txt": f"assignment {FFN}"})
@@ -687,10 +698,10 @@ def test_a_notebook_without_a_cell_of_ours_can_be_made_to_count(class_folder: Cl
 def test_whose_file_can_not_be_read_has_handed_in_all_the_same(
     name: str, data: bytes, why: str, class_folder: ClassFolder, tmp_path: Path
 ) -> None:
-    files = {moodle_name(CLASS[0], name): data, **{moodle_name(who): who.data for who in CLASS[1:]}}
+    files = {moodle_name(CLASS[0], name): data, **{moodle_name(student): student.data for student in CLASS[1:]}}
     report = collect(class_folder, export(tmp_path / "a.zip", files), worksheet(tmp_path / "b.csv", CLASS))
     assert any(why in trouble for trouble in asked(report).values())
-    assert [one.students for one in report.missing] == [()]
+    assert [listed.students for listed in report.missing] == [()]
     assert CLASS[0].sis in missing.submitters(class_folder, FFN)
 
 
@@ -699,7 +710,8 @@ def test_one_students_zip_is_opened_once_and_costs_a_person_one_line(
 ) -> None:
     inner = zipped(tmp_path / "inner.zip", {f"n{i}.ipynb": notebook(f"n{i}") for i in range(60)})
     files = {moodle_name(CLASS[0], "hw.zip"): inner.read_bytes(), moodle_name(CLASS[1]): CLASS[1].data}
-    archive, list_of = export(tmp_path / "a.zip", files), worksheet(tmp_path / "b.csv", CLASS)
+    archive = export(tmp_path / "a.zip", files)
+    list_of = worksheet(tmp_path / "b.csv", CLASS)
     entry_names: list[str] = []
     open_packed = archive_of.open_packed
 
@@ -723,8 +735,9 @@ def test_one_students_zip_is_opened_once_and_costs_a_person_one_line(
 
 def test_many_notebooks_outside_of_a_zip_cost_no_more(class_folder: ClassFolder, tmp_path: Path) -> None:
     files = {moodle_name(CLASS[0], f"n{i:02}.ipynb"): notebook(f"n{i}") for i in range(40)}
-    files |= {moodle_name(who): who.data for who in CLASS[1:]}
-    archive, list_of = export(tmp_path / "a.zip", files), worksheet(tmp_path / "b.csv", CLASS)
+    files |= {moodle_name(student): student.data for student in CLASS[1:]}
+    archive = export(tmp_path / "a.zip", files)
+    list_of = worksheet(tmp_path / "b.csv", CLASS)
     report = collect(class_folder, archive, list_of)
     ((file, trouble),) = asked(report).items()
     assert file.endswith("n00.ipynb") and "one of 20 notebooks" in trouble and "39 more of its files" in trouble
@@ -835,12 +848,14 @@ def test_whatever_breaks_it_off_the_same_command_goes_on(
     after: int, class_folder: ClassFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     list_of = worksheet(tmp_path / "list.csv", CLASS)
-    first = export(tmp_path / "a.zip", {moodle_name(who): notebook("first") for who in CLASS[:2]})
-    second = export(tmp_path / "b.zip", {moodle_name(who): who.data for who in CLASS[:3]} | {"notes.txt": b""})
+    first = export(tmp_path / "a.zip", {moodle_name(student): notebook("first") for student in CLASS[:2]})
+    second = export(
+        tmp_path / "b.zip", {moodle_name(student): student.data for student in CLASS[:3]} | {"notes.txt": b""}
+    )
     whole = ClassFolder(tmp_path / "whole")
-    for one in (class_folder, whole):
-        collect(one, first, list_of)
-        (one.submitted / CLASS[1].sis / FFN / f"{FFN}.ipynb").write_bytes(b"by hand")
+    for folder in (class_folder, whole):
+        collect(folder, first, list_of)
+        (folder.submitted / CLASS[1].sis / FFN / f"{FFN}.ipynb").write_bytes(b"by hand")
     collect(whole, second)
     with monkeypatch.context() as patched:
         interrupt_after(patched, after)
@@ -860,8 +875,10 @@ def test_names_and_ids_are_in_nbgraders_gradebook(class_folder: ClassFolder, tmp
     for _ in range(2):
         collect(class_folder, archive, canvas_gradebook(tmp_path / "b.csv", CLASS))
     with Gradebook(class_folder.db_url) as book:
-        students = {one.id: (one.first_name, one.last_name, one.lms_user_id) for one in book.students}
-    assert students == {who.sis: (who.first, who.last, who.canvas) for who in CLASS}
+        students = {
+            student.id: (student.first_name, student.last_name, student.lms_user_id) for student in book.students
+        }
+    assert students == {student.sis: (student.first, student.last, student.canvas) for student in CLASS}
 
 
 def test_a_thousand_notebooks_are_collected_in_time(class_folder: ClassFolder, tmp_path: Path) -> None:
@@ -886,12 +903,12 @@ ODD_NAME = st.sampled_from(
 MAKERS: tuple[Callable[[Any, str], str], ...] = (
     moodle_name,
     canvas_name,
-    lambda who, file: f"{d2l_folder(who)}/{file}",
-    lambda who, file: f"{d2l_folder(who)} - {file}",
+    lambda student, file: f"{d2l_folder(student)}/{file}",
+    lambda student, file: f"{d2l_folder(student)} - {file}",
     blackboard_name,
-    lambda who, file: f"{exchange_folder(who)}/{file}",
-    lambda who, file: f"submission_{who.submission}/{file}",
-    lambda who, file: file,
+    lambda student, file: f"{exchange_folder(student)}/{file}",
+    lambda student, file: f"submission_{student.submission}/{file}",
+    lambda student, file: file,
 )
 
 
@@ -901,9 +918,10 @@ def test_whatever_is_in_an_export_it_ends_in_a_table_and_lines(
     tmp_path_factory: pytest.TempPathFactory, theirs: list[Any], with_list: bool
 ) -> None:
     folder = tmp_path_factory.mktemp("any")
-    files = {maker(who, file): data for who, maker, file, data in theirs}
-    files["submission_metadata.yml"] = gradescope_metadata({who.submission: [who] for who in CLASS[:3]})
-    archive, class_folder = export(folder / "a.zip", files), ClassFolder(folder / "class")
+    files = {maker(student, file): data for student, maker, file, data in theirs}
+    files["submission_metadata.yml"] = gradescope_metadata({student.submission: [student] for student in CLASS[:3]})
+    archive = export(folder / "a.zip", files)
+    class_folder = ClassFolder(folder / "class")
     lists = [worksheet(folder / "w.csv", CLASS)] if with_list else []
     try:
         for _ in range(2):
@@ -916,7 +934,8 @@ def test_whatever_is_in_an_export_it_ends_in_a_table_and_lines(
         return
     file_names = {row.file for row in report.rows} | {decision.file for decision in report.pending_decisions}
     unread = len(report.doubts)
-    owners = {maker(who, file): (who.i, maker) for who, maker, file, _ in theirs}  # by name: of two alike one is there
+    # By name: of two alike one is there.
+    owners = {maker(student, file): (student.i, maker) for student, maker, file, _ in theirs}
     assert len(file_names) + unread >= len(set(owners.values())) or not theirs
 
 
@@ -994,7 +1013,7 @@ def test_the_manifest_is_plain_json(class_folder: ClassFolder, tmp_path: Path) -
     collect(class_folder, export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS)))
     data = json.loads((class_folder.path / "collected" / FFN / "manifest.json").read_text(encoding="utf-8"))
     assert data["format"] == 1 and {file["student"] for file in data["files"]} == {
-        f"canvas-{who.canvas}" for who in CLASS
+        f"canvas-{student.canvas}" for student in CLASS
     }
 
 
@@ -1005,7 +1024,7 @@ def test_who_has_not_handed_in_is_the_first_line_below_the_table_as_addresses(
     class_folder: ClassFolder, tmp_path: Path
 ) -> None:
     people = worksheet(tmp_path / "w.csv", CLASS)
-    files = {moodle_name(who): who.data for who in CLASS[:3]}
+    files = {moodle_name(student): student.data for student in CLASS[:3]}
     files |= {moodle_name(CLASS[3], "notes.pdf"): b"%PDF"}  # something is there, so a person looks at it
     class_folder.path.mkdir()
     archive = export(tmp_path / "a.zip", files)
@@ -1038,12 +1057,13 @@ def test_a_name_with_a_comma_is_quoted_for_a_mail_program() -> None:
 def test_whom_canvas_calls_late_is_named_and_asked_about_where_it_costs_something(
     class_folder: ClassFolder, tmp_path: Path
 ) -> None:
-    files = {canvas_name(who, late=who.i == 1): who.data for who in CLASS}
-    archive, gradebook = export(tmp_path / "a.zip", files), canvas_gradebook(tmp_path / "g.csv", CLASS)
+    files = {canvas_name(student, late=student.i == 1): student.data for student in CLASS}
+    archive = export(tmp_path / "a.zip", files)
+    gradebook = canvas_gradebook(tmp_path / "g.csv", CLASS)
     report = collect(class_folder, archive, gradebook)
     sentence = f"{FFN}: 1 student is flagged as late ({CLASS[1].name} ({CLASS[1].sis})), and the LMS exports no times"
     assert any(note.startswith(sentence) for note in report.notes) and not report.needs_somebody
-    assert [(one.expected, len(one.students)) for one in report.missing] == [(len(CLASS), 0)], (
+    assert [(listed.expected, len(listed.students)) for listed in report.missing] == [(len(CLASS), 0)], (
         "without Canvas's test student"
     )
     rules = f"time_zone = 'UTC'\nlate = {{ percent_a_day = 10 }}\nassignments.{FFN}.due = 2026-11-19\n"

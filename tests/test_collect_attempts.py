@@ -66,14 +66,18 @@ def test_the_same_archive_again_changes_nothing(class_folder: ClassFolder, tmp_p
 
 def test_a_newer_export_adds_attempts_and_keeps_the_earlier_ones(class_folder: ClassFolder, tmp_path: Path) -> None:
     list_of = worksheet(tmp_path / "list.csv", CLASS)
-    collect(class_folder, export(tmp_path / "a.zip", {moodle_name(who): notebook("first") for who in CLASS}), list_of)
-    files = {moodle_name(who): who.data if who.i < 2 else notebook("first") for who in CLASS}
+    collect(
+        class_folder,
+        export(tmp_path / "a.zip", {moodle_name(student): notebook("first") for student in CLASS}),
+        list_of,
+    )
+    files = {moodle_name(student): student.data if student.i < 2 else notebook("first") for student in CLASS}
     report = collect(class_folder, export(tmp_path / "b.zip", files))
     assert (report.new, report.known_count) == (2, 3)
-    for who in CLASS[:2]:
-        attempt_paths = sorted((class_folder.path / "collected" / FFN / "files" / who.sis).iterdir())
-        assert [path.read_bytes() for path in attempt_paths] == [notebook("first"), who.data]
-        assert (class_folder.submitted / who.sis / FFN / f"{FFN}.ipynb").read_bytes() == who.data
+    for student in CLASS[:2]:
+        attempt_paths = sorted((class_folder.path / "collected" / FFN / "files" / student.sis).iterdir())
+        assert [path.read_bytes() for path in attempt_paths] == [notebook("first"), student.data]
+        assert (class_folder.submitted / student.sis / FFN / f"{FFN}.ipynb").read_bytes() == student.data
     report = collect(class_folder, tmp_path / "a.zip")
     assert report.new == 0 and "attempt 2 counts" in report.rows[0].what
 
@@ -118,11 +122,15 @@ def test_where_not_all_say_when_somebody_says_which_is_the_latest(class_folder: 
 def test_two_rows_of_a_list_are_never_one_student(bad_id: str, class_folder: ClassFolder, tmp_path: Path) -> None:
     list_path = worksheet(tmp_path / "w.csv", CLASS)
     text = list_path.read_text(encoding="utf-8-sig")
-    for who in CLASS:
-        text = text.replace(f",{who.sis},", f",{bad_id},")
+    for student in CLASS:
+        text = text.replace(f",{student.sis},", f",{bad_id},")
     list_path.write_text(text, encoding="utf-8-sig")
-    report = collect(class_folder, export(tmp_path / "a.zip", {moodle_name(who): who.data for who in CLASS}), list_path)
-    assert handed_in_by(class_folder) == {who.i: who.email for who in CLASS} and not report.pending_decisions
+    report = collect(
+        class_folder, export(tmp_path / "a.zip", {moodle_name(student): student.data for student in CLASS}), list_path
+    )
+    assert (
+        handed_in_by(class_folder) == {student.i: student.email for student in CLASS} and not report.pending_decisions
+    )
     assert len(report.doubts) == (bad_id != "N/A") and all(
         bad_id in line and "it is nobody's" in line for line in report.doubts
     )
@@ -136,7 +144,7 @@ def test_a_student_who_is_on_a_list_twice_is_one_student(class_folder: ClassFold
 
 @pytest.mark.parametrize("when", ["18 juin 2026 1224", "marraskuuta 18, 2026 1224 PM", "Mai 18, 2026 1324 PM"])
 def test_a_time_in_another_language_is_said(when: str, class_folder: ClassFolder, tmp_path: Path) -> None:
-    files = {f"{d2l_folder(who, when)}/{FFN}.ipynb": who.data for who in CLASS}
+    files = {f"{d2l_folder(student, when)}/{FFN}.ipynb": student.data for student in CLASS}
     report = collect(class_folder, export(tmp_path / "a.zip", files))
     assert len(handed_in_by(class_folder)) == len(CLASS)
     (note,) = [note for note in report.notes if f"5 times can't be read (its time, {when}, can't be read)" in note]
@@ -150,7 +158,7 @@ def test_a_time_in_another_language_is_said(when: str, class_folder: ClassFolder
 
 
 def test_a_groups_name_before_a_students_does_not_hide_the_time(class_folder: ClassFolder, tmp_path: Path) -> None:
-    files = {f"Group A-{moodle_name(who)}": who.data for who in CLASS}
+    files = {f"Group A-{moodle_name(student)}": student.data for student in CLASS}
     report = collect(class_folder, export(tmp_path / "a.zip", files), worksheet(tmp_path / "w.csv", CLASS))
     assert handed_in_by(class_folder) == IDS and all(row.handed_in_at for row in report.rows)
 
@@ -159,8 +167,10 @@ def test_students_without_any_id_are_said_and_blank_rows_are_nobody(class_folder
     list_path = worksheet(tmp_path / "w.csv", CLASS)
     rows = list(csv.reader(io.StringIO(list_path.read_text(encoding="utf-8-sig"))))
     sheet(list_path, [*([*row[:2], *row[4:]] for row in rows), [""] * 9], delimiter=";", lineterminator="\r\n")
-    report = collect(class_folder, export(tmp_path / "a.zip", {moodle_name(who): who.data for who in CLASS}), list_path)
-    assert set(handed_in_by(class_folder).values()) == {f"moodle-{who.participant}" for who in CLASS}
+    report = collect(
+        class_folder, export(tmp_path / "a.zip", {moodle_name(student): student.data for student in CLASS}), list_path
+    )
+    assert set(handed_in_by(class_folder).values()) == {f"moodle-{student.participant}" for student in CLASS}
     assert any(note.startswith("5 students have no ID number, login or address") for note in report.notes)
     assert not report.needs_somebody and len(Roster.load(class_folder).students) == len(CLASS)
 
@@ -177,10 +187,10 @@ def test_moodles_times_are_the_worksheets(german: bool, text: str, class_folder:
     list_path = worksheet(tmp_path / "list.csv", CLASS, german)
     usual = "Mittwoch, 13. März 2024, 10:15" if german else "Wednesday, 13 March 2024, 10:15 AM"
     list_path.write_bytes(list_path.read_bytes().replace(usual.encode(), text.encode(), 1))
-    archive = export(tmp_path / "a.zip", {moodle_name(who): who.data for who in CLASS})
+    archive = export(tmp_path / "a.zip", {moodle_name(student): student.data for student in CLASS})
     report = collect(class_folder, archive, list_path, zone=ZoneInfo("Europe/Berlin"))
     assert {row.student: row.handed_in_at for row in report.rows} == {
-        who.sis: "2024-03-13 10:15" if who.i else "2024-03-13 22:15" for who in CLASS
+        student.sis: "2024-03-13 10:15" if student.i else "2024-03-13 22:15" for student in CLASS
     }
     assert "its times come from the worksheet, read as times of Europe/Berlin" in report.notes
     timestamp = (class_folder.submitted / CLASS[0].sis / FFN / "timestamp.txt").read_text(encoding="utf-8")
@@ -207,9 +217,9 @@ def test_a_worksheet_in_another_language_is_known_by_its_shape_and_its_times_are
     for english, french in FRENCH.items():
         text = text.replace(english, french)
     list_path.write_text(text, encoding="utf-16" if "16" in as_saved else "utf-8-sig", newline="")
-    archive = export(tmp_path / "a.zip", {moodle_name(who): who.data for who in CLASS})
+    archive = export(tmp_path / "a.zip", {moodle_name(student): student.data for student in CLASS})
     report = collect(class_folder, archive, list_path)
-    assert handed_in_by(class_folder) == {who.i: who.email for who in CLASS} and not report.needs_somebody
+    assert handed_in_by(class_folder) == {student.i: student.email for student in CLASS} and not report.needs_somebody
     (note,) = [note for note in report.notes if "its times can't be read" in note]
     assert "set Moodle to English and download it again" in note
     (class_folder.path / "course.toml").write_text(
@@ -221,11 +231,14 @@ def test_a_worksheet_in_another_language_is_known_by_its_shape_and_its_times_are
 def test_a_list_that_is_not_known_says_what_to_do_and_no_shape_is_guessed(
     class_folder: ClassFolder, tmp_path: Path
 ) -> None:
-    archive = export(tmp_path / "a.zip", {moodle_name(who): who.data for who in CLASS})
-    people = [["Prénom", "Nom", "Adresse de courriel"], *([who.first, who.last, who.email] for who in CLASS)]
+    archive = export(tmp_path / "a.zip", {moodle_name(student): student.data for student in CLASS})
+    people = [
+        ["Prénom", "Nom", "Adresse de courriel"],
+        *([student.first, student.last, student.email] for student in CLASS),
+    ]
     groups = [
         ["Identifiant", "Nom", "x", "y", "z", "a", "b", "c", "d"],
-        *([f"Groupe {who.i}", who.name, *"1234567"] for who in CLASS),
+        *([f"Groupe {student.i}", student.name, *"1234567"] for student in CLASS),
     ]
     for rows in (people, groups):
         with pytest.raises(UserError, match=r"in another language, set the LMS to English and download it again"):
@@ -240,7 +253,9 @@ def test_a_time_that_can_not_be_read_is_not_none_and_neither_is_on_time(
 ) -> None:
     list_path = worksheet(tmp_path / "list.csv", CLASS)
     list_path.write_bytes(list_path.read_bytes().replace(b"Wednesday, 13 March 2024, 10:15 AM", text.encode(), 1))
-    report = collect(class_folder, export(tmp_path / "a.zip", {moodle_name(who): who.data for who in CLASS}), list_path)
+    report = collect(
+        class_folder, export(tmp_path / "a.zip", {moodle_name(student): student.data for student in CLASS}), list_path
+    )
     there_is_one = text not in ("-", "")
     assert {row.handed_in_at for row in report.rows if row.student == CLASS[0].sis} == {
         "unreadable" if there_is_one else "none"
@@ -266,7 +281,7 @@ def test_a_time_that_can_not_be_read_is_not_none_and_neither_is_on_time(
 def test_a_worksheet_s_times_are_read_in_either_order(text: str, class_folder: ClassFolder, tmp_path: Path) -> None:
     list_path = worksheet(tmp_path / "list.csv", CLASS)
     list_path.write_bytes(list_path.read_bytes().replace(b"Wednesday, 13 March 2024, 10:15 AM", text.encode()))
-    archive = export(tmp_path / "a.zip", {moodle_name(who): who.data for who in CLASS})
+    archive = export(tmp_path / "a.zip", {moodle_name(student): student.data for student in CLASS})
     report = collect(class_folder, archive, list_path, zone=ZoneInfo("UTC"))
     assert {row.handed_in_at for row in report.rows} == {"2024-03-13 10:15"}
     assert not report.needs_somebody
@@ -310,7 +325,7 @@ def test_what_somebody_put_into_submitted_is_kept_and_only_a_newer_attempt_takes
 ) -> None:
     list_of = worksheet(tmp_path / "list.csv", CLASS)
     list_of.write_bytes(list_of.read_bytes().replace(b"Wednesday, 13 March 2024, 10:15 AM", b"-"))
-    archive = export(tmp_path / "a.zip", {moodle_name(who): notebook("first") for who in CLASS[:2]})
+    archive = export(tmp_path / "a.zip", {moodle_name(student): notebook("first") for student in CLASS[:2]})
     path = class_folder.submitted / CLASS[0].sis / FFN / f"{FFN}.ipynb"
     path.parent.mkdir(parents=True)
     path.write_bytes(b"by hand, before anything was collected")
@@ -323,7 +338,7 @@ def test_what_somebody_put_into_submitted_is_kept_and_only_a_newer_attempt_takes
     report = collect(class_folder, export(tmp_path / "b.zip", {moodle_name(CLASS[0]): CLASS[0].data}))
     assert path.read_bytes() == CLASS[0].data
     attempt_paths = sorted((class_folder.path / "collected" / FFN / "files" / CLASS[0].sis).iterdir())
-    assert [one.read_bytes() for one in attempt_paths] == [
+    assert [attempt_path.read_bytes() for attempt_path in attempt_paths] == [
         b"by hand, before anything was collected",
         notebook("first"),
         b"mended by hand",
@@ -346,11 +361,15 @@ def test_a_link_in_submitted_is_not_written_through(class_folder: ClassFolder, t
 def test_all_that_the_way_back_needs_is_noted(class_folder: ClassFolder, tmp_path: Path) -> None:
     archive = export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS))
     collect(class_folder, archive)
-    for who in CLASS:
-        record = Manifest.load(class_folder, FFN).latest(f"canvas-{who.canvas}")
-        assert record and record.entry == canvas_name(who, late=who.i % 2 == 1) and record.late == (who.i % 2 == 1)
+    for student in CLASS:
+        record = Manifest.load(class_folder, FFN).latest(f"canvas-{student.canvas}")
         assert (
-            record.back["attachment"] == who.attachment
+            record
+            and record.entry == canvas_name(student, late=student.i % 2 == 1)
+            and record.late == (student.i % 2 == 1)
+        )
+        assert (
+            record.back["attachment"] == student.attachment
             and record.archive == "a.zip"
             and len(record.archive_sha256) == 64
         )
@@ -362,12 +381,13 @@ def test_all_that_the_way_back_needs_is_noted(class_folder: ClassFolder, tmp_pat
 
 def test_the_same_hand_in_exported_in_another_form_is_no_new_attempt(class_folder: ClassFolder, tmp_path: Path) -> None:
     collect(class_folder, export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS)))
-    late = {canvas_name(who, late=True): who.data for who in CLASS}
+    late = {canvas_name(student, late=True): student.data for student in CLASS}
     report = collect(class_folder, export(tmp_path / "b.zip", late))
     assert (report.new, report.known_count) == (0, len(CLASS)), "the due date was moved"
-    other, list_of = ClassFolder(tmp_path / "other"), worksheet(tmp_path / "list.csv", CLASS)
+    other = ClassFolder(tmp_path / "other")
+    list_of = worksheet(tmp_path / "list.csv", CLASS)
     collect(other, export(tmp_path / "c.zip", SYSTEMS[0].files(CLASS)), list_of)
-    flat = {moodle_name(who, folders=False): who.data for who in CLASS}
+    flat = {moodle_name(student, folders=False): student.data for student in CLASS}
     assert collect(other, export(tmp_path / "d.zip", flat)).new == 0
     third = ClassFolder(tmp_path / "third")
     for day in ("Dec 5, 2026 1009 PM", "Dec 6, 2026 909 AM"):
@@ -409,8 +429,8 @@ def test_a_folder_of_the_exchange_without_a_notebook_is_named(class_folder: Clas
     (notebook_path.parent / "timestamp.txt").unlink()
     report = collect(class_folder, tmp_path / "inbound")
     assert handed_in_by(class_folder) == {0: CLASS[0].username}
-    (one,) = report.pending_decisions
-    assert one.submitter == CLASS[1].username and "empty folder" in one.trouble
+    (decision,) = report.pending_decisions
+    assert decision.submitter == CLASS[1].username and "empty folder" in decision.trouble
 
 
 ROOT_ALONE = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to another account")
@@ -457,28 +477,32 @@ def test_a_time_in_the_exchange_can_not_be_set_back_nor_made_up(class_folder: Cl
         "ahead": "2089-01-01 10:00:00 UTC",
     }
     accounts = dict(zip(times, ("nobody", "daemon", "bin"), strict=True))
-    for who, (what, when) in zip(CLASS, times.items(), strict=False):
+    for student, (what, when) in zip(CLASS, times.items(), strict=False):
         uid = pwd.getpwnam(accounts[what]).pw_uid
-        make_inbound_folder(tmp_path / "inbound", f"{accounts[what]}+{FFN}+{when}+x", uid, {f"{FFN}.ipynb": who.data})
+        make_inbound_folder(
+            tmp_path / "inbound", f"{accounts[what]}+{FFN}+{when}+x", uid, {f"{FFN}.ipynb": student.data}
+        )
     report = collect(class_folder, tmp_path / "inbound")
     now = datetime.now(UTC).replace(tzinfo=None)
     assert handed_in_by(class_folder) == {0: "nobody"}
-    at = untrusted_files.find_timestamp(class_folder.submitted / "nobody" / FFN)
-    assert at and abs(now - at) < timedelta(minutes=2)
+    handed_in_at = untrusted_files.find_timestamp(class_folder.submitted / "nobody" / FFN)
+    assert handed_in_at and abs(now - handed_in_at) < timedelta(minutes=2)
     assert [line for line in report.doubts if "later than its name says; the later time counts" in line]
     asks = [decision.trouble.partition(" UTC, ")[2] for decision in report.pending_decisions]
     assert sorted(asks) == ["can't be read: does it count?", "is in the future: does it count?"]
     enter_decisions(class_folder, **{"2026-99": f"assignment {FFN}", "2089": f"assignment {FFN}"})
     report = collect(class_folder, tmp_path / "inbound")
     assert set(handed_in_by(class_folder)) == {0, 1, 2} and not report.needs_somebody
-    at = untrusted_files.find_timestamp(class_folder.submitted / "bin" / FFN)
-    assert at and abs(now - at) < timedelta(minutes=2)
+    handed_in_at = untrusted_files.find_timestamp(class_folder.submitted / "bin" / FFN)
+    assert handed_in_at and abs(now - handed_in_at) < timedelta(minutes=2)
 
 
 def test_an_exchange_that_lost_its_owners_says_so(class_folder: ClassFolder, tmp_path: Path) -> None:
     report = collect(
         class_folder,
-        export(tmp_path / "inbound.zip", {f"{exchange_folder(who)}/{FFN}.ipynb": who.data for who in CLASS}),
+        export(
+            tmp_path / "inbound.zip", {f"{exchange_folder(student)}/{FFN}.ipynb": student.data for student in CLASS}
+        ),
     )
     assert set(handed_in_by(class_folder)) == set(range(5)) and not report.needs_somebody
     assert f"{len(CLASS)} of its folders belong to no student's account, as in a zip or a copy" in report.notes[-1]
@@ -486,14 +510,14 @@ def test_an_exchange_that_lost_its_owners_says_so(class_folder: ClassFolder, tmp
 
 @pytest.mark.parametrize("system", ["moodle", "brightspace", "blackboard", "gradescope"])
 def test_a_time_that_is_still_to_come_is_asked_about(system: str, class_folder: ClassFolder, tmp_path: Path) -> None:
-    who = CLASS[0]
+    student = CLASS[0]
     people = worksheet(tmp_path / "w.csv", CLASS)
     files = {
-        "moodle": {moodle_name(who): who.data},
-        "brightspace": {f"{d2l_folder(who, 'May 18, 2089 1224 PM')}/x.ipynb": who.data},
-        "blackboard": {blackboard_name(who, when="2089-09-12-15-45-08"): who.data},
+        "moodle": {moodle_name(student): student.data},
+        "brightspace": {f"{d2l_folder(student, 'May 18, 2089 1224 PM')}/x.ipynb": student.data},
+        "blackboard": {blackboard_name(student, when="2089-09-12-15-45-08"): student.data},
         "gradescope": {
-            "e/submission_metadata.yml": gradescope_metadata({"1": [who]}, "2089-09-09 23:13:05.137226000 Z"), "e/submission_1/x.ipynb": who.data,
+            "e/submission_metadata.yml": gradescope_metadata({"1": [student]}, "2089-09-09 23:13:05.137226000 Z"), "e/submission_1/x.ipynb": student.data,
         },
     }[system]  # fmt: skip
     people.write_text(people.read_text(encoding="utf-8").replace("2024, 10:15", "2089, 10:15"), encoding="utf-8")
@@ -505,15 +529,15 @@ def test_a_time_that_is_still_to_come_is_asked_about(system: str, class_folder: 
     enter_decisions(class_folder, **{".ipynb": f"assignment {FFN}"})
     assert not collect(class_folder, archive, people, match_names=True).needs_somebody
     assert (
-        handed_in_by(class_folder) == {0: who.sis}
-        and untrusted_files.find_timestamp(class_folder.submitted / who.sis / FFN) is None
+        handed_in_by(class_folder) == {0: student.sis}
+        and untrusted_files.find_timestamp(class_folder.submitted / student.sis / FFN) is None
     )
 
 
 # What a spreadsheet program makes of a sheet.
 
 NAMES = [("Zoë", "Müller"), ("Jürgen", "Groß"), ("Renée Marie", "Dupré"), ("Ana", "Ruiz"), ("Åsa", "Øster")]
-SPEAKERS = [replace(who, first=first, last=last) for who, (first, last) in zip(CLASS, NAMES, strict=True)]
+SPEAKERS = [replace(student, first=first, last=last) for student, (first, last) in zip(CLASS, NAMES, strict=True)]
 
 
 @pytest.mark.parametrize("encoding", ["cp1252", "mac_roman", "utf-16", "utf-8-sig", "utf-8"])
@@ -526,14 +550,15 @@ def test_a_worksheet_that_a_spreadsheet_program_has_saved_is_read(
     if between != ",":
         rows = list(csv.reader(io.StringIO(text)))
         text = "".join(";".join(f'"{cell}"' for cell in row) + "\r\n" for row in rows)
-        text = "sep=;\r\n" * (between == "sep=;") + text
+        if between == "sep=;":
+            text = "sep=;\r\n" + text
     path.write_bytes(text.encode(encoding))
-    archive = export(tmp_path / "a.zip", {moodle_name(who): who.data for who in SPEAKERS})
+    archive = export(tmp_path / "a.zip", {moodle_name(student): student.data for student in SPEAKERS})
     report = collect(class_folder, archive, path)
     assert not report.needs_somebody and not any("was read as" in note for note in report.notes)
-    assert handed_in_by(class_folder) == {who.i: who.sis for who in SPEAKERS}
+    assert handed_in_by(class_folder) == {student.i: student.sis for student in SPEAKERS}
     names = {student.name for student in Roster.load(class_folder).students.values()}
-    assert names == {who.name for who in SPEAKERS}
+    assert names == {student.name for student in SPEAKERS}
     assert Sheet.read(path).to_bytes() == path.read_bytes(), "every byte comes back"
 
 
@@ -552,10 +577,10 @@ def test_a_name_that_is_written_in_another_way_decides_nothing(
 ) -> None:
     """The number is the one of this assignment's sheet, as those of the others show."""
     people = [replace(CLASS[0], last=listed), *CLASS[1:]]
-    files = {moodle_name(who): who.data for who in (replace(CLASS[0], last=exported), *CLASS[1:])}
+    files = {moodle_name(student): student.data for student in (replace(CLASS[0], last=exported), *CLASS[1:])}
     report = collect(class_folder, export(tmp_path / "a.zip", files), worksheet(tmp_path / "w.csv", people))
     assert not report.needs_somebody
-    assert handed_in_by(class_folder) == {who.i: who.sis for who in CLASS}
+    assert handed_in_by(class_folder) == {student.i: student.sis for student in CLASS}
     assert "none" not in {row.handed_in_at for row in report.rows}
 
 
@@ -563,23 +588,26 @@ def test_a_name_that_is_written_in_another_way_decides_nothing(
 def test_what_is_no_id_makes_nobody_vanish(text: str, class_folder: ClassFolder, tmp_path: Path) -> None:
     list_path = worksheet(tmp_path / "w.csv", CLASS)
     cells = list_path.read_text(encoding="utf-8-sig")
-    for who in CLASS[:2]:
-        cells = cells.replace(f",{who.sis},", f',"{text}",')
+    for student in CLASS[:2]:
+        cells = cells.replace(f",{student.sis},", f',"{text}",')
     list_path.write_text(cells, encoding="utf-8-sig")
-    archive = export(tmp_path / "a.zip", {moodle_name(who): who.data for who in CLASS[2:]})
+    archive = export(tmp_path / "a.zip", {moodle_name(student): student.data for student in CLASS[2:]})
     report = collect(class_folder, archive, list_path)
     roster = Roster.load(class_folder)
-    assert {student.name for student in roster.students.values()} == {who.name for who in CLASS}
+    assert {student.name for student in roster.students.values()} == {student.name for student in CLASS}
     assert not any(text in (student.id, student.cells.get("sis_id")) for student in roster.students.values())
-    assert {one.name for one in report.missing[0].students} == {CLASS[0].name, CLASS[1].name}
+    assert {student.name for student in report.missing[0].students} == {CLASS[0].name, CLASS[1].name}
     rounded = "a spreadsheet program has rounded"
     assert any(rounded in doubt for doubt in report.doubts) == ("E+" in text)
 
 
 def test_an_id_of_two_rows_is_nobody_s_and_both_are_counted(class_folder: ClassFolder, tmp_path: Path) -> None:
     rows = [["First name", "Last name", "ID number", "Email address"]]
-    rows += [[who.first, who.last, "S1" if who.i < 2 else who.sis, "" if who.i < 2 else who.email] for who in CLASS]
-    archive = export(tmp_path / "a.zip", {moodle_name(who): who.data for who in CLASS[2:]})
+    rows += [
+        [student.first, student.last, "S1" if student.i < 2 else student.sis, "" if student.i < 2 else student.email]
+        for student in CLASS
+    ]
+    archive = export(tmp_path / "a.zip", {moodle_name(student): student.data for student in CLASS[2:]})
     report = collect(class_folder, archive, sheet(tmp_path / "people.csv", rows))
     assert any("2 rows have the sis_id S1, so it is nobody's" in doubt for doubt in report.doubts)
     (missing,) = report.missing
@@ -589,17 +617,17 @@ def test_an_id_of_two_rows_is_nobody_s_and_both_are_counted(class_folder: ClassF
 def test_a_decision_that_a_spreadsheet_program_has_saved_still_decides(
     class_folder: ClassFolder, tmp_path: Path
 ) -> None:
-    archive = export(tmp_path / "a.zip", {moodle_name(who): who.data for who in CLASS})
+    archive = export(tmp_path / "a.zip", {moodle_name(student): student.data for student in CLASS})
     collect(class_folder, archive)
     path = class_folder.path / "collected" / "settle.csv"
     rows = list(csv.reader(io.StringIO(path.read_text(encoding="utf-8-sig"))))
     column = rows[0].index("who")
-    for row, who in zip(rows[1:], CLASS, strict=True):
-        row[column], row[rows[0].index("student")] = "1.2345E+05", who.sis
+    for row, student in zip(rows[1:], CLASS, strict=True):
+        row[column], row[rows[0].index("student")] = "1.2345E+05", student.sis
     text = "".join(";".join(f'"{cell}"' for cell in row) + "\r\n" for row in rows)
     path.write_bytes(text.encode("cp1252", errors="replace"))
     report = collect(class_folder, archive)
-    assert {who.sis for who in CLASS[:2]} <= set(handed_in_by(class_folder).values())
+    assert {student.sis for student in CLASS[:2]} <= set(handed_in_by(class_folder).values())
     assert len(report.pending_decisions) <= 3, "those whose names that encoding does not have"
 
 
@@ -609,7 +637,7 @@ def test_a_decision_that_a_spreadsheet_program_has_saved_still_decides(
 def test_who_handed_in_by_the_worksheet_and_is_in_no_export_is_no_absentee(
     class_folder: ClassFolder, tmp_path: Path
 ) -> None:
-    archive = export(tmp_path / "a.zip", {moodle_name(who): who.data for who in CLASS[:3]})
+    archive = export(tmp_path / "a.zip", {moodle_name(student): student.data for student in CLASS[:3]})
     report = collect(class_folder, archive, worksheet(tmp_path / "w.csv", CLASS, handed_in=(0, 1, 2, 3)))
     (missing,) = report.missing
     assert [student.id for student in missing.students] == [CLASS[4].sis]
@@ -618,8 +646,8 @@ def test_who_handed_in_by_the_worksheet_and_is_in_no_export_is_no_absentee(
 
 
 def test_a_worksheet_that_was_given_is_not_asked_for(class_folder: ClassFolder, tmp_path: Path) -> None:
-    other = [Somebody(who.i + 500, who.first, who.last) for who in CLASS]
-    archive = export(tmp_path / "a.zip", {moodle_name(who): who.data for who in CLASS})
+    other = [Somebody(student.i + 500, student.first, student.last) for student in CLASS]
+    archive = export(tmp_path / "a.zip", {moodle_name(student): student.data for student in CLASS})
     report = collect(class_folder, archive, worksheet(tmp_path / "w.csv", other))
     lines = [line for line in (*report.notes, *report.doubts) if "time" in line]
     assert any("nobody who handed in has a time on w.csv: is that this assignment's" in line for line in lines)
@@ -641,13 +669,16 @@ def test_a_worksheet_that_was_given_is_not_asked_for(class_folder: ClassFolder, 
 def test_what_somebody_handed_in_under_an_odd_name_is_collected_or_asked_about(
     name: str, class_folder: ClassFolder, tmp_path: Path
 ) -> None:
-    files = {f"{d2l_folder(who)}/{FFN}.ipynb": who.data for who in CLASS[:4]} | {name: CLASS[4].data}
-    archive, lists = export(tmp_path / "a.zip", files), d2l_grades(tmp_path / "g.csv", CLASS)
+    files = {f"{d2l_folder(student)}/{FFN}.ipynb": student.data for student in CLASS[:4]} | {name: CLASS[4].data}
+    archive = export(tmp_path / "a.zip", files)
+    lists = d2l_grades(tmp_path / "g.csv", CLASS)
     report = collect(class_folder, archive, lists, match_names=True)
     (missing,) = report.missing
     assert report.pending_decisions and missing.undecided
     assert "to say whose" in missing.line(5)
-    (decision,) = [one for one in report.pending_decisions if one.file.split("/")[0] == name.split("/")[0]]
+    (decision,) = [
+        decision for decision in report.pending_decisions if decision.file.split("/")[0] == name.split("/")[0]
+    ]
     if not name.endswith(".DS_Store"):
         enter_decisions(class_folder, **{decision.file: f"student {CLASS[4].sis}"})
         report = collect(class_folder, archive, lists, match_names=True)

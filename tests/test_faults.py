@@ -94,7 +94,8 @@ def test_an_emptied_notebook_is_never_a_zero(used: ClassFolder) -> None:
 
 
 def test_what_was_collected_is_put_back_where_it_was_emptied(tmp_path: Path, graded_here: object) -> None:
-    class_folder, archive = ClassFolder(tmp_path / "class"), export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS))
+    class_folder = ClassFolder(tmp_path / "class")
+    archive = export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS))
     list_of = canvas_gradebook(tmp_path / "b.csv", CLASS)
     collect(class_folder, archive, list_of)
     before = content(class_folder)
@@ -117,10 +118,12 @@ def test_what_was_collected_is_put_back_where_it_was_emptied(tmp_path: Path, gra
 
 
 def test_an_emptied_roster_and_manifest_are_made_again_by_the_same_command(tmp_path: Path) -> None:
-    class_folder, archive = ClassFolder(tmp_path / "class"), export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS))
+    class_folder = ClassFolder(tmp_path / "class")
+    archive = export(tmp_path / "a.zip", SYSTEMS[1].files(CLASS))
     list_of = canvas_gradebook(tmp_path / "b.csv", CLASS)
     collect(class_folder, archive, list_of)
-    before, roster = len(Manifest.load(class_folder, FFN).records), (class_folder.path / "roster.csv").read_bytes()
+    before = len(Manifest.load(class_folder, FFN).records)
+    roster = (class_folder.path / "roster.csv").read_bytes()
     empty(class_folder.path / "roster.csv")
     empty(class_folder.path / "collected" / FFN / "manifest.json")
     with pytest.raises(UserError, match="collect its exports again"):
@@ -160,7 +163,7 @@ def test_a_time_that_comes_after_grading_counts_at_once(used: ClassFolder) -> No
 
 def test_a_wrong_time_zone_is_mended_by_collecting_again(tmp_path: Path) -> None:
     class_folder = ClassFolder(tmp_path / "class")
-    archive = export(tmp_path / "a.zip", {moodle_name(who): who.data for who in CLASS[:2]})
+    archive = export(tmp_path / "a.zip", {moodle_name(student): student.data for student in CLASS[:2]})
     list_of = worksheet(tmp_path / "list.csv", CLASS)
     collect(class_folder, archive, list_of, zone=ZoneInfo("Asia/Kolkata"))
     stamps = sorted(class_folder.submitted.rglob(untrusted_files.TIMESTAMP))
@@ -253,10 +256,11 @@ def test_a_full_disk_is_one_line_and_the_same_command_goes_on(used: ClassFolder,
 
 def test_a_limit_on_the_size_of_files_is_one_line(used: ClassFolder) -> None:
     folder = used.path.parent
-    archive, list_of = export(folder / "a.zip", SYSTEMS[0].files(CLASS)), worksheet(folder / "w.csv", CLASS)
+    archive = export(folder / "a.zip", SYSTEMS[0].files(CLASS))
+    list_of = worksheet(folder / "w.csv", CLASS)
     class_folder = ClassFolder(folder / "given")
     collect(class_folder, archive, list_of)
-    enter_grades(class_folder, {who.i: who.sis for who in CLASS})
+    enter_grades(class_folder, {student.i: student.sis for student in CLASS})
     list_of.write_bytes(list_of.read_bytes().replace(b",-,", b",-," + b"x" * 10_000))
     back = ("give-back", "moodle", FFN, "--sheet", list_of, "--to", folder / "back.csv", "--grading", class_folder.path)
     here = ("--grading", used.path)

@@ -86,8 +86,8 @@ def victim(tmp_path: Path) -> Path:
 def door(tmp_path: Path) -> Iterator[Path]:
     """The exchange's inbound/, in which three honest students have handed in, and mallory's folder with a notebook in a folder of its own."""
     folder = tmp_path / "inbound"
-    for who in HONEST:
-        inbound(folder, who, WHEN, who.data, "a" * 128)
+    for student in HONEST:
+        inbound(folder, student, WHEN, student.data, "a" * 128)
     inbound(folder, MALLORY, WHEN, MALLORY.data, "b" * 128)
     place = mallorys(folder)
     (place / "work").mkdir()
@@ -103,7 +103,7 @@ def mallorys(door: Path) -> Path:
 
 def assert_honest(class_folder: ClassFolder) -> None:
     there = handed_in_by(class_folder)
-    assert {who.i: who.username for who in HONEST}.items() <= there.items()
+    assert {student.i: student.username for student in HONEST}.items() <= there.items()
     assert SECRET_NOTEBOOK not in {path.read_bytes() for path in class_folder.path.rglob("*.ipynb")}
 
 
@@ -178,7 +178,8 @@ def test_what_was_exchanged_after_it_was_found_is_not_read(
 def test_a_folder_that_is_exchanged_all_the_time_never_brings_what_a_link_leads_to(
     door: Path, victim: Path, class_folder: ClassFolder
 ) -> None:
-    place, stop = mallorys(door), threading.Event()
+    place = mallorys(door)
+    stop = threading.Event()
     (place / "link").symlink_to(victim)
 
     def race() -> None:
@@ -204,7 +205,7 @@ def test_a_notebook_that_is_written_while_it_is_read_is_not_taken_in_half(
     door: Path, class_folder: ClassFolder
 ) -> None:
     with archive.open_archive(door) as found:
-        (entry,) = [one for one in found.entries if "/work/" in one.name]
+        (entry,) = [entry for entry in found.entries if "/work/" in entry.name]
         path = mallorys(door) / "work" / f"{FFN}.ipynb"
         assert entry.read() == MALLORY.data
         path.write_bytes(b"{}")
@@ -294,7 +295,7 @@ def test_a_student_who_attaches_thousands_of_files_keeps_nobody_from_being_colle
     tmp_path: Path, class_folder: ClassFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(group_files, "MAX_FILES", 50)
-    (system,) = [one for one in SYSTEMS if one.name == "canvas"]
+    (system,) = [system for system in SYSTEMS if system.name == "canvas"]
     files = dict(system.files(CLASS))
     (hers,) = [name for name in files if MALLORY.data == files[name]]
     files = {hers.replace(FFN, f"a{number}").replace(".ipynb", ".txt"): b"x" for number in range(500)} | files
@@ -365,24 +366,24 @@ def small_notebook(i: int) -> bytes:
 
 
 FORMS: dict[str, Callable[[Somebody], dict[str, bytes]]] = {
-    "moodle": lambda who: {moodle_name(who): small_notebook(who.i)},
-    "canvas": lambda who: {canvas_name(who): small_notebook(who.i)},
-    "brightspace": lambda who: {f"{d2l_folder(who)}/{FFN}.ipynb": small_notebook(who.i)},
-    "blackboard": lambda who: {
-        blackboard_name(who): small_notebook(who.i),
-        blackboard_name(who).partition(f"_{FFN}.ipynb")[0] + ".txt": b"Name: somebody",
+    "moodle": lambda student: {moodle_name(student): small_notebook(student.i)},
+    "canvas": lambda student: {canvas_name(student): small_notebook(student.i)},
+    "brightspace": lambda student: {f"{d2l_folder(student)}/{FFN}.ipynb": small_notebook(student.i)},
+    "blackboard": lambda student: {
+        blackboard_name(student): small_notebook(student.i),
+        blackboard_name(student).partition(f"_{FFN}.ipynb")[0] + ".txt": b"Name: somebody",
     },
-    "nbgrader": lambda who: {f"{exchange_folder(who)}/{FFN}.ipynb": small_notebook(who.i)},
+    "nbgrader": lambda student: {f"{exchange_folder(student)}/{FFN}.ipynb": small_notebook(student.i)},
 }
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_class_of_ten_thousand_and_one_is_collected(form: str, tmp_path: Path, class_folder: ClassFolder) -> None:
     people = [Somebody(i, f"First{i}", f"Last{i}") for i in range(10_001)]
-    files = {name: data for who in people for name, data in FORMS[form](who).items()}
+    files = {name: data for student in people for name, data in FORMS[form](student).items()}
     lists = [worksheet(tmp_path / "w.csv", people)] if form == "moodle" else []  # without one, its numbers are nobody's
     report = collect(class_folder, export(tmp_path / "e.zip", files), *lists, dry_run=True)
-    assert (report.new, [one.trouble for one in report.pending_decisions][:1]) == (10_001, [])
+    assert (report.new, [decision.trouble for decision in report.pending_decisions][:1]) == (10_001, [])
 
 
 # Names, which everybody chooses for themselves
@@ -425,12 +426,13 @@ def test_a_look_alikes_work_never_counts_as_the_victims(
 def test_a_part_of_a_groups_name_makes_nobody_a_member(class_folder: ClassFolder, tmp_path: Path) -> None:
     rows = [["First name", "Last name", "ID number", "Email address", "Groups"]]
     groups = {0: "Mallory, Team 1", 1: "Team 1", 2: "Team 1", 3: "Team 2"}
-    rows += [[who.first, who.last, who.sis, who.email, groups[who.i]] for who in CLASS[:4]]
+    rows += [[student.first, student.last, student.sis, student.email, groups[student.i]] for student in CLASS[:4]]
     files = {
         f"{team}_assignsubmission_file/{FFN}.ipynb": notebook(f"the answer of number {n}")
         for n, team in enumerate(("Team 1", "Team 2"))
     }
-    archive, listed = export(tmp_path / "a.zip", files), sheet(tmp_path / "p.csv", rows)
+    archive = export(tmp_path / "a.zip", files)
+    listed = sheet(tmp_path / "p.csv", rows)
     report = collect(class_folder, archive, listed)
     assert handed_in_by(class_folder) == {1: CLASS[3].sis}
     assert "by a part of “Mallory; Team 1” only: write the ids of its members" in next(iter(asked(report).values()))
@@ -441,7 +443,7 @@ def test_a_part_of_a_groups_name_makes_nobody_a_member(class_folder: ClassFolder
 def test_who_is_in_two_groups_that_are_others_too_is_in_both(class_folder: ClassFolder, tmp_path: Path) -> None:
     rows = [["First name", "Last name", "ID number", "Email address", "Groups"]]
     groups = {0: "Team 1, Lab A", 1: "Lab A", 2: "Team 1"}
-    rows += [[who.first, who.last, who.sis, who.email, groups[who.i]] for who in CLASS[:3]]
+    rows += [[student.first, student.last, student.sis, student.email, groups[student.i]] for student in CLASS[:3]]
     archive = export(tmp_path / "a.zip", {f"Team 1_assignsubmission_file/{FFN}.ipynb": notebook("x")})
     assert not collect(class_folder, archive, sheet(tmp_path / "p.csv", rows)).pending_decisions
     assert {path.name for path in class_folder.submitted.iterdir()} == {CLASS[0].sis, CLASS[2].sis}
@@ -480,7 +482,7 @@ def test_what_is_no_file_in_place_of_a_lock_on_user_ids_is_one_line(
 def test_two_groups_that_read_alike_are_a_persons_decision(class_folder: ClassFolder, tmp_path: Path) -> None:
     rows = [["First name", "Last name", "ID number", "Email address", "Groups"]]
     groups = {0: "TEAM_1", 1: "Team 1", 2: "Team 1"}
-    rows += [[who.first, who.last, who.sis, who.email, groups[who.i]] for who in CLASS[:3]]
+    rows += [[student.first, student.last, student.sis, student.email, groups[student.i]] for student in CLASS[:3]]
     archive = export(tmp_path / "a.zip", {f"Team 1_assignsubmission_file/{FFN}.ipynb": notebook("x")})
     report = collect(class_folder, archive, sheet(tmp_path / "p.csv", rows))
     assert not handed_in_by(class_folder)
@@ -567,8 +569,8 @@ def test_a_folder_that_cannot_be_looked_at_is_its_owners_trouble(
 
 def test_a_login_or_a_number_on_the_roll_may_look_like_no_id(class_folder: ClassFolder, tmp_path: Path) -> None:
     rows = [["First name", "Last name", "Username", "ID number", "Email address"]]
-    for who, login, number in zip(CLASS, ("null", "nan", "cleo"), ("19E0042", "2.0231E+11", "-"), strict=False):
-        rows.append([who.first, who.last, login, number, who.email])
+    for student, login, number in zip(CLASS, ("null", "nan", "cleo"), ("19E0042", "2.0231E+11", "-"), strict=False):
+        rows.append([student.first, student.last, login, number, student.email])
     people = parse_list(Sheet.read(sheet(tmp_path / "p.csv", rows)))[1]
     kept, doubts = roster._with_true_ids(people)
     assert [person.ids.get("username") for person in kept] == ["null", "nan", "cleo"]
@@ -580,12 +582,12 @@ def test_a_folder_that_another_account_laid_has_the_time_at_which_it_was_laid() 
     """A name with a capital letter, or a friend's account, made a person decide whose it is, and the time was the one in the name."""
     top = "Ada+02_feed_forward+2026-01-02 10:00:00 UTC"
     laid = datetime(2026, 11, 2, tzinfo=UTC)
-    for owner, at in ((65_534, laid), (os.geteuid(), datetime(2026, 1, 2, 10, tzinfo=UTC))):
+    for owner, handed_in_at in ((65_534, laid), (os.geteuid(), datetime(2026, 1, 2, 10, tzinfo=UTC))):
         entry = archive.ArchiveEntry(
             f"{top}/{FFN}.ipynb", 2, lambda: b"{}", owners=(owner,), change_times=(laid.timestamp(),)
         )
         (file,) = exchange._read_folder(top, [entry], [UTC])
-        assert file.handed_in_at == at
+        assert file.handed_in_at == handed_in_at
 
 
 def test_a_carriage_return_in_a_cell_does_not_split_a_row(tmp_path: Path) -> None:
@@ -620,10 +622,10 @@ def test_what_one_account_lays_in_any_number_of_folders_has_one_bound(monkeypatc
     """A file of holes takes no room in the exchange, and its whole size here: many folders of them filled the class's disk."""
     monkeypatch.setattr(group_files, "MAX_BYTES_OF_ONE", 5_000)
 
-    def handed_in(who: str, laid_by: str, number: int) -> ExportedFile:
+    def handed_in(student: str, laid_by: str, number: int) -> ExportedFile:
         return ExportedFile(
-            "nbgrader", who, (), who, f"{who}{number}/data.csv", "data.csv", lambda: bytes(2_000),
-            submission_id=f"{who}{number}", laid_by=laid_by,
+            "nbgrader", student, (), student, f"{student}{number}/data.csv", "data.csv", lambda: bytes(2_000),
+            submission_id=f"{student}{number}", laid_by=laid_by,
         )  # fmt: skip
 
     files = [handed_in(f"{n} (of mallory)", "mallory", n) for n in range(9)] + [handed_in("ada", "ada", 1)]

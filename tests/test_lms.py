@@ -294,7 +294,7 @@ def test_any_bytes_as_a_zip_end_in_an_export_or_a_line(
 ) -> None:
     (scratch / "any.zip").write_bytes(data)
     outcome(scratch / "any.zip")
-    write_zip(scratch / "good.zip", *((moodle_name(who), b"{}" * who.i) for who in CLASS))
+    write_zip(scratch / "good.zip", *((moodle_name(student), b"{}" * student.i) for student in CLASS))
     damaged = bytearray((scratch / "good.zip").read_bytes())
     for place, value in flips:
         damaged[place % len(damaged)] = value
@@ -387,11 +387,11 @@ READ: dict[str, tuple[str, str, str, str, dict[str, Any]]] = {
 
 @pytest.mark.parametrize("name", READ)
 def test_a_name_is_read_as_its_system_wrote_it(name: str) -> None:
-    system, who, full_name, file, more = READ[name]
+    system, submitter, full_name, file, more = READ[name]
     ((record,), unknown) = read_export(name)
     assert (record.system, record.submitter, record.name, record.file, record.entry) == (
         system,
-        who,
+        submitter,
         full_name,
         file,
         name,
@@ -416,28 +416,32 @@ def test_outer_folders_of_unpacking_do_not_hide_an_export(depth: int) -> None:
     outer = "Lab 5 Download Dec 5, 2017 1009 PM/" * depth
     for system in SYSTEMS:
         records, unknown = read_export(*(outer + name for name in system.files(CLASS)))
-        assert {one.system for one in records} == {system.name} and len(records) == len(CLASS) and not unknown
+        assert {record.system for record in records} == {system.name} and len(records) == len(CLASS) and not unknown
 
 
 def test_what_has_another_pattern_is_reported_and_not_guessed() -> None:
-    records, unknown = read_export(*(moodle_name(who) for who in CLASS), "notes.txt", "Bob/02_feed_forward.ipynb")
+    records, unknown = read_export(
+        *(moodle_name(student) for student in CLASS), "notes.txt", "Bob/02_feed_forward.ipynb"
+    )
     assert len(records) == len(CLASS) and unknown == ["notes.txt", "Bob/02_feed_forward.ipynb"]
     with pytest.raises(UserError, match="is not an export of Gradescope, Moodle"):
         read_export("ana/02_feed_forward.ipynb", "bob/02_feed_forward.ipynb", "readme.txt")
 
 
 def test_a_students_own_name_for_a_file_does_not_make_it_another_system() -> None:
-    names = [canvas_name(who, "x_assignsubmission_file_y.ipynb" if who.i == 1 else "a.ipynb") for who in CLASS]
+    names = [
+        canvas_name(student, "x_assignsubmission_file_y.ipynb" if student.i == 1 else "a.ipynb") for student in CLASS
+    ]
     records, _ = read_export(*names)
-    assert [one.system for one in records] == ["canvas"] * len(CLASS)
-    names = [moodle_name(who, "doe_1_2_x_attempt_2022-09-12-15-45-08_a.ipynb", folders=False) for who in CLASS]
+    assert [record.system for record in records] == ["canvas"] * len(CLASS)
+    names = [moodle_name(student, "doe_1_2_x_attempt_2022-09-12-15-45-08_a.ipynb", folders=False) for student in CLASS]
     records, _ = read_export(*names)
-    assert [one.system for one in records] == ["moodle"] * len(CLASS)
+    assert [record.system for record in records] == ["moodle"] * len(CLASS)
 
 
 def test_an_empty_folder_is_a_hand_in_without_a_file() -> None:
     records, _ = read_export(moodle_name(CLASS[0]), folders=(moodle_name(CLASS[1], "").rstrip("/"),))
-    assert [(one.submitter, one.file) for one in records] == [
+    assert [(record.submitter, record.file) for record in records] == [
         (CLASS[0].participant, f"{FFN}.ipynb"),
         (CLASS[1].participant, ""),
     ]
@@ -458,8 +462,8 @@ def blackboards(
 ) -> lms.Export:
     """A download of Blackboard's: of each attempt a text, and what students called their files."""
     texts = {
-        f"00_x_{who}_attempt_{when}.txt": f"{text}: Some Name ({who})\nComments:\nName: J (jdoe)\n".encode()
-        for who in people
+        f"00_x_{student}_attempt_{when}.txt": f"{text}: Some Name ({student})\nComments:\nName: J (jdoe)\n".encode()
+        for student in people
     }
     entries = [ArchiveEntry(name, 1, partial(bytes, data)) for name, data in (texts | files).items()]
     return lms.read(Archive("export", entries), UTC)
@@ -478,19 +482,23 @@ def test_a_files_name_makes_no_other_student_and_no_other_time_in_blackboard(fil
     entry = f"00_x_mallory_attempt_2026-12-24-10-00-00_{file}"
     about = b"Name: J (jdoe)\n"
     export = blackboards("mallory", "jdoe", files={entry: about}, text=text)
-    theirs = [one for one in export.files if one.file]
-    assert [(one.submitter, one.file, one.handed_in_at) for one in theirs] == [("mallory", file, utc(2026, 12, 24, 10))]
-    assert [one.submitter for one in export.files if not one.file] == ["jdoe"], "who handed in without a file"
-    alone = blackboards(files={entry: about, "00_x_jdoe_attempt_2026-12-24-10-00-00_a.ipynb": b""})
-    assert [one.name for one in alone.unknown] == [entry] and [one.submitter for one in alone.files] == ["jdoe"], (
-        "without the texts nobody can tell"
+    theirs = [exported for exported in export.files if exported.file]
+    assert [(exported.submitter, exported.file, exported.handed_in_at) for exported in theirs] == [
+        ("mallory", file, utc(2026, 12, 24, 10))
+    ]
+    assert [exported.submitter for exported in export.files if not exported.file] == ["jdoe"], (
+        "who handed in without a file"
     )
+    alone = blackboards(files={entry: about, "00_x_jdoe_attempt_2026-12-24-10-00-00_a.ipynb": b""})
+    assert [unread.name for unread in alone.unknown] == [entry] and [
+        exported.submitter for exported in alone.files
+    ] == ["jdoe"], "without the texts nobody can tell"
 
 
 def test_blackboards_usernames_may_hold_the_sign_between() -> None:
-    names = [f"HW_1_{who}_attempt_2026-12-24-10-00-00_a.ipynb" for who in ("ana", "j_doe", "mallory")]
+    names = [f"HW_1_{username}_attempt_2026-12-24-10-00-00_a.ipynb" for username in ("ana", "j_doe", "mallory")]
     records, unknown = read_export(*names)
-    assert [one.submitter for one in records] == ["ana", "j_doe", "mallory"] and not unknown, (
+    assert [record.submitter for record in records] == ["ana", "j_doe", "mallory"] and not unknown, (
         "not doe, who is somebody else"
     )
     records, unknown = read_export(*names, "HW_2_doe_attempt_2026-12-24-10-00-00_a.ipynb")
@@ -510,11 +518,11 @@ def test_gradescopes_metadata_says_whose_a_submission_is() -> None:
     entries = [ArchiveEntry("assignment_1_export/submission_metadata.yml", len(data), lambda: data)]
     entries += [ArchiveEntry(f"assignment_1_export/submission_{n}/a.ipynb", 1, lambda: b"") for n in (7, 8, 9)]
     export = lms.read(Archive("export", entries))
-    one, group = export.files
-    assert (one.submitter, one.name, one.file, one.submission_id) == ("00123", CLASS[0].name, "a.ipynb", "7")
-    assert one.handed_in_at == datetime(2026, 9, 9, 23, 13, 5, 137226, tzinfo=UTC)
-    assert [person.ids["sis_id"] for person in group.people] == [who.sis for who in CLASS[1:3]] and group.group
-    assert [one.name for one in export.unknown] == ["submission_9/a.ipynb"]
+    alone, group = export.files
+    assert (alone.submitter, alone.name, alone.file, alone.submission_id) == ("00123", CLASS[0].name, "a.ipynb", "7")
+    assert alone.handed_in_at == datetime(2026, 9, 9, 23, 13, 5, 137226, tzinfo=UTC)
+    assert [person.ids["sis_id"] for person in group.people] == [student.sis for student in CLASS[1:3]] and group.group
+    assert [unread.name for unread in export.unknown] == ["submission_9/a.ipynb"]
 
 
 @pytest.mark.parametrize(
@@ -595,7 +603,8 @@ def test_cells_are_read_as_the_csv_module_reads_them_and_one_change_changes_one_
     csv.writer(text, delimiter=delimiter, quoting=quoting, lineterminator=end).writerows(rows)
     table = Sheet.of(text.getvalue().encode(), "a.csv")
     assert table.delimiter == delimiter and [list(row) for row in (table.header, *table.rows)] == rows
-    place, column = data.draw(st.integers(0, len(rows) - 2)), data.draw(st.integers(0, 2))
+    place = data.draw(st.integers(0, len(rows) - 2))
+    column = data.draw(st.integers(0, 2))
     new = data.draw(CELLS)
     table.put(table.rows[place], column, new)
     rows[place + 1][column] = new
@@ -670,19 +679,19 @@ def test_a_list_is_recognised_by_its_header(tmp_path: Path) -> None:
         "gradescope": [gradescope_roster(tmp_path / "6.csv", CLASS)],
     }
     participants = [["Vorname", "Nachname", "ID-Nummer", "E-Mail-Adresse", "Gruppen"]]
-    participants += [[who.first, who.last, who.sis, who.email, "Blau, Rot"] for who in CLASS]
+    participants += [[student.first, student.last, student.sis, student.email, "Blau, Rot"] for student in CLASS]
     made["moodle"].append(sheet(tmp_path / "7.csv", participants, delimiter=";"))
     for system, files in made.items():
         for file in files:
             source, people = parse_list(Sheet.read(file))
             assert source is lms.SYSTEMS[system]
-            for who, person in zip(CLASS, people, strict=False):
-                assert person.ids["sis_id"] == who.sis and fold_name(person.full_name) == fold_name(who.name)
+            for student, person in zip(CLASS, people, strict=False):
+                assert person.ids["sis_id"] == student.sis and fold_name(person.full_name) == fold_name(student.name)
     assert people[0].ids["email"] == CLASS[0].email
     (_, (first, *_)) = parse_list(Sheet.read(tmp_path / "7.csv"))
     assert first.groups == ("Blau", "Rot")
     _, blind = parse_list(Sheet.read(worksheet(tmp_path / "8.csv", CLASS, blind=True)))
-    assert [dict(person.ids) for person in blind] == [{"moodle": who.participant} for who in CLASS]
+    assert [dict(person.ids) for person in blind] == [{"moodle": student.participant} for student in CLASS]
 
 
 def test_an_unknown_header_is_one_clear_line(tmp_path: Path) -> None:
@@ -728,11 +737,13 @@ def test_a_scale_takes_no_points(tmp_path: Path) -> None:
 
 
 def test_helpers_make_what_the_systems_make() -> None:
-    who = CLASS[2]
-    assert moodle_name(who) == f"Zoë B van der Berg_{who.participant}_assignsubmission_file/{FFN}.ipynb"
-    assert canvas_name(who) == f"vanderbergzoë_b_{who.canvas}_{who.attachment}_{FFN}.ipynb"
+    student = CLASS[2]
+    assert moodle_name(student) == f"Zoë B van der Berg_{student.participant}_assignsubmission_file/{FFN}.ipynb"
+    assert canvas_name(student) == f"vanderbergzoë_b_{student.canvas}_{student.attachment}_{FFN}.ipynb"
     assert d2l_folder(CLASS[1]).endswith("Séan O'Connor - Smith - May 18, 2025 1224 PM")
-    assert blackboard_name(who).startswith("Project_0 b_user2_attempt_") and exchange_folder(who).count("+") == 3
+    assert (
+        blackboard_name(student).startswith("Project_0 b_user2_attempt_") and exchange_folder(student).count("+") == 3
+    )
     assert FULL > 0 and notebook("x") != notebook("y")
 
 

@@ -93,7 +93,7 @@ def test_where_the_month_is_a_word_its_place_does_not_matter(text: str, expected
 
 
 @pytest.mark.parametrize(
-    ("data", "at", "unreadable"),
+    ("data", "expected_time", "unreadable"),
     [
         ("2026-10-01 10:00:00 UTC\r\n".encode("utf-16"), datetime(2026, 10, 1, 10), ""),
         ("\ufeff2026-10-01 10:00:00 UTC".encode(), datetime(2026, 10, 1, 10), ""),
@@ -106,10 +106,10 @@ def test_where_the_month_is_a_word_its_place_does_not_matter(text: str, expected
     ],
 )
 def test_what_is_no_time_is_kept_in_its_own_words(
-    data: bytes, at: datetime | None, unreadable: str, tmp_path: Path
+    data: bytes, expected_time: datetime | None, unreadable: str, tmp_path: Path
 ) -> None:
     (tmp_path / untrusted_files.TIMESTAMP).write_bytes(data)
-    assert untrusted_files.read_timestamp(tmp_path, BERLIN) == untrusted_files.Timestamp(at, unreadable)
+    assert untrusted_files.read_timestamp(tmp_path, BERLIN) == untrusted_files.Timestamp(expected_time, unreadable)
     (tmp_path / untrusted_files.TIMESTAMP).unlink()
     assert untrusted_files.read_timestamp(tmp_path, BERLIN) == untrusted_files.Timestamp()
 
@@ -126,13 +126,15 @@ NONE = "not known to be on time, because there is no time of submission, so noth
 UNREADABLE = "not known to be on time, because its time can't be read (“gestern früh”), so nothing was taken off"
 
 
-@pytest.mark.parametrize("who", ["all", "one"])
-def test_none_unreadable_and_on_time_are_three_things_everywhere(who: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("whose", ["all", "one"])
+def test_none_unreadable_and_on_time_are_three_things_everywhere(whose: str, tmp_path: Path) -> None:
     class_folder = ClassFolder(tmp_path / "class")
     class_folder.path.mkdir()
     rules = f"time_zone = 'UTC'\nlate = {{ percent_a_day = 10 }}\nassignments.{FFN}.due = 2026-11-19\n"
     (class_folder.path / "course.toml").write_text(rules, encoding="utf-8")
-    students = ["none", "unreadable"] + ["known"] * (who == "one")
+    students = ["none", "unreadable"]
+    if whose == "one":
+        students.append("known")
     fabricate(
         class_folder.path, {name: [FakeAttempt(earned=("ffn_forward",), timed=name == "known")] for name in students}
     )
@@ -144,7 +146,7 @@ def test_none_unreadable_and_on_time_are_three_things_everywhere(who: str, tmp_p
         grades = policy.grades(book, FFN)
     assert grades["none"].timeliness == NONE
     assert grades["unreadable"].timeliness == UNREADABLE
-    assert who == "all" or grades["known"].timeliness == "on time"
+    assert whose == "all" or grades["known"].timeliness == "on time"
     line = policy_words.describe_lateness_not_counted(policy, FFN, grades)
     assert "1 student has no time of submission (none)" in line
     assert "The time of 1 student can't be read (unreadable: “gestern früh”)" in line

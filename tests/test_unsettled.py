@@ -71,7 +71,9 @@ def test_what_is_newer_than_its_grade_is_said_everywhere_and_not_given_back(
         assert f"grade {FFN} --grading {shlex.quote(str(class_folder.path))}`" in out.replace("\n", ""), name
         assert CLASS[1].sis in out, name
     grades = MOODLE.grades((tmp_path / "back.csv").read_bytes())
-    assert [who.i for who in CLASS if not grades[who.participant]] == [1], "who may have other points is left out"
+    assert [student.i for student in CLASS if not grades[student.participant]] == [1], (
+        "who may have other points is left out"
+    )
     assert (class_folder.path / "report.html").read_text(encoding="utf-8").count("since the grading") == (
         change is correct_the_time
     )
