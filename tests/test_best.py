@@ -94,7 +94,9 @@ def test_page_table_and_why_are_of_the_attempt_that_counts(class_folder: ClassFo
         explanation = explain.find(book, Policy.of(class_folder), WHO.sis, "hello_shape")
     assert "2 of 2" in page(class_folder) and "It is not right." not in page(class_folder)
     assert explanation.score and explanation.score.score == 2
-    assert [one.number for one in explanation.graded_attempts if one.grading.row_id == best.grading.row_id] == [1]
+    assert [
+        attempt.number for attempt in explanation.graded_attempts if attempt.grading.row_id == best.grading.row_id
+    ] == [1]
 
 
 def test_hand_ins_are_counted_once_in_the_order_of_handing_in(class_folder: ClassFolder) -> None:
@@ -104,7 +106,7 @@ def test_hand_ins_are_counted_once_in_the_order_of_handing_in(class_folder: Clas
     with gradebook.Book(class_folder) as book:
         explanation = explain.find(book, Policy.of(class_folder), WHO.sis, "hello_shape")
         assert explanation.attempt_count == 2 and len(explanation.graded_attempts) == 3
-        assert [one.verdict.points for one in explanation.graded_attempts if one.verdict] == [2, 0, 0]
+        assert [attempt.verdict.points for attempt in explanation.graded_attempts if attempt.verdict] == [2, 0, 0]
         assert counts(class_folder).grade.points == 6
 
 

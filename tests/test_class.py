@@ -112,9 +112,9 @@ class Nobody(pool.GradingPool):
 def grade(class_folder: ClassFolder, **how: Any) -> tuple[grade_class.GradingSummary, dict[str, GradedSubmission]]:
     submissions: dict[str, GradedSubmission] = {}
 
-    def tell(one: grade_class.SubmissionOutcome, total: int) -> None:
-        if one.graded_submission:
-            submissions[one.submission.student] = one.graded_submission
+    def tell(outcome: grade_class.SubmissionOutcome, total: int) -> None:
+        if outcome.graded_submission:
+            submissions[outcome.submission.student] = outcome.graded_submission
 
     return grade_class.grade(class_folder, START, Nobody(), grade_class.GradeOptions(**how), tell), submissions
 
@@ -207,9 +207,9 @@ def test_what_can_not_be_saved_keeps_its_points_and_says_so(
 
     monkeypatch.setattr(feedback, "feedback_page", fails)
     summary, submissions = grade(class_folder)
-    assert summary.graded_count == 3 and {student: one.points for student, one in submissions.items()} == dict.fromkeys(
-        submissions, 6.0
-    )
+    assert summary.graded_count == 3 and {
+        student: submission.points for student, submission in submissions.items()
+    } == dict.fromkeys(submissions, 6.0)
     assert "could not be saved" in submissions["eve"].remarks[0]
     with gradebook.Book(class_folder) as book:
         assert book.automatic_scores(START)["eve"]["check-hello_shape"] == 2.0
@@ -234,15 +234,15 @@ def test_a_file_that_is_no_notebook_has_a_page_in_formgrader_and_waits_for_nobod
     folder = class_folder.submitted / "eve" / "01_attention"
     folder.mkdir(parents=True)
     exercises = active_course().exercises_of("01_attention")
-    one = GradedSubmission(
+    unreadable = GradedSubmission(
         "01_attention", {e.name: not_earned(e, "It could not be read.") for e in exercises}, remarks=["not a notebook"]
     )
-    two = GradedSubmission(
+    ungraded = GradedSubmission(
         "01_attention", {e.name: not_graded(e, "By no fault of yours.") for e in exercises}, remarks=["the jail broke"]
     )
     with gradebook.Book(class_folder) as book:
         book.sync_assignment("01_attention")
-        for student, submission in (("eve", one), ("ada", two)):
+        for student, submission in (("eve", unreadable), ("ada", ungraded)):
             with Batch() as files:
                 feedback.write(files, class_folder, student, submission)
             book.save_grading(student, submission, "0" * 64, None)
@@ -335,7 +335,7 @@ def test_what_takes_longer_with_the_square_of_its_length_is_shown_as_plain_text(
 def test_a_page_has_a_bound_of_its_own() -> None:
     context = Environment().from_string("").new_context({"resources": {}})
     pages = [str(sanitize.markdown2html(context, "x" * 9_999)) for _ in range(12)]
-    assert sum(one.startswith("<p>") for one in pages) == 10 and pages[-1] == f"<pre>{'x' * 9_999}</pre>"
+    assert sum(page.startswith("<p>") for page in pages) == 10 and pages[-1] == f"<pre>{'x' * 9_999}</pre>"
 
 
 @pytest.mark.parametrize("odd", ["a pipe", "a zone that is a file", "a year that overflows", "not UTF-8"])
@@ -346,7 +346,7 @@ def test_formgraders_list_of_a_class_survives_an_odd_timestamp(
     ODD_FILES[odd](used.submitted / "ada" / START / untrusted_files.TIMESTAMP)
     config = PyFileConfigLoader("nbgrader_config.py", path=str(ROOT)).load_config()
     rows = NbGraderAPI(CourseDirectory(config=config), config=config).get_submissions(START)
-    assert [one["student"] for one in rows] == ["ada"]
+    assert [row["student"] for row in rows] == ["ada"]
 
 
 def test_a_picture_dragged_into_an_answer_is_kept_and_cannot_grow() -> None:
@@ -651,7 +651,7 @@ def test_a_dry_run_tells_whose_points_would_change_and_writes_nothing(
     graded_here: dict[bytes, GradedSubmission], tmp_path: Path
 ) -> None:
     class_folder = ClassFolder(tmp_path)
-    same, worse = (json.dumps(answered(f"{ANSWER}  # {who}")).encode() for who in ("same", "worse"))
+    same, worse = (json.dumps(answered(f"{ANSWER}  # {kind}")).encode() for kind in ("same", "worse"))
     for student, data in (("sam", same), ("wes", worse)):
         hand_in(class_folder, student, data)
     grade(class_folder)

@@ -83,40 +83,40 @@ def whole(class_folder: ClassFolder) -> ClassReport:
 
 
 @pytest.fixture(scope="module")
-def one(whole: ClassReport) -> AssignmentReport:
+def report(whole: ClassReport) -> AssignmentReport:
     return whole.assignments[0]
 
 
 # Numbers
 
 
-def test_scores_are_those_that_count(one: AssignmentReport) -> None:
+def test_scores_are_those_that_count(report: AssignmentReport) -> None:
     """ben's four points came a day late, for 25 %."""
-    assert {student.label: student.grade.points for student in one.students} == {
+    assert {student.label: student.grade.points for student in report.students} == {
         "ada": 31, "ben": 3, "cas": 3, "dee": 0, "eli": 0, "fay": 2,
     }  # fmt: skip
-    assert one.whole == WHOLE + 3 and class_report.quartiles(one.points) == (0.5, 2.5, 3.0)
-    assert one.late == [("ben", "late by 1 day: −25\N{NO-BREAK SPACE}%, −1 point")]
+    assert report.whole == WHOLE + 3 and class_report.quartiles(report.points) == (0.5, 2.5, 3.0)
+    assert report.late == [("ben", "late by 1 day: −25\N{NO-BREAK SPACE}%, −1 point")]
 
 
 def test_difficulty_is_the_share_of_points_and_discrimination_the_correlation_with_the_rest(
-    one: AssignmentReport,
+    report: AssignmentReport,
 ) -> None:
     """ffn_forward: ada and ben 4 of 4; cas, dee and fay 0; eli's file could not be read. The rest of ada's points is 30, of the others' 0, 3, 0, 2."""
-    forward = next(exercise for exercise in one.exercises if exercise.name == "ffn_forward")
+    forward = next(exercise for exercise in report.exercises if exercise.name == "ffn_forward")
     assert forward.answers == 5 and forward.share == pytest.approx(8 / 20)
     assert forward.outcomes == {"earned": 2, "not earned": 2, "not attempted": 1} and forward.unknown_mistakes == 0
     assert forward.discrimination == pytest.approx(64 / math.sqrt(19.2 * 668))
-    trace = next(exercise for exercise in one.exercises if exercise.name == "ffn_trace")
+    trace = next(exercise for exercise in report.exercises if exercise.name == "ffn_trace")
     assert (trace.answers, trace.waiting) == (4, 1) and trace.share == pytest.approx(6 / 12)
-    deep = next(exercise for exercise in one.exercises if exercise.name == "DeepFFN")
+    deep = next(exercise for exercise in report.exercises if exercise.name == "DeepFFN")
     assert deep.unknown_mistakes == 1, "fay's is wrong in part, and no known mistake explains it"
-    question = next(exercise for exercise in one.exercises if exercise.name == "M2")
+    question = next(exercise for exercise in report.exercises if exercise.name == "M2")
     assert question.by_hand and question.waiting == 2 and question.share is None, "nobody has read them yet"
 
 
-def test_mistakes_are_counted_with_an_example_and_those_that_went_away(one: AssignmentReport) -> None:
-    first, second = one.mistakes
+def test_mistakes_are_counted_with_an_example_and_those_that_went_away(report: AssignmentReport) -> None:
+    first, second = report.mistakes
     assert (first.exercise, first.name, first.now, first.past) == ("ffn_forward", "b1_missing", 2, 1)
     assert (second.exercise, second.name, second.now, second.past) == ("ffn_trace", "only_out", 1, 0)
     assert first.by == "cas" and [line.own for line in first.example] == [False, True], (
@@ -124,16 +124,16 @@ def test_mistakes_are_counted_with_an_example_and_those_that_went_away(one: Assi
     )
 
 
-def test_what_a_person_must_look_at_is_listed(one: AssignmentReport) -> None:
-    assert one.waiting == {"M2": ["ada", "cas"]} and one.not_graded == 1 and one.unreadable_count == 1
-    reasons = dict(one.to_look_at)
+def test_what_a_person_must_look_at_is_listed(report: AssignmentReport) -> None:
+    assert report.waiting == {"M2": ["ada", "cas"]} and report.not_graded == 1 and report.unreadable_count == 1
+    reasons = dict(report.to_look_at)
     assert set(reasons) == {"eli", "fay"}
     assert "could not be read; not a notebook" in reasons["eli"] and "not graded: ffn_trace" in reasons["fay"]
 
 
-def test_attempts_over_time_and_what_became_of_them(one: AssignmentReport) -> None:
-    assert (one.attempt_count, one.again, one.better, one.worse) == (7, 1, 1, 0)
-    assert {day.day: both for day, both in one.days.items()} == {1: (1, 0), 2: (5, 0), 3: (0, 1)}
+def test_attempts_over_time_and_what_became_of_them(report: AssignmentReport) -> None:
+    assert (report.attempt_count, report.again, report.better, report.worse) == (7, 1, 1, 0)
+    assert {day.day: both for day, both in report.days.items()} == {1: (1, 0), 2: (5, 0), 3: (0, 1)}
 
 
 def test_grading_again_is_no_new_attempt(tmp_path: Path) -> None:
@@ -148,7 +148,10 @@ def test_a_term_has_every_notebook_and_every_student(tmp_path: Path) -> None:
     class_folder = fabricate(tmp_path, {"ada": [FakeAttempt(["ffn_forward"])], "ben": [FakeAttempt([])]})
     fabricate(tmp_path, {"ada": [FakeAttempt(["hello_shape"])], "cas": [FakeAttempt(["hello_shape"])]}, "00_start_here")
     report = report_of(class_folder, "00_start_here", FFN)
-    results = {one.label: (one.course_grade.points, one.course_grade.max_points) for one in report.course_grades}
+    results = {
+        student.label: (student.course_grade.points, student.course_grade.max_points)
+        for student in report.course_grades
+    }
     assert results == {"ada": (6, 40), "ben": (0, 40), "cas": (2, 40)}, "what was not handed in counts as nothing"
     page = report_page.page(report)
     assert 'id="00_start_here"' in page and f'id="{FFN}"' in page and 'id="term"' in page
@@ -223,7 +226,7 @@ def test_the_page_shows_a_large_class_in_a_box_that_scrolls(tmp_path: Path) -> N
 
     class_folder = fabricate(tmp_path, {"ada": [FakeAttempt(EVERYTHING)]})
     report = report_of(class_folder)
-    (students,) = [one.students for one in report.assignments]
+    (students,) = [assignment.students for assignment in report.assignments]
     report.assignments[0].students = students * 4000
     file = tmp_path / "report.html"
     file.write_text(report_page.page(report), encoding="utf-8")
@@ -411,14 +414,16 @@ def test_a_thousand_answers_take_seconds() -> None:
 
 def test_pairs_are_shown_as_a_place_to_look_and_groups_are_not(tmp_path: Path) -> None:
     code = {"DeepFFN": LONG.replace("is_spread", "DeepFFN")}
-    class_folder = fabricate(tmp_path, {who: [FakeAttempt(["DeepFFN"], code=code)] for who in ("ada", "ben", "cas")})
+    class_folder = fabricate(
+        tmp_path, {student: [FakeAttempt(["DeepFFN"], code=code)] for student in ("ada", "ben", "cas")}
+    )
     (report,) = report_of(class_folder, policy=Policy.read('[[groups]]\nstudents = ["ada", "ben", "cas"]')).assignments
     assert not report.similar_pairs and not report.similar_groups
     page = report_page.page(report_of(class_folder))
     assert "This is a place to look, not a verdict" in page and "pairs of students" not in page
     assert "DeepFFN: 3 students, the same from beginning to end, also the names they chose: ada, ben, cas" in page
     class_folder = fabricate(
-        tmp_path / "two", {who: [FakeAttempt(["DeepFFN"], code=code)] for who in ("ada", "ben", "cas")[:2]}
+        tmp_path / "two", {student: [FakeAttempt(["DeepFFN"], code=code)] for student in ("ada", "ben", "cas")[:2]}
     )
     page = report_page.page(report_of(class_folder))
     assert "This is a place to look, not a verdict" in page and "1 pair of students" in page

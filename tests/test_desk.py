@@ -45,11 +45,11 @@ def class_folder(tmp_path: Path) -> ClassFolder:
 def graded_once(tmp_path_factory: pytest.TempPathFactory) -> ClassFolder:
     """Five students, collected from Moodle and graded: number i has i exercises right."""
     class_folder = ClassFolder(tmp_path_factory.mktemp("graded") / "grading")
-    for who in CLASS:
-        folder = class_folder.submitted / f"user{who.i}" / FFN
+    for student in CLASS:
+        folder = class_folder.submitted / f"user{student.i}" / FFN
         folder.mkdir(parents=True)
-        (folder / f"{FFN}.ipynb").write_bytes(who.data)
-    exports.grade(class_folder, {who.i: f"user{who.i}" for who in CLASS})
+        (folder / f"{FFN}.ipynb").write_bytes(student.data)
+    exports.grade(class_folder, {student.i: f"user{student.i}" for student in CLASS})
     return class_folder
 
 
@@ -175,7 +175,7 @@ def test_the_class_its_students_and_their_answers_are_there(graded: ClassFolder)
     session = entered(graded)
     assert re.search(rf"{FFN}.*?5</td>.*?5</td>", session.get("/").text, re.S)
     table = session.get(f"/assignment/{FFN}").text
-    assert all(f"/student/user{who.i}" in table for who in CLASS)
+    assert all(f"/student/user{student.i}" in table for student in CLASS)
     assert f"{exports.points(3):g}/" in session.get("/student/user3").text
     assert "the answer of number 2" in session.get("/student/user2/why/ffn_forward").text
     assert "Your answer" in session.get(f"/student/user4/page/{FFN}").text
@@ -186,7 +186,7 @@ def test_the_class_its_students_and_their_answers_are_there(graded: ClassFolder)
 def test_an_export_is_looked_at_before_anything_is_written_and_then_collected(
     class_folder: ClassFolder, tmp_path: Path
 ) -> None:
-    export = exports.zipped(tmp_path / "export.zip", {exports.moodle_name(who): who.data for who in CLASS})
+    export = exports.zipped(tmp_path / "export.zip", {exports.moodle_name(student): student.data for student in CLASS})
     sheet = exports.worksheet(tmp_path / "sheet.csv", CLASS)
     session = entered(class_folder)
     files: list[Any] = [("export", ("export.zip", export.read_bytes())), ("roster", ("sheet.csv", sheet.read_bytes()))]
@@ -195,7 +195,7 @@ def test_an_export_is_looked_at_before_anything_is_written_and_then_collected(
     fields = dict(re.findall(r'name="(export|roster)" value="([^"]+)"', preview))
     text = session.post("/collect/carry-out", data=fields).text
     assert "5 put into submitted/" in text
-    assert set(exports.handed_in_by(class_folder).values()) == {who.sis for who in CLASS}
+    assert set(exports.handed_in_by(class_folder).values()) == {student.sis for student in CLASS}
     assert "choose it again" in session.post("/collect/carry-out", data=fields).text, "what was used is gone"
 
 
@@ -209,7 +209,8 @@ def test_uploads_go_when_a_day_has_passed_and_not_when_the_clock_jumps(
         os.utime(folder / name, (time.time() - 3600 * hours,) * 2)
     desk = client(class_folder).app.state.desk  # type: ignore[attr-defined]
     assert names_in(folder) == {"of an hour ago"}, "when a desk is opened, whether or not anybody uploads"
-    now, passed = time.time(), time.monotonic()
+    now = time.time()
+    passed = time.monotonic()
     monkeypatch.setattr(time, "time", lambda: now + 10 * 24 * 3600)
     first, second = (desk.uploads.save("a.zip", io.BytesIO(b"work")) for _ in range(2))
     assert names_in(folder) == {"of an hour ago", first.parent.name, second.parent.name}
@@ -229,14 +230,14 @@ def test_no_file_and_no_export_are_one_clear_line(class_folder: ClassFolder) -> 
 
 
 def test_grades_go_back_into_the_sheet_that_was_handed_in(graded: ClassFolder, tmp_path: Path) -> None:
-    export = exports.zipped(tmp_path / "export.zip", {exports.moodle_name(who): who.data for who in CLASS})
+    export = exports.zipped(tmp_path / "export.zip", {exports.moodle_name(student): student.data for student in CLASS})
     sheet = exports.worksheet(tmp_path / "sheet.csv", CLASS)
     shutil.rmtree(graded.submitted)
     session = entered(graded)
     files: list[Any] = [("export", ("export.zip", export.read_bytes())), ("roster", ("sheet.csv", sheet.read_bytes()))]
     preview = session.post("/collect", files=files).text
     session.post("/collect/carry-out", data=dict(re.findall(r'name="(export|roster)" value="([^"]+)"', preview)))
-    exports.grade(graded, {who.i: who.sis for who in CLASS})
+    exports.grade(graded, {student.i: student.sis for student in CLASS})
     form = {"system": "moodle", "what": "grades", "with_unread": "on"}
     page = session.post(f"/give-back/{FFN}", data=form, files=[("sheet", ("sheet.csv", sheet.read_bytes()))]).text
     assert "would be given back" in page
@@ -244,7 +245,9 @@ def test_grades_go_back_into_the_sheet_that_was_handed_in(graded: ClassFolder, t
     answer = session.post(f"/give-back/{FFN}/download", data=form | {"sheet": sheet_key})
     assert "attachment" in answer.headers["content-disposition"]
     rows = {row["Identifier"]: row["Grade"] for row in csv.DictReader(io.StringIO(answer.content.decode("utf-8-sig")))}
-    policy_free = {f"Participant {who.participant}": rows[f"Participant {who.participant}"] for who in CLASS}
+    policy_free = {
+        f"Participant {student.participant}": rows[f"Participant {student.participant}"] for student in CLASS
+    }
     assert policy_free["Participant 123453"] == f"{exports.points(3):.2f}"
 
 
@@ -252,8 +255,8 @@ def test_canvas_and_a_mixed_export_can_be_finished_without_the_command_line(
     graded: ClassFolder, tmp_path: Path
 ) -> None:
     gradebook = exports.canvas_gradebook(tmp_path / "g.csv", [*CLASS, exports.Somebody(5, "Nora", "Nothing")])
-    files = {exports.canvas_name(who): who.data for who in CLASS[:3]}
-    files |= {exports.canvas_name(who): exports.notebook(who.answer, exports.NEXT) for who in CLASS[3:]}
+    files = {exports.canvas_name(student): student.data for student in CLASS[:3]}
+    files |= {exports.canvas_name(student): exports.notebook(student.answer, exports.NEXT) for student in CLASS[3:]}
     export = exports.zipped(tmp_path / "e.zip", files)
     shutil.rmtree(graded.submitted)
     session = entered(graded)
@@ -265,7 +268,7 @@ def test_canvas_and_a_mixed_export_can_be_finished_without_the_command_line(
     fields = dict(re.findall(r'name="(\w+)" value="([^"]+)"', preview))
     assert fields["assignment"] == FFN and fields["match_names"] == "on"
     assert "3 put into submitted/" in session.post("/collect/carry-out", data=fields).text
-    exports.grade(graded, {who.i: who.sis for who in CLASS[:3]})
+    exports.grade(graded, {student.i: student.sis for student in CLASS[:3]})
     front = session.get("/").text
     assert f"{FFN}: 5 of 6 students have handed in." in front and front.index("Nora Nothing") < front.index("<table>")
     form = {"system": "canvas", "what": "grades"}
@@ -389,7 +392,7 @@ def violations(page: Any, within: str = ":root") -> list[str]:
     report = page.evaluate(
         "(within) => axe.run(within, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa']})", within
     )
-    return [f"{one['id']}: {one['nodes'][0]['html'][:120]}" for one in report["violations"]]
+    return [f"{violation['id']}: {violation['nodes'][0]['html'][:120]}" for violation in report["violations"]]
 
 
 @needs_bubblewrap
@@ -399,7 +402,7 @@ def test_from_the_zip_to_the_sheet_in_a_browser(class_folder: ClassFolder, tmp_p
     from lab import PATIENCE, SCREENSHOTS, browser
 
     SCREENSHOTS.mkdir(exist_ok=True)
-    export = exports.zipped(tmp_path / "export.zip", {exports.moodle_name(who): who.data for who in CLASS})
+    export = exports.zipped(tmp_path / "export.zip", {exports.moodle_name(student): student.data for student in CLASS})
     sheet = exports.worksheet(tmp_path / "sheet.csv", CLASS)
     with served(class_folder) as address, browser() as chromium:
         context = chromium.new_context(java_script_enabled=False, viewport={"width": 1200, "height": 850})

@@ -128,7 +128,7 @@ def week(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Week]:
     (jupyter / "jupyter_server_config.py").write_text("c.ServerApp.allow_root = True\n", encoding="utf-8")
     class_folder = ClassFolder(home / "grading")
     class_folder.path.mkdir()
-    files = {exports.moodle_name(who): answered(who.data) for who in CLASS[:4]}
+    files = {exports.moodle_name(student): answered(student.data) for student in CLASS[:4]}
     files[exports.moodle_name(CLASS[4], f"{FFN}.html")] = b"<p>no notebook"
     exports.zipped(downloads / f"FFN-{FFN}-1234.zip", files)
     sheet = exports.worksheet(downloads / f"Grades-FFN-{FFN}-1234.csv", CLASS)
@@ -184,14 +184,14 @@ def test_grades_go_back_with_what_was_given_by_hand_and_what_being_late_costs(we
     rows = {row["ID number"]: row["Grade"] for row in csv.DictReader(io.StringIO(back.read_text(encoding="utf-8-sig")))}
     with gradebook.Book(week.class_folder) as book:
         grades = Policy.of(week.class_folder).grades(book, FFN)
-    assert {who: text for who, text in rows.items() if text} == {
-        who: f"{grade.points:.2f}" for who, grade in grades.items()
+    assert {student: text for student, text in rows.items() if text} == {
+        student: f"{grade.points:.2f}" for student, grade in grades.items()
     }
     assert grades["S00000"].penalty > 0 and grades[ILL].penalty == 0, "an extension"
     assert (week.home / "Downloads" / f"{FFN}-moodle-pages.zip").is_file()
     canvas = (week.home / "Downloads" / f"{FFN}-canvas.csv").read_bytes()
-    canvas_grades = {who.sis: exports.SYSTEMS[1].grades(canvas).get(who.canvas) for who in CLASS[:4]}
-    assert canvas_grades == {who: text for who, text in rows.items() if text}
+    canvas_grades = {student.sis: exports.SYSTEMS[1].grades(canvas).get(student.canvas) for student in CLASS[:4]}
+    assert canvas_grades == {student: text for student, text in rows.items() if text}
 
 
 def test_a_dispute_is_answered_and_its_script_comes_to_the_same_verdict(week: Week) -> None:

@@ -130,20 +130,22 @@ def test_every_grade_and_page_lands_on_the_student_it_came_from(
     before = path.read_bytes()
     done, data = give(class_folder, system.name, sheet=path, column=system.column)
     grades = system.grades(data)
-    for who in CLASS:
-        assert float(grades[system.key(who)]) == points(who.i), who
+    for student in CLASS:
+        assert float(grades[system.key(student)]) == points(student.i), student
     assert path.read_bytes() == before and not done.doubts
     done, data = give(class_folder, system.name, tmp_path / "pages.zip", pages=True)
     pages = pages_of(data, system)
-    assert {key: owner(page) for key, page in pages.items()} == {system.page_key(who): who.i for who in CLASS}
+    assert {key: owner(page) for key, page in pages.items()} == {
+        system.page_key(student): student.i for student in CLASS
+    }
     assert not done.doubts and done.written_count == len(CLASS)
 
 
 def test_gradescope_gives_each_submission_the_results_that_were_found_for_it(
     class_folder: ClassFolder, tmp_path: Path
 ) -> None:
-    files = {"e/submission_metadata.yml": gradescope_metadata({who.submission: [who] for who in CLASS})}
-    files |= {f"e/submission_{who.submission}/x.ipynb": who.data for who in CLASS}
+    files = {"e/submission_metadata.yml": gradescope_metadata({student.submission: [student] for student in CLASS})}
+    files |= {f"e/submission_{student.submission}/x.ipynb": student.data for student in CLASS}
     collect_and_grade(class_folder, zipped(tmp_path / "a.zip", files), gradescope_roster(tmp_path / "r.csv", CLASS))
     done, data = give(class_folder, "gradescope", tmp_path / "autograder.zip")
     assert done.written_count == len(CLASS) and not done.doubts
@@ -153,12 +155,12 @@ def test_gradescope_gives_each_submission_the_results_that_were_found_for_it(
         assert all(opened.getinfo(name).external_attr >> 16 & stat.S_IXUSR for name in ("setup.sh", "run_autograder"))
         opened.extractall(home / "source")
     program = [sys.executable, str(home / "source" / "run_autograder")]
-    for who in CLASS:
-        (home / "submission_metadata.json").write_text(json.dumps({"id": int(who.submission)}), encoding="utf-8")
+    for student in CLASS:
+        (home / "submission_metadata.json").write_text(json.dumps({"id": int(student.submission)}), encoding="utf-8")
         subprocess.run(program, env=os.environ | {"AUTOGRADER_HOME": str(home)}, check=True)
         results = json.loads((home / "results" / "results.json").read_text(encoding="utf-8"))
-        assert results["score"] == points(who.i) and owner(results["output"]) == who.i
-        assert sum(test["score"] for test in results["tests"]) == points(who.i)
+        assert results["score"] == points(student.i) and owner(results["output"]) == student.i
+        assert sum(test["score"] for test in results["tests"]) == points(student.i)
         (home / "results" / "results.json").unlink()
     (home / "submission_metadata.json").write_text('{"id": 77}', encoding="utf-8")
     late = subprocess.run(
@@ -174,13 +176,13 @@ def test_nbgrader_releases_and_fetches_the_pages_of_what_was_collected(
     exchange, when = tmp_path / "exchange", "2026-10-02 10:00:00.000000 UTC"
     (exchange / "C" / "feedback").mkdir(parents=True)
     exchange.chmod(0o777)
-    for who in CLASS[:3]:
-        inbound(exchange / "C" / "inbound", who, when, who.data, f"secret{who.i}" * 10)
-        inbound(tmp_path / f"cache{who.i}" / "C", who, when, who.data, f"secret{who.i}" * 10)
-        place = tmp_path / f"cache{who.i}" / "C" / exchange_folder(who, when=when)
+    for student in CLASS[:3]:
+        inbound(exchange / "C" / "inbound", student, when, student.data, f"secret{student.i}" * 10)
+        inbound(tmp_path / f"cache{student.i}" / "C", student, when, student.data, f"secret{student.i}" * 10)
+        place = tmp_path / f"cache{student.i}" / "C" / exchange_folder(student, when=when)
         place.rename(place.with_name(place.name.rpartition("+")[0]))
     ids = collect_and_grade(class_folder, exchange / "C" / "inbound")
-    assert ids == {who.i: who.username for who in CLASS[:3]}
+    assert ids == {student.i: student.username for student in CLASS[:3]}
     done, _ = give(class_folder, "nbgrader")
     assert done.written_count == 3 and f"nbgrader release_feedback {FFN}" in done.notes[-1]
 
@@ -189,15 +191,15 @@ def test_nbgrader_releases_and_fetches_the_pages_of_what_was_collected(
     config.CourseDirectory.assignment_id = FFN
     config.Exchange.root = str(exchange)
     ExchangeReleaseFeedback(coursedir=CourseDirectory(config=config), config=config).start()
-    for who in CLASS[:3]:
-        config.CourseDirectory.student_id = who.username
+    for student in CLASS[:3]:
+        config.CourseDirectory.student_id = student.username
         config.Exchange.cache, config.Exchange.assignment_dir = (
-            str(tmp_path / f"cache{who.i}"),
-            str(tmp_path / f"home{who.i}"),
+            str(tmp_path / f"cache{student.i}"),
+            str(tmp_path / f"home{student.i}"),
         )
         ExchangeFetchFeedback(coursedir=CourseDirectory(config=config), config=config).start()
-        (page,) = (tmp_path / f"home{who.i}").rglob("*.html")
-        assert owner(page.read_text(encoding="utf-8")) == who.i and page.name == f"{FFN}.html"
+        (page,) = (tmp_path / f"home{student.i}").rglob("*.html")
+        assert owner(page.read_text(encoding="utf-8")) == student.i and page.name == f"{FFN}.html"
 
 
 def test_what_came_from_an_lms_is_left_out_of_a_release(class_folder: ClassFolder, tmp_path: Path) -> None:
@@ -205,7 +207,8 @@ def test_what_came_from_an_lms_is_left_out_of_a_release(class_folder: ClassFolde
     done, _ = give(class_folder, "nbgrader")
     assert done.written_count == 0 and len(done.changes) == len(CLASS)
     assert all(
-        "not collected from the exchange, so the student could not fetch it there" in one.note for one in done.changes
+        "not collected from the exchange, so the student could not fetch it there" in change.note
+        for change in done.changes
     )
     excluded = done.notes[-1].rpartition("student_id_exclude=")[2].split(",")
     assert sorted(excluded) == sorted(handed_in_by(class_folder).values())
@@ -215,26 +218,27 @@ def test_what_came_from_an_lms_is_left_out_of_a_release(class_folder: ClassFolde
 def test_a_page_is_released_under_the_secret_of_the_submission_that_it_is_of(
     class_folder: ClassFolder, tmp_path: Path
 ) -> None:
-    who, folder = CLASS[0], tmp_path / "inbound"
+    student, folder = CLASS[0], tmp_path / "inbound"
     class_folder.path.mkdir()
     (class_folder.path / "course.toml").write_text('attempts = "best"\n', encoding="utf-8")
-    inbound(folder, who, "2026-10-01 10:00:00.000000 UTC", who.data, "a" * 128)
-    inbound(folder, who, "2026-10-02 10:00:00.000000 UTC", notebook("later"), "b" * 128)
+    inbound(folder, student, "2026-10-01 10:00:00.000000 UTC", student.data, "a" * 128)
+    inbound(folder, student, "2026-10-02 10:00:00.000000 UTC", notebook("later"), "b" * 128)
     collecting.collect(class_folder, folder)
     with gradebook.Book(class_folder) as book:
         book.sync_assignment(FFN)
-        for data, score, day in ((who.data, 3, 1), (notebook("later"), 1, 2)):
-            digest, at = hashlib.sha256(data).hexdigest(), datetime(2026, 10, day, 10)
-            book.save_grading(who.username, graded(who, score), digest, at)
+        for data, score, day in ((student.data, 3, 1), (notebook("later"), 1, 2)):
+            digest = hashlib.sha256(data).hexdigest()
+            handed_in_at = datetime(2026, 10, day, 10)
+            book.save_grading(student.username, graded(student, score), digest, handed_in_at)
         with Batch() as files:
-            feedback.write(files, class_folder, who.username, graded(who, 1), at, digest=digest)
+            feedback.write(files, class_folder, student.username, graded(student, 1), handed_in_at, digest=digest)
         effective_attempts = Policy.of(class_folder).read_book(book, FFN)
-    assert effective_attempts[who.username].grading.digest == hashlib.sha256(who.data).hexdigest(), (
+    assert effective_attempts[student.username].grading.digest == hashlib.sha256(student.data).hexdigest(), (
         "the first one is the best"
     )
     give(class_folder, "nbgrader", effective_attempts=effective_attempts)
-    place = class_folder.feedback / who.username / FFN
-    assert owner((place / f"{FFN}.html").read_text(encoding="utf-8")) == who.i
+    place = class_folder.feedback / student.username / FFN
+    assert owner((place / f"{FFN}.html").read_text(encoding="utf-8")) == student.i
     assert (place / "submission_secret.txt").read_text(encoding="utf-8") == "a" * 128, "and not the latest's"
     assert (place / "timestamp.txt").read_text(encoding="utf-8").startswith("2026-10-01 10:00")
     (class_folder.path / "collected" / FFN / "manifest.json").unlink()
@@ -258,7 +262,7 @@ def test_a_german_worksheet_keeps_every_other_byte_and_its_decimals(class_folder
     grades = re.compile(rb'(?<="Zur Bewertung abgegeben",)("\d+,\d\d")?(?=,)')
     assert data != german.read_bytes() and data.startswith(b"\xef\xbb\xbf")
     assert grades.sub(b"", data) == grades.sub(b"", german.read_bytes())
-    assert grades.findall(data) == [f'"{points(who.i):.2f}"'.replace(".", ",").encode() for who in CLASS]
+    assert grades.findall(data) == [f'"{points(student.i):.2f}"'.replace(".", ",").encode() for student in CLASS]
     changes = {change.student: change for change in done.changes}
     assert changes[CLASS[1].sis].old == "13,50" and changes[CLASS[1].sis].new == f"{points(1):.2f}".replace(".", ",")
     assert "graded there before: Mittwoch, 13. März 2024" in changes[CLASS[1].sis].note
@@ -267,13 +271,16 @@ def test_a_german_worksheet_keeps_every_other_byte_and_its_decimals(class_folder
 
 def test_another_assignments_worksheet_is_refused(class_folder: ClassFolder, tmp_path: Path) -> None:
     of(MOODLE, class_folder)
-    other = [Somebody(who.i + 500, who.first, who.last) for who in CLASS]
+    other = [Somebody(student.i + 500, student.first, student.last) for student in CLASS]
     path = worksheet(tmp_path / "w.csv", other)
     text = path.read_text(encoding="utf-8")
-    for who, one in zip(CLASS, other, strict=True):
-        text = text.replace(one.sis, who.sis).replace(one.email, who.email)
+    for student, namesake in zip(CLASS, other, strict=True):
+        text = text.replace(namesake.sis, student.sis).replace(namesake.email, student.email)
     path.write_text(text, encoding="utf-8")
-    files = {moodle_name(one, "03.ipynb"): notebook(who.answer, NEXT) for who, one in zip(CLASS, other, strict=True)}
+    files = {
+        moodle_name(namesake, "03.ipynb"): notebook(student.answer, NEXT)
+        for student, namesake in zip(CLASS, other, strict=True)
+    }
     collecting.collect(class_folder, zipped(tmp_path / "b.zip", files), [path])
     for pages in (False, True):
         with pytest.raises(
@@ -307,7 +314,11 @@ def test_a_dry_run_says_whose_grade_changes_from_what_to_what_and_writes_nothing
     done, _ = give(class_folder, "canvas", tmp_path / "nowhere" / "x.csv", sheet=path, column=FFN, dry_run=True)
     assert (
         {(change.student, change.old, change.new) for change in done.changes}
-        == {(who.sis, "1.00" if who.i == 1 else "", f"{points(who.i):.2f}") for who in CLASS if who.i != 2}
+        == {
+            (student.sis, "1.00" if student.i == 1 else "", f"{points(student.i):.2f}")
+            for student in CLASS
+            if student.i != 2
+        }
         and done.unchanged_count == 1
         and done.file is None
         and not (tmp_path / "nowhere").exists()
@@ -366,7 +377,7 @@ def test_a_folder_that_is_an_id_of_the_sheet_needs_no_roster(class_folder: Class
     grade(class_folder, {0: CLASS[0].sis, 1: CLASS[1].canvas})
     _, data = give(class_folder, "canvas", sheet=canvas_gradebook(tmp_path / "g.csv", CLASS), column=FFN)
     grades = CANVAS.grades(data)
-    assert [bool(grades[who.canvas]) for who in CLASS] == [True, True, False, False, False]
+    assert [bool(grades[student.canvas]) for student in CLASS] == [True, True, False, False, False]
 
 
 def test_a_row_that_stands_there_twice_is_left_as_it_is(class_folder: ClassFolder, tmp_path: Path) -> None:
@@ -393,7 +404,7 @@ def test_the_maximum_is_the_one_by_the_classs_rules(class_folder: ClassFolder, t
     of(CANVAS, class_folder)
     with gradebook.Book(class_folder) as book:
         effective_attempts = Policy.of(class_folder).read_book(book, FFN)
-    (top,) = {one.grade.whole for one in effective_attempts.values()}
+    (top,) = {attempt.grade.whole for attempt in effective_attempts.values()}
     every = sum(exercise_and_question_points(FFN).values())
     assert top < every, "quizzes do not count"
     for most, is_noted in ((f"{top:.2f}", False), (f"{every:.2f}", True)):
@@ -413,7 +424,7 @@ def test_a_policy_may_say_what_a_student_gets(class_folder: ClassFolder) -> None
         column=FFN,
         points_of=lambda student: None if student == CLASS[0].sis else 0.125,
     )
-    assert {CANVAS.grades(data)[who.canvas] for who in CLASS[1:]} == {"0.13"} and CANVAS.grades(data)[
+    assert {CANVAS.grades(data)[student.canvas] for student in CLASS[1:]} == {"0.13"} and CANVAS.grades(data)[
         CLASS[0].canvas
     ] == ""
     assert [change.note for change in done.changes if not change.is_written] == [
@@ -471,7 +482,7 @@ def test_the_file_is_for_its_owner_alone(class_folder: ClassFolder, tmp_path: Pa
 
 def test_a_teams_page_goes_to_each_member_by_their_own_number(class_folder: ClassFolder, tmp_path: Path) -> None:
     rows = [["First name", "Last name", "ID number", "Email address", "Groups"]]
-    rows += [[who.first, who.last, who.sis, who.email, "Team blue"] for who in CLASS[:2]]
+    rows += [[student.first, student.last, student.sis, student.email, "Team blue"] for student in CLASS[:2]]
     list_of = worksheet(tmp_path / "w.csv", CLASS)
     files = {f"Team blue_{77}_assignsubmission_file/a.ipynb": CLASS[0].data, moodle_name(CLASS[2]): CLASS[2].data}
     collecting.collect(class_folder, zipped(tmp_path / "a.zip", files), [list_of, sheet(tmp_path / "g.csv", rows)])
@@ -479,13 +490,15 @@ def test_a_teams_page_goes_to_each_member_by_their_own_number(class_folder: Clas
     done, data = give(class_folder, "moodle", pages=True, sheet=list_of)
     with zipfile.ZipFile(io.BytesIO(data)) as opened:
         pages = moodle_pages(opened)
-    assert {number: owner(page) for number, page in pages.items()} == {who.participant: who.i for who in CLASS[:3]}
+    assert {number: owner(page) for number, page in pages.items()} == {
+        student.participant: student.i for student in CLASS[:3]
+    }
     assert "77" not in pages and done.written_count == 3
 
 
 def test_without_the_worksheet_no_teams_page_goes_anywhere(class_folder: ClassFolder, tmp_path: Path) -> None:
     rows = [["First name", "Last name", "ID number", "Email address", "Groups"]]
-    rows += [[who.first, who.last, who.sis, who.email, "Team blue"] for who in CLASS[:2]]
+    rows += [[student.first, student.last, student.sis, student.email, "Team blue"] for student in CLASS[:2]]
     files = {"Team blue_77_assignsubmission_file/a.ipynb": CLASS[0].data}
     collecting.collect(class_folder, zipped(tmp_path / "a.zip", files), [sheet(tmp_path / "g.csv", rows)])
     grade(class_folder, {0: CLASS[0].sis, 1: CLASS[1].sis})
@@ -494,22 +507,27 @@ def test_without_the_worksheet_no_teams_page_goes_anywhere(class_folder: ClassFo
 
 
 def test_pages_of_anonymous_hand_ins_find_their_way_back(class_folder: ClassFolder, tmp_path: Path) -> None:
-    files = {f"{'LATE_' * (who.i % 2)}anon_x{who.i}Z_{who.attachment}_a.ipynb": who.data for who in CLASS}
+    files = {
+        f"{'LATE_' * (student.i % 2)}anon_x{student.i}Z_{student.attachment}_a.ipynb": student.data for student in CLASS
+    }
     collect_and_grade(class_folder, zipped(tmp_path / "a.zip", files))
     _, data = give(class_folder, "canvas", pages=True)
     with zipfile.ZipFile(io.BytesIO(data)) as opened:
         pages = canvas_pages(opened)
-    assert {key: owner(page) for key, page in pages.items()} == {f"x{who.i}Z/{who.attachment}": who.i for who in CLASS}
-    files = {f"Participant_{who.participant}_assignsubmission_file/x.ipynb": who.data for who in CLASS}
-    other, path = ClassFolder(tmp_path / "moodle"), worksheet(tmp_path / "w.csv", CLASS, blind=True)
+    assert {key: owner(page) for key, page in pages.items()} == {
+        f"x{student.i}Z/{student.attachment}": student.i for student in CLASS
+    }
+    files = {f"Participant_{student.participant}_assignsubmission_file/x.ipynb": student.data for student in CLASS}
+    other = ClassFolder(tmp_path / "moodle")
+    path = worksheet(tmp_path / "w.csv", CLASS, blind=True)
     collect_and_grade(other, zipped(tmp_path / "b.zip", files), path)
     _, data = give(other, "moodle", sheet=path)
     assert {number: float(text) for number, text in MOODLE.grades(data).items()} == {
-        who.participant: points(who.i) for who in CLASS
+        student.participant: points(student.i) for student in CLASS
     }
     _, data = give(other, "moodle", pages=True)
     assert {key: owner(page) for key, page in pages_of(data, MOODLE).items()} == {
-        who.participant: who.i for who in CLASS
+        student.participant: student.i for student in CLASS
     }
 
 
@@ -558,7 +576,7 @@ def test_the_command_shows_what_changes_and_its_status_tells_whether_somebody_wa
 
 
 def test_a_class_that_is_made_up_has_what_a_real_one_has() -> None:
-    assert len({points(who.i) for who in CLASS}) == len(CLASS) and points(len(LISTED)) == FULL
+    assert len({points(student.i) for student in CLASS}) == len(CLASS) and points(len(LISTED)) == FULL
     text = d2l_grades.__doc__ or ""
     assert "tabs" in text and csv.list_dialects()
 
@@ -574,8 +592,8 @@ def test_whom_canvas_calls_late_is_said_wherever_the_grade_is(class_folder: Clas
     collecting.collect(class_folder, zipped(tmp_path / "a.zip", CANVAS.files(CLASS)), [path])
     with gradebook.Book(class_folder) as book:
         book.sync_assignment(FFN)
-        for who in CLASS:
-            book.save_grading(who.sis, graded(who, who.i), hashlib.sha256(who.data).hexdigest(), None)
+        for student in CLASS:
+            book.save_grading(student.sis, graded(student, student.i), hashlib.sha256(student.data).hexdigest(), None)
     warning = f"{FFN}: 2 students are flagged as late"
     words = ("--grading", class_folder.path)
     out, _ = run("give-back", "canvas", FFN, "--sheet", path, "--column", FFN, "--dry-run", *words, expect=2)
@@ -586,7 +604,7 @@ def test_whom_canvas_calls_late_is_said_wherever_the_grade_is(class_folder: Clas
     assert "<dt>late</dt><dd>not known</dd>" in page and "2 students handed in late" in page
     assert page.index("Nora Nothing") < page.index("What the class misunderstands")
     rows = list(csv.DictReader(io.StringIO((tmp_path / "class-students.csv").read_text(encoding="utf-8-sig"))))
-    assert [row["student"] for row in rows] == [who.sis for who in CLASS] + ["S00005"]
+    assert [row["student"] for row in rows] == [student.sis for student in CLASS] + ["S00005"]
     assert rows[5]["not_handed_in"] == FFN and rows[5]["name"] == "Nora Nothing" and rows[5][f"{FFN} points"] == ""
     assert float(rows[4][f"{FFN} points"]) == points(4) and "flagged as late" in rows[1][f"{FFN} late"]
     out, _ = run("why", CLASS[1].username, "ffn_forward", *words, expect=0)
@@ -606,7 +624,7 @@ def test_whom_canvas_does_not_call_late_was_on_time_whoevers_time_is_written_by_
     collecting.collect(class_folder, zipped(tmp_path / "a.zip", CANVAS.files(CLASS)), [path])
     by_hand = class_folder.submitted / CLASS[1].sis / FFN / "timestamp.txt"
     by_hand.write_text("2026-11-20 18:30:00 UTC", encoding="utf-8")
-    grade(class_folder, {who.i: who.sis for who in CLASS})
+    grade(class_folder, {student.i: student.sis for student in CLASS})
     with gradebook.Book(class_folder) as book:
         policy = Policy.of(class_folder)
         grades = policy.grades(book, FFN)
@@ -655,22 +673,22 @@ def test_a_name_in_the_rules_that_nobody_has_is_said_by_every_command_that_uses_
     class_folder: ClassFolder, tmp_path: Path
 ) -> None:
     path = of(CANVAS, class_folder)
-    who = CLASS[0]
+    student = CLASS[0]
     rules = f"time_zone = 'UTC'\nassignments.{FFN}.due = 2026-11-19\n"
     tables = "".join(
-        f'[extensions."{name}"]\n{FFN} = "3 days"\n' for name in (who.username, CLASS[1].name, "Umit Agaoglou")
+        f'[extensions."{name}"]\n{FFN} = "3 days"\n' for name in (student.username, CLASS[1].name, "Umit Agaoglou")
     )
     (class_folder.path / "course.toml").write_text(rules + tables, encoding="utf-8")
     policy = Policy.of(class_folder)
-    ends = [policy.due(FFN, one.sis) for one in CLASS[:3]]
+    ends = [policy.due(FFN, student.sis) for student in CLASS[:3]]
     assert [end and end.day for end in ends] == [22, 22, 19], "by a login and by a name"
     back = ("give-back", "canvas", FFN, "--sheet", path, "--column", FFN, "--dry-run")
-    for command in (("feedback",), ("report",), ("why", who.name, "ffn_forward"), back):
+    for command in (("feedback",), ("report",), ("why", student.name, "ffn_forward"), back):
         out, _ = run(*command, "--grading", class_folder.path, expect=2)
         assert 'names "Umit Agaoglou", but no student of the class has this name' in out, command
         assert out.count(" names ") == 1 and f"did you mean {CLASS[3].name}" in out, out
     (class_folder.path / "course.toml").write_text(rules, encoding="utf-8")
-    run("why", who.username.upper(), "ffn_forward", "--grading", class_folder.path, expect=0)
+    run("why", student.username.upper(), "ffn_forward", "--grading", class_folder.path, expect=0)
     _, err = run("why", "Seán OConnor Smit", "ffn_forward", "--grading", class_folder.path, expect=2)
     assert f"there is no student called 'Seán OConnor Smit'; did you mean {CLASS[1].name} (S00001)?" in err
 
@@ -691,23 +709,32 @@ def test_a_moodle_team_that_a_person_has_settled_is_given_back_to_every_member(
     lists = [list_of]
     if how.startswith("no"):
         rows = [["First name", "Last name", "ID number", "Email address"]]
-        lists = [sheet(tmp_path / "p.csv", rows + [[who.first, who.last, who.sis, who.email] for who in CLASS])]
+        lists = [
+            sheet(
+                tmp_path / "p.csv",
+                rows + [[student.first, student.last, student.sis, student.email] for student in CLASS],
+            )
+        ]
     archive = zipped(tmp_path / "a.zip", files)
     assert len(collecting.collect(class_folder, archive, lists).pending_decisions) == 2
     written = 1 if in_toml else 2  # members, in settle.csv
-    answers = {name.split("_")[0]: " ".join(who.sis for who in members[:written]) for name, members in teams.items()}
+    answers = {
+        name.split("_")[0]: " ".join(student.sis for student in members[:written]) for name, members in teams.items()
+    }
     enter_decisions(class_folder, **{name: f"student {ids}" for name, ids in answers.items()})
     if in_toml:
-        groups = "".join(f"[[groups]]\nstudents = {[who.sis for who in members]}\n" for members in teams.values())
+        groups = "".join(
+            f"[[groups]]\nstudents = {[student.sis for student in members]}\n" for members in teams.values()
+        )
         (class_folder.path / "course.toml").write_text(groups, encoding="utf-8")
     assert not collecting.collect(class_folder, archive, lists).needs_somebody
-    graded_ids = {who.i: who.sis for members in teams.values() for who in members[:written]}
-    first = {who.i: members[0].i for members in teams.values() for who in members}
+    graded_ids = {student.i: student.sis for members in teams.values() for student in members[:written]}
+    first = {student.i: members[0].i for members in teams.values() for student in members}
     grade(class_folder, graded_ids, {i: first[i] + 1 for i in graded_ids}, theirs=False)
     words = ("give-back", "moodle", FFN, "--sheet", list_of, "--grading", class_folder.path)
     out, _ = run(*words, "--to", tmp_path / "back.csv", expect=0)
     grades = MOODLE.grades((tmp_path / "back.csv").read_bytes())
-    expected = {who.participant: points(first[who.i] + 1) for who in CLASS[:4]}
+    expected = {student.participant: points(first[student.i] + 1) for student in CLASS[:4]}
     assert {number: float(text) for number, text in grades.items() if text} == expected, out
     assert "check yourself that w.csv is the one of" in out
     out, _ = run(*words, "--pages", "--to", tmp_path / "pages.zip", expect=0)

@@ -79,7 +79,8 @@ def test_the_untouched_stub_is_not_attempted(name: str, jail: Jail) -> None:
 @pytest.mark.parametrize("name", [e.name for e in filter(is_code, active_course().exercises.values())])
 def test_the_untouched_stub_is_not_attempted_for_a_student(name: str) -> None:
     """On the public draws, whose reference outputs are there: outside of the jail, where nothing else is decided."""
-    exercise, cells = active_course().exercise(name), build.cells_of(active_course().notebook_of(name))
+    exercise = active_course().exercise(name)
+    cells = build.cells_of(active_course().notebook_of(name))
     namespace: dict[str, Any] = {"__name__": "student"}
     exec(cells["imports"] + "\n" + stub(name), namespace)
     verdict, _ = examine(exercise, reference_files.load_public(name), namespace[name], list(public_seeds(exercise)))
@@ -188,8 +189,8 @@ def test_a_broken_submission_gets_a_line_and_no_points(jail: Jail, data: bytes) 
 
 
 def test_grading_again_gives_the_same_grade(jail: Jail) -> None:
-    one, two = (graded(jail, "def hello_shape(x):\n    B, T, d = x.shape\n    return B, d, T") for _ in range(2))
-    assert one.verdicts == two.verdicts
+    first, second = (graded(jail, "def hello_shape(x):\n    B, T, d = x.shape\n    return B, d, T") for _ in range(2))
+    assert first.verdicts == second.verdicts
 
 
 def test_html_of_a_submission_is_escaped_in_the_feedback(jail: Jail) -> None:
@@ -224,7 +225,11 @@ def graded_by(
     outcomes: dict[str, grade_class.SubmissionOutcome] = {}
     options = grade_class.GradeOptions(**how)
     grade_class.grade(
-        class_folder, assignment, team, options, lambda one, _: outcomes.update({one.submission.student: one})
+        class_folder,
+        assignment,
+        team,
+        options,
+        lambda outcome, _: outcomes.update({outcome.submission.student: outcome}),
     )
     return outcomes
 
@@ -237,7 +242,7 @@ def outcomes(class_folder: ClassFolder, team: pool.GradingPool) -> dict[str, gra
 def test_every_submission_of_a_class_is_graded_whatever_is_wrong_with_it(
     outcomes: dict[str, grade_class.SubmissionOutcome],
 ) -> None:
-    assert len(outcomes) == 12 and all(one.graded_submission for one in outcomes.values())
+    assert len(outcomes) == 12 and all(outcome.graded_submission for outcome in outcomes.values())
     assert outcomes["ada"].graded_submission and outcomes["ada"].graded_submission.points == sum(
         e.points for e in active_course().exercises_of(FFN)
     )
@@ -253,9 +258,9 @@ def test_the_gradebook_holds_the_scores_and_waits_for_a_person_where_one_must_re
 ) -> None:
     with gradebook.Book(class_folder) as book:
         scores = book.automatic_scores(FFN)
-    for student, one in outcomes.items():
-        assert one.graded_submission
-        for name, verdict in one.graded_submission.verdicts.items():
+    for student, outcome in outcomes.items():
+        assert outcome.graded_submission
+        for name, verdict in outcome.graded_submission.verdicts.items():
             assert scores[student][f"check-{name}"] == verdict.points
     assert scores["ben"]["M2"] == 0
 
@@ -263,7 +268,7 @@ def test_the_gradebook_holds_the_scores_and_waits_for_a_person_where_one_must_re
 def test_what_has_not_changed_is_not_graded_again(
     class_folder: ClassFolder, outcomes: dict[str, grade_class.SubmissionOutcome], team: pool.GradingPool
 ) -> None:
-    assert all(one.graded_submission is None for one in graded_by(class_folder, FFN, team).values())
+    assert all(outcome.graded_submission is None for outcome in graded_by(class_folder, FFN, team).values())
     again = graded_by(class_folder, FFN, team, student="ada", force=True)["ada"]
     assert (
         again.graded_submission
@@ -288,10 +293,10 @@ def test_the_log_has_a_line_a_submission(
     class_folder: ClassFolder, outcomes: dict[str, grade_class.SubmissionOutcome]
 ) -> None:
     lines = (class_folder.path / log.FILE).read_text(encoding="utf-8").splitlines()
-    for student, one in outcomes.items():
-        assert one.graded_submission
+    for student, outcome in outcomes.items():
+        assert outcome.graded_submission
         (first, *_) = [line.split("  ") for line in lines if line.split("  ")[1] == student]
-        assert first[2:4] == [FFN, f"{one.graded_submission.points:g}/{one.graded_submission.max_points:g}"]
+        assert first[2:4] == [FFN, f"{outcome.graded_submission.points:g}/{outcome.graded_submission.max_points:g}"]
 
 
 def test_the_graded_notebook_is_a_valid_one(
@@ -387,18 +392,18 @@ def test_a_class_without_submissions_is_one_clear_line(tmp_path: Path) -> None:
 def test_a_submission_without_its_notebook_is_graded_as_such(tmp_path: Path, team: pool.GradingPool) -> None:
     folder = tmp_path / "submitted" / "zoe" / START
     folder.mkdir(parents=True)
-    (one,) = graded_by(ClassFolder(tmp_path), START, team).values()
+    (outcome,) = graded_by(ClassFolder(tmp_path), START, team).values()
     assert (
-        one.graded_submission
-        and one.graded_submission.points == 0
-        and "no notebook" in one.graded_submission.remarks[0]
+        outcome.graded_submission
+        and outcome.graded_submission.points == 0
+        and "no notebook" in outcome.graded_submission.remarks[0]
     )
     (folder / "my_work.ipynb").write_text(json.dumps(answered(RIGHT)), encoding="utf-8")
-    (one,) = graded_by(ClassFolder(tmp_path), START, team).values()
+    (outcome,) = graded_by(ClassFolder(tmp_path), START, team).values()
     assert (
-        one.graded_submission
-        and one.graded_submission.points == 2
-        and "my_work.ipynb" in one.graded_submission.remarks[0]
+        outcome.graded_submission
+        and outcome.graded_submission.points == 2
+        and "my_work.ipynb" in outcome.graded_submission.remarks[0]
     )
 
 

@@ -65,8 +65,8 @@ def test_a_folder_of_another_account_is_named(name: str, exchange: Path, monkeyp
         os.chown(path, instructor, -1)
     os.chown(exchange / name, student, -1)
     monkeypatch.setattr(os, "geteuid", lambda: instructor)
-    (one,) = permissions.find_takeovers(exchange, "ffn")
-    assert f"{exchange / name} belongs to" in one.description
+    (takeover,) = permissions.find_takeovers(exchange, "ffn")
+    assert f"{exchange / name} belongs to" in takeover.description
 
 
 def test_homes_that_others_can_enter_are_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -100,14 +100,16 @@ def test_what_can_not_be_is_refused_in_one_line_that_says_where(text: str, messa
 
 
 @given(
-    st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=9), lambda one: st.lists(one, max_size=2))
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(max_size=9), lambda values: st.lists(values, max_size=2)
+    )
 )
 def test_whatever_stands_there_is_taken_or_refused(value: object) -> None:
-    def toml(one: object) -> str:
-        if isinstance(one, list):
-            return f"[{', '.join(map(toml, one))}]"
-        text = "".join(f"\\U{ord(c):08X}" for c in one) if isinstance(one, str) else ""
-        return f'"{text}"' if isinstance(one, str) else str(one).lower()
+    def toml(item: object) -> str:
+        if isinstance(item, list):
+            return f"[{', '.join(map(toml, item))}]"
+        text = "".join(f"\\U{ord(c):08X}" for c in item) if isinstance(item, str) else ""
+        return f'"{text}"' if isinstance(item, str) else str(item).lower()
 
     for key in ("notebooks", "late", "grace", "assignments", "extensions.zoe", "groups", "weight", "time_zone"):
         try:
@@ -142,7 +144,8 @@ def build_scores(points: list[tuple[int, int, bool]], prefix: str = "e") -> Scor
 
 @given(LATE, POINTS, SECONDS, SECONDS)
 def test_handing_in_later_never_gains_a_point(late: str, points: list[tuple[int, int, bool]], a: int, b: int) -> None:
-    policy, scores = rules(late), build_scores(points)
+    policy = rules(late)
+    scores = build_scores(points)
     sooner, later = (grade(policy, scores, seconds=s) for s in sorted((a, b)))
     assert sooner.points >= later.points and sooner.days_late <= later.days_late
     assert (sooner.max_points, sooner.waiting) == (later.max_points, later.waiting)
@@ -204,7 +207,8 @@ def test_hours_pass_while_the_clock_changes_and_days_are_the_calendars(
 def test_what_does_not_count_changes_neither_points_nor_maximum(
     late: str, points: list[tuple[int, int, bool]], quizzes: list[tuple[int, int, bool]], s: int
 ) -> None:
-    policy, scores = rules(late), build_scores(points)
+    policy = rules(late)
+    scores = build_scores(points)
     with_quizzes = grade(policy, {**scores, **build_scores(quizzes, "quiz_")}, seconds=s)
     without = grade(policy, scores, seconds=s)
     for name in ("points", "max_points", "waiting", "whole", "earned", "penalty"):
@@ -282,15 +286,18 @@ def test_what_one_of_a_group_hands_in_counts_for_all(tmp_path: Path) -> None:
     policy = Policy.read('[[groups]]\nstudents = ["zoe", "yan", "xia"]')
     with gradebook.Book(class_folder) as book:
         effective_attempts = {
-            who: policy.choose_attempt(
-                FFN, [grading for grading, _ in book.history_with_cells(FFN, who)], book.scores(FFN)[who], who
+            student: policy.choose_attempt(
+                FFN,
+                [grading for grading, _ in book.history_with_cells(FFN, student)],
+                book.scores(FFN)[student],
+                student,
             )
-            for who in ("zoe", "yan")
+            for student in ("zoe", "yan")
         }
     group_attempts = policy.share_in_groups(FFN, effective_attempts)
-    assert {who: (one.by, one.grade.points) for who, one in group_attempts.items()} == dict.fromkeys(
-        ("zoe", "yan", "xia"), ("yan", 7.0)
-    )
+    assert {
+        student: (attempt.by, attempt.grade.points) for student, attempt in group_attempts.items()
+    } == dict.fromkeys(("zoe", "yan", "xia"), ("yan", 7.0))
 
 
 def test_a_term_adds_points_up_or_weighs_shares() -> None:

@@ -99,7 +99,7 @@ def test_what_was_graded_again_is_the_same_attempt(tmp_path: Path) -> None:
     with gradebook.Book(other) as book:
         book.save_grading("zoe", GradedSubmission(FFN, {}), f"{0:064d}", None)
     graded_attempts = look(other, "zoe", NAME).graded_attempts
-    assert [(one.number, one.again) for one in graded_attempts] == [(1, False), (1, True)]
+    assert [(attempt.number, attempt.again) for attempt in graded_attempts] == [(1, False), (1, True)]
 
 
 def test_the_rules_of_the_class_are_said(class_folder: ClassFolder) -> None:
@@ -139,7 +139,7 @@ def test_what_another_of_the_group_handed_in_is_said_to_count(tmp_path: Path) ->
 def test_a_mistake_at_the_keyboard_is_one_clear_line(
     arguments: list[str], message: str, class_folder: ClassFolder, tmp_path: Path
 ) -> None:
-    status, output = run(*(one.format(tmp_path) for one in arguments), "--grading", class_folder.path)
+    status, output = run(*(argument.format(tmp_path) for argument in arguments), "--grading", class_folder.path)
     assert status != 0 and message in " ".join(output.split()) and list(tmp_path.iterdir()) == []
 
 
@@ -212,7 +212,8 @@ def in_this_process(file: Path, capsys: pytest.CaptureFixture[str]) -> str:
 @pytest.mark.parametrize("name", ["ffn_forward", "PositionwiseFeedForward", "is_position_wise", "layer_share", "Block"])
 def test_the_inputs_in_a_script_are_those_that_were_drawn(name: str, tmp_path: Path) -> None:
     """Tensors of all kinds, small ones to read and large ones packed, numbers, texts and None."""
-    exercise, seeds = active_course().exercise(name), draws.development(name)
+    exercise = active_course().exercise(name)
+    seeds = draws.development(name)
     inputs = [exercise.inputs(seed, case) for case, seed in enumerate(seeds)]
     source = "from math import inf, nan\nimport torch\nfrom autograder.reports.explain import unpacked\n"
     (tmp_path / "found.py").write_text(f"{source}INPUTS = {explain._in_python(inputs)}\n", encoding="utf-8")
