@@ -108,7 +108,8 @@ def test_an_attack_earns_what_it_should_and_changes_nothing(name: str, jail: Jai
     assert host() == before
     assert_bounded(submission, NARROW if attack.exhausts else Limits())
     start = time.process_time()
-    page, notebook = feedback.feedback_page("eve", submission), feedback.build_graded_notebook(submission)
+    page = feedback.feedback_page("eve", submission)
+    notebook = feedback.build_graded_notebook(submission)
     size = len(page) + len(json.dumps(notebook, ensure_ascii=False))
     assert time.process_time() - start < CONDUCTOR_SECONDS, "one submission keeps everybody waiting"
     assert size < 2 * len(attack.data()) + CONDUCTOR_BYTES, "what is written is larger than what came"
@@ -138,7 +139,8 @@ def test_whoever_is_graded_beside_it_keeps_every_point(
     name: str, narrow_jail: Jail, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(watch, "FULL_SCAN_INTERVAL", 1)  # so that each watch sees at its first look what others do
-    data, honest = ALL[name].data(), json.dumps(answered()).encode()
+    data = ALL[name].data()
+    honest = json.dumps(answered()).encode()
     with ThreadPoolExecutor(1) as beside:
         eve = beside.submit(grade_submission, START, data, narrow_jail, SEEDS)
         points = []
@@ -149,7 +151,8 @@ def test_whoever_is_graded_beside_it_keeps_every_point(
 
 
 def test_who_answers_byte_by_byte_keeps_no_core_of_ours_busy(narrow_jail: Jail) -> None:
-    start, cpu_start = time.monotonic(), time.process_time()
+    start = time.monotonic()
+    cpu_start = time.process_time()
     grade_submission(START, ALL["promised_frame"].data(), narrow_jail, SEEDS)
     assert time.process_time() - cpu_start < 0.25 * (time.monotonic() - start)
 

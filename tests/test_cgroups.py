@@ -223,8 +223,10 @@ def test_a_submission_sees_nothing_of_its_group_and_shares_no_namespace(grouped:
     places = ["/proc/self", "/proc/1", "/sys", "/sys/fs/cgroup"]
     assert run_cell(grouped, f"import os\nprint([os.path.exists(place) for place in {places}])") == f"{[False] * 4}\n"
     if os.geteuid() == 0:
-        with grouped.worker() as one, grouped.worker() as other:
-            assert len({os.readlink(f"/proc/{place}/ns/cgroup") for place in ("self", one.process, other.process)}) == 3
+        with grouped.worker() as first, grouped.worker() as second:
+            assert (
+                len({os.readlink(f"/proc/{place}/ns/cgroup") for place in ("self", first.process, second.process)}) == 3
+            )
 
 
 def test_memory_is_limited_by_the_kernel(limited: Jail, unwatched: None) -> None:

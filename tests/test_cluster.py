@@ -112,8 +112,8 @@ def grade(
     """Grade the class; `tell` hears how many are done."""
     done: list[grade_class.SubmissionOutcome] = []
 
-    def count(one: grade_class.SubmissionOutcome, _: int) -> None:
-        done.append(one)
+    def count(outcome: grade_class.SubmissionOutcome, _: int) -> None:
+        done.append(outcome)
         tell(len(done))
 
     grade_class.grade(class_folder, START, team, grade_class.GradeOptions(force=force), count)
@@ -159,9 +159,11 @@ def test_workers_come_late_freeze_and_end_and_the_scheduler_knows_nothing_of_thi
         done = grade(class_folder, team, tell)
     assert len(done) == students and len(workers) == 3
     assert_graded_once(class_folder, students)
-    assert {(one.graded_submission.host, one.graded_submission.build) for one in done if one.graded_submission} == {
-        (os.uname().nodename, fingerprint.describe())
-    }
+    assert {
+        (outcome.graded_submission.host, outcome.graded_submission.build)
+        for outcome in done
+        if outcome.graded_submission
+    } == {(os.uname().nodename, fingerprint.describe())}
 
 
 PRIVATE = Path(sys.prefix, "bin", "activate")  # a submission can read it as long as nobody says that it is private
@@ -264,13 +266,18 @@ def test_the_page_s_way_with_tls_works_as_it_stands_there(machines: Machines, tm
     assert_graded_once(class_folder, 4)
     listening = {
         connection.laddr
-        for one in started
-        for process in (psutil.Process(one.pid), *psutil.Process(one.pid).children(recursive=True))
+        for started_process in started
+        for process in (
+            psutil.Process(started_process.pid),
+            *psutil.Process(started_process.pid).children(recursive=True),
+        )
         for connection in process.net_connections("tcp")
         if connection.status == psutil.CONN_LISTEN
     }
     assert len(listening) > 4
-    assert not [at for at in listening if not at.ip.startswith("127.") and says_http(at.port)], "a dashboard"
+    assert not [address for address in listening if not address.ip.startswith("127.") and says_http(address.port)], (
+        "a dashboard"
+    )
     for address, reason in {
         f"tls://127.0.0.1:{port}": "tls:// needs three settings, DASK_DISTRIBUTED__COMM__TLS__CA_FILE",
         f"tcp://127.0.0.1:{port}": "If it uses TLS, its address begins with tls://",
@@ -328,14 +335,16 @@ def test_the_scheduler_ends_and_the_same_command_goes_on(machines: Machines, tmp
 def test_an_adaptive_cluster_starts_workers_for_what_waits_and_ctrl_c_waits_for_what_was_begun(tmp_path: Path) -> None:
     from dask.distributed import LocalCluster
 
-    students, lines, stop = 40, list[str](), threading.Event()
+    students = 40
+    lines = list[str]()
+    stop = threading.Event()
     class_folder = class_of(tmp_path / "class", students, pause=0.5)
     wanted: list[int] = []  # how many workers Dask would have, when a grade comes while there are two
     after: list[str] = []
 
-    def tell(one: grade_class.SubmissionOutcome, _: int) -> None:
+    def tell(outcome: grade_class.SubmissionOutcome, _: int) -> None:
         if stop.is_set():
-            after.append(one.submission.student)
+            after.append(outcome.submission.student)
         elif team.side_by_side == 2:
             wanted.append(adaptive.scheduler.adaptive_target())
             if len(wanted) >= 4 and wanted[-1] > 2:  # by now each of the two has one that it grades, and one that waits

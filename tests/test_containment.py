@@ -132,7 +132,8 @@ def test_an_answer_neither_ends_a_check_nor_changes_the_next_cell(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     answer, points = EVIL[what]
-    before, start = surroundings(), time.process_time()
+    before = surroundings()
+    start = time.process_time()
     assert check("hello_shape", answer) == points
     assert surroundings() == before and time.process_time() - start < 5
     assert "hello_shape" in capsys.readouterr().out
@@ -436,8 +437,8 @@ digests = all_inputs()
 
 @pytest.fixture(scope="module")
 def kernel() -> Iterator[Kernel]:
-    with student_kernel() as one:
-        yield one
+    with student_kernel() as running_kernel:
+        yield running_kernel
 
 
 @pytest.mark.parametrize("setting", SETTINGS)

@@ -41,8 +41,8 @@ SEEDS = {
 
 @pytest.fixture(scope="module")
 def kernel() -> Iterator[Kernel]:
-    with student_kernel() as one:
-        yield one
+    with student_kernel() as running_kernel:
+        yield running_kernel
 
 
 def blank(name: str) -> dict[str, Any]:

@@ -167,27 +167,27 @@ print(any(held), bounding, "no new privileges:", libc.prctl(39, 0, 0, 0, 0))
 
 
 def test_each_submission_has_namespaces_of_its_own(jail: Jail) -> None:
-    with jail.worker() as one, jail.worker() as other:
-        one.run("import socket; here = socket.socket(socket.AF_UNIX); here.bind('\\0mine'); here.listen()")
+    with jail.worker() as first, jail.worker() as second:
+        first.run("import socket; here = socket.socket(socket.AF_UNIX); here.bind('\\0mine'); here.listen()")
         source = "import os, socket; print(os.getpid()); socket.socket(socket.AF_UNIX).connect('\\0mine')"
-        assert isinstance(one.run(source)["error"], type(None))
-        reply = other.run(source)
+        assert isinstance(first.run(source)["error"], type(None))
+        reply = second.run(source)
     assert reply["outputs"][0]["text"] == "1\n" and isinstance(reply["error"], Failure)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may look at the namespaces of a process in the jail")
 def test_no_namespace_is_shared_with_another_submission_or_the_grader(jail: Jail) -> None:
-    with jail.worker() as one, jail.worker() as other:
+    with jail.worker() as first, jail.worker() as second:
         for kind in ("user", "pid", "mnt", "ipc", "net", "uts"):
-            places = ("self", one.process, other.process)
+            places = ("self", first.process, second.process)
             assert len({os.readlink(f"/proc/{place}/ns/{kind}") for place in places}) == 3, kind
 
 
 def test_processes_are_counted_for_each_submission_alone() -> None:
     source = "import threading, time\nfor _ in range(30):\n    threading.Thread(target=time.sleep, args=(30,)).start()"
-    with Jail(Limits(processes=40)) as narrow, narrow.worker() as one, narrow.worker() as other:
-        assert one.run(source)["error"] is None and other.run(source)["error"] is None
-        assert isinstance(one.run(source)["error"], Failure), "30 more are too many"
+    with Jail(Limits(processes=40)) as narrow, narrow.worker() as first, narrow.worker() as second:
+        assert first.run(source)["error"] is None and second.run(source)["error"] is None
+        assert isinstance(first.run(source)["error"], Failure), "30 more are too many"
 
 
 def test_nothing_of_the_graders_environment_is_there(jail: Jail, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -305,17 +305,20 @@ def test_a_detached_child_does_not_outlive_its_submission(jail: Jail) -> None:
 
 
 def test_every_submission_has_a_kernel_user_id_of_its_own(jail: Jail) -> None:
-    with jail.worker() as one, jail.worker() as other:
-        users = [psutil.Process(worker.process).uids() for worker in (one, other)]
-        groups = [psutil.Process(worker.process).gids() for worker in (one, other)]
+    with jail.worker() as first, jail.worker() as second:
+        users = [psutil.Process(worker.process).uids() for worker in (first, second)]
+        groups = [psutil.Process(worker.process).gids() for worker in (first, second)]
     for ids, own in ((users, os.getuid()), (groups, os.getgid())):
         assert all(len(set(triple)) == 1 for triple in ids), "real, effective and saved"
         assert len({own, *(triple.real for triple in ids)}) == 3
 
 
 def test_two_jails_never_give_out_the_same_user_id() -> None:
-    with contextlib.closing(users.UserIds(apart=True)) as one, contextlib.closing(users.UserIds(apart=True)) as other:
-        ranges = [range(ids.first, ids.first + users.COUNT) for ids in (one, other)]
+    with (
+        contextlib.closing(users.UserIds(apart=True)) as first,
+        contextlib.closing(users.UserIds(apart=True)) as second,
+    ):
+        ranges = [range(ids.first, ids.first + users.COUNT) for ids in (first, second)]
         assert not set(ranges[0]) & set(ranges[1])
         assert os.geteuid() not in ranges[0] and os.geteuid() not in ranges[1]
 
@@ -333,17 +336,17 @@ def test_no_other_account_can_take_the_names_of_all_user_ids() -> None:
         folder = users._lock_folder()
         assert folder.stat().st_uid == os.geteuid() and not folder.stat().st_mode & 0o022
     finally:
-        for one in taken:
-            one.close()
+        for taken_socket in taken:
+            taken_socket.close()
 
 
 def test_who_has_the_same_user_ids_in_another_namespace_is_not_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(users, "_reserve", lambda blocks, start: (socket.socket(socket.AF_UNIX), 0))
     monkeypatch.setattr(cgroups, "place", lambda: None)
     monkeypatch.setattr(watch, "FULL_SCAN_INTERVAL", 1)
-    with Jail() as one, Jail() as other, other.worker() as victim:
+    with Jail() as jail, Jail() as other_jail, other_jail.worker() as victim:
         user = psutil.Process(victim.process).uids().real
-        with one.worker() as worker:
+        with jail.worker() as worker:
             assert psutil.Process(worker.process).uids().real == user
             worker.run("import time\ntime.sleep(0.5)")
         assert victim.run("1")["error"] is None
@@ -520,17 +523,17 @@ def test_a_jail_that_proves_broken_stops_whoever_grades() -> None:
 
 
 def test_garbage_on_the_wire_is_refused() -> None:
-    one, other = socket.socketpair()
-    one.sendall(b"\xff\xff\xff\xff")
+    sender, receiver = socket.socketpair()
+    sender.sendall(b"\xff\xff\xff\xff")
     with pytest.raises(wire.TooLarge):
-        wire.receive(other)
-    one.sendall(b"\x00\x00\x00\x08garbage!")
+        wire.receive(receiver)
+    sender.sendall(b"\x00\x00\x00\x08garbage!")
     with pytest.raises(Malformed):
-        wire.receive(other)
-    one.close()
+        wire.receive(receiver)
+    sender.close()
     with pytest.raises(wire.Closed):
-        wire.receive(other)
-    other.close()
+        wire.receive(receiver)
+    receiver.close()
 
 
 def test_without_a_jail_code_runs_within_its_limits_and_ends_with_its_submission() -> None:
@@ -576,16 +579,16 @@ pathlib.Path({litter!r}).write_text("x")
 subprocess.Popen(["sleep", {seconds!r}], start_new_session=True)
 print(os.getcwd(), os.getuid())
 """
-    with Jail(Limits(memory=2**29), Mode.CONTAINER) as shared, shared.worker() as one:
-        with shared.worker() as other:
-            folder, user = other.run(leave)["outputs"][0]["text"].split()
-            reply = one.run(f"import os, socket\nprint(os.getuid())\nos.listdir({folder!r})")
+    with Jail(Limits(memory=2**29), Mode.CONTAINER) as shared, shared.worker() as first:
+        with shared.worker() as second:
+            folder, user = second.run(leave)["outputs"][0]["text"].split()
+            reply = first.run(f"import os, socket\nprint(os.getuid())\nos.listdir({folder!r})")
             assert reply["error"].type == "PermissionError"
             assert len({reply["outputs"][0]["text"].strip(), user, "0"}) == 3
-            assert one.run("socket.socket()")["error"].type == "OSError"
+            assert first.run("socket.socket()")["error"].type == "OSError"
             assert seen_sleeping(seconds)
-            fork = psutil.Process(other.process)
+            fork = psutil.Process(second.process)
         assert not outliving(seconds) and not psutil.wait_procs([fork], timeout=10)[1]
-        one.run("1")
+        first.run("1")
         with shared.worker():  # by now the warm process, which has seen the fork's end, has cleared up
             assert not os.path.exists(folder) and not os.path.exists(litter)

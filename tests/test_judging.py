@@ -157,7 +157,8 @@ def test_what_ends_a_judge_twice_could_not_be_judged(harm: str, words: str, judg
 
 
 def test_a_judge_that_ends_by_chance_is_replaced_and_nobody_loses_a_point(judges: judging.Judges) -> None:
-    judge, right = judging.Judge(judges, QUICK), observe_right_answer(START)
+    judge = judging.Judge(judges, QUICK)
+    right = observe_right_answer(START)
     for printed in ("one", "other"):
         judge_reply = judge.judge(START, SEEDS, frame(right, printed=printed))
         assert judge_reply.verdict and judge_reply.verdict.outcome is Outcome.EARNED
@@ -165,7 +166,8 @@ def test_a_judge_that_ends_by_chance_is_replaced_and_nobody_loses_a_point(judges
 
 
 def test_a_judge_that_is_killed_over_an_answer_costs_nobody_a_point(judges: judging.Judges) -> None:
-    judge, pids = judging.Judge(judges, QUICK), set[int]()
+    judge = judging.Judge(judges, QUICK)
+    pids = set[int]()
     judge.judge(START, SEEDS, harming("nothing"))
 
     def kill() -> None:
@@ -185,7 +187,8 @@ def test_a_judge_that_is_killed_over_an_answer_costs_nobody_a_point(judges: judg
 
 
 def test_the_same_bytes_are_judged_once_and_others_are_judged(judges: judging.Judges) -> None:
-    judge, right = judging.Judge(judges, QUICK), frame(observe_right_answer(START))
+    judge = judging.Judge(judges, QUICK)
+    right = frame(observe_right_answer(START))
     first = judge.judge(START, SEEDS, right)
     judge.close()
     os.kill(judge.pid, signal.SIGKILL)
@@ -213,18 +216,19 @@ def test_what_a_cell_showed_is_read_once_and_belongs_to_each_alone(judges: judgi
 
 
 def test_cells_that_show_the_same_send_the_same(jail: Jail) -> None:
-    with jail.worker() as one, jail.worker() as other:
-        assert one.run_unread("a = 1") == other.run_unread("b = 2")
+    with jail.worker() as first, jail.worker() as second:
+        assert first.run_unread("a = 1") == second.run_unread("b = 2")
 
 
 def test_only_so_many_answers_are_kept_and_no_long_ones(
     judges: judging.Judges, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(judging, "CACHE_SIZE", 2)
-    cache, keys = judging._BoundedCache[tuple[str, int], str](), [("name", n) for n in range(3)]
-    for one in keys:
-        cache.put(one, "said")
-    assert [cache.get(one) for one in keys] == [None, "said", "said"]
+    cache = judging._BoundedCache[tuple[str, int], str]()
+    keys = [("name", n) for n in range(3)]
+    for key in keys:
+        cache.put(key, "said")
+    assert [cache.get(key) for key in keys] == [None, "said", "said"]
     long = plain_data.pack(
         {"outputs": [{"output_type": "stream", "name": "stdout", "text": "x" * judging.MAX_CACHE_LENGTH}]}
     )
@@ -274,7 +278,7 @@ def test_a_tensor_counts_each_time_it_is_named() -> None:
     with pytest.raises(Malformed, match="too large"):
         plain_data.unpack(plain_data.pack([big] * 45), plain_data.MAX_OBSERVATION)
     values = plain_data.of([big] * 45)
-    assert isinstance(values, list) and [type(one) for one in values].count(torch.Tensor) == 10
+    assert isinstance(values, list) and [type(value) for value in values].count(torch.Tensor) == 10
     assert not plain_data.size_of(plain_data.of([[0] * 1000] * 1000)).exceeds(
         Size(2 * plain_data.MAX_OBSERVATION.values, 0, 10**6)
     )
@@ -365,8 +369,8 @@ def test_whatever_a_worker_says_of_a_cell_can_be_read(data: bytes, free: judging
 
 
 def test_a_frame_that_is_too_large_is_refused_before_it_is_read() -> None:
-    one, other = socket.socketpair()
-    with one, other:
-        one.sendall(struct.pack(">I", 10_001))
+    sender, receiver = socket.socketpair()
+    with sender, receiver:
+        sender.sendall(struct.pack(">I", 10_001))
         with pytest.raises(wire.TooLarge, match="10,001 bytes, at most 10,000"):
-            wire.receive_frame(other, 10_000)
+            wire.receive_frame(receiver, 10_000)

@@ -93,7 +93,7 @@ def test_the_walk_finds_what_is_hidden() -> None:
         "a slot": Slotted(secret),
         "a method": Slotted(secret).method,
         "a closure": closed(secret),
-        "a default": lambda one=secret: one,
+        "a default": lambda value=secret: value,
         "a partial": functools.partial(print, secret),
         "a generator": running,
         "an attribute": types.SimpleNamespace(kept=secret),
@@ -102,40 +102,44 @@ def test_the_walk_finds_what_is_hidden() -> None:
         assert any(thing is secret for _, thing in walk({"": root})), name
 
 
-def is_same(one: object, other: object) -> bool:
+def is_same(first: object, second: object) -> bool:
     """Whether two values agree that could not by chance."""
-    if type(one) is not type(other):
+    if type(first) is not type(second):
         return False
-    if isinstance(one, torch.Tensor):
-        assert isinstance(other, torch.Tensor)
-        return one.shape == other.shape and one.dtype == other.dtype and bool(tells(one)) and torch.equal(one, other)
-    if isinstance(one, (tuple, list)):
-        assert isinstance(other, (tuple, list))
-        pairs = list(zip(one, other, strict=False))
-        return len(one) == len(other) > 1 and all(a is b or is_same(a, b) or is_equal(a, b) for a, b in pairs)
-    if isinstance(one, str):
-        return len(one) > 1 and one == other
-    return isinstance(one, (int, float)) and tells(one) and one == other
+    if isinstance(first, torch.Tensor):
+        assert isinstance(second, torch.Tensor)
+        return (
+            first.shape == second.shape
+            and first.dtype == second.dtype
+            and bool(tells(first))
+            and torch.equal(first, second)
+        )
+    if isinstance(first, (tuple, list)):
+        assert isinstance(second, (tuple, list))
+        pairs = list(zip(first, second, strict=False))
+        return len(first) == len(second) > 1 and all(a is b or is_same(a, b) or is_equal(a, b) for a, b in pairs)
+    if isinstance(first, str):
+        return len(first) > 1 and first == second
+    return isinstance(first, (int, float)) and tells(first) and first == second
 
 
-def is_equal(one: object, other: object) -> bool:
-    return type(one) is type(other) and isinstance(one, (bool, int, float, str)) and one == other
+def is_equal(first: object, second: object) -> bool:
+    return type(first) is type(second) and isinstance(first, (bool, int, float, str)) and first == second
 
 
-def is_view(one: object, other: object) -> bool:
-    return isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor) and one.data_ptr() == other.data_ptr()
+def is_view(first: object, second: object) -> bool:
+    return (
+        isinstance(first, torch.Tensor) and isinstance(second, torch.Tensor) and first.data_ptr() == second.data_ptr()
+    )
 
 
 @dataclass
 class Observer:
-    """Stands between a probe and a right answer, and looks around at each call.
+    """Stands between a probe and a right answer, and looks around at each call."""
 
-    hidden: what the judge alone is told. last: the call at which the garbage collector is asked as well. found: the ways to what should not be there.
-    """
-
-    hidden: list[object] = field(default_factory=list)
-    last: int = 0
-    found: set[str] = field(default_factory=set)
+    hidden: list[object] = field(default_factory=list)  # what the judge alone is told
+    last: int = 0  # the call at which the garbage collector is asked as well
+    found: set[str] = field(default_factory=set)  # the ways to what should not be there
     outputs: list[object] = field(default_factory=list)
     calls: int = 0
 
@@ -152,7 +156,7 @@ class Observer:
         for way, thing in walk(around, self):
             if thing is not output and not is_known and is_same(thing, output):
                 self.found.add(f"what comes back: {way}")
-            if id(thing) not in given and any(is_same(thing, one) for one in self.hidden):
+            if id(thing) not in given and any(is_same(thing, value) for value in self.hidden):
                 self.found.add(f"what is hidden: {way}")
         self.outputs.append(output)
         if self.calls == self.last and not is_known:
@@ -203,14 +207,14 @@ def test_nothing_that_an_answer_can_reach_is_what_it_should_return(name: str) ->
         inputs = exercise.inputs(CLASSES[0] + case, case)
         hidden = [value for key, value in inputs.items() if key.startswith("_")]
         observer = Observer(
-            [part for one in hidden for part in open_values(one) if isinstance(part, (list, tuple, torch.Tensor))]
+            [part for value in hidden for part in open_values(value) if isinstance(part, (list, tuple, torch.Tensor))]
         )
         observations = exercise.observe(observed(answer, observer), inputs)
         assert observer.calls
         assert not observer.found
         # It was as right as it is, so what was looked for is what there is to find.
         usual = exercise.observe(answer, inputs)
-        assert [type(one) for one in observations.values()] == [type(one) for one in usual.values()]
+        assert [type(value) for value in observations.values()] == [type(value) for value in usual.values()]
         if case:
             continue
         again = Observer(last=observer.calls)
@@ -235,14 +239,15 @@ def test_what_was_right_in_one_class_earns_nothing_in_another(name: str) -> None
     def replay(*arguments: Any, **named: Any) -> Any:
         return outputs.pop(0) if outputs else None
 
-    one, other = ([exercise.inputs(seed + case, case) for case in range(exercise.cases)] for seed in CLASSES)
-    for inputs in one:
+    first, second = ([exercise.inputs(seed + case, case) for case in range(exercise.cases)] for seed in CLASSES)
+    for inputs in first:
         exercise.observe(record, inputs)
-    truth = [exercise.observe(right, inputs) for inputs in other]
-    reference_outputs = reference_outputs_of(exercise, truth, [], other)
-    assert compare(exercise, reference_outputs, truth, other).points == exercise.points
+    truth = [exercise.observe(right, inputs) for inputs in second]
+    reference_outputs = reference_outputs_of(exercise, truth, [], second)
+    assert compare(exercise, reference_outputs, truth, second).points == exercise.points
     assert (
-        compare(exercise, reference_outputs, [exercise.observe(replay, inputs) for inputs in other], other).points == 0
+        compare(exercise, reference_outputs, [exercise.observe(replay, inputs) for inputs in second], second).points
+        == 0
     )
 
 

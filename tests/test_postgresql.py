@@ -91,13 +91,13 @@ def test_what_no_database_can_hold_is_entered_all_the_same(server: str, tmp_path
 
 
 def test_a_gradebook_has_one_writer_whichever_folders_there_are(server: str, tmp_path: Path) -> None:
-    one, other = (ClassFolder(tmp_path / name, server) for name in ("one", "other"))
-    with Book(one, writing=True):
+    first, second = (ClassFolder(tmp_path / name, server) for name in ("one", "other"))
+    with Book(first, writing=True):
         with pytest.raises(UserError, match=f"by autograder, process {os.getpid()} on {socket.gethostname()[:20]}"):
-            Book(other, writing=True)
-        with Book(other):  # a report reads meanwhile
+            Book(second, writing=True)
+        with Book(second):  # a report reads meanwhile
             pass
-    with Book(other, writing=True):
+    with Book(second, writing=True):
         pass
 
 

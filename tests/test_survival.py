@@ -143,7 +143,11 @@ def is_jail(process: psutil.Process) -> bool:
 
 def is_worker(process: psutil.Process) -> bool:
     """Whether the fork server has forked it."""
-    return all("multiprocessing.forkserver" in " ".join(one.cmdline()) for one in (process, process.parent()) if one)
+    return all(
+        "multiprocessing.forkserver" in " ".join(ancestor.cmdline())
+        for ancestor in (process, process.parent())
+        if ancestor
+    )
 
 
 @pytest.mark.parametrize("seed", range(ROUNDS))
@@ -213,7 +217,7 @@ def test_a_fork_that_is_killed_from_outside_costs_no_point(most: int, mode: Mode
     if most == 1:
         assert_graded_once(class_folder, 6)
     elif mode is Mode.BUBBLEWRAP:
-        assert summary.ungraded_count == 1 and {one.outcome for one in submission.verdicts.values()} == {
+        assert summary.ungraded_count == 1 and {verdict.outcome for verdict in submission.verdicts.values()} == {
             Outcome.NOT_GRADED
         }
         assert "SIGKILL from outside" in verdict.message and "NOT GRADED" in submission.remarks[0]
@@ -265,7 +269,7 @@ def test_a_second_interrupt_waits_for_nobody(tmp_path: Path) -> None:
     before = psutil.Process().children(recursive=True)
     with pytest.raises(KeyboardInterrupt), pool.on_this_machine(1, patient) as team:
         future = team.submit(job)
-        while not [one for one in newcomers(before, is_jail) if one.children(recursive=True)]:
+        while not [newcomer for newcomer in newcomers(before, is_jail) if newcomer.children(recursive=True)]:
             time.sleep(0.1)
         workers = newcomers(before, is_worker)
         raise KeyboardInterrupt

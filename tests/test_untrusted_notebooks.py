@@ -129,10 +129,10 @@ def test_only_a_notebook_that_was_signed_here_keeps_what_acts(with_output: bool)
     theirs, own = (nbformat.from_dict(hostile(with_output)) for _ in range(2))
     own["cells"][0]["source"] = "2"
     notary.sign(own)
-    one = manager(notary)
+    contents = manager(notary)
     for notebook in (theirs, own):
-        one.mark_trusted_cells(notebook, "x.ipynb")
-    assert "widgets" not in theirs.metadata and "widgets" in own.metadata and one.marked == [theirs, own]
+        contents.mark_trusted_cells(notebook, "x.ipynb")
+    assert "widgets" not in theirs.metadata and "widgets" in own.metadata and contents.marked == [theirs, own]
 
 
 def test_texts_and_pictures_stay() -> None:
