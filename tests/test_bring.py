@@ -88,9 +88,9 @@ def files(folder: Path) -> set[str]:
 
 def test_answers_and_own_cells_come_into_the_new_notebook_at_their_places(new: Path, old: Path, run: Run) -> None:
     earlier = answered(ANSWER)
-    at = place(earlier, "hello_shape")
-    earlier["cells"].insert(at + 1, own("print('my own trial')"))
-    earlier["cells"].insert(at + 2, own("print('and another')"))
+    position = place(earlier, "hello_shape")
+    earlier["cells"].insert(position + 1, own("print('my own trial')"))
+    earlier["cells"].insert(position + 2, own("print('and another')"))
     write(old, earlier)
     records = (".progress.json", ".predictions.json", ".boards.json", "my_transformer.py", "my_transformer.pt")
     for name in records:
@@ -100,10 +100,10 @@ def test_answers_and_own_cells_come_into_the_new_notebook_at_their_places(new: P
     write(new, before)
     assert run() == 0
     notebook = read(new)
-    at = place(notebook, "hello_shape")
-    assert texts(notebook)[at : at + 3] == [ANSWER, "print('my own trial')", "print('and another')"]
+    position = place(notebook, "hello_shape")
+    assert texts(notebook)[position : position + 3] == [ANSWER, "print('my own trial')", "print('and another')"]
     assert texts(notebook)[0] == "# A new title", "what is new stays new"
-    assert notebook["cells"][at + 1]["outputs"] == []
+    assert notebook["cells"][position + 1]["outputs"] == []
     assert all((new / name).is_file() for name in records)
     assert read(old) == earlier, "the old folder is left alone"
     assert read(new, f"{NAME}.before.ipynb") == before
@@ -150,14 +150,14 @@ def test_the_same_command_keeps_what_was_written_in_between(
     capsys.readouterr()
     assert run() == 0
     notebook = read(new)
-    at = place(notebook, "hello_shape")
-    assert texts(notebook)[at] == WORK
-    assert ANSWER in texts(notebook)[at + 1] and texts(notebook)[at + 1].startswith(bring.LABEL)
+    position = place(notebook, "hello_shape")
+    assert texts(notebook)[position] == WORK
+    assert ANSWER in texts(notebook)[position + 1] and texts(notebook)[position + 1].startswith(bring.LABEL)
     assert "1 earlier answer added below what you have written here" in capsys.readouterr().out
     assert not any(ANSWER in source for source in running(planned(notebook))), "it runs neither here nor for a grade"
     nbformat.validate(notebook)
     assert read(new, f"{NAME}.before.ipynb") == blank(), "the copy of the first time stays"
-    assert texts(read(new, f"{NAME}.before-2.ipynb"))[at] == WORK
+    assert texts(read(new, f"{NAME}.before-2.ipynb"))[position] == WORK
 
 
 def test_what_is_there_already_is_not_brought_again_and_then_nothing_is_copied(new: Path, old: Path, run: Run) -> None:
@@ -212,7 +212,7 @@ def test_work_around_the_marker_is_work(new: Path, run: Run) -> None:
 def test_every_answer_that_is_handed_out_is_known_for_a_stub(name: str) -> None:
     cells = json.loads(release(name).read_text(encoding="utf-8"))["cells"]
     answers = [bring.source_of(cell) for cell in cells if bring.is_answer(cell)]
-    assert answers and [one for one in answers if not bring.is_stub(one)] == []
+    assert answers and [answer for answer in answers if not bring.is_stub(answer)] == []
 
 
 # What can't be read or written
@@ -304,8 +304,8 @@ def test_a_notebook_without_names_and_ids_is_brought_cell_by_cell(new: Path, old
     write(new, before)
     assert run() == 0
     notebook = read(new)
-    at = place(notebook, "hello_shape")
-    assert texts(notebook)[at : at + 2] == [ANSWER, "print('my own trial')"]
+    position = place(notebook, "hello_shape")
+    assert texts(notebook)[position : position + 2] == [ANSWER, "print('my own trial')"]
     assert texts(notebook)[-1] == "my_last = 1"
     assert len(notebook["cells"]) <= len(before["cells"]) + 3, (
         "no cell of ours is brought as the reader's own, but the title"
@@ -370,9 +370,13 @@ def test_of_several_answers_the_last_before_the_check_that_is_no_stub_is_brought
     order: str, new: Path, old: Path, run: Run
 ) -> None:
     earlier = answered(ANSWER)
-    at = place(earlier, "hello_shape")
-    stub = copy.deepcopy(blank()["cells"][at]) | {"id": "twin"}
-    places = {"stub last": [at + 1], "stub behind the check": [len(earlier["cells"])], "three": [at, at + 2]}
+    position = place(earlier, "hello_shape")
+    stub = copy.deepcopy(blank()["cells"][position]) | {"id": "twin"}
+    places = {
+        "stub last": [position + 1],
+        "stub behind the check": [len(earlier["cells"])],
+        "three": [position, position + 2],
+    }
     for number in places[order]:
         earlier["cells"].insert(number, copy.deepcopy(stub))
     write(old, earlier)

@@ -95,7 +95,9 @@ def solve_what_it_shows(lab: Lab, grade_id: str) -> Locator:
     return cell
 
 
-@pytest.mark.parametrize(("name", "grade_id"), often(figures(), [one for one in figures() if one[0] in (START, FFN)]))
+@pytest.mark.parametrize(
+    ("name", "grade_id"), often(figures(), [figure for figure in figures() if figure[0] in (START, FFN)])
+)
 def test_each_control_changes_the_picture_and_the_sentence(
     jupyter: Callable[[str], Lab], name: str, grade_id: str
 ) -> None:

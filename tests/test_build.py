@@ -171,7 +171,7 @@ def test_exercises_that_have_changed_are_looked_at_themselves(monkeypatch: pytes
     monkeypatch.setattr(outline, "version", lambda notebook: "another")
     monkeypatch.setattr(Course, "exercises_of", lambda self, notebook: [Exercise("new", cases=3)])
     outline.of_notebook.cache_clear()
-    assert [(one.name, one.cases) for one in outline.of_notebook("00_start_here")] == [("new", 3)]
+    assert [(exercise.name, exercise.cases) for exercise in outline.of_notebook("00_start_here")] == [("new", 3)]
     outline.of_notebook.cache_clear()
 
 
@@ -313,7 +313,9 @@ def test_what_grades_are_made_of_does_not_change_with_a_board() -> None:
 def test_no_still_picture_is_older_than_its_board_and_none_of_the_readme_than_the_product() -> None:
     assert (stills.find_outdated(), stills.find_outdated_pictures()) == ([], []), "draw them again: autograder stills"
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    made = {f"docs/pictures/{one.file.name}" for one in stills._pictures() if one.file.parent == stills.README}
+    made = {
+        f"docs/pictures/{picture.file.name}" for picture in stills._pictures() if picture.file.parent == stills.README
+    }
     assert made == set(re.findall(r"\((docs/pictures/[^)]+)\)", text)), "each is made from the product"
 
 
@@ -325,8 +327,8 @@ def test_a_still_is_outdated_once_its_script_sheet_or_data_has_changed(tmp_path:
         return Board(module, "first", "A board.", {"wanted": wanted})
 
     versions = [
-        stills.hash_sources(one)
-        for one in (board("a"), board("b", "1 + 1;\n"), board("c", sheet="b {}"), board("d", wanted=6), board("e"))
+        stills.hash_sources(version)
+        for version in (board("a"), board("b", "1 + 1;\n"), board("c", sheet="b {}"), board("d", wanted=6), board("e"))
     ]
     assert versions[0] == versions[4] and len(set(versions)) == 4
 
@@ -354,7 +356,7 @@ def test_a_handout_of_some_notebooks_holds_no_other_and_unpacks_beside_the_whole
     assert not any(
         "03_activations" in name for name in inside(some)
     ) and "ffnlab/course/figures/activations.py" in inside(some)
-    folders = [zipfile.ZipFile(one).namelist()[0].split("/")[0] for one in (some, whole)]
+    folders = [zipfile.ZipFile(archive).namelist()[0].split("/")[0] for archive in (some, whole)]
     assert folders[0] != folders[1]
 
 
@@ -394,9 +396,9 @@ def test_a_marker_that_means_nothing_is_one_clear_line(
 
 
 def test_the_handout_holds_what_a_student_needs_and_is_the_same_each_time(tmp_path: Path) -> None:
-    one, two = (build.handout(tmp_path / f"{n}.zip") for n in "ab")
-    assert one.read_bytes() == two.read_bytes()
-    names = set(inside(one))
+    first, second = (build.handout(tmp_path / f"{n}.zip") for n in "ab")
+    assert first.read_bytes() == second.read_bytes()
+    names = set(inside(first))
     assert {"start.py", "pyproject.toml", "00_start_here/00_start_here.ipynb"} <= names
     assert "ffnlab/course/answers/02_feed_forward.safetensors" in names
     assert not any("__pycache__" in name or ".progress" in name or "egg-info" in name for name in names)

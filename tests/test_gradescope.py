@@ -95,11 +95,11 @@ class ContainerRun:
 
 @dataclass(frozen=True)
 class Container:
-    """Gradescope's folders. zip: what was uploaded. build_output: what making it printed."""
+    """Gradescope's folders."""
 
     home: Path
-    zip: Path
-    build_output: str
+    zip: Path  # what was uploaded
+    build_output: str  # what making it printed
 
     def script(self, name: str) -> subprocess.CompletedProcess[str]:
         environment = {"AUTOGRADER_HOME": str(self.home), "AUTOGRADER_PYTHON": sys.executable, "PATH": os.defpath}
@@ -149,7 +149,7 @@ def class_folder(folder: Path) -> ClassFolder:
     """A class with a secret of its own."""
     (folder / "class").mkdir(mode=0o700)
     class_with_secret = ClassFolder(folder / "class")
-    seeds = {one.name: 0 for one in outline.of_notebook(START)}
+    seeds = {exercise.name: 0 for exercise in outline.of_notebook(START)}
     entry = {"secret": SECRET, "attempts": seeds, "holds_for": draws.key_version(START)}
     class_with_secret.draws.write_text(json.dumps({START: entry}))
     return class_with_secret
@@ -572,7 +572,9 @@ def test_a_folder_full_of_notebooks_is_not_read_through(tmp_path: Path) -> None:
 
 def test_extra_credit_comes_on_top_practice_has_no_points_and_a_person_reads_the_rest() -> None:
     settings = zips.settings_of(OTHER, Policy.read('extra_credit = ["NormFFN"]'), {}, "after_due_date", "html")
-    verdicts = {one.name: not_attempted(active_course().exercise(one.name)) for one in outline.of_notebook(OTHER)}
+    verdicts = {
+        exercise.name: not_attempted(active_course().exercise(exercise.name)) for exercise in outline.of_notebook(OTHER)
+    }
     results = in_container.results(
         settings, in_container.NotebookToGrade("a.ipynb", b"x"), GradedSubmission(OTHER, verdicts)
     )
@@ -590,7 +592,10 @@ def test_extra_credit_comes_on_top_practice_has_no_points_and_a_person_reads_the
 def test_numbers_of_hidden_inputs_are_rounded_and_markup_stays_text() -> None:
     settings = zips.settings_of(START, Policy(), {}, output_format="html")
     symptom = "It returned 3.14159265 <script>alert(1)</script>"
-    verdicts = {one.name: not_earned(active_course().exercise(one.name), symptom) for one in outline.of_notebook(START)}
+    verdicts = {
+        exercise.name: not_earned(active_course().exercise(exercise.name), symptom)
+        for exercise in outline.of_notebook(START)
+    }
     results = in_container.results(settings, in_container.NotebookToGrade(), GradedSubmission(START, verdicts))
     output = results["tests"][0]["output"]
     assert "3.1 " in output and "3.14" not in output and "<script" not in output

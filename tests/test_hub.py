@@ -62,9 +62,9 @@ pytestmark = [
 
 @dataclass
 class Hub:
-    """A hub. root: where its folders are, from outside. tokens: of its users, as they could make them for themselves, and the tests' own."""
+    """A hub."""
 
-    root: Path
+    root: Path  # where its folders are, from outside
     project: Path
     exchange: Path
     configuration: Path
@@ -72,7 +72,7 @@ class Hub:
     address: str
     log: Path
     mark: str
-    tokens: dict[str, str]
+    tokens: dict[str, str]  # of its users, as they could make them for themselves, and the tests' own
     computer: Computer | None = None  # with real accounts
     process: subprocess.Popen[bytes] | None = None
     seconds: dict[str, float] = field(default_factory=dict)
@@ -173,9 +173,9 @@ def set_values(text: str, **names: str) -> str:
 
 def free_ports(count: int) -> list[int]:
     sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
+    ports = [listener.getsockname()[1] for listener in sockets]
+    for listener in sockets:
+        listener.close()
     return ports
 
 
@@ -200,7 +200,9 @@ c.JupyterHub.load_roles.append({{"name": "tests", "services": ["tests"], "scopes
 
 def on_accounts(folder: Path, computer: Computer) -> Hub:
     """The page, followed on a computer that had an account before."""
-    ports, mark, token = free_ports(3), secrets.token_hex(8), secrets.token_hex(16)
+    ports = free_ports(3)
+    mark = secrets.token_hex(8)
+    token = secrets.token_hex(16)
     computer.run("useradd --create-home -K HOME_MODE=0755 zoe")
     real_accounts.follow(PAGE, computer)
     for name in (*INSTRUCTORS, *ANSWERS):
@@ -226,7 +228,9 @@ def on_accounts(folder: Path, computer: Computer) -> Hub:
 
 def on_folders(folder: Path) -> Hub:
     """The files that the page asks for, below `folder`, with folders in the place of accounts."""
-    ports, mark, token = free_ports(3), secrets.token_hex(8), secrets.token_hex(16)
+    ports = free_ports(3)
+    mark = secrets.token_hex(8)
+    token = secrets.token_hex(16)
     project, shared, exchange = folder / "project", folder / "shared", folder / "exchange"
     homes = {user: folder / "home" / user for user in (ACCOUNT, *ANSWERS)}
     for place in (project, shared, exchange, folder / "hub", *homes.values()):
@@ -273,7 +277,8 @@ ours["environment"]["JUPYTER_CONFIG_PATH"] += ":" + {str(shared)!r}
 @pytest.fixture(scope="module")
 def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
     """The hub with the students' servers running. Whatever happens, it ends with the tests."""
-    begin, folder = time.monotonic(), tmp_path_factory.mktemp("hub")
+    begin = time.monotonic()
+    folder = tmp_path_factory.mktemp("hub")
     with contextlib.ExitStack() as stack:
         computer = None if WITHOUT_ACCOUNTS else stack.enter_context(Computer(folder / "computer"))
         running = on_accounts(folder, computer) if computer else on_folders(folder)
@@ -430,7 +435,9 @@ def feedback_pages(hub: Hub, comment: None, colleague: Page) -> dict[str, str]:
 
 
 def test_what_is_released_is_listed_for_members_of_the_course_alone(hub: Hub, release_message: str) -> None:
-    assert [(one["assignment_id"], one["status"]) for one in hub.list_assignments("ben")] == [(NOTEBOOK, "released")]
+    assert [(assignment["assignment_id"], assignment["status"]) for assignment in hub.list_assignments("ben")] == [
+        (NOTEBOOK, "released")
+    ]
     group = f"/hub/api/groups/nbgrader-{COURSE}/users"
     hub.ask(group, {"users": ["ben"]}, method="DELETE")
     assert hub.list_assignments("ben") == []

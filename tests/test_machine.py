@@ -181,7 +181,9 @@ def small(*arguments: Any, **keywords: Any) -> Any:
     return torch.zeros(1, 2, 3)
 
 
-@pytest.mark.parametrize("wrong", [raises, floods, small, lambda *args, **kwargs: None], ids=lambda one: one.__name__)
+@pytest.mark.parametrize(
+    "wrong", [raises, floods, small, lambda *args, **kwargs: None], ids=lambda function: function.__name__
+)
 @pytest.mark.parametrize("name", PARTS)
 def test_a_part_that_does_not_run_is_named_and_replaced(name: str, wrong: Callable[..., Any]) -> None:
     others = {other: typed(other, styles(other)[0]) for other in BASIC if other != name}

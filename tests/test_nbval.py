@@ -52,7 +52,9 @@ def notebook() -> nbformat.NotebookNode:
 def test_a_planted_wrong_solution_is_red(notebook: nbformat.NotebookNode, tmp_path: Path) -> None:
     cell(notebook, "hello_shape").source = "def hello_shape(x):\n    B, T, d = x.shape\n    return B, d, T"
     status, output = nbval(notebook, tmp_path)
-    check = [one for one in notebook.cells if one.cell_type == "code"].index(cell(notebook, "check-hello_shape"))
+    check = [code_cell for code_cell in notebook.cells if code_cell.cell_type == "code"].index(
+        cell(notebook, "check-hello_shape")
+    )
     assert status == 1 and f"Cell {check}" in output and "1 failed" in output
 
 

@@ -258,7 +258,7 @@ def test_no_function_of_the_package_is_an_answer(
     assert set(names) <= set(EVERY)
     with get_context("spawn").Pool(1) as apart:  # some functions change the package that they belong to
         points_by_exercise = apart.apply(points_of_the_package, [names])
-    best = {name: max(earned.items(), key=lambda one: one[1]) for name, earned in points_by_exercise.items()}
+    best = {name: max(earned.items(), key=lambda item: item[1]) for name, earned in points_by_exercise.items()}
     for name, (where, earned) in best.items():
         print(f"{name:26} {earned:g} of {active_course().exercise(name).points:g}  {where}")
     total = sum(earned for _, earned in best.values())

@@ -201,7 +201,7 @@ def test_no_answer_is_in_any_file(site: Path) -> None:
 
 
 def test_the_texts_are_those_that_students_get() -> None:
-    name = next((one for one in SUBSET if build.is_current(one)), None)
+    name = next((candidate for candidate in SUBSET if build.is_current(candidate)), None)
     if name is None:
         pytest.skip("the student notebooks are older than their sources: `make build`")
     notebook = nbformat.read(release(name), as_version=4)
@@ -358,7 +358,7 @@ def test_a_prediction_is_answered_with_a_click_and_remembered(address: str, chro
         assert violations(page) == []
     page.reload()
     assert place.get_by_text(message).is_visible() and answers.first.is_disabled()
-    others = [one for one in page.locator(".ffn-predict").all() if "You said" in one.inner_text()]
+    others = [question for question in page.locator(".ffn-predict").all() if "You said" in question.inner_text()]
     assert len(others) == 1
     context.close()
 
@@ -535,7 +535,7 @@ def test_a_notebook_that_is_no_longer_asked_for_leaves_nothing(
 ) -> None:
     whole, before = (shutil.copytree(folder, tmp_path / name) for folder, name in ((built[0], "site"), (work, "work")))
     left = make.build(whole, before, SUBSET[1:])
-    assert (left.new_pages, [one.name for one in left.notebooks]) == ((), [SUBSET[1]])
+    assert (left.new_pages, [notebook.name for notebook in left.notebooks]) == ((), [SUBSET[1]])
     assert not [path for path in whole.rglob("*") if path.stem == SUBSET[0]]
     assert SUBSET[0] not in (whole / "index.html").read_text(encoding="utf-8")
 
@@ -596,7 +596,7 @@ def test_what_can_not_be_seen_from_names_is_run(figure: str) -> None:
 
 
 def test_a_page_has_the_outputs_of_the_built_notebook() -> None:
-    name = next((one for one in SUBSET if build.is_current(one)), None)
+    name = next((candidate for candidate in SUBSET if build.is_current(candidate)), None)
     if name is None:
         pytest.skip("the solution notebooks are older than their sources: `make build`")
     built = running._built_outputs(name)
@@ -605,7 +605,7 @@ def test_a_page_has_the_outputs_of_the_built_notebook() -> None:
     texts = {cell: "".join(output.get("text", "") for output in outputs) for cell, outputs in built.items()}
     assert sum(len(text) for text in texts.values()) > 200
     for cell, text in texts.items():
-        stdout = [one.text for one in cells[cell].get("outputs", []) if one.get("name") == "stdout"]
+        stdout = [output.text for output in cells[cell].get("outputs", []) if output.get("name") == "stdout"]
         assert text == "".join(stdout)
 
 
