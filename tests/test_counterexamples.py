@@ -96,11 +96,11 @@ def units_with_a_factor_moved(rng: random.Random) -> tuple[Any, ...]:
 def by_inputs(gate: Numbers, up: Numbers, other_gate: Numbers, other_up: Numbers) -> bool:
     """Two polynomials of degree 2 that agree for 200 random x are the same."""
     x = torch.randn(200, len(gate), generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    one, other = (
+    first, second = (
         (x @ torch.tensor(g, dtype=torch.float64)) * (x @ torch.tensor(u, dtype=torch.float64))
         for g, u in ((gate, up), (other_gate, other_up))
     )
-    return torch.allclose(one, other, atol=1e-9)
+    return torch.allclose(first, second, atol=1e-9)
 
 
 # Notebook 08
@@ -113,11 +113,11 @@ def random_token(rng: random.Random) -> tuple[Any, ...]:
 
 def token_without_choice_or_error(rng: random.Random) -> tuple[Any, ...]:
     """Both experts say the same, or the target is what they say together."""
-    logits, (one, other), target = random_token(rng)
+    logits, (first, second), target = random_token(rng)
     if rng.random() < 0.5:
-        return logits, [one, list(one)], target
+        return logits, [first, list(first)], target
     gate = 1 / (1 + math.exp(logits[1] - logits[0]))
-    return logits, [one, other], [gate * a + (1 - gate) * b for a, b in zip(one, other, strict=True)]
+    return logits, [first, second], [gate * a + (1 - gate) * b for a, b in zip(first, second, strict=True)]
 
 
 def by_autograd(logits: Numbers, outputs: list[Numbers], target: Numbers) -> bool:
@@ -150,10 +150,7 @@ def by_matching(table: list[Numbers]) -> bool:
 
 
 class Case(NamedTuple):
-    """A counterexample exercise: the classmate's code, what is right, that computed in another way, and two kinds of random inputs.
-
-    first: inputs that one would try first, all of which the code gets right.
-    """
+    """A counterexample exercise: the classmate's code, what is right, that computed in another way, and two kinds of random inputs."""
 
     exercise: Exercise
     solution: str
@@ -163,7 +160,7 @@ class Case(NamedTuple):
     right: Callable[..., Any]
     again: Callable[..., Any]
     kinds: tuple[Callable[[random.Random], tuple[Any, ...]], ...]
-    first: list[Any]
+    first: list[Any]  # inputs that one would try first, all of which the code gets right
 
 
 CASES = [
@@ -321,7 +318,8 @@ def test_what_one_would_try_first_earns_nothing(case: Case) -> None:
 
 @every_case
 def test_a_random_input_that_is_typed_in_is_no_counterexample(case: Case) -> None:
-    key, rng = keys.find(case.exercise.name), random.Random(2)
+    key = keys.find(case.exercise.name)
+    rng = random.Random(2)
     seeds = draws.public_seeds(case.exercise)
     for kind in case.kinds:
         inputs = kind(rng)

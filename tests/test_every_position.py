@@ -52,7 +52,7 @@ def test_mixing_is_large_and_rounding_is_small_in_every_layer_asked_about(seed: 
                 X[t] = vector
                 outputs.append(layer(X)[t].detach())
                 size = max(size, float(layer(X).detach().abs().max()))
-            largest = max(float((one - other).abs().max()) for one in outputs for other in outputs) / size
+            largest = max(float((first - second).abs().max()) for first in outputs for second in outputs) / size
             if "far less than 1/10,000" in label:
                 assert 1.2e-5 < largest < 8e-5
             else:
@@ -66,7 +66,8 @@ def test_what_differs_is_above_zero_in_one_number_and_below_it_in_another(seed: 
     for label, position_wise, layer in asked_about(seed):
         rng = Draw(seed)
         T, d = layer.numbers["bias"].shape
-        X, each = rng.normal(T, T, d), torch.arange(T)
+        X = rng.normal(T, T, d)
+        each = torch.arange(T)
         X[each, each] = rng.normal(d)
         outputs = layer(X).detach()
         differences = outputs[each, each] - outputs[0, 0]
@@ -110,7 +111,8 @@ def test_a_counter_of_calls_earns_nothing() -> None:
         return right[-1]
 
     compute.observe(key.exercise, noted, draws.public_seeds(key.exercise))
-    answers, hidden = itertools.cycle(right), draws.hidden_seeds(key.exercise, b"secret")
+    answers = itertools.cycle(right)
+    hidden = draws.hidden_seeds(key.exercise, b"secret")
     truth, counted = (compute.observe(key.exercise, answer, hidden) for answer in (noted, lambda *_: next(answers)))
     inputs = compute.inputs(key.exercise, hidden)
     verdict = compare(key.exercise, reference_outputs_of(key.exercise, truth, [], inputs), counted, inputs)
@@ -179,7 +181,9 @@ def test_the_layers_of_the_stacks_are_torchs_attention_and_ffn() -> None:
     def norm(x: torch.Tensor) -> torch.Tensor:
         return F.layer_norm(x, (64,))
 
-    z, mixed, skipped = x + attention(norm(x)), attention(x), x + attention(x)
+    z = x + attention(norm(x))
+    mixed = attention(x)
+    skipped = x + attention(x)
     sized = F.normalize(ffn(mixed), dim=1) * mixed.norm(dim=1, keepdim=True)
     outputs = {
         "attention": mixed, "ffn": ffn(mixed), "skip": skipped, "all": z + ffn(norm(z)), "skip, norm": z,
@@ -308,7 +312,8 @@ def root_mean_squares(
     sublayer, sizes, d = solution_answer("residual_sublayer").answer, [], 32
     for seed in range(5, 25):
         torch.manual_seed(seed)
-        x, added = torch.randn(14, d), list[float]()
+        x = torch.randn(14, d)
+        added = list[float]()
         for block in range(depth):
             x = before(block, x)
             q, k, v, o = torch.randn(4, d, d) / d**0.5
@@ -393,7 +398,8 @@ def test_attention_adds_more_where_tokens_are_alike() -> None:
 
 
 def test_attention_that_looks_back_is_the_layer_that_is_not_equivariant() -> None:
-    x, order = torch.randn(7, 6, generator=torch.Generator().manual_seed(0)), torch.arange(7).flip(0)
+    x = torch.randn(7, 6, generator=torch.Generator().manual_seed(0))
+    order = torch.arange(7).flip(0)
 
     def follows(f: Callable[[torch.Tensor], torch.Tensor]) -> bool:
         return torch.allclose(f(x[order]), f(x)[order], atol=1e-5)
@@ -411,7 +417,8 @@ def test_attention_that_looks_back_is_the_layer_that_is_not_equivariant() -> Non
 
 def test_one_ffn_in_six_places_has_one_gradient_the_sum_of_six() -> None:
     torch.manual_seed(0)
-    ffn, x = nn.Linear(3, 3), torch.randn(5, 3)
+    ffn = nn.Linear(3, 3)
+    x = torch.randn(5, 3)
     apart = [nn.Linear(3, 3) for _ in range(6)]
     for layer in apart:
         layer.load_state_dict(ffn.state_dict())
@@ -422,7 +429,9 @@ def test_one_ffn_in_six_places_has_one_gradient_the_sum_of_six() -> None:
         y = x
         for layer in layers:
             y = torch.tanh(layer(y))
-        return torch.stack(torch.autograd.grad(y.sum(), list({id(one.weight): one.weight for one in layers}.values())))
+        return torch.stack(
+            torch.autograd.grad(y.sum(), list({id(layer.weight): layer.weight for layer in layers}.values()))
+        )
 
     six = slopes(apart)
     assert torch.allclose(slopes([ffn] * 6)[0], six.sum(0), atol=1e-5) and bool((six[0] - six[5]).abs().max() > 1e-3)

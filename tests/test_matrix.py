@@ -46,7 +46,8 @@ def test_the_matrix_holds_on_hidden_draws(name: str) -> None:
     number = 7
     scores = stability.scores(name, number)
     assert stability.unstable(name, {number: scores}) == []
-    key, solution = keys.find(name), build.solution_answer(name)
+    key = keys.find(name)
+    solution = build.solution_answer(name)
     verdict = compute.verdict_of(key, solution.answer, draws.hidden_seeds(key.exercise, stability.secret(number)))
     assert matrix.problem(solution, verdict) == ""
     record = stability.read_record().get(name)
@@ -123,7 +124,8 @@ def test_draws_on_which_a_key_does_not_hold_are_refused() -> None:
 @pytest.mark.parametrize("name", often(NAMES, FIRST))
 def test_the_matrix_holds_on_public_draws_with_the_shipped_answers(name: str) -> None:
     """What is shipped is what the key gives, and every kept answer gets from it what it must. Each runs once, for both."""
-    key, reference_outputs = keys.find(name), reference_files.load_public(name)
+    key = keys.find(name)
+    reference_outputs = reference_files.load_public(name)
     seeds = draws.public_seeds(key.exercise)
     fresh, mistakes = compute.compute_reference(key, seeds)
     assert build.are_same_outputs(
@@ -203,7 +205,9 @@ def test_the_development_draws_are_those_of_a_fixed_secret() -> None:
 def test_what_is_kept_for_development_is_of_the_sources_as_they_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    name, seeds, computations = "hello_shape", draws.development("hello_shape"), list[str]()
+    name = "hello_shape"
+    seeds = draws.development("hello_shape")
+    computations = list[str]()
     compute_anew = compute._compute
 
     def compute_and_count(name: str, seeds: tuple[int, ...]) -> ReferenceOutputs:
@@ -233,7 +237,7 @@ def test_hidden_inputs_differ_from_public_ones_and_between_secrets() -> None:
     exercise = active_course().exercise("ffn_forward")
     seeds = [public_seed("ffn_forward", 0), *draws.hidden_seeds(exercise, b"a"), *draws.hidden_seeds(exercise, b"b")]
     values = [exercise.inputs(seed, 0)["W1"].flatten()[:6] for seed in seeds]
-    assert all(not torch.equal(one, other) for i, one in enumerate(values) for other in values[:i])
+    assert all(not torch.equal(value, earlier) for i, value in enumerate(values) for earlier in values[:i])
 
 
 def test_sizes_are_pairwise_distinct_in_many_draws() -> None:

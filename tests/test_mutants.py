@@ -25,7 +25,7 @@ def test_a_fixed_sample_of_mutants_loses_marks(step: int, every: list[Mutant]) -
     names = list(dict.fromkeys(mutant.exercise for mutant in every))[::EXERCISES]
     sample = [mutant for mutant in every if mutant.exercise in names][::step]
     assert len(sample) * step > 40 * 9 and len(names) > 8
-    outcomes = [one for mutant in sample for one in mutants.grade_mutants(mutant.exercise, [mutant])]
+    outcomes = [outcome for mutant in sample for outcome in mutants.grade_mutants(mutant.exercise, [mutant])]
     assert mutants.problems(outcomes) == []
 
 
@@ -59,7 +59,7 @@ def test_what_students_slip_on_is_among_the_changes(exercise: str, change: str) 
 
 def test_an_unchanged_solution_would_survive_and_be_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """The mutants can turn red: a check that notices nothing, and a reason that is none."""
-    (mutant,) = [one for one in mutants.mutants("ffn_forward") if one.change == "x @ W1 + b1 → x @ W1"]
+    (mutant,) = [mutant for mutant in mutants.mutants("ffn_forward") if mutant.change == "x @ W1 + b1 → x @ W1"]
     (killed,) = mutants.grade_mutants("ffn_forward", [mutant])
     assert not killed.is_survivor and killed.verdict and killed.verdict.mistake
     monkeypatch.setattr(mutants, "read_reasons", lambda: {("ffn_forward", mutant.change): "for no reason"})

@@ -45,8 +45,8 @@ def judge(exercise: Exercise, right: Any, answer: Any, mistakes: Mistakes | None
     """The verdict on `answer`, where `right` is right and `mistakes` are known, each by the message that is its name."""
     inputs = [exercise.inputs(seed, seed) for seed in range(cases)]
 
-    def observe(one: Any) -> list[dict[str, Any]]:
-        return [exercise.observe(one, case_inputs) for case_inputs in inputs]
+    def observe(function: Any) -> list[dict[str, Any]]:
+        return [exercise.observe(function, case_inputs) for case_inputs in inputs]
 
     known = [(name, f"This is {name}.", observe(mistake)) for name, mistake in (mistakes or {}).items()]
     return compare(exercise, reference_outputs_of(exercise, observe(right), known, inputs), observe(answer), inputs)
@@ -659,8 +659,8 @@ def test_unfinished_code_is_called_so_unless_it_computes_what_a_known_mistake_do
 
     def cause_of(answer: Any, ellipsis: bool = False) -> Verdict:
         observations = [
-            [exercise.observe(one, case_inputs) for case_inputs in inputs]
-            for one in (right, mistakes["no bias"], answer)
+            [exercise.observe(function, case_inputs) for case_inputs in inputs]
+            for function in (right, mistakes["no bias"], answer)
         ]
         reference_outputs = reference_outputs_of(
             exercise, observations[0], [("no bias", "This is no bias.", observations[1])], inputs
@@ -708,8 +708,8 @@ def test_many_small_counts_tell_what_one_does_not() -> None:
 
     mistakes: Mistakes = {"one more": lambda n: n + 1}
     several = judge(counts(4), lambda n: n, lambda n: n + 1, mistakes)
-    one = judge(counts(1), lambda n: n, lambda n: n + 1, mistakes)
-    assert several.cause == one.cause == "This is one more." and (several.likely, one.likely) == (False, True)
+    single = judge(counts(1), lambda n: n, lambda n: n + 1, mistakes)
+    assert several.cause == single.cause == "This is one more." and (several.likely, single.likely) == (False, True)
 
 
 def test_dust_and_constants_tell_nothing() -> None:

@@ -24,13 +24,13 @@ from ffnlab.registry import active_course
 
 @dataclass(frozen=True)
 class Attempt:
-    """A wrong answer. says: each of these is in its panel. never: none of these is."""
+    """A wrong answer."""
 
     exercise: str
     what: str
     code: str
-    says: tuple[str, ...]
-    never: tuple[str, ...] = field(default=())
+    says: tuple[str, ...]  # each of these is in its panel
+    never: tuple[str, ...] = field(default=())  # none of these is in its panel
 
 
 def typed(exercise: str, what: str, code: str) -> Any:

@@ -137,11 +137,11 @@ def test_of_several_answers_the_last_before_the_check_that_is_no_stub_has_the_pl
         "stub behind the check": [len(notebook["cells"])],
         "three": [where, where + 2],
     }
-    for at in places[order]:
-        notebook["cells"].insert(at, copy.deepcopy(stub))
+    for position in places[order]:
+        notebook["cells"].insert(position, copy.deepcopy(stub))
     plan = planned(notebook)
     assert cell_of(plan, "hello_shape", Kind.SOLUTION).source == ANSWER
-    above = sum(at <= where for at in places[order])
+    above = sum(position <= where for position in places[order])
     assert running(plan).count("".join(stub["source"])) == above, "a stub takes nothing away from an answer above it"
     assert "counts: the last before its check with an answer in it" in plan.remarks[0]
 
@@ -432,7 +432,8 @@ def test_a_name_comes_from_the_nearest_cell_before_and_else_from_the_next(user: 
     for number in range(5):
         kind = Kind.DISPLAY if number in defines and number != user else Kind.EXTRA
         cells.append(Cell(kind, f"c{number}", "code", "x", {}, f"c{number}", untouched=True, has_our_code=True))
-        used, defined = {"a"} if number == user else set[str](), set(defines.get(number, ""))
+        used = {"a"} if number == user else set[str]()
+        defined = set(defines.get(number, ""))
         names[f"c{number}"] = Names(frozenset(used), frozenset(defined))
     wanted = {0: {"c1"}, 1: {"c3"}, 2: {"c1"}, 3: {"c1"}, 4: {"c3"}}
     assert program.needed_demonstrations(cells, names) == wanted[user]

@@ -221,7 +221,7 @@ def test_it_is_said_with_the_keyboard_alone_and_of_a_number_too(chromium: Browse
     assert page.locator('[aria-pressed="true"]').inner_text() == "fairly sure"
     page.get_by_role("button", name="This is my guess").focus()
     page.keyboard.press("Enter")
-    assert [one["sure"] for one in read_messages(page)] == [2]
+    assert [message["sure"] for message in read_messages(page)] == [2]
     page.close()
 
 

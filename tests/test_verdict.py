@@ -260,7 +260,9 @@ def test_views_of_one_tensor_travel() -> None:
     whole = torch.arange(6.0).reshape(2, 3)
     back = plain_data.unpack(plain_data.pack([whole, whole[0], whole.T]))
     assert isinstance(back, list)
-    assert all(torch.equal(one, two) for one, two in zip(back, (whole, whole[0], whole.T), strict=True))
+    assert all(
+        torch.equal(unpacked, original) for unpacked, original in zip(back, (whole, whole[0], whole.T), strict=True)
+    )
 
 
 def test_nan_and_infinities_travel() -> None:
