@@ -108,7 +108,7 @@ def test_the_creek_computes_what_pytorch_computes(
     else:
         chances = model(words[:, :-1], ffn).softmax(-1)
     right = chances.gather(2, words[:, 1:, None])[..., 0]
-    at = chances[:, world.WAY - 1]
+    way_chances = chances[:, world.WAY - 1]
     data = {"vocabulary": world.WORDS, "weights": BOARDS["creek_twin"]().data["models"][which]}
     (tmp_path / "creek.js").write_text(
         boards.script(HERE / "creek.js") + "\nexport { CreekModel, wish };\n", encoding="utf-8"
@@ -139,7 +139,7 @@ def test_the_creek_computes_what_pytorch_computes(
     assert sentences == [" ".join(world.wish(scene)) for scene in scenes]
     assert len(EVERY) == 4096
     assert np.abs(np.array(js_right) - right.numpy()).max() < 1e-5
-    assert np.abs(np.array(js_at) - at.numpy()).max() < 1e-5
+    assert np.abs(np.array(js_at) - way_chances.numpy()).max() < 1e-5
 
 
 def test_the_votes_of_words_add_up_to_what_relu_gets(page: Page) -> None:
@@ -177,10 +177,8 @@ def test_the_twin_stammers_without_its_ffn_and_speaks_with_the_mean_of_it() -> N
     model = twin.load()
     record = twin.stored()["twins"][str(twin.SEED)]
     assert experiment.score_words(model, experiment.TASKS[twin.SETTING.task], ffn=False) == record["off"]
-    zero, mean = (
-        twin.score_sentences(model, ffn=False),
-        twin.score_sentences(model, instead=twin.mean_activations(model)),
-    )
+    zero = twin.score_sentences(model, ffn=False)
+    mean = twin.score_sentences(model, instead=twin.mean_activations(model))
     assert zero["proper"] == 0 and mean["proper"] == 1
     for score, stored_score in ((zero, record["writes off"]), (mean, record["writes mean"])):
         assert score == pytest.approx(stored_score, abs=1e-4)
@@ -197,10 +195,10 @@ def test_with_the_mean_of_its_ffn_two_words_are_coins_for_the_twin() -> None:
 
 def test_what_notebook_00_says_of_sixteen_other_models_of_each_kind() -> None:
     text = text_of("00_start_here")
-    few = [one["writes off"]["proper"] < 0.01 for one in fresh_runs("twins")]
+    few = [run["writes off"]["proper"] < 0.01 for run in fresh_runs("twins")]
     assert sum(few) == 14 and "Fourteen write fewer than one proper sentence in a hundred" in text
     assert "Of the sixteen others, eleven write over 90 % proper ones." in text
-    assert sum(one["writes mean"]["proper"] > 0.9 for one in fresh_runs("twins")) == 11
+    assert sum(run["writes mean"]["proper"] > 0.9 for run in fresh_runs("twins")) == 11
 
 
 def test_without_its_ffn_the_shipped_model_has_no_idea_about_two_words() -> None:
@@ -285,7 +283,8 @@ def test_where_no_python_answers_it_is_said_above_the_picture_within_two_seconds
     page.get_by_role("button", name="Ask Python").click()
     note = page.get_by_text("No answer from Python. Run this cell again.")
     note.wait_for(timeout=4000)
-    note_box, picture = note.bounding_box(), page.locator(".ffp-stage").bounding_box()
+    note_box = note.bounding_box()
+    picture = page.locator(".ffp-stage").bounding_box()
     assert note_box and picture and note_box["y"] < picture["y"]
 
 
@@ -389,51 +388,16 @@ def test_a_board_plays_in_a_live_notebook_in_one_that_is_opened_again_and_shows_
     empty = file.stat().st_size
     with server(tmp_path / "course", tmp_path) as address:
         context = chromium.new_context(viewport={"width": 1280, "height": 1400})
-        lab = Lab(context.new_page(), tmp_path / "course")
-        lab.open("00_start_here/boards.ipynb", address)
-        assert lab.run_all() == []
-        live = lab.page
-        assert not live.get_by_text("It is five.").is_visible(), "also after Run All"
-        live.get_by_label("height").fill("6")
-        live.get_by_role("button", name="Ask Python").click()
-        live.locator("output", has_text="12").wait_for(timeout=PATIENCE)
-        live.get_by_text("It is five.").wait_for(timeout=PATIENCE)  # in sight
-        assert not live.get_by_text("It is equal.").is_visible()
-        live.get_by_role("button", name="Six other numbers").click()
-        live.get_by_text("It is equal.").wait_for(timeout=PATIENCE)
-        record = json.loads((tmp_path / "course" / ".boards.json").read_text(encoding="utf-8"))
-        assert record["demonstration"] == {"few": {"how": "reached", "score": 6}, "high": {"how": "reached"}}
-        live.evaluate(f"() => {CURRENT}.context.save().then(() => null)")
-        live.evaluate(SHUT_DOWN)
-        live.wait_for_function(f"() => !{CURRENT}.context.model.dirty")
-        live.close()
+        _assert_plays_in_a_live_notebook(context.new_page(), tmp_path / "course", address)
         assert file.stat().st_size - empty < 1_000_000
 
-        again = _open_notebook(context.new_page(), address)
-        again.locator("section.ffp").nth(1).wait_for(timeout=PATIENCE)
-        assert not _errors(again), "nothing in sight is an error"
-        switch = again.get_by_role("switch")
-        before = again.locator(".ck-tug").screenshot()
-        switch.click()
-        again.wait_for_timeout(700)
-        assert switch.get_attribute("aria-checked") == "false" and again.locator(".ck-tug").screenshot() != before
-        assert again.locator(".ffp-done").count() == 3, "what was reached, and the switch"
-        assert again.get_by_text("It is five.").is_visible()
-        moves_without_python(again)
-        again.evaluate(SHUT_DOWN)
-        again.close()
+        _assert_plays_when_opened_again(context.new_page(), address)
 
         content = json.loads(file.read_text(encoding="utf-8"))
         content["cells"][0]["source"] = "1 + 1"
         content["cells"][4]["source"] = "2 + 2"  # cells that this user has not run are not trusted
         file.write_text(json.dumps(content), encoding="utf-8")
-        foreign = _open_notebook(context.new_page(), address)
-        foreign.locator("img.ffp-still").wait_for(timeout=PATIENCE)
-        assert foreign.locator("section.ffp").count() == 0 and not _errors(foreign)
-        picture = foreign.locator("img.ffp-still")
-        assert picture.evaluate("image => image.naturalWidth") == stills.WIDTH, "it is drawn"
-        assert "feed-forward network can be switched off" in (picture.get_attribute("alt") or "")
-        foreign.evaluate(SHUT_DOWN)
+        _assert_shows_its_still_where_no_script_runs(context.new_page(), address)
         context.close()
 
     subprocess.run([sys.executable, "-m", "nbconvert", "--to", "html", file], check=True, capture_output=True)
@@ -445,13 +409,63 @@ def test_a_board_plays_in_a_live_notebook_in_one_that_is_opened_again_and_shows_
     shutil.rmtree(folder)
 
 
+def _assert_plays_in_a_live_notebook(page: Page, folder: Path, address: str) -> None:
+    """It answers with a kernel, opens what is veiled, keeps what was reached, and is saved and closed. folder: the server's."""
+    lab = Lab(page, folder)
+    lab.open("00_start_here/boards.ipynb", address)
+    assert lab.run_all() == []
+    assert not page.get_by_text("It is five.").is_visible(), "also after Run All"
+    page.get_by_label("height").fill("6")
+    page.get_by_role("button", name="Ask Python").click()
+    page.locator("output", has_text="12").wait_for(timeout=PATIENCE)
+    page.get_by_text("It is five.").wait_for(timeout=PATIENCE)  # in sight
+    assert not page.get_by_text("It is equal.").is_visible()
+    page.get_by_role("button", name="Six other numbers").click()
+    page.get_by_text("It is equal.").wait_for(timeout=PATIENCE)
+    record = json.loads((folder / ".boards.json").read_text(encoding="utf-8"))
+    assert record["demonstration"] == {"few": {"how": "reached", "score": 6}, "high": {"how": "reached"}}
+    page.evaluate(f"() => {CURRENT}.context.save().then(() => null)")
+    page.evaluate(SHUT_DOWN)
+    page.wait_for_function(f"() => !{CURRENT}.context.model.dirty")
+    page.close()
+
+
+def _assert_plays_when_opened_again(page: Page, address: str) -> None:
+    """The saved notebook without a kernel: the board moves, and what was reached and opened stays so."""
+    _open_notebook(page, address)
+    page.locator("section.ffp").nth(1).wait_for(timeout=PATIENCE)
+    assert not _errors(page), "nothing in sight is an error"
+    switch = page.get_by_role("switch")
+    before = page.locator(".ck-tug").screenshot()
+    switch.click()
+    page.wait_for_timeout(700)
+    assert switch.get_attribute("aria-checked") == "false" and page.locator(".ck-tug").screenshot() != before
+    assert page.locator(".ffp-done").count() == 3, "what was reached, and the switch"
+    assert page.get_by_text("It is five.").is_visible()
+    moves_without_python(page)
+    page.evaluate(SHUT_DOWN)
+    page.close()
+
+
+def _assert_shows_its_still_where_no_script_runs(page: Page, address: str) -> None:
+    """A notebook that is not trusted has a picture in the board's place."""
+    _open_notebook(page, address)
+    page.locator("img.ffp-still").wait_for(timeout=PATIENCE)
+    assert page.locator("section.ffp").count() == 0 and not _errors(page)
+    picture = page.locator("img.ffp-still")
+    assert picture.evaluate("image => image.naturalWidth") == stills.WIDTH, "it is drawn"
+    assert "feed-forward network can be switched off" in (picture.get_attribute("alt") or "")
+    page.evaluate(SHUT_DOWN)
+
+
 def moves_without_python(page: Page) -> None:
     """The figure of the page plays its stored pictures: words and pixels change."""
     figure = page.locator(".ffn-still:has(figure)")
     figure.scroll_into_view_if_needed()
     picture, slider = figure.locator(".ffn-picture svg"), figure.locator(".ffn-control input")
     slider.wait_for(timeout=PATIENCE)
-    words, before = figure.locator("figcaption").inner_text(), picture.screenshot()
+    words = figure.locator("figcaption").inner_text()
+    before = picture.screenshot()
     slider.press("End")
     assert figure.locator("figcaption").inner_text() != words and picture.screenshot() != before
 
@@ -468,4 +482,4 @@ def _open_notebook(page: Page, address: str) -> Page:
 
 
 def _errors(page: Page) -> list[Any]:
-    return [one for one in page.get_by_text("Error displaying widget").all() if one.is_visible()]
+    return [error for error in page.get_by_text("Error displaying widget").all() if error.is_visible()]

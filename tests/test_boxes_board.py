@@ -75,7 +75,7 @@ def test_a_box_takes_any_leading_dimensions_and_both_dtypes() -> None:
     x = torch.randn(3, T, D, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     for box in boxes.boxes():
         together = box(x)
-        assert torch.allclose(together, torch.stack([box(one) for one in x]), atol=1e-12)
+        assert torch.allclose(together, torch.stack([box(sentence) for sentence in x]), atol=1e-12)
         assert box(x.float()).dtype == torch.float32
 
 
@@ -239,11 +239,11 @@ def test_three_boxes_punish_a_hasty_favourite(chromium: Browser) -> None:
             box_numbers.append(box + 1)
     assert box_numbers == [3, 4, 7]
     for word in WORDS:
-        for one, other in itertools.combinations(range(T), 2):
+        for first, second in itertools.combinations(range(T), 2):
             words = list(boxes.SENTENCE)
-            words[one] = words[other] = word
+            words[first] = words[second] = word
             outputs = boxes.boxes()[1](tokens(words))
-            assert torch.allclose(outputs[one], outputs[other], atol=1e-9), "box 2 never shows it"
+            assert torch.allclose(outputs[first], outputs[second], atol=1e-9), "box 2 never shows it"
     page.close()
 
 
@@ -261,8 +261,8 @@ def test_everybody_can_use_it(chromium: Browser, width: int, dark: bool) -> None
               && one.getClientRects().length && parseFloat(getComputedStyle(one).fontSize) < 11).map((one) => one.textContent)"""
         )
         assert small == []
-        for one in page.locator(".ffp button:visible, .bx-chip:visible").all():
-            box = one.bounding_box()
+        for button in page.locator(".ffp button:visible, .bx-chip:visible").all():
+            box = button.bounding_box()
             assert box and min(box["width"], box["height"]) >= 24
         if AXE.is_file():
             assert violations(page) == []

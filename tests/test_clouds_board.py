@@ -52,7 +52,8 @@ def test_dots_and_values_are_those_that_were_stored(chromium: Browser) -> None:
 
 def test_goals_are_reached_by_what_they_ask_for(chromium: Browser) -> None:
     page = opened(chromium, clouds.stacks(), reduced_motion="reduce")
-    slider, after = page.get_by_role("slider", name="layers"), page.locator(".ffp-after")
+    slider = page.get_by_role("slider", name="layers")
+    after = page.locator(".ffp-after")
     assert page.locator(".cl-ghost").count() == 0, "what is to come is not drawn before it is guessed"
     for stop in ("2", "4", "13"):
         slider.fill(stop)
@@ -113,10 +114,14 @@ def test_everybody_can_use_it(chromium: Browser, width: int, dark: bool) -> None
         assert cloud
         page.get_by_role("slider", name="layers").fill("0")
         for dot in page.locator(".cl-cloud").nth(n).locator(".cl-dot").all():
-            at = dot.bounding_box()
-            assert at and at["x"] >= cloud["x"] - 1 and at["x"] + at["width"] <= cloud["x"] + cloud["width"] + 1
-    for one in page.locator(".ffp button:visible, .ffp label:visible").all():
-        box = one.bounding_box()
+            dot_box = dot.bounding_box()
+            assert (
+                dot_box
+                and dot_box["x"] >= cloud["x"] - 1
+                and dot_box["x"] + dot_box["width"] <= cloud["x"] + cloud["width"] + 1
+            )
+    for control in page.locator(".ffp button:visible, .ffp label:visible").all():
+        box = control.bounding_box()
         assert box and min(box["width"], box["height"]) >= 24
     page.get_by_role("slider", name="layers").focus()
     page.keyboard.press("ArrowLeft")

@@ -103,12 +103,12 @@ def separable(points: torch.Tensor) -> bool:
 def test_no_hinges_that_are_upright_or_level_can_do_it() -> None:
     # The output is u(a) + v(b) + c: the sums over the two classes are the same, so not both sides can be right.
     places = torch.linspace(-0.5, 1.5, 21, dtype=torch.float64)
-    sides = [(sign, at) for sign in (1.0, -1.0) for at in places.tolist()]
-    for (one, s), (other, t) in itertools.product(sides, sides):
-        level = {"W1": [[one, 0.0], [0.0, other]], "b1": [-one * s, -other * t]}
+    sides = [(sign, place) for sign in (1.0, -1.0) for place in places.tolist()]
+    for (first, s), (second, t) in itertools.product(sides, sides):
+        level = {"W1": [[first, 0.0], [0.0, second]], "b1": [-first * s, -second * t]}
         points = hidden(level, POINTS)
         assert torch.allclose(points[0] + points[3], points[1] + points[2])
-        upright = {"W1": [[one, other], [0.0, 0.0]], "b1": [-one * s, -other * t]}
+        upright = {"W1": [[first, second], [0.0, 0.0]], "b1": [-first * s, -second * t]}
         assert not separable(points) and not separable(hidden(upright, POINTS))
 
 
@@ -128,9 +128,9 @@ def chromium() -> Iterator[Browser]:
         yield instance
 
 
-def go(page: Page, at: float) -> None:
+def go(page: Page, position: float) -> None:
     page.locator(".fd-scrub").evaluate(
-        "(scrub, at) => { scrub.value = at; scrub.dispatchEvent(new Event('input')); }", at
+        "(scrub, at) => { scrub.value = at; scrub.dispatchEvent(new Event('input')); }", position
     )
 
 
@@ -335,7 +335,8 @@ def test_knobs_are_dragged_and_the_pixels_follow(chromium: Browser) -> None:
     go(page, 4)
     sheet = page.locator(".fd-panel svg").nth(1)
     before = sheet.screenshot()
-    place, x = hand(page, "hinge 1").get_attribute("transform"), middle(page, "hinge 1")
+    place = hand(page, "hinge 1").get_attribute("transform")
+    x = middle(page, "hinge 1")
     pull(page, "hinge 1", 40, 24)
     after = middle(page, "hinge 1")
     assert after == pytest.approx((x[0] + 40, x[1] + 24), abs=1)
@@ -418,8 +419,8 @@ def test_another_number_of_units_shows_the_plane_alone(chromium: Browser, units:
 @pytest.mark.parametrize(("width", "dark"), [(760, False), (390, True)])
 def test_everybody_can_use_it(chromium: Browser, width: int, dark: bool) -> None:
     page = opened(chromium, fold.xor(), width, dark)
-    for at in (0, 1.5, 4, 5):
-        go(page, at)
+    for position in (0, 1.5, 4, 5):
+        go(page, position)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         small = page.evaluate(
             """() => [...document.querySelectorAll(".ffp *")].filter((one) => one.children.length === 0 && one.textContent.trim()
@@ -430,12 +431,12 @@ def test_everybody_can_use_it(chromium: Browser, width: int, dark: bool) -> None
             assert violations(page) == []
     go(page, 4)
     marks = page.locator(".fd-hit")
-    assert all(min(box["width"], box["height"]) >= 24 for box in (one.bounding_box() for one in marks.all()) if box)
+    assert all(min(box["width"], box["height"]) >= 24 for box in (mark.bounding_box() for mark in marks.all()) if box)
     assert page.locator(".fd-knob, .fd-tip").evaluate_all(
         "marks => marks.every((mark) => getComputedStyle(mark).touchAction === 'none')"
     )
-    for one in page.locator(".ffp button").all():
-        box = one.bounding_box()
+    for button in page.locator(".ffp button").all():
+        box = button.bounding_box()
         assert box is None or min(box["width"], box["height"]) >= 24
     page.close()
 
@@ -463,11 +464,11 @@ def test_it_plays_from_the_plane_to_the_unfolded_sheet(chromium: Browser) -> Non
     )
     page.wait_for_function("window.frames_.at(-1)[1] === 5", timeout=60_000)
     frames = page.evaluate("window.frames_")
-    places = [at for _, at in frames]
+    places = [place for _, place in frames]
     assert places == sorted(places), "it never goes back"
-    assert len({math.floor(at) for at in places}) == 6
+    assert len({math.floor(place) for place in places}) == 6
     times = sorted(b - a for (a, _), (b, _) in itertools.pairwise(frames))
-    soon = 100 * sum(one <= 33.4 for one in times) / len(times)
+    soon = 100 * sum(duration <= 33.4 for duration in times) / len(times)
     print(f"{len(times)} frames: {soon:.1f} % within 33 ms, 95 of 100 within {times[int(0.95 * len(times))]:.1f} ms")
     assert sentence(page).startswith("You cut once; unfolded it is")
     page.close()

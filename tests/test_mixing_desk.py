@@ -31,13 +31,14 @@ def pulled(weights: Weights, fader: int, share: float) -> Weights:
 
 
 def moved(points: Weights, turn: float, stretch: float) -> Weights:
-    c, s = np.cos(np.radians(turn)), np.sin(np.radians(turn))
+    c = np.cos(np.radians(turn))
+    s = np.sin(np.radians(turn))
     return np.asarray(stretch * points @ np.array([[c, s], [-s, c]]))
 
 
 def level(goal: str) -> tuple[Weights, Weights]:
     """The words and the star of a level."""
-    match = next(one for one in desk.LEVELS if one.goal == goal)
+    match = next(candidate for candidate in desk.LEVELS if candidate.goal == goal)
     return np.array(match.points), np.array(match.star)
 
 

@@ -380,5 +380,5 @@ def test_everybody_can_use_it(chromium: Browser, theme: str) -> None:
         cure(page, words)
         scrub(page, 240)
         report = page.evaluate("() => axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa']})")
-        assert [f"{one['id']}: {one['nodes'][0]['html'][:120]}" for one in report["violations"]] == []
+        assert [f"{violation['id']}: {violation['nodes'][0]['html'][:120]}" for violation in report["violations"]] == []
     page.close()

@@ -195,7 +195,7 @@ def test_the_zigzag_turns_back_more_often_than_its_units_have_kinks() -> None:
         for before, after in itertools.pairwise(heights)
     ]
     assert ways == [1, -1, 1, -1, 1]
-    assert sum(one != other for one, other in itertools.pairwise(ways)) > len(level["start"]["units"])
+    assert sum(way != next_way for way, next_way in itertools.pairwise(ways)) > len(level["start"]["units"])
 
 
 def test_the_record_on_the_arch_is_the_smallest_there_is() -> None:
@@ -231,13 +231,14 @@ def test_every_win_of_the_valley_is_as_its_text_says() -> None:
     heights = np.array([v * np.maximum(s * (grid - k), 0) for k, v, s in units])
     lifts = {*np.arange(-0.5, 2.51, level["snap"]).tolist(), *level["y"]}
     wins = []
-    for one, unit in enumerate(units):
-        both = heights[one] + heights[one:]
-        low, high = (target - level["half"] - both).max(1), (target + level["half"] - both).min(1)
+    for index, unit in enumerate(units):
+        both = heights[index] + heights[index:]
+        low = (target - level["half"] - both).max(1)
+        high = (target + level["half"] - both).min(1)
         wins += [
-            (unit, units[one + n]) for n in np.nonzero(low <= high)[0] for lift in lifts if low[n] <= lift <= high[n]
+            (unit, units[index + n]) for n in np.nonzero(low <= high)[0] for lift in lifts if low[n] <= lift <= high[n]
         ]
-    assert len(wins) == 3 and sorted({one[2] for one in win} == {1, -1} for win in wins) == [False, False, True]
+    assert len(wins) == 3 and sorted({unit[2] for unit in win} == {1, -1} for win in wins) == [False, False, True]
     for win in wins:
         left, right = (sum(s * v for k, v, s in win if s * (x - k) > 0) for x in (-0.1, 0.1))
         assert (left, right) == (-1, 1)
