@@ -62,7 +62,8 @@ def plane(x: float = 0.0, y: float = 1.0, angle: float = 0.0, chosen: str = "non
     """A knob on a plane, one on a circle, one on an uneven way, and boxes to press."""
     if chosen == FAR:
         raise ValueError("there is no such plane")
-    across, upright = svg.across((100, 300), (-2.0, 2.0)), svg.upright((250, 50), (0.01, 100.0), log=True)
+    across = svg.across((100, 300), (-2.0, 2.0))
+    upright = svg.upright((250, 50), (0.01, 100.0), log=True)
     knob = svg.handle(
         100 + (x + 2) * 50, 150, drags={"x": across, "y": upright}, name="the point", says=f"{x:g} and {y:g}"
     )
@@ -127,7 +128,7 @@ def open_page(chromium: Browser, **options: Any) -> Page:
             route.fulfill(body=PAGE, content_type="text/html")
 
     page.route(f"{HERE}/**", answer)
-    page.expose_function("answer", lambda index, at: FIGURES[index].html(at))
+    page.expose_function("answer", lambda index, state: FIGURES[index].html(state))
     data = [
         {"controls": f.describe(), "state": f.start, "picture": {"state": f.start, "html": f.html(f.start)}}
         for f in FIGURES
@@ -159,24 +160,24 @@ def at(page: Page, index: int = 0) -> dict[str, int]:
 
 
 def test_every_control_moves_the_picture(page: Page) -> None:
-    one = board(page)
-    one.get_by_label("x", exact=True).fill("8")
+    figure = board(page)
+    figure.get_by_label("x", exact=True).fill("8")
     says(page, "x is 2,")
-    one.get_by_label("chosen").select_option("two")
+    figure.get_by_label("chosen").select_option("two")
     says(page, "chosen is two")
-    expect(one.locator(".ffn-aloud[role=status]")).to_contain_text("chosen is two")  # for who hears the page
+    expect(figure.locator(".ffn-aloud[role=status]")).to_contain_text("chosen is two")  # for who hears the page
     board(page, 1).get_by_label("permute tokens").check()
     says(page, "The sentence is shuffled", 1)
     says(page, "x is 2,")  # two figures on a page are two
 
 
 def test_a_mark_is_pressed_with_the_mouse_and_with_the_keyboard(page: Page) -> None:
-    one = board(page)
-    two = one.get_by_role("button", name="choose two")
+    figure = board(page)
+    two = figure.get_by_role("button", name="choose two")
     two.click()
     says(page, "chosen is two")
     expect(two).to_have_attribute("aria-pressed", "true")
-    expect(one.get_by_label("chosen", exact=True)).to_have_value("2")  # the control is moved along
+    expect(figure.get_by_label("chosen", exact=True)).to_have_value("2")  # the control is moved along
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("Enter")
     says(page, "chosen is one")
@@ -203,17 +204,17 @@ def test_a_row_of_tokens_is_one_stop_of_the_tab_key(page: Page) -> None:
 
 
 def test_the_focus_stays_at_a_mark_that_does_something_else_when_it_was_pressed(page: Page) -> None:
-    one = board(page)
-    one.get_by_role("button", name="turn to two").focus()
+    figure = board(page)
+    figure.get_by_role("button", name="turn to two").focus()
     page.keyboard.press("Enter")
     says(page, "chosen is two")
-    expect(one.get_by_role("button", name="turn to none")).to_be_focused()
+    expect(figure.get_by_role("button", name="turn to none")).to_be_focused()
     page.keyboard.press("Enter")
     says(page, "chosen is none")
-    one.get_by_role("button", name="choose one").focus()
+    figure.get_by_role("button", name="choose one").focus()
     page.keyboard.press("Enter")
     says(page, "chosen is one")  # with one mark more in front of the others
-    expect(one.get_by_role("button", name="choose one")).to_be_focused()
+    expect(figure.get_by_role("button", name="choose one")).to_be_focused()
 
 
 def test_a_mark_is_tapped_on_a_phone(chromium: Browser) -> None:

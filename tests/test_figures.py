@@ -114,7 +114,7 @@ def test_a_figure_keeps_its_size_whatever_it_shows(pictures: dict[str, Picture])
 
 
 @pytest.mark.parametrize(
-    ("function", "values", "words"), REFUSALS, ids=lambda one: name_of(one) if callable(one) else None
+    ("function", "values", "words"), REFUSALS, ids=lambda value: name_of(value) if callable(value) else None
 )
 def test_a_figure_refuses_what_it_does_not_have(function: Draw, values: tuple[Any, ...], words: str) -> None:
     with pytest.raises(ValueError, match=words):
@@ -307,14 +307,14 @@ def test_what_a_hand_can_ask_of_a_figure_it_can_draw(name: str) -> None:
             stops, start = values_of(figure, parameter), figure.start[parameter]
             assert covers(scale, stops), parameter
             requests.append(figure.start | {parameter: start + 1 if start + 1 < len(stops) else start - 1})
-    for at in requests:
-        there = figure.picture(at)
-        assert (there.svg == first.svg) == (there.sentence == first.sentence) == (at == figure.start), at
+    for state in requests:
+        there = figure.picture(state)
+        assert (there.svg == first.svg) == (there.sentence == first.sentence) == (state == figure.start), state
         for mark in marks(there, "data-sets"):  # which may be others than at the start
             assert all(value in values_of(figure, parameter) for parameter, value in mark.items()), mark
         for parameter, value in read_handles(there):  # a handle lies where a hand finds the value that it stands for
             stops = values_of(figure, parameter)
-            assert min(range(len(stops)), key=lambda n: abs(stops[n] - value)) == at[parameter], parameter
+            assert min(range(len(stops)), key=lambda n: abs(stops[n] - value)) == state[parameter], parameter
 
 
 def read_handles(picture: Picture) -> list[tuple[str, float]]:

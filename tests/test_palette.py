@@ -80,7 +80,7 @@ def test_the_table_of_meanings_has_every_colour() -> None:
     assert {*palette.LIGHT} <= names
 
 
-def distance(one: str, other: str) -> float:
+def distance(first: str, second: str) -> float:
     """How far two colours are from one another in CIELAB; 2.3 can just be told apart."""
 
     def lab(colour: str) -> tuple[float, float, float]:
@@ -96,7 +96,7 @@ def distance(one: str, other: str) -> float:
         )
         return 116 * y - 16, 500 * (x - y), 200 * (y - z)
 
-    return math.dist(lab(one), lab(other))
+    return math.dist(lab(first), lab(second))
 
 
 def test_greys_are_nearly_those_of_the_filter_and_colours_are_exactly_those() -> None:
@@ -112,8 +112,8 @@ def test_greys_are_nearly_those_of_the_filter_and_colours_are_exactly_those() ->
 def test_what_is_opposite_is_told_apart(colours: dict[str, str]) -> None:
     pairs = [("right", "wrong"), ("plus", "minus"), ("ffn", "attention"), ("right", "minus"), ("wrong", "plus")]
     pairs += [("ffn", other) for other in ("plus", "press", "right", "wrong", "s1")]
-    for one, other in [*pairs, *itertools.combinations([f"s{n}" for n in range(1, 9)], 2)]:
-        assert distance(colours[one], colours[other]) > 20, (one, other)
+    for first, second in [*pairs, *itertools.combinations([f"s{n}" for n in range(1, 9)], 2)]:
+        assert distance(colours[first], colours[second]) > 20, (first, second)
 
 
 @pytest.fixture(scope="module")
@@ -128,8 +128,8 @@ def chromium() -> Iterator[Any]:
 def pixel(page: Any, selector: str) -> str:
     """The colour near the left edge of an element, halfway down, as it is on the screen."""
     image = Image.open(io.BytesIO(page.locator(selector).first.screenshot())).convert("RGB")
-    at: Any = image.getpixel((2, image.height // 2))
-    return "#" + "".join(f"{part:02x}" for part in at)
+    colour: Any = image.getpixel((2, image.height // 2))
+    return "#" + "".join(f"{part:02x}" for part in colour)
 
 
 @needs_chromium

@@ -177,7 +177,9 @@ def test_a_gap_parts_a_curve_and_a_look_is_its_line() -> None:
 
 def test_a_whisker_has_its_ends_where_they_are_said() -> None:
     corners = points(ROWS.whiskers([(0.2, 0.6)], [1], plot.Look(style.INK), 5))
-    left, right, middle = ROWS.across(0.2), ROWS.across(0.6), ROWS.upright(1)
+    left = ROWS.across(0.2)
+    right = ROWS.across(0.6)
+    middle = ROWS.upright(1)
     caps = [(x, middle + up) for x in (left, right) for up in (-5, 5)]
     assert np.allclose(sorted(corners), sorted([*caps, (left, middle), (right, middle)]), atol=0.01)
 

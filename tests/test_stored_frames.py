@@ -45,7 +45,10 @@ def test_the_pictures_that_are_stored_are_those_that_the_code_draws(
     figures = {str(stored_frames.name(figure)): figure for figure in notebook_figures}
     files = {file.name for file in folder.glob("*")}
     for kind in TRAINED:
-        (name, file) = (next((one for one in names if one.startswith(f"{kind}-")), None) for names in (figures, files))
+        (name, file) = (
+            next((candidate for candidate in names if candidate.startswith(f"{kind}-")), None)
+            for names in (figures, files)
+        )
         if name and file and name != file:
             assert frames.read_source_hashes()[file] == frames.hash_sources(figures.pop(name)), "make build"
             print(f"{file}: this processor has trained to other numbers, so only the code that draws it was compared")
@@ -61,12 +64,12 @@ def test_the_pictures_that_are_stored_are_those_that_the_code_draws(
         start = ",".join(str(stored["at"][name]) for name in stops)
         for state in {start, *chance.sample(sorted(stored["frames"]), min(SAMPLES, len(stored["frames"])))}:
             labels = {name: stops[name][int(n)] for name, n in zip(stops, state.split(","), strict=True)}
-            at = {
+            indices = {
                 name: [stop for stop, _ in control.stops].index(labels[name])
                 for name, control in figure.controls.items()
             }
             row = stored["pictures"][stored["frames"][state]]
-            assert "".join(stored["pieces"][n] for n in row) == figure.html(at), f"{labels}: make build"
+            assert "".join(stored["pieces"][n] for n in row) == figure.html(indices), f"{labels}: make build"
 
 
 def test_only_the_courses_own_figures_of_plain_data_have_pictures() -> None:
@@ -76,7 +79,7 @@ def test_only_the_courses_own_figures_of_plain_data_have_pictures() -> None:
     assert stored_frames.name(controls.Figure(plane, {"x": x})) is None  # a reader's own
     assert stored_frames.name(controls.Figure(draw, {"position": x, "sentence": lambda: 0})) is None
     other = controls.slider("x", 0, 5, 1, 1)
-    names = {stored_frames.name(controls.Figure(draw, {"position": one})) for one in (x, other)}
+    names = {stored_frames.name(controls.Figure(draw, {"position": control})) for control in (x, other)}
     assert len(names) == 2
 
 
