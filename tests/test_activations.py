@@ -220,7 +220,7 @@ def test_no_slope_is_earned_that_is_not_written() -> None:
             return value, None if name == left else slope
 
         verdict = compute.verdict_of(key, without, seeds)
-        failures = {one.name for one in verdict.aspects if one.points < one.max_points}
+        failures = {aspect.name for aspect in verdict.aspects if aspect.points < aspect.max_points}
         assert f"{left}: slope" in failures and f"{left}: value" not in failures
 
 
@@ -243,7 +243,8 @@ def test_what_the_text_says_of_the_penalty_holds_in_fifteen_fresh_runs_of_each()
 
 
 def test_how_many_fire_before_training_and_after() -> None:
-    before, after = firing.measure(firing.make_start_model(0)), firing.measure(toy_transformer.load())
+    before = firing.measure(firing.make_start_model(0))
+    after = firing.measure(toy_transformer.load())
     assert 0.4 < before["fires"] < 0.6 and after == {"fires": 0.0031, "dead": 31, "right": 1.0}  # world_fires
 
 
@@ -324,10 +325,11 @@ def test_polygons_are_counted_as_patterns_are(units: int, step: int) -> None:
     assert pattern_count <= len(pieces) <= polygons.at_most(units) and pattern_count >= len(pieces) - 3, (
         "a sliver may lie between the grid's points"
     )
-    middles = torch.tensor(np.array([np.mean(one, axis=0) for one in pieces]))
+    middles = torch.tensor(np.array([np.mean(polygon, axis=0) for polygon in pieces]))
     assert distinct(layer, middles) == len(pieces), "one pattern for each polygon, and no other has it"
     area = sum(
-        abs(sum(x * v - u * y for (x, y), (u, v) in zip(one, [*one[1:], one[0]], strict=True))) / 2 for one in pieces
+        abs(sum(x * v - u * y for (x, y), (u, v) in zip(polygon, [*polygon[1:], polygon[0]], strict=True))) / 2
+        for polygon in pieces
     )
     assert area == pytest.approx((2 * polygons.WINDOW) ** 2)
 
@@ -342,11 +344,12 @@ def test_the_bound_is_reached_by_lines_in_general_position() -> None:
 
 def test_the_figure_tells_the_affine_map_at_its_point() -> None:
     for units, step, x1, x2 in ((4, 0, -1.0, 1.25), (8, 1000, 0.5, 0.25), (16, 100, 1.75, -0.5)):
-        layer, figure = polygons.layer(units, step), figures.polygons(units, step, x1, x2)
-        at = torch.tensor([[x1, x2]], dtype=torch.float64, requires_grad=True)
-        value = layer(at)[0]
-        (slopes,) = torch.autograd.grad(value, at)
-        fires = int((at @ layer.W1 + layer.b1 > 0).sum())
+        layer = polygons.layer(units, step)
+        figure = figures.polygons(units, step, x1, x2)
+        point = torch.tensor([[x1, x2]], dtype=torch.float64, requires_grad=True)
+        value = layer(point)[0]
+        (slopes,) = torch.autograd.grad(value, point)
+        fires = int((point @ layer.W1 + layer.b1 > 0).sum())
         sentence_numbers = numbers(figure.sentence)
         assert sentence_numbers[:4] == [x1, x2, fires, units] and sentence_numbers[-1] == pytest.approx(
             value.item(), abs=0.006
@@ -394,9 +397,9 @@ def test_a_net_is_judged_on_the_interval_that_was_drawn_and_not_on_one_that_come
     seeds = draws.public_seeds(key.exercise)
     net = tuple(build(4, -1.0, 1.0))
     brought = {"interval": (4, -1.0, 1.0), "net": net}  # as an observation was before: right for what it says of itself
-    for one in (net, brought):
+    for observation in (net, brought):
         made_up: list[dict[str, Any]] = [
-            {aspect.name: dict.fromkeys(inputs, one) for aspect in key.exercise.aspects}
+            {aspect.name: dict.fromkeys(inputs, observation) for aspect in key.exercise.aspects}
             for inputs in compute.inputs(key.exercise, seeds)
         ]
         reference_outputs = compute.reference_outputs(key.exercise.name, seeds)

@@ -86,8 +86,8 @@ def test_six_numbers_are_enough_and_no_two_neurons_do_it_with_a_zero_in_w1() -> 
     assert (torch.relu(corners @ few).sum(1) - torch.tensor([0, 1, 1, 0])).abs().max() == 0
     numbers = [-2.0, -1.0, -0.5, 0.5, 1.0, 2.0]
     biases = torch.tensor([-2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0], dtype=torch.float64)
-    for one, two, alone in itertools.product(numbers, repeat=3):
-        first = torch.relu((corners @ torch.tensor([one, two]).double())[:, None] + biases)  # [4, biases]
+    for w1, w2, alone in itertools.product(numbers, repeat=3):
+        first = torch.relu((corners @ torch.tensor([w1, w2]).double())[:, None] + biases)  # [4, biases]
         second = torch.relu(alone * corners[:, :1] + biases)
         for v, w in itertools.product(numbers, repeat=2):
             out = v * first[:, :, None] + w * second[:, None, :]
@@ -170,8 +170,8 @@ def test_no_star_of_the_walls_is_in_the_gap_and_all_are_in_the_picture() -> None
     exec(source.split("try:")[0], scope)
     V, stars = scope["V"], scope["stars"]
     far = [nearest(V, star)[1].norm() for star in stars]
-    assert len(stars) == 40 and all(one < exercises.AT or one > exercises.APART for one in far)
-    assert sum(one > exercises.APART for one in far) >= 12
+    assert len(stars) == 40 and all(distance < exercises.AT or distance > exercises.APART for distance in far)
+    assert sum(distance > exercises.APART for distance in far) >= 12
     assert "plt.xlim(-3, 3)" in source and stars.abs().max() < 3 and V.abs().max() < 3
 
 

@@ -134,7 +134,8 @@ def test_nothing_was_chosen_on_the_runs_that_are_told_of() -> None:
 
 @pytest.mark.parametrize("setting", [("none", 0), (GENTLE, 3), (BIAS, 0)])
 def test_a_fresh_run_comes_out_again(setting: tuple[str, int]) -> None:
-    again, record = making.numbers([making.train_with_cure(*setting, experiment.FRESH[0])]), experiment.fresh(*setting)
+    again = making.numbers([making.train_with_cure(*setting, experiment.FRESH[0])])
+    record = experiment.fresh(*setting)
     assert again["effective"][0] == pytest.approx(record["effective"][0], abs=0.3)
     assert again["error"][0] == pytest.approx(record["error"][0], rel=0.3)
     assert again["information"][0] == pytest.approx(record["information"][0], abs=0.15)
@@ -260,11 +261,11 @@ def test_what_the_notebook_says_about_capacity() -> None:
 def test_the_bias_moves_the_choice_and_not_the_weights(step: int) -> None:
     bias = 0.05 * step
     sums = [s + bias * (e == figures.BIAS_EXPERT) for e, s in enumerate(figures.SCORES)]
-    one, other = sorted(sorted(range(6), key=lambda e: sums[e])[-2:])
+    first, second = sorted(sorted(range(6), key=lambda e: sums[e])[-2:])
     for weighted, base in ((False, list(figures.SCORES)), (True, sums)):
-        share = base[one] / (base[one] + base[other])
+        share = base[first] / (base[first] + base[second])
         assert numbers(figures.selection(bias, weighted).title) == pytest.approx(
-            [one, other, share, 1 - share], abs=6e-3
+            [first, second, share, 1 - share], abs=6e-3
         )
 
 

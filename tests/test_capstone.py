@@ -128,8 +128,8 @@ def test_what_is_told_of_the_creek_comes_from_seeds_on_which_nothing_was_chosen(
     assert not set(creek.SEEDS) & set(creek.CHOSEN_ON) and len(creek.CHOSEN_ON) <= 5
     assert stored["settings"]["steps"] == creek.STEPS == 1500 and creek.BATCH == 32
     assert stored["parameters"] == {name: making_creek.parameters(name) for name in creek.MODELS}
-    one, rival = stored["parameters"]["relu"], stored["parameters"]["none, 3 blocks"]
-    assert abs(one - rival) / one < 0.01, "the rival is a fair one"
+    relu, rival = stored["parameters"]["relu"], stored["parameters"]["none, 3 blocks"]
+    assert abs(relu - rival) / relu < 0.01, "the rival is a fair one"
     assert {len(shares) for right in stored["right"].values() for shares in right.values()} == {20}
 
 
@@ -193,7 +193,8 @@ def test_the_losses_of_all_steps_come_back() -> None:
 def test_the_mixture_equals_a_loop_over_tokens() -> None:
     torch.manual_seed(0)
     mixture: Any = parts.MoE
-    moe, x = mixture(6, 10, n_experts=4, top_k=2), torch.randn(2, 5, 6)
+    moe = mixture(6, 10, n_experts=4, top_k=2)
+    x = torch.randn(2, 5, 6)
     y, balance = moe(x)
     visits, likely = [0.0] * 4, torch.zeros(4)
     for b, t in itertools.product(range(2), range(5)):

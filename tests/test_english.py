@@ -42,7 +42,8 @@ def test_the_text_is_prose_and_long_enough() -> None:
 
 
 def test_tokens_spell_the_text_and_what_is_held_out_is_not_trained_on() -> None:
-    text, every = english.text(), english.paragraphs()
+    text = english.text()
+    every = english.paragraphs()
     assert (
         spelt(text.held_out) == "".join(p + "\n" for p in every[9::10]) and len(spelt(text.held_out)) == text.characters
     )
@@ -74,8 +75,8 @@ def test_it_learns_and_hears_a_balance_loss() -> None:
 
 def test_what_is_written_depends_on_seed_and_temperature(writer: english.Writer) -> None:
     generate = solution_answer("generate").answer
-    one, again, other = (english.write(writer, "The object", generate, 1.0, seed, tokens=20) for seed in (0, 0, 1))
-    assert one == again != other and one.startswith("The object")
+    first, again, other = (english.write(writer, "The object", generate, 1.0, seed, tokens=20) for seed in (0, 0, 1))
+    assert first == again != other and first.startswith("The object")
     cold = {english.write(writer, "The object", generate, 0.0, seed, tokens=20) for seed in (0, 1)}
     assert len(cold) == 1
     assert len(english.write(writer, "a" * 200, generate, tokens=1)) > 200
@@ -138,7 +139,8 @@ def test_what_the_notebook_says_of_the_stored_runs_holds() -> None:
         for pair in itertools.combinations(kinds, 2)
     }
     assert [pair for pair, count in orders.items() if count in (0, 15)] == [("moe, equal total", "moe, equal active")]
-    about, text = english.stored(), english.text()
+    about = english.stored()
+    text = english.text()
     assert round(about["characters"], -3) == 206_000 and about["settings"]["steps"] == english.STEPS == 400
     assert english.BATCH * english.LONGEST == 1024 and english.WORDS == 2000
     assert abs(len(text.pieces) - 2086) < 30  # Python's help is not the same in every version

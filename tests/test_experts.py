@@ -110,7 +110,7 @@ def test_what_the_notebook_says_about_experts_of_words() -> None:
     percentages = [round(100 * run["told"]) for run in fresh.values()]
     assert len(percentages) == 15 and (min(percentages), max(percentages)) == (0, 6)
     warm = [figures.sentence("creek", "warm", "spunky", run).sentence for run in figures.WORLD_RUNS]
-    moves = [numbers(one)[1] for one in warm]
+    moves = [numbers(sentence)[1] for sentence in warm]
     assert moves[0] == 5 and (min(moves), max(moves)) == (0, 8)
     first, changed = (runs[0]["shown"][n] for n in (0, 2))
     assert world_experts.SCENES[2].weather == "warm" and first[3] != changed[3], "“warm” is among them"
@@ -160,7 +160,8 @@ def test_the_slopes_are_those_of_autograd(norm: str, k: int) -> None:
 
 
 def test_what_is_told_of_a_renormalised_gate_holds_in_fifteen_other_runs() -> None:
-    prediction, runs = active_course().prediction("price_of_renorm"), cells.stored()["top-1"]
+    prediction = active_course().prediction("price_of_renorm")
+    runs = cells.stored()["top-1"]
     ratios = [a / b for a, b in zip(runs["renormalised"]["error"], runs["as it is"]["error"], strict=True)]
     assert len(ratios) == len(cells.FRESH) == 15 and min(cells.FRESH) >= 5
     explanation = " ".join(prediction.explanation.split())
@@ -188,8 +189,8 @@ def test_the_slots_are_sorted_and_come_back(k: int) -> None:
     assert f"{', '.join(map(str, sizes))} of them" in figures.dispatch(6, k).sentence
     assert numbers(figures.dispatch(9, k).title) == [sum(1 for size in sizes if size)]
     places = figures._places(k)
-    for stage, at in enumerate(places):
-        by_place = sorted(range(len(slots)), key=[x for x, _ in at].__getitem__)
+    for stage, positions in enumerate(places):
+        by_place = sorted(range(len(slots)), key=[x for x, _ in positions].__getitem__)
         if stage in (2, 3, 4):
             assert [slots[n][2] for n in by_place] == sorted(e for *_, e in slots)
         elif stage in (1, 5):
@@ -199,8 +200,8 @@ def test_the_slots_are_sorted_and_come_back(k: int) -> None:
 @pytest.mark.parametrize("k", [1, 2, 3])
 def test_every_frame_differs_from_the_one_before(k: int) -> None:
     frames = [figures.dispatch(frame, k) for frame in range(figures.LAST_FRAME + 1)]
-    for one, other in itertools.pairwise(frames):
-        assert one.svg != other.svg and one.sentence != other.sentence
+    for earlier, later in itertools.pairwise(frames):
+        assert earlier.svg != later.svg and earlier.sentence != later.sentence
 
 
 # totals
@@ -212,8 +213,8 @@ def test_totals_are_counted_part_by_part(name: str) -> None:
     moe = model.experts
     assert moe
     picture = figures.totals(name)
-    one = 3 * model.d_model * model.d_ff + (2 * model.d_ff + model.d_model if model.ffn_bias else 0)
-    idle = (model.n_layers - moe.dense_layers) * (moe.n - moe.k) * one
+    expert_size = 3 * model.d_model * model.d_ff + (2 * model.d_ff + model.d_model if model.ffn_bias else 0)
+    idle = (model.n_layers - moe.dense_layers) * (moe.n - moe.k) * expert_size
     total = atlas.total(model)
     billions = [float(number) for number in re.findall(r"([\d.]+) B", picture.title)]
     assert billions == pytest.approx([(total - idle) / 1e9, total / 1e9], rel=0.005)

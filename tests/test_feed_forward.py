@@ -210,7 +210,8 @@ def test_each_piece_is_flat_and_has_the_neurons_that_fire_there() -> None:
         inside = weights / weights.sum(1, keepdim=True) @ ends
         pre = inside @ w1 + b1
         assert ((pre > 0) == torch.tensor([j in firing for j in range(3)])).all()
-        with_one, out = torch.cat([inside, torch.ones(50, 1)], 1), torch.relu(pre) @ w2 + b2
+        with_one = torch.cat([inside, torch.ones(50, 1)], 1)
+        out = torch.relu(pre) @ w2 + b2
         plane = torch.linalg.lstsq(with_one, out).solution  # [3, 2]
         assert torch.allclose(with_one @ plane, out, atol=1e-9)
         slopes.append([tuple(row) for row in plane[:2].T.round(decimals=6).tolist()])

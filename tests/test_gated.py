@@ -75,9 +75,11 @@ def test_what_the_prediction_says_of_2x() -> None:
 def test_the_green_cone_holds_x_and_all_with_the_same_lights() -> None:
     for angle in range(0, 360, 7):
         x = np.array([math.cos(math.radians(angle)), math.sin(math.radians(angle))])
-        (_, one, other) = (np.array(corner) / 20 for corner in gated._cone(x))
+        (_, first, second) = (np.array(corner) / 20 for corner in gated._cone(x))
         for share in (0.01, 0.5, 0.99):
-            assert (gated.gates(share * one + (1 - share) * other, "plain ReLU") == gated.gates(x, "plain ReLU")).all()
+            assert (
+                gated.gates(share * first + (1 - share) * second, "plain ReLU") == gated.gates(x, "plain ReLU")
+            ).all()
 
 
 # matched
@@ -126,9 +128,9 @@ MEANS, SINGLE, LONG = gated.READINGS
 @pytest.mark.parametrize(("reading", "runs"), [(MEANS, gated.RUNS), (SINGLE, 1)])
 @pytest.mark.parametrize(("first", "second"), [("GELU", "ReLU"), ("GEGLU", "SwiGLU"), ("Bilinear", "GELU")])
 def test_the_table_says_how_many_errors_two_rows_are_apart(first: str, second: str, reading: str, runs: int) -> None:
-    one, other = gated.TABLE[first], gated.TABLE[second]
-    of_means = math.sqrt(one.deviation**2 / runs + other.deviation**2 / runs)
-    errors = abs(one.short - other.short) / of_means
+    first_row, second_row = gated.TABLE[first], gated.TABLE[second]
+    of_means = math.sqrt(first_row.deviation**2 / runs + second_row.deviation**2 / runs)
+    errors = abs(first_row.short - second_row.short) / of_means
     figure = gated.table(reading, first, second)
     assert numbers(figure.title)[-1] == pytest.approx(errors, abs=0.0051)
     assert ("more than two" in figure.sentence) == (errors > 2)
@@ -138,7 +140,7 @@ def test_the_table_says_how_many_errors_two_rows_are_apart(first: str, second: s
 def test_a_mean_of_four_runs_is_twice_as_sure_as_a_run() -> None:
     """Drawn at random: the standard deviation of a difference of runs, and of a difference of means of four."""
     noise = torch.randn(2, 4, 100_000, generator=torch.Generator().manual_seed(0), dtype=torch.float64) * 0.005
-    of_runs, of_means = ((one - other).std() for one, other in ((noise[0, 0], noise[1, 0]), noise.mean(1)))
+    of_runs, of_means = ((first - second).std() for first, second in ((noise[0, 0], noise[1, 0]), noise.mean(1)))
     assert float(of_runs) == pytest.approx(gated.apart("GELU", "ReLU", 1)[1], rel=0.02)
     assert float(of_means) == pytest.approx(gated.apart("GELU", "ReLU")[1], rel=0.02)
 

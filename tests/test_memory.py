@@ -96,11 +96,14 @@ def test_one_neuron_is_spoken_of_as_one() -> None:
 @pytest.mark.parametrize("count", [0, 1, 4, figures.NEURONS])
 def test_the_growing_sum_says_what_the_loops_say(count: int) -> None:
     scores = scores_by_loops(64, set(strongest(64)[count:]))
-    picture, right = figures.growing(64, count), int(fact_stores.store()[0].y[64])
+    picture = figures.growing(64, count)
+    right = int(fact_stores.store()[0].y[64])
     assert f"“{figures.LIKES[scores.index(max(scores))]}”" in picture.title
     lead = scores[right] - max(score for answer, score in enumerate(scores) if answer != right)
     (handle,) = [
-        one.attrib["aria-valuetext"] for one in ET.fromstring(picture.svg).iter() if "data-drags" in one.attrib
+        element.attrib["aria-valuetext"]
+        for element in ET.fromstring(picture.svg).iter()
+        if "data-drags" in element.attrib
     ]
     assert numbers(handle) == [count, pytest.approx(lead, abs=0.006)]
 
@@ -177,7 +180,8 @@ def test_more_to_learn_means_fewer_known_and_more_steps_do_not_mend_it() -> None
 
 
 def test_what_is_said_of_knock_outs_holds_in_fifteen_other_stores() -> None:
-    knockouts, explanation = fact_stores.read_knockouts(), read_explanation("strongest_out")
+    knockouts = fact_stores.read_knockouts()
+    explanation = read_explanation("strongest_out")
     losses = {m: knockouts["lost"][m] for m in ("1", "4")}
     assert {len(shares) for what in ("lost", "others", "most", "chance") for shares in knockouts[what].values()} == {15}
     assert f"{100 * min(losses['1']):.0f} to {100 * max(losses['1']):.0f} % were lost" in explanation
@@ -209,7 +213,8 @@ def test_one_entry_of_the_table_comes_out_again() -> None:
 
 
 def test_what_is_told_of_attention_alone_holds_in_fifteen_other_runs() -> None:
-    runs, explanation = cells.stored()["attention only"], active_course().prediction("attention_stores").explanation
+    runs = cells.stored()["attention only"]
+    explanation = active_course().prediction("attention_stores").explanation
     assert len(runs["attention"]) == len(runs["average"]) == len(cells.FRESH) == 15 and min(cells.FRESH) >= 5
     assert set(runs["attention"]) == {1.0} and "all of them in fifteen other runs" in explanation
     assert f"knew {100 * min(runs['average']):.0f} to {100 * max(runs['average']):.0f} %" in explanation

@@ -23,10 +23,10 @@ def tips(picture: Picture) -> dict[str, str]:
     return {name: words for name, _, words in (tip.partition(": ") for tip in drawings.tips(picture))}
 
 
-def lengths(picture: Picture, at: float) -> list[float]:
+def lengths(picture: Picture, top: float) -> list[float]:
     """The widths of the pieces of the bar whose top is at this height."""
     rects = ET.fromstring(picture.svg).iter(f"{SVG}rect")
-    return [float(rect.attrib["width"]) for rect in rects if float(rect.attrib["y"]) == at and len(rect)]
+    return [float(rect.attrib["width"]) for rect in rects if float(rect.attrib["y"]) == top and len(rect)]
 
 
 def count_parameters(*modules: nn.Module) -> int:
@@ -77,10 +77,13 @@ def test_an_area_is_in_proportion_to_its_parameters() -> None:
 )
 def test_explore_counts_what_torch_counts(values: tuple[Any, ...]) -> None:
     d, ratio, heads, kv, layers, vocab, gated, decoder = values
-    f, keys = round(ratio * d), d // heads * min(kv, heads)
+    f = round(ratio * d)
+    keys = d // heads * min(kv, heads)
     matrices = [nn.Linear(d, f, bias=False) for _ in range(3 if gated else 2)]
-    one = count_parameters(*(nn.Linear(d, size, bias=False) for size in (d, keys, keys)), nn.Linear(d, d, bias=False))
-    ffn, attention = count_parameters(*matrices), one * (2 if decoder else 1)
+    one_attention = count_parameters(
+        *(nn.Linear(d, size, bias=False) for size in (d, keys, keys)), nn.Linear(d, d, bias=False)
+    )
+    ffn, attention = count_parameters(*matrices), one_attention * (2 if decoder else 1)
     total = layers * (ffn + attention) + count_parameters(nn.Embedding(vocab, d))
     picture = parameters.explore(*values)
     shares = [100 * ffn / (ffn + attention), 100 * layers * ffn / total]
@@ -215,9 +218,9 @@ def test_a_block_is_asked_for_with_every_pair_of_options() -> None:
         return 0.0
 
     exercises.layer_share.observe(answer, exercises.layer_share.inputs(0, 0))
-    for one, other in itertools.combinations((*exercises.OPTIONS, "decoder"), 2):
-        pairs = {(one in options, other in options) for options in option_sets}
-        assert len(pairs) == 4, f"{one} and {other}: {pairs}"
+    for first, second in itertools.combinations((*exercises.OPTIONS, "decoder"), 2):
+        pairs = {(first in options, second in options) for options in option_sets}
+        assert len(pairs) == 4, f"{first} and {second}: {pairs}"
 
 
 def test_a_page_that_is_right_and_pages_that_are_not_are_audited() -> None:

@@ -182,7 +182,8 @@ def test_the_right_answers_about_pairs_are_what_the_stored_runs_say() -> None:
 
 
 def test_the_right_answers_about_the_creek_are_what_the_stored_runs_say() -> None:
-    right, prediction = stored_creek.stored()["right"]["relu"], active_course().prediction("own_creek")
+    right = stored_creek.stored()["right"]["relu"]
+    prediction = active_course().prediction("own_creek")
     way, feeling = (sum(share >= 0.95 for share in right[word]) for word in ("way", "feeling"))
     assert (
         prediction.right == way
@@ -194,10 +195,10 @@ def test_the_right_answers_about_the_creek_are_what_the_stored_runs_say() -> Non
 def test_the_right_answers_about_text_are_what_the_stored_runs_say() -> None:
     runs = stored_english.stored()["bits per character"]
     kinds = [runs[name] for name in ("relu", "swiglu", "moe, equal total", "moe, equal active")]
-    means = [mean(one) for one in kinds]
+    means = [mean(kind) for kind in kinds]
     assert max(means) - min(means) < 0.01 < 0.006 * min(means)  # gaps_on_text
     for kind in kinds:
-        assert all(0.0145 <= none - one < 0.0465 for none, one in zip(runs["none"], kind, strict=True))
+        assert all(0.0145 <= none - with_ffn < 0.0465 for none, with_ffn in zip(runs["none"], kind, strict=True))
     assert all(none - more < 0.0015 for none, more in zip(runs["none"], runs["none, 6 blocks"], strict=True))
 
 
@@ -228,7 +229,8 @@ def test_the_right_answers_about_the_little_world_are_what_its_model_does() -> N
 
 
 def test_without_its_neurons_one_rule_is_lost_and_no_other() -> None:
-    model, scenes = toy_transformer.load(), world.scenes(held_out=True)
+    model = toy_transformer.load()
+    scenes = world.scenes(held_out=True)
     out = [name.neuron for name in toy_transformer.names(model) if name.good and name.words == "cold water"]
     sentences = toy_transformer.tensor([world.wish(scene) for scene in scenes])
     x = model.gather(sentences[:, :-1])

@@ -31,7 +31,10 @@ def prose(notebook: str) -> str:
     """The text cells of a notebook, and what its predictions say."""
     cells = (ROOT / "solutions" / f"{notebook}.py").read_text(encoding="utf-8").split("\n# %%")
     texts = [cell.partition("\n")[2] for cell in cells if cell.startswith(" [markdown]")]
-    asked = [f"{one.question}\n{one.explanation}" for one in active_course().predictions_of(notebook).values()]
+    asked = [
+        f"{prediction.question}\n{prediction.explanation}"
+        for prediction in active_course().predictions_of(notebook).values()
+    ]
     return plain("\n".join([re.sub(r"(?m)^# ?", "", text) for text in texts] + asked))
 
 

@@ -247,11 +247,11 @@ def test_the_figure_of_a_rule_counts_what_the_longer_ffn_says(one_is_enough: boo
     counts, rule = [0, 0, 0, 0], (None, True, False)
     for scene in HELD_OUT[::4]:
         before, after = (words_with_neuron(rule, "about", strength, one_is_enough, scene) for strength in (0.0, 20.0))
-        at, holds = world.WAY - 1, scene.cold and not scene.spunky
-        counts[0] += holds and after[at] == "about"
+        way, holds = world.WAY - 1, scene.cold and not scene.spunky
+        counts[0] += holds and after[way] == "about"
         counts[1] += holds
-        counts[2] += not holds and after[at] != before[at]
-        counts[3] += sum(one != other for one, other in zip(before, after, strict=True)) - (before[at] != after[at])
+        counts[2] += not holds and after[way] != before[way]
+        counts[3] += sum(old != new for old, new in zip(before, after, strict=True)) - (before[way] != after[way])
     drawn = figures.rule("any", "cold", "timid", "about", 20, one_is_enough)
     says, others = numbers(drawn.title)[0], numbers(drawn.title)[2]
     assert [says, 448] == pytest.approx([4 * n for n in counts[:2]], abs=45)
