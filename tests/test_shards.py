@@ -63,27 +63,29 @@ def test_shards_give_what_one_machine_gives_and_name_what_is_missing(tmp_path: P
         hand_in(whole, f"student{number}", data)
     hand_in(whole, "zoe", b"not a notebook")
     shutil.copytree(whole.path, parts.path)
-    command("grade", "--grading", whole.path, START, "--prepare")
+    command("shard", "prepare", START, "--grading", whole.path)
     for name in ("hidden_draws.json", ".markings"):
         place = parts.path / name
         copy = shutil.copytree if (whole.path / name).is_dir() else shutil.copyfile
         copy(whole.path / name, place)
     command("grade", "--grading", whole.path)
     out, there = tmp_path / "out", ["--grading", parts.path, "--to", tmp_path / "out"]
-    first = command("grade", *there, "--shard", "0/2")
-    early = command("grade", "--grading", parts.path, "--from", out, expect=2)
-    assert "no file has the results of" in early and "shard 1/2" in early and "shard 0/2:" not in early
+    first = command("shard", "grade", "0/2", *there)
+    early = command("shard", "enter", out, "--grading", parts.path, expect=2)
+    assert "no file has the results of" in early and "in shard 1/2 (" in early and "shard 0/2:" not in early
     assert not (parts.path / "report.html").exists() and (out.stat().st_mode & 0o077) == 0
-    command("grade", *there, "--shard", "1/2")
-    again = command("grade", *there, "--shard", "0/2")
+    command("shard", "grade", "1/2", *there)
+    again = command("shard", "grade", "0/2", *there)
     assert "0 graded" in again and f"{first.split(' graded')[0].split()[-1]} were already there" in again
-    assert "unchanged since last time" in command("grade", "--grading", parts.path, "--from", out)
+    assert "unchanged since last time (--force enters them again)" in command(
+        "shard", "enter", out, "--grading", parts.path
+    )
     assert read_pages(parts) == read_pages(whole)
     with Book(whole) as one, Book(parts) as other:
         assert one.automatic_scores(START) == other.automatic_scores(START)
         assert [attempt.student for attempt in other.history(START)] == [*(f"student{n}" for n in range(6)), "zoe"]
         assert all(attempt.host and attempt.build for attempt in other.history(START) if attempt.student != "zoe")
-    assert "0 graded, 7 unchanged" in command("grade", "--grading", parts.path, "--from", out)
+    assert "0 graded, 7 unchanged" in command("shard", "enter", out, "--grading", parts.path)
 
 
 @pytest.fixture
@@ -192,14 +194,25 @@ def test_another_submission_than_was_graded_is_named(used: ClassFolder, files: P
 def test_a_shard_draws_no_hidden_inputs_of_its_own(tmp_path: Path, graded_here: dict[bytes, GradedSubmission]) -> None:
     class_folder = ClassFolder(tmp_path)
     hand_in(class_folder, "ada")
-    with pytest.raises(UserError, match="--prepare"):
+    with pytest.raises(UserError, match="shard prepare"):
         shards.grade(class_folder, START, Shard(0, 1), tmp_path / "out", ShardReader([tmp_path], Limits()))
     assert not class_folder.draws.exists()
 
 
 @pytest.mark.parametrize(
-    "words", [("--shard", "0/2"), ("--shard", "0/2", "--to", "x", "--from", "y"), ("--from", "nowhere")]
+    ("words", "message"),
+    [
+        (("grade", "0/2"), "missing option '--to'"),
+        (("grade", "2/2", "--to", "x"), "2/2 is no shard: write K/N"),
+        (("grade", "0/2", "--to", "x", "--student", "ada"), "no such option: --student"),
+        (("prepare", "--workers", "2"), "no such option: --workers"),
+        (("enter", "nowhere"), "'nowhere' does not exist"),
+        (("enter", ".", "--assignment", "99_nothing"), "no assignment called '99_nothing'"),
+    ],
 )
-def test_options_that_do_not_go_together_are_one_line(words: tuple[str, ...], tmp_path: Path) -> None:
+def test_what_does_not_belong_to_a_command_is_refused_in_one_line(
+    words: tuple[str, ...], message: str, tmp_path: Path
+) -> None:
     hand_in(ClassFolder(tmp_path), "ada")
-    assert command("grade", "--grading", tmp_path, *words, expect=2).count("\n") == 1
+    said = command("shard", *words, "--grading", tmp_path, expect=2)
+    assert said.count("\n") == 1 and message in said

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 FINISHING = "finishing what is running; Ctrl-C again stops at once"
 # By who uses them, and within that in the order in which they come in a term.
 USERS = {
-    "For instructors": ("handout", "collect", "grade", "feedback", "report", "why", "give-back", "desk", "gradescope", "sample", "doctor"),
+    "For instructors": ("handout", "collect", "grade", "shard", "feedback", "report", "why", "give-back", "desk", "gradescope", "sample", "doctor"),
     "For authors": ("build", "matrix", "answer", "answers", "minutes", "stills", "site"),
     "For maintainers": ("stability", "mutants", "bench"),
 }  # fmt: skip
@@ -51,7 +51,11 @@ class ByUser(TyperGroup):
             commands = {name: self.get_command(ctx, name) for name in names}
             with formatter.section(title):
                 formatter.write_dl(
-                    [(name.ljust(width), _first_sentence(one.help)) for name, one in commands.items() if one]
+                    [
+                        (name.ljust(width), _first_sentence(command.help))
+                        for name, command in commands.items()
+                        if command
+                    ]
                 )
 
 

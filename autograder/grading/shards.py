@@ -110,7 +110,7 @@ class Shard:
         """The shard that is written as 3/10. Raises UserError."""
         match = re.fullmatch(r"(\d{1,5})/(\d{1,5})", text)
         if not match or not int(match[1]) < int(match[2]):
-            raise UserError(f"--shard {text}: write K/N, such as 0/10 to 9/10 for ten shards")
+            raise UserError(f"{text} is no shard: write K/N, such as 0/10 to 9/10 for ten shards")
         return cls(int(match[1]), int(match[2]))
 
     def holds(self, student: str) -> bool:
@@ -197,7 +197,7 @@ def _load_preparation(class_folder: ClassFolder, assignment: str) -> tuple[draws
             return seeds, reference.resolve()
     raise UserError(
         f"{class_folder.path} has no hidden inputs of {assignment} for this version: "
-        f"run {class_folder.command(f'grade {assignment} --prepare')} where the class is, "
+        f"run {class_folder.command(f'shard prepare {assignment}')} where the class is, "
         f"and copy {draws.FILE} and {stored.FOLDER}/ from there"
     )
 
@@ -217,9 +217,7 @@ class ShardReader:
     def __init__(self, folders: Sequence[Path], limits: Limits) -> None:
         for folder in folders:
             if not folder.is_dir():
-                raise UserError(
-                    f"{folder} is not a folder: name the one that `autograder grade --shard … --to` wrote into"
-                )
+                raise UserError(f"{folder} is not a folder: name the one that `autograder shard grade` wrote into")
         self.limits = limits
         self.missing: dict[str, list[str]] = defaultdict(list)
         self._folders = folders
