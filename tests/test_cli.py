@@ -104,12 +104,43 @@ def test_outside_the_project_it_says_so(tmp_path: Path) -> None:
     assert status == 2 and "nothing to grade" in errors
 
 
+def test_wrong_words_are_one_line_that_names_the_help(command: Callable[..., tuple[int, str, str]]) -> None:
+    lines = {
+        ("why",): "autograder: missing argument 'student'. See `autograder why --help`\n",
+        ("sample", "4", "--students", "3"): "autograder: no such option: --students. See `autograder sample --help`\n",
+        ("shrd",): "autograder: no such command 'shrd'. Did you mean 'shard'? See `autograder --help`\n",
+    }
+    for arguments, line in lines.items():
+        assert command(*arguments) == (2, "", line)
+
+
 @pytest.mark.parametrize(
-    "name", ["grade", "answer", "answers", "build", "matrix", "sample", "bench", "handout", "doctor"]
-)
+    "name",
+    [
+        "grade", "shard", "shard prepare", "shard grade", "shard enter", "answer", "answers", "build", "matrix", "sample", "bench", "handout",
+        "doctor",
+    ],
+)  # fmt: skip
 def test_every_command_has_help(name: str, command: Callable[..., tuple[int, str, str]]) -> None:
-    status, output, _ = command(name, "--help")
-    assert status == 0 and "Usage" in output
+    status, output, _ = command(*name.split(), "--help")
+    assert status == 0 and f"Usage: autograder {name} " in output and output.count("\n") < 45
+
+
+OPTIONS = {
+    "grade": "grading student exercise force workers scheduler db-url jail limit start-anew dry-run forget-manual help",
+    "shard prepare": "grading start-anew db-url help",
+    "shard grade": "to grading workers jail limit help",
+    "shard enter": "assignment grading force limit start-anew dry-run db-url help",
+    "sample": "grading seed help",
+}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_each_way_to_grade_shows_the_options_that_it_needs_and_no_others(
+    name: str, command: Callable[..., tuple[int, str, str]]
+) -> None:
+    _, output, _ = command(*name.split(), "--help")
+    assert re.findall(r"^  --([a-z-]+)", output, re.MULTILINE) == OPTIONS[name].split()
 
 
 @pytest.fixture(scope="module")
@@ -294,5 +325,6 @@ def test_help_lists_every_command_once_by_who_uses_it() -> None:
     commands = help_text[help_text.index("For instructors") :].splitlines()
     listed = [line.split()[0] for line in commands if re.match(r"  [a-z]", line)]
     there = [command.name or command.callback.__name__ for command in cli.app.registered_commands if command.callback]
+    there += [str(group.name) for group in cli.app.registered_groups]
     assert sorted(listed) == sorted(there) and "..." not in "".join(commands)
     assert help_text.index("For instructors") < help_text.index("For authors") < help_text.index("For maintainers")

@@ -6,10 +6,14 @@ import gc
 import sys
 import traceback
 from pathlib import Path
+from typing import Any
+
+import typer
 
 # isort: off
 from autograder.cli import (
     grading,
+    sharding,
     transfer,
     exporting,
     reading,
@@ -21,15 +25,23 @@ from autograder.cli import (
 from autograder import files
 from autograder.cli.shared import app, shorten_path
 from autograder.errors import UserError
+from ffnlab.phrases import sentence
 from ffnlab.registry import CourseNotFound, active_course
 
-__all__ = ["app", "authors", "exporting", "grading", "main", "reading", "serving", "transfer"]
+__all__ = ["app", "authors", "exporting", "grading", "main", "reading", "serving", "sharding", "transfer"]
+
+USAGE_ERROR: Any = typer.BadParameter.__bases__[0]  # of click, of which newer versions of Typer have their own copy
 
 
 def main() -> None:
     """Run the command line: what a user can mend is one line on stderr and exit status 2."""
     try:
-        app()
+        status = app(prog_name="autograder", standalone_mode=False)
+    except typer.Abort:
+        sys.exit(1)
+    except USAGE_ERROR as error:
+        sys.stderr.write(f"{_usage_line(error)}\n")
+        sys.exit(2)
     except Exception as error:
         line = _mendable(error)
         if not line:
@@ -38,6 +50,16 @@ def main() -> None:
         sys.exit(2)
     finally:
         gc.freeze()  # a million objects are left, and nobody needs their memory back: the interpreter ends sooner
+    sys.exit(status or 0)
+
+
+def _usage_line(error: Any) -> str:
+    """What is wrong with the words of a command, in one line. Without any words, the command's help."""
+    message = error.format_message()
+    if type(error).__name__ == "NoArgsIsHelpError":
+        return str(message)
+    command = error.ctx.command_path if error.ctx else "autograder"
+    return f"autograder: {message[0].lower()}{sentence(message[1:])} See `{command} --help`"
 
 
 def _mendable(error: Exception) -> str:
