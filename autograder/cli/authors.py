@@ -26,6 +26,7 @@ from autograder.cli.shared import (
 from autograder.errors import UserError
 from autograder.paths import assignments, require_assignment, root
 from autograder.startup import pause_gc
+from ffnlab.phrases import plural
 
 MAX_TRIALS = 6  # exercises that `build` tries on twenty secrets by itself: a minute or two
 
@@ -189,11 +190,12 @@ def stability(
 
     names = list(trials.find_outdated())
     if exercise:
-        names = [
-            name
-            for one in exercise
-            for name in ([e.name for e in active_course().exercises_of(one)] if one in assignments() else [one])
-        ]
+        names = []
+        for word in exercise:
+            if word in assignments():
+                names += [member.name for member in active_course().exercises_of(word)]
+            else:
+                names.append(word)
     for name in names:
         notebook_of(name)
     _try_on_twenty_secrets(names, workers)
@@ -204,7 +206,8 @@ def _try_on_twenty_secrets(names: list[str], workers: int | None = None) -> None
         from autograder.authoring import stability as trials
         from ffnlab.registry import active_course
 
-    console, unstable = console_of(), list[trials.Unstable]()
+    console = console_of()
+    unstable: list[trials.Unstable] = []
     for notebook in dict.fromkeys(map(active_course().notebook_of, names)):
         here = [name for name in names if active_course().notebook_of(name) == notebook]
         with bar(console) as progress:
@@ -248,20 +251,18 @@ def mutants(
     with bar(console) as progress:
         task = progress.add_task("mutants", total=len(selection), rate="")
         results = mutations.run(selection, lambda count: progress.advance(task, count), workers)
-    verdicts = [one.verdict for one in results if one.verdict and not one.is_survivor]
+    losing = [(result.mutant, result.verdict) for result in results if result.verdict and not result.is_survivor]
+    nameless = [(mutant, verdict) for mutant, verdict in losing if not verdict.mistake]
     if unnamed:
-        for one in results:
-            if one.verdict and not one.is_survivor and not one.verdict.mistake:
-                console.print(
-                    Text(f"{one.mutant.exercise}: {one.mutant.change}\n    {one.verdict.message}"), soft_wrap=True
-                )
+        for mutant, verdict in nameless:
+            console.print(Text(f"{mutant.exercise}: {mutant.change}\n    {verdict.message}"), soft_wrap=True)
     problems = mutations.problems(results)
     for problem in problems:
         console.print(Text(problem), soft_wrap=True)
-    name_count = sum(1 for verdict in verdicts if verdict.mistake)
     console.print(
-        f"{len(results)} mutants: {len(verdicts)} lose marks, {name_count} of these are named; {sum(one.is_endless for one in results)} never end; "
-        f"{sum(one.is_survivor for one in results)} earn full marks; problems: {len(problems)}"
+        f"{len(results)} mutants: {len(losing)} lose marks, {len(losing) - len(nameless)} of these are named; "
+        f"{sum(result.is_endless for result in results)} never end; "
+        f"{sum(result.is_survivor for result in results)} earn full marks; problems: {len(problems)}"
     )
     if problems:
         raise typer.Exit(1)
@@ -284,7 +285,9 @@ def sample(
         elif not class_folder.is_empty():
             raise UserError(f"{class_folder.submitted} is not empty, and a sample class would replace its content")
         names = samples.make(class_folder, students, seed)
-    typer.echo(f"{len(names)} students in {shorten_path(class_folder.submitted)}")
+    typer.echo(
+        f"{plural(len(names), 'student')} in {shorten_path(class_folder.submitted)}; to grade them, run {class_folder.command('grade')}"
+    )
 
 
 @app.command()

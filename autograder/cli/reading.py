@@ -28,6 +28,7 @@ from autograder.errors import UserError
 from autograder.files import write_private
 from autograder.paths import require_assignment
 from autograder.startup import pause_gc
+from ffnlab.phrases import plural
 from ffnlab.untrusted_text import clean, in_a_line
 
 if TYPE_CHECKING:
@@ -67,9 +68,10 @@ def report(
     with pause_gc():
         from autograder.gradebook.policy import Policy
         from autograder.grading.grade_class import describe_ungraded_attempts
-        from autograder.reports import class_report, report_page, tables
+        from autograder.reports import class_report, report_page
 
-    class_folder, console = class_or_sample(grading, db_url), console_of()
+    class_folder = class_or_sample(grading, db_url)
+    console = console_of()
     policy = Policy.of(class_folder)
     to = to or class_folder.path / "report.html"
     if notebook and not csv:
@@ -88,36 +90,48 @@ def report(
             status.update("drawing the page")
             page = report_page.page(report_data)
     write_private(to, page)
-    console.print(
-        Text(f"{shorten_path(to)} ({len(page.encode()) / 1000:,.0f} kB): {_in_short(report_data)}"), soft_wrap=True
-    )
-    for one in report_data.assignments:
-        if one.missing:
-            console.print(Text(one.missing.line(0 if hide_names else MAX_MISSING_NAMES)), soft_wrap=True)
+    size = f"{len(page.encode()) / 1000:,.0f} kB"
+    console.print(Text(f"{shorten_path(to)} ({size}): {_in_short(report_data)}"), soft_wrap=True)
+    for part in report_data.assignments:
+        if part.missing:
+            console.print(Text(part.missing.line(0 if hide_names else MAX_MISSING_NAMES)), soft_wrap=True)
     if csv:
-        write_private(csv, tables.as_csv(report_data.rows))
-        console.print(Text(f"{shorten_path(csv)}: {len(report_data.rows):,} rows"), soft_wrap=True)
-    if csv and not hide_names:
+        _write_tables(console, report_data, csv, notebook, hide_names)
+    if _say_what_waits(console, report_data):
+        raise typer.Exit(2)
+
+
+def _write_tables(
+    console: Console, report_data: class_report.ClassReport, csv: Path, notebook: Path | None, hide_names: bool
+) -> None:
+    """Write the report's data as CSV, a line per student unless names are hidden, and a notebook that reads it."""
+    from autograder.reports import tables
+
+    write_private(csv, tables.as_csv(report_data.rows))
+    console.print(Text(f"{shorten_path(csv)}: {plural(f'{len(report_data.rows):,}', 'row')}"), soft_wrap=True)
+    if not hide_names:
         mail = csv.with_name(f"{csv.stem}-students.csv")
         write_private(mail, tables.for_mail(report_data.people))
-        console.print(
-            Text(f"{shorten_path(mail)}: one line per student, with name and e-mail, for mail merge"), soft_wrap=True
-        )
-    if csv and notebook:
+        line = f"{shorten_path(mail)}: one line per student, with name and e-mail, for mail merge"
+        console.print(Text(line), soft_wrap=True)
+    if notebook:
         write_private(notebook, tables.as_notebook(os.path.relpath(csv, notebook.parent)))
         console.print(Text(f"{shorten_path(notebook)}: a notebook that reads it"), soft_wrap=True)
-    waits = list(report_data.doubts)
-    for one in report_data.assignments:
-        waits += one.unsettled
-        if one.not_graded:
-            count = f"{one.not_graded:,} submission{'s' * (one.not_graded > 1)}"
-            waits.append(
-                f"{one.name}: {count} could not be graded in full, and the student is not at fault; the report lists them"
+
+
+def _say_what_waits(console: Console, report_data: class_report.ClassReport) -> bool:
+    """Say what needs a person. Returns whether anything does."""
+    lines = list(report_data.doubts)
+    for part in report_data.assignments:
+        lines += part.unsettled
+        if part.not_graded:
+            count = plural(f"{part.not_graded:,}", "submission")
+            lines.append(
+                f"{part.name}: {count} could not be graded in full, and the student is not at fault; the report lists them"
             )
-    for line in waits:
-        console.print(Text(line, style="bold"), soft_wrap=True)
-    if waits:
-        raise typer.Exit(2)
+    for line in lines:
+        console.print(Text(line), style="bold", soft_wrap=True)
+    return bool(lines)
 
 
 def _assignments(book: Book, policy: Policy, selection: list[str], class_folder: ClassFolder) -> list[str]:
@@ -133,15 +147,13 @@ def _assignments(book: Book, policy: Policy, selection: list[str], class_folder:
 def _in_short(report_data: class_report.ClassReport) -> str:
     from autograder.reports.report_page import of
 
-    students = {student.label for one in report_data.assignments for student in one.students}
-    parts = [
-        of(len(students), "student"),
-        of(sum(len(one.mistakes) for one in report_data.assignments), "known mistake"),
-    ]
-    answer_count = sum(len(who) for one in report_data.assignments for who in one.waiting.values())
+    students = {student.label for part in report_data.assignments for student in part.students}
+    mistake_count = sum(len(part.mistakes) for part in report_data.assignments)
+    answer_count = sum(len(waiting) for part in report_data.assignments for waiting in part.waiting.values())
+    submission_count = sum(len(part.to_look_at) for part in report_data.assignments)
+    parts = [of(len(students), "student"), of(mistake_count, "known mistake")]
     if answer_count:
         parts.append(f"{of(answer_count, 'answer')} to read")
-    submission_count = sum(len(one.to_look_at) for one in report_data.assignments)
     if submission_count:
         parts.append(f"{of(submission_count, 'submission')} to look at")
     return ", ".join(parts)
@@ -171,7 +183,8 @@ def why(
         from autograder.gradebook.policy import Policy
         from autograder.reports import explain as whys
 
-    class_folder, console = class_or_sample(grading, db_url), console_of()
+    class_folder = class_or_sample(grading, db_url)
+    console = console_of()
     policy = Policy.of(class_folder)
     with book_of(class_folder) as book:
         unclear = say_doubts(console, policy, book)
@@ -186,8 +199,8 @@ def why(
     console.print(
         Text(f"{explanation.student}, {explanation.exercise} of {explanation.assignment}", style="bold"), soft_wrap=True
     )
-    for one in graded_attempts:
-        _show_attempt(console, explanation, one, policy)
+    for graded_attempt in graded_attempts:
+        _show_attempt(console, explanation, graded_attempt, policy)
     _show_result(console, explanation)
     if outdated.newer or outdated.times:
         what = "something newer has been handed in" if outdated.newer else "its time of submission is another one"
@@ -200,37 +213,37 @@ def why(
         raise typer.Exit(2)
 
 
-def _show_attempt(console: Console, explanation: Explanation, one: GradedAttempt, policy: Policy) -> None:
+def _show_attempt(console: Console, explanation: Explanation, attempt: GradedAttempt, policy: Policy) -> None:
     from autograder.gradebook.policy_words import format_time
     from autograder.reports.explain import verdict_lines
 
-    counts = one.grading.row_id == explanation.effective_attempt.grading.row_id
-    phrases = [f"Attempt {one.number} of {explanation.attempt_count}" + (", graded again" if one.again else "")]
+    counts = attempt.grading.row_id == explanation.effective_attempt.grading.row_id
+    phrases = [f"Attempt {attempt.number} of {explanation.attempt_count}" + (", graded again" if attempt.again else "")]
     grade = explanation.effective_attempt.grade
     unread = (
         counts and grade.unread_time and f"handed in at a time that can't be read, “{in_a_line(grade.unread_time, 80)}”"
     )
-    known = one.submitted_at and f"handed in {format_time(policy.here(one.submitted_at))}"
+    known = attempt.submitted_at and f"handed in {format_time(policy.here(attempt.submitted_at))}"
     phrases.append(known or unread or "without a time of submission")
     phrases += [
-        f"graded {format_time(policy.here(datetime.fromisoformat(one.grading.graded_at)))} by version {one.grading.version}",
+        f"graded {format_time(policy.here(datetime.fromisoformat(attempt.grading.graded_at)))} by version {attempt.grading.version}",
         *(["this one counts"] if counts else []),
     ]
     console.print(Text("\n" + ", ".join(phrases), style="bold" if counts else ""), soft_wrap=True)
-    if one.grading.host:
-        where = f"  on {one.grading.host}: {one.grading.build}"
+    if attempt.grading.host:
+        where = f"  on {attempt.grading.host}: {attempt.grading.build}"
         console.print(Text(where, style="dim"), soft_wrap=True)
-    if one.grading.remarks:
-        console.print(Text("  about the file: " + in_a_line("; ".join(one.grading.remarks), 600)), soft_wrap=True)
-    if one.state:
-        console.print(Text(f"  {one.state}", style="dim"), soft_wrap=True)
-    for number, line in enumerate(clean(one.code or "").splitlines(), 1):
+    if attempt.grading.remarks:
+        console.print(Text("  about the file: " + in_a_line("; ".join(attempt.grading.remarks), 600)), soft_wrap=True)
+    if attempt.state:
+        console.print(Text(f"  {attempt.state}", style="dim"), soft_wrap=True)
+    for number, line in enumerate(clean(attempt.code or "").splitlines(), 1):
         place = (
             "" if explanation.question else f"{number:3} "
         )  # an answer in words has no lines that an error could name
         console.print(Text.assemble(("  " + place, "dim"), line), soft_wrap=True)
-    if one.verdict:
-        for line in verdict_lines(one.verdict):
+    if attempt.verdict:
+        for line in verdict_lines(attempt.verdict):
             console.print(Text(f"  {line}"), soft_wrap=True)
     elif explanation.question:
         console.print(Text("  a question that a person reads"), soft_wrap=True)
@@ -238,7 +251,7 @@ def _show_attempt(console: Console, explanation: Explanation, one: GradedAttempt
 
 def _show_result(console: Console, explanation: Explanation) -> None:
     score, grade = explanation.score, explanation.effective_attempt.grade
-    newest = max(one.grading.row_id for one in explanation.graded_attempts)
+    newest = max(attempt.grading.row_id for attempt in explanation.graded_attempts)
     earlier = (
         explanation.effective_attempt.by == explanation.student
         and explanation.effective_attempt.grading.row_id != newest
@@ -249,7 +262,7 @@ def _show_result(console: Console, explanation: Explanation) -> None:
     elif score.waits and score.by_hand:
         sentence = f"{where}: {score.score:g} of {score.max_score:g}, given by hand for an earlier answer. A person has to look again."
     elif score.waits:
-        sentence = f"{where}: not read yet; it is worth {score.max_score:g} point{'s' * (score.max_score != 1)}."
+        sentence = f"{where}: not read yet; it is worth {plural(f'{score.max_score:g}', 'point')}."
     else:
         sentence = f"{where}: {score.score:g} of {score.max_score:g}" + (", given by hand" if score.by_hand else "")
         sentence += f", of which {score.extra:+g} is extra credit." if score.extra else "."

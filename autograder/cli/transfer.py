@@ -31,10 +31,12 @@ from autograder.cli.shared import (
 )
 from autograder.errors import UserError
 from autograder.paths import require_assignment
+from ffnlab.phrases import plural
 from ffnlab.untrusted_text import in_a_line
 
 if TYPE_CHECKING:
     from autograder.transfer.collect import CollectionReport
+    from autograder.transfer.give_back import GiveBackReport
 
 MAX_LINES = 200  # lines of a table
 MAX_MESSAGES = 40
@@ -46,7 +48,7 @@ def _either(names: Sequence[str]) -> str:
 
 
 @app.command(
-    help=f"Collect submissions from an export of {_either([one.title for one in SYSTEMS])}. "
+    help=f"Collect submissions from an export of {_either([system.title for system in SYSTEMS])}. "
     "The latest go to submitted/, and every attempt is kept in collected/.\n\n"
     "The exit status is 2 if something needs you. It is listed, and you can settle it in collected/settle.csv, which the next run reads."
 )
@@ -78,7 +80,7 @@ def collect(
         typer.Option(
             "--match-names",
             help="Match students by name, where only one has that name. For exports without the roster's ids, such as "
-            f"{', '.join(one.title for one in SYSTEMS if not one.has_ids_on_lists)}'s.",
+            f"{', '.join(system.title for system in SYSTEMS if not system.has_ids_on_lists)}'s.",
         ),
     ] = False,
     grading: ClassFolderOption = None,
@@ -87,7 +89,8 @@ def collect(
     from autograder.gradebook.policy import Policy
     from autograder.transfer import collect as collecting
 
-    class_folder, console = class_of(grading, db_url), console_of()
+    class_folder = class_of(grading, db_url)
+    console = console_of()
     zone = _zone(timezone) or Policy.of(class_folder).clock
     if dry_run:
         report = collecting.collect(class_folder, source, roster or (), assignment, True, zone, match_names)
@@ -135,13 +138,13 @@ def _show_report(console: Console, report: CollectionReport, dry_run: bool) -> N
         console.print(table)
     if len(report.rows) > MAX_LINES:
         console.print(f"… and {len(report.rows) - MAX_LINES:,} more files", style="dim")
-    _lines(console, [one.line(MAX_MESSAGES) for one in report.missing], "bold")
+    _lines(console, [missing.line(MAX_MESSAGES) for missing in report.missing], "bold")
     _lines(console, report.doubts, "bold red", MAX_MESSAGES)
     here = f", {report.known_count:,} already here" if report.known_count else ""
     placement = "" if dry_run else f", {report.placed_count:,} put into submitted/"
-    console.print(Text(f"{report.new:,} new attempt{'s' * (report.new != 1)}{placement}{here}."), soft_wrap=True)
+    console.print(Text(f"{plural(f'{report.new:,}', 'new attempt')}{placement}{here}."), soft_wrap=True)
     if report.pending_decisions:
-        number = len(report.pending_decisions)
+        matters = plural(f"{len(report.pending_decisions):,}", "matter")
         _lines(console, [f"{count:,} × {why}" for why, count in _often(report)], "bold red")
         where = (
             f"would be listed in {shorten_path(report.decisions_file)}"
@@ -150,7 +153,7 @@ def _show_report(console: Console, report: CollectionReport, dry_run: bool) -> N
         )
         console.print(
             Text(
-                f"{number:,} matter{'s' * (number > 1)} for you to settle, {where}: "
+                f"{matters} for you to settle, {where}: "
                 "fill in the column student, assignment or leave, and collect again."
             ),
             style="bold",
@@ -163,7 +166,8 @@ def _show_report(console: Console, report: CollectionReport, dry_run: bool) -> N
 def _often(report: CollectionReport) -> list[tuple[str, int]]:
     """What is asked of many alike, without the numbers in it."""
     troubles = Counter(
-        "".join("…" if part.isdigit() else part for part in _parts(one.trouble)) for one in report.pending_decisions
+        "".join("…" if part.isdigit() else part for part in _parts(decision.trouble))
+        for decision in report.pending_decisions
     )
     return [(why, count) for why, count in troubles.most_common(3) if count > 3]
 
@@ -183,10 +187,10 @@ def _lines(console: Console, lines: Sequence[str], style: str, most: int = MAX_L
     name="give-back",
     help="Make the file that an LMS takes: its own sheet with the grades filled in, or a zip of the feedback pages. "
     "The exit status is 2 if a student was left out.\n\n"
-    + " ".join(f"For {one.name}, this {one.instead}." for one in SYSTEMS if one.instead),
+    + " ".join(f"For {system.name}, this {system.instead}." for system in SYSTEMS if system.instead),
 )
 def give_back(
-    system: Annotated[str, typer.Argument(help=f"{_either([one.name for one in SYSTEMS])}.")],
+    system: Annotated[str, typer.Argument(help=f"{_either([entry.name for entry in SYSTEMS])}.")],
     assignment: Annotated[str, typer.Argument(help="The assignment.")],
     sheet: Annotated[
         Path | None,
@@ -212,7 +216,8 @@ def give_back(
 
     lms.find(system)
     require_assignment(assignment)
-    class_folder, console = class_of(grading, db_url), console_of()
+    class_folder = class_of(grading, db_url)
+    console = console_of()
     with nullcontext() if dry_run else lock_class(class_folder):
         with book_of(class_folder) as book:
             policy = Policy.of(class_folder)
@@ -221,7 +226,7 @@ def give_back(
                 raise UserError(waits)
             effective_attempts = policy.read_book(book, assignment)
             outdated = unsettled.find_outdated(class_folder, book, assignment, policy.clock)
-        worth = {student: one.grade.points for student, one in effective_attempts.items()}
+        worth = {student: attempt.grade.points for student, attempt in effective_attempts.items()}
         delivery = giving.give_back(
             class_folder,
             system,
@@ -237,6 +242,13 @@ def give_back(
             outdated.concerns(policy, assignment),
         )
         delivery.doubts += unsettled.lines(class_folder, policy, assignment, effective_attempts, outdated)
+    _show_delivery(console, delivery, dry_run)
+    if delivery.written_count < len(delivery.changes) or delivery.doubts or unclear:
+        raise typer.Exit(2)
+
+
+def _show_delivery(console: Console, delivery: GiveBackReport, dry_run: bool) -> None:
+    """Whose grade changes, what is not certain, and how many were written."""
     table = Table(
         title=f"{delivery.title}: {delivery.assignment}", box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False
     )
@@ -252,12 +264,11 @@ def give_back(
         console.print(f"… and {len(delivery.changes) - MAX_LINES:,} more", style="dim")
     _lines(console, delivery.doubts, "bold red", MAX_MESSAGES)
     _lines(console, delivery.notes, "dim")
-    rest = len(delivery.changes) - delivery.written_count
-    text = (
-        f"{delivery.written_count:,} given back" if not dry_run else f"{delivery.written_count:,} would be given back"
-    )
-    text += f", {delivery.unchanged_count:,} unchanged" if delivery.unchanged_count else ""
-    text += f", {rest:,} left out" if rest else ""
-    console.print(Text(text + (f": {shorten_path(delivery.file)}" if delivery.file else ".")), soft_wrap=True)
-    if rest or delivery.doubts or unclear:
-        raise typer.Exit(2)
+    left_out = len(delivery.changes) - delivery.written_count
+    text = f"{delivery.written_count:,} {'would be given back' if dry_run else 'given back'}"
+    if delivery.unchanged_count:
+        text += f", {delivery.unchanged_count:,} unchanged"
+    if left_out:
+        text += f", {left_out:,} left out"
+    text += f": {shorten_path(delivery.file)}" if delivery.file else "."
+    console.print(Text(text), soft_wrap=True)
