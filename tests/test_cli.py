@@ -213,7 +213,7 @@ def test_answers_are_graded_on_the_draws_of_any_secret_with_what_was_seen_in_eac
         assert status == 0
         results.append(json.loads(output))
     assert results[0] == results[1] and results[0]["where"]
-    assert len({one["aspects"][0]["seen"] for one in results[1:]}) == 3, "each secret has inputs of its own"
+    assert len({result["aspects"][0]["seen"] for result in results[1:]}) == 3, "each secret has inputs of its own"
     assert [aspect["name"] for aspect in results[0]["aspects"]] == ["values", "gradients", "any leading shape"]
     assert all(aspect["seen"] and aspect["points"] < aspect["max_points"] for aspect in results[0]["aspects"])
 

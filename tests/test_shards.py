@@ -81,8 +81,8 @@ def test_shards_give_what_one_machine_gives_and_name_what_is_missing(tmp_path: P
         "shard", "enter", out, "--grading", parts.path
     )
     assert read_pages(parts) == read_pages(whole)
-    with Book(whole) as one, Book(parts) as other:
-        assert one.automatic_scores(START) == other.automatic_scores(START)
+    with Book(whole) as whole_book, Book(parts) as other:
+        assert whole_book.automatic_scores(START) == other.automatic_scores(START)
         assert [attempt.student for attempt in other.history(START)] == [*(f"student{n}" for n in range(6)), "zoe"]
         assert all(attempt.host and attempt.build for attempt in other.history(START) if attempt.student != "zoe")
     assert "0 graded, 7 unchanged" in command("shard", "enter", out, "--grading", parts.path)
@@ -162,9 +162,9 @@ FORGERIES: dict[str, tuple[str, Callable[[Any], object]]] = {
     "an outcome for a terminal": ("verdicts", lambda verdicts: [verdicts[0] | {"cause": "\x1b[31mred"}, *verdicts[1:]]),
     "not attempted, and all points": (
         "verdicts",
-        lambda verdicts: [pay(one, 1.0, "not attempted") for one in verdicts],
+        lambda verdicts: [pay(verdict, 1.0, "not attempted") for verdict in verdicts],
     ),
-    "earned, and no points": ("verdicts", lambda verdicts: [pay(one, 0.0, "earned") for one in verdicts]),
+    "earned, and no points": ("verdicts", lambda verdicts: [pay(verdict, 0.0, "earned") for verdict in verdicts]),
     "seconds as a dict": ("seconds", lambda seconds: {}),
     "a shard for a terminal": ("shard", lambda shard: "\x1b[31m0/1"),
     "outputs as a list": ("outputs", lambda outputs: []),
