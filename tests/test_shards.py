@@ -81,10 +81,10 @@ def test_shards_give_what_one_machine_gives_and_name_what_is_missing(tmp_path: P
         "shard", "enter", out, "--grading", parts.path
     )
     assert read_pages(parts) == read_pages(whole)
-    with Book(whole) as whole_book, Book(parts) as other:
-        assert whole_book.automatic_scores(START) == other.automatic_scores(START)
-        assert [attempt.student for attempt in other.history(START)] == [*(f"student{n}" for n in range(6)), "zoe"]
-        assert all(attempt.host and attempt.build for attempt in other.history(START) if attempt.student != "zoe")
+    with Book(whole) as whole_book, Book(parts) as parts_book:
+        assert whole_book.automatic_scores(START) == parts_book.automatic_scores(START)
+        assert [attempt.student for attempt in parts_book.history(START)] == [*(f"student{n}" for n in range(6)), "zoe"]
+        assert all(attempt.host and attempt.build for attempt in parts_book.history(START) if attempt.student != "zoe")
     assert "0 graded, 7 unchanged" in command("shard", "enter", out, "--grading", parts.path)
 
 
