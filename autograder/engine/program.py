@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
-from autograder.engine.released import OWN_ID, Cell, Kind, squeeze, template, which
+from autograder.engine.released import OWN_ID, Cell, Kind, squeeze, squeeze_ours, template, which
 from autograder.engine.submitted import SubmittedCell, SubmittedNotebook, Unreadable, parse
 from autograder.jail.limits import Limits
 from autograder.paths import release
@@ -63,7 +63,7 @@ def is_untouched(assignment: str, notebook: SubmittedNotebook) -> bool:
     for cell, original in zip(notebook.cells, _match(notebook.cells, ours), strict=True):
         if not cell.source.strip() or (original and original.kind is Kind.DISPLAY and not original.is_locked):
             continue
-        if original is None or squeeze(cell.source) != squeeze(original.source):
+        if original is None or squeeze(cell.source) != squeeze_ours(original.source):
             return False
     return True
 
@@ -228,7 +228,7 @@ class _Plan:
     def _answers(self, place: int) -> tuple[str, ...]:
         """What a submitted cell answers: the exercise or question whose cell it is, if something is written there, and what it defines."""
         cell, original = self.submitted[place], self.matches[place]
-        if not cell.source.strip() or (original and squeeze(cell.source) == squeeze(original.source)):
+        if not cell.source.strip() or (original and squeeze(cell.source) == squeeze_ours(original.source)):
             return ()
         own = (original.name,) if original and original.kind in (Kind.SOLUTION, Kind.MANUAL) else ()
         defined = _defined(cell.source) & self.exercises.keys() if cell.cell_type == "code" else set()
@@ -274,7 +274,7 @@ class _Plan:
         """A submitted cell as it will run. our: the cell of ours for which it stands. None: it is empty, and nobody's."""
         cell, original = self.submitted[place], self.matches[place]
         written = "code" if cell.cell_type == "code" else "markdown"
-        untouched = original is not None and squeeze(cell.source) == squeeze(original.source)
+        untouched = original is not None and squeeze(cell.source) == squeeze_ours(original.source)
         same_code = untouched or (
             original is not None and original.cell_type == "code" and _code(cell.source) == _code(original.source)
         )
@@ -415,7 +415,7 @@ def _match(cells: Sequence[SubmittedCell], ours: Sequence[Cell]) -> list[Cell | 
     unknown: dict[str, list[Cell]] = defaultdict(list)
     for our in ours:
         if our.id not in known:
-            unknown[squeeze(our.source)].append(our)
+            unknown[squeeze_ours(our.source)].append(our)
     for place, cell in enumerate(cells):
         if matches[place] is None and unknown.get(text := squeeze(cell.source)):
             matches[place] = unknown[text].pop(0)

@@ -113,7 +113,7 @@ def _owners() -> dict[str, str]:
     for assignment in active_course().notebooks:
         if release(assignment).is_file():
             for cell in template(release(assignment)):
-                for sign in {cell.metadata.get("nbgrader", {}).get("grade_id"), cell.id, squeeze(cell.source)} - {None}:
+                for sign in {cell.metadata.get("nbgrader", {}).get("grade_id"), cell.id, squeeze_ours(cell.source)} - {None}:
                     assignments.setdefault(sign, set()).add(assignment)
     return {sign: next(iter(names)) for sign, names in assignments.items() if len(names) == 1}
 
@@ -136,6 +136,12 @@ def which(cells: Sequence[Known]) -> str:
 def squeeze(source: str) -> str:
     """A source without what never matters for "is it still our stub": the amount of white space."""
     return re.sub(r"\s+", " ", source).strip()
+
+
+@cache
+def squeeze_ours(source: str) -> str:
+    """As `squeeze`, for the source of a cell of ours: once for all submissions. Of what students hand in nothing is kept."""
+    return squeeze(source)
 
 
 def imports_of(assignment: str) -> Iterable[Cell]:
