@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from attacks import START
 from exports import CLASS, moodle_name, worksheet, zipped
+from prepared import give_draws
 from test_class import grade, graded_here, rebuilt  # noqa: F401 - a fixture
 from test_program import ANSWER, answered
 
@@ -29,7 +30,7 @@ WHO = CLASS[1]
 def class_folder(tmp_path: Path, graded_here: dict[bytes, GradedSubmission]) -> ClassFolder:  # noqa: F811
     """Somebody has handed in a right answer, and then a wrong one."""
     folder = ClassFolder(tmp_path / "grading")
-    folder.path.mkdir()
+    give_draws(folder, START)
     worse = json.dumps(answered(f"{ANSWER}  # once more")).encode()
     wrong = {"hello_shape": "It is not right.", "deciding_pair": "It is not, either.", "quiz_hidden": "No."}
     verdicts = {name: not_earned(active_course().exercise(name), message) for name, message in wrong.items()}

@@ -26,6 +26,7 @@ from hypothesis import strategies as st
 from jinja2 import Environment
 from nbgrader.apps.api import NbGraderAPI
 from nbgrader.coursedir import CourseDirectory
+from prepared import give_draws
 from rich.console import Console
 from test_cleaning import ANY_TEXT
 from test_program import ANSWER, answered
@@ -54,7 +55,10 @@ from ffnlab.registry import active_course
 LISTED = active_course().exercises_of(START)
 
 
-def hand_in(class_folder: ClassFolder, student: str, data: bytes | None = None) -> Path:
+def hand_in(class_folder: ClassFolder, student: str, data: bytes | None = None, first: bool = False) -> Path:
+    """The folder of what a student hands in. first: to a class for which no hidden draws were found yet."""
+    if not first:
+        give_draws(class_folder, START)
     folder = class_folder.submitted / student / START
     folder.mkdir(parents=True)
     (folder / f"{START}.ipynb").write_bytes(json.dumps(answered()).encode() if data is None else data)
@@ -573,7 +577,7 @@ def test_a_class_that_can_not_be_written_is_one_clear_line(used: ClassFolder) ->
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
 def test_what_a_class_keeps_is_for_its_owner_alone(umask: int, tmp_path: Path, graded_here: object) -> None:
     class_folder = ClassFolder(tmp_path / "class")
-    hand_in(class_folder, "ada")
+    hand_in(class_folder, "ada", first=True)
     old = os.umask(umask)
     try:
         with class_lock(class_folder):

@@ -17,11 +17,13 @@ from typing import Any
 
 import pytest
 from conftest import ROOT, needs_bubblewrap, often
+from prepared import give_draws
 from rich.console import Console
 from test_program import ANSWER, answered
 from typer.testing import CliRunner
 
 from autograder import cli
+from autograder.class_folder.folder import ClassFolder
 from autograder.gradebook.gradebook import Grading
 from autograder.reports import terminal
 from ffnlab.registry import active_course
@@ -267,6 +269,7 @@ def test_the_table_shows_every_total_in_full(width: int) -> None:
 
 @needs_bubblewrap
 def test_a_jail_that_does_not_start_is_one_clear_line_and_grades_nobody(tmp_path: Path) -> None:
+    give_draws(ClassFolder(tmp_path), START)
     fake = tmp_path / "bin" / "bwrap"
     fake.parent.mkdir()
     fake.write_text("#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n", encoding="utf-8")
@@ -303,6 +306,7 @@ def test_the_doctor_finds_every_layer() -> None:
 
 @needs_bubblewrap
 def test_ctrl_c_saves_what_is_graded_and_the_same_command_grades_the_rest(tmp_path: Path) -> None:
+    give_draws(ClassFolder(tmp_path), START)
     for number in range(16):
         folder = tmp_path / "submitted" / f"student{number:02d}" / START
         folder.mkdir(parents=True)

@@ -89,7 +89,7 @@ def attempts(class_folder: ClassFolder) -> list[str]:
 def test_what_was_graded_is_on_the_disk(disk: Disk, graded_here: dict[bytes, GradedSubmission]) -> None:
     class_folder = ClassFolder(disk.place / "class")
     for student in STUDENTS:
-        folder = hand_in(class_folder, student)
+        folder = hand_in(class_folder, student, first=True)
         (folder / untrusted_files.TIMESTAMP).write_text("2026-11-01 10:00:00.000000 UTC")
     os.sync()
     summary, _ = grade(class_folder)
@@ -106,7 +106,7 @@ def test_the_same_command_goes_on_wherever_the_power_goes(
     class_folder = ClassFolder(disk.place / "class")
     places: list[Path] = []
     for student in STUDENTS:
-        hand_in(class_folder, student)
+        hand_in(class_folder, student, first=True)
     os.sync()
     moments: list[tuple[type, str, Callable[..., object]]] = [
         (Batch, "_put_in_place", Batch._put_in_place),

@@ -60,8 +60,8 @@ def test_shards_give_what_one_machine_gives_and_name_what_is_missing(tmp_path: P
     whole, parts = ClassFolder(tmp_path / "whole"), ClassFolder(tmp_path / "parts")
     for number in range(6):
         data = json.dumps(answered(ANSWERS[number % 3])).encode() + b" " * number
-        hand_in(whole, f"student{number}", data)
-    hand_in(whole, "zoe", b"not a notebook")
+        hand_in(whole, f"student{number}", data, first=True)
+    hand_in(whole, "zoe", b"not a notebook", first=True)
     shutil.copytree(whole.path, parts.path)
     command("shard", "prepare", START, "--grading", whole.path)
     for name in ("hidden_draws.json", ".markings"):
@@ -193,7 +193,7 @@ def test_another_submission_than_was_graded_is_named(used: ClassFolder, files: P
 
 def test_a_shard_draws_no_hidden_inputs_of_its_own(tmp_path: Path, graded_here: dict[bytes, GradedSubmission]) -> None:
     class_folder = ClassFolder(tmp_path)
-    hand_in(class_folder, "ada")
+    hand_in(class_folder, "ada", first=True)
     with pytest.raises(UserError, match="shard prepare"):
         shards.grade(class_folder, START, Shard(0, 1), tmp_path / "out", ShardReader([tmp_path], Limits()))
     assert not class_folder.draws.exists()

@@ -23,6 +23,7 @@ import pytest
 import sqlalchemy as sa
 from attacks import START
 from conftest import needs_bubblewrap, often, sleeping
+from prepared import give_draws
 from test_program import ANSWER as RIGHT
 from test_program import answered
 
@@ -46,9 +47,14 @@ SEEDS = {exercise.name: draws.development(exercise.name) for exercise in active_
 WRONG = "def hello_shape(x):\n    B, T, d = x.shape\n    return B, d, T"
 
 
-def class_of(folder: Path, students: int, pause: float = 0.15) -> ClassFolder:
-    """A class in which every second student is right; each one's cell takes `pause` seconds, so that there is a middle to die in."""
+def class_of(folder: Path, students: int, pause: float = 0.15, first: bool = False) -> ClassFolder:
+    """A class in which every second student is right; each one's cell takes `pause` seconds, so that there is a middle to die in.
+
+    first: no hidden draws were found for it yet.
+    """
     class_folder = ClassFolder(folder)
+    if not first:
+        give_draws(class_folder, START)
     for number in range(students):
         home = class_folder.submitted / f"student{number:03d}" / START
         home.mkdir(parents=True)
@@ -87,7 +93,7 @@ def gone(processes: list[psutil.Process]) -> bool:
 @pytest.mark.parametrize("seed", range(ROUNDS))
 def test_the_conductor_is_killed_again_and_again(seed: int, tmp_path: Path) -> None:
     students, rng = 24, random.Random(seed)
-    class_folder = class_of(tmp_path, students)
+    class_folder = class_of(tmp_path, students, first=True)
     deaths = 0
     while True:
         running = subprocess.Popen(
