@@ -1,6 +1,7 @@
-"""`pytest --nearest SECONDS`: the tests nearest to the uncommitted change first, and no new one after so many seconds. Loaded by conftest.py; `make quick`.
+"""`pytest --nearest SECONDS`: the tests nearest to the uncommitted change first, for so many seconds since pytest began. Loaded by conftest.py; `make quick`.
 
-How near a test file is: over how many imports it reaches a changed file. A notebook's text is as near as the module of its exercises.
+How near a test file is: over how many imports it reaches a changed file. A notebook's text is as near as the module of its exercises. A file that reaches
+nothing is not read at all. How long a test took when it last ran is kept in pytest's cache, by every run: one that would not end in time is not begun.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
+import psutil
 import pytest
 
 from autograder import source_hash
@@ -26,24 +28,80 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--nearest") is not None:
+        config.stash[CHANGED] = changed_files()
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out a file that reaches nothing of the change: to import all of them takes longer than many a test."""
+    is_test = collection_path.suffix == ".py" and collection_path.name.startswith("test_")
+    changed = config.stash.get(CHANGED, None)
+    if changed is None or not is_test:
+        return None
+    return True if distances(changed, [collection_path])[collection_path] == FAR else None
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.getoption("--nearest") is None:
+    changed = config.stash.get(CHANGED, None)
+    if changed is None:
         return
-    changed = changed_files()
     near = distances(changed, {item.path for item in items})
     names = exercises_of(changed)
-    items[:] = [item for item in items if near[item.path] < FAR]
     items.sort(key=lambda item: (near[item.path], not any(f"[{name}" in item.nodeid for name in names)))
-    config.stash[STARTED] = time.monotonic()
+    config.stash[KNOWN] = _known_seconds(config)
 
 
-STARTED = pytest.StashKey[float]()
-
-
-def pytest_runtest_setup(item: pytest.Item) -> None:
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
+    """Leave a test out without a report: to report thousands as skipped takes seconds, too."""
     seconds = item.config.getoption("--nearest")
-    if seconds is not None and time.monotonic() - item.config.stash[STARTED] > seconds:
-        pytest.skip(f"{seconds:g} s are over: left for `make test`")
+    if seconds is None:
+        return None
+    left = seconds - (time.time() - psutil.Process().create_time())
+    unknown = SLOW if item.get_closest_marker("slow") else 0.0
+    if left > item.config.stash[KNOWN].get(item.nodeid, unknown):
+        return None
+    _left_out.append(item.nodeid)
+    return True
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if _left_out:
+        seconds = config.getoption("--nearest")
+        terminalreporter.write_line(f"{len(_left_out)} would not have ended within {seconds:g} s: left for `make test`")
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    _taken[report.nodeid] = _taken.get(report.nodeid, 0.0) + report.duration
+    if report.when == "call" and not report.skipped:
+        _called.add(report.nodeid)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Keep how long each test took that was run: in one process, and not in those of pytest-xdist."""
+    if hasattr(session.config, "workerinput") or not _called:
+        return
+    taken = {name: round(_taken[name], 1) for name in _called}
+    if cache := getattr(session.config, "cache", None):
+        cache.set(SECONDS, _known_seconds(session.config) | taken)
+
+
+CHANGED = pytest.StashKey[set[Path]]()
+KNOWN = pytest.StashKey[dict[str, float]]()
+SECONDS = "nearest/seconds"  # in pytest's cache
+SLOW = 60.0  # what a test takes that is marked so and was never run here
+_taken: dict[str, float] = {}  # seconds of each test in this run, what was made for it included
+_called: set[str] = set()
+_left_out: list[str] = []
+
+
+def _known_seconds(config: pytest.Config) -> dict[str, float]:
+    """How long each test took when it last ran."""
+    cache = getattr(config, "cache", None)
+    known: dict[str, float] = cache.get(SECONDS, {}) if cache else {}
+    return known
 
 
 def changed_files() -> set[Path]:
