@@ -113,9 +113,8 @@ def _owners() -> dict[str, str]:
     for assignment in active_course().notebooks:
         if release(assignment).is_file():
             for cell in template(release(assignment)):
-                for sign in {cell.metadata.get("nbgrader", {}).get("grade_id"), cell.id, squeeze_ours(cell.source)} - {
-                    None
-                }:
+                name = cell.metadata.get("nbgrader", {}).get("grade_id")
+                for sign in {name, cell.id, squeeze_ours(cell.source)} - {None}:
                     assignments.setdefault(sign, set()).add(assignment)
     return {sign: next(iter(names)) for sign, names in assignments.items() if len(names) == 1}
 
