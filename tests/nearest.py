@@ -51,15 +51,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     names = exercises_of(changed)
     items.sort(key=lambda item: (near[item.path], not any(f"[{name}" in item.nodeid for name in names)))
     config.stash[KNOWN] = _known_seconds(config)
+    end = psutil.Process().create_time() + config.getoption("--nearest")
+    config.stash[END] = max(end, time.time() + AT_LEAST)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
     """Leave a test out without a report: to report thousands as skipped takes seconds, too."""
-    seconds = item.config.getoption("--nearest")
-    if seconds is None:
+    end = item.config.stash.get(END, None)
+    if end is None:
         return None
-    left = seconds - (time.time() - psutil.Process().create_time())
+    left = end - time.time()
     unknown = SLOW if item.get_closest_marker("slow") else 0.0
     if left > item.config.stash[KNOWN].get(item.nodeid, unknown):
         return None
@@ -94,6 +96,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 CHANGED = pytest.StashKey[set[Path]]()
 KNOWN = pytest.StashKey[dict[str, float]]()
+END = pytest.StashKey[float]()  # when the last test shall have ended, in seconds since 1970
+AT_LEAST = 10.0  # seconds for the tests themselves, where a crowded machine took all the time to read them
 SECONDS = "nearest/seconds"  # in pytest's cache
 SLOW = 60.0  # what a test takes that is marked so and was never run here
 _taken: dict[str, float] = {}  # seconds of each test in this run, what was made for it included
