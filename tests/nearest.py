@@ -1,7 +1,8 @@
 """`pytest --nearest SECONDS`: the tests nearest to the uncommitted change first, for so many seconds since pytest began. Loaded by conftest.py; `make quick`.
 
-How near a test file is: over how many imports it reaches a changed file. A notebook's text is as near as the module of its exercises. A file that reaches
-nothing is not read at all. How long a test took when it last ran is kept in pytest's cache, by every run: one that would not end in time is not begun.
+How near a test file is: over how many imports it reaches a changed file. A notebook's text is as near as the module of its exercises, a template as the
+modules of its room. A file that reaches nothing is not imported. How long a test took when it last ran is kept in pytest's cache, by every run: one that
+would not end in time is not begun.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from autograder.paths import root
 from ffnlab.registry import active_course
 
 FAR = 99
+TESTS = Path(__file__).resolve().parent
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -113,51 +115,91 @@ def _known_seconds(config: pytest.Config) -> dict[str, float]:
 
 
 def changed_files() -> set[Path]:
-    """What differs from the last commit, new files too; where nothing does, what the last commit changed."""
-    for question in (("ls-files", "-mo", "--exclude-standard"), ("diff", "--name-only", "HEAD~1", "HEAD")):
-        output = subprocess.run(["git", *question], cwd=root(), capture_output=True, text=True, check=True).stdout
-        paths = {(root() / line).resolve() for line in output.splitlines()}
-        if paths:
-            return paths
-    return set()
+    """What differs from the last commit, staged or not, new files too; where nothing does, what the last commit changed."""
+    changed = _git("diff", "--name-only", "HEAD") | _git("ls-files", "--others", "--exclude-standard")
+    return changed or _git("diff", "--name-only", "HEAD~1", "HEAD")
+
+
+def _git(*words: str) -> set[Path]:
+    """The files that a command of git names."""
+    output = subprocess.run(["git", *words], cwd=root(), capture_output=True, text=True, check=True).stdout
+    return {(root() / line).resolve() for line in output.splitlines()}
 
 
 def exercises_of(changed: Iterable[Path]) -> list[str]:
-    """The exercises of the notebooks whose text, exercises or key changed."""
+    """The exercises whose own key changed, and those of the notebooks whose text or exercises did."""
     stems = {path.stem for path in changed}
     return [
         exercise.name
         for notebook, module in active_course().notebooks.items()
-        if {notebook, module} & stems
         for exercise in active_course().exercises_of(notebook)
+        if {notebook, module, exercise.name} & stems
     ]
 
 
 def distances(changed: set[Path], tests: Iterable[Path]) -> dict[Path, int]:
     """For each test file, over how many imports it reaches something that changed; FAR where it reaches nothing."""
-    exercise_files = {
-        root() / "solutions" / f"{name}.py": active_course().exercises_file(name) for name in active_course().notebooks
-    }
-    modules = {exercise_files.get(path, path) for path in changed}
+    modules = set().union(*map(_reachable_stand_ins, changed))
     stems = {path.stem for path in modules}
     return {
-        test: 0 if test in changed or test.stem.removeprefix("test_") in stems else _distance(test, modules)
+        test: 0
+        if test.stem.removeprefix("test_") in stems
+        else min((far for module, far in _reach(test).items() if module in modules), default=FAR)
         for test in tests
     }
 
 
-def _distance(start: Path, changed: set[Path]) -> int:
-    files, level, far = {start}, {start}, 0
+def _stand_ins(path: Path) -> set[Path]:
+    """The modules that a test imports where it depends on this file: the file itself, or those that load it by its name."""
+    course = active_course()
+    parts = path.relative_to(root()).parts
+    for notebook, module in course.notebooks.items():
+        if notebook in parts or path.stem == notebook:  # a notebook, or its source
+            return {course.exercises_file(notebook), TESTS / "test_build.py"}
+        if "keys" in parts and module in parts:
+            return {path, course.exercises_file(notebook), TESTS / "test_matrix.py"}
+    if path.suffix == ".py" and path.parent.parent == TESTS:  # an attack: its package loads it
+        return {path, path.parent / "__init__.py"}
+    return {path} if path.suffix == ".py" else set()
+
+
+def _reachable_stand_ins(path: Path) -> set[Path]:
+    """As `_stand_ins`; where no test imports one of these, the modules of the nearest folder of which a test imports one: they read a template, a script
+    or a picture beside them, or load a module by its name.
+    """
+    modules = _stand_ins(path)
+    for folder in path.parents:
+        if modules & _imported_by_tests():
+            return modules
+        if folder == root():
+            break
+        modules = set(folder.glob("*.py"))
+    return {TESTS / "test_setup.py"}
+
+
+@cache
+def _imported_by_tests() -> frozenset[Path]:
+    """The test files and all modules that they reach."""
+    return frozenset(module for test in TESTS.glob("test_*.py") for module in _reach(test))
+
+
+@cache
+def _reach(start: Path) -> dict[Path, int]:
+    """By module that a file imports, directly or through others: over how many imports."""
+    reached, level, far = {start: 0}, {start}, 0
     while level:
-        if level & changed:
-            return far
-        level = {module for file in level for module in _imported(file)} - files
-        files |= level
         far += 1
-    return FAR
+        level = {module for file in level for module in _imported(file)} - reached.keys()
+        reached |= dict.fromkeys(level, far)
+    return reached
 
 
 @cache
 def _imported(file: Path) -> frozenset[Path]:
-    beside = {path for name in source_hash.imported_names_of(file) if (path := file.parent / f"{name}.py").is_file()}
+    beside = {
+        path
+        for name in source_hash.imported_names_of(file)
+        for path in (file.parent / f"{name}.py", file.parent / name / "__init__.py")
+        if path.is_file()
+    }
     return source_hash.imports_of(file) | beside
