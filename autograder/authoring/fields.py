@@ -1,16 +1,18 @@
 """Numbers in a notebook's text that are known elsewhere: an author writes a field, and the build fills it in.
 
 {points}     in the line below the heading of an exercise, its points, from its aspects: "5 points"; in the line of a question, those of its marker;
-             in the table under the title, those of the notebook: "17 for code, 4 of them *deeper*, 3 for the quiz"
-{minutes}    in that table, the minutes of the core path, as `minutes` counts them
-{more}       in that table, the minutes of all else
+             in the row Points of the table under the title, those of the notebook: "17 for code, 4 of them *deeper*, and 3 for the quiz"
+{minutes}    in the row Time of that table, the minutes of the core path, as `minutes` counts them
+{more}       in that row, the minutes of all else
+
+Anywhere else a field is an error, and so is a number in the place of one.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from autograder.authoring import minutes
@@ -18,15 +20,13 @@ from autograder.errors import UserError
 from ffnlab.diagnosis.recognition import is_quiz
 from ffnlab.phrases import join_words, plural
 
-ABOUT = re.compile(
-    r"^### Exercise `(?P<exercise>\w+)`|^\*question (?P<question>\w+)\b", re.M
-)  # what a `{points}` below it is about
-FIELD = re.compile(r"\{(?P<field>points|minutes|more)\}")
-# What an author might type in the place of a field.
-TYPED = re.compile(
-    r"^\*(?:question [^·]+· )?\d[\d.]* points?\b.*$|^\| \*\*Points\*\* \| \d.*$|^\| \*\*Time\*\* \| \d.*$", re.M
-)
-COUNTS = ("no answers", "an answer", "two answers", "three answers", "four answers")  # in one's own words
+QUESTION = re.compile(r"^\*question (?P<name>\w+)\b.*\*$")  # the line of a question that is answered in words
+ROW = re.compile(r"^\| \*\*(?P<row>Points|Time)\*\* \|")  # of the table under the title
+FIELDS_OF_ROW = {"Points": ["points"], "Time": ["minutes", "more"]}
+ANY_FIELD = re.compile(r"\{(\w+)\}")
+FIELD = re.compile(r"\{(points|minutes|more)\}")
+FORMULA = re.compile(r"\$[^$]*\$|`[^`]*`")  # braces in formulas and in code are their own
+COUNTS = ("", "an answer", "two answers", "three answers", "four answers", "five answers")  # to questions, by number
 
 
 class HasPoints(Protocol):
@@ -45,37 +45,64 @@ def fill(cells: Sequence[Any], exercises: Sequence[Any], file: str) -> None:
     exercises: those of the notebook. file: names the source in an error.
 
     Raises:
-        UserError: a number is typed where a field has to be, or a field stands where it means nothing.
+        UserError: a number is typed where a field has to be, a field is misspelt, or it stands where it means nothing.
     """
     texts = [cell for cell in cells if cell.cell_type == "markdown"]
     points = {exercise.name: exercise.points for exercise in exercises} | _points_of_questions(cells)
-
-    def fill_one(field: re.Match[str]) -> str:
-        """The points of the exercise or question whose name stands above; any other field as it is."""
-        names = [match["exercise"] or match["question"] for match in ABOUT.finditer(field.string, 0, field.start())]
-        if field["field"] != "points" or not names:
-            return field[0]
-        if names[-1] not in points:
-            raise UserError(f"{file}: {names[-1]} is none of the notebook's exercises and questions: it has no points")
-        return plural(f"{points[names[-1]]:g}", "point")
-
-    def fill_all(field: re.Match[str]) -> str:
-        """What the header says of the whole notebook."""
-        if field["field"] == "points":
-            return describe_points(cells, exercises)
+    for cell in texts:
+        cell.source = "\n".join(_fill_announcements(cell.source.split("\n"), points, file))
+    # The header says what the exercises' lines add up to, so it comes after them.
+    values = {"points": describe_points(cells, exercises)}
+    if any(ROW.match(line) for cell in texts for line in cell.source.split("\n")):
         core, more = minutes.round_minutes(minutes.estimate(cells, exercises, file))
-        return str(core if field["field"] == "minutes" else more)
+        values |= {"minutes": str(core), "more": str(more)}
+    for cell in texts:
+        lines = cell.source.split("\n")
+        cell.source = "\n".join(_fill_row(line, values, file) if ROW.match(line) else line for line in lines)
 
-    for cell in texts:
-        if typed := TYPED.search(cell.source):
-            raise UserError(
-                f"{file}: “{typed[0][:60]}” has a number that the build knows: write {{points}} in the place of points, "
-                "{minutes} and {more} in the row *Time*"
-            )
-        cell.source = FIELD.sub(fill_one, cell.source)
-    for cell in texts:
-        if FIELD.search(cell.source):
-            cell.source = FIELD.sub(fill_all, cell.source)
+
+def _fill_announcements(lines: Sequence[str], points: Mapping[str, float], file: str) -> Iterator[str]:
+    """The lines of a text cell, with the points of exercises and questions filled in. The rows of the header stay as they are."""
+    exercise = ""  # whose line comes next
+    for line in lines:
+        if heading := minutes.EXERCISE.match(line):
+            exercise = heading["name"]
+            yield line
+        elif question := QUESTION.match(line):
+            yield _fill_announcement(line, question["name"], points, file)
+        elif exercise and line.strip():
+            yield _fill_announcement(line, exercise, points, file)
+            exercise = ""
+        else:
+            if not ROW.match(line) and (field := FIELD.search(FORMULA.sub("", line))):
+                raise UserError(
+                    f"{file}: {field[0]} means nothing in “{line[:60]}”: it stands below the heading of an exercise, "
+                    "in the line of a question, or in the rows Points and Time of the table under the title"
+                )
+            yield line
+
+
+def _fill_announcement(line: str, name: str, points: Mapping[str, float], file: str) -> str:
+    """The line that says what an exercise or a question is worth: once, by the field, unless it has no points."""
+    if name not in points:
+        raise UserError(f"{file}: {name} is none of the notebook's exercises and questions, so it has no points")
+    wanted = [] if line.startswith("*no points") else ["points"]
+    if ANY_FIELD.findall(line) != wanted or re.search(r"\d points?\b", line):
+        raise UserError(
+            f"{file}: the line of {name} has to say {{points}} once, which the build fills in, or to begin with "
+            f"“no points”: “{line[:60]}”"
+        )
+    return line.replace("{points}", plural(f"{points[name]:g}", "point"))
+
+
+def _fill_row(line: str, values: Mapping[str, str], file: str) -> str:
+    """A row of the table under the title."""
+    row = ROW.match(line)
+    wanted = FIELDS_OF_ROW[row["row"]] if row else []
+    if ANY_FIELD.findall(line) != wanted:
+        names = join_words([f"{{{name}}}" for name in wanted])
+        raise UserError(f"{file}: the row has to say {names}, which the build fills in: “{line[:60]}”")
+    return ANY_FIELD.sub(lambda field: values[field[1]], line)
 
 
 def _points_of_questions(cells: Sequence[Any]) -> dict[str, float]:
@@ -90,9 +117,9 @@ def _points_of_questions(cells: Sequence[Any]) -> dict[str, float]:
 def describe_points(cells: Sequence[Any], exercises: Sequence[Any]) -> str:
     """What a notebook's points are for: "17 for code, 4 of them *deeper*, 3 for the quiz and 3 for an answer in your own words"."""
     paths = {
-        heading["exercise"]: part.path
+        heading["name"]: part.path
         for part in minutes.parts(cells)
-        if part.is_text and (heading := ABOUT.search(part.source)) and heading["exercise"]
+        if part.is_text and (heading := minutes.EXERCISE.search(part.source))
     }
     code = [exercise for exercise in exercises if not is_quiz(exercise)]
     deeper = _sum(exercise for exercise in code if paths.get(exercise.name) == "deeper")

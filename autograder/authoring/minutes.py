@@ -13,10 +13,12 @@ from typing import Any, NamedTuple
 
 from autograder.errors import UserError
 from ffnlab.diagnosis.recognition import is_quiz
+from ffnlab.phrases import join_words
 
 WORDS_PER_MINUTE = 200  # that are read
 FIGURE, GUESS, DEMO, QUIZ = 2.0, 0.5, 0.5, 1.0  # minutes
 
+EXERCISE = re.compile(r"^### Exercise `(?P<name>\w+)`", re.M)  # its heading
 HEADING = re.compile(r"^(?=##+ )", re.M)
 DEEPER_LINE = re.compile(r"^\*deeper: .*\*$", re.M)
 MINUTES_LINE = re.compile(
@@ -54,11 +56,14 @@ def estimate(cells: Sequence[Any], exercises: Sequence[Any], file: str) -> Minut
         UserError: an exercise announces no minutes.
     """
     quiz_flags = {exercise.name: is_quiz(exercise) for exercise in exercises}
-    totals, announcement_count = {"core": 0.0, "deeper": 0.0, "words": 0.0}, 0
+    totals = {"core": 0.0, "deeper": 0.0, "words": 0.0}
+    unannounced = [exercise.name for exercise in exercises if not is_quiz(exercise)]
     for part in parts(cells):
         if announcement := part.announcement:
             totals["words" if announcement["question"] else part.path] += float(announcement["minutes"])
-            announcement_count += not announcement["question"]
+            heading = EXERCISE.search(part.source)
+            if heading and heading["name"] in unannounced:
+                unannounced.remove(heading["name"])
         elif part.is_text:
             details = " ".join(DETAILS.findall(part.source))
             totals["deeper"] += _count_reading_minutes(details)
@@ -67,9 +72,8 @@ def estimate(cells: Sequence[Any], exercises: Sequence[Any], file: str) -> Minut
             totals[part.path] += QUIZ
         elif part.is_demo:
             totals[part.path] += _count_demo_minutes(part.source)
-    exercise_count = list(quiz_flags.values()).count(False)
-    if announcement_count != exercise_count:
-        raise UserError(f"{file}: {announcement_count} of {exercise_count} exercises announce their minutes")
+    if unannounced:
+        raise UserError(f"{file}: the line of {join_words(unannounced)} has to end in “· N minutes*”")
     return Minutes(**totals)
 
 
