@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from autograder.keys.key import Key
 from autograder.paths import source
@@ -21,13 +22,14 @@ HEADING = re.compile(
     r"^# (?:##+ (?:\d+ · )?(.+)$|\*\*(.+?)\.\*\*)", re.M
 )  # in a notebook's source; or bold words that begin a paragraph
 VEIL = re.compile(r'^veil\("(.+?)"', re.M)
+CELL = re.compile(r'^# %% (?:exercise|quiz)="(\w+)"', re.M)
 QUOTED = re.compile(r"“(.*?)”")
 BOARD = "the board"  # has no title that one could quote
 
 
 def broken(key: Key) -> list[str]:
     """What of the rules an exercise and its key do not keep, a sentence each."""
-    return [*_rights(key), *_messages(key), *_words(key), *_places(key)]
+    return [*_rights(key), *_messages(key), *_words(key), *_places(key), *_order(key)]
 
 
 def _rights(key: Key) -> list[str]:
@@ -71,6 +73,34 @@ def _places(key: Key) -> list[str]:
     notebook = active_course().notebook_of(key.exercise.name)
     titles = titles_of(source(notebook).read_text(encoding="utf-8"))
     return [f"`where` sends to “{title}”, and {notebook} has no such title" for title in quoted if title not in titles]
+
+
+def _order(key: Key) -> list[str]:
+    """Whether the exercise before this one is the same in the notebook and in its module: tables and feedback pages follow the module."""
+    name = key.exercise.name
+    notebook = active_course().notebook_of(name)
+    names = [exercise.name for exercise in active_course().exercises_of(notebook)]
+    cells = CELL.findall(source(notebook).read_text(encoding="utf-8"))
+    if name not in cells:
+        return [f"{notebook} has no cell for it"]
+    before = _before(name, names)
+    before_in_notebook = _before(name, cells)
+    if before == before_in_notebook:
+        return []
+    return [
+        f"in {notebook} it comes {_describe_place(before_in_notebook)}, and {_describe_place(before)} in its exercises: "
+        "they have to be in the notebook's order"
+    ]
+
+
+def _before(name: str, names: Sequence[str]) -> str:
+    """The name before this one; "" where it is the first."""
+    place = names.index(name)
+    return names[place - 1] if place else ""
+
+
+def _describe_place(before: str) -> str:
+    return f"after {before}" if before else "first"
 
 
 def titles_of(text: str) -> set[str]:

@@ -166,7 +166,7 @@ def matrix(
     answer_kinds = {(row.answer.exercise, row.answer.name): row.answer.kind for row in rows}
     kinds = list(answer_kinds.values())
     console.print(
-        f"{len(names)} exercises, {kinds.count('right')} right answers, {kinds.count('mistake')} mistakes, {len(rows)} verdicts: "
+        f"{plural(len(names), 'exercise')}, {kinds.count('right')} right answers, {kinds.count('mistake')} mistakes, {len(rows)} verdicts: "
         + (f"{len(wrong)} are wrong" if wrong else "all right answers earn full marks, all mistakes are named")
     )
     for rule in broken:

@@ -28,6 +28,60 @@ from ffnlab.observation.exercise import (
 
 NOTEBOOK = "03_activations"
 
+# steepest_counterexample
+
+
+def steepest(w: list[float], b: list[float], v: list[float]) -> float:
+    """A classmate's: the steepest slope, up or down, of the sum of all v·relu(w·x + b)."""
+    order = sorted(range(len(w)), key=lambda k: -b[k] / w[k])
+    slope = sum(w[k] * v[k] for k in order if w[k] < 0)
+    largest = abs(slope)
+    for k in order:
+        slope += abs(w[k]) * v[k]
+        largest = max(largest, abs(slope))
+    return largest
+
+
+def steepest_piece(w: list[float], b: list[float], v: list[float]) -> float:
+    """The same, looked up in the middle of every piece."""
+    kinks = sorted({-bias / into for into, bias in zip(w, b, strict=True)})
+    middles = [kinks[0] - 1, *((left + right) / 2 for left, right in pairwise(kinks)), kinks[-1] + 1]
+    units = list(zip(w, b, v, strict=True))
+    return max(abs(sum(into * out for into, bias, out in units if into * x + bias > 0)) for x in middles)
+
+
+def _units(observation: Any) -> tuple[list[float], ...]:
+    w, b, v = lists_of_numbers(observation, "w", "b", "v")
+    if 0 in w:
+        raise NotAsAsked("a w is 0: that unit has no kink, and your classmate's code is not meant for it")
+    return w, b, v
+
+
+def _why_right(w: list[float], b: list[float], v: list[float]) -> str:
+    kinks = {-bias / into for into, bias in zip(w, b, strict=True)}
+    if len(kinks) == len(w):
+        return "every unit has its kink in a place of its own"
+    return "some units share a kink, and another piece is as steep as what the code adds up at that place"
+
+
+steepest_counterexample = counterexample(
+    "steepest_counterexample",
+    code=steepest,
+    right=steepest_piece,
+    form=_units,
+    size=lambda w, b, v: len(w),
+    par=2,
+    why_right=_why_right,
+    where="the section “A classmate's code”.",
+    understood="A slope counts only where there is a piece that has it. Between two kinks in one place there is none.",
+    hints=(
+        "Take two units and follow the code by hand. Draw the wire below your list of slopes.",
+        "Move the second kink towards the first. What becomes of the piece between them, and what does the code still do?",
+        "Let the first unit be steep. What does the second have to do, and where, so that the wire itself never is?",
+    ),
+)
+
+
 # count_pieces
 
 EIGHTH = (
@@ -137,60 +191,6 @@ _count_aspect(
     seeming="kinks in the same place, from left and right",
     silent="weights of zero",
     flat="W1 all zero",
-)
-
-
-# steepest_counterexample
-
-
-def steepest(w: list[float], b: list[float], v: list[float]) -> float:
-    """A classmate's: the steepest slope, up or down, of the sum of all v·relu(w·x + b)."""
-    order = sorted(range(len(w)), key=lambda k: -b[k] / w[k])
-    slope = sum(w[k] * v[k] for k in order if w[k] < 0)
-    largest = abs(slope)
-    for k in order:
-        slope += abs(w[k]) * v[k]
-        largest = max(largest, abs(slope))
-    return largest
-
-
-def steepest_piece(w: list[float], b: list[float], v: list[float]) -> float:
-    """The same, looked up in the middle of every piece."""
-    kinks = sorted({-bias / into for into, bias in zip(w, b, strict=True)})
-    middles = [kinks[0] - 1, *((left + right) / 2 for left, right in pairwise(kinks)), kinks[-1] + 1]
-    units = list(zip(w, b, v, strict=True))
-    return max(abs(sum(into * out for into, bias, out in units if into * x + bias > 0)) for x in middles)
-
-
-def _units(observation: Any) -> tuple[list[float], ...]:
-    w, b, v = lists_of_numbers(observation, "w", "b", "v")
-    if 0 in w:
-        raise NotAsAsked("a w is 0: that unit has no kink, and your classmate's code is not meant for it")
-    return w, b, v
-
-
-def _why_right(w: list[float], b: list[float], v: list[float]) -> str:
-    kinks = {-bias / into for into, bias in zip(w, b, strict=True)}
-    if len(kinks) == len(w):
-        return "every unit has its kink in a place of its own"
-    return "some units share a kink, and another piece is as steep as what the code adds up at that place"
-
-
-steepest_counterexample = counterexample(
-    "steepest_counterexample",
-    code=steepest,
-    right=steepest_piece,
-    form=_units,
-    size=lambda w, b, v: len(w),
-    par=2,
-    why_right=_why_right,
-    where="the section “A classmate's code”.",
-    understood="A slope counts only where there is a piece that has it. Between two kinks in one place there is none.",
-    hints=(
-        "Take two units and follow the code by hand. Draw the wire below your list of slopes.",
-        "Move the second kink towards the first. What becomes of the piece between them, and what does the code still do?",
-        "Let the first unit be steep. What does the second have to do, and where, so that the wire itself never is?",
-    ),
 )
 
 

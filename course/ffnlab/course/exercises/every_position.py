@@ -523,6 +523,27 @@ def residual_sublayer_other_inputs(answer: Any, x: Any, weights: Any, gain: Any,
     return {f"mode “{mode}”": call_on_each(mode) for mode in ("pre", "post")}
 
 
+# Quizzes. Their texts are in the notebook.
+
+quiz_equivariant = quiz(
+    "quiz_equivariant",
+    where="the section “Two rules”.",
+    understood="Equivariant: permute the tokens that go in, and the outputs are permuted in the same way. A mask that looks back breaks it.",
+)
+
+quiz_kernel = quiz(
+    "quiz_kernel",
+    where="the section “Two rules”.",
+    understood="Kernel size 1: each output token is computed from exactly one input token.",
+)
+
+quiz_shared = quiz(
+    "quiz_shared",
+    where="the section “Two rules”.",
+    understood="`[ffn] * 6` is one object, six times. A Transformer has six FFNs, and each is shared by all positions of its block.",
+)
+
+
 # attention_only_collapse
 
 
@@ -827,24 +848,3 @@ def bottleneck_rank_ffn_and_x_stay_as_they_were(answer: Any, narrow: Any, **_: A
     before = copy_parameters(ffn)
     answer(ffn, X_copy)
     return check_unchanged(ffn, before, X=(X_copy, X))
-
-
-# Quizzes. Their texts are in the notebook.
-
-quiz_equivariant = quiz(
-    "quiz_equivariant",
-    where="the section “Two rules”.",
-    understood="Equivariant: permute the tokens that go in, and the outputs are permuted in the same way. A mask that looks back breaks it.",
-)
-
-quiz_kernel = quiz(
-    "quiz_kernel",
-    where="the section “Two rules”.",
-    understood="Kernel size 1: each output token is computed from exactly one input token.",
-)
-
-quiz_shared = quiz(
-    "quiz_shared",
-    where="the section “Two rules”.",
-    understood="`[ffn] * 6` is one object, six times. A Transformer has six FFNs, and each is shared by all positions of its block.",
-)

@@ -106,6 +106,229 @@ def decompose_output_ffn_and_x_stay_as_they_were(answer: Any, X: Any, weights: A
     return check_unchanged(ffn, before, x=(x, X[1]))
 
 
+# train_fact_ffn
+
+
+def _draw_facts(rng: Draw, case: int) -> dict[str, Any]:
+    """256 facts to be learned, a few more for a look at `steps` and `d_ff`, and inputs beside the questions, to see how the module behaves there."""
+
+    def facts(N: int, d: int, C: int) -> dict[str, torch.Tensor]:
+        return {
+            "E": rng.normal(N, d, dtype=torch.float32),
+            "U": rng.normal(C, d, dtype=torch.float32),
+            "y": torch.tensor([rng.integer(0, C - 1) for _ in range(N)]),
+        }
+
+    return {
+        "facts": facts(256, 32, 64),
+        "few": facts(200, 9, 12),
+        "aside": rng.normal(256, 32, scale=0.01, dtype=torch.float32),
+        "others": rng.normal(80, 9, dtype=torch.float32),
+        "narrow": rng.integer(4, 6),
+    }
+
+
+train_fact_ffn = Exercise(
+    "train_fact_ffn",
+    draw=_draw_facts,
+    cases=1,
+    seconds=60,
+    where="the section “Store facts”.",
+    understood="A few hundred facts fit into two small matrices, put there by nothing but gradient steps on a cross-entropy.",
+    hints=(
+        "The training loop has four lines: clear the gradients, compute the loss, go backwards, take a step.",
+        "The logits are `(E + ffn(E)) @ U.T`, [N, C]. `F.cross_entropy` takes them as they are, and `y`, and applies the softmax itself.",
+        "Only the FFN's own parameters go into the optimiser. Adam with learning rate 0.01 learns all facts in 300 steps.",
+        "Make the module first: `nn.Sequential(nn.Linear(d, d_ff), nn.ReLU(), nn.Linear(d_ff, d))`, with d the length of a row of E. Return it after the loop.",
+    ),
+)
+
+STEPS = 300
+
+
+class _OptimiserWatch:
+    """What optimisers do while an answer trains: how many steps they take, which parameters they have, whether there are gradients."""
+
+    def __init__(self) -> None:
+        self.steps, self.gradients = 0, False
+        self.parameter_ids: set[int] = set()
+
+    def __call__(self, optimiser: torch.optim.Optimizer, *_: Any) -> None:
+        parameters = [p for group in optimiser.param_groups for p in group["params"]]
+        self.steps += 1
+        self.gradients = self.gradients or any(p.grad is not None and bool(p.grad.any()) for p in parameters)
+        self.parameter_ids = {id(p) for p in parameters}
+
+    def describe_problem(self, module: nn.Module, steps: int) -> str:
+        """What was wrong with the training of `module` in `steps` steps, in words; empty if all of it was trained."""
+        if self.steps == 0:
+            return "no optimiser took a step"
+        if not self.gradients:
+            return "no step of the optimiser had a gradient to follow"
+        if self.steps < steps // 2:
+            return f"of {steps} steps it took {self.steps}"
+        count = sum(id(p) in self.parameter_ids for p in module.parameters())
+        if count == 0:
+            return "the optimiser had other parameters than those of this module"
+        if count < len(list(module.parameters())):
+            return "the optimiser had only some of its parameters"
+        return ""
+
+
+@contextlib.contextmanager
+def _watch_optimisers() -> Iterator[_OptimiserWatch]:
+    """Watches the optimisers that work inside, whoever made them."""
+    watch = _OptimiserWatch()
+    hook = register_optimizer_step_pre_hook(watch)
+    try:
+        yield watch
+    finally:
+        hook.remove()
+
+
+def _train_module(answer: Any, facts: dict[str, torch.Tensor], d_ff: int, steps: int) -> nn.Module:
+    torch.manual_seed(steps)
+    module = answer(facts["E"], facts["U"], facts["y"], d_ff, steps)
+    if not isinstance(module, nn.Module):
+        raise NotAsAsked(f"{describe_result(module)}; the trained module was expected")
+    return module.eval()
+
+
+def _score_facts(out: torch.Tensor, facts: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
+    """Which facts an output answers rightly, [N], and the scores [N, C], with or without a residual, whichever is better."""
+    E, U, y = facts["E"], facts["U"], facts["y"]
+    if out.shape != E.shape:
+        raise NotAsAsked("module(E) should have the shape of E")
+    return max(
+        (((output @ U.T).argmax(1) == y, output @ U.T) for output in (out, E + out)),
+        key=lambda pair: int(pair[0].sum()),
+    )
+
+
+def _describe_training(observation: Any, inputs: dict[str, Any]) -> Any:
+    """Whether the facts are known; where they are not, how the training went and what the outputs look like."""
+    facts, out, neighbour_output = inputs["facts"], observation["at E"], observation["beside E"]
+    y, U = facts["y"], facts["U"]
+    right, scores = _score_facts(out, facts)
+    midpoint_output = observation["halfway"]  # of a straight map: half of one and half of the other
+    if torch.allclose(midpoint_output, (out[::2] + out[1::2]) / 2, rtol=1e-3, atol=1e-3):
+        return {"the trained module": "it has no non-linearity: a straight line in, a straight line out"}
+    if any(bool((output >= 0).all()) for output in (out, out - facts["E"])):  # a residual inside may have been added
+        return {"the trained module": "no output is below zero"}
+    known_share = float(right.float().mean())
+    if known_share >= MIN_KNOWN_SHARE:
+        moving_share = ((neighbour_output - out).abs().amax(1) > 0).float().mean()
+        if moving_share < MOVES:
+            return {
+                "the trained module": "a small step away from a question the output is the very same, as in a table"
+            }
+        early = float(_score_facts(observation["after one step"], facts)[0].float().mean())
+        if early > EARLY:
+            return {"the trained module": "the facts are known after a single step: no gradient step put them there"}
+        return {"the trained module": "it knows 99 % of the facts or more"}
+    if observation["training"]:
+        return {"the trained module": f"too few facts are known: {observation['training']}"}
+    if observation["largest weight"] > RUNAWAY:
+        return {"the trained module": "too few facts are known: its weights have run away"}
+    share = next(words for limit, words in SHARES if known_share < limit)
+    if float(right[: len(y) // 2].float().mean()) >= MIN_KNOWN_SHARE:
+        share = "the first half"
+    others = scores.masked_fill(F.one_hot(y, len(U)).bool(), -torch.inf).amax(1)
+    gap = float((scores[torch.arange(len(y)), y] - others).abs().median())  # of the right answer and the best other one
+    apart = next(words for limit, words in GAPS if not gap >= limit)
+    size = next(words for limit, words in SIZES if not float(out.square().mean().sqrt()) >= limit)
+    return {"the trained module": f"it knows {share} of the facts; its outputs are {size}, the best scores lie {apart}"}
+
+
+MOVES = 0.9  # the share of the questions beside which the output must be another one
+EARLY = 0.5  # more of the facts than this can't be known after one step
+RUNAWAY = (
+    10.0  # of one weight: four times what a training needs that knows the facts, and what steps of size 1 soon exceed
+)
+SHARES = ((0.1, "less than 10 %"), (0.4, "10 to 40 %"), (0.75, "40 to 75 %"), (1.0, "75 to 99 %"))
+SIZES = ((10.0, "of usual size"), (1000.0, "large"), (float("inf"), "huge"))
+GAPS = (
+    (0.3, "less than 0.3 apart"),
+    (2.4, "1 or 2 apart"),
+    (5.6, "2 to 6 apart"),
+    (12.0, "6 to 12 apart"),
+    (28.0, "12 to 28 apart"),
+    (1000.0, "28 to 1000 apart"),
+    (float("inf"), "more than 1000 apart"),
+)
+
+
+@train_fact_ffn.aspect("knows the facts", points=2, facts=_describe_training)
+def train_fact_ffn_knows_the_facts(answer: Any, facts: Any, aside: Any, **_: Any) -> Any:
+    early = _train_module(answer, _copy(facts), 40, 1)  # whether a module comes back, cheaply
+    with _watch_optimisers() as watch:
+        module = _train_module(answer, _copy(facts), 40, STEPS)
+    E = facts["E"]
+    with torch.no_grad():
+        return {
+            "at E": module(E),
+            "beside E": module(E + aside),
+            "halfway": module((E[::2] + E[1::2]) / 2),
+            "after one step": early(E),
+            "training": watch.describe_problem(module, STEPS),
+            "largest weight": max((float(p.abs().max()) for p in module.parameters() if p.numel()), default=0.0),
+        }
+
+
+def _copy(facts: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    return {name: value.clone() for name, value in facts.items()}
+
+
+def _width_facts(observation: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+    """What the outputs on inputs of all kinds say of the layers: with fewer neurons than d_model they lie on a plane of that many dimensions."""
+    x, width, d = inputs["others"], inputs["narrow"], inputs["others"].shape[1]
+    out = observation["outputs"]
+    if out.shape != x.shape:
+        return {"module(E) has the shape of E": False}
+    ranks = []
+    for output in (out, out - x):  # a residual inside is added to what the neurons write
+        sizes = torch.linalg.svdvals((output - output.mean(0)).double())
+        ranks.append(int((sizes > 1e-5 * sizes[0]).sum()))
+    fits = observation["parameters"] <= 2 * d * width + width + d
+    return {
+        "module(E) has the shape of E": True,
+        "no more parameters than two layers of width d_ff have": fits,
+        "a hidden layer of width d_ff": width in ranks
+        if fits
+        else min(ranks) <= width,  # more layers may lose dimensions
+        "the outputs have both signs": bool((out < 0).any()) and bool((out > 0).any()),
+        "the same input gives the same output": torch.equal(out, observation["again"]),
+    }
+
+
+@train_fact_ffn.aspect("two layers of width d_ff", points=0.5, facts=_width_facts, needs="knows the facts")
+def train_fact_ffn_two_layers_of_width_d_ff(answer: Any, few: Any, others: Any, narrow: int, **_: Any) -> Any:
+    module = _train_module(answer, few, narrow, 3)
+    count = sum(p.numel() for p in module.parameters())
+    with torch.no_grad():
+        return {"outputs": module(others), "again": module(others), "parameters": count}
+
+
+@train_fact_ffn.aspect("at most `steps` steps", points=0.5, needs="knows the facts")
+def train_fact_ffn_at_most_steps_steps(answer: Any, few: Any, narrow: int, **_: Any) -> Any:
+    with _watch_optimisers() as seven:
+        _train_module(answer, few, narrow, 7)
+    with _watch_optimisers() as three:
+        _train_module(answer, few, narrow, 3)
+    return {
+        "an optimiser takes at least one step": seven.steps > 0,
+        "it takes at most `steps` steps": seven.steps <= 7 and three.steps <= 3,
+        "how many it takes depends on `steps`": seven.steps <= 7 or seven.steps != three.steps,
+    }
+
+
+@train_fact_ffn.aspect("E, U and y stay as they were", points=1, needs="knows the facts")
+def train_fact_ffn_e_u_and_y_stay_as_they_were(answer: Any, few: Any, narrow: int, **_: Any) -> Any:
+    copies = _copy(few)
+    _train_module(answer, copies, narrow, 7)
+    return {f"{name} stays as it was": torch.equal(copies[name], few[name]) for name in few}
+
+
 # top_neurons
 
 
@@ -366,229 +589,6 @@ spare_counterexample = counterexample(
         "Let the third neuron undo what the first two write together, so that no two of them do.",
     ),
 )
-
-
-# train_fact_ffn
-
-
-def _draw_facts(rng: Draw, case: int) -> dict[str, Any]:
-    """256 facts to be learned, a few more for a look at `steps` and `d_ff`, and inputs beside the questions, to see how the module behaves there."""
-
-    def facts(N: int, d: int, C: int) -> dict[str, torch.Tensor]:
-        return {
-            "E": rng.normal(N, d, dtype=torch.float32),
-            "U": rng.normal(C, d, dtype=torch.float32),
-            "y": torch.tensor([rng.integer(0, C - 1) for _ in range(N)]),
-        }
-
-    return {
-        "facts": facts(256, 32, 64),
-        "few": facts(200, 9, 12),
-        "aside": rng.normal(256, 32, scale=0.01, dtype=torch.float32),
-        "others": rng.normal(80, 9, dtype=torch.float32),
-        "narrow": rng.integer(4, 6),
-    }
-
-
-train_fact_ffn = Exercise(
-    "train_fact_ffn",
-    draw=_draw_facts,
-    cases=1,
-    seconds=60,
-    where="the section “Store facts”.",
-    understood="A few hundred facts fit into two small matrices, put there by nothing but gradient steps on a cross-entropy.",
-    hints=(
-        "The training loop has four lines: clear the gradients, compute the loss, go backwards, take a step.",
-        "The logits are `(E + ffn(E)) @ U.T`, [N, C]. `F.cross_entropy` takes them as they are, and `y`, and applies the softmax itself.",
-        "Only the FFN's own parameters go into the optimiser. Adam with learning rate 0.01 learns all facts in 300 steps.",
-        "Make the module first: `nn.Sequential(nn.Linear(d, d_ff), nn.ReLU(), nn.Linear(d_ff, d))`, with d the length of a row of E. Return it after the loop.",
-    ),
-)
-
-STEPS = 300
-
-
-class _OptimiserWatch:
-    """What optimisers do while an answer trains: how many steps they take, which parameters they have, whether there are gradients."""
-
-    def __init__(self) -> None:
-        self.steps, self.gradients = 0, False
-        self.parameter_ids: set[int] = set()
-
-    def __call__(self, optimiser: torch.optim.Optimizer, *_: Any) -> None:
-        parameters = [p for group in optimiser.param_groups for p in group["params"]]
-        self.steps += 1
-        self.gradients = self.gradients or any(p.grad is not None and bool(p.grad.any()) for p in parameters)
-        self.parameter_ids = {id(p) for p in parameters}
-
-    def describe_problem(self, module: nn.Module, steps: int) -> str:
-        """What was wrong with the training of `module` in `steps` steps, in words; empty if all of it was trained."""
-        if self.steps == 0:
-            return "no optimiser took a step"
-        if not self.gradients:
-            return "no step of the optimiser had a gradient to follow"
-        if self.steps < steps // 2:
-            return f"of {steps} steps it took {self.steps}"
-        count = sum(id(p) in self.parameter_ids for p in module.parameters())
-        if count == 0:
-            return "the optimiser had other parameters than those of this module"
-        if count < len(list(module.parameters())):
-            return "the optimiser had only some of its parameters"
-        return ""
-
-
-@contextlib.contextmanager
-def _watch_optimisers() -> Iterator[_OptimiserWatch]:
-    """Watches the optimisers that work inside, whoever made them."""
-    watch = _OptimiserWatch()
-    hook = register_optimizer_step_pre_hook(watch)
-    try:
-        yield watch
-    finally:
-        hook.remove()
-
-
-def _train_module(answer: Any, facts: dict[str, torch.Tensor], d_ff: int, steps: int) -> nn.Module:
-    torch.manual_seed(steps)
-    module = answer(facts["E"], facts["U"], facts["y"], d_ff, steps)
-    if not isinstance(module, nn.Module):
-        raise NotAsAsked(f"{describe_result(module)}; the trained module was expected")
-    return module.eval()
-
-
-def _score_facts(out: torch.Tensor, facts: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
-    """Which facts an output answers rightly, [N], and the scores [N, C], with or without a residual, whichever is better."""
-    E, U, y = facts["E"], facts["U"], facts["y"]
-    if out.shape != E.shape:
-        raise NotAsAsked("module(E) should have the shape of E")
-    return max(
-        (((output @ U.T).argmax(1) == y, output @ U.T) for output in (out, E + out)),
-        key=lambda pair: int(pair[0].sum()),
-    )
-
-
-def _describe_training(observation: Any, inputs: dict[str, Any]) -> Any:
-    """Whether the facts are known; where they are not, how the training went and what the outputs look like."""
-    facts, out, neighbour_output = inputs["facts"], observation["at E"], observation["beside E"]
-    y, U = facts["y"], facts["U"]
-    right, scores = _score_facts(out, facts)
-    midpoint_output = observation["halfway"]  # of a straight map: half of one and half of the other
-    if torch.allclose(midpoint_output, (out[::2] + out[1::2]) / 2, rtol=1e-3, atol=1e-3):
-        return {"the trained module": "it has no non-linearity: a straight line in, a straight line out"}
-    if any(bool((output >= 0).all()) for output in (out, out - facts["E"])):  # a residual inside may have been added
-        return {"the trained module": "no output is below zero"}
-    known_share = float(right.float().mean())
-    if known_share >= MIN_KNOWN_SHARE:
-        moving_share = ((neighbour_output - out).abs().amax(1) > 0).float().mean()
-        if moving_share < MOVES:
-            return {
-                "the trained module": "a small step away from a question the output is the very same, as in a table"
-            }
-        early = float(_score_facts(observation["after one step"], facts)[0].float().mean())
-        if early > EARLY:
-            return {"the trained module": "the facts are known after a single step: no gradient step put them there"}
-        return {"the trained module": "it knows 99 % of the facts or more"}
-    if observation["training"]:
-        return {"the trained module": f"too few facts are known: {observation['training']}"}
-    if observation["largest weight"] > RUNAWAY:
-        return {"the trained module": "too few facts are known: its weights have run away"}
-    share = next(words for limit, words in SHARES if known_share < limit)
-    if float(right[: len(y) // 2].float().mean()) >= MIN_KNOWN_SHARE:
-        share = "the first half"
-    others = scores.masked_fill(F.one_hot(y, len(U)).bool(), -torch.inf).amax(1)
-    gap = float((scores[torch.arange(len(y)), y] - others).abs().median())  # of the right answer and the best other one
-    apart = next(words for limit, words in GAPS if not gap >= limit)
-    size = next(words for limit, words in SIZES if not float(out.square().mean().sqrt()) >= limit)
-    return {"the trained module": f"it knows {share} of the facts; its outputs are {size}, the best scores lie {apart}"}
-
-
-MOVES = 0.9  # the share of the questions beside which the output must be another one
-EARLY = 0.5  # more of the facts than this can't be known after one step
-RUNAWAY = (
-    10.0  # of one weight: four times what a training needs that knows the facts, and what steps of size 1 soon exceed
-)
-SHARES = ((0.1, "less than 10 %"), (0.4, "10 to 40 %"), (0.75, "40 to 75 %"), (1.0, "75 to 99 %"))
-SIZES = ((10.0, "of usual size"), (1000.0, "large"), (float("inf"), "huge"))
-GAPS = (
-    (0.3, "less than 0.3 apart"),
-    (2.4, "1 or 2 apart"),
-    (5.6, "2 to 6 apart"),
-    (12.0, "6 to 12 apart"),
-    (28.0, "12 to 28 apart"),
-    (1000.0, "28 to 1000 apart"),
-    (float("inf"), "more than 1000 apart"),
-)
-
-
-@train_fact_ffn.aspect("knows the facts", points=2, facts=_describe_training)
-def train_fact_ffn_knows_the_facts(answer: Any, facts: Any, aside: Any, **_: Any) -> Any:
-    early = _train_module(answer, _copy(facts), 40, 1)  # whether a module comes back, cheaply
-    with _watch_optimisers() as watch:
-        module = _train_module(answer, _copy(facts), 40, STEPS)
-    E = facts["E"]
-    with torch.no_grad():
-        return {
-            "at E": module(E),
-            "beside E": module(E + aside),
-            "halfway": module((E[::2] + E[1::2]) / 2),
-            "after one step": early(E),
-            "training": watch.describe_problem(module, STEPS),
-            "largest weight": max((float(p.abs().max()) for p in module.parameters() if p.numel()), default=0.0),
-        }
-
-
-def _copy(facts: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    return {name: value.clone() for name, value in facts.items()}
-
-
-def _width_facts(observation: Any, inputs: dict[str, Any]) -> dict[str, Any]:
-    """What the outputs on inputs of all kinds say of the layers: with fewer neurons than d_model they lie on a plane of that many dimensions."""
-    x, width, d = inputs["others"], inputs["narrow"], inputs["others"].shape[1]
-    out = observation["outputs"]
-    if out.shape != x.shape:
-        return {"module(E) has the shape of E": False}
-    ranks = []
-    for output in (out, out - x):  # a residual inside is added to what the neurons write
-        sizes = torch.linalg.svdvals((output - output.mean(0)).double())
-        ranks.append(int((sizes > 1e-5 * sizes[0]).sum()))
-    fits = observation["parameters"] <= 2 * d * width + width + d
-    return {
-        "module(E) has the shape of E": True,
-        "no more parameters than two layers of width d_ff have": fits,
-        "a hidden layer of width d_ff": width in ranks
-        if fits
-        else min(ranks) <= width,  # more layers may lose dimensions
-        "the outputs have both signs": bool((out < 0).any()) and bool((out > 0).any()),
-        "the same input gives the same output": torch.equal(out, observation["again"]),
-    }
-
-
-@train_fact_ffn.aspect("two layers of width d_ff", points=0.5, facts=_width_facts, needs="knows the facts")
-def train_fact_ffn_two_layers_of_width_d_ff(answer: Any, few: Any, others: Any, narrow: int, **_: Any) -> Any:
-    module = _train_module(answer, few, narrow, 3)
-    count = sum(p.numel() for p in module.parameters())
-    with torch.no_grad():
-        return {"outputs": module(others), "again": module(others), "parameters": count}
-
-
-@train_fact_ffn.aspect("at most `steps` steps", points=0.5, needs="knows the facts")
-def train_fact_ffn_at_most_steps_steps(answer: Any, few: Any, narrow: int, **_: Any) -> Any:
-    with _watch_optimisers() as seven:
-        _train_module(answer, few, narrow, 7)
-    with _watch_optimisers() as three:
-        _train_module(answer, few, narrow, 3)
-    return {
-        "an optimiser takes at least one step": seven.steps > 0,
-        "it takes at most `steps` steps": seven.steps <= 7 and three.steps <= 3,
-        "how many it takes depends on `steps`": seven.steps <= 7 or seven.steps != three.steps,
-    }
-
-
-@train_fact_ffn.aspect("E, U and y stay as they were", points=1, needs="knows the facts")
-def train_fact_ffn_e_u_and_y_stay_as_they_were(answer: Any, few: Any, narrow: int, **_: Any) -> Any:
-    copies = _copy(few)
-    _train_module(answer, copies, narrow, 7)
-    return {f"{name} stays as it was": torch.equal(copies[name], few[name]) for name in few}
 
 
 # write_fact
