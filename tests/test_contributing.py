@@ -24,6 +24,12 @@ PARTS = (
     "pyproject.toml",
     "constraints.txt",
 )
+LAST_ROW = "    The biases of the output are missing: b2 has one for each of its d_model numbers.\n"
+ONE_MORE = """\
+b1_forgotten: d_model * d_ff + d_ff -> d_model * d_ff
+    The biases of the hidden layer are missing: b1 has one for each of its d_ff numbers.
+"""
+WITHOUT_B1 = "def count_parameters(d_model, d_ff):\n    return 2 * d_model * d_ff + d_model\n"
 LEFT_OUT = shutil.ignore_patterns("__pycache__", ".venv", "*.egg-info", "screenshots", "attacks", ".ipynb_checkpoints")
 TESTS = f"{NOTEBOOK} or {NAME} or twenty_secrets"
 
@@ -84,9 +90,16 @@ def test_whoever_follows_the_page_ends_green(tmp_path: Path) -> None:
     after = contents(project)
     changed = sorted(name for name in {*before, *after} if before.get(name) != after.get(name))
     assert len(changed) <= MAX_FILES, changed
-    assert "nothing has changed" in run("autograder", "build"), "a second build has nothing to do"
+    notebooks = len(list((project / "solutions").glob("*.py")))
+    assert run("autograder", "build").count("nothing has changed") == notebooks, "a second build has nothing to do"
     assert "all right answers earn full marks, all mistakes are named" in run("autograder", "matrix", NAME)
     (project / "mine.py").write_text("def count_parameters(d_model, d_ff):\n    return 2 * d_model * d_ff\n", "utf-8")
     assert "The two biases are missing" in run("autograder", "answer", NAME, "mine.py")
+    key = project / "autograder" / "keys" / "feed_forward" / f"{NAME}.py"
+    key.write_text(key.read_text(encoding="utf-8").replace(LAST_ROW, LAST_ROW + ONE_MORE), encoding="utf-8")
+    built = run("autograder", "build")
+    assert "on each of 20 secrets" in built and "running the solution notebook" not in built
+    (project / "mine.py").write_text(WITHOUT_B1, encoding="utf-8")
+    assert "The biases of the hidden layer" in run("autograder", "answer", NAME, "mine.py")
     files = ("tests/test_build.py", "tests/test_matrix.py", "tests/test_feed_forward.py")
     assert "passed" in run("pytest", "-q", "-p", "no:cacheprovider", "--everything", "-k", TESTS, *files)

@@ -97,11 +97,15 @@ def solution_answer(exercise: str) -> Answer:
 
 
 def stamp(assignment: str) -> str:
-    """A hash of all that the executed notebook depends on: its cells, what its source imports, its predictions, and the key that `recheck` asks."""
+    """A hash of all that the executed notebook depends on: its cells, what its source imports, its exercises and its predictions.
+
+    The key is left out. The solution earns all points by it, which `matrix` sees to, and nothing else of a key is in an output: one more known mistake
+    executes no notebook.
+    """
     course = active_course()
     predictions = course.predictions_file(assignment)
     source_version = source_hash.version(
-        source(assignment), *course.key_files(assignment), *([predictions] if predictions.is_file() else [])
+        source(assignment), course.exercises_file(assignment), *([predictions] if predictions.is_file() else [])
     )
     return hashlib.sha256(f"{source_version} {nbformat.writes(notebook_of(assignment))}".encode()).hexdigest()[:16]
 
@@ -148,6 +152,7 @@ def hash_reference_outputs(assignment: str) -> str:
 
 def build_reference_outputs(assignment: str, tell: Callable[[str], None] = lambda text: None) -> bool:
     """Make the shipped reference outputs of an assignment again, if they say something else than those that lie there."""
+    tell(f"{assignment}: running the kept answers on the public inputs")
     reference_outputs = {
         e.name: compute.reference_outputs(e.name, draws.public_seeds(e))
         for e in active_course().exercises_of(assignment)
@@ -156,7 +161,7 @@ def build_reference_outputs(assignment: str, tell: Callable[[str], None] = lambd
     data = reference_files.dump(reference_outputs)
     if path.is_file() and are_same_outputs(path.read_bytes(), data):
         return False
-    tell(f"{assignment}: making the shipped reference outputs")
+    tell(f"{assignment}: writing the shipped reference outputs, which have changed")
     replace(path, data)
     reference_files.clear_cache()
     return True
