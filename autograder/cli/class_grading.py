@@ -57,7 +57,8 @@ StartAnewOption = Annotated[
     typer.Option("--start-anew", help="Make a new gradebook, or draw new hidden inputs, if the class's are gone."),
 ]
 DryRunOption = Annotated[
-    bool, typer.Option("--dry-run", help="Grade everything, write nothing, and show whose points would change.")
+    bool,
+    typer.Option("--dry-run", help="Grade everything, show whose points would change, and write no grade and no page."),
 ]
 
 
@@ -160,7 +161,7 @@ class ClassGrading:
             self._say(summary.note, "bold")
         if self.options.dry:
             self._show_changes(assignment, changes, policy)
-            self._say(f"{summary.graded_count} graded to see what would change; nothing was written.\n")
+            self._say(f"{summary.graded_count} graded to see what would change; no grade and no page was written.\n")
             doubts: list[str] = []
         else:
             effective_attempts, outdated = self._update_book(assignment, policy)
@@ -223,7 +224,7 @@ class ClassGrading:
             except KeyboardInterrupt:
                 progress.stop()
                 again = "begins anew" if self.options.force else "grades the rest"
-                stop_after_interrupt("nothing was written" if self.options.dry else "what was graded is saved", again)
+                stop_after_interrupt("no grade was written" if self.options.dry else "what was graded is saved", again)
         return summary, changes
 
     def _show_changes(self, assignment: str, changes: Sequence[grade_class.PointsChange], policy: Policy) -> None:

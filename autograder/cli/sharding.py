@@ -181,7 +181,7 @@ def enter(
     limit: LimitOption = None,
     start_anew: StartAnewOption = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Write nothing, and show whose points would change.")
+        bool, typer.Option("--dry-run", help="Show whose points would change, and write no grade and no page.")
     ] = False,
     db_url: GradebookUrl = None,
 ) -> None:

@@ -12,8 +12,9 @@ Where they are kept, and who makes them:
 | hidden: a class | `.markings/` in the class folder | `engine/preparation.py`, whose workers share the exercises |
 | development: building, `recheck` without a class, one answer tried | `.markings/` in the project | `stored.load_for_development`, when first needed |
 
-`stored` names these files after all that they are made of: the key, the exercises, how they are compared (`draws.key_version`, a hash of the sources),
-the seeds, and torch. If one of these changes, the file has another name, and is made again. `ffnlab/checking/reference_files.py` is the format.
+`stored` names the files in `.markings/` after all that they are made of: the key, the exercises, how they are compared, the seeds, and torch. If one of
+these changes, the file has another name, and is made again. What is shipped has one name, and `make build` writes it again where it says something else.
+`ffnlab/checking/reference_files.py` is the format of all of them.
 
 What must hold first. On unlucky inputs a mistake could earn full marks, or two mistakes could do the same. `matrix` judges every kept answer of a key
 on some draws; hidden draws are used only if it holds there, otherwise the next are tried. `authoring/stability.py` asks the same on the secrets of
