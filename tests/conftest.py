@@ -63,9 +63,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _shared(item: pytest.Item) -> tuple[str, str]:
     """The file of a test, and the notebook that it works on in a browser."""
+    if item.path.stem != "test_browser":
+        return item.path.stem, ""
     asked = getattr(item, "callspec", None)
-    in_browser = item.path.stem == "test_browser"
-    return item.path.stem, str(asked.params.get("name", "")) if in_browser and asked else "02_feed_forward" * in_browser
+    return item.path.stem, str(asked.params.get("name", "")) if asked else "02_feed_forward"
 
 
 def sleeping(seconds: str) -> list[psutil.Process]:

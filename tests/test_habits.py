@@ -19,9 +19,11 @@ Rule = Callable[[ast.Module], Iterator[Finding]]
 
 
 def _is_truth(node: ast.expr) -> bool:
-    """Whether an expression is a comparison, a negation, or `bool(…)`."""
+    """Whether an expression is a comparison, a negation, `bool(…)` and the like, or a name that says that it is a truth value."""
     if isinstance(node, ast.Call):
-        return isinstance(node.func, ast.Name) and node.func.id == "bool"
+        return isinstance(node.func, ast.Name) and node.func.id in {"bool", "any", "all"}
+    if isinstance(node, ast.Name):
+        return node.id.startswith(("is_", "has_", "in_"))
     return isinstance(node, ast.Compare | ast.BoolOp) or (
         isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
     )
@@ -135,7 +137,13 @@ def test_nothing_in_the_project_has_a_habit_that_its_readers_pay_for(rule: Rule)
 
 
 EXAMPLES: dict[Rule, tuple[str, ...]] = {
-    texts_times_truth: ('text = "late " * (count > 1)', "sentences = [text] * bool(late)", "s = 's'[: few != 1]"),
+    texts_times_truth: (
+        'text = "late " * (count > 1)',
+        'text = "late " * is_late',
+        'text = "late " * any(flags)',
+        "sentences = [text] * bool(late)",
+        "s = 's'[: few != 1]",
+    ),
     vague_names: ("for one in rows: pass", "def f(at): pass", "{who: 1 for who in names}"),
     long_functions: ("def f():\n" + "    pass\n" * MAX_LINES,),
     parallel_calls: ("due, late = find(a), late_of(a)",),
