@@ -460,9 +460,17 @@ def test_the_map_and_the_readme_say_what_the_notebooks_say() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("*{points} · difficulty", "*4 points · difficulty", "write {points}"),
-        ("| **Points** | {points}", "| **Points** | 31 for code", "write {points}"),
-        ("| **Time** | {minutes} minutes", "| **Time** | 60 minutes", "{minutes} and {more}"),
+        ("*{points} · difficulty", "*4 points · difficulty", "the line of ffn_forward has to say {points} once"),
+        ("*{points} · difficulty", "*difficulty · 4 points", "the line of ffn_forward has to say {points} once"),
+        ("*{points} · difficulty", "*{point} · difficulty", "the line of ffn_forward has to say {points} once"),
+        ("*{points} · difficulty", "*{points} · {minutes} · difficulty", "has to say {points} once"),
+        ("*{points} · difficulty", "*difficulty", "the line of ffn_forward has to say {points} once"),
+        ("difficulty ●○○ · 3 minutes*", "difficulty ●○○*", "the line of ffn_forward has to end in “· N minutes*”"),
+        ("| **Points** | {points}", "| **Points** | 31 for code", "the row has to say {points}"),
+        ("| **Time** | {minutes} minutes", "| **Time** | 60 minutes", "the row has to say {minutes} and {more}"),
+        ("| **Time** | {minutes} minutes", "| **Time** | {minute} minutes", "the row has to say {minutes} and {more}"),
+        ("After attention has mixed", "For {points}, after attention has mixed", "{points} means nothing in"),
+        ("After attention has mixed", "In {minutes} minutes attention has mixed", "{minutes} means nothing in"),
         ("### Exercise `ffn_forward`", "### Exercise `fnn_forward`", "fnn_forward is none of the notebook's exercises"),
         ("*question M2 · {points}", "*question M3 · {points}", "M3 is none of"),
     ],
@@ -478,6 +486,15 @@ def test_a_number_that_the_build_knows_is_typed_nowhere(
     with pytest.raises(UserError) as error:
         build.notebook_of("02_feed_forward")
     assert said in str(error.value) and "\n" not in str(error.value)
+
+
+def test_braces_in_a_formula_and_in_code_are_no_fields(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    formula = r"$\\frac{more}{points}$ and `f\"{minutes}\"`"
+    text = paths.source("02_feed_forward").read_text(encoding="utf-8")
+    changed = tmp_path / "02_feed_forward.py"
+    changed.write_text(text.replace("After attention has mixed", f"After {formula}", 1), encoding="utf-8")
+    monkeypatch.setattr(build, "source", lambda assignment: changed)
+    assert any(formula in cell.source for cell in build.notebook_of("02_feed_forward").cells)
 
 
 THIRD_EDITION = (
