@@ -55,8 +55,12 @@ def test_the_documented_example_is_valid_and_every_rule_in_it_is_explained() -> 
     text = (ROOT / "docs" / FILE).read_text(encoding="utf-8")
     policy = Policy.read(text)
     assert policy.notebooks == ("00_start_here", "01_attention", FFN, "03_activations")
-    assert policy.due("01_attention", "zoe@example.edu") == policy.here(datetime(2026, 11, 9, 22, 59, 59, 999999))
-    assert policy.due(FFN, "ben") == policy.here(datetime(2026, 11, 9, 17)), "nobody in the group has an extension"
+    assert policy.due("01_attention", "zoe@example.edu") == policy.in_class_zone(
+        datetime(2026, 11, 9, 22, 59, 59, 999999)
+    )
+    assert policy.due(FFN, "ben") == policy.in_class_zone(datetime(2026, 11, 9, 17)), (
+        "nobody in the group has an extension"
+    )
     assert policy.attempts(FFN) == "latest" and policy.attempts("03_activations") == "best"
     lines = [line.split("#")[0].strip() for line in text.splitlines()]
     for key in ("time_zone", "notebooks", "does_not_count", "extra_credit", "grace", "attempts", "weight", "[late]"):

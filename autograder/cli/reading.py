@@ -223,10 +223,10 @@ def _show_attempt(console: Console, explanation: Explanation, attempt: GradedAtt
     unread = (
         counts and grade.unread_time and f"handed in at a time that can't be read, “{in_a_line(grade.unread_time, 80)}”"
     )
-    known = attempt.submitted_at and f"handed in {format_time(policy.here(attempt.submitted_at))}"
+    known = attempt.submitted_at and f"handed in {format_time(policy.in_class_zone(attempt.submitted_at))}"
     phrases.append(known or unread or "without a time of submission")
     phrases += [
-        f"graded {format_time(policy.here(datetime.fromisoformat(attempt.grading.graded_at)))} by version {attempt.grading.version}",
+        f"graded {format_time(policy.in_class_zone(datetime.fromisoformat(attempt.grading.graded_at)))} by version {attempt.grading.version}",
         *(["this one counts"] if counts else []),
     ]
     console.print(Text("\n" + ", ".join(phrases), style="bold" if counts else ""), soft_wrap=True)

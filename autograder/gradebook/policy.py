@@ -203,7 +203,7 @@ class Policy:
         for student, extensions in self._file.extensions.items():
             for name, until in extensions.items():
                 due = self._due(name)
-                if isinstance(until, datetime) and due and self._here(until) < due:
+                if isinstance(until, datetime) and due and self._moment_of_file(until) < due:
                     doubts.append(
                         f"{self.where}: extensions.{quote_key(student)}.{name} is {format_value(until)}, before the due date, so it has no effect"
                     )
@@ -232,7 +232,7 @@ class Policy:
         """The class's time zone; UTC where it says none."""
         return self.clock or UTC
 
-    def here(self, time: datetime) -> datetime:
+    def in_class_zone(self, time: datetime) -> datetime:
         """A moment in the class's time zone; one without an offset is taken for UTC, as nbgrader keeps them."""
         return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(self.zone)
 
@@ -245,7 +245,7 @@ class Policy:
         for member in self.group(assignment, student):
             for name, until in self._file.extensions.get(member, {}).items():
                 if fnmatchcase(assignment, name):
-                    ends.append(self._here(until) if isinstance(until, datetime) else _extend(due, until))
+                    ends.append(self._moment_of_file(until) if isinstance(until, datetime) else _extend(due, until))
         return max(ends, key=lambda end: end.astimezone(UTC))
 
     def group(self, assignment: str, student: str) -> Names:
@@ -276,7 +276,7 @@ class Policy:
         full_name = f"{assignment}/{name}"
         return any(fnmatchcase(name, pattern) or fnmatchcase(full_name, pattern) for pattern in patterns)
 
-    def _here(self, time: datetime) -> datetime:
+    def _moment_of_file(self, time: datetime) -> datetime:
         """A moment of the file: without an offset it is a time of the class's zone."""
         if time.tzinfo is None:
             return _later(time.replace(tzinfo=self.zone))
@@ -284,7 +284,7 @@ class Policy:
 
     def _due(self, assignment: str) -> datetime | None:
         due = self._file.rules(assignment).due
-        return None if due is None else self._here(due)
+        return None if due is None else self._moment_of_file(due)
 
     def late_penalty(self, assignment: str) -> LatePenalty | None:
         """What being late costs; None where nothing is said of it."""
@@ -333,7 +333,7 @@ class Policy:
         extra = math.fsum(score.score if score.name in on_top else score.extra for score in final_scores)
         required = [score for name, score in relevant_scores.items() if name not in on_top]
         due = self.due(assignment, student)
-        time = self.here(submitted_at) if submitted_at else None
+        time = self.in_class_zone(submitted_at) if submitted_at else None
         days = self._days_late(assignment, time, due) if due and time else 0
         penalty, percent, beyond = self._penalty(assignment, earned_points, days)
         return Grade(

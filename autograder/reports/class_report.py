@@ -273,7 +273,7 @@ def build_report(
     Raises:
         UserError: one of them was not graded.
     """
-    now = policy.here(now or datetime.now(UTC))
+    now = policy.in_class_zone(now or datetime.now(UTC))
     names = book.students()
     labels = _labels({**dict.fromkeys(policy.in_groups(), ""), **names}, hide_names)
     reports = []
@@ -453,7 +453,7 @@ class _ReportBuilder:
 
     def _count_day(self, handed_in_at: datetime | None, graded_at: str, first: bool) -> None:
         self._report.has_times &= handed_in_at is not None
-        day = self._policy.here(handed_in_at or datetime.fromisoformat(graded_at)).date()
+        day = self._policy.in_class_zone(handed_in_at or datetime.fromisoformat(graded_at)).date()
         new, more = self._days.get(day, (0, 0))
         self._days[day] = (new + first, more + (not first))
 

@@ -330,7 +330,7 @@ def _class(desk: WebApp, request: Request) -> Response:
         notebook = _read_notebook(desk, name) if desk.has_book else _GradedNotebook({}, {})
         due = policy.due(name)
         if submission_count or notebook.effective_attempts:
-            due_text = format_time(policy.here(due)) if due else ""
+            due_text = format_time(policy.in_class_zone(due)) if due else ""
             absent = missing.find(
                 roster,
                 policy,
@@ -460,7 +460,7 @@ def _when(policy: Policy, time: str | datetime) -> str:
     """A moment, in the class's time zone."""
     if isinstance(time, str):
         time = datetime.fromisoformat(time)
-    return format_time(policy.here(time))
+    return format_time(policy.in_class_zone(time))
 
 
 def _why(desk: WebApp, request: Request) -> Response:
