@@ -309,9 +309,15 @@ _state = _ProcessState()
 def start_judges(fork: bool = False) -> None:
     """Start the warm process, unless it runs. `fork`: from this process, while it has one thread only."""
     with _state.lock:
-        if _state.judges is None:
-            _state.judges = Judges(fork)
-            atexit.register(_state.judges.close)
+        _ensure_judges(fork)
+
+
+def _ensure_judges(fork: bool = False) -> Judges:
+    """The warm process, started if there is none. Whoever calls this holds the lock: another thread may find it broken at any time."""
+    if _state.judges is None:
+        _state.judges = Judges(fork)
+        atexit.register(_state.judges.close)
+    return _state.judges
 
 
 @contextlib.contextmanager
@@ -321,20 +327,20 @@ def borrow_judge(limits: Limits) -> Iterator[Judge]:
     Raises:
         JudgeBroken: within the context: the judges are started anew when the next one is asked for.
     """
-    start_judges()
     with _state.lock:
+        judges = _ensure_judges()
         candidates = [free for free in _state.free if free.limits == limits]
         if candidates:
             judge = candidates[0]
             _state.free.remove(judge)
         else:
-            assert _state.judges
-            judge = Judge(_state.judges, limits)
+            judge = Judge(judges, limits)
     try:
         yield judge
     except JudgeBroken:
         with _state.lock:
-            _state.judges, _state.free = None, []
+            if judge.judges is _state.judges:  # not those that another thread has started anew meanwhile
+                _state.judges, _state.free = None, []
         raise
     except BaseException:
         judge.close()  # in the middle of a request, perhaps
