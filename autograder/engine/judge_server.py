@@ -41,7 +41,7 @@ FORK_REPLY = struct.Struct("<ii")
 HEADER = struct.Struct(">II")
 # A judge's first byte: it has all that it needs, or it says what is wrong on our side.
 READY, PROBLEM = b"r", b"p"
-# Bytes: outputs are the largest, and bounded below.
+# Bytes: outputs are the largest, and `outputs` bounds them.
 MAX_REPLY = 64 * 2**20
 # A judge's exit status.
 OUT_OF_MEMORY = 3
@@ -114,7 +114,7 @@ def _serve(channel: socket.socket, warm: int, memory: int, seconds: float) -> No
                 continue
             signal.setitimer(signal.ITIMER_PROF, seconds)  # its signal ends this process, whatever that is busy with
             channel.sendall(READY)
-            reply = _compare(request, body, comparison_data)
+            reply = _answer(request, body, comparison_data)
             seconds_left, _ = signal.setitimer(signal.ITIMER_PROF, 0)
             _send_reply(channel, reply | {"seconds": seconds - seconds_left})
     except OSError:
@@ -125,7 +125,10 @@ def _serve(channel: socket.socket, warm: int, memory: int, seconds: float) -> No
         os._exit(1)
 
 
-def _load_reference(request: dict[str, Any]) -> tuple[comparison.ReferenceOutputs, list[Inputs]] | None:
+ComparisonData = tuple[comparison.ReferenceOutputs, list[Inputs]]
+
+
+def _load_reference(request: dict[str, Any]) -> ComparisonData | None:
     """What a request needs that is not the student's, made once."""
     if request["do"] != "judge":
         return None
@@ -141,16 +144,26 @@ def _inputs(name: str, seeds: Seeds) -> list[Inputs]:
     return compute.inputs(active_course().exercise(name), seeds)
 
 
-def _compare(
-    request: dict[str, Any], body: bytes, comparison_data: tuple[comparison.ReferenceOutputs, list[Inputs]] | None
-) -> dict[str, Any]:
+def _answer(request: dict[str, Any], body: bytes, comparison_data: ComparisonData | None) -> dict[str, Any]:
+    """What is asked of a judge: the names in some cells, what a cell has shown, or a verdict. body: what came from the student's side."""
     if request["do"] == "names":
-        found = map(names.of_source, json.loads(body))
-        return {"names": [[sorted(cell.uses), sorted(cell.defines), cell.problem] for cell in found]}
+        return _find_names(body)
     if comparison_data is None:
         return outputs.read(body, request["most"])
-    exercise = active_course().exercise(request["exercise"])
-    reference_outputs, inputs = comparison_data
+    return _judge(request["exercise"], body, *comparison_data)
+
+
+def _find_names(body: bytes) -> dict[str, Any]:
+    """The names that each cell uses and defines, and why one can't be compiled."""
+    found = map(names.of_source, json.loads(body))
+    return {"names": [[sorted(cell.uses), sorted(cell.defines), cell.problem] for cell in found]}
+
+
+def _judge(
+    name: str, body: bytes, reference_outputs: comparison.ReferenceOutputs, inputs: list[Inputs]
+) -> dict[str, Any]:
+    """The verdict on what the probes of an exercise observed, with what else came beside it."""
+    exercise = active_course().exercise(name)
     aspects = len(inputs) * len(exercise.aspects)
     # Of each observation, and one for what surrounds them.
     most = plain_data.Size(*((aspects + 1) * limit for limit in astuple(plain_data.MAX_OBSERVATION)))

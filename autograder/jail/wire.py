@@ -45,7 +45,7 @@ def send(channel: socket.socket, message: dict[str, Any] | bytes) -> None:
     """Send one message, or a frame that was made of one before.
 
     Raises:
-        Closed: nobody is listening any more. Late: the channel's time-out passed.
+        Closed: nobody is listening any more. WireTimeout: the channel's time-out passed.
     """
     data = message if isinstance(message, bytes) else frame(message)
     try:
@@ -60,7 +60,7 @@ def receive(channel: socket.socket) -> dict[str, Any]:
     """Receive one message from somebody who is trusted.
 
     Raises:
-        Closed: the other side is gone. TooLarge, plain.Malformed: the bytes are not a frame.
+        Closed: the other side is gone. TooLarge, plain_data.Malformed: the bytes are not a frame.
     """
     from ffnlab.observation import plain_data
 
@@ -68,7 +68,7 @@ def receive(channel: socket.socket) -> dict[str, Any]:
 
 
 def read(data: bytes) -> dict[str, Any]:
-    """The message in a frame from somebody who is trusted. Raises plain.Malformed where it is none."""
+    """The message in a frame from somebody who is trusted. Raises plain_data.Malformed where it is none."""
     from ffnlab.observation import plain_data
 
     message = plain_data.unpack(data)
