@@ -280,6 +280,17 @@ def test_the_page_on_architecture_names_every_room_and_no_file_that_is_not_there
     assert len(names) > 30 and missing == set()
 
 
+def test_the_jail_may_import_nothing_of_the_autograder() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ]
+    (jail,) = (contract for contract in contracts if contract.get("source_modules") == ["autograder.jail"])
+    package = ROOT / "autograder"
+    modules = {path.stem for path in package.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()}
+    allowed = {"jail", "__init__", "__main__"}
+    assert set(jail["forbidden_modules"]) == {f"autograder.{name}" for name in modules - allowed}
+
+
 def test_the_name_of_a_class_is_defined_once() -> None:
     places_by_class: dict[str, list[str]] = {}
     for folder in ("autograder", "course", "tests"):
