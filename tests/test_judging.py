@@ -55,6 +55,17 @@ def right() -> list[dict[str, Any]]:
     return observe_right_answer(NAME)
 
 
+def test_a_late_failure_of_old_judges_leaves_the_new_ones() -> None:
+    with pytest.raises(judging.JudgeBroken, match="late"), judging.borrow_judge(QUICK):
+        with pytest.raises(judging.JudgeBroken, match="first"), judging.borrow_judge(QUICK):
+            raise judging.JudgeBroken("first")
+        with judging.borrow_judge(QUICK) as new:
+            judges = new.judges
+        raise judging.JudgeBroken("late")
+    with judging.borrow_judge(QUICK) as judge:
+        assert judge.judges is judges
+
+
 @pytest.fixture
 def free() -> Iterator[judging.Judge]:
     with judging.borrow_judge(QUICK) as judge:
