@@ -8,22 +8,21 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from autograder.authoring import build
 from autograder.keys.key import Key
 from autograder.paths import source
 from ffnlab.diagnosis.recognition import is_quiz, without_claims
-from ffnlab.phrases import plural
+from ffnlab.phrases import in_quotes, plural
 from ffnlab.registry import active_course
 
 MIN_RIGHTS = 3  # besides the solution, each written in another way, so that a check does not ask for one way of writing
 MIN_HINTS = 2
 MIN_MESSAGE = 20  # characters that are left of a message where something else is wrong as well
 UNKIND = {"simply", "obviously", "just"}  # what is easy for whoever wrote it
-HEADING = re.compile(
-    r"^# (?:##+ (?:\d+ · )?(.+)$|\*\*(.+?)\.\*\*)", re.M
-)  # in a notebook's source; or bold words that begin a paragraph
+# In a notebook's source; or bold words that begin a paragraph.
+HEADING = re.compile(r"^# (?:##+ (?:\d+ · )?(.+)$|\*\*(.+?)\.\*\*)", re.M)
 VEIL = re.compile(r'^veil\("(.+?)"', re.M)
-CELL = re.compile(r'^# %% (?:exercise|quiz)="(\w+)"', re.M)
-QUOTED = re.compile(r"“(.*?)”")
+QUOTED = re.compile(r"“.*?”")
 BOARD = "the board"  # has no title that one could quote
 
 
@@ -72,7 +71,7 @@ def _places(key: Key) -> list[str]:
         return [f"`where` is “{where}”: quote the title of a section between “ and ”, or name {BOARD}"]
     notebook = active_course().notebook_of(key.exercise.name)
     titles = titles_of(source(notebook).read_text(encoding="utf-8"))
-    return [f"`where` sends to “{title}”, and {notebook} has no such title" for title in quoted if title not in titles]
+    return [f"`where` sends to {title}, and {notebook} has no such title" for title in quoted if title not in titles]
 
 
 def _order(key: Key) -> list[str]:
@@ -80,7 +79,7 @@ def _order(key: Key) -> list[str]:
     name = key.exercise.name
     notebook = active_course().notebook_of(name)
     names = [exercise.name for exercise in active_course().exercises_of(notebook)]
-    cells = CELL.findall(source(notebook).read_text(encoding="utf-8"))
+    cells = [cell for cell in build.cells_of(notebook) if cell in names]
     if name not in cells:
         return [f"{notebook} has no cell for it"]
     before = _before(name, names)
@@ -104,6 +103,6 @@ def _describe_place(before: str) -> str:
 
 
 def titles_of(text: str) -> set[str]:
-    """The titles in a notebook's source, as they stand between quotation marks."""
+    """The titles in a notebook's source, in quotation marks."""
     titles = {heading or lead for heading, lead in HEADING.findall(text)} | set(VEIL.findall(text))
-    return {title.translate({ord("“"): "‘", ord("”"): "’"}) for title in titles}
+    return set(map(in_quotes, titles))
