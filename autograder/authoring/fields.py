@@ -13,11 +13,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from autograder.authoring import minutes
 from autograder.errors import UserError
 from ffnlab.diagnosis.recognition import is_quiz
+from ffnlab.observation.exercise import Exercise
 from ffnlab.phrases import join_words, plural
 
 QUESTION = re.compile(r"^\*question (?P<name>\w+)\b.*\*$")  # the line of a question that is answered in words
@@ -29,17 +30,7 @@ FORMULA = re.compile(r"\$[^$]*\$|`[^`]*`")  # braces in formulas and in code are
 COUNTS = ("", "an answer", "two answers", "three answers", "four answers", "five answers")  # to questions, by number
 
 
-class HasPoints(Protocol):
-    """An exercise, as far as its points go."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def points(self) -> float: ...
-
-
-def fill(cells: Sequence[Any], exercises: Sequence[Any], file: str) -> None:
+def fill(cells: Sequence[Any], exercises: Sequence[Exercise], file: str) -> None:
     """Fill in the fields in the text cells of a notebook, which have nbgrader's metadata already.
 
     exercises: those of the notebook. file: names the source in an error.
@@ -58,7 +49,9 @@ def fill(cells: Sequence[Any], exercises: Sequence[Any], file: str) -> None:
         values |= {"minutes": str(core), "more": str(more)}
     for cell in texts:
         lines = cell.source.split("\n")
-        cell.source = "\n".join(_fill_row(line, values, file) if ROW.match(line) else line for line in lines)
+        cell.source = "\n".join(
+            _fill_row(line, row["row"], values, file) if (row := ROW.match(line)) else line for line in lines
+        )
 
 
 def _fill_announcements(lines: Sequence[str], points: Mapping[str, float], file: str) -> Iterator[str]:
@@ -95,10 +88,9 @@ def _fill_announcement(line: str, name: str, points: Mapping[str, float], file: 
     return line.replace("{points}", plural(f"{points[name]:g}", "point"))
 
 
-def _fill_row(line: str, values: Mapping[str, str], file: str) -> str:
+def _fill_row(line: str, row: str, values: Mapping[str, str], file: str) -> str:
     """A row of the table under the title."""
-    row = ROW.match(line)
-    wanted = FIELDS_OF_ROW[row["row"]] if row else []
+    wanted = FIELDS_OF_ROW[row]
     if ANY_FIELD.findall(line) != wanted:
         names = join_words([f"{{{name}}}" for name in wanted])
         raise UserError(f"{file}: the row has to say {names}, which the build fills in: “{line[:60]}”")
@@ -114,7 +106,7 @@ def _points_of_questions(cells: Sequence[Any]) -> dict[str, float]:
     }
 
 
-def describe_points(cells: Sequence[Any], exercises: Sequence[Any]) -> str:
+def describe_points(cells: Sequence[Any], exercises: Sequence[Exercise]) -> str:
     """What a notebook's points are for: "17 for code, 4 of them *deeper*, 3 for the quiz and 3 for an answer in your own words"."""
     paths = {
         heading["name"]: part.path
@@ -133,5 +125,5 @@ def describe_points(cells: Sequence[Any], exercises: Sequence[Any]) -> str:
     return join_words(parts)
 
 
-def _sum(exercises: Iterable[HasPoints]) -> float:
+def _sum(exercises: Iterable[Exercise]) -> float:
     return math.fsum(exercise.points for exercise in exercises)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from autograder.errors import UserError
 from ffnlab.diagnosis.recognition import is_quiz
+from ffnlab.observation.exercise import Exercise
 from ffnlab.phrases import join_words
 
 WORDS_PER_MINUTE = 200  # that are read
@@ -47,7 +48,7 @@ def _round_to_five(minutes: float) -> int:
     return 5 * round(minutes / 5)
 
 
-def estimate(cells: Sequence[Any], exercises: Sequence[Any], file: str) -> Minutes:
+def estimate(cells: Sequence[Any], exercises: Sequence[Exercise], file: str) -> Minutes:
     """What the rule counts for the cells of a notebook, which have nbgrader's metadata.
 
     exercises: those of the notebook. file: names the source in an error.
