@@ -1,4 +1,5 @@
-"""Options of `autograder grade` that have become commands of their own. They still work, and say which command to use."""
+"""Options of `autograder grade` that have become commands of their own. They still work, and say which command to use;
+together with an option that the command does not have, they are refused."""
 
 from __future__ import annotations
 
