@@ -14,7 +14,7 @@ from ffnlab.checking.verdict import AspectVerdict, Outcome, Verdict, aspect_verd
 from ffnlab.diagnosis import differences, recognition
 from ffnlab.diagnosis.differences import Facts
 from ffnlab.diagnosis.mistake import KnownMistake
-from ffnlab.observation import plain_data
+from ffnlab.observation import hidden_parameters, plain_data
 from ffnlab.observation.exercise import Aspect, Exercise, NotAsAsked, failure
 from ffnlab.observation.plain_data import Failure, Plain, Size
 from ffnlab.phrases import in_quotes
@@ -61,7 +61,7 @@ def compute_facts(exercise: Exercise, observation: Observation, inputs: Inputs, 
         if aspect.name in sizes and plain_data.size_of(value).exceeds(
             size_limit(sizes[aspect.name], aspect.times_larger)
         ):
-            return Failure("NotAsAsked", "what came back is many times larger than what was asked for")
+            return Failure("NotAsAsked", "what came back is many times as large as a right answer")
         try:
             return plain_data.of(aspect.facts(value, inputs))
         except NotAsAsked as error:
@@ -70,7 +70,8 @@ def compute_facts(exercise: Exercise, observation: Observation, inputs: Inputs, 
             problem = failure(error)
             return Failure("Unusable", f"{problem.type}: {problem.message}")
 
-    return {aspect.name: of(aspect) for aspect in exercise.aspects}
+    places = {hidden_parameters.KEY: observation[hidden_parameters.KEY]} if hidden_parameters.KEY in observation else {}
+    return {aspect.name: of(aspect) for aspect in exercise.aspects} | places
 
 
 def reference_outputs_of(
@@ -99,7 +100,9 @@ def reference_outputs_of(
             for aspect in exercise.aspects
             if any(spot.wrong for spot in differences.spots(aspect, mistake_facts, right_facts))
         ]
-        return KnownMistake(name, message, [{aspect: case[aspect] for aspect in wrong} for case in mistake_facts])
+        kept = [*wrong, hidden_parameters.KEY]  # with what it hides, if it does
+        cases = [{key: case[key] for key in kept if key in case} for case in mistake_facts]
+        return KnownMistake(name, message, cases)
 
     return ReferenceOutputs(right_facts, [known_mistake(*mistake) for mistake in mistakes], sizes)
 
@@ -180,4 +183,9 @@ def _worth_a_try(explanation: Callable[[], T]) -> T | None:
 
 
 def _is_untouched(answer_facts: Sequence[Facts]) -> bool:
-    return all(differences.is_stub(value) for case in answer_facts for value in case.values())
+    return all(
+        differences.is_stub(value)
+        for case in answer_facts
+        for aspect, value in case.items()
+        if aspect != hidden_parameters.KEY
+    )

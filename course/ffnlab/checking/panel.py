@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from html import escape
 
 from ffnlab import palette
-from ffnlab.checking.verdict import AspectVerdict, Outcome, Verdict
+from ffnlab.checking.verdict import NEARLY, AspectVerdict, Outcome, Verdict
 from ffnlab.phrases import RAISED, capitalise, in_sentences, plural, sentence, with_minus
 
 SIGNS = {
@@ -115,7 +115,7 @@ def message(title: str, body: str, outcome: Outcome = Outcome.NOT_ATTEMPTED) -> 
 
 def _reasons_text(verdict: Verdict) -> list[str]:
     """The cause comes first where it is known, then where to look, then what was seen."""
-    lines = [f"  {_cause_title(verdict)}. {verdict.cause}"] if verdict.cause else []
+    lines = [f"  {_cause_title(verdict)}. {_cause(verdict)}"] if verdict.cause else []
     symptoms = [f"  {'✘' if aspect.symptom else '✔'} {_aspect(aspect)}" for aspect in _merge_repeats(verdict)]
     where = [f"  {_where(verdict)}"] if verdict.where else []
     return lines + (where + symptoms if verdict.cause else symptoms + where)
@@ -131,7 +131,7 @@ def _reasons_html(verdict: Verdict) -> str:
     where = f"<div>{_text(_where(verdict))}</div>" if verdict.where else ""
     if not verdict.cause:
         return symptom_list + where
-    cause = f'<div style="margin:.35em 0"><b>{_cause_title(verdict)}.</b> {_text(verdict.cause)}</div>'
+    cause = f'<div style="margin:.35em 0"><b>{_cause_title(verdict)}.</b> {_text(_cause(verdict))}</div>'
     if symptom_list:
         symptom_list = f'<details style="margin-top:.3em"><summary>What the check saw</summary>{symptom_list}</details>'
     return cause + where + symptom_list
@@ -175,7 +175,14 @@ def _is_quiz(verdict: Verdict) -> bool:
 def _cause_title(verdict: Verdict) -> str:
     if _is_quiz(verdict):
         return "Why not"
+    if verdict.cause.startswith(NEARLY):
+        return NEARLY.rstrip(". ")
     return "Likely cause" if verdict.likely else "What is wrong"
+
+
+def _cause(verdict: Verdict) -> str:
+    """The cause, without what its title says."""
+    return verdict.cause.removeprefix(NEARLY)
 
 
 def _where(verdict: Verdict) -> str:

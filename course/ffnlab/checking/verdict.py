@@ -62,6 +62,9 @@ def aspect_verdict(name: str, points: float, max_points: float, symptom: str = "
     return AspectVerdict(name, points, max_points, without_delimiters(symptom), symptom if OPEN in symptom else "")
 
 
+NEARLY = "Nearly. "  # how the message of an answer begins that does what matters most: nothing in it is wrong, so it has no cause
+
+
 @dataclass(frozen=True)
 class Verdict:
     exercise: str
@@ -96,7 +99,7 @@ class Verdict:
             return self.symptom
         parts = [
             self.cause,
-            "This is the likely cause" if self.likely else "",
+            "This is the likely cause" if self.likely and not self.cause.startswith(NEARLY) else "",
             capitalise(self._place + in_sentences(with_minus(self.symptom))) if self.symptom else "",
             self.where and f"Look at {self.where}",
         ]

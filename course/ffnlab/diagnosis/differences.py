@@ -73,11 +73,8 @@ def places(output: Plain, right: Plain, path: Path = ()) -> Iterator[tuple[Path,
         yield path, output, right
 
 
-COARSE = {
-    torch.float32: 1e-5,
-    torch.float16: 1e-2,
-    torch.bfloat16: 1e-1,
-}  # no aspect's tolerance is below that of its dtype
+# No aspect's tolerance is below that of its dtype.
+COARSE = {torch.float32: 1e-5, torch.float16: 1e-2, torch.bfloat16: 1e-1}
 
 
 def same(output: Plain, right: Plain, atol: float, rtol: float, exactly: bool = False) -> bool:
@@ -89,9 +86,8 @@ def same(output: Plain, right: Plain, atol: float, rtol: float, exactly: bool = 
         return isinstance(output, torch.Tensor) and output.shape == right.shape and _close(output, right, atol, rtol)
     if isinstance(right, (bool, int, float)):
         return _same_number(output, right, atol, rtol)
-    if isinstance(
-        right, (dict, list, tuple)
-    ):  # `places` goes into those of one form; what is left has another, or is empty
+    # `places` goes into those of one form; what is left has another, or is empty.
+    if isinstance(right, (dict, list, tuple)):
         return type(output) is type(right) and len(output) == len(right) == 0
     return type(output) is type(right) and output == right
 
@@ -105,6 +101,8 @@ def _same_number(output: Plain, right: bool | int | float, atol: float, rtol: fl
         return output == right and not isinstance(output, float)
     if output != output or right != right:
         return output != output and right != right
+    if not math.isfinite(right):  # any number would be within a tolerance that grows with it
+        return output == right
     return output == right or (_is_small(output) and abs(output - right) <= atol + rtol * abs(right))
 
 
@@ -222,6 +220,7 @@ def is_slope(spot: Spot) -> bool:
 
 
 MAX_LABELS = 2  # labels in one sentence
+MAX_CLAIMS = 6  # that are not true, in one sentence: what a student has to mend is told in full
 
 
 def _contrast(first: Spot, around: _Around) -> str:
@@ -229,7 +228,11 @@ def _contrast(first: Spot, around: _Around) -> str:
     place = path_in_words(first.path)
     notes: list[str] = []
     if first.label:
-        others = [label for label in around.labels if label != first.label and around.wrong(label)]
+        others = [
+            label
+            for label in around.labels
+            if label != first.label and around.wrong(label) and not _is_reason(label, around)
+        ]
         right = [label for label in around.labels if not around.wrong(label) and not _is_promise(label, around)]
         wherever = _shared_part([first.label, *others], right)
         if wherever:
@@ -240,6 +243,7 @@ def _contrast(first: Spot, around: _Around) -> str:
             place += (
                 f", also {_quote_all(others)}" if len(others) <= MAX_LABELS else f", and in {len(others)} other cases"
             )
+        right = [label for label in right if not _is_clause(label, around)]
         if right and not wherever:
             notes.append(f"right: {_quote_all(right)}")
     notes += filter(None, [_on_some_draws(first, around)])
@@ -253,6 +257,18 @@ def _all(count: int) -> str:
 def _is_promise(label: str, around: _Around) -> bool:
     """Whether a label only says that something is as it should be, such as "x is left as it was"."""
     return all(spot.right is True for spot in around.spots if spot.label == label)
+
+
+def _is_reason(label: str, around: _Around) -> bool:
+    """Whether a label only says why something else is wrong, in words that are empty where nothing is: that is no case of its own."""
+    return all(isinstance(spot.right, str) and not spot.right for spot in around.spots if spot.label == label)
+
+
+def _is_clause(label: str, around: _Around) -> bool:
+    """Whether a label is a clause, such as "gate_proj has a bias" or "making it with n = 0 raises", and no name of a case: that is not "right"."""
+    return label.endswith(" raises") or all(
+        isinstance(spot.right, bool) for spot in around.spots if spot.label == label
+    )
 
 
 def _shared_part(wrong: Sequence[str], right: Sequence[str]) -> str:
@@ -305,7 +321,7 @@ def _sizes_of(inputs: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _sentence(place: str, spot: Spot, around: _Around) -> str:
-    """What came back prefix a place, in one sentence."""
+    """What came back at a place, in one sentence. place: in words, before the sentence; empty where there is only one."""
     prefix = f"{place}: " if place else ""
     output, right = spot.output, spot.right
     if isinstance(output, Failure):
@@ -328,6 +344,8 @@ def _sentence(place: str, spot: Spot, around: _Around) -> str:
         return f"{prefix}{plural(len(output), 'value')} came back instead of {len(right)}"
     if right is None:
         return f"{prefix}{_describe_output(output)} came back where nothing was expected"
+    if isinstance(output, str) and DIAGNOSIS.match(output):
+        return f"{prefix}{quote(cut(output, 80))}"
     if right == "" and isinstance(output, str):  # a reason, which is empty where all is right
         return f"{prefix}“{quote(cut(output, 80))}”"
     what = f"“{quote(cut(output, 40))}”" if isinstance(output, str) else _describe_output(output)
@@ -375,6 +393,8 @@ def _instead_of_a_tensor(output: Plain, spot: Spot, place: str) -> str:
 
 
 PROMISE = re.compile(r"(.*) (is|are) left as (?:it was|they were)")
+DIAGNOSIS = re.compile(r"your [a-z]+: ")  # of an answer; it is true, so it is told as it is
+YOURS = re.compile(r"(your .+?) (is|are) (.+)")  # a clause about the answer, which is denied in its own words
 
 
 def _truth(output: Plain, right: bool, spot: Spot, place: str, around: _Around) -> str:
@@ -391,13 +411,16 @@ def _truth(output: Plain, right: bool, spot: Spot, place: str, around: _Around) 
     if match:
         clause = f"{match[1]} {'was' if match[2] == 'is' else 'were'} changed"
         return f"{path_in_words(tuple(before))}: {clause}" if before else clause
+    yours = YOURS.fullmatch(own)
+    if yours and right and not output:
+        return f"{yours[1]} {yours[2]} not {yours[3]}{place.removeprefix(own)}"
     false_labels = dict.fromkeys(
         path_in_words(other.path)
         for other in around.spots
         if other.wrong and other.right is True and other.output is False
     )
     if len(false_labels) > 1:
-        return f"{_quote_all(list(false_labels))} are not true"
+        return f"{_quote_all(list(false_labels), MAX_CLAIMS)} are not true"
     return f"{in_quotes(own)} is not true{place.removeprefix(own)}"
 
 

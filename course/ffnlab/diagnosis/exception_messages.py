@@ -17,6 +17,9 @@ class ExceptionMeaning:
     message: str
 
 
+# Of torch.nn, what students make objects of.
+LAYERS = ("Linear", "LayerNorm", "RMSNorm", "Embedding", "Dropout", "MultiheadAttention", "Parameter", "ModuleList")
+
 MEANINGS = (
     ExceptionMeaning(
         "no graphics card",
@@ -61,6 +64,17 @@ MEANINGS = (
         "calls itself for ever",
         ("RecursionError",),
         "A function calls itself, or two call each other, and nothing ends that. Is the case missing in which it returns without another call?",
+    ),
+    ExceptionMeaning(
+        "set before the module is",
+        ("before Module.__init__() call",),
+        "A layer or a weight is assigned before `nn.Module` is set up, so it can't be registered. The first line of `__init__` is `super().__init__()`.",
+    ),
+    ExceptionMeaning(
+        "a layer made with other arguments",
+        tuple(f"{layer}.__init__() {words}" for layer in LAYERS for words in ("takes", "missing", "got")),
+        "A layer of torch's is made with other arguments than it takes: the message says which. `nn.Linear` takes two widths, that of what comes in "
+        "and that of what goes out. In a cell of your own, `help` shows what another one takes, as in `help(nn.LayerNorm)`.",
     ),
     ExceptionMeaning(
         "made with other arguments",
@@ -109,9 +123,15 @@ MEANINGS = (
             "expected m1 and m2",
             "can't be cast to the desired output type",
             "must have the same dtype",
+            "mixed dtype",
         ),
         "Two tensors have dtypes that do not go together. A tensor that is made without `dtype=` is float32. Use the dtype of the input, as `zeros_like` "
-        "and `x.new_zeros` do.",
+        "and `x.new_zeros` do, and look for a `.float()`.",
+    ),
+    ExceptionMeaning(
+        "forward without self",
+        (".forward() takes 1 positional argument but 2", ".forward() got multiple values for argument 'self'"),
+        "`forward` takes too few arguments. A method gets the object itself first: `def forward(self, x)`.",
     ),
     ExceptionMeaning(
         "arguments that do not fit",
@@ -121,6 +141,16 @@ MEANINGS = (
         ),
         "A function is called with other arguments than its `def` takes: one is missing, or there is one too many. Compare its first line with the one "
         "in the exercise, and with the line that calls it.",
+    ),
+    ExceptionMeaning(
+        "a text that is called",
+        ("'str' object is not callable",),
+        "A text is called as if it were a function. If it is a name such as 'relu', look up the function that it stands for first, as in a dict.",
+    ),
+    ExceptionMeaning(
+        "a key that is no text",
+        ("module name should be a string", "parameter name should be a string"),
+        "`nn.ModuleDict` and `nn.ParameterDict` take texts as keys: write `str(key)`. Where the keys are 0, 1, 2 and so on, a list will do: `nn.ModuleList`.",
     ),
     ExceptionMeaning(
         "called, but no function",

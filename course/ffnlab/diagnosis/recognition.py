@@ -18,7 +18,9 @@ import torch
 from ffnlab.diagnosis import causes, common_mistakes, exception_messages, input_relations, tensor_differences
 from ffnlab.diagnosis.differences import COARSE, PROMISE, Facts, Spot, is_slope, is_stub, same, tells
 from ffnlab.diagnosis.mistake import COMMON_PREFIX, Cause, KnownMistake
-from ffnlab.observation.exercise import Aspect, Exercise, describe_result
+from ffnlab.observation import hidden_parameters
+from ffnlab.observation.exercise import ASKED_FOR, MEASURED, Aspect, Exercise, describe_result
+from ffnlab.observation.hidden_parameters import PLACES
 from ffnlab.observation.plain_data import Failure, Plain
 from ffnlab.phrases import plural
 
@@ -39,11 +41,13 @@ def find_cause(
     such code does is no mistake, unless it computes what a known one does.
     """
     wrong = [aspect for aspect in exercise.aspects if any(spot.wrong for spot in spots[aspect.name])]
+    places = _hidden_places(answer_facts)
     known_cause = _known_cause(exercise, mistakes, spots, answer_facts, wrong)
     if known_cause and known_cause.sure:
-        return known_cause
+        return _beside_what_is_hidden(known_cause, places, mistakes)
     wrong_outputs = [spot.output for aspect in wrong for spot in spots[aspect.name] if spot.wrong]
-    return _unfinished_cause(wrong_outputs, unfinished) or known_cause or _common(exercise, wrong, spots, inputs)
+    cause = _unfinished_cause(wrong_outputs, unfinished) or known_cause or causes.of_hidden_parameters(places)
+    return cause or _common(exercise, wrong, spots, inputs, places)
 
 
 PART = " This explains only part of what is wrong."
@@ -69,6 +73,30 @@ def _both(introduction: str, first: str, second: str) -> str:
 def without_claims(message: str) -> str:
     """A mistake's message without what it says is right: where something else is wrong as well, that may be wrong."""
     return CLAIM.sub(lambda match: (match[1] or "").capitalize(), message).strip()
+
+
+# What a module hides from `parameters()`. That it does is seen, whatever else is wrong: what follows from it, such as two dtypes, is a symptom.
+
+
+def _hidden_places(cases: Sequence[Facts]) -> set[str]:
+    """Where a module hides parameters, in any case. What an answer is said to hide was sent by it: only known places count."""
+    found = (case.get(hidden_parameters.KEY) for case in cases)
+    return {
+        place
+        for places in found
+        if isinstance(places, list)
+        for place in places
+        if isinstance(place, str) and place in PLACES
+    }
+
+
+def _beside_what_is_hidden(cause: Cause, places: Set[str], mistakes: Sequence[KnownMistake]) -> Cause:
+    """A known mistake that was surely made, and what the answer hides besides, unless the mistake is that it does."""
+    hidden = causes.of_hidden_parameters(places)
+    if hidden is None or any(_hidden_places(mistake.cases) for mistake in mistakes if mistake.name == cause.name):
+        return cause
+    text = _both("There are two mistakes.", hidden.message, without_claims(cause.message.removesuffix(PART)))
+    return Cause(cause.name, text, sure=True)
 
 
 # Code that is not finished.
@@ -206,6 +234,9 @@ def _explanation(
     its = [aspect for aspect in exercise.aspects if aspect.name in mistake.cases[0]]
     if not its or any(aspect not in wrong for aspect in its):
         return None
+    hides, answer_hides = (_hidden_places(cases) - causes.LEFT_BEHIND.keys() for cases in (mistake.cases, answer_facts))
+    if hides and hides != answer_hides:
+        return None
     whole = [aspect for aspect in its if _does_the_same(aspect, mistake, answer_facts)]
     agree = {aspect: {spot for spot in spots[aspect.name] if spot.wrong} for aspect in whole}
     agree |= {aspect: _matching_spots(aspect, mistake, spots[aspect.name]) for aspect in its if aspect not in whole}
@@ -224,7 +255,8 @@ def _explanation(
         return None
     matches = {spot for places in agree.values() for spot in places}
     significant = any(tells(spot.output) for spot in matches) or _many_counts(matches)
-    if not significant and not (complete and _enough_in_words(points, matches, wrong, spots)):
+    by_words = complete and _enough_in_words(points, matches, wrong, spots) and hides == answer_hides
+    if not significant and not by_words:
         return None
     return _Explanation(mistake, points, len(whole), complete, frozenset(matches), significant)
 
@@ -264,7 +296,8 @@ def _agrees(output: Plain, theirs: Plain, aspect: Aspect) -> bool:
             return False
         if isinstance(theirs, dict):
             assert isinstance(output, dict)
-            return all(key in output and _agrees(output[key], value, aspect) for key, value in theirs.items())
+            compared = [key for key in theirs if key != MEASURED]
+            return all(key in output and _agrees(output[key], theirs[key], aspect) for key in compared)
         return all(_agrees(mine, value, aspect) for mine, value in zip(output, theirs, strict=True))
     return same(output, theirs, aspect.atol, aspect.rtol, exactly=True)
 
@@ -308,15 +341,33 @@ def _at(mistake: KnownMistake, spot: Spot) -> Plain:
 
 
 def _common(
+    exercise: Exercise,
+    wrong: Sequence[Aspect],
+    spots: Spots,
+    inputs: Sequence[Mapping[str, Any]],
+    places: Set[str],
+) -> Cause | None:
+    """The mistake, of those that people make everywhere, that explains every value that is wrong; exceptions may have another cause.
+
+    places: where the answer's module keeps tensors that stay behind when it is moved or converted, which would be told of as of dtypes.
+    """
+    cause = _common_cause(exercise, wrong, spots, inputs)
+    if cause is None or cause.name not in causes.OF_LEFT_BEHIND:
+        return cause
+    return next((left for place, left in causes.LEFT_BEHIND.items() if place in places), cause)
+
+
+def _common_cause(
     exercise: Exercise, wrong: Sequence[Aspect], spots: Spots, inputs: Sequence[Mapping[str, Any]]
 ) -> Cause | None:
-    """The mistake, of those that people make everywhere, that explains every value that is wrong; exceptions may have another cause."""
     if is_quiz(exercise):
         return None
     places = [(aspect, spot) for aspect in wrong for spot in spots[aspect.name] if spot.wrong]
     if all(_is_nothing(spot.output) and not is_slope(spot) for _, spot in places):
         return causes.NOTHING_RETURNED
     failures = [spot.output for _, spot in places if isinstance(spot.output, Failure)]
+    if all(map(_is_another_exception, failures)) and len(failures) == len(places):
+        return causes.OTHER_EXCEPTION
     if len(failures) == len(places):
         return _of_few_dimensions(wrong, spots) or _of_exceptions(failures)
     cause = _of_values(exercise, places, spots, inputs)
@@ -362,6 +413,11 @@ def _of_few_dimensions(wrong: Sequence[Aspect], spots: Spots) -> Cause | None:
 
 
 SHAPE = re.compile(r"\bshape \[([^\]]*)\]")
+
+
+def _is_another_exception(failure: Failure) -> bool:
+    """Whether an argument that can't be used had to end in an exception, and did not, or in another one: see `expect_exception`."""
+    return failure.type == "NotAsAsked" and failure.message.endswith(ASKED_FOR)
 
 
 def _of_exceptions(failures: Sequence[Failure]) -> Cause | None:

@@ -19,8 +19,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 import torch
+from torch import nn
 
-from ffnlab.observation import plain_data
+from ffnlab.observation import hidden_parameters, plain_data
 from ffnlab.observation.containment import MAX_SECONDS, Stop
 from ffnlab.observation.plain_data import Failure, Opaque, Plain
 
@@ -110,6 +111,9 @@ class Exercise:
     cases: int = 2
     seconds: float = MAX_SECONDS  # how long an answer may run in a check, where nobody asks for more
     aspects: list[Aspect] = field(default_factory=list)
+    # Where the answer makes a module, how it is asked for one: `makes(answer, **inputs)`. Before any probe computes with one, it is
+    # looked at whether `parameters()` lists all that is in it.
+    makes: Callable[..., Any] | None = None
 
     def aspect(
         self,
@@ -144,10 +148,15 @@ class Exercise:
         return self.draw(Draw(seed), case)
 
     def observe(self, answer: object, inputs: dict[str, Any]) -> dict[str, Plain]:
-        """Every aspect of `answer` on fresh copies of `inputs`, as plain data. Only computes; an exception is an output too."""
+        """Every aspect of `answer` on fresh copies of `inputs`, as plain data. Only computes; an exception is an output too.
+
+        Where the answer makes a module that keeps parameters out of `parameters()`, the places are there too, under `hidden_parameters.KEY`.
+        """
         visible_inputs = probe_inputs(inputs)
         with _one_thread():
-            return {aspect.name: _observe(aspect, answer, visible_inputs) for aspect in self.aspects}
+            places = _observe_hidden(self.makes, answer, visible_inputs) if self.makes else []
+            observation = {aspect.name: _observe(aspect.probe, answer, visible_inputs) for aspect in self.aspects}
+        return observation | ({hidden_parameters.KEY: places} if places else {})
 
 
 def probe_inputs(inputs: dict[str, Any]) -> dict[str, Any]:
@@ -181,13 +190,24 @@ def _own_seed() -> Iterator[None]:
         generator.set_state(state)
 
 
-def _observe(aspect: Aspect, answer: object, inputs: dict[str, Any]) -> Plain:
+def _observe_hidden(makes: Callable[..., Any], answer: object, inputs: dict[str, Any]) -> list[str]:
+    """Where a module that the answer makes hides parameters; nothing where it makes none, which the probes will tell."""
+
+    def look(answer: object, **inputs: Any) -> list[str]:
+        module = makes(answer, **inputs)
+        return hidden_parameters.find(module) if isinstance(module, nn.Module) else []
+
+    places = _observe(look, answer, inputs)
+    return places if isinstance(places, list) else []
+
+
+def _observe(probe: Probe, answer: object, inputs: dict[str, Any]) -> Plain:
     if answer is ...:
         return Failure("NotImplementedError")
     try:
         copy = {name: _fresh(value) for name, value in inputs.items()}
         with _own_seed(), torch.enable_grad():
-            return _call_probe(aspect.probe, answer, copy)
+            return _call_probe(probe, answer, copy)
     except (KeyboardInterrupt, Stop):
         raise
     except BaseException as error:
@@ -367,6 +387,11 @@ def zeros_of_shape(output: Any) -> torch.Tensor:
     return torch.zeros(output.shape, dtype=output.dtype)
 
 
+# The key of a fact that says in numbers what was seen, empty where all is right: a student is told, and no known mistake is recognised by it.
+MEASURED = "measured"
+ASKED_FOR = " was asked for"  # how it ends what is told where another exception came, or none
+
+
 def expect_exception(call: Callable[[], Any], exception_type: type[Exception] = ValueError) -> str | Failure:
     """The name of the exception that `call` should raise, if it does (a subclass counts); else what it does instead, as the student is told.
 
@@ -382,4 +407,4 @@ def expect_exception(call: Callable[[], Any], exception_type: type[Exception] = 
         instead = type_with_article(error)
     else:
         instead = "no exception"
-    return Failure("NotAsAsked", f"{instead}; {type_with_article(exception_type())} was asked for")
+    return Failure("NotAsAsked", f"{instead}; {type_with_article(exception_type())}{ASKED_FOR}")
