@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import re
+import socket
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +16,8 @@ from pathlib import Path
 import attacks
 import nbformat
 import pytest
-from attacks import EXERCISE, NARROW, START
+from attacks import EXERCISE, NARROW, START, Attack
+from attacks.searches import ABSTRACT
 from conftest import ROOT, needs_bubblewrap, often, outliving
 from nbconvert import HTMLExporter
 from test_program import answered
@@ -32,6 +34,7 @@ from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Jail
 from autograder.reference.draws import hidden_seeds
 from ffnlab.checking.verdict import Outcome
+from ffnlab.observation.exercise import public_seed
 from ffnlab.registry import active_course
 
 pytestmark = needs_bubblewrap
@@ -46,6 +49,15 @@ def narrow_jail() -> Iterator[Jail]:
     """A jail in which an attack on a resource ends in a second or two."""
     with Jail(NARROW) as warm:
         yield warm
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _listener() -> Iterator[None]:
+    """Somebody to be found on an abstract socket, if the jail had the machine's network."""
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(ABSTRACT)
+        listening.listen()
+        yield
 
 
 def _version(about: os.stat_result) -> tuple[int, ...]:
@@ -79,6 +91,12 @@ def message(submission: GradedSubmission) -> str:
     return " ".join([submission.verdicts[EXERCISE].message, *submission.remarks])
 
 
+def everything_kept(submission: GradedSubmission) -> str:
+    """What the student is told of the exercise, what was printed when it was looked at, and what cells showed: where an attack leaves its mark."""
+    shown = json.dumps(submission.outputs, ensure_ascii=False)
+    return "\n".join([message(submission), submission.printed.get(EXERCISE, ""), shown])
+
+
 def assert_bounded(submission: GradedSubmission, limits: Limits) -> None:
     """What is kept of a submission is of a size that its limits foresee, and can be encoded."""
     sizes = [outputs.size(cell) for cell in submission.outputs.values()]
@@ -105,6 +123,7 @@ def test_an_attack_earns_what_it_should_and_changes_nothing(name: str, jail: Jai
     assert verdict.points == attack.points, verdict
     assert verdict.outcome in (Outcome.NOT_EARNED, Outcome.NOT_ATTEMPTED), verdict
     assert re.search(attack.says, message(submission)), message(submission)
+    assert re.search(attack.sign(), everything_kept(submission)), "it has not come to its hostile step"
     assert host() == before
     assert_bounded(submission, NARROW if attack.exhausts else Limits())
     start = time.process_time()
@@ -123,6 +142,23 @@ def test_an_attack_earns_what_it_should_and_changes_nothing(name: str, jail: Jai
         "what the student showed acts in a browser"
     )
     assert json.dumps(outputs, ensure_ascii=False).encode()
+
+
+def test_a_plain_wrong_answer_bears_the_mark_of_no_attack(jail: Jail, narrow_jail: Jail) -> None:
+    data = json.dumps(answered(Attack("", says="").answer)).encode()
+    for limited in (jail, narrow_jail):
+        kept = everything_kept(grade_submission(START, data, limited, SEEDS))
+        assert "is not right" in kept
+        assert [name for name, attack in ALL.items() if re.search(attack.sign(), kept)] == []
+
+
+@pytest.mark.parametrize("name", ["answers_before_it_is_asked", "file_descriptors"])
+def test_what_is_sent_ahead_would_earn_all_points_if_the_inputs_were_known(name: str, jail: Jail) -> None:
+    """So what defends against it is that nobody can know them, and what was forged is in the right shape."""
+    known = {asked: tuple(public_seed(asked, case) for case in range(len(seeds))) for asked, seeds in SEEDS.items()}
+    submission = grade_submission(START, ALL[name].data(), jail, known)
+    assert submission.verdicts[EXERCISE].points == FULL, submission.verdicts[EXERCISE]
+    assert "attack: sent ahead" in submission.printed[EXERCISE], "it was its own answer that counted"
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -159,9 +195,10 @@ def test_who_answers_byte_by_byte_keeps_no_core_of_ours_busy(narrow_jail: Jail) 
 
 @pytest.mark.parametrize("step", often([1, 8], [8]))
 def test_a_class_of_attackers_costs_nobody_else_a_point(step: int, tmp_path: Path) -> None:
-    """Every eighth of the attacks; a sweep takes all."""
+    """Every eighth of the attacks, and those with files beside their notebook, which are read nowhere else; a sweep takes all."""
     class_folder = ClassFolder(tmp_path)
-    quick = [name for name, attack in ALL.items() if attack.plain][::step]
+    plain = [name for name, attack in ALL.items() if attack.plain]
+    quick = [name for index, name in enumerate(plain) if index % step == 0 or ALL[name].files]
     for index, name in enumerate(quick):
         submit(class_folder, f"eve_{name}", ALL[name].data(), ALL[name].files)
         submit(class_folder, f"honest_{index}", json.dumps(answered()).encode(), {})

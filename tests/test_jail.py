@@ -13,14 +13,15 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 import torch
-from conftest import outliving, seen_sleeping, skip_where_others_cannot_read
+from conftest import ROOT, outliving, seen_sleeping, skip_where_others_cannot_read
 
 from autograder.engine import doctor
-from autograder.engine.released import template
+from autograder.engine.released_notebook import template
 from autograder.jail import cgroups, isolate, mounts, users, watch, wire
 from autograder.jail.errors import JailBroken, JailRefuses, OutsideKill
 from autograder.jail.limits import Limits
@@ -116,9 +117,8 @@ def test_a_fork_imports_nothing_that_its_warm_process_could(jail: Jail, notebook
         worker.run(f"def {first.name}(*arguments, **options):\n    return 1")
         worker.probe(build_probe_request(first.name, [probe_inputs(first.inputs(1, 0))]))
         after = worker.run(LOADED)["outputs"][0]["text"].split()
-    new = {
-        name for name in set(after) - set(before) if not name.startswith("torch.utils.")
-    }  # 05's counter of operations is quick
+    # 05's counter of operations is quick.
+    new = {name for name in set(after) - set(before) if not name.startswith("torch.utils.")}
     assert not new
 
 
@@ -380,11 +380,47 @@ def test_a_user_without_ids_for_submissions_is_told_what_to_do(monkeypatch: pyte
     assert not ids_finding.ok and "usermod" in ids_finding.remedy
 
 
-def test_a_submission_gives_its_process_no_name_that_others_could_read(jail: Jail) -> None:
-    source = "import ctypes\nprint(ctypes.CDLL(None).prctl(15, b'W1=0.123456', 0, 0, 0))"
+def test_a_submission_cannot_rename_the_process_that_it_is(jail: Jail) -> None:
+    """Neither by the system call nor by /proc. Its command line and the programs that it starts are another matter: see the next test."""
+    by_call = "import ctypes\nprint(ctypes.CDLL(None).prctl(15, b'W1=0.123456', 0, 0, 0))"
+    by_file = "open('/proc/self/comm', 'w').write('W1=0.123456')"
     with jail.worker() as worker:
-        assert "-1" in str(worker.run(source)["outputs"])
+        assert "-1" in str(worker.run(by_call)["outputs"])
+        assert worker.run(by_file)["error"] is not None
         assert psutil.Process(worker.process).name() != "W1=0.123456"
+
+
+WRITES_ITS_COMMAND_LINE = """
+import ctypes
+ctypes.memmove(ctypes.c_void_p.in_dll(ctypes.CDLL(None), "program_invocation_name").value, b"W1=0.123456", 12)
+"""
+STARTS_A_PROGRAM = """
+import shutil, subprocess
+shutil.copy(shutil.which("sleep"), "/tmp/W1=0.123456")
+started = subprocess.Popen(["/tmp/W1=0.123456", "30"])
+"""
+
+
+def test_what_a_submission_writes_on_a_command_line_can_be_read_outside(jail: Jail) -> None:
+    """Known, and said in docs/jupyterhub.md: only a /proc with hidepid hides it from other accounts. What closes it has to change that page."""
+    with jail.worker() as worker:
+        worker.run(WRITES_ITS_COMMAND_LINE)
+        assert psutil.Process(worker.process).cmdline()[0] == "W1=0.123456"
+        worker.run(STARTS_A_PROGRAM)
+        assert "W1=0.123456" in [child.name() for child in psutil.Process(worker.process).children()]
+    page = (ROOT / "docs" / "jupyterhub.md").read_text(encoding="utf-8")
+    assert "It can write them on its command line" in page and "hidepid=invisible" in page
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become other users")
+def test_another_account_reads_no_memory_file_or_environment_of_a_submission(jail: Jail) -> None:
+    nobody: dict[str, Any] = {"user": 65534, "group": 65534, "extra_groups": []}
+    with jail.worker() as worker:
+        for command in ("cat environ", "cat maps", "head -c 1 mem", "ls fd", "ls root/", "readlink cwd", "cat stack"):
+            program, *words = command.split()
+            words[-1] = f"/proc/{worker.process}/{words[-1]}"
+            done = subprocess.run([program, *words], **nobody, capture_output=True, check=False)
+            assert done.returncode and not done.stdout, command
 
 
 @pytest.mark.parametrize(

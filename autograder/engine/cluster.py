@@ -164,9 +164,8 @@ class Cluster(GradingPool):
         self._hosts: dict[str, str] = {}  # by address, of those that are gone as well
         self._waiting: deque[_ClusterTask] = deque()
         self._in_flight: dict[_ClusterTask, None] = {}  # in the order in which they were sent
-        self._back: SimpleQueue[_ClusterTask] = (
-            SimpleQueue()
-        )  # of those that were sent, what is settled or must be sent again
+        # Of those that were sent, what is settled or must be sent again.
+        self._back: SimpleQueue[_ClusterTask] = SimpleQueue()
         self._calls: list[Any] = []
         self._next_refresh = 0.0
         self._alone_since: float | None = None  # since when there has been nobody who can grade

@@ -105,9 +105,8 @@ def _notebook_problem(setup: Setup) -> str:
 @cache
 def _folder() -> Path:
     """Where this process keeps files, for its user alone, until it ends."""
-    return Path(
-        tempfile.mkdtemp(prefix="autograder-", dir=get_worker().local_directory)
-    )  # Dask removes it with all that is in it
+    # Dask removes it with all that is in it.
+    return Path(tempfile.mkdtemp(prefix="autograder-", dir=get_worker().local_directory))
 
 
 def _file(name: str) -> Path:

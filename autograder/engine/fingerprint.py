@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
 
-from autograder.engine.released import template
+from autograder.engine.released_notebook import template
 from autograder.paths import release
 from autograder.source_hash import packages
 

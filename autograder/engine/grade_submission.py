@@ -17,8 +17,8 @@ from typing import Any
 from autograder.engine import absence, judging, outputs, program
 from autograder.engine.graded_submission import GradedSubmission, Outputs
 from autograder.engine.names import Names, of_source
-from autograder.engine.released import Cell, Kind, squeeze, template
-from autograder.engine.submitted import Unreadable
+from autograder.engine.released_notebook import Cell, Kind, squeeze, template
+from autograder.engine.submitted_notebook import Unreadable
 from autograder.errors import UserError
 from autograder.jail.limits import MIB, Limits
 from autograder.jail.sandbox import Budget, Jail, JailBroken, JailClient, Overrun, build_probe_request
@@ -42,7 +42,7 @@ def grade_submission(
     assignment: str,
     data: bytes,
     jail: JailClient,
-    seeds: draws.Seeds,
+    seeds: draws.SeedsByExercise,
     only: tuple[str, ...] = (),
     reference_file: Path | None = None,
     own_kills: bool = False,
@@ -66,7 +66,7 @@ def grade_submission(
     reference_source = judging.ReferenceSource(reference_file, seeds) if reference_file else None
     budget = Budget(jail.limits, own_kills)
     with judging.borrow_judge(jail.limits) as free:
-        names = _find_names(plan, free, budget, jail.limits)
+        names = _names_by_cell(plan, free, budget, jail.limits)
         with _Session(plan, names, jail, free, budget, reference_source) as session:
             graded_submission = _grade(assignment, session, exercises, seeds)
             may_depend = session.may_depend_on_demonstrations(graded_submission.verdicts)
@@ -83,7 +83,9 @@ def grade_submission(
     return graded_submission
 
 
-def _grade(assignment: str, session: _Session, exercises: dict[str, Exercise], seeds: draws.Seeds) -> GradedSubmission:
+def _grade(
+    assignment: str, session: _Session, exercises: dict[str, Exercise], seeds: draws.SeedsByExercise
+) -> GradedSubmission:
     """Run a notebook from top to bottom, and look at an answer at each check of it."""
     plan = session.plan
     graded_submission = GradedSubmission(assignment, {}, plan.cells, remarks=list(plan.remarks))
@@ -109,7 +111,7 @@ def _grade(assignment: str, session: _Session, exercises: dict[str, Exercise], s
     return graded_submission
 
 
-def _find_names(plan: program.Program, judge: judging.Judge, budget: Budget, limits: Limits) -> Mapping[str, Names]:
+def _names_by_cell(plan: program.Program, judge: judging.Judge, budget: Budget, limits: Limits) -> Mapping[str, Names]:
     """Which names each cell with code takes and gives, by its id; of ours it is known beforehand. Nothing where that takes too long."""
     code_cells = [cell for cell in plan.cells if cell.cell_type == "code" and cell.source.strip()]
     theirs = [cell for cell in code_cells if not cell.untouched and not cell.has_our_code]
@@ -147,7 +149,7 @@ class _Session:
         reference_source: judging.ReferenceSource | None = None,
         has_all: bool = False,
     ) -> None:
-        """names: as `_find_names`. has_all: whether all demonstrations run, and not only those that the student's code is seen to need."""
+        """names: as `_names_by_cell`. has_all: whether all demonstrations run, and not only those that the student's code is seen to need."""
         self.plan = plan
         self._cells = plan.cells
         self._places = {cell.id: number for number, cell in enumerate(plan.cells)}
@@ -255,7 +257,7 @@ class _Session:
                 return f"`{match[1]}` belongs to a cell of your notebook that {why}"
         return ""
 
-    def look(self, exercise: Exercise, seeds: tuple[int, ...], cell: Cell | None = None) -> None:
+    def look(self, exercise: Exercise, seeds: draws.Seeds, cell: Cell | None = None) -> None:
         """Probe the answer to an exercise and have judged what it does. cell: after which; None: at the end of the notebook."""
         verdict, printed_text, is_attempt = self._look(exercise, seeds)
         answer = program.answer_source(self._cells, exercise.name)
@@ -285,7 +287,7 @@ class _Session:
         unknown = Names(defines=frozenset({name}))
         return not looks or any(name in self._names.get(cell.id, unknown).defines for cell in later)
 
-    def _look(self, exercise: Exercise, seeds: tuple[int, ...]) -> tuple[Verdict, str, bool]:
+    def _look(self, exercise: Exercise, seeds: draws.Seeds) -> tuple[Verdict, str, bool]:
         """The verdict on an answer as it is now, with delimiters around the student's own words; what its code printed; and whether there is an answer."""
         try:
             frame = self._worker.probe_unread(_probe_request(exercise.name, seeds))
@@ -297,9 +299,8 @@ class _Session:
         except judging.NotJudged as error:
             self._budget.left -= judging.TRIES * self._jail.limits.judge_seconds
             return not_earned(exercise, f"Its result could not be judged: {error}."), "", True
-        self._budget.left -= (
-            judge_reply.seconds
-        )  # so that no submission keeps the judges busy for longer than its cells may take
+        # So that no submission keeps the judges busy for longer than its cells may take.
+        self._budget.left -= judge_reply.seconds
         printed_text = outputs.shorten(judge_reply.printed, self._most())
         self._room -= outputs.cost(printed_text)
         if judge_reply.verdict and judge_reply.verdict.outcome is Outcome.NOT_ATTEMPTED:
@@ -407,12 +408,12 @@ def _our_source(cell: Cell) -> str:
 
 
 @cache
-def _inputs(name: str, seeds: tuple[int, ...]) -> list[Inputs]:
+def _inputs(name: str, seeds: draws.Seeds) -> list[Inputs]:
     return compute.inputs(active_course().exercise(name), seeds)
 
 
 @cache
-def _probe_request(name: str, seeds: tuple[int, ...]) -> bytes:
+def _probe_request(name: str, seeds: draws.Seeds) -> bytes:
     return build_probe_request(name, [probe_inputs(case) for case in _inputs(name, seeds)])
 
 
@@ -447,7 +448,7 @@ def grade_answer(exercise: str, source: str, jail: Jail | None = None, secret: s
     budget = Budget(jail.limits)
     with (
         judging.borrow_judge(jail.limits) as free,
-        _Session(plan, _find_names(plan, free, budget, jail.limits), jail, free, budget) as session,
+        _Session(plan, _names_by_cell(plan, free, budget, jail.limits), jail, free, budget) as session,
     ):
         for cell in plan.cells:
             session.run(cell)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from autograder.engine.released import Cell
+from autograder.engine.released_notebook import Cell
 from ffnlab.checking.verdict import Verdict
 
 Outputs = list[dict[str, Any]]  # of a cell, in nbformat's form
@@ -24,9 +24,8 @@ class GradedSubmission:
     seconds: float = 0.0
     host: str = ""  # the machine that graded it
     build: str = ""  # by what: fingerprint.describe()
-    looked_at: dict[str, str] = field(
-        default_factory=dict
-    )  # by exercise: after which cell, by its id; empty: at the end
+    # By exercise: after which cell, by its id; empty: at the end.
+    looked_at: dict[str, str] = field(default_factory=dict)
 
     @property
     def points(self) -> float:

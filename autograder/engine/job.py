@@ -21,7 +21,7 @@ class Job:
 
     assignment: str
     data: bytes
-    seeds: draws.Seeds
+    seeds: draws.SeedsByExercise
     limits: Limits
     key: str  # the key's version: a worker that has another one refuses
     reference_file: Path  # a file of this machine; a worker elsewhere computes what is in it

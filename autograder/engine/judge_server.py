@@ -24,15 +24,15 @@ from typing import Any
 from autograder.engine import names, outputs
 from autograder.keys.problem import KeyProblem
 from autograder.reference import compute, stored
+from autograder.reference.draws import Seeds
 from ffnlab.checking import comparison
 from ffnlab.checking.comparison import Inputs
-from ffnlab.observation import plain_data
+from ffnlab.observation import hidden_parameters, plain_data
 from ffnlab.observation.exercise import Aspect
 from ffnlab.observation.plain_data import Failure
 from ffnlab.registry import active_course
 from ffnlab.untrusted_text import clean
 
-Seeds = tuple[int, ...]
 # Which judge to end (0: none); the new one's memory in bytes and seconds.
 FORK = struct.Struct("<iqd")
 # The new judge's process number, and how the old one ended.
@@ -135,7 +135,7 @@ def _load_reference(request: dict[str, Any]) -> ComparisonData | None:
     name, seeds = request["exercise"], tuple(request["seeds"])
     if "reference" in request:
         file, entries = request["reference"]
-        stored.load(Path(file), tuple((exercise, tuple(numbers)) for exercise, numbers in entries))
+        stored.load_file(Path(file), tuple((exercise, tuple(numbers)) for exercise, numbers in entries))
     return compute.reference_outputs(name, seeds), _inputs(name, seeds)
 
 
@@ -147,13 +147,13 @@ def _inputs(name: str, seeds: Seeds) -> list[Inputs]:
 def _answer(request: dict[str, Any], body: bytes, comparison_data: ComparisonData | None) -> dict[str, Any]:
     """What is asked of a judge: the names in some cells, what a cell has shown, or a verdict. body: what came from the student's side."""
     if request["do"] == "names":
-        return _find_names(body)
+        return _names_of_cells(body)
     if comparison_data is None:
         return outputs.read(body, request["most"])
     return _judge(request["exercise"], body, *comparison_data)
 
 
-def _find_names(body: bytes) -> dict[str, Any]:
+def _names_of_cells(body: bytes) -> dict[str, Any]:
     """The names that each cell uses and defines, and why one can't be compiled."""
     found = map(names.of_source, json.loads(body))
     return {"names": [[sorted(cell.uses), sorted(cell.defines), cell.problem] for cell in found]}
@@ -200,10 +200,11 @@ def _texts(failure: object) -> list[str] | None:
 
 
 def _is_well_formed(observations: object, aspects: Sequence[Aspect], cases: int) -> bool:
+    names = {aspect.name for aspect in aspects}
     return (
         isinstance(observations, list)
         and len(observations) == cases
-        and all(isinstance(case, dict) and set(case) == {a.name for a in aspects} for case in observations)
+        and all(isinstance(case, dict) and set(case) - {hidden_parameters.KEY} == names for case in observations)
     )
 
 

@@ -35,13 +35,12 @@ from autograder.jail.limits import MIB, Limits
 from autograder.jail.sandbox import KILLS
 from autograder.jail.watch import PATIENCE
 from autograder.keys.problem import KeyProblem
-from autograder.reference import draws
+from autograder.reference.draws import Seeds, SeedsByExercise
 from ffnlab.checking import verdict
 from ffnlab.checking.verdict import Verdict
 from ffnlab.observation.plain_data import Failure
 from ffnlab.registry import active_course
 
-Seeds = tuple[int, ...]
 Query = TypeVar("Query")
 Reply = TypeVar("Reply")
 # Seconds until the warm process has forked.
@@ -94,7 +93,7 @@ class ReferenceSource:
     """Where the reference outputs of an assignment are: in a file of this machine, for these seeds of each exercise."""
 
     file: Path
-    seeds: draws.Seeds
+    seeds: SeedsByExercise
 
 
 class Judge:
@@ -125,12 +124,12 @@ class Judge:
             header["reference"] = [str(reference_source.file), list(reference_source.seeds.items())]
         message = self._ask(header, frame)
         reply = JudgeReply(
-            verdict.from_dict(message["verdict"]) if message["verdict"] else None,
-            message["printed"],
-            message["defined"],
-            Failure(*message["broken"]) if message["broken"] else None,
-            message["unreadable"],
-            message["seconds"],
+            verdict=verdict.from_dict(message["verdict"]) if message["verdict"] else None,
+            printed=message["printed"],
+            defined=message["defined"],
+            broken=Failure(*message["broken"]) if message["broken"] else None,
+            unreadable=message["unreadable"],
+            seconds=message["seconds"],
         )
         if len(reply.printed) <= MAX_CACHE_LENGTH:
             self.judges.judge_replies.put(query, reply)

@@ -123,7 +123,8 @@ def on_this_machine(
     def make() -> ProcessPoolExecutor:
         stack.close()  # what dead workers had running in their jails ends with them
         jails = [
-            stack.enter_context(Jail(limits, mode, False, private, also)) for _ in range(0, workers, WORKERS_PER_JAIL)
+            stack.enter_context(Jail(limits, mode, wait=False, private=private, also=also))
+            for _ in range(0, workers, WORKERS_PER_JAIL)
         ]
         gates = [jail.gate() for jail in jails]
         counter = context.Value("i", 0)

@@ -27,7 +27,9 @@ def run_here(function: Callable[..., T], *arguments: Any) -> Future[T]:
     return future
 
 
-def prepare(assignment: str, hidden_draws: Path, folder: Path, run: Run = run_here) -> tuple[draws.Seeds, Path]:
+def prepare(
+    assignment: str, hidden_draws: Path, folder: Path, run: Run = run_here
+) -> tuple[draws.SeedsByExercise, Path]:
     """The seeds of an assignment's hidden draws, and the file with their reference outputs. What is missing is made first.
 
     hidden_draws: the file with the class's secrets. folder: of the class. run: who computes; without, this process.
@@ -37,7 +39,7 @@ def prepare(assignment: str, hidden_draws: Path, folder: Path, run: Run = run_he
     """
     preparation = _Preparation(run)
     seeds = draws.ensure_hidden_seeds(assignment, hidden_draws, preparation.find_valid_draws)
-    return seeds, stored.ensure_file(folder, assignment, seeds, preparation.pack)
+    return seeds, stored.ensure_class_file(folder, assignment, seeds, preparation.pack)
 
 
 class _Preparation:
@@ -53,7 +55,7 @@ class _Preparation:
         self._packed = {name: packed for name, (_, packed) in zip(first, results, strict=True)}
         return {name: draw_number for name, (draw_number, _) in zip(first, results, strict=True)}
 
-    def pack(self, seeds: draws.Seeds) -> bytes:
+    def pack(self, seeds: draws.SeedsByExercise) -> bytes:
         """As `stored.pack`."""
         missing = [(name, drawn) for name, drawn in seeds.items() if name not in self._packed]
         self._packed |= {name: data for (name, _), data in zip(missing, self._on_each(_pack, missing), strict=True)}
@@ -78,7 +80,7 @@ def _find_valid_draw(exercise: str, secret: bytes, first: int) -> tuple[int, byt
     return draw_number, _pack(exercise, draws.hidden_seeds(active_course().exercise(exercise), secret, draw_number))
 
 
-def _pack(exercise: str, seeds: tuple[int, ...]) -> bytes:
+def _pack(exercise: str, seeds: draws.Seeds) -> bytes:
     from autograder.reference import compute
 
     data = stored.pack({exercise: seeds})

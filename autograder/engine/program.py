@@ -15,8 +15,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
-from autograder.engine.released import OWN_ID, Cell, Kind, squeeze, squeeze_ours, template, which
-from autograder.engine.submitted import SubmittedCell, SubmittedNotebook, Unreadable, parse
+from autograder.engine.released_notebook import OWN_ID, Cell, Kind, squeeze, squeeze_ours, template, which
+from autograder.engine.submitted_notebook import SubmittedCell, SubmittedNotebook, Unreadable, parse
 from autograder.jail.limits import Limits
 from autograder.paths import release
 from ffnlab.phrases import join_words

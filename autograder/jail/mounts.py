@@ -29,13 +29,11 @@ def options(private: Sequence[Path], tmp: int) -> list[str]:
     for file in ("/etc/ld.so.cache", "/etc/fonts", "/etc/alternatives", "/etc/localtime"):
         arguments += ["--ro-bind-try", file, file]
     covered_folders: list[Path] = []
-    for path in sorted(
-        mounted_paths() | covers(private), key=lambda path: len(path.parts)
-    ):  # what lies in another comes after it
+    # What lies in another comes after it.
+    for path in sorted(mounted_paths() | covers(private), key=lambda path: len(path.parts)):
         if path in mounted_paths():
-            for folder in reversed(
-                path.parents
-            ):  # bubblewrap would keep others out where they are kept out of a parent
+            # Bubblewrap would keep others out where they are kept out of a parent.
+            for folder in reversed(path.parents):
                 arguments += ["--dir", str(folder)]
             arguments += ["--ro-bind", str(path), str(path)]
         elif path.is_dir():

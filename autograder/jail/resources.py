@@ -18,10 +18,8 @@ from ffnlab.phrases import plural
 
 GIB = 1024 * MIB
 MIN_MEMORY = 640 * MIB  # with less, the kernel ends one of our processes before the first submission is graded
-GRADER_MEMORY, WORKER_MEMORY = (
-    650 * MIB,
-    160 * MIB,
-)  # that our processes take in all, and that each worker adds, beside its submission and its judge
+# Bytes that our processes take in all, and that each worker adds, beside its submission and its judge.
+GRADER_MEMORY, WORKER_MEMORY = (650 * MIB, 160 * MIB)
 BASE_ADDRESSES = 3 * GIB // 2  # bytes of addresses, twice what a fork and a judge have before they begin
 SHELL_LIMITS = {  # limits of the shell, by the letter that its ulimit has for them, with their units
     "n": (resource.RLIMIT_NOFILE, 1, "open files"),

@@ -26,9 +26,8 @@ from autograder.jail.watch import PATIENCE, Budget, Watch
 from ffnlab.registry import VARIABLE, active_course
 
 START_SECONDS = 120.0
-CREDENTIALS = struct.Struct(
-    "3i"
-)  # of whoever sent a message: its process's number as the kernel translates it for us, user and group
+# Of whoever sent a message: its process's number as the kernel translates it for us, user and group.
+CREDENTIALS = struct.Struct("3i")
 KILLS = (signal.SIGKILL, signal.SIGTERM)  # what whoever wants memory back sends
 ESCAPE_BYTES = 14  # bytes of a frame that one character of an output can take
 HEADROOM = 65_536  # bytes of a frame beside outputs or observations

@@ -52,11 +52,12 @@ CLONE, CLONE3 = (56, 220), (435, 435)
 NEW_NAMESPACES = 0x7E020080  # the CLONE_NEW… flags of clone(2)
 # name: (numbers, which argument, values that are refused)
 REFUSED_VALUES = {
+    # Locks (F_SETLK, F_SETLKW, and those of open files), F_SETLEASE, F_NOTIFY, hints to the disk.
     "fcntl": (
-        (72, 25), 1, (6, 7, 37, 38, 1024, 1026, 1036, 1038),
-    ),  # locks (F_SETLK, F_SETLKW, and those of open files), F_SETLEASE, F_NOTIFY, hints to the disk
+        (72, 25), 1, (6, 7, 37, 38, 1024, 1026, 1036, 1038)
+    ),
     "ioctl": ((16, 29), 1, (0x5412, 0x541C)),  # TIOCSTI and TIOCLINUX: typing into a terminal
-    "prctl": ((157, 167), 0, (15, 22)),  # PR_SET_NAME, which other accounts can read while it runs, and PR_SET_SECCOMP
+    "prctl": ((157, 167), 0, (15, 22)),  # PR_SET_NAME, one of several names that other accounts can read, and PR_SET_SECCOMP
     "setsockopt": ((54, 208), 2, (26, 50, 51, 52)),  # SO_ATTACH_FILTER and its kind
     # SIGKILL by which the first process of a pid namespace can end itself, as if from outside: at a limit on CPU time, or in the kernel's name
     "setrlimit": ((160, 164), 0, (0,)),  # RLIMIT_CPU

@@ -128,9 +128,8 @@ def probe(name: str, inputs: list[dict[str, Any]], max_output: int) -> dict[str,
 
 MAX_LINES = 10_000  # of what an answer prints
 _NOTHING = object()
-_handed_over: dict[
-    str, object
-] = {}  # by exercise: what the cell that is running, or was run last, has given to `check`
+# By exercise: what the cell that is running, or was run last, has given to `check`.
+_handed_over: dict[str, object] = {}
 
 
 def _hand_over(name: str, answer: object) -> None:

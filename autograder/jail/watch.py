@@ -121,7 +121,7 @@ class ProcessTree:
                 continue
             earlier = before.get(number)
             if earlier is None or earlier.start_time != now.start_time:
-                earlier = _Member(now.start_time, 0.0, 0.0, 0, 0)
+                earlier = _Member(now.start_time, own=0.0, children=0.0, threads=0, memory=0)
             self.computed += max(0.0, now.own - earlier.own)
             waited_for += max(0.0, now.children - earlier.children)
             self._members[number] = now
@@ -480,7 +480,13 @@ def _is_readable(number: int, seconds: float) -> bool:
 def _parse_member(stat: bytes, memory: int) -> _Member:
     parts = stat.rpartition(b")")[2].split()
     user, system, children_user, children_system = (int(part) / TICKS for part in parts[11:15])
-    return _Member(parts[19].decode(), user + system, children_user + children_system, int(parts[17]), memory)
+    return _Member(
+        start_time=parts[19].decode(),
+        own=user + system,
+        children=children_user + children_system,
+        threads=int(parts[17]),
+        memory=memory,
+    )
 
 
 def _largest_buffer() -> int:

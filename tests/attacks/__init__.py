@@ -3,6 +3,8 @@
 Each has an allowed twin beside it: something honest that looks like it and must earn full marks.
 
 To add an attack, write one block in the module of its theme: `its_name = Attack("What it tries", …)`. No two attacks share a name.
+
+Each shows that it has come to its hostile step, or it could rot and still earn nothing: by what only such an attack is told (`says`), or by its `mark`.
 """
 
 from __future__ import annotations
@@ -40,6 +42,21 @@ number = next(filter(is_socket, range(256)))
 channel = socket.socket(fileno=os.dup(number))
 """  # what a cell begins with that finds the way to the process outside
 
+NAMED = r"""
+import os
+import subprocess
+import sys
+
+ASK = "import ctypes; name = ctypes.create_string_buffer(16); ctypes.CDLL(None).prctl(16, name); print(name.value)"
+
+def named(name):
+    path = b"/tmp/" + name
+    os.symlink(sys.executable, path)
+    asked = subprocess.run([path, "-S", "-c", ASK], capture_output=True, text=True)
+    print("attack: a process is called", asked.stdout)
+    return path
+"""  # what a cell begins with that starts Python under names of its own: a process is called like the file by which its program was started
+
 
 @dataclass(frozen=True)
 class Attack:
@@ -47,6 +64,9 @@ class Attack:
 
     tries: str  # what it tries, as docs/attacks.md shows it: without a full stop
     says: str  # a regular expression that the student's message or the remark for the instructor must match
+    # A regular expression for what shows that its hostile step was reached, in all that is kept of it. Empty: `says` is, and so must not be what
+    # any wrong answer is told. An attack whose message tells nothing prints what its step has brought about.
+    mark: str = ""
     answer: str = "def hello_shape(x):\n    return (0, 0, 0)"
     submission: Callable[[Notebook], bytes | Notebook] | None = None
     files: dict[str, str] = field(default_factory=dict)  # beside the notebook
@@ -60,6 +80,10 @@ class Attack:
     def data(self) -> bytes:
         """The submitted bytes."""
         return _bytes(self.answer, self.submission)
+
+    def sign(self) -> str:
+        """A regular expression that nothing but its hostile step leaves behind."""
+        return self.mark or self.says
 
     def twin_data(self) -> bytes:
         """The allowed twin's bytes."""

@@ -1,21 +1,62 @@
 """Attacks on the channel between the jail and the judge: forged answers, answers that never end, and a channel that is shut or flooded."""
 
-from attacks import CHANNEL, Attack, with_first_cells
+import textwrap
+
+from attacks import CHANNEL, EXERCISE, Attack, with_first_cells
+from autograder.reference import draws
+from ffnlab.registry import active_course
+
+CASES = len(draws.hidden_seeds(active_course().exercise(EXERCISE), b""))  # on which a grade rests
+
+PERFECT = f"""
+from autograder.jail import wire
+from ffnlab.observation.exercise import public_seed
+from ffnlab.registry import active_course
+
+exercise = active_course().exercise({EXERCISE!r})
+known = [exercise.inputs(public_seed(exercise.name, case), case) for case in range({CASES})]
+observations = [exercise.observe(lambda x: tuple(x.shape), inputs) for inputs in known]
+perfect = {{"defined": True, "observations": observations, "printed": "attack: sent ahead"}}
+"""  # what a cell begins with that forges what the right answer would send, if the inputs were those that everybody knows
+
+
+def forging(field: str, statements: str) -> str:
+    """An answer that changes every message to the process outside that has this field, just before it is packed."""
+    forge = textwrap.indent(statements.strip("\n"), " " * 8)
+    return f"""
+from autograder.jail import wire
+
+honest = wire.frame
+
+def forged(message):
+    if "{field}" in message:
+{forge}
+    return honest(message)
+
+wire.frame = forged
+
+def hello_shape(x):
+    return (0, 0, 0)
+"""
+
 
 file_descriptors = Attack(
     "Writes a forged answer to every open file descriptor, and reads from them",
-    says="can't be read|ended",
-    answer="""
-import json
+    says="is not right",
+    mark="attack: sent ahead",
+    answer=PERFECT
+    + """
 import os
-import struct
 
-forged = json.dumps({"outcome": "earned", "points": 2.0}).encode()
 for number in range(3, 256):
     try:
         os.set_blocking(number, False)
-        os.write(number, struct.pack(">I", len(forged)) + forged)
+        os.write(number, 2 * wire.frame(perfect))  # for the cell, and for the question that comes next
         os.read(number, 1000)
+    except OSError:
+        pass
+    try:
+        os.set_blocking(number, True)  # so that whoever serves the channel goes on
     except OSError:
         pass
 
@@ -37,18 +78,16 @@ def hello_shape(x):
 
 answers_before_it_is_asked = Attack(
     "Sends answers before it is asked, and more of them than questions: one exercise's would count for another",
-    says="is not right|can.t be read|untouched|empty or deleted|no answer",
-    answer="""
-import torch
-from autograder.jail import wire
-
+    says="is not right",
+    mark="attack: sent ahead",
+    answer=PERFECT
+    + """
 honest = wire.send
 
 def eager(channel, frame):
     honest(channel, frame)
-    for shape in ((2, 3, 4), (5, 6, 7)):
-        seen = {"x": shape, "x with B = 1": shape, "x with T = 1": shape, "x with d = 1": shape}
-        honest(channel, {"defined": True, "observations": [{"shape": seen}] * 2, "printed": ""})
+    for _ in range(2):
+        honest(channel, perfect)
 
 wire.send = eager
 
@@ -70,21 +109,7 @@ def hello_shape(x):
 forged_frame = Attack(
     "Answers with a frame that is larger than any answer",
     says="can.t be read: 50,",
-    answer="""
-from autograder.jail import wire
-
-honest = wire.frame
-
-def forged(message):
-    if "outputs" in message:
-        message["outputs"] = ["x" * 50_000_000]
-    return honest(message)
-
-wire.frame = forged
-
-def hello_shape(x):
-    return (0, 0, 0)
-""",
+    answer=forging("outputs", 'message["outputs"] = ["x" * 50_000_000]'),
     twin="""
 def hello_shape(x):
     print("x" * 50_000)
@@ -96,22 +121,14 @@ def hello_shape(x):
 forged_outputs = Attack(
     "Says that every cell showed far more than a cell may show",
     says="is not right",
-    answer="""
-from autograder.jail import wire
-
-honest = wire.frame
-
-def forged(message):
-    if "outputs" in message:
-        message["outputs"] = [{"output_type": "stream", "name": "stdout", "text": "x" * 60_000}] * 20
-        message["outputs"] += [{"output_type": "display_data", "data": {"text/html": "<br>\\n" * 100}}] * 20
-    return honest(message)
-
-wire.frame = forged
-
-def hello_shape(x):
-    return (0, 0, 0)
+    mark="x{1000}",
+    answer=forging(
+        "outputs",
+        """
+message["outputs"] = [{"output_type": "stream", "name": "stdout", "text": "x" * 60_000}] * 20
+message["outputs"] += [{"output_type": "display_data", "data": {"text/html": "<br>\\n" * 100}}] * 20
 """,
+    ),
     twin="""
 def hello_shape(x):
     print("x" * 50_000)
@@ -123,21 +140,8 @@ def hello_shape(x):
 forged_prints = Attack(
     "Says that its code printed ten million characters when it was called",
     says="is not right",
-    answer="""
-from autograder.jail import wire
-
-honest = wire.frame
-
-def forged(message):
-    if "printed" in message:
-        message["printed"] = "x" * 10_000_000
-    return honest(message)
-
-wire.frame = forged
-
-def hello_shape(x):
-    return (0, 0, 0)
-""",
+    mark="x{1000}",
+    answer=forging("printed", 'message["printed"] = "x" * 10_000_000'),
     twin="""
 def hello_shape(x):
     print("x" * 50_000)
@@ -148,23 +152,14 @@ def hello_shape(x):
 forged_messages = Attack(
     "Says that it raised an exception with a message of 400 kB, on which a regular expression takes its time",
     says="can't be read: too deep or too large",
-    answer="""
-from autograder.jail import wire
+    answer=forging(
+        "observations",
+        """
+from ffnlab.observation.plain_data import Failure
 
-honest = wire.frame
-
-def forged(message):
-    if "observations" in message:
-        from ffnlab.observation.plain_data import Failure
-
-        message["observations"] = [{"shape": Failure("'" * 400_000, "a.b" * 100_000 + "'" * 100_000)}] * len(message["observations"])
-    return honest(message)
-
-wire.frame = forged
-
-def hello_shape(x):
-    return (0, 0, 0)
+message["observations"] = [{"shape": Failure("'" * 400_000, "a.b" * 100_000 + "'" * 100_000)}] * len(message["observations"])
 """,
+    ),
     twin="""
 def hello_shape(x):
     try:
@@ -177,25 +172,16 @@ def hello_shape(x):
 forged_texts = Attack(
     "Sends texts that can't be encoded, stored or shown: lone surrogates, NUL, and marks that turn the order of what follows",
     says="raised E�",
-    answer="""
-from autograder.jail import wire
+    answer=forging(
+        "observations",
+        """
+from ffnlab.observation.plain_data import Failure
 
-honest = wire.frame
-
-def forged(message):
-    if "observations" in message:
-        from ffnlab.observation.plain_data import Failure
-
-        bad = "\\ud800\\x00\\u202e\\x1b[31m"
-        message["observations"] = [{"shape": Failure("E" + bad, bad, bad)}] * len(message["observations"])
-        message["printed"] = bad
-    return honest(message)
-
-wire.frame = forged
-
-def hello_shape(x):
-    return (0, 0, 0)
+bad = "\\ud800\\x00\\u202e\\x1b[31m"
+message["observations"] = [{"shape": Failure("E" + bad, bad, bad)}] * len(message["observations"])
+message["printed"] = bad
 """,
+    ),
     twin="""
 def hello_shape(x):
     print("größe → ✔ 😀 שלום")
@@ -275,6 +261,7 @@ def hello_shape(x):
 file_descriptors_by_the_hundred = Attack(
     "Sends hundreds of open files along the channel",
     says="can.t be read|ended|is not right|no answer",
+    mark="can.t be read|ended without an answer",
     answer=CHANNEL
     + """
 import struct
@@ -308,6 +295,7 @@ def hello_shape(x):
 signals_while_it_answers = Attack(
     "Lets a timer strike every millisecond whose handler raises, and has signals written into the channel",
     says="ended|can.t be read|sent|Looking at it raised|is not right|raised|longer than",
+    mark="ended without an answer|can.t be read|raised",
     answer=CHANNEL
     + """
 import fcntl

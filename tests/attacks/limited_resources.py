@@ -4,12 +4,21 @@ from attacks import Attack, system_call
 
 disk_fill = Attack(
     "Fills the disk",
-    says="OSError|longer|File too large|No space",
+    says="No space",
     answer="""
+import errno
+
 def hello_shape(x):
-    with open("/tmp/fill", "wb") as file:
-        while True:
-            file.write(bytes(2**20))
+    number = 0
+    while True:
+        try:
+            with open(f"/tmp/fill{number}", "wb", buffering=0) as file:
+                while True:
+                    file.write(bytes(2**20))
+        except OSError as error:
+            if error.errno != errno.EFBIG:
+                raise
+        number += 1
 """,
     twin="""
 def hello_shape(x):
@@ -95,24 +104,33 @@ def hello_shape(x):
 timers_without_end = Attack(
     "Makes timers by the thousand, and lets threads wait on many addresses at once",
     says="longer than",
+    mark=r"attack: [1-9]\d* timers, and many addresses at once: Resource temporarily unavailable",
     answer="""
 import ctypes
+import os
 import struct
 import threading
 
-libc = ctypes.CDLL(None)
+libc = ctypes.CDLL(None, use_errno=True)
 room = ctypes.create_string_buffer(64)
 made = 0
 while made < 100_000 and libc.timer_create(1, struct.pack("@Qii48x", 0, 0, 1), room) == 0:  # SIGEV_NONE
     made += 1
 assert made < 2_000
 
+words = (ctypes.c_uint32 * 128)()
+place = ctypes.addressof(words)
+waiters = b"".join(struct.pack("=QQII", 1, place + 4 * index, 2, 0) for index in range(128))
+
+def wait():
+    libc.syscall(449, waiters, 128, 0, 0, 0)  # futex_waitv: returns at once, as no word has the value it waits for
+
 def storm():
-    words = (ctypes.c_uint32 * 128)()
-    at = ctypes.addressof(words)
-    waiters = b"".join(struct.pack("=QQII", 1, at + 4 * index, 2, 0) for index in range(128))
     while True:
-        libc.syscall(449, waiters, 128, 0, 0, 0)  # futex_waitv: returns at once, as no word has the value it waits for
+        wait()
+
+wait()
+print(f"attack: {made} timers, and many addresses at once: {os.strerror(ctypes.get_errno())}")
 
 def hello_shape(x):
     for _ in range(8):

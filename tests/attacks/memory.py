@@ -1,6 +1,6 @@
 """Attacks that take memory: all there is, or in places where it is not counted as theirs."""
 
-from attacks import Attack, system_call
+from attacks import NAMED, Attack, system_call
 
 memory_bomb = Attack(
     "Takes all the memory there is",
@@ -48,24 +48,24 @@ def hello_shape(x):
 hidden_by_its_name = Attack(
     "Gives its process a name that can't be read, so that its memory would not be counted",
     says="384 MiB of memory",
-    answer="""
-import ctypes
-import time
-
-ctypes.CDLL(None).prctl(15, b"\\xff", 0, 0, 0)
+    mark="attack: a process is called b'.*xff'",
+    answer=NAMED
+    + r"""
+HOARD = "import time; hoard = [bytearray(b'x' * 2**24) for _ in range(14)]; time.sleep(60)"
+path = named(b"\xff")
 
 def hello_shape(x):
-    hoard = [bytearray(b"x" * 2**24) for _ in range(24)]
-    time.sleep(1)
+    programs = [subprocess.Popen([path, "-S", "-c", HOARD]) for _ in range(2)]
+    for program in programs:
+        program.wait()
     return (0, 0, 0)
 """,
-    twin="""
-import ctypes
-
-ctypes.CDLL(None).prctl(15, b"\\xff", 0, 0, 0)
+    twin=NAMED
+    + r"""
+path = named(b"\xff")
 
 def hello_shape(x):
-    hoard = [bytearray(b"x" * 2**24) for _ in range(4)]
+    assert subprocess.run([path, "-S", "-c", "room = bytearray(2**20)"]).returncode == 0
     return tuple(x.shape)
 """,
     plain=False,

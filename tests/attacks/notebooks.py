@@ -8,6 +8,14 @@ from test_program import place
 
 from attacks import Attack, Notebook
 
+READ = """
+print("attack: its notebook is read")
+
+def hello_shape(x):
+    return (0, 0, 0)
+"""  # an answer that shows that what is around it was no reason to refuse it
+IS_READ = "attack: its notebook is read"
+
 
 def claiming(notebook: Notebook) -> Notebook:
     cell = notebook["cells"][place(notebook, "check-hello_shape")]
@@ -19,7 +27,12 @@ def claiming(notebook: Notebook) -> Notebook:
 
 
 claimed_outputs = Attack(
-    "Comes with outputs that claim the full score", says="is not right", submission=claiming, twin_submission=claiming
+    "Comes with outputs that claim the full score",
+    says="is not right",
+    mark=IS_READ,
+    answer=READ,
+    submission=claiming,
+    twin_submission=claiming,
 )
 
 
@@ -33,6 +46,7 @@ def worth_more(notebook: Notebook) -> Notebook:
 changed_metadata = Attack(
     "Makes its check worth a thousand points, unlocks it, and turns it into a solution cell",
     says="is not right",
+    mark=r"Out\[\d+\]: 1000\.0",
     submission=worth_more,
     twin_submission=worth_more,
 )
@@ -49,6 +63,7 @@ def copied(notebook: Notebook) -> Notebook:
 copied_check = Attack(
     "Copies the check, before and after itself, with a score of its own",
     says="is not right",
+    mark=r"Out\[\d+\]: 2\.0.*Out\[\d+\]: 2\.0",
     submission=copied,
     twin_submission=copied,
 )
@@ -63,6 +78,7 @@ def with_a_later_cell(notebook: Notebook) -> Notebook:
 later_cells = Attack(
     "Defines the answer again in later cells, each time as something else",
     says="is not right",
+    mark=r"Out\[\d+\]: 2\.0",
     submission=with_a_later_cell,
     twin_submission=with_a_later_cell,
 )
@@ -70,6 +86,7 @@ later_cells = Attack(
 script_magic = Attack(
     "Hands the cell to a shell that prints the score",
     says="ttempted|defined",
+    mark=r"hello_shape = 2\.0",
     answer="""
 %%script bash
 echo "hello_shape = 2.0"
@@ -97,6 +114,8 @@ def in_another_environment(notebook: Notebook) -> Notebook:
 other_kernel = Attack(
     "Asks for another kernel and another language",
     says="is not right",
+    mark=IS_READ,
+    answer=READ,
     submission=in_bash,
     twin_submission=in_another_environment,
 )
@@ -146,6 +165,8 @@ def with_lists(notebook: Notebook, inner: str, number: int) -> bytes:
 a_list_of_lists = Attack(
     "Is a notebook of ten megabytes that is three million empty lists",
     says="is not right",
+    mark=IS_READ,
+    answer=READ,
     submission=lambda notebook: with_lists(notebook, "[]", 3_400_000),
     twin_submission=lambda notebook: with_lists(notebook, '{"":[0]}', 1_000_000),
 )
@@ -169,7 +190,8 @@ LINE = 9_000_000
 one_long_line = Attack(
     "Is an answer of one line of nine megabytes, each character of which takes five on a page",
     says="is not right",
-    answer=f"def hello_shape(x):\n    return (0, 0, 0)  # {'<' * LINE}",
+    mark=IS_READ,
+    answer=f"{READ.rstrip()}  # {'<' * LINE}",
     twin=f"def hello_shape(x):\n    return tuple(x.shape)  # {'x' * LINE}",
     plain=False,
 )
@@ -194,6 +216,8 @@ def attached(notebook: Notebook, attachments: dict[str, object], mentions: int) 
 deep_attachments = Attack(
     "Attaches pictures that are none: deep, many, named like each other, each mentioned again and again",
     says="is not right",
+    mark=IS_READ,
+    answer=READ,
     submission=lambda notebook: attached(
         notebook,
         {

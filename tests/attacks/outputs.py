@@ -5,6 +5,7 @@ from attacks import Attack, Notebook, with_first_cells
 displayed_score = Attack(
     "Displays the full score from inside the function",
     says="is not right",
+    mark=r"Out\[\d+\]: 2\.0",
     answer="""
 def hello_shape(x):
     get_ipython().displayhook(2.0)
@@ -108,6 +109,7 @@ def hello_shape(x):
 html_that_unfolds = Attack(
     "Shows a little HTML that unfolds to millions of elements in whatever reads it",
     says="is not right",
+    mark="<p><b title=0>",
     answer="""
 from IPython.display import HTML, display
 
@@ -168,6 +170,7 @@ def showing(notebook: Notebook, kind: str, cells: int) -> Notebook:
 outputs_without_end = Attack(
     "Shows tens of thousands of tiny outputs, in thousands of cells",
     says="is not right",
+    mark='"text/html": "a"',
     submission=lambda notebook: showing(notebook, "text/html", 1000),
     twin_submission=lambda notebook: showing(notebook, "text/plain", 20),
     plain=False,

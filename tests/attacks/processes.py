@@ -1,6 +1,6 @@
 """Attacks by time and processes: they never end, end at once, multiply, outlive the grader, or kill what they can."""
 
-from attacks import Attack, with_first_cells
+from attacks import NAMED, Attack, with_first_cells
 
 endless_loop = Attack(
     "Never ends",
@@ -71,14 +71,19 @@ def hello_shape(x):
 stops_itself = Attack(
     "Stops its own process",
     says="longer than|stood still",
+    mark="attack: it is stopped True",
     answer="""
 import os
 import signal
 
-def hello_shape(x):
+os.kill(os.getpid(), signal.SIGSTOP)  # does nothing where it is the first process of its namespace
+child = os.fork()
+while child == 0:
     os.kill(os.getpid(), signal.SIGSTOP)
-    while True:
-        os.kill(0, signal.SIGSTOP)
+print("attack: it is stopped", os.WIFSTOPPED(os.waitpid(child, os.WUNTRACED)[1]))
+
+def hello_shape(x):
+    os.waitpid(child, 0)
 """,
     twin="""
 import time
@@ -112,6 +117,7 @@ def hello_shape(x):
 pretends_to_be_killed = Attack(
     "Ends its process in every way that might pass for a kill from outside, which would cost it nothing",
     says="ended without an answer",
+    mark="attack: it has outlived 11 ways|never defined",
     answer="""
 import contextlib
 import ctypes
@@ -153,10 +159,16 @@ WAYS = (
     asks_for_a_signal,
 )
 
-def hello_shape(x):
+def try_all():
     for way in WAYS:
         with contextlib.suppress(OSError, ValueError):
             way()
+
+try_all()
+print("attack: it has outlived", len(WAYS), "ways")
+
+def hello_shape(x):
+    try_all()
     os._exit(128 + signal.SIGKILL)
 """,
     twin="""
@@ -274,30 +286,22 @@ def hello_shape(x):
 odd_process_names = Attack(
     "Gives its processes and threads names that no text can hold, or that look like lines of /proc, and lets them spin",
     says="longer than",
-    answer="""
-import ctypes
-import os
-import threading
-
-libc = ctypes.CDLL(None)
-NAMES = (b"\\xff\\xfe", b"x) R 1 1 1 1", b"a\\nUid:\\t0\\n", b"\\rTgid:\\t1", b"\\x0cNSpid:\\t7", b"\\x85VmPTE: 9 kB", b"")
-
-def spin(name):
-    libc.prctl(15, name, 0, 0, 0)
-    while True:
-        pass
+    mark="attack: a process is called b'x. R 1 1 1 1'",
+    answer=NAMED
+    + r"""
+NAMES = (b"\xff\xfe", b"x) R 1 1 1 1", b"a\nUid:\t0\n", b"\rTgid:\t1", b"\x0cNSpid:\t7", b"\x85VmPTE: 9 kB")
+SPIN = "import _thread\ndef spin():\n    while True: pass\n_thread.start_new_thread(spin, ())\nspin()"
+paths = [named(name) for name in NAMES]
 
 def hello_shape(x):
-    for name in NAMES:
-        if os.fork() == 0:
-            threading.Thread(target=spin, args=(name[::-1],)).start()
-            spin(name)
-    spin(NAMES[0])
+    for path in paths:
+        subprocess.Popen([path, "-S", "-c", SPIN])
+    while True:
+        pass
 """,
-    twin="""
-import ctypes
-
-ctypes.CDLL(None).prctl(15, "Schüler".encode("latin-1"), 0, 0, 0)
+    twin=NAMED
+    + r"""
+path = named("Schüler".encode("latin-1"))
 
 def hello_shape(x):
     return tuple(x.shape)
@@ -310,12 +314,14 @@ def hello_shape(x):
 detached_child = Attack(
     "Starts a process that tries to outlive the grader",
     says="is not right",
+    mark="attack: it runs True",
     answer="""
 import subprocess
 
-subprocess.Popen(["sleep", "3333"], start_new_session=True)
+child = subprocess.Popen(["sleep", "3333"], start_new_session=True)
 
 def hello_shape(x):
+    print("attack: it runs", child.poll() is None)
     return (0, 0, 0)
 """,
     twin="""
@@ -331,18 +337,22 @@ def hello_shape(x):
 
 kills_everything = Attack(
     "Kills every process that it can see",
-    says=".",
+    says="is not right",
+    mark="attack: its own child was ended by -9",
     answer="""
 import os
 import signal
+import subprocess
+
+child = subprocess.Popen(["sleep", "60"])
 
 def hello_shape(x):
-    os.kill(-1, signal.SIGKILL)
-    for number in range(2, 40000):
+    for number in (-1, *range(2, 40000)):
         try:
             os.kill(number, signal.SIGKILL)
         except OSError:
             pass
+    print("attack: its own child was ended by", child.wait())
     return (0, 0, 0)
 """,
     twin="""

@@ -5,8 +5,8 @@ from attacks import Attack
 patched_check = Attack(
     "Replaces the course's own check, panel and verdict",
     says="is not right",
+    mark="attack: checks say 2.0 2.0 2.0",
     answer="""
-import ffnlab
 import ffnlab
 import ffnlab.checking.comparison
 import ffnlab.checking.verdict
@@ -16,6 +16,7 @@ ffnlab.checking.comparison.compare = lambda *args, **kwargs: 2.0
 ffnlab.checking.verdict.Verdict.points = 2.0
 
 def hello_shape(x):
+    print("attack: checks say", check("hello_shape", None), ffnlab.checking.comparison.compare(), ffnlab.checking.verdict.Verdict.points)
     return (0, 0, 0)
 """,
     twin="""
@@ -31,6 +32,7 @@ def hello_shape(x):
 patched_comparisons = Attack(
     "Replaces torch's and numpy's comparisons by ones that say yes",
     says="is not right",
+    mark="attack: unequal is equal True True",
     answer="""
 import numpy
 import torch
@@ -41,6 +43,7 @@ torch.Tensor.__eq__ = yes
 numpy.testing.assert_allclose = numpy.allclose = numpy.array_equal = yes
 
 def hello_shape(x):
+    print("attack: unequal is equal", torch.equal(x, x + 1), numpy.allclose(0, 1))
     return (0, 0, 0)
 """,
     twin="""
@@ -58,6 +61,7 @@ def hello_shape(x):
 patched_builtins = Attack(
     "Replaces builtins by ones that say yes",
     says="ended without an answer|is not right",
+    mark="ended without an answer|attack: a text is a number True",
     answer="""
 import builtins
 
@@ -67,6 +71,7 @@ builtins.abs = lambda x: 0
 builtins.AssertionError = KeyboardInterrupt
 
 def hello_shape(x):
+    print("attack: a text is a number", isinstance("", int))
     return (0, 0, 0)
 """,
     twin="""
@@ -79,6 +84,7 @@ def hello_shape(x):
 patched_assertions = Attack(
     "Deletes every assert with a transformer of the syntax tree",
     says="is not right",
+    mark=r"attack: an assert becomes pass\b",
     answer="""
 import ast
 
@@ -89,6 +95,7 @@ class NoAsserts(ast.NodeTransformer):
 get_ipython().ast_transformers.append(NoAsserts())
 
 def hello_shape(x):
+    print("attack: an assert becomes", ast.unparse(get_ipython().transform_ast(ast.parse("assert False"))))
     return (0, 0, 0)
 """,
     twin="""
@@ -103,10 +110,12 @@ def hello_shape(x):
 blanked_cells = Attack(
     "Blanks every later cell with an input transformer",
     says="is not right",
+    mark=r"attack: a later cell becomes pass\b",
     answer="""
 get_ipython().input_transformers_cleanup.append(lambda lines: ["pass\\n"])
 
 def hello_shape(x):
+    print("attack: a later cell becomes", get_ipython().transform_cell("1 / 0"))
     return (0, 0, 0)
 """,
     twin="""
@@ -121,6 +130,7 @@ def hello_shape(x):
 patched_results = Attack(
     "Makes IPython say that every cell succeeded",
     says="is not right",
+    mark="attack: an error is a success True",
     answer="""
 from IPython.core.interactiveshell import ExecutionResult, InteractiveShell
 
@@ -129,6 +139,9 @@ ExecutionResult.raise_error = lambda self: None
 InteractiveShell.showtraceback = lambda *args, **kwargs: None
 
 def hello_shape(x):
+    result = ExecutionResult(None)
+    result.error_in_exec = ValueError()
+    print("attack: an error is a success", result.success)
     return (0, 0, 0)
 """,
     twin="""
@@ -164,7 +177,7 @@ def hello_shape(x):
 
 patched_packing = Attack(
     "Replaces the packing of what is sent to the judge",
-    says="read|ended|sent",
+    says="can't be read|ended|can't be sent",
     answer="""
 import ffnlab.observation.plain_data
 
@@ -184,6 +197,7 @@ def hello_shape(x):
 poisoned_modules = Attack(
     "Puts modules of its own in place of the judge's",
     says="is not right",
+    mark="attack: json is autograder.engine.judge_server",
     answer="""
 import sys
 import types
@@ -194,6 +208,9 @@ for name in ("autograder.engine.judge_server", "autograder.keys", "ffnlab.checki
     sys.modules[name] = fake
 
 def hello_shape(x):
+    import json
+
+    print("attack: json is", json.__name__)
     return (0, 0, 0)
 """,
     twin="""
@@ -211,6 +228,14 @@ FORGED = "raise SystemExit('an attack was imported')\n"
 modules_beside_the_notebook = Attack(
     "Lays a torch.py, an ffnlab.py, a sitecustomize.py and an nbgrader_config.py beside its notebook",
     says="is not right",
+    mark="attack: torch comes from .*site-packages",
+    answer="""
+import torch
+
+def hello_shape(x):
+    print("attack: torch comes from", torch.__file__)
+    return (0, 0, 0)
+""",
     files={
         "torch.py": FORGED,
         "ffnlab.py": FORGED,
@@ -223,19 +248,24 @@ modules_beside_the_notebook = Attack(
 traces_the_grader = Attack(
     "Traces every call and overwrites what it can",
     says="is not right",
+    mark=r"attack: overwritten \d",
     answer="""
 import sys
+
+overwritten = []
 
 def trace(frame, event, arg):
     for name in ("points", "outcome", "defined", "expected"):
         if name in frame.f_locals:
             frame.f_locals[name] = 2.0
+            overwritten.append(name)
     return trace
 
 sys.settrace(trace)
 sys.setprofile(trace)
 
 def hello_shape(x):
+    print("attack: overwritten", len(overwritten), sorted(set(overwritten)))
     return (0, 0, 0)
 """,
     twin="""

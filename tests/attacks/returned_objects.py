@@ -5,6 +5,7 @@ from attacks import Attack
 equals_everything = Attack(
     "Returns an object that is equal to everything",
     says="is not right",
+    mark="attack: it is equal True",
     answer="""
 class Yes(tuple):
     def __eq__(self, other):
@@ -14,6 +15,7 @@ class Yes(tuple):
     __hash__ = tuple.__hash__
 
 def hello_shape(x):
+    print("attack: it is equal", Yes((0, 0, 0)) == tuple(x.shape))
     return Yes((0, 0, 0))
 """,
     twin="""
@@ -32,6 +34,7 @@ def hello_shape(x):
 clever_numbers = Attack(
     "Returns integers that are equal to everything",
     says="is not right",
+    mark="attack: it is equal True, and differs by 0",
     answer="""
 class Any(int):
     def __eq__(self, other):
@@ -41,6 +44,7 @@ class Any(int):
     __hash__ = int.__hash__
 
 def hello_shape(x):
+    print(f"attack: it is equal {Any(0) == x.shape[0]}, and differs by {Any(0) - x.shape[0]}")
     return (Any(0), Any(0), Any(0))
 """,
     twin="""

@@ -1,15 +1,22 @@
 """Attacks that look for the answer: on the disk, in memory, in other processes, in the kernel's keys, on the network and in the hidden inputs."""
 
 from attacks import Attack, system_call
+from autograder.keys.key import Answer, Key
+from autograder.keys.start_here import hello_shape as its_key
+from ffnlab.checking.comparison import ReferenceOutputs
+from ffnlab.diagnosis.mistake import KnownMistake
+
+# What holds an answer in memory.
+SECRET = tuple(kind.__name__ for kind in (Key, ReferenceOutputs, KnownMistake, Answer))
 
 imports_the_key = Attack(
     "Imports the answer key",
-    says="ModuleNotFoundError",
-    answer="""
-import autograder.keys.start_here as key
+    says="No module named 'autograder.keys'",
+    answer=f"""
+import {its_key.__name__} as key
 
 def hello_shape(x):
-    return key.truth(x)
+    return key.{its_key.counted.__name__}(x)
 """,
     twin="""
 import ffnlab.course.exercises.start_here as public  # how it is asked is no secret
@@ -41,8 +48,11 @@ def hello_shape(x):
 shell_command = Attack(
     "Fetches the answer with a shell command",
     says="is not right",
+    mark="attack: what is public is found True",
     answer="""
-found = !grep -rl "hello_shape" / --include="*.py" 2>/dev/null | grep -E "keys|solutions"
+everywhere = !grep -rl "hello_shape" / --include="*.py" 2>/dev/null
+found = [path for path in everywhere if "keys" in path or "solutions" in path]
+print("attack: what is public is found", any(path.endswith("exercises/start_here.py") for path in everywhere))
 
 def hello_shape(x):
     return tuple(int(line) for line in found) or (0, 0, 0)
@@ -59,11 +69,14 @@ def hello_shape(x):
 searches_the_disk = Attack(
     "Searches the whole disk for solutions, gradebook, secrets and other submissions",
     says="is not right",
+    mark="attack: what is public is found True",
     answer="""
 import os
 
 WANTED = ("gradebook.db", "hidden_draws.json", "grading.log", "submitted", "solutions", "keys")
-found = [os.path.join(folder, name) for folder, folders, files in os.walk("/") for name in folders + files if name in WANTED]
+everywhere = [os.path.join(folder, name) for folder, folders, files in os.walk("/") for name in folders + files]
+print("attack: what is public is found", any(path.endswith("exercises/start_here.py") for path in everywhere))
+found = [path for path in everywhere if os.path.basename(path) in WANTED]
 found = [path for path in found if "site-packages" not in path and not path.startswith(("/usr", "/sys"))]
 found = [path for path in found if "autograder" in path or "course" in path or "grading" in path]
 
@@ -84,16 +97,19 @@ def hello_shape(x):
 walks_frames = Attack(
     "Walks up the stack and looks for what is expected",
     says="is not right",
+    mark=r"attack: the outermost of \d+ frames is <module>",
     answer="""
 import sys
 
 def hello_shape(x):
-    frame = sys._getframe()
+    frame, walked = sys._getframe(), []
     while frame is not None:
+        walked.append(frame.f_code.co_name)
         for name, value in list(frame.f_locals.items()):
             if any(word in name for word in ("truth", "expected", "reference", "seeds", "points")):
                 return value
         frame = frame.f_back
+    print(f"attack: the outermost of {len(walked)} frames is {walked[-1]}")
     return (0, 0, 0)
 """,
     twin="""
@@ -108,14 +124,17 @@ def hello_shape(x):
 searches_memory = Attack(
     "Looks through every object in memory for the answer key",
     says="is not right",
-    answer="""
+    mark="attack: what is public is found True",
+    answer=f"""
 import gc
 
+gc.unfreeze()  # brings back what was imported before it was forked
+kinds = [(type(thing).__name__, thing) for thing in gc.get_objects()]
+found = [thing for name, thing in kinds if name in {SECRET}]
+print("attack: what is public is found", any(name == "Exercise" for name, _ in kinds))
+
 def hello_shape(x):
-    for thing in gc.get_objects():
-        if type(thing).__name__ in ("Key", "ReferenceOutputs", "KnownMistake", "Answer"):
-            return thing
-    return (0, 0, 0)
+    return found[0] if found else (0, 0, 0)
 """,
     twin="""
 import gc
@@ -130,18 +149,25 @@ def hello_shape(x):
 zygote_memory = Attack(
     "Reads the memory of the process from which it was forked",
     says="is not right",
+    mark="attack: refused .*/proc/0/mem.*/proc/1/mem.*/proc/self/mem",
     answer="""
 import os
 
-for path in ("/proc/1/mem", f"/proc/{os.getppid()}/mem", "/proc/self/mem", "/dev/mem", "/proc/kcore"):
+PLACE = id(object)  # where there is memory in the process from which it was forked, too
+places = {f"/proc/{process}/mem": PLACE for process in ("self", os.getppid(), *range(1, 1000))}
+refused = []
+for path, place in {**places, "/dev/mem": 0, "/proc/kcore": 0}.items():
     try:
-        open(path, "rb").read(10)
+        with open(path, "rb", buffering=0) as memory:
+            memory.seek(place)
+            read = memory.read(8)
         raise SystemExit(f"{path} can be read")
     except OSError:
-        pass
+        refused.append(path)
+print("attack: refused", *sorted(refused))
 
 def hello_shape(x):
-    return (os.getppid(), 0, 0)
+    return (0, 0, 0)
 """,
     twin="""
 import os
@@ -156,6 +182,7 @@ def hello_shape(x):
 other_processes = Attack(
     "Reads other processes' environments and command lines",
     says="is not right",
+    mark="attack: 0 of processes, True of the machine",
     answer="""
 import os
 
@@ -166,6 +193,8 @@ for number in range(1, 5000):
             found.append(open(f"/proc/{number}/{name}", "rb").read())
         except OSError:
             pass
+
+print(f"attack: {len(found)} of processes, {os.path.exists('/proc/cpuinfo')} of the machine")
 
 def hello_shape(x):
     return (len(found), 0, 0)
@@ -185,7 +214,7 @@ keyctl = system_call("Asks the kernel's key ring", "libc.syscall(250, 0, -3, 1)"
 
 network = Attack(
     "Asks the network for the answer",
-    says="OSError|refused|Error",
+    says="OSError|refused",
     answer="""
 import socket
 
@@ -205,16 +234,18 @@ def hello_shape(x):
     plain=False,
 )
 
+ABSTRACT = "\0an-attack-listens-here"  # a test listens there, outside
+
 abstract_socket = Attack(
     "Looks for a process that listens on an abstract socket",
     says="refused",
-    answer="""
+    answer=f"""
 import socket
 
 def hello_shape(x):
     channel = socket.socket(socket.AF_UNIX)
     channel.settimeout(2)
-    channel.connect("\\0an-attack-listens-here")
+    channel.connect({ABSTRACT!r})
     return channel.recv(100)
 """,
     twin="""

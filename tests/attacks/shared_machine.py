@@ -5,17 +5,22 @@ from attacks import Attack, system_call, with_first_cells
 writes_into_the_environment = Attack(
     "Writes into the Python environment that grades",
     says="is not right",
+    mark=r"attack: refused in [1-9]",
     answer="""
 import os
 import sys
 
+refused = []
 for folder in (sys.prefix, sys.base_prefix, "/usr/lib", os.path.dirname(os.__file__), *filter(None, sys.path)):
     try:
         open(os.path.join(folder, "an_attack_was_here.py"), "w").close()
     except OSError:
+        refused.append(folder)
         continue
     if not folder.startswith("/tmp"):
         raise SystemExit(f"{folder} can be written")
+
+print("attack: refused in", len(refused), "folders")
 
 def hello_shape(x):
     return (0, 0, 0)
@@ -60,6 +65,7 @@ def hello_shape(x):
 flags_of_open_files = Attack(
     "Leaves a note for whoever runs next, in the flags of a file that was open before it began",
     says="is not right",
+    mark="ended without an answer",
     answer="""
 import fcntl
 import os

@@ -23,9 +23,8 @@ PICTURE_TAG = re.compile(
     re.IGNORECASE,
 )
 NOT_IN_LABEL = re.compile(r"[\[\]<>`*_\\]")
-LONE_SURROGATE = re.compile(
-    "[\ud800-\udfff]"
-)  # nothing can encode one; other odd characters are as good in a program as any
+# Nothing can encode one; other odd characters are as good in a program as any.
+LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 # A string, also one without an end, or a bracket. No part of it is ever tried in two ways, so that any text takes time by its length.
 TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
 KINDS = {
