@@ -56,9 +56,16 @@ class Batch:
     def write(self, path: Path, content: str | bytes, mode: int = PRIVATE) -> None:
         """Write a file; its folder is made where it is missing, for its owner alone if the file is. `mode`: as for open(2).
 
+        A device or a pipe, such as /dev/stdout, is written into at once.
+
         Raises:
             OSError: with the file's name, whatever went wrong.
         """
+        data = content.encode() if isinstance(content, str) else content
+        if is_device(path):
+            with errors_of(path), open(path, "wb") as file:
+                file.write(data)
+            return
         if mode == PRIVATE:
             _make_missing(path.parent)
         else:
@@ -70,7 +77,7 @@ class Batch:
             draft.unlink(missing_ok=True)
             self._drafts[path] = draft
             with open(draft, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
-                file.write(content.encode() if isinstance(content, str) else content)
+                file.write(data)
 
     def remove(self, path: Path) -> None:
         """Have a file no longer there, if it is."""
@@ -131,6 +138,18 @@ def explain(error: OSError) -> str:
     if error.errno in LIMIT_MESSAGES:
         return where + LIMIT_MESSAGES[error.errno]
     return f"{where}{error.strerror}; {CONTINUATION} once that is fixed" if error.errno in SYSTEM_ERRORS else ""
+
+
+def is_device(path: Path) -> bool:
+    """Whether a path is no place for a file of its own: root's rename would take /dev/null away from the whole machine."""
+    return path.absolute().parent == Path("/dev") or (path.exists() and not path.is_file() and not path.is_dir())
+
+
+def is_same_file(path: Path, other: Path) -> bool:
+    """Whether two paths lead to one file, which need not be there yet: over links, other folders' names, or two names of the same file."""
+    if path.exists() and other.exists():
+        return path.samefile(other)
+    return path.resolve() == other.resolve()
 
 
 def private_opener(path: str, flags: int) -> int:

@@ -105,9 +105,8 @@ def read_timestamp(folder: Path, clock: tzinfo | None = None) -> Timestamp:
         raise
     if not data:
         raise OSError(errno.EIO, EMPTY_MESSAGE, str(path))
-    encoding = (
-        "utf-16" if data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8-sig"
-    )  # PowerShell's, and others'
+    # PowerShell's, and others'.
+    encoding = "utf-16" if data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8-sig"
     text = data.decode(encoding, errors="replace").strip()
     zones = [zone for zone in (zone_of_nbgrader(root() / "nbgrader_config.py"), clock) if zone]
     moment = parse_moment(text, zones)

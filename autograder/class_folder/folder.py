@@ -17,16 +17,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.errors import UserError
-from autograder.files import errors_of, make_folder, private_opener
+from autograder.files import errors_of, is_same_file, make_folder, private_opener
 from autograder.paths import root
 
-FOLDER_NAME = re.compile(
-    r"[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,199}"
-)  # no leading sign: a spreadsheet would take it for a formula
-RESERVED_NAMES = {
-    "files",
-    "manifest.json",
-}  # of ours, in collected/ASSIGNMENT/, where an earlier version put students' folders
+# No leading sign: a spreadsheet would take it for a formula.
+FOLDER_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,199}")
+# Of ours, in collected/ASSIGNMENT/, where an earlier version put students' folders.
+RESERVED_NAMES = {"files", "manifest.json"}
 
 
 @dataclass(frozen=True)
@@ -68,6 +65,13 @@ class ClassFolder:
         here = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
         return f"`autograder {words} --grading {shlex.quote(str(here))}`"
 
+    def owns(self, path: Path) -> bool:
+        """Whether a path is one of the class's own files or in one of its folders, over links, too. What a command writes for a person is not."""
+        place = path.resolve()
+        gradebook = Path(self.db_url.removeprefix("sqlite:///"))
+        own = [self.path.resolve() / name for name in OWN_NAMES]
+        return any(place.is_relative_to(name) for name in own) or is_same_file(path, gradebook)
+
     def is_empty(self) -> bool:
         """Whether nobody has submitted anything."""
         return not self.submitted.is_dir() or not any(self.submitted.iterdir())
@@ -77,6 +81,11 @@ LOCK = ".lock"
 PRIVATE_NAMES = (
     "autograded", "collected", "feedback", "uploads", ".markings", "hidden_draws.json", "grading.log", "gradebook.db",
     "report.html", "roster.csv", "desk.html",
+)  # fmt: skip
+# What nothing but the class's own commands, nbgrader and its instructors may write.
+OWN_NAMES = (
+    "submitted", "autograded", "collected", "feedback", "damaged", "source", "release", ".markings", "hidden_draws.json",
+    "grading.log", "gradebook.db", "roster.csv", "course.toml", LOCK,
 )  # fmt: skip
 
 

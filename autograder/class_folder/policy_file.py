@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationError, model_validator
 
 from autograder import outline
-from autograder.engine.released import Kind, template
+from autograder.engine.released_notebook import Kind, template
 from autograder.errors import UserError, suggest_nearest
 from autograder.paths import assignments, release
 from autograder.times import YEARS

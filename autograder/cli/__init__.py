@@ -1,4 +1,8 @@
-"""The command line, `autograder`: one module a group of commands. The only place that prints."""
+"""The command line, `autograder`: one module a group of commands.
+
+Other rooms return what there is to say. What prints all the same gets the command's console: `reports/class_table.py`, `authoring/matrix_table.py` and
+`authoring/bench.py`. Programs of their own, `gradescope/in_container.py` and `authoring/experiments/`, print by themselves.
+"""
 
 from __future__ import annotations
 
@@ -11,20 +15,14 @@ from typing import Any
 import typer
 
 # isort: off
-from autograder.cli import (
-    grading,
-    sharding,
-    transfer,
-    exporting,
-    reading,
-    serving,
-    authors,
-)  # each adds its commands
+# Each adds its commands.
+from autograder.cli import grading, sharding, transfer, exporting, reading, serving, authors
 
 # isort: on
 from autograder import files
 from autograder.cli.shared import app, shorten_path
 from autograder.errors import UserError
+from autograder.keys.problem import KeyProblem
 from ffnlab.phrases import sentence
 from ffnlab.registry import CourseNotFound, active_course
 
@@ -68,9 +66,12 @@ def _mendable(error: Exception) -> str:
         return str(error)
     if isinstance(error, SyntaxError) and _is_authors(error.filename or ""):
         return f"{shorten_path(Path(str(error.filename)))}, line {error.lineno}: {error.msg}"
+    if isinstance(error, KeyProblem) and error.file:  # it names a row, which a traceback can't
+        return f"{shorten_path(Path(error.file))}, line {error.line}: {error.problem}"
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if _is_authors(frame.filename):
-            return f"{shorten_path(Path(frame.filename))}, line {frame.lineno}: {type(error).__name__}: {error}"
+            problem = str(error) if isinstance(error, KeyProblem) else f"{type(error).__name__}: {error}"
+            return f"{shorten_path(Path(frame.filename))}, line {frame.lineno}: {problem}"
     if isinstance(error, OSError) and (line := files.explain(error)):
         return line
     if "sqlalchemy" in sys.modules:  # not every command imports it
@@ -81,7 +82,6 @@ def _mendable(error: Exception) -> str:
 
             return database.explain(error)
     from autograder.jail.sandbox import JailBroken
-    from autograder.keys.problem import KeyProblem
 
     return str(error) if isinstance(error, (JailBroken, KeyProblem, CourseNotFound)) else ""
 

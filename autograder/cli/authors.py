@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from autograder.class_folder.folder import ClassFolder
+from autograder.class_folder.outputs import check_outputs
 from autograder.cli.shared import (
     ClassFolderOption,
     app,
@@ -44,6 +45,7 @@ def build(
     for name in names:
         if name not in assignments():
             raise UserError(f"there is no solutions/{name}.py")
+        _find_boxes(name)
         _draw_stills(name)
         if not builder.build(name, force, typer.echo):
             typer.echo(f"{name}: nothing has changed")
@@ -55,6 +57,15 @@ def build(
         )
     elif exercises:
         _try_on_twenty_secrets(exercises)
+
+
+def _find_boxes(assignment: str) -> None:
+    """Find the closed boxes of a notebook's exercises again where their keys have changed, for they are in its boards."""
+    from autograder.authoring import find_boxes
+    from ffnlab.registry import active_course
+
+    if {exercise.name for exercise in active_course().exercises_of(assignment)} & find_boxes.RIGHT_LINES.keys():
+        find_boxes.write(typer.echo)
 
 
 def _draw_stills(assignment: str) -> None:
@@ -117,6 +128,14 @@ def minutes() -> None:
 
 
 @app.command()
+def boxes() -> None:
+    """Find what each known mistake does, for the board “Catch them all”, where its key has changed."""
+    from autograder.authoring import find_boxes
+
+    typer.echo("written" if find_boxes.write(typer.echo) else "nothing has changed")
+
+
+@app.command()
 def stills(
     board: Annotated[list[str] | None, typer.Argument(help="Boards. [default: all]")] = None,
 ) -> None:
@@ -140,10 +159,9 @@ def matrix(
 
     from autograder import keys
     from autograder.authoring import build as builder
-    from autograder.authoring import key_rules
+    from autograder.authoring import key_rules, matrix_table
     from autograder.reference import draws
     from autograder.reference import matrix as matrices
-    from autograder.reports import terminal
     from ffnlab.registry import active_course
 
     torch.set_num_threads(1)  # the tensors are small
@@ -162,7 +180,7 @@ def matrix(
     wrong = [row for row in rows if row.problem]
     visible_rows = wrong if problems else rows
     if visible_rows:
-        terminal.matrix_table(console, visible_rows)
+        matrix_table.print_matrix(console, visible_rows)
     answer_kinds = {(row.answer.exercise, row.answer.name): row.answer.kind for row in rows}
     kinds = list(answer_kinds.values())
     console.print(
@@ -299,7 +317,9 @@ def handout(
     from autograder.authoring import build as builder
     from autograder.gradebook.policy import Policy
 
-    policy = Policy.of(class_of(grading, None))
+    class_folder = class_of(grading, None)
+    check_outputs({"the zip file": target}, class_folder)
+    policy = Policy.of(class_folder)
     builder.handout(target, policy.notebooks)
     typer.echo(f"{shorten_path(target)}, {target.stat().st_size / 2**20:.1f} MiB:")
     for name in policy.notebooks:
@@ -364,4 +384,5 @@ def bench(
     require_assignment(assignment)
     if otter is not None and not otter.is_file():
         raise UserError(f"there is no {otter}")
+    check_outputs({"--picture": picture}, inputs={"--otter": otter})
     benches.run(console_of(), assignment, students, plain, growth or [], picture, otter)

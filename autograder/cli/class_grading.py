@@ -58,7 +58,7 @@ StartAnewOption = Annotated[
 ]
 DryRunOption = Annotated[
     bool,
-    typer.Option("--dry-run", help="Grade everything, show whose points would change, and write no grade and no page."),
+    typer.Option("--dry-run", help="Grade everything, show whose points would change, and write nothing."),
 ]
 
 
@@ -95,7 +95,7 @@ def parse_limits(settings: Sequence[str]) -> Limits:
     return replace(Limits(), **overrides)
 
 
-def find_names(class_folder: ClassFolder, selection: Sequence[str] | None) -> list[str]:
+def select_assignments(class_folder: ClassFolder, selection: Sequence[str] | None) -> list[str]:
     """The assignments that were selected; without a selection, all that were submitted.
 
     Raises:
@@ -161,7 +161,7 @@ class ClassGrading:
             self._say(summary.note, "bold")
         if self.options.dry:
             self._show_changes(assignment, changes, policy)
-            self._say(f"{summary.graded_count} graded to see what would change; no grade and no page was written.\n")
+            self._say(f"{summary.graded_count} graded to see what would change; nothing was written.\n")
             doubts: list[str] = []
         else:
             effective_attempts, outdated = self._update_book(assignment, policy)
@@ -224,13 +224,13 @@ class ClassGrading:
             except KeyboardInterrupt:
                 progress.stop()
                 again = "begins anew" if self.options.force else "grades the rest"
-                stop_after_interrupt("no grade was written" if self.options.dry else "what was graded is saved", again)
+                stop_after_interrupt("nothing was written" if self.options.dry else "what was graded is saved", again)
         return summary, changes
 
     def _show_changes(self, assignment: str, changes: Sequence[grade_class.PointsChange], policy: Policy) -> None:
-        from autograder.reports import terminal
+        from autograder.reports import class_table
 
-        terminal.print_changes(self.console, assignment, changes, partial(policy.counts, assignment))
+        class_table.print_changes(self.console, assignment, changes, partial(policy.counts, assignment))
 
     def _update_book(self, assignment: str, policy: Policy) -> tuple[dict[str, EffectiveAttempt], Outdated | None]:
         """Bring the gradebook up to date after an assignment was graded.
@@ -270,15 +270,15 @@ class ClassGrading:
     ) -> None:
         """The points of all students, in a table or in a line."""
         from autograder.class_folder import log
-        from autograder.reports import terminal
+        from autograder.reports import class_table
 
         scores = {student: attempt.scores for student, attempt in effective_attempts.items()}
         grades = {student: attempt.grade for student, attempt in effective_attempts.items()}
         if self.is_brief:
-            terminal.print_in_a_line(self.console, assignment, summary.graded_count, scores, grades)
+            class_table.print_in_a_line(self.console, assignment, summary.graded_count, scores, grades)
             return
         gradings = (replace(attempt.grading, student=student) for student, attempt in effective_attempts.items())
-        terminal.print_class(self.console, assignment, gradings, scores, grades=grades)
+        class_table.print_class(self.console, assignment, gradings, scores, grades=grades)
         text = f"{summary.graded_count} graded"
         if summary.unchanged_count:
             text += f", {summary.unchanged_count} unchanged since last time ({self.hint})"

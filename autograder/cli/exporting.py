@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from autograder.class_folder.outputs import check_outputs
 from autograder.cli.shared import ClassFolderOption, app, class_of, console_of, shorten_path
 from autograder.paths import require_assignment
 
@@ -28,6 +29,7 @@ def gradescope(
     require_assignment(assignment)
     class_folder = class_of(grading, None)
     target = to or Path("dist") / f"gradescope-{assignment}.zip"
+    check_outputs({"--to": target}, class_folder)
     with console_of().status("") as status:
         zip_summary = zips.make(assignment, target, class_folder, visibility, output_format, status.update)
     size = target.stat().st_size / 2**20

@@ -1,4 +1,4 @@
-"""Commands that grade: a class, one answer, many answers; and what grading rests on."""
+"""The commands `grade`, `feedback`, `answer`, `answers` and `doctor`. What `grade` has in common with `shard` is in class_grading."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from autograder.cli.class_grading import (
     LimitOption,
     StartAnewOption,
     WorkersOption,
-    find_names,
     late_modules,
     parse_limits,
     parse_mode,
     pool_here,
+    select_assignments,
 )
 from autograder.cli.shared import (
     ClassFolderOption,
@@ -115,23 +115,26 @@ def grade(
         require_assignment(name)
     limits = parse_limits(limit or [])
     mode = parse_mode(console, jail)
-    class_folder = _class_or_new_sample(console, grading, db_url, students)
+    class_folder = _class_or_new_sample(console, grading, db_url, students, dry_run)
     if student:
         student = student_of(class_folder, student)
-    names = _find_names(class_folder, assignment, student, exercise)
-    options = grade_class.GradeOptions(student, exercise, force or dry_run, start_anew, dry_run)
+    names = _assignments_to_grade(class_folder, assignment, student, exercise)
+    options = grade_class.GradeOptions(student, exercise, force=force or dry_run, anew=start_anew, dry=dry_run)
     class_grading = ClassGrading(console, class_folder, names, options, forget_manual)
-    with lock_class(class_folder), _grader(class_grading, limits, mode, scheduler, workers) as grader:
-        whole = all(
-            [class_grading.grade(name, grader) for name in names]
-        )  # each is graded, whatever became of the others
+    with lock_class(class_folder, dry_run), _grader(class_grading, limits, mode, scheduler, workers) as grader:
+        # A list: each is graded, whatever became of the others.
+        whole = all([class_grading.grade(name, grader) for name in names])
     class_grading.conclude(whole, grading)
 
 
 def _class_or_new_sample(
-    console: Console, grading: Path | None, db_url: str | None, student_count: int | None
+    console: Console, grading: Path | None, db_url: str | None, student_count: int | None, dry_run: bool
 ) -> ClassFolder:
-    """The class of that folder; without one the usual class, or a sample class while nobody has submitted anything."""
+    """The class of that folder; without one the usual class, or a sample class while nobody has submitted anything.
+
+    Raises:
+        UserError: a sample class would have to be made, and a dry run makes nothing.
+    """
     from autograder.class_folder import submitted_files
 
     if student_count:
@@ -141,6 +144,11 @@ def _class_or_new_sample(
         return class_folder
     class_folder = ClassFolder(root() / "grading" / "sample", db_url)
     if class_folder.is_empty():
+        if dry_run:
+            raise UserError(
+                "grading/submitted/ is empty, and a dry run makes no sample class: "
+                f"`autograder sample {SAMPLE_STUDENTS}` makes one in grading/sample/"
+            )
         from autograder.authoring import sample
 
         with lock_class(class_folder):
@@ -156,7 +164,7 @@ def _class_or_new_sample(
     return class_folder
 
 
-def _find_names(
+def _assignments_to_grade(
     class_folder: ClassFolder, selection: list[str] | None, student: str | None, exercise: str | None
 ) -> list[str]:
     """The assignments to grade: that of the exercise, those that were selected, or all that the class or the student submitted."""
@@ -165,7 +173,7 @@ def _find_names(
         if selection and selection != [name]:
             raise UserError(f"{exercise} is an exercise of {name}, not of {join_words(selection)}")
         return [name]
-    names = find_names(class_folder, selection)
+    names = select_assignments(class_folder, selection)
     if student and not selection:
         names = [name for name in names if (class_folder.submitted / student / name).is_dir()]
         if not names:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,6 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from autograder.class_folder.folder import ClassFolder
+from autograder.class_folder.outputs import check_outputs
 from autograder.cli.shared import (
     ClassFolderOption,
     GradebookUrl,
@@ -25,7 +28,7 @@ from autograder.cli.shared import (
     student_of,
 )
 from autograder.errors import UserError
-from autograder.files import write_private
+from autograder.files import Batch, is_device, write_private
 from autograder.paths import require_assignment
 from autograder.startup import pause_gc
 from ffnlab.phrases import plural
@@ -34,8 +37,8 @@ from ffnlab.untrusted_text import clean, in_a_line
 if TYPE_CHECKING:
     from autograder.gradebook.gradebook import Book
     from autograder.gradebook.policy import Policy
-    from autograder.reports import class_report
     from autograder.reports.explain import Explanation, GradedAttempt
+    from autograder.reports.report_parts import ClassReport
 
 MAX_MISSING_NAMES = 12  # in a line
 
@@ -73,53 +76,102 @@ def report(
     class_folder = class_or_sample(grading, db_url)
     console = console_of()
     policy = Policy.of(class_folder)
-    to = to or class_folder.path / "report.html"
-    if notebook and not csv:
-        csv = notebook.with_suffix(".csv")
-    for file in filter(None, (to, csv, notebook)):
-        if file.is_dir():
-            raise UserError(f"{file} is a folder; give the name of a file")
+    files = ReportFiles.of(class_folder, to, csv, notebook)
+    files.check(class_folder)
     with book_of(class_folder) as book:
         names = _assignments(book, policy, assignment or [], class_folder)
         for missing in filter(None, (describe_ungraded_attempts(class_folder, name, policy, book) for name in names)):
             console.print(Text(missing), style="bold red", soft_wrap=True)
         with console.status("") as status:
             report_data = class_report.build_report(
-                class_folder, book, policy, names, hide_names, with_rows=csv is not None, tell=status.update
+                class_folder, book, policy, names, hide_names, with_rows=files.data is not None, tell=status.update
             )
             status.update("drawing the page")
             page = report_page.page(report_data)
-    write_private(to, page)
+    written = _write_files(files, page, report_data, hide_names)
     size = f"{len(page.encode()) / 1000:,.0f} kB"
-    console.print(Text(f"{shorten_path(to)} ({size}): {_in_short(report_data)}"), soft_wrap=True)
+    console.print(Text(f"{shorten_path(files.page)} ({size}): {_in_short(report_data)}"), soft_wrap=True)
     for part in report_data.assignments:
         if part.missing:
             console.print(Text(part.missing.line(0 if hide_names else MAX_MISSING_NAMES)), soft_wrap=True)
-    if csv:
-        _write_tables(console, report_data, csv, notebook, hide_names)
+    for line in written:
+        console.print(Text(line), soft_wrap=True)
     if _say_what_waits(console, report_data):
         raise typer.Exit(2)
 
 
-def _write_tables(
-    console: Console, report_data: class_report.ClassReport, csv: Path, notebook: Path | None, hide_names: bool
-) -> None:
-    """Write the report's data as CSV, a line per student unless names are hidden, and a notebook that reads it."""
-    from autograder.reports import tables
+@dataclass(frozen=True)
+class ReportFiles:
+    """Where a report is written."""
 
-    write_private(csv, tables.as_csv(report_data.rows))
-    console.print(Text(f"{shorten_path(csv)}: {plural(f'{len(report_data.rows):,}', 'row')}"), soft_wrap=True)
-    if not hide_names:
-        mail = csv.with_name(f"{csv.stem}-students.csv")
-        write_private(mail, tables.for_mail(report_data.people))
-        line = f"{shorten_path(mail)}: one line per student, with name and e-mail, for mail merge"
-        console.print(Text(line), soft_wrap=True)
-    if notebook:
-        write_private(notebook, tables.as_notebook(os.path.relpath(csv, notebook.parent)))
-        console.print(Text(f"{shorten_path(notebook)}: a notebook that reads it"), soft_wrap=True)
+    page: Path
+    data: Path | None  # the CSV
+    is_data_named: bool  # by --csv, and not derived from --notebook
+    students: Path | None  # beside the CSV, for mail merge; none beside a device
+    notebook: Path | None
+
+    @classmethod
+    def of(cls, class_folder: ClassFolder, to: Path | None, csv: Path | None, notebook: Path | None) -> ReportFiles:
+        """What the options name, and what is derived from them."""
+        data = notebook.with_suffix(".csv") if notebook and notebook.name and not csv else csv
+        students = None
+        if data and data.name and not is_device(data):
+            students = data.with_name(f"{data.stem}-students.csv")
+        return cls(to or class_folder.path / "report.html", data, csv is not None, students, notebook)
+
+    def check(self, class_folder: ClassFolder) -> None:
+        """See that each file can be written without losing another one; what nobody has named may only replace what an earlier report wrote.
+
+        Raises:
+            UserError: where that is not so.
+        """
+        from autograder.reports import data_files
+
+        csv = "--csv" if self.is_data_named else "the CSV of --notebook"
+        outputs = {"--to": self.page, csv: self.data, "--notebook": self.notebook, "FILE-students.csv": self.students}
+        check_outputs(outputs, class_folder)
+        if self.notebook and not self.is_data_named and is_device(self.notebook):
+            raise UserError(f"--notebook: {self.notebook} is no file in a folder, so name the CSV with --csv FILE")
+        if self.data and not self.is_data_named and _is_foreign(self.data, data_files.is_data):
+            raise UserError(f"--notebook: {self.data} is there already and is not a report's: name the CSV with --csv")
+        if self.students and _is_foreign(self.students, data_files.is_student_list):
+            raise UserError(
+                f"{csv}: {self.students} is there already and is not a report's: move it, or name another CSV"
+            )
 
 
-def _say_what_waits(console: Console, report_data: class_report.ClassReport) -> bool:
+def _is_foreign(file: Path, is_ours: Callable[[Path], bool]) -> bool:
+    return (file.exists() or file.is_symlink()) and not is_ours(file)
+
+
+def _write_files(files: ReportFiles, page: str, report_data: ClassReport, hide_names: bool) -> list[str]:
+    """Write the page, and the tables and the notebook where they are asked for; all or none. Returns a line on each file but the page.
+
+    With hidden names there is no list of students, and an earlier one is removed: beside the new files it would say who is who.
+    """
+    from autograder.reports import data_files
+
+    lines = []
+    with Batch() as batch:
+        batch.write(files.page, page)
+        if files.data:
+            batch.write(files.data, data_files.as_csv(report_data.rows))
+            lines.append(f"{shorten_path(files.data)}: {plural(f'{len(report_data.rows):,}', 'row')}")
+        if files.students and not hide_names:
+            batch.write(files.students, data_files.for_mail(report_data.people))
+            lines.append(f"{shorten_path(files.students)}: one line per student, with name and e-mail, for mail merge")
+        elif files.students and files.students.exists():
+            batch.remove(files.students)
+            lines.append(
+                f"{shorten_path(files.students)}: removed, since it had names and e-mails of an earlier report"
+            )
+        if files.data and files.notebook:
+            batch.write(files.notebook, data_files.as_notebook(os.path.relpath(files.data, files.notebook.parent)))
+            lines.append(f"{shorten_path(files.notebook)}: a notebook that reads it")
+    return lines
+
+
+def _say_what_waits(console: Console, report_data: ClassReport) -> bool:
     """Say what needs a person. Returns whether anything does."""
     lines = list(report_data.doubts)
     for part in report_data.assignments:
@@ -144,7 +196,7 @@ def _assignments(book: Book, policy: Policy, selection: list[str], class_folder:
     return names
 
 
-def _in_short(report_data: class_report.ClassReport) -> str:
+def _in_short(report_data: ClassReport) -> str:
     from autograder.reports.report_page import of
 
     students = {student.label for part in report_data.assignments for student in part.students}
@@ -184,6 +236,7 @@ def why(
         from autograder.reports import explain as whys
 
     class_folder = class_or_sample(grading, db_url)
+    check_outputs({"--script": script}, class_folder)
     console = console_of()
     policy = Policy.of(class_folder)
     with book_of(class_folder) as book:
@@ -238,9 +291,8 @@ def _show_attempt(console: Console, explanation: Explanation, attempt: GradedAtt
     if attempt.state:
         console.print(Text(f"  {attempt.state}", style="dim"), soft_wrap=True)
     for number, line in enumerate(clean(attempt.code or "").splitlines(), 1):
-        place = (
-            "" if explanation.question else f"{number:3} "
-        )  # an answer in words has no lines that an error could name
+        # An answer in words has no lines that an error could name.
+        place = "" if explanation.question else f"{number:3} "
         console.print(Text.assemble(("  " + place, "dim"), line), soft_wrap=True)
     if attempt.verdict:
         for line in verdict_lines(attempt.verdict):

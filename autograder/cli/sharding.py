@@ -22,10 +22,10 @@ from autograder.cli.class_grading import (
     LimitOption,
     StartAnewOption,
     WorkersOption,
-    find_names,
     parse_limits,
     parse_mode,
     pool_here,
+    select_assignments,
 )
 from autograder.cli.shared import (
     FINISHING,
@@ -77,7 +77,7 @@ def prepare(
 
     console = console_of()
     class_folder = class_of(grading, db_url)
-    names = find_names(class_folder, assignment)
+    names = select_assignments(class_folder, assignment)
     with (
         lock_class(class_folder),
         Book(class_folder, start_anew, writing=True) as book,
@@ -129,7 +129,7 @@ def grade_shard(
     console = console_of()
     mode = parse_mode(console, jail)
     class_folder = class_of(grading, None)
-    names = find_names(class_folder, assignment)
+    names = select_assignments(class_folder, assignment)
     problems: list[str] = []
     with pool_here(console, class_folder, names, workers, limits, mode) as grader:
         for name in names:
@@ -181,7 +181,7 @@ def enter(
     limit: LimitOption = None,
     start_anew: StartAnewOption = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show whose points would change, and write no grade and no page.")
+        bool, typer.Option("--dry-run", help="Show whose points would change, and write nothing.")
     ] = False,
     db_url: GradebookUrl = None,
 ) -> None:
@@ -195,11 +195,11 @@ def enter(
 
     console = console_of()
     class_folder = class_of(grading, db_url)
-    names = find_names(class_folder, assignment)
+    names = select_assignments(class_folder, assignment)
     options = GradeOptions(force=force or dry_run, anew=start_anew, dry=dry_run)
     class_grading = ClassGrading(console, class_folder, names, options, hint="--force enters them again")
     whole = True
-    with lock_class(class_folder):
+    with lock_class(class_folder, dry_run):
         reader = ShardReader(folder, parse_limits(limit or []))
         for name in names:
             is_graded = class_grading.grade(name, reader)

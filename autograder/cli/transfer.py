@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from zoneinfo import ZoneInfo
@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 import typer
 from rich import box
 from rich.console import Console
+from rich.progress import Progress, TaskID
 from rich.table import Table
 from rich.text import Text
 
@@ -92,19 +93,16 @@ def collect(
     class_folder = class_of(grading, db_url)
     console = console_of()
     zone = _zone(timezone) or Policy.of(class_folder).clock
+    collect_export = partial(
+        collecting.collect, class_folder, source, roster or (), assignment, zone=zone, match_names=match_names
+    )
     if dry_run:
-        report = collecting.collect(class_folder, source, roster or (), assignment, True, zone, match_names)
+        report = collect_export(dry_run=True)
     else:
         with lock_class(class_folder), bar(console) as progress:
             task = progress.add_task(source.name, total=None, rate="")
-
-            def tell(count: int, total: int) -> None:
-                progress.update(task, completed=count, total=total)
-
             try:
-                report = collecting.collect(
-                    class_folder, source, roster or (), assignment, False, zone, match_names, tell
-                )
+                report = collect_export(tell=partial(_show_progress, progress, task))
             except KeyboardInterrupt:
                 progress.stop()
                 sys.stderr.write("autograder: interrupted; nothing is lost. The same command continues from here.\n")
@@ -112,6 +110,10 @@ def collect(
     _show_report(console, report, dry_run)
     if report.needs_somebody:
         raise typer.Exit(2)
+
+
+def _show_progress(progress: Progress, task: TaskID, count: int, total: int) -> None:
+    progress.update(task, completed=count, total=total)
 
 
 def _zone(name: str | None) -> ZoneInfo | None:
@@ -218,7 +220,7 @@ def give_back(
     require_assignment(assignment)
     class_folder = class_of(grading, db_url)
     console = console_of()
-    with nullcontext() if dry_run else lock_class(class_folder):
+    with lock_class(class_folder, dry_run):
         with book_of(class_folder) as book:
             policy = Policy.of(class_folder)
             unclear = say_doubts(console, policy, book)
@@ -231,15 +233,15 @@ def give_back(
             class_folder,
             system,
             assignment,
-            to,
-            sheet,
-            pages,
-            column,
-            with_unread,
-            dry_run,
-            worth.get,
-            effective_attempts,
-            outdated.concerns(policy, assignment),
+            to=to,
+            sheet=sheet,
+            pages=pages,
+            column=column,
+            with_unread=with_unread,
+            dry_run=dry_run,
+            points_of=worth.get,
+            effective_attempts=effective_attempts,
+            outdated=outdated.concerns(policy, assignment),
         )
         delivery.doubts += unsettled.lines(class_folder, policy, assignment, effective_attempts, outdated)
     _show_delivery(console, delivery, dry_run)

@@ -5,12 +5,16 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
+import sqlite3
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import nbgrader.api
 import sqlalchemy as sa
 
+from autograder.class_folder.folder import ClassFolder
 from autograder.errors import UserError
 from autograder.files import CONTINUATION
 from autograder.gradebook import preflight
@@ -47,6 +51,46 @@ def make(sql_engine: sa.Engine, *more: sa.MetaData) -> None:
         connection.execute(sa.text("CREATE TABLE IF NOT EXISTS alembic_version (version_num VARCHAR(32) NOT NULL)"))
         if connection.execute(sa.text("SELECT 1 FROM alembic_version")).first() is None:
             connection.execute(sa.text("INSERT INTO alembic_version VALUES (:version)"), {"version": preflight.head()})
+
+
+@contextlib.contextmanager
+def url_to_read(class_folder: ClassFolder, *more: sa.MetaData) -> Iterator[str]:
+    """The address of a class's gradebook for a command that only reads. If it lacks a table or a column, that of a stand-in.
+
+    The stand-in is removed at the end. It is a copy of SQLite's file, or empty where there is no gradebook, so that a
+    reader can complete it as a writer completes the class's own.
+    """
+    with preflight.open_to_read(class_folder) as connection:
+        has_tables = connection is not None and bool(sa.inspect(connection).get_table_names())
+        # A gradebook on a server can't be copied like a file. What it lacks is added to it, and nothing that it has changes.
+        is_on_server = connection is not None and connection.dialect.name != "sqlite"
+        is_complete = connection is not None and (is_on_server or _is_complete(connection, more))
+    if has_tables and is_complete:
+        yield class_folder.db_url
+        return
+    with tempfile.TemporaryDirectory(prefix="gradebook-") as folder:
+        stand_in = Path(folder, "gradebook.db")
+        if has_tables:
+            file = sa.make_url(class_folder.db_url).database
+            with (
+                contextlib.closing(sqlite3.connect(str(file))) as original,
+                contextlib.closing(sqlite3.connect(stand_in)) as copy,
+            ):
+                original.backup(copy)
+        yield f"sqlite:///{stand_in}"
+
+
+def _is_complete(connection: sa.Connection, more: tuple[sa.MetaData, ...]) -> bool:
+    """Whether a gradebook has the tables of nbgrader and of `more`, with the columns of the latter."""
+    inspector = sa.inspect(connection)
+    names = set(inspector.get_table_names())
+    tables = [table for metadata in more for table in metadata.tables.values()]
+    if not names >= {*nbgrader.api.Base.metadata.tables, *(table.name for table in tables)}:
+        return False
+    return all(
+        {column.name for column in table.columns} <= {column["name"] for column in inspector.get_columns(table.name)}
+        for table in tables
+    )
 
 
 @contextlib.contextmanager

@@ -6,6 +6,7 @@ Earlier grades can be repeated only with it.
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
@@ -24,27 +25,56 @@ SECRETS = sa.Table(
 )
 
 
-def check_secret(class_folder: ClassFolder, assignment: str, anew: bool = False) -> str:
-    """Look for an assignment's secret, and restore the file where the gradebook knows what it held. Returns what was done in a line, or "".
+@dataclass(frozen=True)
+class ClassSecrets:
+    """The secrets of a class, as its file and its gradebook know them together."""
+
+    class_folder: ClassFolder
+    entries: dict[str, dict[str, Any]]  # by assignment, as in the file
+    is_broken: bool  # the file is there and can't be read
+    is_incomplete: bool  # the gradebook knows entries that the file lacks
+
+    def restore(self) -> str:
+        """Write the file where it lacks something, and move a broken one aside. Returns what was done in a line, or ""."""
+        file = self.class_folder.draws
+        message = f"{file} was gone"
+        if self.is_broken:
+            aside = file.with_name(f"{file.name}.broken")
+            file.replace(aside)
+            message = f"{file} could not be read and is now called {aside.name}"
+        if self.is_incomplete:
+            draws.write(file, self.entries)
+            return f"{message}: restored from the gradebook"
+        return message if self.is_broken else ""
+
+    def describe_damage(self) -> str:
+        """What `restore` would mend, in a line, or ""."""
+        if self.is_broken:
+            return f"{self.class_folder.draws} can't be read; a run without --dry-run moves it aside"
+        if self.is_incomplete:
+            return f"{self.class_folder.draws} lacks secrets; a run without --dry-run restores them from the gradebook"
+        return ""
+
+
+def find_secrets(class_folder: ClassFolder, assignment: str, anew: bool = False) -> ClassSecrets:
+    """What the file and the gradebook hold, when the secret of this assignment can be used or may be drawn. Changes nothing.
 
     anew: a secret that is gone may be drawn again.
 
     Raises:
         UserError: it is gone although something was graded with it, or the file holds another one than the gradebook.
     """
-    records, message = _in_gradebook(class_folder), ""
+    records = _in_gradebook(class_folder)
+    is_broken = False
     try:
         entries = draws.entries(class_folder.draws)
     except draws.BrokenSecrets:
         if not records and not anew:
             raise
-        aside = class_folder.draws.with_name(f"{class_folder.draws.name}.broken")
-        class_folder.draws.replace(aside)
-        entries, message = {}, f"{class_folder.draws} could not be read and is now called {aside.name}"
-    if lost_entries := {name: entry for name, entry in records.items() if name not in entries}:
-        draws.write(class_folder.draws, entries | lost_entries)
-        message = f"{message or f'{class_folder.draws} was gone'}: restored from the gradebook"
-    entry, its = entries.get(assignment), records.get(assignment)
+        entries = {}
+        is_broken = True
+    entry = entries.get(assignment)
+    its = records.get(assignment)
     if entry and its and entry["secret"] != its["secret"] and not anew:
         raise UserError(
             f"{class_folder.draws} has a different secret for {assignment} than the gradebook. If the file is another class's, move it away; "
@@ -52,7 +82,13 @@ def check_secret(class_folder: ClassFolder, assignment: str, anew: bool = False)
         )
     if not entry and not its and not anew:
         preflight.refuse_without_secret(class_folder, assignment)
-    return message
+    is_incomplete = not records.keys() <= entries.keys()
+    return ClassSecrets(class_folder, records | entries, is_broken, is_incomplete)
+
+
+def check_secret(class_folder: ClassFolder, assignment: str, anew: bool = False) -> str:
+    """Restore the file where the gradebook knows what it held. Returns what was done in a line, or "". Raises as `find_secrets`."""
+    return find_secrets(class_folder, assignment, anew).restore()
 
 
 def keep(connection: sa.Connection, assignment: str, entry: dict[str, Any]) -> None:

@@ -1,5 +1,6 @@
-"""The one writer: verdicts into nbgrader's own gradebook, and every attempt's history into a table of ours in the same database.
+"""The gradebook of a class, `Book`: verdicts in nbgrader's own tables, and every attempt's history in a table of ours, in one database.
 
+One command writes into it at a time, and others read meanwhile.
 What a person gave in formgrader (a score, extra credit, a comment) stays whatever is graded again, until somebody asks for it to be forgotten.
 """
 
@@ -10,6 +11,7 @@ import json
 import warnings
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -38,8 +40,7 @@ from sqlalchemy.orm import Session
 
 import autograder
 from autograder.class_folder.folder import ClassFolder
-from autograder.engine.graded_submission import GradedSubmission
-from autograder.engine.released import OWN_ID, Cell, Kind
+from autograder.engine.released_notebook import OWN_ID, Cell, Kind
 from autograder.errors import UserError
 from autograder.files import make_folder
 from autograder.gradebook import database, draw_secrets, preflight
@@ -66,11 +67,11 @@ ATTEMPTS = sa.Table(
     sa.Column("record", sa.Text, nullable=False),  # JSON: verdicts, remarks
     sa.Column("code", sa.LargeBinary),  # what the student wrote, packed; none in attempts of the first edition
     sa.Column("submitted_at", sa.String(40)),  # where it is known; none in attempts of the first edition
-    sa.Column(
-        "host", sa.String(200)
-    ),  # the machine that graded it, and by what; none in attempts of the second edition
+    # The machine that graded it, and by what; none in attempts of the second edition.
+    sa.Column("host", sa.String(200)),
     sa.Column("build", sa.String(400)),
 )
+ALL_METADATA = (_metadata, draw_secrets.metadata)  # of the tables beside nbgrader's
 WITHOUT_CODE = [column for column in ATTEMPTS.columns if column is not ATTEMPTS.c.code]
 MAX_NAME_LENGTH = 128  # characters, of nbgrader's columns
 
@@ -83,7 +84,7 @@ def _make_private(url: sa.URL) -> None:
 
 @dataclass(frozen=True)
 class WrittenCell:
-    """A cell of a student's notebook, as far as it is theirs. The fields are those of `engine.released.Cell`.
+    """A cell of a student's notebook, as far as it is theirs. The fields are those of `engine.released_notebook.Cell`.
 
     Cells that are ours, and as they were handed out, are not kept. The later fields are not there in what an earlier version kept.
     """
@@ -143,6 +144,19 @@ class Grading:
         """The verdict on one exercise, as it was. Raises KeyError where there was none."""
         return from_dict(self.verdicts[exercise])
 
+    def outcome(self, exercise: str) -> Outcome | None:
+        """How an exercise ended; None where there is no verdict on it, as on a question, or in a grading made before the exercise was added."""
+        verdict = self.verdicts.get(exercise)
+        return Outcome(verdict["outcome"]) if verdict else None
+
+    def mistake(self, exercise: str) -> str:
+        """The name of the mistake that was recognised; empty where none was."""
+        return str(self.verdicts.get(exercise, {}).get("mistake") or "")
+
+    def cause(self, exercise: str) -> str:
+        """The message of the mistake, or what else is said of the cause; empty where nothing is."""
+        return str(self.verdicts.get(exercise, {}).get("cause") or "")
+
 
 def version(assignment: str) -> str:
     """By what a grade was made: the key's version and the engine's."""
@@ -150,9 +164,10 @@ def version(assignment: str) -> str:
 
 
 class Book:
-    """The gradebook of one class, open for one writer. Use as a context manager.
+    """The gradebook of one class. Use as a context manager.
 
-    anew: make it where one is gone. writing: as its one writer, which reports are not.
+    anew: make it where one is gone. writing: as its one writer. A reader changes no file: where there is no gradebook,
+    it reads an empty one, and one of an earlier version as a copy that is completed.
 
     Raises:
         UserError: it can't be opened, or is none that can be written into, or somebody else is writing.
@@ -160,24 +175,28 @@ class Book:
 
     def __init__(self, class_folder: ClassFolder, anew: bool = False, writing: bool = False) -> None:
         self._class_folder = class_folder
+        self._is_writing = writing
         self._cells: dict[str, Cells] = {}
         self._stack = contextlib.ExitStack()
         preflight.check_gradebook(class_folder, anew)
         if writing:
             preflight.check_writable(class_folder)
-        make_folder(class_folder.path)
+            make_folder(class_folder.path)
         nbgrader.api.create_engine = database.engine
         # nbgrader adds objects in an order that SQLAlchemy remarks on; the rows are right.
         warnings.filterwarnings("ignore", category=sa.exc.SAWarning, module=r"nbgrader\.")
         try:
-            _make_private(sa.make_url(class_folder.db_url))
-            engine = database.engine(class_folder.db_url)
+            url = class_folder.db_url
+            if not writing:
+                url = self._stack.enter_context(database.url_to_read(class_folder, *ALL_METADATA))
+            _make_private(sa.make_url(url))
+            engine = database.engine(url)
             self._stack.callback(engine.dispose)
             if writing:
                 self._stack.enter_context(database.one_writer(engine))
-            database.make(engine, _metadata, draw_secrets.metadata)
+            database.make(engine, *ALL_METADATA)
             _complete(engine)
-            self._gradebook = Gradebook(class_folder.db_url)
+            self._gradebook = Gradebook(url)
             self._stack.callback(self._gradebook.close)
         except (sa.exc.SQLAlchemyError, OSError) as error:
             self._stack.close()
@@ -366,7 +385,13 @@ class Book:
             by_hand = manual is not None
             score = (manual if by_hand else auto or 0.0) + (extra or 0.0)
             scores.setdefault(student, {})[name] = Score(
-                name, round(score, 6), most, extra or 0.0, comments.get((student, name), ""), by_hand, bool(waits)
+                name,
+                score=round(score, 6),
+                max_score=most,
+                extra=extra or 0.0,
+                comment=comments.get((student, name), ""),
+                by_hand=by_hand,
+                waits=bool(waits),
             )
         return scores
 
@@ -410,7 +435,7 @@ class Book:
         Returns whether none is left: then nbgrader has no submission of theirs either, and what a person gave for it is gone too.
         """
         condition = sa.and_(ATTEMPTS.c.assignment == assignment, ATTEMPTS.c.student == student)
-        with self._gradebook.engine.begin() as connection:
+        with self._begin() as connection:
             deletion = connection.execute(sa.delete(ATTEMPTS).where(condition, ATTEMPTS.c.submission.in_(digests)))
             if not deletion.rowcount:
                 return False
@@ -421,17 +446,6 @@ class Book:
             with contextlib.suppress(MissingEntry):
                 self._gradebook.remove_submission(assignment, student)
         return not count
-
-    def save_grading(
-        self,
-        student: str,
-        graded_submission: GradedSubmission,
-        digest: str,
-        timestamp: datetime | None,
-        is_earlier_attempt: bool = False,
-    ) -> None:
-        """One submission's scores, comments and history. Raises as `save_gradings` does."""
-        self.save_gradings([GradingEntry(student, graded_submission, digest, timestamp, is_earlier_attempt)])
 
     def save_gradings(self, entries: Sequence[GradingEntry]) -> None:
         """The scores, comments and history of submissions of one assignment, all in one transaction: each of them whole, or none.
@@ -451,7 +465,7 @@ class Book:
             if not entry.is_earlier_attempt
         }
         answers = self._answers(assignment, [entry.student for entry in latest])
-        with self._gradebook.engine.begin() as connection:
+        with self._begin() as connection:
             enter_gradings(connection, cells, latest, answers, sources)
             rows = [_row(entry, its) for entry, its in zip(entries, code, strict=True)]
             connection.execute(ATTEMPTS.insert(), rows)
@@ -484,12 +498,12 @@ class Book:
 
     def keep_secret(self, assignment: str, entry: dict[str, Any]) -> None:
         """Keep the secret of an assignment's hidden draws, as the class's file holds it."""
-        with self._gradebook.engine.begin() as connection:
+        with self._begin() as connection:
             draw_secrets.keep(connection, assignment, entry)
 
     def set_times(self, assignment: str, times: Sequence[SubmissionTime]) -> None:
         """Write when submissions that have been entered were handed in, all in one transaction."""
-        with self._gradebook.engine.begin() as connection:
+        with self._begin() as connection:
             set_times(
                 connection,
                 self._cells_of(assignment),
@@ -519,9 +533,21 @@ class Book:
             self._cells[assignment] = Cells.of(self._gradebook.find_assignment(assignment))
         return self._cells[assignment]
 
+    def _begin(self) -> AbstractContextManager[sa.Connection]:
+        """A transaction of the gradebook's writer."""
+        self._require_writer()
+        transaction: AbstractContextManager[sa.Connection] = self._gradebook.engine.begin()
+        return transaction
+
+    def _require_writer(self) -> None:
+        """A reader may have a stand-in open, in which everything that is written is lost."""
+        if not self._is_writing:
+            raise RuntimeError("this gradebook was opened to be read: open it with writing=True")
+
     @contextlib.contextmanager
     def _one_transaction(self) -> Iterator[Session]:
         """nbgrader's methods commit one by one; here all is written and committed at the end, or not at all. What a query needs is flushed before it."""
+        self._require_writer()
         session = self._gradebook.db()
         commit = session.commit
         session.commit, session.expire_on_commit = (lambda: None), False
@@ -640,17 +666,17 @@ def _read_grading(row: sa.RowMapping) -> Grading:
     record = json.loads(row["record"])
     submitted_at = row["submitted_at"]
     return Grading(
-        row["id"],
-        row["student"],
-        row["submission"],
-        row["version"],
-        row["graded_at"],
-        row["seconds"],
-        row["points"],
-        row["max_points"],
-        record["verdicts"],
-        record["remarks"],
-        datetime.fromisoformat(submitted_at) if submitted_at else None,
-        row["host"] or "",
-        row["build"] or "",
+        row_id=row["id"],
+        student=row["student"],
+        digest=row["submission"],
+        version=row["version"],
+        graded_at=row["graded_at"],
+        seconds=row["seconds"],
+        points=row["points"],
+        max_points=row["max_points"],
+        verdicts=record["verdicts"],
+        remarks=record["remarks"],
+        submitted_at=datetime.fromisoformat(submitted_at) if submitted_at else None,
+        host=row["host"] or "",
+        build=row["build"] or "",
     )

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from nbgrader import api
 
 from autograder.engine.graded_submission import GradedSubmission
-from autograder.engine.released import Kind, template
+from autograder.engine.released_notebook import Kind, template
 from autograder.errors import UserError
 from autograder.gradebook import sanitize
 from autograder.paths import release

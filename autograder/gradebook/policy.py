@@ -1,5 +1,6 @@
-"""What a class has agreed on, in `course.toml` of its folder: due dates, lateness, attempts, what counts and how much. Called by whoever shows a score.
+"""What a submission is worth by the rules of its class: due dates, lateness, which attempt counts, what counts and how much.
 
+`policy_file` reads the rules from course.toml, and `policy_words` says them. Called by whoever shows a score.
 A policy is applied when scores are read. The gradebook keeps what was earned, so changing course.toml regrades nothing. Without the file: all notebooks,
 no due dates, the latest attempt, and quizzes that do not count. docs/course.toml explains every line.
 """
@@ -67,6 +68,11 @@ class Grade:
     not_counted: Names = ()  # the exercises and questions that do not count
     on_top: Names = ()  # those that are extra credit
     note: str = ""  # where it is worth so much by another attempt than the latest, or by another's of the group
+
+    @classmethod
+    def nothing(cls, assignment: str, max_points: float) -> Grade:
+        """Of a student who handed in nothing: no points of those that count."""
+        return cls(assignment, points=0.0, max_points=max_points, waiting=0.0, whole=max_points, earned=0.0)
 
     @property
     def late(self) -> str:
@@ -399,28 +405,42 @@ class Policy:
         submitted_at: when the latest was handed in, where the grading itself does not know. untimed: what is known of attempts
         without a time.
         """
-        last_gradings = select_last_gradings(gradings)
-
-        def evaluate(grading: Grading) -> EffectiveAttempt:
-            newest = grading is last_gradings[-1]
-            own_scores = scores if newest and scores else scores_for_grading(grading, scores)
-            time = grading.submitted_at or (submitted_at if newest else None)
-            known = untimed if untimed and not time else UntimedAttempts()
-            late_flag = known.is_late(grading)
-            unread_time = known.unread_time(grading, newest)
-            grade = self.grade(assignment, own_scores, time, student, late_flag, unread_time)
-            return EffectiveAttempt(grading, own_scores, grade, student)
-
+        *earlier, latest = select_last_gradings(gradings)
+        newest = self._evaluate(assignment, latest, scores, student, submitted_at, untimed, is_newest=True)
         if self.attempts(assignment) == "latest":
-            return evaluate(last_gradings[-1])
-        attempts = map(evaluate, last_gradings)
-        best = max(attempts, key=lambda attempt: (attempt.grade.points, attempt.grading.row_id))
-        if best.grading is last_gradings[-1]:
+            return newest
+        attempts = [self.evaluate_earlier(assignment, grading, scores, student, untimed) for grading in earlier]
+        best = max([*attempts, newest], key=lambda attempt: (attempt.grade.points, attempt.grading.row_id))
+        if best is newest:
             return best
         time = best.grade.submitted_at
         which = f"handed in {policy_words.format_time(time)}" if time else "an earlier one"
-        note = f"The best of {len(last_gradings)} attempts counts, {which}."
+        note = f"The best of {1 + len(earlier)} attempts counts, {which}."
         return replace(best, grade=replace(best.grade, note=note))
+
+    def evaluate_earlier(
+        self, assignment: str, grading: Grading, scores: Scores, student: str, untimed: UntimedAttempts | None = None
+    ) -> EffectiveAttempt:
+        """What an attempt before the latest is worth, if it counts. The arguments are those of `choose_attempt`."""
+        return self._evaluate(assignment, grading, scores, student, None, untimed, is_newest=False)
+
+    def _evaluate(
+        self,
+        assignment: str,
+        grading: Grading,
+        scores: Scores,
+        student: str,
+        submitted_at: datetime | None,
+        untimed: UntimedAttempts | None,
+        is_newest: bool,
+    ) -> EffectiveAttempt:
+        own_scores = scores if is_newest and scores else scores_for_grading(grading, scores)
+        time = grading.submitted_at or submitted_at
+        known = untimed if untimed and not time else UntimedAttempts()
+        late_flag = known.is_late(grading)
+        unread_time = known.unread_time(grading, is_newest)
+        grade = self.grade(assignment, own_scores, time, student, late_flag, unread_time)
+        return EffectiveAttempt(grading, own_scores, grade, student)
 
     def share_in_groups(self, assignment: str, results: Mapping[str, EffectiveAttempt]) -> dict[str, EffectiveAttempt]:
         """What counts for each student, by student: in a group, what one of them handed in counts for all, by the same rule as among attempts."""
@@ -470,7 +490,7 @@ class Policy:
             if grade is None and due and due > now:
                 continue
             if grade is None:
-                grade = Grade(assignment, 0.0, self.maximum(assignment), 0.0, 0.0, 0.0)
+                grade = Grade.nothing(assignment, self.maximum(assignment))
             weight = self._file.weight_of(assignment)
             weighted_grades.append((1.0 if weight is None else weight, grade))
         points = round(math.fsum(grade.points for _, grade in weighted_grades), 6)
@@ -549,6 +569,6 @@ def scores_for_grading(grading: Grading, scores: Scores) -> dict[str, Score]:
     for name, verdict in grading.verdicts.items():
         score = scores.get(name, Score(name, 0.0, float(verdict["max_points"])))
         if not score.by_hand:
-            waits = verdict["outcome"] == Outcome.NOT_GRADED.value
+            waits = grading.outcome(name) is Outcome.NOT_GRADED
             new_scores[name] = replace(score, score=round(float(verdict["points"]) + score.extra, 6), waits=waits)
     return new_scores

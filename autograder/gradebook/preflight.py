@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 from collections.abc import Iterator
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -149,9 +150,8 @@ def refuse_without_secret(class_folder: ClassFolder, assignment: str) -> None:
     Raises:
         UserError: something was.
     """
-    of_ours = _has_results(class_folder, assignment) and log.mentions(
-        class_folder, assignment
-    )  # plain nbgrader's need no secret
+    # Plain nbgrader's need no secret.
+    of_ours = _has_results(class_folder, assignment) and log.mentions(class_folder, assignment)
     if not of_ours and not _has_attempts(class_folder, assignment):
         return
     raise UserError(
@@ -160,7 +160,9 @@ def refuse_without_secret(class_folder: ClassFolder, assignment: str) -> None:
     )
 
 
+@cache
 def _scripts() -> ScriptDirectory:
+    """nbgrader's migrations, which are read once: a command looks at the schema's version several times."""
     spec = find_spec("nbgrader")
     assert spec and spec.submodule_search_locations
     return ScriptDirectory(str(Path(next(iter(spec.submodule_search_locations))) / "alembic"))

@@ -19,7 +19,7 @@ import nh3
 from markupsafe import Markup
 from pygments.token import STANDARD_TYPES
 
-from autograder.engine.submitted import PICTURE, with_pictures
+from autograder.engine.submitted_notebook import PICTURE, with_pictures
 from ffnlab.untrusted_text import CUT, clean, in_a_line
 
 # Characters, pictures not counted, of a cell and of a page that are rendered; what is beyond is shown as plain text, and beyond that cut. Rendering Markdown

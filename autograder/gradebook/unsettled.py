@@ -16,7 +16,7 @@ from autograder.class_folder.decisions import Decisions
 from autograder.class_folder.folder import ClassFolder
 from autograder.class_folder.manifest import FOLDER
 from autograder.errors import UserError
-from autograder.gradebook import missing
+from autograder.gradebook import not_handed_in
 from autograder.gradebook.policy import Policy
 from autograder.gradebook.policy_words import describe_lateness_not_counted, name_list
 from autograder.jail.limits import Limits
@@ -89,7 +89,7 @@ def lines(
     settle = f"{class_folder.path.name}/{FOLDER}/{DECISIONS_FILE}"
     grades = {name(student): attempt.grade for student, attempt in effective_attempts.items()}
     found = [describe_lateness_not_counted(policy, assignment, grades)]
-    ungraded = missing.find_ungraded(class_folder, policy, assignment, effective_attempts)
+    ungraded = not_handed_in.find_ungraded(class_folder, policy, assignment, effective_attempts)
     if ungraded:
         submissions = _find_submissions(class_folder, assignment)
         usable = {submission.student for submission in submissions if submission.path or submission.unreadable}

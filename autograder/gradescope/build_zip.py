@@ -17,7 +17,7 @@ from pathlib import Path
 import ffnlab
 from autograder import outline, source_hash
 from autograder.class_folder.folder import ClassFolder
-from autograder.engine.released import Kind, template
+from autograder.engine.released_notebook import Kind, template
 from autograder.errors import UserError
 from autograder.files import replace
 from autograder.gradebook.policy import Policy
@@ -81,18 +81,22 @@ def make(
     return settings
 
 
-def _draw_inputs(assignment: str, tell: Callable[[str], None]) -> tuple[draws.Seeds, bytes]:
+def _draw_inputs(assignment: str, tell: Callable[[str], None]) -> tuple[draws.SeedsByExercise, bytes]:
     """Hidden draws that no class has, and the reference outputs on them."""
     with tempfile.TemporaryDirectory() as folder:
         own = ClassFolder(Path(folder))
         tell("drawing hidden inputs")
         seeds = draws.ensure_hidden_seeds(assignment, own.draws)
         tell("running the kept answers on them")
-        return seeds, stored.ensure_file(own.path, assignment, seeds).read_bytes()
+        return seeds, stored.ensure_class_file(own.path, assignment, seeds).read_bytes()
 
 
 def settings_of(
-    assignment: str, policy: Policy, seeds: draws.Seeds, visibility: str = "visible", output_format: str = "text"
+    assignment: str,
+    policy: Policy,
+    seeds: draws.SeedsByExercise,
+    visibility: str = "visible",
+    output_format: str = "text",
 ) -> in_container.Settings:
     """What the zip grades with, by the class's rules. Raises UserError where torch is not the one that will be installed there."""
     names = [exercise.name for exercise in outline.of_notebook(assignment)]

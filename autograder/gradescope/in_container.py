@@ -25,8 +25,8 @@ from autograder import outline, untrusted_files
 from autograder.engine import pool
 from autograder.engine.graded_submission import GradedSubmission
 from autograder.engine.job import Job
-from autograder.engine.released import which
-from autograder.engine.submitted import Unreadable, parse
+from autograder.engine.released_notebook import which
+from autograder.engine.submitted_notebook import Unreadable, parse
 from autograder.errors import UserError
 from autograder.jail.errors import JailBroken
 from autograder.jail.limits import MIB, Limits
@@ -51,7 +51,7 @@ class Settings:
     """What the zip was made with."""
 
     assignment: str
-    seeds: draws.Seeds  # of the hidden draws
+    seeds: draws.SeedsByExercise  # of the hidden draws
     key: str  # its version
     torch: str
     practice: Sequence[str] = ()  # exercises without points

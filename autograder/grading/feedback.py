@@ -17,8 +17,8 @@ from autograder import outline, untrusted_files
 from autograder.class_folder.folder import ClassFolder
 from autograder.engine.graded_submission import GradedSubmission
 from autograder.engine.program import answer_source
-from autograder.engine.released import Cell, Kind, template
-from autograder.engine.submitted import PICTURE
+from autograder.engine.released_notebook import Cell, Kind, template
+from autograder.engine.submitted_notebook import PICTURE
 from autograder.files import Batch
 from autograder.gradebook import sanitize
 from autograder.gradebook.scores import Score, Scores, total
@@ -161,7 +161,10 @@ def _panels(cell: Cell, graded_submission: GradedSubmission) -> list[dict[str, A
 @cache
 def _template() -> jinja2.Template:
     text = resources.files("autograder.grading").joinpath("templates/feedback.html").read_text(encoding="utf-8")
-    return jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(text)
+    environment = jinja2.Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+    )
+    return environment.from_string(text)
 
 
 @dataclass

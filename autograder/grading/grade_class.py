@@ -22,7 +22,7 @@ from autograder.errors import UserError
 from autograder.files import write_private
 from autograder.gradebook import draw_secrets, preflight
 from autograder.gradebook.policy import Policy
-from autograder.grading import feedback
+from autograder.grading import feedback, scratch
 from autograder.jail.limits import Limits
 from autograder.jail.sandbox import Mode
 from autograder.reference import draws
@@ -31,6 +31,7 @@ from ffnlab.checking.verdict import Outcome, not_earned
 from ffnlab.phrases import plural
 
 if TYPE_CHECKING:  # nbgrader takes seconds to import
+    from autograder.gradebook.draw_secrets import ClassSecrets
     from autograder.gradebook.gradebook import Book, Grading
     from autograder.gradebook.nbgrader_tables import SubmissionTime
     from autograder.grading.result_writer import ResultWriter
@@ -43,9 +44,8 @@ class PointsChange:
     """How a submission's points differ from those before."""
 
     student: str
-    exercises: dict[
-        str, tuple[float | None, float | None]
-    ]  # by name, then and now; None where it was, or is, not there
+    # By name, then and now; None where it was, or is, not there.
+    exercises: dict[str, tuple[float | None, float | None]]
     new: bool  # never graded before
 
     @property
@@ -128,7 +128,7 @@ class GradeOptions:
     exercise: str | None = None
     force: bool = False  # also what has not changed
     anew: bool = False  # a gradebook, or a secret of the hidden draws, that is gone beside results may be made again
-    dry: bool = False  # nothing is written; what would change is only told
+    dry: bool = False  # no file of the class is written or made; what would change is only told
 
 
 EVERYTHING = GradeOptions()
@@ -173,48 +173,40 @@ def grade(
     stop = stop or threading.Event()
     policy = Policy.of(class_folder)
     latest_submissions = submitted_files.find(class_folder, assignment, options.student)
-    summary = _check_class(class_folder, assignment, options)
+    secrets = _check_class(class_folder, assignment, options)
+    summary = _begin_summary(class_folder, assignment, options, secrets)
     grader.start()  # becomes warm while this process draws and imports
-    seeds, reference_file = preparation.prepare(assignment, class_folder.draws, class_folder.path, grader.run)
-    with pause_gc():
-        from autograder.gradebook import gradebook  # nbgrader takes seconds; the workers start meanwhile
-        from autograder.grading.result_writer import ResultWriter
-
-    manifest = Manifest.load(class_folder, assignment)
-    earlier_attempts = list(_find_earlier_attempts(class_folder, policy, manifest, options.student))
-    with (
-        gradebook.Book(class_folder, options.anew, writing=not options.dry) as book,
-        ctrl_c_sets(stop, on_interrupt),
-        log.open_log(class_folder) as write_lines,
-    ):
-        if not options.dry:
-            book.keep_secret(assignment, draws.entries(class_folder.draws)[assignment])
-            book.sync_assignment(assignment)
-        writer = ResultWriter(class_folder, assignment, book, write_lines, policy, options.dry)
-        if not options.dry:
-            writer.complete_log()
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(scratch.folder_with(secrets, assignment)) if options.dry else class_folder.path
+        seeds, reference_file = preparation.prepare(assignment, folder / draws.FILE, folder, grader.run)
+        manifest = Manifest.load(class_folder, assignment)
+        earlier_attempts = list(_find_earlier_attempts(class_folder, policy, manifest, options.student))
+        stack.enter_context(ctrl_c_sets(stop, on_interrupt))
+        book = stack.enter_context(_open_book(class_folder, options))
+        writer = None if options.dry else _start_writing(class_folder, assignment, book, policy, stack)
         plan = _GradingPlan(
             class_folder, assignment, manifest, options, book, grader.limits.file, policy.clock, earlier_attempts
         )
         key = draws.key_version(assignment)
         template = Job(assignment, b"", seeds, grader.limits, key, reference_file, mode=grader.mode)
         run = _GradingRun(
-            plan, writer, options, template, summary, tell, len(latest_submissions) + len(earlier_attempts)
+            plan, book, writer, options, template, summary, tell, len(latest_submissions) + len(earlier_attempts)
         )
         for submissions in (earlier_attempts, latest_submissions):
             for batch in grader.grade_together(run.make_jobs(submissions), stop):
                 run.save(batch)
         summary.new_time_count = len(plan.times)
-        writer.set_times(plan.times)
+        if writer is not None:
+            writer.set_times(plan.times)
         if stop.is_set():
             raise KeyboardInterrupt
-        if not options.dry:
+        if writer is not None:
             plan.rewrite_pages(book, policy)
     return summary
 
 
-def _check_class(class_folder: ClassFolder, assignment: str, options: GradeOptions) -> GradingSummary:
-    """A summary in which nothing is graded yet, with what the class's files say before anything starts.
+def _check_class(class_folder: ClassFolder, assignment: str, options: GradeOptions) -> ClassSecrets:
+    """Look whether grading can begin, before anything starts. Returns the secrets of the class's hidden inputs.
 
     Raises:
         UserError: the assignment has no such exercise, or a file of the class is gone or can't be written.
@@ -223,10 +215,37 @@ def _check_class(class_folder: ClassFolder, assignment: str, options: GradeOptio
         raise UserError(f"{assignment} has no exercise called {options.exercise!r}")
     preflight.check_gradebook(class_folder, options.anew)
     preflight.check_writable(class_folder)
-    summary = GradingSummary(note=draw_secrets.check_secret(class_folder, assignment, options.anew))
+    return draw_secrets.find_secrets(class_folder, assignment, options.anew)
+
+
+def _begin_summary(
+    class_folder: ClassFolder, assignment: str, options: GradeOptions, secrets: ClassSecrets
+) -> GradingSummary:
+    """A summary in which nothing is graded yet. The file with the secrets is restored first, unless nothing may be written."""
+    summary = GradingSummary(note=secrets.describe_damage() if options.dry else secrets.restore())
     if not options.student:
         summary.ignored_folders = submitted_files.list_unusable_folders(class_folder, assignment)
     return summary
+
+
+def _open_book(class_folder: ClassFolder, options: GradeOptions) -> Book:
+    with pause_gc():
+        from autograder.gradebook import gradebook  # nbgrader takes seconds; the workers start meanwhile
+    return gradebook.Book(class_folder, options.anew, writing=not options.dry)
+
+
+def _start_writing(
+    class_folder: ClassFolder, assignment: str, book: Book, policy: Policy, stack: contextlib.ExitStack
+) -> ResultWriter:
+    """The writer of an assignment's results, once gradebook and log are up to date. The stack closes the log."""
+    from autograder.grading.result_writer import ResultWriter
+
+    write_lines = stack.enter_context(log.open_log(class_folder))
+    writer = ResultWriter(class_folder, assignment, book, write_lines, policy)
+    book.keep_secret(assignment, draws.entries(class_folder.draws)[assignment])
+    book.sync_assignment(assignment)
+    writer.complete_log()
+    return writer
 
 
 class _GradingRun:
@@ -235,16 +254,23 @@ class _GradingRun:
     def __init__(
         self,
         plan: _GradingPlan,
-        writer: ResultWriter,
+        book: Book,
+        writer: ResultWriter | None,
         options: GradeOptions,
         template: Job,
         summary: GradingSummary,
         tell: Callable[[SubmissionOutcome, int], None],
         total: int,
     ) -> None:
-        """template: the job of a submission but for its data. total: how many submissions `tell` is told that there are."""
-        self._plan, self._writer, self._options, self._template = plan, writer, options, template
-        self._summary, self._tell, self._total = summary, tell, total
+        """writer: None in a dry run. template: the job of a submission but for its data. total: how many submissions `tell` is told that there are."""
+        self._plan = plan
+        self._book = book
+        self._writer = writer
+        self._options = options
+        self._template = template
+        self._summary = summary
+        self._tell = tell
+        self._total = total
 
     def make_jobs(self, submissions: Sequence[Submission]) -> Iterator[tuple[ReadSubmission, Job]]:
         """The jobs of those that have to be graded, each as the grader asks for it. The others are settled here: unreadable, unchanged, or no notebook."""
@@ -266,11 +292,13 @@ class _GradingRun:
                 yield (submission, digest), replace(self._template, data=data, only=only)
 
     def save(self, batch: Sequence[tuple[ReadSubmission, GradedSubmission]]) -> None:
-        """Save what was graded together."""
-        from autograder.grading.result_writer import Result
+        """Save what was graded together; in a dry run, only count and tell it."""
+        from autograder.grading.result_writer import Result, complete
 
         results = [Result(submission, digest, graded_submission) for (submission, digest), graded_submission in batch]
-        self._writer.save(results)
+        complete(results, self._book, self._template.assignment)
+        if self._writer is not None:
+            self._writer.save(results)
         for result in results:
             self._finish(SubmissionOutcome(result.submission, result.graded_submission, result.before))
 
@@ -383,9 +411,8 @@ class _GradingPlan:
             students = {
                 member
                 for submission in self.times
-                for member in policy.group(
-                    self._assignment, submission.student
-                )  # who hands in together is late together
+                # Who hands in together is late together.
+                for member in policy.group(self._assignment, submission.student)
             }
         else:
             return

@@ -37,8 +37,22 @@ class Result:
     before: Grading | None = None  # its student's grading until now
 
 
+def complete(results: Sequence[Result], book: Book, assignment: str) -> None:
+    """Add to results what the gradebook knows: the grading until now, and its verdicts on what was not judged this time."""
+    students = [result.submission.student for result in results]
+    before = {grading.student: grading for grading in book.latest(assignment, students)}
+    for result in results:
+        graded_submission = result.graded_submission
+        result.before = before.get(result.submission.student)
+        missing = [e.name for e in outline.of_notebook(assignment) if e.name not in graded_submission.verdicts]
+        if missing and result.before:
+            graded_submission.verdicts |= {name: result.before.verdict(name) for name in missing}
+        if result.submission.path is not None and result.submission.remark:
+            graded_submission.remarks.insert(0, result.submission.remark)
+
+
 class ResultWriter:
-    """The one writer of a class for an assignment. dry: it writes nothing."""
+    """The one writer of a class for an assignment. write_lines: appends to the class's log."""
 
     def __init__(
         self,
@@ -47,33 +61,17 @@ class ResultWriter:
         book: Book,
         write_lines: Callable[[Iterable[LogLine]], None],
         policy: Policy,
-        dry: bool,
     ) -> None:
-        self._class_folder, self._assignment, self._book, self._log, self._policy = (
-            class_folder,
-            assignment,
-            book,
-            write_lines,
-            policy,
-        )
-        self._dry = dry
+        self._class_folder = class_folder
+        self._assignment = assignment
+        self._book = book
+        self._log = write_lines
+        self._policy = policy
 
     def save(self, results: Sequence[Result]) -> None:
-        """Save graded submissions; what can't be saved of one's texts is left out of it. Verdicts that it lacks stay as they were."""
-        students = [result.submission.student for result in results]
-        before = {grading.student: grading for grading in self._book.latest(self._assignment, students)}
-        for result in results:
-            graded_submission, result.before = result.graded_submission, before.get(result.submission.student)
-            missing = [
-                e.name for e in outline.of_notebook(self._assignment) if e.name not in graded_submission.verdicts
-            ]
-            if missing and result.before:
-                graded_submission.verdicts |= {name: result.before.verdict(name) for name in missing}
-            if result.submission.path is not None and result.submission.remark:
-                graded_submission.remarks.insert(0, result.submission.remark)
-        if not self._dry:
-            for start in range(0, len(results), BATCH_SIZE):
-                self._write(results[start : start + BATCH_SIZE])
+        """Save completed results; what can't be saved of one's texts is left out of it."""
+        for start in range(0, len(results), BATCH_SIZE):
+            self._write(results[start : start + BATCH_SIZE])
 
     def _write(self, results: Sequence[Result]) -> None:
         try:
@@ -134,7 +132,7 @@ class ResultWriter:
 
     def set_times(self, times: Mapping[Submission, SubmissionTime]) -> None:
         """Write when submissions were handed in that were graded before; their pages follow with `feedback.rewrite`."""
-        if self._dry or not times:
+        if not times:
             return
         with Batch() as files:
             for submission, time in times.items():

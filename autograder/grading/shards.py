@@ -26,7 +26,7 @@ from autograder.class_folder.submitted_files import Submission
 from autograder.engine import fingerprint, preparation, program
 from autograder.engine.graded_submission import GradedSubmission
 from autograder.engine.job import Job
-from autograder.engine.submitted import Unreadable
+from autograder.engine.submitted_notebook import Unreadable
 from autograder.errors import UserError
 from autograder.files import Batch
 from autograder.grading import grade_class
@@ -40,15 +40,8 @@ FORMAT = 1
 MAX_FILE_BYTES = 64 * 2**20  # bytes of a file: outputs are the largest part, and bounded
 BATCH_SIZE = 50  # grades that are handed on at a time
 ABOUT = ("shard", "student", "submission", "seeds", "version", "verdicts")  # what a file holds
-SUBMISSION_FIELDS = (
-    "outputs",
-    "printed",
-    "looked_at",
-    "remarks",
-    "seconds",
-    "host",
-    "build",
-)  # and the fields of GradedSubmission
+# What it holds besides: these fields of GradedSubmission.
+SUBMISSION_FIELDS = ("outputs", "printed", "looked_at", "remarks", "seconds", "host", "build")
 
 Points = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
@@ -165,7 +158,7 @@ def grade(
                 tell(len(submissions))
                 continue
             digest = submitted_files.digest(data)
-            job = Job(assignment, data, seeds, grader.limits, key, reference, (), grader.mode)
+            job = Job(assignment, data, seeds, grader.limits, key, reference, mode=grader.mode)
             path = _place(folder, assignment, submission.student, digest)
             if trouble or (path.is_file() and not _difference(_read(path), submission.student, digest, job)):
                 summary.there += not trouble  # what is no notebook needs no grading
@@ -188,12 +181,12 @@ def grade(
     return summary
 
 
-def _load_preparation(class_folder: ClassFolder, assignment: str) -> tuple[draws.Seeds, Path]:
+def _load_preparation(class_folder: ClassFolder, assignment: str) -> tuple[draws.SeedsByExercise, Path]:
     """The seeds of the hidden inputs, and the file with their reference outputs, as `prepare` has left them."""
     entry = draws.entries(class_folder.draws).get(assignment, {})
     if entry.get("holds_for") == draws.key_version(assignment):
         seeds = draws.ensure_hidden_seeds(assignment, class_folder.draws)
-        if (reference := stored.file_for(class_folder.path, assignment, seeds)).is_file():
+        if (reference := stored.class_file(class_folder.path, assignment, seeds)).is_file():
             return seeds, reference.resolve()
     raise UserError(
         f"{class_folder.path} has no hidden inputs of {assignment} for this version: "
@@ -275,14 +268,16 @@ def _place(folder: Path, assignment: str, student: str, digest: str) -> Path:
     return folder / assignment / f"{student}.{digest[:DIGEST_LENGTH]}.json"
 
 
-def _as_json(shard: Shard, student: str, digest: str, seeds: draws.Seeds, graded_submission: GradedSubmission) -> str:
+def _as_json(
+    shard: Shard, student: str, digest: str, seeds: draws.SeedsByExercise, graded_submission: GradedSubmission
+) -> str:
     verdicts = [verdict.as_dict() for verdict in graded_submission.verdicts.values()]
     about = (str(shard), student, digest, _hash(seeds), str(fingerprint.HERE), verdicts)
     texts = (getattr(graded_submission, name) for name in SUBMISSION_FIELDS)
     return json.dumps({"format": FORMAT} | dict(zip((*ABOUT, *SUBMISSION_FIELDS), (*about, *texts), strict=True)))
 
 
-def _hash(seeds: draws.Seeds) -> str:
+def _hash(seeds: draws.SeedsByExercise) -> str:
     return hashlib.sha256(json.dumps(seeds, sort_keys=True).encode()).hexdigest()
 
 

@@ -36,10 +36,8 @@ from ffnlab.untrusted_text import clean, in_a_line
 MIB = 2**20
 CHECKPOINTS = ".ipynb_checkpoints"
 JUNK = {"__MACOSX", ".DS_Store", CHECKPOINTS}
-COMPRESSION_METHODS = {
-    zipfile.ZIP_STORED,
-    zipfile.ZIP_DEFLATED,
-}  # what every LMS writes; the others can't be read within bounds
+# What every LMS writes; the others can't be read within bounds.
+COMPRESSION_METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
 MAX_NAME_LENGTH = 4096  # of a path, as file systems have it
 MAX_SIZE = 64 * MIB  # of a file
 TOO_LARGE = f"too large: {{:,.0f}} MiB, at most {MAX_SIZE / MIB:,.0f}"

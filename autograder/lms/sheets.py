@@ -23,19 +23,13 @@ MAX_BYTES = 64 * 2**20
 BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 DELIMITERS = ",;\t"
 SEPARATOR = re.compile(r"sep=(?P<sign>[,;\t])\r?\n", re.IGNORECASE)
-ENCODINGS = (
-    "cp1252",
-    "mac_roman",
-    "cp1250",
-    "cp1251",
-    "latin-1",
-)  # a spreadsheet program's, by where it was used; in the last, every byte is a letter
+# Of spreadsheet programs, by where they were used; in the last, every byte is a letter.
+ENCODINGS = ("cp1252", "mac_roman", "cp1250", "cp1251", "latin-1")
 WESTERN = frozenset("äöüßÄÖÜéèêëáàâãåçñíìîïóòôõøúùûýæœÉÈÊÁÀÂÃÅÇÑÍÎÓÔÕØÚÛÆŒ")
 LINE_END = re.compile(r"\r\n|\r|\n")
 NUMBER = re.compile(r"-?\d+(?:(?P<separator>[.,])(?P<decimals>\d+))?")
-FORMULA = re.compile(
-    r"'*(?:\s*[=+\-@＝＋－＠]|[\t\r\n])"
-)  # what a spreadsheet takes for one, and what has been kept from that already
+# What a spreadsheet takes for one, and what has been kept from that already.
+FORMULA = re.compile(r"'*(?:\s*[=+\-@＝＋－＠]|[\t\r\n])")
 
 
 class SheetRow(list[str]):

@@ -26,8 +26,8 @@ from autograder.class_folder.roster import FILE as ROSTER
 from autograder.class_folder.roster import Doubtful, Roster, Student, names_with_ids
 from autograder.errors import UserError
 from autograder.files import Batch, make_folder
-from autograder.gradebook import missing, preflight
-from autograder.gradebook.missing import Missing
+from autograder.gradebook import not_handed_in, preflight
+from autograder.gradebook.not_handed_in import Missing
 from autograder.gradebook.policy import Policy
 from autograder.gradebook.policy_words import describe_late_flags, name_list
 from autograder.lms import archive
@@ -483,13 +483,13 @@ class _Collection:
 
     def _check_assignment(self, name: str, here: Sequence[CollectedSubmission], policy: Policy) -> None:
         """As `check_class`, for one assignment. here: its submissions in this export."""
-        there = missing.submitters(self.class_folder, name)
+        there = not_handed_in.submitters(self.class_folder, name)
         there |= {student.id for submission in here for student in submission.students}
         undecided = sum(not submission.students and not self._is_left(submission) for submission in here)
         if not undecided:
             covered = {member for student in there for member in policy.group(name, student)}
             there |= self._note_lost(covered)
-        if absentees := missing.find(self.roster, policy, name, there, undecided):
+        if absentees := not_handed_in.find(self.roster, policy, name, there, undecided):
             self.report.missing.append(absentees)
         remarks = self.report.doubts if policy.deducts(name) else self.report.notes
         remarks += self.time_warnings

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from autograder import untrusted_files
 from autograder.class_folder.folder import ClassFolder
 from autograder.class_folder.manifest import Manifest, Record
+from autograder.class_folder.outputs import check_outputs
 from autograder.class_folder.roster import Doubtful, Roster, Student
 from autograder.errors import UserError
 from autograder.files import write_private
@@ -92,6 +93,8 @@ def give_back(
         raise UserError(f"give {lms.title}'s {lms.sheet}, with --sheet FILE")
     if to is None and not dry_run and lms.needs_file:
         raise UserError("say where to write it with --to FILE or FOLDER")
+    to = _target(to, lms, assignment, pages, sheet)
+    check_outputs({"--to": to}, class_folder, {"the sheet": sheet})
     with pause_gc():
         from autograder.gradebook import gradebook
 
@@ -109,14 +112,24 @@ def give_back(
         class_folder, lms, assignment, scores, grades, submitters, with_unread, points_of, dry_run, outdated
     )
     if not lms.sheet:
-        grade_export.write(lms.release(grade_export), to, f"{assignment}-{system}.zip", sheet)
+        grade_export.write(lms.release(grade_export), to)
     elif pages:
-        grade_export.write(grade_export.zip_pages(sheet), to, f"{assignment}-{system}-pages.zip", sheet)
+        grade_export.write(grade_export.zip_pages(sheet), to)
     elif sheet:
-        grade_export.write(
-            grade_export.fill_sheet(sheet, column), to, f"{assignment}-{system}{sheet.suffix or '.csv'}", sheet
-        )
+        grade_export.write(grade_export.fill_sheet(sheet, column), to)
     return grade_export.report
+
+
+def _target(to: Path | None, lms: Lms, assignment: str, pages: bool, sheet: Path | None) -> Path | None:
+    """The file to write; in a folder, one that is named after what is in it."""
+    if to is None or not to.is_dir():
+        return to
+    stem = f"{assignment}-{lms.name}"
+    if not lms.sheet:
+        return to / f"{stem}.zip"
+    if pages or sheet is None:
+        return to / f"{stem}-pages.zip"
+    return to / f"{stem}{sheet.suffix or '.csv'}"
 
 
 class GradeExport:
@@ -182,17 +195,14 @@ class GradeExport:
             )
         return student in self.outdated or student in self.unread_points
 
-    def write(self, data: bytes | None, to: Path | None, name: str, sheet: Path | None) -> None:
+    def write(self, data: bytes | None, to: Path | None) -> None:
         if self.dry_run or to is None or data is None:
             return
         if not self.report.written_count:
             self.report.notes.append("there is nothing to give back, so no file was written")
             return
-        path = to / name if to.is_dir() else to
-        if sheet is not None and path.resolve() == sheet.resolve():
-            raise UserError(f"{path} is the sheet itself, which is not changed: write to another file")
-        write_private(path, data)
-        self.report.file = path
+        write_private(to, data)
+        self.report.file = to
 
     # Grades
 

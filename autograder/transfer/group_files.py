@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 
 from autograder.class_folder.roster import Student
 from autograder.engine.program import is_untouched, newer_python
-from autograder.engine.released import votes as votes_of
-from autograder.engine.submitted import Unreadable, parse
+from autograder.engine.released_notebook import votes as votes_of
+from autograder.engine.submitted_notebook import Unreadable, parse
 from autograder.jail.limits import MIB, Limits
 from autograder.lms import archive
 from autograder.lms.archive import ArchiveEntry, Refused, normalize_name

@@ -36,7 +36,7 @@ from autograder.class_folder.folder import FOLDER_NAME, ClassFolder, class_lock
 from autograder.class_folder.policy_file import exercise_and_question_points
 from autograder.class_folder.roster import Roster
 from autograder.errors import UserError
-from autograder.gradebook import database, missing, preflight, unsettled
+from autograder.gradebook import database, not_handed_in, preflight, unsettled
 from autograder.gradebook.gradebook import Book
 from autograder.gradebook.policy import FILE, EffectiveAttempt, Policy, mean_share
 from autograder.gradebook.policy_words import describe_rules, format_time
@@ -222,12 +222,8 @@ def _render_errors(request: Request, make: Callable[[], Response]) -> Response:
     )
 
 
-FIELDS = {
-    "--column": "“Column”",
-    "--assignment": "“Assignment”",
-    "--roster": "“Who is who”",
-    "--sheet": "“Its sheet”",
-}  # of the forms, by the options of the commands
+# How the forms call what the commands' options say.
+FIELDS = {"--column": "“Column”", "--assignment": "“Assignment”", "--roster": "“Who is who”", "--sheet": "“Its sheet”"}
 
 
 def _plain(text: object, most: int = 1_000) -> str:
@@ -249,11 +245,12 @@ def _templates() -> jinja2.Environment:
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
     )
     environment.filters |= {
         "breaks": report_page.breaks,
         "line": _plain,
-        "address": missing.address,
+        "address": not_handed_in.address,
         "number": lambda n: f"{n:g}",
     }
     return environment
@@ -290,7 +287,7 @@ class _GradedNotebook:
             if attempt.by != student:
                 continue
             for name, score in attempt.scores.items():
-                count += report_page.is_to_read(score, _read_outcome(attempt, name))
+                count += report_page.is_to_read(score, attempt.grading.outcome(name))
         return count
 
     @property
@@ -316,7 +313,7 @@ class _ClassLine:
     unread_count: int
     mean: float | None
     due: str
-    missing: missing.Missing | None
+    missing: not_handed_in.Missing | None
 
 
 def _class(desk: WebApp, request: Request) -> Response:
@@ -331,12 +328,12 @@ def _class(desk: WebApp, request: Request) -> Response:
         due = policy.due(name)
         if submission_count or notebook.effective_attempts:
             due_text = format_time(policy.in_class_zone(due)) if due else ""
-            absent = missing.find(
+            absent = not_handed_in.find(
                 roster,
                 policy,
                 name,
-                missing.submitters(desk.class_folder, name) | notebook.effective_attempts.keys(),
-                missing.count_undecided(desk.class_folder, name),
+                not_handed_in.submitters(desk.class_folder, name) | notebook.effective_attempts.keys(),
+                not_handed_in.count_undecided(desk.class_folder, name),
             )
             lines.append(
                 _ClassLine(
@@ -387,7 +384,7 @@ def _assignment(desk: WebApp, request: Request) -> Response:
     rows = []
     for student, attempt in sorted(notebook.effective_attempts.items())[:MAX_ROWS]:
         cells = [
-            report_page.format_score(attempt.scores.get(column), _read_outcome(attempt, column)) for column in columns
+            report_page.format_score(attempt.scores.get(column), attempt.grading.outcome(column)) for column in columns
         ]
         rows.append((student, notebook.names.get(student, ""), attempt, cells))
     more = len(notebook.effective_attempts) - len(rows)
@@ -408,11 +405,6 @@ def _assignment(desk: WebApp, request: Request) -> Response:
         rules=rules,
         doubts=doubts,
     )
-
-
-def _read_outcome(attempt: EffectiveAttempt, exercise: str) -> str:
-    """How an exercise ended; empty for a question."""
-    return str(attempt.grading.verdicts.get(exercise, {}).get("outcome", ""))
 
 
 def _report(desk: WebApp, request: Request) -> Response:
