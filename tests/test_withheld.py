@@ -125,7 +125,7 @@ def test_no_hidden_input_is_spelled_on_a_page(way: str, jail: Jail) -> None:
 
 @pytest.mark.parametrize("value", ["zqone", type("zqone", (), {})(), {"zqone": 1}, ["zqone"]])
 def test_no_returned_text_or_type_is_on_a_page(value: object) -> None:
-    for name in ("activation", "superposition_error", "ffn_trace", "count_ffn"):
+    for name in ("activation", "break_head", "ffn_backward", "count_block"):
         verdict = verdict_of(keys.find(name), lambda *_, **__: value, draws.development(name))
         verdict = quotations.strip_unquoted(verdict, ["zqtwo"])
         assert (

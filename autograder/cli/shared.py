@@ -37,7 +37,7 @@ FINISHING = "finishing what is running; Ctrl-C again stops at once"
 # By who uses them, and within that in the order in which they come in a term.
 USERS = {
     "For instructors": ("handout", "collect", "grade", "shard", "feedback", "report", "why", "give-back", "desk", "gradescope", "sample", "doctor"),
-    "For authors": ("build", "matrix", "answer", "answers", "minutes", "stills", "site"),
+    "For authors": ("build", "matrix", "answer", "answers", "minutes", "stills", "boxes", "site"),
     "For maintainers": ("stability", "mutants", "bench"),
 }  # fmt: skip
 
@@ -96,8 +96,14 @@ def console_of() -> Console:
 
 
 @contextlib.contextmanager
-def lock_class(class_folder: ClassFolder) -> Iterator[None]:
-    """Lock a class folder, as `class_lock` does; whoever started the command is told what there is to tell."""
+def lock_class(class_folder: ClassFolder, dry_run: bool = False) -> Iterator[None]:
+    """Lock a class folder, as `class_lock` does; whoever started the command is told what there is to tell.
+
+    A dry run takes no lock, as it only reads, and a lock is a file in the folder.
+    """
+    if dry_run:
+        yield
+        return
     with class_lock(class_folder, _tell_once):
         yield
 

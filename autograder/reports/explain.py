@@ -20,8 +20,8 @@ from autograder import outline, untrusted_files
 from autograder.class_folder import submitted_files
 from autograder.class_folder.folder import ClassFolder
 from autograder.engine import program
-from autograder.engine.released import OWN_ID, Cell, Kind, template
-from autograder.engine.submitted import Unreadable
+from autograder.engine.released_notebook import OWN_ID, Cell, Kind, template
+from autograder.engine.submitted_notebook import Unreadable
 from autograder.errors import UserError, suggest_nearest
 from autograder.gradebook.policy import EffectiveAttempt, Policy, group_by_attempt
 from autograder.gradebook.scores import Score

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import statistics
 from collections.abc import Sequence
 from functools import cache
 from importlib import resources
@@ -10,11 +11,11 @@ from importlib import resources
 import jinja2
 from markupsafe import Markup, escape
 
-from autograder.gradebook.missing import address
+from autograder.gradebook.not_handed_in import address
 from autograder.gradebook.policy_words import format_time
 from autograder.gradebook.scores import Score
 from autograder.reports import plots
-from autograder.reports.class_report import AssignmentReport, ClassReport, ExerciseReport, StudentReport, quartiles
+from autograder.reports.report_parts import AssignmentReport, ClassReport, ExerciseReport, StudentReport
 from ffnlab.checking.verdict import Outcome
 from ffnlab.phrases import plural
 
@@ -22,10 +23,10 @@ MAX_CHART_MISTAKES = 12  # mistakes
 MAX_NAMES = 12  # in a sentence
 MAX_STICKY_ROWS = 2_000  # of a table; in longer ones the names do not stay in place
 SIGNS = {
-    Outcome.EARNED.value: "✔",
-    Outcome.NOT_EARNED.value: "✘",
-    Outcome.NOT_ATTEMPTED.value: "○",
-    Outcome.NOT_GRADED.value: "?",
+    Outcome.EARNED: "✔",
+    Outcome.NOT_EARNED: "✘",
+    Outcome.NOT_ATTEMPTED: "○",
+    Outcome.NOT_GRADED: "?",
 }
 
 
@@ -39,7 +40,9 @@ def page(report: ClassReport) -> str:
 @cache
 def _template() -> jinja2.Template:
     text = resources.files("autograder.reports").joinpath("templates/report.html").read_text(encoding="utf-8")
-    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment = jinja2.Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+    )
     filters = (of, some, address, percent, points, format_time, quartiles, cell, number, words, breaks)
     environment.filters |= {filter.__name__: filter for filter in filters}
     return environment.from_string(text)
@@ -47,22 +50,22 @@ def _template() -> jinja2.Template:
 
 def cell(student: StudentReport, exercise: ExerciseReport) -> str:
     """A cell of the table."""
-    return format_score(student.scores.get(exercise.name), student.outcomes.get(exercise.name, ""))
+    return format_score(student.scores.get(exercise.name), student.outcomes.get(exercise.name))
 
 
-def format_score(score: Score | None, outcome: str) -> str:
-    """Points, and how they came about. outcome: how an exercise ended; empty for a question."""
+def format_score(score: Score | None, outcome: Outcome | None) -> str:
+    """Points, and how they came about. outcome: how an exercise ended; None for a question."""
     if score is None:
         return "–"
     if score.waits:
         return "to read" if is_to_read(score, outcome) else "?"
-    sign = "✎" if score.by_hand else SIGNS.get(outcome, "")
+    sign = "✎" if score.by_hand else SIGNS[outcome] if outcome else ""
     return sign if sign == "○" else f"{score.score:g}\N{NO-BREAK SPACE}{sign}".rstrip()
 
 
-def is_to_read(score: Score, outcome: str) -> bool:
+def is_to_read(score: Score, outcome: Outcome | None) -> bool:
     """Whether an answer waits for a person to read it, and not for us to grade it."""
-    return score.waits and (score.by_hand or not outcome)
+    return score.waits and (score.by_hand or outcome is None)
 
 
 def words(text: str) -> Markup:
@@ -98,20 +101,27 @@ def points(value: float) -> str:
     return f"{round(value, 2):g}"
 
 
+def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
+    """Below which a quarter, a half and three quarters of the values lie, between the two nearest where it falls between; of one value, that."""
+    if len(values) < 2:
+        return (values[0],) * 3
+    low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
+    return low, middle, high
+
+
 def percent(share: float) -> str:
     return f"{100 * share:.0f}\N{NO-BREAK SPACE}%"
 
 
-def _plots(report: AssignmentReport) -> dict[str, plots.Plot]:
-    """The charts for which there are numbers, each with a sentence that says the same."""
+def _plots(report: AssignmentReport) -> dict[str, plots.Plot | None]:
+    """The charts, each with a sentence that says the same; None where there are no numbers for one."""
     name = "n" + re.sub(r"\W", "", report.name)
-    charts = {
+    return {
         "mistakes": _mistakes(f"{name}-mistakes", report),
         "exercises": _exercises(f"{name}-exercises", report),
         "scores": _scores(f"{name}-scores", report),
         "days": _days(f"{name}-days", report),
     }
-    return {key: plot for key, plot in charts.items() if plot}
 
 
 def _mistakes(name: str, report: AssignmentReport) -> plots.Plot | None:

@@ -1,4 +1,4 @@
-"""Answers that are the same or nearly: groups and pairs for a person to look at, never a verdict. Called by class_report.
+"""Answers that are the same or nearly: groups and pairs for a person to look at, never a verdict. Called by alike_answers.
 
 Winnowing (Schleimer, Wilkerson and Aiken, "Winnowing: local algorithms for document fingerprinting", SIGMOD 2003) over Python's own tokens. White space,
 comments and docstrings are left out, and all names that a student is free to choose are one name. What the handout or the answer key has, and what many

@@ -1,4 +1,6 @@
-"""Tables for the terminal: a class, what it misunderstood, and the matrix. Everything from a submission is cleaned."""
+"""What `autograder grade` prints of a class: a table of its points, remarks and mistakes, or whose points would change. All that came from a
+submission is cleaned.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich import box
 from rich.console import Console
@@ -18,6 +20,7 @@ from autograder import outline
 from autograder.gradebook.policy import mean_share
 from autograder.gradebook.scores import Scores, Total, total
 from autograder.outline import Outline
+from ffnlab.checking.verdict import Outcome
 from ffnlab.phrases import plural
 from ffnlab.untrusted_text import in_a_line
 
@@ -25,10 +28,14 @@ if TYPE_CHECKING:  # nbgrader takes seconds to import
     from autograder.gradebook.gradebook import Grading
     from autograder.gradebook.policy import Grade
     from autograder.grading.grade_class import PointsChange
-    from autograder.reference.matrix import MatrixRow
 
-CELL = {"earned": "✔", "not earned": "✘", "not attempted": "○", "not graded": "?"}
-STYLE = {"earned": "green", "not earned": "dark_orange", "not attempted": "dim", "not graded": "bold red"}
+CELL = {Outcome.EARNED: "✔", Outcome.NOT_EARNED: "✘", Outcome.NOT_ATTEMPTED: "○", Outcome.NOT_GRADED: "?"}
+STYLE = {
+    Outcome.EARNED: "green",
+    Outcome.NOT_EARNED: "dark_orange",
+    Outcome.NOT_ATTEMPTED: "dim",
+    Outcome.NOT_GRADED: "bold red",
+}
 
 
 NO_GRADES: Mapping[str, Grade] = {}
@@ -55,11 +62,11 @@ def print_class(
     for count, grading in enumerate(gradings, 1):
         if count <= most:
             first_gradings.append(grading)
-        for name, verdict in grading.verdicts.items():
-            if verdict.get("mistake"):
-                which = name, str(verdict["mistake"])
+        for name in grading.verdicts:
+            if mistake := grading.mistake(name):
+                which, cause = (name, mistake), grading.cause(name)
                 mistakes[which] += 1
-                causes[which] = min(causes.get(which, verdict["cause"]), verdict["cause"], key=len)
+                causes[which] = min(causes.get(which, cause), cause, key=len)
     table = _points(assignment, exercises, first_gradings, scores, grades)
     if _too_wide(console, table):
         for part in _narrow(console, assignment, exercises, first_gradings, scores, grades):
@@ -183,7 +190,7 @@ def _points(
     if last:
         table.add_column("total", justify="right", style="bold", no_wrap=True)
     for grading in gradings:
-        cells = [_cell(grading.verdicts.get(exercise.name, {}), "" if narrow else " ") for exercise in columns]
+        cells = [_cell(grading, exercise.name, "" if narrow else " ") for exercise in columns]
         totals = [Text(_total(grading, scores, grades))] if last else []
         table.add_row(Text(grading.student), *cells, *totals)
     return table
@@ -196,10 +203,12 @@ def _total(grading: Grading, scores: Mapping[str, Scores], grades: Mapping[str, 
     return str(total(own_scores) if own_scores else Total(grading.points, grading.max_points))
 
 
-def _cell(verdict: Mapping[str, Any], space: str) -> Text:
-    outcome = str(verdict.get("outcome", "not graded"))
-    points = "" if outcome == "not attempted" else f"{verdict.get('points', 0.0):g}{space}"
-    return Text(f"{points}{CELL.get(outcome, '?')}", style=STYLE.get(outcome, ""))
+def _cell(grading: Grading, exercise: str, space: str) -> Text:
+    """An exercise that was added after the grading was made has not been graded."""
+    outcome = grading.outcome(exercise) or Outcome.NOT_GRADED
+    points = grading.verdicts.get(exercise, {}).get("points", 0.0)
+    text = "" if outcome is Outcome.NOT_ATTEMPTED else f"{points:g}{space}"
+    return Text(f"{text}{CELL[outcome]}", style=STYLE[outcome])
 
 
 def _listing(title: str, titles: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
@@ -219,28 +228,6 @@ def _misunderstandings(
     title = "What the class misunderstood" + (f", the {most} most frequent" if len(mistakes) > most else "")
     rows = [(f"{times:8}", which[0], in_a_line(causes[which])) for which, times in mistakes.most_common(most)]
     return _listing(title, ("students", "exercise", "mistake"), rows)
-
-
-def matrix_table(console: Console, rows: Sequence[MatrixRow]) -> None:
-    """Exercise × kept answer → points and message, on each set of draws."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for title in ("exercise", "answer", "kind", "draws", "points", "verdict"):
-        table.add_column(title, overflow="fold", justify="right" if title == "points" else "left")
-    last = ""
-    for row in rows:
-        name = row.answer.exercise
-        verdict = Text("PROBLEM: " + row.problem, style="bold red") if row.problem else Text(_name_and_message(row))
-        points = f"{row.verdict.points:g}/{row.verdict.max_points:g}"
-        label = name if name != last else ""
-        table.add_row(label, row.answer.name, row.answer.kind, row.draws, points, verdict)
-        last = name
-    console.print(table)
-
-
-def _name_and_message(row: MatrixRow) -> str:
-    if row.answer.kind == "right":
-        return f"earned ({row.answer.message})" if row.answer.message else "earned"
-    return row.verdict.cause or row.verdict.outcome.value
 
 
 def _short(name: str) -> str:
