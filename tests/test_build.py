@@ -83,6 +83,19 @@ def test_every_exercise_has_its_cell_and_its_check(name: str) -> None:
         assert re.fullmatch(rf'(check|quiz)\("{exercise.name}", {exercise.name}\)', check.strip())
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_a_title_says_how_often_to_press_until_the_board_wakes(name: str) -> None:
+    """One press for each cell, from the title to the board."""
+    cells = nbformat.read(paths.release(name), as_version=4).cells
+    said = re.search(r"press <b>Shift \+ Enter</b> (once|twice|\w+ times)", cells[0].source)
+    if not said:
+        assert "Shift + Enter" not in cells[0].source
+        return
+    presses = {"once": 1, "twice": 2, "three times": 3, "four times": 4, "five times": 5}[said[1]]
+    boards_at = [n for n, cell in enumerate(cells, 1) if re.search(r"^play\(", cell.source, re.M)]
+    assert presses == boards_at[0]
+
+
 def test_no_answer_no_hidden_test_and_no_key_reaches_the_students_folder() -> None:
     for name, text in shipped_text().items():
         for word in ("BEGIN SOLUTION", "BEGIN HIDDEN TESTS", "recheck", "from autograder", "import autograder"):
@@ -218,9 +231,8 @@ def test_a_notebook_is_made_again_where_a_module_that_it_loads_changes(
         for file in loaded_by[name]
         if file.name not in ("__init__.py", "ffn_probes.py") and file.parent.name != "exercises"
     }
-    assert len(own) > 10 and own <= source_hash.files(
-        paths.source(name)
-    )  # the rest belongs to all notebooks' exercises
+    # The rest belongs to all notebooks' exercises.
+    assert len(own) > 10 and own <= source_hash.files(paths.source(name))
 
 
 def test_a_version_is_that_of_all_files_and_of_no_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -311,7 +323,7 @@ def test_what_grades_are_made_of_does_not_change_with_a_board() -> None:
 
 
 def test_no_still_picture_is_older_than_its_board_and_none_of_the_readme_than_the_product() -> None:
-    assert (stills.find_outdated(), stills.find_outdated_pictures()) == ([], []), "draw them again: autograder stills"
+    assert (stills.find_outdated(), stills._outdated_pictures()) == ([], []), "draw them again: autograder stills"
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     made = {
         f"docs/pictures/{picture.file.name}" for picture in stills._pictures() if picture.file.parent == stills.README
@@ -331,6 +343,15 @@ def test_a_still_is_outdated_once_its_script_sheet_or_data_has_changed(tmp_path:
         for version in (board("a"), board("b", "1 + 1;\n"), board("c", sheet="b {}"), board("d", wanted=6), board("e"))
     ]
     assert versions[0] == versions[4] and len(set(versions)) == 4
+
+
+def test_a_board_has_the_sheets_of_the_scripts_that_it_imports(tmp_path: Path) -> None:
+    module = tmp_path / "own.js"
+    module.write_text('import { mark } from "./shared.js";\nexport const board = mark;\n', encoding="utf-8")
+    (tmp_path / "shared.js").write_text("export const mark = 1;\n", encoding="utf-8")
+    for name in ("own", "shared", "another"):
+        (tmp_path / f"{name}.css").write_text(f".{name} {{}}", encoding="utf-8")
+    assert [sheet.name for sheet in boards.sheets(module)[1:]] == ["shared.css", "own.css"]
 
 
 def test_the_parts_handed_out_in_the_capstone_belong_to_its_key_alone() -> None:
@@ -353,9 +374,7 @@ def test_a_handout_of_some_notebooks_holds_no_other_and_unpacks_beside_the_whole
         build.handout(tmp_path / "a.zip"),
     )
     assert {name.split("/")[0] for name in inside(some) if name[:2].isdecimal()} == {"00_start_here", "02_feed_forward"}
-    assert not any(
-        "03_activations" in name for name in inside(some)
-    ) and "ffnlab/course/figures/activations.py" in inside(some)
+    assert not any("03_activations" in name for name in inside(some)) and "ffnlab/course/boards/wire.py" in inside(some)
     folders = [zipfile.ZipFile(archive).namelist()[0].split("/")[0] for archive in (some, whole)]
     assert folders[0] != folders[1]
 
@@ -448,23 +467,23 @@ def test_a_header_says_the_minutes_and_the_points_that_are_counted(name: str) ->
 
 
 def test_the_map_and_the_readme_say_what_the_notebooks_say() -> None:
-    titles = [re.search(r"^# \d\d · (.+)$", text_of(name), re.M) for name in NAMES]
-    assert tuple(title[1] for title in titles if title) == anatomy.TITLES
+    titles = [re.search(r"^# \d\d · (.+)$", text_of(name), re.M) for name in NAMES if name != "11_real"]
+    assert tuple(title[1] for title in titles if title) == anatomy.TITLES  # 11 is about another model
     estimates = [minutes.round_minutes(estimate(name)) for name in NAMES]
     hours = [round(sum(column) / 60) for column in zip(*estimates, strict=True)]
-    assert hours == [8, 8]
+    assert hours == [8, 10]
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert "takes about eight hours, and the parts marked *deeper* about eight more" in readme
+    assert "takes about eight hours, and the parts marked *deeper* about ten more" in readme
 
 
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("*{points} · difficulty", "*4 points · difficulty", "the line of ffn_forward has to say {points} once"),
-        ("*{points} · difficulty", "*difficulty · 4 points", "the line of ffn_forward has to say {points} once"),
-        ("*{points} · difficulty", "*{point} · difficulty", "the line of ffn_forward has to say {points} once"),
+        ("*{points} · difficulty", "*4 points · difficulty", "the line of catch_mistakes has to say {points} once"),
+        ("*{points} · difficulty", "*difficulty · 4 points", "the line of catch_mistakes has to say {points} once"),
+        ("*{points} · difficulty", "*{point} · difficulty", "the line of catch_mistakes has to say {points} once"),
         ("*{points} · difficulty", "*{points} · {minutes} · difficulty", "has to say {points} once"),
-        ("*{points} · difficulty", "*difficulty", "the line of ffn_forward has to say {points} once"),
+        ("*{points} · difficulty", "*difficulty", "the line of catch_mistakes has to say {points} once"),
         ("difficulty ●○○ · 3 minutes*", "difficulty ●○○*", "the line of ffn_forward has to end in “· N minutes*”"),
         ("| **Points** | {points}", "| **Points** | 31 for code", "the row has to say {points}"),
         ("| **Time** | {minutes} minutes", "| **Time** | 60 minutes", "the row has to say {minutes} and {more}"),
@@ -488,6 +507,15 @@ def test_a_number_that_the_build_knows_is_typed_nowhere(
     assert said in str(error.value) and "\n" not in str(error.value)
 
 
+def test_a_closed_cell_says_what_it_shows() -> None:
+    """Its first line is all that JupyterLab shows of it."""
+    first = {name: source.partition("\n")[0] for name, source in build.cells_of("00_start_here").items()}
+    assert first["imports"] == "# what this notebook imports"
+    assert first["creek"] == "# a board" and first["creek-after"] == "# a text that opens later"
+    assert first["predict-right-without-ffn"] == "# a guess" and first["added"] == "# a figure"
+    assert first["progress"] == "# shown below" and first["shapes"].startswith("x = ")
+
+
 def test_braces_in_a_formula_and_in_code_are_no_fields(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     formula = r"$\\frac{more}{points}$ and `f\"{minutes}\"`"
     text = paths.source("02_feed_forward").read_text(encoding="utf-8")
@@ -497,13 +525,21 @@ def test_braces_in_a_formula_and_in_code_are_no_fields(tmp_path: Path, monkeypat
     assert any(formula in cell.source for cell in build.notebook_of("02_feed_forward").cells)
 
 
-THIRD_EDITION = (
+# The notebooks that were written anew, within a budget.
+WITH_IDEAS = (
     "00_start_here",
     "01_attention",
+    "02_feed_forward",
     "03_activations",
     "04_every_position",
+    "05_parameters",
+    "06_memory",
+    "07_gated",
+    "09_balance",
     "10_capstone",
-)  # the notebooks that were written anew, within a budget
+    "11_real",
+)
+THIRD_EDITION = WITH_IDEAS
 
 
 @pytest.mark.parametrize("name", THIRD_EDITION)
@@ -511,9 +547,18 @@ def test_a_notebook_of_the_third_edition_keeps_its_budget(name: str) -> None:
     assert size.beyond(size.measure(name)) == []
 
 
+@pytest.mark.parametrize("name", WITH_IDEAS)
+def test_a_notebook_ends_in_its_ideas(name: str) -> None:
+    """A reader is asked for them an hour later; more than five are not kept."""
+    assert 3 <= size.measure(name).ideas <= 5
+
+
 def test_what_is_beyond_the_budget_is_named() -> None:
     assert size.beyond(size.BUDGET) == []
-    assert size.beyond(size.BUDGET._replace(words=2801, brackets=13.2)) == ["2801 words (2800)", "13 brackets (12)"]
+    assert size.beyond(size.BUDGET._replace(core_words=2601, brackets=13.2)) == [
+        "2601 core words (2600)",
+        "13 brackets (12)",
+    ]
 
 
 def test_a_size_counts_what_a_student_reads(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -522,6 +567,8 @@ def test_a_size_counts_what_a_student_reads(monkeypatch: pytest.MonkeyPatch) -> 
         "# Two words\n\nOne (*two*) $f(x)$ `f(x)` [four](https://a.b/c(d)).\n\n```\nno(words)\n```",
         "## Later\n\n*deeper: the core path goes on with section 2*\n\nFive words are on it.",
         "<!-- ### BEGIN SOLUTION -->\nA full answer.\n<!-- ### END SOLUTION -->",
+        "<details><summary>Why?</summary>\n\n| a | b |\n|--:|---|\n| 1 | 2 |\n\n</details>",
+        f"{size.IDEAS}\n\n| idea | tested by |\n| --- | --- |\n| It is so. | `a` |\n| That too. | `b` |",
     )
     demos = ("play(wire.low())", "play(lambda: wire.high(answer))", "controls.show(draw)", 'predict("one")', "print(1)")
     veils = ('veil("Why?", "when it is done", text="""\nNo.\n""")',)
@@ -530,8 +577,9 @@ def test_a_size_counts_what_a_student_reads(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(build, "notebook_of", lambda assignment: nbformat.v4.new_notebook(cells=cells))
     monkeypatch.setattr(Course, "exercises_of", lambda self, notebook: [])
     counts = size.measure("02_feed_forward")
-    assert counts[:5] == (9, 7 + 1 + 9 + 5 + 7, 7, 1, 2)
-    assert counts.brackets == pytest.approx(1000 / counts.words)
+    assert counts[:5] == (11, 7 + 7 + 15, 2, 1, 2)
+    assert counts[-3:-1] == (5, 1)  # the longest closed text; the most tables in one
+    assert counts.brackets == pytest.approx(1000 / (7 + 1 + 9 + 5 + 7 + 5 + 15))
 
 
 def test_the_core_path_is_for_a_day() -> None:

@@ -48,9 +48,9 @@ def test_every_reason_belongs_to_a_mutant(every: list[Mutant]) -> None:
         ("ffn_forward", "act(x @ W1 + b1) → x @ W1 + b1"),  # a call is forgotten
         ("ffn_forward", "x → W1"),  # another name
         ("PositionwiseFeedForward", "super().__init__() → pass"),
-        ("load_balance_loss", "1 → 0"),  # another dim: -1 becomes -0
-        ("diagnose_load", "share.max → share.min"),
-        ("diagnose_load", "(counts == 0).sum → (counts == 0).mean"),
+        ("balance_step", "1 → 0"),  # another dim: -1 becomes -0
+        ("is_position_wise", "outputs.abs().max → outputs.abs().min"),
+        ("balance_step", "(f * P).sum → (f * P).mean"),
     ],
 )
 def test_what_students_slip_on_is_among_the_changes(exercise: str, change: str) -> None:
@@ -75,3 +75,9 @@ def test_a_mutant_that_never_ends_is_stopped(monkeypatch: pytest.MonkeyPatch) ->
     endless = "def ffn_forward(x, W1, b1, W2, b2, act):\n    while True:\n        try:\n            pass\n        except Exception:\n            pass"
     (stopped,) = mutants.grade_mutants("ffn_forward", [Mutant("ffn_forward", "for ever", endless)])
     assert stopped.is_endless and not stopped.is_survivor
+
+
+def test_the_message_about_an_exception_quotes_the_mutants_line() -> None:
+    source = "def ffn_forward(x, W1, b1, W2, b2, act):\n    return misspelt\n"
+    (graded,) = mutants.grade_mutants("ffn_forward", [mutants.Mutant("ffn_forward", "x → misspelt", source)])
+    assert graded.verdict and "line 2: return misspelt" in graded.verdict.message, graded.verdict

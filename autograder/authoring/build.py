@@ -270,7 +270,7 @@ def _plain(text: str) -> str:
     return re.sub(r"\x1b\[[0-9;]*m", "", text)
 
 
-EXCLUSIONS = {".venv", "__pycache__", ".ipynb_checkpoints", ".DS_Store", "build", "dist"}
+EXCLUSIONS = {".venv", "__pycache__", ".ipynb_checkpoints", ".DS_Store", "build", "dist", "real_model"}
 
 
 def handout(target: Path, notebooks: Sequence[str] = ()) -> Path:

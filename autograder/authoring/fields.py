@@ -117,7 +117,8 @@ def describe_points(cells: Sequence[Any], exercises: Sequence[Exercise]) -> str:
     deeper = _sum(exercise for exercise in code if paths.get(exercise.name) == "deeper")
     quizzes = _sum(exercise for exercise in exercises if is_quiz(exercise))
     questions = _points_of_questions(cells)
-    parts = [f"{_sum(code):g} for code" + (f", {deeper:g} of them *deeper*" if deeper else "")]
+    some_deeper = f", {deeper:g} of them *deeper*" if 0 < deeper < _sum(code) else ""
+    parts = [f"{_sum(code):g} for code" + some_deeper]
     if quizzes:
         parts.append(f"{quizzes:g} for the quiz")
     if questions:

@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -40,6 +41,15 @@ KINDS = {
     "exercise": CellKind("code", locked=False, solution=True),
     "quiz": CellKind("code", locked=False, solution=True),
 }
+LABELS = {  # of a cell that opens with its source hidden, by how its source begins; JupyterLab shows the first line of it
+    "play(": "a board",
+    "predict(": "a guess",
+    "veil(": "a text that opens later",
+    "controls.show(": "a figure",
+    "": "shown below",
+}
+SETUP_LABEL = "what this notebook imports"
+LABEL = re.compile(r"\A# .*\n")
 CHECK_FUNCTIONS = {"exercise": "check", "quiz": "quiz"}  # by kind, the function that a student calls
 CHECK = """{function}("{name}", {name})
 ### BEGIN HIDDEN TESTS
@@ -64,6 +74,8 @@ def with_nbgraders_metadata(cells: list[Any], points: Mapping[str, float], file:
         if kind in CHECK_FUNCTIONS and name not in points:
             raise UserError(f"{file}: {kind}={name!r} is not among the notebook's exercises in {exercises}")
         _set_metadata(cell, name, KINDS[kind], options.get("points"))
+        if KINDS[kind].is_closed:
+            cell.source = f"# {_label(kind, cell.source)}\n{cell.source}"
         if options.get("output") == "fixed":
             cell.metadata.tags.append("nbval-check-output")
         new_cells.append(cell)
@@ -72,6 +84,18 @@ def with_nbgraders_metadata(cells: list[Any], points: Mapping[str, float], file:
             _set_metadata(check, f"check-{name}", CellKind("code", locked=True), points[name])
             new_cells.append(check)
     return new_cells
+
+
+def _label(kind: str, source: str) -> str:
+    """What a reader sees of a cell whose source is hidden."""
+    if kind == "setup":
+        return SETUP_LABEL
+    return next(label for start, label in LABELS.items() if source.startswith(start))
+
+
+def without_label(source: str) -> str:
+    """The source of a cell without the line that says what it shows."""
+    return LABEL.sub("", source)
 
 
 def _marker(cell: Any, file: str) -> tuple[str, str]:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from autograder.authoring import markers
 from autograder.errors import UserError
 from ffnlab.diagnosis.recognition import is_quiz
 from ffnlab.observation.exercise import Exercise
@@ -22,9 +23,8 @@ FIGURE, GUESS, DEMO, QUIZ = 2.0, 0.5, 0.5, 1.0  # minutes
 EXERCISE = re.compile(r"^### Exercise `(?P<name>\w+)`", re.M)  # its heading
 HEADING = re.compile(r"^(?=##+ )", re.M)
 DEEPER_LINE = re.compile(r"^\*deeper: .*\*$", re.M)
-MINUTES_LINE = re.compile(
-    r"^\*(?P<question>question)?.* (?P<minutes>\d+) minutes?(?P<deeper> · deeper\b.*)?\*$", re.M
-)  # the line below the heading of an exercise, or of a question answered in words
+# The line below the heading of an exercise, or of a question answered in words.
+MINUTES_LINE = re.compile(r"^\*(?P<question>question)?.* (?P<minutes>\d+) minutes?(?P<deeper> · deeper\b.*)?\*$", re.M)
 AFTERWARDS = "## Going further"
 DETAILS = re.compile(r"<details>.*?</details>", re.S)  # read by whoever opens it
 FULL_ANSWER = re.compile(r"<!-- ### BEGIN SOLUTION -->.*?<!-- ### END SOLUTION -->", re.S)  # no student has it
@@ -95,16 +95,19 @@ class Part(NamedTuple):
 
 def parts(cells: Sequence[Any]) -> Iterator[Part]:
     """The parts of a notebook in their order, from its cells."""
-    section = path = "core"
+    notebook = section = path = "core"
     for cell in cells:
         name = cell.metadata.get("nbgrader", {}).get("grade_id", "")
         if cell.cell_type != "markdown":
-            yield Part(cell.source, path, name, is_text=False, is_demo="demo" in cell.metadata.get("tags", []))
+            source = markers.without_label(cell.source)
+            yield Part(source, path, name, is_text=False, is_demo="demo" in cell.metadata.get("tags", []))
             continue
         for source in HEADING.split(FULL_ANSWER.sub("", cell.source)):
             is_deeper = DEEPER_LINE.search(source) is not None or source.startswith(AFTERWARDS)
-            if source.startswith("## "):
-                section = path = "deeper" if is_deeper else "core"
+            if source.startswith("# ") and is_deeper:  # the line below its title makes a whole notebook deeper
+                notebook = section = path = "deeper"
+            elif source.startswith("## "):
+                section = path = "deeper" if is_deeper else notebook
             elif source.startswith("### "):
                 path = "deeper" if is_deeper else section
             part = Part(source, path, name, is_text=True, is_demo=False)

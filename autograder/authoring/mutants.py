@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import copy
 import json
+import linecache
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -105,9 +106,8 @@ def _mutate(tree: ast.Module) -> Iterator[tuple[ast.Module, str]]:
             _put(places[node], node)
 
 
-Place = tuple[
-    Node, str, int | None
-]  # a node's parent, the field in which it stands there, and where the field is a list, its index
+# A node's parent, the field in which it stands there, and where the field is a list, its index.
+Place = tuple[Node, str, int | None]
 
 
 def _children(parent: Node) -> Iterator[tuple[Node, Place]]:
@@ -140,9 +140,8 @@ def _instead(node: Node, tree: ast.Module) -> Iterator[Node]:
 
 def _other_statement(node: ast.stmt) -> Iterator[Node]:
     documents = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    is_stub_raise = isinstance(node, ast.Raise) and isinstance(
-        node.exc, ast.Name
-    )  # the stub's own, which nothing reaches
+    # The stub's own, which nothing reaches.
+    is_stub_raise = isinstance(node, ast.Raise) and isinstance(node.exc, ast.Name)
     if (
         not documents
         and not is_stub_raise
@@ -274,8 +273,11 @@ def _grade(mutant: Mutant, seeds: tuple[int, ...]) -> GradedMutant:
 
 def _answer(mutant: Mutant, exercise: Exercise) -> object:
     namespace = dict(_run_imports(active_course().notebook_of(exercise.name)))
+    file = f"<answer: {exercise.name}>"
+    # For the message about an exception, which quotes the line that raised it.
+    linecache.cache[file] = (len(mutant.source), None, mutant.source.splitlines(keepends=True), file)
     try:
-        exec(compile(mutant.source, f"<answer: {exercise.name}>", "exec"), namespace)
+        exec(compile(mutant.source, file, "exec"), namespace)
     except Exception as error:
         return _raises(error)
     return namespace.get(exercise.name, ...)

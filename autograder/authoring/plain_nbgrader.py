@@ -24,7 +24,7 @@ def autograde(class_folder: ClassFolder, assignment: str, student: str | None = 
     if not program.is_file():
         raise UserError("nbgrader is not installed beside this Python")
     draws.ensure_hidden_seeds(assignment, class_folder.draws)
-    with gradebook.Book(class_folder) as book:
+    with gradebook.Book(class_folder, writing=True) as book:
         book.sync_assignment(assignment)
     command = [str(program), "autograde", assignment, "--force"]
     if student:

@@ -36,11 +36,8 @@ PREVIEW = """<!doctype html><html><body style="margin: 0; padding: 32px 114px; b
 README = Path(__file__).parents[2] / "docs" / "pictures"
 README_BOARD = "creek_switch"
 README_WIDTH = 720  # CSS pixels, of which each has two in the picture
-README_ANSWER = (
-    "02_feed_forward",
-    "ffn_forward",
-    "activation_after_second_product",
-)  # a notebook, an exercise, and one of its known mistakes
+# A notebook, an exercise, and one of its known mistakes.
+README_ANSWER = ("02_feed_forward", "ffn_forward", "activation_after_second_product")
 PAGE = """<!doctype html><html><body style="margin: 0; padding: 1px; background: #fff; font-family: system-ui, sans-serif">{}</body></html>"""
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
 # The board as it is, for an image: what a control shows as text or attributes, no goals, and nothing that only a script needs.
@@ -170,11 +167,6 @@ def _pictures() -> list[_Picture]:
         _Picture(README / "creek.png", _hash(board, PAGE, README_WIDTH), draw_board),
         _Picture(README / "named_mistake.png", _hash(panel_html(), PAGE, README_WIDTH), draw_panel),
     ]
-
-
-def find_outdated_pictures() -> list[Path]:
-    """The pictures of the README and of the site's preview that are not there or were drawn from something else."""
-    return [picture.file for picture in _outdated_pictures()]
 
 
 def _outdated_pictures() -> list[_Picture]:

@@ -1,4 +1,7 @@
-"""Hidden draws: one stored secret per assignment, from which every hidden input follows; the matrix must hold on them before they are used."""
+"""The seeds from which an exercise's inputs are drawn: public ones, those of development, and a class's hidden ones.
+
+Hidden ones follow from one stored secret per assignment, and the matrix must hold on them before they are used.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,8 @@ from ffnlab.registry import active_course
 if TYPE_CHECKING:
     from ffnlab.observation.exercise import Exercise
 
-Seeds = dict[str, tuple[int, ...]]
+Seeds = tuple[int, ...]  # of one exercise, a seed for each case
+SeedsByExercise = dict[str, Seeds]  # of an assignment
 FILE = "hidden_draws.json"
 MAX_DRAWS = 20  # that are tried for an exercise
 HIDDEN_CASES = 3
@@ -45,14 +49,14 @@ class HasCases(Protocol):
     def cases(self) -> int: ...
 
 
-def public_seeds(exercise: Exercise) -> tuple[int, ...]:
+def public_seeds(exercise: Exercise) -> Seeds:
     """The seeds that the shipped reference outputs and `check` use."""
     from ffnlab.observation.exercise import public_seed
 
     return tuple(public_seed(exercise.name, case) for case in range(exercise.cases))
 
 
-def hidden_seeds(exercise: HasCases, secret: bytes, draw_number: int = 0) -> tuple[int, ...]:
+def hidden_seeds(exercise: HasCases, secret: bytes, draw_number: int = 0) -> Seeds:
     """The seeds of the draws that decide the grade: HMAC(secret, exercise, case), the same for every student and every regrade."""
     cases = max(exercise.cases, HIDDEN_CASES) if exercise.cases > 1 else 1
 
@@ -115,7 +119,7 @@ def find_valid_draws(secret: bytes, first: Mapping[str, int]) -> dict[str, int]:
 
 def ensure_hidden_seeds(
     assignment: str, file: Path, find: Callable[[bytes, Mapping[str, int]], Mapping[str, int]] = find_valid_draws
-) -> Seeds:
+) -> SeedsByExercise:
     """The seeds of the hidden draws of each exercise; the secret is made where there is none yet. find: how draws are tried, as `find_valid_draws`.
 
     Raises:
@@ -136,17 +140,17 @@ def ensure_hidden_seeds(
     }
 
 
-def development(name: str) -> tuple[int, ...]:
+def development(name: str) -> Seeds:
     """Hidden draws where no class is graded: when the solution notebooks are built and validated."""
     return hidden_seeds(active_course().exercise(name), DEVELOPMENT)
 
 
-def trial(exercise: HasCases, secret: str | None = None) -> tuple[int, ...]:
+def trial(exercise: HasCases, secret: str | None = None) -> Seeds:
     """The draws on which single answers are tried out: those of a class with this secret, any text, or of development."""
     return hidden_seeds(exercise, DEVELOPMENT if secret is None else secret.encode())
 
 
-def for_recheck(name: str) -> tuple[int, ...]:
+def for_recheck(name: str) -> Seeds:
     """The hidden draws of the class in whose folder this process works; else those of development."""
     folder = class_here()
     return ensure_hidden_seeds(active_course().notebook_of(name), folder / FILE)[name] if folder else development(name)

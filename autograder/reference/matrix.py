@@ -6,13 +6,15 @@ Right answers must earn full marks; each mistake must lose marks and get its own
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from autograder.keys.key import Answer, Key
 from autograder.reference import compute
 from ffnlab.checking.comparison import compare
 from ffnlab.checking.verdict import Outcome, Verdict
 
-Seeds = tuple[int, ...]
+if TYPE_CHECKING:
+    from autograder.reference.draws import Seeds
 
 
 @dataclass(frozen=True)

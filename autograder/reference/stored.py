@@ -1,4 +1,7 @@
-"""Reference outputs in files, computed once and read by every process: on a class's hidden draws in its folder, on those of development in the project's."""
+"""Files with reference outputs: a class's own, on its hidden draws, and the project's, on the draws of development.
+
+Each is computed once and read by every process.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from ffnlab.registry import active_course
 FOLDER = ".markings"
 
 
-def pack(seeds: draws.Seeds) -> bytes:
+def pack(seeds: draws.SeedsByExercise) -> bytes:
     """What a file with the reference outputs of several exercises holds."""
     from autograder.reference import compute
     from ffnlab.checking import reference_files
@@ -26,12 +29,14 @@ def pack(seeds: draws.Seeds) -> bytes:
     return reference_files.dump({name: compute.reference_outputs(name, drawn) for name, drawn in seeds.items()})
 
 
-def ensure_file(folder: Path, assignment: str, seeds: draws.Seeds, pack: Callable[[draws.Seeds], bytes] = pack) -> Path:
+def ensure_class_file(
+    folder: Path, assignment: str, seeds: draws.SeedsByExercise, pack: Callable[[draws.SeedsByExercise], bytes] = pack
+) -> Path:
     """The file with an assignment's reference outputs on these draws, made if missing; others for another version of the key or of torch.
 
     pack: how what it holds is computed, as `pack`.
     """
-    path = file_for(folder, assignment, seeds)
+    path = class_file(folder, assignment, seeds)
     if not path.is_file():
         make_folder(path.parent)
         data = pack(seeds)
@@ -39,6 +44,13 @@ def ensure_file(folder: Path, assignment: str, seeds: draws.Seeds, pack: Callabl
             old.unlink(missing_ok=True)
         write_private(path, data)
     return path.resolve()
+
+
+def class_file(folder: Path, assignment: str, seeds: draws.SeedsByExercise) -> Path:
+    """Where a class's folder has an assignment's reference outputs on these draws, for this version of the key and of torch."""
+    made_of = (draws.key_version(assignment), metadata.version("torch"), sorted(seeds.items()))
+    identity = hashlib.sha256(str(made_of).encode()).hexdigest()[:16]
+    return folder / FOLDER / f"{assignment}.{identity}.safetensors"
 
 
 def load_for_recheck(name: str) -> None:
@@ -49,7 +61,7 @@ def load_for_recheck(name: str) -> None:
     if folder:
         assignment = active_course().notebook_of(name)
         seeds = draws.ensure_hidden_seeds(assignment, folder / draws.FILE)
-        load(file_for(folder, assignment, seeds), tuple(seeds.items()))
+        load_file(class_file(folder, assignment, seeds), tuple(seeds.items()))
     else:
         load_for_development(name)
 
@@ -65,7 +77,7 @@ def load_for_development(name: str) -> None:
     seeds = draws.development(name)
     if compute.is_cached(name, seeds):
         return
-    path = _file_for_development(name, seeds)
+    path = _development_file(name, seeds)
     with contextlib.suppress(OSError, plain_data.Malformed, KeyError):
         compute.cache_reference(name, seeds, reference_files.read(path.read_bytes())[name])
         return
@@ -76,7 +88,7 @@ def load_for_development(name: str) -> None:
         write_private(path, data)
 
 
-def _file_for_development(name: str, seeds: tuple[int, ...]) -> Path:
+def _development_file(name: str, seeds: draws.Seeds) -> Path:
     """Where the project's folder has an exercise's reference outputs on the draws of development: made by these sources, and by this torch."""
     from autograder.reference import compute
 
@@ -89,15 +101,8 @@ def _file_for_development(name: str, seeds: tuple[int, ...]) -> Path:
     return root() / FOLDER / f"{name}.{identity}.safetensors"
 
 
-def file_for(folder: Path, assignment: str, seeds: draws.Seeds) -> Path:
-    """Where a class's folder has an assignment's reference outputs on these draws, for this version of the key and of torch."""
-    made_of = (draws.key_version(assignment), metadata.version("torch"), sorted(seeds.items()))
-    identity = hashlib.sha256(str(made_of).encode()).hexdigest()[:16]
-    return folder / FOLDER / f"{assignment}.{identity}.safetensors"
-
-
 @cache
-def load(path: Path, seeds: tuple[tuple[str, tuple[int, ...]], ...]) -> None:
+def load_file(path: Path, seeds: tuple[tuple[str, draws.Seeds], ...]) -> None:
     """Take the reference outputs from that file, if this machine has it; else the judge computes them when it needs them."""
     from autograder.reference import compute
     from ffnlab.checking import reference_files

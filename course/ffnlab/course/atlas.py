@@ -1,6 +1,6 @@
 """The atlas: published Transformers by their configurations, and their counts.
 
-Used by notebooks and figures from 05 on. The counts are in atlas.json beside this file: `python -m autograder.authoring.atlas` computed them from
+Used by notebooks and figures from 05 on. The counts are in atlas.json beside this file: `python -m autograder.authoring.atlas_formulas` computed them from
 these configurations, and those of checkpoints come out exactly. The formulas are what notebook 05 asks for, so they are not here.
 
 The configurations stand in the models' own repositories (openai/gpt-2, google-research/bert, EleutherAI/gpt-neox, google/gemma_pytorch,
@@ -177,18 +177,6 @@ def ffn_share_of_all(model: Model, active: bool = False) -> float:
     """The FFNs' share of all parameters, or of the active ones."""
     by_part = parts(model, active)
     return by_part.ffn / by_part.total
-
-
-def ffn_share_of_layers(model: Model) -> float:
-    """FFN / (attention + FFN) over all layers: norms and embeddings left out."""
-    by_part = parts(model)
-    return by_part.ffn / (by_part.ffn + by_part.attention)
-
-
-def ffn_share_of_layer(model: Model, decoder: bool = False) -> float:
-    """FFN / (attention + FFN) of one block; a decoder block with cross-attention has two attentions."""
-    ffn = ffn_per_layer(model)
-    return ffn / (ffn + attention_per_layer(model) * (2 if decoder else 1))
 
 
 def flops_per_token(model: Model, T: int) -> dict[str, int]:

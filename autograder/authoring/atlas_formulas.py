@@ -1,6 +1,7 @@
 """The formulas behind the atlas: from a configuration to counts. They are what notebook 05 asks for, so no handout holds them.
 
-`python -m autograder.authoring.atlas` computes every model of `ffnlab.course.atlas` and writes course/ffnlab/course/atlas.json; a test compares the two.
+`python -m autograder.authoring.atlas_formulas` computes every model of `ffnlab.course.atlas` and writes
+course/ffnlab/course/atlas.json; a test compares the two.
 """
 
 from __future__ import annotations
