@@ -16,7 +16,6 @@ import tokenize
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
@@ -111,8 +110,8 @@ class Key:
     ) -> None:
         """Keep the source of another answer with other text in some places.
 
-        of: that answer, the function or its name; without it the key's base. A slip has a name alone. kind: "mistake", or "right" with a remark
-        as the message.
+        of: that answer, the function or its name; without it the key's base, which mostly is the notebook's solution.
+        kind: "mistake", or "right" with a remark as the message.
         replace: new text by old text. All are replaced at once, and each old text occurs exactly once; one that ends with … goes on to the end
         of its line. Lines of a text after its first are indented like the line in which it begins, and a line that is left empty is dropped.
         form_of: the mistake of which this is another form, in place of a message.
@@ -123,6 +122,8 @@ class Key:
         base = self._find(of) if of else self.base_answer
         if base is None:
             description = f"{_name(of)}, which is not kept above it" if of else "the base, and there is none"
+            if of and self.base_answer is not None:
+                description += f". The answer {self.base_answer.name} is the base, which a table calls `of base`"
             raise KeyProblem(f"{self.exercise.name}: {name} is a slip of {description}")
         try:
             source = derive_source(base.source, replace)
@@ -137,17 +138,17 @@ class Key:
             KeyProblem: with the line and the column of the row that can't be read, or can't be made.
         """
         caller = sys._getframe(1)
+        file = caller.f_code.co_filename
+        first_line = caller.f_lineno
         line = 0
         try:
             for row in table.read(rows, {"NO_RETURN": NO_RETURN} | messages):
                 line = row.line
                 self.slip(row.name, row.message, of=row.of, replace=row.replace, form_of=row.form_of)
         except table.TableProblem as problem:
-            where = f"line {caller.f_lineno + problem.line}, column {problem.column}"
-            raise KeyProblem(f"{Path(caller.f_code.co_filename).name}, {where}: {problem}") from None
+            raise KeyProblem(f"column {problem.column}: {problem}", file, first_line + problem.line) from None
         except KeyProblem as problem:
-            where = f"line {caller.f_lineno + line}"
-            raise KeyProblem(f"{Path(caller.f_code.co_filename).name}, {where}: {problem}") from None
+            raise KeyProblem(problem.problem, file, first_line + line) from None
 
     def add_value(self, kind: str, name: str, message: str, answer: Any) -> None:
         """Keep an answer that is a plain value, such as a quiz's letter."""

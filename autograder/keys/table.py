@@ -2,7 +2,8 @@
 
     in OLD                    the place that the rows below change, until the next `in` or `of`; of several lines, it is `in` alone, and
       - OLD                   its lines below it
-    of ANSWER                 the rows below change another answer than the key's base, until the next `of`; `of base` goes back to it
+    of ANSWER                 the rows below change another answer than the key's base, until the next `of`; `of base` goes back to it,
+                              which mostly is the notebook's solution
     NAME: NEW                 a mistake: NEW in place of OLD; nothing behind the colon takes OLD away
         message               what the student is told, indented by four; it goes on over as many lines as it needs
     NAME: OLD -> NEW          a mistake in a place of its own
