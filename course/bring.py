@@ -21,11 +21,11 @@ Cell = dict[str, Any]
 STUB_LINE = re.compile(  # all that a cell holds in which nothing has been answered yet
     r'def \w+\(.*\):|class \w+(\(.*\))?:|""".*"""|# YOUR CODE HERE|raise NotImplementedError|\w+ = \.\.\.( *#.*)?'
     r"|\*Write your answer here, in your own words\.\*"
+    r'|\w+ = \{( *#.*)?|"[^"]*": \.\.\.,|\}'  # an answer with several parts
 )
 DEFINED = re.compile(r"^(?:(?:async[ \t]+)?def|class)[ \t]+(\w+)|^(\w+)[ \t]*(?::[^=\n]+)?=(?!=)", re.MULTILINE)
-COPY = re.compile(
-    r"(?:[ _-]*(?:\(\d+\)|copy ?\d*|\d+))*", re.IGNORECASE
-)  # what a browser or JupyterLab puts behind a file's name
+# What a browser or JupyterLab puts behind a file's name.
+COPY = re.compile(r"(?:[ _-]*(?:\(\d+\)|copy ?\d*|\d+))*", re.IGNORECASE)
 ALIKE = 0.8  # of two texts, as difflib has it: a cell of the course, in another edition
 MIN_KNOWN_CELLS = 3  # cells of ours by which a notebook is known
 LABEL = "*Your earlier answer, to compare with the one above. It does not run.*"
@@ -211,9 +211,8 @@ def merge(cells: list[Cell], earlier: list[Cell]) -> Summary:
         if here is None:
             is_ours = bool(name_of(cell)) and not is_answer(cell)  # a cell of ours that is gone
             if not is_stub(source) if is_answer(cell) else source.strip() and not is_ours:
-                summary.over += insert(
-                    cells, place, cell
-                )  # an answer to an exercise that is gone, or a cell of the reader's own
+                # An answer to an exercise that is gone, or a cell of the reader's own.
+                summary.over += insert(cells, place, cell)
             elif is_ours and is_changed(cell):
                 summary.left.append(f"you had changed the cell {name_of(cell)}, which this edition does not have")
             continue

@@ -31,8 +31,11 @@ class CheckFailure(Exception):
         self.fix = fix
 
 
-def doctor() -> bool:
-    """Print an `[OK]` or `[FAIL]` line a check, a failure with its fix. Returns whether all is well."""
+def doctor(brief: bool = False) -> bool:
+    """Print an `[OK]` or `[FAIL]` line a check, a failure with its fix. Returns whether all is well.
+
+    brief: what is well gets one line together.
+    """
     checks: list[Callable[[], str]] = [
         python_version,
         ffnlab_is_installed,
@@ -44,19 +47,22 @@ def doctor() -> bool:
         reference_outputs_are_there,
         folder_is_a_course,
     ]
-    return all([report(check) for check in checks])
-
-
-def report(check: Callable[[], str]) -> bool:
-    try:
-        print(f"[OK]   {check()}")
-        return True
-    except CheckFailure as problem:
-        print(f"[FAIL] {problem}\n       {problem.fix}")
-    except Exception as error:  # whatever a broken package raises
-        name = getattr(check, "__name__", "a check").replace("_", " ")
-        print(f"[FAIL] {name}: {in_one_line(error)}\n       {REINSTALL}")
-    return False
+    well = []
+    for check in checks:
+        try:
+            well.append(check())
+        except CheckFailure as problem:
+            print(f"[FAIL] {problem}\n       {problem.fix}")
+        except Exception as error:  # whatever a broken package raises
+            name = getattr(check, "__name__", "a check").replace("_", " ")
+            print(f"[FAIL] {name}: {in_one_line(error)}\n       {REINSTALL}")
+        else:
+            if not brief:
+                print(f"[OK]   {well[-1]}")
+    if brief and well:
+        counted = f"all {len(checks)}" if len(well) == len(checks) else f"{len(well)} of {len(checks)}"
+        print(f"[OK]   {counted} checks passed: doctor() lists them")
+    return len(well) == len(checks)
 
 
 def in_one_line(error: Exception) -> str:

@@ -30,8 +30,7 @@ LIGHT = {
     "s7": "#c2559d",
     "s8": "#4d7f8c",
 }
-INVERSION, BRIGHTNESS = 0.9, 1.15
-FILTER = f"invert({INVERSION:g}) hue-rotate(180deg) brightness({BRIGHTNESS:g})"
+INVERSION, BRIGHTNESS = 0.9, 1.15  # of the filter in drawing/dark.css, whose hue-rotate is by half a turn
 # hue-rotate(180deg) by https://www.w3.org/TR/filter-effects-1/#feColorMatrixElement: of red, green and blue, what comes from each.
 HUE_ROTATION = ((-0.574, 1.43, 0.144), (0.426, 0.43, 0.144), (0.426, 1.43, -0.856))
 

@@ -57,7 +57,7 @@ class Goal:
 class Board:
     """A board with what it shows."""
 
-    module: Path  # its file, NAME.js; a NAME.css beside it belongs to it
+    module: Path  # its file, NAME.js; a NAME.css beside it, or beside a file that it imports, belongs to it
     name: str  # unique in the course, as what was reached is kept by it
     title: str  # what it is, for who can't see it
     data: Mapping[str, Any]  # JSON data for the module
@@ -104,8 +104,8 @@ def scripts(module: Path) -> tuple[Path, ...]:
 
 
 def sheets(module: Path | None = None) -> tuple[Path, ...]:
-    """The files of the sheet of all boards, and of that of one."""
-    own = [module.with_suffix(".css")] if module else []
+    """The files of the sheet of all boards, and of that of one: each script's, in the order of the scripts."""
+    own = [file.with_suffix(".css") for file in scripts(module)] if module else []
     return (HERE / "boards.css", *(sheet for sheet in own if sheet.is_file()))
 
 

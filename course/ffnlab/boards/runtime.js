@@ -58,6 +58,9 @@ export const raised = (power) => [...String(power)].map((sign) => (sign === "-" 
 /** A whole number for people, with a comma at the thousands. @param {number} value */
 export const wholeNumber = (value) => value.toLocaleString("en-US");
 
+/** "1 move", "2 moves", "1 of 4 is right"; `nouns` is a plural that does not end in s. @param {number} count @param {string} noun @param {string} [nouns] */
+export const plural = (count, noun, nouns = `${noun}s`) => `${wholeNumber(count)} ${count === 1 ? noun : nouns}`;
+
 /** What base64 stands for. @param {string} text @returns {ArrayBuffer} */
 export const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer;
 
@@ -196,10 +199,10 @@ export function mount(place, spec, board) {
   /** @param {Goal} goal @param {number} score */
   function record(goal, score) {
     const best = goal.record ?? score;
-    const unit = goal.unit ?? "";
-    const used = wholeNumber(score);
-    if (score > best) return `You used ${used} ${unit}. It can be done with ${wholeNumber(best)}.`;
-    return score < best ? `You used ${used} ${unit}: fewer than anybody before you.` : `${used} ${unit}, and that is the record.`;
+    const units = goal.unit ?? "";
+    const used = plural(score, units.replace(/s\b/, ""), units); // "sentences for a box": of one thing the first s is left out
+    if (score > best) return `You used ${used}. It can be done with ${wholeNumber(best)}.`;
+    return score < best ? `You used ${used}: fewer than anybody before you.` : `${used}, and that is the record.`;
   }
 
   /** The flag: that a goal can't be reached is said with its reason, and a wrong reason costs three moves. @param {Goal} goal */
@@ -208,13 +211,16 @@ export function mount(place, spec, board) {
     const summary = element("summary", {}, "⚑ It can’t be done");
     const reasons = element("div", { class: "ffp-reasons" }, element("p", {}, "Because …"));
     const details = element("details", { class: "ffp-flag" }, summary, reasons);
+    summary.addEventListener("click", () => {
+      for (const other of goals.querySelectorAll("details[open]")) if (other !== details) other.removeAttribute("open"); // one list at a time: they lie in one place
+    });
     flag.reasons.forEach((reason, index) => {
       const press = () => {
         details.removeAttribute("open"); // it lies above the picture
         if (!tried.has(goal.name)) {
           note.textContent = "Try it first.";
         } else if (moves.all - moves.flagged < MOVES) {
-          note.textContent = `Play on first: after ${MOVES - (moves.all - moves.flagged)} more moves you can raise the flag again.`;
+          note.textContent = `Play on first: after ${plural(MOVES - (moves.all - moves.flagged), "more move")} you can raise the flag again.`;
         } else if (index === flag.right) {
           settle(goal, { how: "flag" });
         } else {

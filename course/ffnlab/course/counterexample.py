@@ -30,12 +30,15 @@ def counterexample(
     where: str,
     understood: str,
     hints: tuple[str, ...],
+    by_rounding: Callable[..., str] = lambda *arguments: "",
 ) -> Exercise:
     """The exercise to find an input on which a classmate's code fails.
 
     code: the classmate's function. right: what it should compute. Both return a number, a truth value, or a list of these.
     form: the arguments of both, from an answer as plain data; it raises NotAsAsked where the answer is no input. size: of the arguments; par is the
     smallest with which it can be done. why_right: in what kind of input the code does not fail, so that a wrong answer can be named.
+    by_rounding: of an input on which the two differ, why rounding alone makes them differ; empty where something else does. Both have to call numbers
+    equal that are nearly so, and where they draw the line is not what is asked about.
     """
     exercise = Exercise(name, where=where, understood=understood, hints=hints, cases=1)
 
@@ -44,14 +47,16 @@ def counterexample(
 
     def outcome(observation: Any, inputs: dict[str, Any]) -> dict[str, Any]:
         arguments = form(observation)
+        if fails(arguments) and (reason := by_rounding(*arguments)):
+            raise NotAsAsked(f"{reason}; rounding is not what is asked about")
         return {
-            "your classmate's code fails on it": fails(arguments),
+            "your classmate's code is wrong on it": fails(arguments),
             "where it is right": "" if fails(arguments) else why_right(*arguments),
         }
 
     def is_smallest(observation: Any, inputs: dict[str, Any]) -> dict[str, bool]:
-        arguments = form(observation)
-        return {"it fails on it, and there is no smaller one": fails(arguments) and size(*arguments) <= par}
+        """Of any input, also of one on which the code is right: that one is told that this counts later, not that it is too large."""
+        return {"your input is as small as it can be": size(*form(observation)) <= par}
 
     @exercise.aspect("it fails on your input", points=1.5, facts=outcome)
     def it_fails(answer: Any) -> Any:
@@ -71,7 +76,7 @@ def agree(output: Any, true: Any) -> bool:
     return not abs(output - true) > NEAR * max(1.0, abs(true))
 
 
-def lists_of_numbers(answer: Any, *names: str, each: str = "unit") -> tuple[list[float], ...]:
+def lists_of_numbers(answer: Any, *names: str, each: str = "neuron") -> tuple[list[float], ...]:
     """An answer as lists of numbers of equal length, one for each name. A list has one number for `each` of something.
 
     Raises:

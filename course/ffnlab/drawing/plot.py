@@ -33,9 +33,8 @@ from matplotlib.transforms import Affine2D, Bbox, Transform
 from ffnlab.drawing import style, svg
 
 Point = tuple[float, float]
-Ticks = (
-    tuple[float | tuple[float, str], ...] | None
-)  # numbers, or numbers and what to write there; None: matplotlib's choice
+# Numbers, or numbers and what to write there; None: matplotlib's choice.
+Ticks = tuple[float | tuple[float, str], ...] | None
 Numbers = Sequence[float] | np.ndarray[Any, np.dtype[Any]]
 
 LEFT, RIGHT = 62.0, svg.WIDTH - svg.MARGIN
@@ -108,12 +107,8 @@ class Frame:
     def curve(self, xs: Numbers, ys: Numbers, look: Look) -> str:
         """Straight lines from point to point, cut off at the edges; a number that is NaN leaves a gap."""
         path = self._to_path(xs, ys)
-        edges = (
-            self.left + 1,
-            HEIGHT - self.bottom + 1,
-            self.right - 1,
-            HEIGHT - self.top - 1,
-        )  # matplotlib keeps 1 more
+        # Matplotlib keeps 1 more.
+        edges = (self.left + 1, HEIGHT - self.bottom + 1, self.right - 1, HEIGHT - self.top - 1)
         inside = path.cleaned(clip=edges, remove_nans=True, simplify=False)
         corners, codes = np.asarray(inside.vertices), np.asarray(inside.codes)
         mask = codes != Path.STOP

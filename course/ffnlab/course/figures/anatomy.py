@@ -19,32 +19,33 @@ class DiagramPart:
     does: str
 
 
+# The parts, by the number of the notebook.
 PARTS = {
     "01": DiagramPart("attention", "lets the tokens look at each other"),
     "02": DiagramPart("the feed-forward network", "works on each token alone, through two matrices and an activation"),
     "03": DiagramPart("the activation", "makes the feed-forward network more than one matrix"),
     "04": DiagramPart("the feed-forward network", "is the same at every position, and sees one token at a time"),
-    "05": DiagramPart("the matrices", "hold nearly all of the parameters"),
+    "05": DiagramPart("the matrices", "hold nearly all of a block's parameters"),
     "06": DiagramPart("the hidden neurons", "look for something, and write something when they find it"),
     "07": DiagramPart("the gate", "is a third matrix, whose output multiplies the neurons"),
     "08": DiagramPart("the experts", "are many feed-forward networks, of which a token uses a few"),
     "09": DiagramPart("the router's balance", "decides whether all experts get work"),
     "10": DiagramPart("the whole block", "is attention and one of four kinds of feed-forward network"),
-}  # by the number of the notebook
+}
 # What the list calls the notebooks 00, 01, … How long each takes is said in its own header: a picture that all notebooks show would make all of them
 # out of date with one.
 TITLES = (
     "Over or into?",
     "Can a mix of words say over or into?",
-    "The FFN, from formula to module",
+    "Light a lamp",
     "A wire and a ribbon",
-    "Which of these eight are real?",
-    "Where the parameters live",
-    "What the FFN stores",
-    "Gated FFNs",
-    "Mixture of Experts I: route and dispatch",
-    "Mixture of Experts II: balance and capacity",
-    "Capstone: one block, four kinds of feed-forward",
+    "Which of these nine are real?",
+    "The scales",
+    "Make it forget one thing",
+    "Two wires, one product",
+    "You are the router",
+    "The river",
+    "Draw until you dare",
 )
 HUE, GLOW = style.CHOSEN, style.pale(style.CHOSEN)
 HEIGHT = 412.0
