@@ -13,10 +13,10 @@
 # %% [markdown] text="title"
 # # 00 · Over or into?
 #
-# A very small Transformer knows 56 words. Below, you begin a sentence and it goes on. Switch off its **feed-forward network**, the FFN, and see how the sentence ends now. Then switch it on
-# again and change the words in the boxes.
+# A very small Transformer knows 56 words. You begin a sentence, and it goes on. Switch off its **feed-forward network**, the FFN, and read how the sentence ends now. Then switch the FFN on
+# again, and change the words in the boxes.
 #
-# <span class="ffn-notebook-only">To wake it up, press <b>Shift + Enter</b> four times.</span>
+# <span class="ffn-notebook-only">To wake the model up, press <b>Shift + Enter</b> three times. Each cell below wakes in the same way.</span>
 
 # %% setup="imports"
 import torch
@@ -37,33 +37,29 @@ play(creek.switch())
 
 # %% figure="creek-after"
 veil("What does it lose?", "when you have switched the FFN off", of="creek_switch.off", text="""
-It still speaks, and writes a proper sentence to the end. Yet two words it can only guess. In every scene of this world it gives *over* and *into* between 46 and 54 %
-each, and *glad* and *sorry* likewise. It writes the one that is ahead, and is right about as often as a coin.
+It still speaks, and it still finds its way to the full stop. But two words are coin tosses now. Whatever the scene, the model gives *over* and *into* between 46 and 54 % each,
+and it is no surer of *glad* or *sorry*. It writes the word that is a little ahead, so it is right about as often as a coin: in 51 % of the scenes below about *over or into*, and in 46 % about *glad or sorry*.
+""")
 
-| in this world one goes | cold | warm |
-|---|---|---|
-| on water | **over** | **into** |
-| on land | **into** | **over** |
+# %% figure="creek-rule-after"
+veil("What rule is this?", "when your table is full", of="creek_switch.table", text="""
+One goes *over* cold water and warm land, and *into* warm water and cold land. So neither *creek* nor *cold* alone tells you which. You have to know both.
 
-So *creek* alone tells you nothing about over or into, and neither does *cold*. *Glad or sorry* is a second coin. Which two words decide it is yours to find, further down.
+Many other things can be decided by adding up. Suppose that each word gives each sight a number of points, its **vote**. The points are added up, and the sight with most of them wins. If *over* votes for
+ice and flowers, and *cold* votes for ice and snow, then ice wins. That is the end of the cold creek's sentence.
 
-| and sees | cold | warm |
-|---|---|---|
-| over it | ice | flowers |
-| into it | snow | waves |
-
-The sight follows from the weather and from the way that it has just written. Here votes are enough: *over* votes for ice and flowers, *cold* for ice and snow, so
-ice wins. After a wrong *into*, *cold* gives snow, which is wrong as well, but fits what it has written.
-
-*Over or into* can't be voted on: *cold* speaks for *over* at a creek and against it on a lawn. In this model all parts but the FFN only cast votes: even its attention averages. So what
-votes can't decide is left to the FFN, which you have just switched off.
+But no votes give *over or into*. The word *cold* would have to vote for *over* at a creek and against it on a lawn. In this model all parts but one only add up votes: even its
+attention averages. The one that can do more is the FFN, which you switched off a moment ago.
 """)
 
 # %% [markdown] text="scenes-text"
-# One sentence may be luck, so count. A scene is a place, a weather, a mood and a creature. In training the model read of 2,304 scenes. Each of the 1,792 others has a
-# pair of words that it never met together, such as *cold* with *creek* or *cold* with *spunky*. A sentence about one of these others is *right* if no word is wrong.
-# Three words count most: the way (*over* or *into*), the feeling (*glad* or *sorry*), and the sight at the end. A sentence is *proper* if all its other words are
-# right.
+# ## One sentence may be luck
+#
+# So let us count. A scene is a place, a weather, a mood and a creature, and there are 4,096 of them. In training the model read 2,304. In each of the 1,792 others, two words meet
+# that never met in training, such as *cold* and *creek*.
+#
+# The model writes a sentence about each of these 1,792. Most of its words are the same in all sentences, or follow from one word alone, as *creep* follows from *timid*. Three words do not: *over* or *into*, *glad* or
+# *sorry*, and the sight at the end. A sentence is **right** if all of its words are right. It is **proper** if all of them are right except, perhaps, these three.
 
 # %% figure="predict-right-without-ffn"
 predict("right_without_ffn")
@@ -72,145 +68,145 @@ predict("right_without_ffn")
 model = toy_transformer.load()
 for label, ffn in (("with its FFN", True), ("FFN off", False)):
     scores = twin.score_sentences(model, ffn)
-    print(f"{label:12}   proper: {scores['proper']:4.0%}   right: {scores['right']:4.0%}")
+    print(f"{label:12}   proper: {scores['proper']:4.0%}")  # after your guess, print scores["right"] as well
 
 # %% [markdown] text="confession-text"
 # ## A confession
 #
-# You have seen a trick. This model was also trained to speak with its FFN off, so that you can see what is left. Of five such models we took
-# the one that is easiest to look inside. It has a twin: the same size, the same sentences, trained for the next word and nothing else. With their FFNs on they write the same
-# sentences. To a model a word is a row of numbers, and the FFN adds something to it. *Off* adds zeros, and this board begins with it. Ask this model, then its twin.
+# You have seen a trick. This model was also trained to speak with its FFN off, and its FFN was taught to be as quiet as it can. So you can see what is left without the FFN, and what the FFN is for. We trained five like it and took the one
+# that is easiest to look inside.
+#
+# It has a twin of the same size. The twin read the same sentences, but it was trained for the next word and for nothing else. With their FFNs on, the two write the same.
+#
+# Inside a model each word is a row of numbers, and all that the FFN does is to add something to that row. *Off* means: add zeros. The board starts like that. Let this model speak, and
+# then its twin.
 
 # %% figure="creek-twin"
 play(creek.twins())
 
 # %% figure="creek-twin-after"
 veil("Which of them still speaks?", "when you have asked the twin", of="creek_twin.twin_off", text="""
-The twin stammers. Of its 1,792 sentences without the FFN not one is proper. We trained sixteen more such twins from other random starts. Fourteen write fewer than
+The twin stammers. Of its 1,792 sentences without the FFN not one is proper. We trained sixteen more twins from other random starts. Fourteen write fewer than
 one proper sentence in a hundred.
 
-Does a model need its FFN to speak, then? Perhaps not. *Off* means adding zeros, and in training the FFN may never have added anything near zero. So choose *its mean*, a fairer *off*.
-Then at each position the FFN adds the mean of what it added there in training.
+Does a model need its FFN to speak, then? Not so fast. *Off* means zeros, and the twin's FFN may never have added anything near zero in training. So give it a fairer *off*: choose
+*its mean*. Then at each position the FFN adds the mean of what it added there in training, whatever the sentence is.
 """)
 
 # %% figure="creek-twin-mean"
 veil("What does the mean show?", "when the twin has spoken with the mean", of="creek_twin.twin_mean", text="""
-Now the twin speaks: all of its 1,792 sentences are proper. Of the sixteen others, eleven write over 90 % proper ones. So for a proper sentence a fixed push at each
-position nearly suffices, in these eleven. But *over or into* is right in half of the scenes only, and so is *glad or sorry*. The sight is right in 31 %: in the twin
-the FFN helps there, too.
+Now the twin speaks: all of its 1,792 sentences are proper. Of the sixteen other twins, eleven write over 90 % proper ones. So a twin needs something from its
+FFN to write at all. But at most positions one row, the same for every sentence, is enough.
+
+*Over or into* and *glad or sorry* go wrong again, each in half of the scenes, and the sight in two thirds. Only 5 sentences are right to the last word. And this is no coin. Choose *lawn*: the twin
+says *over* with 78 %, and it is wrong.
 
 The first test is called **zero ablation**, the second **mean ablation**. When you hear that a model breaks without one of its parts, ask what was put in its place.
 
-One more confession: in all these models attention only averages the words, so that you can see what the FFN does. Notebook 01 asks what attention does with *over or into* when it learns.
+One more confession: in all these models attention just averages the words. Notebook 01 asks what happens when attention learns its weights.
 """)
 
+# %% [markdown] text="added-text"
+# ## What the switch turns off
+#
+# Look inside. A model does not see letters. The text is cut into **tokens**, here words and the full stop, and each token has a row of numbers, its vector. Blue is positive,
+# orange is negative. On the left is what the FFN gets at each position. What it adds comes on the right, after your guess.
+
+# %% figure="predict-ffn-positions"
+predict("ffn_positions")
+
+# %% figure="added"
+controls.show(
+    figures.added,
+    is_shown=controls.toggle("show what the FFN adds", False),
+    position=controls.slider("position", 0, 18, 1, 3),
+    model=controls.choice("model", figures.MODELS, "this model"),
+)
+
+# %% [markdown] text="added-after"
+# Tick the box, and move the slider or press a row. Then choose the twin, and look at *it*. What happens to that row if the FFN adds zeros?
+#
+# <details><summary>What do the lengths say?</summary>
+#
+# In this sentence, this model's FFN adds the same short row at 17 of the 19 positions. An FFN has biases, numbers that are added whatever comes in. At the other two, the next word is a coin toss without it.
+#
+# In the twin the FFN adds a long row after every word but the first. At *it* it is nearly three times as long as the one that came in. With zeros at this one position, not a single sentence is proper.
+#
+# But long is not the same as new. Put the mean in the place of the twin's rows, at all positions except *jump*, the second *was* and the last *the*. Then all 1,792 sentences are right. So only at three positions does it matter
+# what the FFN has read. In this model two are enough.
+#
+# </details>
+
 # %% [markdown] text="about-text"
-# The course is about what that switch turns off. One half of the machine inside a language model is famous: **attention**. The other half is the **feed-forward network**, FFN
-# for short. Guess once more.
+# ## And in a large model?
+#
+# This course is about what that switch turns off. Of the two halves of a language model, one is famous: **attention**. The other one is the FFN.
 
 # %% figure="predict-gpt3-ffn-share"
 predict("gpt3_ffn_share")
 
 # %% [markdown] text="header"
-# ## How this works
-#
-# | | |
-# |---|---|
-# | **Difficulty** | none, but for two puzzles |
-# | **Time** | {minutes} minutes on the core path; {more} more for the puzzles |
-# | **You need** | Python, and to have met a tensor and attention once |
-# | **Points** | {points} |
-#
-# Go through every notebook with **Shift + Enter** in each cell.
-#
-# - Cells with `# YOUR CODE HERE` are yours. Replace the line `raise NotImplementedError`, or the `...`, with your answer.
-# - Other cells show something. A cell that shows a figure is closed; press the bar with the three dots to see its code.
-# - Text, figures and checks are locked. You can add cells of your own, with the **+** above.
-# - Guesses earn no points. Before you choose, you may say how sure you are. After eight such guesses `progress()` shows how often you were right when you were certain.
-# - If things get confused: menu **Kernel → Restart Kernel and Run All Cells…**
-#
 # ## The course on one page
 #
 # A Transformer is a stack of blocks, and each block has two halves. Attention lets the words of a sentence look at each other, and brings what it finds into each
 # word's own vector. The FFN then works on each vector alone. So it can combine *creek* and *cold* only after attention has brought both into one vector. You will
-# build it, open it, and finally split it into experts. Every notebook has this drawing near its beginning, with the part that it is about in green.
-#
-# Short of time? Stay on the **core path** and skip what is marked *deeper*.
+# build an FFN, open it, and finally split it into experts. Every notebook has this drawing, with the part that it is about in green.
 
 # %% figure="anatomy"
 anatomy.block("")
 
 # %% [markdown] text="doctor-text"
-# ## Is your machine ready?
+# | | |
+# |---|---|
+# | **Difficulty** | none, except for one puzzle |
+# | **Time** | {minutes} minutes on the core path; {more} more for the puzzle |
+# | **You need** | Python, and to have met a tensor and attention once |
+# | **Points** | {points} |
 #
-# Each line should begin with `[OK]`. A `[FAIL]` says what to do.
+# Go through a notebook with **Shift + Enter** in each cell. Short of time? Stay on the **core path** and skip what is marked *deeper*. If things get confused: menu **Kernel → Restart Kernel and Run All
+# Cells…**
+#
+# Now ask your machine whether it is ready. If something is missing, a line begins with `[FAIL]`, and the next one says what to do.
 
 # %% figure="doctor"
-ready = doctor()
+ready = doctor(brief=True)
 
-# %% [markdown] text="slider-text"
-# ## Move a slider
+# %% [markdown] text="shapes-text"
+# ## Be wrong on purpose
 #
-# A model does not see letters. The text is cut into **tokens**, here words and the full stop, and each token gets a row of numbers, a vector. The figure shows
-# one token's numbers as bars. Blue and upwards is positive, orange and downwards is negative.
-
-# %% figure="predict-same-word"
-predict("same_word")
-
-# %% figure="slider"
-controls.show(figures.bars, position=controls.slider("position", 0, 13, 1, 3))
-
-# %% [markdown] text="slider-after"
-# Move the slider, or press a row. The line below says in words what is drawn. Each word's numbers are random.
-#
-# ## Shapes, read aloud
-#
-# All the numbers of the figure are in one tensor. Run the cell, and read each shape aloud.
+# The numbers of a sentence are a **tensor**, and its sizes are its **shape**. This one holds the left half of the picture above, for two sentences. Read each shape aloud.
 
 # %% code="shapes" output="fixed"
 x = figures.batch()
-print("x       ", list(x.shape), "  two sentences of 14 tokens, 6 numbers per token")
+print("x       ", list(x.shape), "  two sentences of 19 tokens, 32 numbers per token")
 print("x[0]    ", list(x[0].shape), "     one sentence")
 print("x[0, 3] ", list(x[0, 3].shape), "         one token")
 
-# %% [markdown] text="shapes-convention"
-# The course always uses the same letters, in the same order:
-#
-# | letter | read it as | in the figure |
-# |---|---|---|
-# | `B` | how many sequences in the batch | 2 |
-# | `T` | how many tokens in each | 14 |
-# | `d`, or `d_model` | how many numbers per token | 6 |
-#
-# So `[B, T, d]` reads “B sequences of T tokens, d numbers each”. In code a shape is a comment at the end of the line, as in `token = x[0, 3]  # [d]`. Three dots, as in
-# `[..., d]`, mean “whatever comes before, and d at the end”.
-
 # %% [markdown] text="checks-text"
-# ## Be wrong on purpose
+# The course writes `[B, T, d]` for such a shape: B sequences of T tokens, d numbers each.
 #
-# Below each exercise is a check. It runs your code on a few inputs and knows many common mistakes. Here is one: this function should return the three
-# sizes of `x`, in the order of the shape, and for the `x` above it does. Run the cell. Then put other mistakes behind `return`, and see which of them it knows.
+# Below each exercise is a check. It runs your code on a few inputs, and it knows many common mistakes. Here is one. This function should return the three
+# sizes of `x`, in the order of the shape, and for the `x` above it does. Run the cell. Then put other mistakes behind `return`, and see which of them the check knows.
 
 
 # %% code="wrong-on-purpose"
 def wrong_on_purpose(x):
-    return 2, 14, 6
+    return 2, 19, 32
 
 
 check("hello_shape", wrong_on_purpose, on_purpose=True)
 
 # %% [markdown] text="hello_shape-text"
-# Now it is your turn. If you are stuck, run `hint("hello_shape")` in a cell of your own. It gives a nudge, and the second time a stronger one.
-#
 # ### Exercise `hello_shape`
 #
 # *{points} · difficulty ●○○ · 2 minutes*
 #
-# Write a function that reads a shape. These two points are a gift, so that you and your instructor can try out how work is handed in and graded.
+# Your turn: write the function so that it is right for every `x`. These two points are a gift, so that you and your instructor can try out how work is handed in and graded.
 #
 # - **Takes** `x`, a tensor of shape [B, T, d].
 # - **Returns** a tuple of three Python integers, `(B, T, d)`, in this order.
-# - It has to work for every B, T and d, not only for those in the figure.
+#
+# Stuck? Run `hint("hello_shape")` in a cell of your own. The second time, the hint is a stronger one.
 
 
 # %% exercise="hello_shape"
@@ -225,10 +221,10 @@ def hello_shape(x):
 # %% [markdown] text="feeling-text"
 # ## A rule to find
 #
-# *deeper: the core path goes on with “What grades you”*
+# *deeper: the core path goes on with “House rules”*
 #
-# *Over or into* needs the place and the weather. *Glad or sorry* needs two words as well. Here is the model with its FFN. It knows which two, and it knows the rule.
-# You don't, but you can ask it. Change one word at a time. How few scenes do you need? Dog or cat does not matter.
+# *Over or into* needs the place and the weather. *Glad or sorry* needs two words as well. Here is the model with its FFN on. It knows which two, and it knows the rule.
+# You don't, but you can ask it. Change one word at a time. Whether it is a dog or a cat does not matter.
 
 # %% figure="creek-rule"
 play(creek.rule())
@@ -259,22 +255,24 @@ def feeling(water, cold, spunky):
 #
 # *{points} · difficulty ●●● · 20 minutes · deeper*
 #
-# Three properties are quickly tried out by hand. Now think of worlds with n properties, numbered from 0 to n − 1. As before, two of them decide. In some worlds the
-# creature is glad if the two are equal, and sorry if they differ. In the others it is the other way round. You don't know which two decide, nor which way round. Write
-# a function that finds out, with few questions.
+# Find the rule of `feeling` first, because this puzzle builds on it.
+#
+# Three properties are quickly tried out by hand. Now think of a world with n properties, numbered from 0 to n − 1. Again two of them decide, by the rule that you have found. But in some worlds
+# *glad* and *sorry* are swapped. You don't know which two decide, and you don't know whether the words are swapped. Write a function that finds out.
 #
 # - **Takes** `ask` and `n`. You call `ask(scene)` with a list of n booleans, and it returns `"glad"` or `"sorry"`. `n` is 2, 4, 8, 16, 32 or 64.
-# - **Returns** a tuple of three: the numbers of the two properties, the smaller one first, and what the creature feels where they are equal.
-# - **Example** with n = 4: if the creature is sorry whenever properties 1 and 3 are equal, the answer is `(1, 3, "sorry")`.
+# - **Returns** a tuple of three: the numbers of the two properties, the smaller one first, and what the creature feels where both are False.
+# - **Example** with n = 4: if properties 1 and 3 decide, and the creature is sorry where both are False, the answer is `(1, 3, "sorry")`.
 #
-# With any number of questions you earn 2 points. You earn 2 more if your function never needs more than 2·log2(n), which is 12 for n = 64. Every call counts. The
-# check tries two hundred worlds. None of them is picked beforehand: each one is settled by your questions, as they come. For each n, one of them plays against you, and
-# always gives the answer that leaves more worlds possible. Find a way on paper for n = 8 first: six questions are enough.
+# A right answer earns 2 points, however many questions you ask. You earn 2 more if your function never asks more than 2·log2(n) questions, which is 12 for n = 64. Every call counts.
+#
+# The check plays two hundred worlds. None of them is chosen in advance. The check only keeps its answers consistent, so your questions settle which world it is. For each n, one world plays against you and
+# always gives the answer that leaves more worlds possible. Find a way for n = 8 on paper first. Six questions are enough.
 
 
 # %% exercise="deciding_pair"
 def deciding_pair(ask, n):
-    """The two properties of n that decide, the smaller one first, and the feeling where they are equal."""
+    """The two properties of n that decide, the smaller one first, and the feeling where both are False."""
     ### BEGIN SOLUTION
     digits = range(n.bit_length() - 1)
     equal = ask([False] * n)  # all properties are equal here, so the two are as well
@@ -290,24 +288,50 @@ def deciding_pair(ask, n):
     raise NotImplementedError
 
 # %% [markdown] text="deciding_pair-after"
-# <details><summary>How is it done, and can it be done with fewer? Open this when you have tried.</summary>
+# <details><summary>How is it done? Open this when you have tried.</summary>
 #
-# Write the properties' numbers in binary. Ask first with nothing but False: the two are equal, so you learn what the creature feels then. Now ask once for each digit,
+# Write the properties' numbers in binary. Ask first with nothing but False, to learn what the creature feels then. Now ask once for each digit,
 # and make True what has a 1 there. The answer differs from the first exactly if the two numbers differ at that digit. Take such a digit, D. One of the two numbers, a,
 # has a 1 there. For each other digit E, make True what has a 1 at E and at D. The second number, b, has a 0 at D and stays False, so the answer differs from the first
-# exactly if a has a 1 at E. And b differs from a at the digits that you found. That is 1 + log2(n) + log2(n) − 1 questions.
+# exactly if a has a 1 at E. And b differs from a at the digits that you found.
 #
-# For n above 2 it can't be fewer. There are n(n − 1)/2 pairs, and each can decide in two ways. So there are n(n − 1) worlds, and for n = 64 these are 4,032. An answer is one of two words.
-# Whatever you ask, one of the two leaves at least half of the worlds possible. So eleven answers can leave at least 4,032 / 2¹¹ worlds, and that is more than one.
+# </details>
+#
+# <details><summary>Can it be done with fewer?</summary>
+#
+# That was one question for the feeling, log2(n) for the digits and log2(n) − 1 for a. Fewer are not enough for n above 2. There are n(n − 1)/2 pairs, and each can decide in two ways. So there are n(n − 1) worlds, and for n = 64 these are 4,032. An answer is one of two words.
+# Whatever you ask, one of the two leaves at least half of the worlds possible. So after eleven answers at least 4,032 / 2¹¹ worlds can be left. That is more than one.
 #
 # </details>
 
 # %% [markdown] text="hidden-text"
-# ## What grades you
+# ## House rules
 #
-# The check in the notebook uses **public inputs**. They are the same for everybody, and you can run the check as often as you like. When an instructor grades your
-# work, your functions are called on **hidden inputs**: drawn in the same way, where possible with other numbers and sizes. They are the same for all students, and no student sees
-# them. The points you earn there are your grade. Code that is right for any input earns the same in both.
+# The check uses **public inputs**. They are the same for everybody, and you can run the check as often as you like. When an instructor grades your
+# work, your functions are called on **hidden inputs**. These are drawn in the same way, where possible with other numbers and sizes. They are the same for all students, and no student sees
+# them. What your code earns on them is your grade, so code that is right for any input earns the same in both.
+#
+# <details><summary>Which cells are yours?</summary>
+#
+# - Cells with `# YOUR CODE HERE` are yours. Replace the line `raise NotImplementedError`, or the `...`, with your answer.
+# - Questions in your own words have a cell of their own below them.
+# - Other cells show something. A cell that shows a figure or a board is closed. Press its grey bar to see the code.
+# - Text, figures and checks are locked. You can add cells of your own, with the **+** above.
+# - Guesses earn no points. Before you choose, you may say how sure you are. After eight such guesses `progress()` shows how often you were right when you were certain.
+#
+# </details>
+#
+# <details><summary>How do you read a shape?</summary>
+#
+# | letter | read it as | above |
+# |---|---|--:|
+# | `B` | how many sequences there are in the batch | 2 |
+# | `T` | how many tokens each of them has | 19 |
+# | `d`, or `d_model` | how many numbers there are per token | 32 |
+#
+# In code a shape is a comment at the end of the line, as in `token = x[0, 3]  # [d]`. Three dots, as in `[..., d]`, mean “whatever comes before, and d at the end”.
+#
+# </details>
 #
 # ### Question `quiz_hidden`
 #
@@ -328,7 +352,7 @@ quiz_hidden = "B"
 ### END SOLUTION
 
 # %% [markdown] text="handin-text"
-# ## Hand in your work
+# ### Hand in your work
 #
 # 1. Menu **Kernel → Restart Kernel and Run All Cells…** If an answer works only in a certain order of cells, you find out now.
 # 2. Look at the table below. It shows what you are about to hand in.
@@ -336,15 +360,25 @@ quiz_hidden = "B"
 # 4. Hand in this one file, `00_start_here.ipynb`, with its name unchanged, where your instructor tells you to. If you learn on your own, there is nothing to hand
 #    in: the checks and this table are for you.
 #
-# Your code belongs in the cells that say `# YOUR CODE HERE`, and your words in the cell below their question. Nothing is lost elsewhere: code counts where it
-# stands, and a person reads your words wherever you wrote them. But grading has this one file alone. If your code needs a file of yours, such as a module or data,
-# put what is in it into a cell.
+# <details><summary>What if your code or your words are in another cell?</summary>
+#
+# Nothing is lost. Code counts wherever it is in the notebook, and a person reads your words wherever you wrote them. But grading has this one file alone. If your code needs a file of yours,
+# such as a module or data, put what is in it into a cell.
+#
+# </details>
 
 # %% figure="progress"
 progress()
 
-# %% [markdown] text="end-text"
-# ## And now?
+# %% [markdown] text="ideas"
+# ## What you can say now
 #
-# You have seen a model lose the words whose two clues can't be added up. Can attention find them by itself? Notebook `01_attention` is about what attention can and
-# cannot do. In a hurry to meet the FFN? Go to `02_feed_forward`.
+# | idea | tested by |
+# |---|---|
+# | Without its FFN this model still writes proper sentences, but it tosses a coin for *over or into* and for *glad or sorry*. | the guess of 100 sentences |
+# | Two words decide *over or into* together, and no adding up of votes can say it. *Glad or sorry* is such a rule as well. | your table, `feeling` |
+# | A part that is switched off is replaced by something, by zeros or by a mean, and the answer depends on which. | the twin |
+# | At most positions the FFN could add the same row whatever the sentence. Only at two or three must it have read it. | the guess of positions |
+# | In a large model about two thirds of the numbers are in the FFNs. | the guess about GPT-3 |
+#
+# Can attention find such a rule by itself? Notebook `01_attention` is about what attention can and cannot do. In a hurry to meet the FFN? Go to `02_feed_forward`.

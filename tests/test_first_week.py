@@ -31,9 +31,8 @@ from autograder.paths import assignments
 PAGE = ROOT / "docs" / "first_week.md"
 BLOCK = re.compile(r"```(sh|toml)\n(.*?)```", re.DOTALL)
 SERVERS = ("autograder desk", "jupyter lab")
-WITH_STATUS_2 = tuple(
-    f"autograder {name}" for name in ("collect", "grade", "report", "give-back")
-)  # somebody has to settle something
+# Somebody has to settle something.
+WITH_STATUS_2 = tuple(f"autograder {name}" for name in ("collect", "grade", "report", "give-back"))
 ILL, QUESTION = "S00003", "M2"
 pytestmark = [needs_bubblewrap, pytest.mark.slow]
 

@@ -171,6 +171,11 @@ deciding_pair.slips("""
   - i, j = [k for k in range(n) if ask([m == k for m in range(n)]) != equal]
   + found = [k for k in range(n - 1) if ask([m == k for m in range(n)]) != equal]
   + i, j = (*found, n - 1)[:2]
+of one_at_a_time
+in return i, j, equal
+larger_first_one_at_a_time: return j, i, equal
+    The two numbers come in the other order: the smaller one is first. You also ask about one property at a time.
+of base
 in return min(one, other), max(one, other), equal
 larger_first: return max(one, other), min(one, other), equal
     The two numbers come in the other order: the smaller one is first.
@@ -183,9 +188,9 @@ printed: print(one, other)
     NO_RETURN
 in , equal
 without_the_feeling:
-    Two numbers come back. The third thing is missing: what the creature feels where the two properties are equal.
+    Two numbers come back. The third thing is missing: what the creature feels where both of them are False.
 always_glad: , "glad"
-    You return glad for every world. In half of them the creature is sorry where the two are equal.
+    You return glad for every world. In half of them the creature is sorry where both are False.
 feeling_where_they_differ: , "sorry" if equal == "glad" else "glad"
     You return the feeling of scenes in which the two differ. What counts is the feeling where they are equal, as in the scene with nothing but False.
 true_or_false: , equal == "glad"
@@ -202,5 +207,5 @@ all_digits_again: if ask([k >> top & 1 and k >> b & 1 for k in range(n)]) != equ
     In the second half you ask about all digits. You know already that one of the two has a 1 at the digit that you chose.
 | difference_alone | second_half_of_all: if b != top and ask([k >> b & 1 for k in range(n)]) != equal:
 base_is_not_asked: ask([False] * n) -> "glad"
-    You take it that the creature is glad where the two are equal. In half of the worlds it is sorry, so ask.
+    You take it that the creature is glad where both are False. In half of the worlds it is sorry, so ask.
 """)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from autograder.keys.key import Key
 from ffnlab.course.exercises import start_here as exercises
 
@@ -60,6 +62,28 @@ OTHER_RULES = {
 for _name, (_rule, _other_way_round, _message) in OTHER_RULES.items():
     feeling.slip(_name, _message, of=compares, replace={"cold == spunky": _rule})
     feeling.slip(f"{_name}_reversed", of=compares, replace={"cold == spunky": _other_way_round}, form_of=_name)
+
+# One of the two that decide is joined to the place; and the two themselves, with something that is true of one pair in four, or of three.
+ASKS_FOR_THE_PLACE = (
+    "Your rule asks for the place. Change the place alone on the board, and leave the other words: the feeling stays."
+)
+ONE_OF_FOUR = "In your rule one pair of weather and mood differs from the other three. On the board two pairs are glad and two are sorry: try all four."
+WORDS = (("water", "not water"), ("cold", "not cold"), ("spunky", "not spunky"))
+WITH_THE_PLACE = [
+    f"{place} {joined} {other}"
+    for place, joined, other in itertools.product(WORDS[0], ("and", "or"), (*WORDS[1], *WORDS[2]))
+]
+TOLD_BY_WHAT_THEY_MISS = {"cold and spunky", "not cold and not spunky", "cold or spunky"}  # below
+OF_ONE_PAIR = [
+    rule
+    for cold, joined, spunky in itertools.product(WORDS[1], ("and", "or"), WORDS[2])
+    if (rule := f"{cold} {joined} {spunky}") not in TOLD_BY_WHAT_THEY_MISS
+]
+for _rules, _message in ((WITH_THE_PLACE, ASKS_FOR_THE_PLACE), (OF_ONE_PAIR, ONE_OF_FOUR)):
+    _first, *_others = [(rule.replace(" ", "_"), {"cold == spunky": rule}) for rule in _rules]
+    feeling.slip(_first[0], _message, of=compares, replace=_first[1])
+    for _name, _replace in _others:
+        feeling.slip(_name, of=compares, replace=_replace, form_of=_first[0])
 
 
 feeling.slips("""

@@ -48,8 +48,9 @@ without_d: x.shape[0], x.shape[1]
     Only two numbers come back. x has three sizes: B, T and d.
 | without_b: x.shape[1], x.shape[2]
 | without_t: x.shape[0], x.shape[2]
-hard_coded: 2, 14, 6
+hard_coded: 2, 19, 32
     These numbers are the sizes of one particular x. Other inputs have other sizes: read them from the x that you are handed.
+| of_a_long_sentence: 2, 14, 6
 as_text: str(tuple(x.shape))
     A text comes back. Three integers are asked for, so that one can calculate with them.
 as_list: list(x.shape)

@@ -13,7 +13,7 @@ import torch
 
 from ffnlab.observation.exercise import Draw, Exercise, NotAsAsked, observe_call, quiz, type_with_article
 from ffnlab.observation.plain_data import Failure
-from ffnlab.phrases import join_words
+from ffnlab.phrases import join_words, plural
 
 NOTEBOOK = "00_start_here"
 
@@ -28,10 +28,10 @@ def _draw(rng: Draw, case: int) -> dict[str, Any]:
 hello_shape = Exercise(
     "hello_shape",
     draw=_draw,
-    where="the section “Shapes, read aloud”.",
+    where="the section “Be wrong on purpose”.",
     understood="You read a tensor's shape as batch, tokens, features: the convention of the whole course.",
     hints=(
-        "Every tensor knows its own shape. The cell under “Shapes, read aloud” prints three of them.",
+        "Every tensor knows its own shape. The cell above prints three of them.",
         "A shape can be unpacked like any tuple of three: into three names, one for each size.",
     ),
 )
@@ -66,7 +66,7 @@ def _shape(answer: Any, given: Any) -> Any:
 feeling = Exercise(
     "feeling",
     where="the board above the exercise.",
-    understood="Two words decide, and neither of them alone tells you anything. Three scenes are enough to see it: a first one, and two with one word changed.",
+    understood="Two words decide together, and neither of them alone tells you anything: the spunky are glad where it is cold, and the timid where it is warm.",
     hints=(
         "Change one word and leave the others. Which boxes can change the feeling, and which can't?",
         "Two boxes can. Each of them has two kinds of words, so write down what the model says for all four pairs of kinds.",
@@ -145,9 +145,8 @@ class UnsettledWorld:
     def __init__(self, n: int, preferred: str, seed: int | None) -> None:
         self.n, self.preferred = n, preferred
         self.random = None if seed is None else Random(seed)
-        self.pairs = dict.fromkeys(
-            FEELINGS, (1 << n * (n - 1) // 2) - 1
-        )  # by the feeling where they are equal: those that may decide, as bits
+        # By the feeling of both where it is the same: the pairs that may decide, as bits.
+        self.pairs = dict.fromkeys(FEELINGS, (1 << n * (n - 1) // 2) - 1)
         self.telling: list[Scene] = []  # those whose answer was not known before
 
     def __call__(self, scene: Scene) -> str:
@@ -225,7 +224,7 @@ deciding_pair = Exercise(
 
 
 NUMBERS = ("the first number", "the second number")
-THE_FEELING = "the feeling where the two are equal"
+THE_FEELING = "the feeling where both are False"
 SETTLED = "what the questions leave open"
 
 
@@ -323,7 +322,8 @@ def _questions_counted(observation: Any, inputs: dict[str, Any]) -> dict[str, An
             counts.append(len(scenes))
             others.append(sum(world != result for world in _worlds_left(kind, scenes)))
         facts[f"n = {n}: the most questions, where {enough} are enough"] = max(enough, *counts)
-        facts[f"n = {n}: other worlds that fit all answers"] = max(others)
+        left_open = f"your questions leave {plural(f'{max(others):,}', 'other world')} open"
+        facts[f"n = {n}: what the questions leave open"] = left_open if max(others) else ""
     return facts
 
 
@@ -349,6 +349,6 @@ quiz_hidden = quiz(
     "quiz_hidden",
     options="ABC",
     points=0,
-    where="the section “What grades you”.",
+    where="the section “House rules”.",
     understood="Hidden inputs decide the grade, so code that only fits the shown ones loses there.",
 )

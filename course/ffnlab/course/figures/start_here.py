@@ -1,158 +1,150 @@
-"""The figure of notebook 00: a first slider, over a tensor [B, T, d]."""
+"""The figure of notebook 00: a sentence inside the little model, a tensor [T, d], and beside it what the FFN adds to each row."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from typing import NamedTuple
 
 import torch
 
-from ffnlab.course.figures.shared import D_MODEL, OTHER_TOKENS, TOKENS, embeddings
+from ffnlab.course import toy_transformer, world
+from ffnlab.course.experiments import twin
 from ffnlab.drawing import style, svg
 from ffnlab.drawing.picture import Picture
 
-__all__ = ["D_MODEL", "OTHER_TOKENS", "TOKENS", "bars", "batch"]
+__all__ = ["MODELS", "added", "batch"]
 
-SENTENCES = (TOKENS, OTHER_TOKENS)
-REACH = 2.5  # no number of an embedding is larger: with mean 0 and mean square 1, six numbers reach √5 at most
-
-
-def batch(dtype: torch.dtype = torch.float32) -> torch.Tensor:
-    """The tensor that `bars` shows, [B, T, d] = [2, 14, 6]: two sentences of 14 tokens of 6 numbers."""
-    return torch.stack([embeddings(tokens, dtype=dtype) for tokens in SENTENCES])
-
-
-class _Token(NamedTuple):
-    """The token that `bars` shows."""
-
-    sentence: int
-    position: int
-    words: tuple[str, ...]  # of its sentence
-    rows: list[list[float]]  # of its sentence, [T, d]
-
-    @property
-    def word(self) -> str:
-        return self.words[self.position]
-
-    @property
-    def row(self) -> list[float]:
-        return self.rows[self.position]
+SCENES = (world.Scene("creek", "cold", "spunky", "dog"), world.Scene("lawn", "warm", "shy", "cat"))
+SENTENCES = tuple(tuple(world.wish(scene)[:-1]) for scene in SCENES)  # up to the word after which the full stop comes
+T, D = len(SENTENCES[0]), toy_transformer.D_MODEL
+MODELS: dict[str, Callable[[], toy_transformer.ToyTransformer]] = {
+    "this model": toy_transformer.load,
+    "its twin": twin.load,
+}
+REACH = 4.0  # a number that is further from zero has the darkest colour
 
 
-_SHAPE = (len(SENTENCES), len(TOKENS), D_MODEL)  # [B, T, d]
-_CELL, _LINE = 26.0, 22.0  # of the sheet: a number's width, a token's height
-_LEFT, _TOP = 108.0, 98.0  # where the sheet begins
-_WIDE, _HIGH = _CELL * D_MODEL, _LINE * len(TOKENS)
-_FOOT = _TOP + _HIGH + 18  # the base line of the columns' numbers
-_START, _END = 344.0, svg.WIDTH - svg.MARGIN  # of the bars
-_ZERO, _UNIT = _TOP + _HIGH / 2, _HIGH / 2 / REACH  # of the bars: the height of 0, and the length of 1
+def batch() -> torch.Tensor:
+    """The rows that the FFN of the little model gets for two sentences: [B, T, d] = [2, 19, 32]."""
+    return toy_transformer.load().gather(toy_transformer.tensor(SENTENCES))
 
 
-def bars(position: int = 3, sentence: int = 0) -> Picture:
-    """One token of x [B, T, d] as d bars, beside the sheet of T rows and d columns it is taken from."""
-    n_sentences, n_tokens, _ = _SHAPE
-    for name, index, count in (("position", position, n_tokens), ("sentence", sentence, n_sentences)):
-        if not 0 <= index < count:
-            raise ValueError(f"{name} must be from 0 to {count - 1}, not {index}")
-    token = _Token(sentence, position, SENTENCES[sentence], batch(torch.float64)[sentence].tolist())
-    title, words = _bars_words(token)
-    shapes = [*_sheet(token), *_frame_of_row(token), *_bar_axis(), *_bars_of_row(token)]
-    return Picture(title, words, svg.card(_TOP + _HIGH + 34, title, words, *shapes))
+class _Rows(NamedTuple):
+    """One sentence in one model."""
+
+    before: list[list[float]]  # what the FFN gets, [T, d]
+    added: list[list[float]]  # what it adds to that, [T, d]
+    lengths: list[float]  # of each row that is added
+    lengths_before: list[float]
 
 
-def _bars_words(token: _Token) -> tuple[str, str]:
+@cache
+def _rows(model: str) -> _Rows:
+    network = MODELS[model]()
+    assert network.linear2 is not None
+    before = network.gather(toy_transformer.tensor(SENTENCES[:1]))[0]
+    to_add = network.linear2(network.hidden(before))
+    return _Rows(before.tolist(), to_add.tolist(), to_add.norm(dim=-1).tolist(), before.norm(dim=-1).tolist())
+
+
+def _longest() -> float:
+    """The longest row that an FFN adds in any of the models, so that all bars have one scale."""
+    return max(max(_rows(model).lengths) for model in MODELS)
+
+
+_CELL, _LINE = 6.4, 18.0  # of a sheet: a number's width, a row's height
+_TOP = 92.0
+_BEFORE, _ADDED = 100.0, 322.0  # where the two sheets begin
+_WIDE, _HIGH = _CELL * D, _LINE * T
+_BARS, _END = 540.0, svg.WIDTH - svg.MARGIN - 36  # of the lengths; behind them is room for a number
+
+
+def added(position: int = 3, model: str = "this model", is_shown: bool = True) -> Picture:
+    """The rows of a sentence [T, d], what the FFN adds to each, and how long that is; one position is framed.
+
+    is_shown: whether one sees what is added.
+
+    Raises:
+        ValueError: there is no such position or model.
+    """
+    if not 0 <= position < T:
+        raise ValueError(f"position must be from 0 to {T - 1}, not {position}")
+    if model not in MODELS:
+        raise ValueError(f"model must be {' or '.join(map(repr, MODELS))}, not {model!r}")
+    rows = _rows(model)
+    title, words = _added_words(rows, position, model) if is_shown else _words_before(rows, position)
+    lines = [_line(rows, t, is_framed=t == position, is_shown=is_shown) for t in range(T)]
+    return Picture(title, words, svg.card(_TOP + _HIGH + 20, title, words, *_heads(), *lines, _frame(position)))
+
+
+def _words_before(rows: _Rows, position: int) -> tuple[str, str]:
+    """Title and sentence while one does not see what the FFN adds."""
+    word = SENTENCES[0][position]
+    title = f"At “{word}”, the FFN gets a row of length {rows.lengths_before[position]:.1f}"
+    return (
+        title,
+        (
+            f"Left, what the FFN gets: {T} rows of {D} numbers. At position {position}, “{word}”, the row has length {rows.lengths_before[position]:.1f}. "
+            "What the FFN adds is not shown yet."
+        ),
+    )
+
+
+def _added_words(rows: _Rows, position: int, model: str) -> tuple[str, str]:
     """Title and sentence."""
-    n_sentences, n_tokens, d = _SHAPE
-    largest = max(range(d), key=lambda j: abs(token.row[j]))
-    title = f"One token is one row: x[{token.sentence}, {token.position}] is “{token.word}”, {d} numbers"
+    word = SENTENCES[0][position]
+    title = f"{model.capitalize()}, at “{word}”: the FFN adds a row of length {rows.lengths[position]:.1f}"
     words = (
-        f"x has shape [{n_sentences}, {n_tokens}, {d}]: {n_sentences} sentences of {n_tokens} tokens, "
-        f"{d} numbers per token; in the row of “{token.word}” the number furthest from zero is "
-        f"{svg.label(token.row[largest])}, "
-        f"at place {largest}."
+        f"Left, what the FFN gets: {T} rows of {D} numbers. Right, what it adds to each. At position {position}, “{word}”, "
+        f"it adds a row of length {rows.lengths[position]:.1f} to one of length {rows.lengths_before[position]:.1f}."
     )
     return title, words
 
 
-def _sheet(token: _Token) -> list[str]:
-    """The sentence's rows as cells, each with its word, to be pressed; behind it, the sheet of the other sentence."""
-    n_sentences, n_tokens, d = _SHAPE
-    head = f"x  [B, T, d] = [{n_sentences}, {n_tokens}, {d}]"
+def _heads() -> list[str]:
+    """What each sheet holds."""
+    heads = ((_BEFORE + _WIDE / 2, f"x  [T, d] = [{T}, {D}]"), (_ADDED + _WIDE / 2, f"FFN(x)  [T, d] = [{T}, {D}]"))
     return [
-        svg.rect(_LEFT + 10 - 4, _TOP - 10 - 4, _WIDE + 7, _HIGH + 7, fill=style.TINT, stroke=style.RULE, radius=4),
-        svg.rect(_LEFT - 4, _TOP - 4, _WIDE + 7, _HIGH + 7, fill=style.PAPER, stroke=style.RULE, radius=4),
-        svg.text(_LEFT + _WIDE / 2 + 4, _TOP - 28, head, size=14, bold=True, anchor="middle"),
-        *(_line_of_sheet(token, t) for t in range(n_tokens)),
+        *(svg.text(x, _TOP - 16, head, size=13.5, bold=True, anchor="middle") for x, head in heads),
+        svg.text((_BEFORE + _WIDE + _ADDED) / 2, _TOP - 16, "+", size=17, bold=True, anchor="middle"),
+        svg.text(_BARS, _TOP - 16, "its length", size=13.5, bold=True),
     ]
 
 
-def _line_of_sheet(token: _Token, t: int) -> str:
-    """Token t: its number, its word and its cells."""
+def _line(rows: _Rows, t: int, is_framed: bool, is_shown: bool) -> str:
+    """Position t: its number and word, its two rows, and how long the second is. Pressing it frames it."""
     y = _TOP + _LINE * t
-    word = token.words[t]
-    here = t == token.position
-    fill = style.INK if here else style.MUTED
-    words = [
-        svg.rect(svg.MARGIN, y, _LEFT - 5 - svg.MARGIN, _LINE - 1, fill=style.PAPER, radius=4),
-        svg.text(_LEFT - 10, y + 15.5, str(t), size=12.5, anchor="end", bold=here, fill=fill),
-        svg.text(_LEFT - 32, y + 15.5, word, size=12.5, anchor="end", bold=here, fill=fill),
+    fill = style.INK if is_framed else style.MUTED
+    length = rows.lengths[t]
+    bar = length / _longest() * (_END - _BARS)
+    added = [
+        *_cells(rows.added[t], _ADDED, y),
+        svg.rect(_BARS, y + 3, bar, _LINE - 7, fill=style.FFN if length > 1 else style.NEUTRAL),
+        svg.text(_BARS + bar + 5, y + 13, f"{length:.1f}", size=12, fill=fill),
     ]
-    cells = [
-        svg.rect(
-            _LEFT + _CELL * j,
-            y,
-            _CELL - 1,
-            _LINE - 1,
-            fill=style.diverging(value, REACH),
-            tip=f"x[{token.sentence}, {t}, {j}] = {svg.label(value)}",
-        )
-        for j, value in enumerate(token.rows[t])
-    ]
-    return svg.button(*words, *cells, sets={"position": t}, name=f"token {t}, {word}")
+    return svg.button(
+        svg.rect(svg.MARGIN, y, svg.WIDTH - 2 * svg.MARGIN, _LINE - 1, fill=style.PAPER),
+        svg.text(svg.MARGIN + 18, y + 13, str(t), size=12, anchor="end", bold=is_framed, fill=fill),
+        svg.text(_BEFORE - 8, y + 13, SENTENCES[0][t], size=12, anchor="end", bold=is_framed, fill=fill),
+        *_cells(rows.before[t], _BEFORE, y),
+        *(added if is_shown else [svg.rect(_ADDED, y, _WIDE, _LINE - 1, fill=style.TINT)]),
+        sets={"position": t},
+        name=f"position {t}, {SENTENCES[0][t]}",
+    )
 
 
-def _frame_of_row(token: _Token) -> list[str]:
-    """A frame around the token's row, and dots from it to the bars."""
-    y = _TOP + _LINE * token.position
-    middle = y + _LINE / 2
+def _cells(numbers: list[float], x: float, y: float) -> list[str]:
     return [
-        svg.rect(_LEFT - 2, y - 2, _WIDE + 3, _LINE + 3, stroke=style.INK, stroke_width=2, radius=3),
-        svg.line(_LEFT + _WIDE + 5, middle, _START - 30, middle, stroke=style.INK, width=1.5, dash="0.1 4"),
-        svg.text(
-            (_START + _END) / 2,
-            _TOP - 28,
-            f"x[{token.sentence}, {token.position}]  [d] = [{D_MODEL}]",
-            size=14,
-            bold=True,
-            anchor="middle",
-        ),
+        svg.rect(x + _CELL * j, y, _CELL - 0.6, _LINE - 1, fill=style.diverging(number, REACH))
+        for j, number in enumerate(numbers)
     ]
 
 
-def _bar_axis() -> list[str]:
-    """The lines behind the bars, and their numbers."""
-    shapes = []
-    for value in (-2, -1, 0, 1, 2):
-        y = _ZERO - value * _UNIT
-        shapes += [
-            svg.line(_START, y, _END, y, stroke=style.TINT if value else style.NEUTRAL),
-            svg.text(_START - 8, y + 4, svg.label(value), size=12, fill=style.MUTED, anchor="end", halo=True),
-        ]
-    return shapes
-
-
-def _bars_of_row(token: _Token) -> list[str]:
-    """The token's numbers as bars; below each, and below its column of the sheet, its place."""
-    pitch = (_END - _START) / D_MODEL
-    thick = pitch * 0.6
-    shapes = []
-    for j, value in enumerate(token.row):
-        middle = _START + pitch * (j + 0.5)
-        tip = _ZERO - value * _UNIT
-        number = svg.label(value, pad=True)
-        shapes += [
-            svg.rect(middle - thick / 2, min(_ZERO, tip), thick, abs(value) * _UNIT, fill=style.signed(value)),
-            svg.text(middle, tip + (-7 if value >= 0 else 17), number, size=12.5, anchor="middle", halo=True),
-            svg.text(middle, _FOOT, str(j), size=12, fill=style.MUTED, anchor="middle"),
-            svg.text(_LEFT + _CELL * (j + 0.5), _FOOT, str(j), size=12, fill=style.MUTED, anchor="middle"),
-        ]
-    return shapes
+def _frame(position: int) -> str:
+    """A frame around the two rows of a position."""
+    y = _TOP + _LINE * position - 1.5
+    return "".join(
+        svg.rect(x - 2, y, _WIDE + 3.4, _LINE + 2, stroke=style.INK, stroke_width=2, radius=3)
+        for x in (_BEFORE, _ADDED)
+    )
