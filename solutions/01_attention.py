@@ -39,12 +39,6 @@ style.use()
 # %% figure="desk"
 play(desk.stars())
 
-# %% figure="desk-after"
-veil("How few?", "when you have won level 3", of="desk_stars.few", text="""
-The star of level 3 is on the straight line from *cold* to *jump*. In the plane no star needs more than three words, and in d dimensions none needs more
-than d + 1. That is Carathéodory's theorem.
-""")
-
 # %% [markdown] text="header"
 # | | |
 # |---|---|
@@ -53,8 +47,8 @@ than d + 1. That is Carathéodory's theorem.
 # | **You need** | softmax, matrix products and multi-head attention seen once, and `00_start_here` |
 # | **Points** | {points} |
 #
-# In notebook 00 you switched an FFN off. Attention was left, and it tossed a coin between *over* and *into*.
-# Attention mixes words. **Can a mix of words say over or into?**
+# In notebook 00 you switched the FFN of the creek model off. Its attention was left, and it tossed a coin between *over* and *into*. Did only this model fail, or
+# can attention do no better? It only mixes words. **Can a mix of words say over or into?**
 
 # %% figure="anatomy"
 anatomy.block("01")
@@ -62,12 +56,13 @@ anatomy.block("01")
 # %% [markdown] text="five-steps"
 # ## 1 · The desk that pulls its own faders
 #
-# Attention is such a desk. It takes 40 % of *creek*, 30 % of *cold* and 30 % of *dog*, say, and makes one new vector out of the three. Mix t is
+# Attention is a mixing desk. It takes perhaps 40 % of *creek*, 30 % of *cold* and 30 % of *dog*, and makes one new vector of the three. For the token at position t
+# the mix is
 #
 # $$\mathrm{mix}_t = \sum_s A_{ts}\, V_s$$
 #
-# Row t of the **attention matrix** A holds the weights of mix t. The $V_s$ are the words as they enter the mix, their **values**. No weight is below 0, and each row
-# sums to 1. So level 2, the star outside, is a law of attention: a mix never leaves the **convex hull**, the set of all mixes of its values.
+# Row t of the **attention matrix** A holds the weights of this mix. None of them is below 0, and they sum to 1. The $V_s$ are the words as they enter the mix, their
+# **values**. What you met at level 2 is a law of attention: a mix never leaves the **convex hull** of its values, which is the set of all their mixes.
 #
 # In attention the words pull the faders themselves, in five steps. This is one **head** for T tokens X of shape [T, d]:
 #
@@ -79,8 +74,8 @@ anatomy.block("01")
 # | 4 | mix | $A V$ | [T, h] |
 # | 5 | output | $(A V)\, W_O$ | [T, d] |
 #
-# $W_V$ and $W_O$ move all words at once, as in level 4, and the hull goes along. Step 2 divides by √h because dot products of many numbers are large, and softmax
-# would give nearly all to one word. The outputs of several heads are added up, which is the same as concatenating them before one $W_O$.
+# $W_V$ and $W_O$ move all words at once, as the matrix of level 4 does, and the hull moves with them. Without the √h, dot products of long vectors would be so large that
+# softmax gives nearly all the weight to one word. The outputs of several heads are added up, which is the same as concatenating them before one $W_O$.
 
 # %% [markdown] text="self_attention-text"
 # ### Exercise `self_attention`
@@ -109,28 +104,401 @@ def self_attention(X, Wq, Wk, Wv, Wo, A=None):
     ### END SOLUTION
     raise NotImplementedError
 
+# %% [markdown] text="quiz_hull-text"
+# ### Question `quiz_hull`
+#
+# *one point; put the letter in quotes*
+#
+# In one head, the third number of every value is between 0.2 and 0.5. Where can the third number of a mix lie, before $W_O$? Choose the tightest answer.
+#
+# - **A.** Anywhere: the scores can be any numbers.
+# - **B.** At any multiple of the numbers that the values have there.
+# - **C.** Between 0.2 and 0.5.
+# - **D.** Between −1 and 1, because softmax normalises.
+
+# %% quiz="quiz_hull"
+quiz_hull = ...  # "A", "B", "C" or "D"
+### BEGIN SOLUTION
+quiz_hull = "C"
+### END SOLUTION
+
+# %% [markdown] text="linear-text"
+# ## 2 · Linear in what?
+#
+# Attention only mixes, so is it linear? A map f is **linear** if f(sX) = s·f(X) for every number s, and f(X + Y) = f(X) + f(Y). Test the first of the two: multiply all
+# vectors of a sentence by s, and see how far f(sX) is from s·f(X).
+
+# %% figure="predict-scaled-zero"
+predict("scaled_zero")
+
+# %% code="scaled"
+torch.manual_seed(0)
+X = embeddings(dtype=torch.float64)  # [14, 6]: “The creek was cold and the spunky dog wanted to jump over it.”
+W = [torch.randn(6, 4).double() / 2 for _ in range(3)] + [torch.randn(4, 6).double() / 2]
+steps = [n / 8 for n in range(-16, 33)]
+try:
+    out, A = self_attention(X, *W)
+    for label, frozen in (("A free", None), ("A frozen at s = 1", A)):
+        off = [(self_attention(s * X, *W, frozen)[0] - s * out).norm() / (s * out).norm() for s in steps]
+        plt.plot(steps, off, label=label)
+    plt.xlabel("s")
+    plt.title("How far f(sX) is from s·f(X), in lengths of s·f(X)")
+    plt.legend()
+    plt.show()
+except NotImplementedError:
+    print("This curve appears when self_attention is written.")
+
+# %% figure="scaled-after"
+veil("Is attention linear?", "when you have guessed", of="scaled_zero", text="""
+**With A frozen the distance is 0 for every s**, because only products with fixed matrices are left. With A free it is 0 at s = 1 and at s = −1, and nowhere else on
+the curve. The curve has a gap at s = 0, because both sides are zero there. So “attention is linear” is true with A frozen and false with A free.
+""")
+
+# %% [markdown] text="superposition-text"
+# The second property, f(X + Y) = f(X) + f(Y), is called **superposition**. With it you can take the head apart. The next cell measures how far each step is from it:
+#
+# $$\frac{\lVert f(X+Y) - f(X) - f(Y) \rVert}{\lVert f(X+Y) \rVert}$$
+#
+# A linear map gives 0. Above 1 the error is larger than the output.
+
+# %% figure="predict-one-token"
+predict("one_token")
+
+# %% code="linear-in-what-cell"
+def superposition_error(f, X, Y):
+    """How far f is from f(X + Y) = f(X) + f(Y), relative to f(X + Y)."""
+    whole = f(X + Y)
+    return ((whole - f(X) - f(Y)).norm() / whole.norm()).item()
+
+
+one_part, another = embeddings(dtype=torch.float64)[:4], embeddings(dtype=torch.float64)[6:10]
+try:
+    _, A = self_attention(one_part, *W)
+    maps = {
+        "2    the scores, in X": lambda X: (X @ W[0]) @ (X @ W[1]).T,
+        "3    softmax, in its input": lambda X: torch.softmax(X, dim=1),
+        "4    the mix, in V, with A frozen": lambda X: A @ X,
+        "1-5  the head, in X, with A frozen": lambda X: self_attention(X, *W, A)[0],
+        "1-5  the head, in X": lambda X: self_attention(X, *W)[0],
+        "1-5  the head, in X, for one token": lambda X: self_attention(X[:1], *W)[0],
+    }
+    for name, f in maps.items():
+        print(f"{name:36} {superposition_error(f, one_part, another):.2f}")
+except NotImplementedError:
+    print("This table fills when self_attention is written.")
+
+# %% figure="linear-in-what-after"
+veil("Linear in what?", "when you have guessed", of="one_token", text="""
+Attention is linear in the **values**, as long as the weights stay as they are. In X it is not, unless nothing can move the weights: for example, if a token is on its own, or if all weights are equal whatever the words are.
+""")
+
+# %% [markdown] text="quiz_linear-text"
+# ### Question `quiz_linear`
+#
+# You compute A once, from one sentence X, and keep it. Then you feed the sentence 3X through the head, with this A. The output is …
+#
+# - **A.** exactly three times the output for X.
+# - **B.** three times the output for X only if the queries are kept as well.
+# - **C.** another one, because the softmax is not linear.
+
+# %% quiz="quiz_linear"
+quiz_linear = ...  # "A", "B" or "C"
+### BEGIN SOLUTION
+quiz_linear = "A"
+### END SOLUTION
+
+# %% [markdown] text="votes-text"
+# ## 3 · A sum of votes
+#
+# Back to the creek, with the simplest attention there is: no queries, no keys, and every word has the same weight. The attention of the creek model is of this kind.
+# From the mix the model reads off *into* or *over* with one weighted sum. So each word brings one number, its **vote**, and the average of the votes decides.
+#
+# Above 0 says *into*, below 0 *over*. Choose the votes.
+
+# %% figure="votes"
+play(desk.votes())
+
+# %% figure="votes-after"
+veil("What rule is this?", "when you have settled all four", of="desk_votes.four", text="""
+It is called **XOR**, exclusive or: *into* is right where exactly one of two things holds, water or cold. No adding up of votes can follow this rule. Other rules
+are no problem. For *into* where there is water **and** cold, give *creek* 2, *cold* 2, and the other two −3.
+""")
+
+# %% [markdown] text="creek-text"
+# Those were your votes. A *trained* model has learned its own. Can they win where yours could not? The cell asks the twin from notebook 00 how far *into* leads *over*
+# in each of the four sentences. It adds up this lead for the two sentences where *into* is right, and for the two where *over* is right. To be right, a model needs the first total above 0 and the other one below it.
+
+# %% code="creek" output="fixed"
+model = twin.load()
+
+
+def lead(weather, place, ffn):
+    """How far the score of into is ahead of that of over."""
+    words = f"the {place} was {weather} and the spunky dog wanted to jump".split()
+    scores = model(toy_transformer.tensor([words]), ffn)[0, -1]
+    return (scores[world.NUMBER["into"]] - scores[world.NUMBER["over"]]).item()
+
+
+for ffn in (False, True):
+    into = [lead("warm", "creek", ffn), lead("cold", "lawn", ffn)]
+    over = [lead("cold", "creek", ffn), lead("warm", "lawn", ffn)]
+    print(f"FFN {'on' if ffn else 'off':3}  warm creek {into[0]:6.2f}   cold lawn  {into[1]:6.2f}   together {sum(into):8.4f}")
+    print(f"         cold creek {over[0]:6.2f}   warm lawn  {over[1]:6.2f}   together {sum(over):8.4f}")
+
+# %% [markdown] text="break_head-text"
+# Without its FFN, the twin has the same total twice, to the last digit shown. No training could separate the two, because both pairs are made of the same four words. With its FFN on, one
+# total is above 0 and the other is below it.
+#
+# **So one weighted sum of a mix with fixed weights can't say *over* or *into*.**
+#
+# ## 4 · One head, two heads
+#
+# Then let the weights move. Put a head with queries and keys at *jump*. Its query belongs to *jump*, so it is the same in all four sentences. Therefore each word w has
+# one score $s_w$ there and one value $v_w$, which is a single number here. The other words are always the same, and we leave
+# them out. In *cold creek* the head makes the mix
+#
+# $$\frac{e^{s_\mathrm{cold}}\, v_\mathrm{cold} + e^{s_\mathrm{creek}}\, v_\mathrm{creek}}{e^{s_\mathrm{cold}} + e^{s_\mathrm{creek}}}$$
+#
+# and it says *into* if this is above 0. Now the weight of *creek* depends on the weather. Is that enough?
+#
+# ### Exercise `break_head`
+#
+# *{points} · difficulty ●●○ · 10 minutes*
+#
+# Somebody has such a head in a closed box, and claims that it gets all four sentences right: *into* for the warm creek and the cold lawn, *over* for the two others. Show
+# that it does not, whatever its scores and values are.
+#
+# - **Takes** a function `says`. `says("cold", "creek")` is what the head says there: `"over"` or `"into"`.
+# - **Returns** a sentence that the head gets wrong, such as `("cold", "creek")`.
+# - Half of the points are for any number of questions. The other half is for never asking more than three.
+# - One of the boxes is stubborn: it has not settled which head it is, and stays right for as long as any head could.
+
+
+# %% exercise="break_head"
+def break_head(says):
+    """A sentence (weather, place) that a single head at jump gets wrong. says(weather, place) is what it says there."""
+    ### BEGIN SOLUTION
+    right = {("cold", "creek"): "over", ("warm", "lawn"): "over", ("warm", "creek"): "into"}
+    for sentence, way in right.items():
+        if says(*sentence) != way:
+            return sentence
+    return "cold", "lawn"  # nobody asked, but no head is right about all four
+    ### END SOLUTION
+    raise NotImplementedError
+
+# %% [markdown] text="two_heads-text"
+# <details><summary>Why is there always such a sentence? Open this when you have tried.</summary>
+#
+# In each sentence the mix is
+#
+# $$\frac{\sum_w e^{s_w} v_w}{\sum_w e^{s_w}}$$
+#
+# Above the line each word brings a fixed number, e^score · value. Below the line is a positive number, and dividing by it changes no sign. So whether the mix is above 0
+# is decided by a sum with one number for each word. These are votes again, and votes lose.
+#
+# </details>
+#
+# ### Exercise `two_heads`
+#
+# *{points} · difficulty ●●● · 15 minutes · deeper*
+#
+# A single head is always caught. Two heads need not be. Find two whose mixes add up to more than 0 where *into* is right, and to less than 0 where *over* is right.
+#
+# - **Takes** a positive number, `largest`.
+# - **Returns** a pair `(scores, values)`, each [2, 4]: a row for each head, and the columns are creek, lawn, cold, warm.
+# - A score is from 0 to `largest`. A value is any number. The softmax is over the two words of a sentence.
+# - In each sentence the sum of the two mixes is at least 1/100 away from 0.
+# - Half of the points are for a `largest` above 20, with which a head can look at one word alone. The other half is for small ones, down to 0.1. Then a head can only lean towards a word.
+#
+# The cell after the check shows your heads at work, and hands them to your own `break_head`.
+
+
+# %% exercise="two_heads"
+def two_heads(largest):
+    """(scores, values) of two heads at jump, each [2, 4]; the columns are creek, lawn, cold, warm. Their sum is above 0 for into."""
+    ### BEGIN SOLUTION
+    v = math.exp(min(largest, 2) / 2)  # more than 1, and less than e^largest
+    scores = torch.tensor([[largest, 0, largest, 0], [0, largest, 0, largest]])  # one looks for creek and cold, one for lawn and warm
+    values = torch.tensor([[1, -v, 1, -v], [-v, 1, -v, 1]])  # what it looks for, and what it finds instead
+    return scores, values
+    ### END SOLUTION
+    raise NotImplementedError
+
+# %% code="heads"
+column = {"creek": 0, "lawn": 1, "cold": 2, "warm": 3}
+
+
+def mixes(weather, place, largest):
+    """What each of the two heads makes of a sentence, [2]."""
+    scores, values = (torch.as_tensor(part).double()[:, [column[weather], column[place]]] for part in two_heads(largest))
+    return (torch.softmax(scores, dim=1) * values).sum(dim=1)
+
+
+try:
+    for largest in (50, 0.1):
+        for weather, place in (("warm", "creek"), ("cold", "lawn"), ("cold", "creek"), ("warm", "lawn")):
+            first, second = mixes(weather, place, largest).tolist()
+            said = "into" if first + second > 0 else "over"
+            print(f"largest = {largest:4}   {weather} {place}: {first:z7.3f} + {second:z7.3f} = {first + second:z7.3f}, which says {said}")
+    accused = break_head(lambda weather, place: "into" if mixes(weather, place, 50).sum() > 0 else "over")
+    print("break_head says that this box is wrong about a", *accused)
+except NotImplementedError:
+    print("This prints something once break_head and two_heads are written.")
+
+# %% [markdown] text="head-text"
+# If you have written both: your heads are innocent, and `break_head` accuses them all the same, because it relies on a single head. A proof is worth no more than its premise.
+#
+# Why can two do what one can't? Each head divides by a positive sum of its own, which depends on the sentence. Two fractions with different sums below the line do not add up to votes.
+#
+# ### A query that knows a word
+#
+# Could a single head do it elsewhere? Its query at *jump* was the same in all four sentences. At *cold* or *warm* the query knows one of the two words that decide, and the place, which comes before it, has a key.
+#
+# Let *cold* ask with the query 50 and *warm* with −50. Let *creek* answer with the key 1, *lawn* with −1, and the weather itself with 0. The value of a place is 0, and the value of a weather is 1.
+
+# %% figure="predict-one-head"
+predict("one_head")
+
+# %% code="one-head"
+words = {  # query, key and value of each word
+    "cold": [50.0, 0.0, 1.0],
+    "warm": [-50.0, 0.0, 1.0],
+    "creek": [0.0, 1.0, 0.0],
+    "lawn": [0.0, -1.0, 0.0],
+}
+asks, answers, brings = torch.eye(3, dtype=torch.float64)[:, :, None]  # Wq, Wk and Wv, [3, 1] each
+try:
+    for weather, place in (("cold", "creek"), ("warm", "creek"), ("cold", "lawn"), ("warm", "lawn")):
+        X = torch.tensor([words[place], words[weather]], dtype=torch.float64)  # in the order of the sentence
+        out, A = self_attention(X, asks, answers, brings, torch.ones(1, 1, dtype=torch.float64))
+        print(f"{weather} {place}: at {weather}, {A[1, 0]:4.0%} of the weight is on {place}. The output there is {out[1, 0]:.2f}.")
+except NotImplementedError:
+    print("This prints something once self_attention is written.")
+
+# %% [markdown] text="learned-attention-text"
+# The score *multiplies* what the weather says by what the place says. No adding up can do that. The answer is now at *cold*, and a second block has to carry it to *jump*.
+#
+# Do models learn *over or into* without an FFN? We trained sixteen more models of the little world with one block. Their four heads have queries and keys, and they have **no FFN**. A **norm** before
+# and after the heads rescales each vector. With one block, the query at *jump* knows neither word, so only several heads together or the norms can help.
+
+# %% code="learned-attention"
+shares = sorted(100 * run["way"] for run in without_ffn.stored()["runs"].values())
+plt.figure(figsize=(5, 2.4))
+plt.plot(range(1, 17), shares, "o")
+plt.title("over or into, without an FFN")
+plt.xlabel("sixteen models, sorted")
+plt.ylabel("% right")
+plt.show()
+
+# %% [markdown] text="fold-by-hand-text"
+# Of the sixteen, 8 learn it. The others toss a coin.
+#
+# | | can it say over or into? |
+# |---|---|
+# | a mix with fixed weights | no: its words vote |
+# | one head at *jump* | no: votes, divided by a positive number (but see section 6) |
+# | two heads at *jump* | yes: each divides by a sum of its own |
+# | one head at the weather | yes: its score is a product; a second block must bring it to *jump* |
+# | any heads, if the token is on its own | no: they are linear there |
+#
+# So an FFN is not the only way. But attention needs other tokens to look at. An FFN needs only one token, and it can bend as often as it has neurons.
+#
+# ## 5 · Press the plane
+#
+# Suppose that attention has only averaged. Then the mix at *jump* is a point (a, b): a is 1 for water and 0 for land, b is 1 for cold and 0 for warm. The four sentences are
+# four balls at the corners of a square: teal for *into*, orange for *over*. A weighted sum of a, b and 1 makes one straight cut. These are votes again, so at least one
+# ball is on the wrong side.
+#
+# Now give the token two neurons. Each computes a weighted sum, and where the sum is below 0, ReLU makes it 0. The line on which the sum is exactly 0 is the neuron's
+# **kink**. ReLU **presses** all that is beyond the kink flat onto it, and forgets how far away it was.
+#
+# Push *Play*. First the two neurons press the sheet, then one straight knife cuts it. The last stop goes back and shows where
+# the cut was on the sheet as it had been. So far two of the four balls are right. Move the kinks and the knife.
+
+# %% figure="fold-by-hand"
+play(fold.xor())
+
+# %% [markdown] text="xor_weights-text"
+# The cut is straight on the pressed sheet. On the sheet as it had been, it turns wherever it crosses a kink.
+#
+# ### Exercise `xor_weights`
+#
+# *{points} · difficulty ●●○ · 8 minutes*
+#
+# Write down a small network that says *over* or *into*: `out = relu(x @ W1 + b1) @ W2 + b2`. Each column of `W1` with its entry of `b1` is one neuron.
+#
+# - **Takes** two different numbers, `over` and `into`. Either may be the larger one, and either may be negative.
+# - **Returns** four tensors of floating-point numbers: `W1` [2, H], `b1` [H], `W2` [H, 1], `b2` [1]. You choose H, from 1 to 8.
+# - For the inputs (0, 1) and (1, 0) the output is `into`. For (0, 0) and (1, 1) it is `over`. It may be off by a hundredth of the distance between them.
+#
+# **Your own network.** If it has two neurons, it then presses the sheet below the check, and the board counts how many of your numbers are not 0. Can you do with
+# fewer? Run your cell again, then that one.
+
+
+# %% exercise="xor_weights"
+def xor_weights(over, into):
+    """W1 [2, H], b1 [H], W2 [H, 1], b2 [1] of a ReLU network that gives `into` where exactly one of two features is on, else `over`."""
+    ### BEGIN SOLUTION
+    W1 = torch.tensor([[1.0, 1.0], [1.0, 1.0]])  # both neurons read a + b
+    b1 = torch.tensor([0.0, -1.0])  # the first starts to rise at 0, the second at 1
+    W2 = torch.tensor([[1.0], [-2.0]]) * (into - over)  # up with the first, and twice as steeply down
+    b2 = torch.tensor([over])  # where all of it begins
+    return W1, b1, W2, b2
+    ### END SOLUTION
+    raise NotImplementedError
+
+# %% figure="fold"
+play(lambda: fold.network_board(*xor_weights(0.0, 1.0)))
+
 # %% [markdown] text="reach_star-text"
-# ## 2 · The desk by code
+# <details><summary>How few, and why not fewer? Open this when you have tried.</summary>
 #
-# *deeper: the core path goes on with section 3*
+# As b goes from 0 to 1, the output of one ReLU moves in one direction only, whatever a is. XOR has to go up if a = 0, and down if a = 1. So two neurons have to read b,
+# and for the same reason two have to read a. If there are only two neurons, both read both: that makes four numbers in W1 and two in W2. Three or more neurons
+# need at least two numbers each, which makes six again.
 #
-# On the board you see whether a star is inside. With a hundred words of ten numbers each you don't. So let code look for the mix nearest to the star.
+# With `over` = 0 six are enough.
+#
+# </details>
+#
+# Attention can bring two words into one vector, and two neurons can then read both. That is a Transformer block in miniature.
+#
+# | | attention | FFN |
+# |---|---|---|
+# | looks at | all tokens that it may see | one token |
+# | does | averages values | bends; with ReLU, one kink for each neuron |
+# | linear? | in the values, with A fixed; in X not, in general | no |
+# | parameters | $W_Q, W_K, W_V, W_O$: 4·d², all heads together | $W_1, b_1, W_2, b_2$: often about 8·d² |
+#
+# ## 6 · Deeper
+#
+# *deeper: the core path ends here*
+#
+# ### The desk by code
+#
+# On the board you see whether a star is inside. With a hundred words of ten numbers each you can't, so let code look for the mix that is nearest to
+# the star.
 #
 # How can it show that a star can't be reached? It finds a direction in which the star is **ahead of every word**. A mix is an average, so it is never
-# ahead of all its words. One such direction is the whole proof.
+# ahead of all its words. One such direction is the whole proof. In the plane a star that can be reached never needs more than three words, and in d dimensions never
+# more than d + 1 (Carathéodory's theorem).
+#
+# Solving equations for the weights is not enough, because then a weight may come out below 0.
 #
 # ### Exercise `reach_star`
 #
-# *{points} · difficulty ●●● · 15 minutes · deeper*
+# *{points} · difficulty ●●● · 35 minutes · deeper*
 #
 # - **Takes** `V` [S, d], one word in each row, and `star` [d], both in float64.
 # - **Returns** a pair. If some weights reach the star, it is `(weights, None)`. If none do, it is `(None, direction)`.
 # - `weights` [S]: none below 0, with sum 1. The mix may miss the star by up to 1/20.
 # - `direction` [d], of any length: `star @ direction` is larger than `V[s] @ direction` for every word s.
-# - S is 1 to 9 and d is 2 to 5. Words may be on one line or at the same place. Coordinates are a few units large. A star that can't be reached
+# - S is 1 to 9 and d is 2 to 5. Words may be on one line or at the same place. Coordinates are of the order of 1. A star that can't be reached
 #   is at least 1/4 away from every mix.
 #
 # An example: for the words (0, 0) and (2, 0), the star (1, 0) gives `([0.5, 0.5], None)`, and the star (1, 1) gives `(None, [0.0, 1.0])`, as tensors.
+#
+# Below the check your function plays forty stars. A star that it reaches is green. For each of the others you see a red line that no mix gets past.
 
 
 # %% exercise="reach_star"
@@ -151,9 +519,6 @@ def reach_star(V, star):
     return (weights, None) if arrow.norm() < 0.05 else (None, arrow)
     ### END SOLUTION
     raise NotImplementedError
-
-# %% [markdown] text="walls-text"
-# Your function plays forty stars. A star that it reaches is green. For each of the others you see a red line that no mix gets past.
 
 # %% code="walls"
 torch.manual_seed(27)
@@ -185,298 +550,9 @@ except NotImplementedError:
 #
 # </details>
 #
-# ## 3 · Linear in what?
+# ### Does training find them?
 #
-# Attention only mixes, so is it linear? A map f is **linear** if f(sX) = s·f(X) for every number s, and f(X + Y) = f(X) + f(Y). The second
-# is **superposition** here. Test the first: multiply all vectors of a sentence by s, and see how far f(sX) is from s·f(X).
-
-# %% figure="predict-scaled-zero"
-predict("scaled_zero")
-
-# %% code="scaled"
-torch.manual_seed(0)
-X = embeddings(dtype=torch.float64)  # [14, 6]: “The creek was cold and the spunky dog wanted to jump over it.”
-W = [torch.randn(6, 4).double() / 2 for _ in range(3)] + [torch.randn(4, 6).double() / 2]
-steps = [n / 8 for n in range(-16, 33)]
-try:
-    out, A = self_attention(X, *W)
-    for label, frozen in (("A free", None), ("A frozen at s = 1", A)):
-        off = [(self_attention(s * X, *W, frozen)[0] - s * out).norm() / (s * out).norm() for s in steps]
-        plt.plot(steps, off, label=label)
-    plt.xlabel("s")
-    plt.title("How far f(sX) is from s·f(X), in lengths of s·f(X)")
-    plt.legend()
-    plt.show()
-except NotImplementedError:
-    print("This curve appears when self_attention is written.")
-
-# %% [markdown] text="superposition_error-text"
-# **With A frozen the distance is 0 for every s**, because only products with fixed matrices are left. With A free it is 0 at s = 1 and −1 alone. At s = 0 both sides are 0, so
-# neither curve has a point there. So “attention is linear” is true with A frozen and false with A free, and a test at s = −1 alone can't tell the two apart.
-#
-# ### Exercise `superposition_error`
-#
-# *{points} · difficulty ●●○ · 3 minutes*
-#
-# Measure how far a map is from superposition:
-#
-# $$\frac{\lVert f(X+Y) - f(X) - f(Y) \rVert}{\lVert f(X+Y) \rVert}$$
-#
-# - **Takes** a function `f` from a tensor to a tensor, and two tensors `X` and `Y` of the same shape, which may be any.
-# - **Returns** the quotient as a Python float. Both norms are **Frobenius norms**: the root of the sum of the squares of all entries.
-# - If f(X + Y) is 0, the quotient may be `nan`.
-#
-# An example: for f(x) = x² and X = Y = 1 it is (4 − 1 − 1) / 4 = 0.5.
-
-
-# %% exercise="superposition_error"
-def superposition_error(f, X, Y):
-    """How far f is from f(X + Y) = f(X) + f(Y), relative to f(X + Y): a float."""
-    ### BEGIN SOLUTION
-    whole = f(X + Y)
-    return ((whole - f(X) - f(Y)).norm() / whole.norm()).item()
-    ### END SOLUTION
-    raise NotImplementedError
-
-# %% [markdown] text="linear-in-what"
-# Now take the head apart. The cell measures its steps with your two functions. A linear map gives 0. Above 1 the error is longer than the output.
-
-# %% figure="predict-one-token"
-predict("one_token")
-
-# %% code="linear-in-what-cell"
-one, two = embeddings(dtype=torch.float64)[:4], embeddings(dtype=torch.float64)[6:10]
-try:
-    _, A = self_attention(one, *W)
-    maps = {
-        "2    the scores, in X": lambda X: (X @ W[0]) @ (X @ W[1]).T,
-        "3    softmax, in its input": lambda X: torch.softmax(X, dim=1),
-        "4    the mix, in V, with A frozen": lambda X: A @ X,
-        "1-5  the head, in X, with A frozen": lambda X: self_attention(X, *W, A)[0],
-        "1-5  the head, in X": lambda X: self_attention(X, *W)[0],
-        "1-5  the head, in X, for one token": lambda X: self_attention(X[:1], *W)[0],
-    }
-    for name, f in maps.items():
-        print(f"{name:36} {superposition_error(f, one, two):.2f}")
-except NotImplementedError:
-    print("This table fills when self_attention and superposition_error are written.")
-
-# %% [markdown] text="linear-in-what-after"
-# Attention is linear in the **values**, as long as the weights stay as they are.
-#
-# ## 4 · Over or into?
-#
-# Back to the creek, with the simplest attention there is: no queries, no keys, and every word has the same weight. The model reads *over* against *into* off the mix
-# with one weighted sum. So each word brings one number, its **vote**, and the average of the votes decides. Above 0 is *over*, below 0 is *into*. Choose the votes.
-
-# %% figure="votes"
-play(desk.votes())
-
-# %% figure="votes-after"
-veil("What rule is this?", "when you have settled all four", of="desk_votes.four", text="""
-It is called **XOR**, exclusive or: exactly one of two things holds, water or cold. No adding up of votes can follow it. A rule such as “water **and** cold” is no problem: give *creek* 2,
-*cold* 2, and the two others −3.
-""")
-
-# %% [markdown] text="creek-text"
-# Can the votes of a *trained* model win where yours could not? The cell asks the twin from notebook 00 by how much *over* leads *into*. It adds up this lead for the two
-# sentences where *over* is right, and for the two others. With its FFN off, has the *over* pair the same total as the *into* pair?
-
-# %% code="creek" output="fixed"
-model = twin.load()
-
-
-def lead(weather, place, ffn):
-    """How far the score of over is ahead of that of into."""
-    words = f"the {place} was {weather} and the spunky dog wanted to jump".split()
-    scores = model(toy_transformer.tensor([words]), ffn)[0, -1]
-    return (scores[world.NUMBER["over"]] - scores[world.NUMBER["into"]]).item()
-
-
-for ffn in (False, True):
-    over = [lead("cold", "creek", ffn), lead("warm", "lawn", ffn)]
-    into = [lead("warm", "creek", ffn), lead("cold", "lawn", ffn)]
-    print(f"FFN {'on' if ffn else 'off':3}  cold creek {over[0]:6.2f}   warm lawn  {over[1]:6.2f}   together {sum(over):8.4f}")
-    print(f"         warm creek {into[0]:6.2f}   cold lawn  {into[1]:6.2f}   together {sum(into):8.4f}")
-
-# %% [markdown] text="creek-after"
-# It has, whatever the votes are. To win, one total must be above 0 and the other below.
-# **One weighted sum of a mix with fixed weights can't say over or into.**
-#
-# ### Let the faders move
-#
-# Write a for water and b for cold. *Into* is right when exactly one of them holds. From here on the high output says *into*, no longer *over*. Can a head do it, with
-# queries and keys? First the easy case: one token has both features, each −1 or +1. It can look at itself or at a marker at the start of the sentence, BOS. We set the
-# weights so that its query is 50·a and its key is b; the key of BOS is 0. So its score with itself is 50·a·b, and with BOS it is 0. The values are 0 for the token and
-# 1 for BOS.
-
-# %% figure="predict-one-head"
-predict("one_head")
-
-# %% code="scores-multiply" output="fixed"
-Wq, Wk, Wv = (torch.tensor(column, dtype=torch.float64)[:, None] for column in ([50, 0, 0], [0, 1, 0], [0, 0, 1]))
-print(" a   b   weight on itself   output")
-for a, b in ((-1, -1), (-1, 1), (1, -1), (1, 1)):
-    X = torch.tensor([[0, 0, 1], [a, b, 0]], dtype=torch.float64)  # BOS, and the token: features a, b, “I am BOS”
-    query = X[1] @ Wq  # asks for a ...
-    weights = torch.softmax((X @ Wk) @ query, dim=0)  # ... and the key holds b; h = 1
-    print(f"{a:2}  {b:2}   {weights[1]:16.2f}   {(weights @ (X @ Wv)).item():6.2f}")
-
-# %% [markdown] text="head-after"
-# This is XOR, because here the weights move with a·b. So attention can do it. It can't where it is affine in the features, that is linear plus a constant: **if a token is
-# alone in its sequence, or if the weights ignore the features.**
-#
-# And with the features in two words? We trained sixteen more models of the little world. They have one block of four heads with queries and keys, and **no FFN**. Before and after the heads
-# there is a norm, which rescales each token by the spread of its own numbers and adds a bias. We compare them with sixteen that also have an FFN.
-
-# %% figure="predict-learned-attention"
-predict("learned_attention")
-
-# %% code="learned-attention" output="fixed"
-kinds = {
-    "no FFN": without_ffn.stored()["runs"].values(),
-    "with an FFN": [run["on"] for run in twin.stored()["learned attention"].values()],
-}
-for rule, words in (("way", "over or into"), ("feeling", "glad or sorry")):
-    for kind, runs in kinds.items():
-        print(f"{words:13} {kind:11} right:", *(f"{share:.0%}" for share in sorted(run[rule] for run in runs)))
-
-# %% [markdown] text="learned-attention-after"
-# So heads and norms can say it without an FFN, but here fewer models learned to. Those with an FFN have more weights, so it is no fair race.
-#
-# How can it be done without an FFN? Two heads can. One reports 1 for *creek*, *cold* or both, the other for *lawn*, *warm* or both. So *warm creek* gets 1 + 1,
-# and *cold creek* 1 + 0. A single head at *jump* can't, but with a norm after it, it can. Which way these models go, and why *glad or sorry* is easier for them, we have not found out.
-#
-# <details><summary>Why can't a single head, and what does the norm change?</summary>
-#
-# The query at *jump* is the same in all scenes. So each word brings a fixed e^score · value. Softmax divides their sum by a positive number, which changes no sign:
-# votes again. After a norm with a bias the lead is votes / spread + bias. Its sign is that of votes + bias · spread, and the spread is no sum of votes.
-#
-# </details>
-#
-# So an FFN is not the only way. But it works inside one token, and with as many kinks as you like.
-#
-# ## 5 · Fold the plane
-#
-# Let the mix at *jump* be (a, b), now with 0 for no. The four scenes are four balls at the corners of a square: blue for *into*, orange for *over*.
-# One straight cut leaves at least one ball on the wrong side. On which side a ball lies is the sign of a weighted sum of a, b and 1: votes again.
-#
-# Now give the token two neurons. Where a neuron's sum is below 0, ReLU makes it 0. The line where the sum is 0 is the neuron's **hinge**. ReLU flattens the side
-# below. We call that a fold. Press *Play*: two hinges fold the sheet, so its axes are the two neurons' outputs. One straight knife cuts it, and it unfolds again. So
-# far two of the four balls are right. Move the hinges and the knife.
-
-# %% figure="fold-by-hand"
-play(fold.xor())
-
-# %% [markdown] text="xor_weights-text"
-# The cut is straight on the folded sheet. On the whole sheet it has a kink at each hinge that it crosses.
-#
-# ### Exercise `xor_weights`
-#
-# *{points} · difficulty ●●○ · 8 minutes*
-#
-# Write down a small network that computes XOR: `out = relu(x @ W1 + b1) @ W2 + b2`. Each column of `W1` with its entry of `b1` is one neuron.
-#
-# - **Takes** two different numbers, `low` and `high`. Either may be the larger one, and either may be negative.
-# - **Returns** four tensors of floating-point numbers: `W1` [2, H], `b1` [H], `W2` [H, 1], `b2` [1]. You choose H, from 1 to 8.
-# - For the inputs (0, 1) and (1, 0) the output is `high`, for (0, 0) and (1, 1) it is `low`. It may be off by a hundredth of the distance between the two.
-
-
-# %% exercise="xor_weights"
-def xor_weights(low, high):
-    """W1 [2, H], b1 [H], W2 [H, 1], b2 [1] of a ReLU network that gives `high` where exactly one of two features is on, else `low`."""
-    ### BEGIN SOLUTION
-    W1 = torch.tensor([[1.0, 1.0], [1.0, 1.0]])  # both neurons read a + b
-    b1 = torch.tensor([0.0, -1.0])  # the first starts to rise at 0, the second at 1
-    W2 = torch.tensor([[1.0], [-2.0]]) * (high - low)  # up with the first, and twice as steeply down
-    b2 = torch.tensor([low])  # where all of it begins
-    return W1, b1, W2, b2
-    ### END SOLUTION
-    raise NotImplementedError
-
-# %% [markdown] text="fold-text"
-# **Your own network.** If it has two neurons, it folds this sheet, and the board counts how many of your numbers are not 0. Can you do with fewer? Run the cell of
-# `xor_weights` again, then this one.
-
-# %% figure="fold"
-play(lambda: fold.network_board(*xor_weights(0.0, 1.0)))
-
-# %% [markdown] text="fold-after"
-# <details><summary>How few, and why not fewer? Open this when you have tried.</summary>
-#
-# As b goes from 0 to 1, one ReLU moves its output in one direction only, whatever a is. XOR has to go up for a = 0 and down for a = 1. So two neurons have to read b, and
-# likewise two have to read a. With two neurons only, both read both. That makes four numbers in W1 and two in W2. Three or more neurons that do anything need
-# at least two numbers each, which is six again.
-#
-# With `low` = 0 six are enough: one neuron for *a, but not b*, one for *b, but not a*.
-#
-# </details>
-#
-# Now put the two halves together. Attention mixes half of each word, and your neurons read the mix.
-
-# %% code="block"
-vectors = {"creek": [2.0, 0.0], "lawn": [0.0, 0.0], "cold": [0.0, 2.0], "warm": [0.0, 0.0]}  # how much water, how much cold
-try:
-    W1, b1, W2, b2 = (part.double() for part in xor_weights(-1.0, 1.0))
-    for weather, place in (("cold", "creek"), ("warm", "creek"), ("cold", "lawn"), ("warm", "lawn")):
-        mix = 0.5 * torch.tensor(vectors[weather]).double() + 0.5 * torch.tensor(vectors[place]).double()
-        said = (torch.relu(mix @ W1 + b1) @ W2 + b2).item()
-        print(f"{weather} {place}: the mix is {mix.tolist()}, the network says {'into' if said > 0 else 'over'}")
-except NotImplementedError:
-    print("This speaks when xor_weights is written.")
-
-# %% [markdown] text="quiz_hull-text"
-# Attention and two neurons: that is a Transformer block in miniature.
-#
-# | | attention | FFN |
-# |---|---|---|
-# | looks at | all tokens that it may see | one token |
-# | does | averages values | bends; with ReLU, one kink for each neuron |
-# | linear? | in the values, with A fixed; not in X | no |
-# | parameters | $W_Q, W_K, W_V, W_O$: 4·d², all heads together | $W_1, b_1, W_2, b_2$: often about 8·d² |
-#
-# ## 6 · Quiz
-#
-# One point each. Put the letter in quotes.
-#
-# ### Question `quiz_hull`
-#
-# In one head, the third number of every value is between 0.2 and 0.5. Where can the third number of a mix lie, before $W_O$? Choose the tightest answer.
-#
-# - **A.** Anywhere: the scores can be any numbers.
-# - **B.** At any multiple of the numbers that the values have there.
-# - **C.** Between 0.2 and 0.5.
-# - **D.** Between −1 and 1, because softmax normalises.
-
-# %% quiz="quiz_hull"
-quiz_hull = ...  # "A", "B", "C" or "D"
-### BEGIN SOLUTION
-quiz_hull = "C"
-### END SOLUTION
-
-# %% [markdown] text="quiz_linear-text"
-# ### Question `quiz_linear`
-#
-# You compute A once, from one sentence X, and keep it. Then you feed the sentence 3X through the head, with this A. The output is …
-#
-# - **A.** exactly three times the output for X.
-# - **B.** three times the output for X only if the queries are kept as well.
-# - **C.** another one, because the softmax is not linear.
-
-# %% quiz="quiz_linear"
-quiz_linear = ...  # "A", "B" or "C"
-### BEGIN SOLUTION
-quiz_linear = "A"
-### END SOLUTION
-
-# %% [markdown] text="surprise-text"
-# ## 7 · Deeper
-#
-# *deeper: the core path ends here*
-#
-# ### And a norm?
-#
-# Does training find two such neurons? The cell trains a thousand networks of each width on XOR. Then it puts a **LayerNorm** in the place of the ReLU, between the two linear layers. Is
+# Two ReLU neurons can say *over or into*. The cell trains a thousand networks of each width on XOR. Then it puts a **LayerNorm** in the place of the ReLU, between the two linear layers. Is
 # the network linear then?
 
 # %% figure="predict-xor-two-neurons"
@@ -489,7 +565,7 @@ wanted = torch.tensor([[0.0], [1.0], [1.0], [0.0]])
 
 
 def learned(count, H, middle):
-    """The share of so many networks with H hidden numbers that learn XOR from random starts, with Adam."""
+    """The share of so many networks with H neurons that learn XOR from random starts, with Adam."""
     shapes = [(2, H, 2), (1, H, 2), (H, 1, H), (1, 1, H)]  # of W1, b1, W2, b2; and the fan-in
     parameters = [((2 * torch.rand(count, a, b) - 1) / fan_in**0.5).requires_grad_() for a, b, fan_in in shapes]
     optimiser = torch.optim.Adam(parameters, lr=0.05)
@@ -504,23 +580,26 @@ def learned(count, H, middle):
 
 torch.manual_seed(0)
 for H in (1, 2, 4, 8):
-    print(f"Linear → ReLU → Linear, {H} hidden: {learned(1000, H, torch.relu):4.0%} of 1,000 learn XOR")
+    print(f"Linear → ReLU → Linear, width {H}: {learned(1000, H, torch.relu):4.0%} of 1,000 learn XOR")
 share = learned(1000, 3, lambda x: F.layer_norm(x, x.shape[-1:]))
-print(f"Linear → LayerNorm → Linear, 3 hidden: {share:4.0%}")
+print(f"Linear → LayerNorm → Linear, width 3: {share:4.0%}")
 
 # %% [markdown] text="quiz_xor-text"
-# LayerNorm divides by the spread of the token's own numbers, and such a division is not linear. So four things in a block are not linear: attention's products of X
-# with X, the softmax, the norm, and the activation of the FFN.
+# LayerNorm divides by the spread of the token's own numbers, and such a division is not linear. So four things in a block are not linear: the products of X with X in
+# attention, the softmax, the norm, and the activation of the FFN.
+#
+# That is also how a single head at *jump* can say *over* or *into* if a norm follows it. After the norm the lead of *into* is votes / spread + bias. It has the sign of
+# votes + bias · spread, and the spread is no sum of votes.
 #
 # ### Question `quiz_xor`
 #
 # *deeper*
 #
-# Train a thousand networks Linear → LayerNorm → Linear with only **2** hidden numbers. How many of them learn XOR, and why?
+# Train a thousand networks Linear → LayerNorm → Linear of width **2**. How many of them learn XOR, and why?
 #
-# - **A.** More than with 3, because fewer numbers are easier to train.
-# - **B.** None, because LayerNorm leaves nothing of two numbers but which one is larger.
-# - **C.** About a quarter, as with two ReLU neurons, because each hidden number draws a line.
+# - **A.** More than with width 3, because fewer numbers are easier to train.
+# - **B.** None, because both outputs of the norm depend on u − v alone, the difference of its two inputs, and only rise or fall with it.
+# - **C.** About a quarter, as with two ReLU neurons, because each of the two numbers draws a line.
 
 # %% quiz="quiz_xor"
 quiz_xor = ...  # "A", "B" or "C"
@@ -537,7 +616,7 @@ quiz_xor = "B"
 #
 # 1. In which sense is the first sentence true? Say what is held fixed, and in what the map is linear.
 # 2. In which sense is it false? Give one input and one experiment that shows it.
-# 3. What is attention for a sequence of one token? Does either of these show that a Transformer needs an FFN: that case, or “attention is linear”?
+# 3. What is attention for a sequence of one token? Does that case show that a Transformer needs an FFN? Does “attention is linear” show it?
 #
 # Write into the cell below.
 
@@ -559,12 +638,16 @@ quiz_xor = "B"
 # - (3) with T = 1 the weight is always 1, so the map is linear, and the FFN is what works on a token by itself. Half a point without the consequence.
 # <!-- ### END SOLUTION -->
 
-# %% [markdown] text="end-text"
-# ## You can now …
+# %% [markdown] text="ideas"
+# ## What you can say now
 #
-# - compute attention, with its own weights or with yours, and say where a mix can lie: `self_attention`, `reach_star`;
-# - say in what attention is linear and in what it is not, and measure it: `superposition_error`;
-# - say why no adding up of votes decides *over or into*, and write down two neurons that do: `xor_weights`.
+# | idea | tested by |
+# |---|---|
+# | A mix is an average, so it never leaves the convex hull of its values. | level 2 of the desk, `quiz_hull`, `reach_star` |
+# | Attention is linear in the values, as long as the weights stay as they are. | `self_attention`, `quiz_linear`, question M1 |
+# | A sum of votes can't say over or into, and one head at *jump* is such a sum. | the votes, `break_head` |
+# | Attention can say it with two heads, because each divides by a sum of its own, or with a query that knows one of the words. | `two_heads`, your guess about one head |
+# | Two ReLU neurons say it inside one token: each presses the plane, and then one straight cut is enough. | the sheet, `xor_weights` |
 #
 # **Your own part.** Your `self_attention` is kept in `my_transformer.py`. The model of notebook 00 now calls it, with a fixed A that averages.
 #

@@ -399,9 +399,8 @@ def violations(page: Any, within: str = ":root") -> list[str]:
 @needs_chromium
 def test_from_the_zip_to_the_sheet_in_a_browser(class_folder: ClassFolder, tmp_path: Path) -> None:
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    from lab import PATIENCE, SCREENSHOTS, browser
+    from lab import PATIENCE, browser, keep_picture
 
-    SCREENSHOTS.mkdir(exist_ok=True)
     export = exports.zipped(tmp_path / "export.zip", {exports.moodle_name(student): student.data for student in CLASS})
     sheet = exports.worksheet(tmp_path / "sheet.csv", CLASS)
     with served(class_folder) as address, browser() as chromium:
@@ -414,13 +413,13 @@ def test_from_the_zip_to_the_sheet_in_a_browser(class_folder: ClassFolder, tmp_p
         page.get_by_label("Who is who").set_input_files(sheet)
         page.get_by_role("button", name="Look at it").click()
         page.get_by_role("button", name="Collect these").click()
-        page.screenshot(path=str(SCREENSHOTS / "desk_collected.png"))
+        keep_picture(page, "desk_collected")
         page.get_by_role("button", name="Grade what is new").click()
         playwright.expect(page.get_by_text("Everything is graded.")).to_be_visible(timeout=2 * PATIENCE)
         page.get_by_role("link", name="To the class").click()
-        page.screenshot(path=str(SCREENSHOTS / "desk_class.png"))
+        keep_picture(page, "desk_class")
         page.get_by_role("link", name=FFN).click()
-        page.screenshot(path=str(SCREENSHOTS / "desk_assignment.png"))
+        keep_picture(page, "desk_assignment")
         page.get_by_role("link", name="give back").click()
         page.get_by_label("Its sheet").set_input_files(sheet)
         page.get_by_label("Include students with unread answers").check()

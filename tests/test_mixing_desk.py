@@ -157,7 +157,7 @@ def test_the_javascript_computes_what_python_computes(chromium: Browser, tmp_pat
     for vote, right in zip(votes, rights, strict=True):
         mixes = {pair: vote[pair[0]] + vote[pair[1]] for pair in itertools.product(desk.PLACES, desk.WEATHERS)}
         over = {pair: desk.PLACES.index(pair[0]) == desk.WEATHERS.index(pair[1]) for pair in mixes}
-        assert right == sum(mix > 0 if over[pair] else mix < 0 for pair, mix in mixes.items()) < 4
+        assert right == sum(mix < 0 if over[pair] else mix > 0 for pair, mix in mixes.items()) < 4
 
 
 @needs_chromium
@@ -248,7 +248,7 @@ def test_votes_get_three_right_and_the_fourth_goes_by_a_flag(chromium: Browser) 
         "getComputedStyle(document.querySelector('.vt-said')).color",
     )
     assert page.evaluate(f"{quiet} === {red}"), "what says nothing is not wrong yet"
-    for name, vote in (("creek", "3"), ("cold", "1"), ("warm", "-5"), ("lawn", "-4")):
+    for name, vote in (("creek", "-3"), ("cold", "-1"), ("warm", "5"), ("lawn", "4")):
         fader(page, name).fill(vote)
     assert page.locator(".ffp-sentence").inner_text() == "3 of 4 sentences are right." and sum(reached(page)) == 1
     page.get_by_text("It can’t be done").click()
@@ -258,7 +258,7 @@ def test_votes_get_three_right_and_the_fourth_goes_by_a_flag(chromium: Browser) 
 
 
 @needs_chromium
-def test_the_readers_own_sheet_counts_numbers_that_are_not_zero_while_its_hinges_rest(chromium: Browser) -> None:
+def test_the_readers_own_sheet_counts_numbers_that_are_not_zero_while_its_kinks_rest(chromium: Browser) -> None:
     for W1, b1, W2, count in (
         ([[1, 1], [1, 1]], [0, -1], [1, -2], "You used 7 numbers. It can be done with 6."),
         ([[1, -1], [-1, 1]], [0, 0], [1, 1], "6 numbers, and that is the record."),

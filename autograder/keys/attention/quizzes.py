@@ -28,8 +28,8 @@ quiz_xor = quiz_key(
     exercises.quiz_xor,
     right="B",
     wrong={
-        "A": "Fewer numbers are no help here. Work out what LayerNorm makes of two numbers p and q: what are they without their mean, and what is left when "
+        "A": "Fewer numbers are no help here. Work out what LayerNorm makes of two numbers u and v: what are they without their mean, and what is left when "
         "that is divided by their spread?",
-        "C": "That is true of ReLU, which looks at each number by itself. LayerNorm compares the two. How many lines can the sign of p − q draw?",
+        "C": "That is true of ReLU, which looks at each number by itself. LayerNorm compares the two. How many lines can u − v draw?",
     },
 )

@@ -124,8 +124,8 @@ reach_star.slip(
 
 
 @reach_star.mistake(
-    "You solved it without the rule that no weight may be negative, so a star outside of the words gets a negative weight. Nothing in attention can "
-    "subtract a word."
+    "You solve for any numbers that sum to 1, also negative ones. A weight below 0 pushes the dot away from its word, and out of the hull. Nothing in "
+    "attention can subtract a word."
 )
 def negative_weights_allowed(V, star):
     table = torch.cat([V.T, torch.ones(1, len(V), dtype=V.dtype)])
@@ -137,8 +137,8 @@ def negative_weights_allowed(V, star):
 
 
 @reach_star.mistake(
-    "The weights are solved for once, and what is below 0 is cut off, or taken as a star out of reach. But other weights may reach the star with none "
-    "below 0. And the arrow from the mean of the words to the star proves nothing."
+    "The weights are solved for once, and what is below 0 is cut off. That moves the mix, so it is not the nearest one any more: other weights, none of "
+    "them below 0, may reach the star. And the arrow from the mean of the words to the star proves nothing."
 )
 def cut_off_and_stretched(V, star):
     table = torch.cat([V.T, torch.ones(1, len(V), dtype=V.dtype)])
@@ -151,7 +151,7 @@ def cut_off_and_stretched(V, star):
 
 
 @reach_star.mistake(
-    "The weights are solved for once, what is below 0 is cut off, and the rest is made to sum to 1. That is a mix, but not the nearest one. "
+    "The weights are solved for once, and what is below 0 is cut off. That moves the mix, so it is not the nearest one any more. "
     "Another mix may be on the star, and the arrow from this one proves nothing."
 )
 def cut_off_and_normalised(V, star):
@@ -239,12 +239,47 @@ inside_the_box
   +         return None, (star > high).to(V.dtype) - (star < low).to(V.dtype)
   - arrow.norm() < 0.05
   + True
-    This tests the box around the words, coordinate by coordinate. A star can be in the box and still outside of the triangle.
+    This tests the coordinate axes, one after the other, and so the box around the words. A star can be in that box and still outside of the words: then
+    no axis shows it, but a slanted direction does.
+| axes_then_least_squares
+  - def reach_star(V, star):
+  + def reach_star(V, star):
+  +     for i in range(len(star)):
+  +         for sign in (1.0, -1.0):
+  +             axis = torch.zeros_like(star)
+  +             axis[i] = sign
+  +             if (star @ axis > V @ axis).all():
+  +                 return None, axis
+  +     table = torch.cat([V.T, torch.ones(1, len(V), dtype=V.dtype)])
+  +     goal = torch.cat([star, torch.ones(1, dtype=V.dtype)])
+  +     return torch.linalg.pinv(table) @ goal, None
+| axes_then_cut_off
+  - def reach_star(V, star):
+  + def reach_star(V, star):
+  +     low, high = V.min(dim=0).values, V.max(dim=0).values
+  +     if (star < low - 1e-9).any() or (star > high + 1e-9).any():
+  +         return None, (star > high).to(V.dtype) - (star < low).to(V.dtype)
+  +     table = torch.cat([V.T, torch.ones(1, len(V), dtype=V.dtype)])
+  +     goal = torch.cat([star, torch.ones(1, dtype=V.dtype)])
+  +     cut_off = (torch.linalg.pinv(table) @ goal).clamp(min=0)
+  +     return cut_off / cut_off.sum(), None
 || cut_off_and_normalised | cut_off_without_the_sum
   - table = torch.cat([V.T, torch.ones(1, len(V), dtype=V.dtype)])
   - goal = torch.cat([star, torch.ones(1, dtype=V.dtype)])
   - weights = (torch.linalg.pinv(table) @ goal).clamp(min=0)
   + weights = (torch.linalg.pinv(V.T) @ star).clamp(min=0)
+|| cut_off_and_normalised | cut_off_and_left_so: weights = weights / weights.sum() ->
+below_zero_means_out_of_reach
+  - def reach_star(V, star):
+  + def reach_star(V, star):
+  +     table = torch.cat([V.T, torch.ones(1, len(V), dtype=V.dtype)])
+  +     goal = torch.cat([star, torch.ones(1, dtype=V.dtype)])
+  +     weights = torch.linalg.pinv(table) @ goal
+  +     arrow = star - weights @ V
+  +     return (weights.clamp(min=0), None) if arrow.norm() < 0.05 and weights.min() > -1e-9 else (None, arrow)
+    You solve once, and call a star out of reach if a weight comes out below 0. Other weights, none of them below 0, may reach it all the same. And if
+    they don't, the arrow from your mix
+    proves nothing: your mix is on the star.
 || softmax_of_nearness | softmax_of_nearness_for_every_star
   - (weights, None) if left.norm() < 0.05 else (None, left)
   + weights, None

@@ -122,10 +122,11 @@ self_attention.slip(
 self_attention.slips("""
 in A = torch.softmax(scores, dim=-1)
 softmax_over_the_wrong_dimension: A = torch.softmax(scores, dim=0)
-    The columns of A sum to 1, not its rows. Each token shares out one unit of attention among the tokens it looks at: softmax over the last
+    The columns of A sum to 1, not its rows. Each token shares out a weight of 1 among the tokens it looks at: softmax over the last
     dimension.
 causal_mask: A = torch.softmax(scores.masked_fill(torch.ones_like(scores).triu(1) > 0, float('-inf')), dim=-1)
     A causal mask hides the later tokens. Here there is no mask: every token looks at all of them.
+| zeros_above_the_diagonal: A = torch.softmax(scores.tril(), dim=-1)
 in scores = Q @ K.T / math.sqrt(Wq.shape[1])
 not_scaled: scores = Q @ K.T
     The scores are not divided by √h. With wide heads they grow large, and softmax gives nearly everything to one token.

@@ -1,9 +1,9 @@
 // @ts-check
-// Fourteen tokens on their way through random layers, four times on one clock: attention alone, with an FFN, with skips, with all.
+// Fourteen tokens on their way through random layers, four times on one clock: attention alone, with an FFN, with residual connections, with all.
 import { select } from "./d3.js";
-import { element, number, powerOfTen, raised } from "./runtime.js";
+import { element, number, plural, powerOfTen, raised } from "./runtime.js";
 
-const NAMES = /** @type {Record<string, string>} */ ({ attention: "attention alone", ffn: "attention, FFN", skip: "attention, skip", all: "all: skip, FFN, norm" });
+const NAMES = /** @type {Record<string, string>} */ ({ attention: "attention alone", ffn: "attention, FFN", skip: "attention, residual", all: "residual, FFN, norm" });
 const LENGTHS = /** @type {Record<string, string>} */ ({ ffn: "as it comes", "ffn, same length": "as long as its input", "ffn, four times": "four times as long" });
 const STEP = 900; // milliseconds a layer while it plays
 const GUESSED = 4; // stops of the clock, after which what is to come is drawn as well
@@ -82,7 +82,7 @@ export const board = {
       run.textContent = state.isPlaying ? "Stop" : "Play";
       slider.value = String(state.at);
       const depth = data.depths[state.at];
-      layers.textContent = `${depth} layer${depth === 1 ? "" : "s"}`;
+      layers.textContent = plural(depth, "layer");
       slider.setAttribute("aria-valuetext", layers.textContent);
       for (const { length, radio } of lengths) radio.checked = length === state.length;
       for (const { cloud, svg, value } of clouds) {
@@ -127,7 +127,7 @@ export const board = {
       const depth = data.depths[state.at];
       const r = clouds.map(({ cloud }) => `${NAMES[cloud]} ${spread(data.runs[runOf(cloud, state)].shown[state.at])}`);
       const length = state.length === "ffn" ? "" : `, with the FFN’s output made ${LENGTHS[state.length]}`;
-      return `After ${depth} layer${depth === 1 ? "" : "s"}${length}, r is: ${r.join("; ")}.`;
+      return `After ${plural(depth, "layer")}${length}, r is: ${r.join("; ")}.`;
     }
     return { draw, words };
   },

@@ -28,7 +28,7 @@ def stacks(name: str = "clouds") -> Board:
         ),
         Goal(
             "slower",
-            "So is the FFN to blame? Change one thing, and let attention with the FFN fall far more slowly than attention alone.",
+            "Change one thing, so that another stack is the first to fall, and by far.",
             after=f"Four times as long, the FFN’s output delays the fall: r after three layers is {long}. But leave the FFN out and only make the vectors "
             f"four times as long, and r is {longer_alone}. So it is not the FFN that delays it. Both numbers are typical of {many} other stacks.",
         ),

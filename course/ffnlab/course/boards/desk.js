@@ -2,7 +2,7 @@
 // The mixing desk: pull the weights of words until their mix is on the star. Some stars no weights reach.
 import { select } from "./d3.js";
 import { distance, mix, places, pulled, used } from "./desk_model.js";
-import { element, number, unique } from "./runtime.js";
+import { element, number, plural, unique } from "./runtime.js";
 
 const REACH = 2.3; // how far the plane goes from the origin
 const SIDE = 310; // the largest side of the plane, in pixels
@@ -137,7 +137,7 @@ export const board = {
       turn.says.textContent = `${number(state.turn, 0)}°`;
       stretch.slider.value = String(state.stretch);
       stretch.says.textContent = `× ${number(state.stretch)}`;
-      sum.textContent = `${state.pulls} ${state.pulls === 1 ? "pull" : "pulls"}, and the weights sum to 100 %.`;
+      sum.textContent = `${plural(state.pulls, "pull")}, and the weights sum to 100 %.`;
     }
 
     /** @param {any} state */

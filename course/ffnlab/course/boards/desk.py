@@ -40,7 +40,7 @@ GOALS = (
         unit="pulls",
         flag=Flag(
             (
-                "Each fader also moves the two others, so no two numbers can be right together.",
+                "Each fader also moves the other two, so no two numbers can be right together.",
                 "The star is on no line between two words, and a mix of three is always near the middle.",
                 "The weights sum to 1, so the dot is always as far from the middle as at the start.",
             ),
@@ -68,10 +68,12 @@ GOALS = (
         "Level 3. Four words. Reach the star with as few of them as you can.",
         record=2,
         unit="words",
+        after="The star of level 3 is on the straight line from cold to jump, so two words are enough. In the plane no star that can be reached needs more "
+        "than three.",
         flag=Flag(
             (
                 "A mix of four words has a part of each, however small.",
-                "The star is inside of the four words, and only points on their edge can be reached.",
+                "The star is inside the four words, and only points on their edge can be reached.",
                 "Three weights are free and a point of the plane has two numbers, so the weights have to miss it.",
             ),
             right=-1,
@@ -117,7 +119,7 @@ VOTE_GOALS = (
                 "The two sentences that go over and the two that go into are made of the same four words.",
             ),
             right=2,
-            why="A cold creek and a warm lawn use each of the four words once. So do a warm creek and a cold lawn. Whatever the votes are, both pairs "
+            why="A warm creek and a cold lawn use each of the four words once. So do a cold creek and a warm lawn. Whatever the votes are, both pairs "
             "have the same total. One total can't be above 0 for the first pair and below 0 for the second.",
             nudge="Get three right, and then read aloud which words the wrong sentence shares with the others.",
         ),

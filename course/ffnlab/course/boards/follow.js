@@ -1,7 +1,7 @@
 // @ts-check
 // A network follows a curve: x² with more and more pieces, whatever a hand draws, and x² for ever. The network is the reader's own function where Python has it.
 import { choice, clamp, clipped, frame, knob, outside, path, ribbon, set, shape, slider, spread } from "./marks.js";
-import { element, number, wholeNumber } from "./runtime.js";
+import { element, number, plural, wholeNumber } from "./runtime.js";
 import { chords, fewest, fits, furthest, heightAt, pieces, targetAt, wireOf } from "./wire_model.js";
 
 /** @typedef {import("./wire_model.js").Wire} Wire */
@@ -15,6 +15,8 @@ const BUMP = 10; // samples to each side that the pen lifts with it
 const LIFT = 0.1;
 const TOP = 1.15; // the curve is drawn from −TOP to TOP
 const FINE = 480;
+const DEEPEST = 0.002; // how far the wire within a thousandth can be lowered, and in which steps
+const DOWN_STEP = 0.00005;
 
 /** @type {Record<string, (x: number) => number>} */
 const SHAPES = {
@@ -40,9 +42,12 @@ const keyOf = (state) => `${state.n} ${state.heights ? nodesOf(state).map((y) =>
 
 /** The wire of a state; null while Python has not answered. @param {any} state @param {any} data @returns {Wire | null} */
 export function wireFor(state, data) {
-  if (!data.asks) return chords(targetOf(state), state.n, -1, 1);
-  return state.net && state.key === keyOf(state) ? wireOf(state.net, -1, 1) : null;
+  if (!data.asks) return lowered(chords(targetOf(state), state.n, -1, 1), state.down);
+  return state.net && state.key === keyOf(state) ? lowered(wireOf(state.net, -1, 1), state.down) : null;
 }
+
+/** A wire that a hand has lowered, so that the reader's function need not do it. @param {Wire} wire @param {number} [down] @returns {Wire} */
+const lowered = ({ x, y }, down = 0) => ({ x, y: y.map((height) => height - down) });
 
 /** @type {WeakMap<number[], Map<number, number>>} */
 const counted = new WeakMap();
@@ -69,7 +74,7 @@ function holds(state, data, half) {
 
 /** @type {Record<string, (data: any) => any>} */
 const STARTS = {
-  square: ({ first }) => ({ n: 4, net: first?.net ?? null, key: first ? "4 " : "", error: first?.error ?? "" }),
+  square: ({ first }) => ({ n: 4, down: 0, net: first?.net ?? null, key: first ? "4 " : "", error: first?.error ?? "" }),
   draw: () => ({ heights: drawnAs("hills"), half: 0.1, n: 3, at: PENS / 2, net: null, key: "", error: "" }),
   ever: () => ({ n: 4, reach: 1, view: 2 }),
 };
@@ -122,13 +127,14 @@ function described(state, data, half) {
   const wire = wireFor(state, data);
   if (!wire) return state.key ? "Your function is at work." : "Draw a curve, or choose one. Then it is your function’s turn.";
   const gap = furthest(wire, targetOf(state), -1, 1);
-  const units = data.asks ? state.net.w.length : state.n;
+  const neurons = data.asks ? state.net.w.length : state.n;
   const who = data.asks ? "Your function" : "The board";
-  const enough = state.heights && state.n === SAMPLES ? ` Your pen leaves ${SAMPLES} straight bits here, so ${SAMPLES} pieces always do.` : "";
+  const enough = state.heights && state.n === SAMPLES ? ` This drawing consists of ${SAMPLES} straight strokes, so ${SAMPLES} pieces are always enough. Imagine a truly smooth one.` : "";
   const count = pieces(wire);
-  const bought = state.heights ? "" : ` for ${count} ${count === 1 ? "piece" : "pieces"}`;
-  const used = `${who} uses ${units} ${units === 1 ? "unit" : "units"}${bought}.${enough}`;
-  if (fits(gap, half)) return `${used} The wire stays inside. It is off by ${number(Math.abs(gap.gap), 5)} at most, and the ribbon allows ${number(half, 3)}.`;
+  const bought = state.heights ? "" : ` for ${plural(count, "piece")}`;
+  const lower = state.down ? ` You have lowered the wire by ${number(state.down, 5)}.` : "";
+  const used = `${who} uses ${plural(neurons, "neuron")}${bought}.${lower}${enough}`;
+  if (fits(gap, half)) return `${used} The wire stays inside. It is ${Math.abs(gap.gap) < 5e-6 ? "exactly on the curve" : `off by ${number(Math.abs(gap.gap), 5)} at most`}, and the ribbon allows ${number(half, 3)}.`;
   return `${used} The wire is out: at x = ${number(gap.x)} it is ${number(Math.abs(gap.gap), 5)} too ${gap.gap > 0 ? "high" : "low"}, and the ribbon allows ${number(half, 3)}.`;
 }
 
@@ -138,7 +144,8 @@ function square(place, play) {
   const request = asker(play);
   const picture = element("div");
   const cuts = slider("pieces", 1, 64, 1, (n) => play.move({ n }), (n) => String(n));
-  place.append(picture, element("div", { class: "wr-hands" }, cuts.whole));
+  const down = slider("lower the wire by", 0, Math.round(DEEPEST / DOWN_STEP), 1, (step) => play.move({ down: step * DOWN_STEP }), (step) => number(step * DOWN_STEP, 5));
+  place.append(picture, element("div", { class: "wr-hands" }, cuts.whole, down.whole));
   const [high, low, bottom] = [180, 214, 304];
   /** @type {(state: any) => void} */
   let update = () => {};
@@ -179,6 +186,7 @@ function square(place, play) {
     draw(state, before) {
       if (!before) update = build(place.clientWidth || 640);
       cuts.show(state.n);
+      down.show(Math.round((state.down ?? 0) / DOWN_STEP));
       update(state);
       if (before) request(state);
     },
@@ -305,10 +313,10 @@ function drawing(place, play) {
 /** x² ± 1 without an end. @param {HTMLElement} place @param {import("./runtime.js").Play} play @returns {import("./runtime.js").Stage} */
 function ever(place, play) {
   const picture = element("div");
-  const units = slider("units", 1, 64, 1, (n) => play.move({ n }), (n) => String(n));
+  const neurons = slider("neurons", 1, 64, 1, (n) => play.move({ n }), (n) => String(n));
   const reach = slider("kinks as far out as", 1, 20, 0.5, (value) => play.move({ reach: value }), (value) => `±${number(value)}`);
   const view = slider("view", 2, 100, 1, (value) => play.move({ view: value }), (value) => `±${value}`);
-  place.append(picture, element("div", { class: "wr-hands" }, units.whole, reach.whole, view.whole));
+  place.append(picture, element("div", { class: "wr-hands" }, neurons.whole, reach.whole, view.whole));
   const tall = 250;
   /** @type {(state: any) => void} */
   let update = () => {};
@@ -348,7 +356,7 @@ function ever(place, play) {
   return {
     draw(state, before) {
       if (!before) update = build(place.clientWidth || 640);
-      units.show(state.n);
+      neurons.show(state.n);
       reach.show(state.reach);
       view.show(state.view);
       update(state);
@@ -357,7 +365,7 @@ function ever(place, play) {
       const inside = (state.reach / state.n) ** 2;
       const last = `The ${state.n === 1 ? "only" : "last"} kink is at x = ${number(state.reach - (2 * state.reach) / state.n)}.`;
       const where = state.n === 1 ? "Right of it" : "Between two kinks";
-      if (inside > 1) return `${last} ${where} the wire is up to ${number(inside)} too high, and the ribbon allows 1. More units would help there.`;
+      if (inside > 1) return `${last} ${where} the wire is up to ${number(inside)} too high, and the ribbon allows 1. More neurons would help there.`;
       return `${last} On the right the wire leaves the ribbon at x = ${number(leaves(state.n, state.reach))}.`;
     },
   };

@@ -1,25 +1,25 @@
 // @ts-check
-// Four words with a vote each: what the mix of two of them says in four sentences. Over is right where water is cold or land is warm.
+// Four words with a vote each: what the mix of two of them says in four sentences. High is into, which is right where water is warm or land is cold.
 import { select } from "./d3.js";
-import { element, number, unique } from "./runtime.js";
+import { element, number, plural, unique } from "./runtime.js";
 
-/** @typedef {{place: string, weather: string, over: boolean}} Sentence */
+/** @typedef {{place: string, weather: string, into: boolean}} Sentence */
 
 /** The four sentences, with what is right: the first place is water, the first weather cold. @param {any} data @returns {Sentence[]} */
 export const sentencesOf = ({ places, weathers }) =>
-  places.flatMap((/** @type {string} */ place, /** @type {number} */ p) => weathers.map((/** @type {string} */ weather, /** @type {number} */ w) => ({ place, weather, over: p === w })));
+  places.flatMap((/** @type {string} */ place, /** @type {number} */ p) => weathers.map((/** @type {string} */ weather, /** @type {number} */ w) => ({ place, weather, into: p !== w })));
 
 /** The mix of a sentence's two words, half of each. @param {Record<string, number>} votes @param {Sentence} sentence */
 export const mixed = (votes, { place, weather }) => (votes[place] + votes[weather]) / 2;
 
 /** @param {Record<string, number>} votes @param {Sentence} sentence */
-export const isRight = (votes, sentence) => (sentence.over ? mixed(votes, sentence) > 0 : mixed(votes, sentence) < 0);
+export const isRight = (votes, sentence) => (sentence.into ? mixed(votes, sentence) > 0 : mixed(votes, sentence) < 0);
 
 /** @param {any} state @param {any} data */
 const right = (state, data) => sentencesOf(data).filter((sentence) => isRight(state.votes, sentence)).length;
 
 /** What a mix says. @param {number} value */
-const said = (value) => (value > 0 ? "over" : value < 0 ? "into" : "nothing");
+const said = (value) => (value > 0 ? "into" : value < 0 ? "over" : "nothing");
 
 /** @type {import("./runtime.js").Board} */
 export const board = {
@@ -39,7 +39,7 @@ export const board = {
       const says = element("output", { for: id });
       return { word, slider, says, row: element("div", { class: "vt-fader" }, element("label", { for: id }, word), slider, says) };
     });
-    const ends = element("p", { class: "vt-ends", "aria-hidden": "true" }, element("span", {}, "← into"), element("span", {}, "over →"));
+    const ends = element("p", { class: "vt-ends", "aria-hidden": "true" }, element("span", {}, "← over"), element("span", {}, "into →"));
     const rows = element("div", { class: "vt-rows" });
     place.append(element("div", { class: "vt-desk" }, ends, ...faders.map(({ row }) => row)), rows);
 
@@ -63,12 +63,12 @@ export const board = {
         const good = isRight(state.votes, sentence);
         const wide = Math.abs(value / data.most) * 50;
         here.classed("vt-right", good).classed("vt-wrong", value !== 0 && !good);
-        here.select(".vt-scene").text(`${sentence.weather} ${sentence.place}: ${sentence.over ? "over" : "into"}`);
+        here.select(".vt-scene").text(`${sentence.weather} ${sentence.place}: ${sentence.into ? "into" : "over"}`);
         here.select(".vt-bar i").attr("class", `vt-${said(value)}`).style("left", `${value < 0 ? 50 - wide : 50}%`).style("width", `${wide}%`);
         here.select(".vt-said").text(value ? `says ${said(value)} ${good ? "✓" : "✗"}` : "says nothing");
       });
     }
 
-    return { draw, words: (state) => `${right(state, data)} of 4 sentences are right.` };
+    return { draw, words: (state) => `${plural(right(state, data), "of 4 sentences is right", "of 4 sentences are right")}.` };
   },
 };

@@ -5,8 +5,9 @@ Sizes differ pairwise, so that a transposed matrix or a wrong axis can't pass by
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -26,8 +27,6 @@ from ffnlab.observation.plain_data import Failure
 from ffnlab.phrases import plural
 
 NOTEBOOK = "01_attention"
-
-Map = Callable[[torch.Tensor], torch.Tensor]
 
 
 def _stochastic(rng: Draw, T: int, S: int) -> torch.Tensor:
@@ -146,6 +145,473 @@ def self_attention_float32_one_token_inputs_kept(answer: Any, A: Any, two: Any, 
     return outputs | {"what was handed in is left as it was": is_unchanged}
 
 
+# Two quizzes. Their texts are in the notebook.
+
+quiz_hull = quiz(
+    "quiz_hull",
+    options="ABCD",
+    where="the section “The desk that pulls its own faders”.",
+    understood="Weights that are not negative and sum to 1 make an average, and an average never leaves the convex hull.",
+)
+
+quiz_linear = quiz(
+    "quiz_linear",
+    where="the section “Linear in what?”.",
+    understood="With A held fixed, only products with constant matrices are left, so the whole head is linear in X.",
+)
+
+# The little world of four words. Into is right where exactly one of two things holds: there is water, it is cold.
+
+PLACES = ("creek", "lawn")  # the first is water
+WEATHERS = ("cold", "warm")
+WORDS = (*PLACES, *WEATHERS)
+Sentence = tuple[str, str]  # its weather and its place
+SENTENCES: tuple[Sentence, ...] = tuple(itertools.product(WEATHERS, PLACES))
+
+
+def _right_way(sentence: Sentence) -> str:
+    weather, place = sentence
+    return "over" if (place == "creek") == (weather == "cold") else "into"
+
+
+def _mix(scores: torch.Tensor, values: torch.Tensor, sentence: Sentence) -> float:
+    """What a head at *jump* hands over: the values [4] of a sentence's two words, by the softmax of their scores [4]."""
+    numbers = [WORDS.index(word) for word in sentence]
+    return float(torch.softmax(scores[numbers], dim=0) @ values[numbers])
+
+
+def _way(total: float) -> str:
+    return "into" if total > 0 else "over"
+
+
+# break_head
+
+CLEAR = 0.05  # how far from 0 the mix of a drawn head is in every sentence
+ENOUGH = 3  # questions
+MAX_QUESTIONS = 20
+Head = dict[str, torch.Tensor]  # scores [4] and values [4], in the order of WORDS; an empty one is the stubborn box
+WRONG_ABOUT_TWO, WRONG_ABOUT_THREE, STUBBORN = "a head wrong about two", "a head wrong about three", "a stubborn box"
+
+
+def _wrong_about(head: Head) -> set[Sentence]:
+    return {sentence for sentence in SENTENCES if _way(_mix(**head, sentence=sentence)) != _right_way(sentence)}
+
+
+def _draw_head_of(rng: Draw, is_wanted: Callable[[set[Sentence]], bool]) -> Head:
+    """Scores and values of a head that is wrong about the wanted sentences; its mix is never near 0."""
+    while True:
+        head = {"scores": rng.normal(4, scale=1.5), "values": rng.normal(4)}
+        mixes = [_mix(**head, sentence=sentence) for sentence in SENTENCES]
+        if min(map(abs, mixes)) > CLEAR and is_wanted(_wrong_about(head)):
+            return head
+
+
+def _draw_boxes(rng: Draw, case: int) -> dict[str, Any]:
+    """Closed boxes, by a label: heads that are wrong about one, two or three sentences, and a box that plays against the reader."""
+    boxes = {
+        f"a head wrong about {' '.join(sentence)} alone": _draw_head_of(rng, lambda wrong, s=sentence: wrong == {s})  # type: ignore[misc]
+        for sentence in SENTENCES
+    }
+    boxes[WRONG_ABOUT_TWO] = _draw_head_of(rng, lambda wrong: len(wrong) == 2)
+    boxes[WRONG_ABOUT_THREE] = _draw_head_of(rng, lambda wrong: len(wrong) == 3)
+    boxes[STUBBORN] = {}
+    return {"boxes": boxes}
+
+
+def _sentence_of(words: Any) -> Sentence | None:
+    """The sentence that a weather and a place make, in either order, or a text with both; None for anything else."""
+    words = words.split() if isinstance(words, str) else words
+    if not isinstance(words, (tuple, list)) or not all(isinstance(word, str) for word in words):
+        return None
+    return next((sentence for sentence in SENTENCES if sorted(sentence) == sorted(words)), None)
+
+
+def _answers(head: Head, asked: Sequence[Sentence]) -> list[str]:
+    """What a box says to these questions, one after the other.
+
+    The stubborn box has not settled which head it is. It is right about three sentences, whichever are asked first, and wrong about the fourth, since
+    no head is right about all four: each such set of answers is that of some head.
+    """
+    if head:
+        return [_way(_mix(**head, sentence=sentence)) for sentence in asked]
+    last = list(dict.fromkeys(asked))[ENOUGH:]
+    return [_way(1.0 if (_right_way(sentence) == "into") != (sentence in last) else -1.0) for sentence in asked]
+
+
+class ClosedHead:
+    """`says(weather, place)`, what a box says in a sentence; it counts the questions.
+
+    Raises NotAsAsked for what is no sentence, and for more questions than `most`.
+    """
+
+    def __init__(self, head: Head, most: int) -> None:
+        self.head, self.most = head, most
+        # What was asked, as numbers, so that no answer lies in reach of the code that is asked for one.
+        self._numbers: list[int] = []
+
+    def __call__(self, *words: Any) -> str:
+        sentence = _sentence_of(words[0] if len(words) == 1 else words)
+        if sentence is None:
+            raise NotAsAsked('`says` takes a weather and a place, such as `says("cold", "creek")`')
+        if len(self._numbers) == self.most:
+            raise NotAsAsked(f"more than {self.most} questions were asked")
+        self._numbers.append(SENTENCES.index(sentence))
+        return _answers(self.head, [SENTENCES[number] for number in self._numbers])[-1]
+
+    def numbers_asked(self) -> list[int]:
+        """The questions so far, as numbers of SENTENCES."""
+        return list(self._numbers)
+
+
+break_head = Exercise(
+    "break_head",
+    draw=_draw_boxes,
+    where="the section “One head, two heads”.",
+    understood="Softmax divides by a positive number, which changes no sign. So a single head at jump adds up votes, and it is wrong about at "
+    "least one of the four sentences.",
+    hints=(
+        "Could a single head be right about all four sentences? Multiply its mix by what softmax divides by, and look at what is left.",
+        "e^score · value is a number for each word: its vote. What do you know of the votes of a cold creek and a warm lawn together, and of the other two?",
+        "Suppose that three answers are right. What do you then know about the fourth, without asking?",
+    ),
+)
+
+
+def _ask(answer: Any, boxes: dict[str, Head], most: int) -> dict[str, Any]:
+    """For each box what was asked, as numbers of SENTENCES, and what came back."""
+    observed = {}
+    for label, head in boxes.items():
+        says = ClosedHead(head, most)
+        result = observe_call(lambda: answer(says))  # noqa: B023
+        observed[label] = (says.numbers_asked(), result)
+    return observed
+
+
+def _outcome(head: Head, asked: Sequence[Sentence], result: Any) -> str | Failure:
+    """What is wrong with the sentence that came back for a box; empty if the box is wrong about it. What was asked settles the stubborn box."""
+    if isinstance(result, Failure):
+        return result
+    sentence = _sentence_of(result)
+    if sentence is None:
+        return f"{_describe_no_sentence(result)}; a weather and a place were expected"
+    if head:
+        is_broken = sentence in _wrong_about(head)
+    else:
+        first = list(dict.fromkeys(asked))
+        # With three answers the fourth is settled, asked or not. With fewer, any sentence that was not asked about may still be right.
+        is_broken = len(first) >= ENOUGH and sentence not in first[:ENOUGH]
+    if is_broken:
+        return ""
+    known = "it had told you its answer" if sentence in asked else "you had not asked about it"
+    return f"you returned a sentence that the head gets right, and {known}"
+
+
+def _describe_no_sentence(result: Any) -> str:
+    if isinstance(result, (tuple, list)):
+        return f"{plural(len(result), 'thing')} came back"
+    if isinstance(result, str):
+        return "what a head says came back" if result in ("over", "into") else "one word came back"
+    return describe_result(result)
+
+
+def _outcomes(observation: Any, inputs: dict[str, Any]) -> dict[str, str | Failure]:
+    """For each box what is wrong. What a box answered is not taken on trust: a submission may have made it up."""
+    outcomes: dict[str, str | Failure] = {}
+    for label, head in inputs["boxes"].items():
+        numbers, result = observation[label]
+        outcomes[label] = _outcome(head, [SENTENCES[number] for number in numbers], result)
+    return outcomes
+
+
+WRONG_ABOUT_ONE = ("a head wrong about one sentence", *(f"a {nth} such head" for nth in ("second", "third", "fourth")))
+OTHER_HEADS = "a head wrong about two or three"
+
+
+def _box_facts(observation: Any, inputs: dict[str, Any]) -> dict[str, str | Failure]:
+    """What is wrong for each kind of box, in the same words in whatever order one asks: else a mistake would have a form for every order.
+
+    So of the four heads that are wrong about one sentence those that were not caught come first, and the two others count once all four are caught.
+    """
+    outcomes = _outcomes(observation, inputs)
+    stubborn, two, three = (outcomes.pop(label) for label in (STUBBORN, WRONG_ABOUT_TWO, WRONG_ABOUT_THREE))
+    not_caught_first = sorted(outcomes.values(), key=lambda outcome: (outcome == "", str(outcome)))
+    others = two or three
+    is_told = isinstance(others, Failure) or not any(not_caught_first)
+    return {
+        **dict(zip(WRONG_ABOUT_ONE, not_caught_first, strict=True)),
+        OTHER_HEADS: others if is_told else "",
+        STUBBORN: stubborn,
+    }
+
+
+@break_head.aspect("a wrong sentence", points=1.5, facts=_box_facts, times_larger=12)
+def break_head_sentence(answer: Any, boxes: Any) -> Any:
+    return _ask(answer, boxes, MAX_QUESTIONS)
+
+
+def _few_question_facts(observation: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+    """The same in short, and whether a box was asked too often, which counts once the heads are caught."""
+    outcomes = _outcomes(observation, inputs)
+    stubborn = outcomes.pop(STUBBORN)
+    heads = next((outcome for outcome in outcomes.values() if outcome and not _is_refused(outcome)), "")
+    is_asked_too_often = any(len(numbers) > ENOUGH or _is_refused(result) for numbers, result in observation.values())
+    counts = is_asked_too_often and not heads
+    return {
+        "questions": f"more than {ENOUGH} were asked about a box" if counts else "",
+        "heads": heads,
+        STUBBORN: "" if counts or _is_refused(stubborn) else stubborn,
+    }
+
+
+def _is_refused(result: Any) -> bool:
+    """Whether a box refused an answer, because it had been asked often enough."""
+    return isinstance(result, Failure) and "questions were asked" in result.message
+
+
+@break_head.aspect(
+    "three questions at most", points=1.5, facts=_few_question_facts, needs="a wrong sentence", times_larger=12
+)
+def break_head_three_questions(answer: Any, boxes: Any) -> Any:
+    return _ask(answer, boxes, ENOUGH)
+
+
+# two_heads
+
+SURE = 0.01  # how far from 0 the two heads' sum is at least
+
+
+def _draw_limits(rng: Draw, case: int) -> dict[str, Any]:
+    """The largest scores that are allowed: large ones, with which a head sees one word alone, and small ones, with which it only leans."""
+    return {
+        "far": [round(rng.uniform(20.0, 60.0), 1) for _ in range(2)],
+        "near": [round(rng.uniform(*ends), 2) for ends in ((1.0, 2.0), (0.4, 0.6), (0.1, 0.2))],
+    }
+
+
+two_heads = Exercise(
+    "two_heads",
+    draw=_draw_limits,
+    where="the section “One head, two heads”.",
+    understood="Each head divides by a sum of its own, so their sum is no longer a sum of votes. It is enough that one leans a little.",
+    hints=(
+        "Let one head look for creek and cold, the other for lawn and warm. What should a head hand over if it finds none of its words?",
+        "Two words found by one head and none by the other is over. One word found by each is into. So what a head hands over where it finds none has to "
+        "outweigh what it hands over where it finds both.",
+        "For a small `largest`: let a head's words have the score `largest` and the value 1, and the others the score 0 and the value −v. "
+        "Between which two numbers does v have to be?",
+        "Over needs 1 − v < 0. Into needs e^largest · 1 − v > 0. Choose v between 1 and e^largest.",
+    ),
+)
+
+
+def _parse_heads(result: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    if not isinstance(result, (tuple, list)) or len(result) != 2:
+        raise NotAsAsked(f"{describe_result(result)}; a pair (scores, values) was expected")
+    parts = []
+    for name, part in zip(("scores", "values"), result, strict=True):
+        numbers = part if isinstance(part, torch.Tensor) else torch.tensor(part, dtype=torch.float64)
+        if list(numbers.shape) != [2, 4]:
+            raise NotAsAsked(f"{name} has shape {list(numbers.shape)}; [2, 4] was expected, a row for each head")
+        parts.append(numbers.detach().double())
+    return parts[0], parts[1]
+
+
+def _brings_nothing(scores: torch.Tensor, values: torch.Tensor) -> bool:
+    return all(abs(_mix(scores, values, sentence)) < 1e-9 for sentence in SENTENCES)
+
+
+def _describe_heads(observation: Any, largest: float) -> dict[str, str | Failure]:
+    """What is wrong with the two heads in each sentence, and with their scores; empty where nothing is."""
+    if isinstance(observation, Failure):
+        return {"what comes back": observation}
+    scores, values = observation
+    facts: dict[str, str | Failure] = {"what comes back": "", "scores": "", "how many heads": ""}
+    if not bool(scores.isfinite().all()) or not bool(values.isfinite().all()):
+        facts["scores"] = "a number is not finite"
+    elif float(scores.min()) < -1e-6:
+        facts["scores"] = "a score is below 0"
+    elif float(scores.max()) > largest * (1 + 1e-6):
+        facts["scores"] = "a score is above `largest`"
+    if _brings_nothing(scores[0], values[0]) or _brings_nothing(scores[1], values[1]):
+        facts["how many heads"] = "one of the two brings 0 in every sentence, so this is a single head"
+    for sentence in SENTENCES:
+        total = sum(_mix(*head, sentence=sentence) for head in zip(scores, values, strict=True))
+        if abs(total) < SURE - 1e-6:
+            said = "the sum is nearer to 0 than 1/100"
+        else:
+            said = "" if _way(total) == _right_way(sentence) else f"the heads say {_way(total)}"
+        facts[" ".join(sentence)] = said
+    return facts
+
+
+def _two_heads_facts(key: str) -> Callable[[Any, dict[str, Any]], dict[str, Any]]:
+    def facts(observation: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+        described: dict[str, Any] = {}
+        for largest, heads in zip(inputs[key], observation, strict=True):
+            described[f"largest = {largest:g}"] = _describe_heads(heads, largest)
+        return described
+
+    return facts
+
+
+def _collect_heads(answer: Any, limits: list[float]) -> list[Any]:
+    return [observe_call(lambda: _parse_heads(answer(largest))) for largest in limits]  # noqa: B023
+
+
+@two_heads.aspect("scores may be far apart", points=1.5, facts=_two_heads_facts("far"))
+def two_heads_far(answer: Any, far: Any, near: Any) -> Any:
+    return _collect_heads(answer, far)
+
+
+@two_heads.aspect("scores are near each other", points=1.5, facts=_two_heads_facts("near"))
+def two_heads_near(answer: Any, far: Any, near: Any) -> Any:
+    return _collect_heads(answer, near)
+
+
+# xor_weights
+
+CORNERS = ((0, 0), (0, 1), (1, 0), (1, 1))
+NEAR = 0.01  # of the distance from `over` to `into`
+SHAPES = {"W1": "[2, H]", "b1": "[H]", "W2": "[H, 1]", "b2": "[1]"}
+
+Heights = list[tuple[float, float]]
+
+
+def _draw_heights(rng: Draw, case: int) -> dict[str, Any]:
+    """Pairs (over, into) in random order: either may be the larger, and both, one or none of them below zero."""
+    heights: Heights = []
+    for upwards in (True, False):
+        for least in (-6.0, -1.5, 0.5):
+            pair = [round(least + rng.uniform(*ends), 2) for ends in ((0.0, 1.0), (2.0, 5.0))]
+            heights.append((pair[0], pair[1]) if upwards else (pair[1], pair[0]))
+    return {"heights": [heights[place] for place in rng.distinct(len(heights), 0, len(heights) - 1)]}
+
+
+xor_weights = Exercise(
+    "xor_weights",
+    draw=_draw_heights,
+    where="the section “Press the plane”.",
+    understood="Each neuron draws one line and is silent on one side of it. Together they do what no single line can.",
+    hints=(
+        "Look at a + b for the four inputs: 0, 1, 1, 2. You need a function of that one number which is `over`, then `into`, then `over` again.",
+        "Up, then down again: one neuron starts to rise at 0. Another starts at 1, and has to pull twice as hard the other way. "
+        "The bias says where a neuron starts.",
+        "A column of W1 holds what one neuron multiplies a and b by; b1 its threshold, with a minus sign; its row of W2 what it adds to the output.",
+        "Another way: one neuron for “a, but not b”, and one for “b, but not a”. Then no b1 is needed.",
+        "When the four outputs are 0, 1, 1, 0, you are nearly done: multiplying W2 stretches them, and b2 moves them all.",
+    ),
+)
+
+
+def _parse_weights(result: Any) -> dict[str, torch.Tensor]:
+    if not isinstance(result, (tuple, list)):
+        raise NotAsAsked(f"{describe_result(result)}; four tensors W1, b1, W2, b2 were expected")
+    if len(result) != 4:
+        raise NotAsAsked(
+            f"{type_with_article(result)} of {len(result)} came back; four tensors W1, b1, W2, b2 were expected"
+        )
+    for name, value in zip(SHAPES, result, strict=True):
+        if not isinstance(value, torch.Tensor):
+            raise NotAsAsked(f"{name} is {type_with_article(value)}; a tensor was expected")
+        if not value.is_floating_point():
+            raise NotAsAsked(f"{name} holds whole numbers ({value.dtype}); floating-point numbers were expected")
+    return dict(zip(SHAPES, result, strict=True))
+
+
+def _check_shapes(weights: dict[str, Any]) -> dict[str, bool]:
+    shapes = {name: list(value.shape) for name, value in weights.items()}
+    dimensions = {name: words.count(",") + 1 for name, words in SHAPES.items()}
+    hidden = shapes["b1"][0] if len(shapes["b1"]) == 1 else (*shapes["W1"], 0)[1]  # a wrong b1 blames b1 alone
+    expected_shapes = {"W1": [2, hidden], "b1": [hidden], "W2": [hidden, 1], "b2": [1]}
+    return {
+        **{f"{name} has shape {SHAPES[name]}": shapes[name] == expected_shapes[name] for name in SHAPES},
+        **{f"{name} has {plural(n, 'dimension')}": len(shapes[name]) == n for name, n in dimensions.items()},
+        "H is 1 to 8": 1 <= hidden <= 8,
+    }
+
+
+def _shape_facts(observation: list[Any], inputs: dict[str, Any]) -> dict[str, bool]:
+    """What holds of the shapes, whatever `over` and `into` are."""
+    checks = [_check_shapes(_parse_weights(weights)) for weights, _ in zip(observation, inputs["heights"], strict=True)]
+    return {words: all(check[words] for check in checks) for words in checks[0]}
+
+
+def _compute_outputs(weights: dict[str, torch.Tensor]) -> list[float]:
+    """What the network gives for the four inputs, in float64."""
+    if not all(is_met for words, is_met in _check_shapes(weights).items() if "shape" in words):
+        shapes_text = ", ".join(f"{name} {list(value.shape)}" for name, value in weights.items())
+        raise NotAsAsked(f"the shapes do not fit relu(x @ W1 + b1) @ W2 + b2 with x [4, 2]: {shapes_text}")
+    W1, b1, W2, b2 = (value.detach().double() for value in weights.values())
+    corners = torch.tensor(CORNERS, dtype=torch.float64)
+    outputs: list[float] = (torch.relu(corners @ W1 + b1) @ W2 + b2)[:, 0].tolist()
+    return outputs
+
+
+def _compute_shares(observation: list[Any], inputs: dict[str, Any]) -> list[list[float]]:
+    """For each pair (over, into), how much of the way from the first to the second each of the four outputs has gone: 0, 1, 1, 0 where all is right."""
+    pairs = zip(observation, inputs["heights"], strict=True)
+    return [
+        [(out - over) / (into - over) for out in _compute_outputs(_parse_weights(weights))]
+        for weights, (over, into) in pairs
+    ]
+
+
+def _margin(shares: list[float]) -> float:
+    """How far the lower of the two outputs that should be `into` is above the higher of the other two."""
+    return min(shares[1], shares[2]) - max(shares[0], shares[3])
+
+
+def _describe_standouts(shares: list[float]) -> str:
+    """Which inputs stand out; the same for every network that does XOR. Outputs on a plane are said to be so."""
+    if any(value != value or abs(value) == float("inf") for value in shares):
+        return "the outputs are not finite"
+    order = sorted(range(4), key=lambda i: -shares[i])
+    gaps = [shares[order[n]] - shares[order[n + 1]] for n in range(3)]
+    bend = shares[1] + shares[2] - shares[0] - shares[3]
+    if _margin(shares) > 1e-6:
+        count = 2
+    elif max(gaps) <= 1e-6:
+        return "none: the four outputs are equal"
+    elif abs(bend) <= 1e-6 * max(1.0, *map(abs, shares)):
+        return "none: the four outputs lie on a plane"
+    else:
+        count = 1 + max(range(3), key=lambda n: round(gaps[n], 6))
+    return ", ".join(str(CORNERS[i]) for i in sorted(order[:count]))
+
+
+def _standout_facts(observation: list[Any], inputs: dict[str, Any]) -> dict[str, str]:
+    """For each pair, the inputs whose outputs stand out from the others, on the side of `into`."""
+    labels = [f"over = {over:g}, into = {into:g}; inputs on the side of `into`" for over, into in inputs["heights"]]
+    return dict(zip(labels, map(_describe_standouts, _compute_shares(observation, inputs)), strict=True))
+
+
+def _height_facts(observation: list[Any], inputs: dict[str, Any]) -> dict[str, bool]:
+    shares = _compute_shares(observation, inputs)
+    return {
+        "the outputs for (0, 0) and (1, 1) are `over`": all(abs(u[i]) <= NEAR for u in shares for i in (0, 3)),
+        "the outputs for (0, 1) and (1, 0) are `into`": all(abs(u[i] - 1) <= NEAR for u in shares for i in (1, 2)),
+    }
+
+
+def _collect_networks(answer: Any, heights: Heights) -> list[tuple[torch.Tensor, ...]]:
+    return [tuple(_parse_weights(answer(over, into)).values()) for over, into in heights]
+
+
+@xor_weights.aspect("which inputs stand out", points=3, facts=_standout_facts)
+def xor_weights_which_inputs_stand_out(answer: Any, heights: Any) -> Any:
+    return _collect_networks(answer, heights)
+
+
+@xor_weights.aspect("shapes", points=1, facts=_shape_facts, needs="which inputs stand out")
+def xor_weights_shapes(answer: Any, heights: Any) -> Any:
+    return _collect_networks(answer, heights)
+
+
+@xor_weights.aspect("the two numbers", points=1, facts=_height_facts)
+def xor_weights_the_two_numbers(answer: Any, heights: Any) -> Any:
+    return _collect_networks(answer, heights)
+
+
 # reach_star
 
 AT = 0.05  # a mix that is no further from the star is on it
@@ -207,17 +673,10 @@ def _draw_stars(rng: Draw, case: int) -> dict[str, Any]:
         "four words of five numbers": {"V": space, "star": _draw_mix_weights(rng, 4) @ space},
     }
     row = [[-4.0, 0.0], [rng.uniform(-2.0, -1.0), 0.0], [rng.uniform(-0.5, 0.5), 0.0], [4.0, 0.0]]
-    row = [
-        *row,
-        [rng.uniform(2.5, 3.0), rng.uniform(2 * APART, 3 * APART)],
-    ]  # the last one is the star, beside the far end
-    even = [
-        [-4.0, 0.0],
-        [-1.5, 0.0],
-        [1.5, 0.0],
-        [4.0, 0.0],
-        [0.0, rng.uniform(1.2 * APART, 1.8 * APART)],
-    ]  # and so is it here
+    # The last one is the star, beside the far end.
+    row = [*row, [rng.uniform(2.5, 3.0), rng.uniform(2 * APART, 3 * APART)]]
+    # Here, too, the last one is the star.
+    even = [[-4.0, 0.0], [-1.5, 0.0], [1.5, 0.0], [4.0, 0.0], [0.0, rng.uniform(1.2 * APART, 1.8 * APART)]]
     flat = torch.cat([rng.normal(4, 4), torch.zeros(4, 1, dtype=torch.float64)], dim=1)
     aside = torch.tensor([0.0, 0.0, 0.0, 0.0, 1.2 * APART], dtype=torch.float64)
     without: Situations = {
@@ -270,36 +729,55 @@ def _call_answer(answer: Any, V: torch.Tensor, star: torch.Tensor) -> dict[str, 
     return parts
 
 
-def _describe_outcome(observation: Any, V: torch.Tensor, star: torch.Tensor) -> Any:
-    """What the weights or the direction do."""
+def _describe_outcome(observation: Any, V: torch.Tensor, star: torch.Tensor) -> str | Failure:
+    """What is wrong with the weights or the direction; empty where nothing is."""
     if isinstance(observation, Failure):
         return observation
     weights, direction = observation["weights"], observation["direction"]
     if (weights is None) == (direction is None):
-        return "neither weights nor a direction" if weights is None else "weights and a direction"
-    if weights is not None:
-        if not bool(weights.isfinite().all()):
-            return "weights that are not finite"
-        if float(weights.min()) < -1e-6:
-            return "a weight below 0"
-        if abs(float(weights.sum()) - 1) > 1e-4:
-            return "weights that do not sum to 1"
-        return (
-            "weights that reach the star" if float((weights @ V - star).norm()) <= AT else "weights that miss the star"
-        )
+        return "neither weights nor a direction came back" if weights is None else "weights and a direction came back"
+    return _wrong_with_weights(weights, V, star) if direction is None else _wrong_with_direction(direction, V, star)
+
+
+def _wrong_with_weights(weights: torch.Tensor, V: torch.Tensor, star: torch.Tensor) -> str:
+    if not bool(weights.isfinite().all()):
+        return "some weights are not finite"
+    if float(weights.min()) < -1e-6:
+        return "a weight is below 0, which pushes the mix away from that word"
+    if abs(float(weights.sum()) - 1) > 1e-4:
+        return "the weights do not sum to 1"
+    return "" if float((weights @ V - star).norm()) <= AT else "the mix of these weights misses the star"
+
+
+def _wrong_with_direction(direction: torch.Tensor, V: torch.Tensor, star: torch.Tensor) -> str:
     ahead = (star - V) @ direction  # [S]: how far the star is ahead of each word
     if not bool(ahead.isfinite().all()):
-        return "a direction that is not finite"
+        return "the direction is not finite"
+    if float(direction.norm()) < 1e-9:
+        return "the direction has length 0"
     if bool((ahead > 0).all()):
-        return "a direction in which the star is ahead of every word"
-    return "a direction away from the star" if bool((ahead < 0).all()) else "a direction that proves nothing"
+        return ""
+    if bool((ahead < 0).all()):
+        return "in this direction the star is behind every word"
+    return "a direction came back in which the star is not ahead of every word"
 
 
 def _make_outcome_facts(key: str) -> Callable[[Any, dict[str, Any]], dict[str, Any]]:
     def facts(observation: Any, inputs: dict[str, Any]) -> dict[str, Any]:
-        return {label: _describe_outcome(observation[label], **situation) for label, situation in inputs[key].items()}
+        outcomes = {
+            label: _describe_outcome(observation[label], **situation) for label, situation in inputs[key].items()
+        }
+        # A number by which answers are recognised that solve for any weights: it is the same wherever the solution has the least norm.
+        return outcomes | {"the least weight": _least_weight([observation[label] for label in outcomes])}
 
     return facts
+
+
+def _least_weight(observations: Sequence[Any]) -> float:
+    """The least of all weights, or 0 if none is below it."""
+    parts = [observed["weights"] for observed in observations if not isinstance(observed, Failure)]
+    least = min((float(weights.min()) for weights in parts if weights is not None), default=0.0)
+    return least if least < -1e-6 else 0.0
 
 
 def _call_on_each(answer: Any, situations: Situations) -> dict[str, Any]:
@@ -316,243 +794,11 @@ def reach_star_stars_that_cannot_be_reached(answer: Any, within: Situations, wit
     return _call_on_each(answer, without)
 
 
-# superposition_error
-
-
-LAYERS = ("a layer with ReLU", "a layer with tanh")  # with a bias, so that f(0) is not 0
-SQUARE = "a square"
-
-
-def _draw_pair(rng: Draw, case: int) -> dict[str, Any]:
-    """X, Y [B, T, d], and the numbers from which the functions to be measured are made. In one case f(0) is 0, in the others not."""
-    B, T = rng.distinct(2, 2, 4)
-    d, e = rng.distinct(2, 5, 9)
-    return {
-        "X": rng.normal(B, T, d) + 0.3,
-        "Y": rng.normal(B, T, d) - 0.5,
-        "W": rng.normal(d, e, scale=0.7),
-        "b": rng.normal(e),
-        "bend": SQUARE if case == 1 else rng.one_of(LAYERS),
-    }
-
-
-def _make_maps(W: torch.Tensor, b: torch.Tensor, bend: str) -> dict[str, Map]:
-    """Functions from [..., d] to [..., e]: one that is linear, one with a bias, one that bends."""
-    relu, tanh = LAYERS
-    bends: dict[str, Map] = {
-        relu: lambda x: torch.relu(x @ W + b),
-        tanh: lambda x: torch.tanh(x @ W + b),
-        SQUARE: lambda x: (x @ W) * (x @ W) + x @ W,
-    }
-    return {"x @ W": lambda x: x @ W, "x @ W + b": lambda x: x @ W + b, bend: bends[bend]}
-
-
-superposition_error = Exercise(
-    "superposition_error",
-    draw=_draw_pair,
-    where="the section “Linear in what?”.",
-    understood="A linear map gives 0 here, up to rounding, and no other continuous map does so for all X and Y.",
-    hints=(
-        "How often is f called, and on what? Three results are needed.",
-        "A norm squares every entry before it sums, so that a positive and a negative one can't cancel. `.norm()` of a tensor does this over all entries.",
-        "Take the norm of the difference, not the difference of norms. Then divide by the norm of what f makes of the sum.",
-        "`.item()` turns a tensor with one entry into a Python float, and cuts it off the graph.",
-    ),
-)
-
-
-@superposition_error.aspect("values", points=2, atol=1e-6, rtol=1e-6)
-def superposition_error_values(answer: Any, X: Any, Y: Any, W: Any, b: Any, bend: str) -> Any:
-    return {
-        f"f(x) = {name}" if "@" in name else f"f is {name}": observe_call(
-            lambda f=f: answer(f, X[0].clone(), Y[0].clone())  # type: ignore[misc]
-        )
-        for name, f in _make_maps(W, b, bend).items()
-    }
-
-
-@superposition_error.aspect("any shape, inputs kept", points=0.5, atol=1e-6, rtol=1e-6)
-def superposition_error_any_shape_inputs_kept(answer: Any, X: Any, Y: Any, W: Any, b: Any, bend: str) -> Any:
-    f = _make_maps(W, b, bend)[bend]
-    outputs: dict[str, Any] = {}
-    is_unchanged = True
-    alive = tuple((f(X + Y).norm(dim=-1) > 0.1).nonzero()[0].tolist())  # a token of which a ReLU leaves something
-    for label, part in (("one token [d]", alive), ("[B, T, d]", ())):
-        outputs[label], same = _call_on_copies({"X": X[part], "Y": Y[part]}, lambda X, Y: answer(f, X, Y))
-        is_unchanged = is_unchanged and same
-    return outputs | {"X and Y are left as they were": is_unchanged}
-
-
-@superposition_error.aspect("a number, off the graph", points=0.5, atol=1e-6, rtol=1e-6)
-def superposition_error_a_number_off_the_graph(answer: Any, X: Any, Y: Any, W: Any, b: Any, bend: str) -> Any:
-    result = answer(_make_maps(W.requires_grad_(), b, bend)[bend], X[0], Y[0])
-    if isinstance(result, torch.Tensor) and result.requires_grad:
-        raise NotAsAsked("the result is a tensor that still hangs on the graph of f; a number was expected")
-    return result
-
-
-# xor_weights
-
-CORNERS = ((0, 0), (0, 1), (1, 0), (1, 1))
-NEAR = 0.01  # of the distance from low to high
-SHAPES = {"W1": "[2, H]", "b1": "[H]", "W2": "[H, 1]", "b2": "[1]"}
-
-Heights = list[tuple[float, float]]
-
-
-def _draw_heights(rng: Draw, case: int) -> dict[str, Any]:
-    """Pairs (low, high) in random order: either may be the larger, and both, one or none of them below zero."""
-    heights: Heights = []
-    for upwards in (True, False):
-        for least in (-6.0, -1.5, 0.5):
-            pair = [round(least + rng.uniform(*ends), 2) for ends in ((0.0, 1.0), (2.0, 5.0))]
-            heights.append((pair[0], pair[1]) if upwards else (pair[1], pair[0]))
-    return {"heights": [heights[place] for place in rng.distinct(len(heights), 0, len(heights) - 1)]}
-
-
-xor_weights = Exercise(
-    "xor_weights",
-    draw=_draw_heights,
-    where="the section “Fold the plane”.",
-    understood="Each hidden neuron draws one line and is silent on one side of it. Together they do what no single line can.",
-    hints=(
-        "Look at a + b for the four inputs: 0, 1, 1, 2. You need a function of that one number which is low, high, low.",
-        "Up, then down again: one neuron starts to rise at 0. Another starts at 1, and has to pull twice as hard the other way. "
-        "The bias says where a neuron starts.",
-        "A column of W1 holds what one neuron multiplies a and b by; b1 its threshold, with a minus sign; its row of W2 what it adds to the output.",
-        "Another way: one neuron for “a, but not b”, and one for “b, but not a”. Then no b1 is needed.",
-        "When the four outputs are 0, 1, 1, 0, you are nearly done: multiplying W2 stretches them, and b2 moves them all.",
-    ),
-)
-
-
-def _parse_weights(result: Any) -> dict[str, torch.Tensor]:
-    if not isinstance(result, (tuple, list)):
-        raise NotAsAsked(f"{describe_result(result)}; four tensors W1, b1, W2, b2 were expected")
-    if len(result) != 4:
-        raise NotAsAsked(
-            f"{type_with_article(result)} of {len(result)} came back; four tensors W1, b1, W2, b2 were expected"
-        )
-    for name, value in zip(SHAPES, result, strict=True):
-        if not isinstance(value, torch.Tensor):
-            raise NotAsAsked(f"{name} is {type_with_article(value)}; a tensor was expected")
-        if not value.is_floating_point():
-            raise NotAsAsked(f"{name} holds whole numbers ({value.dtype}); floating-point numbers were expected")
-    return dict(zip(SHAPES, result, strict=True))
-
-
-def _check_shapes(weights: dict[str, Any]) -> dict[str, bool]:
-    shapes = {name: list(value.shape) for name, value in weights.items()}
-    dimensions = {name: words.count(",") + 1 for name, words in SHAPES.items()}
-    hidden = shapes["b1"][0] if len(shapes["b1"]) == 1 else (*shapes["W1"], 0)[1]  # a wrong b1 blames b1 alone
-    expected_shapes = {"W1": [2, hidden], "b1": [hidden], "W2": [hidden, 1], "b2": [1]}
-    return {
-        **{f"{name} has shape {SHAPES[name]}": shapes[name] == expected_shapes[name] for name in SHAPES},
-        **{f"{name} has {plural(n, 'dimension')}": len(shapes[name]) == n for name, n in dimensions.items()},
-        "H is 1 to 8": 1 <= hidden <= 8,
-    }
-
-
-def _shape_facts(observation: list[Any], inputs: dict[str, Any]) -> dict[str, bool]:
-    """What holds of the shapes, whatever low and high are."""
-    checks = [_check_shapes(_parse_weights(weights)) for weights, _ in zip(observation, inputs["heights"], strict=True)]
-    return {words: all(check[words] for check in checks) for words in checks[0]}
-
-
-def _compute_outputs(weights: dict[str, torch.Tensor]) -> list[float]:
-    """What the network gives for the four inputs, in float64."""
-    if not all(is_met for words, is_met in _check_shapes(weights).items() if "shape" in words):
-        shapes_text = ", ".join(f"{name} {list(value.shape)}" for name, value in weights.items())
-        raise NotAsAsked(f"the shapes do not fit relu(x @ W1 + b1) @ W2 + b2 with x [4, 2]: {shapes_text}")
-    W1, b1, W2, b2 = (value.detach().double() for value in weights.values())
-    corners = torch.tensor(CORNERS, dtype=torch.float64)
-    outputs: list[float] = (torch.relu(corners @ W1 + b1) @ W2 + b2)[:, 0].tolist()
-    return outputs
-
-
-def _compute_shares(observation: list[Any], inputs: dict[str, Any]) -> list[list[float]]:
-    """For each pair (low, high), how much of the way from low to high each of the four outputs has gone: 0, 1, 1, 0 where all is right."""
-    pairs = zip(observation, inputs["heights"], strict=True)
-    return [
-        [(out - low) / (high - low) for out in _compute_outputs(_parse_weights(weights))]
-        for weights, (low, high) in pairs
-    ]
-
-
-def _margin(shares: list[float]) -> float:
-    """How far the lower of the two outputs that should be high is above the higher of the two others."""
-    return min(shares[1], shares[2]) - max(shares[0], shares[3])
-
-
-def _describe_standouts(shares: list[float]) -> str:
-    """Which inputs stand out; the same for every network that does XOR. Outputs on a plane are said to be so."""
-    if any(value != value or abs(value) == float("inf") for value in shares):
-        return "the outputs are not finite"
-    order = sorted(range(4), key=lambda i: -shares[i])
-    gaps = [shares[order[n]] - shares[order[n + 1]] for n in range(3)]
-    bend = shares[1] + shares[2] - shares[0] - shares[3]
-    if _margin(shares) > 1e-6:
-        count = 2
-    elif max(gaps) <= 1e-6:
-        return "none: the four outputs are equal"
-    elif abs(bend) <= 1e-6 * max(1.0, *map(abs, shares)):
-        return "none: the four outputs lie on a plane"
-    else:
-        count = 1 + max(range(3), key=lambda n: round(gaps[n], 6))
-    return ", ".join(str(CORNERS[i]) for i in sorted(order[:count]))
-
-
-def _standout_facts(observation: list[Any], inputs: dict[str, Any]) -> dict[str, str]:
-    """For each pair, the inputs whose outputs stand out from the others, on the side of high."""
-    labels = [f"low = {low:g}, high = {high:g}; inputs on the side of high" for low, high in inputs["heights"]]
-    return dict(zip(labels, map(_describe_standouts, _compute_shares(observation, inputs)), strict=True))
-
-
-def _height_facts(observation: list[Any], inputs: dict[str, Any]) -> dict[str, bool]:
-    shares = _compute_shares(observation, inputs)
-    return {
-        "the outputs for (0, 0) and (1, 1) are low": all(abs(u[i]) <= NEAR for u in shares for i in (0, 3)),
-        "the outputs for (0, 1) and (1, 0) are high": all(abs(u[i] - 1) <= NEAR for u in shares for i in (1, 2)),
-    }
-
-
-def _collect_networks(answer: Any, heights: Heights) -> list[tuple[torch.Tensor, ...]]:
-    return [tuple(_parse_weights(answer(low, high)).values()) for low, high in heights]
-
-
-@xor_weights.aspect("which inputs stand out", points=3, facts=_standout_facts)
-def xor_weights_which_inputs_stand_out(answer: Any, heights: Any) -> Any:
-    return _collect_networks(answer, heights)
-
-
-@xor_weights.aspect("shapes", points=1, facts=_shape_facts, needs="which inputs stand out")
-def xor_weights_shapes(answer: Any, heights: Any) -> Any:
-    return _collect_networks(answer, heights)
-
-
-@xor_weights.aspect("low and high", points=1, facts=_height_facts)
-def xor_weights_low_and_high(answer: Any, heights: Any) -> Any:
-    return _collect_networks(answer, heights)
-
-
-# Quizzes. Their texts are in the notebook.
-
-quiz_hull = quiz(
-    "quiz_hull",
-    options="ABCD",
-    where="the section “The desk that pulls its own faders”.",
-    understood="Weights that are not negative and sum to 1 make an average, and an average never leaves the convex hull.",
-)
-
-quiz_linear = quiz(
-    "quiz_linear",
-    where="the section “Linear in what?”.",
-    understood="With A held fixed, only products with constant matrices are left, so the whole head is linear in X.",
-)
+# And a quiz
 
 quiz_xor = quiz(
     "quiz_xor",
-    where="“And a norm?”.",
-    understood="LayerNorm makes (1, −1) or (−1, 1) of two clearly different numbers, so it draws a single line. A norm is not linear, "
-    "but what it can do depends on its width.",
+    where="the section “Does training find them?”.",
+    understood="What LayerNorm makes of two numbers u and v depends on u − v alone, and rises or falls with it. So it draws a single line. "
+    "A norm is not linear, but what it can do depends on its width.",
 )
