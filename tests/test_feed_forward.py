@@ -18,8 +18,8 @@ from autograder.reference import compute, draws
 from ffnlab.checking import reference_files
 from ffnlab.checking.checks import examine
 from ffnlab.checking.verdict import Verdict
+from ffnlab.course import toy_transformer, world
 from ffnlab.course.figures import anatomy, feed_forward, shared, start_here
-from ffnlab.drawing import style
 from ffnlab.drawing.picture import Picture
 from ffnlab.observation.exercise import public_seed
 from ffnlab.registry import active_course
@@ -187,7 +187,7 @@ def test_the_sheet_is_as_high_as_the_network_says(output: int, bent: bool) -> No
         act = torch.relu(pre) if bent else pre
         out = (act @ w2 + b2).tolist()
         drawn = feed_forward.folded(x1, x2, output, bent)
-        assert numbers(drawn.title) == [4.0 if bent else 1.0, out[output]]
+        assert numbers(drawn.title) == ([] if bent else [1.0]) + [out[output]]
         assert {x1, x2, out[output]} <= set(numbers(drawn.sentence))
         written = texts(drawn)
         for j, name in enumerate(feed_forward.NEURONS):
@@ -221,52 +221,6 @@ def test_each_piece_is_flat_and_has_the_neurons_that_fire_there() -> None:
         assert all(float(weight @ torch.tensor(point, dtype=torch.float64) + bias) == 0 for point in (start, end))
 
 
-# expand_contract
-
-
-def test_expand_contract_counts_the_zeros() -> None:
-    x = shared.embeddings(feed_forward.TOKENS[:4], 8, torch.float64)
-    w1, b1, _, _ = shared.weights(4, 8, torch.float64)
-    hidden = torch.relu(x @ w1 + b1)
-    for token in range(4):
-        drawn = feed_forward.expand_contract(token)
-        counts = [int((hidden == 0).sum()), int((hidden[token] == 0).sum())]
-        assert numbers(drawn.title) == [counts[0], 128]
-        assert numbers(drawn.sentence)[-4:] == [counts[0], 128, counts[1], 32]
-
-
-def test_expand_contract_shows_every_number_once() -> None:
-    for activated in (False, True):
-        drawn = feed_forward.expand_contract(activated=activated)
-        tips = [tip.text for tip in ET.fromstring(drawn.svg).iter(f"{SVG}title")]
-        assert len(tips) - 1 == 4 * 8 + 4 * 32 + 4 * 8
-
-
-# bend
-
-
-def test_without_an_activation_the_line_is_straight_and_says_so() -> None:
-    drawn = feed_forward.bend(0)
-    curve = next(e for e in ET.fromstring(drawn.svg).iter(f"{SVG}path") if e.attrib.get("stroke") == style.CHOSEN)
-    points = [tuple(map(float, pair.split(","))) for pair in curve.attrib["d"][1:].split()]
-    (x0, y0), (x1, y1) = points[0], points[-1]
-    assert all(abs(y - (y0 + (y1 - y0) * (x - x0) / (x1 - x0))) < 0.02 for x, y in points)
-    assert "exactly a straight line" in drawn.title
-
-
-@pytest.mark.parametrize("alpha", [0.1, 0.5, 1.0])
-def test_every_neuron_that_changes_sign_makes_a_kink(alpha: float) -> None:
-    creek, cold = shared.embeddings(("creek", "cold"), dtype=torch.float64)
-    w1, b1, w2, _ = shared.weights(4, dtype=torch.float64)
-    walk = torch.linspace(-2, 3, 20_001, dtype=torch.float64)[:, None]
-    pre = (creek + walk * (cold - creek)) @ w1 + b1
-    kinks = int(((pre[0] > 0) != (pre[-1] > 0)).sum())
-    gap = ((alpha * torch.relu(pre) + (1 - alpha) * pre - pre) @ w2)[:, 4].abs().max()
-    drawn = feed_forward.bend(alpha)
-    assert numbers(drawn.title)[-1] == kinks == len(list(ET.fromstring(drawn.svg).iter(f"{SVG}circle")))
-    assert numbers(drawn.sentence)[-1] == pytest.approx(float(gap), abs=0.006)
-
-
 # What the checks say and see
 
 
@@ -297,20 +251,36 @@ def test_a_text_with_every_number_is_no_extra_repr() -> None:
 # start_here
 
 
-def test_bars_shows_the_row_of_the_token() -> None:
-    x = start_here.batch(torch.float64)
-    assert tuple(x.shape) == (2, 14, 6)
-    for sentence, position in ((0, 0), (0, 3), (1, 13)):
-        drawn = start_here.bars(position, sentence)
-        labels = [word for word in texts(drawn) if re.fullmatch(r"−?\d\.\d\d", word)]
-        assert [float(word.replace("−", "-")) for word in labels] == x[sentence, position].tolist()
-        assert numbers(drawn.sentence)[:3] == [2, 14, 6]
-        largest = int(x[sentence, position].abs().argmax())
-        assert numbers(drawn.sentence)[-2:] == [float(x[sentence, position, largest]), largest]
+def test_the_picture_shows_what_the_ffn_adds_to_each_row() -> None:
+    x = start_here.batch()
+    assert tuple(x.shape) == (2, 19, 32)
+    for name, load in start_here.MODELS.items():
+        model = load()
+        rows = model.gather(toy_transformer.tensor(start_here.SENTENCES))
+        drawn = start_here.added(1, name)
+        assert model.linear2 is not None
+        row = model.linear2(model.hidden(rows))[0, 1]
+        assert numbers(drawn.sentence)[-2:] == pytest.approx([float(row.norm()), float(rows[0, 1].norm())], abs=0.05)
 
 
-def test_no_bar_of_an_embedding_leaves_the_axis() -> None:
-    assert float(start_here.batch().abs().max()) <= start_here.REACH
+def test_what_notebook_00_says_of_the_positions_at_which_the_ffn_speaks() -> None:
+    speaks, faint = [], []
+    for scene in toy_transformer.ALL_SCENES:
+        hidden = toy_transformer.activations(toy_transformer.load(), world.wish(scene)[:-1])
+        strongest = hidden.amax(dim=1)
+        speaks.append(strongest[[world.VERB, world.FEELING - 1]].min().item())
+        faint.append(strongest[world.SIGHT - 1].item() > toy_transformer.SILENT)
+    assert min(speaks) > 0.7
+    assert sum(faint) / len(faint) == pytest.approx(0.6, abs=0.05)
+    model = toy_transformer.load()
+    hidden = toy_transformer.activations(model, start_here.SENTENCES[0])
+    assert (hidden.amax(dim=1) > toy_transformer.SILENT).nonzero().flatten().tolist() == [world.VERB, world.FEELING - 1]
+    assert model.linear2 is not None
+    added = model.linear2(hidden)
+    others = [t for t in range(start_here.T) if t not in (world.VERB, world.FEELING - 1)]
+    assert torch.allclose(added[others], added[others[:1]].expand(len(others), -1), atol=0.01)
+    assert 2.5 < start_here._rows("its twin").lengths[12] / start_here._rows("its twin").lengths_before[12] < 3
+    assert min(start_here._rows("its twin").lengths[1:]) > 5
 
 
 def test_the_map_names_every_notebook_and_lights_one() -> None:

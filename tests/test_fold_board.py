@@ -1,4 +1,4 @@
-"""The fold: its mathematics in JavaScript is torch's, its goals are what the proofs say, and hands and keys move it in a real browser."""
+"""The pressed plane: its mathematics in JavaScript is torch's, its goals are what the proofs say, and hands and keys move it in a real browser."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ import pytest
 import torch
 
 from ffnlab.course.boards import fold
+from ffnlab.phrases import plural
 
 pytest.importorskip("playwright", reason="playwright is not installed")
 
 from board_page import copy_modules, opened, reached, sentence
 from conftest import needs_chromium
-from lab import browser, web_pages
+from lab import browser, looks_different, taken_picture, web_pages
 from playwright.sync_api import Browser, Page, expect
 from test_desk import AXE, violations
 
@@ -49,6 +50,11 @@ def output(net: dict[str, Any], x: torch.Tensor) -> torch.Tensor:
 def right(net: dict[str, Any]) -> int:
     """How many points are on their side, and further from ½ than 0.02: nearer to the knife they are on neither."""
     return int(((output(net, POINTS) - 0.5) * (2.0 * XOR - 1) > 0.02).sum())
+
+
+def of_four(count: int) -> str:
+    """How a board says how many are right."""
+    return plural(count, "of 4 is right", "of 4 are right")
 
 
 def draw_net(seed: int, units: int) -> dict[str, Any]:
@@ -100,7 +106,7 @@ def separable(points: torch.Tensor) -> bool:
     return bool((along[XOR == 1].amin(0) - along[XOR == 0].amax(0)).max() > 1e-6)
 
 
-def test_no_hinges_that_are_upright_or_level_can_do_it() -> None:
+def test_no_kinks_that_are_upright_or_level_can_do_it() -> None:
     # The output is u(a) + v(b) + c: the sums over the two classes are the same, so not both sides can be right.
     places = torch.linspace(-0.5, 1.5, 21, dtype=torch.float64)
     sides = [(sign, place) for sign in (1.0, -1.0) for place in places.tolist()]
@@ -112,7 +118,7 @@ def test_no_hinges_that_are_upright_or_level_can_do_it() -> None:
         assert not separable(points) and not separable(hidden(upright, POINTS))
 
 
-def test_one_hinge_between_the_balls_is_enough_when_the_other_unit_fires_at_all_of_them() -> None:
+def test_one_kink_between_the_balls_is_enough_when_the_other_unit_fires_at_all_of_them() -> None:
     slope = {"W1": [[1.0, 1.0], [1.0, 1.0]], "b1": [0.3, -1.0], "W2": [1.0, -2.0], "b2": -0.3}
     assert right(slope) == 4 and bool((hidden(slope, POINTS)[:, 0] > 0).all())
     silent = {"W1": [[-1.0, 1.0], [-1.0, 1.0]], "b1": [-0.3, -1.0]}
@@ -280,7 +286,7 @@ def test_folded_balls_lie_where_the_hidden_layer_puts_them(chromium: Browser) ->
             assert (table @ fit - places[:, unit : unit + 1]).abs().max() < 0.15, (seed, unit)
         expected = right(net)
         go(page, 5)
-        assert f"{expected} of 4 are right" in sentence(page)
+        assert of_four(expected) in sentence(page)
         page.close()
 
 
@@ -292,21 +298,21 @@ def test_at_the_start_nothing_is_solved_and_goals_are_reached_by_hand(chromium: 
     go(page, 5)
     assert sum(reached(page)) == 0 and "one bent line" in sentence(page) and "2 of 4" in sentence(page)
     go(page, 4)
-    # Both arrows along a + b, one hinge at (0, 0) and one in the middle: relu(s) − 2·relu(s − 1).
-    turn(page, "hinge 1", 45)
-    carry(page, "hinge 1", plane(page, 0.1, -0.1))
-    turn(page, "hinge 2", 45)
-    carry(page, "hinge 2", plane(page, 0.7, 0.3))
-    assert sum(reached(page)) == 0 and "The folds are good" in sentence(page)
+    # Both arrows along a + b, one kink at (0, 0) and one in the middle: relu(s) − 2·relu(s − 1).
+    turn(page, "kink 1", 45)
+    carry(page, "kink 1", plane(page, 0.1, -0.1))
+    turn(page, "kink 2", 45)
+    carry(page, "kink 2", plane(page, 0.7, 0.3))
+    assert sum(reached(page)) == 0 and "The sheet is pressed well" in sentence(page)
     turn(page, "the knife", -63.4)
     carry(page, "the knife", fold_place(page, 0.7, 0.175))
-    assert sum(reached(page)) == 1 and "4 of 4 are right. Now unfold it." in sentence(page)
-    # The first hinge leaves the balls, all of which keep its unit firing.
-    carry(page, "hinge 1", plane(page, -0.25, -0.25))
+    assert sum(reached(page)) == 1 and "4 of 4 are right. Now rewind." in sentence(page)
+    # The first kink leaves the balls, all of which keep its unit firing.
+    carry(page, "kink 1", plane(page, -0.25, -0.25))
     carry(page, "the knife", fold_place(page, 1.1, 0.2))
     assert sum(reached(page)) == 2
     go(page, 5)
-    assert "You cut once; unfolded it is two lines, and 4 of 4 are right." in sentence(page)
+    assert "You cut once. On the sheet as it had been, the cut is two lines, and 4 of 4 are right." in sentence(page)
     page.close()
 
 
@@ -334,22 +340,23 @@ def test_knobs_are_dragged_and_the_pixels_follow(chromium: Browser) -> None:
     page = opened(chromium, fold.xor())
     go(page, 4)
     sheet = page.locator(".fd-panel svg").nth(1)
-    before = sheet.screenshot()
-    place = hand(page, "hinge 1").get_attribute("transform")
-    x = middle(page, "hinge 1")
-    pull(page, "hinge 1", 40, 24)
-    after = middle(page, "hinge 1")
+    before = taken_picture(sheet)
+    place = hand(page, "kink 1").get_attribute("transform")
+    x = middle(page, "kink 1")
+    pull(page, "kink 1", 40, 24)
+    after = middle(page, "kink 1")
     assert after == pytest.approx((x[0] + 40, x[1] + 24), abs=1)
-    assert hand(page, "hinge 1").get_attribute("transform") != place
-    assert sheet.screenshot() != before, "the folded sheet follows the hinge"
-    before = page.locator(".fd-panel svg").nth(0).screenshot()
+    assert hand(page, "kink 1").get_attribute("transform") != place
+    assert looks_different(sheet, before), "the pressed sheet follows the kink"
+    plane = page.locator(".fd-panel svg").nth(0)
+    before = taken_picture(plane)
     pull(page, "the knife", -30, 10)
-    assert page.locator(".fd-panel svg").nth(0).screenshot() != before, "the plane shows the knife's bent line"
+    assert looks_different(plane, before), "the plane shows the knife's bent line"
     # An arrow that is turned nearly upright is upright.
-    x0, y0 = middle(page, "hinge 1")
-    tip = middle(page, "direction of hinge 1")
-    pull(page, "direction of hinge 1", x0 + 2 - tip[0], y0 - 60 - tip[1])
-    expect(hand(page, "direction of hinge 1")).to_have_attribute("aria-valuenow", "90")
+    x0, y0 = middle(page, "kink 1")
+    tip = middle(page, "direction of kink 1")
+    pull(page, "direction of kink 1", x0 + 2 - tip[0], y0 - 60 - tip[1])
+    expect(hand(page, "direction of kink 1")).to_have_attribute("aria-valuenow", "90")
     page.close()
 
 
@@ -359,12 +366,14 @@ def test_keys_move_every_knob_and_nothing_scrolls(chromium: Browser) -> None:
     page.evaluate("document.body.style.paddingBottom = '2000px'")
     go(page, 4)
     scroll = page.evaluate("scrollY")
-    for name in ("hinge 1", "hinge 2", "direction of hinge 2", "the knife", "direction of the knife"):
+    for name in ("kink 1", "kink 2", "direction of kink 2", "the knife", "direction of the knife"):
         knob = hand(page, name)
         knob.evaluate("mark => mark.focus({ preventScroll: true })")
         scroll = page.evaluate("scrollY")
         was = int(knob.get_attribute("aria-valuenow") or "")
+        told = knob.get_attribute("aria-valuetext")
         page.keyboard.press("ArrowUp")
+        assert knob.get_attribute("aria-valuetext") != told, f"{name}: a move is told"
         more = int(knob.get_attribute("aria-valuenow") or "")
         assert more in (was + 5, was + 4, was + 6), name
         page.keyboard.press("ArrowDown")
@@ -392,12 +401,15 @@ def test_a_network_that_is_wrong_looks_wrong(chromium: Browser) -> None:
     ):
         page = opened(chromium, fold.network_board(*parts))
         go(page, 5)
-        assert f"{count} of 4 are right" in sentence(page)
+        assert of_four(count) in sentence(page)
         assert page.locator(".fd-panel").nth(1).locator(".fd-wrong").count() == 4 - count
         drawing = page.locator(".fd-panels").inner_html()
         assert "NaN" not in drawing and "Infinity" not in drawing
         if count == 4:
-            assert sentence(page) == "You cut once; unfolded it is two lines, and 4 of 4 are right."
+            assert (
+                sentence(page)
+                == "You cut once. On the sheet as it had been, the cut is two lines, and 4 of 4 are right."
+            )
         page.close()
 
 
@@ -409,7 +421,7 @@ def test_another_number_of_units_shows_the_plane_alone(chromium: Browser, units:
     assert page.locator(".fd-panel").count() == 1 and page.locator(".fd-scrub").count() == 0
     assert page.locator(".fd-hinge").count() == units
     assert page.get_by_role("slider").count() == (2 * units if units <= 3 else 0)
-    assert f"{right(net)} of 4 are right" in sentence(page)
+    assert of_four(right(net)) in sentence(page)
     if AXE.is_file():
         assert violations(page) == []
     page.close()
@@ -455,7 +467,7 @@ def test_with_reduced_motion_it_jumps(chromium: Browser) -> None:
 
 
 @needs_chromium
-def test_it_plays_from_the_plane_to_the_unfolded_sheet(chromium: Browser) -> None:
+def test_it_plays_from_the_plane_to_the_rewound_sheet(chromium: Browser) -> None:
     page = opened(chromium, fold.xor())
     page.evaluate(
         """() => { window.frames_ = []; const scrub = document.querySelector(".fd-scrub");
@@ -470,5 +482,5 @@ def test_it_plays_from_the_plane_to_the_unfolded_sheet(chromium: Browser) -> Non
     times = sorted(b - a for (a, _), (b, _) in itertools.pairwise(frames))
     soon = 100 * sum(duration <= 33.4 for duration in times) / len(times)
     print(f"{len(times)} frames: {soon:.1f} % within 33 ms, 95 of 100 within {times[int(0.95 * len(times))]:.1f} ms")
-    assert sentence(page).startswith("You cut once; unfolded it is")
+    assert sentence(page).startswith("You cut once. On the sheet as it had been, the cut is")
     page.close()

@@ -1,4 +1,4 @@
-"""The answer keys of notebook 02, The FFN, from formula to module.
+"""The answer keys of notebook 02, Light a lamp.
 
 Each answer is typed as a student would type it in the exercise's cell, with the notebook's imports: math, torch, F and nn.
 """

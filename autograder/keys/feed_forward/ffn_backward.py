@@ -17,15 +17,20 @@ def path_by_path(x, W1, b1, W2, b2, dy):
     (d_model, d_ff), tokens, pulls = W1.shape, x.reshape(-1, x.shape[-1]).tolist(), dy.reshape(-1, x.shape[-1]).tolist()
     w1, v1, w2 = W1.tolist(), b1.tolist(), W2.tolist()
     dW1, dW2 = [[0.0] * d_ff for _ in range(d_model)], [[0.0] * d_model for _ in range(d_ff)]
+    there = {"pre": [], "act": [], "out": []}
     db1, db2, dpre, dx = [0.0] * d_ff, [0.0] * d_model, [], []
     for token, pull in zip(tokens, pulls, strict=True):
         heard, reached = [0.0] * d_ff, [0.0] * d_model
+        sums, fired, said = [0.0] * d_ff, [0.0] * d_ff, b2.tolist()
         for k in range(d_model):
             db2[k] += pull[k]
         for j in range(d_ff):
             pre = v1[j] + sum(token[i] * w1[i][j] for i in range(d_model))
+            sums[j] = pre
             if pre > 0:
+                fired[j] = pre
                 for k in range(d_model):
+                    said[k] += pre * w2[j][k]
                     dW2[j][k] += pre * pull[k]
                     heard[j] += w2[j][k] * pull[k]
                 for i in range(d_model):
@@ -34,7 +39,10 @@ def path_by_path(x, W1, b1, W2, b2, dy):
                 db1[j] += heard[j]
         dpre.append(heard)
         dx.append(reached)
-    found = {
+        for name, stage in (("pre", sums), ("act", fired), ("out", said)):
+            there[name].append(stage)
+    found = {name: torch.tensor(rows, dtype=x.dtype).reshape(*x.shape[:-1], -1) for name, rows in there.items()}
+    return found | {
         "dW2": torch.tensor(dW2, dtype=x.dtype),
         "db2": torch.tensor(db2, dtype=x.dtype),
         "dpre": torch.tensor(dpre, dtype=x.dtype).reshape(*x.shape[:-1], d_ff),
@@ -42,7 +50,6 @@ def path_by_path(x, W1, b1, W2, b2, dy):
         "db1": torch.tensor(db1, dtype=x.dtype),
         "dx": torch.tensor(dx, dtype=x.dtype).reshape(x.shape),
     }
-    return found
 
 
 @ffn_backward.right("einsum, which sums over the dots by itself")
@@ -51,6 +58,9 @@ def back_with_einsum(x, W1, b1, W2, b2, dy):
     dpre = torch.where(pre > 0, torch.einsum("...d,fd->...f", dy, W2), 0.0)
     dims = tuple(range(x.ndim - 1))
     return {
+        "pre": pre,
+        "act": F.relu(pre),
+        "out": torch.einsum("...f,fd->...d", F.relu(pre), W2) + b2,
         "dW2": torch.einsum("...f,...d->fd", F.relu(pre), dy),
         "db2": dy.sum(dims) if dims else dy.clone(),
         "dpre": dpre,
@@ -69,7 +79,7 @@ def back_token_by_token(x, W1, b1, W2, b2, dy):
         "dW2": torch.zeros_like(W2),
         "db2": torch.zeros_like(b2),
     }
-    dpres, dxs = [], []
+    pres, dpres, dxs = [], [], []
     for t, g in zip(x.reshape(-1, d_model), dy.reshape(-1, d_model), strict=True):
         pre = t @ W1 + b1
         dpre = W2 @ g
@@ -78,10 +88,14 @@ def back_token_by_token(x, W1, b1, W2, b2, dy):
         grads["db2"] += g
         grads["dW1"] += torch.outer(t, dpre)
         grads["db1"] += dpre
+        pres.append(pre)
         dpres.append(dpre)
         dxs.append(W1 @ dpre)
     grads["dpre"] = torch.stack(dpres).reshape(*x.shape[:-1], d_ff)
     grads["dx"] = torch.stack(dxs).view(x.shape)
+    grads["pre"] = torch.stack(pres).reshape(*x.shape[:-1], d_ff)
+    grads["act"] = grads["pre"].relu()
+    grads["out"] = grads["act"] @ W2 + b2
     return grads
 
 
@@ -101,6 +115,9 @@ def bias_as_an_input(x, W1, b1, W2, b2, dy):
         db2=second[-1],
         dx=F.linear(dpre, W1).reshape(x.shape),
         dpre=dpre.reshape(*x.shape[:-1], len(b1)),
+        pre=pre.reshape(*x.shape[:-1], len(b1)),
+        act=hidden.reshape(*x.shape[:-1], len(b1)),
+        out=F.linear(hidden, W2.T, b2).reshape(x.shape),
     )
 
 
@@ -108,9 +125,12 @@ def bias_as_an_input(x, W1, b1, W2, b2, dy):
 def with_tensordot(x, W1, b1, W2, b2, dy):
     x2, dy2 = torch.atleast_2d(x), torch.atleast_2d(dy)
     dims = list(range(x2.ndim - 1))
-    h = torch.relu(x2 @ W1 + b1)
+    pre = x2 @ W1 + b1
+    h = torch.relu(pre)
     dpre = dy2 @ W2.transpose(0, 1) * torch.heaviside(h, torch.zeros((), dtype=x.dtype))
     out = {"dpre": dpre.reshape(x.shape[:-1] + b1.shape), "dx": (dpre @ W1.transpose(0, 1)).reshape(x.shape)}
+    out["pre"], out["act"] = pre.reshape(out["dpre"].shape), h.reshape(out["dpre"].shape)
+    out["out"] = out["act"] @ W2 + b2
     out["dW1"], out["db1"] = torch.tensordot(x2, dpre, dims=(dims, dims)), dpre.sum(dims)
     out["dW2"], out["db2"] = torch.tensordot(h, dy2, dims=(dims, dims)), dy2.sum(dims)
     return out
@@ -123,6 +143,9 @@ def plain_ffn_backward(x, W1, b1, W2, b2, dy):
     dpre = dy @ W2.T * (pre > 0)
     rows = lambda t: t.reshape(-1, t.shape[-1])
     return {
+        "pre": pre,
+        "act": h,
+        "out": h @ W2 + b2,
         "dW2": rows(h).T @ rows(dy),
         "db2": rows(dy).sum(0),
         "dpre": dpre,
@@ -160,7 +183,8 @@ def asks_autograd(x, W1, b1, W2, b2, dy):
     y = torch.relu(pre) @ leaves[3] + leaves[4]
     y.backward(dy)
     dx, dW1, db1, dW2, db2 = (t.grad for t in leaves)
-    return {"dW2": dW2, "db2": db2, "dpre": pre.grad, "dW1": dW1, "db1": db1, "dx": dx}
+    stages = {"pre": pre.detach(), "act": torch.relu(pre).detach(), "out": y.detach()}
+    return stages | {"dW2": dW2, "db2": db2, "dpre": pre.grad, "dW1": dW1, "db1": db1, "dx": dx}
 
 
 @ffn_backward.form(asks_autograd)
@@ -170,17 +194,18 @@ def asks_autograd_grad(x, W1, b1, W2, b2, dy):
         pre = leaves[0] @ leaves[1] + leaves[2]
         y = torch.relu(pre) @ leaves[3] + leaves[4]
         found = torch.autograd.grad(y, [*leaves, pre], dy)
-    return dict(zip(("dx", "dW1", "db1", "dW2", "db2", "dpre"), found, strict=True))
+    stages = {"pre": pre.detach(), "act": torch.relu(pre).detach(), "out": y.detach()}
+    return stages | dict(zip(("dx", "dW1", "db1", "dW2", "db2", "dpre"), found, strict=True))
 
 
 @ffn_backward.mistake(
-    "The gradients come back as a tuple. A dict is asked for, so that each has its name: dW2, db2, dpre, dW1, db1, dx."
+    "The gradients come back as a tuple. A dict is asked for, so that each has its name: pre, act, out, dW2, db2, dpre, dW1, db1, dx."
 )
 def as_a_tuple(x, W1, b1, W2, b2, dy):
     pre = x @ W1 + b1
     dpre = dy @ W2.T * (pre > 0)
     X, h, P, Y = (t.reshape(-1, t.shape[-1]) for t in (x, torch.relu(pre), dpre, dy))
-    return dpre @ W1.T, X.T @ P, P.sum(0), h.T @ Y, Y.sum(0)
+    return pre, torch.relu(pre), h @ W2 + b2, h.T @ Y, Y.sum(0), dpre, X.T @ P, P.sum(0), dpre @ W1.T
 
 
 @ffn_backward.mistake(
@@ -192,6 +217,9 @@ def one_sentence_taken_for_granted(x, W1, b1, W2, b2, dy):
     pre = x.reshape(T, d) @ W1 + b1
     dpre = dy @ W2.T * (pre > 0)
     return {
+        "pre": pre,
+        "act": torch.relu(pre),
+        "out": torch.relu(pre) @ W2 + b2,
         "dW2": torch.relu(pre).T @ dy,
         "db2": dy.sum(0),
         "dpre": dpre,
@@ -208,12 +236,46 @@ def dy_overwritten(x, W1, b1, W2, b2, dy):
     pre = x @ W1 + b1
     dpre = dy @ W2.T * (pre > 0)
     X, h, P, Y = (t.reshape(-1, t.shape[-1]) for t in (x, torch.relu(pre), dpre, dy))
-    found = {"dW2": h.T @ Y, "db2": Y.sum(0), "dpre": dpre, "dW1": X.T @ P, "db1": P.sum(0), "dx": dpre @ W1.T}
+    act = torch.relu(pre)
+    found = {"pre": pre, "act": act, "out": act @ W2 + b2}
+    found |= {"dW2": h.T @ Y, "db2": Y.sum(0), "dpre": dpre, "dW1": X.T @ P, "db1": P.sum(0), "dx": dpre @ W1.T}
     dy *= 0
     return found
 
 
 ffn_backward.slips("""
+in h = torch.relu(pre)
+pre_overwritten_in_place: h = pre.clamp_(min=0)
+    pre and act are the same: pre is taken after the activation, or was overwritten by it. A method with a trailing underscore (`clamp_`, `relu_`) and
+    `h[h < 0] = 0` change the tensor itself, and `h = pre` makes no copy. Make the activation a new tensor.
+| pre_masked_in_place
+  - h = torch.relu(pre)
+  + h = pre
+  + h[h < 0] = 0
+in "pre": pre,
+| pre_overwritten_in_place | pre_taken_after_the_activation: "pre": h,
+pre_without_b1: "pre": x @ W1,
+    b1 is missing from pre: a neuron adds its bias to what it adds up.
+pre_left_out:
+    The key “pre” is missing. Nine keys are asked for: the three stages there, and six gradients on the way back.
+in "act": h,
+act_left_out:
+    The key “act” is missing. Nine keys are asked for: the three stages there, and six gradients on the way back.
+in "out": h @ W2 + b2,
+out_left_out:
+    The key “out” is missing. Nine keys are asked for: the three stages there, and six gradients on the way back.
+out_without_b2: "out": h @ W2,
+    b2 is missing from out.
+out_from_pre: "out": pre @ W2 + b2,
+    out is made from pre, so the activation is recorded but never used. Which stage does W2 read?
+out_with_residual: "out": x + h @ W2 + b2,
+    x is added to out. It ends with what the FFN says; the residual connection is outside of it.
+gelu_there
+  - "act": h,
+  - "out": h @ W2 + b2,
+  + "act": F.gelu(pre),
+  + "out": F.gelu(pre) @ W2 + b2,
+    This is GELU. The exercise asks for ReLU, there and back.
 in dpre = dy @ W2.T * (pre > 0)
 no_bend_on_the_way_back: dpre = dy @ W2.T
     The activation is missing on the way back: even silent neurons pass something on. ReLU's slope is 0 for these, and 1 for those that fired.
@@ -252,6 +314,18 @@ averaged_over_the_tokens
   + "db1": rows(dpre).mean(0),
     The gradients of the arrays are averages over the tokens. Each token pulls at the same weights, and what they say adds up; if the loss is a mean,
     its 1/N is in `dy` already.
+matrices_averaged
+  - "dW2": rows(h).T @ rows(dy),
+  + "dW2": rows(h).T @ rows(dy) / len(rows(x)),
+  - "dW1": rows(x).T @ rows(dpre),
+  + "dW1": rows(x).T @ rows(dpre) / len(rows(x)),
+    The gradients of the matrices are averages over the tokens. Nothing is averaged here: each token pulls at the same weights, and what they say adds up.
+everything_averaged
+  - dpre = dy @ W2.T * (pre > 0)
+  + dy = dy / len(rows(dy))
+  + dpre = dy @ W2.T * (pre > 0)
+    Everything is divided by the number of tokens. Nothing is averaged here: what the tokens say adds up, and if the loss is a mean, its 1/N is in `dy`
+    already.
 not_summed_over_sentences
   - "dW2": rows(h).T @ rows(dy),
   - "db2": rows(dy).sum(0),

@@ -62,7 +62,7 @@ ffn_forward.slips("""
 of with_f_linear
 in return F.linear(act(F.linear(x, W1.T, b1)), W2.t(), b2)
 activation_after_second_product: return act((x @ W1 + b1) @ W2 + b2)
-    The activation comes too late: it is applied to the output, after W2. It belongs between the two products, on the d_ff hidden numbers.
+    The activation comes too late: it is applied to the output, after W2. It belongs between the two products, on the d_ff neurons.
 b2_inside_the_activation: return act(act(x @ W1 + b1) @ W2 + b2)
     There is an activation too many: the output, with b2 in it, is bent a second time. The last step of the FFN is linear.
 tokens_averaged: return (act(x @ W1 + b1) @ W2 + b2).mean(dim=-2)
@@ -130,6 +130,7 @@ b1_after_the_activation: (act(x @ W1) + b1) @ W2 + b2
 weights_transposed: act(x @ W1.T + b1) @ W2.T + b2
     The sizes in a product do not fit: a weight is transposed, the two are swapped, or something else than the hidden layer meets W2. Here W1 is
     [d_model, d_ff] and W2 is [d_ff, d_model], used as `x @ W1`; nn.Linear and F.linear work with the transposes.
+| f_linear_without_transposes: F.linear(act(F.linear(x, W1, b1)), W2, b2)
 relu_hard_coded: torch.relu(x @ W1 + b1) @ W2 + b2
     ReLU is built in: `act` is an argument and may be any function. Call what you were handed.
 gelu_hard_coded: F.gelu(x @ W1 + b1) @ W2 + b2
@@ -148,6 +149,6 @@ biases_swapped: act(x @ W1 + b2) @ W2 + b1
     A bias meets a vector of another length: b1 [d_ff] goes with the hidden layer, b2 [d_model] with the output. Have the two changed places, is the
     second product missing, or is a bracket elsewhere?
 capped_at_six: act(x @ W1 + b1).clamp(max=6) @ W2 + b2
-    Large numbers are cut off at 6, as ReLU6 or `clamp(max=6)` do. Hidden numbers may be of any size: hand on what `act` returns, as it is.
+    Large numbers are cut off at 6, as ReLU6 or `clamp(max=6)` do. Activations may be of any size: hand on what `act` returns, as it is.
 | read_sum_capped_at_six: act((x @ W1 + b1).clamp(max=6)) @ W2 + b2
 """)

@@ -243,6 +243,9 @@ names_not_accepted: self.activation = activation
 unknown_name_becomes_gelu: self.activation = activation if callable(activation) else functions.get(activation, F.gelu)
     An unknown name is silently taken for some default: with a typo such as 'sulu' a whole training run would use the wrong function. Raise
     ValueError.
+whatever_else_becomes_relu: self.activation = functions.get(activation, F.relu)
+    Whatever is no known name silently becomes ReLU: a function such as torch.tanh, and a typo such as 'sulu'. Keep what is `callable(…)` as it is, and
+    raise ValueError for what is neither that nor a known name.
 anything_taken_as_it_is
   + if activation in functions:
   +     self.activation = functions[activation]
@@ -279,6 +282,25 @@ in
   -     raise ValueError(f"unknown activation: {activation}")
 key_error:
     An unknown name ends in the dict's KeyError. Say it in the caller's terms: raise a ValueError that names the unknown activation.
+| key_error_of_texts
+  - if not callable(activation) and activation not in functions:
+  -     raise ValueError(f"unknown activation: {activation}")
+  - self.activation = activation if callable(activation) else functions[activation]
+  + self.activation = functions[activation] if isinstance(activation, str) else activation
+only_names_and_key_error
+  - if not callable(activation) and activation not in functions:
+  -     raise ValueError(f"unknown activation: {activation}")
+  - self.activation = activation if callable(activation) else functions[activation]
+  + self.activation = functions[activation]
+    Only names are looked up, so that a callable such as torch.tanh ends in the dict's KeyError, as an unknown name does. Keep what is `callable(…)`
+    as it is, and raise a ValueError for what is neither that nor a known name.
+attribute_error
+  - if not callable(activation) and activation not in functions:
+  -     raise ValueError(f"unknown activation: {activation}")
+  - self.activation = activation if callable(activation) else functions[activation]
+  + self.activation = activation if callable(activation) else getattr(F, activation)
+    `getattr(F, …)` takes any name that torch.nn.functional has, such as 'dropout', and ends in an AttributeError elsewhere. Look the name up in a dict of
+    three, and raise a ValueError for every other.
 assertion_for_a_bad_name: assert callable(activation) or activation in functions
     A bad activation ends in an AssertionError. `assert` is for what can't happen; for a caller's mistake raise ValueError.
 error_too_late

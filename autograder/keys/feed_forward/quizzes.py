@@ -22,12 +22,3 @@ quiz_bias = quiz_key(
         "C": "Those are the entries of b1: one threshold per hidden neuron. b2 has d_model entries, one for each number of the output.",
     },
 )
-
-quiz_dropout = quiz_key(
-    exercises.quiz_dropout,
-    right="A",
-    wrong={
-        "B": "`eval()` sets a flag, self.training, on the module and its sub-modules, and nn.Dropout looks at its own: it drops nothing then.",
-        "C": "`eval()` sets self.training to False, and this line hands it on: nothing is dropped.",
-    },
-)

@@ -1,13 +1,14 @@
 // @ts-check
-// The fold: a ReLU layer of two neurons folds the plane of two inputs, one straight knife cuts it, and unfolded the cut is bent.
+// The pressed plane: a ReLU layer of two neurons presses the plane of two inputs, one straight knife cuts it, and the film is rewound to show where
+// the cut was. The code says hinge for a neuron's kink in the plane, and folded for pressed; what a reader sees does not.
 import { easeCubicInOut, select } from "./d3.js";
 import { HALF, HIGH, LOW, POINTS, XOR, apart, away, bent, between, boundary, hidden, hits, lines, nonzero, output, part, parted, pieces, right, single, size, sums, weights } from "./fold_model.js";
-import { element, number, unique } from "./runtime.js";
+import { element, number, plural, unique } from "./runtime.js";
 
 /** @typedef {import("./fold_model.js").Point} Point */
 /** @typedef {import("./fold_model.js").Net} Net */
 
-const STOPS = ["plane", "W₁, b₁", "neuron 1", "neuron 2", "cut", "unfold"]; // of the scrubber, 0 to 5
+const STOPS = ["plane", "W₁, b₁", "neuron 1", "neuron 2", "cut", "rewind"]; // of the scrubber, 0 to 5
 const [PLANE, LAID, FIRST, FOLDED, CUT, UNFOLDED] = STOPS.keys();
 const SPEED = 0.75; // stops in a second, when it plays
 const HASTE = 1.8; // the same, when one stop is asked for
@@ -297,22 +298,22 @@ const ball = (/** @type {number} */ n) => (XOR[n] ? "fd-ball fd-one" : "fd-ball 
 /** The legend of both classes. @param {...Node} more */
 const legend = (...more) =>
   element("p", { class: "fd-legend" },
-    element("span", {}, element("i", { class: "fd-dot fd-one" }), "blue: XOR is 1"), element("span", {}, element("i", { class: "fd-dot fd-zero" }), "orange: XOR is 0"), ...more);
+    element("span", {}, element("i", { class: "fd-dot fd-one" }), "teal: into, XOR is 1"), element("span", {}, element("i", { class: "fd-dot fd-zero" }), "orange: over, XOR is 0"), ...more);
 
 /** The plane with its hinges, which hands can move. @param {import("./runtime.js").Play} play @param {string} id @param {boolean} dots */
 function plane(play, id, dots) {
   const { net } = play.data;
-  const units = net.b1.length;
+  const neurons = net.b1.length;
   const { whole, title, picture, inside, above, resize } = panel("The plane of the two inputs", id);
   const paper = shape("g", { class: "fd-paper" });
   const tints = ["fd-one", "fd-zero"].map((look) => shape("path", { class: `fd-tint ${look}` }));
   const grid = shape("path", { class: "fd-grid" });
   const marks = shape("g", { class: "fd-dots" });
   const axes = shape("g", { class: "fd-axes" });
-  const hinges = net.b1.map((/** @type {number} */ _, /** @type {number} */ k) => shape("path", { class: `fd-hinge ${units > MOST ? "fd-many" : `fd-unit${k % 3}`}` }));
+  const hinges = net.b1.map((/** @type {number} */ _, /** @type {number} */ k) => shape("path", { class: `fd-hinge ${neurons > MOST ? "fd-many" : `fd-unit${k % 3}`}` }));
   const cut = shape("path", { class: "fd-cut" });
   const four = balls("The four balls in the plane", ball);
-  const hands = units > MOST ? [] : net.b1.map((/** @type {number} */ _, /** @type {number} */ k) => hand(k));
+  const hands = neurons > MOST ? [] : net.b1.map((/** @type {number} */ _, /** @type {number} */ k) => hand(k));
   inside.append(paper, ...tints, grid, marks, axes, ...hinges, cut);
   above.append(four.whole, ...hands.map((/** @type {any} */ one) => one.whole));
   let side = 1;
@@ -332,7 +333,7 @@ function plane(play, id, dots) {
     }
     const w = () => weights(netOf(now()), unit);
     return handle({
-      name: `hinge ${unit + 1}`,
+      name: `kink ${unit + 1}`,
       sign: String(unit + 1),
       look: `fd-unit${unit}`,
       move: (to) => place(w(), to),
@@ -364,7 +365,7 @@ function plane(play, id, dots) {
       set(grid, { d: raster().map((line) => path(line.map(to))).join("") });
       axes.replaceChildren(...cross(to));
     }
-    select(paper).selectAll("path").data(sheet).join("path").attr("d", (/** @type {any} */ one) => closed(one.corners.map(to))).attr("fill-opacity", (/** @type {any} */ one) => (units > MOST ? 0 : shade(one.fires)));
+    select(paper).selectAll("path").data(sheet).join("path").attr("d", (/** @type {any} */ one) => closed(one.corners.map(to))).attr("fill-opacity", (/** @type {any} */ one) => (neurons > MOST ? 0 : shade(one.fires)));
     for (const [n, tint] of tints.entries()) set(tint, { d: seen ? now.halves[n].map((/** @type {Point[]} */ corners) => closed(corners.map(to))).join("") : "", opacity: seen });
     if (dots) colour(net, to);
     for (const [k, line] of hinges.entries()) set(line, { d: path(now.hinges[k].map(to)) });
@@ -380,7 +381,7 @@ function plane(play, id, dots) {
       taken.push(at, [at[0] + 52 * way[0], at[1] + 52 * way[1]]);
       const far = sums(net, [0.5, 0.5])[k] / (length || 1);
       const fires = POINTS.filter((point) => sums(net, point)[k] > 0).length;
-      one.put(at, way, { value: Math.round(-100 * far), least: -200, most: 200, says: `${number(Math.abs(far))} ${far < 0 ? "ahead of" : "behind"} the middle, neuron ${k + 1} fires at ${fires} of 4 balls` }, `${degrees(w)} degrees`, Math.abs(sums(net, state.hinges[k])[k]) / (length || 1));
+      one.put(at, way, { value: Math.round(-100 * far), least: -200, most: 200, says: `${number(Math.abs(far))} ${far < 0 ? "ahead of" : "behind"} the middle, neuron ${k + 1} fires at ${fires} of 4 balls` }, plural(degrees(w), "degree"), Math.abs(sums(net, state.hinges[k])[k]) / (length || 1));
     }
     four.put(POINTS.map(to), seen > 0.5 ? now.ok : null, side, taken, now.hinges.filter((/** @type {Point[]} */ ends) => ends.length).map((/** @type {Point[]} */ ends) => ends.map(to)));
   }
@@ -441,13 +442,13 @@ function word(x, y, text) {
 const foldedBy = (at) => (at <= FOLDED ? at : at <= CUT ? FOLDED : FOLDED * (UNFOLDED - at));
 
 
-/** Two units: the plane at the left, and the sheet on its way at the right. @param {HTMLElement} place @param {import("./runtime.js").Play} play @returns {import("./runtime.js").Stage} */
+/** Two neurons: the plane at the left, and the sheet on its way at the right. @param {HTMLElement} place @param {import("./runtime.js").Play} play @returns {import("./runtime.js").Stage} */
 function folding(place, play) {
   const id = unique("fd");
   const view = viewOf(play.data.net);
   const follow = following();
   const left = plane(play, `${id}-plane`, false);
-  left.title.textContent = "The plane: drag a hinge, turn its arrow";
+  left.title.textContent = "The plane: drag a kink, turn its arrow";
   const { whole, title, picture, inside, above, resize } = panel("The sheet", `${id}-sheet`);
   const paper = shape("g", { class: "fd-paper" });
   const tints = ["fd-one", "fd-zero"].map((look) => shape("path", { class: `fd-tint ${look}` }));
@@ -484,7 +485,7 @@ function folding(place, play) {
 
   const button = element("button", { type: "button", class: "fd-play", onclick: press });
   const count = element("span", { class: "fd-count" });
-  const scrubber = /** @type {HTMLInputElement} */ (element("input", { type: "range", class: "fd-scrub", min: PLANE, max: UNFOLDED, step: 0.01, "aria-label": "how far the sheet is folded", oninput: () => scrub(Number(scrubber.value)) }));
+  const scrubber = /** @type {HTMLInputElement} */ (element("input", { type: "range", class: "fd-scrub", min: PLANE, max: UNFOLDED, step: 0.01, "aria-label": "how far the film has run", oninput: () => scrub(Number(scrubber.value)) }));
   keys(scrubber, (by, far) => scrub(far || play.calm() ? Math.round(play.state().at) + by : play.state().at + by / 4));
   const stops = STOPS.map((name, stop) => element("button", { type: "button", class: "fd-stop", onclick: () => run(stop, HASTE) }, name));
   place.append(
@@ -568,18 +569,15 @@ function folding(place, play) {
     const turns = [0, 1].map((k) => (easeCubicInOut(clamp(u - LAID - k)) * Math.PI) / 2);
     const onto = room(u);
     const cosines = turns.map((turn, k) => (u >= LAID + 1 + k ? 0 : Math.cos(turn)));
-    // A part that is silent turns upright about its hinge. It is seen from above, and from a little aside while it turns.
-    const rise = turns.map((turn, k) => (0.5 * Math.sin(turn) * Math.sin(2 * turn) * (side / (2 * REACH))) / view[k].scale);
     const [[w00, w01], [w10, w11]] = net.W1;
     const [b0, b1] = net.b1;
     return (/** @type {Point} */ point) => {
       const [a, b] = point;
       const z0 = a * w00 + b * w10 + b0;
       const z1 = a * w01 + b * w11 + b1;
-      const lift = (z0 < 0 ? -z0 * rise[0] : 0) + (z1 < 0 ? -z1 * rise[1] : 0);
       const [x1, y1] = onto([z0 < 0 ? z0 * cosines[0] : z0, z1 < 0 ? z1 * cosines[1] : z1]);
       const [x0, y0] = to(point);
-      return [x0 + share * (x1 + 0.5 * lift - x0), y0 + share * (y1 - lift - y0)];
+      return [x0 + share * (x1 - x0), y0 + share * (y1 - y0)];
     };
   }
 
@@ -630,7 +628,7 @@ function folding(place, play) {
     const handy = at > CUT - 0.3 && at < CUT + 0.1 && length > 0;
     knife.whole.style.visibility = handy ? "visible" : "hidden";
     const height = (v[0] * 0.7 + v[1] * 0.7 + net.b2 - HALF) / (length || 1);
-    knife.put([x, y], way, { value: Math.round(-100 * height), least: -300, most: 300, says: `${known.right} of 4 right` }, `${degrees(v)} degrees, ${known.right} of 4 right`, Math.abs(v[0] * state.knife[0] + v[1] * state.knife[1] + net.b2 - HALF) / (length || 1));
+    knife.put([x, y], way, { value: Math.round(-100 * height), least: -300, most: 300, says: `${number(Math.abs(height))} ${height < 0 ? "ahead of" : "behind"} the middle, ${known.right} of 4 right` }, `${plural(degrees(v), "degree")}, ${known.right} of 4 right`, Math.abs(v[0] * state.knife[0] + v[1] * state.knife[1] + net.b2 - HALF) / (length || 1));
     const taken = handy ? [[x, y], [x + 52 * way[0], y + 52 * way[1]]] : [];
     four.put(POINTS.map(put), seen > 0.5 ? known.ok : null, side, taken, laid && gone ? [ends] : []);
 
@@ -673,20 +671,20 @@ function folding(place, play) {
   function words(state) {
     const net = netOf(state);
     const stop = reached(state.at);
-    const got = `${right(net)} of 4 are right`;
-    if (stop === PLANE) return "Four balls lie on a sheet: two are blue, because XOR is 1 there, and two are orange. No straight cut has the blue ones on one side and the orange ones on the other. So fold the sheet first: press Play.";
+    const got = plural(right(net), "of 4 is right", "of 4 are right");
+    if (stop === PLANE) return "Four balls lie on a sheet: two are teal, for into, and two are orange, for over. No straight cut has the teal ones on one side and the orange ones on the other. So let two neurons press the sheet first: push Play.";
     if (stop === LAID) {
       const thin = Math.abs(net.W1[0][0] * net.W1[1][1] - net.W1[0][1] * net.W1[1][0]) < 1e-9 * (size(net, 0) * size(net, 1) || 1);
-      return `W₁ and b₁ carry each point (a, b) to (z₁, z₂). That turns, stretches and shifts the sheet, and folds nothing.${thin ? " The hinges are parallel, so the whole sheet becomes one line." : ""}`;
+      return `W₁ and b₁ carry each point (a, b) to (z₁, z₂). That turns, stretches and shifts the sheet, and presses nothing yet.${thin ? " The kinks are parallel, so the whole sheet becomes one line." : ""}`;
     }
-    if (stop === FIRST) return `Neuron 1 folds the sheet at its hinge: where z₁ is below 0, h₁ is 0. ${silence(net, 0)}`;
+    if (stop === FIRST) return `Neuron 1 presses what is beyond its kink flat: where z₁ is below 0, h₁ is 0. ${silence(net, 0)}`;
     const can = parted(net);
-    if (stop === FOLDED) return `Neuron 2 folds it again: where z₂ is below 0, h₂ is 0. ${can ? "Now one straight cut can have blue on one side and orange on the other." : "No straight cut has blue on one side and orange on the other yet: move a hinge."}`;
+    if (stop === FOLDED) return `Neuron 2 presses as well: where z₂ is below 0, h₂ is 0. ${can ? "Now one straight cut can have teal on one side and orange on the other." : "No straight cut has teal on one side and orange on the other yet: move a kink."}`;
     if (!across().some(Boolean)) return `W₂ is 0, so there is no cut: the output is the same everywhere, and ${got}.`;
-    const advice = right(net) === 4 ? "Now unfold it." : can ? "The folds are good: move the knife or turn it." : "With these folds no straight cut gets all four: move a hinge.";
-    if (stop === CUT) return `One straight cut: the output is above ½ on the blue side, and ${got}. ${advice}`;
+    const advice = right(net) === 4 ? "Now rewind." : can ? "The sheet is pressed well: move the knife or turn it." : "On this pressed sheet no straight cut gets all four: move a kink.";
+    if (stop === CUT) return `One straight cut: the output is above ½ on the teal side, and ${got}. ${advice}`;
     const shown = lines(follow(state).cuts);
-    return `You cut once; unfolded it ${form(shown)}, and ${got}.${right(net) < 4 ? " Press “cut” to move the knife, or move a hinge." : shown.some(bent) ? " It bends only where it crosses a hinge." : ""}`;
+    return `You cut once. On the sheet as it had been, the cut ${form(shown)}, and ${got}.${right(net) < 4 ? " Push “cut” to move the knife, or move a kink." : shown.some(bent) ? " It turns only where it crosses a kink." : ""}`;
   }
 
   /** @param {Net} net @param {number} unit */
@@ -706,10 +704,10 @@ const sideOf = (wide) => (wide >= 560 ? Math.floor((wide - 16) / 2) : Math.min(w
 
 /** @param {number} at */
 function heading(at) {
-  if (at > CUT + 0.02 && at < UNFOLDED) return "Unfolding it";
+  if (at > CUT + 0.02 && at < UNFOLDED) return "The same film, backwards";
   return [
-    "The same sheet, still flat", "W₁ and b₁ carry it to (z₁, z₂)", "Neuron 1 folds: below 0 becomes 0", "Neuron 2 folds: below 0 becomes 0",
-    "One straight cut: drag the knife", "Unfolded: the cut in the plane",
+    "The same sheet, still flat", "W₁ and b₁ carry it to (z₁, z₂)", "Neuron 1 presses: below 0 becomes 0", "Neuron 2 presses: below 0 becomes 0",
+    "One straight cut: drag the knife", "Rewound: where the cut was",
   ][reached(at)];
 }
 
@@ -727,13 +725,13 @@ function bends(net, [a, b]) {
   return [0, ...shares.sort((one, other) => one - other), 1].map((share) => between(a, b, share));
 }
 
-/** Another number of units: the plane alone, its points coloured by the output. @param {HTMLElement} place @param {import("./runtime.js").Play} play @returns {import("./runtime.js").Stage} */
+/** Another number of neurons: the plane alone, its points coloured by the output. @param {HTMLElement} place @param {import("./runtime.js").Play} play @returns {import("./runtime.js").Stage} */
 function flat(place, play) {
-  const units = play.data.net.b1.length;
+  const neurons = play.data.net.b1.length;
   const { whole, title, draw } = plane(play, unique("fd"), true);
   const follow = following();
   let side = 440;
-  title.textContent = units > MOST ? "The plane with the hinges of all neurons" : "The plane: drag a hinge, turn its arrow";
+  title.textContent = neurons > MOST ? "The plane with the kinks of all neurons" : "The plane: drag a kink, turn its arrow";
   whole.classList.add("fd-alone");
   place.append(whole, legend(element("span", {}, element("i", { class: "fd-line" }), "the output is ½")));
   return {
@@ -743,8 +741,8 @@ function flat(place, play) {
     },
     words: (state) => {
       const known = follow(state);
-      const most = 1 + units + (units * (units - 1)) / 2;
-      return `${units} ${units === 1 ? "hinge cuts" : "hinges cut"} the sheet into ${known.sheet.length} flat ${known.sheet.length === 1 ? "piece" : "pieces"}; ${most} is the most for ${units}. The boundary, where the output is ½, ${form(lines(known.cuts))}, and ${known.right} of 4 are right.`;
+      const most = 1 + neurons + (neurons * (neurons - 1)) / 2;
+      return `${plural(neurons, "kink cuts", "kinks cut")} the sheet into ${plural(known.sheet.length, "flat piece")}; ${most} is the most for ${neurons}. The boundary, where the output is ½, ${form(lines(known.cuts))}, and ${plural(known.right, "of 4 is right", "of 4 are right")}.`;
     },
   };
 }

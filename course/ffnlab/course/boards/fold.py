@@ -1,4 +1,4 @@
-"""The plane of two features, folded by a ReLU layer of two neurons, cut once and unfolded, as a board.
+"""The plane of two features, pressed by a ReLU layer of two neurons and cut once, as a board. It is called fold for short.
 
 `fold.xor()` has a network that does not solve XOR yet, and goals; `fold.play(W1, b1, W2, b2)` shows the reader's own.
 """
@@ -22,37 +22,37 @@ Numbers = torch.Tensor | Sequence[Any]
 GOALS = (
     Goal(
         "four",
-        "Fold the sheet and cut it. Then move the hinges and the knife until 4 of 4 are right.",
-        after="No line in the plane does this. One line in the folded plane does.",
+        "Press the sheet and cut it. Then move the kinks and the knife until 4 of 4 are right.",
+        after="No straight cut of the plane does this. One straight cut of the pressed plane does.",
     ),
     Goal(
         "away",
-        "Now move one hinge well away, so that all four balls are on the same side of it. Get 4 of 4 again.",
-        after="That neuron fires at all four balls, so it folds nothing between them. It still adds a slope, and then one fold is enough.",
+        "Now move one kink away: all four balls on the same side of it, with some room between. Get 4 of 4 again.",
+        after="That neuron fires at all four balls, so it presses none of them. It still adds a slope, and then one kink is enough.",
         flag=Flag(
             (
-                "A neuron whose hinge passes between no balls does nothing.",
-                "One neuron folds once, and XOR needs two folds.",
-                "A cut that bends at one hinge only is straight between the balls.",
+                "A neuron whose kink passes between no balls does nothing.",
+                "One neuron has one kink, and XOR needs two.",
+                "A cut that turns at one kink only is straight between the balls.",
             ),
             right=-1,
-            nudge="Turn the arrow of that hinge round, and look at the folded sheet again.",
+            nudge="Turn the arrow of that kink round, and look at the pressed sheet again.",
         ),
     ),
     Goal(
         "single",
-        "Now turn one hinge upright and the other level. Get 4 of 4 again.",
+        "Now turn one kink upright and the other level. Get 4 of 4 again.",
         flag=Flag(
             (
-                "Hinges at a right angle cut the sheet into four pieces, and two neurons can make only three.",
-                "Each neuron then sees only one input, so the outputs at the two blue balls and at the two orange ones have the same sum.",
-                "The knife is straight, and no straight line parts these balls, however the sheet is folded.",
+                "Kinks at a right angle cut the sheet into four pieces, and two neurons can make only three.",
+                "Each neuron then sees only one input, so the outputs at the two teal balls and at the two orange ones have the same sum.",
+                "The knife is straight, and no straight line parts these balls, however the sheet is pressed.",
             ),
             right=1,
-            why="The output is then u(a) + v(b). At the blue balls it adds up to u(0) + u(1) + v(0) + v(1), and at the orange ones to the same. "
-            "So it can't be above ½ at both blue ones and not at the orange ones. Folded, the balls are still the corners of a rectangle. "
+            why="The output is then u(a) + v(b). At the teal balls it adds up to u(0) + u(1) + v(0) + v(1), and at the orange ones to the same. "
+            "So it can't be above ½ at both teal ones and not at the orange ones. On the pressed sheet the balls are still the corners of a rectangle. "
             "To solve XOR, a neuron has to mix the inputs.",
-            nudge="Turn them so, and look where the four balls are when the sheet is folded.",
+            nudge="Turn them so, and look where the four balls are when the sheet is pressed.",
         ),
     ),
 )
@@ -60,13 +60,13 @@ GOALS = (
 OWN_GOALS = (
     Goal(
         "few",
-        "Cut your own sheet, with the hinges where you wrote them. How few numbers that are not 0 does it take?",
+        "Cut your own sheet, with the kinks where you wrote them. How few numbers that are not 0 does it take?",
         record=6,
         unit="numbers",
     ),
 )
 
-# A network that gets XOR wrong: no straight cut helps before a hinge is moved.
+# A network that gets XOR wrong: no straight cut helps before a kink is moved.
 START = ([[0.87, 0.17], [0.5, -0.98]], [-0.26, 0.65], [0.8, 0.5], [-0.13])
 
 
@@ -106,14 +106,14 @@ def network(W1: Numbers, b1: Numbers, W2: Numbers, b2: Numbers | float) -> dict[
 
 def xor(name: str = "fold_xor") -> Board:
     """A network that does not solve XOR yet, with goals."""
-    title = "A sheet with the four inputs of XOR, which two ReLU neurons fold. One straight cut goes through the folded sheet."
+    title = "A sheet with the four inputs of XOR, which two ReLU neurons press. One straight cut goes through the pressed sheet."
     return Board(HERE / "fold.js", name, title, {"net": network(*START)}, GOALS, HERE / "stills" / f"{name}.svg")
 
 
 def network_board(W1: Numbers, b1: Numbers, W2: Numbers, b2: Numbers | float, name: str = "fold_own") -> Board:
     """What a network with two inputs makes of the plane; its output says 1 where it is above ½.
 
-    With two neurons the sheet can be folded. With another number the plane is shown with its hinges, and its points have the colour of the output.
+    With two neurons the sheet can be pressed. With another number the plane is shown with its kinks, and its points have the colour of the output.
     W1: [2, H]. b1: [H]. W2: [H, 1] or [H]. b2: [1], or a number.
 
     Raises:

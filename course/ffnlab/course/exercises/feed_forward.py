@@ -1,4 +1,4 @@
-"""Notebook 02, The FFN, from formula to module: how each exercise is called, and on what inputs. No answers.
+"""Notebook 02, Light a lamp: how each exercise is called, and on what inputs. No answers.
 
 Sizes differ pairwise, so that a transposed weight or a wrong axis can't pass by accident.
 """
@@ -15,6 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from ffnlab.course import closed_boxes, test_suites
 from ffnlab.course.counterexample import counterexample, rows_of_numbers
 from ffnlab.course.ffn_probes import leading_shapes, require_module
 from ffnlab.observation.exercise import (
@@ -29,7 +30,6 @@ from ffnlab.observation.exercise import (
     on_each,
     quiz,
     type_with_article,
-    weighted_sum,
     zeros_of_shape,
 )
 
@@ -112,6 +112,70 @@ def _thin(
     return {"d_model = 1": (W1[:1], b1, W2[:, :1], b2[:1]), "d_ff = 1": (W1[:, :1], b1[:1], W2[:1], b2)}
 
 
+# catch_mistakes
+
+STEPS = (20, 26)  # boxes, for a point each; all of them earn one more
+FEWEST_NUMBERS = 16  # that can catch all: a batch of 2 by 2 that is turned, with two neurons, and one token by itself
+
+catch_mistakes = Exercise(
+    "catch_mistakes",
+    where="the next cell, which counts the boxes that you catch, and at the board “Catch them all”.",
+    understood="A test says what it looks for by its shape, its dtype and what it looks at. Numbers alone let twelve wrong programs through.",
+    hints=(
+        "Begin with the two tests of the board that caught 19: one keeps the neuron off, the other drives it beyond 6.",
+        "The other twelve need no more numbers, mostly. What else can a test choose? Read the list of keys again, and change one at a time.",
+        "Two tests are enough. One is a single token, without a list around it. In the other, x is a batch that is turned, so it is 2 by 2 at least.",
+        "For few numbers let tokens have one number each, d_model = 1. Two neurons in one of the tests tell a matrix from its transpose.",
+    ),
+    cases=1,
+)
+
+
+def _count_caught(observation: Any) -> tuple[list[test_suites.Test], set[str], int]:
+    """A suite, what it catches, and how many boxes are wrong."""
+    boxes = closed_boxes.load("ffn_forward")
+    suite = test_suites.read_suite(observation)
+    return suite, test_suites.caught(suite, boxes), len(boxes.wrong)
+
+
+def _step(count: int) -> None:
+    def is_reached(observation: Any, inputs: dict[str, Any]) -> dict[str, bool]:
+        return {f"your suite is enough for {count} boxes": len(_count_caught(observation)[1]) >= count}
+
+    @catch_mistakes.aspect(f"{count} boxes", points=1, facts=is_reached)
+    def probe(answer: Any) -> Any:
+        return answer
+
+
+for _count in STEPS:
+    _step(_count)
+
+
+def _catches_all(observation: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+    suite, names, count = _count_caught(observation)
+    missed = {box.name for box in closed_boxes.load("ffn_forward").wrong} - names
+    return {
+        "your suite is enough for all boxes": len(names) == count,
+        "why one slips through": test_suites.why(suite, missed),
+    }
+
+
+@catch_mistakes.aspect("all boxes", points=1, facts=_catches_all)
+def catch_mistakes_all(answer: Any) -> Any:
+    return answer
+
+
+def _catches_all_with_few(observation: Any, inputs: dict[str, Any]) -> dict[str, bool]:
+    """Of any suite, also of one that lets boxes through: that one is told that this counts later, not that it is too large."""
+    suite, _, _ = _count_caught(observation)
+    return {"your suite is as small as it can be": test_suites.cost(suite) <= FEWEST_NUMBERS}
+
+
+@catch_mistakes.aspect("no fewer numbers", points=1, facts=_catches_all_with_few, needs="all boxes")
+def catch_mistakes_no_fewer_numbers(answer: Any) -> Any:
+    return answer
+
+
 # ffn_forward
 
 ffn_forward = Exercise(
@@ -155,83 +219,149 @@ def ffn_forward_any_leading_shape(answer: Any, x: Any, act: str, far: Any, **wei
     return on_each(call, _shapes(x) | {"everything in float32": x[0].float()})
 
 
-# ffn_trace
+# merged_counterexample
 
-STAGES = {"pre": ("x", "W1", "b1"), "act": ("x", "W1", "b1"), "out": ("x", "W1", "b1", "W2", "b2")}
+# The numbers cold and water of a cold creek, a warm creek, a cold lawn and a warm lawn.
+THINGS = ((1.0, 1.0), (0.0, 1.0), (1.0, 0.0), (0.0, 0.0))
 
-ffn_trace = Exercise(
-    "ffn_trace",
-    draw=_draw_weights,
-    where="the section “Trace one token”.",
-    understood="You can stop the FFN at each of its three stages and look: before the activation, after it, and at the output.",
+
+def merged(neurons: list[list[float]]) -> list[list[float]]:
+    """A classmate's: as few neurons (cold, water, bias, writes) as say the same, since those with one kink become one."""
+    groups: list[list[float]] = []
+    for cold, water, bias, writes in neurons:
+        for group in groups:
+            times = (cold * group[0] + water * group[1] + bias * group[2]) / (
+                group[0] ** 2 + group[1] ** 2 + group[2] ** 2
+            )
+            if max(abs(cold - times * group[0]), abs(water - times * group[1]), abs(bias - times * group[2])) < 1e-9:
+                group[3] += times * writes
+                break
+        else:
+            groups.append([cold, water, bias, writes])
+    return groups
+
+
+def evaluate_on_things(neurons: list[list[float]]) -> list[float]:
+    """What neurons (cold, water, bias, writes) say of the four things: the sum of all writes·relu(…)."""
+    return [sum(v * max(0.0, w * cold + u * water + b) for w, u, b, v in neurons) for cold, water in THINGS]
+
+
+def _lamps(observation: Any) -> tuple[list[list[float]]]:
+    neurons = rows_of_numbers(observation, "neuron", columns=4)
+    if any(not any(neuron[:3]) for neuron in neurons):
+        raise NotAsAsked(
+            "a neuron has the weights 0 and 0 and the bias 0: it never fires, and your classmate's code is not meant for it"
+        )
+    return (neurons,)
+
+
+def _why_merged(neurons: list[list[float]]) -> str:
+    sides = {side for number, (*key, _) in enumerate(neurons) for side in _sides_of_one_hinge(key, neurons[:number])}
+    if not sides:
+        return "every neuron has a kink of its own, so that none is merged"
+    if sides == {"the same side"}:
+        return "the neurons that share a kink fire on the same side of it"
+    return "two neurons fire on different sides of one kink, but one of them writes 0, or others make up for it"
+
+
+def _sides_of_one_hinge(key: list[float], others: list[list[float]]) -> Iterator[str]:
+    for *other, _ in others:
+        times = sum(a * b for a, b in zip(key, other, strict=True)) / sum(b * b for b in other)
+        if all(abs(a - times * b) < 1e-9 for a, b in zip(key, other, strict=True)):
+            yield "the same side" if times > 0 else "different sides"
+
+
+def _merged_by_rounding(neurons: list[list[float]]) -> str:
+    """With a positive factor between their keys, merged neurons say the same, unless their keys are only nearly alike."""
+    sides = {side for number, (*key, _) in enumerate(neurons) for side in _sides_of_one_hinge(key, neurons[:number])}
+    return "" if "different sides" in sides else "two of your neurons have nearly the same kink"
+
+
+merged_counterexample = counterexample(
+    "merged_counterexample",
+    code=lambda neurons: evaluate_on_things(merged(neurons)),
+    right=evaluate_on_things,
+    form=_lamps,
+    size=len,
+    par=2,
+    why_right=_why_merged,
+    by_rounding=_merged_by_rounding,
+    where="the section “A classmate's code”.",
+    understood="relu(2h) is 2·relu(h), and relu(−h) is not −relu(h). ReLU lets a positive factor through, and no minus sign.",
     hints=(
-        "It is `ffn_forward` with three named stages. Write one line per stage, each from the one before.",
-        "`F.gelu` has an argument that chooses the tanh approximation. What does `F.gelu` do without it?",
-        'Collect the three tensors at the end, as they are: `{"pre": pre, ...}`. Whatever changes or detaches one of them changes what the trace shows.',
+        "For every network without ReLU the code would be right. Which of its lines uses a rule that ReLU breaks?",
+        "`times` says how many times the one key the other is. The code takes relu(times·h) for times·relu(h). For which numbers is that wrong?",
+        "Take two neurons with one kink that fire on different sides of it, and let both of them write something.",
     ),
 )
 
 
-def _entry(trace: Any, key: str) -> Any:
-    if not isinstance(trace, dict):
-        raise NotAsAsked(f"{describe_result(trace)}; a dict with the keys pre, act and out was expected")
-    if key not in trace:
-        raise NotAsAsked(f"the key “{key}” is missing from the dict")
-    return trace[key]
+# collapse_linear
+
+collapse_linear = Exercise(
+    "collapse_linear",
+    draw=_draw_weights,
+    where="the section “Take the activation away”.",
+    understood="Without the activation, two layers say no more than one: however wide the hidden layer, one matrix and one bias do it all.",
+    hints=(
+        "Write (x @ W1 + b1) @ W2 + b2 without brackets. Which terms contain x, and which do not?",
+        "What multiplies x is W; everything that remains when x is zero is b.",
+        "b1 is inside the brackets, so it goes through W2 as well. Check the shapes: W [d_model, d_model], b [d_model].",
+    ),
+)
 
 
-def _stage(key: str, points: float) -> None:
-    @ffn_trace.aspect(key, points)
-    def probe(answer: Any, x: Any, far: Any, **weights: Any) -> Any:
-        def stage(tokens: torch.Tensor, parameters: Iterable[torch.Tensor]) -> Any:
-            return _entry(answer(tokens, *parameters), key)
-
-        observation = {"x of shape [B, T, d_model]": stage(x[0], weights.values())}
-        thin = {
-            label: partial(stage, x[0, ..., : len(parameters[0])], parameters)
-            for label, parameters in _thin(**weights).items()
-        }
-        large = {"large numbers": partial(stage, far, weights.values())}
-        return observation | {label: observe_call(call) for label, call in (large | thin).items()}
+def _pair(result: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    if not isinstance(result, (tuple, list)):
+        raise NotAsAsked(f"{describe_result(result)}; a pair (W, b) was expected")
+    if len(result) != 2 or not all(isinstance(part, torch.Tensor) for part in result):
+        raise NotAsAsked(f"a pair (W, b) of tensors was expected, not {type_with_article(result)} of {len(result)}")
+    return result[0], result[1]
 
 
-for _key in STAGES:
-    _stage(_key, 0.5)
+@collapse_linear.aspect("W", points=1)
+def collapse_linear_w(answer: Any, W1: Any, b1: Any, W2: Any, b2: Any, **_: Any) -> Any:
+    return _pair(answer(W1, b1, W2, b2))[0]
 
 
-@ffn_trace.aspect("keys, any leading shape", points=0.5, needs="pre")
-def ffn_trace_keys_any_leading_shape(answer: Any, x: Any, far: Any, **weights: Any) -> Any:
-    def call(tokens: Any) -> Any:
-        trace = answer(tokens, *weights.values())
-        entries = {
-            "pre": _entry(trace, "pre")
-        }  # its values stand for all: what is made of them by themselves is seen above
-        return entries | {key: zeros_of_shape(value) for key, value in trace.items() if key != "pre"}
-
-    return on_each(call, _shapes(x))
+@collapse_linear.aspect("b", points=1)
+def collapse_linear_b(answer: Any, W1: Any, b1: Any, W2: Any, b2: Any, **_: Any) -> Any:
+    return _pair(answer(W1, b1, W2, b2))[1]
 
 
-@ffn_trace.aspect("attached to the graph", points=1)
-def ffn_trace_attached_to_the_graph(answer: Any, far: Any, **inputs: Any) -> Any:
-    inputs["x"] = inputs["x"][0].clone()
-    for leaf in inputs.values():
-        leaf.requires_grad_()
-    trace = answer(*inputs.values())
+@collapse_linear.aspect("float32 and gradients", points=1)
+def collapse_linear_float32_and_gradients(answer: Any, x: Any, far: Any, **weights: Any) -> Any:
+    def both(**weights: Any) -> torch.Tensor:
+        return torch.cat([part.flatten() for part in _pair(answer(*weights.values()))])
 
-    def collect_gradients(key: str, names: tuple[str, ...]) -> dict[str, Any]:
-        total = weighted_sum(_entry(trace, key))
-        leaf_gradients: tuple[Any, ...] = (None,) * len(names)
-        if total.requires_grad:
-            leaves = [inputs[name] for name in names]
-            leaf_gradients = torch.autograd.grad(total, leaves, retain_graph=True, allow_unused=True)
-        return {f"gradient of {name}": gradient for name, gradient in zip(names, leaf_gradients, strict=True)}
+    single = _pair(answer(*(w.float() for w in weights.values())))
+    return {"W in float32": single[0], "b in float32": single[1]} | gradients(both, **weights)
 
-    return {key: collect_gradients(key, names) for key, names in STAGES.items()}
+
+# Quizzes. Their texts are in the notebook.
+
+quiz_rank = quiz(
+    "quiz_rank",
+    where="the section “Take the activation away”.",
+    understood="A product W1 @ W2 has no more rank than its thinnest part, d_ff here; ranks of a sum at most add up.",
+)
+
+quiz_bias = quiz(
+    "quiz_bias",
+    where="the section “One token by hand”.",
+    understood="Each neuron writes its own vector into the output; b2 is there before any of them has written.",
+)
 
 
 # ffn_backward
 
-STAGES_BACK = {"dW2, db2": ("dW2", "db2"), "dpre": ("dpre",), "dW1, db1": ("dW1", "db1"), "dx": ("dx",)}
+STAGES_THERE_AND_BACK = {
+    "pre, act, out": ("pre", "act", "out"),
+    "dW2, db2": ("dW2", "db2"),
+    "dpre": ("dpre",),
+    "dW1, db1": ("dW1", "db1"),
+    "dx": ("dx",),
+}
 
 
 def _draw_backward(rng: Draw, case: int) -> dict[str, Any]:
@@ -246,11 +376,12 @@ def _draw_backward(rng: Draw, case: int) -> dict[str, Any]:
 ffn_backward = Exercise(
     "ffn_backward",
     draw=_draw_backward,
-    where="the section “Trace one token”, where it goes back again.",
+    where="the section “There and back again”.",
     understood="A gradient walks back through the same three stages: the same two matrices, transposed, and the activation, which lets through only "
     "what fired.",
     hints=(
-        "Begin at the output, with one token. W2[j, k] carries the hidden number j to the output k: which two numbers make its gradient? "
+        "There, each stage is one line and a new tensor. Back, begin at the output, with one token. "
+        "W2[j, k] carries what neuron j says to output k: which two numbers make its gradient? "
         "Write them as a matrix [d_ff, d_model].",
         "Many tokens: lay them under each other, `t.reshape(-1, t.shape[-1])`. With `hidden` [N, d_ff] and `dy` [N, d_model], one product of a transpose "
         "sums over N. What does a bias sum over?",
@@ -260,13 +391,21 @@ ffn_backward = Exercise(
 )
 
 
+def _entry(result: Any, key: str) -> Any:
+    if not isinstance(result, dict):
+        raise NotAsAsked(f"{describe_result(result)}; a dict was expected")
+    if key not in result:
+        raise NotAsAsked(f"the key “{key}” is missing from the dict")
+    return result[key]
+
+
 def _backward(answer: Any, keys: Iterable[str], *arguments: torch.Tensor) -> dict[str, Any]:
-    """Some of the gradients that a student's function returns. Nothing records a graph meanwhile: this exercise is to be done by hand."""
+    """Some of the stages and gradients that a student's function returns. Nothing records a graph meanwhile: this exercise is to be done by hand."""
     with torch.inference_mode():
         result = answer(*(each.clone() for each in arguments))
     if not isinstance(result, dict):
         raise NotAsAsked(
-            f"{describe_result(result)}; a dict with the keys dW2, db2, dpre, dW1, db1 and dx was expected"
+            f"{describe_result(result)}; a dict with the keys pre, act, out, dW2, db2, dpre, dW1, db1 and dx was expected"
         )
     return {key: _entry(result, key) for key in keys}
 
@@ -284,13 +423,13 @@ def _back(name: str, keys: tuple[str, ...], points: float) -> None:
         return observation
 
 
-for _name, _keys in STAGES_BACK.items():
+for _name, _keys in STAGES_THERE_AND_BACK.items():
     _back(_name, _keys, points=1)
 
 
 @ffn_backward.aspect("any leading shape", points=1)
 def ffn_backward_any_leading_shape(answer: Any, x: Any, dy: Any, **weights: Any) -> Any:
-    keys = [key for pair in STAGES_BACK.values() for key in pair]
+    keys = [key for pair in STAGES_THERE_AND_BACK.values() for key in pair]
     back = _shapes(dy)
     observation: dict[str, Any] = {}
     for label, tokens in _shapes(x).items():
@@ -395,7 +534,7 @@ def _draw_module(rng: Draw, case: int) -> dict[str, Any]:
 PositionwiseFeedForward = Exercise(
     "PositionwiseFeedForward",
     draw=_draw_module,
-    where="the section “From formula to module”.",
+    where="the section “A module that others can use”.",
     understood="Your class is an FFN that can be trained, copied, saved, and put into a Transformer.",
     hints=(
         "Make the layers in `__init__`, after `super().__init__()`; use them in `forward`. "
@@ -407,6 +546,7 @@ PositionwiseFeedForward = Exercise(
         "`forward` is one line with four calls inside each other; the innermost is `self.linear1(x)`. "
         "`extra_repr` returns a text: an f-string with both widths.",
     ),
+    makes=lambda answer, W1, **_: answer(*W1.shape),
 )
 
 
@@ -416,7 +556,7 @@ def positionwise_feed_forward_values_any_leading_shape(
 ) -> Any:
     weights = (W1, b1, W2, b2)
     double, single = (
-        _build_module(answer, tuple(w.to(dtype) for w in weights), activation="relu")
+        _build_module(answer, tuple(w.to(dtype) for w in weights), dropout=0.0, activation="relu")
         for dtype in (W1.dtype, torch.float32)
     )
 
@@ -449,7 +589,7 @@ def positionwise_feed_forward_activation_between(
 def _dropout_facts(observation: Any, inputs: dict[str, Any]) -> dict[str, bool | None]:
     """What holds for dropout on the hidden layer, whatever numbers chance picks.
 
-    Hidden unit j is output j, and what it is without dropout is computed here; the last outputs are b2 alone. None: it can't be
+    Hidden neuron j is output j, and what it is without dropout is computed here; the last outputs are b2 alone. None: it can't be
     told, because something above it does not hold.
     """
     p, b1, b2 = inputs["p"], inputs["wide"]["b1"], inputs["wide"]["b2"]
@@ -565,122 +705,6 @@ def positionwise_feed_forward_extra_repr(answer: Any, widths: list[int], **_: An
     return require_module(answer(*widths)).extra_repr()
 
 
-# collapse_linear
-
-collapse_linear = Exercise(
-    "collapse_linear",
-    draw=_draw_weights,
-    where="the section “Take the bend away”.",
-    understood="Without the activation, two layers say no more than one: however wide the hidden layer, one matrix and one bias do it all.",
-    hints=(
-        "Write (x @ W1 + b1) @ W2 + b2 without brackets. Which terms contain x, and which do not?",
-        "What multiplies x is W; everything that remains when x is zero is b.",
-        "b1 is inside the brackets, so it goes through W2 as well. Check the shapes: W [d_model, d_model], b [d_model].",
-    ),
-)
-
-
-def _pair(result: Any) -> tuple[torch.Tensor, torch.Tensor]:
-    if not isinstance(result, (tuple, list)):
-        raise NotAsAsked(f"{describe_result(result)}; a pair (W, b) was expected")
-    if len(result) != 2 or not all(isinstance(part, torch.Tensor) for part in result):
-        raise NotAsAsked(f"a pair (W, b) of tensors was expected, not {type_with_article(result)} of {len(result)}")
-    return result[0], result[1]
-
-
-@collapse_linear.aspect("W", points=1)
-def collapse_linear_w(answer: Any, W1: Any, b1: Any, W2: Any, b2: Any, **_: Any) -> Any:
-    return _pair(answer(W1, b1, W2, b2))[0]
-
-
-@collapse_linear.aspect("b", points=1)
-def collapse_linear_b(answer: Any, W1: Any, b1: Any, W2: Any, b2: Any, **_: Any) -> Any:
-    return _pair(answer(W1, b1, W2, b2))[1]
-
-
-@collapse_linear.aspect("float32 and gradients", points=1)
-def collapse_linear_float32_and_gradients(answer: Any, x: Any, far: Any, **weights: Any) -> Any:
-    def both(**weights: Any) -> torch.Tensor:
-        return torch.cat([part.flatten() for part in _pair(answer(*weights.values()))])
-
-    single = _pair(answer(*(w.float() for w in weights.values())))
-    return {"W in float32": single[0], "b in float32": single[1]} | gradients(both, **weights)
-
-
-# merged_counterexample
-
-THINGS = (
-    (1.0, 1.0),
-    (0.0, 1.0),
-    (1.0, 0.0),
-    (0.0, 0.0),
-)  # cold and water of cold creek, warm spring, cold stone, warm stone
-
-
-def merged(neurons: list[list[float]]) -> list[list[float]]:
-    """A classmate's: as few neurons (cold, water, bias, writes) as say the same, since those with one hinge become one."""
-    groups: list[list[float]] = []
-    for cold, water, bias, writes in neurons:
-        for group in groups:
-            times = (cold * group[0] + water * group[1] + bias * group[2]) / (
-                group[0] ** 2 + group[1] ** 2 + group[2] ** 2
-            )
-            if max(abs(cold - times * group[0]), abs(water - times * group[1]), abs(bias - times * group[2])) < 1e-9:
-                group[3] += times * writes
-                break
-        else:
-            groups.append([cold, water, bias, writes])
-    return groups
-
-
-def evaluate_on_things(neurons: list[list[float]]) -> list[float]:
-    """What neurons (cold, water, bias, writes) say of the four things: the sum of all writes·relu(…)."""
-    return [sum(v * max(0.0, w * cold + u * water + b) for w, u, b, v in neurons) for cold, water in THINGS]
-
-
-def _lamps(observation: Any) -> tuple[list[list[float]]]:
-    neurons = rows_of_numbers(observation, "neuron", columns=4)
-    if any(not any(neuron[:3]) for neuron in neurons):
-        raise NotAsAsked(
-            "a neuron has the weights 0 and 0 and the bias 0: it never fires, and your classmate's code is not meant for it"
-        )
-    return (neurons,)
-
-
-def _why_merged(neurons: list[list[float]]) -> str:
-    sides = {side for number, (*key, _) in enumerate(neurons) for side in _sides_of_one_hinge(key, neurons[:number])}
-    if not sides:
-        return "every neuron has a hinge of its own, so that none is merged"
-    if sides == {"the same side"}:
-        return "the neurons that share a hinge fire on the same side of it"
-    return "two neurons fire on different sides of one hinge, but one of them writes 0, or others make up for it"
-
-
-def _sides_of_one_hinge(key: list[float], others: list[list[float]]) -> Iterator[str]:
-    for *other, _ in others:
-        times = sum(a * b for a, b in zip(key, other, strict=True)) / sum(b * b for b in other)
-        if all(abs(a - times * b) < 1e-9 for a, b in zip(key, other, strict=True)):
-            yield "the same side" if times > 0 else "different sides"
-
-
-merged_counterexample = counterexample(
-    "merged_counterexample",
-    code=lambda neurons: evaluate_on_things(merged(neurons)),
-    right=evaluate_on_things,
-    form=_lamps,
-    size=len,
-    par=2,
-    why_right=_why_merged,
-    where="the section “A classmate's code”.",
-    understood="relu(2h) is 2·relu(h), and relu(−h) is not −relu(h). A bend lets a factor through, and no minus sign.",
-    hints=(
-        "For every network without ReLU the code would be right. Which of its lines uses a rule that ReLU breaks?",
-        "`times` says how many times the one key the other is. The code takes relu(times·h) for times·relu(h). For which numbers is that wrong?",
-        "Take two neurons with one hinge that fire on different sides of it, and let both of them write something.",
-    ),
-)
-
-
 # DeepFFN
 
 
@@ -688,20 +712,23 @@ def _draw_deep(rng: Draw, case: int) -> dict[str, Any]:
     """Weights for any depth: every layer from d_ff to d_ff gets the same, so that their order does not matter."""
     inputs = _draw(rng, case)
     d_ff = len(inputs["b1"])
-    return inputs | {"W_mid": rng.normal(d_ff, d_ff, scale=0.5), "n_hidden": rng.integer(3, 5)}
+    norm = {"gain": rng.normal(d_ff, scale=0.5) + 1.5, "shift": rng.normal(d_ff)}
+    return inputs | {"W_mid": rng.normal(d_ff, d_ff, scale=0.5), "n_hidden": rng.integer(3, 5)} | norm
 
 
 DeepFFN = Exercise(
     "DeepFFN",
     draw=_draw_deep,
-    where="the section “Deeper, and normalised”.",
+    where="the section “As deep as you like”.",
     understood="Depth is a list of layers that PyTorch knows about, with an activation after each hidden layer and none at the end.",
     hints=(
         "Count on paper for n_hidden = 1, 2 and 3: how many layers go from d_model to d_ff, from d_ff to d_ff, from d_ff to d_model?",
         "A Python list hides its layers from `parameters()`. Which container does not?",
         "Each hidden layer needs a Linear of its own: make it anew in every turn of the loop. A product such as `[layer] * 3` holds one layer three times.",
         "In `forward`, loop over the hidden layers: `x` becomes the activation of the layer's output. After the loop the last layer is called, alone.",
+        "`nn.LayerNorm(d_ff)` brings gain, bias and eps along. Each hidden layer has one of its own, made in `__init__`, and it comes after the activation.",
     ),
+    makes=lambda answer, W1, n_hidden, **_: answer(*W1.shape, n_hidden, torch.tanh),
 )
 
 
@@ -709,20 +736,25 @@ def _shape(tensor: torch.Tensor) -> str:
     return f"parameters of shape {list(tensor.shape)}"
 
 
-def _deep(answer: Any, inputs: dict[str, Any], n_hidden: int, activation: Any) -> nn.Module:
-    """A student's DeepFFN in eval mode, its parameters filled by their shapes."""
+def _deep(answer: Any, inputs: dict[str, Any], n_hidden: int, activation: Any, **options: Any) -> nn.Module:
+    """A student's DeepFFN in eval mode, its parameters filled by their shapes; gains and shifts of norms start at 1 and 0."""
     W1, W2 = inputs["W1"], inputs["W2"]
     by_shape = {_shape(t): t for t in (W1.T, inputs["W_mid"].T, W2.T, inputs["b1"], inputs["b2"])}
-    module = require_module(answer(*W1.shape, n_hidden, activation)).double()
+    module = require_module(answer(*W1.shape, n_hidden, activation, **options)).double()
     for parameter in module.parameters():
         if _shape(parameter) not in by_shape:
             raise NotAsAsked(f"{_shape(parameter)} were not expected for d_model = {len(W1)}, d_ff = {len(W2)}")
+        filling = by_shape[_shape(parameter)]
+        if parameter.shape == inputs["gain"].shape and bool((parameter == 1).all()):
+            filling = inputs["gain"]
+        elif parameter.shape == inputs["shift"].shape and not bool(parameter.any()):
+            filling = inputs["shift"]
         with torch.no_grad():
-            parameter.copy_(by_shape[_shape(parameter)])
+            parameter.copy_(filling)
     return module.eval()
 
 
-@DeepFFN.aspect("values", points=1.5)
+@DeepFFN.aspect("values", points=1)
 def deep_ffn_values(answer: Any, **inputs: Any) -> Any:
     act, deep = CALLABLES[inputs["act"]], inputs["n_hidden"]
     deepest = _deep(answer, inputs, deep, act)
@@ -738,7 +770,7 @@ def deep_ffn_values(answer: Any, **inputs: Any) -> Any:
     return by_depth | by_shape | {"in training mode": observe_call(lambda: deepest.train()(inputs["x"][0]))}
 
 
-@DeepFFN.aspect("layers and their widths", points=1, needs="values")
+@DeepFFN.aspect("layers and their widths", points=0.5, needs="values")
 def deep_ffn_layers_and_their_widths(answer: Any, W1: Any, n_hidden: int, **_: Any) -> Any:
     def layers(n: int) -> Any:
         counts: dict[str, int] = {}
@@ -779,106 +811,19 @@ def deep_ffn_n_hidden_below_1(answer: Any, W1: Any, **_: Any) -> Any:
     }
 
 
-# NormFFN
-
-
-def _draw_norm(rng: Draw, case: int) -> dict[str, Any]:
-    inputs = _draw(rng, case)
-    d_ff = len(inputs["b1"])
-    return inputs | {"gain": rng.normal(d_ff, scale=0.5) + 1.5, "bias": rng.normal(d_ff)}
-
-
-NormFFN = Exercise(
-    "NormFFN",
-    draw=_draw_norm,
-    where="the section “Deeper, and normalised”.",
-    understood="The norm comes after the activation, and each token is normalised over its own d_ff hidden values: tokens stay strangers.",
-    hints=(
-        "Which tensor has d_ff numbers per token: x, the hidden layer, or the output? That is the one to be normalised.",
-        "The order is linear1, activation, norm, linear2. The norm needs to know the width of what it normalises.",
-        "`nn.LayerNorm` brings gain, bias and eps along. Give it the width of the hidden layer, and make it in `__init__`.",
-    ),
-)
-
-
-def _others(module: nn.Module) -> Iterator[torch.Tensor]:
-    """The parameters besides those of linear1 and linear2."""
-    linear = {id(tensor) for name in LINEARS for tensor in _linear(module, name)}
-    return (parameter for parameter in module.parameters() if id(parameter) not in linear)
-
-
-def _build_norm_ffn(answer: Any, inputs: dict[str, Any], *arguments: Any) -> tuple[nn.Module, dict[str, torch.Tensor]]:
-    """A student's NormFFN in eval mode, filled, and its gain and bias: of size d_ff, told apart by starting at one and at zero."""
-    module = _build_module(answer, tuple(inputs[name] for name in ("W1", "b1", "W2", "b2")), *arguments)
-    gain_and_bias: dict[str, torch.Tensor] = {}
-    for parameter in _others(module):
-        if parameter.shape == inputs["gain"].shape:
-            gain_and_bias["gain" if bool((parameter == 1).all()) else "bias"] = parameter
-    with torch.no_grad():
-        for name, parameter in gain_and_bias.items():
-            parameter.copy_(inputs[name])
-    return module, gain_and_bias
-
-
-@NormFFN.aspect("any leading shape", points=0.5)
-def norm_ffn_any_leading_shape(answer: Any, **inputs: Any) -> Any:
-    module, _ = _build_norm_ffn(answer, inputs, "relu")
-    by_shape = on_each(module, _shapes(inputs["x"]))
-    return by_shape | {"in training mode": observe_call(lambda: module.train()(inputs["x"][0]))}
-
-
-@NormFFN.aspect("gain and bias", points=1, needs="any leading shape")
-def norm_ffn_gain_and_bias(answer: Any, W1: Any, **_: Any) -> Any:
-    module = require_module(answer(*W1.shape))
-    starts = {"elsewhere": 0, "at one": 0, "at zero": 0}
-    shapes: dict[str, int] = {}
-    for parameter in _others(module):
-        shapes[_shape(parameter)] = shapes.get(_shape(parameter), 0) + 1
-        all_of = {"at zero": not bool(parameter.any()), "at one": bool((parameter == 1).all())}
-        starts[next((start for start, so in all_of.items() if so), "elsewhere")] += 1
-    return {
-        "besides linear1 and linear2": shapes,
-        **{f"how many of these start {where}": count for where, count in starts.items()},
-    }
-
-
-@NormFFN.aspect("values", points=2)
-def norm_ffn_values(answer: Any, **inputs: Any) -> Any:
+@DeepFFN.aspect("layer norm", points=1, needs="values")
+def deep_ffn_layer_norm(answer: Any, **inputs: Any) -> Any:
+    act, depths = CALLABLES[inputs["act"]], (1, inputs["n_hidden"])
     tokens = torch.cat([inputs["x"][0, -1], inputs["far"]])
 
-    def output(*arguments: Any) -> Any:
-        return observe_call(lambda: _build_norm_ffn(answer, inputs, *arguments)[0](tokens))
+    def output(n: int) -> Any:
+        return observe_call(lambda: _deep(answer, inputs, n, act, norm=True)(tokens))
 
-    by_name = {f"activation='{name}'": output(name) for name in NAMES}
-    return (
-        {"without the argument": output()}
-        | by_name
-        | {f"a callable ({inputs['act']})": output(CALLABLES[inputs["act"]])}
-    )
+    def count_parameters(n: int) -> int:
+        module = require_module(answer(*inputs["W1"].shape, n, act, norm=True))
+        return sum(parameter.numel() for parameter in module.parameters())
 
-
-@NormFFN.aspect("gradients", points=0.5)
-def norm_ffn_gradients(answer: Any, **inputs: Any) -> Any:
-    module, gain_and_bias = _build_norm_ffn(answer, inputs, "relu")
-    return _gradients(module, inputs["x"][1], _collect_parameters(module) | gain_and_bias)
-
-
-# Quizzes. Their texts are in the notebook.
-
-quiz_rank = quiz(
-    "quiz_rank",
-    where="the section “Take the bend away”.",
-    understood="A product W1 @ W2 has no more rank than its thinnest part, d_ff here; ranks of a sum at most add up.",
-)
-
-quiz_bias = quiz(
-    "quiz_bias",
-    where="the section “One token by hand”.",
-    understood="Each neuron writes its own vector into the output; b2 is there before any of them has written.",
-)
-
-quiz_dropout = quiz(
-    "quiz_dropout",
-    where="the section “From formula to module”.",
-    understood="Dropout is off in eval mode only if it is told the mode: nn.Dropout as a sub-module, or `training=self.training`.",
-)
+    return {f"norm=True, n_hidden = {n}": output(n) for n in depths} | {
+        f"how many numbers parameters() holds, n_hidden = {n}": observe_call(lambda n=n: count_parameters(n))  # type: ignore[misc]
+        for n in depths
+    }

@@ -1,4 +1,4 @@
-"""The figures of notebook 02: a network to do by hand and the sheet that it folds, one token's trace, the widening, and what is bent."""
+"""The figures of notebook 02: a network to do by hand and its answer as a sheet, and one token's trace."""
 
 from __future__ import annotations
 
@@ -20,11 +20,9 @@ __all__ = [
     "RATIOS",
     "TOKENS",
     "Weights",
-    "bend",
     "by_hand",
     "by_hand_weights",
     "embeddings",
-    "expand_contract",
     "folded",
     "trace",
     "weights",
@@ -122,7 +120,7 @@ def _trace_words(numbers: _Trace) -> tuple[str, str]:
         lowest = svg.label(min(numbers.act))
         what = f"{activation} keeps them small and negative, down to {lowest}, and {exact_zeros} exactly 0."
     words = (
-        f"For “{token}”, {below} of {d_ff} hidden numbers are negative; {what}"
+        f"For “{token}”, {below} of {d_ff} neurons have a negative sum; {what}"
         f" The outputs run from {svg.label(min(out))} to {svg.label(max(out))}."
     )
     twins = [n for n, other in enumerate(TOKENS) if other.lower() == token.lower() and n != numbers.position]
@@ -258,14 +256,14 @@ def by_hand_weights(dtype: torch.dtype = torch.float32) -> Weights:
     return Weights(
         torch.tensor([[1, 1, -1], [1, -1, 1]], dtype=dtype),
         torch.tensor([-1, 0, 0], dtype=dtype),
-        torch.tensor([[2, -1], [-1, -1], [-1, 2]], dtype=dtype),
-        torch.tensor([-1, 1], dtype=dtype),
+        torch.tensor([[1, -1], [-1, 1], [-1, 1]], dtype=dtype),
+        torch.tensor([1, 0], dtype=dtype),
     )
 
 
 INPUTS = ("cold", "water")
 NEURONS = ("cold and water", "cold, not water", "water, not cold")
-OUTPUTS = ("unpleasant", "inviting")
+OUTPUTS = ("over", "into")
 UNCHANGED, WEIGHTS = -1, 12
 TURNED = range(UNCHANGED, WEIGHTS)  # what a hand can ask of `by_hand`
 HIGHEST = 2.0  # of either input
@@ -317,7 +315,7 @@ _BOX_MIDDLE = ((146.0, 318.0), (94.0, 232.0, 370.0), (146.0, 318.0))
 def by_hand(x1: float = 2.0, x2: float = 1.0, flipped: int = UNCHANGED) -> Picture:
     """A ReLU network 2 → 3 → 2 with whole weights and every product written out.
 
-    x1 says how cold a thing is, x2 how much it is water. `flipped` is the weight whose sign is turned, 0 to 5 in W1 and 6 to 11 in
+    x1 says how cold a place is, x2 how much it is water. `flipped` is the weight whose sign is turned, 0 to 5 in W1 and 6 to 11 in
     W2, row by row.
     """
     if flipped not in TURNED:
@@ -398,7 +396,7 @@ def _heads_and_notes() -> list[str]:
 
 
 def _terms(values: list[float], matrix: list[list[float]], to: int) -> list[float]:
-    """The products that unit `to` of the next layer adds up."""
+    """The products that neuron `to` of the next layer adds up."""
     return [value * row[to] for value, row in zip(values, matrix, strict=True)]
 
 
@@ -469,9 +467,8 @@ def _node(layer: int, n: int, name: str, result: str, terms: str, silent: bool) 
 
 QUARTERS = tuple(n / 4 for n in range(9))  # where a hand can put the point, 0 to HIGHEST
 HINGES: tuple[tuple[Corner, Corner], ...] = (((0, 1), (1, 0)), ((0, 0), (2, 2)), ((0, 0), (2, 2)))  # of each neuron
-PIECES: tuple[
-    tuple[tuple[Corner, ...], tuple[int, ...]], ...
-] = (  # between the hinges, and which neurons fire there; far ones first
+# The pieces between the kinks, and which neurons fire there; far ones first.
+PIECES: tuple[tuple[tuple[Corner, ...], tuple[int, ...]], ...] = (
     (((0, 1), (0.5, 0.5), (2, 2), (0, 2)), (0, 2)),
     (((1, 0), (2, 0), (2, 2), (0.5, 0.5)), (0, 1)),
     (((0, 0), (0.5, 0.5), (0, 1)), (2,)),
@@ -489,9 +486,9 @@ _SUMS_TOP = 404.0
 
 
 def folded(x1: float = 1.0, x2: float = 1.0, output: int = 0, bent: bool = True) -> Picture:
-    """One output of the network of `by_hand` over the plane of its inputs: from above, with the neurons' hinges, and as a sheet in space.
+    """One output of the network of `by_hand` over the plane of its inputs: from above, with the neurons' kinks, and as a sheet in space.
 
-    output: 0 for unpleasant, 1 for inviting. Not bent: without ReLU, so that no neuron has a hinge.
+    output: 0 for over, 1 for into. Not bent: without ReLU, so that no neuron has a kink.
     """
     for name, value in zip(INPUTS, (x1, x2), strict=True):
         if not 0 <= value <= HIGHEST:
@@ -520,16 +517,16 @@ def _folded_words(stages: _Stages, output: int, bent: bool) -> tuple[str, str]:
     if not bent:
         title = f"{name.capitalize()} without ReLU: 1 flat piece, {height} high"
         words = (
-            f"Without ReLU each neuron passes on all that it adds up, so none has a hinge and the sheet of “{name}” is "
+            f"Without ReLU each neuron passes on all that it adds up, so none has a kink and the sheet of “{name}” is "
             f"one flat piece. At {_place(stages)} it is {height} high."
         )
         return title, words
     firing = [f"“{neuron}”" for neuron, value in zip(NEURONS, stages.pre, strict=True) if value > 0]
     fires = f"{' and '.join(firing) or 'no neuron'} {'fires' if len(firing) < 2 else 'fire'}"
-    title = f"{name.capitalize()}: 4 flat pieces, {height} high at the point"
+    title = f"{name.capitalize()}: {height} high at the point"  # the guess beside it asks how many pieces there are
     words = (
         f"At {_place(stages)}, {fires}, and the sheet of “{name}” is {height} high. "
-        f"Its 4 flat pieces meet at the hinges, the lines on which a neuron begins to fire."
+        f"Its flat pieces meet at the kinks, the lines on which a neuron begins to fire."
     )
     return title, words
 
@@ -581,7 +578,7 @@ def _button_of_output(stages: _Stages, k: int, here: bool) -> str:
     )  # fmt: skip
     words = [
         svg.text(334, y + 20, OUTPUTS[k], size=12.5, bold=True, fill=style.INK if here else style.MUTED),
-        svg.text(416, y + 20, f"{written} =", size=11.5, fill=style.MUTED),
+        svg.text(374, y + 20, f"{written} =", size=11.5, fill=style.MUTED),
         svg.text(RIGHT - 10, y + 20, svg.label(stages.out[k]), size=14, bold=True, anchor="end"),
     ]
     return svg.button(frame, *words, sets={"output": k}, name=f"the sheet of {OUTPUTS[k]}")
@@ -609,7 +606,7 @@ def _in_space(cold: float, water: float, height: float | None, output: int, with
 
 @cache
 def _draw_sheet(output: int, with_relu: bool) -> str:
-    """All that does not move with the point: the plane with its hinges and lines of equal height, and the sheet in space."""
+    """All that does not move with the point: the plane with its kinks and lines of equal height, and the sheet in space."""
     shapes = [svg.path([_in_space(*c, None, output, with_relu) for c in WHOLE[0][0]], fill=style.TINT, closed=True)]
     levels: dict[int, list[tuple[Corner, Corner]]] = {}
     for corners, firing in PIECES if with_relu else WHOLE:
@@ -685,223 +682,6 @@ def _crossing(corners: Sequence[Corner], heights: list[float], level: float) -> 
             share = (level - low) / (high - low)
             points.append((a[0] + share * (b[0] - a[0]), a[1] + share * (b[1] - a[1])))
     return (points[0], points[1]) if len(points) == 2 else None
-
-
-_FOUR = TOKENS[:4]
-_CELL, _LINE = 16.0, 20.0  # of a map: a number's width, a token's height
-_NAMES = 58.0  # the width of the tokens' names
-_CENTRE = LEFT + _NAMES + 16 * _CELL  # of all maps
-_TOPS = (76.0, 204.0, 332.0)  # of the maps
-
-
-class _Widening(NamedTuple):
-    """Four tokens on their way through the FFN."""
-
-    token: int  # whose row is framed
-    activation: str
-    activated: bool  # whether the hidden numbers are shown after the activation
-    x: torch.Tensor  # [4, 8]
-    pre: torch.Tensor  # [4, 32]
-    hidden: torch.Tensor  # [4, 32]
-    out: torch.Tensor  # [4, 8]
-
-
-def _widening(token: int, activated: bool, activation: str) -> _Widening:
-    x = embeddings(_FOUR, 8, torch.float64)
-    w1, b1, w2, b2 = weights(4, 8, torch.float64)
-    pre = _affine(x, w1, b1)
-    hidden = _find_activation(activation)(pre)
-    return _Widening(token, activation, activated, x, pre, hidden, _affine(hidden, w2, b2))
-
-
-def expand_contract(token: int = 1, activated: bool = True, activation: str = "ReLU") -> Picture:
-    """Four tokens as heat maps: x [4, 8], hidden layer [4, 32] before or after the activation, out [4, 8].
-
-    The row of one token is framed.
-    """
-    _inside("token", token, len(_FOUR))
-    numbers = _widening(token, activated, activation)
-    title, words = _widening_words(numbers)
-    hidden_name = f"{activation}(x W1 + b1)" if activated else "x W1 + b1"
-    hidden = numbers.hidden if activated else numbers.pre
-    shapes = [
-        *_funnels(),
-        _map("x", numbers.x, _TOPS[0], token),
-        _map(hidden_name, hidden, _TOPS[1], token, marks_zeros=activated),
-        _map("out", numbers.out, _TOPS[2], token),
-        _legend(LEFT + _NAMES, _TOPS[0] + 6),
-    ]
-    return Picture(title, words, svg.card(436, title, words, *shapes))
-
-
-def _widening_words(numbers: _Widening) -> tuple[str, str]:
-    """Title and sentence."""
-    token, activation, name = numbers.token, numbers.activation, f"“{_FOUR[numbers.token]}”"
-    is_zero = numbers.hidden == 0
-    zeros = int(is_zero.sum())
-    if not numbers.activated:
-        negative = numbers.pre < 0
-        title = "W1 widens each token from 8 numbers to 32"
-        words = (
-            f"Four tokens of 8 numbers become four of 32, {int(negative.sum())} of the 128 below zero, {int(negative[token].sum())} of them "
-            f"in the row of {name}, before {activation} and W2 bring back 4 × 8."
-        )
-    elif zeros:
-        title = f"{activation} turns {zeros} of the 128 hidden numbers into zeros"
-        words = (
-            f"4 × 8 becomes 4 × 32 and again 4 × 8; {activation} sets {zeros} of the 128 hidden numbers to "
-            f"zero, {int(is_zero[token].sum())} of the 32 in the row of {name}."
-        )
-    else:
-        lowest, own = (svg.label(float(part.min())) for part in (numbers.hidden, numbers.hidden[token]))
-        title = f"{activation} turns none of the 128 hidden numbers into zero"
-        words = (
-            f"4 × 8 becomes 4 × 32 and again 4 × 8; after {activation} no hidden number is zero, the lowest is {lowest}, "
-            f"and {own} in the row of {name}."
-        )
-    return title, words
-
-
-def _funnels() -> list[str]:
-    """Between two maps, how the rows become wider, and narrower again."""
-    shapes = []
-    for above, below, (upper, lower) in ((0, 1, (8, 32)), (1, 2, (32, 8))):
-        y1, y2 = _TOPS[above] + 4 * _LINE + 4, _TOPS[below] - 4
-        corners = [(-upper, y1), (upper, y1), (lower, y2), (-lower, y2)]
-        edge = [(_CENTRE + n * _CELL / 2, y) for n, y in corners]
-        shapes.append(svg.path(edge, fill=style.pale(style.TINT, 0.5), closed=True))
-    return shapes
-
-
-def _map(name: str, values: torch.Tensor, top: float, token: int, marks_zeros: bool = False) -> str:
-    """A heat map of four rows, with a frame around one of them; marks_zeros: with a dot in each exact zero."""
-    columns = values.shape[1]
-    left = _CENTRE - columns * _CELL / 2
-    shapes = [
-        svg.text(_CENTRE, top - 10, f"{name}  [4, {columns}]", size=13, bold=True, anchor="middle", halo=True),
-    ]
-    for t, (word, row) in enumerate(zip(_FOUR, values.tolist(), strict=True)):
-        y, here = top + _LINE * t, t == token
-        ink = style.INK if here else style.MUTED
-        cells = [
-            svg.rect(
-                left + _CELL * j,
-                y,
-                _CELL - 1,
-                _LINE - 1,
-                fill=style.diverging(value, SHADE),
-                stroke=style.TINT,
-                stroke_width=0.6,
-                tip=f"{word}, {j}: {svg.label(value, 3)}",
-            )
-            for j, value in enumerate(row)
-        ]
-        if marks_zeros:
-            cells += [
-                svg.circle(left + _CELL * (j + 0.5) - 0.5, top + _LINE * (t + 0.5) - 0.5, 1.7, fill=style.NEUTRAL)
-                for j, value in enumerate(row)
-                if value == 0
-            ]
-        ground = svg.rect(left - 54, y, 52, _LINE - 1, fill=style.PAPER, radius=4)
-        label = svg.text(left - 8, y + 14.5, word, size=12.5, anchor="end", bold=here, fill=ink)
-        shapes.append(svg.button(ground, label, *cells, sets={"token": t}, name=f"the row of {word} in {name}"))
-    wide, y = columns * _CELL + 2, top + _LINE * token - 1.5
-    frame = svg.rect(left - 1.5, y, wide, _LINE + 2, stroke=style.INK, stroke_width=1.8, radius=2)
-    return "".join([*shapes, frame])
-
-
-def _legend(left: float, top: float) -> str:
-    """What the colours mean: -SHADE to SHADE in eleven steps, and the dot of an exact zero."""
-    shades = [SHADE * n / 5 for n in range(-5, 6)]
-    boxes = [svg.rect(left + 11 * n, top, 11, 12, fill=style.diverging(value, SHADE)) for n, value in enumerate(shades)]
-    wide = 11.0 * len(shades)
-    frame = svg.rect(left, top, wide, 12, stroke=style.RULE)
-    words = [
-        svg.text(left + x, top + 27, svg.label(value), size=12, fill=style.MUTED, anchor="middle")
-        for x, value in ((5.5, -SHADE), (wide / 2, 0), (wide - 5.5, SHADE))
-    ]
-    dot = svg.circle(left + 5.5, top + 45, 1.7, fill=style.NEUTRAL)
-    return "".join([*boxes, frame, *words, dot, svg.text(left + 17, top + 49, "exactly 0", size=12, fill=style.MUTED)])
-
-
-_FIRST, _SECOND = "creek", "cold"
-_OUTPUT = 4  # which of the output numbers
-_WALK = (-2, 3)  # from where to where, in steps
-
-
-class _Walk(NamedTuple):
-    """One output number of the FFN on a straight walk, with an activation between identity and ReLU."""
-
-    alpha: float  # 0: identity, 1: ReLU
-    d_ff: int
-    kinks: list[float]  # in steps from the first token to the second
-    steps: list[float]  # where the output is computed: both ends, and the kinks between them
-    straight: list[float]  # the output there with the identity
-    bent: list[float]  # and with the activation
-
-
-def _walk(alpha: float) -> _Walk:
-    x = embeddings((_FIRST, _SECOND), dtype=torch.float64)
-    w1, b1, w2, b2 = weights(4, dtype=torch.float64)
-    start = _affine(x[0], w1, b1)  # [d_ff]: pre at the first token
-    change = _affine(x[1] - x[0], w1, 0 * b1)  # [d_ff]: of pre, in a step
-    kinks = sorted(step for step in (-start / change).tolist() if _WALK[0] < step < _WALK[1])
-    steps = torch.tensor([_WALK[0], *kinks, _WALK[1]], dtype=torch.float64)
-    pre = start + steps[:, None] * change  # [points, d_ff]
-    straight = _affine(pre, w2, b2)[:, _OUTPUT]
-    bent = _affine((1 - alpha) * pre + alpha * torch.relu(pre), w2, b2)[:, _OUTPUT]
-    return _Walk(alpha, len(start), kinks, steps.tolist(), straight.tolist(), bent.tolist())
-
-
-def bend(alpha: float = 1.0) -> Picture:
-    """One output number of the shared FFN (ratio 4) on a straight walk in input space, "creek" to "cold".
-
-    The activation is (1 - alpha)·z + alpha·ReLU(z): identity at 0, ReLU at 1. Every neuron whose
-    pre-activation changes sign on the way makes a kink; at alpha = 0 there is none and the line is straight.
-    """
-    if not 0 <= alpha <= 1:
-        raise ValueError(f"alpha must be from 0 (identity) to 1 (ReLU), not {alpha}")
-    walk = _walk(alpha)
-    name = "identity" if alpha == 0 else "ReLU" if alpha == 1 else f"{round(100 * alpha)} % ReLU"
-    title, words = _bend_words(walk, name)
-    names = {0: f"“{_FIRST}”", 1: f"“{_SECOND}”"}
-    frame = plot.Frame(
-        _WALK,
-        (0, 2),
-        f"steps from “{_FIRST}” to “{_SECOND}”",
-        f"number {_OUTPUT} of the {D_MODEL} outputs",
-        tuple((step, names.get(step, svg.label(step))) for step in range(_WALK[0], _WALK[1] + 1)),
-        tuple((value / 2, svg.label(value / 2, 1, pad=True)) for value in range(5)),
-        top=76,
-    )
-    solid = plot.Look(style.CHOSEN, width=2.6)
-    dashed = plot.Look(style.REFERENCE, (6, 5), 2)
-    shapes = [
-        frame.axes(),
-        frame.curve(walk.steps, walk.bent, solid),
-        frame.curve(_WALK, (walk.straight[0], walk.straight[-1]), dashed),
-        frame.dots(walk.kinks, walk.bent[1:-1], style.PAPER, 3.4, style.CHOSEN) if alpha > 0 else "",
-        frame.legend({name: solid, "straight line": dashed}, "upper right"),
-    ]
-    return Picture(title, words, svg.card(frame.bottom + 50, title, words, *shapes))
-
-
-def _bend_words(walk: _Walk, name: str) -> tuple[str, str]:
-    """Title and sentence; name: the activation's."""
-    if walk.alpha == 0:
-        title = "Without an activation the FFN is exactly a straight line"
-        words = (
-            f"With the identity in the middle, output {_OUTPUT} runs straight from “{_FIRST}” to “{_SECOND}” and "
-            f"beyond: not one of the {walk.d_ff} neurons makes a kink."
-        )
-        return title, words
-    far = max(abs(bent - straight) for bent, straight in zip(walk.bent, walk.straight, strict=True))
-    title = f"{name} bends the line at {len(walk.kinks)} points"
-    words = (
-        f"With {name} in the middle, {len(walk.kinks)} of {walk.d_ff} neurons change sign on the way, "
-        f"and each makes a kink; output {_OUTPUT} goes up to {svg.label(far)} away from the straight line."
-    )
-    return title, words
 
 
 def _find_activation(activation: str) -> Callable[[torch.Tensor], torch.Tensor]:

@@ -3,50 +3,35 @@
 from ffnlab.prediction.prediction import Prediction
 
 PREDICTIONS = {
+    "who_can_steer": Prediction(
+        question="""The next cell lights each of the 64 neurons in turn, in all 448 scenes with cold water that were not in training. It looks whether *into*
+        gets 75 % or more. How many of the 64 can do that at four times their usual brightness?""",
+        low=0,
+        high=64,
+        step=1,
+        right=3,
+        within=0,
+        unit=" of 64",
+        explanation="""3: neurons 1 and 42, which you have met, and neuron 33. That one is never lit at *jump*, whatever the scene. It is one of those that look
+        for *spunky in the cold*, four words later, and they push *glad*. Four times as bright as usual, it throws the dog into the creek all the same.""",
+    ),
     "nothing_in": Prediction(
-        question="""A small network gets two numbers: how **cold** a thing is, and how much it is **water**. It answers with two others: how
-        unpleasant the thing is, and how inviting. Now it gets a warm stone: cold 0, water 0. Nothing at all goes in. What comes
-        out?""",
-        options=("0 and 0", "more unpleasant than inviting", "more inviting than unpleasant"),
-        right="more inviting than unpleasant",
-        explanation="""Nothing goes in, and still something comes out: unpleasant −1, inviting 1. Set both sliders below to 0 to see it. No box in
-        the middle fires, but the outputs start from numbers of their own, the output **bias**, which is added whatever comes in.
-        This network was made so that a thing it knows nothing about is faintly inviting.""",
+        question="""The network in the next figure gets two numbers of a place: how **cold** it is, and how much it is **water**. It says *over* or
+        *into* as the
+        creek model does, whichever number is the larger one. Now it gets a warm lawn: cold 0, water 0. Nothing goes in. What does it say?""",
+        options=("nothing, 0 and 0", "over", "into"),
+        right="over",
+        explanation="""*Over*, as it has to be on warm land. Nothing goes in and no neuron fires, but the outputs start from numbers of their own, the output
+        **bias**, which is added whatever comes in. Here it is 1 for *over* and 0 for *into*. Set both sliders to 0 to see it.""",
     ),
     "flat_pieces": Prediction(
-        question="""Each of the three neurons has a hinge: a straight line in the plane of **cold** and **water**, on one side of which it fires. The
-        answer of the network, drawn as a height over that plane, is a sheet folded along these hinges. How many flat pieces has it?""",
+        question="""Each of the three neurons has a kink: a straight line in the plane of **cold** and **water**, on one side of which it fires. The
+        answer of the network, drawn as a height over that plane, is a sheet with a crease along each of these lines. How many flat pieces does it have?""",
         options=("3", "4", "7", "none: it is curved"),
         right="4",
         explanation="""Three lines could cut a plane into seven, but two of these are the same: “cold, not water” fires on one side of the line cold =
         water, and “water, not cold” on the other. It crosses the third, cold + water = 1, and two lines that cross leave four pieces.
         Nothing is curved: as long as the same neurons fire, all is sums and products with fixed numbers.""",
-    ),
-    "relu_zeros": Prediction(
-        question="Of the 4 × 32 hidden numbers, about how many will ReLU turn into 0?",
-        options=("10 %", "50 %", "90 %"),
-        right="50 %",
-        explanation="""With random weights a sum is as often below zero as above it, so ReLU turns about half of the numbers into 0: here 69 of
-        128. Training changes that: in a trained T5-Base only 3.0 % are not zero, on average (Li et al. 2023, arXiv 2210.06313).
-        Notebook 03 looks into it.""",
-    ),
-    "creek_gets_warm": Prediction(
-        question="""A spunky dog at a cold creek makes three neurons fire: two are called “cold water”, and one “spunky in the cold”. Now the
-        creek is warm. Which of the three go on firing?""",
-        options=("all three", "the two for “cold water”", "the one for “spunky in the cold”", "none of them"),
-        right="none of them",
-        explanation="""The dog is as spunky and the creek as wet as before, and still all three fall silent: half of a combination is not enough.
-        Two others fire instead, “warm water” and “spunky in the warm water”. Now leave the creek cold and choose the timid goat. Both
-        for “cold water” fire as before, since *over or into* does not ask for the mood, and “timid in the cold” takes the place of
-        “spunky in the cold”.""",
-    ),
-    "tenth_of_relu": Prediction(
-        question="""With ReLU the line below has 22 kinks. How many are left when the activation is only a tenth ReLU, and nine tenths nothing
-        at all?""",
-        options=("none", "2, about a tenth of them", "22, as many as before"),
-        right="22, as many as before",
-        explanation="""Each neuron that switches on or off along the way makes a kink. A tenth of ReLU keeps every one of them, only flatter. At 0
-        all of them are gone, and more neurons would not bring one back: two matrices in a row do what one matrix could do.""",
     ),
     "plain_list": Prediction(
         question="""A module keeps three layers `nn.Linear(10, 10)` in a plain Python list, `self.layers = [...]`. Each has 10 · 10 + 10 = 110
