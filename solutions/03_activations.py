@@ -16,6 +16,8 @@
 # Drag the rings. Each one tilts a straight line, and the thick wire is the sum of the three. The coloured feet below move a line sideways, and the knob at the left edge
 # lifts the whole wire. Bring the wire into the ribbon. If you are sure that nobody can, say so with ⚑, and say why. Some levels of this notebook can be won, and some can't.
 #
+# The creek model's FFN adds up what 64 neurons say. Think of each line as a neuron with only one number in and one number out.
+#
 # <span class="ffn-notebook-only">To wake the board up, press <b>Shift + Enter</b> three times. Keys work, too: Tab goes to a knob, and the arrows move it.</span>
 
 # %% setup="imports"
@@ -29,9 +31,8 @@ from torch import nn
 from ffnlab import check, hint, machine, play, predict, progress, quiz, veil
 from ffnlab.course.boards import wire
 from ffnlab.course.experiments import square
-from ffnlab.course.figures import activations as figures
 from ffnlab.course.figures import anatomy
-from ffnlab.drawing import controls, style
+from ffnlab.drawing import style
 
 style.use()
 torch.set_num_threads(1)  # for arrays as small as ours, one thread is fastest
@@ -44,8 +45,6 @@ veil("What if you had a thousand lines?", "when you have settled the level", of=
 A thousand lines add up to a line. A second layer of lines does not help either, because a line of a line is a line. So a feed-forward network without its
 activation never leaves this level, however large it is.
 """)
-
-# %% figure="anatomy"
 anatomy.block("03")
 
 # %% [markdown] text="header"
@@ -58,12 +57,12 @@ anatomy.block("03")
 #
 # ## Where a kink is
 #
-# So bend each line before you add it. The simplest way is **ReLU**. It keeps what is positive and turns the rest into 0:
+# So each line has to be bent before it is added. That is what an FFN's **activation** does. The simplest one is **ReLU**. It keeps what is positive and turns the rest into 0:
 #
 # $$\mathrm{relu}(z) = \max(z, 0)$$
 #
-# A unit then computes `v·relu(w·x + b)`. It has a flat side, a sloped side, and a **kink** between them. On these boards w is 1 or −1. Press a term of the formula to
-# turn its unit round.
+# A neuron then computes `v·relu(w·x + b)`. It has a flat side, a sloped side, and a **kink** between them. On these boards w is 1 or −1. To turn a neuron round, press its
+# term in the formula.
 #
 # There are three levels. Walk along each ribbon from left to right, and watch the slope.
 
@@ -78,7 +77,7 @@ veil("How sharp is a kink?", "when the tent is done", of="wire_kinks.tent", text
 
 Why |w|, and not w? Take w = −1 and v = 1. Left of the kink the slope is −1, and right of it 0. That is a change of +1.
 
-The valley's corner changes the slope by 2. Two units at 0, turned opposite ways, make 1 each, and leave no side flat.
+The valley's corner changes the slope by 2. Two neurons at 0, turned opposite ways, make 1 each, and leave no side flat.
 """)
 
 # %% [markdown] text="steepest_counterexample-text"
@@ -91,8 +90,8 @@ The valley's corner changes the slope by 2. Two units at 0, turned opposite ways
 #
 # *{points} · difficulty ●●● · 5 minutes*
 #
-# Find a network for which it returns a wrong number: three lists, one number for each unit. No w is 0, and no number is larger than 1,000 or closer to 0 than 0.001, apart
-# from 0 itself. Any such network earns most of the points. How few units can you do it with?
+# Find a network for which it returns a wrong number, as three lists w, b and v of equal length. No w is 0. No number is larger than 1,000, and none is closer to 0 than 0.001,
+# except 0 itself. Any such network earns 1.5 of the 2 points, and the smallest possible one earns both.
 #
 # *Stuck? Run `hint("steepest_counterexample")` in a cell of your own. Every exercise has hints.*
 
@@ -109,7 +108,7 @@ def steepest(w, b, v):
     return largest
 
 
-print(steepest([2.0], [1.0], [-3.0]), "for one unit with w = 2 and v = −3")
+print(steepest([2.0], [1.0], [-3.0]), "for one neuron with w = 2 and v = −3")
 
 # %% exercise="steepest_counterexample"
 steepest_counterexample = ...  # ([w, …], [b, …], [v, …])
@@ -124,7 +123,7 @@ steepest_counterexample = ([1.0, 1.0], [0.0, 0.0], [3.0, -2.0])  # one place, so
 #
 # *{points} · difficulty ●●● · 8 minutes · deeper: you can come back to it later*
 #
-# Each kink ends a piece and begins the next, so m units make m + 1 pieces at most. Often there are fewer. Write the referee who counts them.
+# Each kink ends a piece and begins the next. So m neurons in one layer make m + 1 pieces at most, and often there are fewer. Write the referee who counts them.
 #
 # You get `W1` [1, m], `b1` [m] and `W2` [m, 1] of the network `relu(x @ W1 + b1) @ W2`, and two numbers `A` < `B`. Return how many straight pieces it has from A to B, as an
 # integer. That is 1 plus the number of places strictly between A and B where the slope changes.
@@ -147,9 +146,9 @@ def count_pieces(W1, b1, W2, A, B):
     raise NotImplementedError
 
 # %% [markdown] text="arch-text"
-# ## The arch
+# ## The bowl
 #
-# This ribbon follows x². Nothing in your box is round.
+# This ribbon follows x². It bends everywhere, and each of your neurons bends at one point only.
 
 # %% figure="arch"
 play(wire.arch())
@@ -159,12 +158,12 @@ play(wire.arch())
 #
 # *{points} · difficulty ●●● · 12 minutes*
 #
-# Four units by hand are fun. Forty are not. Write the function that plays for you. It needs no training, because you can write the weights down.
+# Four neurons by hand are fun. Forty are not. Write the function that plays for you. It needs no training, because you can write the weights down.
 #
 # You get the number of pieces `n` and the ends `A` < `B` of an interval. Cut it into n equal pieces. At their n + 1 ends the network should meet x², and between them it
 # should be straight. Return four tensors of floats, `W1` [1, m], `b1` [m], `W2` [m, 1] and `b2` [1], of the network `relu(x @ W1 + b1) @ W2 + b2`.
 #
-# - Use as many units m as you like. n of them are enough.
+# - Use as many neurons m as you like. n of them are enough.
 # - Outside the interval it may do anything.
 #
 # For example, `relu_interpolant(2, 0.0, 2.0)` gives 0 at 0, 1 at 1 and 4 at 2. Halfway between the last two it gives 2.5.
@@ -188,39 +187,42 @@ predict("twice_the_pieces")
 play(lambda: wire.thousandth(relu_interpolant))
 
 # %% figure="thousandth-after"
-veil("Why a quarter?", "when you are within a thousandth", of="wire_thousandth.thousandth", text="""
+veil("Why just this factor?", "when you are within a thousandth", of="wire_thousandth.thousandth", text="""
 Look at one piece, from s to t. Halfway the wire is at the mean of the squares, and the curve is at the square of the mean. The gap between the two is
 
 `(s² + t²)/2 − ((s + t)/2)² = ((t − s)/2)²`
 
 With n pieces on [−1, 1] a piece has length 2/n, so the gap is 1/n². Half as long, a quarter of the gap.
 
+The place of the piece does not matter, only its length. So equal pieces are best: no other cut has a shorter longest piece.
+
 Can n pieces do better? Yes, by a factor of two. The wire is never below the curve. Lower it by half the gap, and it is off by 1/(2n²), in both directions. No chain of n
-straight pieces beats that, so the record is 23.
+straight pieces beats that, so the record is 23 pieces. Leave `relu_interpolant` as it is: there the corners are on the curve.
 """)
 
-# %% [markdown] text="fewest_units-text"
-# ### Exercise `fewest_units`
+# %% [markdown] text="fewest_neurons-text"
+# ### Exercise `fewest_neurons`
 #
 # *{points} · difficulty ●●● · 12 minutes · deeper: you can come back to it later*
 #
-# On the arch two units made three pieces, one unit for each corner. You used n units for n pieces. For some n, A and B, n − 1 units are enough, and for
-# others nobody can do it. Find out which. Arguments and heights are those of `relu_interpolant`. Always return the network with the fewest units.
+# In the bowl two neurons made three pieces, one neuron for each corner. In `relu_interpolant` you used n neurons for n pieces. For some n, A and B, n − 1 neurons are enough,
+# and for others nobody can do it. Find out which, and always return the network with the fewest neurons. The function takes what `relu_interpolant` takes, and its
+# network has to meet the same heights. A function that always uses n neurons earns nothing here, since you have written that already.
 #
-# - Each column of W1 counts as a unit, even if it does nothing.
+# - Each column of W1 counts as a neuron, even if it does nothing.
 # - n may be 1. In the check all numbers are chosen so that nothing is rounded.
 #
-# For example, two pieces take one unit on [−0.5, 1.5], and two on [0, 2]. How many do 33 pieces on [−1, 1] take?
+# For example, two pieces take one neuron on [−0.5, 1.5], and two on [0, 2]. How many do 33 pieces on [−1, 1] take?
 
 
-# %% exercise="fewest_units"
-def fewest_units(n, A, B):
-    """W1 [1, m], b1 [m], W2 [m, 1], b2 [1] of the ReLU network with the fewest units that interpolates x² with n pieces on [A, B]."""
+# %% exercise="fewest_neurons"
+def fewest_neurons(n, A, B):
+    """W1 [1, m], b1 [m], W2 [m, 1], b2 [1] of the ReLU network with the fewest neurons that interpolates x² with n pieces on [A, B]."""
     ### BEGIN SOLUTION
     nodes = torch.linspace(A, B, n + 1, dtype=torch.float64)
     slopes = nodes[:-1] + nodes[1:]
     flat = torch.nonzero(slopes == 0)
-    if not len(flat):  # no piece on which all units can be silent
+    if not len(flat):  # no piece on which all neurons can be silent
         changes = torch.diff(slopes, prepend=torch.zeros(1, dtype=torch.float64))
         return torch.ones(1, n, dtype=torch.float64), -nodes[:-1], changes[:, None], nodes[:1] ** 2
     corners = nodes[1:-1]
@@ -232,11 +234,11 @@ def fewest_units(n, A, B):
 # %% [markdown] text="curve_interpolant-text"
 # ## Beat the machine
 #
-# Was x² special? Look at your answer. W1 and b1 say where the kinks are, and they know nothing about x². Only W2 and b2 do. So keep your first layer, and choose a new
-# second one for each curve.
+# Was x² special? Look at your answer. W1 and b1 say where the kinks are, and they know nothing about x². Only W2 and b2 do. So you can keep your first layer and choose a
+# new second one for each curve.
 #
-# Then change sides. On the board below the exercise you draw the curve, with the pointer, and choose how wide the ribbon is. Your function follows, with as many pieces as it
-# needs. Draw something that it can't follow.
+# Then you change sides. On the board below the exercise you draw the curve with the pointer, and you choose how wide the ribbon is. Your function follows, with as many pieces
+# as it needs. Draw something that it can't follow.
 #
 # ### Exercise `curve_interpolant`
 #
@@ -269,13 +271,12 @@ A strategy that always wins is a proof. You have chosen a curve f without a jump
 
 1. Cut the interval into pieces so short that f changes by less than ε on each. Such a curve on such an interval allows it.
 2. Put the wire on the curve at every cut.
-3. Between two cuts the wire is straight. So it stays between its heights at the two cuts.
-4. Take any place on a piece. The curve there is less than ε away from the left height, and less than ε away from the right one. The wire is between these heights. So the
-   wire is less than ε away from the curve. ∎
+3. Between two cuts the wire is straight. So it stays between its heights at the cuts.
+4. At any place between them, the curve is less than ε away from both heights. So it is less than ε away from the wire. ∎
 
-**One hidden layer of ReLUs comes as close as you like to any continuous curve on an interval with both its ends.** You have built the network that proves it.
+**One hidden layer of ReLUs comes as close as you like to any continuous curve on an interval with both its ends.**
 
-The theorem does not say that few units are enough. It does not say that training finds them. And it says nothing about what is outside.
+The theorem does not say what the network does outside, or how many neurons it takes.
 """)
 
 # %% figure="predict-trained-square"
@@ -283,19 +284,21 @@ predict("trained_square")
 
 # %% code="learned"
 sizes = [1, 2, 4, 8, 16, 32, 64]
-x = torch.linspace(-1, 1, 2049, dtype=torch.float64)[:, None]
+x = square.points().double()
 try:
     nets = [[part.double() for part in relu_interpolant(n, -1.0, 1.0)] for n in sizes]
-    found = [(torch.relu(x @ W1 + b1) @ W2 + b2 - x**2).abs().max().item() for W1, b1, W2, b2 in nets]
+    found = [(torch.relu(x @ W1 + b1) @ W2 + b2 - x**2).square().mean().sqrt() for W1, b1, W2, b2 in nets]
     plt.loglog(sizes, found, "o-", label="built by you")
-    for units in (2, 8, 32):  # five networks each, 3,000 steps of Adam
-        errors = square.train(units, label=f"x² with {units} units")
-        plt.loglog([units] * len(errors), errors, "x", label=f"trained, {units} units")
+    for neurons in (2, 8, 32):  # five networks each, 3,000 steps of Adam
+        errors = square.train(neurons, label=f"x² with {neurons} neurons")
+        plt.loglog([neurons] * 5, [error.root_mean_square for error in errors], "x", label=f"trained, {neurons} neurons")
+        fifteen = [run["root_mean_square"] for run in square.stored()["runs"][str(neurons)]]
+        plt.loglog([neurons * 1.15] * 15, fifteen, "_", color="gray", label="fifteen more runs of each, drawn beside" if neurons == 32 else None)
     plt.xticks(sizes, sizes)
     plt.minorticks_off()
     plt.title("How far from x²?")
-    plt.xlabel("units")
-    plt.ylabel("largest error")
+    plt.xlabel("neurons")
+    plt.ylabel("root mean square error")
     plt.legend()
     plt.show()
 except NotImplementedError:
@@ -307,44 +310,85 @@ predict("at_three")
 # %% [markdown] text="ever-text"
 # ## For ever
 #
-# The ribbon is x² ± 1, and it has no end. Take as many units as you like, and put the last kink as far out as you like. Then widen the view.
+# The ribbon is x² ± 1, and it has no end. Take as many neurons as you like, and put the last kink as far out as you like. Then widen the view.
 
 # %% figure="ever"
 play(wire.ever())
 
+# %% [markdown] text="deep_square-text"
+# ## Fold it
+#
+# To stay within a thousandth of x², a wire needs 23 pieces, and so one layer needs 22 neurons. But a Transformer has an FFN in every block, and the blocks are stacked. What can
+# a second layer do with fewer neurons than a wider first one?
+#
+# Begin with |x|. It is too high by |x| − x²: press *|x|, and its gap* on the board. Which shape does the gap come near to, and how tall is it? Take that shape off, and draw
+# what is left.
+#
+# |x| folds the line at 0: x and −x land on the same number. Whatever the next layer does with that number, it does on both sides. The **tent** folds the numbers from 0 to 1: it
+# rises to 1 at ½ and comes back to 0 at 1, so the two halves land on each other, and a third layer works in all four parts. Walk through the layers of the board. Count the
+# neurons, and count the kinks.
+#
+# ### Exercise `deep_square`
+#
+# *{points} · difficulty ●●● · 20 minutes · deeper*
+#
+# Bring a network with two hidden layers or more within 0.001 of x² on [−1, 1]. With fewer than 22 neurons in all it earns 3 of the 4 points, with 14 or fewer it earns all. Then
+# press *your network* on the board. How few can you do it with?
+#
+# - Write it as a list of pairs (W, b), one for each layer. W has a row for each number that comes in and a column for each that goes out. ReLU follows each layer except the last.
+# - Lists and tensors will do, and code may compute them. No number is beyond 1,000.
+#
+# For example, `[([[1., -1.]], [0., 0.]), ([[1.], [1.]], [0.])]` is |x|, which is off by 0.25. A first goal on the way is a network that is off by less than 0.07.
+
+# %% figure="folds"
+play(wire.folds(lambda: deep_square))
+
+# %% exercise="deep_square"
+deep_square = ...  # [(W, b), (W, b), …]
+### BEGIN SOLUTION
+deep_square = [([[1.0, -1.0]], [0.0, 0.0])]
+tent, total = [1.0, 1.0], [1.0, 1.0]  # how the tent so far, and the sum so far, are read off the neurons of the layer before
+for fold in range(1, 5):
+    deep_square.append(([[t, t, s] for t, s in zip(tent, total, strict=True)], [0.0, -0.5, 0.0]))
+    tent = [2.0, -4.0, 0.0]
+    total = [-2 / 4**fold, 4 / 4**fold, 1.0]  # the sum, minus a 4ⁿ-th of the new tent
+deep_square.append(([[s] for s in total], [0.0]))
+### END SOLUTION
+
 # %% [markdown] text="learn-text"
 # ## Let it learn
 #
-# Until now you set the weights. Now gradient descent does, for one unit `relu(w·x + b)`. The dots are its targets.
+# Until now you set the weights. Now gradient descent does it, for one neuron `relu(w·x + b)`. The dots are its targets, and the ribbon is drawn around them.
+# Descent makes the mean squared error at the dots small. A positive gradient pushes its number down, and a negative one pushes it up.
 
 # %% figure="learn"
 play(wire.learn())
 
 # %% figure="learn-after"
-veil("What is a dead unit?", "when you have tried to wake it", of="wire_learn.wake", text="""
-A unit is **silent** for an input if its sum there is not above zero. It passes 0 on, and on the way back its gradient is multiplied by ReLU's slope there, which is 0. A
-unit that is silent for every input of a data set is **dead** on it. Plain gradient descent then leaves its weights where they are.
+veil("What is a dead neuron?", "when you have tried to wake it", of="wire_learn.wake", text="""
+A neuron is **silent** for an input if its sum there is not above zero. It passes 0 on, and on the way back its gradient is multiplied by ReLU's slope there, which is 0. A
+neuron that is silent for every input of a data set is **dead** on it. Plain gradient descent then leaves its weights where they are.
 
-Three things can still wake it: other inputs, layers below that change what it reads, and momentum, with which the weights go on along earlier gradients. Weight decay moves
-them without any gradient. But if w and b shrink alike, the kink stays, and if w shrinks alone, every sum moves towards b, which is below 0 here.
+Three things can still wake it: other inputs, layers below that change what it reads, and sometimes momentum, with which the weights go on along earlier gradients. Weight decay won't do
+it here. If it shrinks w and b alike, the kink stays where it is. If it shrinks w alone, every sum moves towards b, which is below 0.
 """)
 
 # %% [markdown] text="wake-text"
 # ## Four activations
 #
-# ReLU multiplies x by a share that is 0 or 1. In most newer Transformers the share grows smoothly from 0 to 1.
+# ReLU multiplies x by a share that is 0 or 1. In most newer Transformers the share grows smoothly from 0 to 1 (in SiLU, for positive β).
 #
 # | name | value | the share | used in |
 # |---|---|---|---|
 # | `"relu"` | $\max(x, 0)$ | 0 or 1 | the first Transformer |
-# | `"gelu"` | $x\,\Phi(x)$ | $\Phi(x) = \frac12(1 + \mathrm{erf}(x/\sqrt2))$, the share of standard normal numbers below x | BERT at first |
+# | `"gelu"` | $x\,\Phi(x)$ | $\Phi(x) = \frac12(1 + \mathrm{erf}(x/\sqrt2))$, the share of standard normal numbers below x | the first release of BERT |
 # | `"gelu_tanh"` | $\frac12 x\,(1 + \tanh u)$ | nearly $\Phi(x)$, with $u = \sqrt{2/\pi}\,(x + 0.044715\,x^3)$ | GPT-2 |
 # | `"silu"` | $x\,\sigma(\beta x)$ | the sigmoid $\sigma(z) = 1/(1 + e^{-z})$ at $z = \beta x$ | LLaMA with β = 1, as the gate of notebook 07. Swish is the same with any β |
 #
 # The two forms of GELU differ by less than 0.0005. That is too little to matter in training, and enough to fail a comparison of two libraries. `F.gelu(x)` is the first form.
 #
-# Look at the curves below, left of 0. ReLU is flat there. From left to right, GELU and SiLU first fall and then rise. Can that wake a unit that is silent at every
-# dot? Try it, then start at b = −9 and take a thousand steps.
+# Look at the curves below, left of 0. ReLU is flat there. From left to right, GELU and SiLU first fall and then rise. Can that wake a neuron that is silent at every
+# dot? Try it. Then try to lose it again.
 
 # %% code="plot-activations"
 x = torch.linspace(-5, 3, 401, dtype=torch.float64)
@@ -361,15 +405,17 @@ plt.show()
 play(wire.wake())
 
 # %% figure="wake-after"
-veil("Do smooth units never die?", "when you have taken a thousand steps from b = −9", of="wire_wake.deep", text="""
-Why does GELU come back from b = −1.2? It falls until −0.75, and from there it rises. At the two dots furthest right the sum is already right of that place, so these two pull w
-up. Without them the unit is not woken: in 1,000 steps at any of the board's learning rates its sum stays below zero at every dot.
+veil("Do smooth neurons never die?", "when you have taken a thousand steps from b = −9", of="wire_wake.buried", text="""
+**Why does GELU come back from b = −1.2?** GELU falls until its input reaches −0.75 and rises from there. At the two rightmost dots the sum, −0.675 and −0.6, is clearly on the
+rising side, so these two pull w up. Leave them out, and the neuron wakes at no learning rate of the board.
 
-From b = −9 the sum is below −8 at every dot, so every dot pushes its own sum down. GELU's gradient there is about 10⁻¹⁵, and no step moves anything. In float32 even its value is exactly 0.
-SiLU rises from −1.28 on. Its gradients are 0.0015 and 0.0009, but they push w and b further down. In 1,000 steps neither of the two comes back, at any of the board's
-learning rates.
+**A large step kills GELU as well.** Up to a rate of 0.8 it comes back. With 1 it oscillates. At 1.5 and 3 it is lost for good
+within five steps, below zero at every dot. At 2 it takes 365.
 
-So say *when* a unit dies, and on which data.
+**From b = −9** the sum is below −8 at every dot. GELU's gradient there is about 10⁻¹⁵, so no step moves anything. SiLU's gradients are 0.0015 and 0.0009, but SiLU falls until
+−1.28, so they push w and b further down.
+
+So say *when* a neuron dies, and on which data.
 """)
 
 # %% [markdown] text="activation-text"
@@ -407,29 +453,12 @@ def activation(name, x, beta=1.0):
     ### END SOLUTION
     raise NotImplementedError
 
-# %% [markdown] text="quiz_pieces-text"
+# %% [markdown] text="quiz_proof-text"
 # ## Quiz
 #
-# One point each. Put the letter in quotes.
-#
-# ### Question `quiz_pieces`
-#
-# The wire meets x² at both ends of its 8 pieces on [−1, 1], and you choose how long each piece is. Where should they be short, so that the largest gap is as small as possible?
-#
-# - **A.** Near −1 and 1, because x² is steep there.
-# - **B.** Near 0, because x² turns there.
-# - **C.** Nowhere. They should be equally long.
-
-# %% quiz="quiz_pieces"
-quiz_pieces = ...  # "A", "B" or "C"
-### BEGIN SOLUTION
-quiz_pieces = "C"
-### END SOLUTION
-
-# %% [markdown] text="quiz_proof-text"
 # ### Question `quiz_proof`
 #
-# Use the proof of “Beat the machine” for the curve 1/x, from 0 to 1, where 0 itself is left out. At which line does it break down first?
+# Put the letter in quotes. Use the proof of “Beat the machine” for the curve 1/x, from 0 to 1, where 0 itself is left out. At which line does it break down first?
 #
 # - **A.** At line 1: the interval can't be cut so finely.
 # - **B.** At line 3: between two cuts the wire is not straight.
@@ -446,10 +475,10 @@ quiz_proof = "A"
 #
 # *question M3 · {points}, graded by your instructor · 15 minutes*
 #
-# This level has no board. The activation is z² in place of ReLU, so a unit computes `v·(w·x + b)²`. The ribbon is the valley, |x| ± 0.2 from −2 to 2. You may take a million
-# units.
+# This level has no board. The activation is z² in place of ReLU, so a neuron computes `v·(w·x + b)²`. The ribbon is the valley, |x| ± 0.2 from −2 to 2. You may take a million
+# neurons.
 #
-# 1. What shape does the wire have, however many units there are? Why?
+# 1. What shape does the wire have, however many neurons there are? Why?
 # 2. Can you win? Prove it.
 # 3. At which of the proof's four lines does the strategy of “Beat the machine” break down first?
 # 4. With z⁴ in place of z² this level can be won. So does z⁴ win every level?
@@ -459,29 +488,32 @@ quiz_proof = "A"
 # %% [markdown] question="M3" points=4
 # <!-- ### BEGIN SOLUTION -->
 # **A full answer.** (1) v·(w·x + b)² is a polynomial of degree 2 in x, and a sum of such polynomials is one, too. So the wire is p(x) = a·x² + b·x + c, whatever the
-# number of units. (2) No. Suppose that p wins. The valley is symmetric, so its mirror image p(−x) wins as well, and so does their mean q(x) = a·x² + c. At x = 0 the ribbon
+# number of neurons. (2) No. Suppose that p wins. The valley is symmetric, so its mirror image p(−x) wins as well, and so does their mean q(x) = a·x² + c. At x = 0 the ribbon
 # asks for c ≤ 0.2, and at x = 2 for 4a + c ≤ 2.2. So q(1) = a + c = ((4a + c) + 3c)/4 ≤ (2.2 + 0.6)/4 = 0.7. But at x = 1 the ribbon begins at 0.8. (3) At line 2: a parabola
-# can't be put on the curve at every cut, since three of its points decide the others. (4) No. However many units there are, the wire is a polynomial of degree 4, and that
+# can't be put on the curve at every cut, since three of its points decide the others. (4) No. However many neurons there are, the wire is a polynomial of degree 4, and that
 # turns back three times at most. The zigzag of this notebook asks for four. (Here 0.14 + 0.94·x² − 0.125·x⁴ wins.)
 #
 # **Rubric.** One point each:
 #
-# - (1) sums of squares of affine functions are polynomials of degree 2, so the number of units does not matter. Half a point for the shape without the reason.
+# - (1) sums of squares of affine functions are polynomials of degree 2, so the number of neurons does not matter. Half a point for the shape without the reason.
 # - (2) a contradiction from a few values, by a mirror or otherwise. For example p(−2) − 4·p(−1) + 6·p(0) − 4·p(1) + p(2) is 0 for every parabola, and in the ribbon
 #   it is at most 2.2 − 3.2 + 1.2 − 3.2 + 2.2 = −0.8. Half a point for “no” with a picture.
 # - (3) line 2, with a reason. Half a point for line 3, because the wire is not straight between two cuts: that is true, but line 2 has failed before.
 # - (4) no, with a level that is lost and a reason: the zigzag, or a ribbon around |x| so narrow that degree 4 can't follow. Half a point for “no” because z⁴ is a polynomial.
 # <!-- ### END SOLUTION -->
 
-# %% [markdown] text="end-text"
-# ## What you know now
+# %% [markdown] text="ideas"
+# ## What you can say now
 #
-# - Without an activation, a network is one straight line, however large it is.
-# - m ReLU units have m kinks at most, and the wire turns nowhere else. After the last kink it is straight.
-# - With enough kinks it follows any continuous curve on a closed interval.
-# - A ReLU unit that is silent for every input is dead on that data. GELU and SiLU keep a slope on the left, which fades.
+# | idea | tested by |
+# |---|---|
+# | Without an activation a network is one straight line, however large it is. | the first board |
+# | A ReLU neuron turns the wire at its kink and nowhere else, so after the last kink the wire is straight for ever. | `steepest_counterexample`, *For ever* |
+# | With enough kinks, one hidden layer follows any continuous curve on a closed interval; nothing says that training finds them. | `curve_interpolant`, *Beat the machine* |
+# | Every layer after a fold acts on both halves at once, so a stack of layers can make many kinks with few neurons. | the board of *Fold it*, `deep_square` |
+# | A ReLU neuron that is silent for every input is dead on that data, and a smooth one can be lost as well. | *Let it learn*, *Four activations* |
 #
-# **Your own part.** The creek model of notebook 00 has 64 units with a kink each. Once `activation` is earned, these kinks are yours.
+# **Your own part.** The creek model of notebook 00 has 64 neurons with a kink each. Once you have earned `activation`, these kinks are yours.
 #
 # Next: `04_every_position`, where one network meets a whole sentence.
 
@@ -494,36 +526,26 @@ progress()
 #
 # *deeper: the core path ends above*
 #
-# **How many fire?** ReLU has one more gift, exact zeros. Where a unit is silent, nothing has to be multiplied. The share of zeros is called **sparsity**. The model of notebook
-# 00 has an FFN of 64 ReLU units, and they look at every word of its 4,096 sentences.
+# **How many fire?** ReLU has one more gift, exact zeros. Where a neuron is silent, nothing has to be multiplied. The share of zeros is called **sparsity**. Take a new model
+# of the same size as that of notebook 00, with an FFN of 64 ReLU neurons, and feed it every word of its 4,096 sentences. Before training, about half of all the sums w·x + b are above
+# zero, so that the neuron fires. Then it learns to say the next word, and nothing else is asked of it. More was asked of the model of notebook 00.
 
 # %% figure="predict-world-fires"
 predict("world_fires")
 
-# %% [markdown] text="polygons-text"
-# **How many, by a formula.** Before training, a unit's sum is roughly normal over the inputs. With mean m and standard deviation s the unit fires with probability
-# $\Phi(m/s)$, for example on 2 % of them at m = −2s. Large models become sparse without a penalty, too: in T5-Base 97 % of the hidden numbers are zero on average, as
-# [Li et al. 2023](https://arxiv.org/abs/2210.06313) found. [Mirzadeh et al. 2023](https://arxiv.org/abs/2310.04564) put such zeros to use.
-#
-# **Which activation learns faster?** [Shazeer 2020](https://arxiv.org/abs/2002.05202) trained the same Transformer with each. After 65,536 steps the log-perplexity was 1.997 with
-# ReLU, 1.983 with GELU and 1.994 with SiLU. After 524,288 steps the early lead was gone: 1.677, 1.679 and 1.683. GELU and SiLU are from
-# [Hendrycks and Gimpel 2016](https://arxiv.org/abs/1606.08415).
-#
-# **Many inputs.** One hidden layer comes as close as you like to any continuous function on a closed and bounded set, for any number of inputs, as long as its activation is
-# **not a polynomial**. [Leshno and others 1993](https://doi.org/10.1016/S0893-6080(05)80131-5) proved it for all that are locally bounded and have few jumps. The older proofs
-# of Cybenko and Hornik need bounded ones, which two ReLUs make: `relu(x) - relu(x - 1)`. For whole Transformers see [Yun et al. 2020](https://arxiv.org/abs/1912.10077).
-#
-# With two inputs a kink becomes a straight line, the unit's **hinge**. The hinges cut the plane into polygons, and inside a polygon the network is one affine map.
-# N lines make at most $1 + N + N(N - 1)/2$ polygons. In d dimensions the bound is $\binom N0 + \dots + \binom Nd$, where $\binom Nk$ counts the ways to choose k of N. So
-# 32 units make at most 33 pieces with one input, and at most 15,033,173 with eight.
-#
-# The networks below learn to tell a disc from the ring around it. Drag the point from polygon to polygon, then train.
+# %% figure="predict-world-fires-penalty"
+predict("world_fires_penalty")
 
-# %% figure="polygons"
-controls.show(
-    figures.polygons,
-    units=controls.choice("units", figures.stored_polygons.UNITS, 8),
-    step=controls.steps("training step", figures.stored_polygons.STEPS, 0),
-    x1=controls.free("x₁ of the point", figures.SPOTS, 0.5),
-    x2=controls.free("x₂ of the point", figures.SPOTS, 0.25),
-)
+# %% [markdown] text="theorems-text"
+# **Many inputs.** One hidden layer comes as close as you like to any continuous function of any number of inputs, on a closed and bounded set, as long as its activation is
+# **not a polynomial**. [Leshno and others 1993](https://doi.org/10.1016/S0893-6080(05)80131-5) proved it for all that are locally bounded and continuous except on a negligible set. The older proofs
+# of Cybenko and Hornik ask for a bounded activation. Two ReLUs make one: `relu(x) - relu(x - 1)`. For whole Transformers see [Yun et al. 2020](https://arxiv.org/abs/1912.10077).
+#
+# With d inputs a kink becomes a flat cut through space. N cuts make $\binom N0 + \dots + \binom Nd$ pieces at most, where $\binom Nk$ counts the ways to choose k of N. So 32
+# neurons in one layer make at most 33 pieces with one input, and at most 15,033,173 with eight. [Montúfar and others 2014](https://arxiv.org/abs/1402.1869) count the pieces of deep
+# networks, by folds.
+#
+# **In large models.** Before training, a neuron's sum is roughly normal over the inputs. With mean m and standard deviation s the neuron fires with probability $\Phi(m/s)$, for
+# example on 2 % of them at m = −2s. Some large models become sparse even without a penalty: in T5-Base 97 % of the neurons are silent on average, as
+# [Li et al. 2023](https://arxiv.org/abs/2210.06313) found. [Mirzadeh et al. 2023](https://arxiv.org/abs/2310.04564) put such zeros to use. GELU and SiLU are from
+# [Hendrycks and Gimpel 2016](https://arxiv.org/abs/1606.08415). Notebook 07 says which activation learns best.

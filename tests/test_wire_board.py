@@ -15,6 +15,7 @@ import torch
 import torch.nn.functional as F
 
 from autograder.authoring import build
+from autograder.keys.activations.deep_square import in_thirds
 from ffnlab.boards import Board
 from ffnlab.course.boards import wire
 from ffnlab.course.boards.catalogue import BOARDS
@@ -22,9 +23,9 @@ from ffnlab.course.exercises import activations as exercises
 
 pytest.importorskip("playwright", reason="playwright is not installed")
 
-from board_page import copy_modules, opened, reached, sentence
+from board_page import opened, page_with_modules, reached, sentence
 from conftest import needs_chromium
-from lab import browser, web_pages
+from lab import browser
 from playwright.sync_api import Browser, Locator, Page, expect
 
 LEVELS = {level["name"]: level for level in (wire.STRAIGHT, *wire.KINKS, wire.ARCH)}
@@ -46,14 +47,10 @@ def chromium() -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def computing(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
     """A page that imports the boards' modules."""
-    with web_pages(copy_modules(tmp_path_factory.mktemp("modules"))) as address:
-        page = chromium.new_page()
-        page.goto(f"{address}/index.html")
-        page.evaluate(
-            "async () => { for (const name of ['wire_model', 'ribbon', 'follow', 'descent']) Object.assign(window, await import(`./${name}.js`)); }"
-        )
+    with page_with_modules(
+        chromium, tmp_path_factory.mktemp("modules"), "wire_model", "ribbon", "follow", "layers", "descent"
+    ) as page:
         yield page
-        page.close()
 
 
 def press(knob: Locator, key: str, times: int) -> None:
@@ -65,8 +62,8 @@ def press(knob: Locator, key: str, times: int) -> None:
 def drawn(seed: int) -> dict[str, Any]:
     """A random network as JSON data."""
     rng = random.Random(seed)
-    units = rng.randint(1, 9)
-    return {**{name: [rng.gauss(0, 1) for _ in range(units)] for name in "wbv"}, "c": rng.gauss(0, 1)}
+    neurons = rng.randint(1, 9)
+    return {**{name: [rng.gauss(0, 1) for _ in range(neurons)] for name in "wbv"}, "c": rng.gauss(0, 1)}
 
 
 def output(net: dict[str, Any], x: torch.Tensor, bend: bool = True) -> torch.Tensor:
@@ -76,11 +73,11 @@ def output(net: dict[str, Any], x: torch.Tensor, bend: bool = True) -> torch.Ten
 
 
 def as_network(hand: dict[str, Any]) -> dict[str, Any]:
-    units = hand["units"]
+    neurons = hand["neurons"]
     return {
-        "w": [u["s"] for u in units],
-        "b": [-u["s"] * u["k"] for u in units],
-        "v": [u["v"] for u in units],
+        "w": [u["s"] for u in neurons],
+        "b": [-u["s"] * u["k"] for u in neurons],
+        "v": [u["v"] for u in neurons],
         "c": hand["c"],
     }
 
@@ -182,7 +179,7 @@ def test_a_line_leaves_the_valley() -> None:
     assert level["target"]["x"] == [-2, 0, 2]
 
 
-def test_the_zigzag_turns_back_more_often_than_its_units_have_kinks() -> None:
+def test_the_zigzag_turns_back_more_often_than_its_neurons_have_kinks() -> None:
     """Whatever the wire is, inside the ribbon it goes up, down, up, down, up: the ribbon's ends at the corners do not overlap."""
     level = LEVELS["zigzag"]
     heights = level["target"]["y"]
@@ -195,50 +192,52 @@ def test_the_zigzag_turns_back_more_often_than_its_units_have_kinks() -> None:
         for before, after in itertools.pairwise(heights)
     ]
     assert ways == [1, -1, 1, -1, 1]
-    assert sum(way != next_way for way, next_way in itertools.pairwise(ways)) > len(level["start"]["units"])
+    assert sum(way != next_way for way, next_way in itertools.pairwise(ways)) > len(level["start"]["neurons"])
 
 
 def test_the_record_on_the_arch_is_the_smallest_there_is() -> None:
-    two = {"c": 0.05, "units": [{"k": -0.35, "v": 1.35, "s": -1}, {"k": 0.35, "v": 1.35, "s": 1}]}
+    two = {"c": 0.05, "neurons": [{"k": -0.35, "v": 1.35, "s": -1}, {"k": 0.35, "v": 1.35, "s": 1}]}
     assert off(wire.ARCH, two) <= wire.ARCH["half"] and wire.arch().goals[0].record == 2
     assert wire.ARCH["half"] < 1 / (2 * 2**2), "no line of two pieces comes nearer than 1/(2n²)"
 
 
 def test_the_levels_that_can_be_won_can_be_won_with_what_a_hand_can_set() -> None:
     wins = {
-        "valley": {"c": 0.0, "units": [{"k": 0.0, "v": 1.0, "s": -1}, {"k": 0.0, "v": 1.0, "s": 1}]},
+        "valley": {"c": 0.0, "neurons": [{"k": 0.0, "v": 1.0, "s": -1}, {"k": 0.0, "v": 1.0, "s": 1}]},
         "tent": {
             "c": 0.0,
-            "units": [{"k": -1.0, "v": 1.5, "s": 1}, {"k": 0.0, "v": -3.0, "s": 1}, {"k": 1.0, "v": 1.5, "s": 1}],
+            "neurons": [{"k": -1.0, "v": 1.5, "s": 1}, {"k": 0.0, "v": -3.0, "s": 1}, {"k": 1.0, "v": 1.5, "s": 1}],
         },
     }
     for name, hand in wins.items():
         level = LEVELS[name]
-        assert off(level, hand) <= level["half"] and len(hand["units"]) == len(level["start"]["units"])  # type: ignore[arg-type]
-        assert all(abs(unit["v"]) <= level["most"] and unit["k"] % level["snap"] == 0 for unit in hand["units"])  # type: ignore[attr-defined]
+        assert off(level, hand) <= level["half"] and len(hand["neurons"]) == len(level["start"]["neurons"])  # type: ignore[arg-type]
+        assert all(abs(neuron["v"]) <= level["most"] and neuron["k"] % level["snap"] == 0 for neuron in hand["neurons"])  # type: ignore[attr-defined]
     assert all(off(level, level["start"]) > level["half"] for level in LEVELS.values()), "nothing is won at the start"
 
 
 def test_every_win_of_the_valley_is_as_its_text_says() -> None:
-    """All hands with two units are tried: three win, in two of them both units slope the same way, and on no side of 0 is the slope 0."""
+    """All hands with two neurons are tried: three win, in two of them both neurons slope the same way, and on no side of 0 is the slope 0."""
     level = LEVELS["valley"]
     grid = np.arange(-2, 2.01, level["snap"])
     strengths = [v for v in np.arange(-level["most"], level["most"] + 0.01, level["snap"]) if v]
-    units = list(itertools.product(grid, strengths, (1, -1)))
-    target = np.interp(
-        grid, level["target"]["x"], level["target"]["y"]
-    )  # the wire turns at places of the grid, so these are enough
-    heights = np.array([v * np.maximum(s * (grid - k), 0) for k, v, s in units])
+    neurons = list(itertools.product(grid, strengths, (1, -1)))
+    # The wire turns at places of the grid, so these are enough.
+    target = np.interp(grid, level["target"]["x"], level["target"]["y"])
+    heights = np.array([v * np.maximum(s * (grid - k), 0) for k, v, s in neurons])
     lifts = {*np.arange(-0.5, 2.51, level["snap"]).tolist(), *level["y"]}
     wins = []
-    for index, unit in enumerate(units):
+    for index, neuron in enumerate(neurons):
         both = heights[index] + heights[index:]
         low = (target - level["half"] - both).max(1)
         high = (target + level["half"] - both).min(1)
         wins += [
-            (unit, units[index + n]) for n in np.nonzero(low <= high)[0] for lift in lifts if low[n] <= lift <= high[n]
+            (neuron, neurons[index + n])
+            for n in np.nonzero(low <= high)[0]
+            for lift in lifts
+            if low[n] <= lift <= high[n]
         ]
-    assert len(wins) == 3 and sorted({unit[2] for unit in win} == {1, -1} for win in wins) == [False, False, True]
+    assert len(wins) == 3 and sorted({neuron[2] for neuron in win} == {1, -1} for win in wins) == [False, False, True]
     for win in wins:
         left, right = (sum(s * v for k, v, s in win if s * (x - k) > 0) for x in (-0.1, 0.1))
         assert (left, right) == (-1, 1)
@@ -288,17 +287,17 @@ def test_a_drawn_curve_is_always_followed(computing: Page) -> None:
 @needs_chromium
 def test_the_valley_is_won_with_keys(chromium: Browser) -> None:
     page = opened(chromium, wire.kinks())
-    page.get_by_role("button", name="unit 1").click()  # turned round
-    press(page.get_by_label("kink of unit 1"), "ArrowRight", 6)
-    press(page.get_by_label("kink of unit 2"), "ArrowLeft", 3)
-    press(page.get_by_label("strength of unit 1"), "ArrowUp", 2)
-    press(page.get_by_label("strength of unit 2"), "ArrowUp", 1)
+    page.get_by_role("button", name="neuron 1").click()  # turned round
+    press(page.get_by_label("kink of neuron 1"), "ArrowRight", 6)
+    press(page.get_by_label("kink of neuron 2"), "ArrowLeft", 3)
+    press(page.get_by_label("strength of neuron 1"), "ArrowUp", 2)
+    press(page.get_by_label("strength of neuron 2"), "ArrowUp", 1)
     assert reached(page) == [False, False, False]
     press(page.get_by_label("height of the whole wire"), "ArrowDown", 2)
     assert sentence(page) == "The wire is inside the ribbon all the way." and reached(page) == [True, False, False]
     page.get_by_role("button", name="2 · The tent").click()
     assert "furthest out" in sentence(page) and page.locator(".wr-kink").count() == 3
-    knob = page.get_by_label("kink of unit 1")
+    knob = page.get_by_label("kink of neuron 1")
     assert knob.get_attribute("aria-valuenow") == "-1.5" and knob.get_attribute("aria-valuetext") == "x = minus 1.5"
     page.close()
 
@@ -319,10 +318,10 @@ def test_the_tent_is_won_with_the_mouse(chromium: Browser) -> None:
     def value(label: str) -> float:
         return float(page.get_by_label(label).get_attribute("aria-valuenow") or "nan")
 
-    for unit, (kink, strength) in enumerate(((-1, 1.5), (0, -3), (1, 1.5)), 1):
+    for neuron, (kink, strength) in enumerate(((-1, 1.5), (0, -3), (1, 1.5)), 1):
         for label, wanted, across in (
-            (f"kink of unit {unit}", kink, True),
-            (f"strength of unit {unit}", strength, False),
+            (f"kink of neuron {neuron}", kink, True),
+            (f"strength of neuron {neuron}", strength, False),
         ):
             for _ in range(12):
                 before = value(label)
@@ -360,7 +359,7 @@ def test_a_flag_wants_its_reason(chromium: Browser) -> None:
 
 @needs_chromium
 def test_what_was_said_of_a_level_goes_with_it(chromium: Browser) -> None:
-    won = {"c": 0.0, "units": [{"k": 0.0, "v": 1.0, "s": -1}, {"k": 0.0, "v": 1.0, "s": 1}]}
+    won = {"c": 0.0, "neurons": [{"k": 0.0, "v": 1.0, "s": -1}, {"k": 0.0, "v": 1.0, "s": 1}]}
     levels = [{**level, "start": {**won, "c": 0.25}} if level["name"] == "valley" else level for level in wire.KINKS]
     page = opened(chromium, replace(wire.kinks(), data={"kind": "hand", "levels": levels}))
     after = page.locator(".ffp-after")
@@ -376,7 +375,7 @@ def test_what_was_said_of_a_level_goes_with_it(chromium: Browser) -> None:
     for _ in range(4):
         page.get_by_role("button", name="10 steps").click()
     expect(page.locator(".ffp-after")).to_contain_text("Small steps")
-    page.get_by_role("button", name="New unit").click()
+    page.get_by_role("button", name="New neuron").click()
     expect(page.locator(".ffp-after")).to_have_count(0)
     page.close()
 
@@ -392,28 +391,28 @@ def test_the_zigzag_is_not_given_up_untried(chromium: Browser) -> None:
         page.get_by_role("button", name="The wire has to turn back").click()
         return reached(page)[2]
 
-    press(page.get_by_label("kink of unit 1"), "ArrowRight", 1)
+    press(page.get_by_label("kink of neuron 1"), "ArrowRight", 1)
     assert not raised() and "Try it first." in page.inner_text("body"), "another level was tried"
     page.get_by_role("button", name="3 · The zigzag").click()
     assert not raised() and "Try it first." in page.inner_text("body"), "it was only looked at"
-    press(page.get_by_label("kink of unit 1"), "ArrowRight", 1)
+    press(page.get_by_label("kink of neuron 1"), "ArrowRight", 1)
     assert raised()
     page.close()
 
 
 @needs_chromium
-def test_the_arch_keeps_the_smallest_number_of_units(chromium: Browser) -> None:
+def test_the_arch_keeps_the_smallest_number_of_neurons(chromium: Browser) -> None:
     page = opened(chromium, wire.arch())
-    press(page.get_by_label("strength of unit 3"), "ArrowDown", 10)  # 0.5 to 0
-    press(page.get_by_label("strength of unit 2"), "ArrowDown", 10)
-    page.get_by_role("button", name="unit 1").click()
-    press(page.get_by_label("kink of unit 1"), "ArrowRight", 13)  # −1 to −0.35
-    press(page.get_by_label("strength of unit 1"), "ArrowUp", 47)  # −1 to 1.35
-    press(page.get_by_label("kink of unit 4"), "ArrowLeft", 5)
-    press(page.get_by_label("strength of unit 4"), "ArrowUp", 17)
+    press(page.get_by_label("strength of neuron 3"), "ArrowDown", 10)  # 0.5 to 0
+    press(page.get_by_label("strength of neuron 2"), "ArrowDown", 10)
+    page.get_by_role("button", name="neuron 1").click()
+    press(page.get_by_label("kink of neuron 1"), "ArrowRight", 13)  # −1 to −0.35
+    press(page.get_by_label("strength of neuron 1"), "ArrowUp", 47)  # −1 to 1.35
+    press(page.get_by_label("kink of neuron 4"), "ArrowLeft", 5)
+    press(page.get_by_label("strength of neuron 4"), "ArrowUp", 17)
     press(page.get_by_label("height of the whole wire"), "ArrowDown", 19)
     assert reached(page) == [True], sentence(page)
-    assert page.locator(".ffp-record").inner_text() == "2 units, and that is the record."
+    assert page.locator(".ffp-record").inner_text() == "2 neurons, and that is the record."
     page.close()
 
 
@@ -456,12 +455,20 @@ def test_the_readers_network_plays_the_arch_and_a_wrong_one_does_not_look_right(
     answered(page, board)
     slider(page, "pieces", 32)
     expect(page.locator(".ffp-sentence")).to_contain_text(
-        "Your function uses 32 units for 32 pieces. The wire stays inside."
+        "Your function uses 32 neurons for 32 pieces. The wire stays inside."
     )
     assert (
         reached(page) == [True]
         and page.locator(".ffp-record").inner_text() == "You used 32 pieces. It can be done with 23."
     )
+    slider(page, "pieces", 23)
+    expect(page.locator(".ffp-sentence")).to_contain_text("The wire is out")
+    slider(page, "lower the wire by", 19)
+    expect(page.locator(".ffp-sentence")).to_have_text(
+        "Your function uses 23 neurons for 23 pieces. You have lowered the wire by 0.00095. The wire stays inside. "
+        "It is off by 0.00095 at most, and the ribbon allows 0.001."
+    )
+    expect(page.locator(".ffp-record")).to_have_text("23 pieces, and that is the record.")
     page.close()
 
     def slopes_for_changes(n: int, A: float, B: float) -> Any:
@@ -472,7 +479,9 @@ def test_the_readers_network_plays_the_arch_and_a_wrong_one_does_not_look_right(
     page = opened(chromium, board)
     answered(page, board)
     slider(page, "pieces", 32)
-    expect(page.locator(".ffp-sentence")).to_contain_text("Your function uses 32 units for 32 pieces. The wire is out")
+    expect(page.locator(".ffp-sentence")).to_contain_text(
+        "Your function uses 32 neurons for 32 pieces. The wire is out"
+    )
     assert reached(page) == [False]
     page.close()
 
@@ -483,7 +492,7 @@ def test_an_unwritten_function_leaves_the_game_to_the_board_and_a_failing_one_sa
         raise NotImplementedError
 
     page = opened(chromium, wire.beat(unwritten))
-    assert sentence(page).startswith("The board uses 3 units.")
+    assert sentence(page).startswith("The board uses 3 neurons.")
     page.close()
 
     def failing(y: torch.Tensor, A: float, B: float) -> Any:
@@ -579,11 +588,11 @@ def test_the_board_counts_pieces_and_not_its_slider(chromium: Browser) -> None:
 @needs_chromium
 def test_one_kink_is_not_spoken_of_as_two(chromium: Browser) -> None:
     page = opened(chromium, wire.ever())
-    slider(page, "units", 1)
+    slider(page, "neurons", 1)
     assert sentence(page) == "The only kink is at x = −1. On the right the wire leaves the ribbon at x = 1.41."
     slider(page, "kinks as far out", 5)
     assert sentence(page).startswith("The only kink is at x = −5. Right of it the wire is up to 25 too high")
-    slider(page, "units", 2)
+    slider(page, "neurons", 2)
     assert sentence(page).startswith("The last kink is at x = 0. Between two kinks the wire is up to 6.25 too high")
     page.close()
 
@@ -595,7 +604,7 @@ def test_one_kink_is_not_spoken_of_as_two(chromium: Browser) -> None:
         ((1, 2), "four tensors, not 2"),
         (
             (torch.ones(2, 1), torch.ones(2), torch.ones(2, 1), torch.ones(1)),
-            "W1 has shape [2, 1]. With 2 units it should be [1, 2].",
+            "W1 has shape [2, 1]. With 2 neurons it should be [1, 2].",
         ),
         (
             (torch.ones(1, 2), torch.ones(2), torch.ones(2, 1), torch.tensor([float("nan")])),
@@ -608,7 +617,7 @@ def test_what_is_no_network_is_said_so(result: Any, says: str) -> None:
         wire.network(result)
 
 
-def test_a_unit_that_does_not_read_is_a_constant() -> None:
+def test_a_neuron_that_does_not_read_is_a_constant() -> None:
     net = wire.network(
         (
             torch.tensor([[0.0, 0.0, 2.0]]),
@@ -620,16 +629,109 @@ def test_a_unit_that_does_not_read_is_a_constant() -> None:
     assert net == {"w": [2.0], "b": [1.0], "v": [1.0], "c": 7.0}
 
 
-# One unit that learns
+# Deep networks
 
 
 @needs_chromium
-def test_a_unit_learns_dies_of_one_step_and_is_not_woken(chromium: Browser) -> None:
+def test_a_deep_network_is_the_same_in_javascript_and_in_torch(computing: Page) -> None:
+    rng = random.Random(4)
+    x = torch.linspace(-1, 1, 2001, dtype=torch.float64)
+    for _ in range(20):
+        widths = [1, *(rng.randint(1, 5) for _ in range(rng.randint(1, 4))), 1]
+        layers = [
+            {
+                "W": [[rng.gauss(0, 1) for _ in range(after)] for _ in range(before)],
+                "b": [rng.gauss(0, 0.5) for _ in range(after)],
+            }
+            for before, after in itertools.pairwise(widths)
+        ]
+        heights = computing.evaluate(
+            """([layers, places]) => {
+              const { x, ys } = passThrough(layers, -1, 1).at(-1);
+              return places.map((place) => heightAt({ x, y: ys[0] }, place));
+            }""",
+            [layers, x.tolist()],
+        )
+        found = exercises.run_layers(exercises.layers_of([(layer["W"], layer["b"]) for layer in layers]), x)
+        assert np.allclose(heights, found.numpy(), atol=1e-6)
+
+
+@needs_chromium
+def test_each_tent_doubles_the_pieces(chromium: Browser) -> None:
+    page = opened(chromium, BOARDS["wire_folds"]())
+    for layer, kinks in ((1, "1 kink."), (2, "3 kinks."), (3, "7 kinks."), (4, "15 kinks.")):
+        assert not reached(page)[0]
+        slider(page, "layer", layer)
+        assert sentence(page).endswith(kinks) and page.locator(".wr-neuron").count() == 2
+    assert reached(page) == [True, False]
+    slider(page, "layer", 5)
+    assert sentence(page).startswith("The wire has 16 pieces, from 8 neurons in 4 hidden layers.")
+    page.close()
+
+
+@needs_chromium
+def test_the_gap_of_the_first_fold_is_drawn_and_settles_nothing(chromium: Browser) -> None:
+    page = opened(chromium, BOARDS["wire_folds"]())
+    page.get_by_role("button", name="|x|, and its gap").click()
+    assert sentence(page) == (
+        "|x| is too high by |x| − x², which is drawn below: 0 at −1, 0 and 1, and up to 0.25 between them."
+    )
+    assert page.locator(".wr-thin").count() == 2 and reached(page) == [False, False]
+    page.get_by_role("button", name="|x| and three tents").click()
+    assert page.locator(".wr-thin").count() == 0
+    page.close()
+
+
+@needs_chromium
+def test_the_readers_deep_network_is_shown_and_its_neurons_are_counted(chromium: Browser) -> None:
+    answers: list[Any] = [
+        ...,
+        [([[1.0, -1.0]], [0.0, 0.0]), ([[1.0], [1.0]], [0.0])],
+        right("deep_square"),
+        in_thirds(),
+    ]
+    board = wire.folds(lambda: answers[0])
+    page = opened(chromium, board)
+    answered(page, board)
+    said = page.locator(".ffp-sentence")
+    for says, record in (
+        ("Your cell still says", ""),
+        ("It is out: at x = −0.5 it is 0.25 too high", ""),
+        ("from 14 neurons in 5 hidden layers. It stays inside", "You used 14 neurons. It can be done with 9."),
+        ("from 9 neurons in 3 hidden layers. It stays inside", "9 neurons, and that is the record."),
+    ):
+        page.get_by_role("button", name="your network").click()
+        expect(said).to_contain_text(says)
+        assert reached(page)[1] == bool(record)
+        if record:
+            expect(page.locator(".ffp-record")).to_have_text(record)
+        answers.pop(0)
+    page.close()
+
+
+def test_what_is_no_deep_network_is_said_so() -> None:
+    def unknown() -> Any:
+        raise NameError
+
+    for own, says in (
+        (unknown, "does not know"),
+        (lambda: 3, "an int came back"),
+        (lambda: [([[1.0]], [0.0])], "no hidden layer"),
+    ):
+        with pytest.raises(ValueError, match=says):
+            wire.folds(own).answers["network"](None)
+
+
+# One neuron that learns
+
+
+@needs_chromium
+def test_a_neuron_learns_dies_of_one_step_and_is_not_woken(chromium: Browser) -> None:
     page = opened(chromium, wire.learn())
     for _ in range(4):
         page.get_by_role("button", name="10 steps").click()
     assert reached(page) == [True, False, False], sentence(page)
-    page.get_by_role("button", name="New unit").click()
+    page.get_by_role("button", name="New neuron").click()
     slider(page, "learning rate", 6)  # 1
     page.wait_for_timeout(PAUSE)
     page.get_by_role("button", name="1 step", exact=True).click()
@@ -650,19 +752,52 @@ def test_a_slope_on_the_left_wakes_it_and_buried_deep_nothing_does(chromium: Bro
     page = opened(chromium, wire.wake())
     page.get_by_role("button", name=name).click()
     page.get_by_role("button", name="10 steps").click()
-    assert reached(page) == [name != "ReLU", False]
+    assert reached(page) == [name != "ReLU", False, False]
     page.get_by_role("button", name="start at b = −9").click()
     for pressed in range(10):
-        assert not reached(page)[1], f"after {100 * pressed} steps"
+        assert not reached(page)[2], f"after {100 * pressed} steps"
         page.get_by_role("button", name="100 steps").click()
-    assert reached(page)[1] == (name != "ReLU") and "at no dot" in sentence(page)
+    assert reached(page)[2] == (name != "ReLU") and "at no dot" in sentence(page)
     gauge = page.locator(".wr-gauge").nth(1).inner_text()
     says = {"ReLU": "gradient exactly 0", "GELU": "10⁻¹⁶", "SiLU": "b = −9."}[name]
     assert says in gauge
     page.close()
 
 
-def test_what_is_said_of_the_buried_unit() -> None:
+@needs_chromium
+def test_a_large_step_loses_gelu_and_a_small_one_does_not(chromium: Browser) -> None:
+    page = opened(chromium, wire.wake())
+    page.get_by_role("button", name="GELU").click()
+    page.get_by_role("button", name="100 steps").click()
+    assert reached(page) == [True, False, False]
+    page.get_by_role("button", name="New neuron").click()
+    slider(page, "learning rate", 7)  # 1.5
+    page.wait_for_timeout(PAUSE)
+    page.get_by_role("button", name="100 steps").click()
+    assert reached(page) == [True, True, False] and "at no dot" in sentence(page)
+    page.close()
+
+
+@needs_chromium
+def test_silu_lost_is_not_gelu_lost(chromium: Browser) -> None:
+    page = opened(chromium, wire.wake())
+    page.get_by_role("button", name="SiLU").click()
+    slider(page, "learning rate", 9)  # 3
+    page.wait_for_timeout(PAUSE)
+    page.get_by_role("button", name="100 steps").click()
+    assert "at no dot" in sentence(page) and not reached(page)[1], "the goal asks for GELU"
+    page.close()
+
+
+@needs_chromium
+def test_what_is_counted_is_the_wire_and_not_the_dots(chromium: Browser) -> None:
+    page = opened(chromium, wire.learn())
+    inside = page.locator(".wr-hits").count()
+    assert 0 < inside < 17 and sentence(page).endswith(f"the wire is inside the ribbon at {inside} of the 17 dots.")
+    page.close()
+
+
+def test_what_is_said_of_the_buried_neuron() -> None:
     """SiLU's gradient at b = −9 is 0.0015, and its steps push b down; GELU's is about 10⁻¹⁵."""
     for name, size in (("GELU", 8.87e-16), ("SiLU", 0.0015)):
         w, b = (torch.tensor(part, dtype=torch.float64, requires_grad=True) for part in (0.3, -9.0))
@@ -672,18 +807,45 @@ def test_what_is_said_of_the_buried_unit() -> None:
 
 
 def after_a_thousand_steps(name: str, b: float, dots: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """w and b [rates] of a unit that learned some of the dots, at each learning rate of the board."""
+    """w and b [rates] of a neuron that learned some of the dots, at each learning rate of the board."""
     source = (wire.HERE / "descent.js").read_text(encoding="utf-8")
     match = re.search(r"const RATES = \[(.*)\];", source)
     assert match
     rates = torch.tensor([float(rate) for rate in match[1].split(",")], dtype=torch.float64)
-    unit = torch.full_like(rates, 0.3), torch.full_like(rates, b)
+    neuron = torch.full_like(rates, 0.3), torch.full_like(rates, b)
     for _ in range(1000):
-        w, b_ = (part.clone().requires_grad_() for part in unit)
+        w, b_ = (part.clone().requires_grad_() for part in neuron)
         errors = ACTS[name](w[:, None] * dots + b_[:, None]) - (dots - 0.5).relu()
         of_w, of_b = torch.autograd.grad(errors.square().sum() / len(DOTS), (w, b_))
-        unit = unit[0] - rates * of_w, unit[1] - rates * of_b
-    return unit
+        neuron = neuron[0] - rates * of_w, neuron[1] - rates * of_b
+    return neuron
+
+
+def test_what_is_said_of_small_and_large_steps_from_minus_1_2() -> None:
+    """Up to 0.8 GELU comes back into the ribbon; at 1 it swings and is never in it; from 1.5 on it wakes within three steps and is lost.
+
+    It is lost for good after five steps, and with a rate of 2 after 365.
+    """
+    for rate in (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.5, 2.0, 3.0):
+        w, b = torch.tensor(0.3, dtype=torch.float64), torch.tensor(-1.2, dtype=torch.float64)
+        above, inside = [], []
+        for _ in range(1000):
+            w.requires_grad_()
+            b.requires_grad_()
+            loss = (ACTS["GELU"](w * DOTS + b) - (DOTS - 0.5).relu()).square().mean()
+            of_w, of_b = torch.autograd.grad(loss, (w, b))
+            w, b = (w - rate * of_w).detach(), (b - rate * of_b).detach()
+            sums = w * DOTS + b
+            above.append(int((sums > 0).sum()))
+            inside.append(int(((ACTS["GELU"](sums) - (DOTS - 0.5).relu()).abs() <= 0.35).sum()))
+        if rate <= 0.8:
+            assert inside[-1] == 17
+        elif rate == 1:
+            assert max(inside) < 17 and set(above[-100:]) == {4, 7}
+        else:
+            lost = 365 if rate == 2 else 5
+            assert max(above[:3]) > 0 and max(inside) < 17
+            assert above[lost - 2] > 0 and set(above[lost - 1 :]) == {0}
 
 
 def highest_sum(w: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
@@ -693,13 +855,13 @@ def highest_sum(w: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("name", ["GELU", "SiLU"])
-def test_the_buried_unit_does_not_come_back(name: str) -> None:
+def test_the_buried_neuron_does_not_come_back(name: str) -> None:
     assert bool((0.3 * DOTS - 9 < -8).all())
     w, b = after_a_thousand_steps(name, -9.0, DOTS)
     assert bool((highest_sum(w, b) < 0).all()) and bool((b <= -9).all())
 
 
-def test_two_dots_wake_the_unit_and_without_them_it_is_not_woken() -> None:
+def test_two_dots_wake_the_neuron_and_without_them_it_is_not_woken() -> None:
     """Those at which its sum is right of GELU's lowest place, −0.75. At x = 1.5 it is there, and hardly pulls."""
     places = torch.linspace(-2, 0, 20_001, dtype=torch.float64)
     lowest = places[ACTS["GELU"](places).argmin()]
@@ -709,8 +871,8 @@ def test_two_dots_wake_the_unit_and_without_them_it_is_not_woken() -> None:
     assert bool((highest_sum(*after_a_thousand_steps("GELU", -1.2, DOTS[~pulls])) < 0).all())
 
 
-def test_momentum_wakes_a_dead_unit_and_plain_gradient_descent_does_not() -> None:
-    """What the fold “What is a dead unit?” says: after two large steps the unit is dead, and its earlier gradients still move it."""
+def test_momentum_wakes_a_dead_neuron_and_plain_gradient_descent_does_not() -> None:
+    """What the fold “What is a dead neuron?” says: after two large steps the neuron is dead, and its earlier gradients still move it."""
     w, b = (torch.tensor(part, dtype=torch.float64, requires_grad=True) for part in (2.0, -1.0))
 
     def steps(optimizer: torch.optim.Optimizer, count: int) -> list[int]:
@@ -731,7 +893,7 @@ def test_momentum_wakes_a_dead_unit_and_plain_gradient_descent_does_not() -> Non
 
 
 @pytest.mark.parametrize("of_b", [0.0, 0.1])
-def test_decay_wakes_no_unit_whose_b_is_below_zero(of_b: float) -> None:
+def test_decay_wakes_no_neuron_whose_b_is_below_zero(of_b: float) -> None:
     """With decay of w alone the sums move towards b; with decay of both they shrink, and keep their sign."""
     for b0, woken in ((-1.2, False), (0.3, True)):  # the second is dead on the dots from 0.75 on, with w < 0
         dots = DOTS if b0 < 0 else DOTS[DOTS >= 0.75]
@@ -756,8 +918,8 @@ def test_with_reduced_motion_nothing_slides(chromium: Browser) -> None:
 def test_marks_stay_when_the_state_changes(chromium: Browser) -> None:
     page = opened(chromium, wire.kinks())
     page.evaluate("window.marks = [...document.querySelectorAll('.wr-picture *')]")
-    press(page.get_by_label("kink of unit 1"), "ArrowRight", 3)
-    page.get_by_role("button", name="unit 2").click()
+    press(page.get_by_label("kink of neuron 1"), "ArrowRight", 3)
+    page.get_by_role("button", name="neuron 2").click()
     assert page.evaluate("marks.every((mark) => mark.isConnected)")
     page.close()
 
@@ -767,9 +929,9 @@ def test_every_knob_can_be_told_apart_wherever_it_is(chromium: Browser) -> None:
     """All kinks in one place and all strengths equal: no two knobs hide each other."""
     page = opened(chromium, wire.kinks())
     page.get_by_role("button", name="2 · The tent").click()
-    for unit, (kink, strength) in enumerate(((6, 2), (2, 8), (2, 8)), 1):
-        press(page.get_by_label(f"kink of unit {unit}"), "ArrowRight" if unit < 3 else "ArrowLeft", kink)
-        press(page.get_by_label(f"strength of unit {unit}"), "ArrowUp", strength)
+    for neuron, (kink, strength) in enumerate(((6, 2), (2, 8), (2, 8)), 1):
+        press(page.get_by_label(f"kink of neuron {neuron}"), "ArrowRight" if neuron < 3 else "ArrowLeft", kink)
+        press(page.get_by_label(f"strength of neuron {neuron}"), "ArrowUp", strength)
     centres = page.evaluate(
         """() => [...document.querySelectorAll('.wr-knob .wr-dot')].map((dot) => {
           const { x, y, width, height } = dot.getBoundingClientRect();
@@ -784,6 +946,6 @@ def test_every_knob_can_be_told_apart_wherever_it_is(chromium: Browser) -> None:
 def test_the_exercise_and_the_board_mean_the_same_kinks() -> None:
     """The tent of the board is the network whose steepest slope the notebook prints."""
     tent = as_network(
-        {"c": 0, "units": [{"k": -1, "v": 1.5, "s": 1}, {"k": 0, "v": -3, "s": 1}, {"k": 1, "v": 1.5, "s": 1}]}
+        {"c": 0, "neurons": [{"k": -1, "v": 1.5, "s": 1}, {"k": 0, "v": -3, "s": 1}, {"k": 1, "v": 1.5, "s": 1}]}
     )
     assert exercises.steepest(tent["w"], tent["b"], tent["v"]) == 1.5

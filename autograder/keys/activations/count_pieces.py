@@ -14,7 +14,7 @@ count_pieces = Key(exercises.count_pieces)
 
 @count_pieces.truth
 def slope_by_slope(W1, b1, W2, A, B):
-    """Cuts [A, B] at every possible kink and computes the slope of each part from the units that are on in its middle."""
+    """Cuts [A, B] at every possible kink and computes the slope of each part from the neurons that are on in its middle."""
     into, bias, out = W1[0].tolist(), b1.tolist(), W2[:, 0].tolist()
     cuts = {A, B}
     for w, b in zip(into, bias, strict=True):
@@ -78,8 +78,8 @@ def rounded(W1, b1, W2, A, B):
     return count
 
 
-@count_pieces.mistake("Only the first unit is looked at: W1 is [1, m], so `len(W1)` is 1. `b1` has length m.")
-def first_unit_only(W1, b1, W2, A, B):
+@count_pieces.mistake("Only the first neuron is looked at: W1 is [1, m], so `len(W1)` is 1. `b1` has length m.")
+def first_neuron_only(W1, b1, W2, A, B):
     change = {}
     for j in range(len(W1)):
         w, b, v = W1[0, j].item(), b1[j].item(), W2[j, 0].item()
@@ -112,7 +112,7 @@ way_out_ignored
   +     if w != 0 and A < -b / w < B:
   +         kinks.add(-b / w)
   + return len(kinks) + 1
-    Units that write nothing are counted, those with W2 = 0 among them: W2 is never looked at. The slope changes by |W1|·W2.
+    Neurons that write nothing are counted, those with W2 = 0 among them: W2 is never looked at. The slope changes by |W1|·W2.
 cancelling_counted
   + kinks = set()
   + for w, b, v in zip(W1[0].tolist(), b1.tolist(), W2[:, 0].tolist(), strict=True):
@@ -125,9 +125,9 @@ pieces_without_return: 1 + len({float(-b / w) for w, b in zip(W1[0], b1, strict=
 kinks_inside_counted
   + kinks = -b1 / W1[0]
   + return len(kinks[(kinks > A) & (kinks < B)]) + 1
-    This counts the kinks inside. Kinks may share a place, cancel, or belong to a unit with W2 = 0.
+    This counts the kinks inside. Kinks may share a place, cancel, or belong to a neuron with W2 = 0.
 always_m: return b1.numel()
-    The answer is always m, the number of units. How many pieces they make depends on their kinks.
+    The answer is always m, the number of neurons. How many pieces they make depends on their kinks.
 on_a_grid
   + x = torch.linspace(A, B, 1001, dtype=W1.dtype)[:, None]
   + slope = torch.diff((torch.relu(x @ W1 + b1) @ W2)[:, 0])
@@ -165,7 +165,7 @@ signed_change
   +     if w != 0 and A < -b / w < B:
   +         change[-b / w] = change.get(-b / w, 0) + w * v
   + return 1 + sum(c != 0 for c in change.values())
-    The change of slope has the wrong sign for units that look to the left, those with W1 < 0: going right they switch off, so the change is |W1|·W2.
+    The change of slope has the wrong sign for neurons that look to the left, those with W1 < 0: going right they switch off, so the change is |W1|·W2.
 way_in_ignored
   + for w, b, v in zip(W1[0].tolist(), b1.tolist(), W2[:, 0].tolist(), strict=True):
   +     if w != 0 and A < -b / w < B:
@@ -195,13 +195,13 @@ division_by_zero
   +     if A < -b / w < B:
   +         change[-b / w] = change.get(-b / w, 0) + abs(w) * v
   + return 1 + sum(c != 0 for c in change.values())
-    A unit with W1 = 0 has no kink, and dividing by it fails. Leave such units out first.
+    A neuron with W1 = 0 has no kink, and dividing by it fails. Leave such neurons out first.
 right_lookers_only
   + for w, b, v in zip(W1[0].tolist(), b1.tolist(), W2[:, 0].tolist(), strict=True):
   +     if w > 0 and A < -b / w < B:
   +         change[-b / w] = change.get(-b / w, 0) + abs(w) * v
   + return 1 + sum(c != 0 for c in change.values())
-    Only units with W1 > 0 are counted. One with W1 < 0 looks to the left, and has its kink all the same.
+    Only neurons with W1 > 0 are counted. One with W1 < 0 looks to the left, and has its kink all the same.
 float_for_int
   + for w, b, v in zip(W1[0].tolist(), b1.tolist(), W2[:, 0].tolist(), strict=True):
   +     if w != 0 and A < -b / w < B:
@@ -220,7 +220,7 @@ indices_swapped
   +     if w != 0 and A < -b / w < B:
   +         change[-b / w] = change.get(-b / w, 0) + abs(w) * v
   + return 1 + sum(c != 0 for c in change.values())
-    Rows and columns are mixed up: unit j has W1[0, j] on its way in, and W2[j, 0] on its way out.
+    Rows and columns are mixed up: neuron j has W1[0, j] on its way in, and W2[j, 0] on its way out.
 upwards_only
   + for w, b, v in zip(W1[0].tolist(), b1.tolist(), W2[:, 0].tolist(), strict=True):
   +     if w != 0 and A < -b / w < B:

@@ -14,7 +14,7 @@ curve_interpolant = Key(exercises.curve_interpolant)
 
 @curve_interpolant.truth
 def from_the_heights(y, A, B):
-    """Two units, relu(x) and relu(−x), make the straight line of the first piece; every inner node turns it towards the next height."""
+    """Two neurons, relu(x) and relu(−x), make the straight line of the first piece; every inner node turns it towards the next height."""
     heights = y.tolist()
     n = len(heights) - 1
     width = (B - A) / n
@@ -69,7 +69,7 @@ def second_layer_solved(y, A, B):
     return W1, b1, solution[:n], solution[n]
 
 
-@curve_interpolant.right("second differences, scaled units")
+@curve_interpolant.right("second differences, scaled neurons")
 def second_differences(y, A, B):
     n = len(y) - 1
     h = (B - A) / n
@@ -101,21 +101,21 @@ curve_rise_without_run: (y[1:] - y[:-1])
     The rise of each piece is not divided by its width: slopes are rise over run, and the pieces are (B − A)/n wide.
 in y[:1]
 constant_of_x_squared: nodes[:1] ** 2
-    b2 is still A². At A all units are zero, so b2 alone gives the height there: the first of y.
+    b2 is still A². At A all neurons are zero, so b2 alone gives the height there: the first of y.
 curve_constant_missing: torch.zeros(1, dtype=y.dtype)
-    The constant is missing: b2 is 0. At A all units are zero, and the output should be the first height.
+    The constant is missing: b2 is 0. At A all neurons are zero, and the output should be the first height.
 constant_of_the_last_height: y[-1:]
-    b2 is the last height. All the units are zero at A, the left end: there b2 alone has to give the height.
+    b2 is the last height. All the neurons are zero at A, the left end: there b2 alone has to give the height.
 curve_b2_without_dimension: y[0]
     b2 has no dimension: shape []. It is a bias for one output: shape [1].
 curve_slopes_for_changes
   - change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
   - return torch.ones(1, n, dtype=y.dtype), -nodes[:-1], change[:, None], y[:1]
   + return torch.ones(1, n, dtype=y.dtype), -nodes[:-1], slope[:, None], y[:1]
-    W2 holds the slopes themselves. Each unit goes on rising behind its piece, so the next one has to supply only the change: new slope minus old.
+    W2 holds the slopes themselves. Each neuron goes on rising behind its piece, so the next one has to supply only the change: new slope minus old.
 in change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
 curve_first_slope_zero: change = torch.cat([torch.zeros(1, dtype=y.dtype), slope[1:] - slope[:-1]])
-    The first piece is flat: only the inner nodes change the slope. A unit with its kink at A has to supply the whole slope of the first piece.
+    The first piece is flat: only the inner nodes change the slope. A neuron with its kink at A has to supply the whole slope of the first piece.
 curve_old_minus_new: change = torch.cat([slope[:1], slope[:-1] - slope[1:]])
     The changes of slope have the wrong sign: new slope minus old.
 in return torch.ones(1, n, dtype=y.dtype), -nodes[:-1], change[:, None], y[:1]
@@ -124,7 +124,7 @@ heights_for_changes: return torch.ones(1, n, dtype=y.dtype), -nodes[:-1], y[:-1,
 curve_sign_of_the_bias: return torch.ones(1, n, dtype=y.dtype), nodes[:-1], change[:, None], y[:1]
     The kinks are mirrored: relu(x + t) bends at −t. For a kink at t, b1 is −t.
 curve_kinks_at_the_right_ends: return torch.ones(1, n, dtype=y.dtype), -nodes[1:], change[:, None], y[:1]
-    The kinks are one node too far to the right. A unit changes the line right of its kink, so each piece needs its kink at its left end.
+    The kinks are one node too far to the right. A neuron changes the line right of its kink, so each piece needs its kink at its left end.
 curve_laid_out_as_linear: return torch.ones(n, 1, dtype=y.dtype), -nodes[:-1], change[None, :], y[:1]
     The weights are laid out as nn.Linear keeps them, [out, in]. The course writes x @ W1: W1 is [1, m] and W2 is [m, 1].
 curve_flat_weights: return torch.ones(1, n, dtype=y.dtype), -nodes[:-1], change, y[:1]
@@ -140,8 +140,12 @@ curve_three_tensors: return torch.ones(1, n, dtype=y.dtype), -nodes[:-1], change
 in nodes = torch.linspace(A, B, n + 1, dtype=y.dtype)
 curve_interval_fixed: nodes = torch.linspace(-1, 1, n + 1, dtype=y.dtype)
     The interval is [−1, 1] whatever is asked for. A and B are arguments.
-curve_unit_steps: nodes = torch.arange(n + 1, dtype=y.dtype)
+curve_neuron_steps: nodes = torch.arange(n + 1, dtype=y.dtype)
     The nodes are 0, 1, 2, … whatever A and B are. They are equally spaced from A to B.
+kinks_from_zero: -nodes[:-1] -> A - nodes[:-1]
+    The kinks begin at 0. They should begin at A.
+width_by_the_heights: (nodes[1:] - nodes[:-1]) -> ((B - A) / len(y))
+    A piece is (B − A)/n wide, and n is one less than the number of heights. You divide by the number of heights.
 as_many_pieces_as_heights: len(y) - 1 -> len(y)
     There are as many pieces as heights here. n + 1 heights make n pieces.
 """)

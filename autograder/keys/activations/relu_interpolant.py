@@ -13,7 +13,7 @@ relu_interpolant = Key(exercises.relu_interpolant)
 
 @relu_interpolant.truth
 def from_the_values(n, A, B):
-    """Two units, relu(x) and relu(−x), make the straight line of the first piece; every inner node turns it towards the next value."""
+    """Two neurons, relu(x) and relu(−x), make the straight line of the first piece; every inner node turns it towards the next value."""
     width = (B - A) / n
     nodes = [A + i * width for i in range(n + 1)]
     slope = (nodes[1] ** 2 - nodes[0] ** 2) / width
@@ -56,8 +56,8 @@ def from_the_right(n, A, B):
     return -torch.ones(1, n, dtype=torch.float64), nodes[:-1], change[:, None], nodes[:1] ** 2
 
 
-@relu_interpolant.right("scaled units: W1 is not one")
-def scaled_units(n, A, B):
+@relu_interpolant.right("scaled neurons: W1 is not one")
+def scaled_neurons(n, A, B):
     x = torch.linspace(A, B, n + 1)
     slope = x[:-1] + x[1:]
     W2 = torch.diff(slope, prepend=torch.zeros(1)) / 2
@@ -75,7 +75,7 @@ def solved(n, A, B):
     return W1, b1, solution[:n], solution[n]
 
 
-@relu_interpolant.right("a constant unit and parameters")
+@relu_interpolant.right("a constant neuron and parameters")
 def parameters(n, A, B):
     x = torch.linspace(A, B, n + 1).double()
     slope = x[:-1] + x[1:]
@@ -98,16 +98,16 @@ in
   - change = torch.cat([slope[:1], slope[1:] - slope[:-1]])
   - return torch.ones(1, n), -nodes[:-1], change[:, None], nodes[:1] ** 2
 slopes_for_changes: return torch.ones(1, n), -nodes[:-1], slope[:, None], nodes[:1] ** 2
-    W2 holds the slopes themselves. Each unit goes on rising behind its piece, so the next one has to supply only the change: new slope minus old.
-no_unit_at_the_left_end: return torch.ones(1, n - 1), -nodes[1:-1], (slope[1:] - slope[:-1])[:, None], nodes[:1] ** 2
-    The first piece is flat: only the inner nodes change the slope. A unit with its kink at A has to supply the whole slope of the first piece.
+    W2 holds the slopes themselves. Each neuron goes on rising behind its piece, so the next one has to supply only the change: new slope minus old.
+no_neuron_at_the_left_end: return torch.ones(1, n - 1), -nodes[1:-1], (slope[1:] - slope[:-1])[:, None], nodes[:1] ** 2
+    The first piece is flat: only the inner nodes change the slope. A neuron with its kink at A has to supply the whole slope of the first piece.
 | first_slope_zero: slope[:1] -> torch.zeros(1)
 minus_the_last_weight
   + W2 = slope.clone()
   + for i in range(1, n):
   +     W2[i] = slope[i] - W2[i - 1]
   + return torch.ones(1, n), -nodes[:-1], W2[:, None], nodes[:1] ** 2
-    From each slope the weight before is subtracted. The old slope is what all units so far add up to, not the last weight alone.
+    From each slope the weight before is subtracted. The old slope is what all neurons so far add up to, not the last weight alone.
 in nodes = torch.linspace(A, B, n + 1)
 interval_fixed: nodes = torch.linspace(-1, 1, n + 1)
     The interval is [−1, 1] whatever is asked for. A and B are arguments.
@@ -115,11 +115,15 @@ left_end_fixed: nodes = torch.linspace(-1, B, n + 1)
     The left end is −1 whatever A is. Nodes start at A, and so does the first kink.
 unit_interval: nodes = torch.linspace(0, 1, n + 1)
     The interval is [0, 1] whatever is asked for. A and B are arguments.
+linspace_of_n_nodes: nodes = torch.linspace(A, B, n)
+    The interval is cut into n − 1 pieces. n pieces have n + 1 ends, and `linspace` counts the ends.
+linspace_of_too_many: nodes = torch.linspace(A, B, n + 2)
+    The interval is cut into n + 1 pieces. n pieces have n + 1 ends, and `linspace` counts the ends.
 in nodes[:1] ** 2
 constant_missing: torch.zeros(1)
-    The constant is missing: b2 is 0. At A all units are zero, and the output should be A².
+    The constant is missing: b2 is 0. At A all neurons are zero, and the output should be A².
 constant_not_squared: nodes[:1]
-    b2 is A. At A all units are zero, and the output should be A².
+    b2 is A. At A all neurons are zero, and the output should be A².
 b2_a_number: A**2
     b2 is a Python number. It is a bias for one output: a tensor of shape [1].
 in return torch.ones(1, n), -nodes[:-1], change[:, None], nodes[:1] ** 2
@@ -150,20 +154,20 @@ in -nodes[:-1],
 kinks_in_the_middle: -slope / 2,
     The kinks are in the middle of the pieces. They belong where two pieces meet: at the nodes.
 kinks_at_the_right_ends: -nodes[1:],
-    The kinks are one node too far to the right. A unit changes the line right of its kink, so each piece needs its kink at its left end.
+    The kinks are one node too far to the right. A neuron changes the line right of its kink, so each piece needs its kink at its left end.
 in torch.ones(1, n), -nodes[:-1], change[:, None]
 laid_out_as_linear: torch.ones(n, 1), -nodes[:-1], change[None, :]
     The weights are laid out as nn.Linear keeps them, [out, in]. The course writes x @ W1: W1 is [1, m] and W2 is [m, 1].
 changes_in_W1: change[None, :], -nodes[:-1] * change, torch.ones(n, 1)
-    The changes of slope are in W1, inside ReLU. There a negative number makes a unit look to the left; they belong in W2.
+    The changes of slope are in W1, inside ReLU. There a negative number makes a neuron look to the left; they belong in W2.
 || changes_in_W1_kinks_not_scaled: , -nodes[:-1] * change, torch.ones(n, 1), -> , -nodes[:-1], torch.ones(n, 1),
 in nodes[:1]
 b2_without_dimension: nodes[0]
     b2 has no dimension, or two: shape [] or [1, 1]. It is a bias for one output: shape [1].
 || matrix_for_b2: 0 -> None, :1
 constant_of_the_right_end: nodes[-1:]
-    b2 is B². All the units are zero at A, the left end: there b2 alone has to give the value.
-of scaled_units
+    b2 is B². All the neurons are zero at A, the left end: there b2 alone has to give the value.
+of scaled_neurons
 in
   - x = torch.linspace(A, B, n + 1)
   - slope = x[:-1] + x[1:]
@@ -205,7 +209,7 @@ first_like_the_others
   + h = (B - A) / n
   + nodes = torch.linspace(A, B, n + 1)
   + return torch.ones(1, n), -nodes[:-1], torch.full((n, 1), 2 * h), nodes[:1] ** 2
-    Every unit changes the slope by the same amount, the first one too. It finds slope 0 and has to supply the whole slope of the first piece.
+    Every neuron changes the slope by the same amount, the first one too. It finds slope 0 and has to supply the whole slope of the first piece.
 widths_for_slopes
   + nodes = torch.linspace(A, B, n + 1)
   + width = nodes[1:] - nodes[:-1]

@@ -1,9 +1,9 @@
 // @ts-check
-// Gradient descent moves one unit, act(w·x + b), towards seventeen dots. A step that is too large kills it.
+// Gradient descent moves one neuron, act(w·x + b), towards seventeen dots. A step that is too large kills it.
 import { choice, clipped, frame, path, ribbon, set, shape, slider, spread } from "./marks.js";
-import { element, number, powerOfTen } from "./runtime.js";
+import { element, number, plural, powerOfTen } from "./runtime.js";
 
-/** @typedef {{w: number, b: number}} Unit */
+/** @typedef {{w: number, b: number}} Neuron */
 
 const RATES = [0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.5, 2, 3];
 const DOTS = spread(-2, 2, 16);
@@ -32,7 +32,7 @@ const ACTIVATIONS = {
   SiLU: (z) => [z * sigmoid(z), sigmoid(z) * (1 + z * (1 - sigmoid(z)))],
 };
 
-/** The mean squared error at the dots, its gradient, and at how many of them the sum is above zero. @param {string} name @param {Unit} unit */
+/** The mean squared error at the dots, its gradient, and at how many of them the sum is above zero and the wire inside the ribbon. @param {string} name @param {Neuron} neuron */
 export function gradient(name, { w, b }) {
   const found = { w: 0, b: 0, loss: 0, above: 0, inside: 0 };
   for (const x of DOTS) {
@@ -48,9 +48,9 @@ export function gradient(name, { w, b }) {
   return found;
 }
 
-/** The unit after some steps. @param {string} name @param {Unit} unit @param {number} rate @param {number} steps @returns {Unit} */
-export function descend(name, unit, rate, steps) {
-  let { w, b } = unit;
+/** The neuron after some steps. @param {string} name @param {Neuron} neuron @param {number} rate @param {number} steps @returns {Neuron} */
+export function descend(name, neuron, rate, steps) {
+  let { w, b } = neuron;
   for (let n = 0; n < steps && Math.abs(w) < FAR && Math.abs(b) < FAR; n++) {
     const found = gradient(name, { w, b });
     [w, b] = [w - rate * found.w, b - rate * found.b];
@@ -75,11 +75,12 @@ export const descent = {
     kill: (/** @type {any} */ state, /** @type {any} */ data) => state.steps === 1 && look(state, data).above === 0,
     wake: () => false,
     soft: (/** @type {any} */ state, /** @type {any} */ data) => state.steps > 0 && look(state, data).inside === DOTS.length,
-    deep: (/** @type {any} */ state, /** @type {any} */ data) => data.acts[state.act] !== "ReLU" && state.from === 1 && state.steps >= 1000,
+    lost: (/** @type {any} */ state, /** @type {any} */ data) => data.acts[state.act] === "GELU" && state.from === 0 && state.steps >= 100 && look(state, data).above === 0,
+    buried: (/** @type {any} */ state, /** @type {any} */ data) => data.acts[state.act] !== "ReLU" && state.from === 1 && state.steps >= 1000,
   },
 
-  level: (/** @type {any} */ state) => `${state.act} ${state.from} ${state.steps > 0}`, // a new unit is another level
-  /** A unit that was silent at every dot has taken a step. @type {import("./runtime.js").Tries} */
+  level: (/** @type {any} */ state) => `${state.act} ${state.from} ${state.steps > 0}`, // a new neuron is another level
+  /** A neuron that was silent at every dot has taken a step. @type {import("./runtime.js").Tries} */
   tries: (_goal, state, before, data) => state.steps > before.steps && look(before, data).above === 0,
 
   /** @param {HTMLElement} place @param {import("./runtime.js").Play} play @returns {import("./runtime.js").Stage} */
@@ -94,11 +95,11 @@ export const descent = {
       play.move({ ...descend(acts[state.act], /** @type {any} */ (state), RATES[state.rate], steps), steps: state.steps + steps });
     };
     const kinds = choice("Activation", acts, (act) => back({ act }));
-    const depths = choice("Start", starts.map((/** @type {Unit} */ { b }) => `start at b = ${number(b)}`), (from) => back({ from }));
+    const depths = choice("Start", starts.map((/** @type {Neuron} */ { b }) => `start at b = ${number(b)}`), (from) => back({ from }));
     const rate = slider("learning rate", 0, RATES.length - 1, 1, (index) => play.move({ rate: index }), (index) => number(RATES[index]));
     const press = (/** @type {number} */ steps) =>
-      element("button", { type: "button", class: `wr-press ${steps === 1 ? "wr-first" : ""}`, onclick: () => step(steps) }, steps === 1 ? "1 step" : `${steps} steps`);
-    const anew = element("button", { type: "button", class: "wr-press", onclick: () => back({}) }, "New unit");
+      element("button", { type: "button", class: `wr-press ${steps === 1 ? "wr-first" : ""}`, onclick: () => step(steps) }, plural(steps, "step"));
+    const anew = element("button", { type: "button", class: "wr-press", onclick: () => back({}) }, "New neuron");
     const picture = element("div");
     const tall = 250;
     const gauges = ["w", "b"].map((name) => {
@@ -148,10 +149,10 @@ export const descent = {
       },
       words(state) {
         const found = look(state, play.data);
-        const steps = state.steps === 1 ? "After 1 step" : state.steps ? `After ${state.steps} steps` : "Before the first step";
+        const steps = state.steps ? `After ${plural(state.steps, "step")}` : "Before the first step";
         const fires = found.above ? `at ${found.above} of the ${DOTS.length} dots` : "at no dot";
         const gone = found.w === 0 && found.b === 0 ? " Both gradients are exactly 0." : "";
-        return `${steps} the sum w·x + b is above zero ${fires}, and ${found.inside} dots are inside the ribbon.${gone}`;
+        return `${steps} the sum w·x + b is above zero ${fires}, and the wire is inside the ribbon at ${found.inside} of the ${DOTS.length} dots.${gone}`;
       },
     };
   },

@@ -4,6 +4,8 @@
 /** @typedef {{w: number[], b: number[], v: number[], c: number}} Net  it computes the sum of v·relu(w·x + b), plus c */
 /** @typedef {{x: number[], y: number[]}} Wire  its corners from left to right, the two ends included */
 /** @typedef {{x: number[], y: number[]} | "square"} Target  corners of a line, or x² */
+/** @typedef {{W: number[][], b: number[]}} Layer  W has a row for each number that comes in */
+/** @typedef {{x: number[], ys: number[][]}} Passed  what a layer makes of the numbers x: a list for each of its neurons */
 /** @typedef {{x: number, gap: number}} Gap  where, and how much too high; below 0 it is too low */
 
 const NEAR = 1e-9; // what is rounding
@@ -70,6 +72,32 @@ export function furthest(wire, target, low, high) {
     if (Math.abs(gap) > Math.abs(worst.gap)) worst = { x, gap };
   }
   return worst;
+}
+
+/** What each layer of a deep network makes of the numbers from low to high, with all kinks among them. The last layer has no ReLU. @param {Layer[]} layers @param {number} low @param {number} high @returns {Passed[]} */
+export function passThrough(layers, low, high) {
+  /** @type {number[]} */
+  let x = [low, high];
+  let ys = [x];
+  return layers.map(({ W, b }, n) => {
+    const sums = b.map((bias, j) => x.map((_, i) => ys.reduce((sum, y, k) => sum + W[k][j] * y[i], bias)));
+    if (n < layers.length - 1) ({ x, ys } = pressed(x, sums));
+    else ys = sums;
+    return { x, ys };
+  });
+}
+
+/** ReLU of some lines. Where a line crosses 0 there is a kink, and a corner more. @param {number[]} x @param {number[][]} sums @returns {Passed} */
+function pressed(x, sums) {
+  const crossings = sums.flatMap((y) => x.slice(1).map((at, i) => (y[i] * y[i + 1] < 0 ? x[i] + ((at - x[i]) * y[i]) / (y[i] - y[i + 1]) : x[i])));
+  const corners = [...x, ...crossings].sort((a, b) => a - b).filter((at, i, all) => i === 0 || at - all[i - 1] > NEAR);
+  return { x: corners, ys: sums.map((y) => corners.map((at) => Math.max(heightAt({ x, y }, at), 0))) };
+}
+
+/** Where what a layer passes on has a kink, in any of its neurons. @param {Passed} passed */
+export function kinksOf({ x, ys }) {
+  const slope = (/** @type {number[]} */ y, /** @type {number} */ i) => (y[i + 1] - y[i]) / (x[i + 1] - x[i]);
+  return x.slice(1, -1).filter((_, i) => ys.some((y) => Math.abs(slope(y, i + 1) - slope(y, i)) > SAME_SLOPE));
 }
 
 /** Whether a gap is within the ribbon, edges included. @param {Gap} gap @param {number} half */

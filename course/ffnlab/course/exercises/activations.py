@@ -7,8 +7,9 @@ always: axes of size 1, exact zeros, kinks that are close together.
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 from unittest import mock
 
@@ -25,6 +26,8 @@ from ffnlab.observation.exercise import (
     quiz,
     type_with_article,
 )
+from ffnlab.observation.plain_data import Failure
+from ffnlab.phrases import with_minus
 
 NOTEBOOK = "03_activations"
 
@@ -46,38 +49,38 @@ def steepest_piece(w: list[float], b: list[float], v: list[float]) -> float:
     """The same, looked up in the middle of every piece."""
     kinks = sorted({-bias / into for into, bias in zip(w, b, strict=True)})
     middles = [kinks[0] - 1, *((left + right) / 2 for left, right in pairwise(kinks)), kinks[-1] + 1]
-    units = list(zip(w, b, v, strict=True))
-    return max(abs(sum(into * out for into, bias, out in units if into * x + bias > 0)) for x in middles)
+    neurons = list(zip(w, b, v, strict=True))
+    return max(abs(sum(into * out for into, bias, out in neurons if into * x + bias > 0)) for x in middles)
 
 
-def _units(observation: Any) -> tuple[list[float], ...]:
+def _neurons(observation: Any) -> tuple[list[float], ...]:
     w, b, v = lists_of_numbers(observation, "w", "b", "v")
     if 0 in w:
-        raise NotAsAsked("a w is 0: that unit has no kink, and your classmate's code is not meant for it")
+        raise NotAsAsked("a w is 0: that neuron has no kink, and your classmate's code is not meant for it")
     return w, b, v
 
 
 def _why_right(w: list[float], b: list[float], v: list[float]) -> str:
     kinks = {-bias / into for into, bias in zip(w, b, strict=True)}
     if len(kinks) == len(w):
-        return "every unit has its kink in a place of its own"
-    return "some units share a kink, and another piece is as steep as what the code adds up at that place"
+        return "every neuron has its kink in a place of its own"
+    return "some neurons share a kink, and another piece is as steep as what the code adds up at that place"
 
 
 steepest_counterexample = counterexample(
     "steepest_counterexample",
     code=steepest,
     right=steepest_piece,
-    form=_units,
+    form=_neurons,
     size=lambda w, b, v: len(w),
     par=2,
     why_right=_why_right,
     where="the section “A classmate's code”.",
     understood="A slope counts only where there is a piece that has it. Between two kinks in one place there is none.",
     hints=(
-        "Take two units and follow the code by hand. Draw the wire below your list of slopes.",
+        "Take two neurons and follow the code by hand. Draw the wire below your list of slopes.",
         "Move the second kink towards the first. What becomes of the piece between them, and what does the code still do?",
-        "Let the first unit be steep. What does the second have to do, and where, so that the wire itself never is?",
+        "Let the first neuron be steep. What does the second have to do, and where, so that the wire itself never is?",
     ),
 )
 
@@ -90,10 +93,10 @@ EIGHTH = (
 CLOSE = 2.0**-16  # how close two kinks come, and how small a change of slope gets, that count as two, and as one
 
 
-def _network(rng: Draw, units: list[tuple[float, float, float]]) -> dict[str, torch.Tensor]:
-    """W1 [1, m], b1 [m], W2 [m, 1] from units (kink, incoming weight, outgoing weight), in random order."""
-    order = rng.distinct(len(units), 0, len(units) - 1)
-    kink, into, out = (torch.tensor([units[i][part] for i in order], dtype=torch.float64) for part in range(3))
+def _network(rng: Draw, neurons: list[tuple[float, float, float]]) -> dict[str, torch.Tensor]:
+    """W1 [1, m], b1 [m], W2 [m, 1] from neurons (kink, incoming weight, outgoing weight), in random order."""
+    order = rng.distinct(len(neurons), 0, len(neurons) - 1)
+    kink, into, out = (torch.tensor([neurons[i][part] for i in order], dtype=torch.float64) for part in range(3))
     return {"W1": into[None, :], "b1": -into * kink, "W2": out[:, None]}
 
 
@@ -111,40 +114,40 @@ def _draw_kinks(rng: Draw, case: int) -> dict[str, Any]:
     def inside(count: int) -> list[float]:
         return [place * EIGHTH for place in rng.distinct(count, low + 1, high - 1)]
 
-    def units(places: list[float]) -> list[tuple[float, float, float]]:
+    def neurons(places: list[float]) -> list[tuple[float, float, float]]:
         return [(place, into(), out()) for place in places]
 
     p, q, r, s, *others = inside(8)  # where kinks are
 
     def some() -> list[tuple[float, float, float]]:
-        """None to four more units with kinks of their own, so that no two draws have the same numbers of pieces."""
-        return units(others[: rng.integer(0, len(others))])
+        """None to four more neurons with kinks of their own, so that no two draws have the same numbers of pieces."""
+        return neurons(others[: rng.integer(0, len(others))])
 
     plain = inside(rng.integer(4, 7))
     steep = [(plain[0] + CLOSE, 0.5, 8.0), (plain[1] - CLOSE, -0.5, 8.0)]
     # Two kinks in one place: they add up, or cancel. (0.5, 2) and (2, 0.5) change the slope by as much; (-1, 1) changes it by +1, not by -1.
-    coincident_units = [(p, 0.5, 2.0), (p, 1.0, 4.0), (p, -2.0, 1.0), (q, 1.0, 2.0), (q, 2.0, -0.5)]
-    cancelling_units = [(q, 0.5, -4.0), (q, 2.0, 1.0), (r, 1.0, 2.0), (r, -0.5, -4.0)]
-    nearly_cancelling_units = [(p, 1.0, 1.0), (p, -1.0, -1.0 - CLOSE)]
-    seeming_units = [(s, 1.0, 1.0), (s, -1.0, 1.0), (p, 2.0, 1.0), (q, 0.5, 2.0), (q, 1.0, -2.0)]
-    close_units = [(p, 1.0, 2.0), (p + CLOSE, 1.0, -2.0), (q, 0.5, 4.0), (q - CLOSE, -0.5, -4.0)]
-    silent_units = [(inside(1)[0], 0.0, 1.0), (q, into(), 0.0), (r, into(), 0.0)]
+    coincident_neurons = [(p, 0.5, 2.0), (p, 1.0, 4.0), (p, -2.0, 1.0), (q, 1.0, 2.0), (q, 2.0, -0.5)]
+    cancelling_neurons = [(q, 0.5, -4.0), (q, 2.0, 1.0), (r, 1.0, 2.0), (r, -0.5, -4.0)]
+    nearly_cancelling_neurons = [(p, 1.0, 1.0), (p, -1.0, -1.0 - CLOSE)]
+    seeming_neurons = [(s, 1.0, 1.0), (s, -1.0, 1.0), (p, 2.0, 1.0), (q, 0.5, 2.0), (q, 1.0, -2.0)]
+    close_neurons = [(p, 1.0, 2.0), (p + CLOSE, 1.0, -2.0), (q, 0.5, 4.0), (q - CLOSE, -0.5, -4.0)]
+    silent_neurons = [(inside(1)[0], 0.0, 1.0), (q, into(), 0.0), (r, into(), 0.0)]
     flat = {"W1": torch.zeros(1, 2), "b1": torch.tensor([0.5, -0.25]), "W2": torch.ones(2, 1)}
     return {
         "A": A,
         "B": B,
-        "plain": _network(rng, [*units(plain), *steep]),
-        "one unit": _network(rng, units([A - 1 if case == 1 else p])),
-        "beyond": _network(rng, [*some(), *units([p, A - 1, A - 2, B + 1])]),
-        "at the ends": _network(rng, [*some(), *units([q, A, B])]),
-        "near the ends": _network(rng, [*some(), *units([A - CLOSE, A + CLOSE, B - CLOSE, B + CLOSE])]),
-        "none inside": _network(rng, units([A, B, B + 2])),
-        "together": _network(rng, coincident_units + some()),
-        "close together": _network(rng, close_units + some()),
-        "cancelling": _network(rng, cancelling_units + some()),
-        "nearly cancelling": _network(rng, nearly_cancelling_units + some()),
-        "seeming": _network(rng, seeming_units + some()),
-        "silent": _network(rng, [*units([p]), *silent_units, *some()]),
+        "plain": _network(rng, [*neurons(plain), *steep]),
+        "one neuron": _network(rng, neurons([A - 1 if case == 1 else p])),
+        "beyond": _network(rng, [*some(), *neurons([p, A - 1, A - 2, B + 1])]),
+        "at the ends": _network(rng, [*some(), *neurons([q, A, B])]),
+        "near the ends": _network(rng, [*some(), *neurons([A - CLOSE, A + CLOSE, B - CLOSE, B + CLOSE])]),
+        "none inside": _network(rng, neurons([A, B, B + 2])),
+        "together": _network(rng, coincident_neurons + some()),
+        "close together": _network(rng, close_neurons + some()),
+        "cancelling": _network(rng, cancelling_neurons + some()),
+        "nearly cancelling": _network(rng, nearly_cancelling_neurons + some()),
+        "seeming": _network(rng, seeming_neurons + some()),
+        "silent": _network(rng, [*neurons([p]), *silent_neurons, *some()]),
         "flat": {name: part.double() for name, part in flat.items()},
     }
 
@@ -153,11 +156,11 @@ count_pieces = Exercise(
     "count_pieces",
     draw=_draw_kinks,
     where="the section “Where a kink is”.",
-    understood="m units make at most m + 1 pieces: a kink counts where it is inside, and where the slope really changes.",
+    understood="m neurons make at most m + 1 pieces: a kink counts where it is inside, and where the slope really changes.",
     hints=(
-        "Unit j has its kink where x·W1[0, j] + b1[j] is zero. Solve for x. What if W1[0, j] is 0?",
-        "Start from 1 piece and count the places strictly between A and B where the slope changes. Two units with the same kink are one place.",
-        "By how much does unit j change the slope, going from left to right? Try W1 = 2 and W1 = −2 with W2 = 1: the sign is the same for both.",
+        "Neuron j has its kink where x·W1[0, j] + b1[j] is zero. Solve for x. What if W1[0, j] is 0?",
+        "Start from 1 piece and count the places strictly between A and B where the slope changes. Two neurons with the same kink are one place.",
+        "By how much does neuron j change the slope, going from left to right? Try W1 = 2 and W1 = −2 with W2 = 1: the sign is the same for both.",
         "Collect for each place the sum of the changes |W1|·W2, in a dict, and count the places whose sum is not zero.",
     ),
 )
@@ -172,7 +175,7 @@ def _count_aspect(aspect: str, points: float, **networks: str) -> None:
         return {words: count(inputs[name.replace("_", " ")]) for name, words in networks.items()}
 
 
-_count_aspect("kinks in different places", 1, plain="some units", one_unit="one unit")
+_count_aspect("kinks in different places", 1, plain="some neurons", one_neuron="one neuron")
 _count_aspect(
     "kinks outside, and at A or B",
     1,
@@ -215,13 +218,13 @@ def _draw_intervals(rng: Draw, case: int) -> dict[str, Any]:
 relu_interpolant = Exercise(
     "relu_interpolant",
     draw=_draw_intervals,
-    where="the fold “How sharp is a kink?”.",
+    where="the example in the section “The bowl”, and work it out by hand.",
     understood="Every curve on an interval can be followed by adding up kinks: where they are is b1, how much the slope changes is W2.",
     hints=(
         "Walk from A to B and write down, on paper for n = 2, the slope of each piece. The slope between nodes s and t of x² is (t² − s²)/(t − s) = s + t.",
         "relu(x − t) is zero left of t and rises with slope 1 right of it. Adding c·relu(x − t) changes the slope by c, from t on.",
-        "The first unit has its kink at A. It supplies the whole slope of the first piece. Every further one supplies a change of slope: new minus old.",
-        "At A all the units are zero, so b2 alone has to give the value there. W1 is all ones here, and b1 holds minus the kinks.",
+        "The first neuron has its kink at A. It supplies the whole slope of the first piece. Every further one supplies a change of slope: new minus old.",
+        "At A all the neurons are zero, so b2 alone has to give the value there. W1 is all ones here, and b1 holds minus the kinks.",
     ),
 )
 
@@ -247,7 +250,7 @@ def _check_shapes(result: Any) -> Net:
         ("b2", b2, [1], "[1]"),
     ):
         if list(part.shape) != shape:
-            raise NotAsAsked(f"{name} has shape {list(part.shape)}; with m = {m} units it should be {shape_text}")
+            raise NotAsAsked(f"{name} has shape {list(part.shape)}; with m = {m} neurons it should be {shape_text}")
     return W1.double(), b1.double(), W2.double(), b2.double()
 
 
@@ -266,7 +269,7 @@ def _outputs(observation: Any, inputs: dict[str, Any]) -> Any:
 
 
 def _words(n: int, low: float, high: float) -> str:
-    return f"n = {n} on [{low:.2f}, {high:.2f}]"
+    return with_minus(f"n = {n} on [{low:.2f}, {high:.2f}]")
 
 
 def _interpolation_aspect(aspect: str, points: float, *names: str) -> None:
@@ -295,7 +298,7 @@ def relu_interpolant_four_tensors(answer: Any, **intervals: Any) -> Any:
     return answer(*intervals["many"])
 
 
-# fewest_units
+# fewest_neurons
 
 Interval = tuple[int, float, float]
 ONE_FEWER = ("a flat piece inside", "the first piece flat", "the last piece flat", "two pieces", "around zero")
@@ -307,11 +310,11 @@ NO_FEWER = (
     "from zero",
     "up to zero",
 )
-ONE_PIECE = ("one flat piece", "one piece that is not flat")
+ONE_PIECE = ("one flat piece", "one piece with zero off its middle", "one piece beside zero")
 
 
 def _draw_wholes(rng: Draw, case: int) -> dict[str, Any]:
-    """Intervals on which n − 1 units are enough, and others. All numbers are small multiples of a power of two, so nothing is rounded."""
+    """Intervals on which n − 1 neurons are enough, and others. All numbers are small multiples of a power of two, so nothing is rounded."""
 
     def from_place(n: int, place: float) -> Interval:
         """n pieces, each as long as some eighths; zero is so many of them from A."""
@@ -334,46 +337,47 @@ def _draw_wholes(rng: Draw, case: int) -> dict[str, Any]:
         "from zero": from_place(few[3], 0.0),
         "up to zero": from_place(few[4], few[4]),
         "one flat piece": from_place(1, 0.5),
-        "one piece that is not flat": from_place(1, rng.one_of((-1.0, 0.25, 0.75, 2.0))),
+        "one piece with zero off its middle": from_place(1, rng.one_of((0.25, 0.75))),
+        "one piece beside zero": from_place(1, rng.one_of((-1.0, 2.0))),
     }
 
 
-fewest_units = Exercise(
-    "fewest_units",
+fewest_neurons = Exercise(
+    "fewest_neurons",
     draw=_draw_wholes,
-    where="the fold “How sharp is a kink?”.",
-    understood="Which way a unit slopes is free. n − 1 units are enough exactly where a piece is flat, because there all of them can be silent.",
+    where="the closed text “How sharp is a kink?”.",
+    understood="Which way a neuron slopes is free. n − 1 neurons are enough exactly where a piece is flat, because there all of them can be silent.",
     hints=(
-        "Every corner inside needs a kink, and with n − 1 units no kink is left over. What about these units can you still choose?",
-        "How steep is the wire left of all its kinks? Only the units that slope to the left count there.",
-        "All corners of x² on equal pieces are equally sharp. So with n − 1 units the first slope is a whole multiple of one number. "
+        "Every corner inside needs a kink, and with n − 1 neurons no kink is left over. What about these neurons can you still choose?",
+        "How steep is the wire left of all its kinks? Only the neurons that slope to the left count there.",
+        "All corners of x² on equal pieces are equally sharp. So with n − 1 neurons the first slope is a whole multiple of one number. "
         "Which first slope does x² ask for?",
-        "From one piece to the next the slope grows by that number. So n − 1 units are enough exactly where it is 0 on some piece. Which units are silent "
+        "From one piece to the next the slope grows by that number. So n − 1 neurons are enough exactly where it is 0 on some piece. Which neurons are silent "
         "on that piece, and what is b2?",
     ),
 )
 
 
-def _with_its_units(net: Any, n: int, low: float, high: float) -> dict[str, Any]:
-    """What a network computes on its interval, and how many units it has."""
+def _with_its_neurons(net: Any, n: int, low: float, high: float) -> dict[str, Any]:
+    """What a network computes on its interval, and how many neurons it has."""
     W1, b1, W2, _ = _check_shapes(net)
     idle = (W1[0] == 0) | (W2[:, 0] == 0)
-    return _output(net, n, low, high) | {"units": b1.numel(), "units that do nothing": int(idle.sum())}
+    return _output(net, n, low, high) | {"neurons": b1.numel(), "neurons that do nothing": int(idle.sum())}
 
 
-def _with_their_units(observation: Any, inputs: dict[str, Any]) -> Any:
-    return {_words(*inputs[name]): _with_its_units(net, *inputs[name]) for name, net in observation.items()}
+def _with_their_neurons(observation: Any, inputs: dict[str, Any]) -> Any:
+    return {_words(*inputs[name]): _with_its_neurons(net, *inputs[name]) for name, net in observation.items()}
 
 
 def _few(aspect: str, points: float, names: tuple[str, ...], needs: str = "") -> None:
-    @fewest_units.aspect(aspect, points, facts=_with_their_units, atol=1e-4, rtol=1e-4, needs=needs)
+    @fewest_neurons.aspect(aspect, points, facts=_with_their_neurons, atol=1e-4, rtol=1e-4, needs=needs)
     def probe(answer: Any, **intervals: Any) -> Any:
         return {name: _net(answer(*intervals[name])) for name in names}
 
 
-_few("one unit fewer", 3, ONE_FEWER)
-_few("no unit fewer", 2, NO_FEWER, needs="one unit fewer")
-_few("one piece", 1, ONE_PIECE, needs="one unit fewer")
+_few("one neuron fewer", 3, ONE_FEWER)
+_few("no neuron fewer", 2, NO_FEWER, needs="one neuron fewer")
+_few("one piece", 1, ONE_PIECE, needs="one neuron fewer")
 
 
 # curve_interpolant
@@ -405,7 +409,7 @@ curve_interpolant = Exercise(
     hints=(
         "What in your `relu_interpolant` knows about x²? Only the heights at the nodes do.",
         "The slope of a piece is the rise from one height to the next, divided by the width of the piece.",
-        "The rest is as before: the first unit brings the first slope, each further one the change, and b2 the height at A.",
+        "The rest is as before: the first neuron brings the first slope, each further one the change, and b2 the height at A.",
     ),
 )
 
@@ -445,6 +449,183 @@ def curve_interpolant_four_tensors_y_unchanged(answer: Any, **cases: Any) -> Any
     y_copy = y.clone()
     net = answer(y_copy, *ends)
     return {"net": net, Y_UNCHANGED: torch.equal(y_copy, y)}
+
+
+# deep_square
+
+Layers = list[tuple[torch.Tensor, torch.Tensor]]
+WITHIN = 0.001
+IN_ONE_LAYER = 22  # neurons: x² within a thousandth takes 23 straight pieces
+FEW = 14
+MOST_LAYERS, MOST_NEURONS, LARGEST_WEIGHT = 12, 100, 1000.0
+FOLDS = 6  # how many tents behind each other a wire is compared with
+
+
+def layers_of(answer: Any) -> Layers:
+    """A deep network of one input and one output, from an answer as plain data: W [before, after] and b [after] of each layer, in float64.
+
+    Raises:
+        NotAsAsked: it is something else.
+    """
+    if isinstance(answer, Failure):
+        raise NotAsAsked(answer.message)
+    if not isinstance(answer, (tuple, list)):
+        raise NotAsAsked(f"{describe_result(answer)}; a list of pairs (W, b) was expected")
+    if len(answer) < 2:
+        raise NotAsAsked("it has no hidden layer; pairs (W, b) for two layers at least were expected")
+    layers: Layers = []
+    before = 1
+    for n, pair in enumerate(answer, 1):
+        W, b = _pair_of(pair, n)
+        after = b.numel() if n < len(answer) else 1
+        if list(W.shape) != [before, after] or list(b.shape) != [after]:
+            raise NotAsAsked(
+                f"in layer {n}, W has shape {list(W.shape)} and b {list(b.shape)}; {before} {'number comes' if before == 1 else 'numbers come'} in, "
+                f"so [{before}, {after}] and [{after}] were expected"
+            )
+        layers.append((W, b))
+        before = after
+    neurons = count_neurons(layers)
+    if len(layers) > MOST_LAYERS or neurons > MOST_NEURONS:
+        raise NotAsAsked(f"it has {len(layers)} layers and {neurons} neurons, which is more than is looked at")
+    return layers
+
+
+def _pair_of(pair: Any, n: int) -> tuple[torch.Tensor, torch.Tensor]:
+    if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+        raise NotAsAsked(f"layer {n} is no pair (W, b)")
+    try:
+        W, b = (torch.as_tensor(part, dtype=torch.float64).detach() for part in pair)
+    except Exception:
+        raise NotAsAsked(f"in layer {n}, W and b are no tables of numbers with rows of equal length") from None
+    for name, part in (("W", W), ("b", b)):
+        if not bool(torch.isfinite(part).all()) or bool((part.abs() > LARGEST_WEIGHT).any()):
+            raise NotAsAsked(f"in layer {n}, {name} has a number that is not finite, or beyond {LARGEST_WEIGHT:,.0f}")
+    return W, b
+
+
+def count_neurons(layers: Layers) -> int:
+    """The neurons of all hidden layers."""
+    return sum(b.numel() for _, b in layers[:-1])
+
+
+def run_layers(layers: Layers, x: torch.Tensor) -> torch.Tensor:
+    """What the network makes of x [n]: [n]."""
+    hidden = x[:, None]
+    for W, b in layers[:-1]:
+        hidden = torch.relu(hidden @ W + b)
+    W, b = layers[-1]
+    return (hidden @ W + b)[:, 0]
+
+
+def tents(x: torch.Tensor, count: int) -> torch.Tensor:
+    """|x| and the tents of it, each of the one before: [n, count + 1]."""
+    folded = [x.abs()]
+    for _ in range(count):
+        folded.append(1 - (2 * folded[-1] - 1).abs())
+    return torch.stack(folded, dim=1)
+
+
+def _describe_miss(layers: Layers) -> str:
+    """In what way a network misses what was asked for; nothing where it does not."""
+    # Kinks at multiples of 1/24 and of 1/32 are among them.
+    x = torch.linspace(-1, 1, 2**13 * 3 + 1, dtype=torch.float64)
+    wire = run_layers(layers, x)
+    gap = wire - x**2
+    near = bool(gap.abs().max() <= WITHIN)
+    if len(layers) == 2:
+        return "one hidden layer" if near else "one hidden layer, and not within a thousandth"
+    if near:
+        return "" if count_neurons(layers) < IN_ONE_LAYER else "as many neurons as one layer takes, or more"
+    if bool(gap[x >= 0].abs().max() <= WITHIN):
+        return "right of 0 it is within a thousandth, and left of it it is not"
+    if float(gap.max() - gap.min()) <= 2 * WITHIN:
+        return "all of it is too high or too low by the same amount"
+    return _describe_sum(x, wire)
+
+
+# What is taken off |x| for each tent, by its number from 1, where that is not a quarter and again a quarter.
+OTHER_WEIGHTS: dict[str, tuple[Callable[[int], float], ...]] = {
+    "the tents are added": (lambda n: -(4.0**-n),),
+    "the tents are halved, not quartered": (lambda n: 2.0**-n, lambda n: 2.0 ** -(n + 1)),
+    "all tents count the same": (lambda n: 0.25, lambda n: 1.0),
+}
+
+
+def _taken_off(x: torch.Tensor, count: int, weight: Callable[[int], float]) -> torch.Tensor:
+    """|x| minus weighted tents, as a network carries it: a sum that falls below 0 on the way is pressed."""
+    folded = tents(x, count)
+    total = folded[:, 0]
+    for n in range(1, count + 1):
+        total = total.relu() - weight(n) * folded[:, n]
+    return total
+
+
+def _describe_sum(x: torch.Tensor, wire: torch.Tensor) -> str:
+    """What a wire is as a sum of |x| and its tents, if it is one.
+
+    Raises:
+        NotAsAsked: it is one, with weights that no known mistake has.
+    """
+    for words, weights in OTHER_WEIGHTS.items():
+        for weight, count in product(weights, range(2, FOLDS + 1)):
+            if torch.allclose(_taken_off(x, count, weight), wire, atol=1e-4):
+                return words
+    basis = torch.cat([tents(x, FOLDS), torch.ones(len(x), 1, dtype=torch.float64)], dim=1)
+    found = torch.linalg.lstsq(basis, wire[:, None]).solution[:, 0]
+    if float((basis @ found - wire).abs().max()) > 1e-4:
+        return "it is no sum of |x| and its tents"
+    used = [n for n in range(1, FOLDS + 1) if abs(found[n]) > 1e-4]
+    if not used:
+        return "it does not fold after |x|"
+    if torch.allclose(_taken_off(x, used[-1], lambda n: 4.0**-n), wire, atol=1e-4):
+        return "too few tents are taken off |x|"
+    if len(used) == 1 and used[-1] > 1:
+        return "of all tents only the last has arrived"
+    gap = wire - x**2
+    worst = int(gap.abs().argmax())
+    raise NotAsAsked(
+        f"its wire is a sum of |x| and of tents, but with other weights: at x = {float(x[worst]):.2f} it is {float(gap[worst].abs()):.4f} too "
+        f"{'high' if gap[worst] > 0 else 'low'}"
+    )
+
+
+def _how_near(observation: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+    miss = _describe_miss(layers_of(observation))
+    return {
+        f"your network is within a thousandth with fewer than {IN_ONE_LAYER} neurons": not miss,
+        "what is missing": miss,
+    }
+
+
+def _how_few(observation: Any, inputs: dict[str, Any]) -> dict[str, bool]:
+    """Of any network, also of one that misses x²: that one is told that this counts later, not that it has too many neurons."""
+    return {f"your network has {FEW} neurons or fewer": count_neurons(layers_of(observation)) <= FEW}
+
+
+deep_square = Exercise(
+    "deep_square",
+    where="the section “Fold it”.",
+    understood="Every layer after a fold acts on both halves at once. So pieces double with each layer, and neurons only add up.",
+    cases=1,
+    hints=(
+        "Begin with |x|: two neurons, `W = [[1., -1.]]`. From there on all numbers are between 0 and 1. How many neurons does a tent on [0, 1] take?",
+        "Let u be |x|, and t the tent of u. The wire u is too high by u − u². Show that u − u² = t/4 + (t − t²)/4. What does the second part say?",
+        "So x² is u − t/4 − t₂/16 − t₃/64 − …, where t₂ is the tent of t, and so on. What is left over after four tents?",
+        "A later layer sees nothing but the layer before it. So one neuron of each layer carries the sum that you have so far; it is never below 0, so ReLU "
+        "leaves it alone. The other two make the next tent.",
+    ),
+)
+
+
+@deep_square.aspect("within a thousandth", points=3, facts=_how_near)
+def deep_square_within_a_thousandth(answer: Any) -> Any:
+    return answer
+
+
+@deep_square.aspect(f"{FEW} neurons or fewer", points=1, facts=_how_few, needs="within a thousandth")
+def deep_square_few_neurons(answer: Any) -> Any:
+    return answer
 
 
 # activation
@@ -576,13 +757,7 @@ def activation_gradients_flow_through_the_value(answer: Any, x: Any, beta: float
     return observation
 
 
-# Quizzes. Their texts are in the notebook.
-
-quiz_pieces = quiz(
-    "quiz_pieces",
-    where="the fold “Why a quarter?”.",
-    understood="The gap of a piece depends on its length alone, not on where it is. So the longest piece decides, and equal pieces have none that is longer.",
-)
+# The quiz. Its text is in the notebook.
 
 quiz_proof = quiz(
     "quiz_proof",
