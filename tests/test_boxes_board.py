@@ -1,4 +1,4 @@
-"""The eight boxes: JavaScript computes what torch does, every cheat can be seen, a verdict needs evidence, and two sentences are enough where one is not."""
+"""The nine boxes: JavaScript computes what torch does, every cheat can be seen, a verdict needs evidence, and two sentences are enough where one is not."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from autograder.reference import draws
+from ffnlab.course import toy_transformer
 from ffnlab.course.boards import boxes
 from ffnlab.course.exercises import every_position as exercises
 
@@ -25,18 +26,21 @@ from test_desk import AXE, violations
 T, D = len(boxes.SENTENCE), boxes.D_MODEL
 WORDS = list(boxes.vectors())
 MOVED = 1e-4  # as in boxes_model.js
-REAL, SIDEWAYS = (0, 4, 7), (1, 2, 3, 6)
+REAL, SIDEWAYS, FAVOURITES = (0, 4, 7), (1, 2, 3, 6, 8), (3, 5, 6, 8)  # three of the nine break both rules
+CREEK, JUMP = 8, boxes.SENTENCE.index("jump")
 
 
-def tokens(words: list[str] | tuple[str, ...]) -> torch.Tensor:
-    return torch.tensor([boxes.vectors()[word] for word in words], dtype=torch.float64)
+def tokens(words: list[str] | tuple[str, ...], box: boxes.Box | None = None) -> torch.Tensor:
+    """The vectors of words, as a box takes them: [T, d]."""
+    vectors = box.vectors if box else boxes.vectors()
+    return torch.tensor([vectors[word] for word in words], dtype=torch.float64)
 
 
 def find_moves(box: boxes.Box, place: int, word: str) -> list[int]:
     """The places of the outputs that move when one word of the sentence is changed."""
     words = list(boxes.SENTENCE)
     words[place] = word
-    before, after = box(tokens(boxes.SENTENCE)), box(tokens(words))
+    before, after = box(tokens(boxes.SENTENCE, box)), box(tokens(words, box))
     size = float(torch.maximum(before.abs(), after.abs()).max())
     return [t for t in range(T) if float((after - before)[t].abs().max()) > MOVED * size]
 
@@ -51,29 +55,65 @@ def test_a_changed_word_moves_its_own_output_and_shows_every_cheat() -> None:
         3: lambda s: {s, boxes.LAST} if s == boxes.PEEKS_AT else {s},
         6: lambda s: {s - 1, s, s + 1} & set(range(T)),
     }
-    for n, box in enumerate(boxes.boxes()):
+    for n, box in enumerate(boxes.boxes()[:CREEK]):
         for place, word in itertools.product(range(T), WORDS):
             if word != boxes.SENTENCE[place]:
                 expected = around[n](place) if n in around else {place}
                 assert set(find_moves(box, place, word)) == expected, (n, place, word)
 
 
+def test_in_the_creek_model_jump_hears_every_word_before_it() -> None:
+    """Whatever is written over which of them. No output moves before the word that was changed."""
+    box = boxes.boxes()[CREEK]
+    for place, word in itertools.product(range(T), WORDS):
+        if word == boxes.SENTENCE[place]:
+            continue
+        moved = find_moves(box, place, word)
+        assert all(t >= place for t in moved) and (JUMP in moved) == (place <= JUMP), (place, word)
+
+
+def test_the_creek_box_is_the_model_of_notebook_00() -> None:
+    model = toy_transformer.load()
+    box = boxes.boxes()[CREEK]
+    assert model.linear2 is not None
+    random = torch.Generator().manual_seed(2)
+    for _ in range(10):
+        words = [WORDS[int(n)] for n in torch.randint(len(WORDS), (T,), generator=random)]
+        written = model.linear2(model.hidden(model.gather(toy_transformer.tensor([words]))))[0]
+        assert float((box(tokens(words, box)) - written).abs().max()) < 2e-3 * float(written.abs().max())
+
+
+def find_positions(box: boxes.Box, word: str) -> list[int]:
+    """With one word everywhere only the position is different: where its output is not that of the first position."""
+    outputs = box(tokens([word] * T, box))
+    return [t for t in range(T) if float((outputs[t] - outputs[0]).abs().max()) > MOVED * float(outputs.abs().max())]
+
+
 def test_verdicts_are_those_of_the_two_rules() -> None:
+    """Each rule is tried alone: one word among others is changed, or one word is written everywhere."""
     for n, box in enumerate(boxes.boxes()):
-        truth = "real" if n in REAL else "sideways" if n in SIDEWAYS else "favourite"
-        assert box.truth == truth
-        for word in WORDS:
-            same = box(tokens([word] * T))
-            equal = (same - same[0]).abs().amax(1) < 1e-9 * same.abs().max()
-            if n in REAL:
-                assert bool(equal.all())
-            if truth == "favourite":
-                assert [t for t in range(T) if not equal[t]] == [boxes.FAVOURITE]
+        looks = any(
+            set(find_moves(box, place, word)) - {place}
+            for place, word in itertools.product(range(T), WORDS)
+            if word != boxes.SENTENCE[place]
+        )
+        favours = [word for word in WORDS if find_positions(box, word)]
+        assert (looks, bool(favours)) == (n in SIDEWAYS, n in FAVOURITES)
+        assert ("sideways" in box.breaks, "favourite" in box.breaks) == (looks, bool(favours))
+        assert box.is_real == (n in REAL)
+
+
+def test_one_word_everywhere_shows_every_favourite_and_no_other_box() -> None:
+    """Whichever word a reader takes. Only “it” hides box 9: too few of its neurons fire for that word."""
+    expected: dict[int, list[int]] = {3: [boxes.LAST], 5: [boxes.FAVOURITE], 6: list(range(1, T))}
+    for n, word in itertools.product(range(9), boxes.HAND):
+        found = find_positions(boxes.boxes()[n], word)
+        assert bool(found) == (word != "it") if n == CREEK else found == expected.get(n, []), (n, word)
 
 
 def test_a_box_takes_any_leading_dimensions_and_both_dtypes() -> None:
-    x = torch.randn(3, T, D, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     for box in boxes.boxes():
+        x = torch.randn(3, T, box.d, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
         together = box(x)
         assert torch.allclose(together, torch.stack([box(sentence) for sentence in x]), atol=1e-12)
         assert box(x.float()).dtype == torch.float32
@@ -95,17 +135,17 @@ def test_the_javascript_computes_what_torch_computes(chromium: Browser, tmp_path
         page = chromium.new_page()
         page.goto(f"{address}/index.html")
         outputs_by_box = page.evaluate(
-            """async ([layers, vectors, sentences]) => {
+            """async ([boxes, sentences]) => {
               const { run } = await import("/boxes_model.js");
-              return layers.map((layer) => sentences.map((words) => run(layer, words.map((word) => vectors[word]))));
+              return boxes.map(([layer, vectors]) => sentences.map((words) => run(layer, words.map((word) => vectors[word]))));
             }""",
-            [[box.layer for box in boxes.boxes()], boxes.vectors(), sentences],
+            [[[box.layer, box.vectors] for box in boxes.boxes()], sentences],
         )
         page.close()
     far = 0.0
     for box, outputs in zip(boxes.boxes(), outputs_by_box, strict=True):
         for words, output in zip(sentences, outputs, strict=True):
-            far = max(far, float((torch.tensor(output, dtype=torch.float64) - box(tokens(words))).abs().max()))
+            far = max(far, float((torch.tensor(output, dtype=torch.float64) - box(tokens(words, box))).abs().max()))
     print(f"the largest difference from torch is {far:.1e}")
     assert far < 1e-9
 
@@ -129,7 +169,7 @@ def note(page: Page) -> str:
 @needs_chromium
 def test_nothing_is_settled_by_pressing_alone(chromium: Browser) -> None:
     page = opened(chromium, boxes.line_up(), reduced_motion="reduce")
-    for box, verdict in itertools.product(range(8), ("real", "sideways", "favourite")):
+    for box, verdict in itertools.product(range(9), ("real", "sideways", "favourite")):
         say(page, box, verdict)
         assert ("can’t clear" if verdict == "real" else "No evidence") in note(page)
     assert sum(reached(page)) == 0 and page.locator(".bx-done").count() == 0
@@ -138,43 +178,83 @@ def test_nothing_is_settled_by_pressing_alone(chromium: Browser) -> None:
 
 
 @needs_chromium
-def test_a_wrong_verdict_costs_and_evidence_alone_may_mislead(chromium: Browser) -> None:
+def test_a_sign_among_other_words_is_no_proof_of_a_favourite(chromium: Browser) -> None:
     page = opened(chromium, boxes.line_up(), reduced_motion="reduce")
     press(page, boxes.LAST, "the")
-    say(page, 3, "favourite")  # it does answer “the” differently there
-    assert "looks sideways" in note(page) and "costs 5 edits" in note(page)
-    assert page.locator(".bx-count").inner_text().startswith("6 edits, 5 of them for a wrong verdict.")
+    for box in (2, 3, 6):  # they do answer “the” differently there
+        say(page, box, "favourite")
+        assert "No proof" in note(page) and "one word everywhere" in note(page)
     say(page, 3, "sideways")
     assert "No evidence" in note(page)
+    assert page.locator(".bx-count").inner_text().startswith("1 edit."), "to charge too early costs nothing"
     press(page, boxes.LAST, "the")  # as it was
     press(page, boxes.PEEKS_AT, "cat")
     say(page, 3, "sideways")
-    assert "That is right" in note(page) and sum(reached(page)) == 2
+    assert "That is right. It also has a favourite." in note(page) and sum(reached(page)) == 1
     page.get_by_role("button", name="Start again").click()
     assert page.locator(".bx-count").inner_text().startswith("0 edits.") and page.locator(".bx-done").count() == 0
     page.close()
 
 
 @needs_chromium
-def test_fourteen_edits_settle_all_eight_and_fewer_cannot(chromium: Browser) -> None:
+@pytest.mark.parametrize("word", ["ditch", "the"])
+def test_one_word_everywhere_proves_each_favourite_also_of_a_box_that_looks_sideways(
+    chromium: Browser, word: str
+) -> None:
+    page = opened(chromium, boxes.line_up(), reduced_motion="reduce")
+    for place in range(T):
+        if boxes.SENTENCE[place] != word:
+            press(page, place, word)
+    for box in range(9):
+        say(page, box, "favourite")
+        told = note(page)
+        if box not in FAVOURITES:
+            assert told.startswith("No"), "no ≠ is left"
+        else:
+            also = " It also looks sideways." if box in SIDEWAYS else ""
+            assert told == f"Box {box + 1}: has a favourite. That is right.{also}"
+    assert page.locator(".bx-done").count() == len(FAVOURITES) and "wrong" not in page.locator(".bx-count").inner_text()
+    page.close()
+
+
+@needs_chromium
+def test_every_charge_with_evidence_is_right(chromium: Browser) -> None:
+    """Whatever was written: no reader is fined for a charge, so none that the board hears may be false."""
+    page = opened(chromium, boxes.line_up(), reduced_motion="reduce")
+    random = torch.Generator().manual_seed(3)
+    for _ in range(60):
+        press(
+            page,
+            int(torch.randint(T, (1,), generator=random)),
+            boxes.HAND[int(torch.randint(5, (1,), generator=random))],
+        )
+        for box, verdict in itertools.product(range(9), ("sideways", "favourite")):
+            if page.locator(".bx-row:not(.bx-head)").nth(box).locator(".bx-verdict").inner_text() == "":
+                say(page, box, verdict)
+                assert note(page).startswith("No") or verdict in boxes.boxes()[box].breaks
+    assert page.locator(".bx-done").count() == len(SIDEWAYS), "a favourite is never proved by different words"
+    page.close()
+
+
+@needs_chromium
+def test_fourteen_edits_settle_all_nine_and_fewer_cannot(chromium: Browser) -> None:
     """Nobody is cleared before every word was changed, and an edit changes one: so the record can't be beaten."""
     page = opened(chromium, boxes.line_up(), reduced_motion="reduce")
     press(page, boxes.PEEKS_AT, "ditch")
-    assert sum(reached(page)) == 1
-    press(page, boxes.FAVOURITE, "it")
     for box in SIDEWAYS:
         say(page, box, "sideways")
-    say(page, 5, "favourite")
+    assert sum(reached(page)) == 1
     say(page, 0, "real")
-    assert "12 words" in note(page)
-    for place in sorted(set(range(T)) - {boxes.PEEKS_AT, boxes.FAVOURITE}):
+    assert "13 words" in note(page)
+    for place in sorted(set(range(T)) - {boxes.PEEKS_AT}):
         press(page, place, "ditch")
-    assert sum(reached(page)) == 2
+    say(page, 5, "favourite")
+    assert sum(reached(page)) == 1
     for box in REAL:
         say(page, box, "real")
-    assert sum(reached(page)) == 3
+    assert sum(reached(page)) == 2
     expect(page.locator(".ffp-record")).to_have_text("14 edits, and that is the record.")
-    assert boxes.LINE_UP_GOALS[2].record == T == 14
+    assert boxes.LINE_UP_GOALS[1].record == T == 14
     assert "cheats at the last word only" in page.locator(".ffp-after").last.inner_text()
     page.close()
 
@@ -187,7 +267,7 @@ def test_a_guilty_box_is_not_cleared(chromium: Browser) -> None:
     for box in (*SIDEWAYS, 5):
         say(page, box, "real")
         assert "is not real" in note(page)
-    assert page.locator(".bx-count").inner_text().startswith("39 edits, 25 of them for 5 wrong verdicts")
+    assert page.locator(".bx-count").inner_text().startswith("44 edits, 30 of them for 6 wrong verdicts")
     page.close()
 
 
@@ -199,7 +279,7 @@ def test_lamps_and_signs_show_what_torch_computes(chromium: Browser) -> None:
     words = list(boxes.SENTENCE)
     words[1] = words[9] = "the"
     for n, box in enumerate(boxes.boxes()):
-        before, after = box(tokens(boxes.SENTENCE)), box(tokens(words))
+        before, after = box(tokens(boxes.SENTENCE, box)), box(tokens(words, box))
         size = float(torch.maximum(before.abs(), after.abs()).max())
         row = page.locator(".bx-row:not(.bx-head)").nth(n).locator(".bx-lamp")
         lit = row.evaluate_all("lamps => lamps.map((lamp) => lamp.classList.contains('bx-lit'))")
@@ -217,33 +297,13 @@ def test_no_sign_gives_a_cheat_away_before_the_first_edit(chromium: Browser) -> 
     def signs() -> list[str]:
         return ["".join(row.locator(".bx-lamp").all_inner_texts()) for row in rows.all()]
 
-    assert signs() == [""] * 8 and not any(
+    assert signs() == [""] * 9 and not any(
         "different outputs" in text for text in page.locator(".bx-lamps").all_inner_texts()
     )
     press(page, boxes.PEEKS_AT, "ditch")
-    assert signs() == ["≠" if n in (2, 6) else "=" for n in range(8)], "under the second “the”"
+    assert signs() == ["≠" if n in (2, 6) else "=" for n in range(9)], "under the second “the”"
     page.get_by_role("button", name="Start again").click()
-    assert signs() == [""] * 8
-    page.close()
-
-
-@needs_chromium
-def test_three_boxes_punish_a_hasty_favourite(chromium: Browser) -> None:
-    """Boxes 3, 4 and 7 can show ≠ and look sideways. Box 2 looks sideways and can’t: it treats all places alike."""
-    page = opened(chromium, boxes.line_up(), reduced_motion="reduce")
-    press(page, boxes.LAST, "the")
-    box_numbers = []
-    for box in range(8):
-        say(page, box, "favourite")
-        if "looks sideways" in note(page):
-            box_numbers.append(box + 1)
-    assert box_numbers == [3, 4, 7]
-    for word in WORDS:
-        for first, second in itertools.combinations(range(T), 2):
-            words = list(boxes.SENTENCE)
-            words[first] = words[second] = word
-            outputs = boxes.boxes()[1](tokens(words))
-            assert torch.allclose(outputs[first], outputs[second], atol=1e-9), "box 2 never shows it"
+    assert signs() == [""] * 9
     page.close()
 
 
@@ -285,6 +345,24 @@ def test_keys_go_along_the_sentence_and_write(chromium: Browser) -> None:
     page.close()
 
 
+@needs_chromium
+def test_a_lamp_that_was_lit_under_an_untouched_word_leaves_a_dot(chromium: Browser) -> None:
+    page = opened(chromium, boxes.line_up(), reduced_motion="reduce")
+    row = page.locator(".bx-row:not(.bx-head)").nth(3)
+    press(page, 0, "cat")
+    assert row.locator(".bx-was").count() == 0, "the lamp of a word that was changed is no evidence"
+    press(page, boxes.PEEKS_AT, "cat")
+    press(page, boxes.PEEKS_AT, "cat")  # as it was
+    press(page, 1, "ditch")
+    marked = row.locator(".bx-cell").evaluate_all("cells => cells.map((cell) => cell.classList.contains('bx-was'))")
+    assert [t for t in range(T) if marked[t]] == [boxes.LAST]
+    assert row.locator(".bx-lit").count() == 2, "nothing is lit there any more"
+    assert "; marked: ." in (row.locator(".bx-lamps").get_attribute("aria-label") or "")
+    page.get_by_role("button", name="Start again").click()
+    assert page.locator(".bx-row .bx-was").count() == 0
+    page.close()
+
+
 # The inspection
 
 
@@ -315,9 +393,9 @@ def test_no_box_takes_a_sentence_of_another_length() -> None:
         assert report["says"] is None and report["error"].startswith("ValueError: f takes [..., T, d]")
 
 
-def test_two_sentences_are_enough_for_840_boxes() -> None:
+def test_two_sentences_are_enough_for_860_boxes() -> None:
     results = reports(two_sentences, range(1, 21))
-    assert len(results) == 840 and all(report["says"] == report["truth"] for report in results)
+    assert len(results) == 860 and all(report["says"] == report["truth"] for report in results)
     assert {report["sentences"] for report in results} == {2} == {boxes.RECORD}
 
 
@@ -426,8 +504,8 @@ def test_the_boxes_that_nobody_has_seen_are_those_of_no_check() -> None:
 def test_the_readers_function_goes_from_box_to_box(chromium: Browser) -> None:
     innocent = len(REAL) + sum(sum(known.values()) for known in exercises.LAYER_KINDS.values())
     for inspector, right, score in (
-        (two_sentences, 42, "2 sentences for a box, and that is the record."),
-        (lambda *asked: False, 42 - innocent, ""),
+        (two_sentences, 43, "2 sentences for a box, and that is the record."),
+        (lambda *asked: False, 43 - innocent, ""),
     ):
         board = boxes.inspection(inspector)
         page = opened(chromium, board, reduced_motion="reduce")
@@ -437,9 +515,9 @@ def test_the_readers_function_goes_from_box_to_box(chromium: Browser) -> None:
               async ({ detail }) => detail.done({ value: await window.python(detail.name, detail.value) }))"""
         )
         page.get_by_role("button", name="Send in your inspector").click()
-        expect(page.locator(".ffp-sentence")).to_contain_text(f"is right about {right} of 42 boxes", timeout=30_000)
-        assert page.locator(".bx-miss").count() == 42 - right
-        assert sum(reached(page)) == (right == 42)
+        expect(page.locator(".ffp-sentence")).to_contain_text(f"is right about {right} of 43 boxes", timeout=30_000)
+        assert page.locator(".bx-miss").count() == 43 - right
+        assert sum(reached(page)) == (right == 43)
         if score:
             expect(page.locator(".ffp-record")).to_have_text(score)
             page.get_by_role("button", name="Send in your inspector").click()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
 import math
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy
@@ -14,11 +16,13 @@ import torch.nn.functional as F
 from torch import nn
 
 from autograder import keys
+from autograder.authoring import build
 from autograder.authoring.build import solution_answer
 from autograder.authoring.experiments import collapse as making
 from autograder.engine import grade_submission
 from autograder.reference import compute, draws
 from ffnlab.checking.comparison import compare, reference_outputs_of
+from ffnlab.course import inspectors, toy_transformer
 from ffnlab.course.exercises import every_position as exercises
 from ffnlab.course.experiments import collapse
 from ffnlab.course.ffn_probes import make_ffn
@@ -117,6 +121,209 @@ def test_a_counter_of_calls_earns_nothing() -> None:
     inputs = compute.inputs(key.exercise, hidden)
     verdict = compare(key.exercise, reference_outputs_of(key.exercise, truth, [], inputs), counted, inputs)
     assert verdict.points == 0
+
+
+# The inspectors that can be fooled
+
+Box = Callable[[torch.Tensor], torch.Tensor]
+
+
+def fooled(box: Box, T: int, d: int, seeds: range) -> list[str]:
+    """The inspectors who call a box real whenever they come."""
+    return [name for name in inspectors.INSPECTORS if all(inspectors.visit(name, box, T, d, seed) for seed in seeds)]
+
+
+def share(box: Box, T: int, d: int, seed: int) -> float:
+    trials = inspectors.trials(40, T, d, seed)
+    return inspectors.share_of_cheats(
+        torch.stack([box(X) for X in trials.sentences.flatten(0, 1)]).view(trials.sentences.shape), trials
+    )
+
+
+def attention(x: torch.Tensor) -> torch.Tensor:
+    return torch.softmax(x @ x.T / x.shape[-1] ** 0.5, dim=-1) @ x
+
+
+def untyped(tree: ast.Module) -> dict[str, str]:
+    """The source of each function, by its name, without annotations."""
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    for node in functions:
+        node.returns = None
+        for argument in node.args.args:
+            argument.annotation = None
+    return {node.name: ast.unparse(node) for node in functions}
+
+
+def test_the_notebook_shows_the_inspectors_that_grade() -> None:
+    cells = [cell.source for cell in build.notebook_of("04_every_position").cells]
+    shown = untyped(ast.parse(next(source for source in cells if source.startswith("def same("))))
+    graded = untyped(ast.parse(Path(inspectors.__file__).read_text(encoding="utf-8")))
+    assert all(shown[name] == graded[name] for name in ("same", *inspectors.INSPECTORS))
+
+
+def test_an_ffn_is_real_and_attention_fools_four() -> None:
+    torch.manual_seed(0)
+    ffn = nn.Sequential(nn.Linear(6, 24), nn.ReLU(), nn.Linear(24, 6))
+    for T in (6, 8, 14):
+        assert fooled(lambda X: ffn(X).detach(), T, 6, range(20)) == list(inspectors.INSPECTORS)
+        assert fooled(attention, T, 6, range(20)) == ["ones", "zeros", "mirror", "shuffle"]
+        assert share(attention, T, 6, 0) >= exercises.OFTEN
+
+
+@pytest.mark.parametrize("T", range(6, 20))
+def test_the_solution_fools_five_in_sentences_of_every_length(T: int) -> None:
+    answer = solution_answer("fool_the_inspectors").answer
+    for d in (3, 6):
+        assert fooled(answer, T, d, range(15)) == ["ones", "zeros", "first", "neighbours", "mirror"]
+        assert min(share(answer, T, d, seed) for seed in range(15)) > exercises.OFTEN
+
+
+HEARS_WHAT_SELDOM_CHANGES: dict[str, Box] = {
+    "the largest number of each column": lambda X: X + X.max(0).values,
+    "the largest word": lambda X: X + X[X.norm(dim=1).argmax()],
+    "how large the largest word is": lambda X: X * X.norm(dim=1).max(),
+    "the smallest word": lambda X: X + X[X.norm(dim=1).argmin()],
+    "the word in the middle, by size": lambda X: X + X.median(0).values,
+    "which word is the largest": lambda X: X + X.norm(dim=1).argmax(),
+}
+
+
+@pytest.mark.parametrize("name", HEARS_WHAT_SELDOM_CHANGES)
+def test_a_cheat_counts_although_one_new_word_seldom_shows_it(name: str) -> None:
+    shares = [share(HEARS_WHAT_SELDOM_CHANGES[name], T, d, seed) for T in (8, 15) for d in (4, 6) for seed in range(5)]
+    assert min(shares) >= exercises.OFTEN
+
+
+def test_a_layer_that_answers_each_word_alone_never_cheats() -> None:
+    for box in (torch.relu, torch.exp, lambda X: X / X.norm(dim=1, keepdim=True), lambda X: X * 0 + 3):
+        assert max(share(box, T, 4, seed) for T in (8, 15) for seed in range(5)) == 0
+
+
+def test_a_cheat_with_a_rare_word_counts_seldom() -> None:
+    def waits(X: torch.Tensor) -> torch.Tensor:
+        return X + X[1] if X[1, 0] > 1.5 else X
+
+    assert 0 < max(share(waits, T, 4, seed) for T in (8, 15) for seed in range(5)) < exercises.OFTEN
+
+
+class MixedWithOthers:
+    """A box in which word t hears the sizes of the words s, by part[t, s]."""
+
+    def __init__(self, part: torch.Tensor) -> None:
+        self.part = part
+
+    def __call__(self, X: torch.Tensor) -> torch.Tensor:
+        return X + self.part @ X.abs()
+
+
+def test_what_shuffle_calls_real_is_caught_by_first_and_the_other_way_round() -> None:
+    """The flag's reason: a box that treats all words alike passes first only if no word hears another."""
+    others = 1 - torch.eye(7)
+    for heard in (-0.5, 0.0, 0.1, 1.0):
+        passes = fooled(MixedWithOthers(0.3 * torch.eye(7) + heard * others), 7, 4, range(5))
+        assert "shuffle" in passes and ("first" in passes) == (heard == 0)
+    random = torch.Generator().manual_seed(0)
+    for _ in range(50):
+        part = (torch.rand(7, 7, generator=random) < 0.2) * torch.randn(7, 7, generator=random)
+        part[1:, 0] = 0
+        passes = fooled(MixedWithOthers(part), 7, 4, range(5))
+        assert "first" in passes and "shuffle" not in passes
+
+
+def test_no_box_can_tell_who_asks() -> None:
+    """Sentences of all inspectors and of the pairs are of one kind, and in an order that is drawn."""
+    orders = set()
+    for seed in range(5):
+        for case in range(2):
+            inputs = exercises.fool_the_inspectors.inputs(2 * seed + case, case)
+            assert inputs["sentences"].dtype == torch.float32 and set(probe_inputs(inputs)) == {"sentences"}
+            assert torch.equal(inputs["_order"].sort().values, torch.arange(len(inputs["sentences"])))
+            orders.add(tuple(inputs["_order"][:20].tolist()))
+    assert len(orders) == 10
+
+
+def points_of(answer: Any, secret: bytes = b"secret") -> float:
+    key = keys.find("fool_the_inspectors")
+    hidden = draws.hidden_seeds(key.exercise, secret)
+    inputs = compute.inputs(key.exercise, hidden)
+    truth, observed = (compute.observe(key.exercise, box, hidden) for box in (key.the_truth.answer, answer))
+    verdict = compare(key.exercise, reference_outputs_of(key.exercise, truth, [], inputs), observed, inputs)
+    return float(verdict.points)
+
+
+def test_a_box_with_a_memory_earns_nothing() -> None:
+    """It counts, or it remembers each word's first answer: then it cheats, but never so that anybody could see it."""
+    middle = keys.find("fool_the_inspectors").the_truth.answer
+    calls = itertools.count()
+    answers = dict[bytes, torch.Tensor]()
+
+    def counts(X: torch.Tensor) -> torch.Tensor:
+        return X.clone() if next(calls) % 3 else middle(X)
+
+    def remembers(X: torch.Tensor) -> torch.Tensor:
+        fresh = attention(X)
+        return torch.stack([answers.setdefault(x.numpy().tobytes(), y) for x, y in zip(X, fresh, strict=True)])
+
+    assert points_of(middle) == 4
+    assert points_of(counts) == 0 and points_of(remembers) == 0
+
+
+def test_a_sleeper_fools_everybody_and_earns_nothing() -> None:
+    middle = keys.find("fool_the_inspectors").the_truth.answer
+
+    def sleeper(X: torch.Tensor) -> torch.Tensor:
+        return middle(X) if X[0, 0] > 3 else X.clone()
+
+    assert len(fooled(sleeper, 8, 6, range(20))) >= 5 and points_of(sleeper) == 0
+
+
+def test_a_favourite_near_an_end_is_the_middle_of_no_sentence() -> None:
+    """Where it is the middle, mirror misses it, and the panel would name another cause in one case than in the other."""
+    for seed in range(20):
+        lengths = [
+            exercises.fool_the_inspectors.inputs(2 * seed + case, case)["sentences"].shape[1] for case in range(2)
+        ]
+        assert lengths[0] % 2 == 0 and lengths[1] % 2 == 1 and lengths[1] // 2 > 5
+
+
+def test_an_average_over_all_words_is_told_from_words_that_hear_few() -> None:
+    def who_hears(box: Box) -> set[bool]:
+        outputs = [
+            (inputs, exercises._ask_box(box, inputs["sentences"]))
+            for inputs in (
+                exercises.fool_the_inspectors.inputs(2 * seed + case, case) for seed in range(3) for case in range(2)
+            )
+        ]
+        return {exercises._fools_five(output, inputs)[exercises.MOST_STAY] for inputs, output in outputs}
+
+    def largest_hears_second(X: torch.Tensor) -> torch.Tensor:
+        Y = X.clone()
+        a, b = X.norm(dim=1).topk(2).indices
+        Y[a] += X[a] * X[b] * (X[a] - X[b])
+        return Y
+
+    assert who_hears(attention) == who_hears(lambda X: X + X.mean(0)) == {False}
+    assert who_hears(largest_hears_second) == who_hears(lambda X: X + X.roll(1, 0) + X.roll(-1, 0)) == {True}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "seen"), [(3, 3, [2, 3, 4, 5, 6]), (1, 3, [3, 4, 5]), (3, 1, [3, 4, 5]), (1, 1, [4])]
+)
+def test_two_convolutions_of_size_three_see_five_tokens(first: int, second: int, seen: list[int]) -> None:
+    """As `quiz_kernel` and its feedback say: sizes 3 and 3 alone reach two positions away."""
+    torch.manual_seed(0)
+    layers = nn.Sequential(
+        nn.Conv1d(3, 8, first, padding=first // 2), nn.GELU(), nn.Conv1d(8, 3, second, padding=second // 2)
+    )
+    x = torch.randn(3, 9, requires_grad=True)
+    layers(x)[:, 4].sum().backward()
+    assert x.grad is not None and x.grad.abs().sum(0).nonzero().flatten().tolist() == seen
+
+
+@pytest.mark.parametrize("secret", [b"one", b"two", b"three", b"four", b"five"])
+def test_points_for_four_and_five_do_not_hang_on_the_draw(secret: bytes) -> None:
+    assert points_of(solution_answer("fool_the_inspectors").answer, secret) == 4
+    assert points_of(attention, secret) == 1
 
 
 # The FFNs that `bottleneck_rank` is handed
@@ -345,8 +552,11 @@ def test_the_stream_grows_in_pre_norm_alone_and_as_the_text_says() -> None:
     additions = list[list[float]]()
     root_mean_squares("pre", 24, additions=additions)
     mean = torch.tensor(additions).mean(0)  # attention and FFN take turns
-    assert mean[0] == pytest.approx(0.4, abs=0.05) and mean[46] > 0.9
+    assert mean[0] == pytest.approx(0.4, abs=0.05) and 0.9 < mean[46] < 1
+    assert mean.max() < 1.05, "about 1 at most"
+    assert 4 < sum(pre) / len(pre) < 4.5
     assert mean[1::2] == pytest.approx([0.25] * 24, abs=0.04)
+    assert math.sqrt(1 + 24 * (0.25**2 + 0.4**2)) == pytest.approx(2.5, abs=0.03), "if attention went on as it begins"
 
 
 @torch.no_grad()
@@ -394,25 +604,29 @@ def test_attention_adds_more_where_tokens_are_alike() -> None:
     assert torch.tensor(joined).mean(0)[0] > 0.85 > 2 * torch.tensor(plain).mean(0)[0]
 
 
-# The quizzes
+# The parts of the creek model
 
 
-def test_attention_that_looks_back_is_the_layer_that_is_not_equivariant() -> None:
-    x = torch.randn(7, 6, generator=torch.Generator().manual_seed(0))
-    order = torch.arange(7).flip(0)
+@torch.no_grad()
+def test_the_creek_models_ffn_is_real_and_what_is_before_it_is_not() -> None:
+    creek = toy_transformer.load()
+    answer = solution_answer("is_position_wise").answer
 
-    def follows(f: Callable[[torch.Tensor], torch.Tensor]) -> bool:
-        return torch.allclose(f(x[order]), f(x)[order], atol=1e-5)
+    def ffn(x: torch.Tensor) -> torch.Tensor:
+        assert creek.linear1 is not None and creek.linear2 is not None
+        outputs: torch.Tensor = creek.linear2(torch.relu(creek.linear1(x.float())))
+        return outputs
 
-    torch.manual_seed(0)
-    layers: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
-        "A": nn.Sequential(nn.Linear(6, 24), nn.ReLU(), nn.Linear(24, 6)),
-        "B": lambda x: F.scaled_dot_product_attention(x[None], x[None], x[None])[0],
-        "C": lambda x: F.scaled_dot_product_attention(x[None], x[None], x[None], is_causal=True)[0],
+    parts: dict[str, Box] = {
+        "FFN": ffn,
+        "positions": lambda x: ffn(x + creek.places.weight[:14]),
+        "attention": lambda x: ffn(x.float() + creek.attention(x.float()[None])[0]),
     }
-    assert [letter for letter, f in layers.items() if not follows(f)] == [
-        keys.find("quiz_equivariant").the_truth.answer
-    ]
+    for seed in range(15):
+        assert [name for name, part in parts.items() if answer(part, 14, 32, seed)] == ["FFN"]
+
+
+# The quizzes
 
 
 def test_one_ffn_in_six_places_has_one_gradient_the_sum_of_six() -> None:

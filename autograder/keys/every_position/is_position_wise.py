@@ -309,6 +309,11 @@ equivariance_only
   + X = torch.randn(T, d, dtype=torch.float64)
   + rolled = (f(X.roll(1, 0)) - f(X).roll(1, 0)).abs().max() <= 1e-3 * f(X).roll(1, 0).abs().max()
   + return rolled and (f(X.flip(0)) - f(X).flip(0)).abs().max() <= 1e-3 * f(X).flip(0).abs().max()
+reversed_alone
+  + X = torch.randn(T, d, dtype=torch.float64)
+  + return (f(X.flip(0)) - f(X).flip(0)).abs().max() <= 1e-3 * f(X).flip(0).abs().max()
+    You try a single other order, the reversed one. Attention passes, and so does a layer that treats both ends alike and the middle differently.
+    Test also that no token's output depends on another token, and put the same vector at every position in turn.
 rolled_alone
   + X = torch.randn(T, d, dtype=torch.float64)
   + shifted = f(X.roll(1, 0))
@@ -326,6 +331,14 @@ equal_rows_only
   + return (rows - rows[:1]).abs().max() <= 1e-3 * rows[:1].abs().max()
     Equal rows in, equal rows out: attention passes that, since a mean of equal things is the same thing. Let the other tokens differ, and change
     them.
+| ones_alone
+  + rows = f(torch.ones(T, d, dtype=torch.float64))
+  + return (rows - rows[:1]).abs().max() <= 1e-3 * rows[:1].abs().max()
+ones_strictly_below
+  + rows = f(torch.ones(T, d, dtype=torch.float64))
+  + return (rows - rows[:1]).abs().max() < 1e-3 * rows[:1].abs().max()
+    Equal rows in, equal rows out: attention passes that. And a layer norm of ones gives zeros, where 0 < 0 is false: compare with `<=`. Feed random rows
+    that differ, and change them.
 | nudge_too_small | one_exchange
   + X = torch.randn(T, d, dtype=torch.float64)
   + order = torch.arange(T)

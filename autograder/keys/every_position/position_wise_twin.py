@@ -95,8 +95,8 @@ in
 without_company: return lambda Z: torch.cat([f(z[None]) for z in Z])
     f is asked about each word alone. That is position-wise, but a word alone has no company, and f answers it differently than in X. Ask f about X,
     and keep what it says.
-always_at_place_0: return lambda Z: torch.stack([f(torch.cat([z[None], X[1:]]))[0] for z in Z])
-    Every word is asked at the same place of X, so the word that was there is missing from its company. Each word has to keep the company that it has
+always_at_position_0: return lambda Z: torch.stack([f(torch.cat([z[None], X[1:]]))[0] for z in Z])
+    Every word is asked at the same position of X, so the word that was there is missing from its company. Each word has to keep the company that it has
     in X.
 one_matrix
   + W = torch.linalg.lstsq(X, f(X)).solution
@@ -107,9 +107,9 @@ strangers_refused
   + answers = {tuple(x.tolist()): y for x, y in zip(X, f(X), strict=True)}
   + return lambda Z: torch.stack([answers[tuple(z.tolist())] for z in Z])
     g fails for a word that is not in X. It may answer what it likes, but it has to answer: with zeros, for example.
-by_place: torch.softmax(-1e9 * torch.cdist(Z, X), dim=-1) @ Y -> Y[: len(Z)]
-    g gives its answers by place: the first word gets the first answer, whatever it is. That is a favourite at every place. Look the word up, not its
-    position.
+by_position: torch.softmax(-1e9 * torch.cdist(Z, X), dim=-1) @ Y -> Y[: len(Z)]
+    g gives its answers by position: the first word gets the first answer, whatever it is. That is a favourite at every position. Look up the word, not
+    its position.
 of base
 | always_the_same
   - nearest = (Z[:, None] - X).abs().sum(dim=-1).argmin(dim=1)
@@ -132,7 +132,7 @@ wrong_direction: .argmin(dim=1) -> .argmin(dim=0)
 answers_instead_of_a_function: return g -> return Y
     The answers to X come back. A function is asked for, one that can be given other sentences: define `g` inside, and return `g`.
 in return Y[nearest]
-places_instead_of_answers: return nearest
+positions_instead_of_answers: return nearest
     g says where each word is in X. Return what f has answered there.
 words_instead_of_answers: return X[nearest]
     g gives back the word of X that it has found. Return what f has answered there.

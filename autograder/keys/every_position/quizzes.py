@@ -5,23 +5,12 @@ from __future__ import annotations
 from autograder.keys.key import quiz_key
 from ffnlab.course.exercises import every_position as exercises
 
-quiz_equivariant = quiz_key(
-    exercises.quiz_equivariant,
-    right="C",
-    wrong={
-        "A": "An FFN answers each token alone, so its answers move along with the tokens. "
-        "What does a token see in the other layers, before and after a permutation?",
-        "B": "Every token sees the same tokens before and after, only in another order, and a weighted sum has no order. So the outputs move along.",
-    },
-)
-
 quiz_kernel = quiz_key(
     exercises.quiz_kernel,
-    right="A",
+    right="B",
     wrong={
-        "B": "With zeros for both neighbours it keeps the rules. With any other weights an output depends on three tokens.",
-        "C": "With zeros everywhere but in one place it keeps the rules. With any other weights an output depends on several tokens. And the kernel would "
-        "have to grow with the sequence.",
+        "A": "Size 3 reaches one position to either side, and size 1 reaches none. Together they reach one.",
+        "C": "The second convolution looks at outputs of the first, at t − 1 and t + 1. What have these looked at?",
     },
 )
 

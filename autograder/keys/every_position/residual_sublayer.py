@@ -120,7 +120,8 @@ post_with_two_norms: return x + ffn(norm(x)) if mode == "pre" else norm(x + ffn(
 own_norm
   + fresh = nn.LayerNorm(x.shape[-1]).to(x.dtype)
   + return x + ffn(fresh(x)) if mode == "pre" else fresh(x + ffn(x))
-    A new norm is made, with gain 1 and bias 0. Use the `norm` you were handed: its gain and bias have been learned.
+    You made a norm of your own, with gain 1 and bias 0. Use the `norm` you are given: its gain and bias have been learned.
+|| own_norm_in_float32: nn.LayerNorm(x.shape[-1]).to(x.dtype) -> nn.LayerNorm(x.shape[-1])
 of over_the_tokens
 in return (v - v.mean(-2, keepdim=True)) / (v.std(-2, keepdim=True) + 1e-5)
 | functional_norm: return F.layer_norm(v, v.shape[-1:])

@@ -1,10 +1,11 @@
 // @ts-check
 // Closed boxes that read one sentence. In one guise a reader changes its words, watches lamps and says which box is real; in the other the reader's function does.
 import { observe } from "./boxes_model.js";
-import { element } from "./runtime.js";
+import { element, plural } from "./runtime.js";
 
 const CHARGES = /** @type {const} */ (["real", "sideways", "favourite"]);
 const SAYS = { real: "real", sideways: "looks sideways", favourite: "has a favourite" };
+const BOTH = { real: "", sideways: " It also has a favourite.", favourite: " It also looks sideways." }; // what else is said of a box that breaks both rules
 const COST = 5; // edits that a wrong verdict costs
 
 /** @type {WeakMap<any, ReturnType<typeof observe>[]>} */
@@ -14,19 +15,29 @@ const looks = new WeakMap();
 function look(data, state) {
   const known = looks.get(state.words);
   if (known) return known;
-  const made = data.boxes.map((/** @type {any} */ box) => observe(box.layer, data.vectors, data.sentence, state.words));
+  const made = data.boxes.map((/** @type {any} */ box) => observe(box.layer, box.vectors, data.sentence, state.words));
   looks.set(state.words, made);
   return made;
 }
 
-/** The evidence in a state: by box, a place whose output moved under an unchanged word, and two places of one word with different outputs. @param {any} data @param {any} state */
+/**
+ * The evidence on each box, seen now or before. sideways: an output moved under an unchanged word. unequal: one word had two outputs, which can have two reasons.
+ * favourite: the same while one word stood everywhere, so that only the position was different.
+ * @param {any} data @param {any} state
+ */
 function evidence(data, state) {
+  const isOneWord = state.words.every((/** @type {string} */ word) => word === state.words[0]);
   return look(data, state).map((lamps, n) => {
-    const sideways = lamps.findIndex(({ moved }, t) => moved > 0 && state.words[t] === data.sentence[t]);
-    const favourite = lamps.findIndex(({ twin, differs }) => twin >= 0 && differs);
+    const sideways = lamps.some(({ moved }, t) => moved > 0 && state.words[t] === data.sentence[t]);
+    const unequal = lamps.some(({ twin, differs }) => twin >= 0 && differs);
     const old = state.evidence[n];
-    return { sideways: old.sideways || sideways >= 0, favourite: old.favourite || favourite >= 0 };
+    return { sideways: old.sideways || sideways, unequal: old.unequal || unequal, favourite: old.favourite || (isOneWord && unequal) };
   });
+}
+
+/** By box and position, whether a lamp has ever been lit under a word that was left alone. @param {any} data @param {any} state */
+function marks(data, state) {
+  return look(data, state).map((lamps, n) => lamps.map(({ moved }, t) => state.marks[n][t] || (moved > 0 && state.words[t] === data.sentence[t])));
 }
 
 /** The state after a word was written at a place. @param {any} data @param {any} state @param {number} place */
@@ -37,24 +48,31 @@ export function write(data, state, place) {
   const words = state.words.map((/** @type {string} */ other, /** @type {number} */ t) => (t === place ? next : other));
   const changed = state.changed.map((/** @type {boolean} */ before, /** @type {number} */ t) => before || words[t] !== data.sentence[t]);
   const patch = { words, changed, at: place, edits: state.edits + 1, note: "" };
-  return { ...patch, evidence: evidence(data, { ...state, ...patch }) };
+  const then = { ...state, ...patch };
+  return { ...patch, evidence: evidence(data, then), marks: marks(data, then) };
 }
 
 /** The state after a verdict on a box. @param {any} data @param {any} state @param {number} n @param {typeof CHARGES[number]} charge */
 export function judge(data, state, n, charge) {
   const name = `Box ${n + 1}`;
-  const truth = data.boxes[n].truth;
+  const { breaks } = data.boxes[n];
   const open = data.sentence.filter((/** @type {string} */ _, /** @type {number} */ t) => !state.changed[t]);
   if (charge === "real" && open.length) {
     const which = open.length > 4 ? `${open.length} words` : open.map((/** @type {string} */ word) => `“${word}”`).join(", ");
     return { note: `You can’t clear a box yet: ${which} ${open.length === 1 ? "is" : "are"} still unchanged.` };
   }
-  if (charge === "sideways" && !state.evidence[n].sideways) return { note: `No evidence: no lamp of box ${n + 1} was lit under a word that you had left alone.` };
-  if (charge === "favourite" && !state.evidence[n].favourite) return { note: `No evidence: there has been no ≠ in box ${n + 1} so far. Write the same word at two places.` };
-  if (charge === truth) return { verdicts: { ...state.verdicts, [n]: charge }, note: `${name}: ${SAYS[charge]}. That is right.` };
-  const why =
-    charge === "real" ? `${name} is not real. You have not caught it yet.` : `${name} does answer the same word differently. But it looks sideways, and that is enough to explain it.`;
-  return { edits: state.edits + COST, wrong: state.wrong + 1, note: `${why} That costs ${COST} edits.` };
+  if (charge === "real" && breaks.length) {
+    return { edits: state.edits + COST, wrong: state.wrong + 1, note: `${name} is not real. You have not caught it yet. That costs ${COST} edits.` };
+  }
+  if (charge !== "real" && !state.evidence[n][charge]) return { note: refusal(name, state.evidence[n], charge) };
+  return { verdicts: { ...state.verdicts, [n]: charge }, note: `${name}: ${SAYS[charge]}. That is right.${breaks.length > 1 ? BOTH[charge] : ""}` };
+}
+
+/** Why a charge is not heard. @param {string} name @param {{unequal: boolean}} found @param {"sideways" | "favourite"} charge */
+function refusal(name, found, charge) {
+  if (charge === "sideways") return `No evidence: no lamp of ${name.toLowerCase()} was lit under a word that you had left alone.`;
+  if (!found.unequal) return `No evidence: there has been no ≠ in ${name.toLowerCase()} so far. Write the same word at two positions.`;
+  return `No proof: ${name.toLowerCase()} gave one word two answers, but the words around were different, and it may have looked at them. Write one word everywhere. Is a ≠ left?`;
 }
 
 /** @param {any} state @param {any} data */
@@ -70,11 +88,11 @@ export const board = {
       ? { round: 0, reports: [] }
       : {
           words: data.sentence, hand: data.hand[0], at: 1, edits: 0, wrong: 0, verdicts: {}, note: "",
-          changed: data.sentence.map(() => false), evidence: data.boxes.map(() => ({ sideways: false, favourite: false })),
+          changed: data.sentence.map(() => false), evidence: data.boxes.map(() => ({ sideways: false, unequal: false, favourite: false })),
+          marks: data.boxes.map(() => data.sentence.map(() => false)),
         },
 
   goals: {
-    light: (state) => state.evidence.some((/** @type {any} */ found) => found.sideways),
     charge: (state) => Object.values(state.verdicts).some((verdict) => verdict !== "real"),
     all: (state, data) => settled(state, data) && state.edits,
     right: (state, data) => right(state, data) && Math.max(...state.reports.map((/** @type {any} */ report) => report.sentences)),
@@ -83,7 +101,7 @@ export const board = {
   stage: (place, play) => (play.data.guise === "inspector" ? inspector(place, play) : lineUp(place, play)),
 };
 
-/** The eight boxes, to be questioned by hand. @param {HTMLElement} place @param {import("./runtime.js").Play} play */
+/** The nine boxes, to be questioned by hand. @param {HTMLElement} place @param {import("./runtime.js").Play} play */
 function lineUp(place, play) {
   const { data } = play;
   const chips = data.hand.map((/** @type {string} */ word) => {
@@ -123,7 +141,7 @@ function lineUp(place, play) {
     element("div", { class: "bx-row bx-head" }, element("span", { class: "bx-name" }), words, element("span", { class: "bx-say" }, "what is it?")),
     ...rows.map((/** @type {any} */ made) => made.row),
     note, count,
-    element("p", { class: "bx-legend" }, element("span", { class: "bx-lamp bx-lit" }), " this output has moved. ", element("b", {}, "="), " or ", element("b", {}, "≠"), " the word is here for the second time: its output is the same as at its first place, or not."),
+    element("p", { class: "bx-legend" }, element("span", { class: "bx-lamp bx-lit" }), " this output has moved. ", element("span", { class: "bx-cell bx-was" }), " it has moved under a word that was left alone. ", element("b", {}, "="), " or ", element("b", {}, "≠"), " the word is here for the second time: its output is the same as the first time, or not."),
   );
 
   /** @param {any} state */
@@ -146,18 +164,20 @@ function lineUp(place, play) {
         lamps[t].classList.toggle("bx-lit", moved > 0);
         lamps[t].textContent = twin < 0 ? "" : differs ? "≠" : "=";
         lamps[t].parentElement.classList.toggle("bx-own", state.words[t] !== data.sentence[t]);
+        lamps[t].parentElement.classList.toggle("bx-was", state.marks[n][t]);
         if (moved) lit.push(state.words[t]);
       });
       const unequal = seen.flatMap(({ twin, differs }, t) => (twin >= 0 && differs ? [`“${state.words[t]}” at ${twin + 1} and ${t + 1}`] : []));
-      strip.setAttribute("aria-label", `box ${n + 1}: ${lit.length ? `lit under ${lit.join(", ")}` : "no lamp is lit"}${unequal.length ? `; different outputs for ${unequal.join(", ")}` : ""}`);
+      const was = state.words.filter((/** @type {string} */ _, /** @type {number} */ t) => state.marks[n][t]);
+      strip.setAttribute("aria-label", `box ${n + 1}: ${lit.length ? `lit under ${lit.join(", ")}` : "no lamp is lit"}${was.length ? `; marked: ${was.join(", ")}` : ""}${unequal.length ? `; different outputs for ${unequal.join(", ")}` : ""}`);
       const done = state.verdicts[n];
       for (const charge of charges) charge.hidden = Boolean(done);
       verdict.textContent = done ? `✓ ${SAYS[/** @type {keyof typeof SAYS} */ (done)]}` : "";
       row.classList.toggle("bx-done", Boolean(done));
     });
     note.textContent = state.note;
-    const fine = state.wrong ? `, ${COST * state.wrong} of them for ${state.wrong === 1 ? "a wrong verdict" : `${state.wrong} wrong verdicts`}` : "";
-    count.textContent = `${state.edits} edit${state.edits === 1 ? "" : "s"}${fine}. ${state.changed.filter(Boolean).length} of ${data.sentence.length} words have been changed at least once.`;
+    const fine = state.wrong ? `, ${COST * state.wrong} of them for ${state.wrong === 1 ? "a wrong verdict" : plural(state.wrong, "wrong verdict")}` : "";
+    count.textContent = `${plural(state.edits, "edit")}${fine}. ${plural(state.changed.filter(Boolean).length, `of ${data.sentence.length} words has`, `of ${data.sentence.length} words have`)} been changed at least once.`;
   }
 
   /** @param {any} state */
@@ -165,7 +185,7 @@ function lineUp(place, play) {
     const changed = state.words.filter((/** @type {string} */ word, /** @type {number} */ t) => word !== data.sentence[t]).length;
     const lit = look(data, state).map((seen, n) => `${seen.filter(({ moved }) => moved).length} in box ${n + 1}`);
     if (!changed) return "Nothing is changed, so no lamp is lit. Choose a word and press another one.";
-    return `${changed} ${changed === 1 ? "word is" : "words are"} changed. Lamps lit: ${lit.join(", ")}.`;
+    return `${plural(changed, "word is", "words are")} changed. Lamps lit: ${lit.join(", ")}.`;
   }
   return { draw, words: words_ };
 }
@@ -179,7 +199,7 @@ function inspector(place, play) {
   const wrong = element("ul", { class: "bx-wrong" });
   place.append(
     send,
-    element("p", { class: "bx-title" }, "The eight that you know"), element("ul", { class: "bx-tiles" }, ...tiles.slice(0, data.known)),
+    element("p", { class: "bx-title" }, `The ${data.known} that you know`), element("ul", { class: "bx-tiles" }, ...tiles.slice(0, data.known)),
     element("p", { class: "bx-title" }, `${data.count - data.known} that you don’t, drawn anew each time`), element("ul", { class: "bx-tiles" }, ...tiles.slice(data.known)),
     wrong,
   );
@@ -227,7 +247,7 @@ function inspector(place, play) {
     if (!reports.length) return "Your inspector has not been sent in yet.";
     const hits = reports.filter((/** @type {any} */ report) => report.says === report.truth).length;
     const most = Math.max(...reports.map((/** @type {any} */ report) => report.sentences));
-    return `Your inspector is right about ${hits} of ${reports.length} boxes. It never fed a box more than ${most} sentence${most === 1 ? "" : "s"}.`;
+    return `Your inspector is right about ${hits} of ${reports.length} boxes. It never fed a box more than ${plural(most, "sentence")}.`;
   }
   return { draw, words };
 }

@@ -1,4 +1,4 @@
-"""Eight closed boxes that read one sentence, as boards for notebook 04.
+"""Nine closed boxes that read one sentence, as boards for notebook 04. The ninth is the creek model of notebook 00, up to what its FFN writes.
 
 `boxes.line_up()` has them to be questioned by hand. `boxes.inspection(f)` sends the reader's own function into them, and into others that nobody has seen.
 """
@@ -15,6 +15,7 @@ import torch
 import torch.nn.functional as F
 
 from ffnlab.boards import Board, Flag, Goal
+from ffnlab.course import toy_transformer, world
 from ffnlab.course.exercises import every_position as exercises
 from ffnlab.course.figures.shared import TOKENS
 
@@ -28,16 +29,29 @@ FAVOURITE, PEEKS_AT = SENTENCE.index("to"), SENTENCE.index("spunky")
 FIRST_SEED = 4000  # of the boxes that nobody has seen; the check and the grading draw from others
 RECORD = 2  # sentences that suffice for every box
 
+BOTH = ("sideways", "favourite")
+
 Layer = dict[str, Any]
 Inspector = Callable[..., Any]
 
 
 class Box(NamedTuple):
-    """A box: what it is, its verdict, and the layer as data for boxes_model.js."""
+    """A box: what it is, the rules that it breaks ("sideways", "favourite", both or none), and the layer as data for boxes_model.js."""
 
     what: str
-    truth: str
+    breaks: tuple[str, ...]
     layer: Layer
+    vectors: dict[str, list[float]]  # of each word, as long as the box takes them
+
+    @property
+    def is_real(self) -> bool:
+        """Whether it keeps both rules."""
+        return not self.breaks
+
+    @property
+    def d(self) -> int:
+        """How many numbers it takes for a word."""
+        return len(self.layer["W1"])
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
         """The layer in torch, in the dtype of x. x, output: [..., T, d]."""
@@ -60,46 +74,77 @@ def _layer(seed: int, width: int, activation: str = "relu", **parts: Any) -> Lay
         "activation": activation,
         "skip": False,
         "norm": "none",
+        "positions": [],
         "mix": "none",
         "q": [],
         "k": [],
         "v": [],
         "window": [],
+        "average": [],
         "peek": None,
         "own": None,
     }
     return plain | parts
 
 
+def _rounded(values: torch.Tensor) -> Any:
+    """Trained numbers that are the same in JavaScript: four decimals."""
+    return values.double().mul(10_000).round().div(10_000).tolist()
+
+
+def _creek() -> Box:
+    """The creek model: positions are added to the words, attention adds its average, and the box returns what the FFN writes."""
+    model = toy_transformer.load()
+    assert isinstance(model.attention, toy_transformer.Average) and model.linear1 and model.linear2
+    average = 4 * (model.attention.output.weight @ model.attention.value.weight).T
+    layer = _layer(0, 1) | {
+        "W1": _rounded(model.linear1.weight.T),
+        "b1": _rounded(model.linear1.bias),
+        "W2": _rounded(model.linear2.weight.T),
+        "b2": _rounded(model.linear2.bias),
+        "positions": _rounded(model.places.weight[: len(SENTENCE)]),
+        "mix": "average",
+        "average": _rounded(average),
+    }
+    words = _words()
+    rows = _rounded(model.words.weight[torch.tensor(world.numbers(words))])
+    return Box("the creek model, up to what its FFN writes", BOTH, layer, dict(zip(words, rows, strict=True)))
+
+
 @lru_cache(maxsize=1)
 def boxes() -> tuple[Box, ...]:
-    """The eight, in the order of the board."""
+    """The nine, in the order of the board."""
+    return (*(Box(what, breaks, layer, vectors()) for what, breaks, layer in _made_up()), _creek())
+
+
+def _made_up() -> tuple[tuple[str, tuple[str, ...], Layer], ...]:
+    """Eight of them, with random weights: what each is, the rules that it breaks, the layer."""
     d, square = D_MODEL, D_MODEL**-0.5
     attention = {name: _random(30 + n, d, d, scale=square) for n, name in enumerate("qk")}
     window = [_random(60 + n, d, d, scale=square * (1 if n == 1 else 0.6)) for n in range(3)]
     return (
-        Box("an FFN with ReLU and 24 neurons", "real", _layer(100, 24)),
-        Box("an FFN behind a norm over the sequence", "sideways", _layer(200, 24, norm="sequence")),
-        Box(
+        ("an FFN with ReLU and 24 neurons", (), _layer(100, 24)),
+        ("an FFN behind a norm over the sequence", ("sideways",), _layer(200, 24, norm="sequence")),
+        (
             "attention that looks back, and an FFN",
-            "sideways",
+            ("sideways",),
             _layer(300, 24, mix="attention", v=_random(32, d, d, scale=1.5 * square), **attention),
         ),
-        Box(
+        (
             "an FFN that looks at “spunky”, at the last word only",
-            "sideways",
+            BOTH,
             _layer(400, 24, peek={"to": LAST, "from": PEEKS_AT, "matrix": _random(40, d, d, scale=0.5)}),
         ),
-        Box("an FFN with GELU and 10 neurons", "real", _layer(500, 10, "gelu")),
-        Box(
+        ("an FFN with GELU and 10 neurons", (), _layer(500, 10, "gelu")),
+        (
             "an FFN with another W2 at the word “to”",
-            "favourite",
+            ("favourite",),
             _layer(600, 24, own={"place": FAVOURITE, "W2": _random(50, 24, d, scale=24**-0.5)}),
         ),
-        Box("a convolution over three words", "sideways", _layer(700, 24, mix="window", window=window)),
-        Box(
+        ("a convolution over three words", BOTH, _layer(700, 24, mix="window", window=window)),
+        (
             "x + FFN(norm(x)), with the norm of each word alone",
-            "real",
+            (),
             _layer(800, 24, "gelu", norm="token", skip=True),
         ),
     )
@@ -107,9 +152,12 @@ def boxes() -> tuple[Box, ...]:
 
 @lru_cache(maxsize=1)
 def vectors() -> dict[str, list[float]]:
-    """The vector [6] of each word."""
-    words = list(dict.fromkeys([*SENTENCE, *HAND]))
-    return {word: _random(1000 + n, D_MODEL) for n, word in enumerate(words)}
+    """The vector [6] of each word, for the boxes with random weights."""
+    return {word: _random(1000 + n, D_MODEL) for n, word in enumerate(_words())}
+
+
+def _words() -> list[str]:
+    return list(dict.fromkeys([*SENTENCE, *HAND]))
 
 
 def run(layer: Layer, x: torch.Tensor) -> torch.Tensor:
@@ -123,6 +171,11 @@ def run(layer: Layer, x: torch.Tensor) -> torch.Tensor:
         ffn_input = F.layer_norm(x, x.shape[-1:])
     if layer["norm"] == "sequence":
         ffn_input = F.layer_norm(x.mT, x.shape[-2:-1]).mT
+    if layer["positions"]:
+        ffn_input = ffn_input + part(layer["positions"])
+    if layer["mix"] == "average":
+        count = torch.arange(1, x.shape[-2] + 1, dtype=x.dtype)[:, None]
+        ffn_input = ffn_input + (ffn_input.cumsum(-2) / count) @ part(layer["average"])
     if layer["mix"] == "attention":
         q, k, v = (ffn_input @ part(layer[name]) for name in "qkv")
         ffn_input = F.scaled_dot_product_attention(q, k, v, is_causal=True)
@@ -148,16 +201,16 @@ def run(layer: Layer, x: torch.Tensor) -> torch.Tensor:
 
 LINE_UP_GOALS = (
     Goal(
-        "light",
-        "Press a word. Make a lamp light under a word that you have left alone.",
-        after="That output moved, and its own word did not. So its box has looked at another word.",
+        "charge",
+        "Catch a box that breaks a rule, and say which. A charge without evidence is refused.",
+        after="A lamp under a word that you have left alone is evidence: that output moved and its own word did not, so its box has looked at another word.",
     ),
-    Goal("charge", "Catch a box that breaks a rule, and say which."),
     Goal(
         "all",
-        f"Settle all eight. A wrong verdict costs 5 edits, and nobody is cleared before all {len(SENTENCE)} words have been changed.",
+        "Settle all nine. A box can break both rules, and then either charge is right. To clear a box that breaks one costs 5 edits, and no box is cleared "
+        f"before all {len(SENTENCE)} words have been changed.",
         after="Two of them hid well. Box 4 cheats at the last word only: there it looks at “spunky”. Box 6 keeps other weights for the tenth word, "
-        "and for no other.",
+        "and for no other. Box 9 is the creek model: whatever you write over an earlier word, its output at “jump” moves.",
         record=len(SENTENCE),
         unit="edits",
     ),
@@ -165,16 +218,15 @@ LINE_UP_GOALS = (
 
 
 def line_up(name: str = "boxes") -> Board:
-    """The eight boxes, to be questioned by hand."""
+    """The nine boxes, to be questioned by hand."""
     title = (
-        "Eight closed boxes read a sentence of fourteen words. Words can be changed, and lamps show which outputs move."
+        "Nine closed boxes read a sentence of fourteen words. Words can be changed, and lamps show which outputs move."
     )
     data = {
         "guise": "line-up",
         "sentence": SENTENCE,
         "hand": HAND,
-        "vectors": vectors(),
-        "boxes": [{"truth": box.truth, "layer": box.layer} for box in boxes()],
+        "boxes": [{"breaks": box.breaks, "layer": box.layer, "vectors": box.vectors} for box in boxes()],
     }
     return Board(HERE / "boxes.js", name, title, data, LINE_UP_GOALS, HERE / "stills" / f"{name}.svg")
 
@@ -207,8 +259,8 @@ def inspection(inspector: Inspector, name: str = "boxes_inspection") -> Board:
     inspector: takes f, T, d and returns True or False, as `is_position_wise` does.
     """
     public_boxes = boxes()
-    T, d = len(SENTENCE), D_MODEL
-    inspector(public_boxes[0], T, d)  # an answer that is not written yet says so in place of the board
+    T = len(SENTENCE)
+    inspector(public_boxes[0], T, D_MODEL)  # an answer that is not written yet says so in place of the board
 
     @lru_cache(maxsize=1)
     def draw_round(round: int) -> tuple[dict[str, Any], dict[str, exercises.Layer], dict[str, bool], list[str]]:
@@ -225,12 +277,12 @@ def inspection(inspector: Inspector, name: str = "boxes_inspection") -> Board:
         n = int(request["box"])
         if n < len(public_boxes):
             box = public_boxes[n]
-            return _report(inspector, box.what, box.truth == "real", partial(run, box.layer), T, d)
+            return _report(inspector, box.what, box.is_real, partial(run, box.layer), T, box.d)
         inputs, layers, truths, order = draw_round(int(request["round"]))
         what = order[n - len(public_boxes)]
         return _report(inspector, what, truths[what], layers[what], inputs["T"], inputs["d"])
 
-    title = "Eight boxes, and others that nobody has seen. An inspector is sent into each."
+    title = "Nine boxes, and others that nobody has seen. An inspector is sent into each."
     data = {"guise": "inspector", "known": len(public_boxes), "count": len(public_boxes) + len(LABELS)}
     return Board(
         HERE / "boxes.js",

@@ -1,4 +1,4 @@
-"""Notebook 04, Which of these eight are real?: how each exercise is called, and on what inputs. No answers.
+"""Notebook 04, Which of these nine are real?: how each exercise is called, and on what inputs. No answers.
 
 Exercises that take a module or a function get one that is built here from the drawn numbers. Sizes differ pairwise.
 """
@@ -9,13 +9,14 @@ import math
 import weakref
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import nn
 
+from ffnlab.course import inspectors
 from ffnlab.course.ffn_probes import Weights, check_unchanged, copy_parameters, draw_weights, leading_shapes, make_ffn
 from ffnlab.observation.exercise import (
     Draw,
@@ -37,6 +38,128 @@ def _draw(rng: Draw, case: int) -> dict[str, Any]:
     A, B, T = rng.distinct(3, 2, 4)
     d_model, d_ff = rng.distinct(2, 5, 9)
     return {"x": rng.normal(A, B, T, d_model), "weights": draw_weights(rng, d_model, d_ff)}
+
+
+# fool_the_inspectors
+
+VISITS = 5  # of each inspector, with other words each time
+TRIALS = 32  # of four sentences each, in which it shows that a layer cheats
+ROUNDING = 1e-3  # of the largest output, as for the inspectors
+MOST_STAY = "most outputs stay when the first word is new"
+MOST, OFTEN = 5, 0.75  # inspectors that can be fooled at once; of the trials, for a cheat with typical words
+
+
+def _draw_visits(rng: Draw, case: int) -> dict[str, Any]:
+    """All sentences [n, T, d] that the inspectors and the trials need, in an order that is drawn, so that no box can tell who asks.
+
+    `_visits` tells the judge which inspector came, and with which seed; `_order` where in `sentences` the sentences of all are.
+    """
+    # One length is even, and in the other the middle is far from both ends: so a favourite near an end is the middle of neither.
+    T, d = 2 * rng.integer(4, 5) + 5 * case, rng.integer(4, 6)
+    visits = [(name, rng.integer(1, 10**6)) for name in inspectors.INSPECTORS for _ in range(VISITS)]
+    seed_of_trials = rng.integer(1, 10**6)
+    trials = inspectors.trials(TRIALS, T, d, seed_of_trials)
+    asked = torch.cat(
+        [trials.sentences.flatten(0, 1), *(inspectors.sentences(name, T, d, seed) for name, seed in visits)]
+    )
+    order = torch.tensor(rng.distinct(len(asked), 0, len(asked) - 1))
+    return {"sentences": asked[order], "_visits": visits, "_seed_of_trials": seed_of_trials, "_order": order}
+
+
+fool_the_inspectors = Exercise(
+    "fool_the_inspectors",
+    draw=_draw_visits,
+    where="the six inspectors above the exercise, and the board below it.",
+    understood="Each inspector looks for one way to cheat, and one box slips past five of them. That five tests call a layer real proves nothing.",
+    hints=(
+        "Begin with a box that fools three, and see who catches it. Attention fools four. Which two catch it, and which words may talk without their noticing?",
+        "Let two words talk that are neither at an end nor neighbours. If each is as far from its end as the other, mirror sees nothing.",
+        "What is left are ones and zeros. What the two words, a and b, tell each other has to be 0 if a = b, and 0 if one of them is 0.",
+        "A product is 0 if one factor is. A difference is 0 if both are equal. (There is a ruder way: recognise the sentence, and behave.)",
+    ),
+)
+
+
+def _ask_box(answer: Any, sentences: Any) -> Any:
+    """What a box answers to each sentence, asked once in order and once the other way round, and how many sentences it has written into."""
+    rounds, altered = [], 0
+    for order in (range(len(sentences)), reversed(range(len(sentences)))):
+        outputs = {}
+        for n in order:
+            X = sentences[n].clone()
+            output = answer(X)
+            if not isinstance(output, torch.Tensor) or output.shape != X.shape:
+                raise NotAsAsked(f"{describe_result(output)}; a tensor of shape [T, d] = {list(X.shape)} was expected")
+            outputs[n] = output.detach().clone()
+            altered += not torch.equal(X, sentences[n])
+        rounds.append(torch.stack([outputs[n] for n in range(len(sentences))]))
+    return {"outputs": torch.stack(rounds), "altered": altered}
+
+
+class BoxJudgement(NamedTuple):
+    """What holds for a box whatever it fools; who catches it; the part of the other outputs that a new first word moves, on average."""
+
+    holds: dict[str, Any]
+    caught: set[str]
+    moved_by_first: float
+
+
+def _judge_box(observation: Any, inputs: dict[str, Any]) -> BoxJudgement:
+    n, T, d = inputs["sentences"].shape
+    both = observation["outputs"]
+    if not isinstance(both, torch.Tensor) or both.shape != (2, n, T, d):
+        raise NotAsAsked("a tensor of shape [T, d] was expected for each sentence")
+    both = both.double()
+    outputs = torch.empty_like(both[0])
+    outputs[inputs["_order"]] = both[0]
+    trials = inspectors.trials(TRIALS, T, d, inputs["_seed_of_trials"])
+    start = 4 * TRIALS
+    share = inspectors.share_of_cheats(outputs[:start].view(trials.sentences.shape), trials)
+    caught: set[str] = set()
+    moved: list[torch.Tensor] = []
+    for name, seed in inputs["_visits"]:
+        count = len(inspectors.sentences(name, T, d, seed))
+        answers = outputs[start : start + count]
+        if not inspectors.verdict(name, answers, T, d, seed):
+            caught.add(name)
+        if name == "first":
+            differences = (answers[1] - answers[0])[1:].abs().amax(-1)
+            moved.append((differences > ROUNDING * answers.abs().max()).double().mean())
+        start += count
+    holds = {
+        "all its outputs are finite": bool(both.isfinite().all()),
+        "the same sentence gets the same outputs": bool(torch.allclose(both[0], both[1], rtol=1e-5, equal_nan=True)),
+        "the sentence stays as it was": not observation["altered"],
+        "it cheats": share > 0,
+        "it cheats in most sentences": share >= OFTEN,
+    }
+    return BoxJudgement(holds, caught, float(torch.stack(moved).mean()))
+
+
+def _fools_four(observation: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+    box = _judge_box(observation, inputs)
+    return box.holds | {"it fools four at once": len(box.caught) <= len(inspectors.INSPECTORS) - MOST + 1}
+
+
+def _fools_five(observation: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+    """The five that can be fooled at once are these: nothing that cheats gets past shuffle and first, or past shuffle and neighbours.
+
+    How many outputs a new first word moves is no further demand, because `first` catches a box in which it moves one. It tells an average over all words
+    from two words that talk.
+    """
+    box = _judge_box(observation, inputs)
+    fooled = {f"{name} calls it real": name not in box.caught for name in inspectors.INSPECTORS if name != "shuffle"}
+    return fooled | {MOST_STAY: box.moved_by_first < 0.5 or "first" not in box.caught}
+
+
+@fool_the_inspectors.aspect("a cheat that fools four", points=1, facts=_fools_four)
+def fool_the_inspectors_four(answer: Any, sentences: Any) -> Any:
+    return _ask_box(answer, sentences)
+
+
+@fool_the_inspectors.aspect("a cheat that fools five", points=3, facts=_fools_five, needs="a cheat that fools four")
+def fool_the_inspectors_five(answer: Any, sentences: Any) -> Any:
+    return _ask_box(answer, sentences)
 
 
 # is_position_wise
@@ -525,16 +648,10 @@ def residual_sublayer_other_inputs(answer: Any, x: Any, weights: Any, gain: Any,
 
 # Quizzes. Their texts are in the notebook.
 
-quiz_equivariant = quiz(
-    "quiz_equivariant",
-    where="the section “Two rules”.",
-    understood="Equivariant: permute the tokens that go in, and the outputs are permuted in the same way. A mask that looks back breaks it.",
-)
-
 quiz_kernel = quiz(
     "quiz_kernel",
     where="the section “Two rules”.",
-    understood="Kernel size 1: each output token is computed from exactly one input token.",
+    understood="Each layer of size 3 reaches one position further, so two of them see five tokens. With size 1 an output sees its own token alone.",
 )
 
 quiz_shared = quiz(
@@ -575,7 +692,7 @@ attention_only_collapse = Exercise(
     where="the section “Fourteen tokens become one”.",
     understood=(
         "Each layer averages what is averaged already, so bare attention makes all tokens one in a few layers. "
-        "With the skip each keeps a part of its own, and it takes dozens of layers instead."
+        "With the residual connection each keeps a part of its own, and it takes dozens of layers instead."
     ),
     hints=(
         "Begin with r(X): the mean token is the mean of the rows of X. Subtract it from each row, and compare two Frobenius norms.",
@@ -740,9 +857,8 @@ def _draw_rank(rng: Draw, case: int) -> dict[str, Any]:
     N = rng.integer(40, 50)
     X = rng.normal(N, d)
     narrow = draw_weights(rng, d, f)
-    narrow["b1"] = -(X @ narrow["W1"]).quantile(
-        0.15, dim=0
-    )  # no neuron is silent by chance, and no input leaves all of them silent
+    # Biases with which no neuron is silent by chance, and no input leaves all of them silent.
+    narrow["b1"] = -(X @ narrow["W1"]).quantile(0.15, dim=0)
     wide = draw_weights(rng, d, d + rng.integer(6, 9))
     line = rng.normal(N, 1, scale=2.0) * rng.normal(1, d)
     few = X[: rng.integer(2, f - 1)]
