@@ -1,6 +1,6 @@
-"""The times that notebooks 05 and 08 show before anybody runs them.
+"""The times that notebook 05 shows before anybody runs it.
 
-`python -m autograder.authoring.experiments.timing` runs these notebooks' code as far as their measurements, on one thread, and writes ffnlab's
+`python -m autograder.authoring.experiments.timing` runs the notebook's code as far as its measurements, on one thread, and writes ffnlab's
 course/experiments/timing.json. Run it on a machine that does nothing else.
 """
 
@@ -18,7 +18,7 @@ from autograder.authoring import build
 from autograder.authoring.experiments.write import TORCH, write
 from ffnlab.course.experiments import timing
 
-NOTEBOOKS = ("05_parameters", "08_experts")
+NOTEBOOKS = ("05_parameters",)
 TIMES = 25  # runs of each call, of which the shortest is kept
 
 

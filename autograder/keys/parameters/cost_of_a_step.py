@@ -13,85 +13,93 @@ cost_of_a_step = Key(exercises.cost_of_a_step)
 
 
 @cost_of_a_step.truth
-def weight_by_weight(n, batch, size, flops, bandwidth):
+def weight_by_weight(n, batch, size, flops, bandwidth, cache=0):
     """What one weight does and what one weight weighs, in exact fractions, then n times that; `even` is found by halving an interval."""
     there = ["multiply", "add"]
-    back = ["multiply", "add", "multiply", "add"]  # for the weight's own gradient, and for that of what came in
     rate, width, each = Fraction(flops), Fraction(bandwidth), Fraction(size)
 
-    def computing(tokens):
-        return n * tokens * len(there) / rate
+    def computing(people):
+        return n * people * len(there) / rate
 
-    reading = n * each / width
-    low, high = Fraction(0), Fraction(10**9)
-    for _ in range(120):
-        middle = (low + high) / 2
-        low, high = (middle, high) if computing(middle) < reading else (low, middle)
+    def reading(people):
+        return (n * each + people * Fraction(cache)) / width
+
+    far = Fraction(10**15)
+    even = None
+    if computing(far) > reading(far):
+        low, high = Fraction(0), far
+        for _ in range(140):
+            middle = (low + high) / 2
+            low, high = (middle, high) if computing(middle) < reading(middle) else (low, middle)
+        even = float(low)
     return {
         "flops": float(n * batch * len(there)),
-        "training": float(n * batch * (len(there) + len(back))),
-        "bytes": float(n * each),
-        "seconds": float(computing(batch) if computing(batch) > reading else reading),
-        "even": float(low),
+        "bytes": float(n * each + batch * Fraction(cache)),
+        "seconds": float(computing(batch) if computing(batch) > reading(batch) else reading(batch)),
+        "even": even,
     }
 
 
-@cost_of_a_step.right("times first, then a comparison; `even` from the machine and the size alone")
-def times_first(n, batch, size, flops, bandwidth):
+@cost_of_a_step.right("times first, then a comparison; `even` from the costs of one person")
+def times_first(n, batch, size, flops, bandwidth, cache=0):
     forward = n * batch * 2
-    backward = 2 * forward
-    load = size * n
+    load = size * n + cache * batch
     t_compute = forward / flops
     t_memory = load / bandwidth
     seconds = t_compute
     if t_memory > t_compute:
         seconds = t_memory
-    return dict(
-        flops=forward, training=forward + backward, bytes=load, seconds=seconds, even=size * flops / (2 * bandwidth)
-    )
+    gain = 2 * n / flops - cache / bandwidth
+    return dict(flops=forward, bytes=load, seconds=seconds, even=size * n / bandwidth / gain if gain > 0 else None)
 
 
 @cost_of_a_step.right("by arithmetic intensity, as in a roofline")
-def by_intensity(n, batch, size, flops, bandwidth):
-    cost = {"flops": 2.0 * n * batch, "bytes": float(n * size)}
+def by_intensity(n, batch, size, flops, bandwidth, cache=0):
+    cost = {"flops": 2.0 * n * batch, "bytes": float(n * size + batch * cache)}
     intensity = cost["flops"] / cost["bytes"]  # FLOPs per byte
     cost["seconds"] = cost["flops"] / min(flops, intensity * bandwidth)
-    cost["training"] = 3 * cost["flops"]
-    cost["even"] = (flops / bandwidth) / (2 / size)
+    ridge = flops / bandwidth
+    # 2·n·b = ridge · (n·size + b·cache)
+    if ridge * cache < 2 * n:
+        cost["even"] = ridge * n * size / (2 * n - ridge * cache)
+    else:
+        cost["even"] = None
     return cost
 
 
 @cost_of_a_step.right("torch's numbers, in float64")
-def in_tensors(n, batch, size, flops, bandwidth):
-    work = torch.tensor([2, 6], dtype=torch.float64) * n * batch
-    both = torch.stack([work[0] / flops, torch.tensor(n * size / bandwidth, dtype=torch.float64)])
+def in_tensors(n, batch, size, flops, bandwidth, cache=0):
+    work = torch.tensor(2, dtype=torch.float64) * n * batch
+    load = torch.tensor(n * size + batch * cache, dtype=torch.float64)
+    both = torch.stack([work / flops, load / bandwidth])
+    slope = 2 * n / flops - cache / bandwidth
     return {
-        "flops": work[0],
-        "training": work[1],
-        "bytes": torch.tensor(n * size, dtype=torch.float64),
+        "flops": work,
+        "bytes": load,
         "seconds": both.max(),
-        "even": both[1] / both[0] * batch,
+        "even": None if slope <= 0 else torch.tensor(n * size / bandwidth / slope, dtype=torch.float64),
         "bound": "memory" if both.argmax() else "compute",
     }
 
 
 @cost_of_a_step.base
-def plain_cost_of_a_step(n, batch, size, flops, bandwidth):
+def plain_cost_of_a_step(n, batch, size, flops, bandwidth, cache=0):
     work = 2 * n * batch
-    load = n * size
+    load = n * size + batch * cache
+    gain = 2 * n * bandwidth - cache * flops
+    even = n * size * flops / gain if gain > 0 else None
     return {
         "flops": work,
-        "training": 3 * work,
         "bytes": load,
         "seconds": max(work / flops, load / bandwidth),
-        "even": size * flops / bandwidth / 2,
+        "even": even,
     }
 
 
 cost_of_a_step.slip(
     "one_operation_per_weight",
     "A weight is counted with one operation per token. It is multiplied, and the product is added: two.",
-    replace={"2 * n": "n", " / 2": ""},
+    replace={"work = 2 * n": "work = n", "gain = 2 * n": "gain = n"},
 )
 
 
@@ -100,24 +108,23 @@ in work = 2 * n * batch
 | one_operation_per_weight | one_operation_the_rest_right: work = n * batch
 operations_of_one_token: work = 2 * n
     The operations do not depend on the batch. Every person's token meets every weight: two people, twice the work.
-in load = n * size
-read_anew_for_everybody: load = n * size * batch
+operations_of_training: work = 6 * n * batch
+    Six operations for each weight and token is training, forward and back. While a model writes, there is no way back.
+in load = n * size + batch * cache
+cache_left_out: load = n * size
+    The cache is not read here. Each person's keys and values have to be read for that person's next token.
+cache_read_once: load = n * size + cache
+    The cache is read once for all. Weights are the same for everybody, keys and values are not: each person has their own.
+read_anew_for_everybody: load = (n * size + cache) * batch
     The weights are read anew for everybody. They are read once per step, and then serve all tokens of the batch: that is what a batch is good for.
-bits_for_bytes: load = 8 * n * size
+cache_in_numbers: load = n * size + batch * cache * size
+    The cache is multiplied by `size`. It is given in bytes already.
+bits_for_bytes: load = 8 * (n * size + batch * cache)
     These are bits. `size` is given in bytes, and bytes are asked for.
-in n * size
-parameters_for_bytes: n
-    The number of parameters is taken for the number of bytes. Each has `size` bytes.
-divided_by_size: n / size
+parameters_for_bytes: load = n + batch * cache
+    The number of parameters is taken for the number of their bytes. Each has `size` bytes.
+divided_by_size: load = n / size + batch * cache
     The number of parameters is divided by their size. The larger each is, the more bytes they are.
-training_four: "training": 3 * work, -> "training": 2 * work,
-    Training is counted with 4 operations per parameter and token. Perhaps you count the way back alone, or the way back like the way there. The way
-    back has two products for each one there: one for the gradient of the weight, and one for the gradient of the input. Training goes both ways.
-in 3 * work
-training_as_the_way_there: work
-    Training is counted like running. The way back comes on top of it.
-training_of_one_token: 6 * n
-    Training does not depend on the batch here. Each token costs as much again.
 in max(work / flops, load / bandwidth)
 seconds_added_up: work / flops + load / bandwidth
     The two times are added. Reading and computing go on at the same time, so one waits for the slower of the two only.
@@ -134,24 +141,56 @@ seconds_per_token: "seconds": max(work / flops, load / bandwidth) / batch,
 rate_over_work: "seconds": max(flops / work, bandwidth / load),
     Operations per second are divided by operations: that is steps per second. Seconds are the other way round.
 || steps_per_second: max -> min
-in "even": size * flops / bandwidth / 2,
-even_twice_too_large: "even": size * flops / bandwidth,
+in
+  - gain = 2 * n * bandwidth - cache * flops
+  - even = n * size * flops / gain if gain > 0 else None
+even_without_a_cache
+  + even = size * flops / bandwidth / 2
+    `even` does not know of the cache. Reading grows with the batch as well then, so the two times meet later, or never.
+even_never_none
+  + gain = 2 * n * bandwidth - cache * flops
+  + even = n * size * flops / gain
+    For a large cache `even` is below 0. Reading one more person's cache takes longer there than computing one more token, so the times never meet: None.
+even_infinite
+  + gain = 2 * n * bandwidth - cache * flops
+  + even = n * size * flops / gain if gain > 0 else float("inf")
+    Where the two times never meet, `even` is infinite here. The exercise asks for None.
+even_adds_the_cache
+  + gain = 2 * n * bandwidth + cache * flops
+  + even = n * size * flops / gain if gain > 0 else None
+    In `even` the cache has the wrong sign. It makes reading slower, so **more** people are needed until computing is what one waits for.
+even_twice_too_large
+  + gain = n * bandwidth - cache * flops / 2
+  + even = n * size * flops / gain if gain > 0 else None
     `even` is twice too large: each weight needs two operations per token.
-even_without_size: "even": flops / bandwidth / 2,
-    `even` does not know how large a parameter is. The more bytes each has, the longer reading takes, and the more tokens are needed.
-in size * flops / bandwidth / 2
-even_upside_down: 2 * bandwidth / (size * flops)
+even_upside_down
+  + gain = 2 * n * bandwidth - cache * flops
+  + even = gain / (n * size * flops) if gain > 0 else None
     `even` is upside down. The faster a machine computes, the **more** tokens it takes until computing is what one waits for.
-even_rounded: round(size * flops / bandwidth / 2)
+even_without_size
+  + gain = 2 * n * bandwidth - cache * flops
+  + even = n * flops / gain if gain > 0 else None
+    `even` does not know how large a parameter is. The more bytes each has, the longer reading takes, and the more tokens are needed.
+even_rounded
+  + gain = 2 * n * bandwidth - cache * flops
+  + even = round(n * size * flops / gain) if gain > 0 else None
     `even` is rounded to a whole number. It is where two lines meet, and need not be whole.
-| even_rounded_down: / bandwidth / 2, -> // (2 * bandwidth),
-|| even_rounded_up: round -> math.ceil
+| even_rounded_up
+  + gain = 2 * n * bandwidth - cache * flops
+  + even = math.ceil(n * size * flops / gain) if gain > 0 else None
+| even_rounded_down
+  + gain = 2 * n * bandwidth - cache * flops
+  + even = n * size * flops // gain if gain > 0 else None
+even_of_this_batch
+  + even = batch * (load / bandwidth) / (work / flops)
+    `even` is right without a cache. With one the time of reading depends on the batch itself, so it can't be taken as it is for this
+    batch: write both as formulas.
 """)
 
 
 @cost_of_a_step.mistake(
-    "The numbers come back as a tuple. A dict is asked for, so that each has its name: flops, training, bytes, seconds, even."
+    "The numbers come back as a tuple. A dict is asked for, so that each has its name: flops, bytes, seconds, even."
 )
-def step_as_a_tuple(n, batch, size, flops, bandwidth):
-    work, load = 2 * n * batch, n * size
-    return work, 3 * work, load, max(work / flops, load / bandwidth), size * flops / bandwidth / 2
+def step_as_a_tuple(n, batch, size, flops, bandwidth, cache=0):
+    work, load = 2 * n * batch, n * size + batch * cache
+    return work, load, max(work / flops, load / bandwidth), None

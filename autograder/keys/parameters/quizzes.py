@@ -14,20 +14,20 @@ quiz_count = quiz_key(
     },
 )
 
+quiz_printed = quiz_key(
+    exercises.quiz_printed,
+    right="C",
+    wrong={
+        "A": "That is what the page prints, from its own count. Two matrices of 512 · 2048 are 2,097,152, and the biases add 2,560. Now divide.",
+        "B": "An even balance would need an FFN of 1,048,576, as attention has. Count it: two matrices of 512 · 2048, and two biases.",
+    },
+)
+
 quiz_decoder = quiz_key(
     exercises.quiz_decoder,
     right="A",
     wrong={
         "B": "That is an encoder block: 12·d² of 16·d². A decoder block of an encoder-decoder has a second attention, across to the encoder.",
         "C": "That is so for a plain FFN, 8·d² of 16·d². The gate brings a third matrix: count the FFN again.",
-    },
-)
-
-quiz_mixtral = quiz_key(
-    exercises.quiz_mixtral,
-    right="C",
-    wrong={
-        "A": "That is 4 · 10. But only the FFN is there four times: the experts share attention, norms and embeddings.",
-        "B": "That is what one token uses: two of the four experts, and all the rest. The question is how many there are.",
     },
 )
