@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from drawings import numbers
 from safetensors.torch import load_file
 
 from ffnlab.course import toy_transformer, world
-from ffnlab.course.experiments import firing, without_ffn
+from ffnlab.course.experiments import firing
 from ffnlab.course.experiments import world as experiment
 from ffnlab.course.figures import little_world as figures
 
@@ -67,15 +68,32 @@ def test_a_combination_is_told_by_no_word_alone(what: str, attributes: tuple[int
 # The shipped model
 
 
+def next_words(
+    model: toy_transformer.ToyTransformer, words: Sequence[str], ffn: bool = True, without: Collection[int] = ()
+) -> torch.Tensor:
+    """How probable each word is to come next: [V], in the order of `world.WORDS`.
+
+    With ffn=False the whole FFN is switched off, biases and all; the neurons in `without` stay silent.
+    """
+    x = model.gather(toy_transformer.tensor([words]))
+    hidden = model.hidden(x)
+    hidden[..., list(without)] = 0
+    probabilities: torch.Tensor = model.say(x, hidden if ffn else None)[0, -1].softmax(-1)
+    return probabilities
+
+
+def most_probable(probabilities: torch.Tensor, count: int = 5) -> list[tuple[str, float]]:
+    """The most probable words of a distribution [V], and their probabilities."""
+    best = probabilities.topk(count)
+    return [(world.WORDS[n], p) for p, n in zip(best.values.tolist(), best.indices.tolist(), strict=True)]
+
+
 def share(ffn: bool, place: int) -> float:
     """How often the shipped model is right about one word of the held-out wishes, one sentence after the other."""
     model, right = toy_transformer.load(), 0
     for scene in HELD_OUT[::13]:
         words = world.wish(scene)
-        right += (
-            toy_transformer.most_probable(toy_transformer.next_words(model, words[:place], ffn), 1)[0][0]
-            == words[place]
-        )
+        right += most_probable(next_words(model, words[:place], ffn), 1)[0][0] == words[place]
     return right / len(HELD_OUT[::13])
 
 
@@ -176,12 +194,31 @@ def test_one_rule_is_knocked_out_and_no_other(rule: str) -> None:
     unsure = []
     for scene in HELD_OUT[::7]:
         words = world.wish(scene)
-        sure = toy_transformer.next_words(model, words[: world.WAY], without=gone)[world.NUMBER[scene.way]].item()
+        sure = next_words(model, words[: world.WAY], without=gone)[world.NUMBER[scene.way]].item()
         if rule == f"{'cold' if scene.cold else 'warm'} {'water' if scene.water else 'land'}":
             unsure.append(sure)
         else:
             assert sure > 0.98
     assert len(unsure) > 50 and 0.41 < sum(unsure) / len(unsure) < 0.66
+
+
+def test_without_cold_water_every_mood_is_as_unsure() -> None:
+    """Its neuron 10 hears the mood nearly as well as the place, and yet no mood suffers more than another one."""
+    model = toy_transformer.load()
+    names = {name.neuron: name.words for name in toy_transformer.names(model) if name.good}
+    gone = [neuron for neuron, words in names.items() if words == "cold water"]
+    assert len(gone) == 2 and 10 in gone  # “and with it the other neuron”
+    heard = toy_transformer.key_scores(model, 10)
+    place, mood = (heard[world.numbers(group)] for group in (world.PLACES, world.MOODS))
+    assert 0.75 < (mood[0] - mood.mean()) / (place[0] - place.mean()) < 1
+    percents = []
+    for mood_word in world.MOODS:
+        scenes = [scene for scene in HELD_OUT if scene.water and scene.cold and scene.mood == mood_word]
+        chances = [
+            next_words(model, world.wish(scene)[: world.WAY], without=gone)[world.NUMBER["over"]] for scene in scenes
+        ]
+        percents.append(round(100 * float(torch.stack(chances).mean())))
+    assert (min(percents), max(percents)) == (41, 44)
 
 
 def test_a_key_listens_to_the_words_of_its_name() -> None:
@@ -270,7 +307,10 @@ def test_a_rule_by_hand_has_its_way_and_changes_no_other_sentence() -> None:
         reached = [sum(itertools.compress(say, meant)) == 224 * sum(meant) for say in effect.say]
         enough[word].append(figures.STRENGTHS[reached.index(True)])
     assert max(enough["into"]) == 12 and (min(enough["about"]), max(enough["about"])) == (20, 28)
-    assert numbers(figures.rule(strength=30, one_is_enough=True).title)[2] == 896
+    told = (Path(__file__).parent.parent / "solutions" / "06_memory.py").read_text(encoding="utf-8")
+    assert "a strength of 12 is enough for every rule" in told and "that takes 20 to 28" in told
+    assert numbers(figures.rule(strength=28, one_is_enough=True).title) == [448, 448, 896, 1344]
+    assert numbers(figures.rule(strength=28).title)[:2] == [448, 448] and "896 others change, too" in told
 
 
 # The stored runs
@@ -292,15 +332,17 @@ def test_in_every_seed_the_ffn_decides_where_attention_averages() -> None:
     assert all(0.495 < p < 0.505 for p in column("average, no FFN, three", "homecoming, probability"))
 
 
-def test_what_notebook_02_says_of_fifteen_others_holds_in_them() -> None:
+def test_what_notebook_02_says_of_three_attributes_holds_in_the_stored_runs() -> None:
+    assert sum(right >= 0.99 for right in column("average, FFN, three", "homecoming")) == 5
+    assert "With an FFN all five learn all three combinations." in " ".join(SOURCE.split("\n# "))
+
+
+def test_fifteen_other_models_are_silent_because_silence_was_rewarded() -> None:
     """They are those of notebook 03, which also says why they are silent."""
     runs = firing.stored()["runs"]
     assert not set(firing.FRESH) & set(experiment.SEEDS) and len(runs["with"]) == len(firing.FRESH) == 15
     right = [run["right"] for run in runs["with"]]
     assert sum(share == 1 for share in right) == 14 and 0.9 < min(right) < 1
-    assert "fourteen of fifteen others learn the first two" in SOURCE
-    way, feeling = (sum(without_ffn.has_learned(rule)) for rule in ("way", "feeling"))
-    assert f"of sixteen others without an FFN, {way} learned *over or into* and {feeling} *glad or sorry*" in SOURCE
     assert max(run["fires"] for run in runs["with"]) < 0.01 < 0.2 < min(run["fires"] for run in runs["without"])
 
 

@@ -67,6 +67,9 @@ bias_in_every_row: torch.relu(ffn.linear1(x))[:, None] * ffn.linear2.weight.T + 
     `b2` was added to every row. It is added once, after all neurons have written, and is no part of a row.
 a_column_for_each: torch.relu(ffn.linear1(x)) * ffn.linear2.weight
     The result is [d_model, d_ff]: a column for each neuron. A row is asked for, so that `result[j]` is what neuron j writes.
+rows_for_values: torch.relu(ffn.linear1(x))[:, None] * ffn.linear2.weight
+    A value is a column of `linear2.weight`, and you took rows: its shape is [d_model, d_ff]. Transpose it, so that row j is the value of neuron j.
+| rows_by_einsum: torch.einsum("j,jd->jd", torch.relu(ffn.linear1(x)), ffn.linear2.weight)
 summed_up: torch.relu(ffn.linear1(x)) @ ffn.linear2.weight.T
     The rows are added up already: [d_model] came back. The parts are asked for, before the sum.
 keys_written: torch.relu(ffn.linear1(x))[:, None] * ffn.linear1.weight
@@ -100,6 +103,9 @@ coefficients_alone: return torch.relu(ffn.linear1(x))
     These are the coefficients alone, [d_ff]. Each multiplies a value of d_model numbers.
 reshaped_values: return torch.relu(ffn.linear1(x))[:, None] * ffn.linear2.weight.reshape(ffn.linear1.weight.shape)
     The numbers of `linear2.weight` are in the wrong places: `reshape` reads row after row. To turn [d_model, d_ff] over, transpose it.
+| rows_for_values | row_after_row
+  + h = torch.relu(ffn.linear1(x))
+  + return torch.stack([h[j] * ffn.linear2.weight[j] for j in range(len(h))])
 activation_on_values: return ffn.linear1(x)[:, None] * torch.relu(ffn.linear2.weight.T)
     The activation was applied to the values, not to what the neurons add up.
 activation_on_products: return torch.relu(ffn.linear1(x)[:, None] * ffn.linear2.weight.T)

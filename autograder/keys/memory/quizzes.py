@@ -13,30 +13,3 @@ quiz_value = quiz_key(
         "C": "The key is row j of `linear1.weight`: what neuron j compares a token with. `linear2` comes after the hidden layer.",
     },
 )
-
-quiz_coefficient = quiz_key(
-    exercises.quiz_coefficient,
-    "A",
-    {
-        "B": "b1[j] is the same for every token. It shifts when the neuron fires; how strongly the neuron responds depends on the token.",
-        "C": "There is no softmax in an FFN. The coefficients need not add up to 1, and many of them are large at the same time.",
-    },
-)
-
-quiz_knockout = quiz_key(
-    exercises.quiz_knockout,
-    "C",
-    {
-        "A": "Most facts survive the loss of their strongest neuron: several others push the same answer.",
-        "B": "With the 4 strongest gone almost every fact is lost. Facts are spread, but not evenly over all neurons.",
-    },
-)
-
-quiz_width = quiz_key(
-    exercises.quiz_width,
-    "B",
-    {
-        "A": "That would be so if each bit of a pattern could be set freely. But one more neuron is 64 more weights, and they limit what fits.",
-        "C": "d_model limits the rank of a linear map. With a non-linearity between, more neurons hold more facts at the same d_model.",
-    },
-)

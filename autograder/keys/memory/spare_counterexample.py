@@ -51,7 +51,7 @@ nothing_to_cut: [1.0, 2.0, 0.0], [-1.0, 2.0, 1.0], [0.5, -3.0, 1.0]
     No group of your neurons can be cut without changing the output, and the code says so. A group can go if what it writes adds up to 0, in every
     number of the output.
 a_fourth_neuron: [1.0, 0.0, 1.0], [1.0, 2.0, 1.0], [1.0, 0.0, 0.0], [-3.0, -2.0, -2.0]
-    Your classmate's code is wrong on it, well found. A smaller network shows it as well: three neurons are enough.
+    Nearly. Your classmate's code is wrong on it. A smaller network shows it as well: three neurons are enough.
 a_flat_list: 1.0, 1.0, -2.0
     Your numbers are in one list. Every neuron has a list of its own, with three numbers in it.
 unequal: [1.0, 2.0, 0.0], [1.0], [-2.0]

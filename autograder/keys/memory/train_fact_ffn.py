@@ -34,7 +34,7 @@ def by_hand_written_adam(E, U, y, d_ff, steps):
 
 @train_fact_ffn.right("a class, without the residual")
 def without_residual(E, U, y, d_ff, steps):
-    class Store(nn.Module):
+    class FactFFN(nn.Module):
         def __init__(self, d):
             super().__init__()
             self.linear1 = nn.Linear(d, d_ff)
@@ -43,7 +43,7 @@ def without_residual(E, U, y, d_ff, steps):
         def forward(self, x):
             return self.linear2(F.relu(self.linear1(x)))
 
-    store = Store(E.size(1))
+    store = FactFFN(E.size(1))
     opt = torch.optim.Adam(store.parameters(), lr=1e-2)
     for _ in range(steps):
         loss = F.cross_entropy(store(E) @ U.T, y)
@@ -165,7 +165,7 @@ _store(
 )
 _store(
     "relu_after_the_second",
-    "There is a non-linearity after the second layer as well: no output can be negative. The FFN has one, between its layers.",
+    "There is an activation after the second layer as well: no output can be negative. The FFN has one, between its layers.",
     ADAM + LOOP,
     layers="ffn = nn.Sequential(nn.Linear(E.shape[1], d_ff), nn.ReLU(), nn.Linear(d_ff, E.shape[1]), nn.ReLU())",
 )

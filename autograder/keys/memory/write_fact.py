@@ -144,6 +144,12 @@ too_weak: value = U[c]
     The neuron listens to the right person, and pushes the new answer too weakly: the old one still leads. It writes h · value, and h is small here,
     because another person matches nearly as well. Work out how much is needed.
 || too_weak_for_its_h: U[c] -> U[c] - now
+ahead_of_the_old_answer_alone
+  - value = (U[c] - now) / h
+  + old = U[(U @ now).argmax()]
+  + value = (now @ (old - U[c]) + 1.01) / (U[c] @ (U[c] - old)) / h * U[c]
+    Your value is large enough to pass the old answer, and no larger. It raises other answers as well, and one of them may lead:
+    ask for the lead over all of them.
 old_answer_pushed_down_only: value = -20 * U[(U @ now).argmax()] / h
     The old answer is pushed away, and nothing says which one shall lead instead. The value must point to the new answer, `U[c]`.
 row_of_E_for_the_answer: value = (E[c] * 20 - now) / h

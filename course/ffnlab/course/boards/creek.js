@@ -1,24 +1,25 @@
 // @ts-check
-// One sentence through the little Transformer: choose its words, switch the FFN off in the middle, and, where lamps are shown, silence single neurons.
-import { CreekModel, amplified } from "./creek_model.js";
+// One sentence through the little Transformer: choose its words, switch the FFN off in the middle, and, where lamps are shown, put out or light single neurons.
+import { CreekModel } from "./creek_model.js";
 import { select } from "./d3.js";
 import { element, number, percent } from "./runtime.js";
 
 const KINDS = ["place", "weather", "mood", "creature"];
 const GIVEN = 8; // so many words open the sentence
-const VERB = 10; // the place of the word after which it is over or into
+const VERB = 10; // the position of the word after which it is over or into
 const QUESTIONS = { way: { before: VERB, words: ["over", "into"], says: "wanted to " }, feeling: { before: 14, words: ["glad", "sorry"], says: "and " } };
 const SURE = 0.75; // a word that is less probable wavers
 const ACTIVE = 0.05; // a smaller activation is not counted, nor shown
-const STRONGEST = 4; // how many times as strong a lamp can be made
+const STRONGEST = 4; // how many times as bright as usual a lamp can be made
+const FIRES = 0.2; // of its largest activation: a neuron that reaches less counts as dark
+const GOOD = 0.9; // the precision and the recall that a name has to reach
 
 /**
  * The sentence as this world would have it; the order of the words of a kind says which attribute they have.
  * @param {Record<string, string[]>} kinds @param {Record<string, any>} scene
  */
 export function wish(kinds, scene) {
-  const first = (/** @type {string} */ kind) => kinds[kind].indexOf(scene[kind]) < kinds[kind].length / 2;
-  const [water, cold, spunky] = [first("place"), first("weather"), first("mood")];
+  const [water, cold, spunky] = [isFirst(kinds.place, scene.place), isFirst(kinds.weather, scene.weather), isFirst(kinds.mood, scene.mood)];
   const sight = water ? (cold ? "ice" : "waves") : cold ? "snow" : "flowers";
   return [
     ...opening(scene), "wanted", "to", spunky ? "jump" : "creep", water === cold ? "over" : "into",
@@ -56,10 +57,26 @@ function lookAt(data, state) {
   const model = modelOf(data, state);
   const right = wish(data.kinds, state);
   const { before, words } = questionOf(data);
-  const chances = model.after(right.slice(0, before + 1), state.ffn, state.gains);
-  const made = { right, steps: model.write(opening(state), state.ffn, state.gains), shares: words.map((word) => chances[model.number.get(word) ?? 0]) };
+  const lamps = lampsSet(data, state);
+  const chances = model.after(right.slice(0, before + 1), state.ffn, lamps);
+  const made = { right, steps: model.write(opening(state), state.ffn, lamps), shares: words.map((word) => chances[model.number.get(word) ?? 0]) };
   looks.set(state, made);
   return made;
+}
+
+/** The lamps that were put out or lit by hand, at the verb. @param {any} data @param {any} state @returns {import("./creek_model.js").Lamps} */
+function lampsSet(data, state) {
+  const activations = Object.fromEntries(Object.entries(state.set).map(([neuron, times]) => [neuron, times * data.usual[Number(neuron)]]));
+  return { place: VERB, activations };
+}
+
+/** Whether an activation counts as lit: a fainter one than a fifth of the neuron's largest does not. @param {any} data @param {number} neuron @param {number} activation */
+const isLit = (data, neuron, activation) => activation > Math.max(ACTIVE, FIRES * data.largest[neuron]);
+
+/** What each neuron would be at the verb if no hand had touched it: [64]. @param {any} data @param {any} state */
+function untouched(data, state) {
+  const model = modelOf(data, state);
+  return model.hidden(/** @type {Float64Array} */ (model.gather(lookAt(data, state).right.slice(0, VERB + 1)).pop()));
 }
 
 /** Whether all that was written before a word is what this world would say. @param {number} before @param {{word: string}[]} steps @param {string[]} right */
@@ -68,46 +85,67 @@ const asAsked = (before, steps, right) => steps.slice(0, before + 1 - GIVEN).eve
 /** How many words of a state are not those of the board's start. @param {any} data @param {any} state */
 const wordsChanged = (data, state) => KINDS.filter((kind) => state[kind] !== board.start(data)[kind]).length;
 
+/** Whether a word has the first of its kind's two attributes. @param {string[]} words @param {string} word */
+const isFirst = (words, word) => words.indexOf(word) < words.length / 2;
+
+/**
+ * What was written for over or into with the FFN on, for each kind of scene that was looked at: {"water cold": "over", …}.
+ * @param {any} data @param {any} state @returns {Record<string, string>}
+ */
+function seenWays(data, state) {
+  if (state.ffn !== true) return state.seen;
+  return { ...state.seen, [kindOfScene(data, state)]: lookAt(data, state).steps[VERB + 1 - GIVEN].word };
+}
+
+/** @param {any} data @param {any} state */
+const kindOfScene = ({ kinds }, state) => `${isFirst(kinds.place, state.place) ? "water" : "land"} ${isFirst(kinds.weather, state.weather) ? "cold" : "warm"}`;
+
 /** @param {string[]} words */
 const list = (words) => (words.length > 4 ? `${words.length} words` : words.length > 1 ? `${words.slice(0, -1).join(", ")} and ${words[words.length - 1]}` : words[0] ?? "");
 
-/** The strengths that differ from 1. @param {Record<string, number>} gains */
-const changed = (gains) => Object.entries(gains).filter(([, gain]) => gain !== 1);
-
 /** @type {import("./runtime.js").Board} */
 export const board = {
-  start: (data) => ({ place: "creek", weather: "cold", mood: "spunky", creature: "dog", ffn: true, model: "shipped", gains: {}, lamp: 10, ...data.start }),
+  start: (data) => ({ place: "creek", weather: "cold", mood: "spunky", creature: "dog", ffn: true, model: "shipped", set: {}, names: {}, lamp: 10, seen: {}, ...data.start }),
 
   goals: {
-    into: (state, data) => state.ffn && lookAt(data, state).shares[1] > SURE,
+    table: (state, data) => Object.keys(seenWays(data, state)).length === 4,
     off: (state) => !state.ffn,
     sorry: (state, data) => wordsChanged(data, state) === 1 && lookAt(data, state).steps.some(({ word }) => word === "sorry"),
     twin_off: (state) => !state.ffn && state.model === "twin",
     twin_mean: (state) => state.ffn === "mean" && state.model === "twin",
-    unsure(state, data) {
-      const { shares } = lookAt(data, state);
-      const silent = changed(state.gains).length;
-      return state.ffn && Math.max(...shares) < SURE && silent > 0 && silent;
+    hesitate(state, data) {
+      const times = Object.values(state.set);
+      const isUnsure = Math.max(...lookAt(data, state).shares) < SURE;
+      return wordsChanged(data, state) === 0 && isUnsure && times.length > 0 && times.every((each) => each === 0) && times.length;
     },
+    steer(state, data) {
+      const [lit, ...others] = Object.entries(state.set);
+      if (!lit || others.length || wordsChanged(data, state) > 0) return false;
+      const [neuron, times] = lit;
+      return times > 0 && !isLit(data, Number(neuron), untouched(data, state)[Number(neuron)]) && lookAt(data, state).shares[1] > SURE;
+    },
+    names: (state, data) => Object.entries(state.names).filter(([neuron, name]) => refuting(data, Number(neuron), name) === "").length >= 4,
   },
 
   stage(place, play) {
     const { data } = play;
     const lamps = data.guise === "lamps" ? lampsOf(data, play) : null;
 
+    /** What was seen so far stays in the table. @param {any} changes */
+    const move = (changes) => play.move({ ...changes, seen: seenWays(data, play.state()) });
     const selects = KINDS.map((kind) => {
       const options = data.kinds[kind].map((/** @type {string} */ word) => element("option", { value: word }, word));
-      return element("select", { class: "ck-choice", "aria-label": kind, onchange: (/** @type {any} */ event) => play.move({ [kind]: event.target.value }) }, ...options);
+      return element("select", { class: "ck-choice", "aria-label": kind, onchange: (/** @type {any} */ event) => move({ [kind]: event.target.value }) }, ...options);
     });
     const word = (/** @type {string} */ text) => element("span", { class: "ck-given" }, text);
     const [thing, weather, mood, creature] = selects;
     const given = element("span", { class: "ck-prompt" }, word("The"), thing, word("was"), weather, word("and the"), mood, creature);
     const written = element("span", { class: "ck-written" });
     const sentence = element("div", { class: "ck-sentence" }, given, written);
-    const legend = element("p", { class: "ck-legend" }, "The line under a word: how probable the model finds it. ", "Below a word that is less than 75 % probable stands the next best. ", element("span", { class: "ck-no" }, "Pink"), ": not what this world would say.");
+    const legend = element("p", { class: "ck-legend" }, "The line under a word: how probable the model finds it. ", "The runner-up appears below any word under 75 %. ", element("span", { class: "ck-no" }, "Pink"), ": not what this world would say.");
 
     const hasTwin = Boolean(data.models.twin);
-    const knob = element("button", { type: "button", role: "switch", class: "ck-switch", "aria-label": "FFN", onclick: () => play.move({ ffn: !play.state().ffn }) });
+    const knob = element("button", { type: "button", role: "switch", class: "ck-switch", "aria-label": "FFN", onclick: () => move({ ffn: !play.state().ffn }) });
     const says = element("span", { class: "ck-says", "aria-hidden": "true" });
     const modes = hasTwin ? radios("ffn", "What the FFN adds", { true: "on", false: "zeros", mean: "its mean" }, (mode) => play.move({ ffn: mode === "mean" ? mode : mode === "true" })) : null;
     const machine = element(
@@ -129,7 +167,8 @@ export const board = {
     const [first, second] = sides;
     const tug = element("div", { class: "ck-tug", "aria-hidden": "true" }, first.side, element("span", { class: "ck-middle" }), second.side);
     place.append(sentence, legend, element("div", { class: "ck-ask" }, question, first.label, tug, second.label));
-    if (data.question === "way") place.append(machine); // whoever looks for the other rule needs no switch
+    const table = data.table ? tableOfWays() : null;
+    if (data.question === "way") place.append(element("div", { class: "ck-foot" }, machine, ...(table ? [table.place] : []))); // whoever looks for the other rule needs no switch
     if (lamps) place.append(lamps.place);
 
     /** @param {any} state @param {any} before */
@@ -175,6 +214,7 @@ export const board = {
       }
       const rest = 1 - shares[0] - shares[1];
       tug.style.setProperty("--rest", String(Math.max(rest, 0)));
+      table?.draw(seenWays(data, state), state.ffn === true ? kindOfScene(data, state) : "");
       lamps?.draw(state);
     }
 
@@ -197,6 +237,30 @@ export const board = {
     return { draw, words };
   },
 };
+
+/** An empty table of the four kinds of scene, which the model's own words fill. */
+function tableOfWays() {
+  const cells = new Map();
+  const cell = (/** @type {string} */ role, /** @type {string} */ text) => element("span", { role, class: `ck-${role}` }, text);
+  const row = (/** @type {string} */ ground) => {
+    const made = ["cold", "warm"].map((weather) => {
+      const way = cell("cell", "?");
+      cells.set(`${ground} ${weather}`, way);
+      return way;
+    });
+    return element("div", { role: "row" }, cell("rowheader", `on ${ground}`), ...made);
+  };
+  const head = element("div", { role: "row" }, cell("columnheader", ""), cell("columnheader", "cold"), cell("columnheader", "warm"));
+  const place = element("div", { class: "ck-table", role: "table", "aria-label": "Over or into, with the FFN on" }, head, row("water"), row("land"));
+  /** @param {Record<string, string>} seen @param {string} now the kind of scene that is being written */
+  function draw(seen, now) {
+    for (const [kind, way] of cells) {
+      way.textContent = seen[kind] ?? "?";
+      way.className = `ck-cell ck-cell-${seen[kind] ?? "open"}${kind === now ? " ck-now" : ""}`;
+    }
+  }
+  return { place, draw };
+}
 
 /**
  * A group of radio buttons, and what chooses one of them. @param {string} name @param {string} label
@@ -229,46 +293,100 @@ export function votesOf(model, kinds, sentence, neuron) {
   return { votes, common: total - votes.reduce((before, { vote }) => before + vote, 0) };
 }
 
-/** The 64 neurons at one word: lamps that can be silenced and made stronger. @param {any} data @param {import("./runtime.js").Play} play */
+/** @type {Map<string, string>} */
+const known = new Map();
+
+/**
+ * Why a name does not fit a neuron: what it does in one scene; empty where the name fits. @param {any} data @param {number} neuron @param {string} name
+ */
+function refuting(data, neuron, name) {
+  const asked = `${neuron} ${name}`;
+  if (!known.has(asked)) known.set(asked, findScene(data, neuron, name));
+  return known.get(asked) ?? "";
+}
+
+/** @param {any} data @param {number} neuron @param {string} name */
+function findScene(data, neuron, name) {
+  const model = modelOf(data, { model: "shipped" });
+  const wanted = name.split(" ");
+  const counts = { both: 0, lit: 0, named: 0 };
+  let dark = "", bright = "";
+  for (const place of data.kinds.place) {
+    for (const weather of data.kinds.weather) {
+      for (const mood of data.kinds.mood) {
+        const scene = { place, weather, mood, creature: "dog" };
+        const x = /** @type {Float64Array} */ (model.gather(wish(data.kinds, scene).slice(0, VERB + 1)).pop());
+        const lit = isLit(data, neuron, model.hidden(x)[neuron]);
+        const kind = kindOfScene(data, scene).split(" ");
+        const isNamed = wanted.every((word) => kind.includes(word));
+        counts.both += Number(lit && isNamed);
+        counts.lit += Number(lit);
+        counts.named += Number(isNamed);
+        if (isNamed && !lit && !dark) dark = `it stays dark at the ${weather} ${place}`;
+        if (lit && !isNamed && !bright) bright = `it is lit at the ${weather} ${place} as well`;
+      }
+    }
+  }
+  if (counts.lit === 0) return "by itself it is dark in all scenes at this word, so nobody can say what it looks for";
+  return counts.both >= GOOD * counts.lit && counts.both >= GOOD * counts.named ? "" : counts.both >= GOOD * counts.named ? bright : dark;
+}
+
+/** The 64 neurons at one word: lamps that can be put out, lit and named. @param {any} data @param {import("./runtime.js").Play} play */
 function lampsOf(data, play) {
-  const groups = data.groups.map((/** @type {{title: string, neurons: number[]}} */ group) => {
-    const buttons = group.neurons.map((neuron) =>
-      element("button", { type: "button", class: "ck-lamp", "data-neuron": neuron, tabindex: -1, onclick: () => press(neuron), onfocus: () => look(neuron), onpointerenter: () => look(neuron) }, String(neuron)),
-    );
-    return { title: group.title, buttons, place: element("div", { class: "ck-group" }, element("span", { class: "ck-group-title" }, group.title), element("div", { class: "ck-row" }, ...buttons)) };
-  });
-  const buttons = groups.flatMap((/** @type {any} */ group) => group.buttons);
+  const buttons = Array.from({ length: 64 }, (_, neuron) =>
+    element("button", { type: "button", class: "ck-lamp", tabindex: -1, onclick: () => press(neuron), onfocus: () => look(neuron) }, String(neuron)),
+  );
   const head = element("p", { class: "ck-head" });
-  const board = element("div", { class: "ck-lamps", role: "toolbar", "aria-label": "Neurons: arrow keys go along them, Enter silences one" }, ...groups.map((/** @type {any} */ group) => group.place));
+  const board = element("div", { class: "ck-lamps", role: "toolbar", "aria-label": "Neurons: arrow keys go along them, Enter puts one out or lights it" }, ...buttons);
   board.addEventListener("keydown", (event) => {
-    const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    const columns = getComputedStyle(board).gridTemplateColumns.split(" ").length;
+    const by = /** @type {Record<string, number>} */ ({ ArrowRight: 1, ArrowLeft: -1, ArrowDown: columns, ArrowUp: -columns })[event.key];
     if (!by) return;
     event.preventDefault();
-    const at = buttons.indexOf(document.activeElement);
+    const at = buttons.indexOf(/** @type {HTMLElement} */ (document.activeElement));
     buttons[(at + by + buttons.length) % buttons.length].focus();
   });
   const title = element("b");
-  const strength = element("input", { type: "range", min: 0, max: STRONGEST, step: 0.25, "aria-label": "strength", oninput: (/** @type {any} */ event) => turn(play.state().lamp, Number(event.target.value)) });
+  const strength = element("input", { type: "range", min: 0, max: STRONGEST, step: 0.25, "aria-label": "brightness", oninput: (/** @type {any} */ event) => turn(play.state().lamp, Number(event.target.value)) });
   const times = element("span", { class: "ck-times" });
+  const names = element(
+    "select",
+    { class: "ck-choice", "aria-label": "what it looks for", onchange: (/** @type {any} */ event) => call(play.state().lamp, event.target.value) },
+    ...["", ...data.names].map((name) => element("option", { value: name }, name || "…")),
+  );
+  const note = element("p", { class: "ck-note", "aria-live": "polite" });
   const reads = element("div", { class: "ck-reads", role: "img" });
   const sum = element("p", { class: "ck-sum" });
   const writes = element("p", { class: "ck-writes" });
+  const back = element("button", { type: "button", class: "ffp-button", onclick: () => play.move({ set: {} }) }, "All lamps as they were");
+  const inside = element("details", { class: "ck-inside" }, element("summary", {}, "What does it read and write?"), reads, sum, writes);
   const place = element(
     "div",
     { class: "ck-panel" },
     head, board,
-    element("div", { class: "ck-detail" }, element("div", { class: "ck-name" }, title, element("label", {}, "strength ", strength, times)), reads, sum, writes),
+    element(
+      "div",
+      { class: "ck-detail" },
+      element("div", { class: "ck-name" }, title, element("label", {}, "brightness ", strength, times), element("label", {}, "it looks for ", names), back),
+      note, inside,
+    ),
   );
 
-  /** @param {number} neuron @param {number} gain */
-  function turn(neuron, gain) {
-    const { [neuron]: _, ...others } = play.state().gains;
-    play.move({ gains: gain === 1 ? others : { ...others, [neuron]: gain }, lamp: neuron });
+  /** @param {number} neuron @param {number} brightness in times the usual one */
+  const turn = (neuron, brightness) => play.move({ set: { ...play.state().set, [neuron]: brightness }, lamp: neuron });
+  /** @param {number} neuron */
+  function press(neuron) {
+    const { [neuron]: touched, ...others } = play.state().set;
+    if (touched !== undefined) play.move({ set: others, lamp: neuron });
+    else turn(neuron, isLit(data, neuron, untouched(data, play.state())[neuron]) ? 0 : 1);
   }
   /** @param {number} neuron */
-  const press = (neuron) => turn(neuron, (play.state().gains[neuron] ?? 1) === 1 ? 0 : 1);
-  /** @param {number} neuron */
   const look = (neuron) => play.state().lamp !== neuron && play.move({ lamp: neuron });
+  /** @param {number} neuron @param {string} name */
+  function call(neuron, name) {
+    const { [neuron]: _, ...others } = play.state().names;
+    play.move({ names: name ? { ...others, [neuron]: name } : others });
+  }
 
   /** @param {string} label @param {number} vote @param {number} largest */
   function column(label, vote, largest) {
@@ -278,46 +396,56 @@ function lampsOf(data, play) {
 
   /** @param {any} state */
   function draw(state) {
-    const model = modelOf(data, state);
     const sentence = lookAt(data, state).right.slice(0, VERB + 1);
-    const x = /** @type {Float64Array} */ (model.gather(sentence).pop());
-    const raw = model.hidden(x);
-    const hidden = amplified(raw, state.gains);
-    const lit = state.ffn ? [...hidden].filter((h) => h > ACTIVE).length : 0;
-    head.textContent = `${lit} of 64 neurons ${lit === 1 ? "is" : "are"} active at “${sentence[VERB]}”. Press one to silence it.`;
-    for (const button of buttons) {
-      const neuron = Number(button.dataset.neuron);
-      const gain = state.gains[neuron] ?? 1;
-      const glow = state.ffn && hidden[neuron] > ACTIVE ? 0.6 + 0.4 * Math.min(hidden[neuron] / 1.5, 1) : 0; // from 0.6 on, so that its number can be read
+    const natural = untouched(data, state);
+    const { activations } = lampsSet(data, state);
+    const now = natural.map((activation, neuron) => activations[neuron] ?? activation);
+    const lit = [...now].filter((activation, neuron) => isLit(data, neuron, activation)).length;
+    head.textContent = `At “${sentence[VERB]}”, ${lit} of 64 neurons ${lit === 1 ? "is" : "are"} lit. Press a lit one to put it out, and a dark one to light it.`;
+    for (const [neuron, button] of buttons.entries()) {
+      const isTouched = neuron in state.set;
+      const glow = isLit(data, neuron, now[neuron]) ? 0.6 + 0.4 * Math.min(now[neuron] / 1.5, 1) : 0; // from 0.6 on, so that its number can be read
       button.style.setProperty("--glow", String(glow));
-      button.classList.toggle("ck-silent", gain === 0);
-      button.classList.toggle("ck-strong", gain !== 0 && gain !== 1);
-      button.setAttribute("aria-pressed", String(gain === 0));
-      button.setAttribute("aria-label", `neuron ${neuron}${data.names[neuron] ? `, “${data.names[neuron]}”` : ""}: ${number(hidden[neuron])}${gain === 0 ? ", silenced" : ""}`);
-      button.tabIndex = neuron === state.lamp ? 0 : -1;
+      button.classList.toggle("ck-silent", isTouched && now[neuron] === 0);
+      button.classList.toggle("ck-strong", isTouched && now[neuron] > 0);
+      button.classList.toggle("ck-named", neuron in state.names && refuting(data, neuron, state.names[neuron]) === "");
       button.classList.toggle("ck-chosen", neuron === state.lamp);
+      const called = state.names[neuron] ? `, “${state.names[neuron]}”` : "";
+      const how = !isTouched ? "" : now[neuron] > 0 ? ", set by you" : ", put out by you";
+      button.setAttribute("aria-label", `neuron ${neuron}${called}: ${isLit(data, neuron, now[neuron]) ? `lit, ${number(now[neuron])}` : "dark"}${how}`);
+      button.setAttribute("aria-pressed", String(isTouched));
+      button.tabIndex = neuron === state.lamp ? 0 : -1;
+      button.title = state.names[neuron] ?? "";
     }
     const neuron = state.lamp;
-    const gain = state.gains[neuron] ?? 1;
-    title.textContent = `Neuron ${neuron}${data.names[neuron] ? `, “${data.names[neuron]}”` : ""}`;
-    /** @type {HTMLInputElement} */ (strength).value = String(gain);
-    times.textContent = ` × ${number(gain)}`;
+    const name = state.names[neuron] ?? "";
+    title.textContent = `Neuron ${neuron}`;
+    const shown = now[neuron] / data.usual[neuron];
+    /** @type {HTMLInputElement} */ (strength).value = String(Math.min(shown, STRONGEST));
+    times.textContent = now[neuron] > 0 ? ` × ${number(shown)}` : " off";
+    /** @type {HTMLSelectElement} */ (names).value = name;
+    back.hidden = Object.keys(state.set).length === 0;
+    const why = name ? refuting(data, neuron, name) : "";
+    note.textContent = !name ? "" : why ? `“${name}” does not fit neuron ${neuron}: ${why}.` : `“${name}” fits neuron ${neuron}: by itself it is lit in these scenes, and in no others.`;
+    note.classList.toggle("ck-fits", Boolean(name) && !why);
+    drawInside(neuron, sentence, now[neuron], neuron in state.set, state);
+  }
+
+  /** @param {number} neuron @param {string[]} sentence @param {number} activation @param {boolean} isTouched @param {any} state */
+  function drawInside(neuron, sentence, activation, isTouched, state) {
+    const model = modelOf(data, state);
     const { votes, common } = votesOf(model, data.kinds, sentence, neuron);
     const columns = [...votes, { word: "all the rest", vote: common }];
     const largest = Math.max(...columns.map(({ vote }) => Math.abs(vote)));
     reads.replaceChildren(...columns.map(({ word, vote }) => column(word, vote, largest)));
     reads.setAttribute("aria-label", `What neuron ${neuron} reads: ${columns.map(({ word, vote }) => `${word} ${number(vote)}`).join(", ")}`);
     const total = columns.reduce((before, { vote }) => before + vote, 0);
-    const together = `Together they are ${number(total)}`;
-    if (total <= 0) sum.textContent = `${together}, and ReLU makes that 0.`;
-    else if (!state.ffn) sum.textContent = `${together}, but the FFN is off.`;
-    else if (gain === 0) sum.textContent = `${together}, but you have silenced the neuron.`;
-    else sum.textContent = `${together}, so the neuron is active.`;
-    const pair = data.groups[1].neurons.includes(neuron) ? ["glad", "sorry"] : ["over", "into"];
+    const natural = total <= 0 ? "so ReLU makes it 0, and the neuron is dark" : "so the neuron is lit";
+    sum.textContent = `Together they are ${number(total)}, ${natural}.${isTouched ? ` You have set it to ${number(activation)}.` : ""}`;
     const pushes = model.writes(neuron);
     const push = (/** @type {string} */ word) => pushes[model.number.get(word) ?? 0];
-    const [up, down] = push(pair[0]) > push(pair[1]) ? pair : [pair[1], pair[0]];
-    writes.textContent = `When it is active, it pushes “${up}” up against “${down}”, by ${number(push(up) - push(down), 1)} for each unit of its activation.`;
+    const [up, down] = push("over") > push("into") ? ["over", "into"] : ["into", "over"];
+    writes.textContent = `When it is lit, it pushes “${up}” up against “${down}”, by ${number(push(up) - push(down), 1)} times its activation.`;
   }
   return { place, draw };
 }

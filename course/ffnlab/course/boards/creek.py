@@ -28,7 +28,7 @@ NAMES = {  # of the board's module, by those of PyTorch's
 def pack_weights(model: toy_transformer.ToyTransformer, with_mean: bool = False) -> dict[str, str]:
     """A model's weights for creek_model.js: little-endian float32 in base64, by name, each in rows.
 
-    with_mean: with the mean of what its FFN adds at each place, [T, d_model].
+    with_mean: with the mean of what its FFN adds at each position, [T, d_model].
     """
     state = model.state_dict()
     tensors = {name: state[key] for name, key in NAMES.items()}
@@ -41,35 +41,33 @@ def pack_weights(model: toy_transformer.ToyTransformer, with_mean: bool = False)
     }
 
 
+LAMP_NAMES = ("cold", "warm", "water", "land", "cold water", "warm water", "cold land", "warm land")
+
+
 @cache
-def _groups() -> tuple[list[dict[str, Any]], dict[str, str]]:
-    names = {name.neuron: name for name in toy_transformer.names(toy_transformer.load()) if name.good}
-    first = [n for n, name in names.items() if name.moment == world.WAY]
-    second = [n for n, name in names.items() if name.moment == world.FEELING]
-    rest = [n for n in range(toy_transformer.D_FF) if n not in names]
-    groups = [
-        {"title": "over or into", "neurons": sorted(first)},
-        {"title": "glad or sorry", "neurons": sorted(second)},
-        {"title": "all the others", "neurons": rest},
-    ]
-    return groups, {str(n): name.words for n, name in names.items()}
+def _brightness() -> dict[str, list[float]]:
+    """Of each neuron its largest activation over all sentences, and its usual one."""
+    largest, usual = toy_transformer.brightness(toy_transformer.load())
+    return {
+        "largest": [round(value, 3) for value in largest.tolist()],
+        "usual": [round(value, 2) for value in usual.tolist()],
+    }
 
 
-def _data(guise: str, twin_too: bool, question: str = "way", **start: Any) -> dict[str, Any]:
+def _data(guise: str, twin_too: bool, question: str = "way", table: bool = False, **start: Any) -> dict[str, Any]:
     models = {"shipped": pack_weights(toy_transformer.load(), twin_too)}
     if twin_too:
         models["twin"] = pack_weights(twin.load(), twin_too)
-    groups, names = _groups() if guise == "lamps" else ([], {})
     kinds = {"place": world.PLACES, "weather": world.WEATHERS, "mood": world.MOODS, "creature": world.CREATURES}
     return {
         "guise": guise,
         "question": question,
+        "table": table,  # of the four kinds of scene, which the model's words fill
         "vocabulary": world.WORDS,
         "kinds": kinds,
         "models": models,
-        "groups": groups,
-        "names": names,
         "start": start,
+        **({"names": LAMP_NAMES, **_brightness()} if guise == "lamps" else {}),
     }
 
 
@@ -79,7 +77,7 @@ def _board(name: str, title: str, data: dict[str, Any], goals: tuple[Goal, ...])
 
 SWITCH_GOALS = (
     Goal("off", "Switch the FFN off, and read to the end."),
-    Goal("into", "Switch it on, and choose other words until somebody goes into it."),
+    Goal("table", "Switch it on, and fill the table with other words. When does one go over, and when into?"),
 )
 RULE_GOALS = (Goal("sorry", "Make the creature sorry by changing one word only."),)
 
@@ -87,7 +85,7 @@ RULE_GOALS = (Goal("sorry", "Make the creature sorry by changing one word only."
 def switch(name: str = "creek_switch") -> Board:
     """The sentence with the switch of the FFN."""
     title = "A small Transformer goes on with a sentence about a creek and a dog. Its feed-forward network can be switched off."
-    return _board(name, title, _data("switch", twin_too=False), SWITCH_GOALS)
+    return _board(name, title, _data("switch", twin_too=False, table=True), SWITCH_GOALS)
 
 
 def rule(name: str = "creek_rule") -> Board:
@@ -108,17 +106,20 @@ def twins(name: str = "creek_twin") -> Board:
 
 LAMP_GOALS = (
     Goal(
-        "unsure",
-        "Silence as few neurons as you can, until the model gives neither “over” nor “into” as much as 75 %.",
+        "hesitate",
+        "Make the dog hesitate at the cold creek: put out as few lamps as you can, until neither “over” nor “into” has 75 %.",
         record=2,
-        unit="neurons",
+        unit="lamps",
     ),
+    Goal(
+        "steer",
+        "Make it jump into the cold creek: light one dark lamp, and no other, as bright as you need, until “into” has 75 %.",
+    ),
+    Goal("names", "What do four of the lamps look for? Change the words, and give each lamp its name."),
 )
 
 
 def lamps(name: str = "creek_lamps") -> Board:
-    """The sentence with the 64 neurons at “jump”, each of which can be silenced or made stronger."""
-    title = (
-        "The 64 neurons of a small Transformer's feed-forward network as lamps. Each can be silenced or made stronger."
-    )
+    """The sentence with the 64 neurons at “jump”, each of which can be put out, lit and named."""
+    title = "The 64 neurons of a small Transformer's feed-forward network as lamps. Each can be put out, lit and named."
     return _board(name, title, _data("lamps", twin_too=False), LAMP_GOALS)

@@ -1,5 +1,5 @@
 // @ts-check
-// The small Transformer of the little world, as `ffnlab.reading.Speaker` computes it: attention that averages, an FFN of 64 neurons, no norm.
+// The small Transformer of the little world, as `ToyTransformer` of `ffnlab.course.toy_transformer` computes it: attention that averages, an FFN of 64 neurons, no norm.
 // A sentence is a list of T words. Tests hold every number to PyTorch's, 1e-5.
 import { bytes } from "./runtime.js";
 
@@ -11,6 +11,8 @@ const D_FF = 64;
  * down [32, 64] and down_bias [32], scores [V, 32]. mean [19, 32]: what the FFN adds at each place on average, where that is asked for.
  * @typedef {{vocabulary: string[], weights: Record<string, string>}} CreekData
  */
+
+/** Activations that a hand sets at one position, by neuron. @typedef {{place: number, activations: Record<string, number>}} Lamps */
 
 /** What the FFN is: on, off (it adds nothing), or "mean" (it adds its mean at each place, whatever the words are). @typedef {boolean | "mean"} Ffn */
 
@@ -67,41 +69,43 @@ export class CreekModel {
     return product(this.weights.scores, value);
   }
 
-  /** What the FFN adds to the stream at a place: [32]. @param {Float64Array} x @param {number} place @param {Ffn} ffn @param {Record<string, number>} gains */
-  added(x, place, ffn, gains) {
+  /** What the FFN adds to the stream at a place: [32]. @param {Float64Array} x @param {number} place @param {Ffn} ffn @param {Lamps} [lamps] */
+  added(x, place, ffn, lamps) {
     if (ffn === "mean") return this.weights.mean.subarray(D_MODEL * place, D_MODEL * (place + 1));
     if (!ffn) return new Float64Array(D_MODEL);
-    return product(this.weights.down, amplified(this.hidden(x), gains)).map((entry, i) => entry + this.weights.down_bias[i]);
+    const hidden = this.hidden(x);
+    if (lamps && lamps.place === place) for (const [neuron, activation] of Object.entries(lamps.activations)) hidden[Number(neuron)] = activation;
+    return product(this.weights.down, hidden).map((entry, i) => entry + this.weights.down_bias[i]);
   }
 
   /**
-   * The probabilities [V] after each word of a sentence, T of them. gains: by neuron, what its activation is multiplied by.
-   * @param {string[]} sentence @param {Ffn} ffn @param {Record<string, number>} [gains]
+   * The probabilities [V] after each word of a sentence, T of them.
+   * @param {string[]} sentence @param {Ffn} ffn @param {Lamps} [lamps]
    */
-  read(sentence, ffn, gains = {}) {
-    return this.gather(sentence).map((x, place) => this.answer(x, place, ffn, gains));
+  read(sentence, ffn, lamps) {
+    return this.gather(sentence).map((x, place) => this.answer(x, place, ffn, lamps));
   }
 
-  /** The probabilities [V] after the last word of a sentence. @param {string[]} sentence @param {Ffn} ffn @param {Record<string, number>} [gains] */
-  after(sentence, ffn, gains = {}) {
-    return this.answer(/** @type {Float64Array} */ (this.gather(sentence).pop()), sentence.length - 1, ffn, gains);
+  /** The probabilities [V] after the last word of a sentence. @param {string[]} sentence @param {Ffn} ffn @param {Lamps} [lamps] */
+  after(sentence, ffn, lamps) {
+    return this.answer(/** @type {Float64Array} */ (this.gather(sentence).pop()), sentence.length - 1, ffn, lamps);
   }
 
-  /** The probabilities [V] at one place, from the stream after attention. @param {Float64Array} x @param {number} place @param {Ffn} ffn @param {Record<string, number>} gains */
-  answer(x, place, ffn, gains) {
-    const added = this.added(x, place, ffn, gains);
+  /** The probabilities [V] at one place, from the stream after attention. @param {Float64Array} x @param {number} place @param {Ffn} ffn @param {Lamps} [lamps] */
+  answer(x, place, ffn, lamps) {
+    const added = this.added(x, place, ffn, lamps);
     return softmax(product(this.weights.scores, x.map((entry, i) => entry + added[i])));
   }
 
   /**
    * Lets the model go on with a sentence, always with the most probable word, up to a full stop or until there is no more room.
-   * @param {string[]} sentence @param {Ffn} ffn @param {Record<string, number>} [gains]
+   * @param {string[]} sentence @param {Ffn} ffn @param {Lamps} [lamps]
    */
-  write(sentence, ffn, gains = {}) {
+  write(sentence, ffn, lamps) {
     const words = [...sentence];
     const steps = [];
     while (words.length <= this.longest && words[words.length - 1] !== ".") {
-      const [best, second] = this.likely(this.after(words, ffn, gains), 2);
+      const [best, second] = this.likely(this.after(words, ffn, lamps), 2);
       steps.push({ word: best.word, share: best.share, other: second.word, otherShare: second.share });
       words.push(best.word);
     }
@@ -113,13 +117,6 @@ export class CreekModel {
     const order = [...chances.keys()].sort((a, b) => chances[b] - chances[a]).slice(0, count);
     return order.map((n) => ({ word: this.vocabulary[n], share: chances[n] }));
   }
-}
-
-/** @param {Float64Array} hidden @param {Record<string, number>} gains */
-export function amplified(hidden, gains) {
-  const changed = Float64Array.from(hidden);
-  for (const [neuron, gain] of Object.entries(gains)) changed[Number(neuron)] *= gain;
-  return changed;
 }
 
 /** A matrix in rows times a vector. @param {Float32Array} matrix @param {Float64Array} vector */

@@ -1,39 +1,39 @@
 // @ts-check
-// Wire and ribbon: a network of a few ReLU units, and the hand that moves its kinks and its slopes until its output stays inside a ribbon.
+// Wire and ribbon: a network of a few ReLU neurons, and the hand that moves its kinks and its slopes until its output stays inside a ribbon.
 import { choice, clamp, clipped, frame, knob, outside, path, ribbon, set, shape, spread } from "./marks.js";
 import { element, number } from "./runtime.js";
 import { fits, furthest, heightAt, output, targetAt, wireOf } from "./wire_model.js";
 
-/** @typedef {{k: number, v: number, s: number}} Unit  its kink, its strength, and the side on which it slopes: 1 right, -1 left */
-/** @typedef {{c: number, units: Unit[]}} Hand  what a hand has set: the height of the wire, and its units */
+/** @typedef {{k: number, v: number, s: number}} Neuron  its kink, its strength, and the side on which it slopes: 1 right, -1 left */
+/** @typedef {{c: number, neurons: Neuron[]}} Hand  what a hand has set: the height of the wire, and its neurons */
 /** @typedef {{name: string, title: string, bend: boolean, target: import("./wire_model.js").Target, half: number, x: number[], y: number[], snap: number, most: number, reach: number, start: Hand}} Level */
 
-const [HIGH, LOW, RAIL] = [180, 96, 25]; // of the wire's picture, of the units', and of the rail on which a kink moves, in pixels
+const [HIGH, LOW, RAIL] = [180, 96, 25]; // of the wire's picture, of the neurons', and of the rail on which a kink moves, in pixels
 const [LEFT, RIGHT] = [26, 14]; // margins
 const BEYOND = 0.12; // how much is drawn beyond the ribbon, as a share of its length
 const FINE = 480; // places at which the wire is looked at, for what is drawn of it outside of the ribbon
 const SMOOTH = 80; // straight bits of which a round ribbon is drawn
 
 /** @param {Hand} hand @returns {import("./wire_model.js").Net} */
-export const netOf = ({ c, units }) => ({ w: units.map(({ s }) => s), b: units.map(({ s, k }) => -s * k), v: units.map(({ v }) => v), c });
+export const netOf = ({ c, neurons }) => ({ w: neurons.map(({ s }) => s), b: neurons.map(({ s, k }) => -s * k), v: neurons.map(({ v }) => v), c });
 
 /** Where the wire of a hand is furthest from the target. @param {Level} level @param {Hand} hand */
 export const worst = (level, hand) => furthest(wireOf(netOf(hand), level.x[0], level.x[1], level.bend), level.target, level.x[0], level.x[1]);
 
-/** How many units are used where the wire is inside the ribbon, and false where it is not. @param {Level} level @param {Hand} hand */
-export const used = (level, hand) => fits(worst(level, hand), level.half) && hand.units.filter(({ v }) => v).length;
+/** How many neurons are used where the wire is inside the ribbon, and false where it is not. @param {Level} level @param {Hand} hand */
+export const used = (level, hand) => fits(worst(level, hand), level.half) && hand.neurons.filter(({ v }) => v).length;
 
 /** One goal for each level, called as it is. @param {string} name */
 function goal(name) {
   return (/** @type {any} */ state, /** @type {any} */ data) => {
     const level = data.levels[state.level];
     if (level.name !== name) return false;
-    const units = used(level, state.hands[state.level]);
-    return level.counts ? units : units !== false;
+    const neurons = used(level, state.hands[state.level]);
+    return level.counts ? neurons : neurons !== false;
   };
 }
 
-/** @param {Unit} unit @param {boolean} bend */
+/** @param {Neuron} neuron @param {boolean} bend */
 function term({ k, v, s }, bend) {
   const shift = k ? ` ${k > 0 === s > 0 ? "−" : "+"} ${number(Math.abs(k))}` : "";
   return bend || shift ? `${number(Math.abs(v))}·${bend ? "relu" : ""}(${s > 0 ? "x" : "−x"}${shift})` : `${number(Math.abs(v))}·x`;
@@ -60,11 +60,11 @@ export const hand = {
 
     /** @param {any} state @param {Partial<Hand>} change */
     const move = (state, change) => play.move({ hands: state.hands.map((/** @type {Hand} */ hand, /** @type {number} */ n) => (n === state.level ? { ...hand, ...change } : hand)) });
-    /** @param {number} j @param {(unit: Unit) => Partial<Unit>} change */
+    /** @param {number} j @param {(neuron: Neuron) => Partial<Neuron>} change */
     function turn(j, change) {
       const state = play.state();
-      const { units } = state.hands[state.level];
-      move(state, { units: units.map((/** @type {Unit} */ unit, /** @type {number} */ n) => (n === j ? { ...unit, ...change(unit) } : unit)) });
+      const { neurons } = state.hands[state.level];
+      move(state, { neurons: neurons.map((/** @type {Neuron} */ neuron, /** @type {number} */ n) => (n === j ? { ...neuron, ...change(neuron) } : neuron)) });
     }
 
     /** @param {number} which @param {number} width */
@@ -73,14 +73,14 @@ export const hand = {
       const { bend, half, snap, most, reach } = level;
       const [x0, x1] = level.x;
       const margin = BEYOND * (x1 - x0);
-      const units = level.start.units;
+      const neurons = level.start.neurons;
       const low = HIGH + 24;
       const rails = low + LOW + 6;
-      const tall = rails + RAIL * units.length + 4;
+      const tall = rails + RAIL * neurons.length + 4;
       const svg = shape("svg", { class: "wr-picture", width, height: tall, viewBox: `0 0 ${width} ${tall}` });
       const wide = [LEFT, width - RIGHT];
       const above = frame([x0 - margin, x1 + margin, level.y[0], level.y[1]], wide[0], wide[1], 4, HIGH);
-      const lean = 1.18 * most * reach * (1 + 0.3 * (units.length - 1));
+      const lean = 1.18 * most * reach * (1 + 0.3 * (neurons.length - 1));
       const below = frame([x0 - margin, x1 + margin, -lean, lean], wide[0], wide[1], low, low + LOW);
       const hold = (/** @type {number} */ value, /** @type {number} */ from, /** @type {number} */ to) => clamp(Math.round(value / snap) * snap, from, to);
       const inside = spread(x0, x1, FINE);
@@ -94,24 +94,24 @@ export const hand = {
       upper.append(shape("path", { class: "wr-ribbon", d: ribbon(above, bends, bends.map((x) => targetAt(level.target, x)), half) }));
       const wire = upper.appendChild(shape("path", { class: "wr-wire" }));
       const off = upper.appendChild(shape("path", { class: "wr-off" }));
-      const corners = bend ? units.map((_, j) => upper.appendChild(shape("circle", { r: 4.5, class: `wr-corner wr-u${j + 1}` }))) : [];
-      const lines = units.map((_, j) => lower.appendChild(shape("path", { class: `wr-unit wr-u${j + 1}` })));
-      const threads = units.map((_, j) => svg.appendChild(shape("line", { class: `wr-thread wr-u${j + 1}`, y1: below.y(0) })));
-      units.forEach((_, j) => {
+      const corners = bend ? neurons.map((_, j) => upper.appendChild(shape("circle", { r: 4.5, class: `wr-corner wr-u${j + 1}` }))) : [];
+      const lines = neurons.map((_, j) => lower.appendChild(shape("path", { class: `wr-neuron wr-u${j + 1}` })));
+      const threads = neurons.map((_, j) => svg.appendChild(shape("line", { class: `wr-thread wr-u${j + 1}`, y1: below.y(0) })));
+      neurons.forEach((_, j) => {
         const y = rails + RAIL * (j + 0.5);
         svg.append(shape("line", { class: "wr-rail", x1: wide[0], x2: wide[1], y1: y, y2: y }));
       });
       const strength = (/** @type {number} */ j) => reach * (1 + 0.3 * j); // so that no two knobs are in one place
-      const rings = units.map((_, j) =>
+      const rings = neurons.map((_, j) =>
         knob(svg, {
-          label: bend ? `strength of unit ${j + 1}` : `slope of line ${j + 1}`, className: `wr-ring wr-u${j + 1}`, way: "up", low: -most, high: most,
+          label: bend ? `strength of neuron ${j + 1}` : `slope of line ${j + 1}`, className: `wr-ring wr-u${j + 1}`, way: "up", low: -most, high: most,
           drag: (_x, y) => turn(j, () => ({ v: hold(below.atY(y) / strength(j), -most, most) })),
           key: (across, up) => turn(j, ({ v }) => ({ v: hold(v + (across + up) * snap, -most, most) })),
         }),
       );
-      const dots = units.map((_, j) =>
+      const dots = neurons.map((_, j) =>
         knob(svg, {
-          label: bend ? `kink of unit ${j + 1}` : `where line ${j + 1} crosses zero`, className: `wr-kink wr-u${j + 1}`, way: "across", low: x0 - margin, high: x1 + margin,
+          label: bend ? `kink of neuron ${j + 1}` : `where line ${j + 1} crosses zero`, className: `wr-kink wr-u${j + 1}`, way: "across", low: x0 - margin, high: x1 + margin,
           drag: (x) => turn(j, () => ({ k: hold(above.atX(x), x0, x1) })),
           key: (across, up) => turn(j, ({ k }) => ({ k: hold(k + (across + up) * snap, x0, x1) })),
         }),
@@ -124,13 +124,13 @@ export const hand = {
           move(state, { c: hold(state.hands[state.level].c + (across + up) * snap, level.y[0], level.y[1]) });
         },
       });
-      const terms = units.map((_, j) =>
+      const terms = neurons.map((_, j) =>
         bend
           ? element("button", { type: "button", class: `wr-term wr-u${j + 1}`, onclick: () => turn(j, ({ s }) => ({ s: -s })) })
           : element("span", { class: `wr-term wr-u${j + 1}` }),
       );
       const constant = element("span");
-      const signs = units.map(() => element("span"));
+      const signs = neurons.map(() => element("span"));
       formula.replaceChildren("y = ", constant, ...terms.flatMap((one, j) => [signs[j], one]));
       picture.replaceChildren(svg);
 
@@ -140,20 +140,20 @@ export const hand = {
         const drawn = wireOf(net, x0 - margin, x1 + margin, bend);
         set(wire, { d: path(above, drawn.x, drawn.y) });
         set(off, { d: outside(above, inside, inside.map((x) => heightAt(drawn, x)), targets, half) });
-        hand.units.forEach((/** @type {Unit} */ unit, /** @type {number} */ j) => {
-          const own = { w: [net.w[j]], b: [net.b[j]], v: [unit.v], c: 0 };
+        hand.neurons.forEach((/** @type {Neuron} */ neuron, /** @type {number} */ j) => {
+          const own = { w: [net.w[j]], b: [net.b[j]], v: [neuron.v], c: 0 };
           const line = wireOf(own, x0 - margin, x1 + margin, bend);
           set(lines[j], { d: path(below, line.x, line.y) });
-          if (corners[j]) set(corners[j], { cx: above.x(unit.k), cy: above.y(output(net, unit.k)), opacity: unit.v ? 1 : 0 });
+          if (corners[j]) set(corners[j], { cx: above.x(neuron.k), cy: above.y(output(net, neuron.k)), opacity: neuron.v ? 1 : 0 });
           const rail = rails + RAIL * (j + 0.5);
-          set(threads[j], { x1: above.x(unit.k), x2: above.x(unit.k), y2: rail });
-          dots[j](above.x(unit.k), rail, unit.k, `x = ${number(unit.k)}`);
-          const x = clamp(below.x(unit.k + unit.s * strength(j)), 14, width - 14);
-          rings[j](x, below.y(unit.v * unit.s * (below.atX(x) - unit.k)), unit.v, number(unit.v));
-          const said = term(unit, bend);
-          signs[j].textContent = unit.v < 0 ? " − " : " + ";
+          set(threads[j], { x1: above.x(neuron.k), x2: above.x(neuron.k), y2: rail });
+          dots[j](above.x(neuron.k), rail, neuron.k, `x = ${number(neuron.k)}`);
+          const x = clamp(below.x(neuron.k + neuron.s * strength(j)), 14, width - 14);
+          rings[j](x, below.y(neuron.v * neuron.s * (below.atX(x) - neuron.k)), neuron.v, number(neuron.v));
+          const said = term(neuron, bend);
+          signs[j].textContent = neuron.v < 0 ? " − " : " + ";
           terms[j].textContent = said;
-          if (bend) terms[j].setAttribute("aria-label", `unit ${j + 1}, ${unit.v < 0 ? "minus " : ""}${said.replaceAll("−", "minus ")}: turn it round`);
+          if (bend) terms[j].setAttribute("aria-label", `neuron ${j + 1}, ${neuron.v < 0 ? "minus " : ""}${said.replaceAll("−", "minus ")}: turn it round`);
         });
         lift(LEFT - 12, above.y(hand.c), hand.c, number(hand.c));
         constant.textContent = number(hand.c);

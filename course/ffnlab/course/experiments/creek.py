@@ -20,6 +20,7 @@ from ffnlab.course.experiments.next_token import NextToken, fit
 
 STORED = Path(__file__).with_suffix(".json")
 D_MODEL, N_HEADS, LONGEST, BATCH, STEPS, LEARNING_RATE = 32, 4, 20, 32, 1500, 0.01
+RULE_THRESHOLD = 0.95  # of the new scenes: a run that says over or into rightly in as many has found the rule
 CHOSEN_ON, SEEDS = tuple(range(5)), tuple(range(5, 25))  # the recipe was chosen on the first; the others are stored
 # What is compared: blocks, and the feed-forward part with its width. Three blocks of attention have as many parameters as one with a ReLU FFN.
 MODELS: dict[str, tuple[int, str, int]] = {
@@ -27,6 +28,13 @@ MODELS: dict[str, tuple[int, str, int]] = {
     "none, 3 blocks": (3, "none", 0),
     "relu": (1, "relu", 128),
     "relu, 2 blocks": (2, "relu", 128),
+}
+# The same for readers.
+NAMES = {
+    "none": "one block, no FFN",
+    "none, 3 blocks": "three blocks, no FFN",
+    "relu": "one block with FFN",
+    "relu, 2 blocks": "two blocks with FFN",
 }
 
 
@@ -53,7 +61,10 @@ def _sentences(held_out: bool) -> torch.Tensor:
 
 
 def learn(model: SentenceReader, steps: int = STEPS, seed: int = 0, label: str = "") -> list[float]:
-    """Trains on sentences of the scenes that are not held out; under a progress bar if there is a label. Returns the loss of each step."""
+    """Trains on sentences of the scenes that are not held out, in an order that `seed` draws; under a progress bar if there is a label.
+
+    Returns the loss of each step.
+    """
     source = _sentences(held_out=False)
 
     def draw(chance: torch.Generator) -> torch.Tensor:

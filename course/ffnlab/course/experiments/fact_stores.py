@@ -1,4 +1,4 @@
-"""Notebook 06: how many facts fit into an FFN of each width, and the weights of the stores that it looks into."""
+"""Notebook 06: FFNs that store facts, how full they can be, what a fact rests on, and the weights of the stores that are looked into."""
 
 from __future__ import annotations
 
@@ -16,19 +16,17 @@ from ffnlab.course.experiments import read
 STORED = Path(__file__).with_suffix(".json")
 WEIGHTS = Path(__file__).with_suffix(".safetensors")
 D_MODEL, ANSWERS, STEPS, LEARNING_RATE = 32, 64, 400, 0.01
+FAST_RATE = 0.03  # of the recipe that divides scores by √d_model
 FACTS, WIDTHS = (64, 128, 256, 512, 1024, 2048, 4096), (4, 8, 16, 32, 64, 128, 256)
 SEEDS = (0, 1, 2, 3, 4)  # of the table and the stores that are looked into
 FRESH = tuple(range(5, 20))  # those that all statements come from
-PER_NEURON = 16  # facts that a neuron is good for
-LIMIT_WIDTH, LIMIT_FACTS = 32, (576, 640, 704, 768, 896)  # where a width stops knowing all
-ROOM = {
-    (64, 512): (4, 8, 16, 32),
-    (128, 256): (4, 8, 16),
-}  # facts and width of stores with room to spare: how many neurons are taken out
-LONG_WIDTH, LONG_FACTS, LONG_STEPS = 16, 512, 8000  # whether more steps help where there are too many facts
-OVERLOAD = (LONG_FACTS, 1024)  # too many facts for LONG_WIDTH
+CROWDED_FACTS, CROWDED_WIDTH = 384, 16  # what the plain recipe does not store and the scaled one does
+LONG_FACTS, LONG_WIDTH, LONG_STEPS = 768, 32, 2000  # what the scaled recipe stores in a longer run
 STORE_FACTS, STORE_WIDTH = 512, 128
-OUT = (1, 2, 4, 8)  # how many neurons are taken out of such a store
+FULL = (64, 128, 256, 512, 1024, 2048)  # facts in stores of STORE_WIDTH neurons
+OUT = (1, 2, 4, 8)  # how many neurons are taken out of a store of STORE_FACTS facts
+CHOICE, MOST_OUT = 10, 4  # a fact's strongest neurons, and how many of them a choice takes out at the most
+WIDE_CHOICE = 24  # of the wide search: as many of a fact's strongest neurons
 
 
 class Facts(NamedTuple):
@@ -39,15 +37,13 @@ class Facts(NamedTuple):
     y: torch.Tensor
 
 
-class TrainedStore(NamedTuple):
-    """One trained FFN: keys and values [f, d], b1 [f], b2 [d]; and where its keys and b1 started from."""
+class Store(NamedTuple):
+    """The weights of one trained FFN: keys and values [f, d], b1 [f], b2 [d]."""
 
     keys: torch.Tensor
     b1: torch.Tensor
     values: torch.Tensor
     b2: torch.Tensor
-    first_keys: torch.Tensor
-    first_b1: torch.Tensor
 
 
 def facts(count: int, seed: int) -> Facts:
@@ -58,25 +54,22 @@ def facts(count: int, seed: int) -> Facts:
 
 
 def stored() -> dict[str, Any]:
-    """What the last run of this module wrote."""
+    """What the last run of `autograder.authoring.experiments.fact_stores` wrote."""
     return read(STORED)
 
 
 def accuracy(count: int, width: int) -> list[float]:
-    """The shares of `count` facts that FFNs of one width know, one for each of SEEDS."""
+    """The shares of `count` facts that FFNs of one width know after STEPS of the scaled recipe, one for each of SEEDS."""
     shares: list[float] = stored()["accuracy"][str(count)][str(width)]
     return shares
 
 
-def fresh(count: int, width: int) -> list[float]:
-    """The same, one for each of FRESH: 16 facts for each neuron; LIMIT_FACTS with LIMIT_WIDTH; OVERLOAD with LONG_WIDTH."""
-    shares: list[float] = stored()["fresh"][str(count)][str(width)]
-    return shares
+def crowded(recipe: str) -> list[float]:
+    """The shares of the facts that are known, one for each of FRESH.
 
-
-def longer() -> list[float]:
-    """The shares of LONG_FACTS facts that FFNs of width LONG_WIDTH know after LONG_STEPS, one for each of FRESH."""
-    shares: list[float] = stored()["longer"]
+    recipe: "plain" and "scaled" are CROWDED_FACTS in CROWDED_WIDTH neurons after STEPS, "long" is LONG_FACTS in LONG_WIDTH after LONG_STEPS.
+    """
+    shares: list[float] = stored()["crowded"][recipe]
     return shares
 
 
@@ -85,40 +78,64 @@ def bits_per_weight(count: int, width: int, share: float) -> float:
     return share * count * math.log2(ANSWERS) / (2 * D_MODEL * width)
 
 
-def room(count: int, width: int) -> dict[str, Any]:
-    """Of stores with room to spare, one for each of FRESH: fires, the share of the facts for which a neuron fires; lost, by number, the
-    share of the facts that are lost without so many of their strongest neurons."""
-    results: dict[str, Any] = stored()["room"][f"{count} facts, {width} neurons"]
+def full(count: int) -> dict[str, list[float]]:
+    """Of stores of `count` facts in STORE_WIDTH neurons, one number for each of FRESH.
+
+    known: the share of the facts. lost: the share that is lost without its strongest neuron. carriers: as many equal neurons would carry a fact as
+    widely, the participation ratio (Σc)² / Σc² of what the neurons that help it add to its answer's score, on average. lead: of the right answer
+    over the best other one, the median.
+    """
+    results: dict[str, list[float]] = stored()["full"][str(count)]
     return results
 
 
 def read_knockouts() -> dict[str, Any]:
-    """Of stores of STORE_FACTS facts in STORE_WIDTH neurons, one for each of FRESH. By number of neurons, as shares: lost, of facts without so many of
-    their strongest neurons; others, of the other facts without these; most, without the neurons that fire most; chance, without random
-    ones that fire. And fires, before and after: the share of neurons that do, for a fact. agree: on how many neurons two facts with the
-    same answer do, and two others."""
+    """Of stores of STORE_FACTS facts in STORE_WIDTH neurons, one number for each of FRESH, by number of neurons, as shares.
+
+    lost: of facts without so many of their strongest neurons. others: of the other facts without these. chance: of facts without random neurons that
+    fire for them.
+    """
     results: dict[str, Any] = stored()["knocked"]
     return results
 
 
+def read_alone() -> dict[str, list[float]]:
+    """Of every eighth fact of such stores, one number for each of FRESH.
+
+    alone, nearly: how many of the 64 can be deleted by at most MOST_OUT of their CHOICE strongest neurons so that no other fact is lost, or at most one.
+    wide: how many by at most MOST_OUT of their WIDE_CHOICE strongest, and no other fact is lost. clean: for how many it is so when neurons go strongest
+    first. others: how many others that takes on average.
+    """
+    results: dict[str, list[float]] = stored()["alone"]
+    return results
+
+
+def told_alone(which: str) -> str:
+    """The smallest and the largest of these numbers of people, as the notebook says it."""
+    numbers = read_alone()[which]
+    return f"{min(numbers):.0f} to {max(numbers):.0f}"
+
+
 def stores() -> list[tuple[Facts, dict[str, torch.Tensor]]]:
     """The facts and weights of five stores of STORE_FACTS facts in STORE_WIDTH neurons, one for each seed, as a `state_dict` of two linear layers."""
-    weights = load_file(WEIGHTS)
-    return [
-        (
-            facts(STORE_FACTS, seed),
-            {
-                name.removeprefix(f"{seed}."): part.float()
-                for name, part in weights.items()
-                if name.startswith(f"{seed}.")
-            },
-        )
-        for seed in SEEDS
-    ]
+    return [(facts(STORE_FACTS, seed), _state(str(seed))) for seed in SEEDS]
+
+
+def filled(count: int) -> tuple[Facts, Store]:
+    """A store of `count` facts, one of FULL, in STORE_WIDTH neurons."""
+    state = _state(f"full {count}")
+    return facts(count, 0), Store(
+        state["linear1.weight"], state["linear1.bias"], state["linear2.weight"].T, state["linear2.bias"]
+    )
+
+
+def _state(name: str) -> dict[str, torch.Tensor]:
+    parts = load_file(WEIGHTS).items()
+    return {key.removeprefix(f"{name}."): part.float() for key, part in parts if key.startswith(f"{name}.")}
 
 
 @cache
-def store() -> tuple[Facts, TrainedStore]:
-    """The facts and weights that the figures look into."""
-    weights = TrainedStore(*(torch.tensor(stored()["store"][name]) for name in TrainedStore._fields))
+def store() -> tuple[Facts, Store]:
+    """The facts and weights that figures and boards look into."""
+    weights = Store(*(torch.tensor(stored()["store"][name]) for name in Store._fields))
     return facts(STORE_FACTS, 0), weights

@@ -20,13 +20,6 @@ PENALTIES = {"with": experiment.SPARSE, "without": 0.0}
 FRESH = range(100, 115)  # seeds on which nothing was chosen; the recipe was chosen on `experiment.SEEDS`
 
 
-def make_start_model(seed: int) -> toy_transformer.ToyTransformer:
-    """The model that `experiment.train` starts from."""
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        return toy_transformer.ToyTransformer().requires_grad_(False).eval()
-
-
 def sums(model: toy_transformer.ToyTransformer) -> torch.Tensor:
     """What each neuron adds up, before ReLU, for every word of every sentence that the world wishes: [scenes · T, d_ff]."""
     assert model.linear1 is not None

@@ -174,6 +174,8 @@ def _rule_words(written: _Written) -> tuple[str, str]:
     name = toy_transformer.in_words(written.conditions) or "everywhere"
     threshold = ", one is enough" if written.one_is_enough else ""
     title = f"{after} of {count} say “{word}”, {others} of {rest} others change"
+    if not written.strength:
+        title = f"Without the neuron {before} of {count} say “{word}”"  # what else would change is the guess above the figure
     words = (
         f"Neuron for “{name}”{threshold}, strength {written.strength}: {after} of {count} such new sentences go on "
         f"with “{word}” ({before} without it), and {others} of {rest} others change. In other places, {effect.elsewhere[now]} of "
@@ -225,7 +227,12 @@ def _curves_over_strength(written: _Written) -> list[str]:
         f"say “{written.word}” where the rule holds": plot.Look(style.CHOSEN, width=2.8),
         "change where it doesn't": plot.Look(style.LOST, (5, 3), 2),
     }
-    curves = [frame.curve(STRENGTHS, ys, look) for ys, look in zip((rising, side_effects), looks.values(), strict=True)]
+    # As far as the strength has been raised: what comes after that is for the hand to find out.
+    curves = [
+        frame.curve(STRENGTHS[: now + 1], ys[: now + 1], look)
+        for ys, look in zip((rising, side_effects), looks.values(), strict=True)
+        if now
+    ]
     knob = svg.handle(
         *frame.at(strength, rising[now]),
         drags={"strength": svg.across((frame.left, frame.right), frame.x)},

@@ -1,24 +1,19 @@
-"""The figures of notebook 06: one neuron's key, coefficients and value; a sum that grows; facts by width; neurons knocked out."""
+"""The figures of notebook 06: one neuron's key, coefficients and value; facts by width."""
 
 from __future__ import annotations
 
 from functools import cache
 from typing import NamedTuple
 
-import numpy as np
 import torch
 
 from ffnlab.course.experiments import fact_stores
-from ffnlab.drawing import plot, style, svg
+from ffnlab.drawing import style, svg
 from ffnlab.drawing.picture import Picture
-from ffnlab.phrases import plural
 
 LEFT, RIGHT = svg.MARGIN, svg.WIDTH - svg.MARGIN
 FACTS, WIDTHS = fact_stores.FACTS, fact_stores.WIDTHS
 NEURONS, N_FACTS = fact_stores.STORE_WIDTH, fact_stores.STORE_FACTS
-MAX_PLACES = 16  # neurons that `knocked` can knock out
-UNSEEN = -1
-PLACES = range(UNSEEN, MAX_PLACES)  # what a hand can ask of `knocked`
 SYLLABLES = ("ba", "de", "fi", "go", "lu", "ma", "ne", "ri")
 LIKES = (
     "figs", "plums", "pears", "dates", "limes", "kiwis", "nuts", "leeks", "rice", "oats", "rye", "corn", "peas", "beans",
@@ -29,17 +24,13 @@ LIKES = (
 )  # fmt: skip
 
 
-LEADS = (-32.0, 40.0)  # the window of `growing`
-
-
 def name(fact: int) -> str:
     """The invented person that fact number `fact` is about."""
     return "".join(SYLLABLES[fact // 8**place % 8] for place in (2, 1, 0)).capitalize()
 
 
-PEOPLE = [
-    (name(fact), fact) for fact in (40, 85, 98, 113, 145, 204, 214, 484)
-]  # for a slider; as mixed as all facts are
+# The people of the board, as mixed as all facts are.
+PEOPLE = [(name(fact), fact) for fact in (40, 85, 98, 113, 145, 204, 214, 484)]
 
 
 def _inside(what: str, value: int, low: int, high: int) -> None:
@@ -51,13 +42,6 @@ def _inside(what: str, value: int, low: int, high: int) -> None:
 def _hidden() -> torch.Tensor:
     facts, store = fact_stores.store()
     return torch.relu(facts.E @ store.keys.T + store.b1)  # [N, f]
-
-
-@cache
-def _logits() -> torch.Tensor:
-    facts, store = fact_stores.store()
-    logits: torch.Tensor = (facts.E + _hidden() @ store.values + store.b2) @ facts.U.T  # [N, C]
-    return logits
 
 
 @cache
@@ -199,153 +183,6 @@ def _answer_of_neuron(numbers: _Neuron, n: int) -> str:
     )
 
 
-@cache
-def _leads(fact: int) -> tuple[list[float], list[int]]:
-    """With 0, 1 … all neurons written, the strongest first: how far the right answer is ahead of the best other, and the best of all."""
-    facts, store = fact_stores.store()
-    h = _hidden()[fact]
-    right = int(facts.y[fact])
-    pushes = (h[:, None] * _pushes())[_strongest(fact)]  # [f, C]
-    start = (facts.E[fact] + store.b2) @ facts.U.T
-    logits = start + torch.cat([torch.zeros(1, len(LIKES)), pushes.cumsum(0)])  # [f + 1, C]
-    others = logits.clone()
-    others[:, right] = -torch.inf
-    return (logits[:, right] - others.amax(1)).tolist(), logits.argmax(1).tolist()
-
-
-class _Growing(NamedTuple):
-    """One fact while more and more neurons write, the strongest first."""
-
-    fact: int
-    right: int  # its answer
-    n_written: int  # neurons that write
-    leads: list[float]  # with 0, 1 … all of them, of the right answer over the best other one
-    best: int  # the answer with `n_written` of them
-
-    @property
-    def lead(self) -> float:
-        return self.leads[self.n_written]
-
-    @property
-    def is_known(self) -> bool:
-        return self.best == self.right
-
-
-def _growing(fact: int, count: int) -> _Growing:
-    facts, _ = fact_stores.store()
-    leads, answers = _leads(fact)
-    return _Growing(fact, int(facts.y[fact]), count, leads, answers[count])
-
-
-def growing(fact: int = 0, count: int = 4) -> Picture:
-    """How far the right answer of one fact is ahead of the best other one, when only its strongest neurons write; read off at `count`."""
-    _inside("the fact", fact, 0, N_FACTS - 1)
-    _inside("count", count, 0, NEURONS)
-    numbers = _growing(fact, count)
-    title, words = _growing_words(numbers)
-    frame = plot.Frame(
-        (0, NEURONS), LEADS, "neurons that write, the strongest first", "lead of the right answer over the best other one",
-        tuple(range(0, NEURONS + 1, 16)), (-30, -20, -10, 0, 10, 20, 30, 40),
-        top=104, bottom=364,
-    )  # fmt: skip
-    shapes = [
-        _people(fact),
-        *_curve_of_leads(numbers, frame),
-        *_lead_at_count(numbers, frame),
-    ]
-    return Picture(title, words, svg.card(416, title, words, *shapes))
-
-
-def _growing_words(numbers: _Growing) -> tuple[str, str]:
-    """Title and sentence."""
-    lead = numbers.lead
-    title = f"{plural(numbers.n_written, 'neuron')} written: the answer is “{LIKES[numbers.best]}”"
-    words = (
-        f"{name(numbers.fact)} likes {LIKES[numbers.right]}. With {numbers.n_written} of {NEURONS} neurons the right answer is "
-        f"{svg.label(abs(lead), 1)} {'ahead of' if lead > 0 else 'behind'} the best other one, "
-        f"so the fact is {'known' if numbers.is_known else 'not known'}."
-    )
-    return title, words
-
-
-def _curve_of_leads(numbers: _Growing, frame: plot.Frame) -> list[str]:
-    """The lead over the number of neurons, strong up to those that write."""
-    count = numbers.n_written
-    counts = range(NEURONS + 1)
-    leads = np.array(numbers.leads)
-    written = leads[: count + 1]
-    return [
-        frame.area((0, NEURONS), LEADS[0], 0, style.pale(style.LOST, 0.12)),
-        frame.axes(),
-        frame.area(counts[: count + 1], 0, np.maximum(written, 0), style.pale(style.CHOSEN)),
-        frame.curve(counts, leads, plot.Look(style.NEUTRAL, width=1.6)),
-        frame.curve(counts[: count + 1], written, plot.Look(style.CHOSEN, width=2.8)),
-        frame.curve((count, count), LEADS, plot.Look(style.NEUTRAL, (3, 4), 1)),
-        svg.text(frame.right - 8, frame.bottom - 8, "another answer is ahead", size=12.5, fill=style.LOST, anchor="end"),
-    ]  # fmt: skip
-
-
-def _lead_at_count(numbers: _Growing, frame: plot.Frame) -> list[str]:
-    """The answer and its lead, and the knob."""
-    count, lead = numbers.n_written, numbers.lead
-    ink = style.CHOSEN if numbers.is_known else style.LOST
-    inset, anchor = (12, "start") if count < NEURONS / 2 else (-12, "end")
-    answer = f"“{LIKES[numbers.best]}” {svg.label(lead, 1)}"
-    x = frame.across(count) + inset
-    return [
-        svg.text(x, frame.top + 12, answer, size=13.5, bold=True, fill=ink, anchor=anchor, halo=True),
-        svg.handle(
-            *frame.at(count, min(max(lead, LEADS[0]), LEADS[1])),
-            drags={"count": svg.across((frame.left, frame.right), frame.x)},
-            name="neurons that write",
-            says=f"{count}, a lead of {svg.label(lead)}",
-            fill=ink,
-        ),
-    ]
-
-
-def _people(current: int) -> str:
-    """The people of the slider in a row, to be pressed."""
-    pitch = (RIGHT - LEFT + 6) / len(PEOPLE)
-    shapes = []
-    for n, (person, fact) in enumerate(PEOPLE):
-        x, here = LEFT + pitch * n, fact == current
-        box = svg.rect(x, 48, pitch - 6, 26, radius=6, fill=style.INK if here else style.TINT)
-        ink = style.PAPER if here else style.INK
-        word = svg.text(x + (pitch - 6) / 2, 65.5, person, size=13, anchor="middle", fill=ink)
-        shapes.append(svg.button(box, word, sets={"fact": fact}, name=f"the fact about {person}"))
-    return "".join(shapes)
-
-
-_HEAD, _ROW = 108.0, 28.0
-_BELOW = _HEAD + 6 * _ROW  # where `_answers` ends
-
-
-def _answers(logits: torch.Tensor, before: torch.Tensor | None, right: int) -> str:
-    """Bars of the right answer and the five best others, in front of those of `before`, if given."""
-    others = [c for c in logits.argsort(descending=True).tolist() if c != right][:5]
-    zero, scale, head, row = 250.0, 4.0, _HEAD, _ROW
-    shapes = [
-        svg.text(LEFT, head - 12, "right answer, then the five best others", size=12, fill=style.MUTED),
-        svg.line(zero, head - 4, zero, head + 6 * row, stroke=style.NEUTRAL),
-    ]
-    for n, answer in enumerate([right, *others]):
-        y = head + row * n
-        now = float(logits[answer])
-        shapes.append(svg.text(LEFT + 84, y + 16, LIKES[answer], size=13, anchor="end", bold=n == 0))
-        bars = [(now, style.CHOSEN if n == 0 else style.REFERENCE, 12.0)]
-        if before is not None:
-            bars.insert(0, (float(before[answer]), style.GHOST, 22.0))
-        for value, fill, tall in bars:
-            length = min(abs(value) * scale, 330 if value > 0 else 140)
-            x = zero if value >= 0 else zero - length
-            shapes.append(
-                svg.rect(x, y + 11 - tall / 2, length, tall, fill=fill, tip=f"{LIKES[answer]}: {svg.label(value, 1)}")
-            )
-        shapes.append(svg.text(RIGHT, y + 16, svg.label(now, 1, pad=True), size=12, anchor="end", fill=style.MUTED))
-    return "".join(shapes)
-
-
 _KNOWN_LEFT, _KNOWN_TOP = 96.0, 92.0  # of the table's cells
 _KNOWN_WIDE, _KNOWN_TALL = 74.0, 36.0
 
@@ -413,155 +250,3 @@ def _cell_of_known(known: _Known) -> str:
         sets={"count": count, "width": width},
         name=f"{count} facts, d_ff {width}",
     )
-
-
-def remove_neurons(fact: int, m: int, at_random: bool = False) -> torch.Tensor:
-    """The logits [N, C] of all facts without m neurons: the strongest of `fact`, or m of those that fire for it, at random."""
-    facts, store = fact_stores.store()
-    h = _hidden()
-    neurons = _order(fact, at_random)[:m]
-    without: torch.Tensor = _logits() - h[:, neurons] @ store.values[neurons] @ facts.U.T
-    return without
-
-
-def _strongest(fact: int) -> torch.Tensor:
-    """All neurons [f], the one that adds most to the logit of the fact's answer first."""
-    facts, store = fact_stores.store()
-    return (_hidden()[fact] * (store.values @ facts.U[facts.y[fact]])).argsort(descending=True)
-
-
-def _order(fact: int, at_random: bool) -> torch.Tensor:
-    """In which order neurons are knocked out: the strongest first, or those that fire for the fact, shuffled."""
-    if not at_random:
-        return _strongest(fact)
-    firing = _hidden()[fact].nonzero()[:, 0]
-    return firing[torch.randperm(len(firing), generator=torch.Generator().manual_seed(fact))]
-
-
-_PLACES_TOP = _BELOW + 20
-_SQUARES_TOP = _PLACES_TOP + 60
-
-
-class _Knocked(NamedTuple):
-    """The store without some neurons of one fact."""
-
-    fact: int
-    right: int  # its answer
-    m: int  # neurons that are knocked out
-    at_random: bool
-    before: torch.Tensor  # [C]: the fact's logits with all neurons
-    after: torch.Tensor  # [C]: and without these
-    is_known: list[bool]  # of each fact, without these neurons
-    order: list[int]  # in which the neurons are knocked out
-    seen: int  # the place in `order` of the neuron whose facts are shown, or UNSEEN
-    fires: list[bool]  # of each fact, whether that neuron fires for it
-
-    @property
-    def others_lost(self) -> int:
-        return sum(1 for n in range(N_FACTS) if n != self.fact and not self.is_known[n])
-
-    @property
-    def seen_neuron(self) -> int | None:
-        """The neuron whose facts are shown."""
-        return self.order[self.seen] if 0 <= self.seen < len(self.order) else None
-
-
-def _knocked(fact: int, m: int, at_random: bool, seen: int) -> _Knocked:
-    facts, _ = fact_stores.store()
-    after = remove_neurons(fact, m, at_random)
-    order = _order(fact, at_random)[:MAX_PLACES].tolist()
-    fires = [False] * N_FACTS
-    if 0 <= seen < len(order):
-        fires = (_hidden()[:, order[seen]] > 0).tolist()
-    return _Knocked(
-        fact,
-        int(facts.y[fact]),
-        m,
-        at_random,
-        before=_logits()[fact],
-        after=after[fact],
-        is_known=(after.argmax(1) == facts.y).tolist(),
-        order=order,
-        seen=seen,
-        fires=fires,
-    )
-
-
-def knocked(fact: int = 0, m: int = 1, at_random: bool = False, seen: int = UNSEEN) -> Picture:
-    """One fact's answers with m neurons knocked out, and which of all facts are lost with them.
-
-    `seen` is a place in the order of knocking out: the facts for which that neuron fires are green.
-    """
-    _inside("the fact", fact, 0, N_FACTS - 1)
-    _inside("m", m, 0, MAX_PLACES)
-    if seen not in PLACES:
-        raise ValueError(f"seen must be a place from 0 to {MAX_PLACES - 1}, or {UNSEEN} for none, not {seen}")
-    numbers = _knocked(fact, m, at_random, seen)
-    title, words = _knocked_words(numbers)
-    shapes = [
-        _people(fact),
-        _answers(numbers.after, numbers.before, numbers.right),
-        *_neurons_in_order(numbers),
-        *_facts_as_squares(numbers),
-    ]
-    return Picture(title, words, svg.card(_SQUARES_TOP + 154, title, words, *shapes))
-
-
-def _knocked_words(numbers: _Knocked) -> tuple[str, str]:
-    """Title and sentence."""
-    fact, m, others = numbers.fact, numbers.m, numbers.others_lost
-    neurons = "neuron" if m == 1 else "neurons"
-    fate = "kept" if numbers.is_known[fact] else "lost"
-    which = "random" if numbers.at_random else "top"
-    title = f"Without {m} {which} {neurons}: {name(fact)} {fate}, {plural(others, 'other')} lost"
-    if numbers.at_random:
-        some = "one neuron that fires" if m == 1 else f"{m} neurons that fire"
-        removal = f"{some} for it, chosen at random,"
-    else:
-        removal = "its strongest neuron" if m == 1 else f"{m} of its strongest neurons"
-    words = (
-        f"{name(fact)} likes {LIKES[numbers.right]}. Without {removal} the store says “{LIKES[int(numbers.after.argmax())]}”; "
-        f"of the {N_FACTS - 1} other facts {others} {'is' if others == 1 else 'are'} lost."
-    )
-    if numbers.seen_neuron is not None:
-        lost = sum(1 for fires, known in zip(numbers.fires, numbers.is_known, strict=True) if fires and not known)
-        words += f" Neuron {numbers.seen_neuron} fires for {sum(numbers.fires)} facts, {lost} of them lost."
-    return title, words
-
-
-def _neurons_in_order(numbers: _Knocked) -> list[str]:
-    """The neurons in the order in which they are knocked out, to be pressed."""
-    y, pitch = _PLACES_TOP + 10, (RIGHT - LEFT + 4) / MAX_PLACES
-    how = "in a random order" if numbers.at_random else "the strongest first"
-    note = f"neurons that fire for {name(numbers.fact)}, {how}; purple: knocked out. Press one to see its facts."
-    shapes = [svg.text(LEFT, _PLACES_TOP, note, size=12, fill=style.MUTED)]
-    for place, j in enumerate(numbers.order):
-        x, is_out, mine = LEFT + pitch * place, place < numbers.m, place == numbers.seen
-        fill, ink = (style.LOST, style.PAPER) if is_out else (style.TINT, style.INK)
-        edge = style.INK if mine else "none"
-        shapes.append(
-            svg.button(
-                svg.rect(x, y, pitch - 4, 24, radius=5, fill=fill, stroke=edge, stroke_width=2.4),
-                svg.text(x + (pitch - 4) / 2, y + 16.5, str(j), size=12.5, anchor="middle", bold=mine, fill=ink),
-                sets={"seen": UNSEEN if mine else place},
-                name=f"neuron {j}{', knocked out' if is_out else ''}{', seen' if mine else ''}",
-            )
-        )
-    return shapes
-
-
-def _facts_as_squares(numbers: _Knocked) -> list[str]:
-    """All facts, 64 in a line: the lost ones, and those for which the neuron that is seen fires."""
-    top, side, columns = _SQUARES_TOP, 8.4, 64
-    note = f"all {N_FACTS} facts, a square each; purple and filled: lost"
-    if numbers.seen_neuron is not None:
-        note += f"; green: neuron {numbers.seen_neuron} fires"
-    shapes = [svg.text(LEFT, top, note, size=12, fill=style.MUTED)]
-    for n, (is_known, fires) in enumerate(zip(numbers.is_known, numbers.fires, strict=True)):
-        x, y = LEFT + 30 + side * (n % columns), top + 14 + (side + 8) * (n // columns)
-        fill = style.LOST if not is_known else style.CHOSEN if fires else style.TINT
-        edge, width = style.RULE if is_known else style.LOST, 0.6
-        if n == numbers.fact:
-            edge, width = style.INK, 2
-        shapes.append(svg.rect(x, y, side - 2, side + 4, fill=fill, stroke=edge, stroke_width=width))
-    return shapes
