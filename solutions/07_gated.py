@@ -11,46 +11,49 @@
 # ---
 
 # %% [markdown] text="title"
-# # 07 · Gated FFNs
+# # 07 · Two wires, one product
 #
-# `●●●●●●●○○○` step 7 of 10
+# Drag the rings. The blue ones hold a straight wire called **gate**; the orange ones hold a second, called **up**. The thick curve is their product: at each x, its height is gate times up.
+# Bring it into the ribbon, and keep it there however far you look. Then try the second level.
 #
-# The FFN of LLaMA, PaLM, Gemma, Qwen and nearly every large language model of today is not the one of 2017. It has a third matrix, a **gate**: one
-# half of the network decides how much of the other half gets through. The two numbers of one unit, **gate** and **up**, are multiplied.
+# A neuron of the creek model reads a token once, and its activation bends what it has read. The neuron of this board reads the token twice and multiplies. So do the neurons of LLaMA,
+# PaLM, Gemma, Qwen, and of most large language models since.
 #
-# What does that look like? Start at some input and walk straight on; t says how far you are. Along such a walk both numbers are straight lines in t. The
-# figure draws them, and what
-# the unit makes of them. There is **no activation** in it. Run the next three cells, guess, and bend something without bending it.
+# <span class="ffn-notebook-only">To wake the board up, press <b>Shift + Enter</b> three times. Keys work, too: Tab goes to a ring, and the arrows move it.</span>
 
 # %% setup="imports"
-import math
-
 import matplotlib.pyplot as plt
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-from ffnlab import check, hint, machine, predict, progress, quiz
-from ffnlab.course import atlas
+from ffnlab import check, hint, machine, play, predict, progress, quiz, veil
+from ffnlab.course import gated_curves
+from ffnlab.course.boards import product
+from ffnlab.course.experiments import contest
 from ffnlab.course.figures import anatomy
 from ffnlab.course.figures import gated as figures
-from ffnlab.course.progress_bar import bar
 from ffnlab.drawing import controls, style
 
 style.use()
 torch.set_num_threads(1)  # for arrays as small as ours, one thread is fastest
 
-# %% figure="predict-product-of-lines"
-predict("product_of_lines")
+# %% figure="straight"
+play(product.straight())
 
-# %% figure="gate"
-controls.show(
-    figures.gate,
-    t=controls.slider("t", -3.0, 3.0, 0.5, 2.0),
-    gate_slope=controls.slider("gate: slope", -2.0, 2.0, 0.5, 1.0),
-    gate_height=controls.slider("gate at t = 0", -2.0, 2.0, 0.5, 1.0),
-    up_slope=controls.slider("up: slope", -2.0, 2.0, 0.5, 1.0),
-    up_height=controls.slider("up at t = 0", -2.0, 2.0, 0.5, -1.0),
+# %% figure="straight-after"
+veil(
+    "What can a thousand products do?",
+    "when you have settled the valley",
+    of="product_straight.valley",
+    text="""
+A product of two lines is a number times x², plus a number times x, plus a number. A sum of a thousand of them is again that: one parabola, whatever the weights.
+
+A token has many entries, but walk straight on from any token, and every reading along the walk is a straight line. So the same holds on each straight walk, in any number of dimensions.
+
+That is why one neuron can follow x² for ever, and why no number of them can make the valley. With ReLU it is the other way round: two neurons make the valley, and after their last kink
+they are straight for ever.
+""",
 )
 
 # %% [markdown] text="header"
@@ -60,72 +63,40 @@ controls.show(
 # | **Time** | {minutes} minutes on the core path; {more} more for what is marked *deeper* and for question M7, which can wait for another day |
 # | **You need** | `02_feed_forward`; GELU and SiLU from `03_activations`; how an FFN's parameters are counted (`05_parameters` helps) |
 # | **Points** | {points} |
-#
-# You will see what a gate can do that an activation (a “bend” in this course) can't, write the five published ones as one function, find the gate that was in
-# ReLU all along, let them compete, and read the table that started it all.
-
-# %% figure="anatomy"
-anatomy.block("07")
-
-# %% [markdown] text="gate-text"
-# ## 1 · Two lines and their product
-#
-# A hidden unit of a plain FFN reads the token x once: it computes x · w, and bends the result. A hidden unit of a **gated** FFN reads x twice. That is the second key
-# that notebook 06 promised: unit j writes (key₁ · x) · (key₂ · x) · value. One key decides what gets through, the other when, and the two numbers, **up** and
-# **gate**, are multiplied.
-#
-# On the walk of the figure, from an input p in a direction v, x = p + t·v, nothing is bent, and yet the result is not linear in t. The bend comes from
-# multiplying two things that both depend on x.
 
 # %% [markdown] text="square-text"
-# ## 2 · x², exactly
+# ## x², exactly
 #
-# In notebook 03 you built x² out of kinks: n straight pieces leave an error of 1/n² on [−1, 1], and outside of the interval the network goes straight on
-# while x² does not. How many gated units does it take?
-#
-# Without an activation a gated FFN is called **bilinear**. For all units at once:
+# A **gated** neuron has two keys. It reads the token with both: one reading is its gate, the other its up. Without an activation such an FFN is **bilinear**:
 #
 # $$\mathrm{FFN}(x) = \big((x\,W_g) \odot (x\,W_u)\big)\,W_d$$
 #
 # | array | shape | it says |
 # |---|---|---|
-# | `Wg`, gate | [d_model, d_ff] | column j, a key: when unit j opens |
-# | `Wu`, up | [d_model, d_ff] | column j, a key: what unit j lets through |
-# | `Wd`, down | [d_ff, d_model] | row j, its value: where unit j writes it |
+# | `Wg`, gate | [d_model, d_ff] | column j, a key: when neuron j opens |
+# | `Wu`, up | [d_model, d_ff] | column j, a key: what neuron j lets through |
+# | `Wd`, down | [d_ff, d_model] | row j, its value: where neuron j writes it |
 #
-# ⊙ multiplies entry by entry: unit j's gate with unit j's up. There are no biases.
+# ⊙ multiplies entry by entry, neuron j's gate with neuron j's up. There are no biases. The board's lines need not pass through 0, so give the token a last entry that is always 1: its weight is the offset. With one entry and all three weights equal to 1, one neuron gives x · x.
 #
-# One unit is enough, and all three of its weights are 1: it gives x · x, on the whole line. **Is a bilinear FFN then better at everything?** No. Whatever its weights, it computes a
-# polynomial of degree 2. It can't even do |x|, for which two ReLU units are enough. Each tool is exact on its own kind of function.
-#
-# In more dimensions a gated unit multiplies two **different** readings: (x · w_g)(x · w_u). Let one answer “cold?” and the other “water?”. What does their
-# product say, and does it matter whether “no” is written as 0 or as −1?
+# In more dimensions the two readings can ask different questions. Let one answer “cold?” and the other “water?”. What does their product say?
 
 # %% figure="predict-cold-times-water"
 predict("cold_times_water")
 
-# %% code="readings" output="fixed"
-for no in (0, -1):
-    rows = [f"a·b = {a * b:2}, −a·b = {-a * b:2}" for a in (no, 1) for b in (no, 1)]
-    print(f"“no” is {no:2}:   " + ";   ".join(rows))
-
-# %% [markdown] text="readings-after"
-# With readings of ±1, −a · b is 1 exactly where the two differ. That is the XOR of notebook 01, which no single ReLU unit can do, in one unit.
-
 # %% [markdown] text="same_unit_counterexample-text"
-# ### A classmate's code
-#
-# Do two bilinear units compute the same? The code below looks at their gates and ups. It knows that a factor can move: twice the gate and half of up is the same unit. We
-# tried it on 10,000 random pairs, and on 10,000 in which the second unit was made of the first in this way. It was right each time, and it is wrong all the same.
-#
 # ### Exercise `same_unit_counterexample`
 #
 # *{points} · difficulty ●●○ · 5 minutes*
 #
-# Find two units about which it is wrong: four lists, the gate and the up of the one, and the gate and the up of the other. None of them holds zeros alone. Any such pair earns most of the
+# Do two bilinear neurons compute the same thing? A classmate's code, below, looks at their gates and ups. It knows that a factor can move: twice the gate and half of up is the same neuron. We
+# tried it on 10,000 random pairs, and on 10,000 in which the second neuron was made of the first in this way. It was right each time, and it is wrong all the same.
+#
+# Find two neurons about which it is wrong: four lists, the gate and the up of the one, and the gate and the up of the other. None is all zeros. Any such pair earns most of the
 # points. How few numbers can x have?
 #
 # *Stuck? Run `hint("same_unit_counterexample")` in a cell of your own.*
+
 
 # %% code="same_unit"
 def same_unit(gate, up, other_gate, other_up):
@@ -149,68 +120,34 @@ same_unit_counterexample = ([1, 2], [3, -1], [3, -1], [1, 2])  # a product does 
 ### END SOLUTION
 
 # %% [markdown] text="family-text"
-# ## 3 · The family
+# ## The family
 #
-# Products of two readings are old: the LSTM of 1997 has gates, and Mnih and Hinton (2007) multiplied without any activation. In language models the product became
-# known with a sigmoid: Dauphin et al. (2016, arXiv 1612.08083) called it a **gated linear unit**, GLU. Think of a valve: sigmoid(gate) is
-# a number from 0 to 1, and up flows through it. Shazeer (2020, arXiv 2002.05202) put it into the Transformer's FFN, and tried other functions in place of
+# Products of two readings are old: Mnih and Hinton (2007) multiplied without any activation. In language models the product became
+# known with a sigmoid: Dauphin et al. (2016, arXiv 1612.08083) called it a **gated linear unit**, GLU. Its sigmoid is a number from 0 to 1, like a valve for up. Shazeer (2020, arXiv 2002.05202) put it into the Transformer's FFN, and tried other functions in place of
 # the sigmoid:
 #
 # $$\mathrm{FFN}(x) = \big(\mathrm{act}(x\,W_g) \odot (x\,W_u)\big)\,W_d$$
 #
-# | kind | act | the unit gives, for a large positive gate | for a large negative gate |
+# | kind | act | the neuron gives, for a large positive gate | for a large negative gate |
 # |---|---|---|---|
-# | `glu` | sigmoid | up, as it is | nearly nothing |
+# | `glu` | sigmoid | nearly up | nearly nothing |
 # | `bilinear` | none | gate · up | gate · up |
 # | `reglu` | ReLU | gate · up | 0, exactly |
 # | `geglu` | GELU, the erf form | nearly gate · up | nearly nothing |
 # | `swiglu` | SiLU, also called Swish | nearly gate · up | nearly nothing |
-
-# %% figure="bent-gate"
-controls.show(
-    figures.gate,
-    activation=controls.choice("activation", figures.GATES, "ReLU"),
-    t=controls.slider("t", -3.0, 3.0, 0.5, -1.5),
-    gate_slope=controls.slider("gate: slope", -2.0, 2.0, 0.5, 1.0),
-    gate_height=controls.slider("gate at t = 0", -2.0, 2.0, 0.5, 0.5),
-    up_slope=controls.slider("up: slope", -2.0, 2.0, 0.5, 1.0),
-    up_height=controls.slider("up at t = 0", -2.0, 2.0, 0.5, -1.0),
-)
-
-# %% [markdown] text="bent-gate-after"
-# **Only the gate is bent.** Up stays straight, so through an open gate a gradient reaches x undamped by a bend. Does it matter which of
-# the two is bent? The cell bends up in place of the gate.
-
-# %% code="swap" output="fixed"
-torch.manual_seed(0)
-g, u = torch.randn(2, 1000, dtype=torch.float64)  # 1000 gates, 1000 ups
-for name, act in (
-    ("sigmoid", torch.sigmoid),
-    ("ReLU", torch.relu),
-    ("GELU", F.gelu),
-    ("SiLU", F.silu),
-    ("none", lambda h: h),
-):
-    difference = (act(g) * u - g * act(u)).abs()
-    print(f"{name:8} bending up instead changes the product by {difference.mean():.2f} on average")
-
-# %% [markdown] text="glu_variant-text"
-# Only the bilinear unit does not care. For all others, always say **which branch gets the activation**. Names do not tell: what is called gate here is `w1`
-# in LLaMA's code, `gate_proj` in Hugging Face's, and some libraries call the straight branch the gate.
+#
+# With the other functions the gate may be larger than 1, and with all but ReLU it may be negative. **Only the gate is bent.** Up stays straight.
 #
 # ### Exercise `glu_variant`
 #
-# *{points} · difficulty ●●○ · 8 minutes*
+# *{points} · difficulty ●○○ · 4 minutes*
 #
 # Write the whole family as one function.
 #
-# - **Takes** `x` [..., d_model], `Wg` and `Wu` [d_model, d_ff], `Wd` [d_ff, d_model], and `kind`: `"glu"`, `"bilinear"`, `"reglu"`, `"geglu"` or `"swiglu"`.
-# - **Returns** a tensor [..., d_model] in the dtype of `x`: the formula above, with the activation of the table.
-# - GELU is the exact form with erf, which `F.gelu` computes by default.
-# - Any other `kind`: raise `ValueError`.
-# - `x` may be one token [d_model] or have any number of dimensions before the last. Gradients reach `x` and all three matrices. Change none of them in
-#   place.
-# - Values are compared in float64, to nine digits.
+# - **Takes** `x` [..., d_model], `Wg` and `Wu` [d_model, d_ff], `Wd` [d_ff, d_model], and `kind`, a name in the table. For any other name raise `ValueError`.
+# - **Returns** a tensor [..., d_model] in the dtype of `x`. Change none of the arguments in place.
+#
+# Say which branch gets the activation when you read other code: what is called gate here is `w1` in LLaMA's and `gate_proj` in Hugging Face's.
 #
 # Stuck? Run `hint("glu_variant")` in a cell of your own.
 
@@ -227,62 +164,99 @@ def glu_variant(x, Wg, Wu, Wd, kind):
     ### END SOLUTION
     raise NotImplementedError
 
-# %% [markdown] text="family-figure-text"
-# Now all five in one picture, drawn by **your** function: one unit, x a single number.
 
-# %% code="plot-gates"
-x = torch.linspace(-3, 3, 301)[:, None]  # 301 tokens of one number each
-Wg, Wu, Wd = torch.tensor([[1.0]]), torch.tensor([[1.0]]), torch.tensor([[1.0]])
-try:
-    for kind in ("glu", "bilinear", "reglu", "geglu", "swiglu"):
-        plt.plot(x, glu_variant(x, Wg, Wu, Wd, kind), label=kind)
-    plt.title("One gated unit, five kinds of gate")
-    plt.xlabel("x")
-    plt.ylabel("act(gate) · up")
-    plt.legend()
-    plt.show()
-except NotImplementedError:
-    print("This cell lights up when glu_variant is written.")
+# %% [markdown] text="bent-text"
+# On this board the gates of both neurons go through an activation. The dotted line is the gate before it. Can the valley be won now?
 
-# %% [markdown] text="itself-text"
-# Change the sign of `Wg`, then of both `Wg` and `Wu`. Then make the gate 5 times as steep: which old acquaintance does `glu` look like now?
+# %% figure="bent"
+play(product.bent())
+
+# %% figure="bent-after"
+veil(
+    "What has the activation changed?",
+    "when you have settled the sigmoid",
+    of="product_bent.shut",
+    text="""
+| the neuron | x² ± 1 for ever | the valley |
+|---|---|---|
+| plain, ReLU | never | two neurons |
+| bilinear | one neuron | never |
+| GLU, a sigmoid gate | never | two neurons |
+| ReGLU, GEGLU, SwiGLU | two neurons | two neurons |
+
+`silu(x)·x + silu(−x)·(−x)` is x², exactly, because σ(x) + σ(−x) = 1. On the right the first gate is open, on the left the second. A sigmoid never gets beyond 1, so far out it lets
+through a straight line or nothing. And with up held at 1 a ReGLU neuron is a plain ReLU neuron.
+""",
+)
+
+# %% [markdown] text="gate_or_flag-text"
+# ### A network, or a flag
 #
-# <details><summary>What it shows</summary>
+# Which curves can one or two such neurons draw?
 #
-# With the gate turned, each curve makes half a turn about 0: x² becomes −x². With both turned, left and right change places, and *bilinear* stays as it was. Which
-# acquaintance, the next lines say.
+# ### Exercise `gate_or_flag`
 #
-# </details>
+# *{points} · difficulty ●●● · 14 minutes*
 #
+# Write a neuron as five numbers: slope and offset of its gate, slope and offset of its up, and its down. The cell below draws its curve: change the numbers, and look.
+#
+# Here are six functions. For each of them, give a network of one or two neurons that equals it at every x there is, or raise a flag: the letter of the reason why that can't be done.
+#
+# - **A.** Two neurons are too few. With more of them it could be done.
+# - **B.** Far out on each side, such a network comes near a parabola, a straight line or a constant, however many neurons it has. The function does not.
+# - **C.** Such a network never jumps, however many neurons it has. The function does.
+#
+# A network is `(kind, neuron)` or `(kind, neuron, neuron)`, with any of the five kinds, and no number in it is beyond 1,000. The check looks at x as large as 1,000,000 and as small as 0.0001, on both
+# sides of 0. At 0 sign(x) is 0. x·|x| comes first: until it is right, the other five earn nothing.
+#
+# Stuck? Run `hint("gate_or_flag")` in a cell of your own.
+
+
+# %% code="network"
+x = torch.linspace(-3, 3, 200, dtype=torch.float64)
+plt.plot(x, gated_curves.outputs(("reglu", [1, 0, 1, 0, 1]), x), label="one neuron: max(x, 0)²")
+plt.plot(x, gated_curves.outputs(("swiglu", [1, 0, 1, 0, 1], [-1, 0, -1, 0, 1]), x), label="two neurons: x²")
+plt.legend()
+plt.title("Which curves can one or two neurons draw?")
+plt.show()
+
+# %% exercise="gate_or_flag"
+gate_or_flag = {  # for each function "A", "B", "C", or (kind, neuron), or (kind, neuron, neuron)
+    "x * abs(x)": ...,
+    "tanh(x)": ...,
+    "sign(x)": ...,
+    "max(1 - x**2, 0)": ...,
+    "min(abs(x), 1)": ...,
+    "x**3": ...,
+}
+### BEGIN SOLUTION
+gate_or_flag = {
+    "x * abs(x)": ("reglu", [1, 0, 1, 0, 1], [-1, 0, 1, 0, 1]),
+    "tanh(x)": ("glu", [2, 0, 0, 1, 1], [-2, 0, 0, -1, 1]),
+    "sign(x)": "C",
+    # 1 − x² is (1 − x)(1 + x). Left of −1 the second neuron takes it away again
+    "max(1 - x**2, 0)": ("reglu", [-1, 1, 1, 1, 1], [-1, -1, -1, 1, 1]),
+    "min(abs(x), 1)": "A",  # three corners, and each gate makes one
+    "x**3": "B",
+}
+### END SOLUTION
+
+# %% [markdown] text="lights-text"
 # ### A gate on itself
 #
 # Does a plain FFN have no gate at all? relu(h) is h where h is positive, and 0 elsewhere. Write that as a product:
 #
 # $$\mathrm{relu}(h) = 1[h > 0] \cdot h$$
 #
-# 1[h > 0] is a switch: 1 where h is positive, else 0. (The steep sigmoid of a moment ago nearly is one: that `glu` looks like ReLU.) So **a plain ReLU unit is
-# gated by itself**: the switch and what it lets through read x with the same key. Likewise
-# SiLU is sigmoid(h) · h. The gated FFN only gives the gate a key of its own. What becomes of your five kinds if you take that away again?
-
-# %% code="tied" output="fixed"
-torch.manual_seed(0)
-x, W, Wd = torch.randn(100, 6), torch.randn(6, 8), torch.randn(8, 6)
-h = x @ W
-print("relu(h) is a switch times h:", torch.equal(F.relu(h), (h > 0) * h))
-for kind, name, plain in (("glu", "SiLU", F.silu(h)), ("reglu", "ReLU squared", F.relu(h) ** 2), ("bilinear", "a square", h**2)):
-    try:
-        same = torch.allclose(glu_variant(x, W, W, Wd, kind), plain @ Wd, atol=1e-4)
-        print(f"{kind} with one key for gate and up is a plain FFN with {name}:", same)
-    except NotImplementedError:
-        print("for this line solve glu_variant first")
-
-# %% [markdown] text="lights-text"
-# Now hold the gates still for a moment. What is left is linear. So **for each x an FFN is one matrix, and the gates pick it** (in a plain FFN W₁ is in the
+# 1[h > 0] is a switch: 1 where h is positive, else 0. So **a plain ReLU neuron is gated by itself**. The switch, and what it lets through, read x with the same key. The
+# gated FFN gives the gate a key of its own.
+#
+# Now hold the gates still for a moment. What is left is linear. So **for each x an FFN is one matrix, and the gates pick it** (in a plain ReLU FFN without biases W₁ takes the
 # place of W_u, and the gates are the switches 1[h > 0]):
 #
 # $$y = x \; W_u \; \mathrm{diag}(g(x)) \; W_d$$
 #
-# diag(g) has the gates on its diagonal, like a row of lights. Below, x and y have two entries and four units lie between them. Drag x. Then change the kind.
+# diag(g) has the gates on its diagonal, like a row of lights. Below, x and y have two entries, with four neurons between them. Guess first. Then drag x, and change the kind.
 
 # %% figure="predict-same-matrix"
 predict("same_matrix")
@@ -295,36 +269,209 @@ controls.show(
     x2=controls.free("x, second entry", figures.PLACES, 1.0),
 )
 
-# %% [markdown] text="llama-text"
-# ## 4 · As LLaMA does it
+# %% [markdown] text="matched-text"
+# ## Two thirds of four
 #
-# *deeper: the core path goes on with section 5*
+# A third matrix is not free. At equal width a gated FFN has half as many weights again, and if it then beats a plain one, it may be because it is larger. So a fair rival is two thirds as wide: three matrices of width 8/3·d_model
+# hold as many weights as two of width 4·d_model. LLaMA-1 follows this rule. Others go further: LLaMA-3 8B has 1.3 times as much, PaLM 1.5, Gemma-1 three times.
 #
-# “Gated Feed-Forward Network (used in PaLM, LLaMA)”, says a tutorial. Which gate, and in which models? The atlas, `ffnlab`'s list of published models, knows. Look for those
-# that have GELU in the gate, and for those that have no gate.
+# ## A contest
+#
+# Nine FFNs, all with exactly **1,152 weights** and no biases: d_model = 32, 18 neurons for the plain ones and 12 for the gated. The task is that of notebook 06: 512 random vectors, each with one of 64 random
+# answers, to be learned by heart in 400 steps. `identity` shows what a linear map can do.
 
-# %% code="models" output="fixed"
-rows = {}
-for m in atlas.MODELS + atlas.ENCODER_DECODERS:
-    kind = f"gated, {m.activation}" if m.gated else f"plain, {m.activation}"
-    rows.setdefault(kind, []).append(m.name[: max(m.name.rfind(" "), m.name.rfind("-"))])  # the name without its last part, mostly the size
-for kind, names in sorted(rows.items()):
-    families = list(dict.fromkeys(names))
-    print(f"{kind}, {len(names)} models")
-    for first in range(0, len(families), 8):
-        print("   ", ", ".join(families[first : first + 8]))
+# %% figure="predict-gated-or-plain"
+predict("gated_or_plain")
 
-# %% [markdown] text="models-after"
-# SiLU in the gate, that is SwiGLU, has become the default: PaLM, LLaMA, Mistral, Qwen, DeepSeek. T5 v1.1 and Gemma have GELU, in its tanh form. gpt-oss has a
-# SwiGLU of its own: SiLU with a factor of 1.702 inside, both branches cut off at 7, **up + 1** in place of up, and biases everywhere. In this
-# list no plain one is younger than GPT-NeoX of 2022. That is no law: Nemotron-4 of 2024 (arXiv 2402.16819) is plain, with ReLU squared: a `reglu` with one key, as above.
+# %% code="contest"
+mine = ["ReLU", "SwiGLU"]  # trained now, with facts of their own
+kinds = contest.SETTINGS[contest.FAIR].kinds
+for row, kind in enumerate(kinds):
+    shares = contest.fresh(contest.FAIR, kind)
+    plt.plot(
+        shares, [row] * len(shares), "|", markersize=13, color=style.CHOSEN if kind in contest.GATED else style.LOST
+    )
+for kind in mine:
+    plt.plot(contest.learn(kind), kinds.index(kind), "o", color="black")
+plt.yticks(range(len(kinds)), kinds)
+plt.gca().invert_yaxis()
+plt.title("Each stroke is one of fifteen stored runs, each dot a run of yours")
+plt.xlabel("share of the facts that are known (the upper four kinds are plain, the lower five gated)")
+plt.show()
+
+# %% [markdown] text="order-text"
+# ### Does the order hold?
 #
-# Hugging Face's code for LLaMA, Mistral, Qwen and Gemma calls the three matrices `gate_proj`, `up_proj` and `down_proj`. None of the three has a bias.
+# *deeper: you can come back to it later*
+#
+# In a smaller network, after more steps, in a larger network, or at another learning rate?
+
+# %% figure="predict-order-again"
+predict("order_again")
+
+# %% code="contest-again"
+figure, axes = plt.subplots(2, 3, figsize=(10, 4.5), sharex=True, sharey=True, layout="constrained")
+for axis, setting in zip(axes.flat, contest.SETTINGS, strict=True):
+    for row, kind in enumerate(contest.FEW):
+        shares = contest.fresh(setting, kind)
+        axis.plot(
+            shares, [row] * len(shares), "|", markersize=13, color=style.CHOSEN if kind in contest.GATED else style.LOST
+        )
+    axis.set(title="as above" if setting == contest.FAIR else setting, xlim=(0.3, 1.02), ylim=(2.5, -0.5))
+axes[0, 0].set_yticks(range(len(contest.FEW)), contest.FEW)
+figure.supxlabel("share of the facts that are known, fifteen runs each (SiLU is plain, the two others are gated)")
+plt.show()
+
+# %% [markdown] text="table-text"
+# [Allen-Zhu and Li 2024](https://arxiv.org/abs/2404.05405), who measure how many facts a model can hold, report the opposite for short training: with 100 exposures of each fact, models
+# with a gated FFN stored **less** than those with a plain one, by a factor of about 1.3.
+#
+# ## Shazeer's table
+#
+# The contest was about learning by heart. What about language? In 2020 Noam Shazeer trained the same Transformer (T5 base, d_model = 768) with eight FFNs of equal size: d_ff = 3072 plain, 2048 gated. The
+# number is the **log-perplexity** on held-out text: the cross-entropy in nats, lower is better. He ran each once for 524,288 steps and, to see how
+# much is luck, four times for 65,536; in brackets is the standard deviation of those four.
+#
+# | FFN | 65,536 steps | 524,288 steps |
+# |---|---|---|
+# | ReLU | 1.997 (0.005) | 1.677 |
+# | GELU | 1.983 (0.005) | 1.679 |
+# | Swish | 1.994 (0.003) | 1.683 |
+# | GLU | 1.982 (0.006) | 1.663 |
+# | Bilinear | 1.960 (0.005) | 1.648 |
+# | GEGLU | **1.942** (0.004) | **1.633** |
+# | SwiGLU | 1.944 (0.010) | 1.636 |
+# | ReGLU | 1.953 (0.003) | 1.645 |
+#
+# **How far apart is far?** A mean of n runs scatters less than one run, with the **standard error** s/√n. For the difference of two means of four it is √(s₁²/4 + s₂²/4); of two single runs, twice as much.
+# How often are two *equal* kinds further apart than that, by luck alone?
+#
+# | standard errors apart | a pair chosen beforehand | the largest of 28 pairs |
+# |---|---|---|
+# | more than 2 | 9 in 100 | 71 in 100 |
+# | more than 4 | fewer than 1 | 13 in 100 |
+# | more than 6.5 | fewer than 1 | 2 in 100 |
+
+# %% figure="predict-beyond-luck"
+predict("beyond_luck")
+
+# %% figure="table"
+controls.show(
+    figures.table,
+    reading=controls.choice("read as", figures.READINGS, next(iter(figures.READINGS))),
+    first=controls.choice("first", figures.TABLE, "ReGLU"),
+    second=controls.choice("second", figures.TABLE, "Swish"),
+)
+
+# %% [markdown] text="quiz_lights-text"
+# **What the table shows, and what it does not.** Which plain activation is best *in the end*? GELU led early, and after 524,288 steps ReLU has the lowest number.
+# But **no deviation is published for the last column**: each number is one run. If long runs scatter like short ones, the 0.014 to 0.050 between gated and plain
+# mean something for most pairs; the 0.002 to 0.006 among the plain ones mean nothing. The paper does not measure it.
+#
+# And why do gates help? Shazeer's own explanation: “We offer no explanation as to why these architectures seem to work; we attribute their success, as all else, to
+# divine benevolence.”
+#
+# ## Quiz
+#
+# One point each. Put the letter in quotes.
+#
+# ### Question `quiz_lights`
+#
+# A plain ReLU FFN without biases gives (1, 2) for a token a, and (3, −1) for a token b. Both have the same lights on. What does it give for a + b?
+#
+# - **A.** (4, 1)
+# - **B.** That can't be told, because a + b may have other lights on.
+# - **C.** (2, 0.5), because a and b share one matrix.
+
+# %% quiz="quiz_lights"
+quiz_lights = ...  # "A", "B" or "C"
+### BEGIN SOLUTION
+quiz_lights = "A"
+### END SOLUTION
+
+# %% [markdown] text="quiz_rival-text"
+# ### Question `quiz_rival`
+#
+# A new model has gated FFNs of width 3·d_model, without biases. How wide is a fair plain rival?
+#
+# - **A.** 2·d_model
+# - **B.** 3·d_model
+# - **C.** 4.5·d_model
+
+# %% quiz="quiz_rival"
+quiz_rival = ...  # "A", "B" or "C"
+### BEGIN SOLUTION
+quiz_rival = "C"
+### END SOLUTION
+
+# %% [markdown] text="quiz_best_pair-text"
+# ### Question `quiz_best_pair`
+#
+# You train eight new kinds of FFN, each four times. Among the 28 pairs, the largest lead is 3.5 standard errors. What do you write?
+#
+# - **A.** Luck makes such a lead in fewer than 1 of 20 cases, so the one kind is better.
+# - **B.** The lead is luck, and the two kinds are equally good.
+# - **C.** With eight equal kinds, luck makes such a largest lead in more than 1 of 10 contests. This pair has to run again.
+
+# %% quiz="quiz_best_pair"
+quiz_best_pair = ...  # "A", "B" or "C"
+### BEGIN SOLUTION
+quiz_best_pair = "C"
+### END SOLUTION
+
+# %% [markdown] text="ideas"
+# ## What you can say now
+#
+# | idea | tested by |
+# |---|---|
+# | A gated neuron reads its token twice and multiplies. Even without an activation that is a parabola along every straight walk: x² for ever, and never the valley. | the first board, `same_unit_counterexample` |
+# | With an activation on the gate, and only there, a neuron can shut. So two of them can make a different parabola on each side. They never jump, and never grow like x³. | the second board, `glu_variant`, `gate_or_flag` |
+# | For each x a ReLU FFN, or a gated one, is one matrix, and its gates pick it. | the guess about 2x, `quiz_lights` |
+# | A gate costs a third matrix, so a fair rival is two thirds as wide. | the contest, `quiz_rival` |
+# | A lead means something only against the scatter of repeated runs, and against the number of pairs that you looked at. | the guess about the table, `quiz_best_pair` |
+#
+# **Your own part.** The creek model has no gate, but your `glu_variant` can run it. Every token gets a 1 at its end, and `Wu` hands it to all neurons, so `"reglu"` multiplies each by 1.
+#
+# Next: `08_experts`, where one FFN becomes many, and a router chooses.
+
+# %% figure="progress"
+machine()
+progress()
+anatomy.block("07")
+
+# %% [markdown] text="tied-text"
+# ## One key for both
+#
+# *deeper: the core path ends above*
+
+# %% code="tied" output="fixed"
+# What becomes of the kinds if gate and up have one key?
+torch.manual_seed(0)
+x, W, Wd = torch.randn(100, 6), torch.randn(6, 8), torch.randn(8, 6)
+h = x @ W
+print("relu(h) is a switch times h:", torch.equal(F.relu(h), (h > 0) * h))
+for kind, name, plain in (
+    ("glu", "SiLU", F.silu(h)),
+    ("reglu", "ReLU squared", F.relu(h) ** 2),
+    ("bilinear", "a square", h**2),
+):
+    try:
+        same = torch.allclose(glu_variant(x, W, W, Wd, kind), plain @ Wd, atol=1e-4)
+        print(f"{kind} with one key for gate and up is a plain FFN with {name}:", same)
+    except NotImplementedError:
+        print("for this line solve glu_variant first")
 
 # %% [markdown] text="GatedFFN-text"
+# ## As LLaMA does it
+#
+# *deeper: the core path ends above*
+#
+# SiLU in the gate, that is SwiGLU, has become the default: PaLM, LLaMA, Mistral, Qwen, DeepSeek. T5 v1.1 and Gemma have GELU, in its tanh form. GPT-NeoX-20B is plain, with GELU, and so is Nemotron-4 of 2024,
+# with ReLU squared. Code that takes GELU for whatever is not `"silu"` trains with GELU for days after a typo such as `"sulu"`, and nobody is told.
+#
 # ### Exercise `GatedFFN`
 #
-# *{points} · difficulty ●●○ · 8 minutes*
+# *{points} · difficulty ●●○ · 8 minutes · deeper*
 #
 # Write the FFN of LLaMA as a module. It maps [..., d_model] to [..., d_model].
 #
@@ -365,38 +512,20 @@ class GatedFFN(nn.Module):
         ### END SOLUTION
         raise NotImplementedError
 
-# %% [markdown] text="matched-text"
-# ## 5 · Two thirds of four
-#
-# A third matrix is not free. If a gated FFN beats a plain one, it may be because it is larger. A fair comparison needs equally many weights. Find the width: drag the edge.
-
-# %% figure="matched"
-controls.show(
-    figures.matched,
-    ratio=controls.steps("gated d_ff / d_model", figures.RATIOS, 4.0),
-    d_model=controls.steps("d_model", figures.WIDTHS, 4096),
-    multiple=controls.steps("round up to multiple of", figures.MULTIPLES, 1),
-)
-
-# %% [markdown] text="matched-after"
-# LLaMA-1 and T5 v1.1 stay near 8/3. Others go further: LLaMA-3 8B has 1.3 times as much, PaLM 1.5, Gemma-1 three times. “Gated” and “equal parameters” are two decisions.
-#
-# 8/3 of a power of two is never a whole number. LLaMA, for instance, drops the fraction and rounds up to a multiple of 256. Processors multiply matrices in
-# blocks, and several chips share a matrix in equal parts. In full:
-#
-# 1. 8/3 of d_model, cut to a whole number;
-# 2. times a factor `mult`, cut again (1 in LLaMA-1; later models make the FFN wider);
-# 3. rounded up to a multiple of `multiple_of`; a number that is one already stays.
 
 # %% [markdown] text="swiglu_width-text"
 # ### Exercise `swiglu_width`
 #
 # *{points} · difficulty ●●○ · 5 minutes · deeper: you can come back to it later*
 #
-# Compute LLaMA's width.
+# Compute LLaMA's width, in three steps:
+#
+# 1. 8/3 of d_model, cut to a whole number;
+# 2. times a factor `mult`, cut again;
+# 3. rounded up to a multiple of `multiple_of`; a number that is one already stays.
 #
 # - **Takes** `d` (d_model), an int; `multiple_of`, an int, 256 unless said otherwise; `mult`, a number, 1.0 unless said otherwise.
-# - **Returns** d_ff as a Python int, by the three steps above, in this order. “Cut” is what `int(...)` does to a positive number.
+# - **Returns** d_ff as a Python int, by the three steps, in this order. “Cut” is what `int(...)` does to a positive number.
 #
 # Some widths of published models, to try: d = 4096 gives 11008 (LLaMA 7B). With `multiple_of=1024, mult=1.3` it gives 14336 (LLaMA-3 8B).
 #
@@ -413,21 +542,15 @@ def swiglu_width(d, multiple_of=256, mult=1.0):
     ### END SOLUTION
     raise NotImplementedError
 
-# %% [markdown] text="fused-text"
-# ## 6 · One product instead of two
-#
-# *deeper: the core path goes on with section 8*
-#
-# Gate and up read the same x. Two products with [d_model, d_ff] cost the same arithmetic as one with [d_model, 2·d_ff], but one large product usually keeps a
-# processor busier than two small ones. So most fast implementations store a single matrix `gate_up_proj` and cut the **result** in two. In LLaMA-like code the gate is usually the first half. In which half does PyTorch's own `F.glu` want it?
-
-# %% code="f-glu" output="fixed"
-halves = torch.tensor([2.0, 0.0])
-print("F.glu([2, 0]) =", F.glu(halves).item())
-print("sigmoid(2) · 0 =", torch.sigmoid(halves[0]).item() * 0)
-print("2 · sigmoid(0) =", 2 * torch.sigmoid(halves[1]).item())
 
 # %% [markdown] text="fuse_gate_up-text"
+# ## One product instead of two
+#
+# *deeper: the core path ends above*
+#
+# Gate and up read the same x. Two products with [d_model, d_ff] cost the same arithmetic as one with [d_model, 2·d_ff], but one large product usually keeps a
+# processor busier than two small ones. So most fast implementations store a single matrix `gate_up_proj` and cut the **result** in two. In LLaMA-like code the gate is usually the first half. PyTorch's own `F.glu` wants it in the second: it gives first half · sigmoid(second half).
+#
 # A fused matrix with its halves the wrong way round loads without complaint and computes a different function. The order is part of a model's file
 # format. (gpt-oss even stores gate and up alternately, row by row.)
 #
@@ -452,6 +575,7 @@ def fuse_gate_up(gate_weight, up_weight):
     return torch.cat([gate_weight, up_weight], dim=0)
     ### END SOLUTION
     raise NotImplementedError
+
 
 # %% [markdown] text="find_the_gate-text"
 # **And the other way.** A checkpoint holds one fused matrix and `down`, and nothing says which rows are the gate. Its page has three inputs and what the layer
@@ -486,281 +610,18 @@ def find_the_gate(fused, down, x, y):
     ### END SOLUTION
     raise NotImplementedError
 
-# %% [markdown] text="find_the_gate-after"
-# Why doesn't every input help? For x = 0 every layout gives 0. For a very small x SiLU is nearly a straight line, silu(z) ≈ z/2, and of two straight factors nobody can
-# say which is the gate. The bend tells them apart.
-
-# %% [markdown] text="contest-text"
-# ## 7 · A contest
-#
-# *deeper: the core path goes on with section 8*
-#
-# Nine FFNs, all with exactly **1,152 weights** and no biases: d_model = 32, d_ff = 18 for the plain ones and 12 for the gated. The task is that of
-# notebook 06: 512 random vectors, each with one of 64 random answers, to be learned by heart. That is more than the plain ones learn in these 400 steps, so
-# the contest is held **at
-# the limit**, where differences show. Five seeds; in each seed all nine get the same facts.
-#
-# The `identity` is there to show what a linear map can do. (It takes 10 to 30 seconds.)
-
-# %% figure="predict-gated-or-plain"
-predict("gated_or_plain")
-
-# %% code="train-contest"
-BENDS = {"identity": lambda h: h, "ReLU": F.relu, "GELU": F.gelu, "SiLU": F.silu}
-GATES = {"GLU": torch.sigmoid, "Bilinear": lambda h: h, "ReGLU": F.relu, "GEGLU": F.gelu, "SwiGLU": F.silu}
-
-
-def learn(name, d_ff, seeds=5, steps=400, facts=512, d=32, answers=64):
-    """Trains `seeds` FFNs side by side; d_ff is the plain width, a gated FFN gets two thirds. Returns what each knows, every 40 steps."""
-    gated = name in GATES
-    width, act = (2 * d_ff // 3, GATES[name]) if gated else (d_ff, BENDS[name])
-    drawn = torch.Generator().manual_seed(0)
-    x, U = torch.randn(seeds, facts, d, generator=drawn), torch.randn(seeds, d, answers, generator=drawn) / d**0.5
-    y = torch.randint(answers, (seeds, facts), generator=drawn)
-    shapes = [(d, width)] * (2 if gated else 1) + [(width, d)]
-    weights = [(torch.randn(seeds, *s, generator=drawn) / s[0] ** 0.5).requires_grad_() for s in shapes]
-    optimizer = torch.optim.Adam(weights, lr=0.01)
-    known = []
-    for step in bar(steps + 1, name):
-        hidden = act(x @ weights[0])  # [seeds, facts, width]
-        if gated:
-            hidden = hidden * (x @ weights[1])
-        scores = (x + hidden @ weights[-1]) @ U  # [seeds, facts, answers]
-        if step % 40 == 0:
-            known.append((scores.argmax(-1) == y).double().mean(1).tolist())
-        loss = F.cross_entropy(scores.flatten(0, 1), y.flatten(), reduction="sum") / facts
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    return known, sum(w[0].numel() for w in weights)
-
-
-runs = {name: learn(name, 18) for name in (*BENDS, *GATES)}
-
-# %% figure="contest"
-results = figures.Contest(list(range(0, 401, 40)), {name: known for name, (known, _) in runs.items()}, tuple(GATES))
-controls.show(
-    figures.contest,
-    results=results,
-    step=controls.steps("step", results.steps, 400),
-    light=controls.choice("show", runs, "SwiGLU"),
-)
-
-
-# %% code="contest-numbers"
-def spread(shares):
-    mean = sum(shares) / len(shares)
-    deviation = math.sqrt(sum((share - mean) ** 2 for share in shares) / (len(shares) - 1))
-    return f"{mean:4.0%} ± {deviation:.0%}"
-
-
-for name, (known, weights) in runs.items():
-    print(f"{name:9} {weights:,} weights: knows {spread(known[-1])}")
-ends = {name: known[-1] for name, (known, _) in runs.items()}
-plain = [name for name in BENDS if name != "identity"]  # which is only there for comparison
-wins = sum(ends[g][s] > ends[p][s] for g in GATES for p in plain for s in range(5))
-print(f"gated ahead of plain in {wins} of {len(GATES) * len(plain) * 5} comparisons")
-
-# %% [markdown] text="contest-after"
-# Move the slider back to the first steps, where the answer is not so clear.
-#
-# **Which of ReLU, GELU and SiLU learns faster?** Compare them after 40, 120 and 400 steps. In fifteen other sets of facts SiLU was ahead of GELU in 8 after 120 steps, and in 13 after 400. So “faster” has no answer without
-# a number of steps, and all this is for one learning rate, and for learning by heart.
-#
-# Do not conclude too much yet. Does the order stay in a smaller network, after more steps, in a larger network?
-
-# %% figure="predict-order-again"
-predict("order_again")
-
-# %% code="contest-again"
-entrants = ("SiLU", "Bilinear", "SwiGLU")
-for d_ff, steps in ((15, 400), (18, 1200), (24, 400)):
-    again = {name: learn(name, d_ff, steps=steps)[0][-1] for name in entrants}
-    print(
-        f"d_ff {d_ff} / {2 * d_ff // 3}, {steps} steps:  "
-        + ",  ".join(f"{name} {spread(shares)}" for name, shares in again.items())
-    )
-
-# %% [markdown] text="contest-again-after"
-# All of this is about learning by heart. Allen-Zhu and Li (2024, arXiv 2404.05405), who measure how many facts a model can hold, report the opposite
-# for short training: with 100 exposures of each fact, models with a gated FFN stored about 1.3 times **less** than those with a plain one. So: more
-# per weight, on this task, at the limit. What about language?
-
-# %% [markdown] text="table-text"
-# ## 8 · Shazeer's table
-#
-# In 2020 Noam Shazeer trained the same Transformer (T5 base, d_model = 768) with eight FFNs of equal size: d_ff = 3072 plain, 2048 gated. The
-# number is the **log-perplexity** on held-out text: the cross-entropy in nats, lower is better. He ran each once for 524,288 steps and, to see how
-# much is luck, four times for 65,536; in brackets is the standard deviation of those four.
-#
-# | FFN | 65,536 steps | 524,288 steps |
-# |---|---|---|
-# | ReLU | 1.997 (0.005) | 1.677 |
-# | GELU | 1.983 (0.005) | 1.679 |
-# | Swish | 1.994 (0.003) | 1.683 |
-# | GLU | 1.982 (0.006) | 1.663 |
-# | Bilinear | 1.960 (0.005) | 1.648 |
-# | GEGLU | **1.942** (0.004) | **1.633** |
-# | SwiGLU | 1.944 (0.010) | 1.636 |
-# | ReGLU | 1.953 (0.003) | 1.645 |
-#
-# **How far apart is far?** That depends on what one compares.
-#
-# - *One run with one run.* Both have luck. The **standard deviation** of their difference is √(s₁² + s₂²).
-# - *A mean of four with a mean of four.* In a mean, luck partly cancels. A mean of n runs has the standard deviation s/√n, called its **standard error**; a
-#   difference of two means of four has √(s₁²/4 + s₂²/4), half of the above.
-#
-# As a rule of thumb, a difference of more than two of these is beyond luck. The paper does not say whether 1.997 is the mean of the four. We read it so, as such tables are
-# usually meant; the first menu offers the cautious reading too, as if each number were one run. Is Bilinear better than GELU? After 524,288 steps as well?
-
-# %% figure="predict-beyond-luck"
-predict("beyond_luck")
-
-# %% figure="table"
-controls.show(
-    figures.table,
-    reading=controls.choice("read as", figures.READINGS, next(iter(figures.READINGS))),
-    first=controls.choice("first", figures.TABLE, "GELU"),
-    second=controls.choice("second", figures.TABLE, "ReLU"),
-)
-
-# %% [markdown] text="table-after"
-# **What the table shows, and what not.** After the short runs the gated are ahead of the plain; only GLU and GELU are level. But which plain activation is best *in the end*? GELU led early, and after 524,288 steps ReLU has the lowest number, by as little as runs differ by luck.
-# And **no deviation is published for the last column**: each number is one run. If long runs scatter like short ones, the 0.014 to 0.050 between gated and plain
-# mean something for most pairs, and the 0.002 to 0.006 among the plain nothing. Nobody has measured it.
-#
-# And why do gates help? Shazeer's own explanation: “We offer no explanation as to why these architectures seem to work; we attribute their success, as all else, to
-# divine benevolence.”
-
-# %% [markdown] text="spot-sulu"
-# ## 9 · Spot the error
-#
-# *deeper: the core path goes on with the quiz*
-#
-# Three statements from published pages. For each: find the error, then run the cell.
-#
-# **A.** A tutorial's gated FFN uses SiLU if `activation == "silu"`, and GELU otherwise. What does `activation="sulu"` do?
-
-
-# %% code="spot-sulu-cell" output="fixed"
-def chosen(activation):
-    return F.silu if activation == "silu" else F.gelu
-
-
-for name in ("silu", "gelu", "sulu", "relu"):
-    print(f"{name!r} gives {chosen(name).__name__}")
-
-# %% [markdown] text="spot-expansion"
-# It trains with GELU, for days, and nobody is told. `else` is not a name for GELU: list what you know, and raise for the rest.
-#
-# **B.** The same tutorial tests its gated FFN with d_model = 512 and d_ff = 2048, the width of its plain one, and comments: “effective expansion is different due to gating”.
-# The page does not show which count its code prints. Would a comparison of the two be fair?
-
-# %% code="spot-expansion-cell" output="fixed"
-d = 512
-plain = 2 * d * 2048
-print(f"plain, d_ff 2048: {plain:,} weights")
-for f in (2048, 1365, 1366, 1536):
-    print(f"gated, d_ff {f}: {3 * d * f:,} weights, {3 * d * f / plain:.4f} of the plain FFN")
-
-# %% [markdown] text="spot-neox"
-# With 2048 the gated one is half as large again, 3,145,728 against 2,097,152. Nothing “expands differently”: there is a third matrix. The match would be
-# 1365⅓, between two whole numbers; LLaMA's rule gives 1536, an eighth too many, because 512 is small beside its multiple of 256.
-#
-# **C.** “Used by: LLaMA, GPT-NeoX”, a list of activations says of SiLU.
-
-# %% code="spot-neox-cell" output="fixed"
-for name in ("GPT-NeoX-20B", "LLaMA-1/2 7B"):
-    m = atlas.find(name)
-    matrices = atlas.ffn_per_layer(m) / (m.d_model * m.d_ff)
-    print(f"{name}: {m.activation}, {matrices:.2f} matrices of d_model · d_ff")
-
-# %% [markdown] text="quiz_branch-text"
-# GPT-NeoX-20B is a plain FFN with GELU: two matrices, and their biases. Its **library** offers SiLU; the model does not use it. LLaMA does use SiLU, but as
-# a gate: a plain FFN with SiLU would be something else.
-#
-# ## 10 · Quiz
-#
-# One point each. Put the letter in quotes.
-#
-# ### Question `quiz_branch`
-#
-# In SwiGLU, what does the activation act on?
-#
-# - **A.** On up, before the two branches are multiplied.
-# - **B.** On the gate, before the two branches are multiplied.
-# - **C.** On the product of the two branches.
-
-# %% quiz="quiz_branch"
-quiz_branch = ...  # "A", "B" or "C"
-### BEGIN SOLUTION
-quiz_branch = "B"
-### END SOLUTION
-
-# %% [markdown] text="quiz_matched-text"
-# ### Question `quiz_matched`
-#
-# Without biases, which width gives a gated FFN as many weights as a plain one of width 4·d_model?
-#
-# - **A.** 8/3·d_model
-# - **B.** 4·d_model
-# - **C.** 6·d_model
-
-# %% quiz="quiz_matched"
-quiz_matched = ...  # "A", "B" or "C"
-### BEGIN SOLUTION
-quiz_matched = "A"
-### END SOLUTION
-
-# %% [markdown] text="quiz_f_glu-text"
-# ### Question `quiz_f_glu`
-#
-# *deeper: it needs section 6*
-#
-# `both` holds two halves of d_ff numbers for each token. What does `F.glu(both, dim=-1)` do?
-#
-# - **A.** sigmoid on the first half, times the second half.
-# - **B.** sigmoid on both halves, then their product.
-# - **C.** The first half, times the sigmoid of the second half.
-
-# %% quiz="quiz_f_glu"
-quiz_f_glu = ...  # "A", "B" or "C"
-### BEGIN SOLUTION
-quiz_f_glu = "C"
-### END SOLUTION
-
-# %% [markdown] text="quiz_table-text"
-# ### Question `quiz_table`
-#
-# Which of these differences after 65,536 steps in Shazeer's table can't well be explained by chance?
-#
-# - **A.** GEGLU (1.942) is better than SwiGLU (1.944).
-# - **B.** Bilinear (1.960) is better than GELU (1.983).
-# - **C.** Swish (1.994) is better than ReLU (1.997).
-
-# %% quiz="quiz_table"
-quiz_table = ...  # "A", "B" or "C"
-### BEGIN SOLUTION
-quiz_table = "B"
-### END SOLUTION
-
-# %% [markdown] text="machine-text"
-# ## Your own part
-#
-# The creek model was trained with ReLU, and has no gate. Your `glu_variant` can run it all the same. Give every token a 1 at its end. `Wu` hands this 1 to
-# all neurons, so `"reglu"` multiplies each of them by 1. `Wg` holds the old W1, with b1 in its last row.
-
-# %% figure="machine"
-machine()
 
 # %% [markdown] text="M7-text"
-# ## 11 · In your own words
+# Why doesn't every input help? For x = 0 every layout gives 0. For a very small x SiLU is nearly a straight line, silu(z) ≈ z/2, and of two straight factors nobody can
+# say which is the gate. The activation tells them apart.
 #
-# *deeper: the core path ends with the quiz*
+# ## In your own words
+#
+# *deeper: the core path ends above*
 #
 # *question M7 · {points}, graded by your instructor · 8 minutes*
 #
-# A colleague has read the table of section 8 and proposes two changes to your model: “Replace ReLU by GELU, it is better. And take GEGLU instead of SwiGLU, it is
+# A colleague has read Shazeer's table and proposes two changes to your model: “Replace ReLU by GELU, it is better. And take GEGLU instead of SwiGLU, it is
 # the best of all.”
 #
 # 1. What does the table say about ReLU, GELU and Swish after 524,288 steps, and what about the same three after 65,536? What follows for the first proposal?
@@ -775,7 +636,7 @@ machine()
 # <!-- ### BEGIN SOLUTION -->
 # **A full answer.** (1) After 524,288 steps ReLU has 1.677, GELU 1.679, Swish 1.683: ReLU is the best of the three, and all lie within 0.006, about as much
 # as single runs of 65,536 steps scatter (0.003 to 0.010). After 65,536 steps GELU led ReLU with 1.983 to 1.997, a difference of 0.014. If these are means of four
-# runs, the standard error of their difference is √((0.005² + 0.005²) / 4) = 0.0035: four of these, more than luck. (Between single runs it would be 0.0071,
+# runs, the standard error of their difference is √((0.005² + 0.005²) / 4) = 0.0035: four of these, which luck makes in fewer than one of a hundred pairs. (Between single runs it would be 0.0071,
 # just short of two.) So GELU was ahead early, and the lead did not last: the table gives no reason for the first change. (2)
 # **Gated against plain.** For example ReLU 1.997 against GEGLU 1.942: 0.055 apart, with a standard error of √((0.005² + 0.004²) / 4) = 0.0032: 17 of these; between single
 # runs the deviation is 0.0064, and they are 8.6 apart. Or GELU against Bilinear: 0.023 with 0.0035 (6.5), or with 0.0071 (3.3). (3) The last column has **no standard
@@ -794,15 +655,3 @@ machine()
 # - (3) no deviation (one run each) at 524,288 steps, repeated runs with seeds, and 8/3·d_model with equal parameters as the reason. Half a point if one of the
 #   three is missing; none if two are.
 # <!-- ### END SOLUTION -->
-
-# %% [markdown] text="end-text"
-# ## Going further
-#
-# - Shazeer 2020, *GLU Variants Improve Transformer* (arXiv 2002.05202): five pages, and the table.
-# - Dauphin et al. 2016 (arXiv 1612.08083): the GLU gets its name.
-# - Allen-Zhu and Li 2024 (arXiv 2404.05405): how much a model can know, and where gates do not help.
-#
-# Next: `08_experts`, where one FFN becomes many, and a router chooses.
-
-# %% figure="progress"
-progress()

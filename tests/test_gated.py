@@ -5,40 +5,24 @@ from __future__ import annotations
 import math
 import re
 import statistics
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from conftest import needs_bubblewrap
-from drawings import GATES, contest, numbers, tips
-from torch import nn
+from drawings import numbers, tips
 
-from autograder.authoring.experiments import cells
+from autograder import keys
 from autograder.engine.grade_submission import grade_answer
 from autograder.jail.sandbox import Jail
-from ffnlab.course import atlas
+from autograder.reference import compute, draws
+from ffnlab.course import gated_curves
 from ffnlab.course.exercises import gated as exercises
+from ffnlab.course.experiments import contest as experiment
 from ffnlab.course.figures import gated
-from ffnlab.observation.exercise import Draw, probe_inputs
+from ffnlab.observation.exercise import Draw, NotAsAsked, probe_inputs
 from ffnlab.registry import active_course
-
-# gate
-
-
-@pytest.mark.parametrize("name", gated.GATES)
-@pytest.mark.parametrize("t", [-3.0, -1.5, 0.0, 2.0])
-def test_gate_writes_the_product_that_torch_computes(name: str, t: float) -> None:
-    gate = GATES[name](torch.tensor(1.5 * t - 0.5, dtype=torch.float64)).item()
-    up = -0.5 * t + 2
-    figure = gated.gate(t, 1.5, -0.5, -0.5, 2.0, name)
-    assert numbers(figure.title) == pytest.approx([t, gate, up, gate * up], abs=0.006)
-
-
-def test_two_equal_lines_make_a_square() -> None:
-    for t in (-2.0, -0.5, 1.0, 2.5):
-        assert numbers(gated.gate(t, 1.0, 0.0, 1.0, 0.0).title)[-1] == pytest.approx(t * t, abs=0.006)
-
 
 # lights
 
@@ -80,36 +64,6 @@ def test_the_green_cone_holds_x_and_all_with_the_same_lights() -> None:
             assert (
                 gated.gates(share * first + (1 - share) * second, "plain ReLU") == gated.gates(x, "plain ReLU")
             ).all()
-
-
-# matched
-
-
-@pytest.mark.parametrize("d", gated.WIDTHS[:2])
-@pytest.mark.parametrize("ratio", [ratio for _, ratio in gated.RATIOS])
-def test_matched_counts_what_torch_counts(d: int, ratio: float) -> None:
-    f = 64 * math.ceil(math.floor(ratio * d + 1e-9) / 64)
-    three = (nn.Linear(d, f, bias=False), nn.Linear(d, f, bias=False), nn.Linear(f, d, bias=False))
-    count = sum(layer.weight.numel() for layer in three)
-    figure = gated.matched(d, ratio, 64)
-    assert f"three matrices, {count:,} weights" in figure.sentence
-    assert numbers(figure.title) == [f, pytest.approx(100 * count / (8 * d * d), abs=0.051)]
-
-
-def test_matched_finds_the_widths_of_published_models() -> None:
-    for name in ("LLaMA-1/2 7B", "LLaMA-1/2 13B", "LLaMA-1 33B", "LLaMA-1 65B"):
-        model = atlas.find(name)
-        assert numbers(gated.matched(model.d_model, 8 / 3, 256).title)[0] == model.d_ff
-    assert "as good as equal" in gated.matched(4096, 8 / 3, 1).sentence
-
-
-def test_matched_says_what_happened_to_the_width() -> None:
-    assert "cut to a whole number" in gated.matched(4096, 8 / 3, 1).sentence
-    assert "rounded up to a multiple of 256" in gated.matched(4096, 8 / 3, 256).sentence
-    for multiple in (1, 256):
-        untouched = gated.matched(4096, 4.0, multiple).sentence
-        assert "cut" not in untouched and "rounded" not in untouched
-    assert "150.0 %" in gated.matched().title
 
 
 # table
@@ -172,59 +126,130 @@ def test_the_long_runs_have_no_error_bars() -> None:
     assert "no deviation published" in figure.title
 
 
-def test_no_gate_is_said_to_let_up_pass_a_negative_number_of_times() -> None:
-    assert "up is multiplied by −1" in gated.gate(-2.0, 1.0, 1.0, 1.0, -1.0).sentence
-
-
 # contest
 
 
-def test_contest_shows_every_seed_and_says_whether_the_gated_are_ahead() -> None:
-    figure = contest(80, "SwiGLU")
-    assert len(tips(figure)) == 6
-    assert figure.title == "Step 80: SwiGLU knows 90 % (80 to 100)"
-    assert "worst run with a gate knows 70 %" in figure.sentence and "without 60 %" in figure.sentence
-    assert "are above" in figure.sentence and "are not above" in contest(40, "GLU").sentence
+def test_the_stored_contest_is_fair_and_says_what_the_guesses_say() -> None:
+    for setting, entrants in experiment.SETTINGS.items():
+        assert len({experiment.count_weights(kind, entrants.d_ff) for kind in entrants.kinds}) == 1
+        assert all(len(experiment.fresh(setting, kind)) == experiment.FRESH >= 15 for kind in entrants.kinds)
+    fair = {kind: experiment.fresh(experiment.FAIR, kind) for kind in experiment.SETTINGS[experiment.FAIR].kinds}
+    worst = min(min(fair[kind]) for kind in experiment.GATED)
+    assert worst > max(max(fair[kind]) for kind in experiment.PLAIN)
+    for setting in ("15 and 10 neurons", "1,200 steps", "learning rate 0.003", "learning rate 0.03"):
+        silu, *gated_kinds = (statistics.fmean(experiment.fresh(setting, kind)) for kind in experiment.FEW)
+        assert min(gated_kinds) > silu
+    for setting, ahead in (("15 and 10 neurons", "SwiGLU"), ("1,200 steps", "Bilinear")):
+        assert max(experiment.FEW, key=lambda kind: statistics.fmean(experiment.fresh(setting, kind))) == ahead
+    assert min(min(experiment.fresh("24 and 16 neurons", kind)) for kind in experiment.FEW) > 0.98
 
 
-def shares(network: str, name: str, steps: int) -> list[float]:
-    values: list[float] = cells.stored()["contest"][network][name][str(steps)]
-    assert len(values) == len(cells.FRESH) >= 15 and min(cells.FRESH) >= 5
-    return values
+def test_how_often_equal_kinds_look_different() -> None:
+    """What the notebook says of two equal kinds, and of a table of eight, with four runs each."""
+    runs = torch.randn(100_000, 8, 4, generator=torch.Generator().manual_seed(0))
+    means = runs.mean(-1)
+    variances = runs.var(-1)
+    errors = torch.stack(
+        [
+            (means[:, i] - means[:, j]).abs() / ((variances[:, i] + variances[:, j]) / 4).sqrt()
+            for i in range(8)
+            for j in range(i)
+        ],
+        1,
+    )
+    alone = [(errors[:, 0] > bound).double().mean().item() for bound in (2, 4, 6.5)]
+    table = [(errors.amax(1) > bound).double().mean().item() for bound in (2, 4, 6.5)]
+    assert alone[0] == pytest.approx(0.09, abs=0.005) and alone[2] < alone[1] < 0.01
+    assert table == pytest.approx([0.71, 0.13, 0.015], abs=0.005)
 
 
-def ahead(network: str, first: str, second: str, steps: int) -> int:
-    """In how many of the other sets of facts the first knows more."""
-    return sum(a > b for a, b in zip(shares(network, first, steps), shares(network, second, steps), strict=True))
+def test_what_the_quizzes_say_is_so() -> None:
+    """One matrix serves a, b and a + b where a and b have the same lights; of eight equal kinds the largest lead is rarely small."""
+    points = [np.array([x1, x2]) for x1 in gated.PLACES for x2 in gated.PLACES]
+    lights = [tuple(gated.gates(point, "plain ReLU")) for point in points]
+    for a, on in zip(points, lights, strict=True):
+        for b, other in zip(points, lights, strict=True):
+            assert on != other or tuple(gated.gates(a + b, "plain ReLU")) == on
+    runs = torch.randn(50_000, 8, 4, generator=torch.Generator().manual_seed(1))
+    means = runs.mean(-1)
+    variances = runs.var(-1)
+    pairs = torch.combinations(torch.arange(8)).T
+    leads = (means[:, pairs[0]] - means[:, pairs[1]]).abs() / ((variances[:, pairs].sum(1)) / 4).sqrt()
+    assert (leads.amax(1) > 3.5).double().mean() > 0.12
+    assert (leads[:, 0] > 3.5).double().mean() < 0.05
 
 
-def test_what_is_told_of_the_contest_holds_in_fifteen_other_sets_of_facts() -> None:
-    explanation = active_course().prediction("gated_or_plain").explanation
-    plain = [name for name in cells.PLAIN if name != "identity"]
-    means = {name: f"{100 * statistics.fmean(shares('18 wide', name, 400)):.0f} %" for name in (*plain, *cells.GATED)}
-    assert f"ReLU, GELU and SiLU knew {means['ReLU']}, {means['GELU']} and {means['SiLU']} on average" in explanation
-    assert f"from {means['GLU']} (GLU) to {means['Bilinear']} (Bilinear)" in explanation
-    assert min(means[name] for name in cells.GATED) == means["GLU"] > max(means[name] for name in plain)
-    assert max(means[name] for name in cells.GATED) == means["Bilinear"]
-    assert all(ahead("18 wide", gate, name, 400) == 15 for gate in cells.GATED for name in plain)
-    source = (Path(__file__).parent.parent / "solutions" / "07_gated.py").read_text(encoding="utf-8")
-    early, late = (ahead("18 wide", "SiLU", "GELU", steps) for steps in (120, 400))
-    assert f"SiLU was ahead of GELU in {early} after 120 steps, and in {late} after 400" in source
+# gate_or_flag
 
 
-def test_what_is_told_of_other_networks_holds_in_fifteen_other_sets_of_facts() -> None:
-    explanation = active_course().prediction("order_again").explanation
-    for network, steps in (("15 wide", 400), ("18 wide, longer", 1200)):
-        assert all(ahead(network, gate, "SiLU", steps) == 15 for gate in ("Bilinear", "SwiGLU"))
-    assert f"Bilinear was ahead of SwiGLU in {ahead('18 wide', 'Bilinear', 'SwiGLU', 400)} at first" in explanation
-    assert ahead("15 wide", "SwiGLU", "Bilinear", 400) == ahead("18 wide, longer", "Bilinear", "SwiGLU", 1200) == 15
-    assert min(share for name in cells.ENTRANTS for share in shares("24 wide", name, 400)) >= 0.99
+@pytest.fixture(scope="module")
+def found() -> set[str]:
+    """The functions that are found among all networks of two neurons with small numbers, by any of the five kinds."""
+    grid = torch.cartesian_prod(*[torch.tensor([-1.0, 0.0, 1.0], dtype=torch.float64)] * 5)
+    steep = grid * torch.tensor([2.0, 1.0, 1.0, 1.0, 1.0])  # tanh is a sigmoid that is twice as steep
+    names = set()
+    for kind in gated_curves.ACTIVATIONS:
+        for neurons in (grid, steep):
+            terms = gated_curves.Network(kind, neurons).terms(gated_curves.PLACES)
+            for name, function in gated_curves.CURVES.items():
+                rest = function(gated_curves.PLACES) - terms
+                slack = 1e-9 * function(gated_curves.PLACES).abs().clamp(min=1) + 1e-14 * terms.abs().amax(0)
+                if any(bool(((other - rest).abs() <= slack).all(1).any()) for other in terms):
+                    names.add(name)
+    return names
 
 
-def test_a_stored_contest_comes_out_again() -> None:
-    learn = cells.function("07_gated", "learn", ("imports", "train-contest"))
-    again = learn("ReLU", 18, seeds=cells.FRESH[-1] + 1, steps=40)[0][-1][cells.FRESH[0] :]
-    assert again == pytest.approx(shares("18 wide", "ReLU", 40), abs=0.02)
+def test_small_numbers_make_three_of_the_six_functions_and_no_others(found: set[str]) -> None:
+    assert found == {"x * abs(x)", "tanh(x)", "max(1 - x**2, 0)"}
+
+
+def test_functions_are_looked_at_far_out_and_near_their_corners() -> None:
+    places = gated_curves.PLACES
+    assert places.min() == -1e6 and places.max() == 1e6 and 0 in places
+    for corner in (-1.0, 0.0, 1.0):
+        for side in (-1, 1):
+            assert ((places - corner) * side - 1e-4).abs().min() < 1e-9
+
+
+def test_two_giants_that_cancel_are_not_taken_for_rounding() -> None:
+    giants = [[0, 1000, 0, 1000, 1000], [0, 1000, 0, 1000, -1000]]
+    for name in gated_curves.CURVES:
+        said = gated_curves.read(["bilinear", *giants], name)
+        assert isinstance(said, gated_curves.Network) and gated_curves.what_is_wrong(said, name)
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ("D", "none of the reasons"),
+        (("relu", [1, 0, 1, 0, 1]), "begins with its kind"),
+        (("reglu",), "0 neurons"),
+        (("reglu", [1, 0, 1, 0]), "has 4 numbers"),
+        (("reglu", *[[1, 0, 1, 0, 1]] * 3), "3 neurons"),
+        (("reglu", [1, 0, 1, 0, 2000]), "beyond 1,000"),
+        (5, "an int came back"),
+    ],
+)
+def test_what_is_neither_a_network_nor_a_flag_is_told(answer: Any, words: str) -> None:
+    with pytest.raises(NotAsAsked, match=words):
+        gated_curves.read(answer, "tanh(x)")
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "words"),
+    [
+        ("sign(x)", ("glu", [1000, 0, 0, 1000, 0.002], [0, 0, 0, 1, -2]), gated_curves.NEAR_BUT_AT_ZERO),
+        ("max(1 - x**2, 0)", ("reglu", [1, 1, -1, 1, 1], [-1, 1, 1, 1, 1]), gated_curves.DOUBLE_IN_THE_MIDDLE),
+        ("x**3", ("bilinear", [1, 0, 1, 0, 1]), "at x = 0.5 it gives 0.25, not 0.125"),
+    ],
+)
+def test_a_network_is_told_where_it_goes_wrong_and_nothing_denies_it(name: str, answer: Any, words: str) -> None:
+    key = keys.find("gate_or_flag")
+    answers = {curve: "A" for curve in gated_curves.CURVES} | {name: answer}
+    verdict = compute.verdict_of(key, answers, draws.public_seeds(key.exercise))
+    symptoms = {aspect.name: aspect.symptom for aspect in verdict.aspects}
+    assert symptoms[name] == f"your network: {words}"
+    assert symptoms["tanh(x)"] == "“flag A” is not right"
 
 
 # What the probes draw
@@ -243,16 +268,6 @@ def test_no_sum_loses_all_hidden_values_even_if_each_is_dropped_by_two_chances(s
     inputs = exercises.GatedFFN.inputs(seed, 0)
     tokens, width = inputs["wide"].shape
     assert tokens * (1 - (1 - inputs["p"]) ** 2) ** (exercises.COPIES * width) < 1e-7
-
-
-@pytest.mark.parametrize("kind", GATES)
-def test_a_turned_gate_turns_the_curve_and_two_turned_ones_mirror_it(kind: str) -> None:
-    """What notebook 07 says of its plot of one gated unit."""
-    x = torch.linspace(-3, 3, 301, dtype=torch.float64)
-    unit = GATES[kind](x) * x
-    assert torch.allclose(GATES[kind](-x) * x, -unit.flip(0))
-    assert torch.allclose(GATES[kind](-x) * -x, unit.flip(0))
-    assert torch.allclose(unit.flip(0), unit) is (kind == "none")  # bilinear
 
 
 BY_ORDER = """

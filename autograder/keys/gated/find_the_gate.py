@@ -16,7 +16,7 @@ find_the_gate = Key(exercises.find_the_gate)
 
 @find_the_gate.truth
 def unit_by_unit(fused, down, x, y):
-    """Each layout as a list of row numbers; each output as a sum over units, one number at a time; the one with the least error wins."""
+    """Each layout as a list of row numbers; each output as a sum over neurons, one number at a time; the one with the least error wins."""
     rows, d_ff = fused.tolist(), down.shape[1]
 
     def output(token, gates, ups):

@@ -16,7 +16,7 @@ GatedFFN = Key(exercises.GatedFFN)
 
 @GatedFFN.truth
 class Loops(nn.Module):
-    """Unit by unit; dropout as a mask written out."""
+    """Neuron by neuron; dropout as a mask written out."""
 
     def __init__(self, d_model, d_ff, activation="silu", dropout=0.0):
         super().__init__()
@@ -207,7 +207,7 @@ dropout_on_both: return self.dropout(self.down_proj(self.dropout(self.activation
 dropout_on_the_input
   + x = self.dropout(x)
   + return self.down_proj(self.activation(self.gate_proj(x)) * self.up_proj(x))
-    Dropout is applied to x, so whole inputs vanish for all units at once. It belongs on the hidden layer: on the product of gate and up.
+    Dropout is applied to x, so whole inputs vanish for all neurons at once. It belongs on the hidden layer: on the product of gate and up.
 dropout_before_the_activation: return self.down_proj(self.activation(self.dropout(self.gate_proj(x))) * self.up_proj(x))
     Dropout comes before the activation, so the activation gets values that are scaled up already. Put it behind the product.
 dropout_never_used: return self.down_proj(self.activation(self.gate_proj(x)) * self.up_proj(x))

@@ -16,7 +16,7 @@ glu_variant = Key(exercises.glu_variant)
 
 @glu_variant.truth
 def one_unit_at_a_time(x, Wg, Wu, Wd, kind):
-    """No matrix product and none of torch's activations: each unit reads twice, bends one reading, multiplies, writes."""
+    """No matrix product and none of torch's activations: each neuron reads twice, bends one reading, multiplies, writes."""
     bends = {
         "glu": lambda h: 1 / (1 + torch.exp(-h)),
         "bilinear": lambda h: h,
@@ -194,7 +194,7 @@ glu_with_silu: F.silu
 glu_with_tanh: torch.tanh
     'glu' uses tanh. Its gate is a sigmoid: a number from 0 to 1, as a valve.
 softmax_gate: lambda h: torch.softmax(h, dim=-1)
-    'glu' uses a softmax over the hidden units. Its gate is a sigmoid: every unit has a valve of its own, and they do not compete.
+    'glu' uses a softmax over the neurons. Its gate is a sigmoid: every neuron has a valve of its own, and they do not compete.
 f_glu_as_an_activation: F.glu
     F.glu is no activation: it cuts what it gets in half and multiplies the halves. For 'glu' the gate goes through the sigmoid, and nothing else.
 in lambda h: h

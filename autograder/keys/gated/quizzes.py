@@ -5,38 +5,29 @@ from __future__ import annotations
 from autograder.keys.key import quiz_key
 from ffnlab.course.exercises import gated as exercises
 
-quiz_branch = quiz_key(
-    exercises.quiz_branch,
-    "B",
-    {
-        "A": "Up stays straight: a bend there too would make it another function. SwiGLU is silu(gate) · up.",
-        "C": "The product is not bent any more. The bend comes before it, on one of the two factors.",
-    },
-)
-
-quiz_matched = quiz_key(
-    exercises.quiz_matched,
+quiz_lights = quiz_key(
+    exercises.quiz_lights,
     "A",
     {
-        "B": "At 4·d_model three matrices hold 12·d² weights, half as many again as the plain FFN's 8·d².",
-        "C": "6·d_model is three halves of 4·d_model. A third matrix asks for narrower ones, not wider.",
+        "B": "It can't. Where a neuron's sum is positive for a and for b, it is positive for a + b, and where both are negative, so is their sum.",
+        "C": "That is half the sum. Sharing a matrix does not divide it: a, b and a + b each go through the whole of it, so their outputs add up.",
     },
 )
 
-quiz_f_glu = quiz_key(
-    exercises.quiz_f_glu,
+quiz_rival = quiz_key(
+    exercises.quiz_rival,
     "C",
     {
-        "A": "The first half passes as it is. F.glu(input) is first half · sigmoid(second half); section 6 shows it.",
-        "B": "Then there would be two valves and nothing that flows. One half stays as it is.",
+        "A": "That is two thirds of 3·d_model: the way from a plain FFN to its gated rival. Here the gated one is given. Count the weights of both.",
+        "B": "At equal width the gated FFN has a third matrix: 9·d² weights against 6·d².",
     },
 )
 
-quiz_table = quiz_key(
-    exercises.quiz_table,
-    "B",
+quiz_best_pair = quiz_key(
+    exercises.quiz_best_pair,
+    "C",
     {
-        "A": "They are 0.002 apart, less than half a standard error of their difference: repeated runs of SwiGLU alone scatter by 0.010.",
-        "C": "They are 0.003 apart, about one standard error of their difference: √((0.005² + 0.003²) / 4) = 0.0029. Chance does that easily.",
+        "A": "That would be so for a pair that you chose before you looked. This one was chosen because it is the largest of 28.",
+        "B": "A lead that luck makes now and then is not thereby an error. It may be real; this contest can't tell.",
     },
 )

@@ -14,6 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from ffnlab.course import gated_curves
 from ffnlab.course.counterexample import counterexample, lists_of_numbers
 from ffnlab.course.ffn_probes import leading_shapes, require_module
 from ffnlab.observation.exercise import (
@@ -53,7 +54,7 @@ def _draw(rng: Draw, case: int) -> dict[str, Any]:
 
 
 def same_unit(gate: list[float], up: list[float], other_gate: list[float], other_up: list[float]) -> bool:
-    """A classmate's: whether two bilinear units give the same for every x, that is whether (x·gate)(x·up) = (x·other_gate)(x·other_up)."""
+    """A classmate's: whether two bilinear neurons give the same for every x, that is whether (x·gate)(x·up) = (x·other_gate)(x·other_up)."""
 
     def times(weights: list[float], other: list[float]) -> float:
         """The number that makes `other` of `weights`; 0 if none does."""
@@ -64,13 +65,14 @@ def same_unit(gate: list[float], up: list[float], other_gate: list[float], other
 
 
 def same_products(gate: list[float], up: list[float], other_gate: list[float], other_up: list[float]) -> bool:
-    """The same, by what stands before each product x[i]·x[j]."""
+    """The same, by what stands before each product x[i]·x[j], in proportion to the largest of these numbers."""
 
     def of_each_pair(gate: list[float], up: list[float]) -> list[float]:
         return [gate[i] * up[j] + gate[j] * up[i] for i in range(len(gate)) for j in range(i + 1)]
 
-    pairs = zip(of_each_pair(gate, up), of_each_pair(other_gate, other_up), strict=True)
-    return all(abs(a - b) < 1e-9 for a, b in pairs)
+    first, second = of_each_pair(gate, up), of_each_pair(other_gate, other_up)
+    largest = max(map(abs, first + second))
+    return all(abs(a - b) < 1e-9 * largest for a, b in zip(first, second, strict=True))
 
 
 def _parse_units(observation: Any) -> tuple[list[float], ...]:
@@ -84,10 +86,27 @@ def _parse_units(observation: Any) -> tuple[list[float], ...]:
 
 def _explain_same(gate: list[float], up: list[float], other_gate: list[float], other_up: list[float]) -> str:
     if not same_products(gate, up, other_gate, other_up):
-        return "the two units differ, and the code says so"
+        return "the two neurons differ, and the code says so"
     if len(gate) == 1:
         return "x is a single number, and then all four lists are multiples of each other"
+    if max(_distance_from_multiples(gate, other_gate), _distance_from_multiples(up, other_up)) > 1e-12:
+        return "the two neurons differ by a rounding, which is not what is asked about"
     return "one gate is a multiple of the other, and so is up: the code finds that"
+
+
+def _differ_by_rounding(gate: list[float], up: list[float], other_gate: list[float], other_up: list[float]) -> str:
+    """Of two that are the same, the code misses only those whose gates are no multiples of each other. Nearly multiples is a question of rounding."""
+    if not same_products(gate, up, other_gate, other_up):
+        return "your two neurons differ by a rounding"
+    if _distance_from_multiples(gate, other_gate) < 1e-6 and _distance_from_multiples(up, other_up) < 1e-6:
+        return "your two gates, and your two ups, are multiples of each other but for a rounding"
+    return ""
+
+
+def _distance_from_multiples(weights: list[float], other: list[float]) -> float:
+    """How far two lists point in different directions: 0 where one is a multiple of the other, 1 at right angles."""
+    w, o = (F.normalize(torch.tensor(numbers, dtype=torch.float64), dim=0) for numbers in (weights, other))
+    return float((o - (w @ o) * w).norm())
 
 
 same_unit_counterexample = counterexample(
@@ -98,12 +117,13 @@ same_unit_counterexample = counterexample(
     size=lambda gate, *_: len(gate),
     par=2,
     why_right=_explain_same,
+    by_rounding=_differ_by_rounding,
     where="the section “x², exactly”.",
-    understood="A product does not tell which factor is the gate. In a bilinear unit gate and up can change places; an activation on one of them ends that.",
+    understood="A product does not tell which factor is the gate. In a bilinear neuron gate and up can change places; an activation on one of them ends that.",
     hints=(
-        "The code never calls two different units the same. So you need two units that are the same for every x, and it must not notice.",
+        "The code never calls two different neurons the same. So you need two neurons that are the same for every x, and it must not notice.",
         "It compares gate with gate and up with up. What does a product not care about?",
-        "Two numbers for x are enough. Let the first unit multiply two different readings, and build the second of the same two.",
+        "Two numbers for x are enough. Let the first neuron multiply two different readings, and build the second of the same two.",
     ),
 )
 
@@ -159,6 +179,75 @@ def glu_variant_unknown_kind(answer: Any, x: Any, **weights: Any) -> Any:
     }
 
 
+# gate_or_flag
+
+gate_or_flag = Exercise(
+    "gate_or_flag",
+    where="the section “A network, or a flag”.",
+    understood="Where a gate shuts, a neuron is 0, so two of them can make a different parabola on each side. Each gate has one such place, and far out "
+    "nothing is left but parabolas and lines.",
+    hints=(
+        "Write each function without abs and max, piece by piece. Which pieces are parabolas or lines, and how many corners are between them?",
+        "A ReGLU neuron is 0 on one side of the place where its gate opens. So give each side of 0 a neuron of its own.",
+        "tanh is never a parabola. Which activation looks like it? It has to be stretched and moved down, and up has to be a number without x.",
+        "1 − x² is (1 − x)(1 + x). Let one neuron be that, wherever its gate is open. On which side does it go wrong? A second one is needed there alone.",
+        "A flag: count the corners and the gates. Look far out. Look for a jump.",
+    ),
+    cases=1,
+)
+
+
+def _what_is_said(name: str) -> Callable[[Any, dict[str, Any]], str]:
+    """Of one function: a flag by its letter, or how a network compares with that function."""
+
+    def fact(observation: Any, inputs: dict[str, Any]) -> str:
+        if not isinstance(observation, dict):
+            raise NotAsAsked(f"{describe_result(observation)}; a dict with an answer for each function was expected")
+        if name not in observation:
+            raise NotAsAsked(f'the dict has nothing under "{name}"')
+        said = gated_curves.read(observation[name], name)
+        if isinstance(said, str):
+            return f"flag {said}"
+        return f"your network: {gated_curves.what_is_wrong(said, name) or 'equal at every x'}"
+
+    return fact
+
+
+def _ask_of_curve(name: str, needs: str = "") -> None:
+    @gate_or_flag.aspect(name, points=1, facts=_what_is_said(name), needs=needs)
+    def probe(answer: Any) -> Any:
+        if isinstance(answer, dict) and all(part is ... for part in answer.values()):
+            raise NotImplementedError
+        return answer
+
+
+_FIRST_CURVE, *_OTHER_CURVES = gated_curves.CURVES
+_ask_of_curve(_FIRST_CURVE)
+for _name in _OTHER_CURVES:  # a letter could be guessed, so it counts for those who have made a network
+    _ask_of_curve(_name, needs=_FIRST_CURVE)
+
+
+# Quizzes. Their texts are in the notebook.
+
+quiz_lights = quiz(
+    "quiz_lights",
+    where="the section “A gate on itself”.",
+    understood="One matrix serves all tokens with the same lights, and it is linear among them. A gate that is not a switch ends that.",
+)
+
+quiz_rival = quiz(
+    "quiz_rival",
+    where="the section “Two thirds of four”.",
+    understood="Three matrices instead of two: a gated FFN has as many weights as a plain one that is one and a half times as wide.",
+)
+
+quiz_best_pair = quiz(
+    "quiz_best_pair",
+    where="the section “Shazeer's table”.",
+    understood="The largest lead among many pairs has to be measured against the largest lead that luck alone makes among as many.",
+)
+
+
 # GatedFFN
 
 LINEARS = {
@@ -187,6 +276,7 @@ GatedFFN = Exercise(
         "`nn.Linear(a, b, bias=False)` has no bias. Choose the activation in `__init__`: two names are known, and every other is a ValueError.",
         "`forward`: apply the activation to gate_proj's output, multiply it with up_proj's, drop out, and send it through down_proj.",
     ),
+    makes=lambda answer, Wg, **_: answer(*Wg.shape),
 )
 
 
@@ -261,7 +351,7 @@ OPEN = 100.0  # times numbers above 0.5: so far on the open side SiLU and GELU c
 
 
 def _dropout_facts(observation: Any, inputs: dict[str, Any]) -> dict[str, bool]:
-    """What holds for dropout on the hidden layer, whatever numbers chance picks. The down matrix copies or adds up hidden units.
+    """What holds for dropout on the hidden layer, whatever numbers chance picks. The down matrix copies or adds up neurons.
 
     `open`: with gates so large that no activation shows, the hidden layer is known from what was drawn.
     """
@@ -529,7 +619,7 @@ def _draw_checkpoint(rng: Draw, layout: str, d_model: int, d_ff: int) -> dict[st
 
 
 def _draw_checkpoints(rng: Draw, case: int) -> dict[str, Any]:
-    """A checkpoint in each layout; some with d_model = 2·d_ff, where rows and columns can be mixed up, and one with a single unit. They come in an order
+    """A checkpoint in each layout; some with d_model = 2·d_ff, where rows and columns can be mixed up, and one with a single neuron. They come in an order
     that is drawn, without their names: where the gate is, nothing but the numbers tells.
     """
     d_model, d_ff = rng.distinct(2, 5, 9)
@@ -613,30 +703,3 @@ def find_the_gate_other_sizes_float32_nothing_changed(answer: Any, found: Any, o
         for name, value in checkpoint.items():
             is_left[name] &= torch.equal(copies[name], value)
     return [_find_in_all(answer, others), _find_in_all(answer, found, torch.float32), is_left]
-
-
-# Quizzes. Their texts are in the notebook.
-
-quiz_branch = quiz(
-    "quiz_branch",
-    where="the section “The family”.",
-    understood="The gate has the activation and the other branch stays linear. Libraries disagree on names, so look at which branch the activation touches.",
-)
-
-quiz_matched = quiz(
-    "quiz_matched",
-    where="the section “Two thirds of four”.",
-    understood="Three matrices instead of two: at equal parameters each is two thirds as wide.",
-)
-
-quiz_f_glu = quiz(
-    "quiz_f_glu",
-    where="the section “One product instead of two”.",
-    understood="F.glu cuts its input in half and puts the sigmoid on the second half: the order of the halves is part of a model's format.",
-)
-
-quiz_table = quiz(
-    "quiz_table",
-    where="the section “Shazeer's table”.",
-    understood="A difference means something when it is large beside its standard error. Bilinear against GELU is, GEGLU against SwiGLU is not.",
-)
