@@ -11,15 +11,15 @@
 # ---
 
 # %% [markdown] text="title"
-# # 08 · Mixture of Experts I: route and dispatch
+# # 08 · You are the router
 #
-# `●●●●●●●●○○` step 8 of 10
+# A token is a dot in the plane, and six experts wait for work. Each has an arrow, and a dot goes to the expert whose arrow reaches furthest in its direction. Drag the arrows. Each dot
+# has a task, two numbers that should come out. Every expert fits one linear map to the dots that it gets, at once and as well as it can. The error that is left is yours.
 #
-# Can a model have eight times the parameters without eight times the work?
+# The creek model has one FFN, and it serves every word. Here there are several FFNs, the **experts**, and a **router** sends each token to one or two of them. Near the end, four experts
+# learn the creek's world.
 #
-# A **mixture of experts** (MoE) tries. It has many FFNs, the *experts*, and a small *router*, one linear map from d_model to a number for each
-# expert, which picks a few of them for each token. Here are eight experts, and every token uses two. Run the next two cells, and guess what that
-# costs.
+# <span class="ffn-notebook-only">To wake the board up, press <b>Shift + Enter</b> three times. Keys work, too: Tab goes to an arrow, arrow keys move it.</span>
 
 # %% setup="imports"
 import matplotlib.pyplot as plt
@@ -27,14 +27,16 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from ffnlab import check, hint, machine, predict, progress, quiz
-from ffnlab.course import atlas, progress_bar
-from ffnlab.course.experiments import timing
+from ffnlab import check, hint, machine, play, predict, progress, quiz, veil
+from ffnlab.course import progress_bar
+from ffnlab.course.boards import router
+from ffnlab.course.experiments import top1, world_experts
 from ffnlab.course.figures import anatomy
 from ffnlab.course.figures import experts as figures
 from ffnlab.drawing import controls, style
 
 style.use()
+torch.set_num_threads(1)  # for arrays as small as ours, one thread is fastest
 
 
 class Expert(nn.Module):
@@ -54,71 +56,101 @@ def make_experts(E, d_model, d_ff, seed=0):
     return nn.ModuleList(Expert(d_model, d_ff) for e in range(E))
 
 
-# %% figure="predict-work-of-eight"
-predict("work_of_eight")
+# %% figure="plane"
+play(router.plane())
 
+# %% figure="plane-after"
+veil(
+    "How did the runs learn?",
+    "when you have found a run that ends as well as your hand",
+    of="router_plane.learn",
+    text="""
+Router and experts learned together, 512 new tokens a step. Two aids took part. A small loss rewards an even load; that is the subject of notebook 09. And noise on the logits
+sends a token to another expert now and then. Of seven weights for that loss we took the one that did best in the five runs you can play. In the end each expert was fitted anew to its
+dots, as yours are. So only the arrows are compared.
 
-# %% code="eight" output="fixed"
-def count(module):
-    return sum(p.numel() for p in module.parameters())
-
-
-d_model, d_ff, E, k = 512, 2048, 8, 2
-one = 2 * d_model * d_ff  # multiplications of one FFN, for one token
-print(f"parameters of one FFN:     {count(Expert(d_model, d_ff)):>11,}")
-print(f"parameters of 8 experts:   {count(make_experts(E, d_model, d_ff)):>11,}")
-print(f"multiplications, one FFN:  {one:>11,}")
-print(f"multiplications, 2 of 8:   {k * one + d_model * E:>11,}  ({(k * one + d_model * E) / one:.3f} times)")
+The lower line of small dots is an experiment: these runs began with arrows like yours. Most of them keep the good division, so it can be held. But none of the sixteen that began at random found
+it. Look at the end of run 1: one expert has no dots, and its neighbours have too many.
+""",
+)
 
 # %% [markdown] text="header"
 # | | |
 # |---|---|
 # | **Difficulty** | advanced |
-# | **Time** | {minutes} minutes on the core path; {more} more for what is marked *deeper* and for question M8, which can wait for another day |
+# | **Time** | {minutes} minutes on the core path; {more} more for question M8 and the part *Deeper* |
 # | **You need** | `02_feed_forward`, `05_parameters`; `07_gated` helps |
 # | **Points** | {points} |
-#
-# A larger FFN can know more, and costs more for every token; a mixture of experts breaks this link. You will push a router's logits by hand, write the sum
-# that defines
-# the layer, and then compute the same sum in less and less time.
 
 # %% figure="anatomy"
 anatomy.block("08")
 
-# %% [markdown] text="eight-text"
-# ## 1 · One FFN becomes eight
+# %% [markdown] text="matrix-text"
+# ## A router is one matrix
 #
-# In a model, every MoE layer has a router of its own, and every token a choice of its own. Two words to keep apart: the router makes **logits**, one
-# number for each expert and token. What an expert's output is finally multiplied by is its **gate**. Most gates are zero.
-# (In notebook 07 “gate” was a whole branch of the FFN, d_ff numbers. Here it is one number for each expert and token.)
+# The arrows are the columns of a matrix. For a token x the router computes
 #
-# ### Experts become experts
+# $$z = x \, W_r \qquad x \; [T, d_{model}], \quad W_r \; [d_{model}, E], \quad z \; [T, E]$$
 #
-# Here tokens are points of a plane, in six clusters, and each cluster has a task of its own. There are six small experts, and each token goes to the
-# one whose logit is the largest. A router is linear, so it can only cut the plane along straight lines: each expert gets a region without dents. Router and experts start at random and are trained together. Nobody tells them that there are clusters.
+# So each expert gets one number from each token, its **logit**, and the token goes to the expert with the largest. Most models do without a bias, as the board does.
+#
+# Two experts are equally wanted where their logits are equal, and that is a straight line. In more dimensions it is a flat sheet. So an expert's region has no dents: **if two tokens go to
+# one expert, so does every token between them.** With more experts for a token, this holds for a whole set of them: all tokens that go to the same two. No choice of weights changes that, and no bias does. What lies between can go elsewhere only if the layers below
+# the router move the tokens first.
+#
+# ## Two experts for a token
+#
+# In most models a token visits several experts, those with the k largest logits. Take k = 2. Below, a token is a direction, and the two colours of the ring are its two experts. Which pairs can be
+# chosen?
 
-# %% figure="predict-six-clusters"
-predict("six_clusters")
+# %% figure="pairs"
+play(router.pairs())
 
-# %% figure="becoming"
-controls.show(
-    figures.becoming,
-    step=controls.steps("training step", figures.KEPT, 0),
-    run=controls.free("run", figures.RUNS, 2),
-)
-
-# %% [markdown] text="becoming-after"
-# Press the runs: they differ in where the clusters are and how everything starts. The axis below the table shows the **mutual information** between cluster and
-# expert, as a share of the largest possible: 0 if the expert tells nothing about the cluster, 1 if it tells the cluster for certain, so that the table is a permutation.
+# %% [markdown] text="every_pair-text"
+# ### Exercise `every_pair`
 #
-# Two aids take part in training: a small loss for balance, the subject of notebook 09 (without it, in the same six runs, only 2 to 4 experts have work in the
-# end), and noise on the logits, so that a token sometimes tries another expert
-# (without it, no run gets further than five clusters with an expert of their own). How a router can learn at all is the question of section 7; what the experts of a *language* model become, that of section 9.
+# *{points} · difficulty ●●● · 20 minutes*
+#
+# Five experts are too many for a plane. With as many numbers as experts it is easy, because each expert can read a number of its own. Find a router with which **every** pair of E experts is chosen by
+# some token. Any number of dimensions d earns something, and all points need d = 4 or less, however many experts there are.
+#
+# - **Takes** `E`, the number of experts, 7 or more.
+# - **Returns** the pair `(router, tokens)`: `router` [d, E], and `tokens` [n, d] with at least one token for each pair, in any order. The first 500 are looked at.
+# - The two largest logits of `tokens @ router` are the choice. The second has to be ahead of the third by more than a millionth of the token's largest logit.
+#
+# *Stuck? Run `hint("every_pair")` in a cell of your own. Every exercise has hints.*
+
+
+# %% exercise="every_pair"
+def every_pair(E):
+    """A router [d, E], and tokens [n, d] whose two largest logits are each pair of experts at least once."""
+    ### BEGIN SOLUTION
+    t = torch.arange(E, dtype=torch.float64) / E  # a number for each expert
+    router = torch.stack([t, t**2, t**3, t**4])  # so a token's logits are the values of a polynomial
+    tokens = []
+    for i in range(E):
+        for j in range(i):
+            s, p = t[i] + t[j], t[i] * t[j]
+            tokens.append([2 * s * p, -(s * s + 2 * p), 2 * s, -1])  # −((t − t_i)(t − t_j))² without its constant
+    return router, torch.tensor(tokens, dtype=torch.float64)
+    ### END SOLUTION
+    raise NotImplementedError
+
 
 # %% [markdown] text="router-text"
-# ## 2 · The router
+# ## From logits to gates
 #
-# How do logits become gates? In the figure you are the router. Drag the knobs, the eight logits of one token (or Tab to one, and use the arrow keys).
+# What an expert says is multiplied by a number, its **gate**, and the outputs are added. In notebook 07 a gate was a whole branch of the FFN. Here it is one number for each token and expert, and most
+# gates are 0. How do logits become gates? Four rules are in use.
+#
+# | `norm` | gate of a chosen expert e | a row sums to | used by |
+# |---|---|---|---|
+# | `softmax_topk` | exp(z_e) / sum of exp(z) over all E | less than 1 if k < E | Switch, OLMoE |
+# | `softmax_topk_renorm` | the same, divided by its sum over the k | 1 | Mixtral in transformers, Qwen3-MoE |
+# | `topk_softmax` | exp(z_e) / sum of exp(z) over the k | 1 | Mixtral's own code, gpt-oss |
+# | `sigmoid_norm` | σ(z_e) / sum of σ(z) over the k | 1 | DeepSeek-V3, and then × 2.5 |
+#
+# In the figure you hold the eight logits of one token.
 
 # %% figure="predict-raised-but-not-chosen"
 predict("raised_but_not_chosen")
@@ -132,141 +164,18 @@ controls.show(
     norm=controls.choice("normalisation", figures.NORMS, "softmax_topk"),
 )
 
-# %% [markdown] text="router-after"
-# What each of the four does:
+# %% [markdown] text="loop-text"
+# A choice is a jump: where two logits are close, rounding decides. So models that compute in bfloat16 often let the router alone work in float32.
 #
-# | `norm` | gate of a kept expert e | rows sum to | used by |
-# |---|---|---|---|
-# | `softmax_topk` | exp(z_e) / sum of exp(z) over **all** E | less than 1 | Switch, OLMoE |
-# | `softmax_topk_renorm` | the same, divided by its sum over the k | 1 | Mixtral in transformers, Qwen3-MoE |
-# | `topk_softmax` | exp(z_e) / sum of exp(z) over **the k** | 1 | Mixtral's own code, gpt-oss |
-# | `sigmoid_norm` | σ(z_e) / sum of σ(z) over the k | 1 | DeepSeek-V3 (and then × 2.5) |
+# ## Each expert sees its own tokens
 #
-# A temperature divides all logits and never changes *who* is chosen. In a softmax it makes the choice sharper below 1, softer above. Not so with
-# `sigmoid_norm`: set k = 2 and the temperature to 0.25, and both sigmoids are near 1, so that the two gates become almost equal.
-#
-# ### Why −∞
-#
-# To leave an expert out of a softmax, one sets its logit to a number that gives it no weight. Which number?
-
-# %% figure="predict-filled-with-zero"
-predict("filled_with_zero")
-
-# %% code="minus-infinity" output="fixed"
-for fill in (0.0, float("-inf")):
-    kept = torch.tensor([-1.0, fill, -2.0])  # the middle expert was not chosen
-    print(f"filled with {fill:>4}: ", [round(p, 3) for p in torch.softmax(kept, -1).tolist()])
-
-# %% [markdown] text="route-text"
-# ### Exercise `route`
-#
-# *{points} · difficulty ●●○ · 10 minutes*
-#
-# From logits to gates.
-#
-# - **Takes** `logits` [T, E]; `k`, from 1 to E; and `norm`, one of the four names in the table above.
-# - **Returns** gates [T, E]: what the table says at the k largest logits of each row, and zero elsewhere. No factor of 2.5.
-# - The k largest are those of one token, never of one expert. No two logits of a row are equal.
-# - Gradients reach the logits, which stay as they were. The gates have the dtype of the logits.
-#
-#
-# Stuck? Run `hint("route")` in a cell of your own.
-
-
-# %% exercise="route"
-def route(logits, k, norm):
-    """Logits [T, E] to gates [T, E], with k of them above zero in each row."""
-    ### BEGIN SOLUTION
-    top, chosen = logits.topk(k, dim=-1)  # [T, k]
-    if norm == "topk_softmax":
-        weights = torch.softmax(top, dim=-1)
-    elif norm == "sigmoid_norm":
-        scores = torch.sigmoid(top)
-        weights = scores / scores.sum(-1, keepdim=True)
-    else:
-        weights = torch.softmax(logits, dim=-1).gather(-1, chosen)
-        if norm == "softmax_topk_renorm":
-            weights = weights / weights.sum(-1, keepdim=True)
-    return torch.zeros_like(logits).scatter(-1, chosen, weights)
-    ### END SOLUTION
-    raise NotImplementedError
-
-# %% [markdown] text="same-text"
-# Two of the four are the same function. The cell prints the largest difference between the gates of each pair, for a thousand random tokens.
-
-# %% code="same" output="fixed"
-logits = torch.randn(1000, 8, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-try:
-    gates = {norm: route(logits, 2, norm) for norm in figures.NORMS}
-    for i, one in enumerate(figures.NORMS):
-        for other in figures.NORMS[i + 1 :]:
-            print(f"{one:>19} and {other:<19} differ by {(gates[one] - gates[other]).abs().max():.2f}")
-except NotImplementedError:
-    print("This cell lights up when route is written.")
-
-# %% [markdown] text="plot-gates-text"
-# Now plot it: the gate of expert 6 while its logit rises, from your own `route`. Then change the 6 that is plotted (`[:, 6]`) to 1, an expert that is chosen all along, and look at which
-# lines move *before* the jump.
-
-# %% code="plot-gates"
-try:
-    rising = torch.linspace(-3, 3, 241, dtype=torch.float64)  # logits of expert 6
-    tokens = torch.tensor(figures.LOGITS, dtype=torch.float64).repeat(len(rising), 1)  # the same token again and again, [241, 8]
-    tokens[:, 6] = rising + 0.001  # so that no two logits are equal
-    for norm in figures.NORMS:
-        plt.plot(rising, route(tokens, 2, norm)[:, 6], label=norm)
-    plt.title("The gate of expert 6 as its logit rises, k = 2")
-    plt.xlabel("logit of expert 6")
-    plt.ylabel("gate")
-    plt.legend()
-    plt.show()
-except NotImplementedError:
-    print("This plot appears when route is written.")
-
-# %% [markdown] text="reference-text"
-# **In which dtype?** A choice is a jump: where two logits are close, rounding decides who is chosen. bfloat16 keeps 8 significant bits, between two and
-# three decimal digits, and rounds a lot. So models that compute in bfloat16 often let the router alone work in float32. Notebook 09 measures in its section 3
-# what rounding does to the router's probabilities.
-#
-# ## 3 · All experts, all tokens
-#
-# Gates in hand, what does the layer compute? For each token the sum of the experts' outputs, weighted with its gates:
+# With gates g in hand, the layer is one sum:
 #
 # $$y_t = \sum_{e=1}^{E} g_{t,e} \cdot \mathrm{expert}_e(x_t)$$
 #
-# The straightforward way runs every expert on every token and multiplies most of it by zero. It is wasteful and easy to get right, so it will judge
-# everything that follows.
+# Most of its terms are zero, and the work is saved only if nobody computes them. The loop below does that. Each token has k **slots**, one for each of its choices. `idx` [T, k] holds the experts in
+# them, and `w` [T, k] their gates.
 
-# %% [markdown] text="moe_reference-text"
-# ### Exercise `moe_reference`
-#
-# *{points} · difficulty ●○○ · 5 minutes*
-#
-# - **Takes** `x` [T, d_model], `gates` [T, E], and `experts`, a list (or `nn.ModuleList`) of E functions or modules that map [N, d_model] to [N,
-#   d_model].
-# - **Returns** y [T, d_model], by the formula above.
-# - Use the gates as they are: rows need not sum to one.
-# - Every expert takes part for every token, also where the gate is zero: such a gate still has a gradient; keep it. `x` and `gates` stay as they were.
-#
-#
-# Stuck? Run `hint("moe_reference")` in a cell of your own.
-
-
-# %% exercise="moe_reference"
-def moe_reference(x, gates, experts):
-    """The weighted sum of all experts' outputs for x [T, d_model]: [T, d_model]."""
-    ### BEGIN SOLUTION
-    outputs = torch.stack([expert(x) for expert in experts])  # [E, T, d_model]
-    return (gates.T.unsqueeze(-1) * outputs).sum(0)
-    ### END SOLUTION
-    raise NotImplementedError
-
-# %% [markdown] text="published-text"
-# ## 4 · The published loop
-#
-# A published tutorial computes the same sum like this. Each token has k **slots**, one for each of its choices. For each slot and each of the E experts,
-# the loop checks which tokens have this expert in this slot. (The tutorial's class makes its gates itself, with `softmax_topk_renorm`; here they come
-# as `idx` and `w`, both [T, k]: the chosen experts of each token, and their gates.)
 
 # %% code="published"
 def published_loop(x, idx, w, experts):
@@ -279,188 +188,17 @@ def published_loop(x, idx, w, experts):
     return y
 
 
-def example(T, d_model, d_ff, E, k, seed=0):
-    """Tokens, a random choice of k of E experts for each, gates in two forms, and the experts."""
-    experts = make_experts(E, d_model, d_ff, seed)
-    x = torch.randn(T, d_model)
-    p = torch.softmax(torch.randn(T, E), dim=-1)
-    w, idx = p.topk(k, dim=-1)
-    dense = torch.where(p >= w[:, -1:], p, 0)  # [T, E]: the same gates, spread out
-    return x, idx, w, dense, experts
-
-
-x, idx, w, dense, experts = example(T=256, d_model=64, d_ff=256, E=8, k=2)
-rows = []
-listeners = [e.register_forward_pre_hook(lambda module, given: rows.append(len(given[0]))) for e in experts]
-with torch.no_grad():
-    y = published_loop(x, idx, w, experts)
-    for listener in listeners:
-        listener.remove()
-    print(f"{len(rows)} calls, of {min(rows)} to {max(rows)} rows, {sum(rows)} in all")
-    try:
-        print("equal to the reference:", torch.allclose(y, moe_reference(x, dense, experts), atol=1e-5))
-    except NotImplementedError:
-        print("equal to the reference: write moe_reference first")
-
-# %% [markdown] text="loop-text"
-# The loop is right. But it is slow in two ways: it calls each expert k times, and each round asks `mask.any()`. On a GPU the program waits for each answer, k
-# · E times in a layer.
-#
-# ## 5 · One loop over the experts
-#
-# One pass over the experts is enough: collect *all* tokens of expert e, whatever the slot, call it once, and add the weighted outputs to the rows they
-# came from. Mistral's own reference code is such a loop.
-
-# %% [markdown] text="moe_loop-text"
-# ### Exercise `moe_loop`
-#
-# *{points} · difficulty ●●○ · 10 minutes*
-#
-# - **Takes** `x` [..., d_model], with any number of leading dimensions; `gates` [..., E], with the same ones; and `experts` as above. A gate of zero
-#   means: not chosen. All others are positive.
-# - **Returns** what the dense sum would give, in the shape and dtype of `x`.
-# - Expert e is called with exactly the tokens whose gate for it is not zero, and with no others. (A call with zero rows is allowed. So are several
-#   calls.) An expert without tokens, and a token without experts, are no problem: such a token gets zeros.
-# - Gradients reach `x`, the experts, and the gates that are not zero. `x` and `gates` stay as they were.
-#
-#
-# Stuck? Run `hint("moe_loop")` in a cell of your own.
-
-
-# %% exercise="moe_loop"
-def moe_loop(x, gates, experts):
-    """The mixture's output for x [..., d_model] and gates [..., E]; each expert sees its own tokens only."""
-    ### BEGIN SOLUTION
-    tokens = x.reshape(-1, x.shape[-1])  # [N, d_model]
-    weights = gates.reshape(-1, gates.shape[-1])  # [N, E]
-    y = torch.zeros_like(tokens)
-    for e, expert in enumerate(experts):
-        mine = weights[:, e].nonzero(as_tuple=True)[0]
-        y = y.index_add(0, mine, weights[mine, e].unsqueeze(-1) * expert(tokens[mine]))
-    return y.reshape(x.shape)
-    ### END SOLUTION
-    raise NotImplementedError
-
-# %% [markdown] text="dispatch-text"
-# ## 6 · Sort and split
-#
-# *deeper: the core path goes on with section 7*
-#
-# With 128 experts, you would ask 128 times “who is mine?”, and look through all tokens each time. Is there a way to find the tokens of *all* experts at
-# once?
-#
-# Write the T · k choices as one list of slots, and **sort it by expert**. Now the slots of one expert lie side by side, and one `split` divides the
-# list. Press play, and press a token to follow it.
-
-# %% figure="dispatch"
-controls.show(
-    figures.dispatch,
-    frame=controls.play("frame", 0, figures.LAST_FRAME, 1, 0, interval=700),
-    k=controls.slider("k", 1, 3, 1, 2),
-    token=controls.free("a token", figures.FOLLOWED, figures.ALL),
-)
-
-# %% [markdown] text="dispatch-after"
-# It takes five steps, each a single operation on whole tensors:
-#
-# 1. **List.** `idx` [T, k] as one list of T · k slots, token after token. Slot number n belongs to token n // k.
-# 2. **Sort** by expert. What is needed later is not only the sorted list, but the *order*: which slot is where.
-# 3. **Split** into one segment for each expert. Segments have different lengths, some are empty.
-# 4. **Compute.** Each expert is called once, with one contiguous block of rows.
-# 5. **Back.** Undo the sorting; now the k outputs of a token lie side by side. Weight them and add.
-#
-# This is how fast implementations do it (transformers, torchtitan, MegaBlocks), with a kernel in step 4 that takes all segments at once. PyTorch's is called `F.grouped_mm`.
-
-# %% [markdown] text="moe_sorted-text"
-# ### Exercise `moe_sorted`
-#
-# *{points} · difficulty ●●● · 18 minutes · deeper: you can come back to it later*
-#
-# - **Takes** `x` [T, d_model], `idx` [T, k] (whole numbers, the experts of each token, all different in a row), `w` [T, k], their weights, and
-#   `experts` as above.
-# - **Returns** y [T, d_model] with y[t] = Σ_s w[t, s] · expert(x[t]), where the expert of slot s is number idx[t, s].
-# - Each expert is called **at most once**, with exactly its tokens, in any order. An expert without tokens is skipped or called with zero rows.
-# - Gradients reach `x`, `w` and the experts. The inputs stay as they were. Sorting is the idea, but it is not checked. What is checked is which expert gets
-#   which tokens, and the result.
-#
-#
-# Stuck? Run `hint("moe_sorted")` in a cell of your own.
-
-
-# %% exercise="moe_sorted"
-def moe_sorted(x, idx, w, experts):
-    """The mixture's output for x [T, d_model], experts idx [T, k] and weights w [T, k]: [T, d_model]."""
-    ### BEGIN SOLUTION
-    T, k = idx.shape
-    expert_of = idx.reshape(-1)  # [T·k], slot after slot
-    order = expert_of.argsort(stable=True)  # slots, expert by expert
-    sizes = torch.bincount(expert_of, minlength=len(experts)).tolist()
-    parts = x[order // k].split(sizes)
-    outputs = torch.cat([expert(part) for expert, part in zip(experts, parts, strict=True)])
-    back = torch.empty_like(order)
-    back[order] = torch.arange(T * k)
-    return (outputs[back].reshape(T, k, -1) * w.unsqueeze(-1)).sum(1)
-    ### END SOLUTION
-    raise NotImplementedError
-
-# %% [markdown] text="timing-text"
-# ### Which one is fastest?
-#
-# All four give the same. Which one is fastest for few large experts, and which for many small ones? The cell uses one thread and prints times
-# relative to the published loop of the same line. The dense sum does E / k times the work of the others.
-
-# %% code="timing"
-def compare(T, d_model, d_ff, E, k):
-    x, idx, w, dense, experts = example(T, d_model, d_ff, E, k)
-    ways = {
-        "dense": lambda: moe_reference(x, dense, experts),
-        "one loop": lambda: moe_loop(x, dense, experts),
-        "sorted": lambda: moe_sorted(x, idx, w, experts),
-    }
-    setting = f"E = {E:>2}, k = {k}, d_ff = {d_ff:>3}"
-    loop = timing.best_seconds(f"{setting}: published loop", published_loop, x, idx, w, experts)
-    words = [f"{setting}: published loop 1"]
-    for name, way in ways.items():
-        try:
-            assert torch.allclose(way(), published_loop(x, idx, w, experts), atol=1e-4)
-            words.append(f"{name} {timing.best_seconds(f'{setting}: {name}', way) / loop:.2f}")
-        except NotImplementedError:
-            words.append(f"{name} (not written yet)")
-    print(", ".join(words))
-
-
-threads = torch.get_num_threads()
-torch.set_num_threads(1)
-with torch.no_grad():
-    compare(T=256, d_model=64, d_ff=256, E=8, k=2)
-    compare(T=1024, d_model=128, d_ff=512, E=16, k=2)
-    compare(T=1024, d_model=128, d_ff=64, E=64, k=8)
-torch.set_num_threads(threads)
-
 # %% [markdown] text="gradient-text"
-# ## 7 · Who gets a gradient?
+# The loop is right, and slow in two ways. It calls each expert up to k times. And on a GPU the program waits for the answer to each `mask.any()`, k · E times in a layer. One pass over the experts is
+# enough: collect *all* tokens of an expert, whatever the slot, and call it once. You write that in the part *Deeper*.
 #
-# `topk` returns expert numbers, whole numbers such as 3 or 5. A small change of the logits changes nothing, or makes a jump. So the choice has no gradient. How does a
-# router learn?
+# ## Who gets a gradient?
 #
-# The figure shows how each gate reacts to each logit: the derivative ∂gate/∂logit. Blue is positive, orange negative, an empty cell exactly zero. It opens
-# with `softmax_topk`; the guess is about `topk_softmax`.
+# A choice has no gradient: a small change of the logits changes nothing, or makes a jump. So the router learns through the **value** of the gates. If more of a chosen expert would have made the loss smaller,
+# its gate should be larger, and its logit rises. The experts that were not chosen learn nothing from this token.
 
-# %% figure="predict-logits-that-count"
-predict("logits_that_count")
-
-# %% figure="slopes"
-controls.show(
-    figures.slopes,
-    k=controls.slider("k", 1, 8, 1, 2),
-    norm=controls.choice("normalisation", figures.NORMS, "softmax_topk"),
-    cell=controls.free("a derivative", figures.CELLS, figures.NO_CELL),
-)
-
-# %% [markdown] text="slopes-after"
-# Rows of experts that were not chosen are empty: their gates are zero and stay zero. The router learns through the **gates of the chosen ones**: if
-# more of an expert would have made the loss smaller, its logit rises. (Gates that sum to 1 compete. Then an expert's logit rises if more of this expert would
-# help more than more of the others.)
+# %% figure="predict-gate-of-one"
+predict("gate_of_one")
 
 # %% [markdown] text="router_learns_counterexample-text"
 # ### A classmate's code
@@ -471,12 +209,10 @@ controls.show(
 #
 # ### Exercise `router_learns_counterexample`
 #
-# *{points} · difficulty ●●● · 5 minutes*
+# *{points} · difficulty ●●● · 5 minutes · deeper: you can come back to it later*
 #
 # Find two logits, from −10 to 10, what the two experts say, and a target, for which it is wrong. A slope below a millionth counts as 0. Any such token earns most of the points. How few numbers
 # does each expert have to say?
-#
-# *Stuck? Run `hint("router_learns_counterexample")` in a cell of your own.*
 
 # %% code="router_learns"
 import math
@@ -496,66 +232,18 @@ print("equal experts:", router_learns([1, 0], [[2, 1], [2, 1]], [5, 5]))
 # %% exercise="router_learns_counterexample"
 router_learns_counterexample = ...  # ([logit, logit], [[…], […]], [target …])
 ### BEGIN SOLUTION
-router_learns_counterexample = ([0, 0], [[1, 0], [-1, 0]], [0, 5])  # y is 0, 0: to the left or to the right it is no nearer
+router_learns_counterexample = (
+    [0, 0],
+    [[1, 0], [-1, 0]],
+    [0, 5],
+)  # y is 0, 0: to the left or to the right it is no nearer
 ### END SOLUTION
-
-# %% [markdown] text="router_gradient-text"
-# ### Exercise `router_gradient`
-#
-# *{points} · difficulty ●●○ · 10 minutes · deeper: you can come back to it later*
-#
-# Don't believe it: measure it. Send x through a small mixture of experts, compare with a target, and look at what arrives at the router.
-#
-# - **Takes** `x` [T, d_model]; `router` [d_model, E], a plain tensor: the logits are `x @ router`; `experts` as above; `target` [T, d_model]; `k`, from 1
-#   to E; and `norm`, `"softmax_topk"` or `"softmax_topk_renorm"` from the table of section 2.
-# - **Loss:** the mean of the squared differences between the layer's output and `target`, over all T · d_model numbers: `F.mse_loss`.
-# - **Returns** the gradient of this loss by the router, ∂loss/∂router: a tensor [d_model, E]. In one of the cases it is zero, up to rounding.
-# - `x`, `router` and `target` stay as they were. A second call with the same router gives the same gradient, not twice as much.
-#
-# You may call your own functions from above.
-#
-#
-# Stuck? Run `hint("router_gradient")` in a cell of your own.
-
-
-# %% exercise="router_gradient"
-def router_gradient(x, router, experts, target, k, norm):
-    """The gradient of the mean squared error by the router [d_model, E], a tensor of its shape."""
-    ### BEGIN SOLUTION
-    leaf = router.clone().requires_grad_()
-    weights, chosen = torch.softmax(x @ leaf, dim=-1).topk(k, dim=-1)  # [T, k]
-    if norm == "softmax_topk_renorm":
-        weights = weights / weights.sum(-1, keepdim=True)
-    outputs = torch.stack([expert(x) for expert in experts], dim=1)  # [T, E, d_model]
-    picked = outputs.gather(1, chosen.unsqueeze(-1).expand(-1, -1, x.shape[1]))  # [T, k, d_model]
-    loss = F.mse_loss((weights.unsqueeze(-1) * picked).sum(1), target)
-    return torch.autograd.grad(loss, leaf)[0]
-    ### END SOLUTION
-    raise NotImplementedError
-
-# %% [markdown] text="measured-text"
-# Now measure. The cell asks your `router_gradient` and prints the largest entry of the router's gradient, for two ways to normalise and three k. Which of the six is zero?
-
-# %% code="measured" output="fixed"
-experts = make_experts(E=4, d_model=8, d_ff=16)
-torch.manual_seed(1)
-x, router, target = torch.randn(32, 8), torch.randn(8, 4) / 8**0.5, torch.randn(32, 8)
-try:
-    for norm in ("softmax_topk", "softmax_topk_renorm"):
-        sizes = [router_gradient(x, router, experts, target, k, norm).abs().max().item() for k in (1, 2, 3)]
-        print(f"{norm:>19}: " + ", ".join(f"k = {k}: {size:.3f}" for k, size in enumerate(sizes, 1)))
-except NotImplementedError:
-    print("This cell lights up when router_gradient is written.")
 
 # %% [markdown] text="trap-text"
 # ### What it costs
 #
-# With a single expert, renormalising divides the gate by itself. It is 1 whatever the router does, so the router learns nothing. Does it matter? The task has eight clusters of inputs, and each has a linear map of its own to learn. A router that learns could give each cluster to an
-# expert of its own. One that gets no gradient stays where it started, and the experts have to live with a random division. Both train in the same way,
-# k = 1, from the same start, with five seeds.
-
-# %% figure="predict-price-of-renorm"
-predict("price_of_renorm")
+# Back to one expert for each token, with the gate divided by itself. Does it matter that the router learns nothing? Here each of eight clusters has a linear map of its own, and eight experts have to learn them.
+# A stroke is one of fifteen stored runs, and a dot is a run of yours, from the same start for both gates.
 
 
 # %% code="trap"
@@ -587,30 +275,29 @@ def train_top1(seed, renormalise, steps=300, clusters=8, d=8):
         return F.mse_loss(layer(x), target).item(), (router.weight - start).abs().max().item()
 
 
-threads = torch.get_num_threads()
-torch.set_num_threads(1)
-ratios = []
-for seed in range(5):
-    (renormed, moved), (plain, moved_plain) = (train_top1(seed, renormalise) for renormalise in (True, False))
-    ratios.append(renormed / plain)
-    print(
-        f"seed {seed}: error {renormed:.2f} renormalised, {plain:.2f} as it is; the router moved {moved:.2f}, {moved_plain:.2f}"
-    )
-print(f"the error is {min(ratios):.1f} to {max(ratios):.1f} times as large when the gate is renormalised")
-torch.set_num_threads(threads)
+seed = 0  # of your own runs
+mine = {kind: train_top1(seed, kind == "renormalised") for kind in top1.KINDS}
+for row, kind in enumerate(top1.KINDS):
+    error, moved = mine[kind]
+    plt.plot(top1.errors(kind), [row] * len(top1.errors(kind)), "|", markersize=13, color=style.CHOSEN)
+    plt.plot(error, row, "o", color="black")
+    print(f"{kind}: error {error:.3f}, the router has moved by {moved:.2f}")
+plt.yticks(range(2), top1.KINDS)
+plt.ylim(-0.6, 1.6)
+plt.title("Top-1 routing, with the gate divided by itself and as it is")
+plt.xlabel("error on new tokens")
+plt.show()
 
 # %% [markdown] text="counts-text"
-# Switch Transformers route to one expert, and multiply by the probability as it is: `softmax_topk`. In other words: with k = 1, leave the gate alone.
-# With k ≥ 2 both ways learn.
+# The renormalised router moves by a few hundredths, in no useful direction: Adam divides by the size of the gradient, so it blows up even rounding errors. The experts have to live with a
+# random division. The Switch Transformer, with one expert for each token, multiplies by the probability as it is. With k ≥ 2 the router learns either way.
 #
-# ## 8 · Total and active
+# ## Total and active
 #
-# *deeper: the core path goes on with the quiz*
-#
-# “8x7B”: is that a model of 56 billion parameters? And what does it cost to run it?
-#
-# Each layer of Mixtral-8x7B has attention, a router and eight gated experts. Two numbers count. The **total** has to be in memory, since the next
-# token may want any expert. The **active** parameters are those that one token passes through; they decide the work.
+# Now what does all this buy?
+
+# %% figure="predict-work-of-eight"
+predict("work_of_eight")
 
 # %% figure="totals"
 controls.show(
@@ -619,82 +306,28 @@ controls.show(
     factor=controls.steps("experts per token", figures.FACTORS, 1.0),
 )
 
-# %% [markdown] text="spot-8x7"
-# In the figure the embeddings count as a whole. A token reads one row of the input table: without that table gpt-oss-120b uses 4.4 %, 5.1 billion,
-# the number that its makers give.
+# %% [markdown] text="cost-text"
+# Two numbers count. The **total** has to be in memory, because the next token may want any expert. The **active** parameters are those that one token computes with.
 #
-# In letters: L layers of E gated experts of width f, and a router of d · E, hold L · (3·E·d·f + d·E) parameters. One token uses L · (3·k·d·f + d·E) of them.
+# | model | experts | for a token | stored | active | source |
+# |---|---|---|---|---|---|
+# | Mixtral-8x7B | 8 | 2 | 46.7 billion | 12.9 billion | [Jiang et al. 2024](https://arxiv.org/abs/2401.04088) |
+# | OLMoE-1B-7B | 64 | 8 | 6.9 billion | 1.3 billion | [Muennighoff et al. 2024](https://arxiv.org/abs/2409.02060) |
+# | Qwen3-30B-A3B | 128 | 8 | 30.5 billion | 3.4 billion | [Yang et al. 2025](https://arxiv.org/abs/2505.09388) |
+# | gpt-oss-120b | 128 | 4 | 116.8 billion | 5.7 billion | [OpenAI 2025](https://arxiv.org/abs/2508.10925) |
+# | DeepSeek-V3 | 256 and 1 shared | 8 and the shared | 671.0 billion | 37.6 billion | [DeepSeek-AI 2024](https://arxiv.org/abs/2412.19437) |
 #
-# **Why is it worth it?** Idle parameters have to be stored, not multiplied. Fedus et al. 2021 built Switch Transformers from T5-Base and T5-Large: with the same computational resources, pre-training was
-# up to seven times as fast.
+# The sizes are from the sources. The parameters are counted by this course's atlas, with the whole input table. A token reads one row of it, so makers who leave it out say less: 5.1 billion for gpt-oss-120b.
+# 8x7B is not 56 billion, because only the FFN is there eight times.
 #
-# **And when the model speaks?** One token at a time, a layer reads the weights of k experts and leaves the others where they are. A large batch wants nearly all of them: if 16 tokens each chose 2 of 8 at
-# random, an expert would stay idle in one case of a hundred. Then every weight is read, each for few tokens.
+# So a mixture does not save memory. Against a dense model of the same total it saves **work**. With the same computational resources, the Switch Transformer was trained to the quality of its dense
+# rival [up to seven times as fast](https://arxiv.org/abs/2101.03961). When a model writes one token at a time, a layer reads the weights of k experts. A large batch wants nearly all of them: if 16 tokens
+# each chose 2 of 8 at random, each expert would have a chance of 1 % to stay idle.
 #
-# **Where do experts live?** In large models on different devices. Each token's vector travels to the devices of its experts, and the outputs travel back: an *all-to-all* exchange, in every MoE layer. DeepSeek's models limit to
-# how many machines a token may be sent.
+# ## No expert for water
 #
-# ## 9 · Spot the error
-#
-# *deeper: the core path goes on with the quiz*
-#
-# Four things that one can read or hear, in our words. For each: find the error, then run the cell.
-#
-# **A.** 8x7B means eight models of 7 billion parameters, so 56 billion.
-
-# %% code="spot-8x7-cell" output="fixed"
-mixtral, mistral = atlas.find("Mixtral-8x7B"), atlas.find("Mistral-7B")
-print(f"Mistral-7B times 8: {8 * atlas.total(mistral) / 1e9:.1f} billion")
-print(f"Mixtral-8x7B:       {atlas.total(mixtral) / 1e9:.1f} billion")
-once = atlas.total(mistral) - atlas.parts(mistral).ffn
-print(f"attention, norms and embeddings, counted 7 times too often: {7 * once / 1e9:.1f} billion")
-
-# %% [markdown] text="spot-dropout"
-# Only the FFN is there eight times. Attention, norms and embeddings are shared; the routers add one million parameters.
-#
-# **B.** A tutorial's MoE class creates each expert with `PositionwiseFeedForward(d_model, d_ff)`, with the class you know from notebook 02 and its
-# defaults: dropout 0.1, ReLU. The MoE class itself takes neither a dropout nor an activation. Then a reader compares two implementations in training
-# mode. What happens?
-
-
-# %% code="spot-dropout-cell" output="fixed"
-class TutorialExpert(Expert):
-    def forward(self, x):
-        return self.linear2(F.dropout(torch.relu(self.linear1(x)), 0.1, self.training))
-
-
-torch.manual_seed(0)
-expert, x = TutorialExpert(16, 64), torch.randn(5, 16)
-for mode in ("train", "eval"):
-    getattr(expert, mode)()
-    print(f"{mode}: two calls agree: {torch.allclose(expert(x), expert(x))}")
-
-# %% [markdown] text="spot-memory"
-# In training mode not even one implementation agrees with itself. Dropout inside experts is a legitimate choice, but it has to be one: most models of
-# this kind use none. Compare implementations in eval mode. (The same class has a bias in its router, which most models leave out, and nothing that
-# keeps the experts equally busy: notebook 09.)
-#
-# **C.** Mixtures of experts save memory, one hears. A page that measures it finds a peak of 11.47 GB without experts and 11.48 GB with them, at equal total
-# parameters, and says why: both load equally many weights. What then does a mixture save?
-
-# %% code="spot-memory-cell" output="fixed"
-for name in ("Mistral-7B", "Mixtral-8x7B"):
-    m = atlas.find(name)
-    stored, used = atlas.total(m), atlas.active(m)
-    print(
-        f"{name:13} in 16 bits: {2 * stored / 1e9:5.1f} GB in memory; one token computes with {used / 1e9:4.1f} billion parameters"
-    )
-
-# %% [markdown] text="quiz-text"
-# It saves **work** against a dense model of the same total: multiplications, and not always time. It also saves some room for activations; that page measures
-# 0.04 MB for a call with experts against 0.19 MB without, which does not show beside 11 GB. All weights have to be in memory, those of the idle experts too:
-# compared with a dense model that does the same work, a mixture needs *more*.
-#
-# **D.** Each expert masters a subject: one knows physics, one poetry, one the law. In our little world the subjects would be water and land, cold and warm, spunky and timid. The model below has learned that world with four experts in place of its FFN.
-# Press the dashed words, and see which words go to another expert.
-
-# %% figure="predict-experts-of-words"
-predict("experts_of_words")
+# On the plane an expert's region stands for a cluster. What do experts of a language become? Below, four experts have learned the creek's world in place of its FFN, with a small loss for balance. In that world the subjects would be
+# water and land, cold and warm, spunky and timid. Press the dashed words, and see which words go to another expert.
 
 # %% figure="sentence"
 controls.show(
@@ -705,16 +338,45 @@ controls.show(
     run=controls.free("run", figures.WORLD_RUNS, 0),
 )
 
-# %% [markdown] text="spot-subject-after"
-# None of these five models has an expert for water, or for the cold, and none of fifteen others from fresh seeds has: there a word's expert alone tells 0 to 6 % of the scene. (That is not the figure's 3 to 20 %.
-# There the place in the sentence is known too, and the question is the other way round: how much of the choice of expert the scene settles.) (In this world
-# each place in a sentence always holds the same kind of word, so the model can't say whether its router looks at the place or at the kind.)
-# The makers of Mixtral looked at theirs (Jiang et al. 2024): they saw no clear division by topic, of papers on biology or of philosophy, say; what patterns there were had to do with syntax, such as the indentation of
-# code, and neighbouring tokens often went to the same expert. An expert of the plane has a name because its task has one. In a language model “expert” is a word for a part of the parameters.
+# %% code="subjects"
+parts = {"place": "the position", "attributes": "the scene", "words": "the rest"}
+for row, part in enumerate(parts):
+    shares = [run[part] for run in world_experts.stored()["fresh"].values()]
+    plt.plot(shares, [row] * len(shares), "|", markersize=13, color=style.CHOSEN)
+told = [run["told"] for run in world_experts.stored()["fresh"].values()]
+plt.plot(told, [3.5] * len(told), "|", markersize=13, color=style.LOST)
+plt.yticks([0, 1, 2, 3.5], [f"the choice: {name}" for name in parts.values()] + ["what it tells of the scene"])
+plt.gca().invert_yaxis()
+plt.title("What settles the choice of an expert, in fifteen other runs")
+plt.xlabel("share of what there is to know: 1 would settle it completely")
+plt.show()
+
+# %% [markdown] text="subject-after"
+# The first three rows add up to 1 in each run: most of the choice is settled by the position in the sentence, and less of it by the scene. The reverse is weaker still. Whoever knows a word's
+# expert, and nothing else, knows next to nothing of the scene. That holds on average over all words. In run 2, all eight words from *warm* to *jump* go to expert 0 when it
+# is warm; but it gets other words in the cold as well. In this world each position holds the same kind of word, so the model can't say which of the two its router looks at.
 #
-# ## 10 · Quiz
+# The makers of Mixtral looked at theirs. They [saw no clear division by topic](https://arxiv.org/abs/2401.04088), of papers on biology or philosophy, say. What patterns there were had to do with syntax, such as the indentation of code.
+# The makers of OLMoE, with 64 smaller experts, [report high specialization](https://arxiv.org/abs/2409.02060). So an expert is first of all a part of the parameters. Whether it becomes more
+# has to be measured.
+#
+# ## Quiz
 #
 # One point each. Put the letter in quotes.
+#
+# ### Question `quiz_middle`
+#
+# With k = 2 the tokens x and y both go to experts 2 and 5. Their mean (x + y)/2 is a token, too. Where does it go?
+#
+# - **A.** To 2 and 5.
+# - **B.** That depends on the router: a third expert may be ahead in the middle.
+# - **C.** To 2 and 5 if x and y are close together; otherwise one can't say.
+
+# %% quiz="quiz_middle"
+quiz_middle = ...  # "A", "B" or "C"
+### BEGIN SOLUTION
+quiz_middle = "A"
+### END SOLUTION
 
 # %% [markdown] text="quiz_same-text"
 # ### Question `quiz_same`
@@ -729,21 +391,6 @@ controls.show(
 quiz_same = ...  # "A", "B" or "C"
 ### BEGIN SOLUTION
 quiz_same = "B"
-### END SOLUTION
-
-# %% [markdown] text="quiz_zeros-text"
-# ### Question `quiz_zeros`
-#
-# Someone sets the logits of the experts that were not chosen to 0, and then takes the softmax over all E. What comes out?
-#
-# - **A.** The right gates: a logit of 0 gets no weight.
-# - **B.** Gates whose rows do not sum to 1.
-# - **C.** Gates in which experts that were not chosen have a share.
-
-# %% quiz="quiz_zeros"
-quiz_zeros = ...  # "A", "B" or "C"
-### BEGIN SOLUTION
-quiz_zeros = "C"
 ### END SOLUTION
 
 # %% [markdown] text="quiz_active-text"
@@ -761,21 +408,8 @@ quiz_active = ...  # "A", "B" or "C"
 quiz_active = "A"
 ### END SOLUTION
 
-# %% [markdown] text="machine-text"
-# ## Your own part
-#
-# Your `route` and your `moe_loop` make a mixture of the FFNs that you have written so far. They all compute the same, and the gates of a token add up to 1. So
-# the mixture has to say what one FFN says. Komatsuzaki et al. 2023 (*Sparse Upcycling*, arXiv 2212.05055) begin like this: with copies of a trained FFN, which
-# then learn to differ. At the very start its router gets no gradient from the task, since the
-# experts of a token say the same.
-
-# %% figure="machine"
-machine()
-
 # %% [markdown] text="M8-text"
-# ## 11 · In your own words
-#
-# *deeper: the core path ends here*
+# ### In your own words
 #
 # *question M8 · {points}, graded by your instructor · 8 minutes*
 #
@@ -785,7 +419,7 @@ machine()
 # 2. In which case does nothing arrive, and why? Name a way out.
 # 3. What does an expert that was *not* chosen for a token learn from this token? And its logit? Distinguish `softmax_topk` and `topk_softmax`.
 #
-# Four to eight sentences are enough. Double-click the cell below to write.
+# Four to eight sentences are enough. Write into the cell below.
 
 # %% [markdown] question="M8" points=3
 # <!-- ### BEGIN SOLUTION -->
@@ -805,15 +439,195 @@ machine()
 # - (3) no gradient for the expert that was not chosen; its logit: none with `topk_softmax`, some with `softmax_topk`. Half a point for one of the two.
 # <!-- ### END SOLUTION -->
 
-# %% [markdown] text="end-text"
-# ## Going further
+# %% [markdown] text="ideas"
+# ## What you can say now
 #
-# - Fedus et al. 2021, *Switch Transformers* (arXiv 2101.03961): one expert for each token, at large scale.
-# - Jiang et al. 2024, *Mixtral of Experts* (arXiv 2401.04088): eight experts, two for each token.
-# - Gale et al. 2022, *MegaBlocks* (arXiv 2211.15841): the dispatch as a product of sparse blocks, without dropping a token.
-# - Muennighoff et al. 2024, *OLMoE* (arXiv 2409.02060): 64 small experts, everything published.
+# | idea | tested by |
+# |---|---|
+# | A router is linear. If two tokens choose the same experts, so does every token between them. | the board's third level, `quiz_middle` |
+# | Which experts can be chosen together depends on how many numbers a token has. In a plane five experts can’t have every pair, and four numbers are enough for any number of experts. | the second board, `every_pair` |
+# | A mixture adds up what a few experts say, weighted with their gates, and calls each expert with its own tokens only. | the guess about a raised logit, `quiz_same`, `moe_loop` |
+# | The choice has no gradient. A router learns through the gates, and only what they can change. And from a bad start it may never reach a division that it could hold. | `router_learns_counterexample`, the guess about one gate, the board's last level |
+# | All experts have to be stored, and only the chosen ones work. | the guess about eight experts, `quiz_active` |
 #
 # Next: `09_balance`. Nothing so far keeps a router from sending every token to the same expert.
 
 # %% figure="progress"
 progress()
+
+# %% [markdown] text="route-text"
+# ## Deeper
+#
+# *deeper: the core path goes on with `09_balance`*
+#
+# You have seen the parts. Now write them.
+#
+# ### Exercise `route`
+#
+# *{points} · difficulty ●●○ · 10 minutes · deeper*
+#
+# - **Takes** `logits` [T, E]; `k`, from 1 to E; and `norm`, one of the four names of the section “From logits to gates”.
+# - **Returns** gates [T, E]: what the table there says at the k largest logits of each row, and zero elsewhere. No factor of 2.5.
+# - No two logits of a row are equal. Gradients reach the logits, which stay as they were, and the gates have their dtype.
+
+
+# %% exercise="route"
+def route(logits, k, norm):
+    """Logits [T, E] to gates [T, E], with k of them above zero in each row."""
+    ### BEGIN SOLUTION
+    top, chosen = logits.topk(k, dim=-1)  # [T, k]
+    if norm == "topk_softmax":
+        weights = torch.softmax(top, dim=-1)
+    elif norm == "sigmoid_norm":
+        scores = torch.sigmoid(top)
+        weights = scores / scores.sum(-1, keepdim=True)
+    else:
+        weights = torch.softmax(logits, dim=-1).gather(-1, chosen)
+        if norm == "softmax_topk_renorm":
+            weights = weights / weights.sum(-1, keepdim=True)
+    return torch.zeros_like(logits).scatter(-1, chosen, weights)
+    ### END SOLUTION
+    raise NotImplementedError
+
+
+# %% [markdown] text="moe_loop-text"
+# Now the loop that calls each expert once. `published_loop` is above.
+#
+# ### Exercise `moe_loop`
+#
+# *{points} · difficulty ●●○ · 10 minutes · deeper*
+#
+# - **Takes** `x` [..., d_model], with any number of leading dimensions; `gates` [..., E], with the same ones; and `experts`, a list of E modules or functions from [N, d_model] to [N,
+#   d_model]. A gate of zero means: not chosen. All others are positive, and rows need not sum to one.
+# - **Returns** the sum above, in the shape and dtype of `x`.
+# - Expert e is called with exactly the tokens whose gate for it is not zero. A token without experts gets zeros.
+# - Gradients reach `x`, the experts, and the gates that are not zero. `x` and `gates` stay as they were.
+
+
+# %% exercise="moe_loop"
+def moe_loop(x, gates, experts):
+    """The mixture's output for x [..., d_model] and gates [..., E]; each expert sees its own tokens only."""
+    ### BEGIN SOLUTION
+    tokens = x.reshape(-1, x.shape[-1])  # [N, d_model]
+    weights = gates.reshape(-1, gates.shape[-1])  # [N, E]
+    y = torch.zeros_like(tokens)
+    for e, expert in enumerate(experts):
+        mine = weights[:, e].nonzero(as_tuple=True)[0]
+        y = y.index_add(0, mine, weights[mine, e].unsqueeze(-1) * expert(tokens[mine]))
+    return y.reshape(x.shape)
+    ### END SOLUTION
+    raise NotImplementedError
+
+
+# %% code="calls" output="fixed"
+experts = make_experts(E=8, d_model=16, d_ff=32)
+x, p = torch.randn(256, 16), torch.softmax(torch.randn(256, 8), dim=-1)
+w, idx = p.topk(2, dim=-1)
+gates = torch.where(p >= w[:, -1:], p, 0)  # [T, E]: the same gates, spread out
+calls = []
+for expert in experts:
+    expert.register_forward_pre_hook(lambda module, given: calls.append(len(given[0])))
+with torch.no_grad():
+    y = published_loop(x, idx, w, experts)
+    print(f"slot by slot: {len(calls)} calls with {sum(calls)} tokens")
+    try:
+        calls.clear()
+        same = torch.allclose(y, moe_loop(x, gates, experts), atol=1e-5)
+        print(f"yours:        {len(calls)} calls with {sum(calls)} tokens, and the same output: {same}")
+    except NotImplementedError:
+        print("yours:        write moe_loop first")
+
+# %% [markdown] text="machine-text"
+# ### Your own part
+#
+# Your `route` and your `moe_loop` make a mixture of the FFNs that you have written so far. All of them compute the same, and the gates of a token add up to 1, so the mixture says what one FFN says.
+# *Sparse Upcycling* ([Komatsuzaki et al. 2023](https://arxiv.org/abs/2212.05055)) begins like this, with copies of a trained FFN that then learn to differ. While the copies are equal, gates that add up to 1 teach the
+# router nothing: more of the one is less of the other. With `softmax_topk` they need not add up to 1. Then the router has a gradient from the first step, because larger gates make the whole output larger.
+
+# %% figure="machine"
+machine()
+
+# %% [markdown] text="dispatch-text"
+# ### Sort and split
+#
+# With 128 experts, `moe_loop` asks 128 times “who is mine?”, and looks through all tokens each time. Is there a way to find the tokens of *all* experts at
+# once? Write the T · k choices as one list of slots, and **sort it by expert**. Now the slots of one expert lie side by side, and one `split` divides the
+# list. Press play, and press a token to follow it.
+
+# %% figure="dispatch"
+controls.show(
+    figures.dispatch,
+    frame=controls.play("frame", 0, figures.LAST_FRAME, 1, 0, interval=700),
+    k=controls.slider("k", 1, 3, 1, 2),
+    token=controls.free("a token", figures.FOLLOWED, figures.ALL),
+)
+
+# %% [markdown] text="moe_sorted-text"
+# There are five steps, each a single operation on whole tensors:
+#
+# 1. **List.** `idx` [T, k] as one list of T · k slots, token after token. Slot number n belongs to token n // k.
+# 2. **Sort** by expert. What is needed later is not only the sorted list, but the *order*: which slot is where.
+# 3. **Split** into one segment for each expert. Segments have different lengths, some are empty.
+# 4. **Compute.** Each expert is called once, with one contiguous block of rows.
+# 5. **Back.** Undo the sorting. Now the k outputs of a token lie side by side. Weight them and add.
+#
+# Fast implementations do it like this, with a kernel in step 4 that takes all segments at once. PyTorch's is called `F.grouped_mm`.
+#
+# ### Exercise `moe_sorted`
+#
+# *{points} · difficulty ●●● · 18 minutes · deeper*
+#
+# - **Takes** `x` [T, d_model]; `idx` [T, k], the experts of each token, all different in a row; `w` [T, k], their gates; and `experts` as above.
+# - **Returns** y [T, d_model] with y[t] = Σ_s w[t, s] · expert(x[t]), where the expert of slot s is number idx[t, s].
+# - Each expert is called **at most once**, with exactly its tokens, in any order. An expert without tokens is skipped or called with zero rows.
+# - Gradients reach `x`, `w` and the experts. The inputs stay as they were.
+
+
+# %% exercise="moe_sorted"
+def moe_sorted(x, idx, w, experts):
+    """The mixture's output for x [T, d_model], experts idx [T, k] and weights w [T, k]: [T, d_model]."""
+    ### BEGIN SOLUTION
+    T, k = idx.shape
+    expert_of = idx.reshape(-1)  # [T·k], slot after slot
+    order = expert_of.argsort(stable=True)  # slots, expert by expert
+    sizes = torch.bincount(expert_of, minlength=len(experts)).tolist()
+    parts = x[order // k].split(sizes)
+    outputs = torch.cat([expert(part) for expert, part in zip(experts, parts, strict=True)])
+    back = torch.empty_like(order)
+    back[order] = torch.arange(T * k)
+    return (outputs[back].reshape(T, k, -1) * w.unsqueeze(-1)).sum(1)
+    ### END SOLUTION
+    raise NotImplementedError
+
+
+# %% [markdown] text="router_gradient-text"
+# One more trap: a mixture is often built from an FFN with its defaults, and so with dropout inside each expert. That can be meant. But in training mode such a
+# layer does not even agree with itself, so compare two implementations in eval mode.
+#
+# ### Exercise `router_gradient`
+#
+# *{points} · difficulty ●●○ · 10 minutes · deeper*
+#
+# A gate that is divided by itself sends the router no gradient. Don't believe it: measure it. Send x through a small mixture of experts, compare with a target, and look at what arrives at the router.
+#
+# - **Takes** `x` [T, d_model]; `router` [d_model, E], a plain tensor: the logits are `x @ router`; `experts` as above; `target` [T, d_model]; `k`, from 1
+#   to E; and `norm`, `"softmax_topk"` or `"softmax_topk_renorm"` from the table above.
+# - **Loss:** the mean of the squared differences between the layer's output and `target`, over all T · d_model numbers: `F.mse_loss`.
+# - **Returns** the gradient of this loss by the router, ∂loss/∂router: a tensor [d_model, E]. In one of the cases it is zero, up to rounding.
+# - `x`, `router` and `target` stay as they were. A second call with the same router gives the same gradient, not twice as much.
+
+
+# %% exercise="router_gradient"
+def router_gradient(x, router, experts, target, k, norm):
+    """The gradient of the mean squared error by the router [d_model, E], a tensor of its shape."""
+    ### BEGIN SOLUTION
+    leaf = router.clone().requires_grad_()
+    weights, chosen = torch.softmax(x @ leaf, dim=-1).topk(k, dim=-1)  # [T, k]
+    if norm == "softmax_topk_renorm":
+        weights = weights / weights.sum(-1, keepdim=True)
+    outputs = torch.stack([expert(x) for expert in experts], dim=1)  # [T, E, d_model]
+    picked = outputs.gather(1, chosen.unsqueeze(-1).expand(-1, -1, x.shape[1]))  # [T, k, d_model]
+    loss = F.mse_loss((weights.unsqueeze(-1) * picked).sum(1), target)
+    return torch.autograd.grad(loss, leaf)[0]
+    ### END SOLUTION
+    raise NotImplementedError

@@ -5,70 +5,151 @@ from __future__ import annotations
 import itertools
 import math
 import re
+from collections.abc import Callable
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from drawings import MIXED, numbers, tips
 
-from autograder.authoring.experiments import balance, cells, slopes
+from autograder.authoring.build import cells_of
+from autograder.authoring.experiments import cells
 from autograder.authoring.experiments import plane as making
 from autograder.authoring.experiments import world_experts as making_world
-from ffnlab.course import atlas
+from autograder.paths import source
+from ffnlab.course import atlas, world
+from ffnlab.course.boards import router as board
 from ffnlab.course.exercises import experts as exercises
-from ffnlab.course.experiments import plane, read, world_experts
+from ffnlab.course.experiments import plane, top1, world_experts
 from ffnlab.course.figures import experts as figures
-from ffnlab.registry import active_course
 
-# becoming
+# the plane
 
-
-def chosen_by(router: list[list[float]], points: list[list[float]]) -> list[int]:
-    weights = torch.tensor(router)
-    return [int((weights[0] * x + weights[1] * y + weights[2]).argmax()) for x, y in points]
+CLUSTERS = np.arange(6).repeat(making.DOTS)
 
 
-@pytest.mark.parametrize("run", figures.RUNS)
-@pytest.mark.parametrize("look", range(len(figures.KEPT)))
-def test_a_region_holds_the_points_that_its_expert_gets(run: int, look: int) -> None:
-    record = plane.stored()["runs"][run]
-    router = record["routers"][look]
-    grid = [[x / 4, y / 4] for x in range(-13, 14) for y in range(-13, 14)]
-    regions = [figures._region(router, e) for e in range(6)]
-    for (x, y), expert in zip(grid, chosen_by(router, grid), strict=True):
-        assert inside(regions[expert], x, y)
-    area = sum(abs(sum(a * d - b * c for (a, b), (c, d) in itertools.pairwise([*r, r[0]]))) / 2 for r in regions if r)
-    assert area == pytest.approx((2 * figures._FAR) ** 2), "the regions neither overlap nor leave a gap"
+def error_of(name: str, goes: np.ndarray[Any, np.dtype[np.intp]]) -> float:
+    return plane.error(*plane.level(name), goes)
 
 
-def inside(corners: list[tuple[float, float]], x: float, y: float) -> bool:
-    turns = [(c - a) * (y - b) - (d - b) * (x - a) for (a, b), (c, d) in itertools.pairwise([*corners, corners[0]])]
-    return all(turn >= -1e-9 for turn in turns)
+def turned(degrees: float) -> np.ndarray[Any, np.dtype[np.intp]]:
+    """Where the dots go if each of a hand's arrows is off by so much."""
+    turns = np.radians([turn + degrees for turn, _ in making.ROUND])
+    return plane.assign(np.array([np.cos(turns), np.sin(turns)]), plane.level("six")[0])
 
 
-def test_what_the_notebook_says_about_experts_in_a_plane() -> None:
-    runs = plane.stored()["runs"]
-    own = [plane.own(run["tables"][-1]) for run in runs]
-    assert len(own) == 6 and own.count(6) == 3 and sorted(own)[0] == 2 and sorted(own)[2] == 4
-    assert all(run["error"][0] > 0.4 and run["error"][0] < 0.6 and run["error"][-1] <= 0.03 for run in runs)
-    for run in runs:
-        information = [balance.information(torch.tensor(table)) for table in run["tables"]]
-        assert information == pytest.approx(run["information"], abs=0.03)
-        assert len(run["points"]) == 6 * plane.POINTS_PER_CLUSTER
-    without = plane.stored()["about"]["without"]
-    assert (min(without["the balance loss"]["used"]), max(without["the balance loss"]["used"])) == (2, 4)
-    assert max(without["noise"]["own"]) == 5
-    figure_run = runs[2]  # where the notebook's figure begins
-    assert plane.own(figure_run["tables"][-1]) == 6 and figure_run["information"][0] < 0.6
-    assert "6 of 6 clusters have an expert" in figures.becoming(1000, 2).sentence
+def test_a_hand_has_no_error_and_borders_that_are_off_have_some() -> None:
+    assert error_of("six", CLUSTERS) < 1e-5 and error_of("six", turned(0)) < 1e-5
+    assert min(error_of("six", turned(15)), error_of("six", turned(-15))) > 0.08
+    pairs = [error_of("six", CLUSTERS // 2), error_of("six", (CLUSTERS + 1) % 6 // 2)]
+    assert all(0.3 < error < 0.5 for error in pairs)
 
 
-def test_a_run_in_the_plane_comes_out_again() -> None:
-    record = plane.stored()["runs"][2]
-    again = making.summary(2, making.train(2))
-    assert again["points"] == record["points"]
-    assert again["information"][0] == pytest.approx(record["information"][0], abs=0.02)
-    assert again["information"][-1] == pytest.approx(record["information"][-1], abs=0.2)
-    assert again["error"][-1] < 0.05
+def test_three_experts_are_enough_in_one_way_only() -> None:
+    errors = []
+    for cuts in itertools.combinations(range(6), 3):
+        expert = np.array([sum(cluster >= cut for cut in cuts) % 3 for cluster in range(6)])
+        errors.append(error_of("three", expert[CLUSTERS]))
+    best, second = sorted(errors)[:2]
+    assert best < 1e-5 and second > 5 * plane.GOOD
+
+
+def test_no_straight_border_gives_the_outer_clusters_to_one_expert() -> None:
+    dots, _ = plane.level("between")
+    cluster = np.arange(3).repeat(making.DOTS)
+    assert error_of("between", (cluster == 1).astype(np.intp)) < 1e-5, "two experts are enough for the tasks"
+    lines = itertools.product(np.linspace(0, np.pi, 181), np.linspace(-3, 3, 61))  # with a bias, too
+    sides = ((dots @ [math.cos(turn), math.sin(turn)] > far).astype(np.intp) for turn, far in lines)
+    assert min(error_of("between", side) for side in sides) > 10 * plane.GOOD
+
+
+def test_what_is_said_of_the_runs_that_learn() -> None:
+    *_, learn = board.plane().goals
+    found, held = plane.ends(), plane.ends("held")
+    assert len(plane.FRESH) == 16 == len(found) == len(held) and not set(plane.FRESH) & set(plane.SEEDS)
+    assert (sum(end < plane.GOOD for end in found), sum(end < plane.GOOD for end in held)) == (0, 12)
+    assert "sixteen other runs, none ended below 1 %" in learn.after and "like yours, 12 did" in learn.after
+    dots, targets = plane.level("six")
+    ends = [
+        plane.error(dots, targets, plane.assign(np.array(run[-1]), dots)) for run in plane.stored()["runs"].values()
+    ]
+    assert sum(end < plane.GOOD for end in ends) == 1, "one of the runs that can be played is as good as a hand"
+    first = plane.assign(np.array(plane.stored()["runs"]["0"][-1]), dots)
+    assert sorted(np.bincount(first, minlength=6)) == [0, 14, 14, 14, 20, 22], (
+        "one expert without dots, and two with too many"
+    )
+
+
+def test_runs_in_the_plane_come_out_again() -> None:
+    dots, targets = plane.level("six")
+    assert making.Clusters("six").shown() == plane.stored()["levels"]["six"]
+    *_, last = making.train(1)
+    assert plane.error(dots, targets, plane.assign(last.double().numpy(), dots)) < plane.GOOD
+    first = next(making.train(plane.SEEDS[0]))
+    assert making.scaled(first) == plane.stored()["runs"]["0"][0]
+
+
+# Pairs of experts
+
+
+def two_largest(arrows: np.ndarray[Any, np.dtype[np.float64]]) -> int:
+    """How many pairs of experts are chosen by some direction of a plane, looked for at many. arrows [E, 2]."""
+    turns = np.linspace(0, 2 * np.pi, 7201)
+    logits = np.stack([np.cos(turns), np.sin(turns)], axis=1) @ arrows.T
+    return len({tuple(sorted(row)) for row in np.argsort(logits, axis=1)[:, -2:].tolist()})
+
+
+def test_in_a_plane_every_pair_of_four_can_be_chosen_and_not_every_pair_of_five() -> None:
+    assert two_largest(np.array([(0.1, 0.2), (0.0, 2.0), (-1.7, -1.0), (1.8, -0.8)])) == 6
+    rng = np.random.default_rng(0)
+    assert max(two_largest(rng.normal(size=(5, 2))) for _ in range(300)) == 7
+
+
+def test_four_numbers_a_token_are_enough_for_every_pair() -> None:
+    for E in (7, 8, 16):
+        router, tokens = exercises_solution()(E)
+        pairs = exercises._Pairs((router, tokens), E)
+        assert pairs.missing() == "" and pairs.too_many() == "" and pairs.d == 4
+
+
+def exercises_solution() -> Callable[[int], tuple[torch.Tensor, torch.Tensor]]:
+    namespace: dict[str, Any] = {"torch": torch}
+    exec(cells_of("08_experts")["every_pair"], namespace)
+    solution: Callable[[int], tuple[torch.Tensor, torch.Tensor]] = namespace["every_pair"]
+    return solution
+
+
+# Upcycling
+
+
+def test_copies_of_an_ffn_teach_a_router_nothing_only_if_gates_add_up_to_one() -> None:
+    """What is said of Sparse Upcycling: the largest slope of the task's loss by the router, at the start."""
+    torch.manual_seed(0)
+    x, router, target = torch.randn(64, 8), torch.randn(8, 4) / 8**0.5, torch.randn(64, 8)
+    ffn = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 8))
+    for norm, is_none in (("softmax_topk", False), ("softmax_topk_renorm", True)):
+        leaf = router.clone().requires_grad_()
+        top = torch.softmax(x @ leaf, dim=-1).topk(2, dim=-1).values
+        top = top / top.sum(-1, keepdim=True) if norm == "softmax_topk_renorm" else top
+        ((top.sum(-1, keepdim=True) * ffn(x) - target) ** 2).mean().backward()
+        assert leaf.grad is not None and (float(leaf.grad.abs().max()) < 1e-6) is is_none
+
+
+# What real models cost
+
+
+def test_the_table_of_models_is_the_atlas() -> None:
+    rows = re.findall(
+        r"^# \| ([\w.-]+) \| (\d+).*? \| (\d+).*? \| ([\d.]+) billion \| ([\d.]+) billion",
+        source("08_experts").read_text(encoding="utf-8"),
+        re.M,
+    )
+    assert len(rows) == 5
+    for name, count, used, stored, active in rows:
+        model = atlas.find(name)
+        assert model.experts and (model.experts.n, model.experts.k) == (int(count), int(used))
+        assert [f"{atlas.total(model) / 1e9:.1f}", f"{atlas.active(model) / 1e9:.1f}"] == [stored, active]
 
 
 # sentence
@@ -143,31 +224,14 @@ def test_the_router_draws_the_gates(norm: str, temperature: float, k: int) -> No
         assert numbers(picture.title)[:-1] == experts
 
 
-@pytest.mark.parametrize("norm", figures.NORMS)
-@pytest.mark.parametrize("k", range(1, 9))
-def test_the_slopes_are_those_of_autograd(norm: str, k: int) -> None:
-    z = torch.tensor(figures.LOGITS, dtype=torch.float64)
-    expected = torch.func.jacrev(lambda z: gates(z, k, norm))(z)
-    jacobian = torch.tensor(slopes.derivatives(k, norm), dtype=torch.float64)
-    assert torch.allclose(jacobian, expected, atol=1e-12)
-    assert slopes.run()[norm][k - 1] == read(figures.SLOPES)[norm][k - 1]
-    learn = int((expected.abs() > 1e-12).any(0).sum())
-    assert numbers(figures.slopes(k, norm).title) == [k, learn, 8]
-    assert learn == (8 if norm == "softmax_topk" else k if k > 1 else 0)
-
-
 # The price of renormalising
 
 
 def test_what_is_told_of_a_renormalised_gate_holds_in_fifteen_other_runs() -> None:
-    prediction = active_course().prediction("price_of_renorm")
     runs = cells.stored()["top-1"]
-    ratios = [a / b for a, b in zip(runs["renormalised"]["error"], runs["as it is"]["error"], strict=True)]
-    assert len(ratios) == len(cells.FRESH) == 15 and min(cells.FRESH) >= 5
-    explanation = " ".join(prediction.explanation.split())
-    assert f"it was {math.exp(sum(map(math.log, ratios)) / 15):.1f} times as large" in explanation
-    assert prediction.is_right("about 2") and f"a factor of up to {max(ratios):.1f}, and smaller in one" in explanation
-    assert sum(ratio > 1 for ratio in ratios) == 14 and sum(ratio < 1 for ratio in ratios) == 1
+    assert len(top1.errors("renormalised")) == len(cells.FRESH) == 15 and min(cells.FRESH) >= 5
+    pairs = zip(*(top1.errors(kind) for kind in top1.KINDS), strict=True)
+    assert sum(renormalised > plain for renormalised, plain in pairs) == 14, "the picture shows which is worse"
     assert 0.015 < min(runs["renormalised"]["moved"]) < max(runs["renormalised"]["moved"]) < 0.055
 
 
@@ -241,8 +305,12 @@ def test_every_expert_has_tokens_where_values_are_asked(seed: int) -> None:
     assert (loop["gates"] >= 0).all() and (loop["gates"] > 0).any(0).all()
 
 
-def test_an_expert_is_not_linear_so_that_weighting_its_input_shows() -> None:
-    inputs = exercises.moe_reference.inputs(0, 0)
-    expert = exercises._experts(inputs["experts"])[0]
-    difference = (expert(0.3 * inputs["x"]) - 0.3 * expert(inputs["x"])).abs().max()
-    assert float(difference) > 0.1
+def test_one_expert_takes_eight_words_in_a_row_when_it_is_warm() -> None:
+    def experts_of(weather: str) -> tuple[list[str], list[int]]:
+        routing = figures._routing(world.Scene("creek", weather, "spunky", world_experts.CREATURE), 2)
+        return list(routing.words), list(routing.experts)
+
+    words, experts = experts_of("warm")
+    start, end = words.index("warm"), words.index("jump")
+    assert end - start == 7 and experts[start : end + 1] == [0] * 8
+    assert experts_of("cold")[1].count(0) > 1

@@ -1,4 +1,4 @@
-"""What the training cells of notebooks 06, 07 and 08 find from seeds other than those that they run with.
+"""What the training cells of notebooks 06 and 08 find from seeds other than those that they run with.
 
 The functions are those of the solution notebooks. `python -m autograder.authoring.experiments.cells` writes ffnlab's experiments/cells.json:
 ten minutes of one core.
@@ -19,10 +19,6 @@ from ffnlab.course import experiments
 
 STORED = Path(experiments.__file__).with_name("cells.json")
 FRESH = tuple(range(5, 20))  # the cells run from 0 to 4
-PLAIN, GATED = ("identity", "ReLU", "GELU", "SiLU"), ("GLU", "Bilinear", "ReGLU", "GEGLU", "SwiGLU")
-LOOKS = (40, 120, 400)  # steps after which notebook 07 compares
-AGAIN = {"15 wide": (15, 400), "18 wide, longer": (18, 1200), "24 wide": (24, 400)}  # plain width and steps
-ENTRANTS = ("SiLU", "Bilinear", "SwiGLU")
 
 
 def function(notebook: str, name: str, cells: tuple[str, ...]) -> Callable[..., Any]:
@@ -41,21 +37,6 @@ def function(notebook: str, name: str, cells: tuple[str, ...]) -> Callable[..., 
         exec(compile(ast.Module(statements, []), f"<{notebook}: {cell}>", "exec"), namespace)
     definition: Callable[..., Any] = namespace[name]
     return definition
-
-
-def contest() -> dict[str, dict[str, dict[str, list[float]]]]:
-    """Notebook 07, by network, FFN and steps: the shares of the facts that are known. The cell draws five sets of facts side by side; here it draws
-    twenty, and the first five are left out."""
-    learn = function("07_gated", "learn", ("imports", "train-contest"))
-
-    def shares(name: str, width: int, steps: tuple[int, ...]) -> dict[str, list[float]]:
-        accuracies, _ = learn(name, width, seeds=FRESH[-1] + 1, steps=steps[-1])
-        return {str(step): [round(share, 4) for share in accuracies[step // 40][FRESH[0] :]] for step in steps}
-
-    results = {"18 wide": {name: shares(name, 18, LOOKS) for name in (*PLAIN, *GATED)}}
-    for label, (width, steps) in AGAIN.items():
-        results[label] = {name: shares(name, width, (steps,)) for name in ENTRANTS}
-    return results
 
 
 def top_1() -> dict[str, dict[str, list[float]]]:
@@ -88,7 +69,7 @@ def stored() -> dict[str, Any]:
 def main() -> None:
     torch.set_num_threads(1)
     about = {"seeds": FRESH, "torch": TORCH}
-    write(STORED, about | {"attention only": attention_only(), "top-1": top_1(), "contest": contest()})
+    write(STORED, about | {"attention only": attention_only(), "top-1": top_1()})
 
 
 if __name__ == "__main__":

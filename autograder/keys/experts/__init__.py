@@ -1,4 +1,4 @@
-"""The answer keys of notebook 08, Mixture of Experts I: route and dispatch.
+"""The answer keys of notebook 08, You are the router.
 
 Each answer is typed as a student would type it in the exercise's cell, with the notebook's imports: torch, F and nn.
 """

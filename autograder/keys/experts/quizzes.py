@@ -5,21 +5,21 @@ from __future__ import annotations
 from autograder.keys.key import quiz_key
 from ffnlab.course.exercises import experts as exercises
 
+quiz_middle = quiz_key(
+    exercises.quiz_middle,
+    right="A",
+    wrong={
+        "B": "For a third expert to be chosen it would have to be ahead of 2 or of 5 in the middle. A mean of two leads above 0 is above 0.",
+        "C": "How far apart the two tokens are does not matter: each logit is linear, so its value in the middle is the mean of its values at both ends.",
+    },
+)
+
 quiz_same = quiz_key(
     exercises.quiz_same,
     right="B",
     wrong={
         "A": "'softmax_topk' is not divided by anything after the choice: its rows sum to less than 1, those of 'topk_softmax' to 1.",
         "C": "Both have rows that sum to 1, but sigmoid(z) is not proportional to exp(z): the ratio of two gates differs.",
-    },
-)
-
-quiz_zeros = quiz_key(
-    exercises.quiz_zeros,
-    right="C",
-    wrong={
-        "A": "A softmax gives every finite logit a share. exp(0) = 1 is a share like any other, sometimes the largest.",
-        "B": "A row of a softmax sums to 1 in any case. The question is who gets how much of it.",
     },
 )
 

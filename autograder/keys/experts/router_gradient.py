@@ -39,7 +39,7 @@ def by_the_chain_rule(x, router, experts, target, k, norm):
     return slope
 
 
-@router_gradient.right("backward, and gates [T, E] with zeros as in `route` and `moe_reference`")
+@router_gradient.right("backward, and gates [T, E] with zeros as in `route`")
 def with_dense_gates(x, router, experts, target, k, norm):
     W = router.detach().clone().requires_grad_(True)
     p = (x @ W).softmax(-1)

@@ -53,7 +53,7 @@ target_hit: ([0.0, 0.0], [[1.0, 3.0], [3.0, 1.0]], [2.0, 2.0])
 single_numbers: ([1.0, 0.0], [[1.0], [2.0]], [5.0])
     Each of your experts says a single number. Then moving y always helps or harms, as long as they differ. Let them say more.
 three_numbers: ([0.0, 0.0], [[1.0, 0.0, 2.0], [-1.0, 0.0, 2.0]], [0.0, 5.0, 2.0])
-    Your classmate's code is wrong on it, well found. A smaller one shows it as well: two numbers for each expert are enough.
+    Nearly. Your classmate's code is wrong on it. A smaller one shows it as well: two numbers for each expert are enough.
 three_experts: ([0.0, 0.0, 0.0], [[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]], [0.0, 5.0])
     There are not two logits and two outputs. The token has two experts here.
 no_target: ([0.0, 0.0], [[1.0, 0.0], [-1.0, 0.0]])

@@ -1,4 +1,4 @@
-"""Notebook 08, Mixture of Experts I: how each exercise is called, and on what inputs. No answers.
+"""Notebook 08, You are the router: how each exercise is called, and on what inputs. No answers.
 
 Experts are built here from the drawn numbers. They have biases, so that a weight on the way in is not a weight on the way out.
 Sizes differ pairwise.
@@ -16,7 +16,16 @@ from torch import nn
 
 from ffnlab.course.counterexample import counterexample, numbers, rows_of_numbers
 from ffnlab.course.ffn_probes import TwoLayerFFN, Weights, draw_weights, make_ffn
-from ffnlab.observation.exercise import Draw, Exercise, NotAsAsked, backpropagate, observe_call, quiz
+from ffnlab.observation import plain_data
+from ffnlab.observation.exercise import (
+    Draw,
+    Exercise,
+    NotAsAsked,
+    backpropagate,
+    describe_result,
+    observe_call,
+    quiz,
+)
 from ffnlab.observation.plain_data import Failure
 
 NOTEBOOK = "08_experts"
@@ -100,6 +109,215 @@ def _list_expert_tokens(experts: nn.ModuleList, x: torch.Tensor) -> dict[str, An
     return tokens
 
 
+# every_pair
+
+LOOKED_AT = 500  # tokens, of those that come back
+FEW = 4  # numbers of a token with which it can be done, for any number of experts
+AHEAD = 1e-6  # how far the second expert is before the third, as a share of the largest logit: rounding does not decide
+
+
+def _draw_numbers_of_experts(rng: Draw, case: int) -> dict[str, Any]:
+    """The notebook's, an odd and an even one."""
+    return {"experts": [8, 7 + 2 * rng.integer(1, 2), 10 + 2 * rng.integer(0, 1)]}
+
+
+every_pair = Exercise(
+    "every_pair",
+    draw=_draw_numbers_of_experts,
+    where="the section “Two experts for a token”.",
+    understood="Four numbers are enough for any number of experts: the polynomial −((t − i)(t − j))² is highest at i and at j, and it has four coefficients "
+    "besides its constant.",
+    hints=(
+        "Number the experts by t. If expert t's arrow is (t, t², t³, …), then a token's logits are the values of a polynomial at t = 0, 1, 2, …, and the token "
+        "chooses its coefficients.",
+        "Which polynomial is highest at t = i and at t = j, and lower at all others? Begin with one that is 0 at i and j, and below 0 elsewhere.",
+        "(t − i)(t − j) is 0 at i and j, and its square is never below 0. Multiply the square out. The constant adds the same to all logits: leave it out.",
+    ),
+)
+
+
+class _Pairs:
+    """A router [d, E] with tokens [n, d], and which pairs the tokens choose.
+
+    Raises:
+        NotAsAsked: it is something else.
+    """
+
+    def __init__(self, answer: Any, E: int) -> None:
+        if isinstance(answer, Failure):
+            raise NotAsAsked(answer.message)
+        if not isinstance(answer, (tuple, list)) or len(answer) != 2:
+            raise NotAsAsked(f"{describe_result(answer)}; the pair (router, tokens) was expected")
+        parts = dict(zip(("router", "tokens"), answer, strict=True))
+        for name, part in parts.items():
+            if not isinstance(part, torch.Tensor) or part.dim() != 2 or not part.double().isfinite().all():
+                raise NotAsAsked(f"{name}: {plain_data.describe(part)} instead of a matrix of finite numbers")
+        router, tokens = (part.double() for part in parts.values())
+        self.d = len(router)
+        if router.shape[1] != E:
+            raise NotAsAsked(
+                f"for {E} experts the router is {list(router.shape)}; [d, {E}] was expected, a column for each expert"
+            )
+        if tokens.shape[1] != self.d or not len(tokens):
+            raise NotAsAsked(
+                f"the tokens are {list(tokens.shape)}; [n, {self.d}] fits this router, a row for each token"
+            )
+        self.E = E
+        logits = tokens @ router  # [n, E]
+        top, experts = logits.topk(3, dim=-1)
+        is_clear = top[:, 1] - top[:, 2] > AHEAD * logits.abs().amax(-1)
+        self.found = {tuple(sorted(row[:2])) for row in experts[is_clear].tolist()}
+        self.last = {tuple(sorted(row)) for row in logits.topk(2, dim=-1, largest=False).indices.tolist()}
+        self.count = E * (E - 1) // 2
+
+    def missing(self) -> str:
+        """What is missing; empty where every pair is chosen."""
+        row = {(e, e + 1) for e in range(self.E - 1)}
+        if len(self.found) == self.count:
+            return ""
+        if self.found == row | {(0, self.E - 1)}:
+            return "only neighbours are chosen, all around"
+        if self.found == row:
+            return f"only neighbours in a row are chosen, with {self.d} numbers a token"
+        if len(self.last) == self.count:
+            return "each pair has the two smallest logits of some token"
+        return f"{len(self.found)} of {self.count} pairs are chosen"
+
+    def too_many(self) -> str:
+        """How many numbers a token has, where it is more than can be done with."""
+        if self.d <= FEW:
+            return ""
+        if self.d >= self.E:
+            return "as many numbers as experts"
+        return "one number less than experts" if self.d == self.E - 1 else f"{self.d} numbers"
+
+
+def _all_chosen(observation: Any, inputs: dict[str, Any]) -> dict[str, str]:
+    return {f"{E} experts": _Pairs(observation[str(E)], E).missing() for E in inputs["experts"]}
+
+
+def _few_numbers(observation: Any, inputs: dict[str, Any]) -> dict[str, str]:
+    return {f"{E} experts": _Pairs(observation[str(E)], E).too_many() for E in inputs["experts"]}
+
+
+def _ask_pairs(answer: Any, experts: list[int]) -> dict[str, Any]:
+    """What comes back for each number of experts, with its first tokens; lists of numbers are taken as tensors."""
+
+    def ask(E: int) -> Any:
+        parts = answer(E)
+        if not isinstance(parts, (tuple, list)) or len(parts) != 2:
+            return parts
+        router, tokens = (torch.tensor(part, dtype=torch.float64) if isinstance(part, list) else part for part in parts)
+        return router, tokens[:LOOKED_AT] if isinstance(tokens, torch.Tensor) and tokens.dim() == 2 else tokens
+
+    return {str(E): observe_call(partial(ask, E)) for E in experts}
+
+
+@every_pair.aspect("every pair is chosen", points=1.5, facts=_all_chosen, times_larger=40)
+def every_pair_every_pair_is_chosen(answer: Any, experts: list[int]) -> Any:
+    return _ask_pairs(answer, experts)
+
+
+@every_pair.aspect(
+    "with four numbers a token", points=2.5, facts=_few_numbers, needs="every pair is chosen", times_larger=40
+)
+def every_pair_with_four_numbers_a_token(answer: Any, experts: list[int]) -> Any:
+    return _ask_pairs(answer, experts)
+
+
+# router_learns_counterexample
+
+
+def router_learns(logits: list[float], outputs: list[list[float]], target: list[float]) -> bool:
+    """A classmate's: whether the loss, the squared distance from y to target, sends any gradient to the logits of the two experts of a token."""
+    gate = 1 / (1 + math.exp(logits[1] - logits[0]))
+    y = [gate * first + (1 - gate) * second for first, second in zip(*outputs, strict=True)]
+    return math.dist(y, target) > 1e-6 and math.dist(*outputs) > 1e-6
+
+
+def router_slope(logits: list[float], outputs: list[list[float]], target: list[float]) -> float:
+    """The slope of the loss by the first logit; that by the second is its opposite. Softmax has the slope gate·(1 − gate)."""
+    gate = 1 / (1 + math.exp(logits[1] - logits[0]))
+    pairs = list(zip(*outputs, target, strict=True))
+    along: float = sum((first - second) * (gate * first + (1 - gate) * second - goal) for first, second, goal in pairs)
+    return 2 * along * gate * (1 - gate)
+
+
+def _one_token(observation: Any) -> tuple[list[float], list[list[float]], list[float]]:
+    if isinstance(observation, Failure):
+        raise NotAsAsked(observation.message)
+    if not isinstance(observation, (tuple, list)) or len(observation) != 3:
+        raise NotAsAsked("(logits, outputs, target) was expected: two logits, two lists of numbers, and one such list")
+    logits, target = numbers(observation[0], "logits"), numbers(observation[2], "target")
+    outputs = rows_of_numbers(observation[1], "expert", columns=len(target))
+    if (len(logits), len(outputs)) != (2, 2):
+        raise NotAsAsked(f"there are {len(logits)} logits and {len(outputs)} outputs; a token has two experts here")
+    if max(map(abs, logits)) > 10:
+        raise NotAsAsked("a logit is beyond 10; a softmax that rounds a gate to 0 is not what is asked about")
+    return logits, outputs, target
+
+
+def _why_right(logits: list[float], outputs: list[list[float]], target: list[float]) -> str:
+    if outputs[0] == outputs[1]:
+        return "both experts say the same, and the code sees that"
+    if not router_learns(logits, outputs, target):
+        return "there is no error, and the code sees that"
+    if len(target) == 1:
+        return "each expert says a single number: then more of the one brings y nearer to the target, or farther away"
+    return "more of one expert brings y nearer to the target"
+
+
+def _learns_little(logits: list[float], outputs: list[list[float]], target: list[float]) -> str:
+    """A gradient that is nothing but small: the error is not at right angles to the line from one output to the other."""
+    gate = 1 / (1 + math.exp(logits[1] - logits[0]))
+    line = [first - second for first, second in zip(*outputs, strict=True)]
+    y = [second + gate * step for second, step in zip(outputs[1], line, strict=True)]
+    cosine = router_slope(logits, outputs, target) / (2 * gate * (1 - gate) * math.hypot(*line) * math.dist(y, target))
+    if abs(cosine) < 1e-6:
+        return ""
+    return "the gradient is small, because the numbers are or a gate is nearly shut, but it is not 0"
+
+
+router_learns_counterexample = counterexample(
+    "router_learns_counterexample",
+    code=router_learns,
+    right=lambda *token: abs(router_slope(*token)) > 1e-6,
+    form=_one_token,
+    size=lambda logits, outputs, target: len(target),
+    par=2,
+    why_right=_why_right,
+    by_rounding=_learns_little,
+    where="the section “Who gets a gradient?”.",
+    understood="The gates move y along one line, from what one expert says to what the other says. An error at right angles to it teaches the router nothing.",
+    hints=(
+        "Raise the first logit a little: one gate grows, and the other shrinks by as much. Where can y go, if you do that again and again?",
+        "y lies on the line between what the two experts say. Draw it in a plane, and a target beside it. From where on the line is it no use to move?",
+        "Equal logits put y in the middle of the two outputs. Put the target beside the middle, at right angles to the line.",
+    ),
+)
+
+
+# Quizzes. Their texts are in the notebook.
+
+quiz_middle = quiz(
+    "quiz_middle",
+    where="the section “A router is one matrix”.",
+    understood="Where a pair of experts is ahead of all others is a region without dents, as that of a single expert is.",
+)
+
+quiz_same = quiz(
+    "quiz_same",
+    where="the section “From logits to gates”.",
+    understood="Dividing by the sum over the kept cancels what the others had contributed: it is the softmax of the kept logits.",
+)
+
+quiz_active = quiz(
+    "quiz_active",
+    where="the section “Total and active”.",
+    understood="The active parameters decide how much is computed for a token, the total how much has to be stored.",
+)
+
+
 # route
 
 
@@ -112,7 +330,7 @@ def _draw_logits(rng: Draw, case: int) -> dict[str, Any]:
 route = Exercise(
     "route",
     draw=_draw_logits,
-    where="the section “The router”.",
+    where="the section “From logits to gates”.",
     understood="A router is one linear map and a choice. The four normalisations differ in what a kept logit is turned into, and in what that is divided by.",
     hints=(
         "`values, idx = logits.topk(k, dim=-1)` gives, for each token, its k largest logits and whose they are: two tensors [T, k].",
@@ -165,63 +383,6 @@ def route_other_inputs(answer: Any, logits: Any, k: int) -> Any:
     return observation | {"the logits are left as they were": is_unchanged}
 
 
-# moe_reference
-
-
-def _draw_dense(rng: Draw, case: int) -> dict[str, Any]:
-    """x [T, d_model], gates [T, E] with zeros among them, and E experts."""
-    T, d_model, d_ff, E = _sizes(rng)
-    idx = _choices(rng, T, E, E - 1)
-    return {
-        "x": rng.normal(T, d_model),
-        "gates": _spread(idx, _positive(rng, T, E - 1), E),
-        "experts": [draw_weights(rng, d_model, d_ff) for _ in range(E)],
-    }
-
-
-moe_reference = Exercise(
-    "moe_reference",
-    draw=_draw_dense,
-    where="the section “All experts, all tokens”.",
-    understood="A mixture of experts is a weighted sum of FFNs, token by token. All that follows computes the same with less work.",
-    hints=(
-        "Every expert gives one output for every token: E tensors [T, d_model].",
-        "The weight of expert e for each token is the column `gates[:, e]`, [T]. To multiply the rows of [T, d_model] it has to be [T, 1].",
-        "Start with zeros, loop over the experts, add the column times the output. Leave nothing out where a gate is zero: it has a gradient.",
-    ),
-)
-
-
-@moe_reference.aspect("values", points=1.5)
-def moe_reference_values(answer: Any, x: Any, gates: Any, experts: Any) -> Any:
-    return answer(x, gates, _experts(experts))
-
-
-@moe_reference.aspect("gradients", points=1)
-def moe_reference_gradients(answer: Any, x: Any, gates: Any, experts: Any) -> Any:
-    modules = _experts(experts)
-    return _gradients(lambda x, gates: answer(x, gates, modules), modules, x=x, gates=gates)
-
-
-@moe_reference.aspect("other inputs", points=0.5)
-def moe_reference_other_inputs(answer: Any, x: Any, gates: Any, experts: Any) -> Any:
-    copies = (x.clone(), gates.clone())
-    functions = [lambda rows, module=module: module(rows) for module in _experts(experts)]
-    E = gates.shape[1]
-    observation = {
-        "T = 1": observe_call(lambda: answer(x[:1], gates[:1], _experts(experts))),
-        "T = E": observe_call(lambda: answer(x[:E], gates[:E], _experts(experts))),
-        "one expert": observe_call(lambda: answer(x, gates[:, :1], _experts(experts[:1]))),
-        "a list of functions": observe_call(lambda: answer(*copies, functions)),
-        "everything in float32": observe_call(
-            lambda: answer(x.float(), gates.float(), _experts(experts, torch.float32))
-        ),
-    }
-    return observation | {
-        "x and gates are left as they were": torch.equal(copies[0], x) and torch.equal(copies[1], gates)
-    }
-
-
 # moe_loop
 
 
@@ -246,7 +407,7 @@ def _draw_gates(rng: Draw, case: int) -> dict[str, Any]:
 moe_loop = Exercise(
     "moe_loop",
     draw=_draw_gates,
-    where="the section “One loop over the experts”.",
+    where="the section “Each expert sees its own tokens”.",
     understood="Each expert is called with its own tokens, and with no others: that is where a mixture of experts saves its work.",
     hints=(
         "Flatten first: `x.reshape(-1, d_model)` and the gates in the same way. The shape comes back at the end, with another `reshape`.",
@@ -397,66 +558,6 @@ def all_equal(some: Any, others: Any) -> bool:
     return all(torch.equal(a, b) for a, b in zip(some, others, strict=True))
 
 
-# router_learns_counterexample
-
-
-def router_learns(logits: list[float], outputs: list[list[float]], target: list[float]) -> bool:
-    """A classmate's: whether the loss, the squared distance from y to target, sends any gradient to the logits of the two experts of a token."""
-    gate = 1 / (1 + math.exp(logits[1] - logits[0]))
-    y = [gate * first + (1 - gate) * second for first, second in zip(*outputs, strict=True)]
-    return math.dist(y, target) > 1e-6 and math.dist(*outputs) > 1e-6
-
-
-def router_slope(logits: list[float], outputs: list[list[float]], target: list[float]) -> float:
-    """The slope of the loss by the first logit; that by the second is its opposite. Softmax has the slope gate·(1 − gate)."""
-    gate = 1 / (1 + math.exp(logits[1] - logits[0]))
-    pairs = list(zip(*outputs, target, strict=True))
-    along: float = sum((first - second) * (gate * first + (1 - gate) * second - goal) for first, second, goal in pairs)
-    return 2 * along * gate * (1 - gate)
-
-
-def _one_token(observation: Any) -> tuple[list[float], list[list[float]], list[float]]:
-    if isinstance(observation, Failure):
-        raise NotAsAsked(observation.message)
-    if not isinstance(observation, (tuple, list)) or len(observation) != 3:
-        raise NotAsAsked("(logits, outputs, target) was expected: two logits, two lists of numbers, and one such list")
-    logits, target = numbers(observation[0], "logits"), numbers(observation[2], "target")
-    outputs = rows_of_numbers(observation[1], "expert", columns=len(target))
-    if (len(logits), len(outputs)) != (2, 2):
-        raise NotAsAsked(f"there are {len(logits)} logits and {len(outputs)} outputs; a token has two experts here")
-    if max(map(abs, logits)) > 10:
-        raise NotAsAsked("a logit is beyond 10; a softmax that rounds a gate to 0 is not what is asked about")
-    return logits, outputs, target
-
-
-def _why_right(logits: list[float], outputs: list[list[float]], target: list[float]) -> str:
-    if outputs[0] == outputs[1]:
-        return "both experts say the same, and the code sees that"
-    if not router_learns(logits, outputs, target):
-        return "there is no error, and the code sees that"
-    if len(target) == 1:
-        return "each expert says a single number: then more of the one brings y nearer to the target, or farther away"
-    return "more of one expert brings y nearer to the target"
-
-
-router_learns_counterexample = counterexample(
-    "router_learns_counterexample",
-    code=router_learns,
-    right=lambda *token: abs(router_slope(*token)) > 1e-6,
-    form=_one_token,
-    size=lambda logits, outputs, target: len(target),
-    par=2,
-    why_right=_why_right,
-    where="the section “Who gets a gradient?”.",
-    understood="The gates move y along one line, from what one expert says to what the other says. An error at right angles to it teaches the router nothing.",
-    hints=(
-        "Raise the first logit a little: one gate grows, and the other shrinks by as much. Where can y go, if you do that again and again?",
-        "y lies on the line between what the two experts say. Draw it in a plane, and a target beside it. From where on the line is it no use to move?",
-        "Equal logits put y in the middle of the two outputs. Put the target beside the middle, at right angles to the line.",
-    ),
-)
-
-
 # router_gradient
 
 
@@ -479,7 +580,7 @@ router_gradient = Exercise(
     hints=(
         "Make a copy of the router that wants a gradient: `router.clone().requires_grad_()`. The logits are x times this copy.",
         "The weights: softmax over all experts, the k largest; for 'softmax_topk_renorm' divided by their sum over the k. Your `route` does both.",
-        "The output is the weighted sum of the chosen experts' outputs, as in `moe_reference`. The loss is `F.mse_loss(output, target)`.",
+        "The output is the sum of the chosen experts' outputs, each times its gate. The loss is `F.mse_loss(output, target)`.",
         "After `loss.backward()` the copy has its gradient in `.grad`, [d_model, E]. Return all of it.",
     ),
 )
@@ -527,24 +628,3 @@ def router_gradient_other_inputs(answer: Any, x: Any, router: Any, target: Any, 
             f"another call with the same router, {norm}": observe_call(partial(again, norm)),
         }
     return observation | {"x, router and target are left as they were": all_equal(copies, (x, router, target))}
-
-
-# Quizzes. Their texts are in the notebook.
-
-quiz_same = quiz(
-    "quiz_same",
-    where="the section “The router”.",
-    understood="Dividing by the sum over the kept cancels what the others had contributed: it is the softmax of the kept logits.",
-)
-
-quiz_zeros = quiz(
-    "quiz_zeros",
-    where="the section “The router”.",
-    understood="exp(0) is 1, not 0. What should get no weight needs the logit −∞.",
-)
-
-quiz_active = quiz(
-    "quiz_active",
-    where="the section “Total and active”.",
-    understood="The active parameters decide how much is computed for a token, the total how much has to be stored.",
-)

@@ -1,34 +1,27 @@
-"""The figures of notebook 08: experts becoming experts, a router, the dispatch of slots to experts and back, who gets a gradient, total
-and active parameters."""
+"""The figures of notebook 08: a router, the dispatch of slots to experts and back, total and active parameters, experts of words."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
-from ffnlab.course import atlas, experiments, world
-from ffnlab.course.experiments import plane, read, world_experts
+from ffnlab.course import atlas, world
+from ffnlab.course.experiments import world_experts
 from ffnlab.course.figures.shared import TOKENS
-from ffnlab.drawing import plot, style, svg
+from ffnlab.drawing import style, svg
 from ffnlab.drawing.picture import Picture
 from ffnlab.phrases import plural
 
-__all__ = ["FACTORS", "KEPT", "LAST_FRAME", "LOGITS", "MODELS", "MOODS", "NORMS", "PLACES", "PUSHED", "RUNS", "WEATHERS", "WORLD_RUNS",
-    "becoming", "dispatch", "router", "sentence", "slopes", "totals"]  # fmt: skip
+__all__ = ["FACTORS", "LAST_FRAME", "LOGITS", "MODELS", "MOODS", "NORMS", "PLACES", "PUSHED", "WEATHERS", "WORLD_RUNS",
+    "dispatch", "router", "sentence", "totals"]  # fmt: skip
 
 NORMS = ("softmax_topk", "softmax_topk_renorm", "topk_softmax", "sigmoid_norm")
 LOGITS = (0.5, 2.0, -1.0, 1.5, -0.5, 0.0, 1.0, -2.0)
 E = len(LOGITS)
-SLOPES = Path(experiments.__file__).with_name("slopes.json")
 REACH = 3.0  # the largest logit that can be pushed
 PUSHED = tuple((svg.label(z / 2, 1, pad=True), z / 2) for z in range(-6, 7))  # what a hand can make of a logit
-NO_CELL = -1
-CELLS = range(NO_CELL, E * E)  # what a hand can ask of `slopes`
 MODELS = tuple(model.name for model in atlas.MODELS if model.experts)
 FACTORS = (("half", 0.5), ("published", 1.0), ("twice", 2.0), ("four times", 4.0))
 
@@ -52,183 +45,6 @@ def _join_labels(numbers: Sequence[float], digits: int = 2) -> str:
 def _select_top_k(z: Sequence[float], k: int) -> list[int]:
     """The places of the k largest, of equal ones the first."""
     return sorted(sorted(range(len(z)), key=lambda e: -z[e])[:k])
-
-
-# becoming
-
-KEPT = tuple(plane.stored()["about"]["steps"])
-RUNS = range(len(plane.stored()["runs"]))
-CLUSTERS = "abcdef"
-_SIDE_OF_PLANE, _PLANE_TOP = 296.0, 88.0
-_FAR = 3.4  # from the plane's middle to its edges
-
-Corner = tuple[float, float]
-
-
-def _region(router: Sequence[Sequence[float]], expert: int) -> list[Corner]:
-    """The corners of the part of the plane where this expert's logit is the largest; none where it never is."""
-    corners: list[Corner] = [(-_FAR, -_FAR), (_FAR, -_FAR), (_FAR, _FAR), (-_FAR, _FAR)]
-    for other in range(plane.N_EXPERTS):
-        a, b, c = (weights[expert] - weights[other] for weights in router)
-        inside: list[Corner] = []
-        for (x0, y0), (x1, y1) in zip(corners, corners[1:] + corners[:1], strict=True):
-            here, there = a * x0 + b * y0 + c, a * x1 + b * y1 + c
-            if here >= 0:
-                inside.append((x0, y0))
-            if (here >= 0) != (there >= 0):
-                way = here / (here - there)
-                inside.append((x0 + way * (x1 - x0), y0 + way * (y1 - y0)))
-        corners = inside if other != expert else corners
-    return corners
-
-
-def _free_place(corners: list[Corner], points: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> Corner:
-    """A place in a region for its number: far from its edges and from what is drawn there."""
-    ends = np.array(corners)
-    share = (np.arange(9) + 0.5) / 9
-    low = ends.min(0)
-    high = ends.max(0)
-    grid = np.stack(np.meshgrid(*(low + share[:, None] * (high - low)).T), axis=-1).reshape(-1, 2)
-    along = np.roll(ends, -1, axis=0) - ends
-    length = np.maximum(np.hypot(*along.T), 1e-9)
-    to = grid[:, None] - ends
-    edges = ((along[:, 0] * to[..., 1] - along[:, 1] * to[..., 0]) / length).min(1)  # negative outside
-    distances = np.hypot(*(grid[:, None] - points).transpose(2, 0, 1)).min(1)
-    x, y = grid[int(np.argmax(np.minimum(2 * edges, distances)))]
-    return float(x), float(y)
-
-
-_TABLE_LEFT, _TABLE_TOP = 382.0, _PLANE_TOP + 26  # of the table of clusters
-_CELL_WIDE, _CELL_TALL = 39.0, 29.0
-
-
-class _Learning(NamedTuple):
-    """A stored run at one of its steps, among the others."""
-
-    run: int
-    step: int
-    points: list[Corner]  # the tokens, cluster after cluster
-    router: list[list[float]]  # of each expert, by row: its logit is a·x + b·y + c
-    table: list[list[int]]  # of each cluster's tokens, the percentage at each expert
-    error: float
-    first_error: float  # before the first step
-    information: list[float]  # of each run at this step: how much the expert tells of the cluster
-
-
-def _learning(step: int, run: int) -> _Learning:
-    place = KEPT.index(step)
-    runs = plane.stored()["runs"]
-    record = runs[run]
-    return _Learning(
-        run,
-        step,
-        points=record["points"],
-        router=record["routers"][place],
-        table=record["tables"][place],
-        error=record["error"][place],
-        first_error=record["error"][0],
-        information=[other["information"][place] for other in runs],
-    )
-
-
-def becoming(step: int = 0, run: int = 0) -> Picture:
-    """Tokens in a plane, the parts of it that a top-1 router gives to each of six experts, and the table of clusters and experts: a stored run."""
-    _one_of("step", step, KEPT)
-    _one_of("run", run, RUNS)
-    learning = _learning(step, run)
-    title, words = _becoming_words(learning)
-    shapes = [
-        _draw_buttons("run", RUNS, run),
-        *_plane(learning),
-        *_table_of_clusters(learning.table),
-        *_information_of_runs(learning),
-    ]
-    return Picture(title, words, svg.card(_PLANE_TOP + _SIDE_OF_PLANE + 38, title, words, *shapes))
-
-
-def _becoming_words(learning: _Learning) -> tuple[str, str]:
-    """Title and sentence."""
-    information = learning.information
-    own = plane.own(learning.table)
-    title = f"Step {learning.step}: the expert tells {information[learning.run]:.2f} of the cluster"
-    words = (
-        f"Run {learning.run}, step {learning.step}: {own or 'none'} of {len(CLUSTERS)} clusters {'has' if own == 1 else 'have'} an expert of "
-        f"{'its' if own == 1 else 'their'} own; the error is {learning.error:.3f}, and was {learning.first_error:.2f} at first. "
-        f"Over {len(information)} runs the expert tells {min(information):.2f} to {max(information):.2f} of the cluster."
-    )
-    return title, words
-
-
-def _in_plane(x: float, y: float) -> Corner:
-    """Where a point of the plane is drawn."""
-    unit = _SIDE_OF_PLANE / (2 * _FAR)
-    return LEFT + (x + _FAR) * unit, _PLANE_TOP + (_FAR - y) * unit
-
-
-def _plane(learning: _Learning) -> list[str]:
-    """The experts' regions and their numbers, and the tokens as letters."""
-    points = np.array(learning.points)
-    regions, numbers, letters = [], [], []
-    for e in range(plane.N_EXPERTS):
-        corners = _region(learning.router, e)
-        if len(corners) > 2:
-            edge = [_in_plane(x, y) for x, y in corners]
-            fill = style.pale(style.SERIES[e], 0.3)
-            regions.append(svg.path(edge, fill=fill, stroke=style.PAPER, width=2, closed=True))
-            across, down = _in_plane(*_free_place(corners, points))
-            numbers.append(
-                svg.text(across, down + 7, str(e), size=20, bold=True, fill=style.SERIES[e], anchor="middle", halo=True)
-            )
-    for n, (x, y) in enumerate(learning.points):
-        across, down = _in_plane(x, y)
-        letters.append(svg.text(across, down + 4, CLUSTERS[n // plane.POINTS_PER_CLUSTER], size=12, anchor="middle"))
-    note = "letters: tokens, by cluster; colours: an expert each"
-    return [
-        *regions,
-        svg.rect(LEFT, _PLANE_TOP, _SIDE_OF_PLANE, _SIDE_OF_PLANE, stroke=style.RULE),
-        *letters,
-        *numbers,
-        svg.text(LEFT, _PLANE_TOP + _SIDE_OF_PLANE + 20, note, size=12, fill=style.MUTED),
-    ]
-
-
-def _table_of_clusters(table: list[list[int]]) -> list[str]:
-    """Rows: clusters; columns: experts."""
-    left, top, wide, tall = _TABLE_LEFT, _TABLE_TOP, _CELL_WIDE, _CELL_TALL
-    shapes = [svg.text(left - 30, top - 30, "% of each cluster's tokens, by expert", size=12.5, bold=True)]
-    for e in range(plane.N_EXPERTS):
-        x = left + wide * e
-        shapes += [
-            svg.rect(x + 1, top - 22, wide - 2, 19, radius=4, fill=style.SERIES[e]),
-            svg.text(x + wide / 2, top - 8, str(e), size=12.5, bold=True, fill=style.PAPER, anchor="middle"),
-        ]
-        for c, letter in enumerate(CLUSTERS):
-            y, share = top + tall * c, table[c][e]
-            if not e:
-                shapes.append(svg.text(left - 12, y + 19, letter, size=13.5, bold=True, anchor="middle"))
-            fill = style.pale(style.SERIES[e], share / 100)
-            shapes.append(svg.rect(x + 1, y + 1, wide - 2, tall - 2, radius=3, fill=fill, stroke=style.TINT))
-            if share:
-                ink = style.PAPER if share >= 75 else style.INK
-                shapes.append(svg.text(x + wide / 2, y + 19, str(share), size=12, fill=ink, anchor="middle"))
-    return shapes
-
-
-def _information_of_runs(learning: _Learning) -> list[str]:
-    """A dot for each run below the table; the one that is shown is filled."""
-    left, below = _TABLE_LEFT, _TABLE_TOP + _CELL_TALL * 6
-    frame = plot.Frame(
-        (0, 1), (-1, 1), xticks=(0, 0.25, 0.5, 0.75, (1, "1: all")), yticks=(), left=left, right=left + _CELL_WIDE * 6 - 8,
-        top=below + 50, bottom=below + 76,
-    )  # fmt: skip
-    shown = learning.information[learning.run]
-    others = [information for run, information in enumerate(learning.information) if run != learning.run]
-    return [
-        svg.text(left - 30, frame.top - 12, "information about the cluster, six runs", size=12.5, bold=True),
-        frame.axes(),
-        frame.dots(others, [0.0] * len(others), style.PAPER, 5, edge=style.MUTED),
-        frame.dots([shown], [0.0], style.INK, 6.5, tips=[f"run {learning.run}: {shown}"]),
-    ]
 
 
 def _draw_buttons(parameter: str, numbers: Sequence[int], current: int) -> str:
@@ -298,7 +114,7 @@ def _sentence_words(routing: _Routing, place: str, weather: str, mood: str) -> t
     shares = {part: f"{100 * least:.0f} to {100 * most:.0f} %" for part, (least, most) in routing.spans.items()}
     words = (
         f"Run {routing.run}, the {place} is {weather} and the dog {mood}: {changed} go to another expert than at first. "
-        f"Over {len(WORLD_RUNS)} runs {shares['place']} of the choice is the place in the sentence, {shares['attributes']} the scene."
+        f"Over {len(WORLD_RUNS)} runs {shares['place']} of the choice is the position in the sentence, {shares['attributes']} the scene."
     )
     return title, words
 
@@ -362,7 +178,7 @@ def _what_decides(routing: _Routing) -> list[str]:
 
 _HELD_OUT = len(world.scenes(held_out=True))
 _PARTS = {
-    "place": ("the place in the sentence", style.MUTED),
+    "place": ("the position in the sentence", style.MUTED),
     "attributes": ("the scene", style.NEUTRAL),
     "words": ("the single word", style.TINT),
 }
@@ -633,7 +449,7 @@ class _Journey(NamedTuple):
     k: int
     token: int  # whose slots stand out, or ALL
     entries: list[tuple[int, int, int]]  # of each slot: token, slot within the token, expert
-    places: list[list[Corner]]  # of each slot, in each stage
+    places: list[list[tuple[float, float]]]  # of each slot, in each stage
     sizes: list[int]  # how many slots each expert gets
     stage: int  # that the slots come from
     coming: int  # the stage that they go to; the same while they lie still
@@ -815,121 +631,6 @@ def _draw_slot(journey: _Journey, number: int) -> str:
         gate = svg.label(WEIGHTS[t][s] / sum(WEIGHTS[t][: journey.k]))
         shapes.append(svg.text(middle, y + 41, gate, size=11.5, fill=style.MUTED, anchor="middle"))
     return svg.group(*shapes, opacity=1 if journey.token in (ALL, t) else 0.25)
-
-
-# slopes
-
-_SLOPES_LEFT, _SLOPES_TOP = 150.0, 112.0  # of the table's cells
-_SLOPE_WIDE, _SLOPE_TALL = 54.0, 31.0
-_SLOPES_BASE = _SLOPES_TOP + _SLOPE_TALL * E
-
-
-class _Slopes(NamedTuple):
-    """How the gates react to the logits."""
-
-    k: int
-    norm: str
-    cell: int  # that is framed and read, or NO_CELL
-    kept: list[int]  # the experts whose gates are not 0
-    derivatives: list[list[float]]  # of each gate, by each logit
-    learns: list[bool]  # of each logit: whether a gate reacts to it
-
-
-def _slopes(k: int, norm: str, cell: int) -> _Slopes:
-    derivatives = read(SLOPES)[norm][k - 1]
-    learns = [any(derivatives[e][j] for e in range(E)) for j in range(E)]
-    return _Slopes(k, norm, cell, _select_top_k(LOGITS, k), derivatives, learns)
-
-
-def slopes(k: int = 2, norm: str = NORMS[0], cell: int = NO_CELL) -> Picture:
-    """How the gate of each of 8 experts reacts to each logit: the derivatives as an 8 × 8 table, at fixed logits.
-
-    `cell` 8 · e + j, the gate of expert e by logit j, is framed and read.
-    """
-    _inside("k", k, 1, E)
-    _one_of("normalisation", norm, NORMS)
-    _inside("cell", cell, NO_CELL, CELLS[-1])
-    numbers = _slopes(k, norm, cell)
-    title, words = _slopes_words(numbers)
-    shapes = [
-        svg.text(_SLOPES_LEFT + _SLOPE_WIDE * E / 2, 72, "logit of expert …", size=13.5, bold=True, anchor="middle"),
-        svg.text(_SLOPES_LEFT - 14, 98, "gate of expert …", size=13.5, bold=True, anchor="end"),
-    ]
-    for e in range(E):
-        shapes += _names_of_expert(numbers, e)
-        shapes += [_cell_of_slope(numbers, e, j) for j in range(E)]
-    shapes += _which_learn(numbers)
-    return Picture(title, words, svg.card(_SLOPES_BASE + 44, title, words, *shapes))
-
-
-def _slopes_words(numbers: _Slopes) -> tuple[str, str]:
-    """Title and sentence."""
-    k, norm, kept = numbers.k, numbers.norm, _join_labels(numbers.kept)
-    learn = sum(numbers.learns)
-    largest = max(abs(value) for row in numbers.derivatives for value in row)
-    title = f"{norm}, k = {k}: {learn} of {E} logits get a gradient"
-    are_kept = f"expert {kept} is kept" if k == 1 else f"experts {kept} are kept"
-    words = (
-        f"With {norm} and k = {k}, {are_kept}; {learn} of the {E} logits change a gate. "
-        f"The largest derivative is {svg.label(largest, 3)}."
-    )
-    if numbers.cell != NO_CELL:
-        e, j = divmod(numbers.cell, E)
-        value = numbers.derivatives[e][j]
-        reacts = f"by {svg.label(value, 4)} per unit" if value else "not at all"
-        words += f" Framed: gate {e} follows logit {j} {reacts}."
-    return title, words
-
-
-def _names_of_expert(numbers: _Slopes, e: int) -> list[str]:
-    """Above an expert's column its number and its logit, and before its row whether it is kept."""
-    middle = _SLOPES_LEFT + _SLOPE_WIDE * (e + 0.5)
-    y = _SLOPES_TOP + _SLOPE_TALL * e
-    is_kept = e in numbers.kept
-    ink = style.INK if is_kept else style.MUTED
-    logit = svg.label(LOGITS[e], 1, pad=True)
-    row = f"{e}, kept" if is_kept else f"{e}"
-    return [
-        svg.text(middle, 92, str(e), size=13, bold=is_kept, fill=ink, anchor="middle"),
-        svg.text(middle, 107, logit, size=11.5, fill=style.MUTED, anchor="middle"),
-        svg.text(_SLOPES_LEFT - 14, y + 20, row, size=13, bold=is_kept, fill=ink, anchor="end"),
-    ]
-
-
-def _cell_of_slope(numbers: _Slopes, e: int, j: int) -> str:
-    """The derivative of gate e by logit j, to be pressed."""
-    x, y = _SLOPES_LEFT + _SLOPE_WIDE * j, _SLOPES_TOP + _SLOPE_TALL * e
-    value = numbers.derivatives[e][j]
-    is_framed = numbers.cell == E * e + j
-    shapes = [
-        svg.rect(
-            x,
-            y,
-            _SLOPE_WIDE - 2,
-            _SLOPE_TALL - 2,
-            fill=style.diverging(value, 0.5) if value else style.PAPER,
-            stroke=style.INK if is_framed else style.TINT,
-            stroke_width=2.6 if is_framed else 1,
-            tip=f"gate {e} by logit {j}: {svg.label(value, 4) if value else '0'}",
-        )
-    ]
-    if value:
-        short = svg.label(value, 2, pad=True) if abs(value) >= 0.005 else "≈ 0"
-        ink = style.PAPER if abs(value) > 0.28 else style.INK
-        shapes.append(svg.text(x + _SLOPE_WIDE / 2 - 1, y + 19, short, size=12, anchor="middle", fill=ink))
-    press = {"cell": NO_CELL if is_framed else E * e + j}
-    return svg.button(*shapes, sets=press, name=f"gate {e} by logit {j}{', framed' if is_framed else ''}")
-
-
-def _which_learn(numbers: _Slopes) -> list[str]:
-    """Below each logit's column whether it gets a gradient."""
-    y = _SLOPES_BASE + 24
-    shapes = [svg.text(_SLOPES_LEFT - 14, y, "gets a gradient", size=13, fill=style.MUTED, anchor="end")]
-    for j, learns in enumerate(numbers.learns):
-        middle = _SLOPES_LEFT + _SLOPE_WIDE * (j + 0.5)
-        ink = style.CHOSEN if learns else style.MUTED
-        shapes.append(svg.text(middle, y, "yes" if learns else "no", size=13, bold=learns, fill=ink, anchor="middle"))
-    return shapes
 
 
 # totals
